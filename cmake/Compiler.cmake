@@ -1,0 +1,31 @@
+# How everything of ours is compiled. Warnings are errors; nothing is visible unless cmake/pmix.map says so.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+find_program(WIREUP_CCACHE ccache)
+if(WIREUP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${WIREUP_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${WIREUP_CCACHE})
+endif()
+
+# wireup_warnings: for every target. wireup_options: for the library's own objects.
+add_library(wireup_warnings INTERFACE)
+target_compile_options(wireup_warnings INTERFACE -Wall -Wextra -Werror -Wshadow -Wvla -Wpointer-arith
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>)
+target_compile_features(wireup_warnings INTERFACE cxx_std_20 c_std_11)
+target_compile_definitions(wireup_warnings INTERFACE _GNU_SOURCE)
+if(WIREUP_SANITIZE)
+  target_compile_options(wireup_warnings INTERFACE -fsanitize=${WIREUP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(wireup_warnings INTERFACE -fsanitize=${WIREUP_SANITIZE})
+endif()
+
+add_library(wireup_options INTERFACE)
+target_link_libraries(wireup_options INTERFACE wireup_warnings)
+target_include_directories(wireup_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+target_compile_options(wireup_options INTERFACE -fvisibility=hidden -ffunction-sections -fdata-sections
+  $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+target_compile_definitions(wireup_options INTERFACE WIREUP_VERSION="${PROJECT_VERSION}")

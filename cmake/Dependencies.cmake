@@ -1,0 +1,10 @@
+# libevent (core), zlib and threads are linked; hwloc is opened at first use, so only its headers are needed.
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(LIBEVENT_CORE REQUIRED IMPORTED_TARGET libevent_core)
+pkg_check_modules(HWLOC REQUIRED hwloc)
+
+add_library(wireup_dependencies INTERFACE)
+target_link_libraries(wireup_dependencies INTERFACE event_core ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
+target_include_directories(wireup_dependencies SYSTEM INTERFACE ${LIBEVENT_CORE_INCLUDE_DIRS} ${HWLOC_INCLUDE_DIRS})
