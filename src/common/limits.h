@@ -1,0 +1,45 @@
+// Every maximum of the library, each with its reason. A length from a socket, a segment or the environment is held
+// against one of these before it is used.
+#pragma once
+
+#include <pmix_common.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pmix::common {
+
+// Key and namespace lengths are the ABI's arrays less their NUL (PMIX_MAX_KEYLEN and PMIX_MAX_NSLEN).
+inline constexpr size_t kMaxKeyLength = PMIX_MAX_KEYLEN;
+inline constexpr size_t kMaxNspaceLength = PMIX_MAX_NSLEN;
+
+// Data arrays and infos nest; a decoder recurses once per level. 32 is far beyond any use (the Standard's deepest
+// structure, job array > app array > node array > proc array > info, needs 6) and keeps a hostile value off the stack.
+inline constexpr unsigned kMaxValueDepth = 32;
+
+// One frame on a socket. Larger than any commit seen; a server refuses more so that a client cannot make it allocate
+// without bound. Data that is larger than this travels by segment.
+inline constexpr uint32_t kMaxFramePayload = 256u << 20;
+
+// Before a peer has said who it is, it is worth one small frame.
+inline constexpr uint32_t kMaxHelloPayload = 16u << 10;
+
+// Bytes that may wait unsent towards one peer before it is dropped as a reader that does not read.
+inline constexpr size_t kMaxQueuedBytes = 512u << 20;
+
+// Connections that have not finished their hello, per server: beyond it the oldest is dropped.
+inline constexpr unsigned kMaxHalfOpen = 512;
+
+// How long a peer may take for its hello, on either side.
+inline constexpr int kHelloTimeoutMs = 10'000;
+
+// Participants in one collective, keys in one lookup, infos in one request.
+inline constexpr uint32_t kMaxListLength = 16u << 20;
+
+// Committed bytes that one rank may hold on a node. Above it a commit is refused with PMIX_ERR_OUT_OF_RESOURCE.
+inline constexpr uint64_t kMaxRankBytes = 1ull << 30;
+
+// Events kept for handlers that register later (the seed's number), when the host gives no other.
+inline constexpr size_t kEventCacheSize = 512;
+
+}  // namespace pmix::common
