@@ -51,7 +51,7 @@ struct ProcId {
 };
 
 // Ranks that name one process, as opposed to wildcard, undefined, local peers and the like.
-constexpr bool is_real_rank(Rank rank) noexcept { return rank <= PMIX_RANK_VALID; }
+constexpr bool is_real_rank(Rank rank) noexcept { return rank < PMIX_RANK_VALID; }
 
 // The Standard reserves every key that starts with these four letters, dot or no dot.
 constexpr bool is_reserved_key(std::string_view key) noexcept { return key.substr(0, 4) == "pmix"; }
