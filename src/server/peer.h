@@ -1,0 +1,86 @@
+// One process that this server talks to: who it is, how a frame reaches it, whether it is still there.
+//
+// Peers are shared: the server's table holds one reference, each Reply a weak one, so a late answer to a peer that has
+// gone finds nobody instead of freed memory. Loop thread only. A peer that is gone swallows what is sent to it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "common/frame.h"
+#include "common/ids.h"
+#include "common/status.h"
+
+namespace pmix::server {
+
+// What the kernel said about the other end when it connected.
+struct Credentials {
+    uid_t uid = static_cast<uid_t>(-1);
+    gid_t gid = static_cast<gid_t>(-1);
+    pid_t pid = 0;
+};
+
+enum class PeerKind : uint8_t {
+    client,  // a process of a registered namespace
+    tool,    // connected on its own account
+    self,    // this very process: the server's own client half, through the loopback
+};
+
+class Peer : public std::enable_shared_from_this<Peer> {
+  public:
+    Peer(PeerKind kind, common::ProcId id, Credentials who) : kind_(kind), id_(std::move(id)), credentials_(who) {}
+    virtual ~Peer() = default;
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+
+    // The descriptor (-1: none) is only lent; the peer gets its own.
+    virtual void send(common::Frame&& frame, int descriptor) = 0;
+    void send(common::Frame&& frame) { send(std::move(frame), -1); }
+    // Ends the connection. The server hears of it as of any other loss, once.
+    virtual void close() = 0;
+
+    PeerKind kind() const noexcept { return kind_; }
+    const common::ProcId& id() const noexcept { return id_; }
+    const Credentials& credentials() const noexcept { return credentials_; }
+    // Distinguishes clones: processes that share a rank.
+    uint64_t serial() const noexcept { return serial_; }
+    // Has said goodbye; its hang-up is then no loss.
+    bool finalized() const noexcept { return finalized_; }
+    bool gone() const noexcept { return gone_; }
+
+    void set_serial(uint64_t serial) noexcept { serial_ = serial; }
+    void set_finalized() noexcept { finalized_ = true; }
+    void set_gone() noexcept { gone_ = true; }
+
+  private:
+    PeerKind kind_;
+    common::ProcId id_;
+    Credentials credentials_;
+    uint64_t serial_ = 0;
+    bool finalized_ = false;
+    bool gone_ = false;
+};
+
+// The server's own process. What is sent to it goes to the sink, on the loop thread, with the sender still on the
+// stack: the loopback posts it on before anything of the user's runs.
+class SelfPeer final : public Peer {
+  public:
+    using Sink = std::function<void(common::Frame&& frame, int lent_descriptor)>;
+
+    SelfPeer(common::ProcId id, Credentials who) : Peer(PeerKind::self, std::move(id), who) {}
+    using Peer::send;
+    void send(common::Frame&& frame, int descriptor) override {
+        if (sink_) sink_(std::move(frame), descriptor);
+    }
+    void close() override { sink_ = nullptr; }
+    void set_sink(Sink sink) { sink_ = std::move(sink); }
+
+  private:
+    Sink sink_;
+};
+
+}  // namespace pmix::server

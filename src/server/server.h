@@ -1,0 +1,81 @@
+// The server: owns every object of this room, starts and stops them, and tells all who count peers that one has come
+// or gone.
+//
+// Built and destroyed by api/library with the loop stopped or from the loop thread; every other member is for the loop
+// thread, except setup_fork(), which any thread and a forked child may call. PMIx_server_* reach the operations through
+// the accessors (see api/server_api.cpp); frames reach them through on_frame() and dispatch.
+//
+// What can go wrong: create() fails with the status of what could not be had (no socket, no memory) and leaves nothing
+// behind. stop() answers everything that still waits, with PMIX_ERR_LOST_CONNECTION where nothing better is known.
+#pragma once
+
+#include <pmix_server.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/frame.h"
+#include "common/ids.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "server/peer.h"
+
+namespace pmix::transport {
+class EventLoop;
+}
+
+namespace pmix::server {
+
+// What PMIx_server_init was told.
+struct ServerOptions {
+    common::ProcId id;           // PMIX_SERVER_NSPACE and _RANK, or made up from the pid
+    std::string hostname;        // PMIX_HOSTNAME, or gethostname()
+    std::string tmpdir;          // PMIX_SERVER_TMPDIR; told to clients, not used
+    std::string system_tmpdir;   // PMIX_SYSTEM_TMPDIR, likewise
+    size_t event_cache = common::kEventCacheSize;
+    int hello_timeout_ms = common::kHelloTimeoutMs;
+    unsigned max_half_open = common::kMaxHalfOpen;
+    bool listen = true;          // off in tests that hand their own socket pairs in
+    bool long_module = false;    // the host was built with our headers and says so: slots beyond the 28th exist
+};
+
+// A namespace's segment, for somebody who may map it. The descriptor stays the server's: send it or duplicate it.
+struct LentSegment {
+    int descriptor = -1;
+    uint64_t generation = 0;
+};
+
+class Server {
+  public:
+    static common::Result<std::unique_ptr<Server>> create(transport::EventLoop& loop,
+                                                          const pmix_server_module_t* module, ServerOptions options);
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    // The server's own process as a client of itself. The sink is set by the loopback before the first frame.
+    SelfPeer& self_peer() noexcept;
+    // A request of a peer: from its connection, or from the loopback for self_peer().
+    void on_frame(Peer& peer, common::Frame&& frame);
+    // The segment of a namespace for the process itself. PMIX_ERR_NOT_FOUND: no such namespace here.
+    common::Result<LentSegment> lend_segment(const Peer& peer, std::string_view nspace);
+
+    // Answers all that waits, closes all connections, stops listening. Then only destruction is left.
+    void stop();
+
+    const ServerOptions& options() const noexcept;
+    // What clients are told to connect to.
+    const std::string& uri() const noexcept;
+
+    struct Parts;
+    Parts& parts() noexcept { return *parts_; }
+
+  private:
+    explicit Server(std::unique_ptr<Parts> parts) noexcept;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace pmix::server
