@@ -25,9 +25,6 @@ endif()
 add_library(wireup_options INTERFACE)
 target_link_libraries(wireup_options INTERFACE wireup_warnings)
 target_include_directories(wireup_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
-if(NOT EXISTS ${PROJECT_SOURCE_DIR}/include/pmix.h)  # until our own headers are here
-  target_include_directories(wireup_options SYSTEM INTERFACE /usr/lib/x86_64-linux-gnu/pmix2/include)
-endif()
 target_compile_options(wireup_options INTERFACE -fvisibility=hidden -ffunction-sections -fdata-sections
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)

@@ -1,0 +1,915 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Older names, and the helpers for the library's objects. */
+#ifndef PMIX_DEPRECATED_H
+#define PMIX_DEPRECATED_H
+
+#include <pmix_common.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ==================================================================================================================
+ * Older names of constants and attributes
+ * ================================================================================================================== */
+#define PMIX_ERR_SILENT                             (-2)
+#define PMIX_ERR_DEBUGGER_RELEASE                   (-3)
+#define PMIX_ERR_PROC_ABORTED                       (-7)
+#define PMIX_ERR_PROC_ABORTING                      (-9)
+#define PMIX_ERR_SERVER_FAILED_REQUEST              (-10)
+#define PMIX_EXISTS                                 (-11)
+#define PMIX_ERR_HANDSHAKE_FAILED                   (-13)
+#define PMIX_ERR_READY_FOR_HANDSHAKE                (-14)
+#define PMIX_ERR_PROC_ENTRY_NOT_FOUND               (-17)
+#define PMIX_ERR_PACK_MISMATCH                      (-22)
+#define PMIX_ERR_IN_ERRNO                           (-26)
+#define PMIX_ERR_DATA_VALUE_NOT_FOUND               (-30)
+#define PMIX_ERR_INVALID_ARG                        (-33)
+#define PMIX_ERR_INVALID_KEY                        (-34)
+#define PMIX_ERR_INVALID_KEY_LENGTH                 (-35)
+#define PMIX_ERR_INVALID_VAL                        (-36)
+#define PMIX_ERR_INVALID_VAL_LENGTH                 (-37)
+#define PMIX_ERR_INVALID_LENGTH                     (-38)
+#define PMIX_ERR_INVALID_NUM_ARGS                   (-39)
+#define PMIX_ERR_INVALID_ARGS                       (-40)
+#define PMIX_ERR_INVALID_NUM_PARSED                 (-41)
+#define PMIX_ERR_INVALID_KEYVALP                    (-42)
+#define PMIX_ERR_INVALID_SIZE                       (-43)
+#define PMIX_ERR_INVALID_NAMESPACE                  (-44)
+#define PMIX_ERR_SERVER_NOT_AVAIL                   (-45)
+#define PMIX_ERR_NOT_IMPLEMENTED                    (-48)
+#define PMIX_DEBUG_WAITING_FOR_NOTIFY               (-58)
+#define PMIX_ERR_FATAL                              (-63)
+#define PMIX_ERR_VALUE_OUT_OF_BOUNDS                (-65)
+#define PMIX_ERR_FILE_OPEN_FAILURE                  (-67)
+#define PMIX_ERR_FILE_READ_FAILURE                  (-68)
+#define PMIX_ERR_FILE_WRITE_FAILURE                 (-69)
+#define PMIX_ERR_SYS_LIMITS_PIPES                   (-70)
+#define PMIX_ERR_SYS_LIMITS_CHILDREN                (-71)
+#define PMIX_ERR_PIPE_SETUP_FAILURE                 (-72)
+#define PMIX_ERR_EXE_NOT_ACCESSIBLE                 (-73)
+#define PMIX_ERR_JOB_WDIR_NOT_ACCESSIBLE            (-74)
+#define PMIX_ERR_SYS_LIMITS_FILES                   (-75)
+#define PMIX_ERR_LOST_CONNECTION_TO_SERVER          (-101)
+#define PMIX_ERR_LOST_PEER_CONNECTION               (-102)
+#define PMIX_ERR_LOST_CONNECTION_TO_CLIENT          (-103)
+#define PMIX_NOTIFY_ALLOC_COMPLETE                  (-105)
+#define PMIX_ERR_INVALID_TERMINATION                (-112)
+#define PMIX_ERR_JOB_TERMINATED                     (-145)
+#define PMIX_ERR_UPDATE_ENDPOINTS                   (-146)
+#define PMIX_GDS_ACTION_COMPLETE                    (-148)
+#define PMIX_PROC_HAS_CONNECTED                     (-149)
+#define PMIX_CONNECT_REQUESTED                      (-150)
+#define PMIX_ERR_SYS_BASE                           (-230)
+#define PMIX_ERR_NODE_DOWN                          (-231)
+#define PMIX_ERR_NODE_OFFLINE                       (-232)
+#define PMIX_ERR_SYS_OTHER                          (-330)
+#define PMIX_JOB_STATE_PREPPED                      1
+#define PMIX_BUFFER                                 26
+
+#define PMIX_EVENT_BASE                             "pmix.evbase"            /* struct event_base * */
+#define PMIX_TOPOLOGY                               "pmix.topo"              /* hwloc_topology_t */
+#define PMIX_DEBUG_JOB                              "pmix.dbg.job"           /* char* */
+#define PMIX_RECONNECT_SERVER                       "pmix.cnct.recon"        /* bool */
+#define PMIX_USOCK_DISABLE                          "pmix.usock.disable"     /* bool */
+#define PMIX_SOCKET_MODE                            "pmix.sockmode"          /* uint32_t */
+#define PMIX_SINGLE_LISTENER                        "pmix.sing.listnr"       /* bool */
+#define PMIX_ALLOC_NETWORK                          "pmix.alloc.net"         /* pmix_data_array_t* */
+#define PMIX_ALLOC_NETWORK_ID                       "pmix.alloc.netid"       /* char* */
+#define PMIX_ALLOC_NETWORK_QOS                      "pmix.alloc.netqos"      /* char* */
+#define PMIX_ALLOC_NETWORK_TYPE                     "pmix.alloc.nettype"     /* char* */
+#define PMIX_ALLOC_NETWORK_PLANE                    "pmix.alloc.netplane"    /* char* */
+#define PMIX_ALLOC_NETWORK_ENDPTS                   "pmix.alloc.endpts"      /* size_t */
+#define PMIX_ALLOC_NETWORK_ENDPTS_NODE              "pmix.alloc.endpts.nd"   /* size_t */
+#define PMIX_ALLOC_NETWORK_SEC_KEY                  "pmix.alloc.nsec"        /* pmix_byte_object_t */
+#define PMIX_PROC_DATA                              "pmix.pdata"             /* pmix_data_array_t* */
+#define PMIX_LOCALITY                               "pmix.loc"               /* uint16_t */
+#define PMIX_LOCAL_TOPO                             "pmix.ltopo"             /* char* */
+#define PMIX_TOPOLOGY_XML                           "pmix.topo.xml"          /* char* */
+#define PMIX_TOPOLOGY_FILE                          "pmix.topo.file"         /* char* */
+#define PMIX_TOPOLOGY_SIGNATURE                     "pmix.toposig"           /* char* */
+#define PMIX_HWLOC_SHMEM_ADDR                       "pmix.hwlocaddr"         /* size_t */
+#define PMIX_HWLOC_SHMEM_SIZE                       "pmix.hwlocsize"         /* size_t */
+#define PMIX_HWLOC_SHMEM_FILE                       "pmix.hwlocfile"         /* char* */
+#define PMIX_HWLOC_XML_V1                           "pmix.hwlocxml1"         /* char* */
+#define PMIX_HWLOC_XML_V2                           "pmix.hwlocxml2"         /* char* */
+#define PMIX_HWLOC_SHARE_TOPO                       "pmix.hwlocsh"           /* bool */
+#define PMIX_HWLOC_HOLE_KIND                        "pmix.hwlocholek"        /* char* */
+#define PMIX_DSTPATH                                "pmix.dstpath"           /* char* */
+#define PMIX_COLLECTIVE_ALGO                        "pmix.calgo"             /* char* */
+#define PMIX_COLLECTIVE_ALGO_REQD                   "pmix.calreqd"           /* bool */
+#define PMIX_PROC_BLOB                              "pmix.pblob"             /* pmix_byte_object_t */
+#define PMIX_MAP_BLOB                               "pmix.mblob"             /* pmix_byte_object_t */
+#define PMIX_MAPPER                                 "pmix.mapper"            /* char* */
+#define PMIX_NON_PMI                                "pmix.nonpmi"            /* bool */
+#define PMIX_PROC_URI                               "pmix.puri"              /* char* */
+#define PMIX_ARCH                                   "pmix.arch"              /* uint32_t */
+#define PMIX_DEBUG_JOB_DIRECTIVES                   "pmix.dbg.jdirs"         /* pmix_data_array_t* */
+#define PMIX_DEBUG_APP_DIRECTIVES                   "pmix.dbg.adirs"         /* pmix_data_array_t* */
+#define PMIX_EVENT_NO_TERMINATION                   "pmix.evnoterm"          /* bool */
+#define PMIX_EVENT_WANT_TERMINATION                 "pmix.evterm"            /* bool */
+#define PMIX_TAG_OUTPUT                             "pmix.tagout"            /* bool */
+#define PMIX_TIMESTAMP_OUTPUT                       "pmix.tsout"             /* bool */
+#define PMIX_MERGE_STDERR_STDOUT                    "pmix.mergeerrout"       /* bool */
+#define PMIX_OUTPUT_TO_FILE                         "pmix.outfile"           /* char* */
+#define PMIX_OUTPUT_TO_DIRECTORY                    "pmix.outdir"            /* char* */
+#define PMIX_OUTPUT_NOCOPY                          "pmix.nocopy"            /* bool */
+#define PMIX_GDS_MODULE                             "pmix.gds.mod"           /* char* */
+#define PMIX_BFROPS_MODULE                          "pmix.bfrops.mod"        /* char* */
+#define PMIX_PNET_SETUP_APP                         "pmix.pnet.setapp"       /* pmix_byte_object_t */
+#define PMIX_IOF_STOP                               "pmix.iof.stop"          /* bool */
+#define PMIX_NOTIFY_LAUNCH                          "pmix.note.lnch"         /* bool */
+
+/* ==================================================================================================================
+ * Functions
+ * ================================================================================================================== */
+PMIX_EXPORT void PMIx_App_construct(pmix_app_t *p);
+
+PMIX_EXPORT pmix_app_t *PMIx_App_create(size_t n);
+
+PMIX_EXPORT void PMIx_App_destruct(pmix_app_t *p);
+
+PMIX_EXPORT void PMIx_App_free(pmix_app_t *p, size_t n);
+
+PMIX_EXPORT void PMIx_App_info_create(pmix_app_t *p, size_t n);
+
+PMIX_EXPORT void PMIx_App_release(pmix_app_t *p);
+
+PMIX_EXPORT pmix_status_t PMIx_Argv_append_nosize(char ***argv, const char *arg);
+
+PMIX_EXPORT pmix_status_t PMIx_Argv_append_unique_nosize(char ***argv, const char *arg);
+
+PMIX_EXPORT char **PMIx_Argv_copy(char **argv);
+
+PMIX_EXPORT int PMIx_Argv_count(char **a);
+
+PMIX_EXPORT void PMIx_Argv_free(char **argv);
+
+PMIX_EXPORT char *PMIx_Argv_join(char **argv, int delimiter);
+
+PMIX_EXPORT pmix_status_t PMIx_Argv_prepend_nosize(char ***argv, const char *arg);
+
+PMIX_EXPORT char **PMIx_Argv_split(const char *src_string, int delimiter);
+
+PMIX_EXPORT char **PMIx_Argv_split_inter(const char *src_string, int delimiter, bool include_empty);
+
+PMIX_EXPORT char **PMIx_Argv_split_with_empty(const char *src_string, int delimiter);
+
+PMIX_EXPORT void PMIx_Byte_object_construct(pmix_byte_object_t *b);
+
+PMIX_EXPORT pmix_byte_object_t *PMIx_Byte_object_create(size_t n);
+
+PMIX_EXPORT void PMIx_Byte_object_destruct(pmix_byte_object_t *g);
+
+PMIX_EXPORT void PMIx_Byte_object_free(pmix_byte_object_t *g, size_t n);
+
+PMIX_EXPORT void PMIx_Byte_object_load(pmix_byte_object_t *b, char *d, size_t sz);
+
+PMIX_EXPORT bool PMIx_Check_key(const char *key, const char *str);
+
+PMIX_EXPORT bool PMIx_Check_nspace(const char *key1, const char *key2);
+
+PMIX_EXPORT bool PMIx_Check_procid(const pmix_proc_t *a, const pmix_proc_t *b);
+
+PMIX_EXPORT bool PMIx_Check_rank(pmix_rank_t a, pmix_rank_t b);
+
+PMIX_EXPORT bool PMIx_Check_reserved_key(const char *key);
+
+PMIX_EXPORT void PMIx_Coord_construct(pmix_coord_t *m);
+
+PMIX_EXPORT pmix_coord_t *PMIx_Coord_create(size_t dims, size_t number);
+
+PMIX_EXPORT void PMIx_Coord_destruct(pmix_coord_t *m);
+
+PMIX_EXPORT void PMIx_Coord_free(pmix_coord_t *m, size_t number);
+
+PMIX_EXPORT void PMIx_Cpuset_construct(pmix_cpuset_t *cpuset);
+
+PMIX_EXPORT pmix_cpuset_t *PMIx_Cpuset_create(size_t n);
+
+PMIX_EXPORT void PMIx_Cpuset_destruct(pmix_cpuset_t *cpuset);
+
+PMIX_EXPORT void PMIx_Cpuset_free(pmix_cpuset_t *c, size_t n);
+
+PMIX_EXPORT void PMIx_Data_array_construct(pmix_data_array_t *p, size_t num, pmix_data_type_t type);
+
+PMIX_EXPORT pmix_data_array_t *PMIx_Data_array_create(size_t n, pmix_data_type_t type);
+
+PMIX_EXPORT void PMIx_Data_array_destruct(pmix_data_array_t *d);
+
+PMIX_EXPORT void PMIx_Data_array_free(pmix_data_array_t *p);
+
+PMIX_EXPORT void PMIx_Data_array_init(pmix_data_array_t *p, pmix_data_type_t type);
+
+PMIX_EXPORT void PMIx_Data_buffer_construct(pmix_data_buffer_t *b);
+
+PMIX_EXPORT pmix_data_buffer_t *PMIx_Data_buffer_create(void);
+
+PMIX_EXPORT void PMIx_Data_buffer_destruct(pmix_data_buffer_t *b);
+
+PMIX_EXPORT void PMIx_Data_buffer_load(pmix_data_buffer_t *b, char *bytes, size_t sz);
+
+PMIX_EXPORT void PMIx_Data_buffer_release(pmix_data_buffer_t *b);
+
+PMIX_EXPORT void PMIx_Data_buffer_unload(pmix_data_buffer_t *b, char **bytes, size_t *sz);
+
+PMIX_EXPORT void PMIx_Device_construct(pmix_device_t *d);
+
+PMIX_EXPORT pmix_device_t *PMIx_Device_create(size_t n);
+
+PMIX_EXPORT void PMIx_Device_destruct(pmix_device_t *d);
+
+PMIX_EXPORT void PMIx_Device_distance_construct(pmix_device_distance_t *d);
+
+PMIX_EXPORT pmix_device_distance_t *PMIx_Device_distance_create(size_t n);
+
+PMIX_EXPORT void PMIx_Device_distance_destruct(pmix_device_distance_t *d);
+
+PMIX_EXPORT void PMIx_Device_distance_free(pmix_device_distance_t *d, size_t n);
+
+PMIX_EXPORT void PMIx_Device_free(pmix_device_t *d, size_t n);
+
+PMIX_EXPORT void PMIx_Disk_stats_construct(pmix_disk_stats_t *p);
+
+PMIX_EXPORT pmix_disk_stats_t *PMIx_Disk_stats_create(size_t n);
+
+PMIX_EXPORT void PMIx_Disk_stats_destruct(pmix_disk_stats_t *p);
+
+PMIX_EXPORT void PMIx_Disk_stats_free(pmix_disk_stats_t *p, size_t n);
+
+PMIX_EXPORT void PMIx_Endpoint_construct(pmix_endpoint_t *e);
+
+PMIX_EXPORT pmix_endpoint_t *PMIx_Endpoint_create(size_t n);
+
+PMIX_EXPORT void PMIx_Endpoint_destruct(pmix_endpoint_t *e);
+
+PMIX_EXPORT void PMIx_Endpoint_free(pmix_endpoint_t *e, size_t n);
+
+PMIX_EXPORT void PMIx_Envar_construct(pmix_envar_t *e);
+
+PMIX_EXPORT pmix_envar_t *PMIx_Envar_create(size_t n);
+
+PMIX_EXPORT void PMIx_Envar_destruct(pmix_envar_t *e);
+
+PMIX_EXPORT void PMIx_Envar_free(pmix_envar_t *e, size_t n);
+
+PMIX_EXPORT void PMIx_Envar_load(pmix_envar_t *e, char *var, char *value, char separator);
+
+PMIX_EXPORT void PMIx_Fabric_construct(pmix_fabric_t *p);
+
+PMIX_EXPORT void PMIx_Geometry_construct(pmix_geometry_t *g);
+
+PMIX_EXPORT pmix_geometry_t *PMIx_Geometry_create(size_t n);
+
+PMIX_EXPORT void PMIx_Geometry_destruct(pmix_geometry_t *g);
+
+PMIX_EXPORT void PMIx_Geometry_free(pmix_geometry_t *g, size_t n);
+
+PMIX_EXPORT void PMIx_Info_construct(pmix_info_t *p);
+
+PMIX_EXPORT pmix_info_t *PMIx_Info_create(size_t n);
+
+PMIX_EXPORT void PMIx_Info_destruct(pmix_info_t *p);
+
+PMIX_EXPORT void PMIx_Info_free(pmix_info_t *p, size_t n);
+
+PMIX_EXPORT bool PMIx_Info_is_end(const pmix_info_t *p);
+
+PMIX_EXPORT bool PMIx_Info_is_optional(const pmix_info_t *p);
+
+PMIX_EXPORT bool PMIx_Info_is_persistent(const pmix_info_t *p);
+
+PMIX_EXPORT bool PMIx_Info_is_qualifier(const pmix_info_t *p);
+
+PMIX_EXPORT bool PMIx_Info_is_required(const pmix_info_t *p);
+
+PMIX_EXPORT pmix_status_t PMIx_Info_list_add(void *ptr, const char *key, const void *value, pmix_data_type_t type);
+
+PMIX_EXPORT pmix_status_t PMIx_Info_list_add_unique(void *ptr, const char *key, const void *value,
+                                                    pmix_data_type_t type, bool overwrite);
+
+PMIX_EXPORT pmix_status_t PMIx_Info_list_add_value(void *ptr, const char *key, const pmix_value_t *value);
+
+PMIX_EXPORT pmix_status_t PMIx_Info_list_add_value_unique(void *ptr, const char *key, const pmix_value_t *value,
+                                                          bool overwrite);
+
+PMIX_EXPORT pmix_status_t PMIx_Info_list_convert(void *ptr, pmix_data_array_t *par);
+
+PMIX_EXPORT pmix_info_t *PMIx_Info_list_get_info(void *ptr, void *prev, void **next);
+
+PMIX_EXPORT size_t PMIx_Info_list_get_size(void *ptr);
+
+PMIX_EXPORT pmix_status_t PMIx_Info_list_insert(void *ptr, pmix_info_t *info);
+
+PMIX_EXPORT pmix_status_t PMIx_Info_list_prepend(void *ptr, const char *key, const void *value, pmix_data_type_t type);
+
+PMIX_EXPORT void PMIx_Info_list_release(void *ptr);
+
+PMIX_EXPORT void *PMIx_Info_list_start(void);
+
+PMIX_EXPORT pmix_status_t PMIx_Info_list_xfer(void *ptr, const pmix_info_t *info);
+
+PMIX_EXPORT pmix_status_t PMIx_Info_list_xfer_unique(void *ptr, const pmix_info_t *info, bool overwrite);
+
+PMIX_EXPORT pmix_status_t PMIx_Info_load(pmix_info_t *info, const char *key, const void *data, pmix_data_type_t type);
+
+PMIX_EXPORT void PMIx_Info_optional(pmix_info_t *p);
+
+PMIX_EXPORT void PMIx_Info_persistent(pmix_info_t *p);
+
+PMIX_EXPORT void PMIx_Info_processed(pmix_info_t *p);
+
+PMIX_EXPORT void PMIx_Info_qualifier(pmix_info_t *p);
+
+PMIX_EXPORT void PMIx_Info_required(pmix_info_t *p);
+
+PMIX_EXPORT void PMIx_Info_set_end(pmix_info_t *p);
+
+PMIX_EXPORT pmix_boolean_t PMIx_Info_true(const pmix_info_t *p);
+
+PMIX_EXPORT bool PMIx_Info_was_processed(const pmix_info_t *p);
+
+PMIX_EXPORT pmix_status_t PMIx_Info_xfer(pmix_info_t *dest, const pmix_info_t *src);
+
+PMIX_EXPORT void PMIx_Load_key(pmix_key_t key, const char *src);
+
+PMIX_EXPORT void PMIx_Load_nspace(pmix_nspace_t nspace, const char *str);
+
+PMIX_EXPORT void PMIx_Load_procid(pmix_proc_t *p, const char *ns, pmix_rank_t rk);
+
+PMIX_EXPORT void PMIx_Multicluster_nspace_construct(pmix_nspace_t target, pmix_nspace_t cluster, pmix_nspace_t nspace);
+
+PMIX_EXPORT void PMIx_Multicluster_nspace_parse(pmix_nspace_t target, pmix_nspace_t cluster, pmix_nspace_t nspace);
+
+PMIX_EXPORT void PMIx_Net_stats_construct(pmix_net_stats_t *p);
+
+PMIX_EXPORT pmix_net_stats_t *PMIx_Net_stats_create(size_t n);
+
+PMIX_EXPORT void PMIx_Net_stats_destruct(pmix_net_stats_t *p);
+
+PMIX_EXPORT void PMIx_Net_stats_free(pmix_net_stats_t *p, size_t n);
+
+PMIX_EXPORT void PMIx_Node_pid_construct(pmix_node_pid_t *d);
+
+PMIX_EXPORT pmix_node_pid_t *PMIx_Node_pid_create(size_t n);
+
+PMIX_EXPORT void PMIx_Node_pid_destruct(pmix_node_pid_t *d);
+
+PMIX_EXPORT void PMIx_Node_pid_free(pmix_node_pid_t *d, size_t n);
+
+PMIX_EXPORT void PMIx_Node_stats_construct(pmix_node_stats_t *p);
+
+PMIX_EXPORT pmix_node_stats_t *PMIx_Node_stats_create(size_t n);
+
+PMIX_EXPORT void PMIx_Node_stats_destruct(pmix_node_stats_t *p);
+
+PMIX_EXPORT void PMIx_Node_stats_free(pmix_node_stats_t *p, size_t n);
+
+PMIX_EXPORT bool PMIx_Nspace_invalid(const char *nspace);
+
+PMIX_EXPORT void PMIx_Pdata_construct(pmix_pdata_t *p);
+
+PMIX_EXPORT pmix_pdata_t *PMIx_Pdata_create(size_t n);
+
+PMIX_EXPORT void PMIx_Pdata_destruct(pmix_pdata_t *p);
+
+PMIX_EXPORT void PMIx_Pdata_free(pmix_pdata_t *p, size_t n);
+
+PMIX_EXPORT void PMIx_Pdata_load(pmix_pdata_t *dest, const pmix_proc_t *p, const char *key, const void *data,
+                                 pmix_data_type_t type);
+
+PMIX_EXPORT void PMIx_Pdata_xfer(pmix_pdata_t *dest, pmix_pdata_t *src);
+
+PMIX_EXPORT void PMIx_Proc_construct(pmix_proc_t *p);
+
+PMIX_EXPORT pmix_proc_t *PMIx_Proc_create(size_t n);
+
+PMIX_EXPORT void PMIx_Proc_destruct(pmix_proc_t *p);
+
+PMIX_EXPORT void PMIx_Proc_free(pmix_proc_t *p, size_t n);
+
+PMIX_EXPORT void PMIx_Proc_info_construct(pmix_proc_info_t *p);
+
+PMIX_EXPORT pmix_proc_info_t *PMIx_Proc_info_create(size_t n);
+
+PMIX_EXPORT void PMIx_Proc_info_destruct(pmix_proc_info_t *p);
+
+PMIX_EXPORT void PMIx_Proc_info_free(pmix_proc_info_t *p, size_t n);
+
+PMIX_EXPORT void PMIx_Proc_load(pmix_proc_t *p, const char *nspace, pmix_rank_t rank);
+
+PMIX_EXPORT void PMIx_Proc_stats_construct(pmix_proc_stats_t *p);
+
+PMIX_EXPORT pmix_proc_stats_t *PMIx_Proc_stats_create(size_t n);
+
+PMIX_EXPORT void PMIx_Proc_stats_destruct(pmix_proc_stats_t *p);
+
+PMIX_EXPORT void PMIx_Proc_stats_free(pmix_proc_stats_t *p, size_t n);
+
+PMIX_EXPORT bool PMIx_Procid_invalid(const pmix_proc_t *p);
+
+PMIX_EXPORT void PMIx_Query_construct(pmix_query_t *p);
+
+PMIX_EXPORT pmix_query_t *PMIx_Query_create(size_t n);
+
+PMIX_EXPORT void PMIx_Query_destruct(pmix_query_t *p);
+
+PMIX_EXPORT void PMIx_Query_free(pmix_query_t *p, size_t n);
+
+PMIX_EXPORT void PMIx_Query_qualifiers_create(pmix_query_t *p, size_t n);
+
+PMIX_EXPORT void PMIx_Query_release(pmix_query_t *p);
+
+PMIX_EXPORT bool PMIx_Rank_valid(pmix_rank_t a);
+
+PMIX_EXPORT void PMIx_Regattr_construct(pmix_regattr_t *p);
+
+PMIX_EXPORT pmix_regattr_t *PMIx_Regattr_create(size_t n);
+
+PMIX_EXPORT void PMIx_Regattr_destruct(pmix_regattr_t *p);
+
+PMIX_EXPORT void PMIx_Regattr_free(pmix_regattr_t *p, size_t n);
+
+PMIX_EXPORT void PMIx_Regattr_load(pmix_regattr_t *info, const char *name, const char *key, pmix_data_type_t type,
+                                   const char *description);
+
+PMIX_EXPORT void PMIx_Regattr_xfer(pmix_regattr_t *dest, const pmix_regattr_t *src);
+
+PMIX_EXPORT void PMIx_Resource_unit_construct(pmix_resource_unit_t *d);
+
+PMIX_EXPORT pmix_resource_unit_t *PMIx_Resource_unit_create(size_t n);
+
+PMIX_EXPORT void PMIx_Resource_unit_destruct(pmix_resource_unit_t *d);
+
+PMIX_EXPORT void PMIx_Resource_unit_free(pmix_resource_unit_t *d, size_t n);
+
+PMIX_EXPORT pmix_status_t PMIx_Setenv(const char *name, const char *value, bool overwrite, char ***env);
+
+PMIX_EXPORT void PMIx_Topology_construct(pmix_topology_t *t);
+
+PMIX_EXPORT pmix_topology_t *PMIx_Topology_create(size_t n);
+
+PMIX_EXPORT void PMIx_Topology_destruct(pmix_topology_t *topo);
+
+PMIX_EXPORT void PMIx_Topology_free(pmix_topology_t *t, size_t n);
+
+PMIX_EXPORT pmix_value_cmp_t PMIx_Value_compare(pmix_value_t *v1, pmix_value_t *v2);
+
+PMIX_EXPORT void PMIx_Value_construct(pmix_value_t *val);
+
+PMIX_EXPORT pmix_value_t *PMIx_Value_create(size_t n);
+
+PMIX_EXPORT void PMIx_Value_destruct(pmix_value_t *val);
+
+PMIX_EXPORT void PMIx_Value_free(pmix_value_t *v, size_t n);
+
+PMIX_EXPORT pmix_status_t PMIx_Value_get_number(const pmix_value_t *value, void *dest, pmix_data_type_t type);
+
+PMIX_EXPORT pmix_status_t PMIx_Value_load(pmix_value_t *val, const void *data, pmix_data_type_t type);
+
+PMIX_EXPORT pmix_boolean_t PMIx_Value_true(const pmix_value_t *v);
+
+PMIX_EXPORT pmix_status_t PMIx_Value_unload(pmix_value_t *val, void **data, size_t *sz);
+
+PMIX_EXPORT pmix_status_t PMIx_Value_xfer(pmix_value_t *dest, const pmix_value_t *src);
+
+PMIX_EXPORT void PMIx_Xfer_procid(pmix_proc_t *dst, const pmix_proc_t *src);
+
+PMIX_EXPORT pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t *proc, pmix_info_t info[], size_t ninfo);
+
+/* ==================================================================================================================
+ * Inline helpers
+ * ================================================================================================================== */
+static inline void *pmix_malloc(size_t n) {
+    return malloc(n);
+}
+
+static inline void pmix_free(void *m) {
+    free(m);
+}
+
+static inline void *pmix_calloc(size_t n, size_t m) {
+    return calloc(n, m);
+}
+
+static inline void pmix_strncpy(char *dest, const char *src, size_t len) {
+    size_t i = 0;
+    while (i < len && src[i] != '\0') {
+        dest[i] = src[i];
+        ++i;
+    }
+    dest[i] = '\0';
+}
+
+static inline size_t pmix_keylen(const char *src) {
+    size_t i = 0;
+    while (i < PMIX_MAX_KEYLEN && src[i] != '\0') {
+        ++i;
+    }
+    return i;
+}
+
+static inline size_t pmix_nslen(const char *src) {
+    size_t i = 0;
+    while (i < PMIX_MAX_NSLEN && src[i] != '\0') {
+        ++i;
+    }
+    return i;
+}
+
+/* ==================================================================================================================
+ * Macros
+ * ================================================================================================================== */
+
+#define PMIX_LOAD_KEY(a, b) PMIx_Load_key((a), (b))
+#define PMIX_CHECK_KEY(a, b) PMIx_Check_key((a)->key, (b))
+#define PMIX_CHECK_RESERVED_KEY(a) PMIx_Check_reserved_key(a)
+#define PMIX_LOAD_NSPACE(a, b) PMIx_Load_nspace((a), (b))
+#define PMIX_CHECK_NSPACE(a, b) PMIx_Check_nspace((a), (b))
+#define PMIX_NSPACE_INVALID(a) PMIx_Nspace_invalid(a)
+#define PMIX_LOAD_PROCID(a, b, c) PMIx_Load_procid((a), (b), (c))
+#define PMIX_XFER_PROCID(a, b) PMIx_Xfer_procid((a), (b))
+#define PMIX_PROCID_XFER(a, b) PMIX_XFER_PROCID((a), (b))
+#define PMIX_CHECK_PROCID(a, b) PMIx_Check_procid((a), (b))
+#define PMIX_CHECK_RANK(a, b) PMIx_Check_rank((a), (b))
+#define PMIX_PROCID_INVALID(a) PMIx_Procid_invalid(a)
+#define PMIX_PROC_LOAD(m, n, r) PMIx_Proc_load((m), (n), (r))
+#define PMIX_MULTICLUSTER_NSPACE_CONSTRUCT(t, c, n) PMIx_Multicluster_nspace_construct((t), (c), (n))
+#define PMIX_MULTICLUSTER_NSPACE_PARSE(t, c, n) PMIx_Multicluster_nspace_parse((t), (c), (n))
+
+#define PMIX_ARGV_COUNT(r, a) (r) = PMIx_Argv_count(a)
+#define PMIX_ARGV_APPEND(r, a, b) (r) = PMIx_Argv_append_nosize((char ***) &(a), (b))
+#define PMIX_ARGV_PREPEND(r, a, b) (r) = PMIx_Argv_prepend_nosize((char ***) &(a), (b))
+#define PMIX_ARGV_APPEND_UNIQUE(r, a, b) (r) = PMIx_Argv_append_unique_nosize((a), (b))
+#define PMIX_ARGV_FREE(a) \
+    do { \
+        PMIx_Argv_free(a); \
+        (a) = NULL; \
+    } while (0)
+#define PMIX_ARGV_SPLIT(a, b, c) (a) = PMIx_Argv_split((b), (c))
+#define PMIX_ARGV_JOIN(a, b, c) (a) = PMIx_Argv_join((b), (c))
+#define PMIX_ARGV_COPY(a, b) (a) = PMIx_Argv_copy(b)
+#define PMIX_SETENV(r, a, b, c) (r) = PMIx_Setenv((a), (b), true, (c))
+
+#define pmix_argv_append_nosize(a, b) PMIx_Argv_append_nosize((a), (b))
+#define pmix_argv_append_unique_nosize(a, b) PMIx_Argv_append_unique_nosize((a), (b))
+#define pmix_argv_split(a, b) PMIx_Argv_split((a), (b))
+#define pmix_argv_split_with_empty(a, b) PMIx_Argv_split_with_empty((a), (b))
+#define pmix_argv_split_inter(a, b, c) PMIx_Argv_split_inter((a), (b), (c))
+#define pmix_argv_free(a) PMIx_Argv_free(a)
+#define pmix_argv_count(a) PMIx_Argv_count(a)
+#define pmix_argv_join(a, b) PMIx_Argv_join((a), (b))
+#define pmix_argv_prepend_nosize(a, b) PMIx_Argv_prepend_nosize((a), (b))
+#define pmix_argv_copy(a) PMIx_Argv_copy(a)
+#define pmix_setenv(a, b, c, d) PMIx_Setenv((a), (b), (c), (d))
+#define pmix_check_true(a) PMIx_Value_true(a)
+#define pmix_app_free(a, b) PMIx_App_free((a), (b))
+#define pmix_pdata_free(a, b) PMIx_Pdata_free((a), (b))
+#define pmix_proc_stats_free(a, b) PMIx_Proc_stats_free((a), (b))
+#define pmix_disk_stats_free(a, b) PMIx_Disk_stats_free((a), (b))
+#define pmix_net_stats_free(a, b) PMIx_Net_stats_free((a), (b))
+#define pmix_node_stats_free(a, b) PMIx_Node_stats_free((a), (b))
+
+#define PMIX_CHECK_TRUE(a) (PMIX_BOOL_TRUE == PMIx_Value_true(a))
+#define PMIX_CHECK_BOOL(a) (PMIX_NON_BOOL != PMIx_Value_true(a))
+#define PMIX_VALUE_LOAD(v, d, t) PMIx_Value_load((v), (d), (t))
+#define PMIX_VALUE_UNLOAD(r, k, d, s) (r) = PMIx_Value_unload((k), (d), (s))
+#define PMIX_VALUE_XFER(r, v, s) \
+    do { \
+        if (NULL == (v)) { \
+            (v) = PMIx_Value_create(1); \
+        } \
+        (r) = NULL == (v) ? PMIX_ERR_NOMEM : PMIx_Value_xfer((v), (s)); \
+    } while (0)
+#define PMIX_VALUE_XFER_DIRECT(r, v, s) (r) = PMIx_Value_xfer((v), (s))
+#define PMIX_VALUE_GET_NUMBER(s, m, n, t) \
+    do { \
+        (s) = PMIX_SUCCESS; \
+        switch ((m)->type) { \
+        case PMIX_SIZE: \
+            (n) = (t) (m)->data.size; \
+            break; \
+        case PMIX_PID: \
+            (n) = (t) (m)->data.pid; \
+            break; \
+        case PMIX_INT: \
+            (n) = (t) (m)->data.integer; \
+            break; \
+        case PMIX_INT8: \
+            (n) = (t) (m)->data.int8; \
+            break; \
+        case PMIX_INT16: \
+            (n) = (t) (m)->data.int16; \
+            break; \
+        case PMIX_INT32: \
+            (n) = (t) (m)->data.int32; \
+            break; \
+        case PMIX_INT64: \
+            (n) = (t) (m)->data.int64; \
+            break; \
+        case PMIX_UINT: \
+            (n) = (t) (m)->data.uint; \
+            break; \
+        case PMIX_UINT8: \
+            (n) = (t) (m)->data.uint8; \
+            break; \
+        case PMIX_UINT16: \
+            (n) = (t) (m)->data.uint16; \
+            break; \
+        case PMIX_UINT32: \
+            (n) = (t) (m)->data.uint32; \
+            break; \
+        case PMIX_UINT64: \
+            (n) = (t) (m)->data.uint64; \
+            break; \
+        case PMIX_FLOAT: \
+            (n) = (t) (m)->data.fval; \
+            break; \
+        case PMIX_DOUBLE: \
+            (n) = (t) (m)->data.dval; \
+            break; \
+        case PMIX_STATUS: \
+            (n) = (t) (m)->data.status; \
+            break; \
+        case PMIX_PROC_RANK: \
+            (n) = (t) (m)->data.rank; \
+            break; \
+        default: \
+            (s) = PMIX_ERR_BAD_PARAM; \
+        } \
+    } while (0)
+
+#define PMIX_INFO_REQUIRED(m) PMIx_Info_required(m)
+#define PMIX_INFO_OPTIONAL(m) PMIx_Info_optional(m)
+#define PMIX_INFO_IS_REQUIRED(m) PMIx_Info_is_required(m)
+#define PMIX_INFO_IS_OPTIONAL(m) PMIx_Info_is_optional(m)
+#define PMIX_INFO_PROCESSED(m) PMIx_Info_processed(m)
+#define PMIX_INFO_WAS_PROCESSED(m) PMIx_Info_was_processed(m)
+#define PMIX_INFO_SET_END(m) PMIx_Info_set_end(m)
+#define PMIX_INFO_IS_END(m) PMIx_Info_is_end(m)
+#define PMIX_INFO_SET_QUALIFIER(i) PMIx_Info_qualifier(i)
+#define PMIX_INFO_IS_QUALIFIER(i) PMIx_Info_is_qualifier(i)
+#define PMIX_INFO_SET_PERSISTENT(ii) PMIx_Info_persistent(ii)
+#define PMIX_INFO_IS_PERSISTENT(ii) PMIx_Info_is_persistent(ii)
+#define PMIX_INFO_LOAD(i, k, d, t) (void) PMIx_Info_load((i), (k), (d), (t))
+#define PMIX_INFO_XFER(d, s) (void) PMIx_Info_xfer((d), (s))
+#define PMIX_INFO_TRUE(m) (PMIX_BOOL_TRUE == PMIx_Info_true(m))
+#define PMIX_INFO_LIST_START(p) (p) = PMIx_Info_list_start()
+#define PMIX_INFO_LIST_ADD(r, p, a, v, t) (r) = PMIx_Info_list_add((p), (a), (v), (t))
+#define PMIX_INFO_LIST_PREPEND(r, p, a, v, t) (r) = PMIx_Info_list_prepend((p), (a), (v), (t))
+#define PMIX_INFO_LIST_INSERT(r, p, i) (r) = PMIx_Info_list_insert((p), (i))
+#define PMIX_INFO_LIST_XFER(r, p, a) (r) = PMIx_Info_list_xfer((p), (a))
+#define PMIX_INFO_LIST_CONVERT(r, p, m) (r) = PMIx_Info_list_convert((p), (m))
+#define PMIX_INFO_LIST_RELEASE(p) PMIx_Info_list_release(p)
+
+#define PMIX_COORD_CREATE(m, n, d) (m) = PMIx_Coord_create((d), (n))
+#define PMIX_COORD_CONSTRUCT(m) PMIx_Coord_construct(m)
+#define PMIX_COORD_DESTRUCT(m) PMIx_Coord_destruct(m)
+#define PMIX_COORD_FREE(m, n) \
+    do { \
+        PMIx_Coord_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_BYTE_OBJECT_LOAD(b, d, s) \
+    do { \
+        PMIx_Byte_object_load((b), (d), (s)); \
+        (d) = NULL; \
+        (s) = 0; \
+    } while (0)
+#define PMIX_ENVAR_LOAD(m, e, v, s) PMIx_Envar_load((m), (e), (v), (s))
+#define PMIX_PDATA_LOAD(m, p, k, v, t) PMIx_Pdata_load((m), (p), (k), (v), (t))
+#define PMIX_PDATA_XFER(d, s) PMIx_Pdata_xfer((d), (s))
+#define PMIX_APP_INFO_CREATE(m, n) PMIx_App_info_create((m), (n))
+#define PMIX_QUERY_QUALIFIERS_CREATE(m, n) PMIx_Query_qualifiers_create((m), (n))
+#define PMIX_QUERY_RELEASE(m) \
+    do { \
+        PMIx_Query_release(m); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_REGATTR_LOAD(a, n, k, t, v) PMIx_Regattr_load((a), (n), (k), (t), (v))
+#define PMIX_REGATTR_XFER(a, b) PMIx_Regattr_xfer((a), (b))
+#define PMIX_FABRIC_CONSTRUCT(x) PMIx_Fabric_construct(x)
+#define PMIX_DATA_ARRAY_INIT(m, t) PMIx_Data_array_init((m), (t))
+#define PMIX_DATA_ARRAY_CONSTRUCT(m, n, t) PMIx_Data_array_construct((m), (n), (t))
+#define PMIX_DATA_ARRAY_DESTRUCT(m) PMIx_Data_array_destruct(m)
+#define PMIX_DATA_ARRAY_CREATE(m, n, t) (m) = PMIx_Data_array_create((n), (t))
+#define PMIX_DATA_ARRAY_FREE(m) \
+    do { \
+        PMIx_Data_array_free(m); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_DATA_BUFFER_CREATE(m) (m) = PMIx_Data_buffer_create()
+#define PMIX_DATA_BUFFER_RELEASE(m) \
+    do { \
+        PMIx_Data_buffer_release(m); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_DATA_BUFFER_CONSTRUCT(m) PMIx_Data_buffer_construct(m)
+#define PMIX_DATA_BUFFER_DESTRUCT(m) PMIx_Data_buffer_destruct(m)
+#define PMIX_DATA_BUFFER_LOAD(b, d, s) PMIx_Data_buffer_load((b), (d), (s))
+#define PMIX_DATA_BUFFER_UNLOAD(b, d, s) PMIx_Data_buffer_unload((b), (char **) &(d), (size_t *) &(s))
+
+#define PMIX_VALUE_CONSTRUCT(m) PMIx_Value_construct(m)
+#define PMIX_VALUE_DESTRUCT(m) PMIx_Value_destruct(m)
+#define PMIX_VALUE_CREATE(m, n) (m) = PMIx_Value_create(n)
+#define PMIX_VALUE_FREE(m, n) \
+    do { \
+        PMIx_Value_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_VALUE_RELEASE(m) PMIX_VALUE_FREE((m), 1)
+
+#define PMIX_INFO_CONSTRUCT(m) PMIx_Info_construct(m)
+#define PMIX_INFO_DESTRUCT(m) PMIx_Info_destruct(m)
+#define PMIX_INFO_CREATE(m, n) (m) = PMIx_Info_create(n)
+#define PMIX_INFO_FREE(m, n) \
+    do { \
+        PMIx_Info_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_PDATA_CONSTRUCT(m) PMIx_Pdata_construct(m)
+#define PMIX_PDATA_DESTRUCT(m) PMIx_Pdata_destruct(m)
+#define PMIX_PDATA_CREATE(m, n) (m) = PMIx_Pdata_create(n)
+#define PMIX_PDATA_FREE(m, n) \
+    do { \
+        PMIx_Pdata_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_PDATA_RELEASE(m) PMIX_PDATA_FREE((m), 1)
+
+#define PMIX_PROC_CONSTRUCT(m) PMIx_Proc_construct(m)
+#define PMIX_PROC_DESTRUCT(m) PMIx_Proc_destruct(m)
+#define PMIX_PROC_CREATE(m, n) (m) = PMIx_Proc_create(n)
+#define PMIX_PROC_FREE(m, n) \
+    do { \
+        PMIx_Proc_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_PROC_RELEASE(m) PMIX_PROC_FREE((m), 1)
+
+#define PMIX_PROC_INFO_CONSTRUCT(m) PMIx_Proc_info_construct(m)
+#define PMIX_PROC_INFO_DESTRUCT(m) PMIx_Proc_info_destruct(m)
+#define PMIX_PROC_INFO_CREATE(m, n) (m) = PMIx_Proc_info_create(n)
+#define PMIX_PROC_INFO_FREE(m, n) \
+    do { \
+        PMIx_Proc_info_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_PROC_INFO_RELEASE(m) PMIX_PROC_INFO_FREE((m), 1)
+
+#define PMIX_APP_CONSTRUCT(m) PMIx_App_construct(m)
+#define PMIX_APP_DESTRUCT(m) PMIx_App_destruct(m)
+#define PMIX_APP_CREATE(m, n) (m) = PMIx_App_create(n)
+#define PMIX_APP_FREE(m, n) \
+    do { \
+        PMIx_App_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_APP_RELEASE(m) PMIX_APP_FREE((m), 1)
+
+#define PMIX_QUERY_CONSTRUCT(m) PMIx_Query_construct(m)
+#define PMIX_QUERY_DESTRUCT(m) PMIx_Query_destruct(m)
+#define PMIX_QUERY_CREATE(m, n) (m) = PMIx_Query_create(n)
+#define PMIX_QUERY_FREE(m, n) \
+    do { \
+        PMIx_Query_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_BYTE_OBJECT_CONSTRUCT(m) PMIx_Byte_object_construct(m)
+#define PMIX_BYTE_OBJECT_DESTRUCT(m) PMIx_Byte_object_destruct(m)
+#define PMIX_BYTE_OBJECT_CREATE(m, n) (m) = PMIx_Byte_object_create(n)
+#define PMIX_BYTE_OBJECT_FREE(m, n) \
+    do { \
+        PMIx_Byte_object_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_ENVAR_CONSTRUCT(m) PMIx_Envar_construct(m)
+#define PMIX_ENVAR_DESTRUCT(m) PMIx_Envar_destruct(m)
+#define PMIX_ENVAR_CREATE(m, n) (m) = PMIx_Envar_create(n)
+#define PMIX_ENVAR_FREE(m, n) \
+    do { \
+        PMIx_Envar_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_REGATTR_CONSTRUCT(m) PMIx_Regattr_construct(m)
+#define PMIX_REGATTR_DESTRUCT(m) PMIx_Regattr_destruct(m)
+#define PMIX_REGATTR_CREATE(m, n) (m) = PMIx_Regattr_create(n)
+#define PMIX_REGATTR_FREE(m, n) \
+    do { \
+        PMIx_Regattr_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_TOPOLOGY_CONSTRUCT(m) PMIx_Topology_construct(m)
+#define PMIX_TOPOLOGY_DESTRUCT(m) PMIx_Topology_destruct(m)
+#define PMIX_TOPOLOGY_CREATE(m, n) (m) = PMIx_Topology_create(n)
+#define PMIX_TOPOLOGY_FREE(m, n) \
+    do { \
+        PMIx_Topology_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_CPUSET_CONSTRUCT(m) PMIx_Cpuset_construct(m)
+#define PMIX_CPUSET_DESTRUCT(m) PMIx_Cpuset_destruct(m)
+#define PMIX_CPUSET_CREATE(m, n) (m) = PMIx_Cpuset_create(n)
+#define PMIX_CPUSET_FREE(m, n) \
+    do { \
+        PMIx_Cpuset_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_GEOMETRY_CONSTRUCT(m) PMIx_Geometry_construct(m)
+#define PMIX_GEOMETRY_DESTRUCT(m) PMIx_Geometry_destruct(m)
+#define PMIX_GEOMETRY_CREATE(m, n) (m) = PMIx_Geometry_create(n)
+#define PMIX_GEOMETRY_FREE(m, n) \
+    do { \
+        PMIx_Geometry_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_ENDPOINT_CONSTRUCT(m) PMIx_Endpoint_construct(m)
+#define PMIX_ENDPOINT_DESTRUCT(m) PMIx_Endpoint_destruct(m)
+#define PMIX_ENDPOINT_CREATE(m, n) (m) = PMIx_Endpoint_create(n)
+#define PMIX_ENDPOINT_FREE(m, n) \
+    do { \
+        PMIx_Endpoint_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_DEVICE_CONSTRUCT(m) PMIx_Device_construct(m)
+#define PMIX_DEVICE_DESTRUCT(m) PMIx_Device_destruct(m)
+#define PMIX_DEVICE_CREATE(m, n) (m) = PMIx_Device_create(n)
+#define PMIX_DEVICE_FREE(m, n) \
+    do { \
+        PMIx_Device_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_DEVICE_DIST_CONSTRUCT(m) PMIx_Device_distance_construct(m)
+#define PMIX_DEVICE_DIST_DESTRUCT(m) PMIx_Device_distance_destruct(m)
+#define PMIX_DEVICE_DIST_CREATE(m, n) (m) = PMIx_Device_distance_create(n)
+#define PMIX_DEVICE_DIST_FREE(m, n) \
+    do { \
+        PMIx_Device_distance_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_RESOURCE_UNIT_CONSTRUCT(m) PMIx_Resource_unit_construct(m)
+#define PMIX_RESOURCE_UNIT_DESTRUCT(m) PMIx_Resource_unit_destruct(m)
+#define PMIX_RESOURCE_UNIT_CREATE(m, n) (m) = PMIx_Resource_unit_create(n)
+#define PMIX_RESOURCE_UNIT_FREE(m, n) \
+    do { \
+        PMIx_Resource_unit_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+
+#define PMIX_PROC_STATS_CONSTRUCT(m) PMIx_Proc_stats_construct(m)
+#define PMIX_PROC_STATS_DESTRUCT(m) PMIx_Proc_stats_destruct(m)
+#define PMIX_PROC_STATS_CREATE(m, n) (m) = PMIx_Proc_stats_create(n)
+#define PMIX_PROC_STATS_FREE(m, n) \
+    do { \
+        PMIx_Proc_stats_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_PROC_STATS_RELEASE(m) PMIX_PROC_STATS_FREE((m), 1)
+
+#define PMIX_DISK_STATS_CONSTRUCT(m) PMIx_Disk_stats_construct(m)
+#define PMIX_DISK_STATS_DESTRUCT(m) PMIx_Disk_stats_destruct(m)
+#define PMIX_DISK_STATS_CREATE(m, n) (m) = PMIx_Disk_stats_create(n)
+#define PMIX_DISK_STATS_FREE(m, n) \
+    do { \
+        PMIx_Disk_stats_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_DISK_STATS_RELEASE(m) PMIX_DISK_STATS_FREE((m), 1)
+
+#define PMIX_NET_STATS_CONSTRUCT(m) PMIx_Net_stats_construct(m)
+#define PMIX_NET_STATS_DESTRUCT(m) PMIx_Net_stats_destruct(m)
+#define PMIX_NET_STATS_CREATE(m, n) (m) = PMIx_Net_stats_create(n)
+#define PMIX_NET_STATS_FREE(m, n) \
+    do { \
+        PMIx_Net_stats_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_NET_STATS_RELEASE(m) PMIX_NET_STATS_FREE((m), 1)
+
+#define PMIX_NODE_STATS_CONSTRUCT(m) PMIx_Node_stats_construct(m)
+#define PMIX_NODE_STATS_DESTRUCT(m) PMIx_Node_stats_destruct(m)
+#define PMIX_NODE_STATS_CREATE(m, n) (m) = PMIx_Node_stats_create(n)
+#define PMIX_NODE_STATS_FREE(m, n) \
+    do { \
+        PMIx_Node_stats_free((m), (n)); \
+        (m) = NULL; \
+    } while (0)
+#define PMIX_NODE_STATS_RELEASE(m) PMIX_NODE_STATS_FREE((m), 1)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PMIX_DEPRECATED_H */
