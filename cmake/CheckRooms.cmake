@@ -1,6 +1,7 @@
 # Arrows between rooms go down only. Run as a script (cmake -DROOT=... -P) it greps the #include lines of src/
 # and fails on one that reaches up or across; included from CMakeLists.txt it makes that part of every build.
 if(CMAKE_SCRIPT_MODE_FILE)
+  cmake_policy(SET CMP0057 NEW)
   set(may_common    common)
   set(may_dstore    dstore common)
   set(may_transport transport common)
