@@ -1,0 +1,350 @@
+// Calls of the interface that the library does not serve yet. Owns nothing; any thread may call them, at any time.
+// Each answers PMIX_ERR_NOT_SUPPORTED and makes its outputs safe: callers free them without a look at the status.
+// A call leaves this file in the commit that brings the real one; the headings name the file where it will be.
+#include <pmix.h>
+#include <pmix_server.h>
+#include <pmix_tool.h>
+
+namespace {
+
+template <class T>
+void no_object(T** object) {
+    if (object != nullptr) *object = nullptr;
+}
+
+template <class T>
+void no_array(T** array, size_t* count) {
+    no_object(array);
+    if (count != nullptr) *count = 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+// client_control.cpp: queries
+
+pmix_status_t PMIx_Query_info(pmix_query_t*, size_t, pmix_info_t** results, size_t* nresults) {
+    no_array(results, nresults);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Query_info_nb(pmix_query_t*, size_t, pmix_info_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+// client_control.cpp: log
+
+pmix_status_t PMIx_Log(const pmix_info_t*, size_t, const pmix_info_t*, size_t) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Log_nb(const pmix_info_t*, size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+// client_control.cpp: allocation, job and session control, resource blocks
+
+pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t, pmix_info_t*, size_t, pmix_info_t** results,
+                                      size_t* nresults) {
+    no_array(results, nresults);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t, pmix_info_t*, size_t, pmix_info_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Job_control(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, pmix_info_t** results,
+                               size_t* nresults) {
+    no_array(results, nresults);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Job_control_nb(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, pmix_info_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Session_control(uint32_t, const pmix_info_t*, size_t, pmix_info_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Resource_block(pmix_resource_block_directive_t, char*, const pmix_resource_unit_t*, size_t,
+                                  const pmix_info_t*, size_t) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Resource_block_nb(pmix_resource_block_directive_t, char*, const pmix_resource_unit_t*, size_t,
+                                     const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+// client_control.cpp: monitoring
+
+pmix_status_t PMIx_Process_monitor(const pmix_info_t*, pmix_status_t, const pmix_info_t*, size_t, pmix_info_t** results,
+                                   size_t* nresults) {
+    no_array(results, nresults);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Process_monitor_nb(const pmix_info_t*, pmix_status_t, const pmix_info_t*, size_t, pmix_info_cbfunc_t,
+                                      void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+void PMIx_Heartbeat() {}
+
+// client_control.cpp: credentials
+
+pmix_status_t PMIx_Get_credential(const pmix_info_t*, size_t, pmix_byte_object_t* credential) {
+    if (credential != nullptr) *credential = PMIX_BYTE_OBJECT_STATIC_INIT;
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Get_credential_nb(const pmix_info_t*, size_t, pmix_credential_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Validate_credential(const pmix_byte_object_t*, const pmix_info_t*, size_t, pmix_info_t** results,
+                                       size_t* nresults) {
+    no_array(results, nresults);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Validate_credential_nb(const pmix_byte_object_t*, const pmix_info_t*, size_t,
+                                          pmix_validation_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+// client_control.cpp: fabric
+
+pmix_status_t PMIx_Fabric_register(pmix_fabric_t*, const pmix_info_t*, size_t) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Fabric_register_nb(pmix_fabric_t*, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Fabric_update(pmix_fabric_t*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Fabric_update_nb(pmix_fabric_t*, pmix_op_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Fabric_deregister(pmix_fabric_t*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Fabric_deregister_nb(pmix_fabric_t*, pmix_op_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+// client_control.cpp: topology, cpusets, locality, distances
+
+pmix_status_t PMIx_Load_topology(pmix_topology_t*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Get_cpuset(pmix_cpuset_t*, pmix_bind_envelope_t) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Parse_cpuset_string(const char*, pmix_cpuset_t*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Get_relative_locality(const char*, const char*, pmix_locality_t* locality) {
+    if (locality != nullptr) *locality = PMIX_LOCALITY_UNKNOWN;
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Compute_distances(pmix_topology_t*, pmix_cpuset_t*, pmix_info_t*, size_t,
+                                     pmix_device_distance_t* distances[], size_t* ndist) {
+    no_array(distances, ndist);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Compute_distances_nb(pmix_topology_t*, pmix_cpuset_t*, pmix_info_t*, size_t,
+                                        pmix_device_dist_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+// client_procs.cpp: groups
+
+pmix_status_t PMIx_Group_construct(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
+                                   pmix_info_t** results, size_t* nresults) {
+    no_array(results, nresults);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Group_construct_nb(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
+                                      pmix_info_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Group_destruct(const char*, const pmix_info_t*, size_t) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Group_destruct_nb(const char*, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Group_invite(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
+                                pmix_info_t** results, size_t* nresult) {
+    no_array(results, nresult);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Group_invite_nb(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
+                                   pmix_info_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Group_join(const char*, const pmix_proc_t*, pmix_group_opt_t, const pmix_info_t*, size_t,
+                              pmix_info_t** results, size_t* nresult) {
+    no_array(results, nresult);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Group_join_nb(const char*, const pmix_proc_t*, pmix_group_opt_t, const pmix_info_t*, size_t,
+                                 pmix_info_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Group_leave(const char*, const pmix_info_t*, size_t) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Group_leave_nb(const char*, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+// client_events.cpp: forwarded input and output
+
+pmix_status_t PMIx_IOF_pull(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, pmix_iof_channel_t,
+                            pmix_iof_cbfunc_t, pmix_hdlr_reg_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_IOF_deregister(size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_IOF_push(const pmix_proc_t*, size_t, pmix_byte_object_t*, const pmix_info_t*, size_t,
+                            pmix_op_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+// client_init.cpp: progress thread
+
+void PMIx_Progress_thread_stop(const pmix_info_t*, size_t) {}
+
+// data_api.cpp: packing, copying, printing, compressing
+
+pmix_status_t PMIx_Data_pack(const pmix_proc_t*, pmix_data_buffer_t*, void*, int32_t, pmix_data_type_t) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Data_unpack(const pmix_proc_t*, pmix_data_buffer_t*, void*, int32_t* max_num_values,
+                               pmix_data_type_t) {
+    if (max_num_values != nullptr) *max_num_values = 0;
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Data_copy(void** dest, void*, pmix_data_type_t) {
+    no_object(dest);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Data_print(char** output, char*, void*, pmix_data_type_t) {
+    no_object(output);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Data_copy_payload(pmix_data_buffer_t*, pmix_data_buffer_t*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Data_load(pmix_data_buffer_t*, pmix_byte_object_t*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Data_unload(pmix_data_buffer_t*, pmix_byte_object_t* payload) {
+    if (payload != nullptr) *payload = PMIX_BYTE_OBJECT_STATIC_INIT;
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_Data_embed(pmix_data_buffer_t*, const pmix_byte_object_t*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+bool PMIx_Data_compress(const uint8_t*, size_t, uint8_t** outbytes, size_t* nbytes) {
+    no_array(outbytes, nbytes);
+    return false;
+}
+
+bool PMIx_Data_decompress(const uint8_t*, size_t, uint8_t** outbytes, size_t* nbytes) {
+    no_array(outbytes, nbytes);
+    return false;
+}
+
+// values_api.cpp: names of attributes
+
+const char* PMIx_Get_attribute_string(const char*) {
+    return nullptr;
+}
+
+const char* PMIx_Get_attribute_name(const char*) {
+    return nullptr;
+}
+
+// server_api.cpp: attributes that a host supports
+
+pmix_status_t PMIx_Register_attributes(char*, char**) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+// tool_api.cpp: tools
+
+pmix_status_t PMIx_tool_init(pmix_proc_t*, pmix_info_t*, size_t) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_finalize() {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t*, pmix_proc_t*, pmix_info_t*, size_t) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t*, pmix_info_t*, size_t) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_disconnect(const pmix_proc_t*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_get_servers(pmix_proc_t* servers[], size_t* nservers) {
+    no_array(servers, nservers);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_set_server(const pmix_proc_t*, pmix_info_t*, size_t) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_set_server_module(pmix_server_module_t*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+bool PMIx_tool_is_connected() {
+    return false;
+}
+
+}  // extern "C"
