@@ -1,0 +1,114 @@
+// What this process alone knows: its own puts and what PMIx_Store_internal was given.
+//
+// Owns the encoded values in process memory. put() and the staged list: any thread, under one mutex. find(): any
+// thread, no lock; a miss costs a probe and no atomic write, a hit holds the value by a Lookup, which keeps replaced
+// values from being freed while anybody is inside. Lent values live as long as the store. What can go wrong: memory
+// (std::bad_alloc, nothing changed).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "common/mutex.h"
+#include "common/status.h"
+#include "dstore/store.h"
+
+namespace pmix::dstore {
+
+class PrivateStore {
+    struct Node;
+    struct Table;
+    struct Slot;
+    struct NspaceNode;
+
+  public:
+    // A namespace that something was stored for. kNone is never one.
+    using Nspace = uint32_t;
+    static constexpr Nspace kNone = 0;
+
+    PrivateStore();
+    ~PrivateStore();
+    PrivateStore(const PrivateStore&) = delete;
+    PrivateStore& operator=(const PrivateStore&) = delete;
+
+    // Number of a namespace, made if need be. Callers keep it, so that a look-up compares no names.
+    Nspace intern(std::string_view nspace);
+    // kNone: nothing was ever stored for it. No lock.
+    Nspace nspace(std::string_view nspace) const noexcept;
+
+    // Replaces what is there. Scopes local, remote and global are staged for take_staged(); internal is not.
+    void put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, common::Bytes value);
+
+    // A hit. While it lives, the value does.
+    class Lookup {
+      public:
+        Lookup() = default;
+        Lookup(Lookup&& o) noexcept;
+        Lookup& operator=(Lookup&&) = delete;
+        ~Lookup();
+        explicit operator bool() const noexcept { return node_ != nullptr; }
+        common::Bytes bytes() const noexcept;
+        pmix_scope_t scope() const noexcept;
+        // From now on the value stays until the store goes, even when it is replaced.
+        void lend() const noexcept;
+
+      private:
+        friend class PrivateStore;
+        Lookup(const PrivateStore* store, Node* node) noexcept : store_(store), node_(node) {}
+        const PrivateStore* store_ = nullptr;
+        Node* node_ = nullptr;
+    };
+    Lookup find(Nspace nspace, common::Rank rank, const Key& key) const noexcept;
+
+    // fn(std::string_view key, pmix_scope_t scope, common::Bytes value) for every key of a process. Takes the mutex:
+    // fn must not call back.
+    template <class F>
+    void for_each(Nspace nspace, common::Rank rank, F&& fn) const {
+        visit(nspace, rank, call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
+    }
+
+    // fn(std::string_view key, pmix_scope_t scope, common::Bytes value) for each value that was put since the last
+    // take_staged, the newest per key, in the order of first put; then none is staged. If fn throws, all stay staged.
+    // Takes the mutex: fn must not call back.
+    template <class F>
+    size_t take_staged(F&& fn) {
+        return visit_staged(call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
+    }
+    bool anything_staged() const noexcept { return staged_count_.load(std::memory_order_relaxed) != 0; }
+
+    // Bytes held, replaced ones that are not freed yet included.
+    size_t bytes() const noexcept;
+
+  private:
+    using Visit = void (*)(void* context, std::string_view key, pmix_scope_t scope, common::Bytes value);
+    template <class F>
+    static void call(void* f, std::string_view key, pmix_scope_t scope, common::Bytes value) {
+        (*static_cast<std::remove_reference_t<F>*>(f))(key, scope, value);
+    }
+    void visit(Nspace nspace, common::Rank rank, Visit fn, void* context) const;
+    size_t visit_staged(Visit fn, void* context);
+    Slot* probe(uint64_t tag, Nspace nspace, common::Rank rank, const Key& key) REQUIRES(mutex_);
+    void grow() REQUIRES(mutex_);
+    void retire(Node* node) REQUIRES(mutex_);
+    void free_retired() REQUIRES(mutex_);
+
+    mutable common::Mutex mutex_;
+    std::atomic<Table*> table_{nullptr};
+    std::atomic<NspaceNode*> nspaces_{nullptr};
+    mutable std::atomic<uint64_t> readers_{0};
+    std::atomic<size_t> staged_count_{0};
+    size_t used_ GUARDED_BY(mutex_) = 0;
+    size_t bytes_ GUARDED_BY(mutex_) = 0;
+    Nspace last_nspace_ GUARDED_BY(mutex_) = kNone;
+    Node* retired_ GUARDED_BY(mutex_) = nullptr;
+    std::vector<Node*> staged_ GUARDED_BY(mutex_);
+};
+
+}  // namespace pmix::dstore

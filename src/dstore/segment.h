@@ -1,0 +1,99 @@
+// The memory under a store: one growing, sealed memfd and its mappings in this process.
+//
+// Segment is the server's side: it creates, seals, grows and writes. Mapping is a client's side: it reads. Both map a
+// whole reservation once. Where address space is limited (RLIMIT_AS) the reservation is smaller, and a segment that
+// outgrows it is mapped a second time, larger; the smaller view stays until the end, so a pointer into it stays good.
+//
+// Segment: the server's loop. Mapping: base() and in() from any thread without a lock; extend() takes a mutex, in the
+// rare case only. What can go wrong: no memory (PMIX_ERR_OUT_OF_RESOURCE, nothing published), or a descriptor that is
+// not a sealed segment of our layout (PMIX_ERR_NOT_SUPPORTED).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/mutex.h"
+#include "common/status.h"
+
+namespace pmix::dstore {
+
+// Read side. A view is an address range of the file; the newest and largest one is used, older ones are only kept.
+class Mapping {
+  public:
+    // Takes the descriptor, whatever happens.
+    static common::Result<std::unique_ptr<Mapping>> adopt(int descriptor);
+    // Bytes that somebody else keeps: a writer's own view, or a copy in a test.
+    static std::unique_ptr<Mapping> over(const uint8_t* base, uint64_t readable);
+    ~Mapping();
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+
+    // An address range whose first `readable` bytes are mapped and backed. Never changes once it is published.
+    struct View {
+        const uint8_t* base;
+        uint64_t readable;
+    };
+    const View& view() const noexcept { return *view_.load(std::memory_order_acquire); }
+    // Makes at least `size` bytes readable, if the file has them. False: the file is shorter, or no address space.
+    bool extend(uint64_t size) noexcept;
+    // The owner of over() has grown what lies there, or has moved it.
+    void moved(const uint8_t* base, uint64_t readable);
+    // The namespace is gone. The mapping reads as zeros from now on, which is "not found"; the pages under `lent`
+    // stay as they are. Readers may be inside.
+    void retire(std::span<const common::Bytes> lent) noexcept;
+
+  private:
+    Mapping() = default;
+    struct Window {
+        uint8_t* base;
+        uint64_t size;
+    };
+    bool map(uint64_t size) REQUIRES(mutex_);
+    bool publish(const uint8_t* base, uint64_t readable) REQUIRES(mutex_);
+
+    std::atomic<const View*> view_{nullptr};
+    common::Mutex mutex_;
+    int descriptor_ GUARDED_BY(mutex_) = -1;
+    bool retired_ GUARDED_BY(mutex_) = false;
+    std::vector<Window> windows_ GUARDED_BY(mutex_);
+    std::vector<std::unique_ptr<const View>> views_ GUARDED_BY(mutex_);
+};
+
+// Write side.
+class Segment {
+  public:
+    // reservation: address space to map at once; less is taken where the limit asks for it.
+    static common::Result<std::unique_ptr<Segment>> create(uint64_t reservation);
+    ~Segment();
+    Segment(const Segment&) = delete;
+    Segment& operator=(const Segment&) = delete;
+
+    // What clients get, by descriptor passing. Stays ours.
+    int descriptor() const noexcept { return descriptor_; }
+    uint8_t* base() noexcept { return base_; }
+    // Bytes that are backed by memory.
+    uint64_t size() const noexcept { return size_; }
+    // Backs at least `size` bytes. On failure nothing has changed. base() may have moved.
+    pmix_status_t grow(uint64_t size);
+    // This process reads through the same pages.
+    Mapping& mapping() noexcept { return *mapping_; }
+
+  private:
+    Segment() = default;
+    struct Window {
+        uint8_t* base;
+        uint64_t size;
+    };
+    int descriptor_ = -1;
+    uint8_t* base_ = nullptr;
+    uint64_t mapped_ = 0;
+    uint64_t size_ = 0;
+    std::vector<Window> windows_;
+    std::unique_ptr<Mapping> mapping_;
+};
+
+}  // namespace pmix::dstore
