@@ -1,0 +1,175 @@
+// Turns of a collective: see collective.h.
+#include "server/collective.h"
+
+#include <algorithm>
+
+namespace pmix::server {
+
+namespace {
+// Turns that ended without a member who never comes would pile up behind a caller that goes on with timeouts. Beyond
+// this many the oldest is forgotten: that member, should it come after all, then joins a later turn.
+constexpr size_t kMaxEndedTurns = 256;
+}  // namespace
+
+Signature make_signature(std::vector<common::ProcId> procs) {
+    std::sort(procs.begin(), procs.end());
+    procs.erase(std::unique(procs.begin(), procs.end()), procs.end());
+    return procs;
+}
+
+Collective::Came* Collective::find(Turn& turn, MemberId who) noexcept {
+    auto it = std::find_if(turn.came.begin(), turn.came.end(), [&](const Came& c) { return c.who == who; });
+    return it == turn.came.end() ? nullptr : &*it;
+}
+
+size_t Collective::whole(const Turn& turn) const noexcept {
+    return static_cast<size_t>(std::count_if(turn.came.begin(), turn.came.end(), [](const Came& c) { return c.whole; }));
+}
+
+bool Collective::missing_someone_gone(const Signature& signature, const Turn& turn) const {
+    for (MemberId who : view_.gone(signature)) {
+        auto it = std::find_if(turn.came.begin(), turn.came.end(), [&](const Came& c) { return c.who == who && c.whole; });
+        if (it == turn.came.end()) return true;
+    }
+    return false;
+}
+
+Collective::State Collective::judge(const Signature& signature, Turn& turn) {
+    if (turn.reported || turn.ended || turn.came.empty()) return State::waiting;
+    if (whole(turn) >= view_.expected(signature)) {
+        turn.reported = true;
+        return State::complete;
+    }
+    if (missing_someone_gone(signature, turn)) {
+        turn.reported = true;
+        return State::broken;
+    }
+    return State::waiting;
+}
+
+Collective::Entered Collective::enter(const Signature& signature, MemberId who, bool every_clone) {
+    if (!view_.contains(signature, who)) return {};
+    auto queue = queues_.try_emplace(signature).first;
+    Turn* turn = nullptr;
+    for (Turn& t : queue->second) {
+        Came* came = find(t, who);
+        if (came == nullptr || !came->whole) {
+            turn = &t;
+            break;
+        }
+    }
+    Entered entered;
+    if (turn == nullptr) {
+        turn = &queue->second.emplace_back();
+        turn->id = next_++;
+        turns_.emplace(turn->id, queue);
+        entered.first = true;
+    }
+    Came* came = find(*turn, who);
+    if (came == nullptr) came = &turn->came.emplace_back(Came{who, 0, false});
+    ++came->processes;
+    came->whole = !every_clone || came->processes >= view_.clones(who);
+
+    entered.turn = turn->id;
+    if (turn->ended) {
+        entered.state = State::over;
+        entered.status = turn->status;
+        retire(queue);
+        return entered;
+    }
+    entered.state = judge(signature, *turn);
+    return entered;
+}
+
+std::vector<Collective::Event> Collective::member_gone(MemberId who) {
+    std::vector<Event> events;
+    for (auto it = queues_.begin(); it != queues_.end();) {
+        auto queue = it++;
+        if (!view_.contains(queue->first, who)) continue;
+        for (Turn& turn : queue->second) {
+            State state = judge(queue->first, turn);
+            if (state != State::waiting) events.push_back({turn.id, state});
+        }
+        retire(queue);
+    }
+    return events;
+}
+
+std::vector<Collective::Event> Collective::recheck() {
+    std::vector<Event> events;
+    for (auto& [signature, queue] : queues_) {
+        for (Turn& turn : queue) {
+            State state = judge(signature, turn);
+            if (state != State::waiting) events.push_back({turn.id, state});
+        }
+    }
+    return events;
+}
+
+void Collective::end(TurnId id, pmix_status_t status) {
+    auto at = turns_.find(id);
+    if (at == turns_.end()) return;
+    auto queue = at->second;
+    for (Turn& turn : queue->second) {
+        if (turn.id != id) continue;
+        if (!turn.ended) {
+            turn.ended = true;
+            turn.reported = true;
+            turn.status = status;
+        }
+        break;
+    }
+    retire(queue);
+}
+
+// Drops ended turns at the front that nobody is late for; the signature too, when nothing is left of it.
+void Collective::retire(Queues::iterator queue) {
+    Queue& turns = queue->second;
+    while (!turns.empty() && turns.front().ended) {
+        Turn& turn = turns.front();
+        size_t here = whole(turn);
+        if (here < view_.expected(queue->first)) {
+            for (MemberId who : view_.gone(queue->first)) {
+                const Came* came = find(turn, who);
+                if (came == nullptr || !came->whole) ++here;
+            }
+            if (here < view_.expected(queue->first) && turns.size() <= kMaxEndedTurns) return;
+        }
+        turns_.erase(turn.id);
+        turns.pop_front();
+    }
+    if (turns.empty()) queues_.erase(queue);
+}
+
+std::vector<Collective::TurnId> Collective::forget(std::string_view nspace) {
+    std::vector<TurnId> open;
+    for (auto it = queues_.begin(); it != queues_.end();) {
+        bool named = std::any_of(it->first.begin(), it->first.end(),
+                                 [&](const common::ProcId& p) { return p.nspace == nspace; });
+        if (!named) {
+            ++it;
+            continue;
+        }
+        for (const Turn& turn : it->second) {
+            if (!turn.ended) open.push_back(turn.id);
+            turns_.erase(turn.id);
+        }
+        it = queues_.erase(it);
+    }
+    return open;
+}
+
+bool Collective::is_open(TurnId id) const noexcept {
+    auto at = turns_.find(id);
+    if (at == turns_.end()) return false;
+    for (const Turn& turn : at->second->second)
+        if (turn.id == id) return !turn.ended;
+    return false;
+}
+
+const Signature* Collective::signature_of(TurnId id) const noexcept {
+    auto at = turns_.find(id);
+    return at == turns_.end() ? nullptr : &at->second->first;
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,125 @@
+// Who must come, who came, and which turn it is: the part that fence, connect and disconnect have in common.
+//
+// A pure state machine: no sockets, clocks, replies or host. The owner enters callers, asks what to do, and ends turns;
+// it keeps its own things (replies, blobs, timers) under the TurnId. One instance for each kind of operation. Loop
+// thread only.
+//
+// The same set of processes may run the same collective again before the last one is over everywhere (the _nb forms),
+// so each signature has a queue of turns. A caller belongs to the first turn that it is not part of yet. A turn that
+// was ended without some members (a timeout, a death) stays in the queue until they have come too or have left, so that
+// a late caller gets that turn's status instead of being mixed into the next one. A turn that everybody was in is
+// forgotten when it ends, and a signature without turns leaves nothing behind.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+
+namespace pmix::server {
+
+// A local process, in 8 bytes: the registry's number of the namespace instance, and the rank.
+using MemberId = uint64_t;
+constexpr MemberId member_id(uint32_t nspace_number, common::Rank rank) noexcept {
+    return (static_cast<uint64_t>(nspace_number) << 32) | rank;
+}
+constexpr uint32_t nspace_number_of(MemberId id) noexcept { return static_cast<uint32_t>(id >> 32); }
+constexpr common::Rank rank_of(MemberId id) noexcept { return static_cast<common::Rank>(id); }
+
+// The set of a collective as its callers wrote it: sorted, nothing twice. The order in which they named the processes
+// does not matter; a wildcard entry is not the same as the list it stands for.
+using Signature = std::vector<common::ProcId>;
+Signature make_signature(std::vector<common::ProcId> procs);
+
+// What a signature means on this node, asked anew at each step because hosts register ranks one by one.
+class MemberView {
+  public:
+    // Distinct local processes that belong to it, the ones that have left included.
+    virtual size_t expected(const Signature& signature) const = 0;
+    virtual bool contains(const Signature& signature, MemberId member) const = 0;
+    // Those of expected() that have left and are not coming.
+    virtual std::vector<MemberId> gone(const Signature& signature) const = 0;
+    // Processes connected under this rank: more than one when a client has forked.
+    virtual size_t clones(MemberId member) const = 0;
+
+  protected:
+    ~MemberView() = default;
+};
+
+class Collective {
+  public:
+    using TurnId = uint64_t;
+
+    enum class State : uint8_t {
+        waiting,   // others are missing, or the turn is out of our hands already
+        complete,  // everybody is here: run it. Said once for each turn
+        broken,    // a member is gone: end it or run it with that status. Said once for each turn, instead of complete
+        over,      // the turn had ended before this caller came: status says how
+        stranger,  // the caller is not in the set
+    };
+    struct Entered {
+        State state = State::stranger;
+        TurnId turn = 0;
+        bool first = false;  // opened the turn
+        pmix_status_t status = PMIX_SUCCESS;
+    };
+    struct Event {
+        TurnId turn;
+        State state;  // complete or broken
+    };
+
+    explicit Collective(const MemberView& view) noexcept : view_(view) {}
+
+    // every_clone: the caller's rank is here only when all processes connected under it have come.
+    Entered enter(const Signature& signature, MemberId who, bool every_clone = false);
+
+    // A process has left. Turns that it will not come to any more are broken.
+    std::vector<Event> member_gone(MemberId who);
+    // The number of expected members may have changed (registration).
+    std::vector<Event> recheck();
+
+    // The turn is over, for those who came and for those who come late. Unknown turns are ignored: an answer that
+    // comes twice, or after a timeout, finds nothing.
+    void end(TurnId turn, pmix_status_t status);
+
+    // The namespace is gone: its signatures are forgotten. The open turns among them, to be answered by the owner.
+    std::vector<TurnId> forget(std::string_view nspace);
+
+    bool is_open(TurnId turn) const noexcept;
+    const Signature* signature_of(TurnId turn) const noexcept;
+    size_t signatures() const noexcept { return queues_.size(); }
+    size_t turns() const noexcept { return turns_.size(); }
+
+  private:
+    struct Came {
+        MemberId who;
+        uint32_t processes;
+        bool whole;
+    };
+    struct Turn {
+        TurnId id;
+        std::vector<Came> came;
+        bool reported = false;  // complete or broken was said
+        bool ended = false;
+        pmix_status_t status = PMIX_SUCCESS;
+    };
+    using Queue = std::deque<Turn>;
+    using Queues = std::map<Signature, Queue>;
+
+    static Came* find(Turn& turn, MemberId who) noexcept;
+    size_t whole(const Turn& turn) const noexcept;
+    bool missing_someone_gone(const Signature& signature, const Turn& turn) const;
+    State judge(const Signature& signature, Turn& turn);
+    void retire(Queues::iterator queue);
+
+    const MemberView& view_;
+    Queues queues_;
+    std::unordered_map<TurnId, Queues::iterator> turns_;  // open and ended ones, as long as they are in a queue
+    TurnId next_ = 1;
+};
+
+}  // namespace pmix::server
