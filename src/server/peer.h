@@ -37,9 +37,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
     Peer(const Peer&) = delete;
     Peer& operator=(const Peer&) = delete;
 
-    // The descriptor (-1: none) is only lent; the peer gets its own.
-    virtual void send(common::Frame&& frame, int descriptor) = 0;
-    void send(common::Frame&& frame) { send(std::move(frame), -1); }
+    // Payload and descriptor (-1: none) are only lent; the peer gets its own.
+    virtual void send(const common::FrameHeader& header, common::Bytes payload, int descriptor = -1) = 0;
     // Ends the connection. The server hears of it as of any other loss, once.
     virtual void close() = 0;
 
@@ -66,15 +65,14 @@ class Peer : public std::enable_shared_from_this<Peer> {
 };
 
 // The server's own process. What is sent to it goes to the sink, on the loop thread, with the sender still on the
-// stack: the loopback posts it on before anything of the user's runs.
+// stack: the loopback copies it and posts it on before anything of the user's runs.
 class SelfPeer final : public Peer {
   public:
-    using Sink = std::function<void(common::Frame&& frame, int lent_descriptor)>;
+    using Sink = std::function<void(const common::FrameHeader& header, common::Bytes payload, int lent_descriptor)>;
 
     SelfPeer(common::ProcId id, Credentials who) : Peer(PeerKind::self, std::move(id), who) {}
-    using Peer::send;
-    void send(common::Frame&& frame, int descriptor) override {
-        if (sink_) sink_(std::move(frame), descriptor);
+    void send(const common::FrameHeader& header, common::Bytes payload, int descriptor = -1) override {
+        if (sink_) sink_(header, payload, descriptor);
     }
     void close() override { sink_ = nullptr; }
     void set_sink(Sink sink) { sink_ = std::move(sink); }

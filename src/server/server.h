@@ -59,7 +59,8 @@ class Server {
     // The server's own process as a client of itself. The sink is set by the loopback before the first frame.
     SelfPeer& self_peer() noexcept;
     // A request of a peer: from its connection, or from the loopback for self_peer().
-    void on_frame(Peer& peer, common::Frame&& frame);
+    // The payload is borrowed for the call.
+    void on_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload);
     // The segment of a namespace for the process itself. PMIX_ERR_NOT_FOUND: no such namespace here.
     common::Result<LentSegment> lend_segment(const Peer& peer, std::string_view nspace);
 
