@@ -16,6 +16,8 @@
 // All little-endian. Pure, any thread. A header that is not as drawn ends the connection that sent it.
 #pragma once
 
+#include <vector>
+
 #include "common/bytes.h"
 #include "common/limits.h"
 #include "common/status.h"
@@ -44,6 +46,12 @@ struct FrameHeader {
     static FrameHeader notify(uint16_t command) noexcept { return {0, command, FrameKind::notify, 0, 0, PMIX_SUCCESS}; }
 
     bool operator==(const FrameHeader&) const = default;
+};
+
+// A header and the bytes it announces. Owned; descriptors travel beside it.
+struct Frame {
+    FrameHeader header;
+    std::vector<uint8_t> payload;
 };
 
 // The error bit is computed from kind and status, so it cannot disagree with them.

@@ -1,0 +1,103 @@
+// A stream of frames over one connected Unix socket: gather reads and writes, partial I/O, descriptors, limits.
+//
+// Owned through shared_ptr by whoever opened it (a Peer, the client's session). Two sides with a lock each:
+//
+//   sending   any thread. When nothing is queued, send() writes straight from the caller's thread, which saves a
+//             thread hop per request; only what the socket does not take is copied and left to the loop.
+//   reading   the loop, and, where the option caller_reads was given, a caller's thread that waits for an answer:
+//             read_until() takes the read side over from the loop (if it is free), reads and dispatches frames itself
+//             until its Waiter is done, and gives the read side back. See docs/THREADS.md.
+//
+// What can go wrong: the peer closes, sends what is no frame, or does not read: then on_closed comes once, on the loop,
+// never on the stack of send() or read_until(). Each frame that came before is delivered first.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/frame.h"
+#include "common/mutex.h"
+#include "transport/descriptor.h"
+#include "transport/event_loop.h"
+#include "transport/waiter.h"
+
+namespace pmix::transport {
+
+// One received frame. The payload is borrowed from the read buffer: valid during the callback only.
+struct ReceivedFrame {
+    common::FrameHeader header;
+    common::Bytes payload;
+    std::vector<Descriptor> descriptors;  // as many as header.descriptors says; take with std::move
+
+    common::Frame copy() const { return {header, {payload.begin(), payload.end()}}; }
+};
+
+class ConnectionHandler {
+  public:
+    // Asked first for each frame, by whoever reads: the loop, or a caller inside read_until() on any thread. True: it
+    // was dealt with. False: it comes again through on_frame, on the loop. Must be quick and must not run user code.
+    // Frames are offered in order, one at a time; but frames refused on a caller's thread reach on_frame only later,
+    // so a reply taken here may overtake a notification that came before it.
+    virtual bool take_anywhere(ReceivedFrame& frame) noexcept {
+        (void)frame;
+        return false;
+    }
+    // In order. May call close(), drop the Connection, or delete the handler (after close()).
+    virtual void on_frame(ReceivedFrame frame) REQUIRES(common::loop_thread) = 0;
+    // Once, unless close() came first; nothing follows. PMIX_ERR_LOST_CONNECTION: closed or reset by the peer, orderly or
+    // not. PMIX_ERR_UNPACK_FAILURE: not our protocol. PMIX_ERR_OUT_OF_RESOURCE: a limit (frame size, queue, descriptors).
+    virtual void on_closed(pmix_status_t why) REQUIRES(common::loop_thread) = 0;
+
+  protected:
+    ~ConnectionHandler() = default;
+};
+
+struct ConnectionOptions {
+    bool caller_reads = false;                            // costs one epoll descriptor; for clients
+    uint32_t max_payload = common::kMaxHelloPayload;      // raised by set_max_payload() after the hello
+    size_t max_queued = common::kMaxQueuedBytes;
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+  public:
+    // Begins to read at once; the first callback comes from the loop later, not from here. The handler must live until
+    // close() or on_closed().
+    static common::Result<std::shared_ptr<Connection>> open(EventLoop& loop, Descriptor socket,
+                                                            ConnectionHandler& handler,
+                                                            const ConnectionOptions& options = {})
+        REQUIRES(common::loop_thread);
+    ~Connection();
+
+    // Any thread. The payload length is filled in from payload. Payload and fds are borrowed for the call only.
+    // PMIX_ERR_LOST_CONNECTION: it is closed. PMIX_ERR_OUT_OF_RESOURCE: the peer does not read, or no memory: the
+    // connection is then closed (on_closed follows). Success says that the frame is on its way, in order.
+    pmix_status_t send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> fds = {}) noexcept;
+
+    // Any thread but the loop's, with caller_reads: waits for the waiter, reading meanwhile if nobody else does. True:
+    // done. False: the deadline passed. Without caller_reads (or on failure to take the read side) it just waits.
+    bool read_until(Waiter& waiter, Deadline deadline) noexcept;
+
+    // After the hello.
+    void set_max_payload(uint32_t bytes) noexcept;
+
+    // The owner's own end of it: no callback comes after this (one that is running in take_anywhere on another thread is
+    // waited for). What is queued to be sent is given one last non-blocking try. Idempotent.
+    void close() noexcept REQUIRES(common::loop_thread);
+
+    // In a forked child: gives the descriptors back without a word to the kernel's epoll, and forgets the rest.
+    void abandon() noexcept;
+
+    int fd() const noexcept;
+    size_t queued_bytes() const noexcept;
+
+    struct State;
+    struct Private {};
+    Connection(Private, std::unique_ptr<State> state) noexcept;
+
+  private:
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace pmix::transport

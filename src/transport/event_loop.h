@@ -1,0 +1,110 @@
+// The loop: one event base of ours (libevent core), a queue of tasks from any thread, timers, watched descriptors.
+//
+// One loop thread per process owns all mutable state of client, server and transport. It is the loop's own thread
+// (Drive::own_thread), whoever calls progress() (Drive::caller), or the thread that turns the host's event base
+// (Drive::host_base). Only post(), on_loop_thread(), drive(), start() and stop() may be called from other threads.
+//
+// Other threads append to our own queue and write an eventfd. libevent's process-wide locking hooks are left alone
+// (never evthread_use_pthreads: the host may use the same libevent), so nothing of libevent is called off the loop.
+//
+// What can go wrong: a task or handler that throws is stopped at the trampoline; bad_alloc there loses that one step.
+// After fork the child calls abandon() and never anything else: an EPOLL_CTL_DEL from it would hit the parent.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/mutex.h"
+#include "common/status.h"
+#include "transport/deadline.h"
+#include "transport/io.h"
+#include "transport/task.h"
+#include "transport/waiter.h"
+
+struct event_base;
+
+namespace pmix::transport {
+
+class EventLoop;
+class Watch;
+
+using TimerId = uint64_t;  // 0 is no timer
+
+enum class Drive : uint8_t { own_thread, caller, host_base };
+
+struct EventLoopOptions {
+    Drive drive = Drive::own_thread;
+    event_base* host_base = nullptr;  // with Drive::host_base; stays the host's
+    const Io* io = &kRealIo;
+};
+
+// Told that a watched descriptor is ready. Loop only.
+class WatchHandler {
+  public:
+    virtual void on_ready(bool readable, bool writable) noexcept = 0;
+
+  protected:
+    ~WatchHandler() = default;
+};
+
+class EventLoop {
+  public:
+    static common::Result<std::unique_ptr<EventLoop>> create(const EventLoopOptions& options = {});
+    // Stops first if need be. On the loop, or on any thread once the loop does not run any more.
+    ~EventLoop();
+
+    // Drive::own_thread: starts the thread ("wireup", all signals blocked in it). Otherwise does nothing. Once.
+    pmix_status_t start();
+    // Lets the tasks already posted run, ends the thread and joins it. On the loop thread itself it answers
+    // PMIX_ERR_WOULD_BLOCK and changes nothing. Later posts are kept, never run, and destroyed with the loop.
+    pmix_status_t stop();
+
+    // Any thread, always later and never on the poster's stack, in the order of posting. Throws bad_alloc.
+    void post(Task task);
+    bool on_loop_thread() const noexcept;
+    Drive drive() const noexcept;
+
+    // Drive::caller: runs what is ready and returns. Two threads at once: one turns, the other returns at once.
+    void progress();
+    // Drive::caller: turns the loop until the waiter is done or the deadline passed; true: done. Other drives: waits.
+    bool wait(Waiter& waiter, Deadline deadline);
+
+    // Runs task once, not before ms milliseconds from now. Throws bad_alloc.
+    TimerId after(int64_t ms, Task task) REQUIRES(common::loop_thread);
+    // False: it ran, was cancelled, or never was.
+    bool cancel(TimerId timer) noexcept REQUIRES(common::loop_thread);
+
+    // Handler and descriptor must outlive the Watch; nothing is watched until set(). Null: no memory.
+    std::unique_ptr<Watch> watch(int fd, WatchHandler& handler) REQUIRES(common::loop_thread);
+
+    // In a forked child, instead of everything else: forgets the loop. Its memory and its epoll descriptor stay until
+    // exec or exit, since libevent offers no way to give them up without telling the kernel about the parent's.
+    static void abandon(std::unique_ptr<EventLoop> loop) noexcept;
+
+    const Io& io() const noexcept;
+
+  private:
+    struct State;
+    explicit EventLoop(std::unique_ptr<State> state) noexcept;
+    friend class Watch;
+    std::unique_ptr<State> state_;
+};
+
+// Interest in one descriptor. Made, set and destroyed on the loop; destroying it within its own handler is fine.
+class Watch {
+  public:
+    ~Watch();
+    // False: the kernel refused (ENOMEM, ENOSPC); interest is then none.
+    bool set(bool read, bool write) noexcept REQUIRES(common::loop_thread);
+
+  private:
+    friend class EventLoop;
+    struct Inner;
+    explicit Watch(std::unique_ptr<Inner> inner) noexcept;
+    std::unique_ptr<Inner> inner_;
+};
+
+// For the first line of everything that libevent or a queue entered: tells clang, and checks in debug builds.
+void assert_on_loop() noexcept ASSERT_CAPABILITY(common::loop_thread);
+
+}  // namespace pmix::transport

@@ -1,0 +1,57 @@
+// How a process finds its server: the text in its environment, and the reading of it.
+//
+//   PMIX_SERVER_URI_WIREUP = SERVER_NSPACE.RANK;wireup:ADDRESS[;ADDRESS...]
+//       ADDRESS: @wireup/UID/PID/NONCE, or the absolute path of a socket file, tried in order; ';' and '%' in a path
+//       are written %3B and %25
+//   PMIX_WIREUP_TOKEN      = 64 hexadecimal digits: what proves the rank to the server and the server to the rank
+//
+// The same text stands in the variables that other MPI and PMIx libraries look for (PMIX_SERVER_URI41 and so on). A
+// library that does not know the scheme finds no address in it and says that there is no server.
+//
+// Pure functions, any thread. The environment is hostile: too long, not text, not in this form is PMIX_ERR_BAD_PARAM,
+// absence is PMIX_ERR_NOT_FOUND.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/hello.h"
+#include "common/ids.h"
+#include "common/status.h"
+
+namespace pmix::transport {
+
+inline constexpr const char* kUriVariable = "PMIX_SERVER_URI_WIREUP";
+inline constexpr const char* kTokenVariable = "PMIX_WIREUP_TOKEN";
+
+// Where a server listens and who it is.
+struct Contact {
+    common::ProcId server;
+    std::vector<std::string> addresses;  // at least one
+};
+
+std::string format_uri(const Contact& contact);
+common::Result<Contact> parse_uri(std::string_view uri);
+
+// What a client's environment says. A missing variable of the three is PMIX_ERR_NOT_FOUND.
+struct ClientEnvironment {
+    common::ProcId self;  // PMIX_NAMESPACE, PMIX_RANK
+    Contact contact;
+    common::Token token;  // all zero: none was given
+};
+
+using EnvironmentReader = const char* (*)(const char* name);  // ::getenv, or a test's
+
+// The identity alone (a client without a server still has one).
+common::Result<common::ProcId> read_identity(EnvironmentReader read);
+common::Result<ClientEnvironment> read_client_environment(EnvironmentReader read);
+
+// The variables a server sets for a child, in full: identity, URI under all its names, token.
+std::vector<std::pair<std::string, std::string>> client_variables(const common::ProcId& child, const Contact& contact,
+                                                                  const common::Token& token);
+
+}  // namespace pmix::transport

@@ -1,0 +1,45 @@
+// A caller's thread blocks here until its completion: one shot, one waiting thread, one completing thread.
+//
+// Owned by the waiting thread, usually on its stack. What the completer hands over is written before complete() and
+// may be read after wait() said true. complete() touches nothing of the Waiter once the waiter can return, so the
+// waiter may go away at once. Who gives up after a deadline must first make sure that nobody will complete it any more.
+// Waiting is no cancellation point: pthread_cancel acts at the caller's next one, after the library's call.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "transport/deadline.h"
+
+namespace pmix::transport {
+
+class Waiter {
+  public:
+    Waiter() noexcept = default;
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+
+    // Any thread, exactly once.
+    void complete() noexcept;
+    bool done() const noexcept { return state_.load(std::memory_order_acquire) == kDone; }
+    // True: completed. False: the deadline passed first.
+    bool wait(Deadline deadline = Deadline::never()) noexcept;
+
+  private:
+    static constexpr uint32_t kIdle = 0, kSleeping = 1, kDone = 2;
+    std::atomic<uint32_t> state_{kIdle};
+};
+
+// Holds pthread_cancel off for a scope: a forced unwind through noexcept frames would end the process.
+class CancelShield {
+  public:
+    CancelShield() noexcept;
+    ~CancelShield();
+    CancelShield(const CancelShield&) = delete;
+    CancelShield& operator=(const CancelShield&) = delete;
+
+  private:
+    int old_state_ = 0;
+};
+
+}  // namespace pmix::transport
