@@ -1,0 +1,68 @@
+// Open requests: id → who gets the answer. Each is completed exactly once, by its reply, by its timeout, or by the end
+// of the connection, whichever comes first; what comes later finds nobody.
+//
+// Any thread: callers insert, the loop (or a caller that reads its own answer) completes. The lock covers the table
+// only; completions run without it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/mutex.h"
+#include "common/status.h"
+#include "transport/descriptor.h"
+
+namespace pmix::client {
+
+// What ended a request.
+struct Answer {
+    pmix_status_t status = PMIX_SUCCESS;
+    common::Bytes payload;  // borrowed, for the duration of the completion
+    std::vector<transport::Descriptor> descriptors;
+};
+
+// One request that waits. Completion destroys it unless it belongs to a blocked caller.
+class Call {
+  public:
+    virtual ~Call() = default;
+    virtual void complete(Answer&& answer) noexcept = 0;
+    // May be completed by whichever thread reads the answer: it only hands bytes to a waiting thread. Otherwise the
+    // loop completes it, because user code runs in it.
+    virtual bool anywhere() const noexcept { return false; }
+    // A blocked caller's: it lives on that caller's stack and is not deleted here.
+    virtual bool borrowed() const noexcept { return false; }
+};
+
+struct CallDeleter {
+    void operator()(Call* call) const noexcept {
+        if (call != nullptr && !call->borrowed()) delete call;
+    }
+};
+using CallPtr = std::unique_ptr<Call, CallDeleter>;
+
+class Calls {
+  public:
+    // The id under which the answer will come, never 0. Fails with the reason given to close() once closed.
+    common::Result<uint32_t> add(CallPtr call);
+
+    // Empty: nobody waits under this id (any more).
+    CallPtr take(uint32_t id) noexcept;
+    // The same, but only when the call may be completed on this thread.
+    CallPtr take_anywhere(uint32_t id) noexcept;
+
+    // Ends every open request with the status, and refuses new ones with refuse_with.
+    void close(pmix_status_t status, pmix_status_t refuse_with) noexcept;
+
+    size_t open() const noexcept;
+
+  private:
+    mutable common::Mutex mutex_;
+    std::unordered_map<uint32_t, CallPtr> calls_ GUARDED_BY(mutex_);
+    uint32_t next_ GUARDED_BY(mutex_) = 1;
+    pmix_status_t refuse_with_ GUARDED_BY(mutex_) = PMIX_SUCCESS;
+};
+
+}  // namespace pmix::client
