@@ -1,7 +1,7 @@
 #include "client/get_request.h"
 
 #include <algorithm>
-#include <iterator>
+#include <array>
 
 #include "common/info_view.h"
 
@@ -10,37 +10,42 @@ namespace {
 
 using common::InfoView;
 
-// Sorted by text, so that a search halves. Keys that several realms have (number of nodes, node list, slots) are
+// The realm of each key that is not the job's. Keys that several realms have (number of nodes, node list, slots) are
 // absent: the job's is meant unless a qualifier says otherwise.
 struct KeyRealm {
     std::string_view key;
     Realm realm;
 };
-constexpr KeyRealm kKeyRealms[] = {
-    {"pmix.ainfo", Realm::app},                  // PMIX_APP_MAP_REGEX's neighbours stay with the job; this one is old
-    {"pmix.aldr", Realm::app},                   // PMIX_APPLDR
-    {"pmix.alist", Realm::session},              // PMIX_ALLOCATED_NODELIST
-    {"pmix.app.argv", Realm::app},               // PMIX_APP_ARGV
-    {"pmix.app.size", Realm::app},               // PMIX_APP_SIZE
-    {"pmix.clid", Realm::session},               // PMIX_CLUSTER_ID
-    {"pmix.fqdn", Realm::session},               // PMIX_HOSTNAME_KEEP_FQDN
-    {"pmix.hname", Realm::node},                 // PMIX_HOSTNAME
-    {"pmix.lcpus", Realm::node},                 // PMIX_LOCAL_CPUSETS
-    {"pmix.lldr", Realm::node},                  // PMIX_LOCALLDR
-    {"pmix.local.size", Realm::node},            // PMIX_LOCAL_SIZE
-    {"pmix.lpeers", Realm::node},                // PMIX_LOCAL_PEERS
-    {"pmix.lprocs", Realm::node},                // PMIX_LOCAL_PROCS
-    {"pmix.node.size", Realm::node},             // PMIX_NODE_SIZE
-    {"pmix.nodeid", Realm::node},                // PMIX_NODEID
-    {"pmix.num.anodes", Realm::session},         // PMIX_NUM_ALLOCATED_NODES
-    {"pmix.rm.name", Realm::session},            // PMIX_RM_NAME
-    {"pmix.rm.version", Realm::session},         // PMIX_RM_VERSION
-    {"pmix.session.id", Realm::session},         // PMIX_SESSION_ID
-    {"pmix.tdir.rmclean", Realm::session},       // PMIX_TDIR_RMCLEAN
-    {"pmix.tmpdir", Realm::session},             // PMIX_TMPDIR
-    {"pmix.univ.size", Realm::session},          // PMIX_UNIV_SIZE
-    {"pmix.wdir", Realm::app},                   // PMIX_WDIR
-};
+constexpr auto kKeyRealms = [] {
+    std::array rows{
+        KeyRealm{PMIX_APPLDR, Realm::app},
+        KeyRealm{PMIX_APP_ARGV, Realm::app},
+        KeyRealm{PMIX_APP_SIZE, Realm::app},
+        KeyRealm{PMIX_WDIR, Realm::app},
+        KeyRealm{PMIX_HOSTNAME, Realm::node},
+        KeyRealm{PMIX_HOSTNAME_ALIASES, Realm::node},
+        KeyRealm{PMIX_NODEID, Realm::node},
+        KeyRealm{PMIX_NODE_SIZE, Realm::node},
+        KeyRealm{PMIX_LOCAL_SIZE, Realm::node},
+        KeyRealm{PMIX_LOCAL_PEERS, Realm::node},
+        KeyRealm{PMIX_LOCAL_PROCS, Realm::node},
+        KeyRealm{PMIX_LOCAL_CPUSETS, Realm::node},
+        KeyRealm{PMIX_LOCALLDR, Realm::node},
+        KeyRealm{PMIX_AVAIL_PHYS_MEMORY, Realm::node},
+        KeyRealm{PMIX_ALLOCATED_NODELIST, Realm::session},
+        KeyRealm{PMIX_NUM_ALLOCATED_NODES, Realm::session},
+        KeyRealm{PMIX_CLUSTER_ID, Realm::session},
+        KeyRealm{PMIX_HOSTNAME_KEEP_FQDN, Realm::session},
+        KeyRealm{PMIX_RM_NAME, Realm::session},
+        KeyRealm{PMIX_RM_VERSION, Realm::session},
+        KeyRealm{PMIX_SESSION_ID, Realm::session},
+        KeyRealm{PMIX_TDIR_RMCLEAN, Realm::session},
+        KeyRealm{PMIX_TMPDIR, Realm::session},
+        KeyRealm{PMIX_UNIV_SIZE, Realm::session},
+    };
+    std::sort(rows.begin(), rows.end(), [](const KeyRealm& a, const KeyRealm& b) { return a.key < b.key; });
+    return rows;
+}();
 
 enum class Qualifier : uint8_t {
     optional, immediate, refresh, pointers, statics, scope, session, job, app, node, proc, session_id, appnum, node_id,
@@ -175,9 +180,9 @@ pmix_status_t apply(Qualifier what, const pmix_value_t& value, GetRequest& reque
 }  // namespace
 
 Realm default_realm(std::string_view key) noexcept {
-    const auto* it = std::lower_bound(std::begin(kKeyRealms), std::end(kKeyRealms), key,
+    const auto* it = std::lower_bound(kKeyRealms.begin(), kKeyRealms.end(), key,
                                       [](const KeyRealm& row, std::string_view k) { return row.key < k; });
-    return it != std::end(kKeyRealms) && it->key == key ? it->realm : Realm::job;
+    return it != kKeyRealms.end() && it->key == key ? it->realm : Realm::job;
 }
 
 pmix_status_t parse_get_target(const common::ProcId& self, const pmix_proc_t* proc, const char* key,

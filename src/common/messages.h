@@ -370,10 +370,13 @@ struct EventNotify {
     uint8_t range = 0;
     Infos infos;
     uint64_t sequence = 0;  // rises by one per event to this peer
+    // 0: new, for all handlers. Otherwise an event from the cache, only for the handler with this reference plus one.
+    uint64_t replay_for = 0;
     using Self = EventNotify;
     template <class V>
     static void fields(V&& v) {
         WIREUP_FIELD(status) WIREUP_FIELD(source) WIREUP_FIELD(range) WIREUP_FIELD(infos) WIREUP_FIELD(sequence)
+        WIREUP_FIELD(replay_for)
     }
 };
 
