@@ -1,0 +1,39 @@
+// How the walkers of field lists (copy, destroy, compare, encode, decode) reach into elements. For value.cpp, pack.cpp and
+// their kin only. Pure; any thread.
+#pragma once
+
+#include <cstring>
+
+#include "common/describe.h"
+
+namespace pmix::common {
+
+inline char* at(void* element, size_t offset) noexcept { return static_cast<char*>(element) + offset; }
+inline const char* at(const void* element, size_t offset) noexcept {
+    return static_cast<const char*>(element) + offset;
+}
+
+template <class T>
+T load_field(const void* element, size_t offset) noexcept {
+    T v;
+    std::memcpy(&v, at(element, offset), sizeof v);
+    return v;
+}
+template <class T>
+void store_field(void* element, size_t offset, T v) noexcept {
+    std::memcpy(at(element, offset), &v, sizeof v);
+}
+
+// The element that a value of type `row` holds: in the union, or where the union points (which may be NULL).
+inline void* held_element(const TypeRow& row, pmix_value_t* v) noexcept {
+    return row.held == Held::in_place ? static_cast<void*>(&v->data) : v->data.ptr;
+}
+inline const void* held_element(const TypeRow& row, const pmix_value_t* v) noexcept {
+    return row.held == Held::in_place ? static_cast<const void*>(&v->data) : v->data.ptr;
+}
+
+inline bool multiply_overflows(size_t a, size_t b, size_t* product) noexcept {
+    return __builtin_mul_overflow(a, b, product);
+}
+
+}  // namespace pmix::common

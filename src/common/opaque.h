@@ -1,0 +1,27 @@
+// The two pointers of the ABI that only hwloc understands: pmix_cpuset_t::bitmap and pmix_topology_t::topology.
+//
+// common is pure and opens no library, so whoever opens hwloc (on its first use) installs these functions once.
+// Until then a bitmap or topology can neither be copied nor encoded (PMIX_ERR_NOT_SUPPORTED) and destroying one leaves
+// the hwloc object alone: whoever made it can still free it. Any thread; installed by one release store.
+#pragma once
+
+#include <pmix_common.h>
+
+namespace pmix::common {
+
+struct OpaqueOps {
+    void* (*copy_bitmap)(const void* bitmap);         // NULL: out of memory
+    void (*free_bitmap)(void* bitmap);
+    char* (*print_bitmap)(const void* bitmap);        // malloc'ed text
+    void* (*parse_bitmap)(const char* text);          // NULL: not a bitmap
+    bool (*equal_bitmaps)(const void* a, const void* b);
+    void* (*copy_topology)(const void* topology);
+    void (*free_topology)(void* topology);            // must leave the library's own topology alone
+    char* (*print_topology)(const void* topology);    // XML
+    void* (*parse_topology)(const char* text);
+};
+
+void install_opaque_ops(const OpaqueOps* ops) noexcept;
+const OpaqueOps* opaque_ops() noexcept;  // NULL until installed
+
+}  // namespace pmix::common
