@@ -517,6 +517,48 @@ static inline size_t pmix_nslen(const char *src) {
     return i;
 }
 
+static inline void pmix_app_free(pmix_app_t *ap, size_t n) {
+    size_t i;
+    for (i = 0; i < n; ++i) {
+        PMIx_App_destruct(&ap[i]);
+    }
+}
+
+static inline void pmix_pdata_free(pmix_pdata_t *pd, size_t n) {
+    size_t i;
+    for (i = 0; i < n; ++i) {
+        PMIx_Pdata_destruct(&pd[i]);
+    }
+}
+
+static inline void pmix_proc_stats_free(pmix_proc_stats_t *ps, size_t n) {
+    size_t i;
+    for (i = 0; i < n; ++i) {
+        PMIx_Proc_stats_destruct(&ps[i]);
+    }
+}
+
+static inline void pmix_disk_stats_free(pmix_disk_stats_t *d, size_t n) {
+    size_t i;
+    for (i = 0; i < n; ++i) {
+        PMIx_Disk_stats_destruct(&d[i]);
+    }
+}
+
+static inline void pmix_net_stats_free(pmix_net_stats_t *nst, size_t n) {
+    size_t i;
+    for (i = 0; i < n; ++i) {
+        PMIx_Net_stats_destruct(&nst[i]);
+    }
+}
+
+static inline void pmix_node_stats_free(pmix_node_stats_t *nd, size_t n) {
+    size_t i;
+    for (i = 0; i < n; ++i) {
+        PMIx_Node_stats_destruct(&nd[i]);
+    }
+}
+
 /* ==================================================================================================================
  * Macros
  * ================================================================================================================== */
@@ -563,12 +605,6 @@ static inline size_t pmix_nslen(const char *src) {
 #define pmix_argv_copy(a) PMIx_Argv_copy(a)
 #define pmix_setenv(a, b, c, d) PMIx_Setenv((a), (b), (c), (d))
 #define pmix_check_true(a) PMIx_Value_true(a)
-#define pmix_app_free(a, b) PMIx_App_free((a), (b))
-#define pmix_pdata_free(a, b) PMIx_Pdata_free((a), (b))
-#define pmix_proc_stats_free(a, b) PMIx_Proc_stats_free((a), (b))
-#define pmix_disk_stats_free(a, b) PMIx_Disk_stats_free((a), (b))
-#define pmix_net_stats_free(a, b) PMIx_Net_stats_free((a), (b))
-#define pmix_node_stats_free(a, b) PMIx_Node_stats_free((a), (b))
 
 #define PMIX_CHECK_TRUE(a) (PMIX_BOOL_TRUE == PMIx_Value_true(a))
 #define PMIX_CHECK_BOOL(a) (PMIX_NON_BOOL != PMIx_Value_true(a))
