@@ -1,0 +1,406 @@
+// Upcalls: see host.h. How an answer finds its way:
+//
+//   run()  puts a Call (arguments, Done) into the ticket table, calls the entry with the ticket's number as cbdata
+//   on_*() the host's callback, any thread: takes the Call out of the table, copies what is only valid now, posts
+//   loop   runs Done, then frees the Call; a data blob goes back to the host by its release function
+//
+// The table is one per process and outlives servers, because a host may call back after PMIx_server_finalize.
+#include "server/host.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "common/mutex.h"
+
+namespace pmix::server {
+
+using common::CArray;
+using common::InfoList;
+using common::ProcId;
+
+// One open upcall: whatever the host was lent, and who waits.
+struct Host::Call {
+    explicit Call(Done d) noexcept : done(std::move(d)) {}
+    Done done;
+    Scheduler* scheduler = nullptr;
+    const Host* host = nullptr;
+    pmix_proc_t proc{};
+    std::vector<pmix_proc_t> procs;
+    std::vector<pmix_status_t> codes;
+    std::vector<std::string> texts;
+    std::vector<char*> keys;  // into texts, NULL at the end
+    InfoList infos;
+    CArray<pmix_app_t> apps;
+};
+
+namespace {
+
+using CallPtr = std::unique_ptr<Host::Call>;
+
+struct Tickets {
+    common::Mutex mutex;
+    std::unordered_map<uint64_t, CallPtr> calls GUARDED_BY(mutex);
+    uint64_t next GUARDED_BY(mutex) = 1;
+};
+
+// Made at the first upcall and never destroyed: a pointer needs no static constructor or destructor.
+constinit Tickets* g_tickets = nullptr;
+
+Tickets& tickets() { return *g_tickets; }
+
+void* to_cbdata(uint64_t id) noexcept { return reinterpret_cast<void*>(static_cast<uintptr_t>(id)); }
+uint64_t from_cbdata(void* cbdata) noexcept { return reinterpret_cast<uintptr_t>(cbdata); }
+
+// Gives a blob back to the host, however the answer ends.
+class Release {
+  public:
+    Release(pmix_release_cbfunc_t f, void* data) noexcept : function_(f), data_(data) {}
+    Release(Release&& o) noexcept : function_(std::exchange(o.function_, nullptr)), data_(o.data_) {}
+    Release& operator=(Release&&) = delete;
+    ~Release() {
+        if (function_ != nullptr) function_(data_);
+    }
+
+  private:
+    pmix_release_cbfunc_t function_;
+    void* data_;
+};
+
+// Takes the call with this number and posts `finish(call)` for the loop. The table is locked meanwhile, so that the
+// server, which empties its part of the table before it dies, cannot go away under the post.
+template <class F>
+void answer(void* cbdata, F&& finish) noexcept {
+    CallPtr dropped;  // freed without the lock
+    try {
+        common::MutexLock lock(tickets().mutex);
+        auto it = tickets().calls.find(from_cbdata(cbdata));
+        if (it == tickets().calls.end()) return;
+        CallPtr call = std::move(it->second);
+        tickets().calls.erase(it);
+        Scheduler* scheduler = call->scheduler;
+        scheduler->post([call = std::move(call), finish = std::forward<F>(finish)]() mutable { finish(*call); });
+    } catch (...) {
+        // No memory for the post. The Done is destroyed with the call, and its Reply answers an error.
+    }
+}
+
+void on_op(pmix_status_t status, void* cbdata) {
+    answer(cbdata, [status](Host::Call& call) {
+        HostAnswer a;
+        a.status = status;
+        call.done(a);
+    });
+}
+
+void on_modex(pmix_status_t status, const char* data, size_t size, void* cbdata, pmix_release_cbfunc_t release,
+              void* release_cbdata) {
+    answer(cbdata, [status, data, size, held = Release(release, release_cbdata)](Host::Call& call) {
+        HostAnswer a;
+        a.status = status;
+        if (data != nullptr) a.data = {reinterpret_cast<const uint8_t*>(data), size};
+        call.done(a);
+    });
+}
+
+void on_lookup(pmix_status_t status, pmix_pdata_t data[], size_t n, void* cbdata) {
+    auto copy = CArray<pmix_pdata_t>::copy_of(data, data == nullptr ? 0 : n);
+    if (!copy.ok()) status = copy.status();
+    CArray<pmix_pdata_t> found = copy.ok() ? std::move(copy).value() : CArray<pmix_pdata_t>();
+    answer(cbdata, [status, found = std::move(found)](Host::Call& call) mutable {
+        HostAnswer a;
+        a.status = status;
+        a.found = std::move(found);
+        call.done(a);
+    });
+}
+
+void on_spawn(pmix_status_t status, pmix_nspace_t nspace, void* cbdata) {
+    std::string name(common::nspace_view(nspace));
+    answer(cbdata, [status, name = std::move(name)](Host::Call& call) mutable {
+        HostAnswer a;
+        a.status = status;
+        a.nspace = std::move(name);
+        call.done(a);
+    });
+}
+
+void on_infos(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, pmix_release_cbfunc_t release,
+              void* release_cbdata) {
+    auto copy = InfoList::from_c(info, info == nullptr ? 0 : n);
+    if (release != nullptr) release(release_cbdata);
+    if (!copy.ok()) status = copy.status();
+    InfoList infos = copy.ok() ? std::move(copy).value() : InfoList();
+    answer(cbdata, [status, infos = std::move(infos)](Host::Call& call) mutable {
+        HostAnswer a;
+        a.status = status;
+        a.infos = std::move(infos);
+        call.done(a);
+    });
+}
+
+std::vector<pmix_proc_t> to_c(const std::vector<ProcId>& procs) {
+    std::vector<pmix_proc_t> out;
+    out.reserve(procs.size());
+    for (const ProcId& p : procs) out.push_back(p.to_c());
+    return out;
+}
+
+void set_keys(Host::Call& call, const std::vector<std::string>& keys) {
+    call.texts = keys;
+    for (std::string& s : call.texts) call.keys.push_back(s.data());
+    call.keys.push_back(nullptr);
+}
+
+}  // namespace
+
+pmix_status_t append_ids(InfoList& infos, const Credentials& who) {
+    pmix_status_t rc = infos.append_number<uint32_t>(PMIX_USERID, who.uid, PMIX_UINT32);
+    if (rc == PMIX_SUCCESS) rc = infos.append_number<uint32_t>(PMIX_GRPID, who.gid, PMIX_UINT32);
+    return rc;
+}
+
+Host::Host(Scheduler& scheduler, const pmix_server_module_t* module, size_t module_size) : scheduler_(scheduler) {
+    constexpr size_t kSafe = 28 * sizeof(void (*)());
+    static_assert(offsetof(pmix_server_module_t, client_connected2) == kSafe - sizeof(void (*)()));
+    std::memset(&module_, 0, sizeof module_);
+    if (module != nullptr) {
+        size_t n = module_size <= kSafe ? kSafe : module_size < sizeof module_ ? module_size : sizeof module_;
+        std::memcpy(&module_, module, n);
+    }
+    if (g_tickets == nullptr) g_tickets = new Tickets;
+}
+
+Host::~Host() {
+    std::vector<CallPtr> mine;  // destroyed without the lock: a Done may own a Reply that speaks to a peer
+    {
+        common::MutexLock lock(tickets().mutex);
+        for (auto it = tickets().calls.begin(); it != tickets().calls.end();) {
+            if (it->second->host == this) {
+                mine.push_back(std::move(it->second));
+                it = tickets().calls.erase(it);
+            } else {
+                ++it;
+            }
+        }
+    }
+}
+
+size_t Host::open() const {
+    common::MutexLock lock(tickets().mutex);
+    size_t n = 0;
+    for (const auto& [id, call] : tickets().calls) n += call->host == this;
+    return n;
+}
+
+void Host::later(Done done, pmix_status_t status) {
+    scheduler_.post([done = std::move(done), status]() mutable {
+        HostAnswer a;
+        a.status = status;
+        done(a);
+    });
+}
+
+// upcall(call, cbdata) calls the host's entry. The call stays in the table, and with it what the host was lent, until
+// somebody answers; the reference stays good during the upcall only if nobody does, so arguments are evaluated first.
+template <class F>
+void Host::run(CallPtr call, F&& upcall) {
+    Call& lent = *call;
+    call->scheduler = &scheduler_;
+    call->host = this;
+    uint64_t id = 0;
+    {
+        common::MutexLock lock(tickets().mutex);
+        id = tickets().next++;
+        tickets().calls.emplace(id, std::move(call));
+    }
+    pmix_status_t rc = PMIX_ERROR;
+    try {
+        rc = upcall(lent, to_cbdata(id));
+    } catch (...) {
+        // A host in C++ that lets an exception out gets the answer that an error return would have given it.
+        rc = PMIX_ERROR;
+    }
+    if (rc != PMIX_SUCCESS) settle(id, rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
+}
+
+// The host said it all by its return value; a callback that came already has won.
+void Host::settle(uint64_t id, pmix_status_t status) { on_op(status, to_cbdata(id)); }
+
+void Host::client_connected(const ProcId& proc, void* server_object, InfoList infos, Done done) {
+    if (module_.client_connected2 != nullptr) {
+        auto call = std::make_unique<Call>(std::move(done));
+        call->proc = proc.to_c();
+        call->infos = std::move(infos);
+        run(std::move(call), [&](Call& c, void* cbdata) {
+            return module_.client_connected2(&c.proc, server_object, c.infos.c_array(), c.infos.size(), on_op, cbdata);
+        });
+        return;
+    }
+    pmix_status_t rc = PMIX_SUCCESS;
+    if (module_.client_connected != nullptr) {
+        // Hosts that answer this one at all do so by the return value: known ones ignore the callback.
+        pmix_proc_t p = proc.to_c();
+        try {
+            rc = module_.client_connected(&p, server_object, nullptr, nullptr);
+        } catch (...) {
+            rc = PMIX_ERROR;
+        }
+        if (rc == PMIX_OPERATION_SUCCEEDED || rc == PMIX_ERR_NOT_SUPPORTED) rc = PMIX_SUCCESS;
+    }
+    later(std::move(done), rc);
+}
+
+void Host::client_finalized(const ProcId& proc, void* server_object, Done done) {
+    if (module_.client_finalized == nullptr) return later(std::move(done), PMIX_SUCCESS);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = proc.to_c();
+    run(std::move(call),
+        [&](Call& c, void* cbdata) { return module_.client_finalized(&c.proc, server_object, on_op, cbdata); });
+}
+
+void Host::abort(const ProcId& proc, void* server_object, int status, std::string message,
+                 const std::vector<ProcId>& procs, Done done) {
+    if (module_.abort == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = proc.to_c();
+    call->procs = to_c(procs);
+    call->texts.push_back(std::move(message));
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.abort(&c.proc, server_object, status, c.texts[0].c_str(), c.procs.empty() ? nullptr : c.procs.data(),
+                             c.procs.size(), on_op, cbdata);
+    });
+}
+
+void Host::fence(const std::vector<ProcId>& procs, InfoList infos, char* blob, size_t size, Done done) {
+    if (module_.fence_nb == nullptr) {
+        std::free(blob);
+        return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    }
+    auto call = std::make_unique<Call>(std::move(done));
+    call->procs = to_c(procs);
+    call->infos = std::move(infos);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.fence_nb(c.procs.data(), c.procs.size(), c.infos.c_array(), c.infos.size(), blob, size, on_modex,
+                                cbdata);
+    });
+}
+
+void Host::direct_modex(const ProcId& proc, InfoList infos, Done done) {
+    if (module_.direct_modex == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = proc.to_c();
+    call->infos = std::move(infos);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.direct_modex(&c.proc, c.infos.c_array(), c.infos.size(), on_modex, cbdata);
+    });
+}
+
+void Host::publish(const ProcId& proc, InfoList infos, Done done) {
+    if (module_.publish == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = proc.to_c();
+    call->infos = std::move(infos);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.publish(&c.proc, c.infos.c_array(), c.infos.size(), on_op, cbdata);
+    });
+}
+
+void Host::lookup(const ProcId& proc, const std::vector<std::string>& keys, InfoList infos, Done done) {
+    if (module_.lookup == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = proc.to_c();
+    call->infos = std::move(infos);
+    set_keys(*call, keys);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.lookup(&c.proc, c.keys.data(), c.infos.c_array(), c.infos.size(), on_lookup, cbdata);
+    });
+}
+
+void Host::unpublish(const ProcId& proc, const std::vector<std::string>& keys, InfoList infos, Done done) {
+    if (module_.unpublish == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = proc.to_c();
+    call->infos = std::move(infos);
+    if (!keys.empty()) set_keys(*call, keys);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.unpublish(&c.proc, c.keys.empty() ? nullptr : c.keys.data(), c.infos.c_array(), c.infos.size(),
+                                 on_op, cbdata);
+    });
+}
+
+void Host::spawn(const ProcId& proc, InfoList infos, CArray<pmix_app_t> apps, Done done) {
+    if (module_.spawn == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = proc.to_c();
+    call->infos = std::move(infos);
+    call->apps = std::move(apps);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.spawn(&c.proc, c.infos.c_array(), c.infos.size(), c.apps.data(), c.apps.size(), on_spawn, cbdata);
+    });
+}
+
+void Host::connect(const std::vector<ProcId>& procs, InfoList infos, Done done) {
+    if (module_.connect == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->procs = to_c(procs);
+    call->infos = std::move(infos);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.connect(c.procs.data(), c.procs.size(), c.infos.c_array(), c.infos.size(), on_op, cbdata);
+    });
+}
+
+void Host::disconnect(const std::vector<ProcId>& procs, InfoList infos, Done done) {
+    if (module_.disconnect == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->procs = to_c(procs);
+    call->infos = std::move(infos);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.disconnect(c.procs.data(), c.procs.size(), c.infos.c_array(), c.infos.size(), on_op, cbdata);
+    });
+}
+
+void Host::register_events(std::vector<pmix_status_t> codes, InfoList infos, Done done) {
+    if (module_.register_events == nullptr) return later(std::move(done), PMIX_SUCCESS);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->codes = std::move(codes);
+    call->infos = std::move(infos);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.register_events(c.codes.data(), c.codes.size(), c.infos.c_array(), c.infos.size(), on_op, cbdata);
+    });
+}
+
+void Host::deregister_events(std::vector<pmix_status_t> codes, Done done) {
+    if (module_.deregister_events == nullptr) return later(std::move(done), PMIX_SUCCESS);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->codes = std::move(codes);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.deregister_events(c.codes.data(), c.codes.size(), on_op, cbdata);
+    });
+}
+
+void Host::notify_event(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos, Done done) {
+    if (module_.notify_event == nullptr) return later(std::move(done), PMIX_SUCCESS);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = source.to_c();
+    call->infos = std::move(infos);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.notify_event(code, &c.proc, range, c.infos.c_array(), c.infos.size(), on_op, cbdata);
+    });
+}
+
+void Host::job_control(const ProcId& requestor, const std::vector<ProcId>& targets, InfoList directives, Done done) {
+    if (module_.job_control == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = requestor.to_c();
+    call->procs = to_c(targets);
+    call->infos = std::move(directives);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.job_control(&c.proc, c.procs.empty() ? nullptr : c.procs.data(), c.procs.size(), c.infos.c_array(),
+                                   c.infos.size(), on_infos, cbdata);
+    });
+}
+
+}  // namespace pmix::server

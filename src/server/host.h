@@ -1,0 +1,103 @@
+// The host's module: the only file pair that touches pmix_server_module_t. One function per upcall; each answer comes
+// back on the loop thread.
+//
+// Upcalls run on the loop thread with no lock held, and what they are given stays valid until the host has answered.
+// The host may answer before the upcall returns, later, from any thread, by PMIX_OPERATION_SUCCEEDED, or by an error;
+// each becomes exactly one Done, which runs on the loop and never on the stack of the call. A second answer, and an
+// answer after the server has gone, find nobody and do no harm: what the host hands back as cbdata is a number that is
+// looked up, not a pointer.
+//
+// What can go wrong: an entry that is NULL. It means "fine" for client_connected, client_finalized, register_events,
+// deregister_events and notify_event, and PMIX_ERR_NOT_SUPPORTED for all else. A host that never answers is waited for;
+// whoever asked has the timeout.
+#pragma once
+
+#include <pmix_server.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "common/info_view.h"
+#include "common/status.h"
+#include "common/value.h"
+#include "server/callback.h"
+#include "server/peer.h"
+#include "server/scheduler.h"
+
+namespace pmix::server {
+
+// What an upcall brought. Which of the parts are filled depends on the upcall.
+struct HostAnswer {
+    pmix_status_t status = PMIX_SUCCESS;
+    common::Bytes data;                    // fence, direct modex: the host's, valid while Done runs
+    common::CArray<pmix_pdata_t> found;    // lookup
+    std::string nspace;                    // spawn
+    common::InfoList infos;                // query, job control, ...
+};
+
+// Adds who asks, as the host must see it: PMIX_USERID and PMIX_GRPID.
+pmix_status_t append_ids(common::InfoList& infos, const Credentials& who);
+
+class Host {
+  public:
+    using Done = Callback<void(HostAnswer&)>;
+
+    // The module may be null. Its first 28 slots are read and copied, and no byte more unless module_size (what the
+    // host said with PMIX_SERVER_MODULE_SIZE) covers them.
+    Host(Scheduler& scheduler, const pmix_server_module_t* module, size_t module_size);
+    // Forgets all open upcalls: their Done never runs, their data is released.
+    ~Host();
+    Host(const Host&) = delete;
+    Host& operator=(const Host&) = delete;
+
+    bool has_connected2() const noexcept { return module_.client_connected2 != nullptr; }
+    bool has_fence() const noexcept { return module_.fence_nb != nullptr; }
+    bool has_direct_modex() const noexcept { return module_.direct_modex != nullptr; }
+    bool has_notify() const noexcept { return module_.notify_event != nullptr; }
+    bool has_connect() const noexcept { return module_.connect != nullptr; }
+    bool has_disconnect() const noexcept { return module_.disconnect != nullptr; }
+    bool has_job_control() const noexcept { return module_.job_control != nullptr; }
+    bool has_register_events() const noexcept { return module_.register_events != nullptr; }
+
+    // client_connected2 if the host has it; else the old entry, which gets a NULL callback and is not waited for.
+    void client_connected(const common::ProcId& proc, void* server_object, common::InfoList infos, Done done);
+    void client_finalized(const common::ProcId& proc, void* server_object, Done done);
+    // procs empty and all_procs: the NULL form, "everything of the caller's namespace".
+    void abort(const common::ProcId& proc, void* server_object, int status, std::string message,
+               const std::vector<common::ProcId>& procs, Done done);
+    // The blob is malloc'ed and becomes the host's, which frees it; NULL and 0 when nothing was collected.
+    void fence(const std::vector<common::ProcId>& procs, common::InfoList infos, char* blob, size_t size, Done done);
+    void direct_modex(const common::ProcId& proc, common::InfoList infos, Done done);
+    void publish(const common::ProcId& proc, common::InfoList infos, Done done);
+    void lookup(const common::ProcId& proc, const std::vector<std::string>& keys, common::InfoList infos, Done done);
+    // No keys: all that the caller published; the host then sees NULL.
+    void unpublish(const common::ProcId& proc, const std::vector<std::string>& keys, common::InfoList infos, Done done);
+    void spawn(const common::ProcId& proc, common::InfoList infos, common::CArray<pmix_app_t> apps, Done done);
+    void connect(const std::vector<common::ProcId>& procs, common::InfoList infos, Done done);
+    void disconnect(const std::vector<common::ProcId>& procs, common::InfoList infos, Done done);
+    void register_events(std::vector<pmix_status_t> codes, common::InfoList infos, Done done);
+    void deregister_events(std::vector<pmix_status_t> codes, Done done);
+    void notify_event(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range,
+                      common::InfoList infos, Done done);
+    void job_control(const common::ProcId& requestor, const std::vector<common::ProcId>& targets,
+                     common::InfoList directives, Done done);
+
+    // Upcalls that the host has not answered yet.
+    size_t open() const;
+
+    struct Call;
+
+  private:
+    template <class F>
+    void run(std::unique_ptr<Call> call, F&& upcall);
+    void settle(uint64_t id, pmix_status_t status);
+    void later(Done done, pmix_status_t status);
+
+    Scheduler& scheduler_;
+    pmix_server_module_t module_;
+};
+
+}  // namespace pmix::server
