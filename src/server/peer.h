@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "common/frame.h"
@@ -37,8 +39,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
     Peer(const Peer&) = delete;
     Peer& operator=(const Peer&) = delete;
 
-    // Payload and descriptor (-1: none) are only lent; the peer gets its own.
-    virtual void send(const common::FrameHeader& header, common::Bytes payload, int descriptor = -1) = 0;
+    // Payload and descriptors are only lent; the peer gets its own.
+    virtual void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) = 0;
     // Ends the connection. The server hears of it as of any other loss, once.
     virtual void close() = 0;
 
@@ -52,6 +54,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
     bool gone() const noexcept { return gone_; }
 
     void set_serial(uint64_t serial) noexcept { serial_ = serial; }
+    // Namespace instances whose segment this peer has been given: their descriptor need not travel again.
+    bool knows_segment(uint32_t instance) const { return segments_.count(instance) != 0; }
+    void set_knows_segment(uint32_t instance) { segments_.insert(instance); }
     void set_finalized() noexcept { finalized_ = true; }
     void set_gone() noexcept { gone_ = true; }
 
@@ -60,6 +65,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     common::ProcId id_;
     Credentials credentials_;
     uint64_t serial_ = 0;
+    std::set<uint32_t> segments_;
     bool finalized_ = false;
     bool gone_ = false;
 };
@@ -68,11 +74,12 @@ class Peer : public std::enable_shared_from_this<Peer> {
 // stack: the loopback copies it and posts it on before anything of the user's runs.
 class SelfPeer final : public Peer {
   public:
-    using Sink = std::function<void(const common::FrameHeader& header, common::Bytes payload, int lent_descriptor)>;
+    using Sink = std::function<void(const common::FrameHeader& header, common::Bytes payload,
+                                    std::span<const int> lent_descriptors)>;
 
     SelfPeer(common::ProcId id, Credentials who) : Peer(PeerKind::self, std::move(id), who) {}
-    void send(const common::FrameHeader& header, common::Bytes payload, int descriptor = -1) override {
-        if (sink_) sink_(header, payload, descriptor);
+    void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) override {
+        if (sink_) sink_(header, payload, descriptors);
     }
     void close() override { sink_ = nullptr; }
     void set_sink(Sink sink) { sink_ = std::move(sink); }

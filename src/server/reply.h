@@ -1,0 +1,75 @@
+// The right to answer one request, once. Whoever holds it answers; if it is dropped unanswered, it answers PMIX_ERROR.
+//
+// Move-only, loop thread. It does not keep the peer alive: an answer to a peer that has gone goes nowhere. An empty Reply
+// (a request that wants no answer) swallows everything.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/messages.h"
+#include "server/peer.h"
+
+namespace pmix::server {
+
+class Reply {
+  public:
+    Reply() noexcept = default;
+    Reply(const std::shared_ptr<Peer>& peer, uint16_t command, uint32_t id) noexcept
+        : peer_(peer), command_(command), id_(id) {}
+    Reply(Reply&& o) noexcept : peer_(std::move(o.peer_)), command_(o.command_), id_(std::exchange(o.id_, 0)) {}
+    Reply& operator=(Reply&& o) noexcept {
+        if (this != &o) {
+            drop();
+            peer_ = std::move(o.peer_);
+            command_ = o.command_;
+            id_ = std::exchange(o.id_, 0);
+        }
+        return *this;
+    }
+    Reply(const Reply&) = delete;
+    ~Reply() { drop(); }
+
+    bool open() const noexcept { return id_ != 0; }
+    // Null: it has gone, and so has the use of answering.
+    std::shared_ptr<Peer> peer() const noexcept {
+        auto p = peer_.lock();
+        return p != nullptr && !p->gone() ? p : nullptr;
+    }
+
+    // A bare status.
+    void status(pmix_status_t status) { send(status, {}, {}); }
+    template <class M>
+    void message(pmix_status_t status, const M& m, std::span<const int> descriptors = {}) {
+        common::ByteWriter w;
+        pmix_status_t rc = common::encode_message(w, m);
+        if (rc != PMIX_SUCCESS) return send(rc, {}, {});
+        send(status, w.view(), descriptors);
+    }
+
+  private:
+    void send(pmix_status_t status, common::Bytes payload, std::span<const int> descriptors) {
+        uint32_t id = std::exchange(id_, 0);
+        if (id == 0) return;
+        auto p = peer();
+        if (p == nullptr) return;
+        common::FrameHeader header = common::FrameHeader::reply(command_, id, status);
+        header.descriptors = static_cast<uint8_t>(descriptors.size());
+        header.payload = static_cast<uint32_t>(payload.size());
+        p->send(header, payload, descriptors);
+    }
+    void drop() noexcept {
+        try {
+            status(PMIX_ERROR);
+        } catch (...) {  // no memory to say even that; the peer's own timeout remains
+        }
+    }
+
+    std::weak_ptr<Peer> peer_;
+    uint16_t command_ = 0;
+    uint32_t id_ = 0;
+};
+
+}  // namespace pmix::server
