@@ -46,7 +46,9 @@ class ProcMap {
     // nranks ranks dealt out in blocks, the nodes in turn.
     static Result<ProcMap> make_regular(uint32_t nnodes, uint32_t nranks, uint32_t block);
     // From the node of each rank (kNoNode: no such rank). Takes the most compact form that holds it.
-    static Result<ProcMap> from_node_index(uint32_t nnodes, std::span<const uint32_t> node_of_rank);
+    static Result<ProcMap> from_node_index(uint32_t nnodes, std::vector<uint32_t> node_of_rank);
+    // Contiguous ranks: node i holds starts[i] up to starts[i + 1]; starts with 0. Regular where it can be.
+    static Result<ProcMap> from_starts(std::vector<uint32_t> starts);
 
     Form form() const noexcept { return form_; }
     uint32_t nnodes() const noexcept { return nnodes_; }
@@ -78,7 +80,6 @@ class ProcMap {
     bool operator==(const ProcMap&) const = default;
 
   private:
-    friend class ProcMapBuilder;
     Form form_ = Form::regular;
     uint32_t nnodes_ = 0;
     uint32_t nranks_ = 0;
