@@ -243,7 +243,7 @@ pmix_status_t PMIx_IOF_push(const pmix_proc_t*, size_t, pmix_byte_object_t*, con
 
 void PMIx_Progress_thread_stop(const pmix_info_t*, size_t) {}
 
-// data_api.cpp: packing, copying, printing, compressing
+// data_api.cpp: packing, copying, printing
 
 pmix_status_t PMIx_Data_pack(const pmix_proc_t*, pmix_data_buffer_t*, void*, int32_t, pmix_data_type_t) {
     return PMIX_ERR_NOT_SUPPORTED;
@@ -280,16 +280,6 @@ pmix_status_t PMIx_Data_unload(pmix_data_buffer_t*, pmix_byte_object_t* payload)
 
 pmix_status_t PMIx_Data_embed(pmix_data_buffer_t*, const pmix_byte_object_t*) {
     return PMIX_ERR_NOT_SUPPORTED;
-}
-
-bool PMIx_Data_compress(const uint8_t*, size_t, uint8_t** outbytes, size_t* nbytes) {
-    no_array(outbytes, nbytes);
-    return false;
-}
-
-bool PMIx_Data_decompress(const uint8_t*, size_t, uint8_t** outbytes, size_t* nbytes) {
-    no_array(outbytes, nbytes);
-    return false;
 }
 
 // values_api.cpp: names of attributes

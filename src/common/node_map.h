@@ -91,6 +91,7 @@ class ProcMap {
 };
 
 // How many bytes a map takes as hosts hold it in a char*: text with its NUL, or a whole "blob:" with the NULs inside.
+// Nothing but such a blob is read beyond its first NUL, save the text "blob:" itself, which is no list of anything.
 // The second form never looks beyond its argument and answers 0 if the map does not end in it.
 size_t regex_size(const char* regex) noexcept;
 size_t regex_size(Bytes bytes) noexcept;
