@@ -91,18 +91,21 @@ Result<Unwrapped> unwrap(Bytes map) {
         out.text = as_text(map);
     }
     while (!out.text.empty() && out.text.back() == '\0') out.text.remove_suffix(1);
-    // A NUL after "raw:" or "pmix:" is what the Standard's text suggests, though no host was seen to write it.
-    for (std::string_view tag : {std::string_view{"raw:"}, std::string_view{"pmix:"}}) {
-        if (!out.text.starts_with(tag)) continue;
+    // A NUL after "raw:" or "pmix:" is what descriptions of the format suggest, though no host was seen to write it.
+    const auto take = [&](std::string_view tag) {
+        if (!out.text.starts_with(tag)) return false;
         out.text.remove_prefix(tag.size());
         if (out.text.starts_with('\0')) out.text.remove_prefix(1);
-        break;
-    }
-    if (out.text.starts_with("pmix[")) {
-        if (out.text.back() != ']') return PMIX_ERR_BAD_PARAM;
-        out.text.remove_prefix(5);
-        out.text.remove_suffix(1);
-        out.native = true;
+        return true;
+    };
+    if (!take("raw:")) {  // behind that tag everything is a name, whatever it looks like
+        take("pmix:");
+        if (out.text.starts_with("pmix[")) {
+            if (out.text.back() != ']') return PMIX_ERR_BAD_PARAM;
+            out.text.remove_prefix(5);
+            out.text.remove_suffix(1);
+            out.native = true;
+        }
     }
     if (out.text.find('\0') != std::string_view::npos) return PMIX_ERR_BAD_PARAM;
     return out;
@@ -132,6 +135,8 @@ class NodeList {
         const char* const end = p + brackets.size();
         uint64_t width = 0;
         if (!read_number(p, end, kMaxNumberWidth, width) || p == end || *p++ != ':' || p == end) return false;
+        while (!prefix.empty() && is_space(prefix.front())) prefix.remove_prefix(1);
+        while (!suffix.empty() && is_space(suffix.back())) suffix.remove_suffix(1);
         std::string name{prefix};
         for (;;) {
             uint64_t low = 0;

@@ -134,6 +134,7 @@ TEST(NodeMap, EveryFormThatHostsPass) {
     EXPECT_EQ((Names{"x[1-2]"}), names_of("x[1-2]"));
     EXPECT_EQ((Names{"pmix1", "pmix2"}), names_of("pmix1,pmix2"));
     EXPECT_EQ((Names{"pmix"}), names_of("pmix"));
+    EXPECT_EQ((Names{"pmix[n[1:1]]", "raw:x"}), names_of("raw:pmix[n[1:1]],raw:x"));
 }
 
 // rows: V3
@@ -141,6 +142,7 @@ TEST(NodeMap, OrderAndDuplicatesAreKeptEmptyItemsAreNot) {
     EXPECT_EQ((Names{"b", "a", "b"}), names_of("b,a,b"));
     EXPECT_EQ((Names{"a", "b"}), names_of(",a,,b,"));
     EXPECT_EQ((Names{"a", "b"}), names_of(" a ,\tb\n"));
+    EXPECT_EQ((Names{"a1x", "b"}), names_of("pmix[ a[1:1]x , b ]"));
     EXPECT_EQ((Names{"node1", "node2"}), names_of("pmix[node[1:1-2],]"));  // 4.2.2's text for "node1,,node2"
     EXPECT_EQ((Names{"node1", "node1"}), names_of("pmix[node[1:1,1]]"));
 }
