@@ -12,7 +12,6 @@
 // never on the stack of send() or read_until(). Each frame that came before is delivered first.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -72,12 +71,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
     // Any thread. The payload length is filled in from payload. Payload and fds are borrowed for the call only.
     // PMIX_ERR_LOST_CONNECTION: it is closed. PMIX_ERR_OUT_OF_RESOURCE: the peer does not read, or no memory: the
-    // connection is then closed (on_closed follows). Success says that the frame is on its way, in order.
+    // connection is then closed (on_closed follows). PMIX_ERR_BAD_PARAM: a payload above kMaxFramePayload or too many
+    // descriptors; nothing was sent. Success says that the frame is on its way, in order.
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> fds = {}) noexcept;
 
-    // Any thread but the loop's, with caller_reads: waits for the waiter, reading meanwhile if nobody else does. True:
-    // done. False: the deadline passed. Without caller_reads (or on failure to take the read side) it just waits.
+    // Waits for the waiter, with caller_reads reading meanwhile if nobody else does. True: done. False: the deadline
+    // passed, or this is the loop thread, which may not wait. Where callers drive the loop, it turns the loop.
     bool read_until(Waiter& waiter, Deadline deadline) noexcept;
+
+    // send() and read_until() in one, with the read side taken before the request is on its way, so that a fast answer
+    // does not wake the loop for nothing. PMIX_SUCCESS: the waiter is done. PMIX_ERR_TIMEOUT: the deadline passed first.
+    // Anything else is send()'s, and nobody was waited for.
+    pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, Waiter& waiter,
+                                Deadline deadline) noexcept;
 
     // After the hello.
     void set_max_payload(uint32_t bytes) noexcept;
@@ -86,15 +92,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // waited for). What is queued to be sent is given one last non-blocking try. Idempotent.
     void close() noexcept REQUIRES(common::loop_thread);
 
-    // In a forked child: gives the descriptors back without a word to the kernel's epoll, and forgets the rest.
+    // In a forked child, instead of everything else: closes our copies of the descriptors and forgets the rest.
     void abandon() noexcept;
 
     int fd() const noexcept;
     size_t queued_bytes() const noexcept;
 
-    struct State;
-    struct Private {};
-    Connection(Private, std::unique_ptr<State> state) noexcept;
+    struct State;  // public in name only: its members are the implementation
+    explicit Connection(std::unique_ptr<State> state) noexcept;
 
   private:
     std::unique_ptr<State> state_;

@@ -87,6 +87,7 @@ class EventLoop {
     struct State;
     explicit EventLoop(std::unique_ptr<State> state) noexcept;
     friend class Watch;
+    friend class LoopRole;
     std::unique_ptr<State> state_;
 };
 
@@ -102,6 +103,19 @@ class Watch {
     struct Inner;
     explicit Watch(std::unique_ptr<Inner> inner) noexcept;
     std::unique_ptr<Inner> inner_;
+};
+
+// Lets this thread act as the loop while no thread runs it: before start(), after stop(), or between turns. For the
+// construction and destruction of what lives on the loop, and for tests.
+class SCOPED_CAPABILITY LoopRole {
+  public:
+    explicit LoopRole(EventLoop& loop) noexcept ACQUIRE(common::loop_thread);
+    ~LoopRole() RELEASE();
+    LoopRole(const LoopRole&) = delete;
+    LoopRole& operator=(const LoopRole&) = delete;
+
+  private:
+    const void* before_;
 };
 
 // For the first line of everything that libevent or a queue entered: tells clang, and checks in debug builds.

@@ -25,8 +25,15 @@ class Waiter {
     // True: completed. False: the deadline passed first.
     bool wait(Deadline deadline = Deadline::never()) noexcept;
 
+    // For a waiting thread that sleeps in poll instead (Connection::read_until). Between the two calls a completion
+    // writes to kick_fd, an eventfd. begin_poll: false, already done. end_poll: false, done meanwhile; then the write
+    // to kick_fd has happened or is about to, and must be awaited before kick_fd may be closed or used again.
+    bool begin_poll(int kick_fd) noexcept;
+    bool end_poll(int kick_fd) noexcept;
+
   private:
-    static constexpr uint32_t kIdle = 0, kSleeping = 1, kDone = 2;
+    // From kPolling up the state is kPolling + kick_fd: all that the completer needs comes with its one exchange.
+    static constexpr uint32_t kIdle = 0, kSleeping = 1, kDone = 2, kPolling = 3;
     std::atomic<uint32_t> state_{kIdle};
 };
 

@@ -1,0 +1,309 @@
+// Opening, sending, closing. Reading is in connection_read.cpp.
+#include "transport/connection.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+
+#include <cassert>
+#include <new>
+
+#include "transport/connection_state.h"
+
+namespace pmix::transport {
+
+using common::Bytes;
+using common::FrameHeader;
+using common::kFrameHeaderSize;
+using common::MutexLock;
+using common::Result;
+
+Connection::Connection(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+
+Connection::~Connection() {
+    // Abandoned, or ended before; then the last reference may be a waiting caller's, on any thread.
+    if (!state_ || state_->silent.load(std::memory_order_acquire)) return;
+    assert_on_loop();
+    close();
+}
+
+Result<std::shared_ptr<Connection>> Connection::open(EventLoop& loop, Descriptor socket, ConnectionHandler& handler,
+                                                     const ConnectionOptions& options) {
+    assert_on_loop();
+    auto state = std::make_unique<State>(loop, handler, options);
+    State& s = *state;
+    s.fd = socket.get();
+    if (options.caller_reads) {
+        s.gate.reset(s.io.epoll_create1(EPOLL_CLOEXEC));
+        s.kick.reset(s.io.eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (!s.gate || !s.kick) return PMIX_ERR_OUT_OF_RESOURCE;
+        epoll_event interest{};
+        interest.events = EPOLLIN;
+        if (s.io.epoll_ctl(s.gate.get(), EPOLL_CTL_ADD, s.fd, &interest) != 0) return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    {
+        MutexLock lock(s.send_mutex);
+        s.socket = std::move(socket);
+    }
+    auto connection = std::make_shared<Connection>(std::move(state));
+    s.owner = connection.get();
+    s.read_watch = loop.watch(options.caller_reads ? s.gate.get() : s.fd, s);
+    if (!s.read_watch || !s.read_watch->set(true, false)) return PMIX_ERR_OUT_OF_RESOURCE;
+    return connection;
+}
+
+pmix_status_t Connection::send(const FrameHeader& header, Bytes payload, std::span<const int> fds) noexcept {
+    CancelShield shield;
+    return state_->send(header, payload, fds);
+}
+
+void Connection::set_max_payload(uint32_t bytes) noexcept {
+    state_->max_payload.store(bytes, std::memory_order_relaxed);
+}
+
+int Connection::fd() const noexcept { return state_->fd; }
+
+size_t Connection::queued_bytes() const noexcept {
+    MutexLock lock(state_->send_mutex);
+    return state_->queue.bytes();
+}
+
+// ---- sending ----
+
+pmix_status_t Connection::State::send(FrameHeader header, Bytes payload, std::span<const int> fds) noexcept {
+    if (payload.size() > common::kMaxFramePayload || fds.size() > common::kMaxFrameDescriptors) return PMIX_ERR_BAD_PARAM;
+    header.payload = static_cast<uint32_t>(payload.size());
+    header.descriptors = static_cast<uint8_t>(fds.size());
+    uint8_t head[kFrameHeaderSize];
+    build_frame_header(header, head);
+
+    pmix_status_t rc = PMIX_SUCCESS;
+    bool post_flush = false;
+    {
+        MutexLock lock(send_mutex);
+        if (send_closed) return PMIX_ERR_LOST_CONNECTION;
+        size_t sent = 0;
+        if (queue.empty()) {
+            iovec pieces[2] = {{head, sizeof head}, {const_cast<uint8_t*>(payload.data()), payload.size()}};
+            msghdr message{};
+            message.msg_iov = pieces;
+            message.msg_iovlen = payload.empty() ? 1 : 2;
+            DescriptorControl control;
+            control.attach(message, fds.data(), fds.size());
+            ssize_t n;
+            do {
+                n = io.sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+            } while (n < 0 && errno == EINTR);
+            if (n >= 0) {
+                sent = static_cast<size_t>(n);
+                if (sent == kFrameHeaderSize + payload.size()) return PMIX_SUCCESS;
+            } else if (errno == EPIPE || errno == ECONNRESET) {
+                // What the peer said before it went is still to be read: the read side will find the end, not we.
+                send_closed = true;
+                return PMIX_ERR_LOST_CONNECTION;
+            } else if (errno != EAGAIN && errno != EWOULDBLOCK) {
+                send_closed = true;
+                rc = PMIX_ERR_OUT_OF_RESOURCE;
+            }
+        }
+        if (rc == PMIX_SUCCESS) {
+            try {
+                rc = enqueue(head, payload, sent, sent == 0 ? fds : std::span<const int>{});
+            } catch (const std::bad_alloc&) {
+                rc = PMIX_ERR_OUT_OF_RESOURCE;
+            }
+            if (rc == PMIX_SUCCESS && !flush_posted) post_flush = flush_posted = true;
+            if (rc != PMIX_SUCCESS) send_closed = true;  // half a frame may be out: nothing may follow it
+        }
+    }
+    if (post_flush && !post(&State::arm_write)) rc = PMIX_ERR_OUT_OF_RESOURCE;
+    if (rc != PMIX_SUCCESS) fail(rc);
+    return rc;
+}
+
+pmix_status_t Connection::State::enqueue(const uint8_t* header, Bytes payload, size_t sent, std::span<const int> fds) {
+    if (queue.bytes() + kFrameHeaderSize + payload.size() - sent > max_queued) return PMIX_ERR_OUT_OF_RESOURCE;
+    std::vector<Descriptor> own;
+    own.reserve(fds.size());
+    for (int lent : fds) {
+        own.emplace_back(io.dup_cloexec(lent));
+        if (!own.back()) return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    queue.push(header, payload, sent, std::move(own));
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t Connection::State::flush() noexcept {
+    while (!queue.empty() && !send_closed) {
+        SendQueue::Batch batch;
+        queue.next(batch);
+        msghdr message{};
+        message.msg_iov = batch.pieces;
+        message.msg_iovlen = static_cast<size_t>(batch.count);
+        DescriptorControl control;
+        control.attach(message, batch.fds, batch.fd_count);
+        const ssize_t n = io.sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n >= 0) {
+            queue.consume(static_cast<size_t>(n));
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return PMIX_SUCCESS;
+        } else if (errno == EPIPE || errno == ECONNRESET) {
+            send_closed = true;
+            queue.clear();
+        } else if (errno != EINTR) {
+            send_closed = true;
+            queue.clear();
+            return PMIX_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+void Connection::State::on_writable() noexcept {
+    pmix_status_t rc;
+    bool empty;
+    {
+        MutexLock lock(send_mutex);
+        rc = flush();
+        empty = queue.empty();
+        // From here the next send writes by itself again, and posts when it cannot.
+        if (empty) flush_posted = false;
+    }
+    if (empty && write_watch) write_watch->set(false, false);
+    if (rc != PMIX_SUCCESS) fail(rc);
+}
+
+void Connection::State::arm_write() noexcept {
+    assert_on_loop();
+    if (!read_watch) return;  // torn down meanwhile
+    if (!write_watch) write_watch = loop.watch(fd, *this);
+    if (!write_watch || !write_watch->set(false, true)) fail(PMIX_ERR_OUT_OF_RESOURCE);
+}
+
+// ---- closing ----
+
+bool Connection::State::post(void (State::*step)() noexcept) noexcept {
+    // Memory may come back in a moment; without the step the connection would be deaf.
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        try {
+            loop.post([keep = owner->shared_from_this(), step] { (keep->state_.get()->*step)(); });
+            return true;
+        } catch (const std::bad_alloc&) {
+            const timespec pause{0, 1'000'000};
+            nanosleep(&pause, nullptr);
+        }
+    }
+    return false;
+}
+
+void Connection::State::fail(pmix_status_t why) noexcept {
+    {
+        MutexLock lock(role_mutex);
+        if (closed || failure != PMIX_SUCCESS) return;
+        failure = why;
+    }
+    post(&State::resume_or_finish);
+}
+
+void Connection::State::resume_or_finish() noexcept {
+    assert_on_loop();
+    bool resume = false, over = false;
+    {
+        MutexLock lock(role_mutex);
+        over = failure != PMIX_SUCCESS;
+        if (reader == Reader::nobody && !closed && watch_paused) {
+            watch_paused = false;
+            resume = true;
+        }
+    }
+    if (over) {
+        finish();
+    } else if (resume && !read_watch->set(true, false)) {
+        fail(PMIX_ERR_OUT_OF_RESOURCE);
+    }
+}
+
+// The end that nobody of ours asked for: tells the handler, once.
+void Connection::State::finish() noexcept {
+    pmix_status_t why;
+    {
+        MutexLock lock(role_mutex);
+        if (closed) return;
+        if (reader == Reader::caller) {
+            // It sees the end of the stream, leaves, and has us called again.
+            why = PMIX_SUCCESS;
+        } else {
+            why = failure;
+        }
+    }
+    if (why == PMIX_SUCCESS) {
+        shut_down_socket();
+        return;
+    }
+    run_deferred();  // they came before the end
+    if (silent.load(std::memory_order_relaxed)) return;
+    tear_down();
+    silent.store(true, std::memory_order_relaxed);
+    try {
+        handler.on_closed(why);
+    } catch (...) {  // bad_alloc: the handler has lost a step, and we have nobody left to tell
+    }
+}
+
+void Connection::State::shut_down_socket() noexcept {
+    MutexLock lock(send_mutex);
+    if (socket) ::shutdown(socket.get(), SHUT_RDWR);
+}
+
+void Connection::State::tear_down() noexcept {
+    read_watch.reset();
+    write_watch.reset();
+    {
+        MutexLock lock(role_mutex);
+        closed = true;
+        deferred.clear();
+    }
+    {
+        MutexLock lock(send_mutex);
+        send_closed = true;
+        queue.clear();
+        socket.reset();
+    }
+    gate.reset();
+    kick.reset();
+}
+
+void Connection::close() noexcept {
+    assert_on_loop();
+    State& s = *state_;
+    if (s.silent.exchange(true, std::memory_order_seq_cst)) return;
+    {
+        MutexLock lock(s.send_mutex);
+        s.flush();
+    }
+    bool led;
+    {
+        MutexLock lock(s.role_mutex);
+        if (s.failure == PMIX_SUCCESS) s.failure = PMIX_ERR_LOST_CONNECTION;  // nobody takes the read side any more
+        led = s.reader == State::Reader::caller;
+    }
+    if (led) {
+        s.shut_down_socket();  // a caller that sleeps on the socket wakes by this
+        MutexLock lock(s.role_mutex);
+        while (s.reader == State::Reader::caller) s.role_free.wait(s.role_mutex);
+    }
+    s.tear_down();
+}
+
+void Connection::abandon() noexcept {
+    // No lock and no destructor: another thread of the parent may have been in the middle of anything.
+    State* s = state_.release();
+    if (s == nullptr) return;
+    for (int fd : {s->fd, s->gate.get(), s->kick.get()}) {
+        if (fd >= 0) ::close(fd);
+    }
+    static State* kept = nullptr;
+    s->next_abandoned = kept;
+    kept = s;
+}
+
+}  // namespace pmix::transport

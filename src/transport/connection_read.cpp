@@ -1,0 +1,271 @@
+// The read side: the loop reads, or a caller's thread that waits does so in its stead.
+//
+// Who has the read side stands in State::reader, under role_mutex. While it is a caller's, the gate (an epoll set with the
+// socket alone, watched by the loop) asks for nothing, so a frame wakes one thread only. Nothing can be lost between:
+//   * taking it: the waiter is asked after the role is ours, and only the holder dispatches, so an answer that came
+//     before is seen as done, and one that comes after is ours to read;
+//   * a completion by anybody else (the loop, a timer, close) meets a waiter in state "polling" and writes to `kick`;
+//   * leaving it: the gate is opened again, level-triggered, so whatever is in the socket wakes the loop at once.
+// A loop that had been woken before the gate shut finds the role taken, looks away (watch_paused) and is called back by
+// whoever leaves the role.
+#include <errno.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <new>
+
+#include "transport/connection_state.h"
+
+namespace pmix::transport {
+
+using common::kFrameHeaderSize;
+using common::MutexLock;
+
+namespace {
+
+// Reads per wake-up of the loop, so that one busy peer does not keep it; the watch is level-triggered and fires again.
+constexpr int kReadsPerTurn = 16;
+
+bool set_gate(const Io& io, int gate, int fd, uint32_t events) noexcept {
+    epoll_event interest{};
+    interest.events = events;
+    return io.epoll_ctl(gate, EPOLL_CTL_MOD, fd, &interest) == 0;
+}
+
+}  // namespace
+
+// ---- the loop reads ----
+
+void Connection::State::on_ready(bool readable, bool writable) noexcept {
+    assert_on_loop();
+    auto keep = owner->shared_from_this();  // a handler may drop the last other reference
+    if (writable) on_writable();
+    if (readable && !silent.load(std::memory_order_relaxed)) on_readable();
+}
+
+void Connection::State::on_readable() noexcept {
+    bool look_away = false;
+    {
+        MutexLock lock(role_mutex);
+        if (closed) return;
+        if (reader == Reader::caller) {
+            look_away = watch_paused = true;
+        } else {
+            reader = Reader::loop;
+        }
+    }
+    if (look_away) {
+        read_watch->set(false, false);
+        return;
+    }
+
+    pmix_status_t status = PMIX_SUCCESS;
+    try {
+        deliver_deferred();
+        bool drained = false;
+        for (int i = 0; i < kReadsPerTurn && !drained && status == PMIX_SUCCESS; ++i) {
+            if (silent.load(std::memory_order_relaxed)) break;
+            status = read_once(true, drained);
+        }
+    } catch (...) {  // no memory, here or in a handler: a frame is lost, so the peer must know
+        status = PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    {
+        MutexLock lock(role_mutex);
+        reader = Reader::nobody;
+        if (status != PMIX_SUCCESS && failure == PMIX_SUCCESS) failure = status;
+    }
+    if (status != PMIX_SUCCESS && !silent.load(std::memory_order_relaxed)) finish();
+}
+
+// ---- a caller reads ----
+
+bool Connection::State::take_read_side() noexcept {
+    if (!caller_reads) return false;
+    MutexLock lock(role_mutex);
+    if (closed || failure != PMIX_SUCCESS || reader != Reader::nobody) return false;
+    if (!set_gate(io, gate.get(), fd, 0)) return false;
+    reader = Reader::caller;
+    return true;
+}
+
+void Connection::State::leave_read_side(pmix_status_t why) noexcept {
+    bool call_loop;
+    {
+        MutexLock lock(role_mutex);
+        if (why != PMIX_SUCCESS && failure == PMIX_SUCCESS) failure = why;
+        if (failure == PMIX_SUCCESS && !set_gate(io, gate.get(), fd, EPOLLIN)) failure = PMIX_ERR_OUT_OF_RESOURCE;
+        reader = Reader::nobody;
+        call_loop = watch_paused || failure != PMIX_SUCCESS;
+        role_free.notify_all();
+    }
+    if (call_loop) post(&State::resume_or_finish);
+}
+
+// With the read side taken: reads until the waiter is done (or the deadline passed, or there is no way on). The status
+// is what to leave the read side with.
+pmix_status_t Connection::State::lead(Waiter& waiter, Deadline deadline) noexcept {
+    while (waiter.begin_poll(kick.get())) {
+        pollfd ready[2] = {{fd, POLLIN, 0}, {kick.get(), POLLIN, 0}};
+        const int rc = io.poll(ready, 2, deadline.poll_ms());
+        const int error = errno;
+        if (!waiter.end_poll(kick.get())) {
+            await_kick();
+            break;
+        }
+        if (rc < 0 && error != EINTR) break;  // no memory to poll: sleep on the waiter instead
+        if (rc <= 0) {
+            if (rc == 0 && deadline.passed()) break;
+            continue;
+        }
+        if (ready[0].revents == 0) continue;
+        try {
+            bool drained = false;
+            const pmix_status_t status = read_once(false, drained);
+            if (status != PMIX_SUCCESS) return status;
+        } catch (...) {
+            return PMIX_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+// The completer has been seen to be completing: its write has come or comes now. It must not meet a closed descriptor.
+void Connection::State::await_kick() noexcept {
+    uint64_t count;
+    while (::read(kick.get(), &count, sizeof count) < 0) {
+        pollfd ready{kick.get(), POLLIN, 0};
+        ::poll(&ready, 1, -1);
+    }
+}
+
+bool Connection::read_until(Waiter& waiter, Deadline deadline) noexcept {
+    CancelShield shield;
+    State& s = *state_;
+    if (s.loop.drive() == Drive::caller || s.loop.on_loop_thread()) return s.loop.wait(waiter, deadline);
+    auto keep = shared_from_this();
+    if (s.take_read_side()) s.leave_read_side(s.lead(waiter, deadline));
+    return waiter.wait(deadline);
+}
+
+pmix_status_t Connection::send_and_wait(const common::FrameHeader& header, common::Bytes payload, Waiter& waiter,
+                                        Deadline deadline) noexcept {
+    CancelShield shield;
+    State& s = *state_;
+    auto keep = shared_from_this();
+    const bool may_lead = s.loop.drive() != Drive::caller && !s.loop.on_loop_thread();
+    const bool leads = may_lead && s.take_read_side();
+    const pmix_status_t rc = s.send(header, payload, {});
+    if (leads) s.leave_read_side(rc == PMIX_SUCCESS ? s.lead(waiter, deadline) : PMIX_SUCCESS);
+    if (rc != PMIX_SUCCESS) return rc;
+    return s.loop.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
+}
+
+// ---- whoever reads ----
+
+pmix_status_t Connection::State::read_once(bool on_loop, bool& drained) {
+    const ReadBuffer::Space space = buffer.space(frame_size);
+    iovec piece{space.data, space.size};
+    DescriptorControl control;
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    ssize_t n;
+    do {
+        n = io.recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        drained = true;
+        if (errno == EAGAIN || errno == EWOULDBLOCK) return PMIX_SUCCESS;
+        return errno == ENOMEM || errno == ENOBUFS ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_LOST_CONNECTION;
+    }
+    for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+        const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        // Owned before anything can fail. The control buffer bounds the count: its padding may hold one more.
+        Descriptor owned[sizeof control.bytes / sizeof(int)];
+        for (size_t i = 0; i < count; ++i) {
+            int received;
+            std::memcpy(&received, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+            owned[i].reset(received);
+        }
+        for (size_t i = 0; i < count; ++i) buffer.descriptors.push_back(std::move(owned[i]));
+    }
+    // Some were lost: more than a frame may have, or no room in our own table.
+    if ((message.msg_flags & MSG_CTRUNC) != 0) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (n == 0) return PMIX_ERR_LOST_CONNECTION;
+    buffer.filled(static_cast<size_t>(n));
+    // Less than was asked for is all there was: no second read to hear EAGAIN.
+    drained = static_cast<size_t>(n) < space.size;
+    return dispatch(on_loop);
+}
+
+pmix_status_t Connection::State::dispatch(bool on_loop) {
+    while (!silent.load(std::memory_order_acquire)) {
+        const common::Bytes bytes = buffer.unread();
+        frame_size = kFrameHeaderSize;
+        if (bytes.size() < kFrameHeaderSize) break;
+        auto header = common::parse_frame_header(bytes, max_payload.load(std::memory_order_relaxed));
+        if (!header) return header.status();
+        frame_size = kFrameHeaderSize + header->payload;
+        if (bytes.size() < frame_size) break;
+
+        auto& fds = buffer.descriptors;
+        if (fds.size() < header->descriptors) return PMIX_ERR_UNPACK_FAILURE;
+        ReceivedFrame frame{*header, bytes.subspan(kFrameHeaderSize, header->payload), {}};
+        if (header->descriptors > 0) {
+            const auto last = fds.begin() + header->descriptors;
+            frame.descriptors.assign(std::make_move_iterator(fds.begin()), std::make_move_iterator(last));
+            fds.erase(fds.begin(), last);
+        }
+        deliver(frame, on_loop);
+        buffer.consume(frame_size);
+        frame_size = kFrameHeaderSize;
+    }
+    // A frame's descriptors come with its first byte, so what is left can only be an unfinished frame's.
+    if (buffer.descriptors.size() > common::kMaxFrameDescriptors) return PMIX_ERR_OUT_OF_RESOURCE;
+    return PMIX_SUCCESS;
+}
+
+void Connection::State::deliver(ReceivedFrame& frame, bool on_loop) {
+    if (handler.take_anywhere(frame)) return;
+    if (on_loop) {
+        assert_on_loop();
+        handler.on_frame(std::move(frame));
+        return;
+    }
+    Deferred copy{frame.copy(), std::move(frame.descriptors)};
+    bool first;
+    {
+        MutexLock lock(role_mutex);
+        first = deferred.empty();
+        deferred.push_back(std::move(copy));
+    }
+    if (first && !post(&State::run_deferred)) throw std::bad_alloc();
+}
+
+// On the loop, before anything that is read there later: what callers read and did not take.
+void Connection::State::deliver_deferred() {
+    std::vector<Deferred> frames;
+    {
+        MutexLock lock(role_mutex);
+        frames.swap(deferred);
+    }
+    for (Deferred& d : frames) {
+        if (silent.load(std::memory_order_relaxed)) return;
+        handler.on_frame(ReceivedFrame{d.frame.header, d.frame.payload, std::move(d.descriptors)});
+    }
+}
+
+void Connection::State::run_deferred() noexcept {
+    assert_on_loop();
+    try {
+        deliver_deferred();
+    } catch (...) {
+        fail(PMIX_ERR_OUT_OF_RESOURCE);
+    }
+}
+
+}  // namespace pmix::transport

@@ -1,0 +1,104 @@
+// The inside of a Connection, for connection.cpp (opening, sending, closing) and connection_read.cpp (reading).
+//
+// Which thread may touch what stands beside each group of members. The locks are never held while a handler runs, and
+// neither is taken while the other is held.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "transport/connection.h"
+#include "transport/read_buffer.h"
+#include "transport/send_queue.h"
+
+namespace pmix::transport {
+
+struct Connection::State final : WatchHandler {
+    enum class Reader : uint8_t { nobody, loop, caller };
+
+    // A frame that a caller's thread read and nobody took there.
+    struct Deferred {
+        common::Frame frame;
+        std::vector<Descriptor> descriptors;
+    };
+
+    State(EventLoop& l, ConnectionHandler& h, const ConnectionOptions& options) noexcept
+        : loop(l), io(l.io()), handler(h), caller_reads(options.caller_reads),
+          max_queued(options.max_queued), max_payload(options.max_payload) {}
+
+    // Constant after open().
+    EventLoop& loop;
+    const Io& io;
+    ConnectionHandler& handler;  // not called once silent is set
+    const bool caller_reads;
+    const size_t max_queued;
+    Connection* owner = nullptr;
+    int fd = -1;
+
+    // caller_reads only, until tear_down(): used under role_mutex while !closed, or by a caller that has the read side.
+    Descriptor gate;  // an epoll set that holds the socket alone. The loop watches this instead of the socket, so that a
+                      // caller can switch the loop's interest off without touching libevent
+    Descriptor kick;  // an eventfd that interrupts the poll of a caller that reads
+
+    State* next_abandoned = nullptr;  // in a forked child: keeps what was given up reachable for leak checkers
+
+    // Any thread.
+    std::atomic<uint32_t> max_payload;
+    std::atomic<bool> silent{false};  // set on the loop: no callback begins any more
+
+    // The loop's.
+    std::unique_ptr<Watch> read_watch;   // on the gate or the socket; null once torn down
+    std::unique_ptr<Watch> write_watch;  // on the socket; made when first needed
+
+    // The send side.
+    common::Mutex send_mutex;
+    Descriptor socket GUARDED_BY(send_mutex);  // closed on the loop, when no caller reads
+    SendQueue queue GUARDED_BY(send_mutex);
+    bool send_closed GUARDED_BY(send_mutex) = false;
+    bool flush_posted GUARDED_BY(send_mutex) = false;
+
+    // The read side: who has it, and what the holder leaves for others.
+    common::Mutex role_mutex;
+    common::CondVar role_free;
+    Reader reader GUARDED_BY(role_mutex) = Reader::nobody;
+    bool closed GUARDED_BY(role_mutex) = false;
+    bool watch_paused GUARDED_BY(role_mutex) = false;       // the loop met a reading caller and looked away
+    pmix_status_t failure GUARDED_BY(role_mutex) = PMIX_SUCCESS;  // the first reason to close
+    std::vector<Deferred> deferred GUARDED_BY(role_mutex);
+
+    // The holder's, and only its: the role passes from thread to thread under role_mutex.
+    ReadBuffer buffer;
+    size_t frame_size = common::kFrameHeaderSize;  // of the frame at the buffer's front, as far as it is known
+
+    // connection_read.cpp
+    void on_ready(bool readable, bool writable) noexcept override;
+    void on_readable() noexcept REQUIRES(common::loop_thread);
+    bool take_read_side() noexcept;
+    void leave_read_side(pmix_status_t why) noexcept;
+    pmix_status_t lead(Waiter& waiter, Deadline deadline) noexcept;
+    void await_kick() noexcept;
+    pmix_status_t read_once(bool on_loop, bool& drained);
+    pmix_status_t dispatch(bool on_loop);
+    void deliver(ReceivedFrame& frame, bool on_loop);
+    void deliver_deferred() REQUIRES(common::loop_thread);
+
+    // connection.cpp
+    pmix_status_t send(common::FrameHeader header, common::Bytes payload, std::span<const int> fds) noexcept;
+    pmix_status_t enqueue(const uint8_t* header, common::Bytes payload, size_t sent, std::span<const int> fds)
+        REQUIRES(send_mutex);
+    // Sends what the socket takes. PMIX_SUCCESS: as much as possible for now.
+    pmix_status_t flush() noexcept REQUIRES(send_mutex);
+    void on_writable() noexcept REQUIRES(common::loop_thread);
+    void fail(pmix_status_t why) noexcept;
+    void finish() noexcept REQUIRES(common::loop_thread);
+    void tear_down() noexcept REQUIRES(common::loop_thread);
+    void shut_down_socket() noexcept;
+    // Runs a step on the loop, later. False: no memory, although it waited for some.
+    bool post(void (State::*step)() noexcept) noexcept;
+    // Such steps:
+    void arm_write() noexcept;
+    void resume_or_finish() noexcept;
+    void run_deferred() noexcept;
+};
+
+}  // namespace pmix::transport

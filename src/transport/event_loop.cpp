@@ -1,0 +1,407 @@
+#include "transport/event_loop.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cassert>
+#include <new>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/descriptor.h"
+
+namespace pmix::transport {
+
+using common::MutexLock;
+using common::Result;
+
+namespace {
+
+// The loop whose code this thread runs at the moment. A plain pointer: no destructor, no guard.
+thread_local const void* t_current = nullptr;
+
+class Enter {
+  public:
+    explicit Enter(const void* loop) noexcept : before_(t_current) { t_current = loop; }
+    ~Enter() { t_current = before_; }
+
+  private:
+    const void* before_;
+};
+
+// Untouched pages cost nothing, but a stack of 2 MiB or more may be given a huge page at its first touch. Handlers of
+// the user's run on it, so it is not as small as it could be.
+constexpr size_t kStackBytes = 1u << 20;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSmallStack = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kSmallStack = false;
+#else
+constexpr bool kSmallStack = true;
+#endif
+#else
+constexpr bool kSmallStack = true;
+#endif
+
+// The only wall for exceptions below the loop. What is thrown is bad_alloc, and one step is lost by it.
+template <class F>
+void guarded(F&& f) noexcept {
+    try {
+        f();
+    } catch (...) {
+    }
+}
+
+}  // namespace
+
+struct EventLoop::State {
+    struct Timer {
+        event entry;
+        State* loop = nullptr;
+        TimerId id = 0;
+        int64_t due_ns = 0;
+        Task task;
+    };
+
+    // Constant after create().
+    const Io* io = nullptr;
+    Drive drive = Drive::own_thread;
+    event_base* base = nullptr;
+    Descriptor wake_fd;
+    bool edge_triggered = false;
+    State* next_abandoned = nullptr;
+
+    // The poster's side.
+    common::Mutex queue_mutex;
+    std::vector<Task> queue GUARDED_BY(queue_mutex);
+    bool wake_pending GUARDED_BY(queue_mutex) = false;
+
+    // The loop's own.
+    event wake_entry;
+    bool wake_added = false;
+    std::vector<Task> running;  // keeps its capacity between turns
+    std::unordered_map<TimerId, std::unique_ptr<Timer>> timers;
+    TimerId last_timer = 0;
+
+    // start() and stop(), which the owner does not call at the same time.
+    pthread_t thread{};
+    bool started = false;
+
+    // Drive::caller: who turns.
+    common::Mutex turn_mutex;
+
+    void wake() noexcept {
+        const uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = ::write(wake_fd.get(), &one, sizeof one);
+    }
+    void run_queue() noexcept;
+    static void on_wake(evutil_socket_t, short, void* self) noexcept;
+    static void on_timer(evutil_socket_t, short, void* timer) noexcept;
+    static void* thread_main(void* self) noexcept;
+    bool add_timer(Timer& timer) noexcept;
+};
+
+namespace {
+// Forked children keep what they gave up reachable, so that leak checkers stay quiet about it.
+std::atomic<void*> g_abandoned{nullptr};
+}  // namespace
+
+void EventLoop::State::run_queue() noexcept {
+    {
+        MutexLock lock(queue_mutex);
+        running.swap(queue);
+        wake_pending = false;
+    }
+    for (Task& task : running) {
+        guarded(task);
+        task.reset();  // what it captured goes now, in order, not at the end of the batch
+    }
+    running.clear();
+}
+
+void EventLoop::State::on_wake(evutil_socket_t, short, void* self) noexcept {
+    auto* state = static_cast<State*>(self);
+    Enter enter(state);
+    if (!state->edge_triggered) {
+        uint64_t count;
+        [[maybe_unused]] const ssize_t got = ::read(state->wake_fd.get(), &count, sizeof count);
+    }
+    state->run_queue();
+}
+
+bool EventLoop::State::add_timer(Timer& timer) noexcept {
+    const int64_t left = timer.due_ns - monotonic_ns();
+    const int64_t us = left > 0 ? (left + 999) / 1000 : 0;
+    const timeval in{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
+    return evtimer_add(&timer.entry, &in) == 0;
+}
+
+void EventLoop::State::on_timer(evutil_socket_t, short, void* arg) noexcept {
+    auto* timer = static_cast<Timer*>(arg);
+    State* state = timer->loop;
+    Enter enter(state);
+    // libevent counts on a coarse and cached clock, and may come some milliseconds early.
+    if (monotonic_ns() < timer->due_ns && state->add_timer(*timer)) return;
+    auto node = state->timers.extract(timer->id);
+    guarded(node.mapped()->task);
+}
+
+void* EventLoop::State::thread_main(void* self) noexcept {
+    auto* state = static_cast<State*>(self);
+    int old = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    Enter enter(state);
+    event_base_loop(state->base, EVLOOP_NO_EXIT_ON_EMPTY);
+    return nullptr;
+}
+
+EventLoop::EventLoop(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+
+Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& options) {
+    auto state = std::make_unique<State>();
+    state->io = options.io;
+    state->drive = options.drive;
+    if (options.drive == Drive::host_base) {
+        if (options.host_base == nullptr) return PMIX_ERR_BAD_PARAM;
+        state->base = options.host_base;
+    } else {
+        event_config* config = event_config_new();
+        if (config == nullptr) return PMIX_ERR_NOMEM;
+        event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+        event_config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
+        state->base = event_base_new_with_config(config);
+        event_config_free(config);
+        if (state->base == nullptr) return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    // From here on the destructor cleans up.
+    auto loop = std::unique_ptr<EventLoop>(new EventLoop(std::move(state)));
+    State& s = *loop->state_;
+    s.wake_fd.reset(s.io->eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!s.wake_fd) return PMIX_ERR_OUT_OF_RESOURCE;
+    // Edge-triggered, each write is a wake-up and nothing need be read back: one system call less per hop.
+    s.edge_triggered = (event_base_get_features(s.base) & EV_FEATURE_ET) != 0;
+    const short what = static_cast<short>(EV_READ | EV_PERSIST | (s.edge_triggered ? EV_ET : 0));
+    if (event_assign(&s.wake_entry, s.base, s.wake_fd.get(), what, &State::on_wake, &s) != 0 ||
+        event_add(&s.wake_entry, nullptr) != 0) {
+        return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    s.wake_added = true;
+    return loop;
+}
+
+EventLoop::~EventLoop() {
+    if (!state_) return;
+    stop();
+    State& s = *state_;
+    {
+        Enter enter(&s);  // what tasks hold may ask where it is destroyed
+        std::vector<Task> left;
+        {
+            MutexLock lock(s.queue_mutex);
+            left.swap(s.queue);
+        }
+        left.clear();
+        for (auto& [id, timer] : s.timers) evtimer_del(&timer->entry);
+        s.timers.clear();
+        if (s.wake_added) event_del(&s.wake_entry);
+    }
+    if (s.drive != Drive::host_base) event_base_free(s.base);
+}
+
+pmix_status_t EventLoop::start() {
+    State& s = *state_;
+    if (s.drive != Drive::own_thread || s.started) return PMIX_SUCCESS;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (kSmallStack) pthread_attr_setstacksize(&attributes, kStackBytes);
+
+    // The thread inherits the mask; no signal of the application's is ever handled on it.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&s.thread, &attributes, &State::thread_main, &s);
+    // A program with much thread-local data needs more than our stack for that alone.
+    if (rc == EINVAL) rc = pthread_create(&s.thread, nullptr, &State::thread_main, &s);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    if (rc != 0) return PMIX_ERR_OUT_OF_RESOURCE;
+    pthread_setname_np(s.thread, "wireup");
+    s.started = true;
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t EventLoop::stop() {
+    State& s = *state_;
+    if (!s.started) return PMIX_SUCCESS;
+    if (on_loop_thread()) return PMIX_ERR_WOULD_BLOCK;
+    post([base = s.base] { event_base_loopbreak(base); });
+    pthread_join(s.thread, nullptr);
+    s.started = false;
+    return PMIX_SUCCESS;
+}
+
+void EventLoop::post(Task task) {
+    State& s = *state_;
+    bool wake;
+    {
+        MutexLock lock(s.queue_mutex);
+        s.queue.push_back(std::move(task));
+        wake = !s.wake_pending;
+        s.wake_pending = true;
+    }
+    if (wake) s.wake();
+}
+
+bool EventLoop::on_loop_thread() const noexcept { return t_current == state_.get(); }
+Drive EventLoop::drive() const noexcept { return state_->drive; }
+const Io& EventLoop::io() const noexcept { return *state_->io; }
+
+void EventLoop::progress() {
+    State& s = *state_;
+    if (s.drive != Drive::caller || on_loop_thread()) return;
+    if (!s.turn_mutex.try_lock()) return;
+    {
+        Enter enter(&s);
+        event_base_loop(s.base, EVLOOP_NONBLOCK);
+    }
+    s.turn_mutex.unlock();
+}
+
+bool EventLoop::wait(Waiter& waiter, Deadline deadline) {
+    State& s = *state_;
+    if (on_loop_thread()) return waiter.done();
+    if (s.drive != Drive::caller) return waiter.wait(deadline);
+    while (!waiter.done()) {
+        if (deadline.passed()) return waiter.done();
+        if (!s.turn_mutex.try_lock()) {
+            // Somebody else turns and may complete us, or stop turning without a word: look again soon.
+            const Deadline soon = Deadline::in_ms(1);
+            waiter.wait(deadline.ns() < soon.ns() ? deadline : soon);
+            continue;
+        }
+        if (!waiter.done()) {
+            Enter enter(&s);
+            event alarm;
+            const bool bounded = !deadline.is_never();
+            if (bounded) {
+                const int64_t us = deadline.remaining_ns() / 1000 + 1;
+                const timeval in{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
+                evtimer_assign(&alarm, s.base, [](evutil_socket_t, short, void*) {}, nullptr);
+                evtimer_add(&alarm, &in);
+            }
+            event_base_loop(s.base, EVLOOP_ONCE);
+            if (bounded) evtimer_del(&alarm);
+        }
+        s.turn_mutex.unlock();
+    }
+    return true;
+}
+
+TimerId EventLoop::after(int64_t ms, Task task) {
+    assert_on_loop();
+    State& s = *state_;
+    auto timer = std::make_unique<State::Timer>();
+    timer->loop = &s;
+    timer->id = ++s.last_timer;
+    const Deadline due = Deadline::in_ms(ms);
+    // What never comes due in this process's life is not worth an entry, but keeps an id.
+    if (due.is_never()) return timer->id;
+    timer->due_ns = due.ns();
+    timer->task = std::move(task);
+    evtimer_assign(&timer->entry, s.base, &State::on_timer, timer.get());
+    auto [at, inserted] = s.timers.emplace(timer->id, std::move(timer));
+    if (!s.add_timer(*at->second)) {
+        s.timers.erase(at);
+        throw std::bad_alloc();
+    }
+    return at->first;
+}
+
+bool EventLoop::cancel(TimerId id) noexcept {
+    assert_on_loop();
+    auto at = state_->timers.find(id);
+    if (at == state_->timers.end()) return false;
+    evtimer_del(&at->second->entry);
+    state_->timers.erase(at);
+    return true;
+}
+
+void EventLoop::abandon(std::unique_ptr<EventLoop> loop) noexcept {
+    if (!loop) return;
+    State* state = loop->state_.release();
+    state->wake_fd.reset();  // a close in the child tells the parent's epoll nothing
+    state->next_abandoned = static_cast<State*>(g_abandoned.load(std::memory_order_relaxed));
+    g_abandoned.store(state, std::memory_order_relaxed);
+}
+
+// ---- Watch ----
+
+struct Watch::Inner {
+    const void* loop = nullptr;
+    WatchHandler* handler = nullptr;
+    // Two entries on one descriptor: libevent folds them into one epoll registration.
+    event read_entry;
+    event write_entry;
+    bool read = false;
+    bool write = false;
+
+    static void on_readable(evutil_socket_t, short, void* self) noexcept {
+        auto* inner = static_cast<Inner*>(self);
+        Enter enter(inner->loop);
+        inner->handler->on_ready(true, false);  // nothing after this: the Watch may be gone
+    }
+    static void on_writable(evutil_socket_t, short, void* self) noexcept {
+        auto* inner = static_cast<Inner*>(self);
+        Enter enter(inner->loop);
+        inner->handler->on_ready(false, true);
+    }
+};
+
+Watch::Watch(std::unique_ptr<Inner> inner) noexcept : inner_(std::move(inner)) {}
+
+Watch::~Watch() {
+    if (!inner_) return;
+    if (inner_->read) event_del(&inner_->read_entry);
+    if (inner_->write) event_del(&inner_->write_entry);
+}
+
+std::unique_ptr<Watch> EventLoop::watch(int fd, WatchHandler& handler) {
+    assert_on_loop();
+    auto inner = std::unique_ptr<Watch::Inner>(new (std::nothrow) Watch::Inner);
+    if (!inner) return nullptr;
+    inner->loop = state_.get();
+    inner->handler = &handler;
+    event_assign(&inner->read_entry, state_->base, fd, EV_READ | EV_PERSIST, &Watch::Inner::on_readable, inner.get());
+    event_assign(&inner->write_entry, state_->base, fd, EV_WRITE | EV_PERSIST, &Watch::Inner::on_writable, inner.get());
+    return std::unique_ptr<Watch>(new (std::nothrow) Watch(std::move(inner)));
+}
+
+bool Watch::set(bool read, bool write) noexcept {
+    assert_on_loop();
+    auto turn = [](event& entry, bool& now, bool want) noexcept {
+        if (now == want) return true;
+        const bool done = (want ? event_add(&entry, nullptr) : event_del(&entry)) == 0;
+        now = want && done;
+        return done;
+    };
+    return turn(inner_->read_entry, inner_->read, read) && turn(inner_->write_entry, inner_->write, write);
+}
+
+// ---- the role ----
+
+LoopRole::LoopRole(EventLoop& loop) noexcept : before_(t_current) {
+    assert(loop.on_loop_thread() || !loop.state_->started);
+    t_current = loop.state_.get();
+}
+LoopRole::~LoopRole() { t_current = before_; }
+
+void assert_on_loop() noexcept { assert(t_current != nullptr); }
+
+}  // namespace pmix::transport

@@ -1,0 +1,105 @@
+// Frames that the socket did not take yet, whole or in part, with their descriptors.
+//
+// Owned by a Connection and guarded by its send lock. A frame that carries descriptors begins a system call of its own,
+// so that they arrive with its first byte.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cstring>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "common/frame.h"
+#include "transport/descriptor.h"
+
+namespace pmix::transport {
+
+// The control part of a message that passes descriptors.
+struct DescriptorControl {
+    alignas(cmsghdr) unsigned char bytes[CMSG_SPACE(sizeof(int) * common::kMaxFrameDescriptors)];
+
+    void attach(msghdr& message, const int* fds, size_t count) noexcept {
+        if (count == 0) return;
+        std::memset(bytes, 0, sizeof bytes);
+        message.msg_control = bytes;
+        message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+        cmsghdr* header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int) * count);
+        std::memcpy(CMSG_DATA(header), fds, sizeof(int) * count);
+    }
+};
+
+class SendQueue {
+  public:
+    static constexpr int kGather = 32;
+
+    bool empty() const noexcept { return frames_.empty(); }
+    size_t bytes() const noexcept { return bytes_; }
+
+    // What is left of a frame after `sent` of its bytes. Descriptors only if sent is 0.
+    void push(const uint8_t* header, common::Bytes payload, size_t sent, std::vector<Descriptor> descriptors) {
+        Entry entry;
+        entry.data.reserve(common::kFrameHeaderSize + payload.size() - sent);
+        if (sent < common::kFrameHeaderSize) {
+            entry.data.insert(entry.data.end(), header + sent, header + common::kFrameHeaderSize);
+            sent = common::kFrameHeaderSize;
+        }
+        sent -= common::kFrameHeaderSize;
+        entry.data.insert(entry.data.end(), payload.begin() + static_cast<ptrdiff_t>(sent), payload.end());
+        entry.descriptors = std::move(descriptors);
+        bytes_ += entry.data.size();
+        frames_.push_back(std::move(entry));
+    }
+
+    // The next system call: as many frames as go together. The pieces stay valid until consume() or clear().
+    struct Batch {
+        iovec pieces[kGather];
+        int count = 0;
+        int fds[common::kMaxFrameDescriptors];
+        size_t fd_count = 0;
+    };
+    void next(Batch& batch) const noexcept {
+        for (const Entry& entry : frames_) {
+            const bool first = batch.count == 0;
+            if (batch.count == kGather || (!first && !entry.descriptors.empty())) break;
+            size_t offset = first ? front_sent_ : 0;
+            batch.pieces[batch.count++] = {const_cast<uint8_t*>(entry.data.data()) + offset, entry.data.size() - offset};
+            for (const Descriptor& d : entry.descriptors) batch.fds[batch.fd_count++] = d.get();
+        }
+    }
+    // The call took this many bytes (and then the descriptors too).
+    void consume(size_t sent) noexcept {
+        bytes_ -= sent;
+        if (sent > 0 && !frames_.empty()) frames_.front().descriptors.clear();
+        while (sent > 0) {
+            const size_t left = frames_.front().data.size() - front_sent_;
+            if (sent < left) {
+                front_sent_ += sent;
+                return;
+            }
+            sent -= left;
+            front_sent_ = 0;
+            frames_.pop_front();
+        }
+    }
+    void clear() noexcept {
+        frames_.clear();
+        bytes_ = front_sent_ = 0;
+    }
+
+  private:
+    struct Entry {
+        std::vector<uint8_t> data;
+        std::vector<Descriptor> descriptors;
+    };
+    std::deque<Entry> frames_;
+    size_t front_sent_ = 0;
+    size_t bytes_ = 0;
+};
+
+}  // namespace pmix::transport

@@ -1,0 +1,205 @@
+#include "transport/unix_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace pmix::transport {
+
+using common::Result;
+
+namespace {
+
+constexpr std::string_view kPrefix = "@wireup/";
+constexpr int kBacklog = 4096;  // the kernel cuts it to net.core.somaxconn
+
+struct Address {
+    sockaddr_un un{};
+    socklen_t length = 0;
+};
+
+// text without the '@' (abstract), or a path that fits.
+bool fill(Address& address, std::string_view text, bool abstract) noexcept {
+    const size_t lead = abstract ? 1 : 0;
+    // A path needs its NUL; an abstract name is as long as it is.
+    if (text.empty() || text.size() + 1 > sizeof address.un.sun_path) return false;
+    address.un.sun_family = AF_UNIX;
+    std::memcpy(address.un.sun_path + lead, text.data(), text.size());
+    address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + text.size() + 1);
+    return true;
+}
+
+pmix_status_t status_of(int error) noexcept {
+    switch (error) {
+        case ECONNREFUSED:
+        case ENOENT:
+        case ENOTDIR:
+        case ENOTSOCK:
+        case ECONNRESET:
+        case EPROTOTYPE:
+        case ELOOP:
+            return PMIX_ERR_UNREACH;
+        case EACCES:
+        case EPERM:
+            return PMIX_ERR_NO_PERMISSIONS;
+        case EADDRINUSE:
+        case EEXIST:
+            return PMIX_ERR_EXISTS;
+        case EINVAL:
+        case ENAMETOOLONG:
+            return PMIX_ERR_BAD_PARAM;
+        default:  // EMFILE, ENFILE, ENOBUFS, ENOMEM and what nobody expects
+            return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+}
+
+Descriptor make_socket(const Io& io) noexcept {
+    return Descriptor(io.socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+// A path of any length as a short one: its directory opened once, reached through /proc/self/fd. The descriptor pins
+// the directory, so that nobody can exchange it between two steps.
+struct ShortPath {
+    Descriptor directory;
+    std::string name;   // inside the directory
+    std::string whole;  // /proc/self/fd/N/name
+};
+
+Result<ShortPath> shorten(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    if (slash == std::string::npos || slash + 1 == path.size() || path.find('\0') != std::string::npos) {
+        return PMIX_ERR_BAD_PARAM;
+    }
+    ShortPath result;
+    const std::string directory = slash == 0 ? "/" : path.substr(0, slash);
+    result.directory.reset(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!result.directory) return status_of(errno);
+    result.name = path.substr(slash + 1);
+    result.whole = "/proc/self/fd/" + std::to_string(result.directory.get()) + "/" + result.name;
+    return result;
+}
+
+// One attempt. 0, or errno; EAGAIN: the backlog is full.
+int connect_once(int fd, const Address& address, const Io& io) noexcept {
+    while (io.connect(fd, reinterpret_cast<const sockaddr*>(&address.un), address.length) != 0) {
+        if (errno != EINTR) return errno;  // a Unix socket is connected or not: nothing goes on in the background
+    }
+    return 0;
+}
+
+Result<Descriptor> listen_on(const Address& address, const Io& io) noexcept {
+    Descriptor fd = make_socket(io);
+    if (!fd) return status_of(errno);
+    if (io.bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.un), address.length) != 0) return status_of(errno);
+    if (io.listen(fd.get(), kBacklog) != 0) return status_of(errno);
+    return fd;
+}
+
+}  // namespace
+
+std::string make_abstract_address() {
+    uint64_t nonce = 0;
+    if (::getrandom(&nonce, sizeof nonce, 0) != static_cast<ssize_t>(sizeof nonce)) return {};
+    char text[80];
+    const int n = ::snprintf(text, sizeof text, "@wireup/%u/%d/%016llx", static_cast<unsigned>(::geteuid()),
+                             static_cast<int>(::getpid()), static_cast<unsigned long long>(nonce));
+    return {text, static_cast<size_t>(n)};
+}
+
+bool is_abstract_address(std::string_view address) noexcept {
+    if (!address.starts_with(kPrefix) || address.size() > sizeof(sockaddr_un::sun_path)) return false;
+    return address.size() > kPrefix.size() &&
+           std::all_of(address.begin(), address.end(), [](char c) { return c > ' ' && c < 0x7f && c != ';'; });
+}
+
+Result<Descriptor> listen_abstract(std::string_view address, const Io& io) {
+    Address at;
+    if (!is_abstract_address(address) || !fill(at, address.substr(1), true)) return PMIX_ERR_BAD_PARAM;
+    return listen_on(at, io);
+}
+
+Result<Descriptor> listen_path(const std::string& path, const Io& io) {
+    auto place = shorten(path);
+    if (!place) return place.status();
+    Address at;
+    if (!fill(at, place->whole, false)) return PMIX_ERR_BAD_PARAM;
+
+    Descriptor fd = make_socket(io);
+    if (!fd) return status_of(errno);
+    // The mode of the file follows the socket's own at bind, so there is no moment in which others could connect.
+    if (::fchmod(fd.get(), 0600) != 0) return status_of(errno);
+    for (int attempt = 0; io.bind(fd.get(), reinterpret_cast<const sockaddr*>(&at.un), at.length) != 0; ++attempt) {
+        if (errno != EADDRINUSE || attempt > 0) return status_of(errno);
+        // Stale only if it is a socket on which nobody listens; anything else there is not ours to remove.
+        struct stat info{};
+        if (::fstatat(place->directory.get(), place->name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISSOCK(info.st_mode)) {
+            return PMIX_ERR_EXISTS;
+        }
+        Descriptor probe = make_socket(io);
+        if (!probe) return status_of(errno);
+        if (connect_once(probe.get(), at, io) != ECONNREFUSED) return PMIX_ERR_EXISTS;
+        const int unlink_rc = ::unlink(at.un.sun_path);
+        if (unlink_rc != 0 && errno != ENOENT) return status_of(errno);
+    }
+    if (io.listen(fd.get(), kBacklog) != 0) {
+        const int error = errno;
+        ::unlink(at.un.sun_path);
+        return status_of(error);
+    }
+    return fd;
+}
+
+void unlink_path(const std::string& path) noexcept { ::unlink(path.c_str()); }
+
+Result<Descriptor> accept_one(int listener, const Io& io) {
+    for (;;) {
+        const int fd = io.accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) return Descriptor(fd);
+        if (errno == EINTR || errno == ECONNABORTED) continue;
+        if (errno == EAGAIN || errno == EWOULDBLOCK) return PMIX_ERR_WOULD_BLOCK;
+        return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+}
+
+Result<Descriptor> connect_to(const std::string& address, Deadline deadline, const Io& io) {
+    Address at;
+    ShortPath place;
+    if (address.starts_with('@')) {
+        if (!is_abstract_address(address) || !fill(at, std::string_view(address).substr(1), true)) {
+            return PMIX_ERR_BAD_PARAM;
+        }
+    } else {
+        auto shortened = shorten(address);
+        if (!shortened) return shortened.status();
+        place = std::move(*shortened);
+        if (!fill(at, place.whole, false)) return PMIX_ERR_BAD_PARAM;
+    }
+    Descriptor fd = make_socket(io);
+    if (!fd) return status_of(errno);
+    for (int pause_ms = 1;; pause_ms = std::min(pause_ms * 2, 20)) {
+        const int error = connect_once(fd.get(), at, io);
+        if (error == 0) return fd;
+        if (error != EAGAIN) return status_of(error);
+        // The backlog is full. The kernel offers nothing to wait on, so ask again soon.
+        if (deadline.passed()) return PMIX_ERR_TIMEOUT;
+        io.poll(nullptr, 0, deadline.is_never() ? pause_ms : std::min(pause_ms, deadline.poll_ms()));
+    }
+}
+
+Result<PeerCredentials> peer_credentials(int fd, const Io& io) {
+    ucred kernel{};
+    socklen_t length = sizeof kernel;
+    if (io.getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &kernel, &length) != 0 || length != sizeof kernel) {
+        return PMIX_ERR_INVALID_CRED;
+    }
+    return PeerCredentials{kernel.pid, kernel.uid, kernel.gid};
+}
+
+}  // namespace pmix::transport
