@@ -79,6 +79,8 @@ class ByteWriter {
     const uint8_t* data() const noexcept { return buffer_.data(); }
     Bytes view() const noexcept { return buffer_; }
     void clear() noexcept { buffer_.clear(); }
+    // Back to an earlier size(): what was appended since goes.
+    void truncate(size_t size) noexcept { buffer_.resize(size); }
     // Takes back everything after the first `size` bytes: an encoder that failed half-way leaves no half.
     void cut(size_t size) noexcept { buffer_.erase(buffer_.begin() + static_cast<ptrdiff_t>(size), buffer_.end()); }
     std::vector<uint8_t> take() noexcept { return std::move(buffer_); }

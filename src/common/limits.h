@@ -36,6 +36,9 @@ inline constexpr int kHelloTimeoutMs = 10'000;
 // Participants in one collective, keys in one lookup, infos in one request.
 inline constexpr uint32_t kMaxListLength = 16u << 20;
 
+// Infos in one message: each takes 544 bytes once decoded, some sixty times what a hostile sender pays for it.
+inline constexpr uint32_t kMaxInfosPerMessage = 64u << 10;
+
 // Committed bytes that one rank may hold on a node. Above it a commit is refused with PMIX_ERR_OUT_OF_RESOURCE.
 inline constexpr uint64_t kMaxRankBytes = 1ull << 30;
 
