@@ -1,0 +1,205 @@
+/* clients.c: the coming and going of processes: connected, finalized, aborted, controlled, ended.
+ *
+ * What this owns: the aborts that wait for the end of their own caller: PMIx_Abort does not return to a process that is
+ * among its targets, so its upcall is answered when that process is gone.
+ * Which thread calls it: up_* a thread of the library; all else the loop.
+ * What can go wrong: targets that are not ours (PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED, nobody is touched), a control that
+ * is not offered (PMIX_ERR_NOT_SUPPORTED). */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "loop.h"
+#include "node.h"
+
+enum change { CONNECTED, FINALIZED };
+
+struct coming_or_going {
+    pmix_proc_t proc;
+    enum change change;
+};
+
+struct demand { /* an abort or a control, on its way to the head, or waiting for its caller's end */
+    struct demand* next;
+    pmix_proc_t caller;
+    int status;
+    int signal;
+    char* message;
+    pmix_proc_t* targets;
+    size_t ntargets;
+    pmix_op_cbfunc_t aborted;
+    pmix_info_cbfunc_t controlled;
+    void* cbdata;
+};
+
+static struct demand* waiting_aborts;
+
+/* --- connected, finalized ----------------------------------------------------------------------------------------------- */
+
+static void note_change(void* argument) {
+    struct coming_or_going* note = argument;
+    struct proc* proc = proc_find(&note->proc);
+    if (proc && note->change == CONNECTED) proc->connected = true;
+    if (proc) proc->finalized = note->change == FINALIZED;
+    free(note);
+}
+
+static pmix_status_t post_change(const pmix_proc_t* proc, enum change change) {
+    struct coming_or_going* note = xcalloc(1, sizeof *note);
+    note->proc = *proc;
+    note->change = change;
+    loop_post(note_change, note);
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+pmix_status_t up_client_connected2(const pmix_proc_t* proc, void* server_object, pmix_info_t info[], size_t ninfo,
+                                   pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    (void)server_object, (void)info, (void)ninfo, (void)cbfunc, (void)cbdata;
+    return post_change(proc, CONNECTED);
+}
+
+pmix_status_t up_client_finalized(const pmix_proc_t* proc, void* server_object, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    (void)server_object, (void)cbfunc, (void)cbdata;
+    return post_change(proc, FINALIZED);
+}
+
+/* --- abort, control ------------------------------------------------------------------------------------------------------- */
+
+static void free_demand(struct demand* demand) {
+    free(demand->message);
+    free(demand->targets);
+    free(demand);
+}
+
+static void answer_demand(struct demand* demand, pmix_status_t status) {
+    if (demand->aborted) demand->aborted(status, demand->cbdata);
+    if (demand->controlled) demand->controlled(status, NULL, 0, demand->cbdata, NULL, NULL);
+    free_demand(demand);
+}
+
+static bool targets_known(const struct demand* demand) {
+    for (size_t i = 0; i < demand->ntargets; i++) {
+        const struct job* job = job_find(demand->targets[i].nspace);
+        uint32_t rank = demand->targets[i].rank;
+        if (!job || (rank != PMIX_RANK_WILDCARD && rank >= job->size)) return false;
+    }
+    return true;
+}
+
+static void run_demand(void* argument) {
+    struct demand* demand = argument;
+    if (!targets_known(demand)) {
+        answer_demand(demand, PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED);
+        return;
+    }
+    struct buffer body = {0};
+    if (demand->aborted) {
+        wire_put_proc(&body, &demand->caller);
+        wire_put_u32(&body, (uint32_t)demand->status);
+        wire_put_string(&body, demand->message);
+    }
+    wire_put_procs(&body, demand->targets, demand->ntargets);
+    wire_put_u32(&body, (uint32_t)demand->signal);
+    mesh_send(mesh_head(), demand->aborted ? FRAME_ABORT : FRAME_CONTROL, &body);
+    wire_free(&body);
+    bool own_end = demand->ntargets == 0 ||
+                   procs_match(demand->targets, demand->ntargets, demand->caller.nspace, demand->caller.rank);
+    if (demand->aborted && own_end) {
+        demand->next = waiting_aborts;
+        waiting_aborts = demand;
+    } else {
+        answer_demand(demand, PMIX_SUCCESS);
+    }
+}
+
+static struct demand* new_demand(const pmix_proc_t* caller, const pmix_proc_t* targets, size_t ntargets, void* cbdata) {
+    struct demand* demand = xcalloc(1, sizeof *demand);
+    demand->caller = *caller;
+    demand->cbdata = cbdata;
+    if (targets && ntargets > 0) {
+        demand->ntargets = ntargets;
+        demand->targets = memcpy(xcalloc(ntargets, sizeof *targets), targets, ntargets * sizeof *targets);
+    }
+    return demand;
+}
+
+pmix_status_t up_abort(const pmix_proc_t* proc, void* server_object, int status, const char msg[], pmix_proc_t procs[],
+                       size_t nprocs, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    (void)server_object;
+    struct demand* demand = new_demand(proc, procs, nprocs, cbdata);
+    demand->status = status;
+    demand->message = msg ? xstrdup(msg) : NULL;
+    demand->aborted = cbfunc;
+    loop_post(run_demand, demand);
+    return PMIX_SUCCESS;
+}
+
+static int wanted_signal(const pmix_info_t* directives, size_t ndirs) {
+    if (info_true(directives, ndirs, PMIX_JOB_CTRL_KILL)) return SIGKILL;
+    if (info_true(directives, ndirs, PMIX_JOB_CTRL_TERMINATE)) return SIGTERM;
+    if (info_true(directives, ndirs, PMIX_JOB_CTRL_PAUSE)) return SIGSTOP;
+    if (info_true(directives, ndirs, PMIX_JOB_CTRL_RESUME)) return SIGCONT;
+    return (int)info_number(directives, ndirs, PMIX_JOB_CTRL_SIGNAL, 0);
+}
+
+pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t targets[], size_t ntargets,
+                             const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata) {
+    int signal_number = wanted_signal(directives, ndirs);
+    if (signal_number <= 0 || signal_number >= NSIG) return PMIX_ERR_NOT_SUPPORTED;
+    pmix_proc_t own_job = *requestor;
+    own_job.rank = PMIX_RANK_WILDCARD;
+    bool given = targets && ntargets > 0;
+    struct demand* demand = new_demand(requestor, given ? targets : &own_job, given ? ntargets : 1, cbdata);
+    demand->signal = signal_number;
+    demand->controlled = cbfunc;
+    loop_post(run_demand, demand);
+    return PMIX_SUCCESS;
+}
+
+/* --- the end of a process, here or on another node --------------------------------------------------------------------------- */
+
+static void answer_aborts_of(const pmix_proc_t* proc) {
+    for (struct demand** at = &waiting_aborts; *at;) {
+        struct demand* demand = *at;
+        if (!proc_matches(&demand->caller, proc->nspace, proc->rank)) {
+            at = &demand->next;
+            continue;
+        }
+        *at = demand->next;
+        answer_demand(demand, PMIX_SUCCESS);
+    }
+}
+
+static bool app_over(const struct job* job, uint32_t app) {
+    uint32_t end = job->apps[app].first + job->apps[app].size;
+    for (uint32_t rank = job->apps[app].first; rank < end; rank++) {
+        if (job->procs[rank].phase != PROC_ENDED) return false;
+    }
+    return true;
+}
+
+void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
+    (void)from;
+    (void)id;
+    pmix_proc_t name;
+    wire_get_proc(body, &name);
+    int wait_status = (int)wire_get_u32(body);
+    bool without_finalize = wire_get_u8(body);
+    struct job* job = job_find(name.nspace);
+    struct proc* proc = proc_find(&name);
+    if (body->bad || !proc || proc->phase == PROC_ENDED) return;
+    proc->phase = PROC_ENDED;
+    proc->wait_status = wait_status;
+    job->alive--;
+    answer_aborts_of(&name);
+    collective_proc_ended();
+    modex_proc_ended(&name);
+    publish_proc_ended(&name);
+    uint32_t app = job_app_of(job, name.rank);
+    if (app_over(job, app)) publish_app_ended(job->nspace, app);
+    if (job->alive == 0) return;
+    if (WIFSIGNALED(wait_status)) events_proc_failed(&name, PMIX_ERR_PROC_ABORTED_BY_SIG);
+    else if (wait_status != 0) events_proc_failed(&name, PMIX_ERR_EXIT_NONZERO_TERM);
+    else if (without_finalize) events_proc_failed(&name, PMIX_ERR_PROC_TERM_WO_SYNC);
+}

@@ -1,0 +1,180 @@
+/* daemon.c: one simulated node: a process with a PMIx server in it.
+ *
+ * What this owns: the server's life, and the two tables: which upcall goes where, which frame goes where.
+ * Which thread calls it: the process's first, which then is the loop.
+ * What can go wrong: the server does not start: one sentence, and the head ends everything. The head is gone: the
+ * processes of this node are killed, the server is finalized, the session's directory removed. Should that not be done
+ * in ten seconds, an alarm ends this process. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "loop.h"
+#include "node.h"
+#include "sweep.h"
+
+enum { LAST_SECONDS = 10 };
+
+struct node node;
+static bool stop;
+
+/* Entries left NULL say that this resource manager does not offer the operation: clients get PMIX_ERR_NOT_SUPPORTED. */
+static pmix_server_module_t module = {
+    .client_connected2 = up_client_connected2,
+    .client_finalized = up_client_finalized,
+    .abort = up_abort,
+    .fence_nb = up_fence_nb,
+    .direct_modex = up_direct_modex,
+    .publish = up_publish,
+    .lookup = up_lookup,
+    .unpublish = up_unpublish,
+    .spawn = up_spawn,
+    .connect = up_connect,
+    .disconnect = up_disconnect,
+    .register_events = up_register_events,
+    .deregister_events = up_deregister_events,
+    .notify_event = up_notify_event,
+    .query = up_query,
+    .job_control = up_job_control,
+};
+
+static void on_quit(int from, uint64_t id, struct buffer* body) {
+    (void)from, (void)id, (void)body;
+    stop = true;
+}
+
+static const frame_handler handlers[FRAME_KINDS] = {
+    [FRAME_JOB_DEFINE] = on_job_define,
+    [FRAME_JOB_START] = on_job_start,
+    [FRAME_JOB_ENDED] = on_job_ended,
+    [FRAME_QUIT] = on_quit,
+    [FRAME_KILL] = on_kill,
+    [FRAME_EXIT] = on_exit_of_proc,
+    [FRAME_OUTPUT_DONE] = on_output_done,
+    [FRAME_INPUT] = on_input,
+    [FRAME_COLLECTIVE] = on_collective,
+    [FRAME_COLLECTIVE_FAILED] = on_collective_failed,
+    [FRAME_MODEX] = on_modex,
+    [FRAME_PUBLISH] = on_publish,
+    [FRAME_LOOKUP] = on_lookup,
+    [FRAME_UNPUBLISH] = on_unpublish,
+    [FRAME_EVENT] = on_event,
+};
+
+void daemon_say(const char* format, ...) {
+    if (!node.options->verbose) return;
+    char text[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "pmixrun: %s: %s\n", node.hostname, text);
+}
+
+static void peer_lost(int peer) {
+    if (peer == mesh_head()) {
+        stop = true;
+    } else {
+        daemon_say("lost node%d", peer + 1);
+        collective_proc_ended();
+    }
+}
+
+/* --- signals ------------------------------------------------------------------------------------------------------------------- */
+
+/* The head died. The loop sees the end of its socket and cleans up; this makes sure that even a loop that is stuck ends. */
+static void head_died(int signal_number) {
+    (void)signal_number;
+    alarm(LAST_SECONDS);
+}
+
+static void signal_ready(int fd, short events, void* argument) {
+    (void)events, (void)argument;
+    struct signalfd_siginfo info;
+    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGTERM) stop = true;
+    }
+    launch_reap();
+}
+
+/* The library's threads inherit this mask, so that a signal finds the loop and not them. */
+static int take_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    struct sigaction action = {.sa_handler = head_died, .sa_flags = SA_RESTART};
+    sigaction(SIGUSR2, &action, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGUSR2);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* --- the server ---------------------------------------------------------------------------------------------------------------- */
+
+static pmix_status_t start_server(void) {
+    pmix_info_t info[6];
+    pmix_rank_t rank = (pmix_rank_t)mesh_self();
+    bool no = false;
+    PMIX_INFO_LOAD(&info[0], PMIX_SERVER_NSPACE, node.server_nspace, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
+    PMIX_INFO_LOAD(&info[2], PMIX_SERVER_TMPDIR, node.directory, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[3], PMIX_SYSTEM_TMPDIR, node.directory, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[4], PMIX_HOSTNAME, node.hostname, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[5], PMIX_SERVER_TOOL_SUPPORT, &no, PMIX_BOOL);
+    pmix_status_t status = PMIx_server_init(&module, info, 6);
+    for (size_t i = 0; i < 6; i++) PMIX_INFO_DESTRUCT(&info[i]);
+    return status;
+}
+
+static void own_streams(void) {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(null, 0); /* the user's stdin and stdout are the head's; a sentence to stderr may come from anywhere */
+    dup2(null, 1);
+    if (null > 2) close(null);
+}
+
+int daemon_main(const struct options* options, const char* session, const char* server_nspace, int self, int* sockets) {
+    node.options = options;
+    node.session = session;
+    PMIX_LOAD_NSPACE(node.server_nspace, server_nspace);
+    snprintf(node.hostname, sizeof node.hostname, "node%d", self + 1);
+    snprintf(node.directory, sizeof node.directory, "%s/%s", session, node.hostname);
+    setpgid(0, 0); /* Ctrl-C is the head's, who tells us */
+    own_streams();
+    sweep_adopt_orphans();
+    int signals = take_signals();
+    struct mesh_setup setup = {self, options->nodes, sockets, handlers, peer_lost};
+    if (signals < 0 || !loop_start() || mkdir(node.directory, 0700) != 0) {
+        fprintf(stderr, "pmixrun: %s: cannot start: %s\n", node.hostname, strerror(errno));
+        return 1;
+    }
+    mesh_start(&setup);
+    loop_watch(signals, POLLIN, signal_ready, NULL);
+    pmix_status_t status = start_server();
+    if (status != PMIX_SUCCESS) {
+        fprintf(stderr, "pmixrun: %s: PMIx_server_init: %s (%d)\n", node.hostname, PMIx_Error_string(status), status);
+        return 1;
+    }
+    daemon_say("%s", PMIx_Get_version());
+    loop_run(&stop);
+    alarm(LAST_SECONDS);
+    bool head_alive = mesh_alive(mesh_head());
+    sweep_processes();
+    launch_deregister_all();
+    status = PMIx_server_finalize();
+    if (status != PMIX_SUCCESS) daemon_say("PMIx_server_finalize: %s (%d)", PMIx_Error_string(status), status);
+    if (!head_alive) sweep_directory(session);
+    mesh_flush();
+    return 0;
+}

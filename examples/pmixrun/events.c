@@ -1,0 +1,138 @@
+/* events.c: events between the nodes.
+ *
+ * What this owns: nothing. An event that a process of this node raised is sent to the nodes in its range; one that came
+ * from another node is handed to our library, which gives it to the local clients that asked for it and never hands it
+ * back up: so nothing can go round.
+ * Which thread calls it: up_* a thread of the library; all else the loop.
+ * What can go wrong: an info of a type that has no spelling (PMIX_ERR_NOT_SUPPORTED). Delivery itself is not confirmed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop.h"
+#include "node.h"
+
+struct event { /* on its way to the loop, or in the library's hands */
+    pmix_status_t code;
+    pmix_proc_t source;
+    pmix_data_range_t range;
+    pmix_info_t* info;
+    size_t ninfo;
+    struct buffer body;
+    pmix_proc_t* custom;
+    size_t ncustom;
+};
+
+/* Every event reaches every node in its range, so it does not matter which codes are wanted where. */
+pmix_status_t up_register_events(pmix_status_t* codes, size_t ncodes, const pmix_info_t info[], size_t ninfo,
+                                 pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    (void)codes, (void)ncodes, (void)info, (void)ninfo, (void)cbfunc, (void)cbdata;
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+pmix_status_t up_deregister_events(pmix_status_t* codes, size_t ncodes, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    (void)codes, (void)ncodes, (void)cbfunc, (void)cbdata;
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static bool node_in_range(const struct event* event, int number) {
+    const struct job* job;
+    switch (event->range) {
+        case PMIX_RANGE_RM:
+        case PMIX_RANGE_LOCAL:
+        case PMIX_RANGE_PROC_LOCAL: return false;
+        case PMIX_RANGE_NAMESPACE: job = job_find(event->source.nspace); return job && job_size_on(job, (uint32_t)number);
+        case PMIX_RANGE_CUSTOM: break;
+        default: return true;
+    }
+    for (size_t i = 0; i < event->ncustom; i++) {
+        const pmix_proc_t* target = &event->custom[i];
+        job = job_find(target->nspace);
+        if (!job) continue;
+        if (target->rank >= job->size ? job_size_on(job, (uint32_t)number) > 0
+                                      : job_node_of(job, target->rank) == (uint32_t)number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void send_event(void* argument) {
+    struct event* event = argument;
+    const struct job* job = job_find(event->source.nspace);
+    /* Only what a process of this node raised goes out: no node repeats another's. */
+    if (job && event->source.rank < job->size && job_node_of(job, event->source.rank) == (uint32_t)mesh_self()) {
+        for (int i = 0; i < mesh_nodes(); i++) {
+            if (i != mesh_self() && node_in_range(event, i)) mesh_send(i, FRAME_EVENT, &event->body);
+        }
+    }
+    wire_free(&event->body);
+    free(event->custom);
+    free(event);
+}
+
+pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range, pmix_info_t info[],
+                              size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    (void)cbfunc, (void)cbdata;
+    struct event* event = xcalloc(1, sizeof *event);
+    event->source = *source;
+    event->range = range;
+    wire_put_u32(&event->body, (uint32_t)code);
+    wire_put_proc(&event->body, source);
+    wire_put_u8(&event->body, range);
+    if (!wire_put_infos(&event->body, info, ninfo)) {
+        wire_free(&event->body);
+        free(event);
+        return PMIX_ERR_NOT_SUPPORTED;
+    }
+    const pmix_value_t* custom = info_find(info, ninfo, PMIX_EVENT_CUSTOM_RANGE);
+    if (custom && custom->type == PMIX_PROC) {
+        event->ncustom = 1;
+        event->custom = xcalloc(1, sizeof *event->custom);
+        *event->custom = *custom->data.proc;
+    } else if (custom && custom->type == PMIX_DATA_ARRAY && custom->data.darray->type == PMIX_PROC) {
+        event->ncustom = custom->data.darray->size;
+        event->custom = xcalloc(event->ncustom, sizeof *event->custom);
+        memcpy(event->custom, custom->data.darray->array, event->ncustom * sizeof *event->custom);
+    }
+    if (event->ncustom > 0) event->range = PMIX_RANGE_CUSTOM;
+    loop_post(send_event, event);
+    return PMIX_OPERATION_SUCCEEDED; /* it is on its way: that is all an event promises */
+}
+
+static void delivered(pmix_status_t status, void* cbdata) {
+    (void)status;
+    struct event* event = cbdata;
+    infos_free(event->info, event->ninfo);
+    free(event);
+}
+
+static void deliver(struct event* event) {
+    pmix_status_t status =
+        PMIx_Notify_event(event->code, &event->source, event->range, event->info, event->ninfo, delivered, event);
+    if (status == PMIX_SUCCESS) return;
+    if (status != PMIX_OPERATION_SUCCEEDED) daemon_say("event %d: %s", event->code, PMIx_Error_string(status));
+    delivered(status, event);
+}
+
+void on_event(int from, uint64_t id, struct buffer* body) {
+    (void)from;
+    (void)id;
+    struct event* event = xcalloc(1, sizeof *event);
+    event->code = (pmix_status_t)wire_get_u32(body);
+    wire_get_proc(body, &event->source);
+    event->range = wire_get_u8(body);
+    event->info = wire_get_infos(body, &event->ninfo);
+    if (body->bad) delivered(PMIX_ERROR, event);
+    else deliver(event);
+}
+
+void events_proc_failed(const pmix_proc_t* proc, pmix_status_t code) {
+    struct event* event = xcalloc(1, sizeof *event);
+    event->code = code;
+    event->source = *proc;
+    event->range = PMIX_RANGE_NAMESPACE; /* of the failed process */
+    event->ninfo = 1;
+    PMIX_INFO_CREATE(event->info, event->ninfo);
+    PMIX_INFO_LOAD(&event->info[0], PMIX_EVENT_AFFECTED_PROC, proc, PMIX_PROC);
+    deliver(event);
+}

@@ -1,0 +1,442 @@
+/* head.c: see head.h.
+ *
+ * A job is defined on every node before a process of it starts anywhere; it is over when all its processes have ended;
+ * when all jobs are over the nodes are told to quit, and when they have, and all output is written, so does the head.
+ * What can go wrong is its business: a process fails, aborts, or cannot be started; a node is lost; the time is over; a
+ * signal comes. All end in head_end_everything(), or with --continuous only in what they are. */
+#include "head.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "loop.h"
+#include "sweep.h"
+
+static const double kUntilKill = 1;    /* seconds between SIGTERM and SIGKILL */
+static const double kUntilForced = 10; /* seconds that the nodes have to quit */
+
+enum { EXIT_TIMEOUT = 124, EXIT_CANNOT_START = 127 };
+
+struct launch { /* a job on its way to running */
+    struct job* job;
+    int outstanding; /* nodes that have not replied yet */
+    pmix_status_t status;
+    int asker; /* node of the process that spawned it; -1: the user */
+    uint64_t id;
+    bool starting;
+};
+
+struct late_kill { /* SIGKILL for those who were asked politely */
+    pmix_proc_t* procs;
+    size_t count;
+};
+
+static const struct options* options;
+static const char* base_name;
+static uint32_t job_count;
+static int launches; /* in progress */
+static pid_t daemons[MAX_NODES];
+static int daemons_alive;
+static int exit_status;
+static bool ending, quitting, stop;
+
+static void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char* format, ...) {
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "pmixrun: %s\n", text);
+}
+
+/* "rank 3", and of which job if it is not the first. */
+static const char* spell(const struct job* job, uint32_t rank) {
+    static char text[64];
+    if (job->number == 1) snprintf(text, sizeof text, "rank %u", rank);
+    else snprintf(text, sizeof text, "rank %u of job %u", rank, job->number);
+    return text;
+}
+
+/* --- the end ---------------------------------------------------------------------------------------------------------------------- */
+
+static void maybe_stop(void) {
+    if (quitting && daemons_alive == 0 && headio_drained()) stop = true;
+}
+
+static void send_kill(const pmix_proc_t* procs, size_t count, int signal_number) {
+    struct buffer body = {0};
+    wire_put_procs(&body, procs, count);
+    wire_put_u32(&body, (uint32_t)signal_number);
+    for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_KILL, &body);
+    wire_free(&body);
+}
+
+static void kill_late(void* argument) {
+    struct late_kill* late = argument;
+    send_kill(late->procs, late->count, SIGKILL);
+    free(late->procs);
+    free(late);
+}
+
+static void kill_procs(const pmix_proc_t* procs, size_t count) {
+    struct late_kill* late = xcalloc(1, sizeof *late);
+    late->procs = memcpy(xcalloc(count, sizeof *procs), procs, count * sizeof *procs);
+    late->count = count;
+    send_kill(procs, count, SIGTERM);
+    loop_after(kUntilKill, kill_late, late);
+}
+
+static void expect_end_of(const pmix_proc_t* procs, size_t count) {
+    for (struct job* job = jobs_first(); job; job = job->next) {
+        for (uint32_t rank = 0; rank < job->size; rank++) {
+            if (procs_match(procs, count, job->nspace, rank)) job->procs[rank].expected = true;
+        }
+    }
+}
+
+static void force(void* argument) {
+    (void)argument;
+    for (int i = 0; i < mesh_nodes(); i++) {
+        if (daemons[i] > 0) kill(daemons[i], SIGKILL);
+    }
+    quitting = true;
+    maybe_stop();
+}
+
+static void quit(void) {
+    if (quitting) return;
+    quitting = true;
+    for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_QUIT, NULL);
+    loop_after(kUntilForced, force, NULL);
+    maybe_stop();
+}
+
+static void signal_all_jobs(void (*how)(const pmix_proc_t* procs, size_t count)) {
+    for (struct job* job = jobs_first(); job; job = job->next) {
+        pmix_proc_t all;
+        PMIX_LOAD_PROCID(&all, job->nspace, PMIX_RANK_WILDCARD);
+        how(&all, 1);
+    }
+}
+
+void head_end_everything(int status) {
+    if (exit_status == 0) exit_status = status;
+    if (ending) return;
+    ending = true;
+    signal_all_jobs(kill_procs);
+    loop_after(kUntilForced, force, NULL);
+}
+
+static void job_over(struct job* job) {
+    struct buffer body = {0};
+    wire_put_string(&body, job->nspace);
+    for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_JOB_ENDED, &body);
+    wire_free(&body);
+    jobs_remove(job);
+    if (!jobs_first() && launches == 0) quit();
+}
+
+/* --- processes -------------------------------------------------------------------------------------------------------------------- */
+
+static void report_end(const struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
+    int code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    if (options->verbose) say("%s ended: wait status %#x", spell(job, rank), (unsigned)wait_status);
+    if (code == 0 && without_finalize) code = 1;
+    if (code == 0 || ending || job->procs[rank].expected) return;
+    uint32_t where = job_node_of(job, rank) + 1;
+    if (WIFSIGNALED(wait_status)) {
+        say("%s on node%u was ended by signal %d (%s)", spell(job, rank), where, WTERMSIG(wait_status),
+            strsignal(WTERMSIG(wait_status)));
+    } else if (wait_status == 0) {
+        say("%s on node%u ended without PMIx_Finalize", spell(job, rank), where);
+    } else {
+        say("%s on node%u ended with status %d", spell(job, rank), where, code);
+    }
+    if (exit_status == 0) exit_status = code;
+    if (!options->continuous) head_end_everything(code);
+}
+
+static void proc_ended(struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
+    struct proc* proc = &job->procs[rank];
+    if (proc->phase == PROC_ENDED) return;
+    report_end(job, rank, wait_status, without_finalize);
+    proc->phase = PROC_ENDED;
+    proc->wait_status = wait_status;
+    if (--job->alive == 0 && launches == 0) job_over(job);
+}
+
+static void on_exit_frame(int from, uint64_t id, struct buffer* body) {
+    (void)from, (void)id;
+    pmix_proc_t name;
+    wire_get_proc(body, &name);
+    int wait_status = (int)wire_get_u32(body);
+    bool without_finalize = wire_get_u8(body);
+    struct job* job = job_find(name.nspace);
+    if (!body->bad && job && name.rank < job->size) proc_ended(job, name.rank, wait_status, without_finalize);
+}
+
+static void on_abort(int from, uint64_t id, struct buffer* body) {
+    (void)from, (void)id;
+    pmix_proc_t caller, own_job;
+    size_t count;
+    wire_get_proc(body, &caller);
+    int status = (int)wire_get_u32(body);
+    char* message = wire_get_string(body);
+    pmix_proc_t* targets = wire_get_procs(body, &count);
+    const struct job* job = job_find(caller.nspace);
+    if (!body->bad && job) {
+        say("%s aborted with status %d%s%s", spell(job, caller.rank), status, message && *message ? ": " : "",
+            message ? message : "");
+        int code = status == 0 ? 0 : (status & 0xff) ? (status & 0xff) : 1;
+        own_job = caller;
+        own_job.rank = PMIX_RANK_WILDCARD;
+        expect_end_of(count ? targets : &own_job, count ? count : 1);
+        if (exit_status == 0) exit_status = code;
+        if (count > 0 || options->continuous) kill_procs(count ? targets : &own_job, count ? count : 1);
+        else head_end_everything(code);
+    }
+    free(message);
+    free(targets);
+}
+
+static void on_control(int from, uint64_t id, struct buffer* body) {
+    (void)from, (void)id;
+    size_t count;
+    pmix_proc_t* targets = wire_get_procs(body, &count);
+    int signal_number = (int)wire_get_u32(body);
+    if (!body->bad) {
+        if (signal_number == SIGKILL || signal_number == SIGTERM) expect_end_of(targets, count);
+        send_kill(targets, count, signal_number);
+    }
+    free(targets);
+}
+
+/* --- launching -------------------------------------------------------------------------------------------------------------------- */
+
+/* Processes that were never started, as far as the head knows, have ended. */
+static void end_unstarted(struct job* job) {
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (job->procs[rank].phase != PROC_DEFINED) continue;
+        job->procs[rank].phase = PROC_ENDED;
+        job->alive--;
+    }
+}
+
+static void launched(struct launch* launch) {
+    struct job* job = launch->job;
+    pmix_proc_t all;
+    PMIX_LOAD_PROCID(&all, job->nspace, PMIX_RANK_WILDCARD);
+    launches--;
+    if (launch->asker >= 0) {
+        struct buffer body = {0};
+        wire_put_string(&body, job->nspace);
+        mesh_reply(launch->asker, launch->id, launch->status, &body);
+        wire_free(&body);
+    }
+    if (launch->status != PMIX_SUCCESS) {
+        end_unstarted(job);
+        expect_end_of(&all, 1);
+        kill_procs(&all, 1);
+        if (launch->asker < 0) head_end_everything(EXIT_CANNOT_START);
+    } else if (launch->asker < 0) {
+        headio_stdin_to((int)job_node_of(job, 0));
+    }
+    free(launch);
+    for (struct job *each = jobs_first(), *next; each && launches == 0; each = next) {
+        next = each->next;
+        if (each->alive == 0) job_over(each);
+    }
+}
+
+static void started(pmix_status_t status, struct buffer* body, void* argument) {
+    struct launch* launch = argument;
+    struct job* job = launch->job;
+    uint32_t count = body->size ? wire_get_u32(body) : 0;
+    for (uint32_t i = 0; i < count && !body->bad; i++) {
+        uint32_t rank = wire_get_u32(body);
+        pid_t pid = (pid_t)wire_get_u32(body);
+        if (rank >= job->size) continue;
+        job->procs[rank].pid = pid;
+        if (job->procs[rank].phase == PROC_DEFINED) job->procs[rank].phase = PROC_RUNNING;
+    }
+    char* why = body->size ? wire_get_string(body) : NULL;
+    if (status != PMIX_SUCCESS && launch->status == PMIX_SUCCESS) {
+        launch->status = status;
+        say("%s", why ? why : PMIx_Error_string(status));
+    }
+    free(why);
+    if (--launch->outstanding == 0) launched(launch);
+}
+
+static void ask_nodes(struct launch* launch, enum frame frame, const struct buffer* body, reply_handler done) {
+    launch->outstanding = mesh_nodes();
+    for (int i = 0; i < mesh_nodes(); i++) mesh_request(i, frame, body, 0, done, launch);
+}
+
+static void defined(pmix_status_t status, struct buffer* body, void* argument) {
+    (void)body;
+    struct launch* launch = argument;
+    if (status != PMIX_SUCCESS && launch->status == PMIX_SUCCESS) {
+        launch->status = status;
+        say("cannot register job %u: %s (%d)", launch->job->number, PMIx_Error_string(status), status);
+    }
+    if (--launch->outstanding > 0) return;
+    if (ending && launch->status == PMIX_SUCCESS) launch->status = PMIX_ERR_JOB_CANCELED;
+    if (launch->status != PMIX_SUCCESS) {
+        launched(launch);
+        return;
+    }
+    struct buffer name = {0};
+    wire_put_string(&name, launch->job->nspace);
+    ask_nodes(launch, FRAME_JOB_START, &name, started);
+    wire_free(&name);
+}
+
+static void launch_job(struct app* apps, uint32_t app_count, enum placement placement, const pmix_proc_t* parent,
+                       int asker, uint64_t id) {
+    pmix_nspace_t nspace;
+    struct launch* launch = xcalloc(1, sizeof *launch);
+    snprintf(nspace, sizeof nspace, "%s.%u", base_name, ++job_count);
+    launch->job = job_new(nspace, job_count, (uint32_t)options->nodes, placement, apps, app_count, parent);
+    launch->asker = asker;
+    launch->id = id;
+    launches++;
+    jobs_add(launch->job);
+    struct buffer body = {0};
+    job_put(&body, launch->job);
+    ask_nodes(launch, FRAME_JOB_DEFINE, &body, defined);
+    wire_free(&body);
+}
+
+static void on_spawn(int from, uint64_t id, struct buffer* body) {
+    pmix_proc_t parent;
+    wire_get_proc(body, &parent);
+    enum placement placement = wire_get_u32(body) == BY_NODE ? BY_NODE : BY_SLOT;
+    uint32_t count = wire_get_u32(body);
+    if (body->bad || count > body->size || ending) {
+        mesh_reply(from, id, ending ? PMIX_ERR_JOB_CANCELED : PMIX_ERR_BAD_PARAM, NULL);
+        return;
+    }
+    struct app* apps = xcalloc(count, sizeof *apps);
+    for (uint32_t i = 0; i < count; i++) app_get(body, &apps[i]);
+    launch_job(apps, count, placement, &parent, from, id);
+}
+
+/* --- nodes ------------------------------------------------------------------------------------------------------------------------ */
+
+/* The processes of a lost node are our children now; those that are not, because they ended with it, count as killed. */
+static void end_lost_node(void* argument) {
+    int number = (int)(intptr_t)argument;
+    for (struct job *job = jobs_first(), *next; job; job = next) {
+        next = job->next;
+        for (uint32_t i = 0, size = job_size_on(job, (uint32_t)number); i < size; i++) {
+            uint32_t rank = job_rank_at(job, (uint32_t)number, i);
+            if (job->procs[rank].phase == PROC_RUNNING) kill(-job->procs[rank].pid, SIGKILL);
+            bool last = job->alive == 1;
+            if (job->procs[rank].phase != PROC_ENDED) proc_ended(job, rank, SIGKILL, false);
+            if (last) break; /* the job may be gone */
+        }
+    }
+}
+
+static void node_lost(int number) {
+    if (quitting) return;
+    say("node%d was lost", number + 1);
+    if (exit_status == 0) exit_status = 128 + SIGKILL;
+    loop_after(options->linger + 0.1, end_lost_node, (void*)(intptr_t)number);
+    if (!options->continuous) head_end_everything(128 + SIGKILL);
+}
+
+static bool orphan_ended(pid_t pid, int wait_status) {
+    for (struct job* job = jobs_first(); job; job = job->next) {
+        for (uint32_t rank = 0; rank < job->size; rank++) {
+            if (job->procs[rank].pid != pid || job->procs[rank].phase != PROC_RUNNING) continue;
+            proc_ended(job, rank, wait_status, false);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void reap(void) {
+    int wait_status;
+    for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+        int number = 0;
+        while (number < mesh_nodes() && daemons[number] != pid) number++;
+        if (number == mesh_nodes()) {
+            orphan_ended(pid, wait_status);
+            continue;
+        }
+        daemons[number] = 0;
+        daemons_alive--;
+    }
+    maybe_stop();
+}
+
+/* --- signals, time ---------------------------------------------------------------------------------------------------------------- */
+
+static void kill_now(const pmix_proc_t* procs, size_t count) { send_kill(procs, count, SIGKILL); }
+
+static void signal_ready(int fd, short events, void* argument) {
+    (void)events, (void)argument;
+    struct signalfd_siginfo info;
+    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD) continue;
+        if (quitting && daemons_alive == 0) stop = true; /* only the output is still waiting */
+        if (ending) signal_all_jobs(kill_now);
+        else say("%s: ending the job", strsignal((int)info.ssi_signo));
+        head_end_everything(128 + (int)info.ssi_signo);
+    }
+    reap();
+}
+
+void head_block_signals(sigset_t* set) {
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+    sigprocmask(SIG_SETMASK, set, NULL);
+}
+
+static void time_over(void* argument) {
+    (void)argument;
+    say("the job did not end within %g seconds", options->timeout);
+    head_end_everything(EXIT_TIMEOUT);
+}
+
+int head_main(const struct options* given, const char* server_nspace, const pid_t* node_daemons, int* sockets) {
+    static const frame_handler handlers[FRAME_KINDS] = {
+        [FRAME_SPAWN] = on_spawn,   [FRAME_ABORT] = on_abort,   [FRAME_CONTROL] = on_control,
+        [FRAME_EXIT] = on_exit_frame, [FRAME_OUTPUT] = on_output, [FRAME_INPUT_DONE] = on_input_done,
+    };
+    options = given;
+    base_name = server_nspace;
+    daemons_alive = options->nodes;
+    memcpy(daemons, node_daemons, (size_t)options->nodes * sizeof *daemons);
+    sigset_t set;
+    head_block_signals(&set);
+    signal(SIGPIPE, SIG_IGN);
+    int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals < 0 || !loop_start()) {
+        say("cannot start");
+        return 1;
+    }
+    struct mesh_setup setup = {options->nodes, options->nodes, sockets, handlers, node_lost};
+    mesh_start(&setup);
+    headio_start(maybe_stop);
+    loop_watch(signals, POLLIN, signal_ready, NULL);
+    if (options->timeout > 0) loop_after(options->timeout, time_over, NULL);
+    launch_job(options->apps, options->app_count, options->placement, NULL, -1, 0);
+    loop_run(&stop);
+    sweep_processes();
+    return exit_status;
+}

@@ -1,0 +1,77 @@
+/* job.h: what a job is (its applications, its processes and where they run) and what the head and each node know of it.
+ *
+ * What this owns: the list of jobs of this process. A job is described once by the head, spelled into a frame, and the
+ * same on every node; placement is computed by each of them from the same few numbers.
+ * Which thread calls it: the loop.
+ * What can go wrong: nothing but memory; a description that cannot be read gives NULL. */
+#ifndef PMIXRUN_JOB_H
+#define PMIXRUN_JOB_H
+
+#include "wire.h"
+
+enum placement { BY_SLOT, BY_NODE }; /* blocks of neighbouring ranks; or one to each node in turn */
+
+struct app {
+    char* program; /* what to execute; NULL: argv[0] */
+    char** argv;
+    char** env;    /* NAME=VALUE to set, NAME to unset: in this order, over pmixrun's own environment */
+    char* wdir;    /* NULL: pmixrun's own */
+    uint32_t size; /* processes */
+    uint32_t first;
+};
+
+enum proc_phase { PROC_DEFINED, PROC_RUNNING, PROC_ENDED };
+
+struct proc {
+    enum proc_phase phase;
+    pid_t pid;
+    bool connected;  /* client_connected2 came (known on its node) */
+    bool finalized;  /* client_finalized came (known on its node) */
+    bool expected;   /* somebody asked for its end: not a failure */
+    int wait_status; /* once ended */
+};
+
+struct job {
+    struct job* next;
+    pmix_nspace_t nspace;
+    uint32_t number; /* 1 for the one of the command line, then the spawned ones */
+    uint32_t size;
+    uint32_t nodes;
+    enum placement placement;
+    struct app* apps;
+    uint32_t app_count;
+    pmix_proc_t parent; /* empty namespace: started by the user */
+    struct proc* procs;
+    uint32_t alive;     /* processes that have not ended */
+};
+
+/* Describes a job; the apps are taken over. It is not in the list yet. */
+struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, enum placement placement, struct app* apps,
+                    uint32_t app_count, const pmix_proc_t* parent);
+void job_free(struct job* job);
+void job_put(struct buffer* b, const struct job* job);
+struct job* job_get(struct buffer* b);
+void app_put(struct buffer* b, const struct app* app);
+void app_get(struct buffer* b, struct app* app);
+void app_destruct(struct app* app);
+
+void jobs_add(struct job* job);
+void jobs_remove(struct job* job); /* and frees it */
+struct job* jobs_first(void);
+struct job* job_find(const char* nspace);
+/* The process, or NULL if there is none of that name. */
+struct proc* proc_find(const pmix_proc_t* id);
+
+uint32_t job_node_of(const struct job* job, uint32_t rank);
+uint32_t job_size_on(const struct job* job, uint32_t node);
+uint32_t job_rank_at(const struct job* job, uint32_t node, uint32_t local_rank);
+uint32_t job_local_rank(const struct job* job, uint32_t rank);
+uint32_t job_app_of(const struct job* job, uint32_t rank);
+/* "3,4,5": the ranks on a node; the caller frees it. */
+char* job_ranks_on(const struct job* job, uint32_t node);
+
+/* Does `pattern` (a rank, or PMIX_RANK_WILDCARD) name this process? */
+bool proc_matches(const pmix_proc_t* pattern, const char* nspace, uint32_t rank);
+bool procs_match(const pmix_proc_t* patterns, size_t count, const char* nspace, uint32_t rank);
+
+#endif

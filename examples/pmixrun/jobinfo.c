@@ -1,0 +1,180 @@
+/* jobinfo.c: the description of a job as its PMIx servers are told it, which is what PMIx_Get answers from.
+ *
+ * What this owns: nothing; it makes one array of infos. Only what cannot be derived is needed (the two maps and the
+ * size), but a resource manager that says everything helps libraries that derive less.
+ * Which thread calls it: the loop.
+ * What can go wrong: a library that cannot make its maps; then the array is made without them, and registering fails. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "node.h"
+
+struct infos {
+    pmix_info_t* list;
+    size_t count, capacity;
+};
+
+static pmix_info_t* next(struct infos* infos) {
+    if (infos->count == infos->capacity) {
+        infos->capacity = infos->capacity * 2 + 16;
+        infos->list = xrealloc(infos->list, infos->capacity * sizeof *infos->list);
+    }
+    pmix_info_t* info = &infos->list[infos->count++];
+    PMIX_INFO_CONSTRUCT(info);
+    return info;
+}
+
+static void add(struct infos* infos, const char* key, const void* value, pmix_data_type_t type) {
+    pmix_info_t* info = next(infos);
+    PMIX_INFO_LOAD(info, key, value, type);
+}
+
+static void add_string(struct infos* infos, const char* key, const char* text) { add(infos, key, text, PMIX_STRING); }
+static void add_u32(struct infos* infos, const char* key, uint32_t number) { add(infos, key, &number, PMIX_UINT32); }
+static void add_u16(struct infos* infos, const char* key, uint32_t number) {
+    uint16_t narrow = (uint16_t)number;
+    add(infos, key, &narrow, PMIX_UINT16);
+}
+static void add_rank(struct infos* infos, const char* key, pmix_rank_t rank) { add(infos, key, &rank, PMIX_PROC_RANK); }
+
+/* The array goes over into the info: no copy, and one thing to free. */
+static void add_array(struct infos* infos, const char* key, struct infos* members) {
+    pmix_info_t* info = next(infos);
+    pmix_data_array_t* array = xcalloc(1, sizeof *array);
+    array->type = PMIX_INFO;
+    array->size = members->count;
+    array->array = members->list;
+    PMIX_LOAD_KEY(info->key, key);
+    info->value.type = PMIX_DATA_ARRAY;
+    info->value.data.darray = array;
+    memset(members, 0, sizeof *members);
+}
+
+static void host_of(char name[32], uint32_t number) { snprintf(name, 32, "node%u", number + 1); }
+
+/* --- the maps: which nodes, and which ranks on each ------------------------------------------------------------------------ */
+
+static void add_maps(struct infos* infos, const struct job* job) {
+    struct buffer nodes = {0}, ranks = {0};
+    for (uint32_t n = 0; n < job->nodes; n++) {
+        char host[32];
+        char* here = job_ranks_on(job, n);
+        host_of(host, n);
+        if (n > 0) wire_append(&nodes, ",", 1);
+        if (n > 0) wire_append(&ranks, ";", 1);
+        wire_append(&nodes, host, strlen(host));
+        wire_append(&ranks, here, strlen(here));
+        free(here);
+    }
+    wire_append(&nodes, "", 1);
+    wire_append(&ranks, "", 1);
+    /* What the library makes of the lists is its own affair, may hold zero bytes, and is loaded by it as PMIX_REGEX. */
+    char *node_map = NULL, *proc_map = NULL;
+    if (PMIx_generate_regex((char*)nodes.data, &node_map) == PMIX_SUCCESS) add(infos, PMIX_NODE_MAP, node_map, PMIX_REGEX);
+    if (PMIx_generate_ppn((char*)ranks.data, &proc_map) == PMIX_SUCCESS) add(infos, PMIX_PROC_MAP, proc_map, PMIX_REGEX);
+    free(node_map);
+    free(proc_map);
+    wire_free(&nodes);
+    wire_free(&ranks);
+}
+
+/* --- realms ------------------------------------------------------------------------------------------------------------------ */
+
+static void add_session(struct infos* infos, const struct job* job) {
+    struct infos session = {0};
+    add_u32(&session, PMIX_SESSION_ID, 1);
+    add_u32(&session, PMIX_UNIV_SIZE, job->size);
+    add_u32(&session, PMIX_NUM_NODES, job->nodes);
+    add_array(infos, PMIX_SESSION_INFO_ARRAY, &session);
+}
+
+static void add_nodes(struct infos* infos, const struct job* job) {
+    for (uint32_t n = 0; n < job->nodes; n++) {
+        struct infos one = {0};
+        char host[32];
+        host_of(host, n);
+        add_string(&one, PMIX_HOSTNAME, host);
+        add_u32(&one, PMIX_NODEID, n);
+        add_u32(&one, PMIX_LOCAL_SIZE, job_size_on(job, n));
+        add_u32(&one, PMIX_NODE_SIZE, job_size_on(job, n));
+        if (job_size_on(job, n) > 0) {
+            char* peers = job_ranks_on(job, n);
+            add_rank(&one, PMIX_LOCALLDR, job_rank_at(job, n, 0));
+            add_string(&one, PMIX_LOCAL_PEERS, peers);
+            free(peers);
+        }
+        add_array(infos, PMIX_NODE_INFO_ARRAY, &one);
+    }
+}
+
+static void add_apps(struct infos* infos, const struct job* job) {
+    for (uint32_t a = 0; a < job->app_count; a++) {
+        struct infos one = {0};
+        add_u32(&one, PMIX_APPNUM, a);
+        add_u32(&one, PMIX_APP_SIZE, job->apps[a].size);
+        add_rank(&one, PMIX_APPLDR, job->apps[a].first);
+        if (job->apps[a].wdir) add_string(&one, PMIX_WDIR, job->apps[a].wdir);
+        add_array(infos, PMIX_APP_INFO_ARRAY, &one);
+    }
+}
+
+static void add_procs(struct infos* infos, const struct job* job) {
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        struct infos one = {0};
+        char host[32];
+        uint32_t app = job_app_of(job, rank), local = job_local_rank(job, rank);
+        host_of(host, job_node_of(job, rank));
+        add_rank(&one, PMIX_RANK, rank); /* first: it says whom the others are about */
+        add_rank(&one, PMIX_GLOBAL_RANK, rank);
+        add_rank(&one, PMIX_APP_RANK, rank - job->apps[app].first);
+        add_u32(&one, PMIX_APPNUM, app);
+        add_u16(&one, PMIX_LOCAL_RANK, local);
+        add_u16(&one, PMIX_NODE_RANK, local);
+        add_u32(&one, PMIX_NODEID, job_node_of(job, rank));
+        add_string(&one, PMIX_HOSTNAME, host);
+        add_u32(&one, PMIX_REINCARNATION, 0);
+        add_array(infos, PMIX_PROC_INFO_ARRAY, &one);
+    }
+}
+
+static void add_directories(struct infos* infos, const struct job* job) {
+    char path[sizeof node.directory + PMIX_MAX_NSLEN + 2];
+    snprintf(path, sizeof path, "%s/%s", node.directory, job->nspace);
+    mkdir(path, 0700);
+    add_string(infos, PMIX_TMPDIR, node.directory);
+    add_string(infos, PMIX_NSDIR, path);
+}
+
+pmix_info_t* jobinfo_make(const struct job* job, size_t* count) {
+    struct infos infos = {0};
+    uint32_t here = (uint32_t)mesh_self();
+    char* peers = job_ranks_on(job, here);
+    add_maps(&infos, job);
+    add_string(&infos, PMIX_JOBID, job->nspace);
+    add_u32(&infos, PMIX_UNIV_SIZE, job->size);
+    add_u32(&infos, PMIX_JOB_SIZE, job->size);
+    add_u32(&infos, PMIX_MAX_PROCS, job->size);
+    add_u32(&infos, PMIX_JOB_NUM_APPS, job->app_count);
+    add_u32(&infos, PMIX_NUM_NODES, job->nodes);
+    add_u32(&infos, PMIX_LOCAL_SIZE, job_size_on(job, here));
+    add_u32(&infos, PMIX_NODE_SIZE, job_size_on(job, here));
+    if (job_size_on(job, here) > 0) {
+        add_string(&infos, PMIX_LOCAL_PEERS, peers);
+        add_rank(&infos, PMIX_LOCALLDR, job_rank_at(job, here, 0));
+    }
+    if (job->parent.nspace[0]) {
+        bool yes = true;
+        add(&infos, PMIX_SPAWNED, &yes, PMIX_BOOL);
+        add(&infos, PMIX_PARENT_ID, &job->parent, PMIX_PROC);
+    }
+    add_directories(&infos, job);
+    add_session(&infos, job);
+    add_nodes(&infos, job);
+    add_apps(&infos, job);
+    add_procs(&infos, job);
+    free(peers);
+    *count = infos.count;
+    return infos.list;
+}

@@ -1,0 +1,272 @@
+/* launch.c: the processes of this node: registered, forked, killed, and reaped.
+ *
+ * What this owns: the processes' place in the job list (their pids), and nothing else: the kernel keeps the rest. Each is
+ * the leader of a process group of its own, so that what it started ends with it, and dies with this daemon.
+ * Which thread calls it: the loop. The library's threads run beside it, so the child of a fork calls nothing but what
+ * POSIX allows there, until it is another program.
+ * What can go wrong: a program that cannot be started (PMIX_ERR_JOB_EXE_NOT_FOUND and its like, with a sentence that
+ * says why), no more processes. Then nothing of the job is left running. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node.h"
+
+extern char** environ;
+
+struct running { /* a process of ours: which one a pid is */
+    struct running* next;
+    pid_t pid;
+    pmix_proc_t name;
+    struct streams* streams;
+};
+
+static struct running* all_running;
+
+/* --- the environment -------------------------------------------------------------------------------------------------------- */
+
+static size_t name_length(const char* setting) { return strcspn(setting, "="); }
+
+/* Sets NAME=VALUE, or unsets NAME. */
+static void change_env(char*** env, const char* setting) {
+    size_t length = name_length(setting), count = strings_count(*env), i = 0;
+    while (i < count && (name_length((*env)[i]) != length || strncmp((*env)[i], setting, length) != 0)) i++;
+    bool set = setting[length] == '=';
+    if (i < count) {
+        free((*env)[i]);
+        (*env)[i] = set ? xstrdup(setting) : (*env)[count - 1];
+        if (!set) (*env)[count - 1] = NULL;
+    } else if (set) {
+        *env = xrealloc(*env, (count + 2) * sizeof **env);
+        (*env)[count] = xstrdup(setting);
+        (*env)[count + 1] = NULL;
+    }
+}
+
+/* What a resource manager above this one told pmixrun itself would mislead its processes. */
+static bool belongs_to_pmixrun(const char* setting) {
+    return !strncmp(setting, "PMIX_NAMESPACE=", 15) || !strncmp(setting, "PMIX_RANK=", 10) ||
+           !strncmp(setting, "PMIX_SERVER_", 12);
+}
+
+static char** make_env(const struct app* app) {
+    char** env = xcalloc(strings_count(environ) + 1, sizeof *env);
+    size_t count = 0;
+    for (size_t i = 0; environ[i]; i++) {
+        if (!belongs_to_pmixrun(environ[i])) env[count++] = xstrdup(environ[i]);
+    }
+    for (size_t i = 0; app->env && app->env[i]; i++) change_env(&env, app->env[i]);
+    return env;
+}
+
+/* --- fork and exec ---------------------------------------------------------------------------------------------------------- */
+
+struct failure { /* what the child reports when it could not become the program */
+    int error;
+    char what; /* 'd': its directory, 'x': the program */
+};
+
+static _Noreturn void child_fails(int report, char what) {
+    struct failure failure = {errno, what};
+    ssize_t ignored = write(report, &failure, sizeof failure);
+    (void)ignored;
+    _exit(127);
+}
+
+static _Noreturn void become(const struct app* app, char** env, const int fds[3], int report, pid_t daemon_pid) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGUSR2, SIG_DFL);
+    setpgid(0, 0);
+    if (node.options->linger == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != daemon_pid) _exit(127); /* the daemon ended before the line above */
+    for (int i = 0; i < 3; i++) dup2(fds[i], i);
+    if (app->wdir && chdir(app->wdir) != 0) child_fails(report, 'd');
+    execvpe(app->program ? app->program : app->argv[0], app->argv, env);
+    child_fails(report, 'x');
+}
+
+static pmix_status_t failure_status(const struct failure* failure) {
+    if (failure->what == 'd') return PMIX_ERR_JOB_WDIR_NOT_FOUND;
+    return failure->error == ENOENT ? PMIX_ERR_JOB_EXE_NOT_FOUND : PMIX_ERR_JOB_APP_NOT_EXECUTABLE;
+}
+
+static void explain(struct buffer* why, const struct app* app, const struct failure* failure) {
+    char text[512];
+    const char* name = failure->what == 'd' ? app->wdir : app->program ? app->program : app->argv[0];
+    snprintf(text, sizeof text, "cannot %s %s: %s", failure->what == 'd' ? "enter" : "run", name,
+             strerror(failure->error));
+    wire_append(why, text, strlen(text) + 1);
+}
+
+static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* why) {
+    const struct app* app = &job->apps[job_app_of(job, rank)];
+    pmix_proc_t name;
+    PMIX_LOAD_PROCID(&name, job->nspace, rank);
+    char** env = make_env(app);
+    pmix_status_t status = PMIx_server_setup_fork(&name, &env);
+    if (status != PMIX_SUCCESS) {
+        strings_free(env);
+        return status;
+    }
+    int fds[3], report[2];
+    struct failure failure = {0, 'x'};
+    struct streams* streams = iof_open(&name, job->number, job->number == 1 && rank == 0, fds);
+    if (!streams || pipe2(report, O_CLOEXEC) != 0) {
+        if (streams) iof_finish(streams);
+        strings_free(env);
+        return PMIX_ERR_JOB_SYS_OP_FAILED;
+    }
+    pid_t daemon_pid = getpid(), pid = fork();
+    if (pid == 0) become(app, env, fds, report[1], daemon_pid);
+    failure.error = errno;
+    if (pid > 0) setpgid(pid, pid); /* the child does it too: whoever is first */
+    close(report[1]);
+    iof_close_child_ends(fds);
+    ssize_t got;
+    do got = pid > 0 ? read(report[0], &failure, sizeof failure) : (ssize_t)sizeof failure;
+    while (got < 0 && errno == EINTR);
+    close(report[0]);
+    strings_free(env);
+    if (got == (ssize_t)sizeof failure) {
+        if (pid > 0) waitpid(pid, NULL, 0);
+        iof_finish(streams);
+        explain(why, app, &failure);
+        return pid > 0 ? failure_status(&failure) : PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    }
+    struct running* running = xcalloc(1, sizeof *running);
+    running->pid = pid;
+    running->name = name;
+    running->streams = streams;
+    running->next = all_running;
+    all_running = running;
+    job->procs[rank].phase = PROC_RUNNING;
+    job->procs[rank].pid = pid;
+    return PMIX_SUCCESS;
+}
+
+/* --- what the head asks for ---------------------------------------------------------------------------------------------------- */
+
+static pmix_status_t register_job(struct job* job) {
+    uint32_t local = job_size_on(job, (uint32_t)mesh_self());
+    size_t count;
+    pmix_info_t* info = jobinfo_make(job, &count);
+    pmix_status_t status = PMIx_server_register_nspace(job->nspace, (int)local, info, count, NULL, NULL);
+    infos_free(info, count);
+    for (uint32_t i = 0; i < local && (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED); i++) {
+        pmix_proc_t name;
+        uint32_t rank = job_rank_at(job, (uint32_t)mesh_self(), i);
+        PMIX_LOAD_PROCID(&name, job->nspace, rank);
+        status = PMIx_server_register_client(&name, geteuid(), getegid(), &job->procs[rank], NULL, NULL);
+    }
+    return status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
+}
+
+void on_job_define(int from, uint64_t id, struct buffer* body) {
+    struct job* job = job_get(body);
+    pmix_status_t status = PMIX_ERR_BAD_PARAM;
+    if (job) {
+        jobs_add(job);
+        status = register_job(job);
+    }
+    mesh_reply(from, id, status, NULL);
+}
+
+void on_job_start(int from, uint64_t id, struct buffer* body) {
+    char* nspace = wire_get_string(body);
+    struct job* job = nspace ? job_find(nspace) : NULL;
+    struct buffer why = {0}, reply = {0};
+    pmix_status_t status = job ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+    uint32_t local = job ? job_size_on(job, (uint32_t)mesh_self()) : 0, started = 0;
+    while (started < local && status == PMIX_SUCCESS) {
+        status = start_proc(job, job_rank_at(job, (uint32_t)mesh_self(), started), &why);
+        started += status == PMIX_SUCCESS;
+    }
+    wire_put_u32(&reply, started);
+    for (uint32_t i = 0; i < started; i++) {
+        uint32_t rank = job_rank_at(job, (uint32_t)mesh_self(), i);
+        wire_put_u32(&reply, rank);
+        wire_put_u32(&reply, (uint32_t)job->procs[rank].pid);
+    }
+    wire_put_string(&reply, (const char*)why.data);
+    mesh_reply(from, id, status, &reply);
+    wire_free(&reply);
+    wire_free(&why);
+    free(nspace);
+}
+
+void on_job_ended(int from, uint64_t id, struct buffer* body) {
+    (void)from;
+    (void)id;
+    char* nspace = wire_get_string(body);
+    struct job* job = nspace ? job_find(nspace) : NULL;
+    if (job) {
+        collective_job_ended(nspace);
+        PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
+        jobs_remove(job);
+    }
+    free(nspace);
+}
+
+void launch_deregister_all(void) {
+    for (struct job* job = jobs_first(); job; job = job->next) {
+        collective_job_ended(job->nspace);
+        PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
+    }
+}
+
+void on_kill(int from, uint64_t id, struct buffer* body) {
+    (void)from;
+    (void)id;
+    size_t count;
+    pmix_proc_t* procs = wire_get_procs(body, &count);
+    int signal_number = (int)wire_get_u32(body);
+    for (const struct running* running = all_running; running && !body->bad; running = running->next) {
+        if (!procs_match(procs, count, running->name.nspace, running->name.rank)) continue;
+        kill(-running->pid, signal_number);
+        if (signal_number == SIGTERM) kill(-running->pid, SIGCONT); /* a stopped one would not hear it */
+    }
+    free(procs);
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------------------- */
+
+static void tell_exit(const struct running* running, int wait_status) {
+    const struct proc* proc = proc_find(&running->name);
+    struct buffer body = {0};
+    wire_put_proc(&body, &running->name);
+    wire_put_u32(&body, (uint32_t)wait_status);
+    wire_put_u8(&body, proc && proc->connected && !proc->finalized);
+    for (int i = 0; i <= mesh_nodes(); i++) mesh_send(i, FRAME_EXIT, &body);
+    wire_free(&body);
+}
+
+static void reap(pid_t pid) {
+    struct running** at = &all_running;
+    while (*at && (*at)->pid != pid) at = &(*at)->next;
+    struct running* running = *at;
+    int wait_status = 0;
+    if (running) kill(-pid, SIGKILL); /* what it left behind; before waitpid, so that the number is still its own */
+    waitpid(pid, &wait_status, 0);
+    if (!running) return; /* an orphan that came to us when its parent ended */
+    *at = running->next;
+    iof_finish(running->streams);
+    tell_exit(running, wait_status);
+    free(running);
+}
+
+void launch_reap(void) {
+    for (;;) {
+        siginfo_t info = {0};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+        reap(info.si_pid);
+    }
+}

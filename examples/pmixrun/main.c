@@ -1,0 +1,111 @@
+/* pmixrun: a small resource manager for PMIx jobs on simulated nodes of one machine.
+ *
+ *     pmixrun -n 8 --nodes 3 PROGRAM ARGS
+ *
+ * It shows how a resource manager embeds a PMIx server, and uses nothing but the public server API. The parts:
+ *
+ *     main.c       this file: a private directory, the sockets, one daemon forked per node, the sweep at the end
+ *     options.c    the command line
+ *     head.c       the process the user started: supervises jobs and nodes; headio.c: its standard streams
+ *     daemon.c     a node: the PMIx server and the table of its upcalls
+ *     job.c        what a job is, and where its processes run; jobinfo.c: what the server is told of it
+ *     launch.c     fork, exec, kill, reap; iof.c: the processes' standard streams
+ *     collective.c fence, connect, disconnect        modex.c     direct modex
+ *     publish.c    publish, lookup, unpublish; datastore.c: their rules
+ *     events.c     events between nodes              clients.c   connect, finalize, abort, job control
+ *     spawn.c      PMIx_Spawn                        query.c     PMIx_Query_info
+ *     loop.c, mesh.c, wire.c   one thread, frames between processes, bytes and values in them
+ *     sweep.c      leaving nothing behind
+ *
+ * The nodes are fully connected by Unix sockets made before the fork, so nobody has to find anybody. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "head.h"
+#include "node.h"
+#include "sweep.h"
+
+static struct options options;
+static int sockets[MAX_NODES + 1][MAX_NODES + 1]; /* [i][j]: the end that i keeps of its line to j */
+
+static void fail(const char* what) {
+    fprintf(stderr, "pmixrun: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+/* Two descriptors for each pair of processes are open until the last daemon is forked. */
+static void allow_descriptors(int processes, struct rlimit* before) {
+    getrlimit(RLIMIT_NOFILE, before);
+    struct rlimit limit = *before;
+    rlim_t wanted = (rlim_t)(processes * processes + 256);
+    if (limit.rlim_cur >= wanted) return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void connect_all(int processes) {
+    for (int i = 0; i < processes; i++) {
+        sockets[i][i] = -1;
+        for (int j = 0; j < i; j++) {
+            int pair[2];
+            if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) fail("socketpair");
+            sockets[i][j] = pair[0];
+            sockets[j][i] = pair[1];
+        }
+    }
+}
+
+static void close_those_of_others(int processes, int self) {
+    for (int i = 0; i < processes; i++) {
+        for (int j = 0; j < processes; j++) {
+            if (i != self && i != j) close(sockets[i][j]);
+        }
+    }
+}
+
+static void make_session(char* path, size_t size) {
+    const char* top = getenv("TMPDIR");
+    snprintf(path, size, "%s/pmixrun.XXXXXX", top && *top ? top : "/tmp");
+    if (!mkdtemp(path)) fail(path);
+}
+
+int main(int argc, char** argv) {
+    options_read(argc, argv, &options);
+    char session[3072], name[64];
+    struct rlimit limit;
+    pid_t daemons[MAX_NODES];
+    sigset_t signals;
+    int processes = options.nodes + 1;
+
+    head_block_signals(&signals);
+    sweep_adopt_orphans();
+    snprintf(name, sizeof name, "pmixrun.%d", (int)getpid());
+    make_session(session, sizeof session);
+    allow_descriptors(processes, &limit);
+    connect_all(processes);
+    for (int i = 0; i < options.nodes; i++) {
+        daemons[i] = fork();
+        if (daemons[i] == 0) {
+            close_those_of_others(processes, i);
+            setrlimit(RLIMIT_NOFILE, &limit);
+            return daemon_main(&options, session, name, i, sockets[i]);
+        }
+        if (daemons[i] < 0) {
+            int error = errno;
+            sweep_processes();
+            sweep_directory(session);
+            errno = error;
+            fail("fork");
+        }
+    }
+    close_those_of_others(processes, options.nodes);
+    int status = head_main(&options, name, daemons, sockets[options.nodes]);
+    sweep_directory(session);
+    return status;
+}

@@ -1,0 +1,66 @@
+/* mesh.h: frames between the daemons of a job, and between them and the head (the process the user started).
+ *
+ * What this owns: one Unix stream socket to every other process of this pmixrun, made before the daemons were forked,
+ * the bytes that wait to leave, and the requests that wait for a reply. Nodes are 0 to nodes-1, the head is `nodes`.
+ * A frame to oneself takes the same way, through the loop, so that no caller has a special case for it.
+ * Which thread calls it: the loop.
+ * What can go wrong: a peer that ended. Frames to it are dropped, its open requests end with
+ * PMIX_ERR_LOST_CONNECTION, and `lost` is called once. */
+#ifndef PMIXRUN_MESH_H
+#define PMIXRUN_MESH_H
+
+#include "wire.h"
+
+enum frame {
+    FRAME_REPLY,             /* to any request: status, then what the request's page says */
+    FRAME_JOB_DEFINE,        /* head -> node, request: the job; register it */
+    FRAME_JOB_START,         /* head -> node, request: namespace; reply: the processes started */
+    FRAME_JOB_ENDED,         /* head -> node: namespace; forget it */
+    FRAME_QUIT,              /* head -> node: finalize and exit */
+    FRAME_KILL,              /* head -> node: procs, signal, whether their end is then no failure */
+    FRAME_SPAWN,             /* node -> head, request: the job wanted; reply: its namespace */
+    FRAME_ABORT,             /* node -> head: who asked, status, message, procs (none: the asker's job) */
+    FRAME_CONTROL,           /* node -> head: procs, signal */
+    FRAME_EXIT,              /* node -> all: proc, wait status, whether it left without PMIx_Finalize */
+    FRAME_OUTPUT,            /* node -> head: channel, bytes */
+    FRAME_OUTPUT_DONE,       /* head -> node: so many bytes have been written */
+    FRAME_INPUT,             /* head -> node of rank 0: bytes for its stdin; none: the end */
+    FRAME_INPUT_DONE,        /* node -> head: so many bytes have been taken */
+    FRAME_COLLECTIVE,        /* node -> participating nodes: kind, signature, turn, status, blob */
+    FRAME_COLLECTIVE_FAILED, /* node -> participating nodes: kind, signature, turn, status */
+    FRAME_MODEX,             /* node -> owner's node, request: proc; reply: its data */
+    FRAME_PUBLISH,           /* node -> node 0, request */
+    FRAME_LOOKUP,            /* node -> node 0, request; reply: what was found */
+    FRAME_UNPUBLISH,         /* node -> node 0, request */
+    FRAME_EVENT,             /* node -> nodes in range: code, source, range, infos */
+    FRAME_KINDS
+};
+
+/* Runs in the loop when a frame came; `id` names the request it is, for mesh_reply. `body` is gone afterwards. */
+typedef void (*frame_handler)(int from, uint64_t id, struct buffer* body);
+
+/* A reply came, or the peer was lost, or the time was over: exactly one of them. */
+typedef void (*reply_handler)(pmix_status_t status, struct buffer* body, void* argument);
+
+struct mesh_setup {
+    int self;        /* own number */
+    int nodes;       /* the head's number; sockets[0..nodes] */
+    int* sockets;    /* taken over; own entry unused */
+    const frame_handler* handlers; /* FRAME_KINDS entries; NULL: not for us, ignored */
+    void (*lost)(int peer);
+};
+
+void mesh_start(const struct mesh_setup* setup);
+int mesh_self(void);
+int mesh_nodes(void);
+int mesh_head(void);
+bool mesh_alive(int peer);
+
+void mesh_send(int peer, enum frame kind, const struct buffer* body);
+/* Calls `done` once. `seconds` 0: wait as long as the peer lives. */
+void mesh_request(int peer, enum frame kind, const struct buffer* body, double seconds, reply_handler done, void* argument);
+void mesh_reply(int peer, uint64_t id, pmix_status_t status, const struct buffer* body);
+/* Writes what is still queued, blocking, for a process that is about to exit. */
+void mesh_flush(void);
+
+#endif

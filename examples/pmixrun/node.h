@@ -1,0 +1,107 @@
+/* node.h: one simulated node, and what its parts offer each other.
+ *
+ * A node is a daemon with a PMIx server in it. The upcalls of that server (up_*) run on a thread of the library: each
+ * copies what it was given, posts a task to the loop and returns. The loop does the work, here or on another node, and
+ * answers by the callback that came with the upcall. on_* handle frames, in the loop. */
+#ifndef PMIXRUN_NODE_H
+#define PMIXRUN_NODE_H
+
+#include <pmix_server.h>
+
+#include "job.h"
+#include "mesh.h"
+#include "options.h"
+
+struct node {
+    const struct options* options;
+    const char* session;        /* private directory of this pmixrun, removed at its end */
+    char directory[4096];       /* this node's part of it */
+    char hostname[32];          /* node1, node2, ... */
+    pmix_nspace_t server_nspace; /* of all daemons; each node's number is its rank */
+};
+
+extern struct node node;
+
+/* daemon.c */
+int daemon_main(const struct options* options, const char* session, const char* server_nspace, int self, int* sockets);
+void daemon_say(const char* format, ...) __attribute__((format(printf, 1, 2))); /* with -v, on stderr */
+
+/* jobinfo.c: what the server is told of a job. The caller frees it with infos_free(). */
+pmix_info_t* jobinfo_make(const struct job* job, size_t* count);
+
+/* launch.c: the processes of this node, from fork to their end. */
+void on_job_define(int from, uint64_t id, struct buffer* body);
+void on_job_start(int from, uint64_t id, struct buffer* body);
+void on_job_ended(int from, uint64_t id, struct buffer* body);
+void on_kill(int from, uint64_t id, struct buffer* body);
+void launch_reap(void); /* SIGCHLD came */
+void launch_deregister_all(void);
+
+/* iof.c: their standard streams. */
+struct streams;
+struct streams* iof_open(const pmix_proc_t* proc, uint32_t job_number, bool with_stdin, int child_fds[3]);
+void iof_close_child_ends(int child_fds[3]);
+void iof_finish(struct streams* streams); /* the process ended: take what is left, close */
+void on_input(int from, uint64_t id, struct buffer* body);
+void on_output_done(int from, uint64_t id, struct buffer* body);
+
+/* clients.c: coming and going of clients, abort, job control. */
+pmix_status_t up_client_connected2(const pmix_proc_t* proc, void* server_object, pmix_info_t info[], size_t ninfo,
+                                   pmix_op_cbfunc_t cbfunc, void* cbdata);
+pmix_status_t up_client_finalized(const pmix_proc_t* proc, void* server_object, pmix_op_cbfunc_t cbfunc, void* cbdata);
+pmix_status_t up_abort(const pmix_proc_t* proc, void* server_object, int status, const char msg[], pmix_proc_t procs[],
+                       size_t nprocs, pmix_op_cbfunc_t cbfunc, void* cbdata);
+pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t targets[], size_t ntargets,
+                             const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata);
+void on_exit_of_proc(int from, uint64_t id, struct buffer* body);
+
+/* collective.c: fence, connect, disconnect. */
+pmix_status_t up_fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo, char* data,
+                          size_t ndata, pmix_modex_cbfunc_t cbfunc, void* cbdata);
+pmix_status_t up_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
+                         pmix_op_cbfunc_t cbfunc, void* cbdata);
+pmix_status_t up_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
+                            pmix_op_cbfunc_t cbfunc, void* cbdata);
+void on_collective(int from, uint64_t id, struct buffer* body);
+void on_collective_failed(int from, uint64_t id, struct buffer* body);
+void collective_proc_ended(void);          /* some process ended, or some node was lost: who waits for it? */
+void collective_job_ended(const char* nspace);
+
+/* modex.c: the data of one process, from the node that has it. */
+pmix_status_t up_direct_modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t ninfo,
+                              pmix_modex_cbfunc_t cbfunc, void* cbdata);
+void on_modex(int from, uint64_t id, struct buffer* body);
+void modex_proc_ended(const pmix_proc_t* proc);
+
+/* publish.c: publish, lookup, unpublish: to the store on node 0 and back. */
+pmix_status_t up_publish(const pmix_proc_t* proc, const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
+                         void* cbdata);
+pmix_status_t up_lookup(const pmix_proc_t* proc, char** keys, const pmix_info_t info[], size_t ninfo,
+                        pmix_lookup_cbfunc_t cbfunc, void* cbdata);
+pmix_status_t up_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info_t info[], size_t ninfo,
+                           pmix_op_cbfunc_t cbfunc, void* cbdata);
+void on_publish(int from, uint64_t id, struct buffer* body);
+void on_lookup(int from, uint64_t id, struct buffer* body);
+void on_unpublish(int from, uint64_t id, struct buffer* body);
+void publish_proc_ended(const pmix_proc_t* proc);
+void publish_app_ended(const char* nspace, uint32_t app);
+
+/* events.c */
+pmix_status_t up_register_events(pmix_status_t* codes, size_t ncodes, const pmix_info_t info[], size_t ninfo,
+                                 pmix_op_cbfunc_t cbfunc, void* cbdata);
+pmix_status_t up_deregister_events(pmix_status_t* codes, size_t ncodes, pmix_op_cbfunc_t cbfunc, void* cbdata);
+pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range, pmix_info_t info[],
+                              size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata);
+void on_event(int from, uint64_t id, struct buffer* body);
+/* Tells the clients of this node that a process of theirs failed. */
+void events_proc_failed(const pmix_proc_t* proc, pmix_status_t code);
+
+/* spawn.c */
+pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
+                       size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata);
+
+/* query.c */
+pmix_status_t up_query(pmix_proc_t* proc, pmix_query_t* queries, size_t nqueries, pmix_info_cbfunc_t cbfunc,
+                       void* cbdata);
+
+#endif

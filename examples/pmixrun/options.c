@@ -1,0 +1,129 @@
+/* options.c: see options.h. */
+#include "options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char kUsage[] =
+    "usage: pmixrun [OPTIONS] PROGRAM [ARG...] [: [-n N] [-x VAR[=VALUE]] [--wdir DIR] PROGRAM [ARG...]]...\n"
+    "\n"
+    "Runs PROGRAM as a parallel job of PMIx processes on simulated nodes of this machine.\n"
+    "\n"
+    "  -n N              processes (default 1)\n"
+    "  --nodes K         simulated nodes, one daemon with a PMIx server each (default 1)\n"
+    "  --map-by HOW      slot: neighbouring ranks share a node (default); node: one to each node in turn\n"
+    "  --timeout S       after S seconds end the job with status 124\n"
+    "  -x VAR[=VALUE]    set VAR for the processes (without VALUE: as it is here, or unset)\n"
+    "  --wdir DIR        their working directory\n"
+    "  --tag-output      begin each line of output with the rank that wrote it\n"
+    "  --continuous      a process that fails does not end the job\n"
+    "  --linger S        processes of a node whose daemon was lost may live S seconds more (default 0)\n"
+    "  -v                say on stderr what happens\n"
+    "\n"
+    "Exit status: the first that was not zero, of a process, of PMIx_Abort, 128+N for signal N;\n"
+    "124 for the timeout; 2 for a wrong command line; 127 when a program could not be started.\n";
+
+static void wrong(const char* what, const char* argument) {
+    fprintf(stderr, "pmixrun: %s%s%s\n%s", what, argument ? ": " : "", argument ? argument : "", kUsage);
+    exit(2);
+}
+
+static uint32_t read_number(const char* option, const char* text, uint32_t least, uint32_t most) {
+    char* end = NULL;
+    unsigned long number = text ? strtoul(text, &end, 10) : 0;
+    if (!text || !*text || *end || text[0] == '-' || number < least || number > most) wrong(option, text);
+    return (uint32_t)number;
+}
+
+static double read_seconds(const char* option, const char* text) {
+    char* end = NULL;
+    double seconds = text ? strtod(text, &end) : 0;
+    if (!text || !*text || *end || !(seconds >= 0 && seconds < 1e9)) wrong(option, text);
+    return seconds;
+}
+
+static void add_string(char*** list, char* text) {
+    size_t count = strings_count(*list);
+    *list = xrealloc(*list, (count + 2) * sizeof **list);
+    (*list)[count] = text;
+    (*list)[count + 1] = NULL;
+}
+
+static char* env_setting(const char* text) {
+    if (!text || !*text || *text == '=') wrong("-x wants VAR or VAR=VALUE", text);
+    const char* value = strchr(text, '=') ? NULL : getenv(text);
+    if (!value) return xstrdup(text);
+    size_t size = strlen(text) + strlen(value) + 2;
+    char* setting = xcalloc(size, 1);
+    snprintf(setting, size, "%s=%s", text, value);
+    return setting;
+}
+
+/* Options that belong to one application; false if argv[*at] is none of them. */
+static bool app_option(char** argv, int* at, struct app* app) {
+    const char* option = argv[*at];
+    if (!strcmp(option, "-n") || !strcmp(option, "-np")) {
+        app->size = read_number(option, argv[++*at], 1, 1000000);
+    } else if (!strcmp(option, "-x")) {
+        add_string(&app->env, env_setting(argv[++*at]));
+    } else if (!strcmp(option, "--wdir")) {
+        if (!argv[++*at]) wrong("--wdir wants a directory", NULL);
+        free(app->wdir);
+        app->wdir = xstrdup(argv[*at]);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void job_option(char** argv, int* at, struct options* options) {
+    const char* option = argv[*at];
+    if (!strcmp(option, "--nodes")) {
+        options->nodes = (int)read_number(option, argv[++*at], 1, MAX_NODES);
+    } else if (!strcmp(option, "--map-by")) {
+        const char* how = argv[++*at];
+        if (how && !strcmp(how, "node")) options->placement = BY_NODE;
+        else if (how && !strcmp(how, "slot")) options->placement = BY_SLOT;
+        else wrong("--map-by wants node or slot", how);
+    } else if (!strcmp(option, "--timeout")) {
+        options->timeout = read_seconds(option, argv[++*at]);
+    } else if (!strcmp(option, "--linger")) {
+        options->linger = read_seconds(option, argv[++*at]);
+    } else if (!strcmp(option, "--tag-output")) {
+        options->tag_output = true;
+    } else if (!strcmp(option, "--continuous")) {
+        options->continuous = true;
+    } else if (!strcmp(option, "-v") || !strcmp(option, "--verbose")) {
+        options->verbose = true;
+    } else if (!strcmp(option, "-h") || !strcmp(option, "--help")) {
+        fputs(kUsage, stdout);
+        exit(0);
+    } else {
+        wrong("unknown option", option);
+    }
+}
+
+void options_read(int argc, char** argv, struct options* options) {
+    memset(options, 0, sizeof *options);
+    options->nodes = 1;
+    int at = 1;
+    while (at < argc) {
+        struct app app = {.size = 1};
+        for (; at < argc && argv[at][0] == '-'; at++) {
+            if (!strcmp(argv[at], "--")) {
+                at++;
+                break;
+            }
+            if (app_option(argv, &at, &app)) continue;
+            if (options->app_count > 0) wrong("only -n, -x and --wdir may follow a ':'", argv[at]);
+            job_option(argv, &at, options);
+        }
+        for (; at < argc && strcmp(argv[at], ":") != 0; at++) add_string(&app.argv, xstrdup(argv[at]));
+        if (!app.argv) wrong("no program", NULL);
+        options->apps = xrealloc(options->apps, (options->app_count + 1) * sizeof *options->apps);
+        options->apps[options->app_count++] = app;
+        if (at < argc && ++at == argc) wrong("no program after ':'", NULL);
+    }
+    if (options->app_count == 0) wrong("no program", NULL);
+}

@@ -1,0 +1,24 @@
+/* options.h: the command line of pmixrun. */
+#ifndef PMIXRUN_OPTIONS_H
+#define PMIXRUN_OPTIONS_H
+
+#include "job.h"
+
+enum { MAX_NODES = 64 };
+
+struct options {
+    struct app* apps;
+    uint32_t app_count;
+    int nodes;
+    enum placement placement;
+    double timeout;    /* seconds; 0: none */
+    double linger;     /* seconds that processes live on when their node's daemon is lost */
+    bool continuous;   /* a process that fails does not end the job */
+    bool tag_output;
+    bool verbose;
+};
+
+/* Reads the command line. Prints what is wrong, or the usage, and exits. */
+void options_read(int argc, char** argv, struct options* options);
+
+#endif

@@ -1,0 +1,18 @@
+/* sweep.h: leaving nothing behind.
+ *
+ * The head and the daemons are "child subreapers": whatever process they started, and whatever that started, becomes
+ * their child when its own parent ends. So each of them can end all that is below it, also after a kill -9 of a daemon
+ * (the head does it) or of the head (the daemons do). */
+#ifndef PMIXRUN_SWEEP_H
+#define PMIXRUN_SWEEP_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+void sweep_adopt_orphans(void);
+/* Kills every child, and theirs as they come to us, and waits for them. */
+void sweep_processes(void);
+/* Removes a directory with all that is in it; others may be removing it too. */
+void sweep_directory(const char* path);
+
+#endif
