@@ -269,29 +269,6 @@ pmix_status_t PMIx_Data_copy_payload(pmix_data_buffer_t*, pmix_data_buffer_t*) {
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-pmix_status_t PMIx_Data_load(pmix_data_buffer_t*, pmix_byte_object_t*) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Data_unload(pmix_data_buffer_t*, pmix_byte_object_t* payload) {
-    if (payload != nullptr) *payload = PMIX_BYTE_OBJECT_STATIC_INIT;
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Data_embed(pmix_data_buffer_t*, const pmix_byte_object_t*) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-// values_api.cpp: names of attributes
-
-const char* PMIx_Get_attribute_string(const char*) {
-    return nullptr;
-}
-
-const char* PMIx_Get_attribute_name(const char*) {
-    return nullptr;
-}
-
 // server_api.cpp: attributes that a host supports
 
 pmix_status_t PMIx_Register_attributes(char*, char**) {

@@ -1,6 +1,9 @@
 // Numbers and truth in a value, whatever numeric type it has.
 #include <strings.h>
 
+#include <cmath>
+#include <limits>
+
 #include "common/elements.h"
 #include "common/value.h"
 
@@ -89,6 +92,82 @@ pmix_status_t read_number(const pmix_value_t& value, double* out) noexcept {
         case Number::Kind::real: *out = n.real; return PMIX_SUCCESS;
     }
     return PMIX_ERR_BAD_PARAM;
+}
+
+namespace {
+
+// What the Standard calls numeric; enumerations are not.
+bool is_numeric(pmix_data_type_t type) noexcept {
+    switch (type) {
+        case PMIX_BYTE:
+        case PMIX_TIME:
+        case PMIX_PID:
+        case PMIX_PROC_RANK:
+        case PMIX_STATUS: return true;
+        default:
+            return type == PMIX_SIZE || (type >= PMIX_INT && type <= PMIX_DOUBLE);
+    }
+}
+
+template <class T>
+pmix_status_t put_real(const Number& n, void* dest) noexcept {
+    T v;
+    bool same;
+    switch (n.kind) {
+        case Number::Kind::negative:
+            v = static_cast<T>(n.negative);
+            same = v >= static_cast<T>(-0x1p63) && static_cast<int64_t>(v) == n.negative;
+            break;
+        case Number::Kind::natural:
+            v = static_cast<T>(n.natural);
+            same = v < static_cast<T>(0x1p64) && static_cast<uint64_t>(v) == n.natural;
+            break;
+        default:
+            if (std::isfinite(n.real) && std::fabs(n.real) > static_cast<double>(std::numeric_limits<T>::max())) {
+                return PMIX_ERR_LOST_PRECISION;
+            }
+            v = static_cast<T>(n.real);
+            same = static_cast<double>(v) == n.real || std::isnan(n.real);  // NaN stays NaN
+            break;
+    }
+    if (!same) return PMIX_ERR_LOST_PRECISION;
+    store_field(dest, 0, v);
+    return PMIX_SUCCESS;
+}
+
+template <class S, class U>
+pmix_status_t put_integer(const Number& n, bool is_signed, void* dest) noexcept {
+    if (n.kind == Number::Kind::real) return PMIX_ERR_LOST_PRECISION;
+    if (n.kind == Number::Kind::negative) {
+        if (!is_signed) return PMIX_ERR_CHANGE_SIGN;
+        if (n.negative < std::numeric_limits<S>::min()) return PMIX_ERR_LOST_PRECISION;
+        store_field(dest, 0, static_cast<S>(n.negative));
+        return PMIX_SUCCESS;
+    }
+    uint64_t most = is_signed ? static_cast<uint64_t>(std::numeric_limits<S>::max()) : std::numeric_limits<U>::max();
+    if (n.natural > most) return PMIX_ERR_LOST_PRECISION;
+    store_field(dest, 0, static_cast<U>(n.natural));
+    return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+pmix_status_t convert_number(const pmix_value_t& value, pmix_data_type_t type, void* dest) noexcept {
+    if (!is_numeric(value.type) || !is_numeric(type)) return PMIX_ERR_BAD_PARAM;
+    if (value.type == type) {
+        std::memcpy(dest, value_data(&value), type_row(type)->size);
+        return PMIX_SUCCESS;
+    }
+    Number n = widen(value);
+    const Field& f = fields_of(*type_row(type))[0];
+    if (f.form == Form::real) return f.width == sizeof(float) ? put_real<float>(n, dest) : put_real<double>(n, dest);
+    bool is_signed = f.form == Form::sint;
+    switch (f.width) {
+        case 1: return put_integer<int8_t, uint8_t>(n, is_signed, dest);
+        case 2: return put_integer<int16_t, uint16_t>(n, is_signed, dest);
+        case 4: return put_integer<int32_t, uint32_t>(n, is_signed, dest);
+        default: return put_integer<int64_t, uint64_t>(n, is_signed, dest);
+    }
 }
 
 pmix_boolean_t truth_of(const pmix_value_t& value) noexcept {

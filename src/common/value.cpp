@@ -325,6 +325,23 @@ pmix_status_t create_array(pmix_data_type_t type, size_t n, void** out) noexcept
     return PMIX_SUCCESS;
 }
 
+void construct_elements(pmix_data_type_t type, void* elements, size_t n) noexcept {
+    for (size_t i = 0; i < n; ++i) {
+        switch (type) {
+            case PMIX_PROC: static_cast<pmix_proc_t*>(elements)[i].rank = PMIX_RANK_UNDEF; break;
+            case PMIX_PROC_INFO: static_cast<pmix_proc_info_t*>(elements)[i].proc.rank = PMIX_RANK_UNDEF; break;
+            case PMIX_PROC_STATS: static_cast<pmix_proc_stats_t*>(elements)[i].proc.rank = PMIX_RANK_UNDEF; break;
+            case PMIX_PDATA: static_cast<pmix_pdata_t*>(elements)[i].proc.rank = PMIX_RANK_UNDEF; break;
+            case PMIX_DEVICE_DIST:
+                static_cast<pmix_device_distance_t*>(elements)[i].mindist = UINT16_MAX;
+                static_cast<pmix_device_distance_t*>(elements)[i].maxdist = UINT16_MAX;
+                break;
+            case PMIX_NODE_PID: static_cast<pmix_node_pid_t*>(elements)[i].nodeid = UINT32_MAX; break;
+            default: return;
+        }
+    }
+}
+
 pmix_status_t copy_elements(pmix_data_type_t type, void* dst, const void* src, size_t n) noexcept {
     const TypeRow* row = type_row(type);
     if (row == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;

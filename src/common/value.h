@@ -43,7 +43,10 @@ pmix_status_t copy_array(pmix_data_type_t type, const void* src, size_t n, void*
 // n zeroed elements; *out is NULL for n == 0.
 pmix_status_t create_array(pmix_data_type_t type, size_t n, void** out) noexcept;
 
-// Total order on elements of one type, field by field; NULL sorts before everything.
+// Defaults that are not zero (ranks undefined, distances unknown), in elements that are zeroed.
+void construct_elements(pmix_data_type_t type, void* elements, size_t n) noexcept;
+
+// Field by field, -1, 0 or 1; NULL sorts before everything, a shorter list before a longer one. Above 1: no order.
 int compare_elements(pmix_data_type_t type, const void* a, const void* b, size_t n) noexcept;
 pmix_value_cmp_t compare_values(const pmix_value_t& a, const pmix_value_t& b) noexcept;
 
@@ -55,6 +58,11 @@ pmix_status_t value_size(const pmix_value_t& value, size_t* out) noexcept;
 pmix_status_t read_number(const pmix_value_t& value, int64_t* out) noexcept;
 pmix_status_t read_number(const pmix_value_t& value, uint64_t* out) noexcept;
 pmix_status_t read_number(const pmix_value_t& value, double* out) noexcept;
+
+// The number in `value` as `type` into *dest, or nothing: PMIX_ERR_BAD_PARAM where one of them is no number,
+// PMIX_ERR_CHANGE_SIGN for a negative number into an unsigned type, PMIX_ERR_LOST_PRECISION where it does not fit
+// (a real number never goes into an integer).
+pmix_status_t convert_number(const pmix_value_t& value, pmix_data_type_t type, void* dest) noexcept;
 
 // The Standard's truth: no value at all is true, a bool counts by its flag; texts as pmix_boolean_t says.
 pmix_boolean_t truth_of(const pmix_value_t& value) noexcept;

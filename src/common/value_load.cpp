@@ -5,9 +5,6 @@
 
 namespace pmix::common {
 
-// Until node_map.cpp brings the real one: text forms only.
-__attribute__((weak)) size_t regex_size(const char* regex) noexcept { return std::strlen(regex) + 1; }
-
 namespace {
 
 // A caller's char* as an element of the type, for the types that are given as text.

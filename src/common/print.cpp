@@ -1,0 +1,262 @@
+#include "common/print.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "common/elements.h"
+#include "common/limits.h"
+#include "common/names.h"
+#include "common/value.h"
+
+namespace pmix::common {
+namespace {
+
+constexpr size_t kMaxPrintedBytes = 32;
+constexpr size_t kMaxPrintedElements = 1000;
+
+void print_fields(std::string& out, const TypeRow& row, pmix_data_type_t type, const void* element, unsigned depth);
+void print_deep(std::string& out, const pmix_value_t& value, unsigned depth);
+
+template <class... A>
+void format(std::string& out, const char* form, A... args) {
+    char text[64];
+    int n = std::snprintf(text, sizeof text, form, args...);
+    out.append(text, static_cast<size_t>(n));
+}
+
+void print_string(std::string& out, const char* text) {
+    if (text == nullptr) {
+        out += "NULL";
+        return;
+    }
+    out += '"';
+    out += text;
+    out += '"';
+}
+
+void print_bytes(std::string& out, const char* bytes, size_t n) {
+    if (bytes == nullptr) {
+        out += "NULL";
+        return;
+    }
+    format(out, "%zu bytes", n);
+    if (n != 0) out += ": ";
+    for (size_t i = 0; i < n && i < kMaxPrintedBytes; ++i) format(out, "%02x", static_cast<unsigned char>(bytes[i]));
+    if (n > kMaxPrintedBytes) out += "...";
+}
+
+void print_rank(std::string& out, pmix_rank_t rank) {
+    switch (rank) {
+        case PMIX_RANK_UNDEF: out += "UNDEF"; break;
+        case PMIX_RANK_WILDCARD: out += "WILDCARD"; break;
+        case PMIX_RANK_LOCAL_NODE: out += "LOCAL_NODE"; break;
+        case PMIX_RANK_LOCAL_PEERS: out += "LOCAL_PEERS"; break;
+        case PMIX_RANK_INVALID: out += "INVALID"; break;
+        default: format(out, "%" PRIu32, rank);
+    }
+}
+
+// Numbers that have names, by the type that holds them.
+bool print_named(std::string& out, pmix_data_type_t type, int64_t number) {
+    static constexpr struct {
+        pmix_data_type_t type;
+        Names names;
+        bool bits;
+    } kNamed[] = {
+        {PMIX_STATUS, Names::status, false},
+        {PMIX_DATA_TYPE, Names::data_type, false},
+        {PMIX_PROC_STATE, Names::proc_state, false},
+        {PMIX_SCOPE, Names::scope, false},
+        {PMIX_DATA_RANGE, Names::data_range, false},
+        {PMIX_PERSIST, Names::persistence, false},
+        {PMIX_ALLOC_DIRECTIVE, Names::alloc_directive, false},
+        {PMIX_JOB_STATE, Names::job_state, false},
+        {PMIX_LINK_STATE, Names::link_state, false},
+        {PMIX_RESBLOCK_DIRECTIVE, Names::resource_block_directive, false},
+        {PMIX_INFO_DIRECTIVES, Names::info_directives, true},
+        {PMIX_IOF_CHANNEL, Names::iof_channel, true},
+        {PMIX_DEVTYPE, Names::device_type, true},
+        {PMIX_LOCTYPE, Names::locality, true},
+        {PMIX_STOR_MEDIUM, Names::storage_medium, true},
+        {PMIX_STOR_ACCESS, Names::storage_accessibility, true},
+        {PMIX_STOR_PERSIST, Names::storage_persistence, true},
+        {PMIX_STOR_ACCESS_TYPE, Names::storage_access_type, true},
+    };
+    for (const auto& named : kNamed) {
+        if (named.type != type) continue;
+        if (named.bits) {
+            char text[512];
+            describe_bits(named.names, static_cast<uint64_t>(number), text, sizeof text);
+            out += text;
+            return true;
+        }
+        const char* name = constant_name(named.names, number);
+        if (name == nullptr) return false;
+        out += name;
+        return true;
+    }
+    return false;
+}
+
+void print_number(std::string& out, const Field& f, pmix_data_type_t type, const void* p) {
+    if (f.form == Form::sint) {
+        int64_t n = 0;
+        switch (f.width) {
+            case 1: n = load_field<int8_t>(p, 0); break;
+            case 2: n = load_field<int16_t>(p, 0); break;
+            case 4: n = load_field<int32_t>(p, 0); break;
+            default: n = load_field<int64_t>(p, 0); break;
+        }
+        if (!print_named(out, type, n)) format(out, "%" PRId64, n);
+        return;
+    }
+    uint64_t n = 0;
+    switch (f.width) {
+        case 1: n = load_field<uint8_t>(p, 0); break;
+        case 2: n = load_field<uint16_t>(p, 0); break;
+        case 4: n = load_field<uint32_t>(p, 0); break;
+        default: n = load_field<uint64_t>(p, 0); break;
+    }
+    if (type == PMIX_PROC_RANK) {
+        print_rank(out, static_cast<pmix_rank_t>(n));
+    } else if (!print_named(out, type, static_cast<int64_t>(n))) {
+        format(out, "%" PRIu64, n);
+    }
+}
+
+void print_elements(std::string& out, pmix_data_type_t type, const void* elements, size_t n, unsigned depth) {
+    const TypeRow* row = type_row(type);
+    format(out, "%s[%zu]", row == nullptr ? "UNKNOWN" : row->name, n);
+    if (row == nullptr || elements == nullptr || n == 0) return;
+    out += " {";
+    for (size_t i = 0; i < n; ++i) {
+        if (i != 0) out += ", ";
+        if (i == kMaxPrintedElements) {
+            out += "...";
+            break;
+        }
+        print_fields(out, *row, type, at(elements, i * row->size), depth);
+    }
+    out += '}';
+}
+
+void print_argv(std::string& out, char* const* argv) {
+    if (argv == nullptr) {
+        out += "NULL";
+        return;
+    }
+    out += '[';
+    for (size_t i = 0; argv[i] != nullptr; ++i) {
+        if (i != 0) out += ", ";
+        print_string(out, argv[i]);
+    }
+    out += ']';
+}
+
+void print_field(std::string& out, const Field& f, pmix_data_type_t type, const void* element, unsigned depth) {
+    const char* p = at(element, f.offset);
+    switch (f.form) {
+        case Form::boolean: out += load_field<uint8_t>(p, 0) != 0 ? "true" : "false"; break;
+        case Form::sint:
+        case Form::uint: print_number(out, f, type, p); break;
+        case Form::real:
+            format(out, "%.17g", f.width == sizeof(float) ? static_cast<double>(load_field<float>(p, 0))
+                                                          : load_field<double>(p, 0));
+            break;
+        case Form::timeval: {
+            auto tv = load_field<struct timeval>(p, 0);
+            format(out, "%lld.%06ld", static_cast<long long>(tv.tv_sec), static_cast<long>(tv.tv_usec));
+            break;
+        }
+        case Form::address:
+        case Form::topology:
+        case Form::bitmap: format(out, "%p", load_field<const void*>(p, 0)); break;
+        case Form::string: print_string(out, load_field<const char*>(p, 0)); break;
+        case Form::argv: print_argv(out, load_field<char* const*>(p, 0)); break;
+        case Form::chars: out.append(p, bounded_length(p, f.width - 1u)); break;
+        case Form::blob: print_bytes(out, load_field<const char*>(p, 0), load_field<size_t>(element, f.count_offset)); break;
+        case Form::list:
+            print_elements(out, f.type, load_field<const void*>(p, 0), load_field<size_t>(element, f.count_offset), depth);
+            break;
+        case Form::record: print_fields(out, kTypeTable[f.type], f.type, p, depth); break;
+        case Form::value: print_deep(out, *reinterpret_cast<const pmix_value_t*>(p), depth); break;
+        case Form::array: {
+            const auto* a = reinterpret_cast<const pmix_data_array_t*>(p);
+            if (depth == 0) {
+                out += "...";
+                break;
+            }
+            print_elements(out, a->type, a->array, a->size, depth - 1);
+            break;
+        }
+        case Form::buffer: {
+            const auto* b = reinterpret_cast<const pmix_data_buffer_t*>(p);
+            print_bytes(out, b->base_ptr, b->bytes_used);
+            break;
+        }
+        case Form::info_flags: print_named(out, PMIX_INFO_DIRECTIVES, load_field<pmix_info_directives_t>(p, 0)); break;
+    }
+}
+
+void print_fields(std::string& out, const TypeRow& row, pmix_data_type_t type, const void* element, unsigned depth) {
+    auto fields = fields_of(row);
+    if (fields.size() == 1) {  // a scalar, a value, an array: no name of its own
+        print_field(out, fields[0], type, element, depth);
+        return;
+    }
+    out += '{';
+    bool first = true;
+    for (const Field& f : fields) {
+        if (!first) out += ", ";
+        first = false;
+        out += f.name;
+        out += '=';
+        bool is_rank = f.form == Form::uint && f.width == sizeof(pmix_rank_t) && std::strcmp(f.name, "rank") == 0;
+        print_field(out, f, is_rank ? PMIX_PROC_RANK : PMIX_UNDEF, element, depth);
+    }
+    out += '}';
+}
+
+void print_deep(std::string& out, const pmix_value_t& value, unsigned depth) {
+    const TypeRow* row = type_row(value.type);
+    if (row == nullptr) {
+        format(out, "UNKNOWN TYPE %u", static_cast<unsigned>(value.type));
+        return;
+    }
+    out += row->name;
+    if (row->size == 0) return;
+    out += ' ';
+    const void* element = held_element(*row, &value);
+    if (element == nullptr) {
+        out += "NULL";
+    } else if (depth == 0) {
+        out += "...";
+    } else {
+        print_fields(out, *row, value.type, element, depth - 1);
+    }
+}
+
+}  // namespace
+
+void print_value(std::string& out, const pmix_value_t& value) { print_deep(out, value, kMaxValueDepth); }
+
+void print_element(std::string& out, pmix_data_type_t type, const void* element) {
+    const TypeRow* row = type_row(type);
+    if (row == nullptr) {
+        out += "UNKNOWN";
+    } else if (element == nullptr) {
+        out += "NULL";
+    } else {
+        print_fields(out, *row, type, element, kMaxValueDepth);
+    }
+}
+
+void print_proc(std::string& out, const pmix_proc_t& proc) {
+    out += '[';
+    out += nspace_view(proc.nspace);
+    out += ':';
+    print_rank(out, proc.rank);
+    out += ']';
+}
+
+}  // namespace pmix::common

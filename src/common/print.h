@@ -1,0 +1,17 @@
+// Values and structs as text for people: "PMIX_PROC {nspace=job, rank=3}".
+//
+// Owns nothing; any thread. May throw std::bad_alloc. The text is for reading, never parsed; long byte objects are cut,
+// nesting is bounded by kMaxValueDepth.
+#pragma once
+
+#include <pmix_common.h>
+
+#include <string>
+
+namespace pmix::common {
+
+void print_value(std::string& out, const pmix_value_t& value);
+void print_element(std::string& out, pmix_data_type_t type, const void* element);
+void print_proc(std::string& out, const pmix_proc_t& proc);  // "[nspace:rank]"
+
+}  // namespace pmix::common
