@@ -28,4 +28,5 @@ target_include_directories(wireup_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${
 target_compile_options(wireup_options INTERFACE -fvisibility=hidden -ffunction-sections -fdata-sections
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
-target_compile_definitions(wireup_options INTERFACE WIREUP_VERSION="${PROJECT_VERSION}")
+# The library defines PMIx_server_init, which is a macro too for those who call it.
+target_compile_definitions(wireup_options INTERFACE WIREUP_VERSION="${PROJECT_VERSION}" PMIX_SERVER_INIT_PLAIN)

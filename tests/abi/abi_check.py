@@ -5,6 +5,7 @@
     probe    --cc CC                                 every name of each reference has the reference's value
     macros   --cc CC --std STD                       macros.c uses every macro and compiles without a warning
     run      --cc CC --std STD --lib FILE [...]      macros.c, built and linked so, runs without a failed check
+    module   --cc CC --std STD                       PMIx_server_init, called by a host, tells the size of its module
     symbols  --lib FILE                              the library exports what symbols.txt lists, nothing else
     calls    --cc CC --lib FILE                      a C program that names every function links
 
@@ -139,9 +140,8 @@ def macros(a):
 def build_and_run(a, source, warnings):
     with tempfile.TemporaryDirectory() as tmp:
         exe = os.path.join(tmp, "program")
-        lib = os.path.abspath(a.lib)
-        o = run(compiler(a, warnings) + ["-D_GNU_SOURCE", source, "-x", "none", lib, "-Wl,-rpath," + os.path.dirname(lib),
-                                         "-o", exe])
+        lib = [os.path.abspath(a.lib), "-Wl,-rpath," + os.path.dirname(os.path.abspath(a.lib))] if a.lib else []
+        o = run(compiler(a, warnings) + ["-D_GNU_SOURCE", source, "-x", "none"] + lib + ["-o", exe])
         if o.returncode:
             return fail(o.stdout)
         o = run([exe])
@@ -151,6 +151,11 @@ def build_and_run(a, source, warnings):
 def run_macros(a):
     warnings = ["-w"] if a.foreign else STRICT
     return build_and_run(a, os.path.join(HERE, "macros.c"), warnings)
+
+
+def module(a):
+    a.lib = None
+    return build_and_run(a, os.path.join(HERE, "module_size.c"), STRICT)
 
 
 def listed():
@@ -198,7 +203,7 @@ def calls(a):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("check", choices=["headers", "probe", "macros", "run", "symbols", "calls"])
+    p.add_argument("check", choices=["headers", "probe", "macros", "run", "module", "symbols", "calls"])
     p.add_argument("--cc", default="cc")
     p.add_argument("--cflags", default="")
     p.add_argument("--std", default="c11")
@@ -207,8 +212,8 @@ def main():
     p.add_argument("--foreign", action="store_true", help="the headers are not ours: take their warnings")
     p.add_argument("--sanitized", action="store_true", help="the library carries a sanitizer's runtime")
     a = p.parse_args()
-    return {"headers": headers, "probe": probe, "macros": macros, "run": run_macros, "symbols": symbols,
-            "calls": calls}[a.check](a)
+    return {"headers": headers, "probe": probe, "macros": macros, "run": run_macros, "module": module,
+            "symbols": symbols, "calls": calls}[a.check](a)
 
 
 if __name__ == "__main__":
