@@ -11,7 +11,9 @@ namespace {
 // zlib counts in 32 bits; more is handed over in pieces.
 constexpr size_t kPiece = 1u << 30;
 
-uInt piece(size_t left) noexcept { return static_cast<uInt>(std::min(left, kPiece)); }
+uInt piece(size_t left) noexcept {
+    return static_cast<uInt>(std::min(left, kPiece));
+}
 
 // A zlib stream that is ended whatever happens to the vectors beside it.
 struct Deflate {

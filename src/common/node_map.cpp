@@ -40,7 +40,8 @@ Result<ProcMap> ProcMap::from_starts(std::vector<uint32_t> starts) {
     if (starts[1] != 0) {
         // Contiguous ranks can only be regular within the first round: full blocks, one shorter, then none.
         uint32_t node = 0;
-        while (node < nnodes && starts[node + 1] == std::min<uint64_t>(nranks, uint64_t{starts[1]} * (node + 1))) ++node;
+        while (node < nnodes && starts[node + 1] == std::min<uint64_t>(nranks, uint64_t{starts[1]} * (node + 1)))
+            ++node;
         if (node == nnodes) return make_regular(nnodes, nranks, starts[1]);
     }
     ProcMap map;
@@ -148,7 +149,8 @@ std::string ProcMap::local_peers_string(uint32_t node) const {
     const uint32_t n = count_on(node);
     if (n == 0) return text;
     char digits[10];
-    const auto width = static_cast<size_t>(std::to_chars(digits, digits + sizeof digits, rank_on(node, n - 1)).ptr - digits);
+    const auto width =
+        static_cast<size_t>(std::to_chars(digits, digits + sizeof digits, rank_on(node, n - 1)).ptr - digits);
     text.reserve((width + 1) * n);
     for (uint32_t i = 0; i < n; ++i) {
         if (i != 0) text.push_back(',');

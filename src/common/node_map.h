@@ -103,9 +103,15 @@ Result<std::vector<std::string>> parse_node_map(Bytes map);
 // ranks. A rank that is there twice, or no rank at all, is PMIX_ERR_BAD_PARAM.
 Result<ProcMap> parse_proc_map(Bytes map);
 
-inline Bytes as_bytes(std::string_view s) noexcept { return {reinterpret_cast<const uint8_t*>(s.data()), s.size()}; }
-inline Result<std::vector<std::string>> parse_node_map(std::string_view map) { return parse_node_map(as_bytes(map)); }
-inline Result<ProcMap> parse_proc_map(std::string_view map) { return parse_proc_map(as_bytes(map)); }
+inline Bytes as_bytes(std::string_view s) noexcept {
+    return {reinterpret_cast<const uint8_t*>(s.data()), s.size()};
+}
+inline Result<std::vector<std::string>> parse_node_map(std::string_view map) {
+    return parse_node_map(as_bytes(map));
+}
+inline Result<ProcMap> parse_proc_map(std::string_view map) {
+    return parse_proc_map(as_bytes(map));
+}
 
 // Makes the two fit: a name that is listed twice becomes one node with the ranks of both, and empty nodes at the end of
 // the process map that have no name are dropped. PMIX_ERR_BAD_PARAM when the counts differ otherwise.
@@ -117,5 +123,9 @@ Result<std::string> generate_node_map(std::string_view list);
 std::string generate_node_map(std::span<const std::string> nodes);
 Result<std::string> generate_proc_map(std::string_view list);
 std::string generate_proc_map(const ProcMap& procs);
+
+// What PMIX_ANL_MAP holds: "(vector,(0,4,2),...)", ranks in order as (first node, nodes, ranks on each). Empty for a
+// map with holes, which the form cannot say.
+std::string generate_anl_map(const ProcMap& procs);
 
 }  // namespace pmix::common

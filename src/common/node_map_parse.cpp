@@ -50,7 +50,9 @@ bool blob_header(Bytes bytes, size_t& payload, size_t& size) {
            size <= bytes.size() - payload;
 }
 
-std::string_view as_text(Bytes b) noexcept { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
+std::string_view as_text(Bytes b) noexcept {
+    return {reinterpret_cast<const char*>(b.data()), b.size()};
+}
 
 }  // namespace
 

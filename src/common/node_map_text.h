@@ -14,13 +14,17 @@ namespace pmix::common::map_text {
 // A map without what is wrapped around it.
 struct Unwrapped {
     std::string_view text;
-    bool native = false;  // it was the inside of "pmix[...]", where node names may carry ranges
+    bool native = false;            // it was the inside of "pmix[...]", where node names may carry ranges
     std::vector<uint8_t> inflated;  // what text points into if the map was compressed; moving keeps its place
 };
 Result<Unwrapped> unwrap(Bytes map);
 
-constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-constexpr bool is_space(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+constexpr bool is_digit(char c) noexcept {
+    return c >= '0' && c <= '9';
+}
+constexpr bool is_space(char c) noexcept {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 inline std::string_view trim(std::string_view s) noexcept {
     while (!s.empty() && is_space(s.front())) s.remove_prefix(1);

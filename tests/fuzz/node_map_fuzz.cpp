@@ -31,7 +31,8 @@ void check_procs(Bytes map) {
     must(total == procs->nranks());
     Result<ProcMap> again = parse_proc_map(generate_proc_map(*procs));
     must(again && *again == *procs);
-    Result<std::string> text = generate_proc_map(std::string_view{reinterpret_cast<const char*>(map.data()), map.size()});
+    Result<std::string> text =
+        generate_proc_map(std::string_view{reinterpret_cast<const char*>(map.data()), map.size()});
     must(text.ok());
     again = parse_proc_map(*text);
     must(again && *again == *procs);

@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
         std::fflush(stdout);
         std::vector<uint8_t> bytes;
         uint8_t piece[4096];
-        for (size_t n; (n = std::fread(piece, 1, sizeof piece, file)) != 0;) bytes.insert(bytes.end(), piece, piece + n);
+        for (size_t n; (n = std::fread(piece, 1, sizeof piece, file)) != 0;)
+            bytes.insert(bytes.end(), piece, piece + n);
         std::fclose(file);
         bytes.shrink_to_fit();  // so that a sanitizer sees the end
         LLVMFuzzerTestOneInput(bytes.data(), bytes.size());

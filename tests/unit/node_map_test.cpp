@@ -18,11 +18,21 @@ size_t allocated_bytes = 0;
     if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
     throw std::bad_alloc();
 }
-[[gnu::noinline]] void* operator new[](size_t size) { return operator new(size); }
-[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void* operator new[](size_t size) {
+    return operator new(size);
+}
+[[gnu::noinline]] void operator delete[](void* p) noexcept {
+    std::free(p);
+}
+[[gnu::noinline]] void operator delete[](void* p, size_t) noexcept {
+    std::free(p);
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept {
+    std::free(p);
+}
+[[gnu::noinline]] void operator delete(void* p, size_t) noexcept {
+    std::free(p);
+}
 
 namespace pmix::common {
 namespace {
@@ -149,11 +159,31 @@ TEST(NodeMap, OrderAndDuplicatesAreKeptEmptyItemsAreNot) {
 
 // rows: V3
 TEST(NodeMap, WhatIsNoListIsRefused) {
-    for (std::string_view text :
-         {"", ",", " , ", "raw:", "raw:,", "pmix:", "pmix[]", "pmix[", "pmix[a", "pmix[a[1:1]", "pmix[a[1:]]",
-          "pmix[a[:1]]", "pmix[a[1]]", "pmix[a[1-2]]", "pmix[a[1:2-1]]", "pmix[a[1:1-]]", "pmix[a[1:-1]]",
-          "pmix[a[1:1,]]", "pmix[a[1:x]]", "pmix[a[x:1]]", "pmix[a[1:1 2]]", "pmix[a[999:1]]",
-          "pmix[a[1:99999999999999999999999]]", "pmix[a[1:0-4294967295]]", "pmix[a[1:0-1048576]]"}) {
+    for (std::string_view text : {"",
+                                  ",",
+                                  " , ",
+                                  "raw:",
+                                  "raw:,",
+                                  "pmix:",
+                                  "pmix[]",
+                                  "pmix[",
+                                  "pmix[a",
+                                  "pmix[a[1:1]",
+                                  "pmix[a[1:]]",
+                                  "pmix[a[:1]]",
+                                  "pmix[a[1]]",
+                                  "pmix[a[1-2]]",
+                                  "pmix[a[1:2-1]]",
+                                  "pmix[a[1:1-]]",
+                                  "pmix[a[1:-1]]",
+                                  "pmix[a[1:1,]]",
+                                  "pmix[a[1:x]]",
+                                  "pmix[a[x:1]]",
+                                  "pmix[a[1:1 2]]",
+                                  "pmix[a[999:1]]",
+                                  "pmix[a[1:99999999999999999999999]]",
+                                  "pmix[a[1:0-4294967295]]",
+                                  "pmix[a[1:0-1048576]]"}) {
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, parse_node_map(text).status()) << text;
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, generate_node_map(text).status()) << text;
     }
@@ -195,8 +225,23 @@ TEST(NodeMap, GeneratedTextIsShortAndKnown) {
 // rows: V3
 TEST(NodeMap, AnyListComesBackAsItWas) {
     std::mt19937 random(20);
-    const char* pieces[] = {"n", "gpu", "-", ".", "x.org", "0", "1", "9", "07", "008", "41", "999", "rack", "_", ":",
-                            "123456789012345678", "1234567890123456789012"};
+    const char* pieces[] = {"n",
+                            "gpu",
+                            "-",
+                            ".",
+                            "x.org",
+                            "0",
+                            "1",
+                            "9",
+                            "07",
+                            "008",
+                            "41",
+                            "999",
+                            "rack",
+                            "_",
+                            ":",
+                            "123456789012345678",
+                            "1234567890123456789012"};
     for (int round = 0; round < 5'000; ++round) {
         Names names;
         while (names.empty() || random() % 8 != 0) {
@@ -225,9 +270,13 @@ TEST(NodeMap, AnyListComesBackAsItWas) {
 // rows: V3
 TEST(ProcMap, EveryFormThatHostsPass) {
     const Nodes expected{{0, 2}, {1}};
-    for (std::string text : {std::string("0,2;1"), std::string("raw:0,2;1"), std::string("pmix[0,2;1]"),
-                             std::string("2,0;1"), std::string(" 0 , 2 ; 1 \n"), std::string("0,,2;1,"),
-                             std::string("raw:0,2;1\0", 10), std::string("raw:\0" "0,2;1", 10), blob_of("0,2;1")}) {
+    for (std::string text :
+         {std::string("0,2;1"), std::string("raw:0,2;1"), std::string("pmix[0,2;1]"), std::string("2,0;1"),
+          std::string(" 0 , 2 ; 1 \n"), std::string("0,,2;1,"), std::string("raw:0,2;1\0", 10),
+          std::string("raw:\0"
+                      "0,2;1",
+                      10),
+          blob_of("0,2;1")}) {
         EXPECT_EQ(expected, nodes_of(text)) << text;
     }
     const Nodes blocks{{0, 1, 2, 3}, {4, 5, 6, 7}};
@@ -241,10 +290,37 @@ TEST(ProcMap, EveryFormThatHostsPass) {
 
 // rows: V3
 TEST(ProcMap, WhatIsNoMapIsRefused) {
-    for (std::string_view text :
-         {"", ";", ",", "raw:", "pmix[]", "pmix[0", "pmix[;]", "0,0", "0;0", "0-3;3", "0,1;1,2", "3-0", "-1", "0-", "-",
-          "0--1", "a", "0a", "0 1", "0;node1", "node1,node2", "0:1", "16777216", "4294967296", "0-16777216",
-          "99999999999999999999999999", "0-99999999999999999999999999", "[0-3]", "0x1", "+1", "0.1"}) {
+    for (std::string_view text : {"",
+                                  ";",
+                                  ",",
+                                  "raw:",
+                                  "pmix[]",
+                                  "pmix[0",
+                                  "pmix[;]",
+                                  "0,0",
+                                  "0;0",
+                                  "0-3;3",
+                                  "0,1;1,2",
+                                  "3-0",
+                                  "-1",
+                                  "0-",
+                                  "-",
+                                  "0--1",
+                                  "a",
+                                  "0a",
+                                  "0 1",
+                                  "0;node1",
+                                  "node1,node2",
+                                  "0:1",
+                                  "16777216",
+                                  "4294967296",
+                                  "0-16777216",
+                                  "99999999999999999999999999",
+                                  "0-99999999999999999999999999",
+                                  "[0-3]",
+                                  "0x1",
+                                  "+1",
+                                  "0.1"}) {
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, parse_proc_map(text).status()) << text;
     }
     EXPECT_FALSE(parse_proc_map(std::string_view{"0\0;1", 4}));
@@ -262,17 +338,30 @@ TEST(ProcMap, FormsAreRecognised) {
         uint32_t block;
     };
     using Form = ProcMap::Form;
-    for (const Case& c : {Case{"0", Form::regular, 1}, Case{"0-9", Form::regular, 10}, Case{"0;1;2", Form::regular, 1},
-                          Case{"0,1;2,3;4,5", Form::regular, 2}, Case{"0,1;2,3;4", Form::regular, 2},
-                          Case{"0,1;2,3;", Form::regular, 2}, Case{"0,1;2;", Form::regular, 2},
-                          Case{"0,2,4;1,3", Form::regular, 1}, Case{"0,3;1,4;2", Form::regular, 1},
-                          Case{"0,1,4,5;2,3,6,7", Form::regular, 2}, Case{"0,1,4,5;2,3,6", Form::regular, 2},
-                          Case{"0,1,4;2,3", Form::regular, 2}, Case{"3,2,1,0;7,6,5,4", Form::regular, 4},
-                          Case{"0;1,2", Form::contiguous, 0}, Case{"0,1;;2,3", Form::contiguous, 0},
-                          Case{";0,1", Form::contiguous, 0}, Case{"0,1,2;3,4;5,6", Form::contiguous, 0},
-                          Case{"1;0", Form::listed, 0}, Case{"0;2", Form::listed, 0}, Case{"5", Form::listed, 0},
-                          Case{"0,3;1,2", Form::listed, 0}, Case{"0,1,4,5;2,3,6,8", Form::listed, 0},
-                          Case{"0,4;1,2;3", Form::listed, 0}, Case{"0,1,4,5,6;2,3", Form::listed, 0}}) {
+    for (const Case& c : {Case{"0", Form::regular, 1},
+                          Case{"0-9", Form::regular, 10},
+                          Case{"0;1;2", Form::regular, 1},
+                          Case{"0,1;2,3;4,5", Form::regular, 2},
+                          Case{"0,1;2,3;4", Form::regular, 2},
+                          Case{"0,1;2,3;", Form::regular, 2},
+                          Case{"0,1;2;", Form::regular, 2},
+                          Case{"0,2,4;1,3", Form::regular, 1},
+                          Case{"0,3;1,4;2", Form::regular, 1},
+                          Case{"0,1,4,5;2,3,6,7", Form::regular, 2},
+                          Case{"0,1,4,5;2,3,6", Form::regular, 2},
+                          Case{"0,1,4;2,3", Form::regular, 2},
+                          Case{"3,2,1,0;7,6,5,4", Form::regular, 4},
+                          Case{"0;1,2", Form::contiguous, 0},
+                          Case{"0,1;;2,3", Form::contiguous, 0},
+                          Case{";0,1", Form::contiguous, 0},
+                          Case{"0,1,2;3,4;5,6", Form::contiguous, 0},
+                          Case{"1;0", Form::listed, 0},
+                          Case{"0;2", Form::listed, 0},
+                          Case{"5", Form::listed, 0},
+                          Case{"0,3;1,2", Form::listed, 0},
+                          Case{"0,1,4,5;2,3,6,8", Form::listed, 0},
+                          Case{"0,4;1,2;3", Form::listed, 0},
+                          Case{"0,1,4,5,6;2,3", Form::listed, 0}}) {
         auto map = parse_proc_map(c.text);
         ASSERT_TRUE(map) << c.text;
         EXPECT_EQ(c.form, map->form()) << c.text;
@@ -293,14 +382,22 @@ TEST(ProcMap, EveryAnswerOfAnyMap) {
         uint32_t at = 0;
         for (Rank rank = 0; rank < nranks; ++rank) {
             switch (kind) {
-                case 0: nodes[rank / block % nnodes].push_back(rank); break;
+                case 0:
+                    nodes[rank / block % nnodes].push_back(rank);
+                    break;
                 case 1:
                     while (at + 1 < nnodes && random() % 5 == 0) ++at;
                     nodes[at].push_back(rank);
                     break;
-                case 2: nodes[random() % nnodes].push_back(rank); break;
-                case 3: nodes[random() % nnodes].push_back(rank * 3 + 1); break;  // ranks with holes
-                default: nodes[(nnodes - 1) - rank / block % nnodes].push_back(rank); break;
+                case 2:
+                    nodes[random() % nnodes].push_back(rank);
+                    break;
+                case 3:
+                    nodes[random() % nnodes].push_back(rank * 3 + 1);
+                    break;  // ranks with holes
+                default:
+                    nodes[(nnodes - 1) - rank / block % nnodes].push_back(rank);
+                    break;
             }
         }
         for (auto& ranks : nodes) {
@@ -369,6 +466,19 @@ TEST(ProcMap, GeneratedTextIsShortAndKnown) {
     EXPECT_EQ("raw:3,2,1,0", *generate_proc_map("3,2,1,0"));
     EXPECT_EQ("raw:0", *generate_proc_map("0"));
     EXPECT_EQ("", generate_proc_map(ProcMap{}));
+}
+
+TEST(ProcMap, AnlMap) {
+    const auto anl = [](const char* map) { return generate_anl_map(*parse_proc_map(map)); };
+    EXPECT_EQ("(vector,(0,4,2))", anl("0,1;2,3;4,5;6,7"));
+    EXPECT_EQ("(vector,(0,2,1),(0,2,1))", anl("0,2;1,3"));
+    EXPECT_EQ("(vector,(0,2,2),(2,1,1))", anl("0,1;2,3;4"));
+    EXPECT_EQ("(vector,(0,1,1),(2,1,1))", anl("0;;1"));
+    EXPECT_EQ("(vector,(1,1,1),(0,1,1))", anl("1;0"));
+    EXPECT_EQ("(vector,(0,1,1))", anl("0"));
+    EXPECT_EQ("", anl("0;2"));
+    EXPECT_EQ("", generate_anl_map(ProcMap{}));
+    EXPECT_EQ("(vector,(0,10000,100))", generate_anl_map(*ProcMap::make_regular(10'000, 1'000'000, 100)));
 }
 
 TEST(ProcMap, LargeRegularJobsBecomeNoTables) {
@@ -492,7 +602,8 @@ TEST(Blob, DamageIsRefused) {
             EXPECT_FALSE(parse_node_map(bent)) << i;
         }
     }
-    for (const char* size : {"0", "1", "3", "4", "99999999", "18446744073709551615", "18446744073709551616", "-1", ""}) {
+    for (const char* size :
+         {"0", "1", "3", "4", "99999999", "18446744073709551615", "18446744073709551616", "-1", ""}) {
         const std::string lie =
             std::string("blob:\0component=zlib:\0size=", 27) + size + std::string(":\0", 2) + blob.substr(31);
         EXPECT_FALSE(parse_node_map(lie)) << size;

@@ -23,7 +23,8 @@ std::string made(Generator generate, const char* input) {
 // rows: V3
 TEST(GenerateRegex, IsATextThatOtherVersionsRead) {
     EXPECT_EQ("pmix[node[2:1-12]]",
-              made(PMIx_generate_regex, "node01,node02,node03,node04,node05,node06,node07,node08,node09,node10,node11,node12"));
+              made(PMIx_generate_regex,
+                   "node01,node02,node03,node04,node05,node06,node07,node08,node09,node10,node11,node12"));
     EXPECT_EQ("raw:login", made(PMIx_generate_regex, "login"));
     EXPECT_EQ("pmix[0-3;4-7]", made(PMIx_generate_ppn, "0,1,2,3;4,5,6,7"));
     EXPECT_EQ("raw:0,2;1", made(PMIx_generate_ppn, "0,2;1"));
