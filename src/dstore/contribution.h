@@ -33,6 +33,7 @@ class ChunkBuilder {
     ChunkBuilder& operator=(ChunkBuilder&&) noexcept;
 
     // Records follow with add() until the next begin() or finish(). A key that is added twice counts with the first.
+    // Values are borrowed until finish(), keys are copied. A generation is at least 1 and above its base.
     void begin(Owner owner, const BlockGenerations& generations);
     void add(const Key& key, pmix_scope_t scope, common::Bytes value);
     bool empty() const noexcept;

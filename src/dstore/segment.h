@@ -26,41 +26,39 @@ class Mapping {
   public:
     // Takes the descriptor, whatever happens.
     static common::Result<std::unique_ptr<Mapping>> adopt(int descriptor);
-    // Bytes that somebody else keeps: a writer's own view, or a copy in a test.
-    static std::unique_ptr<Mapping> over(const uint8_t* base, uint64_t readable);
+    // Bytes that somebody else keeps: a writer's own pages, or a copy in a test.
+    static std::unique_ptr<Mapping> over(const uint8_t* base, uint64_t size);
     ~Mapping();
     Mapping(const Mapping&) = delete;
     Mapping& operator=(const Mapping&) = delete;
 
-    // An address range whose first `readable` bytes are mapped and backed. Never changes once it is published.
     struct View {
-        const uint8_t* base;
-        uint64_t readable;
+        View(const uint8_t* at, uint64_t size) noexcept : base(at), mapped(size) {}
+        const uint8_t* const base;
+        const uint64_t mapped;
+        std::atomic<uint64_t> backed{0};            // of it, by memory; no more than the file's size
+        mutable std::atomic<uint64_t> readable{0};  // of that, published when we last looked
     };
     const View& view() const noexcept { return *view_.load(std::memory_order_acquire); }
-    // Makes at least `size` bytes readable, if the file has them. False: the file is shorter, or no address space.
+    // Looks again how much is published. False: less than `size`, or it cannot be mapped.
     bool extend(uint64_t size) noexcept;
-    // The owner of over() has grown what lies there, or has moved it.
-    void moved(const uint8_t* base, uint64_t readable);
+    // What lies under over() has grown, or can be reached at another address too.
+    void moved(const uint8_t* base, uint64_t mapped, uint64_t backed);
     // The namespace is gone. The mapping reads as zeros from now on, which is "not found"; the pages under `lent`
     // stay as they are. Readers may be inside.
     void retire(std::span<const common::Bytes> lent) noexcept;
 
   private:
     Mapping() = default;
-    struct Window {
-        uint8_t* base;
-        uint64_t size;
-    };
-    bool map(uint64_t size) REQUIRES(mutex_);
-    bool publish(const uint8_t* base, uint64_t readable) REQUIRES(mutex_);
+    void use(const uint8_t* base, uint64_t mapped, uint64_t backed) REQUIRES(mutex_);
+    bool map_again(uint64_t published) noexcept REQUIRES(mutex_);
 
     std::atomic<const View*> view_{nullptr};
     common::Mutex mutex_;
     int descriptor_ GUARDED_BY(mutex_) = -1;
+    bool ours_ GUARDED_BY(mutex_) = false;  // the address ranges, to unmap
     bool retired_ GUARDED_BY(mutex_) = false;
-    std::vector<Window> windows_ GUARDED_BY(mutex_);
-    std::vector<std::unique_ptr<const View>> views_ GUARDED_BY(mutex_);
+    std::vector<std::unique_ptr<View>> views_ GUARDED_BY(mutex_);
 };
 
 // Write side.
@@ -73,7 +71,7 @@ class Segment {
     Segment& operator=(const Segment&) = delete;
 
     // What clients get, by descriptor passing. Stays ours.
-    int descriptor() const noexcept { return descriptor_; }
+    int descriptor() const noexcept { return reading_ >= 0 ? reading_ : descriptor_; }
     uint8_t* base() noexcept { return base_; }
     // Bytes that are backed by memory.
     uint64_t size() const noexcept { return size_; }
@@ -89,6 +87,7 @@ class Segment {
         uint64_t size;
     };
     int descriptor_ = -1;
+    int reading_ = -1;  // where the kernel cannot seal against writing
     uint8_t* base_ = nullptr;
     uint64_t mapped_ = 0;
     uint64_t size_ = 0;
