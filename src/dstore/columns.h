@@ -55,20 +55,23 @@ struct Placement {
     std::span<const AppRange> apps = {};      // by app number
 };
 
-// What the builder hands to the writer for one key.
+// What the builder hands to the writer for one key. Numbers are encoded values of one type with at most 8 bytes of
+// payload; everything else is interned, its numbers say which of `values`.
 struct ColumnData {
     enum class Form : uint8_t { constant = 1, affine = 2, numbers = 3, interned = 4, computed = 5 };
     std::string key;
-    Form form = Form::constant;
-    uint16_t type = 0;            // first two bytes of each value (not of interned ones)
-    uint8_t payload = 0;          // bytes after them, at most 8
-    uint8_t width = 0;            // bytes per element of `elements`
-    Computed function = Computed::rank;
-    uint64_t base = 0;            // constant: the number; affine: what is added to the index; numbers: of element 0
-    uint32_t limit = 0;           // one more than the highest index that has a value
+    Form form = Form::computed;
+    uint16_t type = 0;
+    uint8_t payload = 0;
+    uint8_t width = 0;   // bytes per element; 0: no elements, all are number 0
+    uint64_t base = 0;   // constant: the number; affine: what is added to the index
+    uint32_t limit = 0;  // one more than the highest index that has a value
     std::vector<uint8_t> elements;
     std::vector<uint64_t> valid;  // a bit per index; empty: all below limit have one
-    std::vector<std::vector<uint8_t>> values;  // interned
+    std::vector<std::vector<uint8_t>> values;
+    Computed function{};  // 0: none
+    uint16_t function_type = 0;
+    uint8_t function_payload = 0;
 };
 
 class ColumnBuilder {
@@ -84,8 +87,16 @@ class ColumnBuilder {
     void set(uint32_t index, std::string_view key, common::Bytes value);
     // The key is this function of the placement, as a value of this type and payload size (0 for strings). Values that
     // were or will be set go before it.
-    void compute(std::string_view key, Computed function, uint16_t type, uint8_t payload);
+    void compute(std::string_view key, Computed function, pmix_data_type_t type, uint8_t payload);
     bool empty() const noexcept;
+
+    // What was set so far.
+    std::vector<std::string_view> keys() const;
+    bool get(uint32_t index, std::string_view key, std::vector<uint8_t>* value) const;
+    uint32_t limit(std::string_view key) const noexcept;
+    bool computes(std::string_view key) const noexcept { return function(key) != Computed{}; }
+    Computed function(std::string_view key) const noexcept;
+    // Empties the builder.
     std::vector<ColumnData> finish();
 
   private:

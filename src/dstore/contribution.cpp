@@ -158,12 +158,13 @@ bool check_block(Bytes chunk, size_t at, size_t units, const EntryStarts& starts
 
     const uint8_t* hash = b + kBlkArrays;
     const uint8_t* where = hash + 4 * count;
-    const uint64_t first = kBlkArrays + 8 * count;
+    uint64_t next = kBlkArrays + 8 * count;
     uint32_t before = 0;
     for (uint64_t i = 0; i < count; ++i, hash += 4, where += 4) {
         const uint32_t h = get32(hash);
         const uint64_t rec = uint64_t{get32(where)} * kUnit;
-        if (h < before || rec < first || rec > size || size - rec < kRecValue) return false;
+        // Records lie in the order of the hashes and do not share bytes.
+        if (h < before || rec < next || rec > size || size - rec < kRecValue) return false;
         before = h;
         const uint8_t* const r = b + rec;
         const uint64_t length = get32(r + kRecLength);
@@ -173,6 +174,7 @@ bool check_block(Bytes chunk, size_t at, size_t units, const EntryStarts& starts
         const uint64_t back = get32(r + kRecKeyBack);
         if (back > unit || unit - back >= units || !starts.get(unit - back)) return false;
         if (get32(r - back * kUnit + kKeyHash) != h) return false;
+        next = rec + record_size(length);
     }
     return true;
 }

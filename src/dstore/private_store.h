@@ -108,6 +108,7 @@ class PrivateStore {
     size_t bytes_ GUARDED_BY(mutex_) = 0;
     Nspace last_nspace_ GUARDED_BY(mutex_) = kNone;
     Node* retired_ GUARDED_BY(mutex_) = nullptr;
+    Node* lent_ GUARDED_BY(mutex_) = nullptr;  // retired, but somebody outside holds a pointer
     std::vector<Node*> staged_ GUARDED_BY(mutex_);
 };
 

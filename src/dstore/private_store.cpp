@@ -1,0 +1,277 @@
+#include "dstore/private_store.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace pmix::dstore {
+
+using common::Bytes;
+
+// Why a reader needs no lock. A slot, once its tag is set, belongs to one (namespace, rank, key) for ever; only the
+// node in it is exchanged. Tables that were outgrown are kept until the store goes (together they are smaller than the
+// newest), so probing touches nothing that could be freed, and a miss ends there: tags are 64 bits of hash.
+//
+// Only a hit looks at a node, which a put may replace at that moment. The reader first counts itself in, then loads the
+// node; the writer first exchanges the node, then looks at the count, all four in one total order. So if the writer
+// sees nobody, whoever comes later sees the new node, and what was replaced may be freed.
+struct PrivateStore::Node {
+    uint64_t tag;
+    uint32_t rank;
+    Nspace nspace;
+    pmix_scope_t scope;
+    uint16_t key_length;
+    std::atomic<bool> lent;
+    uint32_t value_length;
+    uint32_t staged;  // place in the staged list, plus one
+    Node* next;       // among the retired
+
+    // The value's payload (6 bytes in) is aligned for whatever a caller keeps in a byte object.
+    static constexpr size_t kValueAt = 42;
+    uint8_t* value_bytes() noexcept { return reinterpret_cast<uint8_t*>(this) + kValueAt; }
+    char* key_bytes() noexcept { return reinterpret_cast<char*>(value_bytes()) + value_length; }
+    Bytes value() noexcept { return {value_bytes(), value_length}; }
+    std::string_view key() noexcept { return {key_bytes(), key_length}; }
+    size_t size() const noexcept { return kValueAt + value_length + key_length; }
+};
+
+struct PrivateStore::Slot {
+    std::atomic<uint64_t> tag{0};
+    std::atomic<Node*> node{nullptr};
+};
+
+struct PrivateStore::Table {
+    explicit Table(size_t n) : mask(n - 1), slots(new Slot[n]) {}
+    const size_t mask;
+    std::unique_ptr<Slot[]> slots;
+    std::unique_ptr<Table> older;
+};
+
+struct PrivateStore::NspaceNode {
+    NspaceNode* next;
+    Nspace number;
+    std::string name;
+};
+
+namespace {
+
+uint64_t tag_of(uint32_t nspace, common::Rank rank, uint32_t hash) noexcept {
+    uint64_t h = (uint64_t{rank} << 32 | hash) ^ uint64_t{nspace} * 0x9e3779b97f4a7c15ull;
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93ull;
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93ull;
+    h ^= h >> 32;
+    return h != 0 ? h : 1;
+}
+
+}  // namespace
+
+PrivateStore::PrivateStore() { static_assert(sizeof(Node) <= Node::kValueAt && (Node::kValueAt + 6) % 8 == 0); }
+
+PrivateStore::~PrivateStore() {
+    common::MutexLock lock(mutex_);
+    Table* table = table_.load(std::memory_order_relaxed);
+    if (table != nullptr) {
+        for (size_t i = 0; i <= table->mask; ++i) std::free(table->slots[i].node.load(std::memory_order_relaxed));
+        delete table;
+    }
+    while (retired_ != nullptr) std::free(std::exchange(retired_, retired_->next));
+    while (lent_ != nullptr) std::free(std::exchange(lent_, lent_->next));
+    for (NspaceNode* n = nspaces_.load(std::memory_order_relaxed); n != nullptr;) delete std::exchange(n, n->next);
+}
+
+PrivateStore::Nspace PrivateStore::nspace(std::string_view name) const noexcept {
+    for (NspaceNode* n = nspaces_.load(std::memory_order_acquire); n != nullptr; n = n->next) {
+        if (n->name == name) return n->number;
+    }
+    return kNone;
+}
+
+PrivateStore::Nspace PrivateStore::intern(std::string_view name) {
+    common::MutexLock lock(mutex_);
+    if (Nspace known = nspace(name); known != kNone) return known;
+    auto* n = new NspaceNode{nspaces_.load(std::memory_order_relaxed), last_nspace_ + 1, std::string(name)};
+    ++last_nspace_;
+    nspaces_.store(n, std::memory_order_release);
+    return n->number;
+}
+
+// The slot of a key, or the free one where it belongs. There always is a free one.
+PrivateStore::Slot* PrivateStore::probe(uint64_t tag, Nspace nspace, common::Rank rank, const Key& key) {
+    Table* table = table_.load(std::memory_order_relaxed);
+    for (size_t i = tag & table->mask;; i = (i + 1) & table->mask) {
+        Slot& slot = table->slots[i];
+        const uint64_t there = slot.tag.load(std::memory_order_relaxed);
+        if (there == 0) return &slot;
+        if (there != tag) continue;
+        Node* n = slot.node.load(std::memory_order_relaxed);
+        if (n->rank == rank && n->nspace == nspace && n->key() == key.name()) return &slot;
+    }
+}
+
+void PrivateStore::grow() {
+    Table* old = table_.load(std::memory_order_relaxed);
+    const size_t size = old == nullptr ? 32 : (old->mask + 1) * 2;
+    auto table = std::make_unique<Table>(size);
+    for (size_t i = 0; old != nullptr && i <= old->mask; ++i) {
+        const uint64_t tag = old->slots[i].tag.load(std::memory_order_relaxed);
+        if (tag == 0) continue;
+        size_t s = tag & table->mask;
+        while (table->slots[s].tag.load(std::memory_order_relaxed) != 0) s = (s + 1) & table->mask;
+        table->slots[s].node.store(old->slots[i].node.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        table->slots[s].tag.store(tag, std::memory_order_relaxed);
+    }
+    table->older.reset(old);
+    // In the same order as counting in and looking at the count: who is not seen inside finds the new table.
+    table_.store(table.release(), std::memory_order_seq_cst);
+}
+
+void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, Bytes value) {
+    const uint64_t tag = tag_of(nspace, rank, key.hash());
+    const size_t size = Node::kValueAt + value.size() + key.name().size();
+    auto* node = static_cast<Node*>(std::malloc(size));
+    if (node == nullptr || value.size() > UINT32_MAX || key.name().size() > UINT16_MAX) {
+        std::free(node);
+        throw std::bad_alloc();
+    }
+    new (node) Node{};
+    node->tag = tag;
+    node->rank = rank;
+    node->nspace = nspace;
+    node->scope = scope;
+    node->key_length = static_cast<uint16_t>(key.name().size());
+    node->value_length = static_cast<uint32_t>(value.size());
+    if (!value.empty()) std::memcpy(node->value_bytes(), value.data(), value.size());
+    std::memcpy(node->key_bytes(), key.name().data(), key.name().size());
+
+    common::MutexLock lock(mutex_);
+    const bool stage = scope == PMIX_LOCAL || scope == PMIX_REMOTE || scope == PMIX_GLOBAL;
+    try {
+        Table* table = table_.load(std::memory_order_relaxed);
+        if (table == nullptr || (used_ + 1) * 4 > (table->mask + 1) * 3) grow();
+        if (stage && staged_.size() == staged_.capacity()) staged_.reserve(staged_.size() * 2 + 16);
+    } catch (...) {
+        std::free(node);
+        throw;
+    }
+    bytes_ += size;
+    Slot* slot = probe(tag, nspace, rank, key);
+    if (slot->tag.load(std::memory_order_relaxed) == 0) {
+        ++used_;
+        slot->node.store(node, std::memory_order_release);
+        slot->tag.store(tag, std::memory_order_release);
+    } else {
+        Node* old = slot->node.load(std::memory_order_relaxed);
+        node->staged = old->staged;
+        slot->node.store(node, std::memory_order_seq_cst);
+        if (node->staged != 0) {
+            staged_[node->staged - 1] = stage ? node : nullptr;
+            if (!stage) node->staged = 0;
+        }
+        retire(old);
+    }
+    if (stage && node->staged == 0) {
+        staged_.push_back(node);
+        node->staged = static_cast<uint32_t>(staged_.size());
+    }
+    staged_count_.store(staged_.size(), std::memory_order_relaxed);
+    free_retired();
+}
+
+void PrivateStore::retire(Node* node) {
+    node->next = retired_;
+    retired_ = node;
+}
+
+void PrivateStore::free_retired() {
+    if (retired_ == nullptr || readers_.load(std::memory_order_seq_cst) != 0) return;
+    Node* kept = nullptr;
+    for (Node* n = std::exchange(retired_, nullptr); n != nullptr;) {
+        Node* next = n->next;
+        if (n->lent.load(std::memory_order_acquire)) {
+            n->next = kept;
+            kept = n;
+        } else {
+            bytes_ -= n->size();
+            std::free(n);
+        }
+        n = next;
+    }
+    // Lent nodes stay to the end; they move to a list that is not walked again.
+    while (kept != nullptr) {
+        Node* next = kept->next;
+        kept->next = lent_;
+        lent_ = kept;
+        kept = next;
+    }
+}
+
+PrivateStore::Lookup PrivateStore::find(Nspace nspace, common::Rank rank, const Key& key) const noexcept {
+    if (nspace == kNone) return {};
+    const uint64_t tag = tag_of(nspace, rank, key.hash());
+    const Table* table = table_.load(std::memory_order_acquire);
+    if (table == nullptr) return {};
+    size_t i = tag & table->mask;
+    for (;; i = (i + 1) & table->mask) {
+        const uint64_t there = table->slots[i].tag.load(std::memory_order_acquire);
+        if (there == 0) return {};
+        if (there == tag) break;
+    }
+    readers_.fetch_add(1, std::memory_order_seq_cst);
+    // The table again: the slot found above may be one that puts no longer touch.
+    table = table_.load(std::memory_order_seq_cst);
+    for (i = tag & table->mask;; i = (i + 1) & table->mask) {
+        const uint64_t there = table->slots[i].tag.load(std::memory_order_acquire);
+        if (there == 0) break;
+        if (there != tag) continue;
+        Node* n = table->slots[i].node.load(std::memory_order_seq_cst);
+        if (n->rank == rank && n->nspace == nspace && n->key() == key.name()) return {this, n};
+    }
+    readers_.fetch_sub(1, std::memory_order_release);
+    return {};
+}
+
+PrivateStore::Lookup::Lookup(Lookup&& o) noexcept
+    : store_(std::exchange(o.store_, nullptr)), node_(std::exchange(o.node_, nullptr)) {}
+PrivateStore::Lookup::~Lookup() {
+    if (node_ != nullptr) store_->readers_.fetch_sub(1, std::memory_order_release);
+}
+Bytes PrivateStore::Lookup::bytes() const noexcept { return node_->value(); }
+pmix_scope_t PrivateStore::Lookup::scope() const noexcept { return node_->scope; }
+void PrivateStore::Lookup::lend() const noexcept { node_->lent.store(true, std::memory_order_release); }
+
+void PrivateStore::visit(Nspace nspace, common::Rank rank, Visit fn, void* context) const {
+    common::MutexLock lock(mutex_);
+    const Table* table = table_.load(std::memory_order_relaxed);
+    if (table == nullptr) return;
+    for (size_t i = 0; i <= table->mask; ++i) {
+        Node* n = table->slots[i].node.load(std::memory_order_relaxed);
+        if (n != nullptr && n->nspace == nspace && n->rank == rank) fn(context, n->key(), n->scope, n->value());
+    }
+}
+
+size_t PrivateStore::visit_staged(Visit fn, void* context) {
+    common::MutexLock lock(mutex_);
+    size_t told = 0;
+    for (Node* n : staged_) {
+        if (n == nullptr) continue;
+        fn(context, n->key(), n->scope, n->value());
+        ++told;
+    }
+    for (Node* n : staged_) {
+        if (n != nullptr) n->staged = 0;
+    }
+    staged_.clear();
+    staged_count_.store(0, std::memory_order_relaxed);
+    return told;
+}
+
+size_t PrivateStore::bytes() const noexcept {
+    common::MutexLock lock(mutex_);
+    return bytes_;
+}
+
+}  // namespace pmix::dstore

@@ -1,0 +1,419 @@
+#include "dstore/writer.h"
+
+#include <algorithm>
+
+#include "dstore/contribution.h"
+#include "dstore/writer_state.h"
+
+namespace pmix::dstore {
+
+using namespace layout;
+using common::Bytes;
+
+namespace {
+
+// Address space for a job: enough that the segment is rarely mapped twice, little enough for thousands of jobs.
+uint64_t default_reservation(uint32_t job_size) noexcept {
+    return std::min<uint64_t>((uint64_t{64} << 20) + uint64_t{job_size} * (256u << 10), uint64_t{16} << 30);
+}
+
+}  // namespace
+
+// ---- Space ------------------------------------------------------------------------------------------------------------
+
+common::Result<uint64_t> Writer::State::allocate(uint64_t bytes) {
+    const uint64_t size = padded(bytes);
+    if (size < bytes || size > kMaxSegment - tail) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (tail + size > segment->size()) {
+        if (pmix_status_t rc = segment->grow(tail + size); rc != PMIX_SUCCESS) return rc;
+    }
+    const uint64_t at = tail;
+    tail += size;
+    return at;
+}
+
+common::Result<std::unique_ptr<Writer>> Writer::create(const WriterOptions& options) {
+    std::unique_ptr<Writer> w(new Writer);
+    State& s = *w->state_;
+    s.options = options;
+    const uint64_t reservation = options.reservation != 0 ? options.reservation : default_reservation(options.job_size);
+    common::Result<std::unique_ptr<Segment>> segment = Segment::create(reservation);
+    if (!segment.ok()) return segment.status();
+    s.segment = std::move(segment).value();
+    if (auto header = s.allocate(kHeaderSize); !header.ok()) return header.status();
+    uint8_t* const h = s.at(0);
+    put64(h + kHdrReservation, reservation);
+    put64(h + kHdrOrigin, options.origin);
+    put64(h + kHdrStamp, kStamp);
+    put64(h + kHdrMagic, kSegmentMagic);
+    s.publish_size();
+    s.reader = std::make_unique<Reader>(s.segment->mapping());
+    return w;
+}
+
+Writer::Writer() : state_(std::make_unique<State>()) {}
+Writer::~Writer() = default;
+
+int Writer::descriptor() const noexcept { return state_->segment->descriptor(); }
+const Reader& Writer::reader() const noexcept { return *state_->reader; }
+uint64_t Writer::published_bytes() const noexcept { return state_->tail; }
+
+// ---- Owner tables -------------------------------------------------------------------------------------------------------
+
+// A table is published, empty, before a reference leads to it.
+pmix_status_t Writer::State::reserve_entry(Owner owner) {
+    auto table = [this](uint64_t slot, uint64_t entries) -> pmix_status_t {
+        if (load_ref(at(slot)) != 0) return PMIX_SUCCESS;
+        common::Result<uint64_t> t = allocate(4 * entries);
+        if (!t.ok()) return t.status();
+        publish_size();
+        store_ref(at(slot), static_cast<uint32_t>(*t / kUnit));
+        return PMIX_SUCCESS;
+    };
+    const size_t kind = static_cast<size_t>(owner.kind);
+    if (owner.index < kLeafEntries) return table(kHdrLeaf + 4 * kind, kLeafEntries);
+    uint64_t slot = kHdrRoot + 4 * kind;
+    if (pmix_status_t rc = table(slot, kRootEntries); rc != PMIX_SUCCESS) return rc;
+    slot = load_ref(at(slot)) * kUnit + 4 * (owner.index >> (kLeafBits + kMiddleBits));
+    if (pmix_status_t rc = table(slot, kMiddleEntries); rc != PMIX_SUCCESS) return rc;
+    slot = load_ref(at(slot)) * kUnit + 4 * (owner.index >> kLeafBits & (kMiddleEntries - 1));
+    return table(slot, kLeafEntries);
+}
+
+void Writer::State::set_newest(Owner owner, uint32_t reference) noexcept {
+    const size_t kind = static_cast<size_t>(owner.kind);
+    uint32_t leaf;
+    if (owner.index < kLeafEntries) {
+        leaf = load_ref(at(kHdrLeaf + 4 * kind));
+    } else {
+        const uint8_t* root = ref(load_ref(at(kHdrRoot + 4 * kind)));
+        const uint8_t* middle = ref(load_ref(root + 4 * (owner.index >> (kLeafBits + kMiddleBits))));
+        leaf = load_ref(middle + 4 * (owner.index >> kLeafBits & (kMiddleEntries - 1)));
+    }
+    store_ref(ref(leaf) + 4 * (owner.index % kLeafEntries), reference);
+}
+
+uint32_t Writer::State::newest(Owner owner) const noexcept {
+    Access access(segment->mapping());
+    bool ok = true;
+    return access.newest(owner, &ok);
+}
+
+// ---- Keys ---------------------------------------------------------------------------------------------------------------
+
+common::Result<uint32_t> Writer::State::intern(const Key& key) {
+    if (!common::is_valid_key(key.name())) return PMIX_ERR_BAD_PARAM;
+    if ((keys + 1) * 4 > key_slots.size() * 3) {
+        std::vector<uint32_t> larger(std::max<size_t>(64, key_slots.size() * 2));
+        for (uint32_t reference : key_slots) {
+            if (reference == 0) continue;
+            size_t s = get32(ref(reference) + kKeyHash) & (larger.size() - 1);
+            while (larger[s] != 0) s = (s + 1) & (larger.size() - 1);
+            larger[s] = reference;
+        }
+        key_slots = std::move(larger);
+    }
+    size_t s = key.hash() & (key_slots.size() - 1);
+    for (; key_slots[s] != 0; s = (s + 1) & (key_slots.size() - 1)) {
+        if (get32(ref(key_slots[s]) + kKeyHash) == key.hash() && key_name(key_slots[s]) == key.name()) {
+            return key_slots[s];
+        }
+    }
+    common::Result<uint64_t> entry = allocate(key_entry_size(key.name().size()));
+    if (!entry.ok()) return entry.status();
+    write_key(at(*entry), key.name().data(), key.name().size(), key.hash());
+    key_slots[s] = static_cast<uint32_t>(*entry / kUnit);
+    ++keys;
+    return key_slots[s];
+}
+
+// ---- Blocks -------------------------------------------------------------------------------------------------------------
+
+bool Writer::State::find_own(Owner owner, const Key& key, RecordView* record) noexcept {
+    Access access(segment->mapping());
+    bool ok = true;
+    for (uint32_t reference = access.newest(owner, &ok); reference != 0;) {
+        Block block;
+        if (!block.load(access, reference)) return false;
+        for (uint32_t i = block.lower_bound(key.hash()); i < block.count() && block.hash(i) == key.hash(); ++i) {
+            if (record->load(access, block.record(i)) && record->key == key.name()) return true;
+        }
+        reference = block.prev();
+    }
+    return false;
+}
+
+uint64_t Writer::State::known(uint32_t reference) const noexcept {
+    while (reference != 0) {
+        const uint8_t* b = ref(reference);
+        if ((b[kBlkFlags] & kFlagGap) == 0) return get64(b + kBlkBase);
+        reference = get32(b + kBlkPrev);
+    }
+    return 0;
+}
+
+pmix_status_t Writer::State::add_block(Owner owner, std::vector<Item>& items, uint64_t generation, uint64_t known_after) {
+    if (pmix_status_t rc = reserve_entry(owner); rc != PMIX_SUCCESS) return rc;
+    sort_items(items);
+    const uint64_t size = block_size(items);
+    const uint32_t head = newest(owner);
+    const uint32_t held = head == 0 ? 0 : get32(ref(head) + kBlkHeld);
+    const unsigned chain = head == 0 ? 0 : ref(head)[kBlkChain];
+    if (over_quota(held, size)) return PMIX_ERR_OUT_OF_RESOURCE;
+    common::Result<uint64_t> block = allocate(size);
+    if (!block.ok()) return block.status();
+
+    BlockHead h;
+    h.owner = owner;
+    h.generation = generation;
+    h.base = known_after;
+    h.held = held + static_cast<uint32_t>(size / kUnit);
+    h.chain = static_cast<uint8_t>(chain + 1);
+    h.prev = head;
+    write_block(at(0), *block, h, items);
+    uint32_t first = static_cast<uint32_t>(*block / kUnit);
+    if (chain + 1 > kMaxChain) {
+        std::vector<uint32_t> blocks;
+        for (uint32_t r = first; r != 0; r = get32(ref(r) + kBlkPrev)) blocks.push_back(r);
+        common::Result<uint32_t> index = write_index(h, blocks);
+        if (!index.ok()) return index.status();
+        first = *index;
+    }
+    publish_size();
+    set_newest(owner, first);
+    return PMIX_SUCCESS;
+}
+
+common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, const std::vector<uint32_t>& blocks) {
+    struct Place {
+        uint32_t hash;
+        uint32_t order;
+        uint64_t unit;
+    };
+    std::vector<Place> places;
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+        const uint8_t* p = ref(blocks[b]);
+        const uint32_t n = get32(p + kBlkCount);
+        const uint64_t start = (p[kBlkFlags] & kFlagIndex) != 0 ? 0 : blocks[b];
+        for (uint32_t i = 0; i < n; ++i) {
+            places.push_back({get32(p + kBlkArrays + 4 * size_t{i}), b,
+                              start + get32(p + kBlkArrays + 4 * (size_t{n} + i))});
+        }
+    }
+    std::sort(places.begin(), places.end(), [](const Place& x, const Place& y) {
+        return x.hash != y.hash ? x.hash < y.hash : x.order < y.order;
+    });
+    auto name = [&](const Place& p) {
+        return key_name(static_cast<uint32_t>(p.unit - get32(at(p.unit * kUnit) + kRecKeyBack)));
+    };
+    size_t kept = 0;
+    size_t run = 0;  // where the places with this hash start
+    for (size_t i = 0; i < places.size(); ++i) {
+        if (kept == 0 || places[kept - 1].hash != places[i].hash) run = kept;
+        bool seen = false;
+        for (size_t k = run; k < kept && !seen; ++k) seen = name(places[k]) == name(places[i]);
+        if (!seen) places[kept++] = places[i];
+    }
+
+    const uint64_t size = kBlkArrays + 8 * kept;
+    if (over_quota(head.held, size)) return PMIX_ERR_OUT_OF_RESOURCE;
+    common::Result<uint64_t> block = allocate(size);
+    if (!block.ok()) return block.status();
+    uint8_t* hash = at(*block) + kBlkArrays;
+    uint8_t* where = hash + 4 * kept;
+    for (size_t i = 0; i < kept; ++i) {
+        put32(hash + 4 * i, places[i].hash);
+        put32(where + 4 * i, static_cast<uint32_t>(places[i].unit));
+    }
+    BlockHead h = head;
+    h.flags = kFlagIndex;
+    h.chain = 1;
+    h.prev = 0;
+    h.held += static_cast<uint32_t>(size / kUnit);
+    write_block_head(at(*block), h, static_cast<uint32_t>(kept), size);
+    return static_cast<uint32_t>(*block / kUnit);
+}
+
+// ---- What the host says ---------------------------------------------------------------------------------------------------
+
+pmix_status_t Writer::put(Owner owner, std::span<const Record> records) {
+    State& s = *state_;
+    if (owner.kind == OwnerKind::proc || static_cast<size_t>(owner.kind) >= kOwnerKinds) return PMIX_ERR_BAD_PARAM;
+    std::vector<Item> items;
+    items.reserve(records.size());
+    // From the end, so that the last one of a key counts.
+    for (size_t i = records.size(); i-- > 0;) {
+        const Record& r = records[i];
+        const Key key(r.key);
+        if (!common::is_valid_key(r.key) || r.value.size() > kMaxSegment / 2) return PMIX_ERR_BAD_PARAM;
+        RecordView there;
+        if (s.find_own(owner, key, &there) && there.length == r.value.size() &&
+            std::equal(r.value.begin(), r.value.end(), there.value)) {
+            continue;
+        }
+        common::Result<uint32_t> entry = s.intern(key);
+        if (!entry.ok()) return entry.status();
+        const uint64_t key_at = *entry * kUnit;
+        if (std::any_of(items.begin(), items.end(), [&](const Item& x) { return x.key_at == key_at; })) continue;
+        items.push_back({key.hash(), PMIX_SCOPE_UNDEF, key_at, r.value});
+    }
+    if (items.empty()) return PMIX_SUCCESS;
+    const pmix_status_t rc = s.add_block(owner, items, 0, 0);
+    if (rc == PMIX_SUCCESS) s.count_publication();
+    return rc;
+}
+
+// ---- Local ranks ------------------------------------------------------------------------------------------------------------
+
+void Writer::add_local(common::Rank rank) { state_->locals.try_emplace(rank); }
+bool Writer::is_local(common::Rank rank) const noexcept { return state_->locals.count(rank) != 0; }
+
+uint64_t Writer::committed(common::Rank rank) const noexcept {
+    auto local = state_->locals.find(rank);
+    return local == state_->locals.end() ? 0 : local->second.generation;
+}
+
+const Writer::State::Entry* Writer::State::find_entry(const std::vector<Entry>& entries, const Key& key) noexcept {
+    auto e = std::lower_bound(entries.begin(), entries.end(), key.hash(),
+                              [](const Entry& x, uint32_t hash) { return x.hash < hash; });
+    for (; e != entries.end() && e->hash == key.hash(); ++e) {
+        if (e->key == key.name()) return &*e;
+    }
+    return nullptr;
+}
+Writer::State::Entry* Writer::State::find_entry(std::vector<Entry>& entries, const Key& key) noexcept {
+    return const_cast<Entry*>(find_entry(static_cast<const std::vector<Entry>&>(entries), key));
+}
+
+bool Writer::exists_outside_scope(common::Rank rank, const Key& key) const noexcept {
+    auto local = state_->locals.find(rank);
+    if (local == state_->locals.end()) return false;
+    const State::Entry* e = State::find_entry(local->second.remote, key);
+    return e != nullptr && e->scope == PMIX_REMOTE;
+}
+
+common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Record> records) {
+    State& s = *state_;
+    auto found = s.locals.find(rank);
+    if (found == s.locals.end()) return PMIX_ERR_BAD_PARAM;
+    State::Local& local = found->second;
+    const Owner owner = Owner::proc(rank);
+
+    struct Change {
+        size_t record;
+        Key key;
+    };
+    std::vector<Change> changes;
+    std::vector<Item> items;            // for the segment
+    std::vector<size_t> global;         // changes that are items, in the order of items before sorting
+    std::vector<State::Entry> entries;  // for other nodes; those of global ones are filled in at the end
+    changes.reserve(records.size());
+    items.reserve(records.size());
+    entries.reserve(records.size());
+    std::vector<std::pair<uint32_t, size_t>> seen;  // hash, record: the last one of a key counts
+    seen.reserve(records.size());
+    for (size_t i = 0; i < records.size(); ++i) seen.emplace_back(hash_key(records[i].key), i);
+    std::sort(seen.begin(), seen.end());
+
+    uint64_t own_bytes = 0;
+    for (size_t i = 0; i < seen.size(); ++i) {
+        const Record& r = records[seen[i].second];
+        const Key key(r.key, seen[i].first);
+        if (!common::is_valid_key(r.key) || r.value.size() < 2 || r.value.size() > UINT32_MAX - 64 ||
+            (r.scope != PMIX_LOCAL && r.scope != PMIX_REMOTE && r.scope != PMIX_GLOBAL)) {
+            return PMIX_ERR_BAD_PARAM;
+        }
+        bool replaced = false;
+        for (size_t k = i + 1; k < seen.size() && seen[k].first == seen[i].first && !replaced; ++k) {
+            replaced = records[seen[k].second].key == r.key;
+        }
+        if (replaced) continue;
+        auto same = [&](Bytes b) { return std::equal(b.begin(), b.end(), r.value.begin(), r.value.end()); };
+        const State::Entry* before = State::find_entry(local.remote, key);
+        if (r.scope == PMIX_REMOTE) {
+            if (before != nullptr && before->scope == PMIX_REMOTE && same(before->value)) continue;
+            State::Entry e;
+            e.own.reset(new uint8_t[r.key.size() + r.value.size()]);
+            std::memcpy(e.own.get(), r.key.data(), r.key.size());
+            std::memcpy(e.own.get() + r.key.size(), r.value.data(), r.value.size());
+            e.hash = key.hash();
+            e.scope = r.scope;
+            e.key = {reinterpret_cast<const char*>(e.own.get()), r.key.size()};
+            e.value = {e.own.get() + r.key.size(), r.value.size()};
+            own_bytes += r.key.size() + r.value.size();
+            entries.push_back(std::move(e));
+            continue;
+        }
+        RecordView there;
+        if (s.find_own(owner, key, &there) && there.scope == r.scope && same({there.value, there.length}) &&
+            (r.scope == PMIX_LOCAL || (before != nullptr && before->scope == PMIX_GLOBAL))) {
+            continue;
+        }
+        common::Result<uint32_t> entry = s.intern(key);
+        if (!entry.ok()) return entry.status();
+        items.push_back({key.hash(), r.scope, *entry * kUnit, r.value});
+    }
+    const bool first = local.generation == 0;
+    if (items.empty() && entries.empty() && !first) return local.generation;
+    if (s.over_quota(0, local.own_bytes + own_bytes)) return PMIX_ERR_OUT_OF_RESOURCE;
+    const size_t globals = static_cast<size_t>(
+        std::count_if(items.begin(), items.end(), [](const Item& x) { return x.scope == PMIX_GLOBAL; }));
+    local.remote.reserve(local.remote.size() + entries.size() + globals);
+
+    // An empty block says that the rank has committed.
+    const uint64_t generation = local.generation + 1;
+    if (!items.empty() || first) {
+        if (pmix_status_t rc = s.add_block(owner, items, generation, generation); rc != PMIX_SUCCESS) return rc;
+    }
+    // From here on nothing fails: there is room for every entry.
+    for (const Item& item : items) {
+        if (item.scope != PMIX_GLOBAL) continue;
+        RecordView record;
+        const Key key(s.key_name(static_cast<uint32_t>(item.key_at / kUnit)), item.hash);
+        if (!s.find_own(owner, key, &record)) continue;
+        State::Entry e;
+        e.hash = item.hash;
+        e.scope = item.scope;
+        e.key = record.key;
+        e.value = {record.value, record.length};
+        entries.push_back(std::move(e));
+    }
+    const size_t old = local.remote.size();
+    for (State::Entry& e : entries) {
+        e.generation = generation;
+        std::vector<State::Entry>& all = local.remote;
+        auto at = std::lower_bound(all.begin(), all.begin() + static_cast<ptrdiff_t>(old), e.hash,
+                                   [](const State::Entry& x, uint32_t hash) { return x.hash < hash; });
+        while (at != all.begin() + static_cast<ptrdiff_t>(old) && at->hash == e.hash && at->key != e.key) ++at;
+        if (at != all.begin() + static_cast<ptrdiff_t>(old) && at->hash == e.hash) {
+            if (at->own) local.own_bytes -= at->key.size() + at->value.size();
+            *at = std::move(e);
+        } else {
+            all.push_back(std::move(e));
+        }
+    }
+    auto by_hash = [](const State::Entry& x, const State::Entry& y) { return x.hash < y.hash; };
+    std::sort(local.remote.begin() + static_cast<ptrdiff_t>(old), local.remote.end(), by_hash);
+    std::inplace_merge(local.remote.begin(), local.remote.begin() + static_cast<ptrdiff_t>(old), local.remote.end(), by_hash);
+    local.own_bytes += own_bytes;
+    local.generation = generation;
+    s.count_publication();
+    return generation;
+}
+
+common::Result<std::vector<uint8_t>> Writer::contribution(std::span<const RankSince> ranks) const {
+    const State& s = *state_;
+    ChunkBuilder chunk;
+    for (const RankSince& r : ranks) {
+        auto local = s.locals.find(r.rank);
+        if (local == s.locals.end() || local->second.generation <= r.since) continue;
+        chunk.begin(Owner::proc(r.rank), {local->second.generation, r.since, r.since == 0});
+        for (const State::Entry& e : local->second.remote) {
+            if (e.generation > r.since) chunk.add(Key(e.key, e.hash), e.scope, e.value);
+        }
+    }
+    if (chunk.empty()) return std::vector<uint8_t>{};
+    return chunk.finish(s.options.origin);
+}
+
+}  // namespace pmix::dstore

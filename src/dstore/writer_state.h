@@ -1,0 +1,103 @@
+// What the writer's three files share: the segment being filled, its owner tables, its keys, the local ranks.
+//
+// Private to the writer. Server's loop only. Its functions that append leave bytes behind the published size; whoever
+// calls them publishes, then sets the reference that leads there. Appended bytes that are never referred to are only
+// lost memory, so there is nothing to undo when a later step fails.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "dstore/access.h"
+#include "dstore/block.h"
+#include "dstore/catalog.h"
+#include "dstore/columns.h"
+#include "dstore/contribution.h"
+#include "dstore/layout.h"
+#include "dstore/segment.h"
+#include "dstore/writer.h"
+
+namespace pmix::dstore {
+
+struct Writer::State {
+    WriterOptions options;
+    std::unique_ptr<Segment> segment;
+    std::unique_ptr<Reader> reader;
+    uint64_t tail = 0;
+
+    // ---- Space and publication (writer.cpp)
+    // Zeroed only where fresh from the kernel, which is everywhere: nothing is ever allocated twice.
+    common::Result<uint64_t> allocate(uint64_t bytes);
+    uint8_t* at(uint64_t offset) const noexcept { return segment->base() + offset; }
+    uint8_t* ref(uint32_t reference) const noexcept { return at(reference * layout::kUnit); }
+    void publish_size() noexcept { layout::store_word(at(layout::kHdrPublished), tail); }
+    void count_publication() noexcept {
+        uint8_t* p = at(layout::kHdrPublications);
+        layout::store_word(p, layout::load_word(p) + 1);
+    }
+
+    // ---- Owner tables
+    pmix_status_t reserve_entry(Owner owner);
+    // After reserve_entry.
+    void set_newest(Owner owner, uint32_t reference) noexcept;
+    uint32_t newest(Owner owner) const noexcept;
+
+    // ---- Keys: name -> dictionary entry, in units
+    std::vector<uint32_t> key_slots;
+    size_t keys = 0;
+    common::Result<uint32_t> intern(const Key& key);
+    std::string_view key_name(uint32_t reference) const noexcept {
+        const uint8_t* k = ref(reference);
+        return {reinterpret_cast<const char*>(k + layout::kKeyName), layout::get16(k + layout::kKeyLength)};
+    }
+
+    // ---- Blocks
+    // The record of an owner's own chain, columns and other owners left out.
+    bool find_own(Owner owner, const Key& key, RecordView* record) noexcept;
+    // Appends a block of the items (sorted here) and makes it the newest one.
+    pmix_status_t add_block(Owner owner, std::vector<Item>& items, uint64_t generation, uint64_t known);
+    // A block that refers to all records of `blocks`, the first one counting where several have a key.
+    common::Result<uint32_t> write_index(const BlockHead& head, const std::vector<uint32_t>& blocks);
+    bool over_quota(uint64_t held_units, uint64_t more_bytes) const noexcept {
+        return held_units + more_bytes / layout::kUnit > options.rank_quota / layout::kUnit;
+    }
+    // Up to which generation a rank is known without a gap.
+    uint64_t known(uint32_t newest_reference) const noexcept;
+
+    // ---- Ingest (writer_ingest.cpp)
+    enum class Verdict : uint8_t { take, skip, full };
+    Verdict judge(const BlockView& block) const noexcept;
+    // Takes the block at `offset`, copied there with its dictionary, into its owner's chain.
+    common::Result<bool> link(uint64_t offset);
+    pmix_status_t take_chunk(const ChunkView& chunk, Ingested& result);
+
+    // ---- Catalog (writer_catalog.cpp)
+    common::Result<uint32_t> lone_record(common::Bytes value);
+    common::Result<uint32_t> append(const void* bytes, uint64_t size);
+    common::Result<uint32_t> append_words(std::span<const uint32_t> words);
+    pmix_status_t publish_catalog(const std::vector<std::vector<uint8_t>>& columns, uint32_t proc_columns,
+                                  uint32_t placement);
+    pmix_status_t write_column(const ColumnData& data, uint8_t (&column)[layout::kColumnSize]);
+    bool same_placement(const Placement& placement) noexcept;
+
+    // ---- Local ranks
+    struct Entry {
+        uint32_t hash = 0;
+        pmix_scope_t scope = PMIX_SCOPE_UNDEF;
+        uint64_t generation = 0;  // that it came with
+        std::string_view key;     // in the segment, or in `own`
+        common::Bytes value;      // likewise
+        std::unique_ptr<uint8_t[]> own;
+    };
+    struct Local {
+        uint64_t generation = 0;
+        uint64_t own_bytes = 0;
+        // What other nodes may see: global records, which lie in the segment, and remote ones, which do not. By hash.
+        std::vector<Entry> remote;
+    };
+    std::unordered_map<common::Rank, Local> locals;
+    static Entry* find_entry(std::vector<Entry>& entries, const Key& key) noexcept;
+    static const Entry* find_entry(const std::vector<Entry>& entries, const Key& key) noexcept;
+};
+
+}  // namespace pmix::dstore
