@@ -1,0 +1,416 @@
+// The write side: what is published, what stays private, what is skipped, and what memory it costs.
+#include "dstore/writer.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "dstore/layout.h"
+#include "support/store_values.h"
+
+namespace pmix::dstore {
+namespace {
+
+using namespace test;
+
+TEST(Writer, PutIsSeenAtEveryAddress) {
+    auto w = make_writer();
+    auto one = open_reader(*w);
+    ASSERT_EQ(w->put(Owner::job(), Records().add("pmix.job.size", u32(8)).add("x", text("job")).list()), PMIX_SUCCESS);
+    ASSERT_EQ(w->put(Owner::session(77), Records().add("x", text("session")).list()), PMIX_SUCCESS);
+    ASSERT_EQ(w->put(Owner::app(3), Records().add("x", text("app")).list()), PMIX_SUCCESS);
+    ASSERT_EQ(w->put(Owner::node(4), Records().add("x", text("node")).list()), PMIX_SUCCESS);
+    ASSERT_EQ(w->put(Owner::proc_info(4'000'000'000u), Records().add("x", text("proc")).list()), PMIX_SUCCESS);
+    auto two = open_reader(*w);
+    const Reader* const readers[] = {one.get(), two.get(), &w->reader()};
+    for (const Reader* r : readers) {
+        EXPECT_EQ(get(*r, Owner::job(), "pmix.job.size"), u32(8));
+        EXPECT_EQ(get(*r, Owner::job(), "x"), text("job"));
+        EXPECT_EQ(get(*r, Owner::session(77), "x"), text("session"));
+        EXPECT_EQ(get(*r, Owner::app(3), "x"), text("app"));
+        EXPECT_EQ(get(*r, Owner::node(4), "x"), text("node"));
+        EXPECT_EQ(get(*r, Owner::proc(4'000'000'000u), "x"), text("proc"));
+        pmix_status_t rc;
+        get(*r, Owner::proc(3'999'999'999u), "x", &rc);
+        EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
+        get(*r, Owner::job(), "y", &rc);
+        EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
+        get(*r, Owner::app(2), "x", &rc);
+        EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
+    }
+}
+
+TEST(Writer, SealedAgainstClients) {
+    auto w = make_writer();
+    const int fd = w->descriptor();
+    EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+    char c = 1;
+    EXPECT_LT(pwrite(fd, &c, 1, 0), 0);
+    EXPECT_NE(ftruncate(fd, 0), 0);
+    EXPECT_NE(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), 0);
+    EXPECT_NE(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
+    EXPECT_EQ(w->put(Owner::job(), Records().add("x", blob(1 << 20, 1)).list()), PMIX_SUCCESS);
+    // Growing harms nobody.
+    ASSERT_EQ(ftruncate(fd, 64 << 20), 0);
+    EXPECT_EQ(w->put(Owner::job(), Records().add("y", blob(1 << 20, 2)).list()), PMIX_SUCCESS);
+    EXPECT_EQ(get(*open_reader(*w), Owner::job(), "y"), blob(1 << 20, 2));
+}
+
+TEST(Writer, ReplacingKeepsOldBytes) {
+    auto w = make_writer();
+    auto r = open_reader(*w);
+    ASSERT_EQ(w->put(Owner::job(), Records().add("k", text("old")).list()), PMIX_SUCCESS);
+    Found old;
+    ASSERT_EQ(r->find(Owner::job(), Key("k"), old), PMIX_SUCCESS);
+    EXPECT_TRUE(old.lendable());
+    EXPECT_EQ((reinterpret_cast<uintptr_t>(old.bytes().data()) + common::kBytesOffset) % 8, 0u);
+    const uint64_t before = r->publications();
+    ASSERT_EQ(w->put(Owner::job(), Records().add("k", text("new")).list()), PMIX_SUCCESS);
+    EXPECT_GT(r->publications(), before);
+    EXPECT_EQ(get(*r, Owner::job(), "k"), text("new"));
+    EXPECT_EQ(copy_of(old), text("old"));
+    // The same again is no news.
+    const uint64_t after = r->publications();
+    const uint64_t bytes = w->published_bytes();
+    ASSERT_EQ(w->put(Owner::job(), Records().add("k", text("new")).list()), PMIX_SUCCESS);
+    EXPECT_EQ(r->publications(), after);
+    EXPECT_EQ(w->published_bytes(), bytes);
+}
+
+TEST(Writer, LastOfAKeyCounts) {
+    auto w = make_writer();
+    ASSERT_EQ(w->put(Owner::job(), Records().add("k", u32(1)).add("k", u32(2)).list()), PMIX_SUCCESS);
+    EXPECT_EQ(get(w->reader(), Owner::job(), "k"), u32(2));
+    w->add_local(0);
+    ASSERT_TRUE(w->commit(0, Records().add("c", u32(1)).add("c", u32(2)).list()).ok());
+    EXPECT_EQ(get(w->reader(), Owner::proc(0), "c"), u32(2));
+}
+
+// Many puts make long chains, which are merged; nothing is lost and the newest counts.
+TEST(Writer, ChainsAreMerged) {
+    auto w = make_writer();
+    auto r = open_reader(*w);
+    for (uint32_t i = 0; i < 100; ++i) {
+        Records records;
+        records.add("key." + std::to_string(i), u32(i)).add("always", u32(i));
+        ASSERT_EQ(w->put(Owner::job(), records.list()), PMIX_SUCCESS);
+        for (uint32_t k = 0; k <= i; ++k) ASSERT_EQ(get(*r, Owner::job(), "key." + std::to_string(k)), u32(k)) << i;
+        ASSERT_EQ(get(*r, Owner::job(), "always"), u32(i));
+    }
+    std::map<std::string, Buffer> seen;
+    ASSERT_EQ(r->for_each(Owner::job(),
+                          [&](std::string_view key, const Found& f) {
+                              EXPECT_TRUE(seen.emplace(std::string(key), copy_of(f)).second) << key;
+                          }),
+              PMIX_SUCCESS);
+    EXPECT_EQ(seen.size(), 101u);
+    EXPECT_EQ(seen["always"], u32(99));
+    EXPECT_EQ(seen["key.0"], u32(0));
+}
+
+TEST(Writer, LargeBlocksAreSearched) {
+    auto w = make_writer();
+    for (size_t n : {15u, 16u, 17u, 18u, 40u, 1000u, 20'000u}) {
+        Records records;
+        for (size_t i = 0; i < n; ++i) records.add("k" + std::to_string(i), u32(static_cast<uint32_t>(i)));
+        ASSERT_EQ(w->put(Owner::app(static_cast<uint32_t>(n)), records.list()), PMIX_SUCCESS);
+        for (size_t i = 0; i < n; ++i) {
+            ASSERT_EQ(get(w->reader(), Owner::app(static_cast<uint32_t>(n)), "k" + std::to_string(i)),
+                      u32(static_cast<uint32_t>(i)));
+            ASSERT_EQ(get(w->reader(), Owner::app(static_cast<uint32_t>(n)), "q" + std::to_string(i)), Buffer{});
+        }
+    }
+}
+
+TEST(Writer, CommitByScope) {
+    auto w = make_writer();
+    auto r = open_reader(*w);
+    w->add_local(2);
+    EXPECT_TRUE(w->is_local(2));
+    EXPECT_FALSE(w->is_local(1));
+    EXPECT_FALSE(r->has_commits(2));
+    const Records records = Records()
+                                .add("local", text("here"), PMIX_LOCAL)
+                                .add("remote.secret", text("there"), PMIX_REMOTE)
+                                .add("global", text("everywhere"), PMIX_GLOBAL);
+    EXPECT_EQ(w->commit(2, records.list()).value(), 1u);
+    EXPECT_EQ(w->committed(2), 1u);
+    EXPECT_TRUE(r->has_commits(2));
+    EXPECT_EQ(r->generation_of(2), 1u);
+    EXPECT_EQ(get(*r, Owner::proc(2), "local"), text("here"));
+    EXPECT_EQ(get(*r, Owner::proc(2), "global"), text("everywhere"));
+    EXPECT_EQ(get(*r, Owner::proc(2), "remote.secret"), Buffer{});
+    Found f;
+    ASSERT_EQ(r->find(Owner::proc(2), Key("local"), f), PMIX_SUCCESS);
+    EXPECT_EQ(f.scope(), PMIX_LOCAL);
+    EXPECT_TRUE(w->exists_outside_scope(2, Key("remote.secret")));
+    EXPECT_FALSE(w->exists_outside_scope(2, Key("global")));
+    EXPECT_FALSE(w->exists_outside_scope(2, Key("nothing")));
+    EXPECT_FALSE(w->exists_outside_scope(1, Key("remote.secret")));
+
+    // Neither key nor value of remote scope is in what clients map.
+    const uint64_t n = w->published_bytes();
+    auto* p = static_cast<const char*>(mmap(nullptr, n, PROT_READ, MAP_SHARED, w->descriptor(), 0));
+    ASSERT_NE(static_cast<const void*>(p), MAP_FAILED);
+    EXPECT_EQ(std::string_view(p, n).find("remote.secret"), std::string_view::npos);
+    EXPECT_EQ(std::string_view(p, n).find("there"), std::string_view::npos);
+    EXPECT_NE(std::string_view(p, n).find("everywhere"), std::string_view::npos);
+    munmap(const_cast<char*>(p), n);
+
+    // And the other node sees the other two.
+    auto other = make_writer();
+    const RankSince all[] = {{2, 0}, {3, 0}};
+    const Buffer chunk = w->contribution(all).value();
+    const Ingested in = other->ingest(chunk);
+    EXPECT_EQ(in.status, PMIX_SUCCESS);
+    EXPECT_EQ(in.blocks, 1u);
+    EXPECT_EQ(get(other->reader(), Owner::proc(2), "remote.secret"), text("there"));
+    EXPECT_EQ(get(other->reader(), Owner::proc(2), "global"), text("everywhere"));
+    EXPECT_EQ(get(other->reader(), Owner::proc(2), "local"), Buffer{});
+}
+
+TEST(Writer, CommitRefuses) {
+    auto w = make_writer();
+    EXPECT_EQ(w->commit(0, Records().add("k", u32(1)).list()).status(), PMIX_ERR_BAD_PARAM);
+    w->add_local(0);
+    EXPECT_EQ(w->commit(0, Records().add("k", u32(1), PMIX_INTERNAL).list()).status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(w->commit(0, Records().add("", u32(1)).list()).status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(w->commit(0, Records().add(std::string(512, 'k'), u32(1)).list()).status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(w->commit(0, Records().add("k", Buffer{1}).list()).status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(w->committed(0), 0u);
+    EXPECT_TRUE(w->commit(0, Records().add(std::string(511, 'k'), u32(1)).list()).ok());
+    EXPECT_EQ(w->put(Owner::proc(0), Records().add("k", u32(1)).list()), PMIX_ERR_BAD_PARAM);
+}
+
+TEST(Writer, EmptyCommitCountsOnce) {
+    auto w = make_writer();
+    w->add_local(0);
+    EXPECT_EQ(w->commit(0, {}).value(), 1u);
+    EXPECT_TRUE(w->reader().has_commits(0));
+    EXPECT_EQ(w->commit(0, {}).value(), 1u);
+    // Other nodes learn that there is nothing.
+    auto other = make_writer();
+    const RankSince all[] = {{0, 0}};
+    EXPECT_EQ(other->ingest(w->contribution(all).value()).blocks, 1u);
+    EXPECT_TRUE(other->reader().has_commits(0));
+    pmix_status_t rc;
+    get(other->reader(), Owner::proc(0), "k", &rc);
+    EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
+}
+
+TEST(Writer, DeltasCarryOnlyNews) {
+    auto w = make_writer();
+    auto other = make_writer();
+    w->add_local(5);
+    ASSERT_EQ(w->commit(5, Records().add("a", u32(1)).add("b", u32(1), PMIX_REMOTE).list()).value(), 1u);
+    RankSince since[] = {{5, 0}};
+    EXPECT_EQ(other->ingest(w->contribution(since).value()).blocks, 1u);
+    ASSERT_EQ(w->commit(5, Records().add("b", u32(2), PMIX_REMOTE).add("a", u32(1)).list()).value(), 2u);
+    since[0].since = 1;
+    const Buffer delta = w->contribution(since).value();
+    EXPECT_EQ(ChunkView::check(delta)->at(ChunkView::check(delta)->first()).records, 1u);
+    EXPECT_EQ(other->ingest(delta).blocks, 1u);
+    EXPECT_EQ(other->reader().generation_of(5), 2u);
+    EXPECT_EQ(get(other->reader(), Owner::proc(5), "a"), u32(1));
+    EXPECT_EQ(get(other->reader(), Owner::proc(5), "b"), u32(2));
+    since[0].since = 2;
+    EXPECT_TRUE(w->contribution(since).value().empty());
+}
+
+TEST(Writer, OwnContributionIsSkipped) {
+    auto w = make_writer();
+    w->add_local(5);
+    ASSERT_TRUE(w->commit(5, Records().add("a", u32(1)).list()).ok());
+    const RankSince since[] = {{5, 0}};
+    const uint64_t bytes = w->published_bytes();
+    const Ingested in = w->ingest(w->contribution(since).value());
+    EXPECT_EQ(in.status, PMIX_SUCCESS);
+    EXPECT_EQ(in.blocks, 0u);
+    EXPECT_EQ(in.skipped, 1u);
+    EXPECT_EQ(w->published_bytes(), bytes);
+}
+
+TEST(Writer, FencesWithoutNewsCostNothing) {
+    auto w = make_writer();
+    Buffer blob_of_all;
+    for (uint32_t r = 0; r < 16; ++r) {
+        const Buffer c = chunk_of(r, {1, 0, true}, Records().add("addr", blob(64, 1)).add("more", u32(r)));
+        blob_of_all.insert(blob_of_all.end(), c.begin(), c.end());
+    }
+    EXPECT_EQ(w->ingest(blob_of_all).blocks, 16u);
+    const uint64_t bytes = w->published_bytes();
+    const uint64_t publications = w->reader().publications();
+    for (int i = 0; i < 10'000; ++i) ASSERT_EQ(w->ingest(blob_of_all).skipped, 16u);
+    EXPECT_EQ(w->published_bytes(), bytes);
+    EXPECT_EQ(w->reader().publications(), publications);
+    w->add_local(100);
+    ASSERT_TRUE(w->commit(100, Records().add("k", blob(64, 2)).list()).ok());
+    const uint64_t with_local = w->published_bytes();
+    for (int i = 0; i < 10'000; ++i) ASSERT_EQ(w->commit(100, Records().add("k", blob(64, 2)).list()).value(), 1u);
+    EXPECT_EQ(w->published_bytes(), with_local);
+}
+
+// Part of a chunk is known already: what is taken over is only the rest, and still reads right.
+TEST(Writer, PartlyKnownChunks) {
+    auto w = make_writer();
+    ASSERT_EQ(w->ingest(chunk_of(2, {1, 0, true}, Records().add("k", u32(2)))).blocks, 1u);
+    w->add_local(4);
+    ChunkBuilder b;
+    const Buffer values[] = {text("zero"), text("one"), text("two"), text("three"), text("four"), text("five")};
+    for (uint32_t r = 0; r < 6; ++r) {
+        b.begin(Owner::proc(r), {1, 0, true});
+        b.add(Key("name"), PMIX_GLOBAL, values[r]);
+        b.add(Key("name.of." + std::to_string(r)), PMIX_GLOBAL, values[r]);
+    }
+    const Ingested in = w->ingest(b.finish(0).value());
+    EXPECT_EQ(in.status, PMIX_SUCCESS);
+    EXPECT_EQ(in.blocks, 4u);
+    EXPECT_EQ(in.skipped, 2u);
+    for (uint32_t r : {0u, 1u, 3u, 5u}) {
+        EXPECT_EQ(get(w->reader(), Owner::proc(r), "name"), values[r]);
+        EXPECT_EQ(get(w->reader(), Owner::proc(r), "name.of." + std::to_string(r)), values[r]);
+    }
+    EXPECT_EQ(get(w->reader(), Owner::proc(2), "name"), Buffer{});
+    EXPECT_EQ(get(w->reader(), Owner::proc(2), "k"), u32(2));
+    EXPECT_FALSE(w->reader().has_commits(4));
+}
+
+TEST(Writer, GapsDoNotAdvance) {
+    auto w = make_writer();
+    const Reader& r = w->reader();
+    auto delta = [](uint64_t base, uint64_t generation) {
+        return chunk_of(1, {generation, base, false},
+                        Records().add("g", u32(static_cast<uint32_t>(generation))).add("from." + std::to_string(generation), u32(1)));
+    };
+    ASSERT_EQ(w->ingest(chunk_of(1, {2, 0, true}, Records().add("g", u32(2)).add("old", u32(1)))).blocks, 1u);
+    ASSERT_EQ(w->ingest(delta(5, 6)).blocks, 1u);  // 3 to 5 are missing
+    EXPECT_EQ(r.generation_of(1), 2u);
+    EXPECT_EQ(get(r, Owner::proc(1), "g"), u32(6));
+    EXPECT_EQ(w->ingest(delta(5, 6)).skipped, 1u);
+    // They arrive late: their values do not hide newer ones, and the gap is closed.
+    ASSERT_EQ(w->ingest(delta(2, 5)).blocks, 1u);
+    EXPECT_EQ(r.generation_of(1), 6u);
+    EXPECT_EQ(get(r, Owner::proc(1), "g"), u32(6));
+    EXPECT_EQ(get(r, Owner::proc(1), "from.5"), u32(1));
+    EXPECT_EQ(get(r, Owner::proc(1), "from.6"), u32(1));
+    EXPECT_EQ(get(r, Owner::proc(1), "old"), u32(1));
+    EXPECT_EQ(w->ingest(delta(3, 4)).skipped, 1u);
+    // A gap that a full snapshot from below does not close, and one from above does.
+    ASSERT_EQ(w->ingest(delta(9, 10)).blocks, 1u);
+    ASSERT_EQ(w->ingest(chunk_of(1, {8, 0, true}, Records().add("g", u32(8)).add("eight", u32(8)))).blocks, 1u);
+    EXPECT_EQ(r.generation_of(1), 8u);
+    EXPECT_EQ(get(r, Owner::proc(1), "g"), u32(10));
+    EXPECT_EQ(get(r, Owner::proc(1), "eight"), u32(8));
+    EXPECT_EQ(get(r, Owner::proc(1), "old"), Buffer{});
+    ASSERT_EQ(w->ingest(chunk_of(1, {12, 0, true}, Records().add("g", u32(12)))).blocks, 1u);
+    EXPECT_EQ(r.generation_of(1), 12u);
+    EXPECT_EQ(get(r, Owner::proc(1), "g"), u32(12));
+    EXPECT_EQ(get(r, Owner::proc(1), "eight"), Buffer{});
+    EXPECT_EQ(get(r, Owner::proc(1), "from.10"), Buffer{});
+}
+
+TEST(Writer, ManyDeltasAreMerged) {
+    auto w = make_writer();
+    for (uint32_t g = 1; g <= 60; ++g) {
+        const Buffer c = chunk_of(3, {g, g - 1, false}, Records().add("n", u32(g)).add("k" + std::to_string(g), u32(g)));
+        ASSERT_EQ(w->ingest(c).blocks, 1u);
+        ASSERT_EQ(w->reader().generation_of(3), g);
+        ASSERT_EQ(get(w->reader(), Owner::proc(3), "n"), u32(g));
+        for (uint32_t k = 1; k <= g; ++k) ASSERT_EQ(get(w->reader(), Owner::proc(3), "k" + std::to_string(k)), u32(k));
+    }
+}
+
+TEST(Writer, QuotaIsKept) {
+    WriterOptions options;
+    options.rank_quota = 4096;
+    auto w = make_writer(options);
+    w->add_local(0);
+    ASSERT_TRUE(w->commit(0, Records().add("a", blob(2000, 1)).list()).ok());
+    EXPECT_EQ(w->commit(0, Records().add("b", blob(3000, 1)).list()).status(), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(w->commit(0, Records().add("r", blob(5000, 1), PMIX_REMOTE).list()).status(), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(w->committed(0), 1u);
+    EXPECT_EQ(get(w->reader(), Owner::proc(0), "a"), blob(2000, 1));
+    Buffer two = chunk_of(8, {1, 0, true}, Records().add("a", blob(5000, 1)));
+    const Buffer small = chunk_of(9, {1, 0, true}, Records().add("a", u32(1)));
+    two.insert(two.end(), small.begin(), small.end());
+    const Ingested in = w->ingest(two);
+    EXPECT_EQ(in.status, PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(in.blocks, 1u);
+    EXPECT_FALSE(w->reader().has_commits(8));
+    EXPECT_TRUE(w->reader().has_commits(9));
+}
+
+TEST(Writer, ForeignBytesAreRefused) {
+    auto w = make_writer();
+    const Buffer good = chunk_of(1, {1, 0, true}, Records().add("a", u32(1)));
+    Buffer bytes = good;
+    const Buffer garbage(64, 0x5a);
+    bytes.insert(bytes.end(), garbage.begin(), garbage.end());
+    Ingested in = w->ingest(bytes);
+    EXPECT_EQ(in.status, PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(in.chunks, 1u);
+    EXPECT_EQ(in.blocks, 1u);
+    bytes = good;
+    bytes.resize(bytes.size() - 8);
+    EXPECT_EQ(w->ingest(bytes).status, PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_EQ(w->ingest({}).status, PMIX_SUCCESS);
+    // Only processes, and only real ones, have contributions.
+    ChunkBuilder b;
+    b.begin(Owner::job(), {1, 0, true});
+    EXPECT_EQ(w->ingest(b.finish(0).value()).status, PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_EQ(w->ingest(chunk_of(PMIX_RANK_WILDCARD, {1, 0, true}, Records())).status, PMIX_ERR_UNPACK_FAILURE);
+}
+
+TEST(Writer, SparseRanksTakeFewPages) {
+    auto w = make_writer();
+    const uint64_t before = w->published_bytes();
+    for (uint32_t i = 0; i < 32; ++i) {
+        ASSERT_EQ(w->ingest(chunk_of(i * 100'000'007u % 4'000'000'000u, {1, 0, true}, Records().add("k", u32(i)))).blocks, 1u);
+    }
+    EXPECT_LT(w->published_bytes() - before, 32u * (layout::kLeafEntries + layout::kMiddleEntries) * 4 + 16384 + 32 * 128);
+    for (uint32_t i = 0; i < 32; ++i) {
+        EXPECT_EQ(get(w->reader(), Owner::proc(i * 100'000'007u % 4'000'000'000u), "k"), u32(i));
+    }
+}
+
+// The reservation is too small for what comes: writer and reader map the file again, old pointers stay good.
+TEST(Writer, OutgrowsItsReservation) {
+    WriterOptions options;
+    options.reservation = 1 << 20;
+    auto w = make_writer(options);
+    auto r = open_reader(*w);
+    ASSERT_EQ(w->put(Owner::job(), Records().add("first", text("early")).list()), PMIX_SUCCESS);
+    Found ours, theirs;
+    ASSERT_EQ(w->reader().find(Owner::job(), Key("first"), ours), PMIX_SUCCESS);
+    ASSERT_EQ(r->find(Owner::job(), Key("first"), theirs), PMIX_SUCCESS);
+    for (uint32_t i = 0; i < 40; ++i) {
+        ASSERT_EQ(w->put(Owner::app(i), Records().add("big", blob(300'000, static_cast<uint8_t>(i))).list()), PMIX_SUCCESS);
+        ASSERT_EQ(get(*r, Owner::app(i), "big"), blob(300'000, static_cast<uint8_t>(i)));
+        ASSERT_EQ(get(w->reader(), Owner::app(i), "big"), blob(300'000, static_cast<uint8_t>(i)));
+    }
+    EXPECT_EQ(copy_of(ours), text("early"));
+    EXPECT_EQ(copy_of(theirs), text("early"));
+    EXPECT_EQ(get(*r, Owner::app(0), "big"), blob(300'000, 0));
+}
+
+TEST(Writer, ServersMappingIsNotInherited) {
+    auto w = make_writer();
+    ASSERT_EQ(w->put(Owner::job(), Records().add("k", u32(1)).list()), PMIX_SUCCESS);
+    Found f;
+    ASSERT_EQ(w->reader().find(Owner::job(), Key("k"), f), PMIX_SUCCESS);
+    unsigned char state;
+    void* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(f.bytes().data()) & ~uintptr_t{4095});
+    ASSERT_EQ(mincore(page, 4096, &state), 0);
+    const pid_t child = fork();
+    if (child == 0) _exit(mincore(page, 4096, &state) != 0 && errno == ENOMEM ? 0 : 1);
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace pmix::dstore
