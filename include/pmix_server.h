@@ -216,8 +216,8 @@ typedef pmix_status_t (*pmix_server_resource_block_fn_t)(const pmix_proc_t *requ
  *   240  6.0: and session_control, resource_block
  *   256  6.1: and tool_connected2, log2, session_control, resource_block, as below
  *
- * Any other size is PMIX_ERR_BAD_PARAM. A host that includes this header need not do anything: PMIx_server_init is
- * also a macro that adds the attribute.
+ * Of a module of any other size the first 28 entries are read. A host that includes this header need not do anything:
+ * PMIx_server_init is also a macro that adds the attribute.
  * ================================================================================================================== */
 
 typedef struct pmix_server_module_4_0_0_t {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "common/mutex.h"
+#include "server/host_module.h"
 
 namespace pmix::server {
 
@@ -162,14 +163,8 @@ pmix_status_t append_ids(InfoList& infos, const Credentials& who) {
     return rc;
 }
 
-Host::Host(Scheduler& scheduler, const pmix_server_module_t* module, size_t module_size) : scheduler_(scheduler) {
-    constexpr size_t kSafe = 28 * sizeof(void (*)());
-    static_assert(offsetof(pmix_server_module_t, client_connected2) == kSafe - sizeof(void (*)()));
-    std::memset(&module_, 0, sizeof module_);
-    if (module != nullptr) {
-        size_t n = module_size <= kSafe ? kSafe : module_size < sizeof module_ ? module_size : sizeof module_;
-        std::memcpy(&module_, module, n);
-    }
+Host::Host(Scheduler& scheduler, const pmix_server_module_t* module, size_t module_size)
+    : scheduler_(scheduler), module_(read_module(module, module_size)) {
     if (g_tickets == nullptr) g_tickets = new Tickets;
 }
 
