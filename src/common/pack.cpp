@@ -423,7 +423,7 @@ pmix_status_t lend_value(Bytes encoded, pmix_value_t* out) noexcept {
         out->type = type;
         return PMIX_SUCCESS;
     }
-    switch (row->count == 0 ? Form::record : fields_of(*row)[0].form) {
+    switch (row->count == 1 ? fields_of(*row)[0].form : Form::record) {
         case Form::string: {
             if (left < 4 || load_le<uint32_t>(payload) != left - 4) return PMIX_ERR_UNPACK_FAILURE;
             if (left > 4) {

@@ -1,7 +1,7 @@
 #include "common/value.h"
 
 #include <atomic>
-#include <new>
+#include <cstdint>
 
 #include "common/elements.h"
 #include "common/opaque.h"
@@ -319,7 +319,9 @@ pmix_status_t create_array(pmix_data_type_t type, size_t n, void** out) noexcept
     const TypeRow* row = type_row(type);
     if (row == nullptr || (row->size == 0 && n != 0)) return PMIX_ERR_UNKNOWN_DATA_TYPE;
     if (n == 0) return PMIX_SUCCESS;
-    *out = std::calloc(n, row->size);  // checks the product
+    size_t bytes = 0;
+    if (multiply_overflows(n, row->size, &bytes) || bytes > PTRDIFF_MAX) return PMIX_ERR_NOMEM;
+    *out = std::calloc(1, bytes);
     if (*out == nullptr) return PMIX_ERR_NOMEM;
     mark_end(type, *out, n);
     return PMIX_SUCCESS;
