@@ -48,7 +48,7 @@ constexpr auto kKeyRealms = [] {
 }();
 
 enum class Qualifier : uint8_t {
-    optional, immediate, refresh, pointers, statics, scope, session, job, app, node, proc, session_id, appnum, node_id,
+    optional, immediate, refresh, pointers, statics, scope, session, job, app, node, session_id, appnum, node_id,
     hostname, nspace, job_id, timeout, wait
 };
 struct QualifierName {
@@ -71,7 +71,6 @@ constexpr QualifierName kQualifiers[] = {
     {PMIX_APPNUM, Qualifier::appnum},
     {PMIX_SESSION_INFO, Qualifier::session},
     {PMIX_SESSION_ID, Qualifier::session_id},
-    {PMIX_PROC_INFO, Qualifier::proc},
     {PMIX_NSPACE, Qualifier::nspace},
     {PMIX_JOBID, Qualifier::job_id},
     {PMIX_WAIT, Qualifier::wait},
@@ -141,8 +140,6 @@ pmix_status_t apply(Qualifier what, const pmix_value_t& value, GetRequest& reque
             return read_realm(value, Realm::app, request);
         case Qualifier::node:
             return read_realm(value, Realm::node, request);
-        case Qualifier::proc:
-            return read_realm(value, Realm::proc, request);
         case Qualifier::session_id:
             return read_u32(value, &request.session_id);
         case Qualifier::appnum:
