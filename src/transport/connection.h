@@ -1,6 +1,7 @@
 // A stream of frames over one connected Unix socket: gather reads and writes, partial I/O, descriptors, limits.
 //
-// Owned through shared_ptr by whoever opened it (a Peer, the client's session). Two sides with a lock each:
+// Owned through shared_ptr by whoever opened it (a Peer, the client's session), who calls close() before dropping it.
+// Two sides with a lock each:
 //
 //   sending   any thread. When nothing is queued, send() writes straight from the caller's thread, which saves a
 //             thread hop per request; only what the socket does not take is copied and left to the loop.
@@ -43,7 +44,7 @@ class ConnectionHandler {
         (void)frame;
         return false;
     }
-    // In order. May call close(), drop the Connection, or delete the handler (after close()).
+    // In order. May call close(), and after it drop the Connection and delete the handler: dropping alone ends nothing.
     virtual void on_frame(ReceivedFrame frame) REQUIRES(common::loop_thread) = 0;
     // Once, unless close() came first; nothing follows. PMIX_ERR_LOST_CONNECTION: closed or reset by the peer, orderly or
     // not. PMIX_ERR_UNPACK_FAILURE: not our protocol. PMIX_ERR_OUT_OF_RESOURCE: a limit (frame size, queue, descriptors).

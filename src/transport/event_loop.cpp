@@ -269,7 +269,7 @@ void EventLoop::progress() {
     if (!s.turn_mutex.try_lock()) return;
     {
         Enter enter(&s);
-        event_base_loop(s.base, EVLOOP_NONBLOCK);
+        event_base_loop(s.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);  // one pass: a busy peer does not keep us
     }
     s.turn_mutex.unlock();
 }

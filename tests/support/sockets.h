@@ -1,0 +1,97 @@
+// Connected pairs, and a raw peer that speaks bytes instead of frames.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <dirent.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/frame.h"
+#include "transport/descriptor.h"
+
+namespace pmix::test {
+
+inline std::pair<transport::Descriptor, transport::Descriptor> socket_pair() {
+    int fds[2];
+    EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds));
+    return {transport::Descriptor(fds[0]), transport::Descriptor(fds[1])};
+}
+
+inline std::vector<uint8_t> frame_bytes(common::FrameHeader header, const std::vector<uint8_t>& payload) {
+    header.payload = static_cast<uint32_t>(payload.size());
+    std::vector<uint8_t> out(common::kFrameHeaderSize);
+    build_frame_header(header, out.data());
+    out.insert(out.end(), payload.begin(), payload.end());
+    return out;
+}
+
+inline std::vector<uint8_t> bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
+inline std::string text_of(common::Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+
+// All of it, waiting where the socket is full.
+inline void write_all(int fd, const std::vector<uint8_t>& bytes) {
+    size_t done = 0;
+    while (done < bytes.size()) {
+        const ssize_t n = ::send(fd, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+        if (n > 0) {
+            done += static_cast<size_t>(n);
+            continue;
+        }
+        ASSERT_EQ(EAGAIN, errno);
+        pollfd p{fd, POLLOUT, 0};
+        ::poll(&p, 1, -1);
+    }
+}
+
+// Exactly n bytes, or fewer at the end of the stream.
+inline std::vector<uint8_t> read_exactly(int fd, size_t n) {
+    std::vector<uint8_t> out(n);
+    size_t done = 0;
+    while (done < n) {
+        const ssize_t got = ::recv(fd, out.data() + done, n - done, 0);
+        if (got > 0) {
+            done += static_cast<size_t>(got);
+            continue;
+        }
+        if (got == 0 || (errno != EAGAIN && errno != EINTR)) break;
+        pollfd p{fd, POLLIN, 0};
+        ::poll(&p, 1, -1);
+    }
+    out.resize(done);
+    return out;
+}
+
+inline common::Frame read_frame(int fd) {
+    const auto head = read_exactly(fd, common::kFrameHeaderSize);
+    auto header = common::parse_frame_header(head, common::kMaxFramePayload);
+    EXPECT_TRUE(header.ok());
+    if (!header) return {};
+    return {*header, read_exactly(fd, header->payload)};
+}
+
+inline size_t open_descriptors() {
+    size_t n = 0;
+    DIR* directory = ::opendir("/proc/self/fd");
+    while (::readdir(directory) != nullptr) ++n;
+    ::closedir(directory);
+    return n - 3;  // "." and ".." and the directory's own
+}
+
+// Fails the test that leaves a descriptor behind.
+class DescriptorCheck {
+  public:
+    DescriptorCheck() : before_(open_descriptors()) {}
+    ~DescriptorCheck() { EXPECT_EQ(before_, open_descriptors()) << "descriptors leaked"; }
+
+  private:
+    size_t before_;
+};
+
+}  // namespace pmix::test

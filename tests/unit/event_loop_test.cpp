@@ -1,0 +1,312 @@
+#include "transport/event_loop.h"
+
+#include <event2/event.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <new>
+#include <thread>
+
+#include "support/sockets.h"
+
+namespace pmix::transport {
+namespace {
+
+std::unique_ptr<EventLoop> make_loop(Drive drive, event_base* base = nullptr) {
+    EventLoopOptions options;
+    options.drive = drive;
+    options.host_base = base;
+    auto loop = EventLoop::create(options);
+    EXPECT_TRUE(loop.ok());
+    return std::move(*loop);
+}
+
+TEST(Task, MovesSmallAndLargeClosuresAndDestroysThem) {
+    auto counted = std::make_shared<int>(0);
+    std::array<char, 200> large{};
+    Task small([counted] { ++*counted; });
+    Task big([counted, large] { *counted += 10 + large[0]; });
+    EXPECT_EQ(3, counted.use_count());
+    Task moved(std::move(small));
+    EXPECT_FALSE(small);
+    moved();
+    small = std::move(big);
+    small();
+    EXPECT_EQ(11, *counted);
+    moved.reset();
+    small = Task();
+    EXPECT_EQ(1, counted.use_count());
+    auto only_movable = std::make_unique<int>(5);
+    Task owns([p = std::move(only_movable)] { EXPECT_EQ(5, *p); });
+    owns();
+}
+
+TEST(EventLoop, TasksRunInOrderOnTheLoopsThread) {
+    test::DescriptorCheck check;
+    auto loop = make_loop(Drive::own_thread);
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    std::vector<int> seen;
+    bool on_loop = false;
+    for (int i = 0; i < 1000; ++i) loop->post([&seen, i] { seen.push_back(i); });
+    loop->post([&] { on_loop = loop->on_loop_thread(); });
+    EXPECT_FALSE(loop->on_loop_thread());
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    ASSERT_EQ(1000u, seen.size());
+    for (int i = 0; i < 1000; ++i) ASSERT_EQ(i, seen[static_cast<size_t>(i)]);
+    EXPECT_TRUE(on_loop);
+}
+
+TEST(EventLoop, ManyPostersLoseNothing) {
+    auto loop = make_loop(Drive::own_thread);
+    loop->start();
+    int total = 0;  // the loop's alone
+    std::vector<std::thread> posters;
+    for (int t = 0; t < 4; ++t) {
+        posters.emplace_back([&] {
+            for (int i = 0; i < 2000; ++i) loop->post([&] { ++total; });
+        });
+    }
+    for (auto& p : posters) p.join();
+    loop->stop();
+    EXPECT_EQ(8000, total);
+}
+
+TEST(EventLoop, ATaskNeverRunsOnItsPostersStack) {
+    auto loop = make_loop(Drive::caller);
+    bool inner = false, seen_early = false;
+    loop->post([&] {
+        loop->post([&] { inner = true; });
+        seen_early = inner;
+    });
+    EXPECT_FALSE(inner);
+    while (!inner) loop->progress();
+    EXPECT_FALSE(seen_early);
+}
+
+TEST(EventLoop, TheThreadHasItsNameAndTakesNoSignals) {
+    auto loop = make_loop(Drive::own_thread);
+    loop->start();
+    char name[16] = "";
+    sigset_t mask;
+    sigemptyset(&mask);
+    loop->post([&] {
+        pthread_getname_np(pthread_self(), name, sizeof name);
+        pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    });
+    loop->stop();
+    EXPECT_STREQ("wireup", name);
+    EXPECT_EQ(1, sigismember(&mask, SIGTERM));
+    EXPECT_EQ(1, sigismember(&mask, SIGCHLD));
+    sigset_t own;
+    pthread_sigmask(SIG_SETMASK, nullptr, &own);
+    EXPECT_EQ(0, sigismember(&own, SIGTERM));
+}
+
+TEST(EventLoop, AThrowingTaskLosesOnlyItself) {
+    auto loop = make_loop(Drive::own_thread);
+    loop->start();
+    bool after = false;
+    loop->post([] { throw std::bad_alloc(); });
+    loop->post([&] { after = true; });
+    loop->stop();
+    EXPECT_TRUE(after);
+}
+
+TEST(EventLoop, StopOnTheLoopIsRefused) {
+    auto loop = make_loop(Drive::own_thread);
+    loop->start();
+    pmix_status_t inside = PMIX_SUCCESS;
+    loop->post([&] { inside = loop->stop(); });
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_EQ(PMIX_ERR_WOULD_BLOCK, inside);
+}
+
+TEST(EventLoop, WhatIsPostedAfterStopIsDestroyedUnrun) {
+    auto held = std::make_shared<int>(0);
+    {
+        auto loop = make_loop(Drive::own_thread);
+        loop->start();
+        loop->stop();
+        loop->post([held] { ++*held; });
+        EXPECT_EQ(2, held.use_count());
+    }
+    EXPECT_EQ(1, held.use_count());
+    EXPECT_EQ(0, *held);
+}
+
+TEST(EventLoop, TimersComeNotBeforeTheirTimeAndInOrder) {
+    auto loop = make_loop(Drive::caller);
+    std::vector<int> order;
+    const int64_t begin = monotonic_ns();
+    int64_t late = 0;
+    TimerId cancelled, fired;
+    {
+        LoopRole role(*loop);
+        fired = loop->after(5, [&] { order.push_back(5), late = monotonic_ns(); });
+        loop->after(1, [&] { order.push_back(1); });
+        loop->after(0, [&] { order.push_back(0); });
+        cancelled = loop->after(2, [&] { order.push_back(2); });
+        EXPECT_TRUE(loop->cancel(cancelled));
+        EXPECT_FALSE(loop->cancel(cancelled));
+        const TimerId never = loop->after(INT64_MAX, [] {});
+        EXPECT_NE(0u, never);
+        EXPECT_FALSE(loop->cancel(never));
+    }
+    while (order.size() < 3) loop->progress();
+    EXPECT_EQ((std::vector<int>{0, 1, 5}), order);
+    EXPECT_GE(late - begin, 5'000'000);
+    LoopRole role(*loop);
+    EXPECT_FALSE(loop->cancel(fired));
+}
+
+TEST(EventLoop, PendingTimersGoWithTheLoop) {
+    auto held = std::make_shared<int>(0);
+    auto loop = make_loop(Drive::caller);
+    {
+        LoopRole role(*loop);
+        loop->after(100'000, [held] {});
+    }
+    loop.reset();
+    EXPECT_EQ(1, held.use_count());
+}
+
+class Ready : public WatchHandler {
+  public:
+    void on_ready(bool readable, bool writable) noexcept override {
+        reads += readable;
+        writes += writable;
+        if (drop) drop->reset();
+    }
+    int reads = 0, writes = 0;
+    std::unique_ptr<Watch>* drop = nullptr;
+};
+
+TEST(EventLoop, WatchesReadAndWriteInterest) {
+    test::DescriptorCheck check;
+    auto [a, b] = test::socket_pair();
+    auto loop = make_loop(Drive::caller);
+    Ready ready;
+    std::unique_ptr<Watch> watch;
+    LoopRole role(*loop);
+    watch = loop->watch(a.get(), ready);
+    ASSERT_TRUE(watch->set(true, false));
+    auto turn = [&]() NO_THREAD_SAFETY_ANALYSIS {  // progress() refuses the loop's own thread
+        std::thread([&] { loop->progress(); }).join();
+    };
+    turn();
+    EXPECT_EQ(0, ready.reads);
+    test::write_all(b.get(), {1});
+    turn();
+    EXPECT_EQ(1, ready.reads);
+    EXPECT_EQ(0, ready.writes);
+    watch->set(false, true);
+    turn();
+    EXPECT_EQ(1, ready.reads);
+    EXPECT_EQ(1, ready.writes);
+    watch->set(true, false);
+    ready.drop = &watch;  // destroyed inside its own handler
+    turn();
+    EXPECT_EQ(2, ready.reads);
+    EXPECT_EQ(nullptr, watch);
+    turn();
+    EXPECT_EQ(2, ready.reads);
+}
+
+TEST(EventLoop, ACallerTurnsTheLoopWhileItWaits) {
+    auto loop = make_loop(Drive::caller);
+    Waiter waiter;
+    loop->post([&] { loop->post([&] { waiter.complete(); }); });
+    EXPECT_TRUE(loop->wait(waiter, Deadline::never()));
+
+    Waiter never;
+    EXPECT_FALSE(loop->wait(never, Deadline::in_ms(2)));
+
+    // Two threads wait; whichever turns, both are served.
+    Waiter one, two;
+    std::thread other([&] { EXPECT_TRUE(loop->wait(one, Deadline::never())); });
+    std::thread poster([&] {
+        loop->post([&] { two.complete(); });
+        loop->post([&] { one.complete(); });
+    });
+    EXPECT_TRUE(loop->wait(two, Deadline::never()));
+    other.join();
+    poster.join();
+}
+
+TEST(EventLoop, WaitOnTheLoopDoesNotHang) {
+    auto loop = make_loop(Drive::caller);
+    bool answered = true;
+    loop->post([&] {
+        Waiter waiter;
+        answered = loop->wait(waiter, Deadline::never());
+    });
+    loop->progress();
+    EXPECT_FALSE(answered);
+}
+
+TEST(EventLoop, RunsOnTheHostsBase) {
+    event_base* base = event_base_new();
+    {
+        auto loop = make_loop(Drive::host_base, base);
+        EXPECT_EQ(PMIX_SUCCESS, loop->start());
+        bool ran = false;
+        loop->post([&] {
+            ran = loop->on_loop_thread();
+            loop->after(1, [base] { event_base_loopbreak(base); });
+        });
+        EXPECT_FALSE(ran);
+        event_base_dispatch(base);
+        EXPECT_TRUE(ran);
+        EXPECT_FALSE(loop->on_loop_thread());
+        EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    }
+    event_base_free(base);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, EventLoop::create({Drive::host_base, nullptr, &kRealIo}).status());
+}
+
+// The child gives the loop up; the parent's goes on, and still sees its descriptors.
+TEST(EventLoop, AForkedChildAbandonsIt) {
+    auto [a, b] = test::socket_pair();
+    auto loop = make_loop(Drive::caller);
+    Ready ready;
+    std::unique_ptr<Watch> watch;
+    {
+        LoopRole role(*loop);
+        watch = loop->watch(a.get(), ready);
+        watch->set(true, false);
+    }
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        EventLoop::abandon(std::move(loop));
+        [[maybe_unused]] Watch* given_up = watch.release();
+        auto own = make_loop(Drive::own_thread);
+        bool ran = false;
+        own->start();
+        own->post([&] { ran = true; });
+        own->stop();
+        ::_exit(ran ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(0, status);
+    test::write_all(b.get(), {1});
+    loop->progress();
+    EXPECT_EQ(1, ready.reads);
+    LoopRole role(*loop);
+    watch.reset();
+}
+
+TEST(EventLoop, ManyCyclesLeaveNothing) {
+    test::DescriptorCheck check;
+    for (int i = 0; i < 100; ++i) {
+        auto loop = make_loop(Drive::own_thread);
+        loop->start();
+    }
+}
+
+}  // namespace
+}  // namespace pmix::transport

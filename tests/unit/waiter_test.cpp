@@ -1,0 +1,118 @@
+#include "transport/waiter.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+namespace pmix::transport {
+namespace {
+
+TEST(Waiter, DoneBeforeTheWait) {
+    Waiter waiter;
+    EXPECT_FALSE(waiter.done());
+    waiter.complete();
+    EXPECT_TRUE(waiter.done());
+    EXPECT_TRUE(waiter.wait());
+}
+
+TEST(Waiter, DeadlinePassesAndMayBeWaitedForAgain) {
+    Waiter waiter;
+    EXPECT_FALSE(waiter.wait(Deadline::in_ms(0)));
+    EXPECT_FALSE(waiter.wait(Deadline::in_ms(1)));
+    std::thread other([&] { waiter.complete(); });
+    EXPECT_TRUE(waiter.wait(Deadline::never()));
+    other.join();
+}
+
+// The waiter is on the stack and goes at once: a completer that touched it afterwards would be found by the sanitizers.
+TEST(Waiter, ManyRoundsAcrossThreads) {
+    std::atomic<Waiter*> slot{nullptr};
+    std::atomic<bool> stop{false};
+    std::thread completer([&] {
+        while (!stop) {
+            if (Waiter* w = slot.exchange(nullptr)) w->complete();
+        }
+    });
+    int value = 0;
+    for (int i = 0; i < 5000; ++i) {
+        Waiter waiter;
+        value = i;
+        slot = &waiter;
+        ASSERT_TRUE(waiter.wait(i % 2 == 0 ? Deadline::never() : Deadline::in_ms(60'000)));
+        ASSERT_EQ(i, value);
+    }
+    stop = true;
+    completer.join();
+}
+
+TEST(Waiter, KicksAPoll) {
+    const int kick = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    uint64_t count = 0;
+    {
+        Waiter waiter;
+        ASSERT_TRUE(waiter.begin_poll(kick));
+        ASSERT_TRUE(waiter.end_poll(kick));
+        waiter.complete();  // not polling: nobody is kicked
+        EXPECT_FALSE(waiter.begin_poll(kick));
+        EXPECT_EQ(-1, ::read(kick, &count, sizeof count));
+    }
+    Waiter waiter;
+    ASSERT_TRUE(waiter.begin_poll(kick));
+    std::thread other([&] { waiter.complete(); });
+    pollfd p{kick, POLLIN, 0};
+    EXPECT_EQ(1, ::poll(&p, 1, -1));
+    EXPECT_FALSE(waiter.end_poll(kick));
+    EXPECT_EQ(8, ::read(kick, &count, sizeof count));
+    EXPECT_EQ(1u, count);
+    other.join();
+    ::close(kick);
+}
+
+// A thread that is cancelled inside a wait leaves it normally, and ends after it.
+TEST(Waiter, CancellationWaitsForTheEndOfTheCall) {
+    struct Shared {
+        Waiter waiter;
+        std::atomic<bool> inside{false}, left{false};
+    } shared;
+    pthread_t thread;
+    auto body = [](void* arg) -> void* {
+        auto* s = static_cast<Shared*>(arg);
+        {
+            CancelShield shield;
+            s->inside = true;
+            s->waiter.wait();
+            s->left = true;
+        }
+        pthread_testcancel();
+        return nullptr;
+    };
+    ASSERT_EQ(0, pthread_create(&thread, nullptr, body, &shared));
+    while (!shared.inside) std::this_thread::yield();
+    pthread_cancel(thread);
+    EXPECT_FALSE(shared.left);
+    shared.waiter.complete();
+    void* result = nullptr;
+    pthread_join(thread, &result);
+    EXPECT_TRUE(shared.left);
+    EXPECT_EQ(PTHREAD_CANCELED, result);
+}
+
+TEST(Deadline, Arithmetic) {
+    EXPECT_TRUE(Deadline::never().is_never());
+    EXPECT_EQ(-1, Deadline::never().poll_ms());
+    EXPECT_TRUE(Deadline::in_ms(INT64_MAX).is_never());
+    EXPECT_TRUE(Deadline::in_ms(-5).passed());
+    EXPECT_TRUE(Deadline::in_ms(0).passed());
+    EXPECT_FALSE(Deadline::in_ms(100'000).passed());
+    EXPECT_LE(Deadline::in_ms(100'000).poll_ms(), 100'000);
+    EXPECT_GT(Deadline::in_ms(100'000).poll_ms(), 90'000);
+    EXPECT_EQ(INT_MAX, Deadline::in_ms(int64_t{1} << 40).poll_ms());
+}
+
+}  // namespace
+}  // namespace pmix::transport
