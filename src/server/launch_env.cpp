@@ -1,0 +1,180 @@
+// Environment of children: see launch_env.h.
+#include "server/launch_env.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace pmix::server {
+
+using common::ProcId;
+
+namespace {
+
+size_t count(char** env) noexcept {
+    size_t n = 0;
+    while (env != nullptr && env[n] != nullptr) ++n;
+    return n;
+}
+
+char** find(char** env, std::string_view name) noexcept {
+    for (char** e = env; e != nullptr && *e != nullptr; ++e)
+        if (std::strncmp(*e, name.data(), name.size()) == 0 && (*e)[name.size()] == '=') return e;
+    return nullptr;
+}
+
+pmix_status_t set_one(char*** env, std::string_view name, std::string_view value) noexcept {
+    if (*env == environ && environ != nullptr) {
+        // The process's own environment: its strings are nobody's to free.
+        std::string n(name), v(value);
+        return ::setenv(n.c_str(), v.c_str(), 1) == 0 ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
+    }
+    auto* entry = static_cast<char*>(std::malloc(name.size() + value.size() + 2));
+    if (entry == nullptr) return PMIX_ERR_NOMEM;
+    std::memcpy(entry, name.data(), name.size());
+    entry[name.size()] = '=';
+    std::memcpy(entry + name.size() + 1, value.data(), value.size());
+    entry[name.size() + 1 + value.size()] = '\0';
+    if (char** old = find(*env, name)) {
+        std::free(*old);
+        *old = entry;
+        return PMIX_SUCCESS;
+    }
+    size_t n = count(*env);
+    auto* grown = static_cast<char**>(std::realloc(*env, (n + 2) * sizeof(char*)));
+    if (grown == nullptr) {
+        std::free(entry);
+        return PMIX_ERR_NOMEM;
+    }
+    grown[n] = entry;
+    grown[n + 1] = nullptr;
+    *env = grown;
+    return PMIX_SUCCESS;
+}
+
+void unset_one(char*** env, std::string_view name) noexcept {
+    if (*env == environ && environ != nullptr) {
+        std::string n(name);
+        ::unsetenv(n.c_str());
+        return;
+    }
+    char** at = find(*env, name);
+    if (at == nullptr) return;
+    std::free(*at);
+    for (; *at != nullptr; ++at) *at = at[1];
+}
+
+pmix_status_t edit_one(char*** env, const LaunchEnv::Edit& edit) {
+    using How = LaunchEnv::Edit::How;
+    char** at = find(*env, edit.name);
+    std::string before = at == nullptr ? std::string() : std::string(*at + edit.name.size() + 1);
+    switch (edit.how) {
+        case How::unset:
+            unset_one(env, edit.name);
+            return PMIX_SUCCESS;
+        case How::add:
+            return at == nullptr ? set_one(env, edit.name, edit.value) : PMIX_SUCCESS;
+        case How::set:
+            return set_one(env, edit.name, edit.value);
+        case How::prepend:
+            return set_one(env, edit.name, before.empty() ? edit.value : edit.value + edit.separator + before);
+        case How::append:
+            return set_one(env, edit.name, before.empty() ? edit.value : before + edit.separator + edit.value);
+        case How::first: {
+            // To the front, and nowhere else.
+            std::string rest;
+            size_t start = 0;
+            while (start <= before.size() && !before.empty()) {
+                size_t end = std::min(before.find(edit.separator, start), before.size());
+                std::string item = before.substr(start, end - start);
+                if (item != edit.value) {
+                    if (!rest.empty()) rest += edit.separator;
+                    rest += item;
+                }
+                start = end + 1;
+            }
+            return set_one(env, edit.name, rest.empty() ? edit.value : edit.value + edit.separator + rest);
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+pmix_status_t set_variables(char*** env, const Variables& variables, const std::vector<std::string>& unset) {
+    for (const std::string& name : unset) unset_one(env, name);
+    for (const auto& [name, value] : variables) {
+        pmix_status_t rc = set_one(env, name, value);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    return PMIX_SUCCESS;
+}
+
+LaunchEnv::~LaunchEnv() { delete table_.load(); }
+
+std::unique_ptr<LaunchEnv::Table> LaunchEnv::copy() const {
+    const Table* now = table_.load(std::memory_order_relaxed);
+    return now == nullptr ? std::make_unique<Table>() : std::make_unique<Table>(*now);
+}
+
+void LaunchEnv::publish(std::unique_ptr<Table> next) {
+    retired_.reserve(retired_.size() + 1);
+    const Table* old = table_.exchange(next.release());
+    if (old != nullptr) retired_.emplace_back(old);
+    // Whoever enters from here on finds the new table.
+    if (inside_.load() == 0) retired_.clear();
+}
+
+void LaunchEnv::set(const ProcId& proc, Variables variables, std::vector<Edit> edits) {
+    auto block = std::make_shared<Block>(Block{proc, std::move(variables), std::move(edits)});
+    auto next = copy();
+    auto at = std::lower_bound(next->blocks.begin(), next->blocks.end(), proc,
+                               [](const auto& b, const ProcId& p) { return b->proc < p; });
+    if (at != next->blocks.end() && (*at)->proc == proc) {
+        *at = std::move(block);
+    } else {
+        next->blocks.insert(at, std::move(block));
+    }
+    publish(std::move(next));
+}
+
+void LaunchEnv::remove(const ProcId& proc) {
+    auto next = copy();
+    std::erase_if(next->blocks, [&](const auto& b) { return b->proc == proc; });
+    publish(std::move(next));
+}
+
+void LaunchEnv::remove(std::string_view nspace) {
+    auto next = copy();
+    std::erase_if(next->blocks, [&](const auto& b) { return b->proc.nspace == nspace; });
+    publish(std::move(next));
+}
+
+pmix_status_t LaunchEnv::apply(std::string_view nspace, common::Rank rank, char*** env) const noexcept {
+    inside_.fetch_add(1);
+    pmix_status_t rc = PMIX_ERR_NOT_FOUND;
+    if (const Table* table = table_.load()) {
+        auto less = [](const auto& b, const std::pair<std::string_view, common::Rank>& p) {
+            return std::pair<std::string_view, common::Rank>(b->proc.nspace, b->proc.rank) < p;
+        };
+        auto at = std::lower_bound(table->blocks.begin(), table->blocks.end(), std::pair(nspace, rank), less);
+        if (at != table->blocks.end() && (*at)->proc.nspace == nspace && (*at)->proc.rank == rank) {
+            try {
+                rc = PMIX_SUCCESS;
+                for (const Edit& edit : (*at)->edits) {
+                    rc = edit_one(env, edit);
+                    if (rc != PMIX_SUCCESS) break;
+                }
+                if (rc == PMIX_SUCCESS) rc = set_variables(env, (*at)->variables);
+            } catch (const std::bad_alloc&) {
+                rc = PMIX_ERR_NOMEM;
+            }
+        }
+    }
+    inside_.fetch_sub(1);
+    return rc;
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,64 @@
+// What a child process finds in its environment: one immutable block per registered rank, behind one atomic pointer.
+//
+// set(), remove() and clear(): loop thread. apply(): any thread, and a child forked from a host with many threads: it
+// takes no lock, asks no loop and allocates only what becomes the caller's. Tables that were replaced are kept until no
+// apply() can be inside. What can go wrong: an unknown rank (PMIX_ERR_NOT_FOUND), no memory (PMIX_ERR_NOMEM).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+
+namespace pmix::server {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+// Puts variables into an environment as PMIx_server_setup_fork gets it: a malloc'ed, NULL-terminated array of malloc'ed
+// strings, or NULL, or the process's own. A variable that is there is replaced.
+pmix_status_t set_variables(char*** env, const Variables& variables, const std::vector<std::string>& unset = {});
+
+class LaunchEnv {
+  public:
+    // One change that a host asked for a job's processes (PMIX_SET_ENVAR and its like).
+    struct Edit {
+        enum class How : uint8_t { set, add, unset, prepend, append, first } how;
+        std::string name;
+        std::string value;
+        char separator = ',';
+    };
+
+    LaunchEnv() = default;
+    ~LaunchEnv();
+    LaunchEnv(const LaunchEnv&) = delete;
+    LaunchEnv& operator=(const LaunchEnv&) = delete;
+
+    void set(const common::ProcId& proc, Variables variables, std::vector<Edit> edits);
+    void remove(const common::ProcId& proc);
+    void remove(std::string_view nspace);
+
+    pmix_status_t apply(std::string_view nspace, common::Rank rank, char*** env) const noexcept;
+
+  private:
+    struct Block {
+        common::ProcId proc;
+        Variables variables;
+        std::vector<Edit> edits;
+    };
+    struct Table {
+        std::vector<std::shared_ptr<const Block>> blocks;  // by proc
+    };
+    void publish(std::unique_ptr<Table> next);
+    std::unique_ptr<Table> copy() const;
+
+    std::atomic<const Table*> table_{nullptr};
+    mutable std::atomic<int> inside_{0};
+    std::vector<std::unique_ptr<const Table>> retired_;
+};
+
+}  // namespace pmix::server

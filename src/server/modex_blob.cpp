@@ -1,0 +1,56 @@
+// Pieces of a blob: see modex_blob.h.
+#include "server/modex_blob.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::ByteReader;
+using common::ByteWriter;
+using common::Result;
+
+std::vector<uint8_t> wrap_piece(std::string_view nspace, Bytes chunks) {
+    auto packed = common::deflate_if_smaller(chunks);
+    Bytes payload = packed ? Bytes(*packed) : chunks;
+    ByteWriter w(kBlobHeader + nspace.size() + payload.size());
+    w.u32(kBlobMagic);
+    w.u8(kBlobVersion);
+    w.u8(packed ? 1 : 0);
+    w.u16(static_cast<uint16_t>(nspace.size()));
+    w.u32(static_cast<uint32_t>(payload.size()));
+    w.u32(static_cast<uint32_t>(chunks.size()));
+    w.raw(nspace.data(), nspace.size());
+    w.raw(payload);
+    return w.take();
+}
+
+Result<Piece> read_piece(Bytes blob) {
+    ByteReader r(blob);
+    uint32_t magic = r.u32();
+    uint8_t version = r.u8();
+    uint8_t flags = r.u8();
+    uint16_t name = r.u16();
+    uint32_t payload = r.u32();
+    uint32_t raw = r.u32();
+    if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
+    if (magic != kBlobMagic || version != kBlobVersion) return PMIX_ERR_NOT_SUPPORTED;
+    Bytes name_bytes = r.raw(name);
+    Piece piece;
+    piece.payload = r.raw(payload);
+    if (!r.ok() || name > common::kMaxNspaceLength) return PMIX_ERR_UNPACK_FAILURE;
+    piece.nspace = {reinterpret_cast<const char*>(name_bytes.data()), name_bytes.size()};
+    piece.compressed = (flags & 1) != 0;
+    piece.raw_size = raw;
+    piece.size = kBlobHeader + name + payload;
+    return piece;
+}
+
+Result<Bytes> piece_chunks(const Piece& piece, std::vector<uint8_t>& storage) {
+    if (!piece.compressed) return piece.payload;
+    if (piece.raw_size > kMaxBlobPayload) return PMIX_ERR_OUT_OF_RESOURCE;
+    auto raw = common::inflate_bounded(piece.payload, piece.raw_size, piece.raw_size);
+    if (!raw.ok()) return raw.status();
+    storage = std::move(raw).value();
+    return Bytes(storage);
+}
+
+}  // namespace pmix::server

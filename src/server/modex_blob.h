@@ -1,0 +1,39 @@
+// What a host carries between nodes: pieces, one per namespace, each with a header of our own around dstore chunks.
+//
+//   u32 magic "WUPB" · u8 version · u8 flags (1: compressed) · u16 name bytes · u32 payload bytes · u32 raw bytes ·
+//   name · payload                                                                      all little-endian
+//
+// Self-delimiting, because hosts just concatenate. Pure, any thread. Bytes that are no piece: PMIX_ERR_NOT_SUPPORTED for
+// another magic or version (another library at the other end), PMIX_ERR_UNPACK_FAILURE for the rest.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/compress.h"
+#include "common/limits.h"
+#include "common/status.h"
+
+namespace pmix::server {
+
+inline constexpr uint32_t kBlobMagic = 0x42505557;  // "WUPB"
+inline constexpr uint8_t kBlobVersion = 1;
+inline constexpr size_t kBlobHeader = 16;
+// Data of one node for one namespace; beyond this no fence was meant.
+inline constexpr size_t kMaxBlobPayload = size_t{1} << 31;
+
+std::vector<uint8_t> wrap_piece(std::string_view nspace, common::Bytes chunks);
+
+struct Piece {
+    std::string_view nspace;
+    common::Bytes payload;
+    bool compressed = false;
+    uint32_t raw_size = 0;
+    size_t size = 0;  // where the next piece starts
+};
+common::Result<Piece> read_piece(common::Bytes blob);
+// The chunks: the payload itself, or unpacked into `storage`.
+common::Result<common::Bytes> piece_chunks(const Piece& piece, std::vector<uint8_t>& storage);
+
+}  // namespace pmix::server

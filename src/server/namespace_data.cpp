@@ -1,0 +1,181 @@
+// One namespace's data: see namespace_data.h.
+#include "server/namespace_data.h"
+
+#include <algorithm>
+
+#include "server/modex_blob.h"
+#include "server/registry.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::kNoNode;
+using common::Rank;
+using common::Result;
+using dstore::Found;
+using dstore::Key;
+using dstore::Owner;
+using dstore::OwnerKind;
+using dstore::Record;
+
+Result<std::unique_ptr<NamespaceData>> NamespaceData::create(uint32_t job_size, uint64_t origin) {
+    dstore::WriterOptions options;
+    options.job_size = job_size;
+    options.origin = origin;
+    auto writer = dstore::Writer::create(options);
+    if (!writer.ok()) return writer.status();
+    return std::unique_ptr<NamespaceData>(new NamespaceData(std::move(writer).value()));
+}
+
+namespace {
+
+// The place in the current list of a node that an array named; kNoNode when it is not in it.
+uint32_t place_of(const NodeRef& node, const Placed& current) noexcept {
+    if (!node.name.empty()) {
+        auto at = std::find(current.nodes.begin(), current.nodes.end(), node.name);
+        if (at != current.nodes.end()) return static_cast<uint32_t>(at - current.nodes.begin());
+        for (const auto& [place, alias] : current.aliases)
+            if (alias == node.name) return place;
+    }
+    if (node.id) {
+        if (current.node_ids.empty()) return *node.id < current.nodes.size() ? *node.id : kNoNode;
+        auto at = std::find(current.node_ids.begin(), current.node_ids.end(), *node.id);
+        if (at != current.node_ids.end()) return static_cast<uint32_t>(at - current.node_ids.begin());
+    }
+    return kNoNode;
+}
+
+struct Placing {
+    Owner owner;
+    Record record;
+};
+
+// One put per owner: what is published together is found together.
+pmix_status_t put_sorted(dstore::Writer& writer, std::vector<Placing>& items) {
+    std::stable_sort(items.begin(), items.end(), [](const Placing& a, const Placing& b) {
+        return a.owner.kind != b.owner.kind ? a.owner.kind < b.owner.kind : a.owner.index < b.owner.index;
+    });
+    std::vector<Record> records;
+    for (size_t i = 0; i < items.size();) {
+        Owner owner = items[i].owner;
+        records.clear();
+        for (; i < items.size() && items[i].owner == owner; ++i) records.push_back(items[i].record);
+        pmix_status_t rc = writer.put(owner, records);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+pmix_status_t NamespaceData::apply(JobSetup&& setup, const Placed* placed, uint32_t own_node, const Placed& current) {
+    dstore::ColumnBuilder nodes_known(OwnerKind::node);
+    size_t said = setup.items.size();
+    if (placed != nullptr) {
+        dstore::Placement placement;
+        placement.procs = placed->has_procs ? &placed->procs : nullptr;
+        placement.nodes = placed->nodes;
+        placement.node_ids = placed->node_ids;
+        std::vector<dstore::NodeAlias> aliases;
+        for (const auto& [place, alias] : placed->aliases) aliases.push_back({place, alias});
+        placement.aliases = aliases;
+        placement.apps = placed->apps;
+        pmix_status_t rc = writer_->set_placement(placement);
+        if (rc != PMIX_SUCCESS) return rc;
+        derive_values(setup, *placed, nodes_known, !columns_declared_);
+        columns_declared_ = columns_declared_ || placed->has_procs;
+    } else {
+        derive_values(setup, Placed(), nodes_known, false);
+    }
+
+    std::vector<Placing> items;
+    items.reserve(setup.items.size());
+    Found found;
+    for (size_t i = 0; i < setup.items.size(); ++i) {
+        const JobSetup::Item& item = setup.items[i];
+        Owner owner = item.owner;
+        std::string_view key = setup.key_of(item);
+        // What we computed never replaces what the host said in an earlier call.
+        if (i >= said && reader().find(owner, Key(key), found) == PMIX_SUCCESS) continue;
+        Record record{key, setup.value_of(item), PMIX_GLOBAL};
+        if (owner.kind == OwnerKind::node) {
+            uint32_t place = place_of(setup.nodes_named[owner.index], current);
+            if (place == kNoNode) continue;
+            owner.index = place;
+        } else if (owner.kind == OwnerKind::job && own_node != kNoNode && natural_owner(key) == OwnerKind::node) {
+            items.push_back({Owner::node(own_node), record});
+        }
+        items.push_back({owner, record});
+    }
+    pmix_status_t rc = put_sorted(*writer_, items);
+    if (rc == PMIX_SUCCESS && !setup.procs_known.empty()) rc = writer_->add_columns(std::move(setup.procs_known));
+    if (rc == PMIX_SUCCESS && !nodes_known.empty()) rc = writer_->add_columns(std::move(nodes_known));
+    return rc;
+}
+
+pmix_status_t NamespaceData::apply_resources(const JobSetup& resources, const Placed& current) {
+    std::vector<Placing> items;
+    Found found;
+    for (const JobSetup::Item& item : resources.items) {
+        Owner owner = item.owner;
+        std::string_view key = resources.key_of(item);
+        if (owner.kind == OwnerKind::node) {
+            uint32_t place = place_of(resources.nodes_named[owner.index], current);
+            if (place == kNoNode) continue;
+            owner.index = place;
+        }
+        if (reader().find(owner, Key(key), found) == PMIX_SUCCESS) continue;
+        items.push_back({owner, {key, resources.value_of(item), PMIX_GLOBAL}});
+    }
+    return put_sorted(*writer_, items);
+}
+
+Result<uint64_t> NamespaceData::commit(Rank rank, const std::vector<common::CommitEntry>& entries) {
+    std::vector<Record> records;
+    records.reserve(entries.size());
+    for (const common::CommitEntry& entry : entries)
+        records.push_back({entry.key, entry.value, static_cast<pmix_scope_t>(entry.scope)});
+    return writer_->commit(rank, records);
+}
+
+bool NamespaceData::has(Rank rank, std::string_view key) const noexcept {
+    if (key.empty()) return reader().has_commits(rank);
+    Found found;
+    return reader().find(Owner::proc(rank), Key(key), found) == PMIX_SUCCESS;
+}
+
+bool NamespaceData::has_anywhere(std::string_view key) const noexcept {
+    Found found;
+    return reader().find_any_rank(Key(key), found) == PMIX_SUCCESS;
+}
+
+Result<std::vector<uint8_t>> NamespaceData::contribution(std::string_view nspace,
+                                                         const std::vector<dstore::RankSince>& ranks) const {
+    auto chunk = writer_->contribution(ranks);
+    if (!chunk.ok() || chunk->empty()) return chunk;
+    return wrap_piece(nspace, *chunk);
+}
+
+pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt) {
+    std::vector<uint8_t> storage;
+    while (!blob.empty()) {
+        auto piece = read_piece(blob);
+        if (!piece.ok()) return piece.status();
+        blob = blob.subspan(piece->size);
+        Nspace* nspace = registry.find(piece->nspace);
+        if (nspace == nullptr && !adopt.empty() && piece->nspace == adopt) nspace = &registry.obtain(adopt);
+        if (nspace == nullptr) continue;
+        if (nspace->data == nullptr) {
+            auto data = NamespaceData::create(nspace->size_known() ? nspace->size() : 0, registry.origin());
+            if (!data.ok()) return data.status();
+            nspace->data = std::move(data).value();
+        }
+        auto chunks = piece_chunks(*piece, storage);
+        if (!chunks.ok()) return chunks.status();
+        dstore::Ingested done = nspace->data->ingest(*chunks);
+        if (done.status != PMIX_SUCCESS) return done.status;
+    }
+    return PMIX_SUCCESS;
+}
+
+}  // namespace pmix::server

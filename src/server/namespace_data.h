@@ -1,0 +1,63 @@
+// The data of one namespace on this node: job information, commits, what came from other nodes. The only caller of the
+// dstore writer.
+//
+// Loop thread only. Whoever waits for data is told by the caller of commit() and ingest_blob(), not from here. What can
+// go wrong: no memory or a full quota (PMIX_ERR_OUT_OF_RESOURCE), a blob that is none of ours (PMIX_ERR_NOT_SUPPORTED,
+// PMIX_ERR_UNPACK_FAILURE); what was published before stays.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/messages.h"
+#include "common/status.h"
+#include "dstore/writer.h"
+#include "server/job_setup.h"
+
+namespace pmix::server {
+
+class Registry;
+struct Nspace;
+
+class NamespaceData {
+  public:
+    static common::Result<std::unique_ptr<NamespaceData>> create(uint32_t job_size, uint64_t origin);
+
+    // Puts a host's word into the store. `placed`: the placement that goes with it; null keeps the one that is there.
+    // own_node: where flat node keys go. resources: the word of register_resources, which loses against the host's
+    // word on this namespace.
+    pmix_status_t apply(JobSetup&& setup, const Placed* placed, uint32_t own_node, const Placed& current);
+    pmix_status_t apply_resources(const JobSetup& resources, const Placed& current);
+
+    common::Result<uint64_t> commit(common::Rank rank, const std::vector<common::CommitEntry>& entries);
+    void add_local(common::Rank rank) { writer_->add_local(rank); }
+    uint64_t committed(common::Rank rank) const noexcept { return writer_->committed(rank); }
+    bool exists_outside_scope(common::Rank rank, std::string_view key) const noexcept {
+        return writer_->exists_outside_scope(rank, dstore::Key(key));
+    }
+    // A key (empty: anything) of a process, in what local processes can read.
+    bool has(common::Rank rank, std::string_view key) const noexcept;
+    bool has_anywhere(std::string_view key) const noexcept;
+
+    // One wrapped piece for a fence or direct modex; empty when there is nothing newer.
+    common::Result<std::vector<uint8_t>> contribution(std::string_view nspace,
+                                                      const std::vector<dstore::RankSince>& ranks) const;
+    dstore::Ingested ingest(common::Bytes chunks) { return writer_->ingest(chunks); }
+
+    int descriptor() const noexcept { return writer_->descriptor(); }
+    uint64_t generation() const noexcept { return writer_->reader().publications(); }
+    const dstore::Reader& reader() const noexcept { return writer_->reader(); }
+
+  private:
+    explicit NamespaceData(std::unique_ptr<dstore::Writer> writer) noexcept : writer_(std::move(writer)) {}
+    std::unique_ptr<dstore::Writer> writer_;
+    bool columns_declared_ = false;  // what follows from the placement; once
+};
+
+// Takes over what the pieces of a blob hold, each into its namespace; pieces of namespaces unknown here are skipped, or
+// make a namespace of their own when `adopt` names it. Hosts concatenate the blobs of nodes in any order.
+pmix_status_t ingest_blob(Registry& registry, common::Bytes blob, std::string_view adopt = {});
+
+}  // namespace pmix::server

@@ -1,0 +1,193 @@
+// Namespaces and their ranks: see registry.h.
+#include "server/registry.h"
+
+#include <algorithm>
+
+namespace pmix::server {
+
+using common::kNoNode;
+using common::ProcId;
+using common::Rank;
+
+Client* Nspace::find_client(Rank rank) noexcept {
+    auto it = clients.find(rank);
+    return it == clients.end() ? nullptr : &it->second;
+}
+
+const Client* Nspace::find_client(Rank rank) const noexcept { return const_cast<Nspace*>(this)->find_client(rank); }
+
+bool Nspace::is_local(Rank rank) const noexcept {
+    if (clients.count(rank) != 0) return true;
+    return placed.has_procs && own_node != kNoNode && placed.procs.node_of(rank) == own_node;
+}
+
+bool Nspace::has_rank(Rank rank) const noexcept {
+    if (clients.count(rank) != 0) return true;
+    if (placed.has_procs) return placed.procs.node_of(rank) != kNoNode;
+    return job_size && rank < *job_size;
+}
+
+// What the host says about the number counts; ranks may be registered one by one, long after the first has called.
+uint32_t Nspace::local_count() const noexcept {
+    uint32_t registered = static_cast<uint32_t>(clients.size());
+    if (nlocalprocs > 0) return std::max(registered, static_cast<uint32_t>(nlocalprocs));
+    if (placed.has_procs && own_node != kNoNode) return std::max(registered, placed.procs.count_on(own_node));
+    return registered;
+}
+
+bool Nspace::all_local() const noexcept { return size_known() && size() <= local_count(); }
+
+std::vector<Rank> Nspace::local_ranks() const {
+    std::vector<Rank> ranks;
+    if (placed.has_procs && own_node != kNoNode)
+        placed.procs.for_each_on(own_node, [&](Rank rank) { ranks.push_back(rank); });
+    for (const auto& [rank, client] : clients) ranks.push_back(rank);
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
+}
+
+Nspace* Registry::find(std::string_view name) noexcept {
+    auto it = nspaces_.find(name);
+    return it == nspaces_.end() ? nullptr : it->second.get();
+}
+
+const Nspace* Registry::find(std::string_view name) const noexcept { return const_cast<Registry*>(this)->find(name); }
+
+Nspace* Registry::find(uint32_t number) noexcept {
+    auto it = by_number_.find(number);
+    return it == by_number_.end() ? nullptr : it->second;
+}
+
+Nspace& Registry::obtain(std::string_view name) {
+    if (Nspace* known = find(name)) return *known;
+    auto fresh = std::make_unique<Nspace>();
+    fresh->name = name;
+    fresh->number = next_number_++;
+    Nspace& nspace = *fresh;
+    by_number_.emplace(nspace.number, &nspace);
+    nspaces_.emplace(std::string(name), std::move(fresh));
+    return nspace;
+}
+
+void Registry::remove(std::string_view name) {
+    auto it = nspaces_.find(name);
+    if (it == nspaces_.end()) return;
+    by_number_.erase(it->second->number);
+    nspaces_.erase(it);
+}
+
+Client* Registry::find_client(const ProcId& proc) noexcept {
+    Nspace* nspace = find(proc.nspace);
+    return nspace == nullptr ? nullptr : nspace->find_client(proc.rank);
+}
+
+std::optional<MemberId> Registry::member(const ProcId& proc) const noexcept {
+    const Nspace* nspace = find(proc.nspace);
+    if (nspace == nullptr) return std::nullopt;
+    return member_id(nspace->number, proc.rank);
+}
+
+ProcId Registry::proc_of(MemberId member) const {
+    auto it = by_number_.find(nspace_number_of(member));
+    return it == by_number_.end() ? ProcId() : ProcId(it->second->name, rank_of(member));
+}
+
+void Registry::set_state(Nspace& nspace, Client& client, Client::State state) {
+    bool was_gone = client.gone();
+    client.state = state;
+    if (client.gone() == was_gone) return;
+    if (client.gone()) {
+        nspace.gone.push_back(client.rank);
+    } else {
+        nspace.gone.erase(std::remove(nspace.gone.begin(), nspace.gone.end(), client.rank), nspace.gone.end());
+    }
+}
+
+namespace {
+
+// Calls f(nspace, rank or wildcard) for each part of a signature, leaving out ranks whose whole namespace is there too.
+template <class F>
+void for_each_part(const Registry& registry, const Signature& signature, F&& f) {
+    for (const ProcId& p : signature) {
+        const Nspace* nspace = registry.find(p.nspace);
+        if (p.rank != PMIX_RANK_WILDCARD &&
+            std::binary_search(signature.begin(), signature.end(), ProcId(p.nspace, PMIX_RANK_WILDCARD)))
+            continue;
+        f(nspace, p.rank);
+    }
+}
+
+}  // namespace
+
+Reach Registry::reach(const Signature& signature) const noexcept {
+    Reach reach = Reach::here;
+    for_each_part(*this, signature, [&](const Nspace* nspace, Rank rank) {
+        if (reach == Reach::beyond) return;
+        if (nspace == nullptr) {
+            reach = Reach::beyond;
+        } else if (rank == PMIX_RANK_WILDCARD) {
+            if (!nspace->size_known()) {
+                reach = Reach::unknown;
+            } else if (!nspace->all_local()) {
+                reach = Reach::beyond;
+            }
+        } else if (!nspace->is_local(rank)) {
+            reach = Reach::beyond;
+        }
+    });
+    return reach;
+}
+
+std::vector<std::pair<Nspace*, std::vector<Rank>>> Registry::local_members(const Signature& signature) {
+    std::vector<std::pair<Nspace*, std::vector<Rank>>> members;
+    for_each_part(*this, signature, [&](const Nspace* constant, Rank rank) {
+        if (constant == nullptr) return;
+        Nspace* nspace = find(constant->number);
+        if (members.empty() || members.back().first != nspace) members.push_back({nspace, {}});
+        if (rank == PMIX_RANK_WILDCARD) {
+            members.back().second = nspace->local_ranks();
+        } else if (nspace->is_local(rank)) {
+            members.back().second.push_back(rank);
+        }
+    });
+    return members;
+}
+
+size_t Registry::expected(const Signature& signature) const {
+    size_t n = 0;
+    for_each_part(*this, signature, [&](const Nspace* nspace, Rank rank) {
+        if (nspace == nullptr) return;
+        n += rank == PMIX_RANK_WILDCARD ? nspace->local_count() : nspace->is_local(rank);
+    });
+    return n;
+}
+
+bool Registry::contains(const Signature& signature, MemberId member) const {
+    auto it = by_number_.find(nspace_number_of(member));
+    if (it == by_number_.end()) return false;
+    const std::string& name = it->second->name;
+    auto at = std::lower_bound(signature.begin(), signature.end(), ProcId(name, 0));
+    for (; at != signature.end() && at->nspace == name; ++at)
+        if (at->rank == PMIX_RANK_WILDCARD || at->rank == rank_of(member)) return true;
+    return false;
+}
+
+std::vector<MemberId> Registry::gone(const Signature& signature) const {
+    std::vector<MemberId> out;
+    for_each_part(*this, signature, [&](const Nspace* nspace, Rank rank) {
+        if (nspace == nullptr) return;
+        for (Rank left : nspace->gone)
+            if (rank == PMIX_RANK_WILDCARD || rank == left) out.push_back(member_id(nspace->number, left));
+    });
+    return out;
+}
+
+size_t Registry::clones(MemberId member) const {
+    auto it = by_number_.find(nspace_number_of(member));
+    if (it == by_number_.end()) return 1;
+    const Client* client = it->second->find_client(rank_of(member));
+    return client == nullptr || client->connections == 0 ? 1 : client->connections;
+}
+
+}  // namespace pmix::server

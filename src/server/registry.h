@@ -1,0 +1,121 @@
+// Which jobs, nodes, ranks and process sets this server knows, and which ranks are here: plain state.
+//
+// Owns the namespaces with all that hangs on them. Loop thread only. It sends nothing and waits for nothing. Names of
+// namespaces may come again after deregistration: each life has a number of its own, and whatever refers to a
+// namespace across time keeps the number (see MemberId).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/hello.h"
+#include "common/ids.h"
+#include "common/value.h"
+#include "server/collective.h"
+#include "server/job_setup.h"
+#include "server/namespace_data.h"
+
+namespace pmix::server {
+
+// A rank that the host announced with PMIx_server_register_client.
+struct Client {
+    enum class State : uint8_t {
+        registered,  // has not connected yet
+        connected,
+        finalized,   // said goodbye
+        lost,        // its connection broke without a goodbye
+    };
+    common::Rank rank = 0;
+    uint32_t uid = 0;
+    uint32_t gid = 0;
+    void* server_object = nullptr;
+    common::Token token;
+    State state = State::registered;
+    uint32_t connections = 0;  // clones included
+    bool announced = false;    // the host has been told that it connected
+    // Will not come to a collective or commit any more, unless it connects again.
+    bool gone() const noexcept { return state == State::finalized || state == State::lost; }
+};
+
+struct Nspace {
+    std::string name;
+    uint32_t number = 0;
+    int nlocalprocs = 0;
+    std::optional<uint32_t> job_size;
+    std::optional<uint32_t> owner;  // whose processes these are
+    Placed placed;
+    bool has_placement = false;
+    uint32_t own_node = common::kNoNode;
+    std::map<common::Rank, Client> clients;
+    std::vector<common::Rank> gone;  // of clients, those that have left
+    std::unique_ptr<NamespaceData> data;  // none: known by name only
+    common::InfoList envars;
+
+    Client* find_client(common::Rank rank) noexcept;
+    const Client* find_client(common::Rank rank) const noexcept;
+    // The process runs, ran or will run on this node.
+    bool is_local(common::Rank rank) const noexcept;
+    bool all_local() const noexcept;  // as far as is known
+    bool size_known() const noexcept { return job_size || placed.has_procs; }
+    uint32_t size() const noexcept { return job_size ? *job_size : placed.procs.nranks(); }
+    bool has_rank(common::Rank rank) const noexcept;
+    uint32_t local_count() const noexcept;
+    std::vector<common::Rank> local_ranks() const;
+};
+
+struct ProcessSet {
+    std::string name;
+    std::vector<common::ProcId> members;
+};
+
+// Where the processes of a set are.
+enum class Reach : uint8_t { here, beyond, unknown };
+
+class Registry final : public MemberView {
+  public:
+    // origin: marks what this server contributes to collectives, for logs.
+    explicit Registry(std::string hostname, uint64_t origin = 0) : hostname_(std::move(hostname)), origin_(origin) {}
+
+    const std::string& hostname() const noexcept { return hostname_; }
+    uint64_t origin() const noexcept { return origin_; }
+    Nspace* find(std::string_view name) noexcept;
+    const Nspace* find(std::string_view name) const noexcept;
+    Nspace* find(uint32_t number) noexcept;
+    Nspace& obtain(std::string_view name);
+    void remove(std::string_view name);
+    Client* find_client(const common::ProcId& proc) noexcept;
+    // Null when the process is not one of a namespace known here.
+    std::optional<MemberId> member(const common::ProcId& proc) const noexcept;
+    common::ProcId proc_of(MemberId member) const;
+
+    // The rank's life goes on: keeps Nspace::gone in step.
+    void set_state(Nspace& nspace, Client& client, Client::State state);
+
+    Reach reach(const Signature& signature) const noexcept;
+    // Local ranks that a signature means, by namespace.
+    std::vector<std::pair<Nspace*, std::vector<common::Rank>>> local_members(const Signature& signature);
+
+    // MemberView
+    size_t expected(const Signature& signature) const override;
+    bool contains(const Signature& signature, MemberId member) const override;
+    std::vector<MemberId> gone(const Signature& signature) const override;
+    size_t clones(MemberId member) const override;
+
+    std::map<std::string, std::unique_ptr<Nspace>, std::less<>>& nspaces() noexcept { return nspaces_; }
+    const std::map<std::string, std::unique_ptr<Nspace>, std::less<>>& nspaces() const noexcept { return nspaces_; }
+    std::vector<ProcessSet>& process_sets() noexcept { return process_sets_; }
+
+  private:
+    std::string hostname_;
+    uint64_t origin_;
+    std::map<std::string, std::unique_ptr<Nspace>, std::less<>> nspaces_;
+    std::map<uint32_t, Nspace*> by_number_;
+    std::vector<ProcessSet> process_sets_;
+    uint32_t next_number_ = 1;
+};
+
+}  // namespace pmix::server
