@@ -57,6 +57,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // Namespace instances whose segment this peer has been given: their descriptor need not travel again.
     bool knows_segment(uint32_t instance) const { return segments_.count(instance) != 0; }
     void set_knows_segment(uint32_t instance) { segments_.insert(instance); }
+    void set_lacks_segment(uint32_t instance) { segments_.erase(instance); }
     void set_finalized() noexcept { finalized_ = true; }
     void set_gone() noexcept { gone_ = true; }
 

@@ -39,6 +39,8 @@ class Reply {
         return p != nullptr && !p->gone() ? p : nullptr;
     }
 
+    bool from(const Peer& peer) const noexcept { return peer_.lock().get() == &peer; }
+
     // A bare status.
     void status(pmix_status_t status) { send(status, {}, {}); }
     template <class M>

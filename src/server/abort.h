@@ -1,0 +1,29 @@
+// Abort: up to the host; the asker is answered when the host has answered, unless it is gone by then.
+//
+// Loop thread, nothing owned. No procs: the asker's whole namespace, which the host sees as NULL.
+#pragma once
+
+#include "common/messages.h"
+#include "server/host.h"
+#include "server/registry.h"
+#include "server/reply.h"
+
+namespace pmix::server {
+
+class Abort {
+  public:
+    Abort(Host& host, Registry& registry) : host_(host), registry_(registry) {}
+    void request(Peer& peer, common::AbortRequest& request, Reply reply) {
+        Client* client = registry_.find_client(peer.id());
+        host_.abort(peer.id(), client == nullptr ? nullptr : client->server_object, request.status,
+                    std::move(request.message), request.procs, [reply = std::move(reply)](HostAnswer& a) mutable {
+                        reply.status(common::succeeded(a.status) ? PMIX_SUCCESS : a.status);
+                    });
+    }
+
+  private:
+    Host& host_;
+    Registry& registry_;
+};
+
+}  // namespace pmix::server

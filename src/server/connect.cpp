@@ -1,0 +1,77 @@
+// Connect and disconnect: see connect.h.
+#include "server/connect.h"
+
+#include <algorithm>
+
+namespace pmix::server {
+
+using common::InfoList;
+
+namespace {
+
+// All attributes of the first caller, and what the library adds.
+InfoList for_host(InfoList&& infos, pmix_status_t local_status) {
+    InfoList out = std::move(infos);
+    out.append_flag(PMIX_SORTED_PROC_ARRAY, true);
+    out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, local_status, PMIX_STATUS);
+    return out;
+}
+
+}  // namespace
+
+void Connect::launch(TurnId id, Turn& turn) {
+    Reach reach = registry_.reach(turn.signature);
+    if (reach == Reach::unknown && !host_.has_connect()) reach = Reach::here;
+    if (reach == Reach::here) {
+        if (turn.local_status == PMIX_SUCCESS) connected_.insert(turn.signature);
+        return finish(id, turn.local_status);
+    }
+    Signature signature = turn.signature;
+    host_.connect(signature, for_host(std::move(turn.infos), turn.local_status),
+                  [this, id, signature](HostAnswer& answer) {
+                      pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
+                      if (status == PMIX_SUCCESS) connected_.insert(signature);
+                      if (Turn* open = find(id); open != nullptr && status == PMIX_SUCCESS) status = open->local_status;
+                      finish(id, status);
+                  });
+}
+
+void Connect::answer(Reply& reply, const Turn& turn, pmix_status_t status) {
+    auto peer = reply.peer();
+    if (peer == nullptr) return;
+    common::ConnectReply message;
+    std::vector<int> descriptors;
+    if (status == PMIX_SUCCESS)
+        add_segments(segments_, registry_, turn.signature, *peer, message.segments, descriptors);
+    reply.message(status, message, descriptors);
+}
+
+void Connect::forget(std::string_view nspace) {
+    std::erase_if(connected_, [&](const Signature& s) {
+        return std::any_of(s.begin(), s.end(), [&](const common::ProcId& p) { return p.nspace == nspace; });
+    });
+}
+
+void Disconnect::launch(TurnId id, Turn& turn) {
+    Reach reach = registry_.reach(turn.signature);
+    if (reach == Reach::unknown && !host_.has_disconnect()) reach = Reach::here;
+    if (reach == Reach::here) {
+        pmix_status_t status = turn.local_status;
+        if (status == PMIX_SUCCESS && !connect_.connected(turn.signature)) status = PMIX_ERR_INVALID_OPERATION;
+        connect_.disconnected(turn.signature);
+        return finish(id, status);
+    }
+    Signature signature = turn.signature;
+    host_.disconnect(signature, for_host(std::move(turn.infos), turn.local_status),
+                     [this, id, signature](HostAnswer& answer) {
+                         pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
+                         if (status == PMIX_SUCCESS) connect_.disconnected(signature);
+                         if (Turn* open = find(id); open != nullptr && status == PMIX_SUCCESS)
+                             status = open->local_status;
+                         finish(id, status);
+                     });
+}
+
+void Disconnect::answer(Reply& reply, const Turn&, pmix_status_t status) { reply.status(status); }
+
+}  // namespace pmix::server

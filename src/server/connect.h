@@ -1,0 +1,43 @@
+// Connect and disconnect: the collective, the upcall, and afterwards the job data of all who are connected.
+//
+// Loop thread only. A set whose members are all here never reaches the host. What can go wrong: see Gathering; besides,
+// PMIX_ERR_INVALID_OPERATION for a disconnect of a set that never connected, where no host can say better.
+#pragma once
+
+#include <set>
+
+#include "server/gathering.h"
+
+namespace pmix::server {
+
+class Connect final : public Gathering {
+  public:
+    using Gathering::Gathering;
+    void request(Peer& peer, common::ConnectRequest& request, Reply reply) {
+        enter(peer, std::move(request.procs), request.infos.take(), std::move(reply));
+    }
+    bool connected(const Signature& signature) const { return connected_.count(signature) != 0; }
+    void disconnected(const Signature& signature) { connected_.erase(signature); }
+    void forget(std::string_view nspace);
+
+  private:
+    void launch(TurnId id, Turn& turn) override;
+    void answer(Reply& reply, const Turn& turn, pmix_status_t status) override;
+    std::set<Signature> connected_;
+};
+
+class Disconnect final : public Gathering {
+  public:
+    Disconnect(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Connect& connect)
+        : Gathering(scheduler, host, registry, segments), connect_(connect) {}
+    void request(Peer& peer, common::ConnectRequest& request, Reply reply) {
+        enter(peer, std::move(request.procs), request.infos.take(), std::move(reply));
+    }
+
+  private:
+    void launch(TurnId id, Turn& turn) override;
+    void answer(Reply& reply, const Turn& turn, pmix_status_t status) override;
+    Connect& connect_;
+};
+
+}  // namespace pmix::server

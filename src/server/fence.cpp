@@ -1,0 +1,131 @@
+// Fence: see fence.h.
+#include "server/fence.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "common/info_view.h"
+#include "server/get.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::InfoList;
+using common::Result;
+
+namespace {
+// Sets that a job fences over. Beyond it the memory of what was sent starts anew: more is sent, nothing is lost.
+constexpr size_t kMaxRemembered = 1024;
+}  // namespace
+
+void Fence::request(Peer& peer, common::FenceRequest& request, Reply reply) {
+    if (request.procs.empty()) request.procs.emplace_back(peer.id().nspace, PMIX_RANK_WILDCARD);
+    enter(peer, std::move(request.procs), request.infos.take(), std::move(reply));
+}
+
+// Only what is newer than what this set was given before. Ranks that never committed have nothing to say.
+Result<std::vector<uint8_t>> Fence::collect(const Signature& signature, Sent& sending) {
+    std::vector<uint8_t> blob;
+    auto known = sent_.find(signature);
+    for (auto& [nspace, ranks] : registry_.local_members(signature)) {
+        if (nspace->data == nullptr) continue;
+        std::vector<dstore::RankSince> since;
+        for (common::Rank rank : ranks) {
+            uint64_t reached = nspace->data->committed(rank);
+            if (reached == 0) continue;
+            MemberId member = member_id(nspace->number, rank);
+            uint64_t before = 0;
+            if (known != sent_.end()) {
+                auto at = known->second.find(member);
+                if (at != known->second.end()) before = at->second;
+            }
+            if (before < reached) since.push_back({rank, before});
+            sending[member] = reached;
+        }
+        if (since.empty()) continue;
+        auto piece = nspace->data->contribution(nspace->name, since);
+        if (!piece.ok()) return piece;
+        blob.insert(blob.end(), piece->begin(), piece->end());
+    }
+    return blob;
+}
+
+void Fence::launch(TurnId id, Turn& turn) {
+    Reach reach = registry_.reach(turn.signature);
+    if (reach == Reach::unknown && !host_.has_fence()) reach = Reach::here;
+    if (reach == Reach::here) {
+        pmix_status_t status = turn.local_status;
+        if (status == PMIX_SUCCESS && turn.required_unknown) status = PMIX_ERR_NOT_SUPPORTED;
+        return finish(id, status);
+    }
+    if (!host_.has_fence()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
+
+    Sent sending;
+    char* data = nullptr;
+    size_t size = 0;
+    if (turn.collect) {
+        auto blob = collect(turn.signature, sending);
+        if (!blob.ok()) {
+            // The others must not wait for this node: it takes part with nothing, and says so.
+            if (turn.local_status == PMIX_SUCCESS) turn.local_status = blob.status();
+            sending.clear();
+        } else if (!blob->empty()) {
+            data = static_cast<char*>(std::malloc(blob->size()));
+            if (data == nullptr) {
+                turn.local_status = PMIX_ERR_NOMEM;
+                sending.clear();
+            } else {
+                size = blob->size();
+                std::memcpy(data, blob->data(), size);
+            }
+        }
+    }
+    InfoList infos = std::move(turn.infos);
+    infos.append_flag(PMIX_SORTED_PROC_ARRAY, true);
+    infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, turn.local_status, PMIX_STATUS);
+    Signature signature = turn.signature;
+    host_.fence(signature, std::move(infos), data, size,
+                [this, id, signature, sending = std::move(sending)](HostAnswer& answer) {
+                    host_answered(id, signature, sending, answer);
+                });
+}
+
+void Fence::host_answered(TurnId id, const Signature& signature, const Sent& sending, HostAnswer& answer) {
+    pmix_status_t status = answer.status;
+    // Also when the turn has timed out meanwhile: the data is here, and later gets are spared a trip.
+    if (common::succeeded(status) && !answer.data.empty()) {
+        status = ingest_blob(registry_, answer.data);
+        for (const common::ProcId& p : signature)
+            if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);
+    }
+    if (common::succeeded(status) && !sending.empty()) {
+        if (sent_.size() >= kMaxRemembered) sent_.clear();
+        Sent& sent = sent_[signature];
+        for (const auto& [member, generation] : sending) sent[member] = std::max(sent[member], generation);
+    }
+    if (common::succeeded(status)) status = PMIX_SUCCESS;
+    if (Turn* turn = find(id); turn != nullptr && status == PMIX_SUCCESS) status = turn->local_status;
+    finish(id, status);
+}
+
+void Fence::answer(Reply& reply, const Turn& turn, pmix_status_t status) {
+    auto peer = reply.peer();
+    if (peer == nullptr) return;
+    common::FenceReply message;
+    std::vector<int> descriptors;
+    if (status == PMIX_SUCCESS)
+        add_segments(segments_, registry_, turn.signature, *peer, message.segments, descriptors);
+    if (Nspace* own = registry_.find(peer->id().nspace); own != nullptr && own->data != nullptr)
+        message.generation = own->data->generation();
+    reply.message(status, message, descriptors);
+}
+
+void Fence::forget(std::string_view nspace) {
+    std::erase_if(sent_, [&](const auto& entry) {
+        return std::any_of(entry.first.begin(), entry.first.end(),
+                           [&](const common::ProcId& p) { return p.nspace == nspace; });
+    });
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,102 @@
+// Replies and timers of collectives: see gathering.h.
+#include "server/gathering.h"
+
+#include "common/info_view.h"
+
+namespace pmix::server {
+
+using common::InfoView;
+
+Gathering::Turn* Gathering::find(TurnId id) noexcept {
+    auto it = turns_.find(id);
+    return it == turns_.end() ? nullptr : &it->second;
+}
+
+void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos, Reply reply) {
+    for (const common::ProcId& p : procs) {
+        bool whole = p.rank == PMIX_RANK_WILDCARD;
+        if (p.nspace.empty() || (!whole && !common::is_real_rank(p.rank))) return reply.status(PMIX_ERR_BAD_PARAM);
+    }
+    auto member = registry_.member(peer.id());
+    if (procs.empty() || !member) return reply.status(PMIX_ERR_BAD_PARAM);
+    InfoView view(infos);
+    int timeout = 0;
+    if (view.get(PMIX_TIMEOUT, &timeout) != PMIX_SUCCESS || timeout < 0) return reply.status(PMIX_ERR_BAD_PARAM);
+
+    Signature signature = make_signature(std::move(procs));
+    auto entered = collective_.enter(signature, *member, view.flag(PMIX_ALL_CLONES_PARTICIPATE));
+    // Whoever is not in the set would wait for a turn that cannot include it.
+    if (entered.state == Collective::State::stranger) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (entered.state == Collective::State::over) return reply.status(entered.status);
+
+    Turn& turn = turns_[entered.turn];
+    if (entered.first) turn.signature = std::move(signature);
+    turn.replies.push_back(std::move(reply));
+    turn.collect = turn.collect || view.flag(PMIX_COLLECT_DATA);
+    turn.required_unknown =
+        turn.required_unknown ||
+        view.check_required({PMIX_COLLECT_DATA, PMIX_COLLECT_GENERATED_JOB_INFO, PMIX_ALL_CLONES_PARTICIPATE,
+                             PMIX_TIMEOUT, PMIX_LOCAL_COLLECTIVE_STATUS}) != PMIX_SUCCESS;
+    if (entered.first) turn.infos = std::move(infos);
+    if (timeout > 0) {
+        // The shortest one counts, measured from when it was given.
+        int64_t ms = int64_t{timeout} * 1000;
+        int64_t ends = transport::monotonic_ns() / 1'000'000 + ms;
+        if (turn.ends_at_ms == 0 || ends < turn.ends_at_ms) {
+            turn.ends_at_ms = ends;
+            turn.timer = Timer(scheduler_, ms, [this, id = entered.turn] { finish(id, PMIX_ERR_TIMEOUT); });
+        }
+    }
+    if (entered.state == Collective::State::broken) turn.local_status = PMIX_ERR_PARTIAL_SUCCESS;
+    if (entered.state != Collective::State::waiting) start(entered.turn, turn);
+}
+
+void Gathering::start(TurnId id, Turn& turn) {
+    if (turn.launched) return;
+    turn.launched = true;
+    launch(id, turn);
+}
+
+void Gathering::run(const std::vector<Collective::Event>& events) {
+    for (const Collective::Event& event : events) {
+        Turn* turn = find(event.turn);
+        if (turn == nullptr) continue;
+        if (event.state == Collective::State::broken) turn->local_status = PMIX_ERR_PARTIAL_SUCCESS;
+        start(event.turn, *turn);
+    }
+}
+
+void Gathering::finish(TurnId id, pmix_status_t status) {
+    auto it = turns_.find(id);
+    if (it == turns_.end()) return;  // ended before: a host that is late
+    Turn turn = std::move(it->second);
+    turns_.erase(it);
+    collective_.end(id, status);
+    for (Reply& reply : turn.replies) answer(reply, turn, status);
+}
+
+void Gathering::member_gone(MemberId who) { run(collective_.member_gone(who)); }
+
+void Gathering::recheck() { run(collective_.recheck()); }
+
+void Gathering::nspace_gone(std::string_view nspace) {
+    for (TurnId id : collective_.forget(nspace)) finish(id, PMIX_ERR_NOT_FOUND);
+}
+
+void Gathering::stop(pmix_status_t status) {
+    while (!turns_.empty()) finish(turns_.begin()->first, status);
+}
+
+void add_segments(const Segments& segments, Registry& registry, const Signature& signature, Peer& peer,
+                  common::SegmentList& list, std::vector<int>& descriptors) {
+    std::string_view last;
+    for (const common::ProcId& p : signature) {
+        if (p.nspace == last) continue;
+        last = p.nspace;
+        // What it has needs no mention: its mapping shows what was published.
+        Nspace* nspace = registry.find(p.nspace);
+        if (nspace != nullptr && !peer.knows_segment(nspace->number)) segments.add(peer, *nspace, list, descriptors);
+    }
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,80 @@
+// What fence, connect and disconnect do alike: hold the replies of those who came, watch the clock, start the operation
+// when everybody is here or somebody will never be, and answer all with one status.
+//
+// Who must come and whose turn it is decides Collective; this adds the Reply, the infos and the timer of each turn.
+// Loop thread only. Every caller is answered exactly once: by the operation, by the timeout, by the loss of a member,
+// by the end of its namespace, or by stop().
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "common/messages.h"
+#include "server/collective.h"
+#include "server/host.h"
+#include "server/registry.h"
+#include "server/reply.h"
+#include "server/scheduler.h"
+#include "server/segments.h"
+
+namespace pmix::server {
+
+class Gathering {
+  public:
+    using TurnId = Collective::TurnId;
+
+    Gathering(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments)
+        : scheduler_(scheduler), host_(host), registry_(registry), segments_(segments), collective_(registry) {}
+    virtual ~Gathering() = default;
+    Gathering(const Gathering&) = delete;
+    Gathering& operator=(const Gathering&) = delete;
+
+    void enter(Peer& peer, common::ProcList procs, common::InfoList infos, Reply reply);
+
+    void member_gone(MemberId who);
+    // Ranks or maps were registered: a turn may be complete now.
+    void recheck();
+    void nspace_gone(std::string_view nspace);
+    // Answers everybody; nothing may be entered after it.
+    void stop(pmix_status_t status);
+
+    size_t open() const noexcept { return turns_.size(); }
+
+  protected:
+    struct Turn {
+        Signature signature;
+        common::InfoList infos;  // of the first caller
+        std::vector<Reply> replies;
+        Timer timer;
+        int64_t ends_at_ms = 0;        // monotonic clock; 0: nobody gave a timeout
+        bool launched = false;         // in the host's hands
+        bool collect = false;          // somebody said PMIX_COLLECT_DATA
+        bool required_unknown = false; // an entry that must be understood, and nobody here does
+        pmix_status_t local_status = PMIX_SUCCESS;
+    };
+
+    // Everybody is here, or somebody never will be (local_status says so): end it with finish(), now or later.
+    virtual void launch(TurnId id, Turn& turn) = 0;
+    virtual void answer(Reply& reply, const Turn& turn, pmix_status_t status) = 0;
+
+    void finish(TurnId id, pmix_status_t status);
+    Turn* find(TurnId id) noexcept;
+
+    Scheduler& scheduler_;
+    Host& host_;
+    Registry& registry_;
+    const Segments& segments_;
+
+  private:
+    void run(const std::vector<Collective::Event>& events);
+    void start(TurnId id, Turn& turn);
+
+    Collective collective_;
+    std::map<TurnId, Turn> turns_;
+};
+
+// The segments of all namespaces in a signature that the asker may map.
+void add_segments(const Segments& segments, Registry& registry, const Signature& signature, Peer& peer,
+                  common::SegmentList& list, std::vector<int>& descriptors);
+
+}  // namespace pmix::server

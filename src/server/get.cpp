@@ -1,0 +1,336 @@
+// Get and direct modex: see get.h.
+#include "server/get.h"
+
+#include <algorithm>
+
+#include "common/info_view.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::InfoView;
+using common::ProcId;
+using common::Rank;
+using dstore::Found;
+using dstore::Key;
+using dstore::Owner;
+
+namespace {
+// Between two tries of a direct modex whose key is not there yet, while its timeout runs.
+constexpr int64_t kFirstPauseMs = 10;
+constexpr int64_t kLongestPauseMs = 500;
+}  // namespace
+
+void Get::answer(Question& question, pmix_status_t status) {
+    if (question.respond) {
+        Respond respond = std::move(question.respond);
+        respond(status, {});
+        return;
+    }
+    question.reply.status(status);
+}
+
+void Get::answer_found(Question& question, Nspace& nspace) {
+    auto peer = question.reply.peer();
+    if (peer == nullptr) return;
+    common::GetReply message;
+    std::vector<int> descriptors;
+    if (nspace.data != nullptr) {
+        message.generation = nspace.data->generation();
+        if (!peer->knows_segment(nspace.number)) segments_.add(*peer, nspace, message.segments, descriptors);
+        // It may not read there, so there is nothing that it can be given.
+        if (!peer->knows_segment(nspace.number)) return question.reply.status(PMIX_ERR_NO_PERMISSIONS);
+    }
+    question.reply.message(PMIX_SUCCESS, message, descriptors);
+}
+
+void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
+    Question question;
+    question.id = next_++;
+    question.key = std::move(request.key);
+    question.infos = request.infos.take();
+    question.reply = std::move(reply);
+    InfoView view(question.infos);
+    int timeout = 0;
+    if (view.get(PMIX_TIMEOUT, &timeout) != PMIX_SUCCESS || timeout < 0) return answer(question, PMIX_ERR_BAD_PARAM);
+    question.timed = timeout > 0;
+    bool immediate = view.flag(PMIX_IMMEDIATE) || view.flag(PMIX_OPTIONAL);
+    bool refresh = view.flag(PMIX_GET_REFRESH_CACHE);
+    ProcId proc = request.proc.nspace.empty() ? peer.id() : request.proc;
+    Nspace* nspace = registry_.find(proc.nspace);
+
+    // The asker says that it has nothing of it: whatever it was given before is lost to it.
+    if (nspace != nullptr && request.generation == 0 && proc.nspace != peer.id().nspace)
+        peer.set_lacks_segment(nspace->number);
+
+    auto set_timer = [&](auto expire) {
+        if (timeout > 0) question.timer = Timer(scheduler_, int64_t{timeout} * 1000, std::move(expire));
+    };
+    if (nspace == nullptr || nspace->data == nullptr) {
+        if (nspace != nullptr && common::is_real_rank(proc.rank) && nspace->is_local(proc.rank) && !immediate) {
+            MemberId where = member_id(nspace->number, proc.rank);
+            set_timer([this, where, id = question.id] { expire_parked(where, id); });
+            return ask_local(*nspace, proc.rank, std::move(question));
+        }
+        if (immediate || !host_.has_direct_modex()) return answer(question, PMIX_ERR_NOT_FOUND);
+        set_timer([this, proc, id = question.id] { expire_pull(proc, id); });
+        return ask_host(proc, std::move(question));
+    }
+    if (proc.rank == PMIX_RANK_UNDEF && !question.key.empty() && !common::is_reserved_key(question.key)) {
+        MemberId where = member_id(nspace->number, PMIX_RANK_UNDEF);
+        set_timer([this, where, id = question.id] { expire_parked(where, id); });
+        return ask_anyone(*nspace, std::move(question), immediate || refresh);
+    }
+    if (!common::is_real_rank(proc.rank)) {
+        // The job's own data is all in the segment; the asker looks again once it has that.
+        Found found;
+        bool known = question.key.empty() || common::is_reserved_key(question.key) ||
+                     nspace->data->reader().find(Owner::job(), Key(question.key), found) == PMIX_SUCCESS;
+        return known ? answer_found(question, *nspace) : answer(question, PMIX_ERR_NOT_FOUND);
+    }
+    bool here = nspace->is_local(proc.rank);
+    bool have = nspace->data->has(proc.rank, question.key);
+    // Nothing to wait for: what the host did not say it will not say because somebody asks.
+    bool hosts_word = common::is_reserved_key(question.key);
+    if (have && !(refresh && !here)) return answer_found(question, *nspace);
+    if (hosts_word && !refresh) {
+        Found found;
+        // A segment that the asker does not have may still answer it: a node's or the job's value.
+        return request.generation == 0 ? answer_found(question, *nspace) : answer(question, PMIX_ERR_NOT_FOUND);
+    }
+    if (here) {
+        if (nspace->data->exists_outside_scope(proc.rank, question.key))
+            return answer(question, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+        if (immediate || refresh) return answer(question, PMIX_ERR_NOT_FOUND);
+        MemberId where = member_id(nspace->number, proc.rank);
+        set_timer([this, where, id = question.id] { expire_parked(where, id); });
+        return ask_local(*nspace, proc.rank, std::move(question));
+    }
+    if (immediate || !host_.has_direct_modex() || (nspace->size_known() && !nspace->has_rank(proc.rank)))
+        return have ? answer_found(question, *nspace) : answer(question, PMIX_ERR_NOT_FOUND);
+    set_timer([this, proc, id = question.id] { expire_pull(proc, id); });
+    ask_host(proc, std::move(question));
+}
+
+// A process of this node that has not committed the key. It may not even have been started.
+void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
+    const Client* client = nspace.find_client(rank);
+    if (client != nullptr && client->gone()) return answer(question, PMIX_ERR_NOT_FOUND);
+    parked_[member_id(nspace.number, rank)].push_back(std::move(question));
+}
+
+void Get::ask_anyone(Nspace& nspace, Question&& question, bool immediate) {
+    if (nspace.data->has_anywhere(question.key)) return answer_found(question, nspace);
+    if (immediate) return answer(question, PMIX_ERR_NOT_FOUND);
+    parked_[member_id(nspace.number, PMIX_RANK_UNDEF)].push_back(std::move(question));
+}
+
+void Get::ask_host(const ProcId& proc, Question&& question) {
+    Pull& p = pulls_[proc];
+    p.questions.push_back(std::move(question));
+    if (!p.flying) pull(proc);
+}
+
+void Get::pull(const ProcId& proc) {
+    Pull& p = pulls_[proc];
+    p.again.cancel();
+    p.flying = true;
+    for (Question& q : p.questions) q.covered = true;
+    const Question& first = p.questions.front();
+    common::InfoList infos;
+    infos.append_all(first.infos.c_array(), first.infos.size());
+    if (!first.key.empty()) infos.append_string(PMIX_REQUIRED_KEY, first.key);
+    host_.direct_modex(proc, std::move(infos), [this, proc](HostAnswer& answer) { pulled(proc, answer); });
+}
+
+void Get::pulled(const ProcId& proc, HostAnswer& answer_of_host) {
+    pmix_status_t status = answer_of_host.status;
+    if (common::succeeded(status)) {
+        status = answer_of_host.data.empty() ? PMIX_SUCCESS : ingest_blob(registry_, answer_of_host.data, proc.nspace);
+        if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && nspace->data != nullptr) arrived(*nspace);
+    }
+    auto it = pulls_.find(proc);
+    if (it == pulls_.end()) return;
+    Pull& p = it->second;
+    p.flying = false;
+    Nspace* nspace = registry_.find(proc.nspace);
+    bool newcomers = false, patient = false;
+    for (auto q = p.questions.begin(); q != p.questions.end();) {
+        bool have = nspace != nullptr && nspace->data != nullptr &&
+                    (!common::is_real_rank(proc.rank) || nspace->data->has(proc.rank, q->key) ||
+                     (q->key.empty() && common::succeeded(status)));
+        if (!common::succeeded(status)) {
+            answer(*q, status);
+        } else if (have) {
+            answer_found(*q, *nspace);
+        } else if (!q->covered) {
+            // Asked while the answer was on its way: it may be older than what this one is about.
+            newcomers = true;
+            ++q;
+            continue;
+        } else if (q->timed) {
+            patient = true;
+            ++q;
+            continue;
+        } else {
+            answer(*q, PMIX_ERR_NOT_FOUND);
+        }
+        q = p.questions.erase(q);
+    }
+    if (p.questions.empty()) {
+        pulls_.erase(it);
+    } else if (newcomers) {
+        pull(proc);
+    } else if (patient) {
+        p.pause_ms = std::min(std::max(kFirstPauseMs, p.pause_ms * 2), kLongestPauseMs);
+        p.again = Timer(scheduler_, p.pause_ms, [this, proc] {
+            auto at = pulls_.find(proc);
+            if (at != pulls_.end() && !at->second.flying) pull(proc);
+        });
+    }
+}
+
+void Get::expire_parked(MemberId where, uint64_t id) {
+    auto it = parked_.find(where);
+    if (it == parked_.end()) return;
+    auto q = std::find_if(it->second.begin(), it->second.end(), [&](const Question& x) { return x.id == id; });
+    if (q == it->second.end()) return;
+    answer(*q, PMIX_ERR_TIMEOUT);
+    it->second.erase(q);
+    if (it->second.empty()) parked_.erase(it);
+}
+
+void Get::expire_pull(const ProcId& proc, uint64_t id) {
+    auto it = pulls_.find(proc);
+    if (it == pulls_.end()) return;
+    auto& questions = it->second.questions;
+    auto q = std::find_if(questions.begin(), questions.end(), [&](const Question& x) { return x.id == id; });
+    if (q == questions.end()) return;
+    answer(*q, PMIX_ERR_TIMEOUT);
+    questions.erase(q);
+    if (questions.empty() && !it->second.flying) pulls_.erase(it);
+}
+
+void Get::respond_with(Nspace& nspace, Rank rank, Respond& respond) {
+    auto blob = nspace.data->contribution(nspace.name, {{rank, 0}});
+    if (!blob.ok()) return respond(blob.status(), {});
+    respond(PMIX_SUCCESS, *blob);
+}
+
+void Get::modex_request(const ProcId& proc, Respond respond) {
+    Nspace* nspace = registry_.find(proc.nspace);
+    if (nspace == nullptr || !common::is_real_rank(proc.rank)) return respond(PMIX_ERR_NOT_FOUND, {});
+    if (nspace->data != nullptr && nspace->data->committed(proc.rank) != 0)
+        return respond_with(*nspace, proc.rank, respond);
+    const Client* client = nspace->find_client(proc.rank);
+    // A rank that is announced by number only may still be registered.
+    bool expected = nspace->is_local(proc.rank) || (!nspace->placed.has_procs && nspace->has_rank(proc.rank) &&
+                                                    nspace->clients.size() < nspace->local_count());
+    if (!expected || (client != nullptr && client->gone())) return respond(PMIX_ERR_NOT_FOUND, {});
+    Question question;
+    question.id = next_++;
+    question.respond = std::move(respond);
+    parked_[member_id(nspace->number, proc.rank)].push_back(std::move(question));
+}
+
+void Get::committed(Nspace& nspace, Rank rank) {
+    auto it = parked_.find(member_id(nspace.number, rank));
+    if (it != parked_.end()) {
+        std::list<Question> ready;
+        for (auto q = it->second.begin(); q != it->second.end();) {
+            auto next = std::next(q);
+            if (q->respond || nspace.data->has(rank, q->key) ||
+                nspace.data->exists_outside_scope(rank, q->key))
+                ready.splice(ready.end(), it->second, q);
+            q = next;
+        }
+        if (it->second.empty()) parked_.erase(it);
+        for (Question& q : ready) {
+            if (q.respond) {
+                respond_with(nspace, rank, q.respond);
+            } else if (nspace.data->has(rank, q.key)) {
+                answer_found(q, nspace);
+            } else {
+                answer(q, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+            }
+        }
+    }
+    arrived(nspace);
+}
+
+// Questions for whoever has the key.
+void Get::arrived(Nspace& nspace) {
+    auto it = parked_.find(member_id(nspace.number, PMIX_RANK_UNDEF));
+    if (it == parked_.end()) return;
+    for (auto q = it->second.begin(); q != it->second.end();) {
+        if (!nspace.data->has_anywhere(q->key)) {
+            ++q;
+            continue;
+        }
+        answer_found(*q, nspace);
+        q = it->second.erase(q);
+    }
+    if (it->second.empty()) parked_.erase(it);
+}
+
+void Get::member_gone(Nspace& nspace, Rank rank) {
+    auto it = parked_.find(member_id(nspace.number, rank));
+    if (it == parked_.end()) return;
+    std::list<Question> over = std::move(it->second);
+    parked_.erase(it);
+    for (Question& q : over) answer(q, PMIX_ERR_NOT_FOUND);
+}
+
+void Get::nspace_gone(const Nspace& nspace) {
+    std::list<Question> over;
+    for (auto it = parked_.begin(); it != parked_.end();) {
+        auto next = std::next(it);
+        if (nspace_number_of(it->first) == nspace.number) {
+            over.splice(over.end(), it->second);
+            parked_.erase(it);
+        }
+        it = next;
+    }
+    for (auto it = pulls_.begin(); it != pulls_.end();) {
+        auto next = std::next(it);
+        if (it->first.nspace == nspace.name) {
+            over.splice(over.end(), it->second.questions);
+            pulls_.erase(it);
+        }
+        it = next;
+    }
+    for (Question& q : over) answer(q, PMIX_ERR_NOT_FOUND);
+}
+
+void Get::peer_gone(const Peer& peer) {
+    auto asked = [&](const Question& q) { return q.reply.open() && q.reply.from(peer); };
+    for (auto it = parked_.begin(); it != parked_.end();) {
+        it->second.remove_if(asked);
+        it = it->second.empty() ? parked_.erase(it) : std::next(it);
+    }
+    for (auto it = pulls_.begin(); it != pulls_.end();) {
+        it->second.questions.remove_if(asked);
+        // An answer that is on its way still brings data; it finds nobody to answer.
+        it = it->second.questions.empty() && !it->second.flying ? pulls_.erase(it) : std::next(it);
+    }
+}
+
+void Get::stop(pmix_status_t status) {
+    Parked parked = std::move(parked_);
+    Pulls pulls = std::move(pulls_);
+    parked_.clear();
+    pulls_.clear();
+    for (auto& [where, questions] : parked)
+        for (Question& q : questions) answer(q, status);
+    for (auto& [proc, p] : pulls)
+        for (Question& q : p.questions) answer(q, status);
+}
+
+size_t Get::waiting() const noexcept {
+    size_t n = 0;
+    for (const auto& [where, questions] : parked_) n += questions.size();
+    for (const auto& [proc, p] : pulls_) n += p.questions.size();
+    return n;
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,90 @@
+// Get: answers a client's question for data that its own stores do not have, or holds it until the data comes; direct
+// modex out (the host is asked) and in (the host asks).
+//
+// Loop thread only. Two tables: `parked_`, questions for processes of this node, waiting for a commit; `pulls_`,
+// questions for other nodes, one upcall at a time for each process. Both are swept when the process, its namespace, the
+// asker or the server goes, so every question ends. Without a timeout a direct modex waits for the target's first commit
+// and no longer: a key that is then missing is not found, and asking again asks the host again. With a timeout it is
+// repeated, in growing steps, until the key is there or the time is over.
+#pragma once
+
+#include <list>
+#include <map>
+#include <string>
+
+#include "common/messages.h"
+#include "server/collective.h"
+#include "server/host.h"
+#include "server/registry.h"
+#include "server/reply.h"
+#include "server/scheduler.h"
+#include "server/segments.h"
+
+namespace pmix::server {
+
+class Get {
+  public:
+    // The answer to a host's direct modex: the bytes are valid while it runs.
+    using Respond = Callback<void(pmix_status_t, common::Bytes)>;
+
+    Get(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments)
+        : scheduler_(scheduler), host_(host), registry_(registry), segments_(segments) {}
+    Get(const Get&) = delete;
+    Get& operator=(const Get&) = delete;
+
+    void request(Peer& peer, common::GetRequest& request, Reply reply);
+    // PMIx_server_dmodex_request: what a local process has posted for other nodes, once it has.
+    void modex_request(const common::ProcId& proc, Respond respond);
+
+    // News.
+    void committed(Nspace& nspace, common::Rank rank);
+    void arrived(Nspace& nspace);
+    void member_gone(Nspace& nspace, common::Rank rank);
+    void nspace_gone(const Nspace& nspace);
+    void peer_gone(const Peer& peer);
+    void stop(pmix_status_t status);
+
+    size_t waiting() const noexcept;
+
+  private:
+    // One who asks: a peer, or the host (respond).
+    struct Question {
+        uint64_t id = 0;
+        std::string key;  // empty: everything
+        common::InfoList infos;
+        Reply reply;
+        Respond respond;
+        Timer timer;
+        bool timed = false;
+        bool covered = false;  // the upcall that is on its way was made after it asked
+    };
+    struct Pull {
+        std::list<Question> questions;
+        bool flying = false;
+        int64_t pause_ms = 0;
+        Timer again;
+    };
+    using Parked = std::map<MemberId, std::list<Question>>;
+    using Pulls = std::map<common::ProcId, Pull>;
+
+    void ask_local(Nspace& nspace, common::Rank rank, Question&& question);
+    void ask_anyone(Nspace& nspace, Question&& question, bool immediate);
+    void ask_host(const common::ProcId& proc, Question&& question);
+    void pull(const common::ProcId& proc);
+    void pulled(const common::ProcId& proc, HostAnswer& answer);
+    void expire_parked(MemberId where, uint64_t id);
+    void expire_pull(const common::ProcId& proc, uint64_t id);
+    void answer_found(Question& question, Nspace& nspace);
+    void answer(Question& question, pmix_status_t status);
+    void respond_with(Nspace& nspace, common::Rank rank, Respond& respond);
+
+    Scheduler& scheduler_;
+    Host& host_;
+    Registry& registry_;
+    const Segments& segments_;
+    Parked parked_;
+    Pulls pulls_;
+    uint64_t next_ = 1;
+};
+
+}  // namespace pmix::server

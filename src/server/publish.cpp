@@ -1,0 +1,55 @@
+// Publish, lookup, unpublish: see publish.h.
+#include "server/publish.h"
+
+#include "common/pack.h"
+
+namespace pmix::server {
+
+namespace {
+
+// A plain status for the client: the host's "already done" is its success.
+pmix_status_t plain(pmix_status_t status) { return common::succeeded(status) ? PMIX_SUCCESS : status; }
+
+}  // namespace
+
+void Publish::publish(Peer& peer, common::PublishRequest& request, Reply reply) {
+    common::InfoList infos = request.infos.take();
+    if (infos.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
+    pmix_status_t rc = append_ids(infos, peer.credentials());
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    host_.publish(peer.id(), std::move(infos),
+                  [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });
+}
+
+void Publish::lookup(Peer& peer, common::LookupRequest& request, Reply reply) {
+    if (request.keys.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
+    common::InfoList infos = request.infos.take();
+    pmix_status_t rc = append_ids(infos, peer.credentials());
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    host_.lookup(peer.id(), request.keys, std::move(infos), [reply = std::move(reply)](HostAnswer& a) mutable {
+        common::LookupReply message;
+        for (const pmix_pdata_t& found : a.found) {
+            if (found.value.type == PMIX_UNDEF) continue;
+            common::ByteWriter w;
+            if (common::encode_value(w, found.value) != PMIX_SUCCESS) continue;
+            common::PublishedItem item;
+            item.owner = common::ProcId(found.proc);
+            item.key = std::string_view(found.key, common::bounded_length(found.key, common::kMaxKeyLength));
+            item.value = w.take();
+            message.items.push_back(std::move(item));
+        }
+        reply.message(plain(a.status), message);
+    });
+}
+
+void Publish::unpublish(Peer& peer, common::UnpublishRequest& request, Reply reply) {
+    common::InfoList infos = request.infos.take();
+    pmix_status_t rc = append_ids(infos, peer.credentials());
+    if (rc == PMIX_SUCCESS && !request.all && request.keys.empty()) rc = PMIX_ERR_BAD_PARAM;
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    if (request.all) request.keys.clear();
+    host_.unpublish(peer.id(), request.keys, std::move(infos),
+                    [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,29 @@
+// Spawn: see spawn.h.
+#include "server/spawn.h"
+
+namespace pmix::server {
+
+void Spawn::request(Peer& peer, common::SpawnRequest& request, Reply reply) {
+    common::CArray<pmix_app_t> apps = request.apps.take();
+    if (apps.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
+    common::InfoList infos = request.infos.take();
+    pmix_proc_t parent = peer.id().to_c();
+    pmix_status_t rc = append_ids(infos, peer.credentials());
+    if (rc == PMIX_SUCCESS && !infos.find(PMIX_SPAWNED)) rc = infos.append_flag(PMIX_SPAWNED, true);
+    if (rc == PMIX_SUCCESS && !infos.find(PMIX_PARENT_ID)) rc = infos.append(PMIX_PARENT_ID, &parent, PMIX_PROC);
+    if (rc == PMIX_SUCCESS)
+        rc = infos.append_flag(peer.kind() == PeerKind::tool ? PMIX_REQUESTOR_IS_TOOL : PMIX_REQUESTOR_IS_CLIENT, true);
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    host_.spawn(peer.id(), std::move(infos), std::move(apps), [this, reply = std::move(reply)](HostAnswer& a) mutable {
+        common::SpawnReply message;
+        message.nspace = a.nspace;
+        std::vector<int> descriptors;
+        Nspace* nspace = registry_.find(a.nspace);
+        auto asker = reply.peer();
+        if (common::succeeded(a.status) && nspace != nullptr && asker != nullptr)
+            segments_.add(*asker, *nspace, message.segments, descriptors);
+        reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message, descriptors);
+    });
+}
+
+}  // namespace pmix::server

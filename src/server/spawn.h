@@ -1,0 +1,28 @@
+// Spawn: up to the host with what the library adds (who asks, that it is a spawn, who the parent is), and back with the
+// new namespace and, if the host has registered it here, its segment.
+//
+// Loop thread, nothing owned. What can go wrong: no entry in the host's module, no apps (PMIX_ERR_BAD_PARAM), or what
+// the host says.
+#pragma once
+
+#include "common/messages.h"
+#include "server/host.h"
+#include "server/registry.h"
+#include "server/reply.h"
+#include "server/segments.h"
+
+namespace pmix::server {
+
+class Spawn {
+  public:
+    Spawn(Host& host, Registry& registry, const Segments& segments)
+        : host_(host), registry_(registry), segments_(segments) {}
+    void request(Peer& peer, common::SpawnRequest& request, Reply reply);
+
+  private:
+    Host& host_;
+    Registry& registry_;
+    const Segments& segments_;
+};
+
+}  // namespace pmix::server
