@@ -208,7 +208,6 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
     bool hand_up = peer.kind() != PeerKind::self && goes_up(range);
     if (hand_up) {
         pmix_status_t rc = up.append_all(infos.c_array(), infos.size());
-        if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
     // Local delivery does not wait for the host, nor for its leave.

@@ -13,6 +13,8 @@ using common::ProcId;
 
 namespace {
 
+constinit std::atomic<const LaunchEnv*> g_current{nullptr};
+
 size_t count(char** env) noexcept {
     size_t n = 0;
     while (env != nullptr && env[n] != nullptr) ++n;
@@ -111,6 +113,10 @@ pmix_status_t set_variables(char*** env, const Variables& variables, const std::
     }
     return PMIX_SUCCESS;
 }
+
+const LaunchEnv* LaunchEnv::current() noexcept { return g_current.load(); }
+
+void LaunchEnv::set_current(const LaunchEnv* launch_env) noexcept { g_current.store(launch_env); }
 
 LaunchEnv::~LaunchEnv() { delete table_.load(); }
 

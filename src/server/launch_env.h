@@ -44,6 +44,10 @@ class LaunchEnv {
 
     pmix_status_t apply(std::string_view nspace, common::Rank rank, char*** env) const noexcept;
 
+    // The one of this process's server, for a forked child that finds no library of its own. Null: no server.
+    static const LaunchEnv* current() noexcept;
+    static void set_current(const LaunchEnv* launch_env) noexcept;
+
   private:
     struct Block {
         common::ProcId proc;

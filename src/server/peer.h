@@ -61,6 +61,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
     void set_finalized() noexcept { finalized_ = true; }
     void set_gone() noexcept { gone_ = true; }
 
+  protected:
+    // Who it is turns out with the hello.
+    void set_id(common::ProcId id) { id_ = std::move(id); }
+
   private:
     PeerKind kind_;
     common::ProcId id_;

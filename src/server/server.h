@@ -38,13 +38,15 @@ struct ServerOptions {
     size_t event_cache = common::kEventCacheSize;
     int hello_timeout_ms = common::kHelloTimeoutMs;
     unsigned max_half_open = common::kMaxHalfOpen;
+    unsigned max_strangers = 16; // half-open connections of users without a registered rank
     bool listen = true;          // off in tests that hand their own socket pairs in
-    bool long_module = false;    // the host was built with our headers and says so: slots beyond the 28th exist
+    size_t module_size = 0;      // PMIX_SERVER_MODULE_SIZE: the host was built with our headers and says so
 };
 
 // A namespace's segment, for somebody who may map it. The descriptor stays the server's: send it or duplicate it.
 struct LentSegment {
     int descriptor = -1;
+    uint64_t instance = 0;  // differs between two lives of one name
     uint64_t generation = 0;
 };
 

@@ -1,0 +1,101 @@
+// The command table: see dispatch.h.
+#include "server/dispatch.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "common/messages.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::Command;
+using common::FrameHeader;
+using common::FrameKind;
+
+namespace {
+
+using Parts = Server::Parts;
+
+// Who may ask.
+enum class Asker : uint8_t {
+    process,   // a client, or the server's own process
+    client,    // a client only: the server's own process has other ways
+};
+// For the reader of the table: an answer that comes `later` waits for other processes or for the host.
+enum class Answers : uint8_t { now, later };
+
+using Run = bool (*)(Parts&, Peer&, Bytes, Reply);
+
+// Decodes and calls. `member` is the operation in Parts, `handler` its function.
+template <auto member, auto handler>
+struct Call;
+template <class Operation, class Message, Operation Parts::*member, void (Operation::*handler)(Peer&, Message&, Reply)>
+struct Call<member, handler> {
+    static bool run(Parts& server, Peer& peer, Bytes payload, Reply reply) {
+        Message message;
+        if (common::decode_message(payload, message) != PMIX_SUCCESS) return false;
+        ((server.*member).*handler)(peer, message, std::move(reply));
+        return true;
+    }
+};
+template <auto handler>
+struct Own;
+template <class Message, void (Parts::*handler)(Peer&, Message&, Reply)>
+struct Own<handler> {
+    static bool run(Parts& server, Peer& peer, Bytes payload, Reply reply) {
+        Message message;
+        if (common::decode_message(payload, message) != PMIX_SUCCESS) return false;
+        (server.*handler)(peer, message, std::move(reply));
+        return true;
+    }
+};
+
+struct Row {
+    Command command;
+    Asker asker;
+    Run run;
+    Answers answers;
+};
+
+// Read this and you know the server.
+constexpr Row kRows[] = {
+    {Command::commit, Asker::process, Call<&Parts::commit, &Commit::request>::run, Answers::now},
+    {Command::get, Asker::process, Call<&Parts::get, &Get::request>::run, Answers::later},
+    {Command::fence, Asker::process, Call<&Parts::fence, &Fence::request>::run, Answers::later},
+    {Command::publish, Asker::process, Call<&Parts::publish, &Publish::publish>::run, Answers::later},
+    {Command::lookup, Asker::process, Call<&Parts::publish, &Publish::lookup>::run, Answers::later},
+    {Command::unpublish, Asker::process, Call<&Parts::publish, &Publish::unpublish>::run, Answers::later},
+    {Command::abort, Asker::process, Call<&Parts::abort, &Abort::request>::run, Answers::later},
+    {Command::finalize, Asker::client, Own<&Parts::finalize>::run, Answers::later},
+    {Command::attach_nspace, Asker::process, Own<&Parts::attach>::run, Answers::now},
+    {Command::resolve_peers, Asker::process, Call<&Parts::resolve, &Resolve::peers>::run, Answers::now},
+    {Command::resolve_nodes, Asker::process, Call<&Parts::resolve, &Resolve::nodes>::run, Answers::now},
+    {Command::register_events, Asker::process, Call<&Parts::events, &Events::register_handler>::run, Answers::later},
+    {Command::deregister_events, Asker::process, Call<&Parts::events, &Events::deregister_handler>::run, Answers::now},
+    {Command::notify_event, Asker::process, Call<&Parts::events, &Events::notify>::run, Answers::later},
+    {Command::connect, Asker::process, Call<&Parts::connect, &Connect::request>::run, Answers::later},
+    {Command::disconnect, Asker::process, Call<&Parts::disconnect, &Disconnect::request>::run, Answers::later},
+    {Command::spawn, Asker::process, Call<&Parts::spawn, &Spawn::request>::run, Answers::later},
+};
+
+}  // namespace
+
+bool dispatch(Parts& server, Peer& peer, const FrameHeader& header, Bytes payload) {
+    if (header.kind == FrameKind::reply) return false;  // a server asks nothing
+    auto shared = peer.shared_from_this();
+    Reply reply = header.kind == FrameKind::request ? Reply(shared, header.command, header.id) : Reply();
+    const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                  [&](const Row& r) { return static_cast<uint16_t>(r.command) == header.command; });
+    if (row == std::end(kRows)) {
+        reply.status(PMIX_ERR_NOT_SUPPORTED);
+        return true;
+    }
+    if (row->asker == Asker::client && peer.kind() != PeerKind::client) {
+        reply.status(PMIX_ERR_NOT_SUPPORTED);
+        return true;
+    }
+    return row->run(server, peer, payload, std::move(reply));
+}
+
+}  // namespace pmix::server

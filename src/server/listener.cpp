@@ -1,0 +1,249 @@
+// Accept, hello, credentials: see listener.h. A connection's way:
+//
+//   hello     waits for the first frame, with a deadline
+//   asking    the claim is right; the host's client_connected is on its way, with the same deadline
+//   admitted  a Peer like any other; the server hears of its frames and of its end
+#include "server/listener.h"
+
+#include <algorithm>
+
+#include "common/messages.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::FrameHeader;
+using common::ProcId;
+
+namespace {
+constexpr int64_t kPauseMs = 50;  // when the process has no descriptors left
+}
+
+SocketPeer::~SocketPeer() {
+    transport::assert_on_loop();
+    if (connection_ != nullptr) connection_->close();
+}
+
+void SocketPeer::send(const FrameHeader& header, Bytes payload, std::span<const int> descriptors) {
+    // A failure closes the connection, and that is told by on_closed, later.
+    if (connection_ != nullptr) connection_->send(header, payload, descriptors);
+}
+
+void SocketPeer::close() {
+    transport::assert_on_loop();
+    if (connection_ == nullptr) return;
+    auto self = shared_from_this();
+    auto connection = std::move(connection_);
+    connection->close();
+    on_closed(PMIX_ERR_LOST_CONNECTION);
+}
+
+void SocketPeer::on_frame(transport::ReceivedFrame frame) {
+    auto self = shared_from_this();
+    switch (stage_) {
+        case Stage::hello:
+            return listener_.hello(*this, frame.header, frame.payload);
+        case Stage::asking:
+            return listener_.refuse(*this, PMIX_ERR_UNPACK_FAILURE);  // it speaks before it was answered
+        case Stage::admitted:
+            return events_.peer_frame(*this, frame.header, frame.payload);
+        case Stage::over:
+            return;
+    }
+}
+
+void SocketPeer::on_closed(pmix_status_t) {
+    auto self = shared_from_this();
+    Stage before = stage_;
+    stage_ = Stage::over;
+    if (before == Stage::over) return;
+    if (before == Stage::admitted) {
+        events_.peer_lost(*this);
+    } else {
+        listener_.forget(*this);
+    }
+}
+
+Listener::Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host,
+                   const Segments& segments, PeerEvents& events, ListenerOptions options)
+    : loop_(loop), scheduler_(scheduler), registry_(registry), host_(host), segments_(segments), events_(events),
+      options_(std::move(options)) {}
+
+Listener::~Listener() = default;
+
+pmix_status_t Listener::open() {
+    address_ = transport::make_abstract_address();
+    if (address_.empty()) return PMIX_ERR_OUT_OF_RESOURCE;
+    auto socket = transport::listen_abstract(address_, loop_.io());
+    if (!socket.ok()) return socket.status();
+    socket_ = std::move(socket).value();
+    return PMIX_SUCCESS;
+}
+
+void Listener::start() {
+    transport::assert_on_loop();
+    if (!socket_) return;
+    watch_ = loop_.watch(socket_.get(), *this);
+    if (watch_ != nullptr) watch_->set(true, false);
+}
+
+void Listener::stop() {
+    transport::assert_on_loop();
+    watch_.reset();
+    pause_.cancel();
+    socket_.reset();
+    auto waiting = std::move(waiting_);
+    waiting_.clear();
+    for (const auto& peer : waiting) {
+        peer->stage_ = SocketPeer::Stage::over;
+        peer->deadline_.cancel();
+        if (peer->connection_ != nullptr) peer->connection_->close();
+    }
+}
+
+void Listener::on_ready(bool, bool) noexcept {
+    transport::assert_on_loop();
+    try {
+        while (socket_) {
+            auto socket = transport::accept_one(socket_.get(), loop_.io());
+            if (socket.ok()) {
+                adopt(std::move(socket).value());
+                continue;
+            }
+            if (socket.status() == PMIX_ERR_OUT_OF_RESOURCE && watch_ != nullptr) {
+                // The connection still waits; asking again at once would only burn the processor.
+                watch_->set(false, false);
+                pause_ = Timer(scheduler_, kPauseMs, [this] {
+                    transport::assert_on_loop();
+                    if (watch_ != nullptr) watch_->set(true, false);
+                });
+            }
+            return;
+        }
+    } catch (const std::bad_alloc&) {
+        // That connection is dropped; it sees a hang-up.
+    }
+}
+
+bool Listener::is_stranger(uint32_t uid) const {
+    if (uid == options_.own_uid || uid == 0) return false;
+    for (const auto& [name, nspace] : registry_.nspaces())
+        for (const auto& [rank, client] : nspace->clients)
+            if (client.uid == uid) return false;
+    return true;
+}
+
+// The oldest has had the longest time to speak.
+void Listener::make_room(bool stranger) {
+    auto drop = [&](auto&& which) {
+        auto it = std::find_if(waiting_.begin(), waiting_.end(), which);
+        if (it != waiting_.end()) (*it)->close();
+    };
+    if (stranger) {
+        auto strangers = std::count_if(waiting_.begin(), waiting_.end(), [](const auto& p) { return p->stranger_; });
+        if (static_cast<unsigned>(strangers) >= options_.max_strangers) drop([](const auto& p) { return p->stranger_; });
+    }
+    // One that the host is being asked about has a right to its answer.
+    if (waiting_.size() >= options_.max_half_open)
+        drop([](const auto& p) { return p->stage_ == SocketPeer::Stage::hello; });
+}
+
+pmix_status_t Listener::adopt(transport::Descriptor socket) {
+    transport::assert_on_loop();
+    auto who = transport::peer_credentials(socket.get(), loop_.io());
+    if (!who.ok()) return who.status();
+    auto peer = std::make_shared<SocketPeer>(Credentials{who->uid, who->gid, who->pid}, *this, events_);
+    peer->stranger_ = is_stranger(who->uid);
+    make_room(peer->stranger_);
+    auto connection = transport::Connection::open(loop_, std::move(socket), *peer);
+    if (!connection.ok()) return connection.status();
+    peer->connection_ = std::move(connection).value();
+    waiting_.push_back(peer);
+    std::weak_ptr<Peer> weak = peer;
+    peer->deadline_ = Timer(scheduler_, options_.hello_timeout_ms, [weak] {
+        if (auto late = weak.lock()) late->close();
+    });
+    return PMIX_SUCCESS;
+}
+
+void Listener::forget(SocketPeer& peer) {
+    peer.deadline_.cancel();
+    waiting_.remove_if([&](const auto& p) { return p.get() == &peer; });
+}
+
+void Listener::refuse(SocketPeer& peer, pmix_status_t status) {
+    if (peer.connection_ != nullptr && peer.hello_.state() == common::HelloServer::State::claimed) {
+        common::ByteWriter w;
+        if (common::encode_message(w, peer.hello_.refuse()) == PMIX_SUCCESS) {
+            FrameHeader header = FrameHeader::reply(static_cast<uint16_t>(common::Command::hello), peer.hello_.id(), status);
+            header.payload = static_cast<uint32_t>(w.size());
+            peer.connection_->send(header, w.view());
+        }
+    }
+    peer.close();
+}
+
+void Listener::hello(SocketPeer& peer, const FrameHeader& header, Bytes payload) {
+    pmix_status_t rc = peer.hello_.receive(header, payload);
+    if (rc == PMIX_ERR_UNPACK_FAILURE) return peer.close();
+    if (rc != PMIX_SUCCESS) return refuse(peer, rc);
+    const common::HelloRequest& claim = peer.hello_.claim();
+    // Tools come with an issue of their own.
+    if (claim.role != common::PeerRole::client) return refuse(peer, PMIX_ERR_NOT_SUPPORTED);
+    ProcId id(claim.nspace, claim.rank);
+    Nspace* nspace = registry_.find(id.nspace);
+    Client* client = registry_.find_client(id);
+    if (client == nullptr) return refuse(peer, PMIX_ERR_NOT_FOUND);
+    common::ExpectedPeer expected{client->uid, client->gid, options_.own_uid, client->token};
+    rc = common::check_identity(expected, peer.credentials().uid, claim.token);
+    if (rc != PMIX_SUCCESS) return refuse(peer, rc);
+    peer.set_id(id);
+    peer.stage_ = SocketPeer::Stage::asking;
+    auto self = std::static_pointer_cast<SocketPeer>(peer.shared_from_this());
+    // A clone shares the rank: the host has heard of it.
+    if (client->connections > 0) return admit(self, *nspace, *client);
+    common::InfoList infos;
+    const common::Infos& given = claim.infos;
+    infos.append_all(given.data(), given.size());
+    append_ids(infos, peer.credentials());
+    host_.client_connected(id, client->server_object, std::move(infos),
+                           [this, weak = std::weak_ptr<SocketPeer>(self)](HostAnswer& answer) {
+                               if (auto asked = weak.lock()) decide(asked, answer.status);
+                           });
+}
+
+// The host has answered. By then the connection may have gone, or the rank may have been deregistered.
+void Listener::decide(const std::shared_ptr<SocketPeer>& peer, pmix_status_t status) {
+    if (peer->stage_ != SocketPeer::Stage::asking) return;
+    Nspace* nspace = registry_.find(peer->id().nspace);
+    Client* client = registry_.find_client(peer->id());
+    if (client == nullptr) return refuse(*peer, PMIX_ERR_NOT_FOUND);
+    if (!common::succeeded(status)) return refuse(*peer, status);
+    admit(peer, *nspace, *client);
+}
+
+void Listener::admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Client& client) {
+    common::HelloReply mine;
+    mine.server = options_.server;
+    mine.library_version = "Wireup " WIREUP_VERSION;
+    mine.self = peer->id();
+    std::vector<int> descriptors;
+    segments_.add(*peer, nspace, mine.segments, descriptors);
+    common::HelloReply reply = peer->hello_.accept(std::move(mine), client.token);
+    common::ByteWriter w;
+    if (common::encode_message(w, reply) != PMIX_SUCCESS) return peer->close();
+    peer->connection_->set_max_payload(common::kMaxFramePayload);
+    peer->deadline_.cancel();
+    peer->stage_ = SocketPeer::Stage::admitted;
+    waiting_.remove(peer);
+    ++client.connections;
+    registry_.set_state(nspace, client, Client::State::connected);
+    // The server knows the peer before the peer can know that it is known.
+    events_.peer_admitted(peer);
+    FrameHeader header = FrameHeader::reply(static_cast<uint16_t>(common::Command::hello), peer->hello_.id(), PMIX_SUCCESS);
+    header.payload = static_cast<uint32_t>(w.size());
+    header.descriptors = static_cast<uint8_t>(descriptors.size());
+    peer->send(header, w.view(), descriptors);
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,115 @@
+// The door for processes: accept, hello, credentials, then a Peer.
+//
+// Owns the listening socket and the connections that have not said who they are. Loop thread only. Nobody is waited
+// for: a connection that is silent past its deadline, or is one too many, is dropped. Who connects is what the kernel
+// says (SO_PEERCRED), held against what the host registered for the rank, or the rank's token where numbers differ.
+// Users without a registered rank share a small part of the room, so they cannot keep the others out.
+//
+// What can go wrong: no socket (start() fails); no descriptors left: it pauses and tries again.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "common/hello.h"
+#include "server/host.h"
+#include "server/peer.h"
+#include "server/registry.h"
+#include "server/scheduler.h"
+#include "server/segments.h"
+#include "transport/connection.h"
+#include "transport/event_loop.h"
+#include "transport/unix_socket.h"
+
+namespace pmix::server {
+
+// What the listener and its connections tell the server.
+class PeerEvents {
+  public:
+    virtual void peer_admitted(const std::shared_ptr<Peer>& peer) = 0;
+    virtual void peer_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload) = 0;
+    virtual void peer_lost(Peer& peer) = 0;
+
+  protected:
+    ~PeerEvents() = default;
+};
+
+class Listener;
+
+// A process at the other end of a socket, from the first byte on.
+class SocketPeer final : public Peer, public transport::ConnectionHandler {
+  public:
+    SocketPeer(Credentials who, Listener& listener, PeerEvents& events)
+        : Peer(PeerKind::client, {}, who), listener_(listener), events_(events) {}
+    ~SocketPeer() override;
+
+    void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) override;
+    void close() override;
+    void on_frame(transport::ReceivedFrame frame) override;
+    void on_closed(pmix_status_t why) override;
+
+  private:
+    friend class Listener;
+    enum class Stage : uint8_t { hello, asking, admitted, over };
+
+    Listener& listener_;
+    PeerEvents& events_;
+    std::shared_ptr<transport::Connection> connection_;
+    common::HelloServer hello_;
+    Stage stage_ = Stage::hello;
+    Timer deadline_;
+    bool stranger_ = false;
+};
+
+struct ListenerOptions {
+    common::ProcId server;
+    uint32_t own_uid = 0;
+    int hello_timeout_ms = common::kHelloTimeoutMs;
+    unsigned max_half_open = common::kMaxHalfOpen;
+    unsigned max_strangers = 16;  // half-open connections of users that no rank is registered for
+};
+
+class Listener final : public transport::WatchHandler {
+  public:
+    Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host,
+             const Segments& segments, PeerEvents& events, ListenerOptions options);
+    ~Listener();
+
+    // Any thread before the loop runs, or the loop.
+    pmix_status_t open();
+    void start();
+    void stop();
+    const std::string& address() const noexcept { return address_; }
+
+    // A socket that somebody else accepted: a host, a test.
+    pmix_status_t adopt(transport::Descriptor socket);
+    size_t half_open() const noexcept { return waiting_.size(); }
+
+    void on_ready(bool readable, bool writable) noexcept override;
+
+  private:
+    friend class SocketPeer;
+    void hello(SocketPeer& peer, const common::FrameHeader& header, common::Bytes payload);
+    void decide(const std::shared_ptr<SocketPeer>& peer, pmix_status_t status);
+    void admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Client& client);
+    void refuse(SocketPeer& peer, pmix_status_t status);
+    void forget(SocketPeer& peer);
+    bool is_stranger(uint32_t uid) const;
+    void make_room(bool stranger);
+
+    transport::EventLoop& loop_;
+    Scheduler& scheduler_;
+    Registry& registry_;
+    Host& host_;
+    const Segments& segments_;
+    PeerEvents& events_;
+    ListenerOptions options_;
+    std::string address_;
+    transport::Descriptor socket_;
+    std::unique_ptr<transport::Watch> watch_;
+    Timer pause_;
+    std::list<std::shared_ptr<SocketPeer>> waiting_;  // oldest first
+};
+
+}  // namespace pmix::server

@@ -1,0 +1,66 @@
+// All objects of a running server, in the order in which they depend on each other. Included by server, dispatch and the
+// door; nobody else needs more than the one object it is given.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "server/abort.h"
+#include "server/commit.h"
+#include "server/connect.h"
+#include "server/events.h"
+#include "server/fence.h"
+#include "server/get.h"
+#include "server/host.h"
+#include "server/launch_env.h"
+#include "server/listener.h"
+#include "server/publish.h"
+#include "server/registry.h"
+#include "server/resolve.h"
+#include "server/scheduler.h"
+#include "server/segments.h"
+#include "server/server.h"
+#include "server/setup.h"
+#include "server/spawn.h"
+
+namespace pmix::server {
+
+struct Server::Parts final : PeerEvents {
+    Parts(transport::EventLoop& loop, const pmix_server_module_t* module, ServerOptions given);
+    ~Parts();
+
+    void peer_admitted(const std::shared_ptr<Peer>& peer) override;
+    void peer_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload) override;
+    void peer_lost(Peer& peer) override;
+
+    void finalize(Peer& peer, common::FinalizeRequest& request, Reply reply);
+    void attach(Peer& peer, common::AttachNspaceRequest& request, Reply reply);
+    // Ends the connections of a rank, or of a whole namespace.
+    void drop(const common::ProcId& proc);
+
+    ServerOptions options;
+    LoopScheduler scheduler;
+    Registry registry;
+    Segments segments;
+    Host host;
+    Events events;
+    Get get;
+    Commit commit;
+    Fence fence;
+    Connect connect;
+    Disconnect disconnect;
+    Publish publish;
+    Spawn spawn;
+    Abort abort;
+    Resolve resolve;
+    LaunchEnv launch_env;
+    Listener listener;
+    std::shared_ptr<SelfPeer> self;
+    std::unique_ptr<Setup> setup;
+    std::map<uint64_t, std::shared_ptr<Peer>> peers;  // admitted, by serial number
+    uint64_t next_serial = 1;
+    std::string uri;
+    bool stopped = false;
+};
+
+}  // namespace pmix::server

@@ -1,0 +1,200 @@
+// The server: see server.h.
+#include "server/server.h"
+
+#include <unistd.h>
+
+#include "common/info_view.h"
+#include "server/dispatch.h"
+#include "server/parts.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::FrameHeader;
+using common::ProcId;
+using common::Result;
+
+namespace {
+
+Variables variables_for_all(const ServerOptions& options) {
+    Variables v;
+    v.emplace_back("PMIX_HOSTNAME", options.hostname);
+    v.emplace_back("PMIX_VERSION", "5.0.0");
+    v.emplace_back("PMIX_SECURITY_MODE", "native");
+    if (!options.tmpdir.empty()) v.emplace_back("PMIX_SERVER_TMPDIR", options.tmpdir);
+    if (!options.system_tmpdir.empty()) v.emplace_back("PMIX_SYSTEM_TMPDIR", options.system_tmpdir);
+    return v;
+}
+
+uint64_t origin_of(const ServerOptions& options) {
+    return std::hash<std::string>{}(options.hostname) ^ static_cast<uint64_t>(::getpid());
+}
+
+}  // namespace
+
+Server::Parts::Parts(transport::EventLoop& loop, const pmix_server_module_t* module, ServerOptions given)
+    : options(std::move(given)), scheduler(loop), registry(options.hostname, origin_of(options)),
+      segments(registry, ::geteuid()), host(scheduler, module, options.module_size),
+      events(host, registry, options.event_cache), get(scheduler, host, registry, segments), commit(registry, get),
+      fence(scheduler, host, registry, segments, get), connect(scheduler, host, registry, segments),
+      disconnect(scheduler, host, registry, segments, connect), publish(host), spawn(host, registry, segments),
+      abort(host, registry), resolve(registry),
+      listener(loop, scheduler, registry, host, segments, *this,
+               {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers}) {
+    self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
+    self->set_serial(next_serial++);
+    events.peer_here(self);
+    // The process is a rank of its own namespace, so that its own puts and fences have a place.
+    Nspace& own = registry.obtain(options.id.nspace);
+    own.owner = ::geteuid();
+    Client& me = own.clients[options.id.rank];
+    me.rank = options.id.rank;
+    me.uid = ::geteuid();
+    me.gid = ::getegid();
+    me.state = Client::State::connected;
+    me.connections = 1;
+}
+
+Server::Parts::~Parts() { LaunchEnv::set_current(nullptr); }
+
+void Server::Parts::peer_admitted(const std::shared_ptr<Peer>& peer) {
+    peer->set_serial(next_serial++);
+    peers.emplace(peer->serial(), peer);
+    events.peer_here(peer);
+}
+
+void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payload) {
+    bool ours = false;
+    try {
+        ours = dispatch(*this, peer, header, payload);
+    } catch (const std::bad_alloc&) {
+        ours = true;  // its Reply has answered an error
+    }
+    if (!ours && peer.kind() != PeerKind::self) peer.close();
+}
+
+void Server::Parts::peer_lost(Peer& peer) {
+    auto keep = peer.shared_from_this();
+    if (peer.gone()) return;
+    peer.set_gone();
+    peers.erase(peer.serial());
+    events.peer_gone(peer);
+    get.peer_gone(peer);
+    Nspace* nspace = registry.find(peer.id().nspace);
+    Client* client = nspace == nullptr ? nullptr : nspace->find_client(peer.id().rank);
+    if (client == nullptr) return;
+    if (client->connections > 0) --client->connections;
+    if (client->connections > 0) {
+        // A clone less. Collectives that wait for every clone wait for one less.
+        fence.recheck();
+        connect.recheck();
+        disconnect.recheck();
+        return;
+    }
+    if (peer.finalized() || client->gone()) return;
+    registry.set_state(*nspace, *client, Client::State::lost);
+    setup->client_gone(*nspace, client->rank);
+    if (stopped) return;
+    common::InfoList infos;
+    pmix_proc_t proc = peer.id().to_c();
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    // For the host's handlers, and for peers that ask for this very code: nobody's default handler is to take the
+    // hang-up of a neighbour for the end of the job before the host has said so.
+    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    events.raise(PMIX_ERR_LOST_CONNECTION, peer.id(), PMIX_RANGE_NAMESPACE, std::move(infos));
+}
+
+void Server::Parts::finalize(Peer& peer, common::FinalizeRequest&, Reply reply) {
+    Nspace* nspace = registry.find(peer.id().nspace);
+    Client* client = nspace == nullptr ? nullptr : nspace->find_client(peer.id().rank);
+    bool first = !peer.finalized();
+    peer.set_finalized();
+    if (client == nullptr || !first || client->connections > 1) return reply.status(PMIX_SUCCESS);
+    registry.set_state(*nspace, *client, Client::State::finalized);
+    void* object = client->server_object;
+    setup->client_gone(*nspace, client->rank);
+    host.client_finalized(peer.id(), object, [reply = std::move(reply)](HostAnswer&) mutable {
+        // Whatever the host thinks of it, the process is leaving.
+        reply.status(PMIX_SUCCESS);
+    });
+}
+
+void Server::Parts::attach(Peer& peer, common::AttachNspaceRequest& request, Reply reply) {
+    Nspace* nspace = registry.find(request.nspace);
+    if (nspace == nullptr || nspace->data == nullptr) return reply.status(PMIX_ERR_NOT_FOUND);
+    if (!segments.may_map(peer, *nspace)) return reply.status(PMIX_ERR_NO_PERMISSIONS);
+    if (request.generation == 0) peer.set_lacks_segment(nspace->number);
+    common::AttachNspaceReply message;
+    std::vector<int> descriptors;
+    segments.add(peer, *nspace, message.segments, descriptors);
+    reply.message(PMIX_SUCCESS, message, descriptors);
+}
+
+void Server::Parts::drop(const ProcId& proc) {
+    std::vector<std::shared_ptr<Peer>> leaving;
+    for (const auto& [serial, peer] : peers) {
+        bool meant = peer->id().nspace == proc.nspace &&
+                     (proc.rank == PMIX_RANK_WILDCARD || proc.rank == peer->id().rank);
+        if (meant) leaving.push_back(peer);
+    }
+    for (const auto& peer : leaving) peer->close();
+}
+
+Server::Server(std::unique_ptr<Parts> parts) noexcept : parts_(std::move(parts)) {}
+
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const pmix_server_module_t* module,
+                                               ServerOptions options) {
+    bool listen = options.listen;
+    auto parts = std::make_unique<Parts>(loop, module, std::move(options));
+    Setup::Children children;
+    children.contact.server = parts->options.id;
+    children.always = variables_for_all(parts->options);
+    if (listen) {
+        pmix_status_t rc = parts->listener.open();
+        if (rc != PMIX_SUCCESS) return rc;
+        children.contact.addresses.push_back(parts->listener.address());
+    }
+    if (!children.contact.addresses.empty()) parts->uri = transport::format_uri(children.contact);
+    Parts* p = parts.get();
+    parts->setup = std::make_unique<Setup>(p->registry, p->launch_env, p->get, p->fence, p->connect, p->disconnect,
+                                           p->events, std::move(children), [p](const ProcId& proc) { p->drop(proc); });
+    LaunchEnv::set_current(&parts->launch_env);
+    loop.post([p] { p->listener.start(); });
+    return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+SelfPeer& Server::self_peer() noexcept { return *parts_->self; }
+
+void Server::on_frame(Peer& peer, const FrameHeader& header, Bytes payload) { parts_->peer_frame(peer, header, payload); }
+
+Result<LentSegment> Server::lend_segment(const Peer& peer, std::string_view name) {
+    Nspace* nspace = parts_->registry.find(name);
+    if (nspace == nullptr || nspace->data == nullptr) return PMIX_ERR_NOT_FOUND;
+    if (!parts_->segments.may_map(peer, *nspace)) return PMIX_ERR_NO_PERMISSIONS;
+    return LentSegment{nspace->data->descriptor(), nspace->number, nspace->data->generation()};
+}
+
+void Server::stop() {
+    Parts& p = *parts_;
+    if (p.stopped) return;
+    p.stopped = true;
+    LaunchEnv::set_current(nullptr);
+    p.listener.stop();
+    // Everybody who waits is told before the connection goes.
+    p.fence.stop(PMIX_ERR_LOST_CONNECTION);
+    p.connect.stop(PMIX_ERR_LOST_CONNECTION);
+    p.disconnect.stop(PMIX_ERR_LOST_CONNECTION);
+    p.get.stop(PMIX_ERR_LOST_CONNECTION);
+    auto peers = std::move(p.peers);
+    p.peers.clear();
+    for (auto& [serial, peer] : peers) peer->close();
+    p.self->close();
+}
+
+const ServerOptions& Server::options() const noexcept { return parts_->options; }
+
+const std::string& Server::uri() const noexcept { return parts_->uri; }
+
+}  // namespace pmix::server

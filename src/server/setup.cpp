@@ -1,0 +1,245 @@
+// The host's word, applied: see setup.h.
+#include "server/setup.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+
+#include "common/info_view.h"
+#include "common/pack.h"
+
+namespace pmix::server {
+
+using common::kNoNode;
+using common::ProcId;
+
+namespace {
+
+bool make_token(common::Token& token) noexcept {
+    auto fill = [](auto& half) {
+        return ::getrandom(half.data(), half.size(), 0) == static_cast<ssize_t>(half.size());
+    };
+    return fill(token.client) && fill(token.server);
+}
+
+std::vector<LaunchEnv::Edit> edits_of(const common::InfoList& infos) {
+    using How = LaunchEnv::Edit::How;
+    std::vector<LaunchEnv::Edit> edits;
+    for (const pmix_info_t& info : infos) {
+        std::string_view key = common::key_view(info);
+        const pmix_value_t& v = info.value;
+        if (key == PMIX_UNSET_ENVAR && v.type == PMIX_STRING && v.data.string != nullptr) {
+            edits.push_back({How::unset, v.data.string, {}, ','});
+            continue;
+        }
+        if (v.type != PMIX_ENVAR || v.data.envar.envar == nullptr) continue;
+        LaunchEnv::Edit edit{How::set, v.data.envar.envar, v.data.envar.value == nullptr ? "" : v.data.envar.value,
+                             v.data.envar.separator == '\0' ? ',' : v.data.envar.separator};
+        if (key == PMIX_ADD_ENVAR) edit.how = How::add;
+        if (key == PMIX_PREPEND_ENVAR) edit.how = How::prepend;
+        if (key == PMIX_APPEND_ENVAR) edit.how = How::append;
+        if (key == PMIX_FIRST_ENVAR) edit.how = How::first;
+        edits.push_back(std::move(edit));
+    }
+    return edits;
+}
+
+}  // namespace
+
+void Setup::count_again() {
+    fence_.recheck();
+    connect_.recheck();
+    disconnect_.recheck();
+}
+
+pmix_status_t Setup::ensure_data(Nspace& nspace) {
+    if (nspace.data != nullptr) return PMIX_SUCCESS;
+    auto data = NamespaceData::create(nspace.size_known() ? nspace.size() : 0, registry_.origin());
+    if (!data.ok()) return data.status();
+    nspace.data = std::move(data).value();
+    announce_locals(nspace);
+    return PMIX_SUCCESS;
+}
+
+void Setup::announce_locals(Nspace& nspace) {
+    for (common::Rank rank : nspace.local_ranks()) nspace.data->add_local(rank);
+}
+
+pmix_status_t Setup::register_nspace(JobSetup&& job) {
+    bool fresh = registry_.find(job.nspace) == nullptr;
+    Placed placed;
+    auto derived = derive_placement(job, registry_.hostname(), placed);
+    if (!derived.ok()) return derived.status();
+    Nspace& nspace = registry_.obtain(job.nspace);
+    if (fresh || job.nlocalprocs > 0) nspace.nlocalprocs = std::max(job.nlocalprocs, 0);
+    if (job.job_size) nspace.job_size = job.job_size;
+    if (job.user) nspace.owner = job.user;
+    nspace.envars.append_all(job.envars.c_array(), job.envars.size());
+    // A later call with the same facts in part must not undo a better placement.
+    bool place = *derived && (!nspace.has_placement || job.has_nodes || job.has_procs);
+    if (place) {
+        nspace.placed = std::move(placed);
+        nspace.has_placement = true;
+        nspace.own_node = find_own_node(nspace.placed, registry_.hostname());
+        if (nspace.own_node == kNoNode && nspace.placed.has_procs && !nspace.clients.empty())
+            nspace.own_node = nspace.placed.procs.node_of(nspace.clients.begin()->first);
+        if (nspace.own_node == kNoNode && nspace.placed.nodes.size() == 1 && nspace.nlocalprocs > 0) nspace.own_node = 0;
+    }
+    pmix_status_t rc = PMIX_SUCCESS;
+    if (!job.nodata) {
+        rc = ensure_data(nspace);
+        if (rc == PMIX_SUCCESS) {
+            announce_locals(nspace);
+            rc = nspace.data->apply(std::move(job), place ? &nspace.placed : nullptr, nspace.own_node, nspace.placed);
+        }
+        for (const JobSetup& resources : resources_)
+            if (rc == PMIX_SUCCESS) rc = nspace.data->apply_resources(resources, nspace.placed);
+    }
+    if (rc != PMIX_SUCCESS) {
+        if (fresh) deregister_nspace(nspace.name);
+        return rc;
+    }
+    for (const auto& [rank, client] : nspace.clients) set_environment(nspace, client);
+    if (nspace.data != nullptr) get_.arrived(nspace);
+    count_again();
+    return PMIX_SUCCESS;
+}
+
+void Setup::deregister_nspace(std::string_view given) {
+    std::string name(given);  // the caller's may be the one that goes
+    Nspace* nspace = registry_.find(name);
+    if (nspace == nullptr) return;
+    drop_(ProcId(name, PMIX_RANK_WILDCARD));
+    get_.nspace_gone(*nspace);
+    fence_.nspace_gone(name);
+    connect_.nspace_gone(name);
+    disconnect_.nspace_gone(name);
+    fence_.forget(name);
+    connect_.forget(name);
+    launch_env_.remove(name);
+    registry_.remove(name);
+}
+
+void Setup::set_environment(Nspace& nspace, const Client& client) {
+    ProcId proc(nspace.name, client.rank);
+    Variables variables = transport::client_variables(proc, children_.contact, client.token);
+    variables.insert(variables.end(), children_.always.begin(), children_.always.end());
+    launch_env_.set(proc, std::move(variables), edits_of(nspace.envars));
+}
+
+pmix_status_t Setup::register_client(const ProcId& proc, uint32_t uid, uint32_t gid, void* server_object) {
+    Nspace& nspace = registry_.obtain(proc.nspace);
+    auto [at, fresh] = nspace.clients.try_emplace(proc.rank);
+    Client& client = at->second;
+    client.rank = proc.rank;
+    client.uid = uid;
+    client.gid = gid;
+    client.server_object = server_object;
+    if (fresh) {
+        // Without random numbers there is no token, and the kernel's word decides alone.
+        if (!make_token(client.token)) client.token = {};
+        std::erase(nspace.gone, proc.rank);
+    }
+    if (!nspace.owner) nspace.owner = uid;
+    if (nspace.own_node == kNoNode && nspace.placed.has_procs) {
+        // No name of a node was this one's; where a process of ours is, there we are.
+        nspace.own_node = nspace.placed.procs.node_of(proc.rank);
+        if (nspace.own_node != kNoNode && nspace.data != nullptr) announce_locals(nspace);
+    }
+    if (nspace.data != nullptr) nspace.data->add_local(proc.rank);
+    set_environment(nspace, client);
+    count_again();
+    return PMIX_SUCCESS;
+}
+
+void Setup::deregister_client(const ProcId& proc) {
+    Nspace* nspace = registry_.find(proc.nspace);
+    if (nspace == nullptr || nspace->find_client(proc.rank) == nullptr) return;
+    drop_(proc);
+    Client* client = nspace->find_client(proc.rank);
+    bool was_gone = client->gone();
+    if (!was_gone) nspace->gone.push_back(proc.rank);  // stays there: the namespace still counts it among its own
+    nspace->clients.erase(proc.rank);
+    launch_env_.remove(proc);
+    if (!was_gone) client_gone(*nspace, proc.rank);
+}
+
+void Setup::client_gone(Nspace& nspace, common::Rank rank) {
+    MemberId member = member_id(nspace.number, rank);
+    get_.member_gone(nspace, rank);
+    fence_.member_gone(member);
+    connect_.member_gone(member);
+    disconnect_.member_gone(member);
+}
+
+pmix_status_t Setup::register_resources(JobSetup&& resources) {
+    resources_.push_back(std::move(resources));
+    for (auto& [name, nspace] : registry_.nspaces()) {
+        if (nspace->data == nullptr) continue;
+        pmix_status_t rc = nspace->data->apply_resources(resources_.back(), nspace->placed);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    return PMIX_SUCCESS;
+}
+
+// By key: a namespace registered from now on does not get them. Those that have them keep them, as what was published
+// is not taken back.
+pmix_status_t Setup::deregister_resources(const JobSetup& named) {
+    for (JobSetup& known : resources_) {
+        std::erase_if(known.items, [&](const JobSetup::Item& item) {
+            return std::any_of(named.items.begin(), named.items.end(), [&](const JobSetup::Item& other) {
+                return other.owner.kind == item.owner.kind && named.key_of(other) == known.key_of(item);
+            });
+        });
+    }
+    std::erase_if(resources_, [](const JobSetup& r) { return r.items.empty(); });
+    return PMIX_SUCCESS;
+}
+
+void Setup::announce_set(pmix_status_t code, const ProcessSet& set) {
+    common::InfoList infos;
+    infos.append_string(PMIX_PSET_NAME, set.name);
+    if (code == PMIX_PROCESS_SET_DEFINE) {
+        std::vector<pmix_proc_t> members;
+        for (const ProcId& p : set.members) members.push_back(p.to_c());
+        pmix_data_array_t array;
+        array.type = PMIX_PROC;
+        array.size = members.size();
+        array.array = members.data();
+        infos.append(PMIX_PSET_MEMBERS, &array, PMIX_DATA_ARRAY);
+    }
+    events_.raise(code, children_.contact.server, PMIX_RANGE_LOCAL, std::move(infos));
+}
+
+pmix_status_t Setup::define_process_set(std::string_view name, std::vector<ProcId> members) {
+    auto& sets = registry_.process_sets();
+    if (std::any_of(sets.begin(), sets.end(), [&](const ProcessSet& s) { return s.name == name; }))
+        return PMIX_ERR_EXISTS;  // sets do not change
+    sets.push_back({std::string(name), std::move(members)});
+    announce_set(PMIX_PROCESS_SET_DEFINE, sets.back());
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t Setup::delete_process_set(std::string_view name) {
+    auto& sets = registry_.process_sets();
+    auto at = std::find_if(sets.begin(), sets.end(), [&](const ProcessSet& s) { return s.name == name; });
+    if (at == sets.end()) return PMIX_ERR_NOT_FOUND;
+    ProcessSet gone = std::move(*at);
+    sets.erase(at);
+    announce_set(PMIX_PROCESS_SET_DELETE, gone);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t Setup::add_variables(std::string_view name, const common::InfoList& infos) {
+    Nspace* nspace = registry_.find(name);
+    if (nspace == nullptr) return PMIX_ERR_NOT_FOUND;
+    for (const pmix_info_t& info : infos) {
+        if (info.value.type != PMIX_ENVAR && common::key_view(info) != PMIX_UNSET_ENVAR) continue;
+        pmix_status_t rc = nspace->envars.append(info);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    for (const auto& [rank, client] : nspace->clients) set_environment(*nspace, client);
+    return PMIX_SUCCESS;
+}
+
+}  // namespace pmix::server

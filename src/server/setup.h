@@ -1,0 +1,69 @@
+// What the host tells this server: namespaces, clients, resources, process sets. Applies it to the registry, the data,
+// the environment of children, and tells everybody who counts.
+//
+// Loop thread only. Each answers a status; the door decides how the host hears of it. Repeating a call updates.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "server/connect.h"
+#include "server/events.h"
+#include "server/fence.h"
+#include "server/get.h"
+#include "server/job_setup.h"
+#include "server/launch_env.h"
+#include "server/registry.h"
+#include "transport/rendezvous.h"
+
+namespace pmix::server {
+
+class Setup {
+  public:
+    struct Children {
+        transport::Contact contact;
+        Variables always;  // for every child
+    };
+    // drop: ends the connections of a rank (or of all ranks, PMIX_RANK_WILDCARD).
+    using Drop = std::function<void(const common::ProcId&)>;
+
+    Setup(Registry& registry, LaunchEnv& launch_env, Get& get, Fence& fence, Connect& connect, Disconnect& disconnect,
+          Events& events, Children children, Drop drop)
+        : registry_(registry), launch_env_(launch_env), get_(get), fence_(fence), connect_(connect),
+          disconnect_(disconnect), events_(events), children_(std::move(children)), drop_(std::move(drop)) {}
+
+    pmix_status_t register_nspace(JobSetup&& job);
+    void deregister_nspace(std::string_view name);
+    pmix_status_t register_client(const common::ProcId& proc, uint32_t uid, uint32_t gid, void* server_object);
+    void deregister_client(const common::ProcId& proc);
+    pmix_status_t register_resources(JobSetup&& resources);
+    pmix_status_t deregister_resources(const JobSetup& named);
+    pmix_status_t define_process_set(std::string_view name, std::vector<common::ProcId> members);
+    pmix_status_t delete_process_set(std::string_view name);
+    // More variables for the children of a namespace, from PMIx_server_setup_local_support.
+    pmix_status_t add_variables(std::string_view nspace, const common::InfoList& infos);
+
+    // A process will not come any more (or has come): whoever counts on it hears of it.
+    void client_gone(Nspace& nspace, common::Rank rank);
+
+  private:
+    void count_again();
+    pmix_status_t ensure_data(Nspace& nspace);
+    void announce_locals(Nspace& nspace);
+    void set_environment(Nspace& nspace, const Client& client);
+    void announce_set(pmix_status_t code, const ProcessSet& set);
+
+    Registry& registry_;
+    LaunchEnv& launch_env_;
+    Get& get_;
+    Fence& fence_;
+    Connect& connect_;
+    Disconnect& disconnect_;
+    Events& events_;
+    Children children_;
+    Drop drop_;
+    std::vector<JobSetup> resources_;
+};
+
+}  // namespace pmix::server
