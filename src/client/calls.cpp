@@ -32,6 +32,17 @@ CallPtr Calls::take_anywhere(uint32_t id) noexcept {
     return call;
 }
 
+bool Calls::waits(uint32_t id) const noexcept {
+    MutexLock lock(mutex_);
+    return calls_.count(id) != 0;
+}
+
+void Calls::set_timer(uint32_t id, transport::TimerId timer) noexcept {
+    MutexLock lock(mutex_);
+    auto it = calls_.find(id);
+    if (it != calls_.end()) it->second->timer = timer;
+}
+
 void Calls::close(pmix_status_t status, pmix_status_t refuse_with) noexcept {
     for (;;) {
         CallPtr call;

@@ -14,6 +14,7 @@
 #include "common/mutex.h"
 #include "common/status.h"
 #include "transport/descriptor.h"
+#include "transport/event_loop.h"
 
 namespace pmix::client {
 
@@ -34,6 +35,8 @@ class Call {
     virtual bool anywhere() const noexcept { return false; }
     // A blocked caller's: it lives on that caller's stack and is not deleted here.
     virtual bool borrowed() const noexcept { return false; }
+
+    transport::TimerId timer = 0;  // loop only
 };
 
 struct CallDeleter {
@@ -52,6 +55,11 @@ class Calls {
     CallPtr take(uint32_t id) noexcept;
     // The same, but only when the call may be completed on this thread.
     CallPtr take_anywhere(uint32_t id) noexcept;
+
+    // Is it still open?
+    bool waits(uint32_t id) const noexcept;
+    // The timer that will end it, to be cancelled by whoever takes it. Loop.
+    void set_timer(uint32_t id, transport::TimerId timer) noexcept;
 
     // Ends every open request with the status, and refuses new ones with refuse_with.
     void close(pmix_status_t status, pmix_status_t refuse_with) noexcept;

@@ -22,6 +22,7 @@ namespace pmix::client {
 // What a client needs to map a namespace's segment.
 struct SegmentGrant {
     transport::Descriptor descriptor;
+    uint64_t instance = 0;    // differs between two lives of one name
     uint64_t generation = 0;  // published when the grant was made
 };
 
@@ -33,9 +34,11 @@ class Channel {
     // the call only.
     virtual pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) = 0;
 
-    // Any thread but the loop's (with external progress: any). Waits until the waiter is done; false: the deadline
-    // passed. A channel may let the waiting thread read the answer itself.
-    virtual bool wait(transport::Waiter& waiter, transport::Deadline deadline) = 0;
+    // Any thread but the loop's: sends and waits until the waiter is done. PMIX_ERR_TIMEOUT: the deadline passed first.
+    // Anything else: it was not sent, and nobody was waited for. A channel may let the waiting thread read the answer
+    // itself.
+    virtual pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload,
+                                        transport::Waiter& waiter, transport::Deadline deadline) = 0;
 
     // The segment of a namespace without a wait, where that can be done: a server that asks itself, on its loop thread.
     // PMIX_ERR_WOULD_BLOCK: ask by frame. PMIX_ERR_NOT_FOUND: there is none.

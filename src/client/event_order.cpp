@@ -92,6 +92,7 @@ bool EventOrder::matches(const HandlerSpec& spec, const EventTraits& event) cons
     } else if (std::find(spec.codes.begin(), spec.codes.end(), event.code) == spec.codes.end()) {
         return false;
     }
+    if (!(PMIX_SYSTEM_EVENT(event.code) ? spec.environment_level : spec.job_level)) return false;
     if (!in_range(spec, event)) return false;
     if (spec.affected.empty()) return true;
     return std::any_of(event.affected.begin(), event.affected.end(),

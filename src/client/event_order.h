@@ -41,6 +41,9 @@ struct HandlerSpec {
     std::vector<common::ProcId> custom_range;
     // Only events that name one of these; empty: all.
     std::vector<common::ProcId> affected;
+    // Events of the environment (PMIX_SYSTEM_EVENT), of jobs (all others), or both.
+    bool job_level = true;
+    bool environment_level = true;
 
     Category category() const noexcept;
 };

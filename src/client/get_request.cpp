@@ -197,7 +197,10 @@ pmix_status_t parse_get_target(const common::ProcId& self, const pmix_proc_t* pr
         return PMIX_SUCCESS;
     }
     const size_t length = common::bounded_length(proc->nspace, sizeof proc->nspace);
-    if (length > common::kMaxNspaceLength || proc->rank == PMIX_RANK_INVALID) return PMIX_ERR_BAD_PARAM;
+    if (length > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
+    if (!common::is_real_rank(proc->rank) && proc->rank != PMIX_RANK_WILDCARD && proc->rank != PMIX_RANK_UNDEF) {
+        return PMIX_ERR_BAD_PARAM;
+    }
     // One MPI library names its own namespace by an empty one.
     request.nspace = length == 0 ? std::string_view(self.nspace) : std::string_view(proc->nspace, length);
     request.rank = proc->rank;

@@ -1,0 +1,116 @@
+#include "client/event_spec.h"
+
+namespace pmix::client {
+namespace {
+
+using common::InfoView;
+using common::ProcId;
+
+// One process, or an array of them.
+pmix_status_t read_procs(const pmix_value_t& value, std::vector<ProcId>& out) {
+    if (value.type == PMIX_PROC) {
+        if (value.data.proc == nullptr) return PMIX_ERR_BAD_PARAM;
+        out.emplace_back(*value.data.proc);
+        return PMIX_SUCCESS;
+    }
+    if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr) return PMIX_ERR_BAD_PARAM;
+    const pmix_data_array_t& array = *value.data.darray;
+    if (array.size == 0) return PMIX_SUCCESS;
+    if (array.type != PMIX_PROC || array.array == nullptr) return PMIX_ERR_BAD_PARAM;
+    const auto* procs = static_cast<const pmix_proc_t*>(array.array);
+    for (size_t i = 0; i < array.size; ++i) out.emplace_back(procs[i]);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t read_procs(InfoView infos, std::string_view key, std::vector<ProcId>& out) {
+    const pmix_info_t* info = infos.find(key);
+    return info == nullptr ? PMIX_SUCCESS : read_procs(info->value, out);
+}
+
+pmix_status_t read_name(InfoView infos, std::string_view key, std::string& out) {
+    std::string_view text;
+    const pmix_status_t rc = infos.get(key, &text);
+    if (rc == PMIX_SUCCESS) out = text;
+    return rc;
+}
+
+pmix_status_t read_range(InfoView infos, pmix_data_range_t* out) {
+    const pmix_info_t* info = infos.find(PMIX_RANGE);
+    if (info == nullptr) return PMIX_SUCCESS;
+    if (info->value.type == PMIX_DATA_RANGE) {
+        *out = info->value.data.range;
+        return PMIX_SUCCESS;
+    }
+    return infos.get(PMIX_RANGE, out);
+}
+
+}  // namespace
+
+common::Result<HandlerAttributes> read_handler_attributes(const pmix_status_t codes[], size_t ncodes, InfoView infos) {
+    if (ncodes > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
+    pmix_status_t rc = infos.check_required(
+        {PMIX_EVENT_HDLR_NAME, PMIX_EVENT_HDLR_FIRST, PMIX_EVENT_HDLR_LAST, PMIX_EVENT_HDLR_FIRST_IN_CATEGORY,
+         PMIX_EVENT_HDLR_LAST_IN_CATEGORY, PMIX_EVENT_HDLR_BEFORE, PMIX_EVENT_HDLR_AFTER, PMIX_EVENT_HDLR_PREPEND,
+         PMIX_EVENT_HDLR_APPEND, PMIX_EVENT_CUSTOM_RANGE, PMIX_RANGE, PMIX_EVENT_RETURN_OBJECT,
+         PMIX_EVENT_AFFECTED_PROC, PMIX_EVENT_AFFECTED_PROCS, PMIX_EVENT_ONESHOT, PMIX_EVENT_NAME,
+         PMIX_EVENT_ORDER_PREPEND, PMIX_EVENT_JOB_LEVEL, PMIX_EVENT_ENVIRO_LEVEL});
+    if (rc != PMIX_SUCCESS) return rc;
+
+    HandlerAttributes a;
+    HandlerSpec& spec = a.spec;
+    if (codes != nullptr) spec.codes.assign(codes, codes + ncodes);
+    if (const pmix_info_t* info = infos.find(PMIX_EVENT_NAME)) {
+        int64_t code = 0;
+        if (info->value.type == PMIX_STATUS) {
+            code = info->value.data.status;
+        } else if (common::read_number(info->value, &code) != PMIX_SUCCESS) {
+            return PMIX_ERR_BAD_PARAM;
+        }
+        spec.codes.push_back(static_cast<pmix_status_t>(code));
+    }
+    spec.first = infos.flag(PMIX_EVENT_HDLR_FIRST);
+    spec.last = infos.flag(PMIX_EVENT_HDLR_LAST);
+    if (spec.first && spec.last) return PMIX_ERR_BAD_PARAM;
+    if (infos.flag(PMIX_EVENT_HDLR_FIRST_IN_CATEGORY)) {
+        spec.place = Place::lead;
+    } else if (infos.flag(PMIX_EVENT_HDLR_LAST_IN_CATEGORY)) {
+        spec.place = Place::end;
+    } else if (infos.flag(PMIX_EVENT_HDLR_PREPEND) || infos.flag(PMIX_EVENT_ORDER_PREPEND)) {
+        spec.place = Place::prepend;
+    }
+    const bool jobs = infos.flag(PMIX_EVENT_JOB_LEVEL);
+    const bool environment = infos.flag(PMIX_EVENT_ENVIRO_LEVEL);
+    if (jobs != environment) {
+        spec.job_level = jobs;
+        spec.environment_level = environment;
+    }
+    a.oneshot = infos.flag(PMIX_EVENT_ONESHOT);
+
+    rc = read_name(infos, PMIX_EVENT_HDLR_NAME, spec.name);
+    if (rc == PMIX_SUCCESS) rc = read_name(infos, PMIX_EVENT_HDLR_BEFORE, spec.before);
+    if (rc == PMIX_SUCCESS) rc = read_name(infos, PMIX_EVENT_HDLR_AFTER, spec.after);
+    if (rc == PMIX_SUCCESS) rc = read_range(infos, &spec.range);
+    if (rc == PMIX_SUCCESS) rc = read_procs(infos, PMIX_EVENT_CUSTOM_RANGE, spec.custom_range);
+    if (rc == PMIX_SUCCESS) rc = read_procs(infos, PMIX_EVENT_AFFECTED_PROC, spec.affected);
+    if (rc == PMIX_SUCCESS) rc = read_procs(infos, PMIX_EVENT_AFFECTED_PROCS, spec.affected);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (const pmix_info_t* info = infos.find(PMIX_EVENT_RETURN_OBJECT)) {
+        if (info->value.type != PMIX_POINTER) return PMIX_ERR_BAD_PARAM;
+        a.return_object = info->value.data.ptr;
+        a.has_return_object = true;
+    }
+    return a;
+}
+
+common::Result<EventAttributes> read_event_attributes(InfoView infos) {
+    EventAttributes a;
+    a.non_default = infos.flag(PMIX_EVENT_NON_DEFAULT);
+    a.do_not_cache = infos.flag(PMIX_EVENT_DO_NOT_CACHE);
+    pmix_status_t rc = read_procs(infos, PMIX_EVENT_AFFECTED_PROC, a.affected);
+    if (rc == PMIX_SUCCESS) rc = read_procs(infos, PMIX_EVENT_AFFECTED_PROCS, a.affected);
+    if (rc == PMIX_SUCCESS) rc = read_procs(infos, PMIX_EVENT_CUSTOM_RANGE, a.custom_range);
+    if (rc != PMIX_SUCCESS) return rc;
+    return a;
+}
+
+}  // namespace pmix::client

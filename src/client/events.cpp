@@ -1,0 +1,430 @@
+#include "client/events.h"
+
+#include <algorithm>
+
+#include "client/event_spec.h"
+#include "client/request.h"
+#include "client/session.h"
+#include "common/mutex.h"
+
+namespace pmix::client {
+
+using common::Command;
+using common::InfoList;
+using common::ProcId;
+
+namespace {
+
+// Events of the process itself that wait for handlers to come: a model declared by the first Init, a lost server.
+constexpr size_t kOwnRing = 32;
+
+constexpr size_t kNoReference = static_cast<size_t>(-1);
+
+}  // namespace
+
+struct Events::Event {
+    EventTraits traits;
+    pmix_data_range_t range = PMIX_RANGE_UNDEF;
+    std::vector<ProcId> custom_range;
+    bool do_not_cache = false;
+    pmix_proc_t source;
+    InfoList infos;
+};
+
+struct Events::Handler {
+    pmix_notification_fn_t function = nullptr;
+    std::string name;
+    void* object = nullptr;
+    bool has_object = false;
+    bool oneshot = false;
+    // Events are for it only after its registration has been answered.
+    bool active = false;
+};
+
+struct Events::Registration {
+    HandlerAttributes attributes;
+    pmix_notification_fn_t function;
+    std::vector<pmix_status_t> codes;
+    InfoList infos;  // for the server
+};
+
+// One event on its way through its chain.
+struct Events::Run {
+    std::shared_ptr<const Event> event;
+    std::vector<size_t> chain;
+    size_t next = 0;
+    size_t current = kNoReference;
+    InfoList results;
+    // What the handler that runs was given besides: gone when it says it is done.
+    InfoList with_object;
+};
+
+// Where a handler that finishes finds us; survives us, because a handler may finish after the last finalize.
+struct Events::Home {
+    common::Mutex mutex;
+    Events* events GUARDED_BY(mutex) = nullptr;
+};
+
+// What a handler hands back. It must do so once: the ticket is gone then.
+struct Events::Ticket {
+    std::shared_ptr<Home> home;
+    uint64_t run;
+};
+
+struct Events::Finish {
+    uint64_t run;
+    pmix_status_t status;
+    InfoList results;
+    pmix_op_cbfunc_t release;
+    void* release_data;
+};
+
+Events::Events(Session& session) : session_(session), home_(std::make_shared<Home>()), order_(session.self()) {
+    common::MutexLock lock(home_->mutex);
+    home_->events = this;
+}
+
+Events::~Events() {
+    common::MutexLock lock(home_->mutex);
+    home_->events = nullptr;
+}
+
+void Events::shut() noexcept { shut_ = true; }
+
+// ---- registration ----
+
+common::Result<size_t> Events::add(Registration& r) {
+    auto reference = order_.add(r.attributes.spec);
+    if (!reference) return reference;
+    Handler h;
+    h.function = r.function;
+    h.name = r.attributes.spec.name;
+    h.object = r.attributes.return_object;
+    h.has_object = r.attributes.has_return_object;
+    h.oneshot = r.attributes.oneshot;
+    handlers_.emplace(reference.value(), std::move(h));
+    return reference;
+}
+
+bool Events::drop(size_t reference) {
+    handlers_.erase(reference);
+    return order_.remove(reference);
+}
+
+void Events::activate(size_t reference) {
+    auto it = handlers_.find(reference);
+    if (it == handlers_.end()) return;
+    it->second.active = true;
+    // What waited for it, oldest first. A copy: a handler may raise events.
+    const auto waiting = ring_;
+    for (const auto& event : waiting) deliver_to(reference, event);
+}
+
+void Events::register_on_loop(Registration&& r, pmix_hdlr_reg_cbfunc_t callback, void* cbdata) {
+    auto added = add(r);
+    if (!added) {
+        callback(added.status(), kNoReference, cbdata);
+        return;
+    }
+    const size_t reference = added.value();
+    const auto answer = [this, reference, callback, cbdata](pmix_status_t rc) {
+        // Without a server the handler serves for what happens in the process.
+        if (rc == PMIX_ERR_UNREACH || rc == PMIX_ERR_LOST_CONNECTION) rc = PMIX_SUCCESS;
+        if (!common::succeeded(rc)) {
+            drop(reference);
+            callback(rc, kNoReference, cbdata);
+            return;
+        }
+        callback(PMIX_SUCCESS, reference, cbdata);
+        activate(reference);
+    };
+    common::RegisterEventsRequest request;
+    request.codes.assign(r.codes.begin(), r.codes.end());
+    request.infos = common::Infos::borrow(r.infos.c_array(), r.infos.size());
+    request.reference = reference;
+    const pmix_status_t rc = session_.ask_nb<Command::register_events>(
+        request, [answer](pmix_status_t status, common::Nothing&) { answer(status); });
+    if (rc != PMIX_SUCCESS) answer(rc);
+}
+
+pmix_status_t Events::register_handler(const pmix_status_t codes[], size_t ncodes, const pmix_info_t infos[],
+                                       size_t ninfos, pmix_notification_fn_t handler, pmix_hdlr_reg_cbfunc_t callback,
+                                       void* cbdata) {
+    if (handler == nullptr || (codes == nullptr && ncodes != 0)) return PMIX_ERR_BAD_PARAM;
+    pmix_status_t rc = check_infos(infos, ninfos);
+    if (rc != PMIX_SUCCESS) return rc;
+    auto attributes = read_handler_attributes(codes, ncodes, {infos, ninfos});
+    if (!attributes) return attributes.status();
+
+    Registration r;
+    r.codes = attributes->spec.codes;
+    r.attributes = std::move(attributes).value();
+    r.function = handler;
+    for (const pmix_info_t& info : common::InfoView(infos, ninfos)) {
+        // An address means nothing to another process.
+        if (info.value.type == PMIX_POINTER) continue;
+        rc = r.infos.append(info);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+
+    if (callback != nullptr) {
+        session_.loop().post([this, r = std::move(r), callback, cbdata]() mutable {
+            register_on_loop(std::move(r), callback, cbdata);
+        });
+        return PMIX_SUCCESS;
+    }
+
+    common::Result<size_t> added = PMIX_ERROR;
+    session_.on_loop_and_wait([&] { added = add(r); });
+    if (!added) return added.status();
+    const size_t reference = added.value();
+    common::RegisterEventsRequest request;
+    request.codes.assign(r.codes.begin(), r.codes.end());
+    request.infos = common::Infos::borrow(r.infos.c_array(), r.infos.size());
+    request.reference = reference;
+    if (session_.must_not_wait()) {
+        // Inside an upcall or a handler: the server is told, not waited for.
+        rc = session_.ask_nb<Command::register_events>(request, [](pmix_status_t, common::Nothing&) {});
+    } else {
+        common::Nothing nothing;
+        rc = session_.ask<Command::register_events>(request, nothing);
+    }
+    if (rc == PMIX_ERR_UNREACH || rc == PMIX_ERR_LOST_CONNECTION) rc = PMIX_SUCCESS;
+    const bool good = common::succeeded(rc);
+    // Activation may call handlers, so it is never done on the caller's stack.
+    session_.loop().post([this, reference, good] { good ? activate(reference) : static_cast<void>(drop(reference)); });
+    return good ? static_cast<pmix_status_t>(reference) : rc;
+}
+
+pmix_status_t Events::deregister_on_loop(size_t reference) {
+    if (!drop(reference)) return PMIX_ERR_BAD_PARAM;
+    common::DeregisterEventsRequest request;
+    request.reference = reference;
+    session_.ask_nb<Command::deregister_events>(request, [](pmix_status_t, common::Nothing&) {});
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t Events::deregister_handler(size_t reference, pmix_op_cbfunc_t callback, void* cbdata) {
+    if (callback != nullptr) {
+        session_.loop().post([this, reference, callback, cbdata] { callback(deregister_on_loop(reference), cbdata); });
+        return PMIX_SUCCESS;
+    }
+    pmix_status_t rc = PMIX_ERROR;
+    session_.on_loop_and_wait([&] { rc = deregister_on_loop(reference); });
+    return rc;
+}
+
+// ---- chains ----
+
+bool Events::is_local(const ProcId& source, pmix_data_range_t range) const {
+    if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL) return true;
+    if (source.nspace.empty() || source == session_.self() || source == session_.server()) return true;
+    const dstore::Reader* own = session_.own_reader();
+    const dstore::Reader* other = session_.reader(source.nspace);
+    if (own == nullptr || other == nullptr) return false;
+    const auto here = own->node_of(session_.self().rank);
+    const auto there = other->node_of(source.rank);
+    return here && there && own->node_name(*here) == other->node_name(*there);
+}
+
+std::shared_ptr<const Events::Event> Events::make_event(pmix_status_t code, ProcId source, pmix_data_range_t range,
+                                                        InfoList infos) const {
+    auto event = std::make_shared<Event>();
+    // What cannot be read counts as not said: the sender's mistake must not hide the event.
+    auto attributes = read_event_attributes(common::InfoView(infos));
+    if (attributes) {
+        event->traits.non_default = attributes->non_default;
+        event->traits.affected = std::move(attributes->affected);
+        event->custom_range = std::move(attributes->custom_range);
+        event->do_not_cache = attributes->do_not_cache;
+    }
+    event->traits.code = code;
+    event->traits.source_is_local = is_local(source, range);
+    event->source = source.to_c();
+    event->traits.source = std::move(source);
+    event->range = range;
+    event->infos = std::move(infos);
+    return event;
+}
+
+// Is this process among those a notification of its own is meant for?
+bool Events::reaches_self(const Event& event) const {
+    switch (event.range) {
+        case PMIX_RANGE_RM:
+            return false;
+        case PMIX_RANGE_NAMESPACE:
+            return event.traits.source.nspace == session_.self().nspace;
+        case PMIX_RANGE_CUSTOM:
+            return std::any_of(event.custom_range.begin(), event.custom_range.end(),
+                               [&](const ProcId& p) { return proc_matches(p, session_.self()); });
+        default:
+            return true;
+    }
+}
+
+void Events::keep(std::shared_ptr<const Event> event) {
+    if (event->do_not_cache) return;
+    ring_.push_back(std::move(event));
+    if (ring_.size() > kOwnRing) ring_.pop_front();
+}
+
+void Events::deliver(const std::shared_ptr<const Event>& event) {
+    std::vector<size_t> chain = order_.chain(event->traits);
+    std::erase_if(chain, [&](size_t reference) { return !handlers_.at(reference).active; });
+    if (!chain.empty()) start(event, std::move(chain));
+}
+
+void Events::deliver_to(size_t reference, const std::shared_ptr<const Event>& event) {
+    if (order_.wants(reference, event->traits)) start(event, {reference});
+}
+
+void Events::start(std::shared_ptr<const Event> event, std::vector<size_t> chain) {
+    if (shut_) return;
+    auto run = std::make_unique<Run>();
+    run->event = std::move(event);
+    run->chain = std::move(chain);
+    const uint64_t id = next_run_++;
+    runs_.emplace(id, std::move(run));
+    // From the loop's own stack: whoever raised the event may be a handler or a caller's step.
+    session_.loop().post([this, id] { step(id); });
+}
+
+void Events::step(uint64_t id) {
+    auto it = runs_.find(id);
+    if (it == runs_.end()) return;
+    Run& run = *it->second;
+    while (!shut_ && run.next < run.chain.size()) {
+        const size_t reference = run.chain[run.next++];
+        auto found = handlers_.find(reference);
+        if (found == handlers_.end()) continue;  // deregistered meanwhile
+        const Handler h = found->second;
+        run.current = reference;
+        // The handlers' prototype is not const; they share one copy of the event.
+        auto* infos = const_cast<pmix_info_t*>(run.event->infos.c_array());
+        size_t ninfos = run.event->infos.size();
+        if (h.has_object) {
+            run.with_object.reset();
+            run.with_object.append_all(infos, ninfos);
+            run.with_object.append_number(PMIX_EVENT_RETURN_OBJECT, h.object, PMIX_POINTER);
+            infos = run.with_object.c_array();
+            ninfos = run.with_object.size();
+        }
+        if (h.oneshot) deregister_on_loop(reference);
+        h.function(reference, run.event->traits.code, &run.event->source, infos, ninfos, run.results.c_array(),
+                   run.results.size(), &Events::on_done, new Ticket{home_, id});
+        return;
+    }
+    runs_.erase(id);
+}
+
+void Events::on_done(pmix_status_t status, pmix_info_t* results, size_t nresults, pmix_op_cbfunc_t release,
+                     void* release_data, void* cbdata) {
+    if (cbdata == nullptr) return;
+    std::unique_ptr<Ticket> ticket(static_cast<Ticket*>(cbdata));
+    transport::CancelShield shield;
+    try {
+        Finish done{ticket->run, status, {}, release, release_data};
+        if (results != nullptr) done.results.append_all(results, nresults);
+        common::MutexLock lock(ticket->home->mutex);
+        Events* events = ticket->home->events;
+        if (events == nullptr) return;
+        events->session_.loop().post([events, done = std::move(done)]() mutable { events->finish(std::move(done)); });
+    } catch (const std::bad_alloc&) {
+        // This chain stops here; later events start chains of their own.
+    }
+}
+
+void Events::finish(Finish&& done) {
+    auto it = runs_.find(done.run);
+    if (it != runs_.end()) {
+        Run& run = *it->second;
+        run.results.append_all(done.results.c_array(), done.results.size());
+        auto handler = handlers_.find(run.current);
+        if (handler != handlers_.end() && !handler->second.name.empty()) {
+            run.results.append_number(handler->second.name, done.status, PMIX_STATUS);
+        }
+        if (done.status == PMIX_EVENT_ACTION_COMPLETE) run.next = run.chain.size();
+    }
+    if (done.release != nullptr) done.release(PMIX_SUCCESS, done.release_data);
+    step(done.run);
+}
+
+// ---- events come in ----
+
+void Events::on_notify(common::EventNotify&& event) {
+    auto made = make_event(event.status, std::move(event.source), event.range, event.infos.take());
+    if (event.replay_for == 0) {
+        deliver(made);
+        return;
+    }
+    const size_t reference = static_cast<size_t>(event.replay_for - 1);
+    auto handler = handlers_.find(reference);
+    if (handler != handlers_.end() && handler->second.active) deliver_to(reference, made);
+}
+
+void Events::raise(pmix_status_t code, ProcId source, InfoList infos) {
+    session_.loop().post([this, code, source = std::move(source), infos = std::move(infos)]() mutable {
+        auto event = make_event(code, std::move(source), PMIX_RANGE_PROC_LOCAL, std::move(infos));
+        deliver(event);
+        keep(std::move(event));
+    });
+}
+
+void Events::raise_lost_connection() {
+    InfoList infos;
+    const pmix_proc_t server = session_.server().to_c();
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &server, PMIX_PROC);
+    raise(PMIX_ERR_LOST_CONNECTION, session_.server(), std::move(infos));
+}
+
+pmix_status_t Events::notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
+                             const pmix_info_t infos[], size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata) {
+    pmix_status_t rc = check_infos(infos, ninfos);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (range > PMIX_RANGE_PROC_LOCAL) return PMIX_ERR_BAD_PARAM;
+    ProcId from = session_.self();
+    if (source != nullptr) {
+        const size_t length = common::bounded_length(source->nspace, sizeof source->nspace);
+        if (length > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
+        from = ProcId(std::string_view(source->nspace, length), source->rank);
+    }
+    auto attributes = read_event_attributes({infos, ninfos});
+    if (!attributes) return attributes.status();
+    if (range == PMIX_RANGE_CUSTOM && attributes->custom_range.empty()) return PMIX_ERR_BAD_PARAM;
+    if (!attributes->custom_range.empty()) range = PMIX_RANGE_CUSTOM;
+    auto copy = InfoList::from_c(infos, ninfos);
+    if (!copy) return copy.status();
+
+    if (range == PMIX_RANGE_PROC_LOCAL) {
+        raise(code, std::move(from), std::move(copy).value());
+        if (callback != nullptr) session_.loop().post([callback, cbdata] { callback(PMIX_SUCCESS, cbdata); });
+        return PMIX_SUCCESS;
+    }
+
+    common::NotifyEventRequest request;
+    request.status = code;
+    request.source = from;
+    request.range = range;
+    request.infos = common::Infos::borrow(infos, ninfos);
+    // The server passes it to everyone else in range; this process hears of it here.
+    const auto deliver_here = [&] {
+        session_.loop().post([this, code, from, range, copy = std::move(copy).value()]() mutable {
+            auto event = make_event(code, std::move(from), range, std::move(copy));
+            if (reaches_self(*event)) deliver(event);
+        });
+    };
+    if (callback != nullptr || session_.must_not_wait()) {
+        rc = session_.ask_nb<Command::notify_event>(request, [callback, cbdata](pmix_status_t status, common::Nothing&) {
+            if (callback != nullptr) callback(common::succeeded(status) ? PMIX_SUCCESS : status, cbdata);
+        });
+        if (rc == PMIX_SUCCESS) deliver_here();
+        return rc;
+    }
+    if (!session_.connected()) return PMIX_ERR_UNREACH;
+    deliver_here();
+    common::Nothing nothing;
+    rc = session_.ask<Command::notify_event>(request, nothing);
+    return common::succeeded(rc) ? PMIX_SUCCESS : rc;
+}
+
+}  // namespace pmix::client

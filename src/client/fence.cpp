@@ -1,0 +1,78 @@
+#include "client/fence.h"
+
+#include "client/request.h"
+#include "client/session.h"
+
+namespace pmix::client {
+namespace {
+
+using common::Command;
+
+struct Prepared {
+    common::FenceRequest request;
+    int timeout_s = 0;
+    bool only_self = false;
+};
+
+common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
+                                 size_t ninfos) {
+    Prepared p;
+    pmix_status_t rc = check_infos(infos, ninfos);
+    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (procs == nullptr && nprocs != 0) return PMIX_ERR_BAD_PARAM;
+    if (procs == nullptr || nprocs == 0) {
+        p.request.procs.emplace_back(session.self().nspace, PMIX_RANK_WILDCARD);
+    } else {
+        auto list = checked_procs(procs, nprocs);
+        if (!list) return list.status();
+        p.request.procs = std::move(list).value();
+    }
+    p.request.infos = common::Infos::borrow(infos, ninfos);
+    p.only_self = true;
+    for (const common::ProcId& proc : p.request.procs) p.only_self = p.only_self && proc == session.self();
+    // Clones share the rank and may take part.
+    if (common::InfoView(infos, ninfos).flag(PMIX_ALL_CLONES_PARTICIPATE)) p.only_self = false;
+    // A required entry that nobody here knows is for the host to refuse; it does not see a fence of one.
+    if (p.only_self) {
+        rc = common::InfoView(infos, ninfos)
+                 .check_required({PMIX_COLLECT_DATA, PMIX_COLLECT_GENERATED_JOB_INFO, PMIX_ALL_CLONES_PARTICIPATE,
+                                  PMIX_TIMEOUT});
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    // Alone without a server, the caller is its whole namespace.
+    if (!session.has_server() && p.request.procs.size() == 1 && p.request.procs[0].nspace == session.self().nspace &&
+        p.request.procs[0].rank == PMIX_RANK_WILDCARD) {
+        p.only_self = true;
+    }
+    return p;
+}
+
+}  // namespace
+
+pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
+                    size_t ninfos) {
+    auto p = prepare(session, procs, nprocs, infos, ninfos);
+    if (!p) return p.status();
+    if (p->only_self) return PMIX_SUCCESS;
+    common::FenceReply reply;
+    const pmix_status_t rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
+    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
+}
+
+pmix_status_t fence_nb(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
+                       size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata) {
+    auto p = prepare(session, procs, nprocs, infos, ninfos);
+    if (!p) return p.status();
+    const auto tell = [callback, cbdata](pmix_status_t rc) {
+        if (callback != nullptr) callback(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc, cbdata);
+    };
+    if (p->only_self) {
+        session.loop().post([tell] { tell(PMIX_SUCCESS); });
+        return PMIX_SUCCESS;
+    }
+    return session.ask_nb<Command::fence>(
+        p->request, [tell](pmix_status_t rc, common::FenceReply&) { tell(rc); }, p->timeout_s);
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,249 @@
+#include "client/get.h"
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "client/get_request.h"
+#include "client/lent_values.h"
+#include "client/lookup.h"
+#include "client/session.h"
+#include "client/version.h"
+#include "common/info_view.h"
+#include "common/pack.h"
+
+namespace pmix::client {
+namespace {
+
+using common::Command;
+using common::Value;
+
+Sources sources(Session& session, const GetRequest& request) noexcept {
+    return {session.self(), session.reader(request.nspace), session.own_reader(), session.mine(), session.own_nspace()};
+}
+
+// What a search found: a value that lies in a store, or one that was made for this caller.
+struct Outcome {
+    pmix_status_t status = PMIX_ERR_NOT_FOUND;
+    Hit hit;
+    Value made;
+    bool is_made = false;
+
+    void make(common::Result<Value>&& value) {
+        status = value.status();
+        is_made = value.ok();
+        if (is_made) made = std::move(value).value();
+    }
+};
+
+// Keys whose answer is the question.
+common::Result<Value> identity_value(const GetRequest& request) {
+    if (request.key == PMIX_PROCID && request.one_rank()) {
+        const pmix_proc_t proc = common::ProcId(request.nspace, request.rank).to_c();
+        return Value::load(&proc, PMIX_PROC);
+    }
+    if (request.key == PMIX_RANK && request.one_rank()) return Value::number(request.rank, PMIX_PROC_RANK);
+    if (request.key == PMIX_NSPACE) return Value::string(request.nspace);
+    if (request.key == PMIX_VERSION_INFO) return Value::string(kVersionText);
+    if (request.key == PMIX_VERSION_NUMERIC) return Value::u32(PMIX_NUMERIC_VERSION);
+    return PMIX_ERR_NOT_FOUND;
+}
+
+void search(Session& session, const GetRequest& request, Outcome& out) {
+    const Sources from = sources(session, request);
+    if (request.all_keys()) {
+        out.make(look_up_all(from, request));
+        return;
+    }
+    out.status = look_up(from, request, out.hit);
+    if (out.status == PMIX_ERR_NOT_FOUND && request.reserved()) {
+        out.make(identity_value(request));
+    } else if (out.status == PMIX_SUCCESS && request.scope != PMIX_SCOPE_UNDEF && request.scope != out.hit.scope()) {
+        out.status = PMIX_ERR_NOT_FOUND;
+    }
+}
+
+// Could the server know what our stores do not?
+bool server_may_know(Session& session, const GetRequest& request) noexcept {
+    if (request.optional || request.refresh) return false;
+    const bool own = request.nspace == session.self().nspace;
+    // What the host said of a namespace is all in its segment, and the own one is there from the start.
+    if (request.reserved() || request.all_keys()) return !own && session.reader(request.nspace) == nullptr;
+    // Nobody else can put what this process did not.
+    return !own || request.rank != session.self().rank;
+}
+
+common::GetRequest message_for(Session& session, const GetRequest& request) {
+    common::GetRequest message;
+    message.proc = common::ProcId(request.nspace, request.rank);
+    message.key = request.key;
+    message.infos = common::Infos::borrow(request.infos, request.ninfos);
+    const dstore::Reader* reader = session.reader(request.nspace);
+    message.generation = reader == nullptr ? 0 : reader->publications();
+    return message;
+}
+
+// The server has answered: the value stands in the reply, or it is in a segment now.
+void take_reply(Session& session, const GetRequest& request, pmix_status_t status, common::GetReply& reply,
+                Outcome& out) {
+    try {
+        // After a refresh, what is here is the answer, whatever the server said.
+        if (!common::succeeded(status) && !request.refresh) {
+            out.status = status;
+        } else if (reply.is_inline) {
+            out.status = common::decode_value_into(reply.value, out.made.c_ptr());
+            out.is_made = out.status == PMIX_SUCCESS;
+        } else {
+            search(session, request, out);
+        }
+    } catch (const std::bad_alloc&) {
+        out.status = PMIX_ERR_NOMEM;
+    }
+}
+
+// True: the answer (or the failure) is in out. False: the server is to be asked.
+bool settle_here(Session& session, const GetRequest& request, Outcome& out) {
+    if (request.refresh && session.connected()) return false;
+    search(session, request, out);
+    if (out.status != PMIX_ERR_NOT_FOUND) return true;
+    // In a server the segments are at hand.
+    if (session.reader(request.nspace) == nullptr && session.attach_here(request.nspace)) {
+        search(session, request, out);
+        if (out.status != PMIX_ERR_NOT_FOUND) return true;
+    }
+    return !server_may_know(session, request);
+}
+
+// PMIX_GET_STATIC_VALUES: pointers go into the store where they can.
+pmix_status_t fill_storage(Outcome& out, pmix_value_t* storage) {
+    if (!out.is_made && out.hit.lend()) {
+        const pmix_status_t rc = common::lend_value(out.hit.bytes(), storage);
+        if (rc != PMIX_ERR_NOT_SUPPORTED) return rc;
+    }
+    if (out.is_made) {
+        *storage = out.made.take();
+    } else {
+        const pmix_status_t rc = common::decode_value_into(out.hit.bytes(), storage);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    // A number is whole as it stands; everything else is now memory of the caller's.
+    uint64_t number = 0;
+    const bool flat = storage->type == PMIX_BOOL || common::read_number(*storage, &number) != PMIX_ERR_BAD_PARAM;
+    return flat ? PMIX_SUCCESS : PMIX_ERR_GET_MALLOC_REQD;
+}
+
+pmix_status_t hand_out(Session& session, const GetRequest& request, Outcome& out, pmix_value_t** ret_value) {
+    if (request.required_unknown) return PMIX_ERR_NOT_SUPPORTED;
+    if (request.into_caller) return fill_storage(out, *ret_value);
+    if (request.lend) {
+        common::Result<const pmix_value_t*> value = PMIX_ERR_NOT_FOUND;
+        if (out.is_made) {
+            common::ByteWriter encoded;
+            const pmix_status_t rc = common::encode_value(encoded, out.made.get());
+            if (rc != PMIX_SUCCESS) return rc;
+            value = session.lent().keep(encoded.view());
+        } else {
+            value = out.hit.lend() ? session.lent().lend(out.hit.bytes()) : session.lent().keep(out.hit.bytes());
+        }
+        if (!value) return value.status();
+        *ret_value = const_cast<pmix_value_t*>(value.value());
+        return PMIX_SUCCESS;
+    }
+    if (!out.is_made) {
+        const pmix_status_t rc = common::decode_value_into(out.hit.bytes(), out.made.c_ptr());
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    *ret_value = out.made.release();
+    return *ret_value == nullptr ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+}
+
+// A request that outlives the call that made it. What the infos point to is the caller's until the callback.
+struct Pending {
+    std::string nspace, key;
+    GetRequest request;
+    pmix_value_cbfunc_t callback;
+    void* cbdata;
+
+    // The value stays ours: it is gone when the callback has returned.
+    void fire(Outcome& out) const {
+        if (out.status == PMIX_SUCCESS && !out.is_made) {
+            out.status = common::decode_value_into(out.hit.bytes(), out.made.c_ptr());
+        }
+        if (out.status == PMIX_SUCCESS && request.required_unknown) out.status = PMIX_ERR_NOT_SUPPORTED;
+        callback(out.status, out.status == PMIX_SUCCESS ? out.made.c_ptr() : nullptr, cbdata);
+    }
+};
+
+}  // namespace
+
+pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char* key, pmix_value_t** ret_value) {
+    if (ret_value == nullptr || key == nullptr) return PMIX_ERR_BAD_PARAM;
+    GetRequest request;
+    pmix_status_t rc = parse_get_target(session.self(), proc, key, request);
+    if (rc != PMIX_SUCCESS) return rc;
+    Hit hit;
+    rc = look_up(sources(session, request), request, hit);
+    if (rc != PMIX_SUCCESS) return rc;
+    auto* value = static_cast<pmix_value_t*>(std::malloc(sizeof(pmix_value_t)));
+    if (value == nullptr) return PMIX_ERR_NOMEM;
+    rc = common::decode_value_into(hit.bytes(), value);
+    if (rc != PMIX_SUCCESS) {
+        std::free(value);
+        return rc;
+    }
+    *ret_value = value;
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, const pmix_info_t infos[], size_t ninfos,
+                  pmix_value_t** ret_value) {
+    if (ret_value == nullptr) return PMIX_ERR_BAD_PARAM;
+    if (!common::InfoView(infos, ninfos).flag(PMIX_GET_STATIC_VALUES)) {
+        *ret_value = nullptr;
+    } else if (*ret_value == nullptr) {
+        return PMIX_ERR_BAD_PARAM;
+    }
+    auto request = parse_get(session.self(), proc, key, infos, ninfos);
+    if (!request) return request.status();
+
+    Outcome out;
+    if (!settle_here(session, *request, out)) {
+        common::GetReply reply;
+        const pmix_status_t rc = session.ask<Command::get>(message_for(session, *request), reply, request->timeout_s);
+        if (rc == PMIX_ERR_WOULD_BLOCK) return rc;
+        take_reply(session, *request, rc, reply, out);
+    }
+    return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
+}
+
+pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key, const pmix_info_t infos[],
+                     size_t ninfos, pmix_value_cbfunc_t callback, void* cbdata) {
+    if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
+    auto request = parse_get(session.self(), proc, key, infos, ninfos);
+    if (!request) return request.status();
+    // There is no storage of the caller's to fill.
+    if (request->into_caller) return PMIX_ERR_NOT_SUPPORTED;
+
+    auto pending = std::make_shared<Pending>();
+    pending->nspace = request->nspace;
+    pending->key = request->key;
+    pending->request = *request;
+    pending->request.nspace = pending->nspace;
+    pending->request.key = pending->key;
+    pending->callback = callback;
+    pending->cbdata = cbdata;
+
+    auto out = std::make_unique<Outcome>();
+    if (settle_here(session, pending->request, *out)) {
+        session.loop().post([pending, out = std::move(out)] { pending->fire(*out); });
+        return PMIX_SUCCESS;
+    }
+    const auto done = [&session, pending](pmix_status_t status, common::GetReply& reply) {
+        Outcome late;
+        take_reply(session, pending->request, status, reply, late);
+        pending->fire(late);
+    };
+    return session.ask_nb<Command::get>(message_for(session, pending->request), done, pending->request.timeout_s);
+}
+
+}  // namespace pmix::client

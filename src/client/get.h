@@ -1,0 +1,26 @@
+// PMIx_Get: own stores first, then the server.
+//
+// Callers' threads; a value that is here costs no lock and no system call. The rules of when the server is asked, and
+// when not, are in get.cpp; where a value is looked for is in lookup. The answer to a request that went out is that the
+// value is in the segment now (or stands in the reply).
+//
+// What can go wrong: see PMIx_Get in the Standard; on failure *ret_value is NULL, save where the caller's own storage
+// was to be filled.
+#pragma once
+
+#include <pmix.h>
+
+namespace pmix::client {
+
+class Session;
+
+// The usual Get: no qualifiers, and the value is here. Anything but PMIX_SUCCESS: nothing has happened, ask get().
+pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char* key, pmix_value_t** ret_value);
+
+pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, const pmix_info_t infos[], size_t ninfos,
+                  pmix_value_t** ret_value);
+
+pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key, const pmix_info_t infos[],
+                     size_t ninfos, pmix_value_cbfunc_t callback, void* cbdata);
+
+}  // namespace pmix::client

@@ -1,0 +1,156 @@
+#include "client/handshake.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "client/version.h"
+#include "common/frame.h"
+#include "common/info_view.h"
+#include "transport/unix_socket.h"
+
+namespace pmix::client {
+namespace {
+
+using common::FrameHeader;
+using transport::Deadline;
+using transport::Descriptor;
+using transport::Io;
+
+// The reply carries the job's segment by reference only, so this is ample for a good server, and a bound for others.
+constexpr uint32_t kMaxReply = 1u << 20;
+
+pmix_status_t await(int fd, short what, Deadline deadline, const Io& io) noexcept {
+    for (;;) {
+        pollfd p{fd, what, 0};
+        const int n = io.poll(&p, 1, deadline.poll_ms());
+        if (n > 0) return PMIX_SUCCESS;
+        if (n == 0 && deadline.passed()) return PMIX_ERR_TIMEOUT;
+        if (n < 0 && errno != EINTR && errno != EAGAIN) return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+}
+
+pmix_status_t send_all(int fd, common::Bytes bytes, Deadline deadline, const Io& io) noexcept {
+    while (!bytes.empty()) {
+        iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        const ssize_t n = io.sendmsg(fd, &message, MSG_NOSIGNAL);
+        if (n >= 0) {
+            bytes = bytes.subspan(static_cast<size_t>(n));
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            const pmix_status_t rc = await(fd, POLLOUT, deadline, io);
+            if (rc != PMIX_SUCCESS) return rc;
+        } else if (errno != EINTR) {
+            return PMIX_ERR_UNREACH;
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+// Exactly size bytes: what follows belongs to whoever reads the connection next.
+pmix_status_t receive_all(int fd, uint8_t* into, size_t size, std::vector<Descriptor>& descriptors, Deadline deadline,
+                          const Io& io) {
+    while (size != 0) {
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * common::kMaxFrameDescriptors)];
+        iovec part{into, size};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        const ssize_t n = io.recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+        if (n > 0) {
+            for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+                if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+                const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+                for (size_t i = 0; i < count; ++i) {
+                    int received = -1;
+                    memcpy(&received, CMSG_DATA(c) + i * sizeof(int), sizeof received);
+                    Descriptor owned(received);
+                    descriptors.push_back(std::move(owned));
+                }
+            }
+            if (descriptors.size() > common::kMaxFrameDescriptors) return PMIX_ERR_UNPACK_FAILURE;
+            into += n;
+            size -= static_cast<size_t>(n);
+        } else if (n == 0) {
+            return PMIX_ERR_UNREACH;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            const pmix_status_t rc = await(fd, POLLIN, deadline, io);
+            if (rc != PMIX_SUCCESS) return rc;
+        } else if (errno != EINTR) {
+            return PMIX_ERR_UNREACH;
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+common::Result<Descriptor> connect_any(const std::vector<std::string>& addresses, Deadline deadline, const Io& io) {
+    pmix_status_t why = PMIX_ERR_UNREACH;
+    for (const std::string& address : addresses) {
+        auto socket = transport::connect_to(address, deadline, io);
+        if (socket) return socket;
+        why = socket.status();
+    }
+    return why;
+}
+
+}  // namespace
+
+common::Result<Greeting> shake_hands(const transport::ClientEnvironment& environment, const pmix_info_t infos[],
+                                     size_t ninfos, Deadline deadline, const Io& io) {
+    auto socket = connect_any(environment.contact.addresses, deadline, io);
+    if (!socket) return socket.status();
+    const int fd = socket->get();
+
+    common::HelloRequest mine;
+    mine.role = common::PeerRole::client;
+    mine.nspace = environment.self.nspace;
+    mine.rank = environment.self.rank;
+    mine.pid = static_cast<uint32_t>(::getpid());
+    mine.library_version = kVersionText;
+    // Addresses (an event base, a return object) mean nothing to the server.
+    common::InfoList told;
+    for (const pmix_info_t& info : common::InfoView(infos, ninfos)) {
+        if (info.value.type == PMIX_POINTER) continue;
+        const pmix_status_t appended = told.append(info);
+        if (appended != PMIX_SUCCESS) return appended;
+    }
+    mine.infos = common::Infos(std::move(told));
+    common::HelloClient hello(std::move(mine), environment.token);
+
+    auto body = common::message_bytes(hello.request());
+    if (!body) return body.status();
+    if (body->size() > common::kMaxHelloPayload) return PMIX_ERR_BAD_PARAM;
+    FrameHeader header = FrameHeader::request(static_cast<uint16_t>(common::Command::hello), 1);
+    header.payload = static_cast<uint32_t>(body->size());
+    uint8_t head[common::kFrameHeaderSize];
+    common::build_frame_header(header, head);
+    pmix_status_t rc = send_all(fd, {head, sizeof head}, deadline, io);
+    if (rc == PMIX_SUCCESS) rc = send_all(fd, body.value(), deadline, io);
+    if (rc != PMIX_SUCCESS) return rc;
+
+    Greeting greeting;
+    rc = receive_all(fd, head, sizeof head, greeting.descriptors, deadline, io);
+    if (rc != PMIX_SUCCESS) return rc;
+    auto parsed = common::parse_frame_header({head, sizeof head}, kMaxReply);
+    if (!parsed) return parsed.status();
+    std::vector<uint8_t> payload(parsed->payload);
+    rc = receive_all(fd, payload.data(), payload.size(), greeting.descriptors, deadline, io);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (greeting.descriptors.size() != parsed->descriptors) return PMIX_ERR_UNPACK_FAILURE;
+
+    auto peer = transport::peer_credentials(fd, io);
+    const bool trusted = peer.ok() && (peer->uid == ::geteuid() || peer->uid == 0);
+    rc = hello.receive(parsed.value(), payload, trusted);
+    if (rc != PMIX_SUCCESS) return rc;
+    rc = common::decode_message(payload, greeting.reply);
+    if (rc != PMIX_SUCCESS) return rc;
+    greeting.socket = std::move(socket).value();
+    return greeting;
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,51 @@
+#include "client/lent_values.h"
+
+#include "common/pack.h"
+
+namespace pmix::client {
+
+using common::MutexLock;
+
+common::Result<const pmix_value_t*> LentValues::make(Kept& kept, common::Bytes bytes) {
+    std::memset(&kept.value, 0, sizeof kept.value);
+    pmix_status_t rc = common::lend_value(bytes, &kept.value);
+    if (rc == PMIX_ERR_NOT_SUPPORTED) {
+        rc = common::decode_value_into(bytes, kept.own.c_ptr());
+        kept.value = kept.own.get();
+    }
+    if (rc != PMIX_SUCCESS) return rc;
+    return &kept.value;
+}
+
+common::Result<const pmix_value_t*> LentValues::lend(common::Bytes bytes) {
+    MutexLock lock(mutex_);
+    auto known = by_place_.find(bytes.data());
+    if (known != by_place_.end()) return &known->second->value;
+    values_.emplace_back();
+    auto value = make(values_.back(), bytes);
+    if (!value) {
+        values_.pop_back();
+        return value.status();
+    }
+    by_place_.emplace(bytes.data(), &values_.back());
+    return value.value();
+}
+
+common::Result<const pmix_value_t*> LentValues::keep(common::Bytes bytes) {
+    const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    MutexLock lock(mutex_);
+    auto known = by_content_.find(content);
+    if (known != by_content_.end()) return &known->second->value;
+    values_.emplace_back();
+    Kept& kept = values_.back();
+    kept.encoded = content;
+    auto value = make(kept, {reinterpret_cast<const uint8_t*>(kept.encoded.data()), kept.encoded.size()});
+    if (!value) {
+        values_.pop_back();
+        return value.status();
+    }
+    by_content_.emplace(std::string_view(kept.encoded), &kept);
+    return value.value();
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,168 @@
+#include "client/session.h"
+
+#include "client/events.h"
+#include "client/lent_values.h"
+
+namespace pmix::client {
+
+using common::FrameHeader;
+using common::FrameKind;
+using common::MutexLock;
+using transport::Deadline;
+
+namespace {
+
+// A server that was told a limit answers at it. One that does not (stopped, overloaded) is given this much more.
+constexpr int64_t kGraceMs = 2000;
+
+Deadline deadline_for(int timeout_s) noexcept {
+    return timeout_s <= 0 ? Deadline::never() : Deadline::in_ms(int64_t{timeout_s} * 1000 + kGraceMs);
+}
+
+}  // namespace
+
+Session::Session(transport::EventLoop& loop, common::ProcId self, common::ProcId server)
+    : loop_(loop), self_(std::move(self)), server_(std::move(server)), own_nspace_(mine_.intern(self_.nspace)),
+      events_(std::make_unique<Events>(*this)), lent_(std::make_unique<LentValues>()) {}
+
+Session::~Session() = default;
+
+void Session::Blocked::complete(Answer&& answer) noexcept {
+    status = answer.status;
+    try {
+        payload.assign(answer.payload.begin(), answer.payload.end());
+    } catch (const std::bad_alloc&) {
+        status = PMIX_ERR_NOMEM;
+    }
+    descriptors = std::move(answer.descriptors);
+    waiter.complete();
+}
+
+pmix_status_t Session::adopt(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors) {
+    if (segments.empty()) return PMIX_SUCCESS;
+    const pmix_status_t rc = namespaces_.adopt_all(segments, std::move(descriptors));
+    own_reader_.store(namespaces_.find(self_.nspace), std::memory_order_release);
+    return rc;
+}
+
+bool Session::attach_here(std::string_view nspace) {
+    if (channel_ == nullptr) return false;
+    auto grant = channel_->attach(nspace);
+    if (!grant) return false;
+    const pmix_status_t rc = namespaces_.adopt(nspace, grant->instance, std::move(grant->descriptor));
+    own_reader_.store(namespaces_.find(self_.nspace), std::memory_order_release);
+    return rc == PMIX_SUCCESS;
+}
+
+pmix_status_t Session::attach(std::string_view nspace) {
+    if (reader(nspace) != nullptr || attach_here(nspace)) return PMIX_SUCCESS;
+    common::AttachNspaceRequest request;
+    request.nspace = nspace;
+    common::AttachNspaceReply reply;
+    return ask<common::Command::attach_nspace>(request, reply);
+}
+
+pmix_status_t Session::send(FrameHeader header, common::Bytes payload) {
+    if (channel_ == nullptr) return PMIX_ERR_UNREACH;
+    header.payload = static_cast<uint32_t>(payload.size());
+    return channel_->send(header, payload);
+}
+
+pmix_status_t Session::ask_bytes(uint16_t command, common::Bytes payload, int timeout_s, Blocked& blocked) {
+    if (channel_ == nullptr) return PMIX_ERR_UNREACH;
+    if (payload.size() > common::kMaxFramePayload) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
+    auto id = calls_.add(CallPtr(&blocked));
+    if (!id) return id.status();
+    FrameHeader header = FrameHeader::request(command, id.value());
+    header.payload = static_cast<uint32_t>(payload.size());
+    const pmix_status_t rc = channel_->send_and_wait(header, payload, blocked.waiter, deadline_for(timeout_s));
+    if (rc != PMIX_SUCCESS) {
+        if (calls_.take(id.value()) != nullptr) return rc == PMIX_ERR_LOST_CONNECTION ? PMIX_ERR_UNREACH : rc;
+        // The answer is being delivered at this moment.
+        loop_.wait(blocked.waiter, Deadline::never());
+    }
+    return blocked.status;
+}
+
+pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int timeout_s, CallPtr call) {
+    if (channel_ == nullptr) return PMIX_ERR_UNREACH;
+    if (payload.size() > common::kMaxFramePayload) return PMIX_ERR_OUT_OF_RESOURCE;
+    auto id = calls_.add(std::move(call));
+    if (!id) return id.status();
+    if (timeout_s > 0) {
+        const int64_t ms = int64_t{timeout_s} * 1000 + kGraceMs;
+        loop_.post([this, ms, n = id.value()] {
+            transport::assert_on_loop();
+            if (!calls_.waits(n)) return;
+            const transport::TimerId timer = loop_.after(ms, [this, n] {
+                CallPtr late = calls_.take(n);
+                if (late == nullptr) return;
+                late->timer = 0;
+                Answer answer;
+                answer.status = PMIX_ERR_TIMEOUT;
+                late->complete(std::move(answer));
+            });
+            calls_.set_timer(n, timer);
+        });
+    }
+    const pmix_status_t sent = send(FrameHeader::request(command, id.value()), payload);
+    // If it is not there any more, it has been called (the connection broke in between), and so it was accepted.
+    if (sent != PMIX_SUCCESS && calls_.take(id.value()) != nullptr) {
+        return sent == PMIX_ERR_LOST_CONNECTION ? PMIX_ERR_UNREACH : sent;
+    }
+    return PMIX_SUCCESS;
+}
+
+void Session::complete(CallPtr call, transport::ReceivedFrame& frame) noexcept {
+    Answer answer;
+    answer.status = frame.header.status;
+    answer.payload = frame.payload;
+    answer.descriptors = std::move(frame.descriptors);
+    call->complete(std::move(answer));
+}
+
+bool Session::take_anywhere(transport::ReceivedFrame& frame) noexcept {
+    if (frame.header.kind != FrameKind::reply) return false;
+    CallPtr call = calls_.take_anywhere(frame.header.id);
+    if (call == nullptr) return false;
+    complete(std::move(call), frame);
+    return true;
+}
+
+void Session::on_frame(transport::ReceivedFrame frame) {
+    switch (frame.header.kind) {
+        case FrameKind::reply:
+            // No one there: it timed out meanwhile.
+            if (CallPtr call = calls_.take(frame.header.id)) {
+                if (call->timer != 0) loop_.cancel(call->timer);
+                complete(std::move(call), frame);
+            }
+            break;
+        case FrameKind::notify:
+            if (frame.header.command == static_cast<uint16_t>(common::Command::event)) {
+                common::EventNotify event;
+                if (common::decode_message(frame.payload, event) == PMIX_SUCCESS) events_->on_notify(std::move(event));
+            }
+            break;
+        case FrameKind::request:
+            break;  // servers ask nothing
+    }
+}
+
+void Session::on_closed(pmix_status_t) {
+    calls_.close(PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH);
+    events_->raise_lost_connection();
+}
+
+void Session::shut(pmix_status_t why) noexcept {
+    calls_.close(why, PMIX_ERR_INIT);
+    events_->shut();
+    if (channel_ != nullptr) channel_->close();
+}
+
+void Session::abandon() noexcept {
+    if (channel_ != nullptr) channel_->abandon();
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,202 @@
+// One process and its server: identity, channel, open requests, mapped namespaces, private data, event handlers.
+//
+// The operations (get, put, fence, publish, ...) are functions on a Session, one file each; this file is what they
+// share: asking the server and waiting, asking and being called back. Callers' threads encode, read stores, send and
+// wait; replies and events arrive through ConnectionHandler (see there for threads). Whatever runs user code runs on
+// the loop.
+//
+// What can go wrong: no server (PMIX_ERR_UNREACH), a server that was lost while a call waited
+// (PMIX_ERR_LOST_CONNECTION for each such call, and an event of that code), a blocking call on the loop thread
+// (PMIX_ERR_WOULD_BLOCK).
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "client/calls.h"
+#include "client/channel.h"
+#include "client/namespaces.h"
+#include "common/ids.h"
+#include "common/messages.h"
+#include "common/mutex.h"
+#include "common/status.h"
+#include "dstore/private_store.h"
+#include "transport/event_loop.h"
+
+namespace pmix::client {
+
+class Events;
+class LentValues;
+
+class Session final : public transport::ConnectionHandler {
+  public:
+    // Without a channel the process is alone: what needs a server answers PMIX_ERR_UNREACH.
+    Session(transport::EventLoop& loop, common::ProcId self, common::ProcId server);
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    // Before the first call.
+    void set_channel(std::unique_ptr<Channel> channel) noexcept { channel_ = std::move(channel); }
+
+    const common::ProcId& self() const noexcept { return self_; }
+    const common::ProcId& server() const noexcept { return server_; }
+    transport::EventLoop& loop() noexcept { return loop_; }
+    Namespaces& namespaces() noexcept { return namespaces_; }
+    dstore::PrivateStore& mine() noexcept { return mine_; }
+    dstore::PrivateStore::Nspace own_nspace() const noexcept { return own_nspace_; }
+    // The segment of the own namespace, or null.
+    const dstore::Reader* own_reader() const noexcept { return own_reader_.load(std::memory_order_acquire); }
+    // By name, the own one first.
+    const dstore::Reader* reader(std::string_view nspace) const noexcept {
+        return nspace == self_.nspace ? own_reader() : namespaces_.find(nspace);
+    }
+    Events& events() noexcept { return *events_; }
+    LentValues& lent() noexcept { return *lent_; }
+
+    bool connected() const noexcept { return channel_ != nullptr && channel_->connected(); }
+    // There is one, or there was.
+    bool has_server() const noexcept { return channel_ != nullptr; }
+    // A call made here must not wait: it would wait for itself.
+    bool must_not_wait() const noexcept { return loop_.on_loop_thread(); }
+
+    // Segments that came with a reply or at the start.
+    pmix_status_t adopt(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
+    // Maps a namespace's segment if there is one that is not mapped yet. May wait.
+    pmix_status_t attach(std::string_view nspace);
+    // The same where no wait is needed (a server and its own segments). True: it is mapped now.
+    bool attach_here(std::string_view nspace);
+    // Counts commits; the caller serialises.
+    uint64_t next_commit() noexcept { return ++commits_; }
+    common::Mutex& commit_mutex() noexcept { return commit_mutex_; }
+
+    // Asks and waits. timeout_s 0: no limit. A server that does not keep the limit it was given is given up somewhat
+    // later than it.
+    template <common::Command C>
+    pmix_status_t ask(const typename common::CommandTypes<C>::Request& request,
+                      typename common::CommandTypes<C>::Reply& reply, int timeout_s = 0) {
+        auto payload = common::message_bytes(request);
+        if (!payload) return payload.status();
+        Blocked blocked;
+        pmix_status_t rc = ask_bytes(static_cast<uint16_t>(C), payload.value(), timeout_s, blocked);
+        if (!common::succeeded(rc) && blocked.payload.empty()) return rc;
+        return finish(rc, blocked.payload, std::move(blocked.descriptors), reply);
+    }
+
+    // Asks; done(status, reply&) runs on the loop, once if this answers PMIX_SUCCESS and never otherwise.
+    template <common::Command C, class Done>
+    pmix_status_t ask_nb(const typename common::CommandTypes<C>::Request& request, Done done, int timeout_s = 0) {
+        auto payload = common::message_bytes(request);
+        if (!payload) return payload.status();
+        using Reply = typename common::CommandTypes<C>::Reply;
+        CallPtr call(new Callback<Reply, Done>(*this, std::move(done)));
+        return ask_bytes_nb(static_cast<uint16_t>(C), payload.value(), timeout_s, std::move(call));
+    }
+
+    // Says something to which there is no answer.
+    template <common::Command C>
+    pmix_status_t tell(const typename common::CommandTypes<C>::Request& request) {
+        auto payload = common::message_bytes(request);
+        if (!payload) return payload.status();
+        return send(common::FrameHeader::notify(static_cast<uint16_t>(C)), payload.value());
+    }
+
+    // Runs a step on the loop and waits for it; inline where this is the loop.
+    template <class F>
+    void on_loop_and_wait(F&& step) {
+        if (loop_.on_loop_thread()) {
+            step();
+            return;
+        }
+        transport::Waiter done;
+        loop_.post([&step, &done] {
+            step();
+            done.complete();
+        });
+        loop_.wait(done, transport::Deadline::never());
+    }
+
+    // Ends all that waits, closes the channel, tells nobody. Loop thread. After it nothing is asked any more.
+    void shut(pmix_status_t why) noexcept;
+    // In a forked child, instead of destruction.
+    void abandon() noexcept;
+
+    // transport::ConnectionHandler
+    bool take_anywhere(transport::ReceivedFrame& frame) noexcept override;
+    void on_frame(transport::ReceivedFrame frame) REQUIRES(common::loop_thread) override;
+    void on_closed(pmix_status_t why) REQUIRES(common::loop_thread) override;
+
+  private:
+    // A caller that waits for an answer: on its stack.
+    struct Blocked final : Call {
+        void complete(Answer&& answer) noexcept override;
+        bool anywhere() const noexcept override { return true; }
+        bool borrowed() const noexcept override { return true; }
+
+        transport::Waiter waiter;
+        pmix_status_t status = PMIX_SUCCESS;
+        common::Blob payload;
+        std::vector<transport::Descriptor> descriptors;
+    };
+
+    // An answer for a function.
+    template <class Reply, class Done>
+    struct Callback final : Call {
+        Callback(Session& s, Done d) : session(s), done(std::move(d)) {}
+        void complete(Answer&& answer) noexcept override {
+            Reply reply;
+            pmix_status_t rc = answer.status;
+            if (common::succeeded(rc) || !answer.payload.empty()) {
+                rc = session.finish(rc, answer.payload, std::move(answer.descriptors), reply);
+            }
+            try {
+                done(rc, reply);
+            } catch (const std::exception&) {  // out of the user's callback: not ours to pass on
+            }
+        }
+        Session& session;
+        Done done;
+    };
+
+    template <class Reply>
+    pmix_status_t finish(pmix_status_t rc, common::Bytes payload, std::vector<transport::Descriptor>&& descriptors,
+                         Reply& reply) noexcept {
+        try {
+            const pmix_status_t decoded = common::decode_message(payload, reply);
+            if (decoded != PMIX_SUCCESS) return common::succeeded(rc) ? decoded : rc;
+            if constexpr (requires { reply.segments; }) {
+                const pmix_status_t adopted = adopt(reply.segments, std::move(descriptors));
+                if (adopted != PMIX_SUCCESS && common::succeeded(rc)) return adopted;
+            }
+            return rc;
+        } catch (const std::bad_alloc&) {
+            return PMIX_ERR_NOMEM;
+        }
+    }
+
+    pmix_status_t send(common::FrameHeader header, common::Bytes payload);
+    pmix_status_t ask_bytes(uint16_t command, common::Bytes payload, int timeout_s, Blocked& blocked);
+    pmix_status_t ask_bytes_nb(uint16_t command, common::Bytes payload, int timeout_s, CallPtr call);
+    void complete(CallPtr call, transport::ReceivedFrame& frame) noexcept;
+
+    transport::EventLoop& loop_;
+    const common::ProcId self_;
+    const common::ProcId server_;
+    std::unique_ptr<Channel> channel_;
+    Calls calls_;
+    Namespaces namespaces_;
+    dstore::PrivateStore mine_;
+    const dstore::PrivateStore::Nspace own_nspace_;
+    std::atomic<const dstore::Reader*> own_reader_{nullptr};
+    std::unique_ptr<Events> events_;
+    std::unique_ptr<LentValues> lent_;
+
+    common::Mutex commit_mutex_;
+    uint64_t commits_ = 0;
+};
+
+}  // namespace pmix::client

@@ -1,0 +1,11 @@
+// What this library calls itself, on its door and on the wire. Constants, any thread.
+#pragma once
+
+#include <pmix_version.h>
+
+namespace pmix::client {
+
+// Begins with a letter: one MPI library refuses what sorts before '3'.
+inline constexpr const char kVersionText[] = "Wireup " WIREUP_VERSION " (PMIx Standard 5.0, libpmix.so.2)";
+
+}  // namespace pmix::client
