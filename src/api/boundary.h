@@ -5,28 +5,14 @@
 // unwinding through us: cancellation waits until the call has returned.
 #pragma once
 
-#include <pthread.h>
-
 #include <exception>
 #include <new>
 #include <utility>
 
 #include "api/library.h"
+#include "transport/waiter.h"
 
 namespace pmix::api {
-
-// A thread cancelled in one of our system calls would unwind through destructors that must not be skipped or doubled.
-class NoCancel {
-  public:
-    NoCancel() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-    ~NoCancel() { pthread_setcancelstate(before_, &unused_); }
-    NoCancel(const NoCancel&) = delete;
-    NoCancel& operator=(const NoCancel&) = delete;
-
-  private:
-    int before_ = PTHREAD_CANCEL_ENABLE;
-    int unused_ = 0;
-};
 
 // For what needs no library: only the exceptions are kept in.
 template <class F>
@@ -40,8 +26,8 @@ inline pmix_status_t guarded(F&& run) noexcept {
     }
 }
 
-// Calls that make no system call on their usual way (Get, Put): no price for cancellation. Whoever leaves the usual
-// way there takes a NoCancel itself.
+// Calls that usually neither wait nor enter the kernel (Get, Put): they pay for nothing. Whoever leaves the usual way
+// does it through boundary(). A last finalize in another thread at the same moment is the caller's to prevent.
 template <class F>
 inline pmix_status_t boundary_fast(F&& run) noexcept {
     Library* library = Library::current();
@@ -50,17 +36,21 @@ inline pmix_status_t boundary_fast(F&& run) noexcept {
     return guarded([&] { return std::forward<F>(run)(*library); });
 }
 
+// All other calls: they may wait, and the last finalize waits for them.
 template <class F>
 inline pmix_status_t boundary(F&& run) noexcept {
-    NoCancel no_cancel;
-    return boundary_fast(std::forward<F>(run));
+    transport::CancelShield no_cancel;
+    Library* library = Library::enter();
+    if (library == nullptr) return PMIX_ERR_INIT;
+    const pmix_status_t rc = guarded([&] { return std::forward<F>(run)(*library); });
+    Library::leave();
+    return rc;
 }
 
 // PMIx_server_* calls: only for a process that initialised as a server.
 template <class F>
 inline pmix_status_t server_boundary(F&& run) noexcept {
-    NoCancel no_cancel;
-    return boundary_fast([&](Library& library) -> pmix_status_t {
+    return boundary([&](Library& library) -> pmix_status_t {
         if (library.server() == nullptr) return PMIX_ERR_INIT;
         return std::forward<F>(run)(library, *library.server());
     });

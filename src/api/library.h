@@ -14,6 +14,9 @@
 #include <pmix.h>
 #include <pmix_server.h>
 
+namespace pmix::common {
+class InfoView;
+}
 namespace pmix::transport {
 class EventLoop;
 }
@@ -26,19 +29,22 @@ class Server;
 
 namespace pmix::api {
 
-class Loopback;
-
 enum class Role : unsigned char { none = 0, client, server, tool };
 
 class Library {
   public:
     // Null before the first init, after the last finalize, and in a forked child.
     static Library* current() noexcept;
+    // The same for a call that may wait: the last finalize does not destroy the library before leave(). Null: no
+    // leave() either.
+    static Library* enter() noexcept;
+    static void leave() noexcept;
 
     // Counted; ret_proc may be null. One process plays one role: an init of another role answers PMIX_ERR_NOT_SUPPORTED.
-    static pmix_status_t init_client(pmix_proc_t* ret_proc, const pmix_info_t info[], size_t ninfo);
-    static pmix_status_t finalize_client(const pmix_info_t info[], size_t ninfo);
-    static pmix_status_t init_server(pmix_server_module_t* module, const pmix_info_t info[], size_t ninfo);
+    // PMIX_ERR_UNREACH with an identity: there is no server, and the library is initialised for local use.
+    static pmix_status_t init_client(pmix_proc_t* ret_proc, const pmix_info_t infos[], size_t ninfos);
+    static pmix_status_t finalize_client(const pmix_info_t infos[], size_t ninfos);
+    static pmix_status_t init_server(pmix_server_module_t* module, const pmix_info_t infos[], size_t ninfos);
     static pmix_status_t finalize_server();
 
     // The client half: present in every role.
@@ -47,8 +53,6 @@ class Library {
     server::Server* server() noexcept { return server_.get(); }
     transport::EventLoop& loop() noexcept { return *loop_; }
     Role role() const noexcept { return role_; }
-    // Turned by PMIx_Progress instead of a thread of ours.
-    bool external_progress() const noexcept { return external_progress_; }
 
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
@@ -57,12 +61,25 @@ class Library {
   private:
     explicit Library(Role role) noexcept;
 
-    Role role_;
-    bool external_progress_ = false;
+    static pmix_status_t init(Role role, pmix_server_module_t* module, pmix_proc_t* ret_proc,
+                              const pmix_info_t infos[], size_t ninfos);
+    static pmix_status_t finalize(Role role, const pmix_info_t infos[], size_t ninfos);
+    static void abandon(Library* library) noexcept;
+
+    // library_setup.cpp: from the caller's directives to a running library. set_up_client answers PMIX_ERR_UNREACH
+    // with a session for a process that is alone, and without one where a server should be and is not.
+    pmix_status_t set_up_loop(common::InfoView infos);
+    pmix_status_t set_up_client(common::InfoView infos);
+    pmix_status_t set_up_server(const pmix_server_module_t* module, common::InfoView infos);
+    // Do the directives of a later init contradict what runs?
+    pmix_status_t check_against(common::InfoView infos) const;
+
+    const Role role_;
     // Destroyed in reverse order: the halves before the loop they run on.
     std::unique_ptr<transport::EventLoop> loop_;
     std::unique_ptr<server::Server> server_;
     std::unique_ptr<client::Session> client_;
+    void* host_base_ = nullptr;
 };
 
 }  // namespace pmix::api

@@ -1,0 +1,43 @@
+// The door: PMIx_Init, PMIx_Finalize, PMIx_Initialized, PMIx_Get_version, PMIx_Abort, PMIx_Progress.
+//
+// Any thread. No state here: see library.
+#include <pmix.h>
+
+#include "api/boundary.h"
+#include "client/session.h"
+#include "client/spawn.h"
+#include "client/version.h"
+#include "transport/event_loop.h"
+
+using pmix::api::boundary;
+using pmix::api::guarded;
+using pmix::api::Library;
+
+extern "C" {
+
+pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
+    pmix::transport::CancelShield no_cancel;
+    return guarded([&] { return Library::init_client(proc, info, ninfo); });
+}
+
+pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t ninfo) {
+    pmix::transport::CancelShield no_cancel;
+    return guarded([&] { return Library::finalize_client(info, ninfo); });
+}
+
+int PMIx_Initialized(void) { return Library::current() != nullptr ? 1 : 0; }
+
+const char* PMIx_Get_version(void) { return pmix::client::kVersionText; }
+
+pmix_status_t PMIx_Abort(int status, const char msg[], pmix_proc_t procs[], size_t nprocs) {
+    return boundary([&](Library& library) { return pmix::client::abort(library.client(), status, msg, procs, nprocs); });
+}
+
+void PMIx_Progress(void) {
+    boundary([](Library& library) {
+        library.loop().progress();
+        return PMIX_SUCCESS;
+    });
+}
+
+}  // extern "C"

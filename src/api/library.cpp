@@ -1,0 +1,230 @@
+#include "api/library.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+
+#include "client/fence.h"
+#include "client/session.h"
+#include "client/model.h"
+#include "common/info_view.h"
+#include "common/mutex.h"
+#include "server/server.h"
+#include "transport/event_loop.h"
+
+namespace pmix::api {
+namespace {
+
+using common::MutexLock;
+
+// How long a server may take for its goodbye before the client goes without.
+constexpr int kFinalizeTimeoutS = 10;
+
+// All that is global. Lives in a page of its own that a forked child finds full of zeros, which is the initial state:
+// an unlocked mutex, no library, nobody inside.
+struct Globals {
+    common::Mutex mutex;  // init and finalize
+    std::atomic<Library*> library{nullptr};
+    std::atomic<uint32_t> inside{0};  // calls that may wait
+    std::atomic<bool> leaving{false};
+    unsigned count = 0;
+    // The singleton's init answers PMIX_ERR_UNREACH each time.
+    pmix_status_t init_status = PMIX_SUCCESS;
+};
+
+// Before the first init there is no page; this one is never written.
+constinit Globals g_none;
+constinit std::atomic<Globals*> g_globals{&g_none};
+// Not wiped by fork: tells a child whose library it inherited.
+constinit std::atomic<Library*> g_last{nullptr};
+
+void wipe_in_child() {
+    // Only where the kernel cannot wipe pages itself (before Linux 4.14).
+    Globals* g = g_globals.load(std::memory_order_relaxed);
+    if (g != &g_none) new (g) Globals;
+}
+
+Globals* make_globals() {
+    const auto size = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    void* page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return nullptr;
+    const bool wiped = ::madvise(page, size, MADV_WIPEONFORK) == 0;
+    auto* mine = new (page) Globals;
+    Globals* expected = &g_none;
+    if (!g_globals.compare_exchange_strong(expected, mine, std::memory_order_acq_rel)) {
+        ::munmap(page, size);
+        return expected;
+    }
+    if (!wiped) ::pthread_atfork(nullptr, nullptr, &wipe_in_child);
+    return mine;
+}
+
+Globals* globals_for_init() {
+    Globals* g = g_globals.load(std::memory_order_acquire);
+    return g != &g_none ? g : make_globals();
+}
+
+void give_out(const client::Session& session, pmix_proc_t* ret_proc) {
+    if (ret_proc != nullptr) *ret_proc = session.self().to_c();
+}
+
+}  // namespace
+
+Library* Library::current() noexcept {
+    return g_globals.load(std::memory_order_acquire)->library.load(std::memory_order_acquire);
+}
+
+Library* Library::enter() noexcept {
+    Globals* g = g_globals.load(std::memory_order_acquire);
+    if (g == &g_none) return nullptr;
+    // Counted before the look: a finalize that has taken the library away either is seen here, or sees us.
+    g->inside.fetch_add(1, std::memory_order_seq_cst);
+    Library* library = g->library.load(std::memory_order_seq_cst);
+    if (library == nullptr) leave();
+    return library;
+}
+
+void Library::leave() noexcept {
+    Globals* g = g_globals.load(std::memory_order_acquire);
+    if (g->inside.fetch_sub(1, std::memory_order_seq_cst) == 1 && g->leaving.load(std::memory_order_seq_cst)) {
+        g->inside.notify_all();
+    }
+}
+
+Library::Library(Role role) noexcept : role_(role) {}
+
+Library::~Library() {
+    // The halves use the loop as they go, as its thread would.
+    if (loop_ == nullptr) return;
+    transport::LoopRole role(*loop_);
+    client_.reset();
+    server_.reset();
+}
+
+void Library::abandon(Library* library) noexcept {
+    // In a forked child: our copies of its descriptors are closed, its memory stays as it is.
+    if (library->client_ != nullptr) library->client_->abandon();
+    transport::EventLoop::abandon(std::move(library->loop_));
+}
+
+pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t* ret_proc, const pmix_info_t infos[],
+                            size_t ninfos) NO_THREAD_SAFETY_ANALYSIS {
+    if (infos == nullptr && ninfos != 0) return PMIX_ERR_BAD_PARAM;
+    Globals* g = globals_for_init();
+    if (g == nullptr) return PMIX_ERR_NOMEM;
+
+    // A callback must not wait for an init or finalize that may be waiting for that callback.
+    Library* running = g->library.load(std::memory_order_acquire);
+    if (running != nullptr && running->loop_->on_loop_thread()) {
+        if (!g->mutex.try_lock()) return PMIX_ERR_WOULD_BLOCK;
+    } else {
+        g->mutex.lock();
+    }
+    struct Unlock {
+        common::Mutex& mutex;
+        ~Unlock() { mutex.unlock(); }
+    } unlock{g->mutex};
+
+    Library* library = g->library.load(std::memory_order_relaxed);
+    if (library != nullptr) {
+        if (library->role_ != role) return PMIX_ERR_NOT_SUPPORTED;
+        const pmix_status_t rc = library->check_against({infos, ninfos});
+        if (rc != PMIX_SUCCESS) return rc;
+        ++g->count;
+    } else {
+        if (Library* inherited = g_last.exchange(nullptr)) abandon(inherited);
+        std::unique_ptr<Library> made(new (std::nothrow) Library(role));
+        if (made == nullptr) return PMIX_ERR_NOMEM;
+        const pmix_status_t rc = role == Role::server ? made->set_up_server(module, {infos, ninfos})
+                                                      : made->set_up_client({infos, ninfos});
+        if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) return rc;
+        if (made->client_ == nullptr) return rc;
+        library = made.release();
+        g->init_status = rc;
+        g->count = 1;
+        g_last.store(library);
+        g->library.store(library, std::memory_order_seq_cst);
+    }
+    client::declare_model(library->client(), {infos, ninfos});
+    give_out(library->client(), ret_proc);
+    return g->init_status;
+}
+
+pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t ninfos) NO_THREAD_SAFETY_ANALYSIS {
+    if (infos == nullptr && ninfos != 0) return PMIX_ERR_BAD_PARAM;
+    Globals* g = g_globals.load(std::memory_order_acquire);
+    Library* library = g->library.load(std::memory_order_acquire);
+    if (library == nullptr || library->role_ != role) return PMIX_ERR_INIT;
+    const bool on_loop = library->loop_->on_loop_thread();
+    if (on_loop) {
+        if (!g->mutex.try_lock()) return PMIX_ERR_WOULD_BLOCK;
+    } else {
+        g->mutex.lock();
+    }
+    struct Unlock {
+        common::Mutex& mutex;
+        ~Unlock() { mutex.unlock(); }
+    } unlock{g->mutex};
+
+    library = g->library.load(std::memory_order_relaxed);
+    if (library == nullptr || library->role_ != role) return PMIX_ERR_INIT;
+    if (g->count > 1) {
+        --g->count;
+        return PMIX_SUCCESS;
+    }
+    // The last one ends the loop, which cannot be done from the loop.
+    if (on_loop) return PMIX_ERR_WOULD_BLOCK;
+    g->count = 0;
+
+    client::Session& session = library->client();
+    if (role == Role::client && session.connected()) {
+        const common::InfoView view(infos, ninfos);
+        if (view.flag(PMIX_EMBED_BARRIER)) client::fence(session, nullptr, 0, nullptr, 0);
+        common::FinalizeRequest request;
+        request.infos = common::Infos::borrow(infos, ninfos);
+        common::Nothing nothing;
+        // Whatever comes of it, the process goes.
+        session.ask<common::Command::finalize>(request, nothing, kFinalizeTimeoutS);
+    }
+
+    // No new call gets in; those that wait get an answer and leave.
+    g->leaving.store(true, std::memory_order_seq_cst);
+    g->library.store(nullptr, std::memory_order_seq_cst);
+    transport::EventLoop& loop = *library->loop_;
+    const auto shut = [library] {
+        if (library->server_ != nullptr) library->server_->stop();
+        library->client_->shut(PMIX_ERR_INIT);
+    };
+    if (loop.drive() == transport::Drive::own_thread) {
+        transport::Waiter done;
+        loop.post([&] {
+            shut();
+            done.complete();
+        });
+        done.wait();
+    } else {
+        transport::LoopRole as_loop(loop);
+        shut();
+    }
+    for (uint32_t n; (n = g->inside.load(std::memory_order_seq_cst)) != 0;) g->inside.wait(n);
+    loop.stop();
+    g->leaving.store(false, std::memory_order_seq_cst);
+    g_last.store(nullptr);
+    delete library;
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t Library::init_client(pmix_proc_t* ret_proc, const pmix_info_t infos[], size_t ninfos) {
+    return init(Role::client, nullptr, ret_proc, infos, ninfos);
+}
+pmix_status_t Library::finalize_client(const pmix_info_t infos[], size_t ninfos) {
+    return finalize(Role::client, infos, ninfos);
+}
+pmix_status_t Library::init_server(pmix_server_module_t* module, const pmix_info_t infos[], size_t ninfos) {
+    return init(Role::server, module, nullptr, infos, ninfos);
+}
+pmix_status_t Library::finalize_server() { return finalize(Role::server, nullptr, 0); }
+
+}  // namespace pmix::api

@@ -1,0 +1,160 @@
+// From the directives of an init to a running library: the loop, the halves, and what joins them. The public counting is
+// in library.cpp; this runs under its mutex, on the caller's thread, before anything else can see the library.
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "api/library.h"
+#include "api/loopback.h"
+#include "client/handshake.h"
+#include "client/session.h"
+#include "client/singleton.h"
+#include "client/socket_channel.h"
+#include "common/info_view.h"
+#include "server/server.h"
+#include "transport/event_loop.h"
+#include "transport/rendezvous.h"
+
+namespace pmix::api {
+namespace {
+
+using common::InfoView;
+using common::ProcId;
+using transport::Deadline;
+using transport::Drive;
+using transport::EventLoop;
+using transport::LoopRole;
+
+const char* read_environment(const char* name) { return ::getenv(name); }
+
+pmix_status_t read_id(InfoView infos, ProcId& id) {
+    std::string_view nspace;
+    pmix_status_t rc = infos.get(PMIX_SERVER_NSPACE, &nspace);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (nspace.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
+    id.nspace = nspace.empty() ? "pmix-server." + std::to_string(::getpid()) : std::string(nspace);
+    id.rank = 0;
+    if (const pmix_info_t* info = infos.find(PMIX_SERVER_RANK)) {
+        uint64_t n = 0;
+        if (info->value.type == PMIX_PROC_RANK) {
+            n = info->value.data.rank;
+        } else if (common::read_number(info->value, &n) != PMIX_SUCCESS) {
+            return PMIX_ERR_BAD_PARAM;
+        }
+        if (n > UINT32_MAX || !common::is_real_rank(static_cast<common::Rank>(n))) return PMIX_ERR_BAD_PARAM;
+        id.rank = static_cast<common::Rank>(n);
+    }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t read_text(InfoView infos, std::string_view key, std::string& out) {
+    std::string_view text;
+    const pmix_status_t rc = infos.get(key, &text);
+    if (rc == PMIX_SUCCESS && !text.empty()) out = text;
+    return rc;
+}
+
+common::Result<server::ServerOptions> read_server_options(InfoView infos) {
+    server::ServerOptions options;
+    pmix_status_t rc = read_id(infos, options.id);
+    if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_HOSTNAME, options.hostname);
+    if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_SERVER_TMPDIR, options.tmpdir);
+    if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_SYSTEM_TMPDIR, options.system_tmpdir);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_CACHE_SIZE, &options.event_cache);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_MODULE_SIZE, &options.module_size);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (options.hostname.empty()) {
+        char name[256] = {};
+        ::gethostname(name, sizeof name - 1);
+        options.hostname = name;
+    }
+    return options;
+}
+
+}  // namespace
+
+pmix_status_t Library::set_up_loop(InfoView infos) {
+    transport::EventLoopOptions options;
+    void* base = nullptr;
+    const pmix_status_t rc = infos.get(PMIX_EVENT_BASE, &base);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (infos.flag(PMIX_EXTERNAL_PROGRESS)) {
+        options.drive = Drive::caller;
+    } else if (base != nullptr) {
+        options.drive = Drive::host_base;
+        options.host_base = static_cast<event_base*>(base);
+        host_base_ = base;
+    }
+    auto loop = EventLoop::create(options);
+    if (!loop) return loop.status();
+    loop_ = std::move(loop).value();
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t Library::check_against(InfoView infos) const {
+    if (infos.has(PMIX_EXTERNAL_PROGRESS) &&
+        infos.flag(PMIX_EXTERNAL_PROGRESS) != (loop_->drive() == Drive::caller)) {
+        return PMIX_ERR_BAD_PARAM;
+    }
+    void* base = host_base_;
+    const pmix_status_t rc = infos.get(PMIX_EVENT_BASE, &base);
+    if (rc != PMIX_SUCCESS) return rc;
+    return base == host_base_ ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+}
+
+pmix_status_t Library::set_up_client(InfoView infos) {
+    pmix_status_t rc = infos.check_required(
+        {PMIX_PROGRAMMING_MODEL, PMIX_MODEL_LIBRARY_NAME, PMIX_MODEL_LIBRARY_VERSION, PMIX_THREADING_MODEL,
+         PMIX_MODEL_NUM_THREADS, PMIX_MODEL_NUM_CPUS, PMIX_MODEL_CPU_TYPE, PMIX_MODEL_AFFINITY_POLICY, PMIX_EVENT_BASE,
+         PMIX_EXTERNAL_PROGRESS, PMIX_SINGLE_LISTENER, PMIX_USOCK_DISABLE, PMIX_SOCKET_MODE, PMIX_TIMEOUT});
+    if (rc != PMIX_SUCCESS) return rc;
+    rc = set_up_loop(infos);
+    if (rc != PMIX_SUCCESS) return rc;
+
+    auto environment = transport::read_client_environment(&read_environment);
+    if (!environment) {
+        if (environment.status() != PMIX_ERR_NOT_FOUND) return environment.status();
+        // Started by hand, or by a launcher that we cannot talk to: alone.
+        client_ = std::make_unique<client::Session>(*loop_, client::singleton_identity(), ProcId());
+        client::describe_singleton(*client_);
+        rc = loop_->start();
+        if (rc == PMIX_SUCCESS) return PMIX_ERR_UNREACH;
+        client_.reset();
+        return rc;
+    }
+
+    auto greeting = client::shake_hands(*environment, infos.begin(), infos.size(),
+                                        Deadline::in_ms(common::kHelloTimeoutMs), loop_->io());
+    if (!greeting) return greeting.status();
+    auto session = std::make_unique<client::Session>(*loop_, greeting->reply.self, greeting->reply.server);
+    rc = session->adopt(greeting->reply.segments, std::move(greeting->descriptors));
+    if (rc != PMIX_SUCCESS) return rc;
+    {
+        LoopRole role(*loop_);
+        auto channel = client::SocketChannel::open(*loop_, std::move(greeting->socket), *session);
+        if (!channel) return channel.status();
+        session->set_channel(std::move(channel).value());
+    }
+    client_ = std::move(session);
+    return loop_->start();
+}
+
+pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoView infos) {
+    pmix_status_t rc = set_up_loop(infos);
+    if (rc != PMIX_SUCCESS) return rc;
+    auto options = read_server_options(infos);
+    if (!options) return options.status();
+    const ProcId self = options->id;
+    {
+        LoopRole role(*loop_);
+        auto server = server::Server::create(*loop_, module, std::move(options).value());
+        if (!server) return server.status();
+        server_ = std::move(server).value();
+        client_ = std::make_unique<client::Session>(*loop_, self, self);
+        client_->set_channel(std::make_unique<Loopback>(*loop_, *server_, *client_));
+    }
+    return loop_->start();
+}
+
+}  // namespace pmix::api
