@@ -21,6 +21,7 @@ struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, enum pl
         apps[i].first = job->size;
         job->size += apps[i].size;
     }
+    if (job->nodes > job->size) job->nodes = job->size; /* either placement fills the first ones */
     job->procs = xcalloc(job->size, sizeof *job->procs);
     job->alive = job->size;
     return job;
@@ -128,6 +129,7 @@ uint32_t job_node_of(const struct job* job, uint32_t rank) {
 }
 
 uint32_t job_size_on(const struct job* job, uint32_t node) {
+    if (node >= job->nodes) return 0;
     return job->size / job->nodes + (node < job->size % job->nodes);
 }
 

@@ -36,7 +36,7 @@ struct job {
     pmix_nspace_t nspace;
     uint32_t number; /* 1 for the one of the command line, then the spawned ones */
     uint32_t size;
-    uint32_t nodes;
+    uint32_t nodes; /* that have a process of it: the first ones */
     enum placement placement;
     struct app* apps;
     uint32_t app_count;

@@ -16,13 +16,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "loop.h"
 #include "node.h"
 
 extern char** environ;
 
 struct running { /* a process of ours: which one a pid is */
     struct running* next;
-    pid_t pid;
+    pid_t pid; /* 0: reaped, and its end on the way through the loop */
+    int wait_status;
     pmix_proc_t name;
     struct streams* streams;
 };
@@ -230,7 +232,7 @@ void on_kill(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t* procs = wire_get_procs(body, &count);
     int signal_number = (int)wire_get_u32(body);
     for (const struct running* running = all_running; running && !body->bad; running = running->next) {
-        if (!procs_match(procs, count, running->name.nspace, running->name.rank)) continue;
+        if (running->pid == 0 || !procs_match(procs, count, running->name.nspace, running->name.rank)) continue;
         kill(-running->pid, signal_number);
         if (signal_number == SIGTERM) kill(-running->pid, SIGCONT); /* a stopped one would not hear it */
     }
@@ -239,28 +241,32 @@ void on_kill(int from, uint64_t id, struct buffer* body) {
 
 /* --- the end ------------------------------------------------------------------------------------------------------------------- */
 
-static void tell_exit(const struct running* running, int wait_status) {
+/* A process says goodbye to the library, whose thread posts that, and then exits: so its end is posted too, behind it. */
+static void tell_exit(void* argument) {
+    struct running *running = argument, **at = &all_running;
     const struct proc* proc = proc_find(&running->name);
     struct buffer body = {0};
     wire_put_proc(&body, &running->name);
-    wire_put_u32(&body, (uint32_t)wait_status);
+    wire_put_u32(&body, (uint32_t)running->wait_status);
     wire_put_u8(&body, proc && proc->connected && !proc->finalized);
     for (int i = 0; i <= mesh_nodes(); i++) mesh_send(i, FRAME_EXIT, &body);
     wire_free(&body);
+    while (*at != running) at = &(*at)->next;
+    *at = running->next;
+    free(running);
 }
 
 static void reap(pid_t pid) {
-    struct running** at = &all_running;
-    while (*at && (*at)->pid != pid) at = &(*at)->next;
-    struct running* running = *at;
+    struct running* running = all_running;
+    while (running && running->pid != pid) running = running->next;
     int wait_status = 0;
     if (running) kill(-pid, SIGKILL); /* what it left behind; before waitpid, so that the number is still its own */
     waitpid(pid, &wait_status, 0);
     if (!running) return; /* an orphan that came to us when its parent ended */
-    *at = running->next;
+    running->pid = 0;
+    running->wait_status = wait_status;
     iof_finish(running->streams);
-    tell_exit(running, wait_status);
-    free(running);
+    loop_post(tell_exit, running);
 }
 
 void launch_reap(void) {

@@ -1,0 +1,83 @@
+/* ends: how a process may end, and what becomes of the others.
+ * usage: ends exit CODE|signal N|silent|abort STATUS|abort_some|abort_stranger|hang */
+#include <signal.h>
+
+#include "check.h"
+
+static void wait_for_the_end(void) {
+    for (;;) pause(); /* alarm() ends it, and with it the test */
+}
+
+/* The last rank exits with a code; the others would wait for ever. rows: G10 */
+static void exits(int argc, char** argv) {
+    start();
+    fence(false);
+    if (me.rank == job_size - 1) exit(argc > 0 ? atoi(argv[0]) : 1);
+    wait_for_the_end();
+}
+
+static void dies(int argc, char** argv) {
+    start();
+    fence(false);
+    if (me.rank == job_size - 1) raise(argc > 0 ? atoi(argv[0]) : SIGKILL);
+    wait_for_the_end();
+}
+
+/* Leaves with 0, but without PMIx_Finalize. */
+static void silent(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    fence(false);
+    if (me.rank == job_size - 1) _exit(0);
+    wait_for_the_end();
+}
+
+/* rows: C10 U4 */
+static void aborts(int argc, char** argv) {
+    int status = argc > 0 ? atoi(argv[0]) : 1;
+    start();
+    fence(false);
+    if (me.rank != job_size - 1) wait_for_the_end();
+    PMIx_Abort(status, "as the test wants it", NULL, 0);
+    CHECK(!"PMIx_Abort came back to its own target");
+}
+
+/* Only rank 0 is to end, on whichever node; the caller goes on. rows: C10 C11 */
+static void abort_some(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    fence(false);
+    pmix_proc_t first = rank_of_job(0);
+    if (me.rank == 0) wait_for_the_end();
+    if (me.rank == job_size - 1) CHECK_OK(PMIx_Abort(7, "only the first", &first, 1));
+    finish();
+}
+
+/* Nobody may be aborted who is not there: an error, and everybody lives. rows: C11 */
+static void abort_stranger(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_proc_t stranger;
+    start();
+    PMIX_LOAD_PROCID(&stranger, "no.such.job", 0);
+    CHECK_STATUS(PMIx_Abort(7, "nobody", &stranger, 1), PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED);
+    fence(false);
+    finish();
+}
+
+static void hang(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    printf("up %u\n", me.rank);
+    fflush(stdout);
+    if (me.rank != 0) PMIx_Fence(NULL, 0, NULL, 0);
+    wait_for_the_end();
+}
+
+int main(int argc, char** argv) {
+    static const struct test_case cases[] = {
+        {"exit", exits},   {"signal", dies},           {"silent", silent},                 {"abort", aborts},
+        {"hang", hang},    {"abort_some", abort_some}, {"abort_stranger", abort_stranger},
+    };
+    RUN_CASE(cases);
+    return 0;
+}

@@ -1,0 +1,146 @@
+/* fences: sets of participants, repeated, overlapping, at the same time, and those that somebody does not come to.
+ * usage: fences repeated|subsets|overlapping|spelling|timeout|self|no_data */
+#include "check.h"
+
+/* rows: F1 F4 F5 */
+static void repeated(int argc, char** argv) {
+    int times = argc > 0 ? atoi(argv[0]) : 300;
+    start();
+    for (int i = 0; i < times; i++) fence(i % 10 == 0);
+    finish();
+}
+
+static size_t list_ranks(pmix_proc_t* procs, uint32_t first, uint32_t step) {
+    size_t count = 0;
+    for (uint32_t rank = first; rank < job_size; rank += step) procs[count++] = rank_of_job(rank);
+    return count;
+}
+
+/* Even and odd ranks fence among themselves, many times, without each other. rows: F5 */
+static void subsets(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t* procs = calloc(job_size, sizeof *procs);
+    CHECK(procs);
+    size_t count = list_ranks(procs, me.rank % 2, 2);
+    for (int i = 0; i < (me.rank % 2 ? 40 : 60); i++) CHECK_OK(fence_of(procs, count, i % 2, 0));
+    free(procs);
+    fence(false);
+    finish();
+}
+
+/* Two sets with common members, started together and in another order by every second rank. rows: F5 F10 G4 */
+static void overlapping(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    CHECK(job_size >= 3);
+    pmix_proc_t *sets[3] = {calloc(job_size, sizeof **sets), calloc(job_size, sizeof **sets), calloc(job_size, sizeof **sets)};
+    size_t counts[3];
+    counts[0] = list_ranks(sets[0], 0, 1);
+    counts[1] = list_ranks(sets[1], 0, 2);
+    counts[2] = list_ranks(sets[2], 1, 1); /* all but rank 0 */
+    for (int turn = 0; turn < 20; turn++) {
+        struct signal_box boxes[3] = {SIGNAL_BOX, SIGNAL_BOX, SIGNAL_BOX};
+        bool mine[3] = {true, me.rank % 2 == 0, me.rank != 0}, done[3] = {false, false, false};
+        for (int i = 0; i < 3; i++) {
+            int set = me.rank % 2 ? 2 - i : i;
+            if (!mine[set]) continue;
+            pmix_status_t status = PMIx_Fence_nb(sets[set], counts[set], NULL, 0, op_done, &boxes[set]);
+            CHECK(status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED);
+            done[set] = status == PMIX_OPERATION_SUCCEEDED;
+        }
+        for (int set = 0; set < 3; set++) {
+            if (!mine[set] || done[set]) continue;
+            CHECK(box_wait(&boxes[set], 1, 30));
+            CHECK(boxes[set].status == PMIX_SUCCESS);
+        }
+    }
+    for (int i = 0; i < 3; i++) free(sets[i]);
+    finish();
+}
+
+/* The same processes by list, in another order, and by wildcard. rows: F1 F5 G5 */
+static void spelling(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t *procs = calloc(job_size, sizeof *procs), all = rank_of_job(PMIX_RANK_WILDCARD);
+    CHECK(procs);
+    for (int turn = 0; turn < 10; turn++) {
+        for (uint32_t i = 0; i < job_size; i++) procs[i] = rank_of_job(turn % 2 ? i : job_size - 1 - i);
+        CHECK_OK(fence_of(procs, job_size, false, 0));
+        memset(procs, 0x5a, job_size * sizeof *procs); /* a blocking call has done with its arguments */
+        CHECK_OK(fence_of(&all, 1, true, 0));
+        CHECK_OK(fence_of(NULL, 0, false, 0));
+    }
+    CHECK_STATUS(PMIx_Fence(NULL, 1, NULL, 0), PMIX_ERR_BAD_PARAM);
+    free(procs);
+    finish();
+}
+
+/* The last rank stays away: all others get the timeout, it gets the same when it comes, and the next fence of the same
+ * processes is as good as new. rows: F8 G11 */
+static void timeout(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t number = 0;
+    start();
+    fence(false);
+    if (me.rank != job_size - 1) {
+        double before = seconds_now();
+        CHECK_STATUS(fence_of(NULL, 0, true, 1), PMIX_ERR_TIMEOUT);
+        CHECK(seconds_now() - before > 0.8 && seconds_now() - before < 20);
+        char flag[32];
+        snprintf(flag, sizeof flag, "over.%u", me.rank);
+        raise_flag(flag);
+    } else {
+        for (uint32_t rank = 0; rank + 1 < job_size; rank++) {
+            char flag[32];
+            snprintf(flag, sizeof flag, "over.%u", rank);
+            await_flag(flag);
+        }
+        CHECK_STATUS(fence_of(NULL, 0, true, 1), PMIX_ERR_TIMEOUT);
+        raise_flag("late");
+    }
+    await_flag("late");
+    CHECK_OK(put_u32(PMIX_GLOBAL, "after", me.rank));
+    CHECK_OK(PMIx_Commit());
+    CHECK_OK(fence_of(NULL, 0, true, 20));
+    for (uint32_t rank = 0; rank < job_size; rank++) {
+        pmix_proc_t peer = rank_of_job(rank);
+        CHECK_OK(get_u32(&peer, "after", 5, &number));
+        CHECK(number == rank);
+    }
+    finish();
+}
+
+/* Alone, twice, with and without data. rows: F1 F6 */
+static void self(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    CHECK_OK(fence_of(&me, 1, false, 10));
+    CHECK_OK(fence_of(&me, 1, true, 10));
+    fence(false);
+    finish();
+}
+
+/* Nobody has put anything; a directive without a value is true; one that is not known is not for us. rows: F2 G6 G17 */
+static void no_data(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_info_t info[2];
+    int ignored = 1;
+    start();
+    PMIX_INFO_CONSTRUCT(&info[0]);
+    PMIX_LOAD_KEY(info[0].key, PMIX_COLLECT_DATA);
+    PMIX_INFO_LOAD(&info[1], "not.known.here", &ignored, PMIX_INT);
+    CHECK_OK(PMIx_Fence(NULL, 0, info, 2));
+    CHECK_OK(PMIx_Fence(NULL, 0, info, 0));
+    finish();
+}
+
+int main(int argc, char** argv) {
+    static const struct test_case cases[] = {
+        {"repeated", repeated}, {"subsets", subsets}, {"overlapping", overlapping}, {"spelling", spelling},
+        {"timeout", timeout},   {"self", self},       {"no_data", no_data},
+    };
+    RUN_CASE(cases);
+    return 0;
+}

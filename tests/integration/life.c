@@ -1,0 +1,143 @@
+/* life: init and finalize, and what the job's description says.
+ * usage: life counted|again|described NODES APPS|embedded_barrier|alone */
+#include "check.h"
+
+/* Each Init needs its own Finalize. rows: I1 I2 I3 G18 G19 */
+static void counted(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_proc_t again;
+    const char* version = PMIx_Get_version();
+    CHECK(version && version[0]);
+    CHECK(!PMIx_Initialized());
+    start();
+    CHECK(PMIx_Initialized());
+    CHECK_OK(PMIx_Init(&again, NULL, 0));
+    CHECK(strcmp(again.nspace, me.nspace) == 0 && again.rank == me.rank);
+    CHECK_OK(PMIx_Init(NULL, NULL, 0));
+    CHECK_OK(PMIx_Finalize(NULL, 0));
+    CHECK_OK(PMIx_Finalize(NULL, 0));
+    CHECK(PMIx_Initialized());
+    fence(false);
+    CHECK(strcmp(version, PMIx_Get_version()) == 0);
+    finish();
+    CHECK(!PMIx_Initialized());
+    CHECK(strcmp(version, PMIx_Get_version()) == 0);
+}
+
+/* A process may come back, and its peers see what it puts then. rows: I12 */
+static void again(int argc, char** argv) {
+    int times = argc > 0 ? atoi(argv[0]) : 5;
+    for (int i = 0; i < times; i++) {
+        start();
+        char key[32];
+        uint32_t number = 0;
+        pmix_proc_t next = rank_of_job((me.rank + 1) % job_size);
+        snprintf(key, sizeof key, "again.%d", i);
+        CHECK_OK(put_u32(PMIX_GLOBAL, key, me.rank * 100 + (uint32_t)i));
+        CHECK_OK(PMIx_Commit());
+        fence(true);
+        CHECK_OK(get_u32(&next, key, 10, &number));
+        CHECK(number == next.rank * 100 + (uint32_t)i);
+        fence(false); /* nobody is in the next life while another is in this */
+        CHECK_OK(PMIx_Finalize(NULL, 0));
+    }
+    printf("OK rank %u\n", me.rank);
+}
+
+static uint32_t proc_u16(pmix_rank_t rank, const char* key) {
+    pmix_proc_t proc = rank_of_job(rank);
+    pmix_value_t* value = NULL;
+    CHECK_OK(PMIx_Get(&proc, key, NULL, 0, &value));
+    CHECK(value->type == PMIX_UINT16);
+    uint32_t number = value->data.uint16;
+    PMIX_VALUE_RELEASE(value);
+    return number;
+}
+
+static char* proc_string(pmix_rank_t rank, const char* key) {
+    pmix_proc_t proc = rank_of_job(rank);
+    pmix_value_t* value = NULL;
+    CHECK_OK(PMIx_Get(&proc, key, NULL, 0, &value));
+    CHECK(value->type == PMIX_STRING && value->data.string);
+    char* text = strdup(value->data.string);
+    PMIX_VALUE_RELEASE(value);
+    return text;
+}
+
+/* All of it is there right after Init, of every rank, and fits together. rows: I5 K16 K23 K34 */
+static void described(int argc, char** argv) {
+    CHECK(argc == 2);
+    uint32_t nodes = (uint32_t)atoi(argv[0]), apps = (uint32_t)atoi(argv[1]), local = 0, local_size, number = 0;
+    start();
+    pmix_proc_t job = rank_of_job(PMIX_RANK_WILDCARD);
+    CHECK(job_u32(PMIX_UNIV_SIZE) >= job_size);
+    CHECK(job_u32(PMIX_NUM_NODES) == nodes);
+    CHECK(job_u32(PMIX_JOB_NUM_APPS) == apps);
+    local_size = job_u32(PMIX_LOCAL_SIZE);
+    char* mine = proc_string(me.rank, PMIX_HOSTNAME);
+    for (uint32_t rank = 0; rank < job_size; rank++) {
+        char* theirs = proc_string(rank, PMIX_HOSTNAME);
+        pmix_proc_t peer = rank_of_job(rank);
+        uint32_t local_rank = proc_u16(rank, PMIX_LOCAL_RANK), node_id = nodes, app = apps;
+        CHECK_OK(get_u32(&peer, PMIX_NODEID, 0, &node_id));
+        CHECK_OK(get_u32(&peer, PMIX_APPNUM, 0, &app));
+        CHECK(node_id < nodes && app < apps && local_rank <= rank && proc_u16(rank, PMIX_NODE_RANK) == local_rank);
+        if (strcmp(mine, theirs) == 0) {
+            CHECK(local_rank < local_size);
+            local++;
+        }
+        free(theirs);
+    }
+    free(mine);
+    CHECK(local == local_size);
+    double before = seconds_now();
+    CHECK_STATUS(get_u32(&job, "pmix.no.such.key", 30, &number), PMIX_ERR_NOT_FOUND);
+    CHECK(seconds_now() - before < 5); /* a reserved key is known or not: nobody waits for it */
+    finish();
+}
+
+/* With PMIX_EMBED_BARRIER nobody is out before all are in: rank 0 comes late, and publishes that it has. rows: I10 */
+static void embedded_barrier(int argc, char** argv) {
+    (void)argc, (void)argv;
+    bool yes = true;
+    pmix_info_t barrier;
+    double late = 0.3;
+    start();
+    fence(false);
+    double began = seconds_now();
+    struct timespec pause = {0, (long)(late * 1e9)};
+    if (me.rank == 0) nanosleep(&pause, NULL);
+    PMIX_INFO_LOAD(&barrier, PMIX_EMBED_BARRIER, &yes, PMIX_BOOL);
+    CHECK_OK(PMIx_Finalize(&barrier, 1));
+    PMIX_INFO_DESTRUCT(&barrier);
+    CHECK(seconds_now() - began > late * 0.8);
+    printf("OK rank %u\n", me.rank);
+}
+
+/* Started by hand: no server, but an identity, and a life of its own. rows: I4 I11 G8 */
+static void alone(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t number = 0;
+    alarm(60);
+    CHECK_STATUS(put_u32(PMIX_GLOBAL, "alone", 1), PMIX_ERR_INIT);
+    CHECK_STATUS(PMIx_Commit(), PMIX_ERR_INIT);
+    CHECK_STATUS(PMIx_Fence(NULL, 0, NULL, 0), PMIX_ERR_INIT);
+    CHECK_STATUS(PMIx_Finalize(NULL, 0), PMIX_ERR_INIT);
+    CHECK_STATUS(PMIx_Init(&me, NULL, 0), PMIX_ERR_UNREACH);
+    CHECK(strncmp(me.nspace, "singleton.", 10) == 0 && me.rank == 0);
+    CHECK(PMIx_Initialized());
+    CHECK_OK(put_u32(PMIX_GLOBAL, "alone", 42));
+    CHECK_OK(get_u32(&me, "alone", 1, &number));
+    CHECK(number == 42);
+    CHECK_OK(PMIx_Finalize(NULL, 0));
+    CHECK(!PMIx_Initialized());
+    printf("OK alone\n");
+}
+
+int main(int argc, char** argv) {
+    static const struct test_case cases[] = {
+        {"counted", counted}, {"again", again}, {"described", described}, {"embedded_barrier", embedded_barrier}, {"alone", alone},
+    };
+    RUN_CASE(cases);
+    return 0;
+}

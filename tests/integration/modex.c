@@ -1,0 +1,131 @@
+/* modex: data of a peer without a fence, from the same node and from another.
+ * usage: modex late|absent|timeout|left|many|stranger */
+#include "check.h"
+
+static void pause_for(double seconds) {
+    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&time, NULL);
+}
+
+/* Everybody asks rank 0 before it has put anything. rows: K20 K21 V13 */
+static void late(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t number = 0;
+    start();
+    pmix_proc_t first = rank_of_job(0);
+    fence(false);
+    if (me.rank == 0) {
+        pause_for(0.3);
+        CHECK_OK(put_u32(PMIX_GLOBAL, "late", 77));
+        CHECK_OK(PMIx_Commit());
+    }
+    CHECK_OK(get_u32(&first, "late", 20, &number));
+    CHECK(number == 77);
+    fence(false);
+    finish();
+}
+
+/* Committed, but not that key: not found, and found when it is there. rows: K20 K21 K32 */
+static void absent(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t number = 0;
+    start();
+    pmix_proc_t next = rank_of_job((me.rank + 1) % job_size), nobody = rank_of_job(job_size + 5);
+    CHECK_OK(put_u32(PMIX_GLOBAL, "some", 1));
+    CHECK_OK(PMIx_Commit());
+    fence(false);
+    CHECK_OK(get_u32(&next, "some", 10, &number));
+    pmix_status_t status = get_u32(&next, "other", 1, &number);
+    CHECK(status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT);
+    status = get_u32(&nobody, "some", 1, &number);
+    CHECK(status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT);
+    fence(false);
+    CHECK_OK(put_u32(PMIX_GLOBAL, "other", 2));
+    CHECK_OK(PMIx_Commit());
+    fence(false);
+    CHECK_OK(get_u32(&next, "other", 10, &number));
+    CHECK(number == 2);
+    fence(false);
+    finish();
+}
+
+/* Nobody ever commits: the asker's timeout ends it. rows: K9 K20 G11 */
+static void timeout(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t number = 0;
+    start();
+    pmix_proc_t next = rank_of_job((me.rank + 1) % job_size);
+    double before = seconds_now();
+    CHECK_STATUS(get_u32(&next, "never", 1, &number), PMIX_ERR_TIMEOUT);
+    CHECK(seconds_now() - before > 0.8 && seconds_now() - before < 15);
+    fence(false);
+    finish();
+}
+
+/* The last rank leaves: with a commit its data stays, without one the askers get an error, not a wait. rows: K20 K32 */
+static void left(int argc, char** argv) {
+    bool commits = argc > 0 && strcmp(argv[0], "commits") == 0;
+    uint32_t number = 0;
+    start();
+    pmix_proc_t last = rank_of_job(job_size - 1);
+    fence(false);
+    if (me.rank == last.rank) {
+        if (commits) {
+            CHECK_OK(put_u32(PMIX_GLOBAL, "legacy", 5));
+            CHECK_OK(PMIx_Commit());
+        }
+        finish();
+        return;
+    }
+    double before = seconds_now();
+    if (me.rank % 2) pause_for(0.4); /* some ask before it has left, some after */
+    pmix_status_t status = get_u32(&last, "legacy", 0, &number);
+    CHECK(commits ? status == PMIX_SUCCESS && number == 5 : status != PMIX_SUCCESS);
+    CHECK(seconds_now() - before < 20);
+    finish();
+}
+
+static void got(pmix_status_t status, pmix_value_t* value, void* cbdata) {
+    bool right = status == PMIX_SUCCESS && value && value->type == PMIX_UINT32;
+    box_signal(cbdata, right ? PMIX_SUCCESS : PMIX_ERROR);
+}
+
+/* Many requests open at once, some for the same key. rows: K33 G2 G20 */
+static void many(int argc, char** argv) {
+    enum { COPIES = 20 };
+    (void)argc, (void)argv;
+    static struct signal_box box = SIGNAL_BOX;
+    start();
+    for (uint32_t rank = 0; rank < job_size; rank++) {
+        pmix_proc_t peer = rank_of_job(rank);
+        for (int i = 0; i < COPIES; i++) CHECK_OK(PMIx_Get_nb(&peer, i % 2 ? "one" : "two", NULL, 0, got, &box));
+    }
+    CHECK_OK(put_u32(PMIX_GLOBAL, "one", 1));
+    CHECK_OK(put_u32(PMIX_GLOBAL, "two", 2));
+    CHECK_OK(PMIx_Commit());
+    CHECK(box_wait(&box, (int)job_size * COPIES, 30));
+    CHECK(box.count == (int)job_size * COPIES && box.status == PMIX_SUCCESS);
+    fence(false);
+    finish();
+}
+
+/* A namespace that nobody knows. rows: K17 K32 */
+static void stranger(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t number = 0;
+    pmix_proc_t other;
+    start();
+    PMIX_LOAD_PROCID(&other, "no.such.job", 0);
+    pmix_status_t status = get_u32(&other, "some", 2, &number);
+    CHECK(status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT);
+    fence(false);
+    finish();
+}
+
+int main(int argc, char** argv) {
+    static const struct test_case cases[] = {
+        {"late", late}, {"absent", absent}, {"timeout", timeout}, {"left", left}, {"many", many}, {"stranger", stranger},
+    };
+    RUN_CASE(cases);
+    return 0;
+}

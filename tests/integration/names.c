@@ -1,0 +1,245 @@
+/* names: publish, lookup, unpublish over nodes.
+ * usage: names basic|duplicate|wait|timeout|partial|ranges|persistence|unpublish|arguments */
+#include "check.h"
+
+enum { TEXT = 64 };
+
+static pmix_status_t publish(const char* key, const char* text, int range, int persistence) {
+    pmix_info_t info[3];
+    size_t count = 0;
+    pmix_data_range_t within = (pmix_data_range_t)range;
+    pmix_persistence_t until = (pmix_persistence_t)persistence;
+    PMIX_INFO_LOAD(&info[count], key, text, PMIX_STRING), count++;
+    if (range >= 0) PMIX_INFO_LOAD(&info[count], PMIX_RANGE, &within, PMIX_DATA_RANGE), count++;
+    if (persistence >= 0) PMIX_INFO_LOAD(&info[count], PMIX_PERSISTENCE, &until, PMIX_PERSIST), count++;
+    pmix_status_t status = PMIx_Publish(info, count);
+    for (size_t i = 0; i < count; i++) PMIX_INFO_DESTRUCT(&info[i]);
+    return status;
+}
+
+static pmix_status_t look_up(const char* key, char text[TEXT], pmix_proc_t* publisher) {
+    return look_up_string(key, NULL, 0, text, TEXT, publisher);
+}
+
+/* rows: P1 P3 P4 */
+static void basic(int argc, char** argv) {
+    (void)argc, (void)argv;
+    char key[32], text[TEXT];
+    pmix_proc_t publisher;
+    start();
+    snprintf(key, sizeof key, "basic.%u", me.rank);
+    snprintf(text, sizeof text, "text of %u", me.rank);
+    CHECK_OK(publish(key, text, -1, -1));
+    fence(false);
+    for (uint32_t rank = 0; rank < job_size; rank++) {
+        char wanted[TEXT];
+        snprintf(key, sizeof key, "basic.%u", rank);
+        snprintf(wanted, sizeof wanted, "text of %u", rank);
+        CHECK_OK(look_up(key, text, &publisher));
+        CHECK(strcmp(text, wanted) == 0);
+        CHECK(publisher.rank == rank && strcmp(publisher.nspace, me.nspace) == 0);
+    }
+    fence(false);
+    finish();
+}
+
+/* rows: P2 */
+static void duplicate(int argc, char** argv) {
+    (void)argc, (void)argv;
+    char text[TEXT];
+    start();
+    if (me.rank == 0) CHECK_OK(publish("taken", "first", -1, -1));
+    fence(false);
+    if (me.rank != 0) CHECK_STATUS(publish("taken", "second", -1, -1), PMIX_ERR_DUPLICATE_KEY);
+    /* In another range the key is another. */
+    if (me.rank != 0) CHECK_OK(publish("taken", "mine", PMIX_RANGE_PROC_LOCAL, -1));
+    fence(false);
+    pmix_data_range_t session = PMIX_RANGE_SESSION;
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, PMIX_RANGE, &session, PMIX_DATA_RANGE);
+    CHECK_OK(look_up_string("taken", &info, 1, text, sizeof text, NULL));
+    CHECK(strcmp(text, me.rank == 0 ? "first" : text) == 0);
+    PMIX_INFO_DESTRUCT(&info);
+    fence(false);
+    finish();
+}
+
+/* Rank 0 publishes when all others say that they are about to wait. rows: P5 */
+static void wait(int argc, char** argv) {
+    (void)argc, (void)argv;
+    char text[TEXT];
+    start();
+    CHECK_STATUS(look_up("awaited", text, NULL), PMIX_ERR_NOT_FOUND); /* without PMIX_WAIT nobody waits */
+    fence(false);
+    if (me.rank == 0) raise_flag("awaited");
+    else await_flag("awaited");
+    fence(false);
+    finish();
+}
+
+/* rows: P5 G11 */
+static void timeout(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_info_t info[2];
+    int all = 0, seconds = 1;
+    start();
+    PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &all, PMIX_INT);
+    PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    double before = seconds_now();
+    CHECK_STATUS(look_up_string("never", info, 2, NULL, 0, NULL), PMIX_ERR_TIMEOUT);
+    CHECK(seconds_now() - before > 0.8 && seconds_now() - before < 15);
+    fence(false);
+    finish();
+}
+
+/* Some of what was asked for: success, and the missing are marked; the order is the asker's. rows: P4 P6 */
+static void partial(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_pdata_t wanted[3];
+    start();
+    if (me.rank == 0) {
+        CHECK_OK(publish("here.a", "a", -1, -1));
+        CHECK_OK(publish("here.b", "b", -1, -1));
+    }
+    fence(false);
+    const char* const keys[3] = {"here.b", "nowhere", "here.a"};
+    for (int i = 0; i < 3; i++) {
+        PMIX_PDATA_CONSTRUCT(&wanted[i]);
+        PMIX_LOAD_KEY(wanted[i].key, keys[i]);
+    }
+    pmix_status_t status = PMIx_Lookup(wanted, 3, NULL, 0);
+    CHECK(status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS);
+    CHECK(wanted[0].value.type == PMIX_STRING && strcmp(wanted[0].value.data.string, "b") == 0);
+    CHECK(wanted[1].value.type == PMIX_UNDEF);
+    CHECK(wanted[2].value.type == PMIX_STRING && strcmp(wanted[2].value.data.string, "a") == 0);
+    for (int i = 0; i < 3; i++) PMIX_PDATA_DESTRUCT(&wanted[i]);
+    fence(false);
+    finish();
+}
+
+/* Who may see what rank 0 published in each range. rows: P8 */
+static void ranges(int argc, char** argv) {
+    (void)argc, (void)argv;
+    char text[TEXT];
+    start();
+    if (me.rank == 0) {
+        CHECK_OK(publish("to.self", "x", PMIX_RANGE_PROC_LOCAL, -1));
+        CHECK_OK(publish("to.node", "x", PMIX_RANGE_LOCAL, -1));
+        CHECK_OK(publish("to.job", "x", PMIX_RANGE_NAMESPACE, -1));
+        CHECK_OK(publish("to.session", "x", PMIX_RANGE_SESSION, -1));
+        CHECK_OK(publish("to.all", "x", PMIX_RANGE_GLOBAL, -1));
+        pmix_info_t info[3];
+        pmix_data_range_t range = PMIX_RANGE_CUSTOM;
+        pmix_proc_t* chosen = NULL;
+        pmix_data_array_t array = {.type = PMIX_PROC, .size = 1};
+        PMIX_PROC_CREATE(chosen, 1);
+        chosen[0] = rank_of_job(job_size - 1);
+        array.array = chosen;
+        PMIX_INFO_LOAD(&info[0], "to.last", "x", PMIX_STRING);
+        PMIX_INFO_LOAD(&info[1], PMIX_RANGE, &range, PMIX_DATA_RANGE);
+        PMIX_INFO_LOAD(&info[2], PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
+        CHECK_OK(PMIx_Publish(info, 3));
+        for (int i = 0; i < 3; i++) PMIX_INFO_DESTRUCT(&info[i]);
+        PMIX_PROC_FREE(chosen, 1);
+    }
+    fence(false);
+    CHECK_STATUS(look_up("to.self", text, NULL), me.rank == 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+    CHECK_STATUS(look_up("to.node", text, NULL), same_node(0, me.rank) ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+    CHECK_OK(look_up("to.job", text, NULL));
+    CHECK_OK(look_up("to.session", text, NULL));
+    CHECK_OK(look_up("to.all", text, NULL));
+    CHECK_STATUS(look_up("to.last", text, NULL), me.rank == job_size - 1 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+    /* The asker's range: only what was published near it. */
+    pmix_info_t near;
+    pmix_data_range_t local = PMIX_RANGE_LOCAL;
+    PMIX_INFO_LOAD(&near, PMIX_RANGE, &local, PMIX_DATA_RANGE);
+    CHECK_STATUS(look_up_string("to.all", &near, 1, text, sizeof text, NULL),
+                 same_node(0, me.rank) ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+    PMIX_INFO_DESTRUCT(&near);
+    fence(false);
+    finish();
+}
+
+/* Run as two applications: rank 0 of the first leaves, and the rest of the second sees what stays. rows: P8 */
+static void persistence(int argc, char** argv) {
+    (void)argc, (void)argv;
+    char text[TEXT];
+    start();
+    CHECK(job_u32(PMIX_JOB_NUM_APPS) == 2);
+    pmix_proc_t first = rank_of_job(0);
+    uint32_t app = 9;
+    CHECK_OK(get_u32(&me, PMIX_APPNUM, 0, &app));
+    if (me.rank == 0) {
+        CHECK_OK(publish("once", "x", -1, PMIX_PERSIST_FIRST_READ));
+        CHECK_OK(publish("with.me", "x", -1, PMIX_PERSIST_PROC));
+        CHECK_OK(publish("with.app", "x", -1, PMIX_PERSIST_APP));
+        CHECK_OK(publish("with.session", "x", -1, PMIX_PERSIST_SESSION));
+        CHECK_OK(publish("for.ever", "x", -1, PMIX_PERSIST_INDEF));
+    }
+    fence(false);
+    if (me.rank == job_size - 1) {
+        CHECK_OK(look_up("once", text, NULL));
+        CHECK_STATUS(look_up("once", text, NULL), PMIX_ERR_NOT_FOUND);
+    }
+    fence(false);
+    if (app == 0) {
+        finish();
+        return;
+    }
+    /* All of application 0 leave now: what is bound to them goes, as soon as their end is known. */
+    double deadline = seconds_now() + 20;
+    pmix_status_t status;
+    do status = look_up("with.app", text, NULL);
+    while (status == PMIX_SUCCESS && seconds_now() < deadline);
+    CHECK(status == PMIX_ERR_NOT_FOUND);
+    CHECK_STATUS(look_up("with.me", text, NULL), PMIX_ERR_NOT_FOUND);
+    CHECK_OK(look_up("with.session", text, NULL));
+    CHECK_OK(look_up("for.ever", text, &first));
+    finish();
+}
+
+/* Only one's own, some or all of it. rows: P7 */
+static void unpublish(int argc, char** argv) {
+    (void)argc, (void)argv;
+    char text[TEXT], one[32], two[32], *keys[] = {one, NULL}, others[] = "un.one.0", *not_mine[] = {others, NULL};
+    start();
+    snprintf(one, sizeof one, "un.one.%u", me.rank);
+    snprintf(two, sizeof two, "un.two.%u", me.rank);
+    CHECK_OK(publish(one, "x", -1, -1));
+    CHECK_OK(publish(two, "x", -1, -1));
+    fence(false);
+    if (me.rank != 0) CHECK_OK(PMIx_Unpublish(not_mine, NULL, 0));
+    fence(false);
+    CHECK_OK(look_up("un.one.0", text, NULL));
+    fence(false);
+    CHECK_OK(PMIx_Unpublish(keys, NULL, 0));
+    CHECK_STATUS(look_up(one, text, NULL), PMIX_ERR_NOT_FOUND);
+    CHECK_OK(look_up(two, text, NULL));
+    CHECK_OK(PMIx_Unpublish(keys, NULL, 0)); /* gone already: fine */
+    CHECK_OK(publish(one, "y", -1, -1));     /* and free again */
+    CHECK_OK(PMIx_Unpublish(NULL, NULL, 0));
+    CHECK_STATUS(look_up(one, text, NULL), PMIX_ERR_NOT_FOUND);
+    CHECK_STATUS(look_up(two, text, NULL), PMIX_ERR_NOT_FOUND);
+    fence(false);
+    finish();
+}
+
+/* rows: P3 P6 */
+static void arguments(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    CHECK_STATUS(PMIx_Publish(NULL, 0), PMIX_ERR_BAD_PARAM);
+    CHECK_STATUS(PMIx_Lookup(NULL, 0, NULL, 0), PMIX_ERR_BAD_PARAM);
+    CHECK_STATUS(PMIx_Lookup_nb(NULL, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+    fence(false);
+    finish();
+}
+
+int main(int argc, char** argv) {
+    static const struct test_case cases[] = {
+        {"basic", basic},   {"duplicate", duplicate},     {"wait", wait},           {"timeout", timeout},    {"partial", partial},
+        {"ranges", ranges}, {"persistence", persistence}, {"unpublish", unpublish}, {"arguments", arguments},
+    };
+    RUN_CASE(cases);
+    return 0;
+}
