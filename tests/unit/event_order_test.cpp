@@ -1,4 +1,4 @@
-// Order of handlers in a chain and who is in it (checklist rows E2 to E5, E8, E9).
+// Order of handlers in a chain and who is in it.
 #include "client/event_order.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,8 @@ class EventOrderTest : public ::testing::Test {
     EventOrder order{ProcId("job", 0)};
 };
 
-TEST_F(EventOrderTest, SixKindsStandInTheStandardsOrder) {  // E4
+// rows: E4
+TEST_F(EventOrderTest, SixKindsStandInTheStandardsOrder) {
     HandlerSpec last = spec({kCode});
     last.last = true;
     HandlerSpec first = spec({});
@@ -51,14 +52,16 @@ TEST_F(EventOrderTest, SixKindsStandInTheStandardsOrder) {  // E4
     EXPECT_EQ(order.chain(event(kOther)), (Refs{f, m, d}));
 }
 
-TEST_F(EventOrderTest, FirstReferenceIsZeroAndEqualHandlersGetTheirOwn) {  // E1 E2
+// rows: E1 E2
+TEST_F(EventOrderTest, FirstReferenceIsZeroAndEqualHandlersGetTheirOwn) {
     EXPECT_EQ(add(spec({kCode})), 0u);
     EXPECT_EQ(add(spec({kCode})), 1u);
     EXPECT_TRUE(order.remove(0));
     EXPECT_EQ(add(spec({kCode})), 2u);
 }
 
-TEST_F(EventOrderTest, OnlyOneFirstAndOneLastUntilRemoved) {  // E5
+// rows: E5
+TEST_F(EventOrderTest, OnlyOneFirstAndOneLastUntilRemoved) {
     HandlerSpec first = spec({kCode});
     first.first = true;
     HandlerSpec last = spec({kCode});
@@ -74,14 +77,16 @@ TEST_F(EventOrderTest, OnlyOneFirstAndOneLastUntilRemoved) {  // E5
     EXPECT_TRUE(order.add(last).ok());
 }
 
-TEST_F(EventOrderTest, FirstStillNeedsItsCode) {  // E5
+// rows: E5
+TEST_F(EventOrderTest, FirstStillNeedsItsCode) {
     HandlerSpec first = spec({kOther});
     first.first = true;
     add(first);
     EXPECT_TRUE(order.chain(event(kCode)).empty());
 }
 
-TEST_F(EventOrderTest, PlacesWithinACategory) {  // E3
+// rows: E3
+TEST_F(EventOrderTest, PlacesWithinACategory) {
     const size_t a = add(spec({kCode}));
     HandlerSpec s = spec({kCode});
     s.place = Place::prepend;
@@ -101,7 +106,8 @@ TEST_F(EventOrderTest, PlacesWithinACategory) {  // E3
     EXPECT_EQ(order.chain(event(kCode)), (Refs{lead2, lead1, q, p, a, b, end1, end2, d}));
 }
 
-TEST_F(EventOrderTest, BeforeAndAfterAcrossCategories) {  // E3 E4
+// rows: E3 E4
+TEST_F(EventOrderTest, BeforeAndAfterAcrossCategories) {
     const size_t d = add(spec({}, "default"));
     const size_t s = add(spec({kCode}, "single"));
     HandlerSpec before = spec({});
@@ -113,7 +119,8 @@ TEST_F(EventOrderTest, BeforeAndAfterAcrossCategories) {  // E3 E4
     EXPECT_EQ(order.chain(event(kCode)), (Refs{b, s, d, a}));
 }
 
-TEST_F(EventOrderTest, AbsentNameLeavesTheOrderAlone) {  // E4
+// rows: E4
+TEST_F(EventOrderTest, AbsentNameLeavesTheOrderAlone) {
     const size_t other = add(spec({kOther}, "other"));
     const size_t d = add(spec({}));
     HandlerSpec s = spec({kCode});
@@ -150,7 +157,8 @@ TEST_F(EventOrderTest, NonDefaultEventsSkipDefaults) {
     EXPECT_EQ(order.chain(e), (Refs{s}));
 }
 
-TEST_F(EventOrderTest, RangeLimitsBySource) {  // E8
+// rows: E8
+TEST_F(EventOrderTest, RangeLimitsBySource) {
     HandlerSpec s = spec({kCode});
     s.range = PMIX_RANGE_NAMESPACE;
     const size_t ns = add(s);
@@ -172,7 +180,8 @@ TEST_F(EventOrderTest, RangeLimitsBySource) {  // E8
     EXPECT_EQ(order.chain(e), (Refs{ns, own, node, custom}));
 }
 
-TEST_F(EventOrderTest, AffectedProcsMustBeNamed) {  // E9
+// rows: E9
+TEST_F(EventOrderTest, AffectedProcsMustBeNamed) {
     HandlerSpec s = spec({kCode});
     s.affected = {ProcId("job", 7)};
     const size_t a = add(s);
@@ -184,7 +193,8 @@ TEST_F(EventOrderTest, AffectedProcsMustBeNamed) {  // E9
     EXPECT_EQ(order.chain(e), (Refs{a}));
 }
 
-TEST_F(EventOrderTest, AnyIntegerMayBeACode) {  // E2
+// rows: E2
+TEST_F(EventOrderTest, AnyIntegerMayBeACode) {
     const size_t a = add(spec({42}));
     const size_t b = add(spec({-1000000}));
     EXPECT_EQ(order.chain(event(42)), (Refs{a}));
