@@ -1,5 +1,4 @@
-// Qualifiers of PMIx_Get as they are read from the caller's arguments (checklist rows K13 to K15, K24 to K27, G6, G7,
-// G11, G12, G13, G17).
+// Qualifiers of PMIx_Get as they are read from the caller's arguments.
 #include "client/get_request.h"
 
 #include <gtest/gtest.h>
