@@ -22,7 +22,7 @@
 static const double kUntilKill = 1;    /* seconds between SIGTERM and SIGKILL */
 static const double kUntilForced = 10; /* seconds that the nodes have to quit */
 
-enum { EXIT_TIMEOUT = 124, EXIT_CANNOT_START = 127 };
+enum { EXIT_DAEMON = 1, EXIT_TIMEOUT = 124, EXIT_CANNOT_START = 127 };
 
 struct launch { /* a job on its way to running */
     struct job* job;
@@ -377,6 +377,10 @@ static void reap(void) {
         }
         daemons[number] = 0;
         daemons_alive--;
+        if (wait_status != 0 && quitting) {
+            say("the daemon of node%d ended badly: wait status %#x", number + 1, (unsigned)wait_status);
+            if (exit_status == 0) exit_status = EXIT_DAEMON;
+        }
     }
     maybe_stop();
 }
