@@ -35,7 +35,8 @@ struct demand { /* an abort or a control, on its way to the head, or waiting for
 
 static struct demand* waiting_aborts;
 
-/* --- connected, finalized ----------------------------------------------------------------------------------------------- */
+/* --- connected, finalized ------------------------------------------------------------------------------------------
+ */
 
 static void note_change(void* argument) {
     struct coming_or_going* note = argument;
@@ -64,7 +65,8 @@ pmix_status_t up_client_finalized(const pmix_proc_t* proc, void* server_object, 
     return post_change(proc, FINALIZED);
 }
 
-/* --- abort, control ------------------------------------------------------------------------------------------------------- */
+/* --- abort, control ------------------------------------------------------------------------------------------------
+ */
 
 static void free_demand(struct demand* demand) {
     free(demand->message);
@@ -157,7 +159,8 @@ pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t tar
     return PMIX_SUCCESS;
 }
 
-/* --- the end of a process, here or on another node --------------------------------------------------------------------------- */
+/* --- the end of a process, here or on another node -----------------------------------------------------------------
+ */
 
 static void answer_aborts_of(const pmix_proc_t* proc) {
     for (struct demand** at = &waiting_aborts; *at;) {
@@ -199,7 +202,10 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     uint32_t app = job_app_of(job, name.rank);
     if (app_over(job, app)) publish_app_ended(job->nspace, app);
     if (job->alive == 0) return;
-    if (WIFSIGNALED(wait_status)) events_proc_failed(&name, PMIX_ERR_PROC_ABORTED_BY_SIG);
-    else if (wait_status != 0) events_proc_failed(&name, PMIX_ERR_EXIT_NONZERO_TERM);
-    else if (without_finalize) events_proc_failed(&name, PMIX_ERR_PROC_TERM_WO_SYNC);
+    if (WIFSIGNALED(wait_status))
+        events_proc_failed(&name, PMIX_ERR_PROC_ABORTED_BY_SIG);
+    else if (wait_status != 0)
+        events_proc_failed(&name, PMIX_ERR_EXIT_NONZERO_TERM);
+    else if (without_finalize)
+        events_proc_failed(&name, PMIX_ERR_PROC_TERM_WO_SYNC);
 }

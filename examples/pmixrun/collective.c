@@ -20,9 +20,9 @@ struct turn {
     struct turn* next;
     struct set* set;
     uint64_t number;
-    bool joined;            /* this node is in; what follows is then valid */
+    bool joined; /* this node is in; what follows is then valid */
     bool failed;
-    pmix_status_t status;   /* of a failed turn */
+    pmix_status_t status; /* of a failed turn */
     struct buffer blobs[MAX_NODES];
     bool arrived[MAX_NODES];
     bool wanted[MAX_NODES];
@@ -57,7 +57,8 @@ struct join { /* an upcall on its way into the loop */
 
 static struct set* sets;
 
-/* --- sets and turns --------------------------------------------------------------------------------------------------- */
+/* --- sets and turns ------------------------------------------------------------------------------------------------
+ */
 
 static int compare_procs(const void* left, const void* right) {
     const pmix_proc_t *a = left, *b = right;
@@ -110,7 +111,8 @@ static void drop_turn(struct turn* turn) {
     free(turn);
 }
 
-/* --- the end of a turn --------------------------------------------------------------------------------------------------- */
+/* --- the end of a turn ---------------------------------------------------------------------------------------------
+ */
 
 static void answer(struct turn* turn, pmix_status_t status) {
     if (turn->answer_data) {
@@ -194,7 +196,8 @@ static void expired(void* argument) {
     fail(turn, PMIX_ERR_TIMEOUT, true);
 }
 
-/* --- coming to a turn ---------------------------------------------------------------------------------------------------- */
+/* --- coming to a turn ----------------------------------------------------------------------------------------------
+ */
 
 /* Which nodes have a participant; PMIX_ERR_NOT_FOUND if one is unknown. */
 static pmix_status_t find_nodes(const struct set* set, bool wanted[MAX_NODES]) {
@@ -294,7 +297,8 @@ pmix_status_t up_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix
     return PMIX_SUCCESS;
 }
 
-/* --- what other nodes say --------------------------------------------------------------------------------------------------- */
+/* --- what other nodes say ------------------------------------------------------------------------------------------
+ */
 
 static struct turn* read_turn(struct buffer* body, pmix_status_t* status) {
     size_t nprocs;

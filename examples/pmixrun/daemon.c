@@ -89,9 +89,11 @@ static void peer_lost(int peer) {
     }
 }
 
-/* --- signals ------------------------------------------------------------------------------------------------------------------- */
+/* --- signals -------------------------------------------------------------------------------------------------------
+ */
 
-/* The head died. The loop sees the end of its socket and cleans up; this makes sure that even a loop that is stuck ends. */
+/* The head died. The loop sees the end of its socket and cleans up; this makes sure that even a loop that is stuck
+ * ends. */
 static void head_died(int signal_number) {
     (void)signal_number;
     alarm(LAST_SECONDS);
@@ -120,7 +122,8 @@ static int take_signals(void) {
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* --- the server ---------------------------------------------------------------------------------------------------------------- */
+/* --- the server ----------------------------------------------------------------------------------------------------
+ */
 
 static pmix_status_t start_server(void) {
     pmix_info_t info[6];

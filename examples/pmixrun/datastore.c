@@ -39,12 +39,18 @@ static void* copy_list(const void* list, size_t count, size_t size) {
 static bool in_range(pmix_data_range_t range, const struct party* center, const struct party* other,
                      const pmix_proc_t* custom, size_t ncustom) {
     switch (range) {
-        case PMIX_RANGE_PROC_LOCAL: return same_proc(&center->proc, &other->proc);
-        case PMIX_RANGE_LOCAL: return center->node == other->node;
-        case PMIX_RANGE_NAMESPACE: return strncmp(center->proc.nspace, other->proc.nspace, PMIX_MAX_NSLEN) == 0;
-        case PMIX_RANGE_CUSTOM: return procs_match(custom, ncustom, other->proc.nspace, other->proc.rank);
-        case PMIX_RANGE_RM: return false; /* for the resource manager: no process sees it */
-        default: return true;             /* session and global: pmixrun has one session */
+        case PMIX_RANGE_PROC_LOCAL:
+            return same_proc(&center->proc, &other->proc);
+        case PMIX_RANGE_LOCAL:
+            return center->node == other->node;
+        case PMIX_RANGE_NAMESPACE:
+            return strncmp(center->proc.nspace, other->proc.nspace, PMIX_MAX_NSLEN) == 0;
+        case PMIX_RANGE_CUSTOM:
+            return procs_match(custom, ncustom, other->proc.nspace, other->proc.rank);
+        case PMIX_RANGE_RM:
+            return false; /* for the resource manager: no process sees it */
+        default:
+            return true; /* session and global: pmixrun has one session */
     }
 }
 
@@ -148,8 +154,10 @@ void datastore_unpublish(const struct party* who, pmix_data_range_t range, char*
 
 void datastore_proc_ended(const pmix_proc_t* proc) {
     for (struct entry** at = &entries; *at;) {
-        if ((*at)->how.persistence == PMIX_PERSIST_PROC && same_proc(&(*at)->publisher.proc, proc)) remove_entry(at);
-        else at = &(*at)->next;
+        if ((*at)->how.persistence == PMIX_PERSIST_PROC && same_proc(&(*at)->publisher.proc, proc))
+            remove_entry(at);
+        else
+            at = &(*at)->next;
     }
 }
 

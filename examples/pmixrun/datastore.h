@@ -27,7 +27,8 @@ struct publication {
 
 /* Takes over what the publication points at, not the infos: the values are kept in the datastore's own spelling.
  * All or nothing: a key that is taken leaves the store as it was. */
-pmix_status_t datastore_publish(const struct party* who, struct publication* how, const pmix_info_t* data, size_t count);
+pmix_status_t datastore_publish(const struct party* who, struct publication* how, const pmix_info_t* data,
+                                size_t count);
 
 /* Finds what `who` may see of the keys, published by processes within `range` of it. Found entries are written as
  * publisher, key, value; their number is in *found. With `take`, what is to be deleted by its first read is. */

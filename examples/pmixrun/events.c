@@ -4,7 +4,8 @@
  * from another node is handed to our library, which gives it to the local clients that asked for it and never hands it
  * back up: so nothing can go round.
  * Which thread calls it: up_* a thread of the library; all else the loop.
- * What can go wrong: an info of a type that has no spelling (PMIX_ERR_NOT_SUPPORTED). Delivery itself is not confirmed. */
+ * What can go wrong: an info of a type that has no spelling (PMIX_ERR_NOT_SUPPORTED). Delivery itself is not confirmed.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,10 +40,15 @@ static bool node_in_range(const struct event* event, int number) {
     switch (event->range) {
         case PMIX_RANGE_RM:
         case PMIX_RANGE_LOCAL:
-        case PMIX_RANGE_PROC_LOCAL: return false;
-        case PMIX_RANGE_NAMESPACE: job = job_find(event->source.nspace); return job && job_size_on(job, (uint32_t)number);
-        case PMIX_RANGE_CUSTOM: break;
-        default: return true;
+        case PMIX_RANGE_PROC_LOCAL:
+            return false;
+        case PMIX_RANGE_NAMESPACE:
+            job = job_find(event->source.nspace);
+            return job && job_size_on(job, (uint32_t)number);
+        case PMIX_RANGE_CUSTOM:
+            break;
+        default:
+            return true;
     }
     for (size_t i = 0; i < event->ncustom; i++) {
         const pmix_proc_t* target = &event->custom[i];
@@ -70,8 +76,8 @@ static void send_event(void* argument) {
     free(event);
 }
 
-pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range, pmix_info_t info[],
-                              size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
+                              pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
     (void)cbfunc, (void)cbdata;
     struct event* event = xcalloc(1, sizeof *event);
     event->source = *source;
@@ -122,8 +128,10 @@ void on_event(int from, uint64_t id, struct buffer* body) {
     wire_get_proc(body, &event->source);
     event->range = wire_get_u8(body);
     event->info = wire_get_infos(body, &event->ninfo);
-    if (body->bad) delivered(PMIX_ERROR, event);
-    else deliver(event);
+    if (body->bad)
+        delivered(PMIX_ERROR, event);
+    else
+        deliver(event);
 }
 
 void events_proc_failed(const pmix_proc_t* proc, pmix_status_t code) {

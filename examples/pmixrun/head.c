@@ -60,12 +60,15 @@ static void say(const char* format, ...) {
 /* "rank 3", and of which job if it is not the first. */
 static const char* spell(const struct job* job, uint32_t rank) {
     static char text[64];
-    if (job->number == 1) snprintf(text, sizeof text, "rank %u", rank);
-    else snprintf(text, sizeof text, "rank %u of job %u", rank, job->number);
+    if (job->number == 1)
+        snprintf(text, sizeof text, "rank %u", rank);
+    else
+        snprintf(text, sizeof text, "rank %u of job %u", rank, job->number);
     return text;
 }
 
-/* --- the end ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the end -------------------------------------------------------------------------------------------------------
+ */
 
 static void maybe_stop(void) {
     if (quitting && daemons_alive == 0 && headio_drained()) stop = true;
@@ -144,7 +147,8 @@ static void job_over(struct job* job) {
     if (!jobs_first() && launches == 0) quit();
 }
 
-/* --- processes -------------------------------------------------------------------------------------------------------------------- */
+/* --- processes -----------------------------------------------------------------------------------------------------
+ */
 
 static void report_end(const struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
     int code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
@@ -200,8 +204,10 @@ static void on_abort(int from, uint64_t id, struct buffer* body) {
         own_job.rank = PMIX_RANK_WILDCARD;
         expect_end_of(count ? targets : &own_job, count ? count : 1);
         if (exit_status == 0) exit_status = code;
-        if (count > 0 || options->continuous) kill_procs(count ? targets : &own_job, count ? count : 1);
-        else head_end_everything(code);
+        if (count > 0 || options->continuous)
+            kill_procs(count ? targets : &own_job, count ? count : 1);
+        else
+            head_end_everything(code);
     }
     free(message);
     free(targets);
@@ -219,7 +225,8 @@ static void on_control(int from, uint64_t id, struct buffer* body) {
     free(targets);
 }
 
-/* --- launching -------------------------------------------------------------------------------------------------------------------- */
+/* --- launching -----------------------------------------------------------------------------------------------------
+ */
 
 /* Processes that were never started, as far as the head knows, have ended. */
 static void end_unstarted(struct job* job) {
@@ -330,9 +337,11 @@ static void on_spawn(int from, uint64_t id, struct buffer* body) {
     launch_job(apps, count, placement, &parent, from, id);
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------------------------ */
+/* --- nodes ---------------------------------------------------------------------------------------------------------
+ */
 
-/* The processes of a lost node are our children now; those that are not, because they ended with it, count as killed. */
+/* The processes of a lost node are our children now; those that are not, because they ended with it, count as killed.
+ */
 static void end_lost_node(void* argument) {
     int number = (int)(intptr_t)argument;
     for (struct job *job = jobs_first(), *next; job; job = next) {
@@ -385,9 +394,12 @@ static void reap(void) {
     maybe_stop();
 }
 
-/* --- signals, time ---------------------------------------------------------------------------------------------------------------- */
+/* --- signals, time -------------------------------------------------------------------------------------------------
+ */
 
-static void kill_now(const pmix_proc_t* procs, size_t count) { send_kill(procs, count, SIGKILL); }
+static void kill_now(const pmix_proc_t* procs, size_t count) {
+    send_kill(procs, count, SIGKILL);
+}
 
 static void signal_ready(int fd, short events, void* argument) {
     (void)events, (void)argument;
@@ -395,8 +407,10 @@ static void signal_ready(int fd, short events, void* argument) {
     while (read(fd, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD) continue;
         if (quitting && daemons_alive == 0) stop = true; /* only the output is still waiting */
-        if (ending) signal_all_jobs(kill_now);
-        else say("%s: ending the job", strsignal((int)info.ssi_signo));
+        if (ending)
+            signal_all_jobs(kill_now);
+        else
+            say("%s: ending the job", strsignal((int)info.ssi_signo));
         head_end_everything(128 + (int)info.ssi_signo);
     }
     reap();
@@ -419,7 +433,7 @@ static void time_over(void* argument) {
 
 int head_main(const struct options* given, const char* server_nspace, const pid_t* node_daemons, int* sockets) {
     static const frame_handler handlers[FRAME_KINDS] = {
-        [FRAME_SPAWN] = on_spawn,   [FRAME_ABORT] = on_abort,   [FRAME_CONTROL] = on_control,
+        [FRAME_SPAWN] = on_spawn,     [FRAME_ABORT] = on_abort,   [FRAME_CONTROL] = on_control,
         [FRAME_EXIT] = on_exit_frame, [FRAME_OUTPUT] = on_output, [FRAME_INPUT_DONE] = on_input_done,
     };
     options = given;

@@ -1,10 +1,9 @@
 /* headio.c: pmixrun's own standard streams.
  *
- * What this owns: what the nodes sent and the terminal (or pipe, or file) has not yet taken, and what of stdin is on its
- * way to rank 0. The descriptors are shared with whoever started pmixrun, so they are never made non-blocking: poll says
- * when PIPE_BUF bytes can be written without waiting.
- * Which thread calls it: the loop.
- * What can go wrong: nobody reads our output any more: the job ends as by SIGPIPE. */
+ * What this owns: what the nodes sent and the terminal (or pipe, or file) has not yet taken, and what of stdin is on
+ * its way to rank 0. The descriptors are shared with whoever started pmixrun, so they are never made non-blocking: poll
+ * says when PIPE_BUF bytes can be written without waiting. Which thread calls it: the loop. What can go wrong: nobody
+ * reads our output any more: the job ends as by SIGPIPE. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -37,14 +36,17 @@ static int input_node = -1;
 static size_t input_in_flight;
 static bool input_watched;
 
-bool headio_drained(void) { return !sinks[0].first && !sinks[1].first; }
+bool headio_drained(void) {
+    return !sinks[0].first && !sinks[1].first;
+}
 
 void headio_start(void (*drained)(void)) {
     when_drained = drained;
     for (int i = 0; i < 2; i++) sinks[i].last = &sinks[i].first;
 }
 
-/* --- output --------------------------------------------------------------------------------------------------------------------- */
+/* --- output --------------------------------------------------------------------------------------------------------
+ */
 
 static void drop_first(struct sink* sink) {
     struct chunk* chunk = sink->first;
@@ -95,20 +97,25 @@ void on_output(int from, uint64_t id, struct buffer* body) {
     wire_append(&chunk->bytes, body->data + body->position, body->size - body->position);
     *sink->last = chunk;
     sink->last = &chunk->next;
-    if (sink->broken) drop_first(sink);
-    else if (!sink->watched) loop_watch(sink->fd, POLLOUT, sink_ready, sink);
+    if (sink->broken)
+        drop_first(sink);
+    else if (!sink->watched)
+        loop_watch(sink->fd, POLLOUT, sink_ready, sink);
     sink->watched = !sink->broken;
 }
 
-/* --- input ---------------------------------------------------------------------------------------------------------------------- */
+/* --- input ---------------------------------------------------------------------------------------------------------
+ */
 
 static void input_ready(int fd, short events, void* argument);
 
 static void watch_input(bool watch) {
     if (watch == input_watched) return;
     input_watched = watch;
-    if (watch) loop_watch(STDIN_FILENO, POLLIN, input_ready, NULL);
-    else loop_unwatch(STDIN_FILENO);
+    if (watch)
+        loop_watch(STDIN_FILENO, POLLIN, input_ready, NULL);
+    else
+        loop_unwatch(STDIN_FILENO);
 }
 
 static void input_ready(int fd, short events, void* argument) {

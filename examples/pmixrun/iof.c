@@ -1,10 +1,10 @@
 /* iof.c: the standard streams of the processes of this node.
  *
  * What this owns: the pipes. Output goes to the head in whole lines, so that lines of different processes do not mix;
- * input for rank 0 of the first job comes from the head. Both ways are paid for: at most kMaxInFlight bytes are on their
- * way to the head unwritten; while they are, the processes' pipes fill up, and the processes wait, as on any pipe.
- * Which thread calls it: the loop.
- * What can go wrong: no more descriptors: iof_open gives NULL. A process that closed its stdin: the rest is dropped. */
+ * input for rank 0 of the first job comes from the head. Both ways are paid for: at most kMaxInFlight bytes are on
+ * their way to the head unwritten; while they are, the processes' pipes fill up, and the processes wait, as on any
+ * pipe. Which thread calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL. A process that
+ * closed its stdin: the rest is dropped. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +22,7 @@ static const size_t kMaxLeftOver = 16 << 20; /* what is still taken when the pro
 
 struct output {
     struct streams* owner;
-    int fd; /* -1: closed */
+    int fd;          /* -1: closed */
     uint8_t channel; /* 1 stdout, 2 stderr */
     bool in_line;    /* part of a line has been sent */
     struct buffer line;
@@ -44,7 +44,8 @@ static bool paused;
 
 static void output_ready(int fd, short events, void* argument);
 
-/* --- output ----------------------------------------------------------------------------------------------------------------- */
+/* --- output --------------------------------------------------------------------------------------------------------
+ */
 
 static void send_output(const struct output* output, const struct buffer* text) {
     struct buffer body = {0};
@@ -105,8 +106,10 @@ static void watch_outputs(bool watch) {
         for (int i = 0; i < 2; i++) {
             struct output* output = &streams->outputs[i];
             if (output->fd < 0) continue;
-            if (watch) loop_watch(output->fd, POLLIN, output_ready, output);
-            else loop_unwatch(output->fd);
+            if (watch)
+                loop_watch(output->fd, POLLIN, output_ready, output);
+            else
+                loop_unwatch(output->fd);
         }
     }
 }
@@ -126,7 +129,8 @@ void on_output_done(int from, uint64_t id, struct buffer* body) {
     if (paused && in_flight <= kMaxInFlight / 2) watch_outputs(true);
 }
 
-/* --- input ------------------------------------------------------------------------------------------------------------------ */
+/* --- input ---------------------------------------------------------------------------------------------------------
+ */
 
 static void input_done(size_t size) {
     struct buffer body = {0};
@@ -163,8 +167,10 @@ static void write_input(struct streams* streams) {
 static void input_ready(int fd, short events, void* argument) {
     (void)fd;
     struct streams* streams = argument;
-    if (events & (POLLERR | POLLHUP)) close_input(streams); /* nobody reads it any more */
-    else write_input(streams);
+    if (events & (POLLERR | POLLHUP))
+        close_input(streams); /* nobody reads it any more */
+    else
+        write_input(streams);
 }
 
 void on_input(int from, uint64_t id, struct buffer* body) {
@@ -179,7 +185,8 @@ void on_input(int from, uint64_t id, struct buffer* body) {
     write_input(input_streams);
 }
 
-/* --- from fork to the end ----------------------------------------------------------------------------------------------------- */
+/* --- from fork to the end ------------------------------------------------------------------------------------------
+ */
 
 static bool make_pipe(int* ours, int* childs, bool child_reads) {
     int ends[2];
@@ -194,7 +201,8 @@ struct streams* iof_open(const pmix_proc_t* proc, uint32_t job_number, bool with
     struct streams* streams = xcalloc(1, sizeof *streams);
     child_fds[0] = child_fds[1] = child_fds[2] = -1;
     streams->input = -1;
-    for (int i = 0; i < 2; i++) streams->outputs[i] = (struct output){.owner = streams, .fd = -1, .channel = (uint8_t)(i + 1)};
+    for (int i = 0; i < 2; i++)
+        streams->outputs[i] = (struct output){.owner = streams, .fd = -1, .channel = (uint8_t)(i + 1)};
     bool fine = with_stdin ? make_pipe(&streams->input, &child_fds[0], true)
                            : (child_fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;
     for (int i = 0; i < 2 && fine; i++) fine = make_pipe(&streams->outputs[i].fd, &child_fds[i + 1], false);
@@ -206,12 +214,14 @@ struct streams* iof_open(const pmix_proc_t* proc, uint32_t job_number, bool with
         return NULL;
     }
     if (node.options->tag_output && job_number == 1) snprintf(streams->tag, sizeof streams->tag, "[%u] ", proc->rank);
-    if (node.options->tag_output && job_number != 1) snprintf(streams->tag, sizeof streams->tag, "[%u.%u] ", job_number, proc->rank);
+    if (node.options->tag_output && job_number != 1)
+        snprintf(streams->tag, sizeof streams->tag, "[%u.%u] ", job_number, proc->rank);
     if (with_stdin) {
         input_streams = streams;
         loop_watch(streams->input, 0, input_ready, streams);
     }
-    for (int i = 0; i < 2 && !paused; i++) loop_watch(streams->outputs[i].fd, POLLIN, output_ready, &streams->outputs[i]);
+    for (int i = 0; i < 2 && !paused; i++)
+        loop_watch(streams->outputs[i].fd, POLLIN, output_ready, &streams->outputs[i]);
     return streams;
 }
 

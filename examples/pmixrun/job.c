@@ -101,7 +101,9 @@ void jobs_remove(struct job* job) {
     }
 }
 
-struct job* jobs_first(void) { return jobs; }
+struct job* jobs_first(void) {
+    return jobs;
+}
 
 struct job* job_find(const char* nspace) {
     for (struct job* job = jobs; job; job = job->next) {
@@ -115,7 +117,8 @@ struct proc* proc_find(const pmix_proc_t* id) {
     return job && id->rank < job->size ? &job->procs[id->rank] : NULL;
 }
 
-/* --- placement: by slot the first `size % nodes` nodes have one process more than the others ------------------------ */
+/* --- placement: by slot the first `size % nodes` nodes have one process more than the others -----------------------
+ */
 
 static uint32_t block_start(const struct job* job, uint32_t node) {
     uint32_t share = job->size / job->nodes, more = job->size % job->nodes;

@@ -42,7 +42,7 @@ struct job {
     uint32_t app_count;
     pmix_proc_t parent; /* empty namespace: started by the user */
     struct proc* procs;
-    uint32_t alive;     /* processes that have not ended */
+    uint32_t alive; /* processes that have not ended */
 };
 
 /* Describes a job; the apps are taken over. It is not in the list yet. */

@@ -3,7 +3,8 @@
  * What this owns: nothing; it makes one array of infos. Only what cannot be derived is needed (the two maps and the
  * size), but a resource manager that says everything helps libraries that derive less.
  * Which thread calls it: the loop.
- * What can go wrong: a library that cannot make its maps; then the array is made without them, and registering fails. */
+ * What can go wrong: a library that cannot make its maps; then the array is made without them, and registering fails.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,13 +32,19 @@ static void add(struct infos* infos, const char* key, const void* value, pmix_da
     PMIX_INFO_LOAD(info, key, value, type);
 }
 
-static void add_string(struct infos* infos, const char* key, const char* text) { add(infos, key, text, PMIX_STRING); }
-static void add_u32(struct infos* infos, const char* key, uint32_t number) { add(infos, key, &number, PMIX_UINT32); }
+static void add_string(struct infos* infos, const char* key, const char* text) {
+    add(infos, key, text, PMIX_STRING);
+}
+static void add_u32(struct infos* infos, const char* key, uint32_t number) {
+    add(infos, key, &number, PMIX_UINT32);
+}
 static void add_u16(struct infos* infos, const char* key, uint32_t number) {
     uint16_t narrow = (uint16_t)number;
     add(infos, key, &narrow, PMIX_UINT16);
 }
-static void add_rank(struct infos* infos, const char* key, pmix_rank_t rank) { add(infos, key, &rank, PMIX_PROC_RANK); }
+static void add_rank(struct infos* infos, const char* key, pmix_rank_t rank) {
+    add(infos, key, &rank, PMIX_PROC_RANK);
+}
 
 /* The array goes over into the info: no copy, and one thing to free. */
 static void add_array(struct infos* infos, const char* key, struct infos* members) {
@@ -52,9 +59,12 @@ static void add_array(struct infos* infos, const char* key, struct infos* member
     memset(members, 0, sizeof *members);
 }
 
-static void host_of(char name[32], uint32_t number) { snprintf(name, 32, "node%u", number + 1); }
+static void host_of(char name[32], uint32_t number) {
+    snprintf(name, 32, "node%u", number + 1);
+}
 
-/* --- the maps: which nodes, and which ranks on each ------------------------------------------------------------------------ */
+/* --- the maps: which nodes, and which ranks on each ----------------------------------------------------------------
+ */
 
 static void add_maps(struct infos* infos, const struct job* job) {
     struct buffer nodes = {0}, ranks = {0};
@@ -72,15 +82,18 @@ static void add_maps(struct infos* infos, const struct job* job) {
     wire_append(&ranks, "", 1);
     /* What the library makes of the lists is its own affair, may hold zero bytes, and is loaded by it as PMIX_REGEX. */
     char *node_map = NULL, *proc_map = NULL;
-    if (PMIx_generate_regex((char*)nodes.data, &node_map) == PMIX_SUCCESS) add(infos, PMIX_NODE_MAP, node_map, PMIX_REGEX);
-    if (PMIx_generate_ppn((char*)ranks.data, &proc_map) == PMIX_SUCCESS) add(infos, PMIX_PROC_MAP, proc_map, PMIX_REGEX);
+    if (PMIx_generate_regex((char*)nodes.data, &node_map) == PMIX_SUCCESS)
+        add(infos, PMIX_NODE_MAP, node_map, PMIX_REGEX);
+    if (PMIx_generate_ppn((char*)ranks.data, &proc_map) == PMIX_SUCCESS)
+        add(infos, PMIX_PROC_MAP, proc_map, PMIX_REGEX);
     free(node_map);
     free(proc_map);
     wire_free(&nodes);
     wire_free(&ranks);
 }
 
-/* --- realms ------------------------------------------------------------------------------------------------------------------ */
+/* --- realms --------------------------------------------------------------------------------------------------------
+ */
 
 static void add_session(struct infos* infos, const struct job* job) {
     struct infos session = {0};

@@ -1,11 +1,11 @@
 /* launch.c: the processes of this node: registered, forked, killed, and reaped.
  *
- * What this owns: the processes' place in the job list (their pids), and nothing else: the kernel keeps the rest. Each is
- * the leader of a process group of its own, so that what it started ends with it, and dies with this daemon.
- * Which thread calls it: the loop. The library's threads run beside it, so the child of a fork calls nothing but what
- * POSIX allows there, until it is another program.
- * What can go wrong: a program that cannot be started (PMIX_ERR_JOB_EXE_NOT_FOUND and its like, with a sentence that
- * says why), no more processes. Then nothing of the job is left running. */
+ * What this owns: the processes' place in the job list (their pids), and nothing else: the kernel keeps the rest. Each
+ * is the leader of a process group of its own, so that what it started ends with it, and dies with this daemon. Which
+ * thread calls it: the loop. The library's threads run beside it, so the child of a fork calls nothing but what POSIX
+ * allows there, until it is another program. What can go wrong: a program that cannot be started
+ * (PMIX_ERR_JOB_EXE_NOT_FOUND and its like, with a sentence that says why), no more processes. Then nothing of the job
+ * is left running. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -31,9 +31,12 @@ struct running { /* a process of ours: which one a pid is */
 
 static struct running* all_running;
 
-/* --- the environment -------------------------------------------------------------------------------------------------------- */
+/* --- the environment -----------------------------------------------------------------------------------------------
+ */
 
-static size_t name_length(const char* setting) { return strcspn(setting, "="); }
+static size_t name_length(const char* setting) {
+    return strcspn(setting, "=");
+}
 
 /* Sets NAME=VALUE, or unsets NAME. */
 static void change_env(char*** env, const char* setting) {
@@ -67,7 +70,8 @@ static char** make_env(const struct app* app) {
     return env;
 }
 
-/* --- fork and exec ---------------------------------------------------------------------------------------------------------- */
+/* --- fork and exec -------------------------------------------------------------------------------------------------
+ */
 
 struct failure { /* what the child reports when it could not become the program */
     int error;
@@ -155,7 +159,8 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     return PMIX_SUCCESS;
 }
 
-/* --- what the head asks for ---------------------------------------------------------------------------------------------------- */
+/* --- what the head asks for ----------------------------------------------------------------------------------------
+ */
 
 static pmix_status_t register_job(struct job* job) {
     uint32_t local = job_size_on(job, (uint32_t)mesh_self());
@@ -239,9 +244,11 @@ void on_kill(int from, uint64_t id, struct buffer* body) {
     free(procs);
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------------------------- */
+/* --- the end -------------------------------------------------------------------------------------------------------
+ */
 
-/* A process says goodbye to the library, whose thread posts that, and then exits: so its end is posted too, behind it. */
+/* A process says goodbye to the library, whose thread posts that, and then exits: so its end is posted too, behind it.
+ */
 static void tell_exit(void* argument) {
     struct running *running = argument, **at = &all_running;
     const struct proc* proc = proc_find(&running->name);

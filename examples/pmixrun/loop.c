@@ -168,7 +168,8 @@ void loop_run(const bool* stop) {
         polled = xrealloc(polled, (watch_count + 1) * sizeof *polled);
         for (size_t i = 0; i < kept; i++) polled[i] = (struct pollfd){watches[i].fd, watches[i].events, 0};
         polled[kept] = (struct pollfd){wake_fd, POLLIN, 0};
-        if (poll(polled, (nfds_t)kept + 1, milliseconds_to_next_timer()) < 0) memset(polled, 0, (kept + 1) * sizeof *polled);
+        if (poll(polled, (nfds_t)kept + 1, milliseconds_to_next_timer()) < 0)
+            memset(polled, 0, (kept + 1) * sizeof *polled);
         run_tasks();
         run_watches(polled, kept);
         run_timers();

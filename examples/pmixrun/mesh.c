@@ -44,12 +44,21 @@ static struct peer* peers;
 static struct request* requests;
 static uint64_t next_id = 1;
 
-int mesh_self(void) { return mesh.self; }
-int mesh_nodes(void) { return mesh.nodes; }
-int mesh_head(void) { return mesh.nodes; }
-bool mesh_alive(int peer) { return peer == mesh.self || peers[peer].fd >= 0; }
+int mesh_self(void) {
+    return mesh.self;
+}
+int mesh_nodes(void) {
+    return mesh.nodes;
+}
+int mesh_head(void) {
+    return mesh.nodes;
+}
+bool mesh_alive(int peer) {
+    return peer == mesh.self || peers[peer].fd >= 0;
+}
 
-/* --- requests ---------------------------------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------------------------------
+ */
 
 static struct request* take_request(uint64_t id) {
     for (struct request** at = &requests; *at; at = &(*at)->next) {
@@ -85,7 +94,8 @@ static void end_requests_to(int peer) {
     }
 }
 
-/* --- frames in ----------------------------------------------------------------------------------------------------- */
+/* --- frames in -----------------------------------------------------------------------------------------------------
+ */
 
 static void dispatch(int from, const struct header* header, struct buffer* body) {
     if (header->kind == FRAME_REPLY) {
@@ -149,7 +159,8 @@ static void receive(int number) {
     if (!sane(&in)) lose(number);
 }
 
-/* --- frames out ---------------------------------------------------------------------------------------------------- */
+/* --- frames out ----------------------------------------------------------------------------------------------------
+ */
 
 /* False when the peer is gone; the loop will learn it by itself from the read side. */
 static bool push(struct peer* peer) {

@@ -43,9 +43,9 @@ typedef void (*frame_handler)(int from, uint64_t id, struct buffer* body);
 typedef void (*reply_handler)(pmix_status_t status, struct buffer* body, void* argument);
 
 struct mesh_setup {
-    int self;        /* own number */
-    int nodes;       /* the head's number; sockets[0..nodes] */
-    int* sockets;    /* taken over; own entry unused */
+    int self;                      /* own number */
+    int nodes;                     /* the head's number; sockets[0..nodes] */
+    int* sockets;                  /* taken over; own entry unused */
     const frame_handler* handlers; /* FRAME_KINDS entries; NULL: not for us, ignored */
     void (*lost)(int peer);
 };
@@ -58,7 +58,8 @@ bool mesh_alive(int peer);
 
 void mesh_send(int peer, enum frame kind, const struct buffer* body);
 /* Calls `done` once. `seconds` 0: wait as long as the peer lives. */
-void mesh_request(int peer, enum frame kind, const struct buffer* body, double seconds, reply_handler done, void* argument);
+void mesh_request(int peer, enum frame kind, const struct buffer* body, double seconds, reply_handler done,
+                  void* argument);
 void mesh_reply(int peer, uint64_t id, pmix_status_t status, const struct buffer* body);
 /* Writes what is still queued, blocking, for a process that is about to exit. */
 void mesh_flush(void);

@@ -3,9 +3,9 @@
  * What this owns: the requests of other nodes that PMIx_server_dmodex_request has here, parked in the library until the
  * process asked for commits. The asking side is one mesh request; the caller's PMIX_TIMEOUT is kept there.
  * Which thread calls it: up_* and the library's response a thread of the library; all else the loop.
- * What can go wrong: an unknown process, and one that ended without a commit (PMIX_ERR_NOT_FOUND), the timeout, the loss
- * of its node (PMIX_ERR_LOST_CONNECTION). A library that keeps the request of a process that has ended is given two
- * seconds, because the commit may still be on its way when the end is seen. */
+ * What can go wrong: an unknown process, and one that ended without a commit (PMIX_ERR_NOT_FOUND), the timeout, the
+ * loss of its node (PMIX_ERR_LOST_CONNECTION). A library that keeps the request of a process that has ended is given
+ * two seconds, because the commit may still be on its way when the end is seen. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +37,8 @@ struct response { /* what the library said, on its way into the loop */
 
 static struct parked* all_parked;
 
-/* --- asking ------------------------------------------------------------------------------------------------------------- */
+/* --- asking --------------------------------------------------------------------------------------------------------
+ */
 
 static void replied(pmix_status_t status, struct buffer* body, void* argument) {
     struct asking* asking = argument;
@@ -72,7 +73,8 @@ pmix_status_t up_direct_modex(const pmix_proc_t* proc, const pmix_info_t info[],
     return PMIX_SUCCESS;
 }
 
-/* --- answering ---------------------------------------------------------------------------------------------------------- */
+/* --- answering -----------------------------------------------------------------------------------------------------
+ */
 
 static void answer(struct parked* parked, pmix_status_t status, const struct buffer* data) {
     if (!parked->answered) mesh_reply(parked->from, parked->id, status, data);

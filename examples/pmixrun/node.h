@@ -14,9 +14,9 @@
 
 struct node {
     const struct options* options;
-    const char* session;        /* private directory of this pmixrun, removed at its end */
-    char directory[4096];       /* this node's part of it */
-    char hostname[32];          /* node1, node2, ... */
+    const char* session;         /* private directory of this pmixrun, removed at its end */
+    char directory[4096];        /* this node's part of it */
+    char hostname[32];           /* node1, node2, ... */
     pmix_nspace_t server_nspace; /* of all daemons; each node's number is its rank */
 };
 
@@ -64,7 +64,7 @@ pmix_status_t up_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix
                             pmix_op_cbfunc_t cbfunc, void* cbdata);
 void on_collective(int from, uint64_t id, struct buffer* body);
 void on_collective_failed(int from, uint64_t id, struct buffer* body);
-void collective_proc_ended(void);          /* some process ended, or some node was lost: who waits for it? */
+void collective_proc_ended(void); /* some process ended, or some node was lost: who waits for it? */
 void collective_job_ended(const char* nspace);
 
 /* modex.c: the data of one process, from the node that has it. */
@@ -90,8 +90,8 @@ void publish_app_ended(const char* nspace, uint32_t app);
 pmix_status_t up_register_events(pmix_status_t* codes, size_t ncodes, const pmix_info_t info[], size_t ninfo,
                                  pmix_op_cbfunc_t cbfunc, void* cbdata);
 pmix_status_t up_deregister_events(pmix_status_t* codes, size_t ncodes, pmix_op_cbfunc_t cbfunc, void* cbdata);
-pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range, pmix_info_t info[],
-                              size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata);
+pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
+                              pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata);
 void on_event(int from, uint64_t id, struct buffer* body);
 /* Tells the clients of this node that a process of theirs failed. */
 void events_proc_failed(const pmix_proc_t* proc, pmix_status_t code);

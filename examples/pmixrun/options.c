@@ -83,9 +83,12 @@ static void job_option(char** argv, int* at, struct options* options) {
         options->nodes = (int)read_number(option, argv[++*at], 1, MAX_NODES);
     } else if (!strcmp(option, "--map-by")) {
         const char* how = argv[++*at];
-        if (how && !strcmp(how, "node")) options->placement = BY_NODE;
-        else if (how && !strcmp(how, "slot")) options->placement = BY_SLOT;
-        else wrong("--map-by wants node or slot", how);
+        if (how && !strcmp(how, "node"))
+            options->placement = BY_NODE;
+        else if (how && !strcmp(how, "slot"))
+            options->placement = BY_SLOT;
+        else
+            wrong("--map-by wants node or slot", how);
     } else if (!strcmp(option, "--timeout")) {
         options->timeout = read_seconds(option, argv[++*at]);
     } else if (!strcmp(option, "--linger")) {

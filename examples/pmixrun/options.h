@@ -11,9 +11,9 @@ struct options {
     uint32_t app_count;
     int nodes;
     enum placement placement;
-    double timeout;    /* seconds; 0: none */
-    double linger;     /* seconds that processes live on when their node's daemon is lost */
-    bool continuous;   /* a process that fails does not end the job */
+    double timeout;  /* seconds; 0: none */
+    double linger;   /* seconds that processes live on when their node's daemon is lost */
+    bool continuous; /* a process that fails does not end the job */
     bool tag_output;
     bool verbose;
 };

@@ -36,7 +36,8 @@ struct waiting { /* node 0: a lookup that waits */
 
 static struct waiting* all_waiting;
 
-/* --- asking ------------------------------------------------------------------------------------------------------------- */
+/* --- asking --------------------------------------------------------------------------------------------------------
+ */
 
 static void answer_lookup(const struct call* call, pmix_status_t status, struct buffer* body) {
     uint32_t count = body->size ? wire_get_u32(body) : 0;
@@ -56,8 +57,10 @@ static void answer_lookup(const struct call* call, pmix_status_t status, struct 
 
 static void replied(pmix_status_t status, struct buffer* body, void* argument) {
     struct call* call = argument;
-    if (call->found) answer_lookup(call, status, body);
-    else if (call->done) call->done(status, call->cbdata);
+    if (call->found)
+        answer_lookup(call, status, body);
+    else if (call->done)
+        call->done(status, call->cbdata);
     free(call);
 }
 
@@ -111,7 +114,8 @@ pmix_status_t up_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info
     return PMIX_SUCCESS;
 }
 
-/* --- node 0 ------------------------------------------------------------------------------------------------------------- */
+/* --- node 0 --------------------------------------------------------------------------------------------------------
+ */
 
 static struct party party_of(const pmix_proc_t* proc, int node_number, const pmix_info_t* info, size_t ninfo) {
     struct party who = {.proc = *proc, .node = (uint32_t)node_number};
@@ -265,4 +269,6 @@ void publish_proc_ended(const pmix_proc_t* proc) {
     datastore_proc_ended(proc);
 }
 
-void publish_app_ended(const char* nspace, uint32_t app) { datastore_app_ended(nspace, app); }
+void publish_app_ended(const char* nspace, uint32_t app) {
+    datastore_app_ended(nspace, app);
+}

@@ -2,7 +2,8 @@
  *
  * What this owns: nothing; a query is answered from the job list.
  * Which thread calls it: up_query a thread of the library; all else the loop.
- * What can go wrong: nothing of what was asked is known (PMIX_ERR_NOT_FOUND), or only some (PMIX_QUERY_PARTIAL_SUCCESS). */
+ * What can go wrong: nothing of what was asked is known (PMIX_ERR_NOT_FOUND), or only some
+ * (PMIX_QUERY_PARTIAL_SUCCESS). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static void release(void* cbdata) {
     free(answers);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------------------------------------------------
+ */
 
 static char* all_namespaces(void) {
     struct buffer names = {0};
@@ -61,7 +63,7 @@ static pmix_data_array_t* local_procs(const struct job* job) {
         procs[i].executable_name = xstrdup(app->program ? app->program : app->argv[0]);
         procs[i].pid = job->procs[rank].pid;
         procs[i].state = job->procs[rank].phase == PROC_RUNNING ? PMIX_PROC_STATE_RUNNING
-                       : job->procs[rank].phase == PROC_ENDED   ? PMIX_PROC_STATE_TERMINATED
+                         : job->procs[rank].phase == PROC_ENDED ? PMIX_PROC_STATE_TERMINATED
                                                                 : PMIX_PROC_STATE_UNDEF;
     }
     return array;
@@ -101,7 +103,7 @@ static void run_query(void* argument) {
         free(question);
     }
     pmix_status_t status = answers->count == asking->count ? PMIX_SUCCESS
-                         : answers->count > 0              ? PMIX_ERR_PARTIAL_SUCCESS
+                           : answers->count > 0            ? PMIX_ERR_PARTIAL_SUCCESS
                                                            : PMIX_ERR_NOT_FOUND;
     if (answers->count > 0) {
         asking->cbfunc(status, answers->list, answers->count, asking->cbdata, release, answers);
@@ -113,7 +115,8 @@ static void run_query(void* argument) {
     free(asking);
 }
 
-/* --- the upcall ------------------------------------------------------------------------------------------------------------------ */
+/* --- the upcall ----------------------------------------------------------------------------------------------------
+ */
 
 static void nspace_of(const pmix_query_t* query, const pmix_proc_t* asker, pmix_nspace_t nspace) {
     const char* name = info_string(query->qualifiers, query->nqual, PMIX_NSPACE);

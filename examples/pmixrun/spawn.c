@@ -1,9 +1,9 @@
 /* spawn.c: PMIx_Spawn: a further job on the same nodes.
  *
- * What this owns: nothing; it turns the upcall's apps into a wish and sends it to the head, which names the job, has every
- * node register it, starts it and answers.
- * Which thread calls it: up_spawn a thread of the library; the reply comes in the loop.
- * What can go wrong: no apps, no program (PMIX_ERR_JOB_NO_EXE_SPECIFIED), and whatever launch.c reports. */
+ * What this owns: nothing; it turns the upcall's apps into a wish and sends it to the head, which names the job, has
+ * every node register it, starts it and answers. Which thread calls it: up_spawn a thread of the library; the reply
+ * comes in the loop. What can go wrong: no apps, no program (PMIX_ERR_JOB_NO_EXE_SPECIFIED), and whatever launch.c
+ * reports. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,8 @@ struct wish {
     void* cbdata;
 };
 
-/* --- environment directives: resolved here into settings, over what the application gets anyway ---------------------------------- */
+/* --- environment directives: resolved here into settings, over what the application gets anyway --------------------
+ */
 
 static const char* current_value(char* const* env, const char* name) {
     size_t length = strlen(name);
@@ -64,7 +65,8 @@ static void apply_directives(char*** env, const pmix_info_t* info, size_t ninfo)
     }
 }
 
-/* --- the wish ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the wish ------------------------------------------------------------------------------------------------------
+ */
 
 static char** copy_strings(char* const* list) {
     size_t count = strings_count(list);
@@ -119,7 +121,8 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     wire_put_proc(&wish->body, proc);
     wire_put_u32(&wish->body, how && strncmp(how, "node", 4) == 0 ? BY_NODE : BY_SLOT);
     wire_put_u32(&wish->body, (uint32_t)napps);
-    for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++) status = put_app(&wish->body, &apps[i], job_info, ninfo);
+    for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++)
+        status = put_app(&wish->body, &apps[i], job_info, ninfo);
     if (status == PMIX_SUCCESS) {
         loop_post(run_wish, wish);
     } else {

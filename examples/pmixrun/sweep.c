@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-void sweep_adopt_orphans(void) { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+void sweep_adopt_orphans(void) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
 
 static bool is_child(pid_t pid, pid_t parent) {
     char path[64], text[512];
@@ -55,4 +57,6 @@ static int remove_entry(const char* path, const struct stat* what, int type, str
     return 0;
 }
 
-void sweep_directory(const char* path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
+void sweep_directory(const char* path) {
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}

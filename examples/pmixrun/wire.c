@@ -30,7 +30,8 @@ char* xstrdup(const char* text) {
     return memcpy(xcalloc(size, 1), text, size);
 }
 
-/* --- bytes ------------------------------------------------------------------------------------------------- */
+/* --- bytes ---------------------------------------------------------------------------------------------------------
+ */
 
 void wire_free(struct buffer* b) {
     free(b->data);
@@ -75,9 +76,15 @@ static size_t read_count(struct buffer* b) {
     return (size_t)count;
 }
 
-void wire_put_u8(struct buffer* b, uint8_t number) { wire_append(b, &number, sizeof number); }
-void wire_put_u32(struct buffer* b, uint32_t number) { wire_append(b, &number, sizeof number); }
-void wire_put_u64(struct buffer* b, uint64_t number) { wire_append(b, &number, sizeof number); }
+void wire_put_u8(struct buffer* b, uint8_t number) {
+    wire_append(b, &number, sizeof number);
+}
+void wire_put_u32(struct buffer* b, uint32_t number) {
+    wire_append(b, &number, sizeof number);
+}
+void wire_put_u64(struct buffer* b, uint64_t number) {
+    wire_append(b, &number, sizeof number);
+}
 
 uint8_t wire_get_u8(struct buffer* b) {
     uint8_t number;
@@ -109,7 +116,8 @@ struct buffer wire_get_view(struct buffer* b) {
     return view;
 }
 
-/* --- strings, processes ------------------------------------------------------------------------------------- */
+/* --- strings, processes --------------------------------------------------------------------------------------------
+ */
 
 void wire_put_string(struct buffer* b, const char* text) {
     wire_put_u8(b, text != NULL);
@@ -178,62 +186,100 @@ pmix_proc_t* wire_get_procs(struct buffer* b, size_t* count) {
     return procs;
 }
 
-/* --- values --------------------------------------------------------------------------------------------------- */
+/* --- values --------------------------------------------------------------------------------------------------------
+ */
 
 /* Types without pointers, stored as they stand in memory; 0 for all others. */
 static size_t flat_size(pmix_data_type_t type) {
     switch (type) {
-        case PMIX_BOOL: return sizeof(bool);
+        case PMIX_BOOL:
+            return sizeof(bool);
         case PMIX_BYTE:
         case PMIX_INT8:
-        case PMIX_UINT8: return 1;
+        case PMIX_UINT8:
+            return 1;
         case PMIX_INT16:
-        case PMIX_UINT16: return 2;
+        case PMIX_UINT16:
+            return 2;
         case PMIX_INT32:
-        case PMIX_UINT32: return 4;
+        case PMIX_UINT32:
+            return 4;
         case PMIX_INT64:
-        case PMIX_UINT64: return 8;
+        case PMIX_UINT64:
+            return 8;
         case PMIX_INT:
-        case PMIX_UINT: return sizeof(int);
-        case PMIX_SIZE: return sizeof(size_t);
-        case PMIX_PID: return sizeof(pid_t);
-        case PMIX_FLOAT: return sizeof(float);
-        case PMIX_DOUBLE: return sizeof(double);
-        case PMIX_TIMEVAL: return sizeof(struct timeval);
-        case PMIX_TIME: return sizeof(time_t);
-        case PMIX_STATUS: return sizeof(pmix_status_t);
-        case PMIX_PROC_RANK: return sizeof(pmix_rank_t);
-        case PMIX_PERSIST: return sizeof(pmix_persistence_t);
-        case PMIX_SCOPE: return sizeof(pmix_scope_t);
-        case PMIX_DATA_RANGE: return sizeof(pmix_data_range_t);
-        case PMIX_PROC_STATE: return sizeof(pmix_proc_state_t);
-        case PMIX_JOB_STATE: return sizeof(pmix_job_state_t);
-        case PMIX_LINK_STATE: return sizeof(pmix_link_state_t);
-        case PMIX_ALLOC_DIRECTIVE: return sizeof(pmix_alloc_directive_t);
-        case PMIX_INFO_DIRECTIVES: return sizeof(pmix_info_directives_t);
-        case PMIX_DATA_TYPE: return sizeof(pmix_data_type_t);
-        case PMIX_IOF_CHANNEL: return sizeof(pmix_iof_channel_t);
-        case PMIX_LOCTYPE: return sizeof(pmix_locality_t);
-        case PMIX_DEVTYPE: return sizeof(pmix_device_type_t);
-        default: return 0;
+        case PMIX_UINT:
+            return sizeof(int);
+        case PMIX_SIZE:
+            return sizeof(size_t);
+        case PMIX_PID:
+            return sizeof(pid_t);
+        case PMIX_FLOAT:
+            return sizeof(float);
+        case PMIX_DOUBLE:
+            return sizeof(double);
+        case PMIX_TIMEVAL:
+            return sizeof(struct timeval);
+        case PMIX_TIME:
+            return sizeof(time_t);
+        case PMIX_STATUS:
+            return sizeof(pmix_status_t);
+        case PMIX_PROC_RANK:
+            return sizeof(pmix_rank_t);
+        case PMIX_PERSIST:
+            return sizeof(pmix_persistence_t);
+        case PMIX_SCOPE:
+            return sizeof(pmix_scope_t);
+        case PMIX_DATA_RANGE:
+            return sizeof(pmix_data_range_t);
+        case PMIX_PROC_STATE:
+            return sizeof(pmix_proc_state_t);
+        case PMIX_JOB_STATE:
+            return sizeof(pmix_job_state_t);
+        case PMIX_LINK_STATE:
+            return sizeof(pmix_link_state_t);
+        case PMIX_ALLOC_DIRECTIVE:
+            return sizeof(pmix_alloc_directive_t);
+        case PMIX_INFO_DIRECTIVES:
+            return sizeof(pmix_info_directives_t);
+        case PMIX_DATA_TYPE:
+            return sizeof(pmix_data_type_t);
+        case PMIX_IOF_CHANNEL:
+            return sizeof(pmix_iof_channel_t);
+        case PMIX_LOCTYPE:
+            return sizeof(pmix_locality_t);
+        case PMIX_DEVTYPE:
+            return sizeof(pmix_device_type_t);
+        default:
+            return 0;
     }
 }
 
 static size_t element_size(pmix_data_type_t type) {
     switch (type) {
-        case PMIX_STRING: return sizeof(char*);
+        case PMIX_STRING:
+            return sizeof(char*);
         case PMIX_BYTE_OBJECT:
         case PMIX_REGEX:
         case PMIX_COMPRESSED_STRING:
-        case PMIX_COMPRESSED_BYTE_OBJECT: return sizeof(pmix_byte_object_t);
-        case PMIX_PROC: return sizeof(pmix_proc_t);
-        case PMIX_PROC_NSPACE: return sizeof(pmix_nspace_t);
-        case PMIX_PROC_INFO: return sizeof(pmix_proc_info_t);
-        case PMIX_ENVAR: return sizeof(pmix_envar_t);
-        case PMIX_INFO: return sizeof(pmix_info_t);
-        case PMIX_VALUE: return sizeof(pmix_value_t);
-        case PMIX_DATA_ARRAY: return sizeof(pmix_data_array_t);
-        default: return flat_size(type);
+        case PMIX_COMPRESSED_BYTE_OBJECT:
+            return sizeof(pmix_byte_object_t);
+        case PMIX_PROC:
+            return sizeof(pmix_proc_t);
+        case PMIX_PROC_NSPACE:
+            return sizeof(pmix_nspace_t);
+        case PMIX_PROC_INFO:
+            return sizeof(pmix_proc_info_t);
+        case PMIX_ENVAR:
+            return sizeof(pmix_envar_t);
+        case PMIX_INFO:
+            return sizeof(pmix_info_t);
+        case PMIX_VALUE:
+            return sizeof(pmix_value_t);
+        case PMIX_DATA_ARRAY:
+            return sizeof(pmix_data_array_t);
+        default:
+            return flat_size(type);
     }
 }
 
@@ -252,7 +298,9 @@ static bool put_element(struct buffer* b, pmix_data_type_t type, const void* ele
         return true;
     }
     switch (type) {
-        case PMIX_STRING: wire_put_string(b, *(char* const*)element); return true;
+        case PMIX_STRING:
+            wire_put_string(b, *(char* const*)element);
+            return true;
         case PMIX_BYTE_OBJECT:
         case PMIX_REGEX:
         case PMIX_COMPRESSED_STRING:
@@ -261,8 +309,12 @@ static bool put_element(struct buffer* b, pmix_data_type_t type, const void* ele
             wire_put_bytes(b, object->bytes, object->bytes ? object->size : 0);
             return true;
         }
-        case PMIX_PROC: wire_put_proc(b, element); return true;
-        case PMIX_PROC_NSPACE: wire_append(b, element, sizeof(pmix_nspace_t)); return true;
+        case PMIX_PROC:
+            wire_put_proc(b, element);
+            return true;
+        case PMIX_PROC_NSPACE:
+            wire_append(b, element, sizeof(pmix_nspace_t));
+            return true;
         case PMIX_PROC_INFO: {
             const pmix_proc_info_t* info = element;
             wire_put_proc(b, &info->proc);
@@ -286,7 +338,8 @@ static bool put_element(struct buffer* b, pmix_data_type_t type, const void* ele
             wire_put_u32(b, info->flags);
             return put_value(b, &info->value, depth);
         }
-        case PMIX_VALUE: return put_value(b, element, depth);
+        case PMIX_VALUE:
+            return put_value(b, element, depth);
         case PMIX_DATA_ARRAY: {
             const pmix_data_array_t* array = element;
             size_t step = element_size(array->type), count = array->array ? array->size : 0;
@@ -298,7 +351,8 @@ static bool put_element(struct buffer* b, pmix_data_type_t type, const void* ele
             }
             return true;
         }
-        default: return false;
+        default:
+            return false;
     }
 }
 
@@ -309,7 +363,9 @@ static void get_element(struct buffer* b, pmix_data_type_t type, void* element, 
         return;
     }
     switch (type) {
-        case PMIX_STRING: *(char**)element = wire_get_string(b); break;
+        case PMIX_STRING:
+            *(char**)element = wire_get_string(b);
+            break;
         case PMIX_BYTE_OBJECT:
         case PMIX_REGEX:
         case PMIX_COMPRESSED_STRING:
@@ -320,8 +376,12 @@ static void get_element(struct buffer* b, pmix_data_type_t type, void* element, 
             object->bytes = view.size ? memcpy(xcalloc(view.size, 1), view.data, view.size) : NULL;
             break;
         }
-        case PMIX_PROC: wire_get_proc(b, element); break;
-        case PMIX_PROC_NSPACE: read_bytes(b, element, sizeof(pmix_nspace_t)); break;
+        case PMIX_PROC:
+            wire_get_proc(b, element);
+            break;
+        case PMIX_PROC_NSPACE:
+            read_bytes(b, element, sizeof(pmix_nspace_t));
+            break;
         case PMIX_PROC_INFO: {
             pmix_proc_info_t* info = element;
             wire_get_proc(b, &info->proc);
@@ -348,7 +408,9 @@ static void get_element(struct buffer* b, pmix_data_type_t type, void* element, 
             get_value(b, &info->value, depth);
             break;
         }
-        case PMIX_VALUE: get_value(b, element, depth); break;
+        case PMIX_VALUE:
+            get_value(b, element, depth);
+            break;
         case PMIX_DATA_ARRAY: {
             pmix_data_array_t* array = element;
             array->type = (pmix_data_type_t)wire_get_u32(b);
@@ -364,7 +426,8 @@ static void get_element(struct buffer* b, pmix_data_type_t type, void* element, 
             }
             break;
         }
-        default: b->bad = true;
+        default:
+            b->bad = true;
     }
 }
 
@@ -393,8 +456,12 @@ static void get_value(struct buffer* b, pmix_value_t* value, int depth) {
     }
 }
 
-bool wire_put_value(struct buffer* b, const pmix_value_t* value) { return put_value(b, value, 0); }
-void wire_get_value(struct buffer* b, pmix_value_t* value) { get_value(b, value, 0); }
+bool wire_put_value(struct buffer* b, const pmix_value_t* value) {
+    return put_value(b, value, 0);
+}
+void wire_get_value(struct buffer* b, pmix_value_t* value) {
+    get_value(b, value, 0);
+}
 
 bool wire_put_infos(struct buffer* b, const pmix_info_t* infos, size_t count) {
     wire_put_u64(b, count);
@@ -412,7 +479,8 @@ pmix_info_t* wire_get_infos(struct buffer* b, size_t* count) {
     return infos;
 }
 
-/* --- info arrays -------------------------------------------------------------------------------------------------- */
+/* --- info arrays ---------------------------------------------------------------------------------------------------
+ */
 
 void infos_free(pmix_info_t* infos, size_t count) {
     if (infos) PMIX_INFO_FREE(infos, count);
@@ -435,22 +503,38 @@ int64_t info_number(const pmix_info_t* infos, size_t count, const char* key, int
     const pmix_value_t* value = info_find(infos, count, key);
     if (!value) return otherwise;
     switch (value->type) {
-        case PMIX_INT: return value->data.integer;
-        case PMIX_INT8: return value->data.int8;
-        case PMIX_INT16: return value->data.int16;
-        case PMIX_INT32: return value->data.int32;
-        case PMIX_INT64: return value->data.int64;
-        case PMIX_UINT: return value->data.uint;
-        case PMIX_UINT8: return value->data.uint8;
-        case PMIX_UINT16: return value->data.uint16;
-        case PMIX_UINT32: return value->data.uint32;
-        case PMIX_UINT64: return (int64_t)value->data.uint64;
-        case PMIX_SIZE: return (int64_t)value->data.size;
-        case PMIX_STATUS: return value->data.status;
-        case PMIX_PROC_RANK: return value->data.rank;
-        case PMIX_PERSIST: return value->data.persist;
-        case PMIX_DATA_RANGE: return value->data.range;
-        default: return otherwise;
+        case PMIX_INT:
+            return value->data.integer;
+        case PMIX_INT8:
+            return value->data.int8;
+        case PMIX_INT16:
+            return value->data.int16;
+        case PMIX_INT32:
+            return value->data.int32;
+        case PMIX_INT64:
+            return value->data.int64;
+        case PMIX_UINT:
+            return value->data.uint;
+        case PMIX_UINT8:
+            return value->data.uint8;
+        case PMIX_UINT16:
+            return value->data.uint16;
+        case PMIX_UINT32:
+            return value->data.uint32;
+        case PMIX_UINT64:
+            return (int64_t)value->data.uint64;
+        case PMIX_SIZE:
+            return (int64_t)value->data.size;
+        case PMIX_STATUS:
+            return value->data.status;
+        case PMIX_PROC_RANK:
+            return value->data.rank;
+        case PMIX_PERSIST:
+            return value->data.persist;
+        case PMIX_DATA_RANGE:
+            return value->data.range;
+        default:
+            return otherwise;
     }
 }
 

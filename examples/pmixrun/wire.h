@@ -16,10 +16,10 @@
 
 struct buffer {
     uint8_t* data;
-    size_t size;      /* bytes written */
-    size_t capacity;  /* bytes allocated */
-    size_t position;  /* bytes read */
-    bool bad;         /* a read went wrong */
+    size_t size;     /* bytes written */
+    size_t capacity; /* bytes allocated */
+    size_t position; /* bytes read */
+    bool bad;        /* a read went wrong */
 };
 
 /* Memory: a resource manager that has none left can only stop. */
@@ -47,8 +47,8 @@ bool wire_put_infos(struct buffer* b, const pmix_info_t* infos, size_t count);
 uint8_t wire_get_u8(struct buffer* b);
 uint32_t wire_get_u32(struct buffer* b);
 uint64_t wire_get_u64(struct buffer* b);
-char* wire_get_string(struct buffer* b);   /* the caller frees it */
-char** wire_get_strings(struct buffer* b); /* NULL-terminated; strings_free() */
+char* wire_get_string(struct buffer* b);       /* the caller frees it */
+char** wire_get_strings(struct buffer* b);     /* NULL-terminated; strings_free() */
 struct buffer wire_get_view(struct buffer* b); /* what wire_put_bytes put; valid as long as b is */
 void wire_get_proc(struct buffer* b, pmix_proc_t* proc);
 pmix_proc_t* wire_get_procs(struct buffer* b, size_t* count); /* free() */

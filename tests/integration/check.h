@@ -1,5 +1,6 @@
-/* check.h: what the integration tests' clients share. Each is a plain PMIx client on the public headers: it asserts, and
- * a failed assertion is one line on stdout and exit status 1, which ends the job. Used from one thread at a time. */
+/* check.h: what the integration tests' clients share. Each is a plain PMIx client on the public headers: it asserts,
+ * and a failed assertion is one line on stdout and exit status 1, which ends the job. Used from one thread at a time.
+ */
 #ifndef WIREUP_TESTS_INTEGRATION_CHECK_H
 #define WIREUP_TESTS_INTEGRATION_CHECK_H
 
@@ -16,20 +17,20 @@
 static pmix_proc_t me;
 static uint32_t job_size;
 
-#define CHECK(condition)                                                                          \
-    do {                                                                                          \
-        if (!(condition)) fail_at(__LINE__, #condition, 0, 0);                                    \
+#define CHECK(condition)                                       \
+    do {                                                       \
+        if (!(condition)) fail_at(__LINE__, #condition, 0, 0); \
     } while (0)
-#define CHECK_STATUS(call, wanted)                                                                \
-    do {                                                                                          \
-        pmix_status_t status_ = (call);                                                           \
-        if (status_ != (wanted)) fail_at(__LINE__, #call, status_, (wanted));                     \
+#define CHECK_STATUS(call, wanted)                                            \
+    do {                                                                      \
+        pmix_status_t status_ = (call);                                       \
+        if (status_ != (wanted)) fail_at(__LINE__, #call, status_, (wanted)); \
     } while (0)
 #define CHECK_OK(call) CHECK_STATUS(call, PMIX_SUCCESS)
 /* A call that may be done at once. */
-#define CHECK_DONE(call)                                                                          \
-    do {                                                                                          \
-        pmix_status_t status_ = (call);                                                           \
+#define CHECK_DONE(call)                                                                                          \
+    do {                                                                                                          \
+        pmix_status_t status_ = (call);                                                                           \
         if (status_ != PMIX_OPERATION_SUCCEEDED && status_ != PMIX_SUCCESS) fail_at(__LINE__, #call, status_, 0); \
     } while (0)
 
@@ -53,7 +54,8 @@ static inline pmix_proc_t rank_of_job(pmix_rank_t rank) {
     return proc;
 }
 
-/* --- values -------------------------------------------------------------------------------------------------------- */
+/* --- values --------------------------------------------------------------------------------------------------------
+ */
 
 static inline pmix_status_t put_u32(pmix_scope_t scope, const char* key, uint32_t number) {
     pmix_value_t value = {.type = PMIX_UINT32, .data.uint32 = number};
@@ -92,7 +94,8 @@ static inline bool same_node(pmix_rank_t one, pmix_rank_t other) {
     return same;
 }
 
-/* --- fences -------------------------------------------------------------------------------------------------------- */
+/* --- fences --------------------------------------------------------------------------------------------------------
+ */
 
 static inline pmix_status_t fence_of(const pmix_proc_t* procs, size_t nprocs, bool collect, int seconds) {
     pmix_info_t info[2];
@@ -104,9 +107,12 @@ static inline pmix_status_t fence_of(const pmix_proc_t* procs, size_t nprocs, bo
     return status;
 }
 
-static inline void fence(bool collect) { CHECK_OK(fence_of(NULL, 0, collect, 0)); }
+static inline void fence(bool collect) {
+    CHECK_OK(fence_of(NULL, 0, collect, 0));
+}
 
-/* --- waiting for a callback ------------------------------------------------------------------------------------------ */
+/* --- waiting for a callback ----------------------------------------------------------------------------------------
+ */
 
 struct signal_box { /* what a callback leaves, and a thread waits for */
     pthread_mutex_t lock;
@@ -115,7 +121,8 @@ struct signal_box { /* what a callback leaves, and a thread waits for */
     pmix_status_t status;
 };
 
-#define SIGNAL_BOX {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, PMIX_SUCCESS}
+#define SIGNAL_BOX \
+    { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, PMIX_SUCCESS }
 
 static inline void box_signal(struct signal_box* box, pmix_status_t status) {
     pthread_mutex_lock(&box->lock);
@@ -146,9 +153,12 @@ static inline int box_count(struct signal_box* box) {
     return count;
 }
 
-static inline void op_done(pmix_status_t status, void* cbdata) { box_signal(cbdata, status); }
+static inline void op_done(pmix_status_t status, void* cbdata) {
+    box_signal(cbdata, status);
+}
 
-/* --- order between processes without a fence: one raises a flag, others wait for it ---------------------------------- */
+/* --- order between processes without a fence: one raises a flag, others wait for it --------------------------------
+ */
 
 static inline void raise_flag(const char* name) {
     pmix_info_t info;
@@ -182,7 +192,8 @@ static inline void await_flag(const char* name) {
     PMIX_INFO_DESTRUCT(&info[1]);
 }
 
-/* --- start and end --------------------------------------------------------------------------------------------------- */
+/* --- start and end -------------------------------------------------------------------------------------------------
+ */
 
 static inline void start(void) {
     alarm(60); /* no test waits for ever, whatever is broken */

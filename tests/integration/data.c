@@ -11,7 +11,8 @@ static pmix_status_t get(pmix_rank_t rank, const char* key, const char* directiv
     return status;
 }
 
-/* --- every type ------------------------------------------------------------------------------------------------------ */
+/* --- every type ----------------------------------------------------------------------------------------------------
+ */
 
 enum { TYPES = 12 };
 
@@ -27,40 +28,76 @@ static void make_value(pmix_value_t* value, int which, uint32_t rank, char* text
     for (uint32_t i = 0; i < 4; i++) numbers[i] = rank * 10 + i;
     array = (pmix_data_array_t){.type = PMIX_UINT32, .size = 4, .array = numbers};
     switch (which) {
-        case 0: value->type = PMIX_BOOL, value->data.flag = rank & 1; break;
-        case 1: value->type = PMIX_BYTE, value->data.byte = (uint8_t)rank; break;
-        case 2: value->type = PMIX_STRING, value->data.string = text; break;
-        case 3: value->type = PMIX_INT, value->data.integer = -(int)rank; break;
-        case 4: value->type = PMIX_UINT16, value->data.uint16 = (uint16_t)(1000 + rank); break;
-        case 5: value->type = PMIX_INT64, value->data.int64 = -1 - ((int64_t)rank << 40); break;
-        case 6: value->type = PMIX_DOUBLE, value->data.dval = rank + 0.25; break;
-        case 7: value->type = PMIX_BYTE_OBJECT, value->data.bo = (pmix_byte_object_t){bytes, sizeof bytes}; break;
-        case 8: value->type = PMIX_PROC, value->data.proc = &proc; break;
-        case 9: value->type = PMIX_DATA_ARRAY, value->data.darray = &array; break;
-        case 10: value->type = PMIX_TIMEVAL, value->data.tv = (struct timeval){rank, 7}; break;
-        default: value->type = PMIX_STATUS, value->data.status = -(pmix_status_t)rank; break;
+        case 0:
+            value->type = PMIX_BOOL, value->data.flag = rank & 1;
+            break;
+        case 1:
+            value->type = PMIX_BYTE, value->data.byte = (uint8_t)rank;
+            break;
+        case 2:
+            value->type = PMIX_STRING, value->data.string = text;
+            break;
+        case 3:
+            value->type = PMIX_INT, value->data.integer = -(int)rank;
+            break;
+        case 4:
+            value->type = PMIX_UINT16, value->data.uint16 = (uint16_t)(1000 + rank);
+            break;
+        case 5:
+            value->type = PMIX_INT64, value->data.int64 = -1 - ((int64_t)rank << 40);
+            break;
+        case 6:
+            value->type = PMIX_DOUBLE, value->data.dval = rank + 0.25;
+            break;
+        case 7:
+            value->type = PMIX_BYTE_OBJECT, value->data.bo = (pmix_byte_object_t){bytes, sizeof bytes};
+            break;
+        case 8:
+            value->type = PMIX_PROC, value->data.proc = &proc;
+            break;
+        case 9:
+            value->type = PMIX_DATA_ARRAY, value->data.darray = &array;
+            break;
+        case 10:
+            value->type = PMIX_TIMEVAL, value->data.tv = (struct timeval){rank, 7};
+            break;
+        default:
+            value->type = PMIX_STATUS, value->data.status = -(pmix_status_t)rank;
+            break;
     }
 }
 
 static bool same_value(const pmix_value_t* a, const pmix_value_t* b) {
     if (a->type != b->type) return false;
     switch (a->type) {
-        case PMIX_BOOL: return a->data.flag == b->data.flag;
-        case PMIX_BYTE: return a->data.byte == b->data.byte;
-        case PMIX_STRING: return strcmp(a->data.string, b->data.string) == 0;
-        case PMIX_INT: return a->data.integer == b->data.integer;
-        case PMIX_UINT16: return a->data.uint16 == b->data.uint16;
-        case PMIX_INT64: return a->data.int64 == b->data.int64;
-        case PMIX_DOUBLE: return a->data.dval == b->data.dval;
+        case PMIX_BOOL:
+            return a->data.flag == b->data.flag;
+        case PMIX_BYTE:
+            return a->data.byte == b->data.byte;
+        case PMIX_STRING:
+            return strcmp(a->data.string, b->data.string) == 0;
+        case PMIX_INT:
+            return a->data.integer == b->data.integer;
+        case PMIX_UINT16:
+            return a->data.uint16 == b->data.uint16;
+        case PMIX_INT64:
+            return a->data.int64 == b->data.int64;
+        case PMIX_DOUBLE:
+            return a->data.dval == b->data.dval;
         case PMIX_BYTE_OBJECT:
-            return a->data.bo.size == b->data.bo.size && memcmp(a->data.bo.bytes, b->data.bo.bytes, b->data.bo.size) == 0;
-        case PMIX_PROC: return PMIX_CHECK_PROCID(a->data.proc, b->data.proc);
+            return a->data.bo.size == b->data.bo.size &&
+                   memcmp(a->data.bo.bytes, b->data.bo.bytes, b->data.bo.size) == 0;
+        case PMIX_PROC:
+            return PMIX_CHECK_PROCID(a->data.proc, b->data.proc);
         case PMIX_DATA_ARRAY:
             return a->data.darray->type == b->data.darray->type && a->data.darray->size == b->data.darray->size &&
                    memcmp(a->data.darray->array, b->data.darray->array, b->data.darray->size * sizeof(uint32_t)) == 0;
-        case PMIX_TIMEVAL: return a->data.tv.tv_sec == b->data.tv.tv_sec && a->data.tv.tv_usec == b->data.tv.tv_usec;
-        case PMIX_STATUS: return a->data.status == b->data.status;
-        default: return false;
+        case PMIX_TIMEVAL:
+            return a->data.tv.tv_sec == b->data.tv.tv_sec && a->data.tv.tv_usec == b->data.tv.tv_usec;
+        case PMIX_STATUS:
+            return a->data.status == b->data.status;
+        default:
+            return false;
     }
 }
 
@@ -170,7 +207,8 @@ static void large(int argc, char** argv) {
         CHECK_OK(get(rank, "large", NULL, &got));
         CHECK(got->type == PMIX_BYTE_OBJECT && got->data.bo.size == SIZE);
         state = rank + 1;
-        for (int i = 0; i < SIZE; i++) CHECK(got->data.bo.bytes[i] == (char)((state = state * 1664525u + 1013904223u) >> 24));
+        for (int i = 0; i < SIZE; i++)
+            CHECK(got->data.bo.bytes[i] == (char)((state = state * 1664525u + 1013904223u) >> 24));
         PMIX_VALUE_RELEASE(got);
     }
     free(bytes);
@@ -223,7 +261,8 @@ static void fresh(int argc, char** argv) {
     finish();
 }
 
-/* What was put and not committed is nobody else's; what is absent is absent at once when asked so. rows: K9 K15 K18 K19 */
+/* What was put and not committed is nobody else's; what is absent is absent at once when asked so. rows: K9 K15 K18 K19
+ */
 static void uncommitted(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t number = 0;
@@ -250,7 +289,8 @@ static void uncommitted(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"types", types}, {"scopes", scopes}, {"replace", replace}, {"large", large}, {"many", many}, {"fresh", fresh}, {"uncommitted", uncommitted},
+        {"types", types}, {"scopes", scopes}, {"replace", replace},         {"large", large},
+        {"many", many},   {"fresh", fresh},   {"uncommitted", uncommitted},
     };
     RUN_CASE(cases);
     return 0;

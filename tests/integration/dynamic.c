@@ -173,8 +173,8 @@ static void queries(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"spawn", spawns},     {"missing", missing},     {"connect", connects}, {"control", controls}, {"query", queries},
-        {"child", spawned},    {"connected", connected}, {"stays", stays},
+        {"spawn", spawns},  {"missing", missing}, {"connect", connects},    {"control", controls},
+        {"query", queries}, {"child", spawned},   {"connected", connected}, {"stays", stays},
     };
     program = argv[0];
     RUN_CASE(cases);

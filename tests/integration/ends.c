@@ -75,8 +75,13 @@ static void hang(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"exit", exits},   {"signal", dies},           {"silent", silent},                 {"abort", aborts},
-        {"hang", hang},    {"abort_some", abort_some}, {"abort_stranger", abort_stranger},
+        {"exit", exits},
+        {"signal", dies},
+        {"silent", silent},
+        {"abort", aborts},
+        {"hang", hang},
+        {"abort_some", abort_some},
+        {"abort_stranger", abort_stranger},
     };
     RUN_CASE(cases);
     return 0;

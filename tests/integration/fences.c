@@ -34,7 +34,8 @@ static void overlapping(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
     CHECK(job_size >= 3);
-    pmix_proc_t *sets[3] = {calloc(job_size, sizeof **sets), calloc(job_size, sizeof **sets), calloc(job_size, sizeof **sets)};
+    pmix_proc_t* sets[3] = {calloc(job_size, sizeof **sets), calloc(job_size, sizeof **sets),
+                            calloc(job_size, sizeof **sets)};
     size_t counts[3];
     counts[0] = list_ranks(sets[0], 0, 1);
     counts[1] = list_ranks(sets[1], 0, 2);

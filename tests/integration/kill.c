@@ -4,14 +4,18 @@
 
 #include "check.h"
 
-static bool victim(void) { return me.rank == job_size - 1; }
+static bool victim(void) {
+    return me.rank == job_size - 1;
+}
 
 static void die(void) {
     raise(SIGKILL);
     _exit(1);
 }
 
-static void in_time(double before) { CHECK(seconds_now() - before < 15); }
+static void in_time(double before) {
+    CHECK(seconds_now() - before < 15);
+}
 
 /* The survivors' next fence among themselves is as good as ever. */
 static void survivors_go_on(void) {
@@ -44,7 +48,9 @@ static void before_fence(int argc, char** argv) {
     survivors_go_on();
 }
 
-static void ignore_op(pmix_status_t status, void* cbdata) { (void)status, (void)cbdata; }
+static void ignore_op(pmix_status_t status, void* cbdata) {
+    (void)status, (void)cbdata;
+}
 
 /* It has entered, or is entering, when it dies: success or an error, but an answer for everybody. rows: F7 */
 static void in_fence(int argc, char** argv) {
@@ -159,8 +165,12 @@ static void in_lookup(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"before_fence", before_fence}, {"in_fence", in_fence}, {"after_fence", after_fence},
-        {"wanted", wanted},             {"in_put", in_put},     {"in_lookup", in_lookup},
+        {"before_fence", before_fence},
+        {"in_fence", in_fence},
+        {"after_fence", after_fence},
+        {"wanted", wanted},
+        {"in_put", in_put},
+        {"in_lookup", in_lookup},
     };
     RUN_CASE(cases);
     return 0;

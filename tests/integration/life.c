@@ -136,7 +136,8 @@ static void alone(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"counted", counted}, {"again", again}, {"described", described}, {"embedded_barrier", embedded_barrier}, {"alone", alone},
+        {"counted", counted}, {"again", again}, {"described", described}, {"embedded_barrier", embedded_barrier},
+        {"alone", alone},
     };
     RUN_CASE(cases);
     return 0;

@@ -124,7 +124,8 @@ static void stranger(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"late", late}, {"absent", absent}, {"timeout", timeout}, {"left", left}, {"many", many}, {"stranger", stranger},
+        {"late", late}, {"absent", absent}, {"timeout", timeout},
+        {"left", left}, {"many", many},     {"stranger", stranger},
     };
     RUN_CASE(cases);
     return 0;

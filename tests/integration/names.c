@@ -71,8 +71,10 @@ static void wait(int argc, char** argv) {
     start();
     CHECK_STATUS(look_up("awaited", text, NULL), PMIX_ERR_NOT_FOUND); /* without PMIX_WAIT nobody waits */
     fence(false);
-    if (me.rank == 0) raise_flag("awaited");
-    else await_flag("awaited");
+    if (me.rank == 0)
+        raise_flag("awaited");
+    else
+        await_flag("awaited");
     fence(false);
     finish();
 }
@@ -237,8 +239,15 @@ static void arguments(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"basic", basic},   {"duplicate", duplicate},     {"wait", wait},           {"timeout", timeout},    {"partial", partial},
-        {"ranges", ranges}, {"persistence", persistence}, {"unpublish", unpublish}, {"arguments", arguments},
+        {"basic", basic},
+        {"duplicate", duplicate},
+        {"wait", wait},
+        {"timeout", timeout},
+        {"partial", partial},
+        {"ranges", ranges},
+        {"persistence", persistence},
+        {"unpublish", unpublish},
+        {"arguments", arguments},
     };
     RUN_CASE(cases);
     return 0;

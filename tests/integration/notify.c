@@ -1,8 +1,8 @@
 /* notify: events between processes of one node and of several.
  * usage: notify job|local|custom|self|once|failure */
-#include "check.h"
-
 #include <signal.h>
+
+#include "check.h"
 
 enum { CODE = PMIX_EXTERNAL_ERR_BASE - 20, OTHER_CODE = PMIX_EXTERNAL_ERR_BASE - 21 };
 
