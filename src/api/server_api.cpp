@@ -1,0 +1,257 @@
+// PMIx_server_*: what the host's arrays say is read on the caller's thread, applied on the loop.
+//
+// Where a callback was given, the answer is PMIX_SUCCESS and the callback comes later, from the loop: hosts take
+// PMIX_OPERATION_SUCCEEDED there for a failure. Without a callback the call waits; from the loop thread itself (inside an
+// upcall) it is done at once.
+#define PMIX_SERVER_INIT_PLAIN  // the function itself, not what hosts call in its stead
+#include <pmix_server.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/boundary.h"
+#include "api/library.h"
+#include "common/ids.h"
+#include "common/value.h"
+#include "server/job_setup.h"
+#include "server/launch_env.h"
+#include "server/parts.h"
+#include "server/server.h"
+#include "transport/event_loop.h"
+#include "transport/waiter.h"
+
+namespace {
+
+using pmix::api::guarded;
+using pmix::api::Library;
+using pmix::api::server_boundary;
+using pmix::common::ProcId;
+using pmix::server::Server;
+namespace server = pmix::server;
+
+// A name that fits, or nothing.
+bool read_name(const char* name, size_t max, std::string& out) {
+    if (name == nullptr) return false;
+    size_t n = pmix::common::bounded_length(name, max + 1);
+    if (n == 0 || n > max) return false;
+    out.assign(name, n);
+    return true;
+}
+
+bool read_proc(const pmix_proc_t* proc, ProcId& out) {
+    if (proc == nullptr || !read_name(proc->nspace, pmix::common::kMaxNspaceLength, out.nspace)) return false;
+    out.rank = proc->rank;
+    return true;
+}
+
+// Runs operation(Server::Parts&) on the loop thread. It answers a status.
+template <class Operation>
+pmix_status_t on_loop(Library& library, Server& srv, pmix_op_cbfunc_t callback, void* cbdata, Operation operation) {
+    auto& loop = library.loop();
+    if (callback != nullptr) {
+        loop.post([&srv, callback, cbdata, operation = std::move(operation)]() mutable {
+            pmix_status_t rc = guarded([&] { return operation(srv.parts()); });
+            callback(rc, cbdata);
+        });
+        return PMIX_SUCCESS;
+    }
+    if (loop.on_loop_thread()) return operation(srv.parts());
+    pmix_status_t rc = PMIX_ERROR;
+    pmix::transport::Waiter done;
+    loop.post([&] {
+        rc = guarded([&] { return operation(srv.parts()); });
+        done.complete();
+    });
+    loop.wait(done, pmix::transport::Deadline::never());
+    return rc;
+}
+
+void nothing_to_release(pmix_status_t, void*) {}
+void nothing_to_free(void*) {}
+
+}  // namespace
+
+extern "C" {
+
+pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
+    return guarded([&] { return Library::init_server(module, info, ninfo); });
+}
+
+pmix_status_t PMIx_server_finalize(void) {
+    return guarded([] { return Library::finalize_server(); });
+}
+
+pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocalprocs, pmix_info_t info[], size_t ninfo,
+                                          pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        std::string name;
+        if (!read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
+        if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+        auto job = server::read_job(name, nlocalprocs, info, ninfo);
+        if (!job.ok()) return job.status();
+        return on_loop(library, srv, cbfunc, cbdata, [job = std::move(job).value()](Server::Parts& parts) mutable {
+            return parts.setup->register_nspace(std::move(job));
+        });
+    });
+}
+
+void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    pmix_status_t rc = server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        std::string name;
+        if (!read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
+        return on_loop(library, srv, cbfunc, cbdata, [name](Server::Parts& parts) {
+            parts.setup->deregister_nspace(name);
+            return PMIX_SUCCESS;
+        });
+    });
+    // No return value could say it, and whoever waits for the callback must not wait for ever.
+    if (rc != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(rc, cbdata);
+}
+
+pmix_status_t PMIx_server_register_client(const pmix_proc_t* proc, uid_t uid, gid_t gid, void* server_object,
+                                          pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        ProcId id;
+        if (!read_proc(proc, id) || !pmix::common::is_real_rank(id.rank)) return PMIX_ERR_BAD_PARAM;
+        return on_loop(library, srv, cbfunc, cbdata, [id, uid, gid, server_object](Server::Parts& parts) {
+            return parts.setup->register_client(id, uid, gid, server_object);
+        });
+    });
+}
+
+void PMIx_server_deregister_client(const pmix_proc_t* proc, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    pmix_status_t rc = server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        ProcId id;
+        if (!read_proc(proc, id)) return PMIX_ERR_BAD_PARAM;
+        return on_loop(library, srv, cbfunc, cbdata, [id](Server::Parts& parts) {
+            parts.setup->deregister_client(id);
+            return PMIX_SUCCESS;
+        });
+    });
+    if (rc != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(rc, cbdata);
+}
+
+pmix_status_t PMIx_server_register_resources(pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+        auto resources = server::read_resources(info, ninfo);
+        if (!resources.ok()) return resources.status();
+        return on_loop(library, srv, cbfunc, cbdata, [r = std::move(resources).value()](Server::Parts& parts) mutable {
+            return parts.setup->register_resources(std::move(r));
+        });
+    });
+}
+
+pmix_status_t PMIx_server_deregister_resources(pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
+                                               void* cbdata) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+        auto named = server::read_resources(info, ninfo);
+        if (!named.ok()) return named.status();
+        return on_loop(library, srv, cbfunc, cbdata, [r = std::move(named).value()](Server::Parts& parts) {
+            return parts.setup->deregister_resources(r);
+        });
+    });
+}
+
+// Works where nothing else does: in a child forked from the host, without loop, locks or an initialised library.
+pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
+    if (proc == nullptr || env == nullptr) return PMIX_ERR_BAD_PARAM;
+    const server::LaunchEnv* launch_env = server::LaunchEnv::current();
+    if (launch_env == nullptr) return PMIX_ERR_INIT;
+    return launch_env->apply(pmix::common::nspace_view(proc->nspace), proc->rank, env);
+}
+
+pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_response_fn_t cbfunc, void* cbdata) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        ProcId id;
+        if (cbfunc == nullptr || !read_proc(proc, id)) return PMIX_ERR_BAD_PARAM;
+        library.loop().post([&srv, id, cbfunc, cbdata] {
+            srv.parts().get.modex_request(id, [cbfunc, cbdata](pmix_status_t status, pmix::common::Bytes bytes) {
+                // The prototype is not const; the host copies what it keeps.
+                auto* data = reinterpret_cast<char*>(const_cast<uint8_t*>(bytes.data()));
+                cbfunc(status, bytes.empty() ? nullptr : data, bytes.size(), cbdata);
+            });
+        });
+        return PMIX_SUCCESS;
+    });
+}
+
+// Nothing is harvested and no fabric is set up: an empty answer, which is a good one.
+pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
+                                            pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
+    return server_boundary([&](Library& library, Server&) -> pmix_status_t {
+        std::string name;
+        if (cbfunc == nullptr || !read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
+        if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+        library.loop().post([cbfunc, cbdata] { cbfunc(PMIX_SUCCESS, nullptr, 0, cbdata, nothing_to_release, nullptr); });
+        return PMIX_SUCCESS;
+    });
+}
+
+pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
+                                              pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        std::string name;
+        if (!read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
+        if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+        auto infos = pmix::common::InfoList::from_c(info, ninfo);
+        if (!infos.ok()) return infos.status();
+        return on_loop(library, srv, cbfunc, cbdata, [name, infos = std::move(infos).value()](Server::Parts& parts) {
+            return parts.setup->add_variables(name, infos);
+        });
+    });
+}
+
+pmix_status_t PMIx_server_define_process_set(const pmix_proc_t* members, size_t nmembers, const char* pset_name) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        std::string name;
+        if (!read_name(pset_name, pmix::common::kMaxKeyLength, name)) return PMIX_ERR_BAD_PARAM;
+        if (members == nullptr || nmembers == 0) return PMIX_ERR_BAD_PARAM;
+        std::vector<ProcId> procs(nmembers);
+        for (size_t i = 0; i < nmembers; ++i)
+            if (!read_proc(&members[i], procs[i])) return PMIX_ERR_BAD_PARAM;
+        return on_loop(library, srv, nullptr, nullptr, [&](Server::Parts& parts) {
+            return parts.setup->define_process_set(name, std::move(procs));
+        });
+    });
+}
+
+pmix_status_t PMIx_server_delete_process_set(char* pset_name) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        std::string name;
+        if (!read_name(pset_name, pmix::common::kMaxKeyLength, name)) return PMIX_ERR_BAD_PARAM;
+        return on_loop(library, srv, nullptr, nullptr,
+                       [&](Server::Parts& parts) { return parts.setup->delete_process_set(name); });
+    });
+}
+
+// Nobody can have asked for output yet, so it goes nowhere, and that is a success.
+pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channel_t, const pmix_byte_object_t*,
+                                      const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        if (source == nullptr || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
+        return on_loop(library, srv, cbfunc, cbdata, [](Server::Parts&) { return PMIX_SUCCESS; });
+    });
+}
+
+// There is no inventory of ours; what others deliver is acknowledged and not kept.
+pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc,
+                                            void* cbdata) {
+    return server_boundary([&](Library& library, Server&) -> pmix_status_t {
+        if (cbfunc == nullptr || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
+        library.loop().post([cbfunc, cbdata] { cbfunc(PMIX_SUCCESS, nullptr, 0, cbdata, nothing_to_free, nullptr); });
+        return PMIX_SUCCESS;
+    });
+}
+
+pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pmix_info_t directives[], size_t ndirs,
+                                            pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        if ((info == nullptr && ninfo != 0) || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
+        return on_loop(library, srv, cbfunc, cbdata, [](Server::Parts&) { return PMIX_SUCCESS; });
+    });
+}
+
+}  // extern "C"
