@@ -1,0 +1,344 @@
+// Fence through a whole server: what the host sees, what members get, what a death and a timeout do.
+#include <gtest/gtest.h>
+
+#include "server/modex_blob.h"
+#include "support/fake_client.h"
+
+using namespace pmix;
+using namespace pmix::test;
+
+namespace {
+
+const ProcId kJob("job", PMIX_RANK_WILDCARD);
+
+// A blob as another node's server would make it: rank `rank` of "job" has one key.
+std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::string& text, uint64_t generation = 1) {
+    common::ByteWriter w;
+    common::encode_string_value(w, text);
+    dstore::ChunkBuilder chunk;
+    chunk.begin(dstore::Owner::proc(rank), {generation, 0, true});
+    chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
+    auto bytes = chunk.finish(1);
+    return server::wrap_piece("job", *bytes);
+}
+
+pmix_status_t status_of(FakeClient& client, uint32_t id) {
+    auto reply = client.wait(id);
+    return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
+}
+
+}  // namespace
+
+// rows: F1 F6
+TEST(ServerFenceTest, AllLocalNeverReachesTheHost) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    a.put("k", "from a");
+    uint32_t fa = a.start_fence({kJob}, true);
+    server.settle();
+    EXPECT_FALSE(a.take(fa)) << "b is missing";
+    uint32_t fb = b.start_fence({});  // no list: the caller's namespace
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, fb));
+    EXPECT_EQ(0u, host.count("fence"));
+    EXPECT_EQ("from a", b.read_text(0, "k"));
+}
+
+// rows: F6 F4
+TEST(ServerFenceTest, WithoutAHostEntryOneNodeWorksSeveralDoNot) {
+    TestServer server(nullptr);
+    server.job("job", 1, 1);
+    server.job("wide", 2, 1);
+    FakeClient a(server, {"job", 0}), w(server, {"wide", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, w.hello());
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of(w, w.start_fence({})));
+}
+
+// rows: F2 F3 F4 U5
+TEST(ServerFenceTest, OneUpcallWithOneBlobAndTheAnswerIsReadable) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    a.put("g", "a global");
+    a.put("l", "a local", PMIX_LOCAL);
+    b.put("r", "b remote", PMIX_REMOTE);
+    std::vector<uint8_t> other = blob_of(2, "g", "from far");
+    host.data = [&](const Seen& s) {
+        std::vector<uint8_t> all = other;  // any order
+        all.insert(all.end(), s.blob.begin(), s.blob.end());
+        return all;
+    };
+    uint32_t fa = a.start_fence({kJob}, true), fb = b.start_fence({kJob}, true);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, fb));
+    ASSERT_EQ(1u, host.count("fence"));
+    const Seen* seen = host.last("fence");
+    EXPECT_EQ(std::vector<ProcId>{kJob}, seen->procs);
+    EXPECT_TRUE(common::InfoView(seen->infos).flag(PMIX_COLLECT_DATA));
+    EXPECT_TRUE(common::InfoView(seen->infos).flag(PMIX_SORTED_PROC_ARRAY));
+    ASSERT_NE(nullptr, seen->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS));
+    EXPECT_EQ(PMIX_SUCCESS, seen->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS)->value.data.status);
+    ASSERT_FALSE(seen->null_blob);
+    std::string sent(seen->blob.begin(), seen->blob.end());
+    EXPECT_NE(std::string::npos, sent.find("a global"));
+    EXPECT_NE(std::string::npos, sent.find("b remote"));
+    EXPECT_EQ(std::string::npos, sent.find("a local")) << "local data stays on its node";
+    EXPECT_EQ(1, host.released) << "the host gets its blob back";
+    EXPECT_EQ("from far", a.read_text(2, "g"));
+    EXPECT_EQ("a local", b.read_text(0, "l"));
+    EXPECT_FALSE(a.read_text(1, "r")) << "remote data is not for local peers";
+}
+
+// rows: F2 F5
+TEST(ServerFenceTest, NothingNewIsNotSentAgain) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_TRUE(host.last("fence")->null_blob) << "nothing was committed";
+    a.put("k", "first");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_FALSE(host.last("fence")->null_blob);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_TRUE(host.last("fence")->null_blob);
+    a.put("k2", "second");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    std::string sent(host.last("fence")->blob.begin(), host.last("fence")->blob.end());
+    EXPECT_NE(std::string::npos, sent.find("second"));
+    EXPECT_EQ(std::string::npos, sent.find("first"));
+    // another set has not been given anything yet
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({{"job", 0}, {"job", 1}}, true)));
+    sent.assign(host.last("fence")->blob.begin(), host.last("fence")->blob.end());
+    EXPECT_NE(std::string::npos, sent.find("first"));
+    // no collection: no blob
+    a.put("k3", "third");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
+    EXPECT_TRUE(host.last("fence")->null_blob);
+}
+
+// rows: U1 G3
+TEST(ServerFenceTest, EveryStyleOfAnswerIsOneReply) {
+    for (Style style : {Style::before_return, Style::later, Style::other_thread, Style::succeeded, Style::fails}) {
+        FakeHost host;
+        host.styles["fence"] = style;
+        host.statuses["fence"] = style == Style::fails ? PMIX_ERR_TIMEOUT : PMIX_SUCCESS;
+        auto module = host.module();
+        TestServer server(&module);
+        server.job("job", 2, 1);
+        FakeClient a(server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        uint32_t f = a.start_fence({kJob});
+        if (style == Style::later) {
+            ASSERT_TRUE(server.turn_until([&] { return host.waiting() == 1; }));
+            server.settle();
+            EXPECT_FALSE(a.take(f));
+            host.answer_waiting();
+        }
+        EXPECT_EQ(host.statuses["fence"], status_of(a, f)) << static_cast<int>(style);
+        server.settle();
+        EXPECT_FALSE(a.take(f)) << "answered twice";
+        EXPECT_EQ(0u, server.parts().host.open());
+    }
+}
+
+// rows: F5
+TEST(ServerFenceTest, RepeatedFencesDoNotMix) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    std::vector<uint32_t> ids;
+    for (int i = 0; i < 100; ++i) ids.push_back(a.start_fence({kJob}));
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, ids[static_cast<size_t>(i)]));
+        if (i < 99) EXPECT_FALSE(a.take(ids[static_cast<size_t>(i) + 1]));
+    }
+    EXPECT_EQ(0u, server.parts().fence.open());
+}
+
+// rows: F7
+TEST(ServerFenceTest, ADeathEndsItForEveryoneAndForLateCallers) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 3);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1}), c(server, {"job", 2});
+    for (FakeClient* x : {&a, &b, &c}) ASSERT_EQ(PMIX_SUCCESS, x->hello());
+    uint32_t fa = a.start_fence({kJob});
+    server.settle();
+    c.kill();
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob}))) << "late for the same turn";
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, a.start_fence({kJob}))) << "a new turn without the dead one";
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob})));
+    // a set without the dead one is whole
+    uint32_t f2 = a.start_fence({{"job", 0}, {"job", 1}});
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({{"job", 1}, {"job", 0}})));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, f2));
+}
+
+// rows: F7
+TEST(ServerFenceTest, ADeathIsToldToTheHostOfASpreadSet) {
+    FakeHost host;
+    host.styles["fence"] = Style::later;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    uint32_t fa = a.start_fence({kJob});
+    server.settle();
+    EXPECT_EQ(0u, host.count("fence"));
+    b.kill();
+    ASSERT_TRUE(server.turn_until([&] { return host.count("fence") == 1; }));
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS,
+              host.last("fence")->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS)->value.data.status);
+    host.answer_waiting();
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
+}
+
+// rows: F7
+TEST(ServerFenceTest, AnEarlyGoodbyeIsADepartureToo) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    uint32_t fa = a.start_fence({kJob});
+    server.settle();
+    EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
+}
+
+// rows: F8 G11
+TEST(ServerFenceTest, TimeoutAnswersAllAndTheNextOneWorks) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, a.start_fence({kJob}, false, 1)));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(b, b.start_fence({kJob}))) << "late for that turn";
+    uint32_t fa = a.start_fence({kJob});
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+}
+
+// rows: F8
+TEST(ServerFenceTest, AHostThatIsLateFindsNobody) {
+    FakeHost host;
+    host.styles["fence"] = Style::later;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    uint32_t f = a.start_fence({kJob}, false, 1);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, f));
+    host.answer_waiting();
+    server.settle();
+    EXPECT_FALSE(a.take(f));
+    host.styles.clear();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
+}
+
+// rows: F9 G12
+TEST(ServerFenceTest, WhoIsNotInTheSetIsToldSo) {
+    TestServer server(nullptr);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", 1}})));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_INVALID}})));
+    EXPECT_EQ(0u, server.parts().fence.open());
+}
+
+// rows: G7
+TEST(ServerFenceTest, ARequiredEntryThatNobodyKnowsIsRefused) {
+    TestServer server(nullptr);
+    server.job("job", 1, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    common::FenceRequest request;
+    request.procs = {kJob};
+    common::InfoList list;
+    list.append("nobody.knows", common::Value::flag(true), PMIX_INFO_REQD);
+    request.infos = std::move(list);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::fence>(request));
+}
+
+// rows: V8
+TEST(ServerFenceTest, TheEndOfTheNamespaceEndsIt) {
+    TestServer server(nullptr);
+    server.job("one", 1, 1);
+    server.job("two", 1, 1);
+    FakeClient a(server, {"one", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    uint32_t f = a.start_fence({{"one", 0}, {"two", 0}});
+    server.settle();
+    EXPECT_FALSE(a.take(f));
+    server.on_loop([&] {
+        server.setup().deregister_nspace("two");
+        return 0;
+    });
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(a, f));
+}
+
+// rows: V2
+TEST(ServerFenceTest, StoppingAnswersWhoWaits) {
+    TestServer server(nullptr);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    uint32_t f = a.start_fence({kJob});
+    uint32_t g = a.start_get({"job", 1}, "k");
+    server.settle();
+    server.stop();
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, status_of(a, f));
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, status_of(a, g));
+    EXPECT_TRUE(a.hung_up());
+}
+
+// A node that runs another library contributes bytes that mean nothing here.
+TEST(ServerFenceTest, ForeignBytesFailTheFence) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    host.data = [](const Seen&) { return std::vector<uint8_t>(64, 0x5a); };
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of(a, a.start_fence({kJob}, true)));
+    host.data = [](const Seen&) {
+        auto blob = blob_of(1, "k", "v");
+        blob.resize(blob.size() - 3);
+        return blob;
+    };
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, status_of(a, a.start_fence({kJob}, true)));
+    host.data = [](const Seen&) { return blob_of(1, "k", "v"); };
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_EQ("v", a.read_text(1, "k"));
+}
