@@ -3,7 +3,6 @@
 // Where a callback was given, the answer is PMIX_SUCCESS and the callback comes later, from the loop: hosts take
 // PMIX_OPERATION_SUCCEEDED there for a failure. Without a callback the call waits; from the loop thread itself (inside an
 // upcall) it is done at once.
-#define PMIX_SERVER_INIT_PLAIN  // the function itself, not what hosts call in its stead
 #include <pmix_server.h>
 
 #include <string>

@@ -1,6 +1,7 @@
 // Fence through a whole server: what the host sees, what members get, what a death and a timeout do.
 #include <gtest/gtest.h>
 
+#include "dstore/contribution.h"
 #include "server/modex_blob.h"
 #include "support/fake_client.h"
 
@@ -169,7 +170,9 @@ TEST(ServerFenceTest, RepeatedFencesDoNotMix) {
     for (int i = 0; i < 100; ++i) {
         EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
         EXPECT_EQ(PMIX_SUCCESS, status_of(a, ids[static_cast<size_t>(i)]));
-        if (i < 99) EXPECT_FALSE(a.take(ids[static_cast<size_t>(i) + 1]));
+        if (i < 99) {
+            EXPECT_FALSE(a.take(ids[static_cast<size_t>(i) + 1]));
+        }
     }
     EXPECT_EQ(0u, server.parts().fence.open());
 }
