@@ -314,4 +314,25 @@ bool PMIx_tool_is_connected() {
     return false;
 }
 
+// server_api.cpp: what needs a topology, and a job's information in one buffer
+
+pmix_status_t PMIx_server_collect_job_info(pmix_proc_t*, size_t, pmix_data_buffer_t*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_server_generate_cpuset(const char*, pmix_cpuset_t* cpuset) {
+    if (cpuset != nullptr) *cpuset = pmix_cpuset_t{};
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_server_generate_cpuset_string(const pmix_cpuset_t*, char** cpuset_string) {
+    no_object(cpuset_string);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_server_generate_locality_string(const pmix_cpuset_t*, char** locality) {
+    no_object(locality);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
 }  // extern "C"
