@@ -24,6 +24,14 @@ class Access {
         return look_again(offset, size);
     }
     const uint8_t* ref(uint32_t reference, uint64_t size) noexcept { return at(reference * layout::kUnit, size); }
+    // All that is published by now.
+    uint64_t readable() noexcept {
+        if (const uint8_t* h = header(); h != nullptr) {
+            const uint64_t published = layout::load_word(h + layout::kHdrPublished);
+            if (published > limit_) at(published - 1, 1);
+        }
+        return limit_;
+    }
     // nullptr only if nothing was ever published.
     const uint8_t* header() noexcept { return at(0, layout::kHeaderSize); }
 

@@ -10,6 +10,13 @@ using namespace layout;
 
 // ---- Placement --------------------------------------------------------------------------------------------------------
 
+namespace {
+constexpr uint32_t form_number(common::ProcMap::Form form) noexcept { return static_cast<uint32_t>(form) + 1; }
+constexpr uint32_t kRegular = form_number(common::ProcMap::Form::regular);
+constexpr uint32_t kContiguous = form_number(common::ProcMap::Form::contiguous);
+constexpr uint32_t kListed = form_number(common::ProcMap::Form::listed);
+}  // namespace
+
 bool PlacementView::load(uint32_t reference) noexcept {
     if (reference == 0) return false;
     at_ = access_.ref(reference, kPlacementSize);
@@ -19,16 +26,15 @@ bool PlacementView::load(uint32_t reference) noexcept {
     rank_limit_ = get32(at_ + kPlcRankLimit);
     form_ = get32(at_ + kPlcForm);
     block_ = get32(at_ + kPlcBlock);
-    if (nodes_ == UINT32_MAX || nodes_ == 0 || block_ == 0) form_ = 0;
+    // More than any map has: a damaged one, which must not keep anybody busy.
+    if (nodes_ > common::kMaxMapNodes || ranks_ > common::kMaxMapRanks || rank_limit_ > common::kMaxMapRanks) return false;
+    if (nodes_ == 0 || block_ == 0) form_ = 0;
+    const uint8_t* starts = form_ == kContiguous ? array(kPlcStarts, uint64_t{4} * nodes_ + 4) : nullptr;
+    if (form_ == kRegular) return rank_limit_ == ranks_;
+    if (form_ == kContiguous) return starts != nullptr && get32(starts + 4 * size_t{nodes_}) == rank_limit_;
+    if (form_ == kListed) return array(kPlcNodeOf, uint64_t{4} * rank_limit_) != nullptr;
     return true;
 }
-
-namespace {
-constexpr uint32_t form_number(common::ProcMap::Form form) noexcept { return static_cast<uint32_t>(form) + 1; }
-constexpr uint32_t kRegular = form_number(common::ProcMap::Form::regular);
-constexpr uint32_t kContiguous = form_number(common::ProcMap::Form::contiguous);
-constexpr uint32_t kListed = form_number(common::ProcMap::Form::listed);
-}  // namespace
 
 std::optional<uint32_t> PlacementView::node_of(uint32_t rank) noexcept {
     if (rank >= rank_limit_) return std::nullopt;
@@ -235,9 +241,16 @@ uint32_t Catalog::column_of(OwnerKind kind, const Key& key) noexcept {
     return n;
 }
 
+bool Catalog::sound(const uint8_t* column) noexcept {
+    const uint64_t limit = get32(column + kColLimit);
+    const uint32_t valid = get32(column + kColValid);
+    return limit <= common::kMaxMapRanks && (valid == 0 || access_.ref(valid, (limit + 7) / 8) != nullptr) &&
+           access_.ref(get32(column + kColElements), column[kColWidth] * limit) != nullptr;
+}
+
 bool Catalog::has_own(const uint8_t* column, uint32_t index) noexcept {
     const uint32_t limit = get32(column + kColLimit);
-    if (column[kColForm] == 0 || index >= limit) return false;
+    if (column[kColForm] == 0 || index >= limit || limit > common::kMaxMapRanks) return false;
     const uint32_t valid = get32(column + kColValid);
     if (valid == 0) return true;
     const uint8_t* bits = access_.ref(valid, (uint64_t{limit} + 7) / 8);

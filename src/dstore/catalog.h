@@ -73,6 +73,8 @@ class Catalog {
         return columns_ + layout::kColumnSize * (kind == OwnerKind::proc ? i : proc_ + i);
     }
     bool key_of(const uint8_t* column, RecordView& record) noexcept;
+    // Its arrays are as long as it says. To be asked before a walk over all indices.
+    bool sound(const uint8_t* column) noexcept;
     // A value of its own for this index?
     bool has_own(const uint8_t* column, uint32_t index) noexcept;
     Outcome value(const uint8_t* column, Owner owner, Found& found);

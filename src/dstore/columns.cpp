@@ -89,10 +89,8 @@ struct ColumnBuilder::State {
         uint32_t last_value = 0;
 
         bool has(uint32_t i) const noexcept { return i < limit && (valid[i / 64] >> i % 64 & 1) != 0; }
-        uint64_t number(uint32_t i) const noexcept {
-            if (!numbers.empty()) return numbers.get(i);
-            return constant ? first : masked(offset + i);
-        }
+        uint64_t by_rule(uint32_t i) const noexcept { return constant ? first : masked(offset + i); }
+        uint64_t number(uint32_t i) const noexcept { return numbers.empty() ? by_rule(i) : numbers.get(i); }
         uint64_t masked(uint64_t v) const noexcept {
             return payload == 8 || interned ? v : v & ((uint64_t{1} << 8 * payload) - 1);
         }
@@ -139,7 +137,7 @@ void ColumnBuilder::State::Column::store(uint32_t i, uint64_t n, uint32_t expect
     if (numbers.empty() && !still_constant && !still_affine) {
         // Write out what was known by rule so far.
         for (uint32_t k = 0; k < limit; ++k) {
-            if (has(k)) numbers.set(k, number(k), std::max(expected, limit));
+            if (has(k)) numbers.set(k, by_rule(k), std::max(expected, limit));
         }
     }
     if (!numbers.empty() || (!still_constant && !still_affine)) numbers.set(i, n, std::max(expected, limit));
@@ -207,7 +205,8 @@ ColumnBuilder& ColumnBuilder::operator=(ColumnBuilder&&) noexcept = default;
 OwnerKind ColumnBuilder::kind() const noexcept { return state_->kind; }
 bool ColumnBuilder::empty() const noexcept { return state_->columns.empty(); }
 
-void ColumnBuilder::set(uint32_t index, std::string_view key, Bytes value) {
+bool ColumnBuilder::set(uint32_t index, std::string_view key, Bytes value) {
+    if (index >= common::kMaxMapRanks) return false;
     State::Column& c = state_->column(key);
     uint16_t type = 0;
     uint8_t payload = 0;
@@ -220,6 +219,7 @@ void ColumnBuilder::set(uint32_t index, std::string_view key, Bytes value) {
         c.make_interned(state_->expected);
     }
     c.store(index, c.interned ? c.intern(value) : number, state_->expected);
+    return true;
 }
 
 void ColumnBuilder::compute(std::string_view key, Computed function, pmix_data_type_t type, uint8_t payload) {

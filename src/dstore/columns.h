@@ -83,8 +83,9 @@ class ColumnBuilder {
     ColumnBuilder& operator=(ColumnBuilder&&) noexcept;
 
     OwnerKind kind() const noexcept;
-    // The last value for a key and index counts.
-    void set(uint32_t index, std::string_view key, common::Bytes value);
+    // The last value for a key and index counts. False: the index is so high (kMaxMapRanks) that a column would be
+    // mostly air; such a rank's facts are records of Owner::proc_info.
+    bool set(uint32_t index, std::string_view key, common::Bytes value);
     // The key is this function of the placement, as a value of this type and payload size (0 for strings). Values that
     // were or will be set go before it.
     void compute(std::string_view key, Computed function, pmix_data_type_t type, uint8_t payload);

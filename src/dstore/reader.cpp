@@ -86,8 +86,11 @@ bool for_each_index(Access& access, OwnerKind kind, uint64_t end, F&& fn) {
     const uint8_t* h = access.header();
     if (h == nullptr) return true;
     const auto k = static_cast<size_t>(kind);
+    // No more tables than there is room for: references that lead in circles end here.
+    uint64_t budget = access.readable() / (4 * kLeafEntries) + 1;
     auto leaf_at = [&](uint32_t leaf, uint64_t first, bool* stop) {
         if (leaf == 0) return true;
+        if (budget-- == 0) return false;
         const uint8_t* l = access.ref(leaf, uint64_t{4} * kLeafEntries);
         if (l == nullptr) return false;
         for (uint32_t i = 0; i < kLeafEntries && first + i < end && !*stop; ++i) {
@@ -106,6 +109,7 @@ bool for_each_index(Access& access, OwnerKind kind, uint64_t end, F&& fn) {
         if (first >= end) break;
         const uint32_t middle = load_ref(r + 4 * i);
         if (middle == 0) continue;
+        if (budget-- == 0) return false;
         const uint8_t* m = access.ref(middle, uint64_t{4} * kMiddleEntries);
         if (m == nullptr) return false;
         for (uint64_t j = 0; j < kMiddleEntries && !stop; ++j) {
@@ -160,11 +164,13 @@ pmix_status_t Reader::find_any_rank(const Key& key, Found& found) const noexcept
             if (i != catalog.columns(OwnerKind::proc)) {
                 const uint8_t* column = catalog.column(OwnerKind::proc, i);
                 PlacementView placement(access);
+                if (!catalog.sound(column)) return kDamaged;
                 uint64_t limit = get32(column + kColLimit);
                 if (column[kColFunction] != 0 && placement.load(catalog.placement())) {
                     limit = std::max<uint64_t>(limit, placement.rank_limit());
                 }
-                for (uint64_t rank = 0; rank < std::min(end, limit); ++rank) {
+                limit = std::min<uint64_t>(limit, common::kMaxMapRanks);
+                for (uint64_t rank = 0; rank < limit && rank < end; ++rank) {
                     Found there;
                     const Outcome o = catalog.value(column, Owner::proc(static_cast<uint32_t>(rank)), there);
                     if (o == Outcome::damaged) return kDamaged;

@@ -1,0 +1,123 @@
+// What a process keeps for itself: replacing, staging, lending.
+#include "dstore/private_store.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "support/store_values.h"
+
+namespace pmix::dstore {
+namespace {
+
+using namespace test;
+
+Buffer value(const PrivateStore& s, PrivateStore::Nspace ns, uint32_t rank, std::string_view key) {
+    auto hit = s.find(ns, rank, Key(key));
+    return hit ? Buffer(hit.bytes().begin(), hit.bytes().end()) : Buffer{};
+}
+
+TEST(PrivateStore, FindsByNspaceRankAndKey) {
+    PrivateStore s;
+    EXPECT_EQ(s.nspace("a"), PrivateStore::kNone);
+    const auto a = s.intern("a");
+    const auto b = s.intern("b");
+    EXPECT_NE(a, b);
+    EXPECT_EQ(s.intern("a"), a);
+    EXPECT_EQ(s.nspace("b"), b);
+    EXPECT_FALSE(s.find(a, 0, Key("k")));
+    s.put(a, 0, Key("k"), PMIX_GLOBAL, u32(1));
+    s.put(a, 1, Key("k"), PMIX_GLOBAL, u32(2));
+    s.put(b, 0, Key("k"), PMIX_INTERNAL, u32(3));
+    s.put(a, 0, Key("kk"), PMIX_LOCAL, text("four"));
+    EXPECT_EQ(value(s, a, 0, "k"), u32(1));
+    EXPECT_EQ(value(s, a, 1, "k"), u32(2));
+    EXPECT_EQ(value(s, b, 0, "k"), u32(3));
+    EXPECT_EQ(value(s, a, 0, "kk"), text("four"));
+    EXPECT_FALSE(s.find(b, 1, Key("k")));
+    EXPECT_FALSE(s.find(PrivateStore::kNone, 0, Key("k")));
+    EXPECT_EQ(s.find(b, 0, Key("k")).scope(), PMIX_INTERNAL);
+}
+
+TEST(PrivateStore, GrowsAndKeepsEverything) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    for (uint32_t i = 0; i < 5000; ++i) s.put(ns, i % 50, Key("key." + std::to_string(i)), PMIX_INTERNAL, u32(i));
+    for (uint32_t i = 0; i < 5000; ++i) ASSERT_EQ(value(s, ns, i % 50, "key." + std::to_string(i)), u32(i));
+    size_t n = 0;
+    s.for_each(ns, 7, [&](std::string_view key, pmix_scope_t scope, common::Bytes v) {
+        EXPECT_EQ(scope, PMIX_INTERNAL);
+        EXPECT_EQ(Buffer(v.begin(), v.end()), u32(static_cast<uint32_t>(std::stoul(std::string(key.substr(4))))));
+        ++n;
+    });
+    EXPECT_EQ(n, 100u);
+}
+
+TEST(PrivateStore, StagedOncePerCommit) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    EXPECT_FALSE(s.anything_staged());
+    s.put(ns, 0, Key("b"), PMIX_GLOBAL, u32(1));
+    s.put(ns, 0, Key("a"), PMIX_LOCAL, u32(1));
+    s.put(ns, 0, Key("i"), PMIX_INTERNAL, u32(1));
+    s.put(ns, 0, Key("b"), PMIX_REMOTE, u32(2));
+    EXPECT_TRUE(s.anything_staged());
+    using Told = std::vector<std::tuple<std::string, pmix_scope_t, Buffer>>;
+    auto take = [&] {
+        Told told;
+        s.take_staged([&](std::string_view k, pmix_scope_t scope, common::Bytes v) {
+            told.emplace_back(k, scope, Buffer(v.begin(), v.end()));
+        });
+        return told;
+    };
+    const Told first = {{"b", PMIX_REMOTE, u32(2)}, {"a", PMIX_LOCAL, u32(1)}};
+    EXPECT_EQ(take(), first);
+    EXPECT_FALSE(s.anything_staged());
+    EXPECT_EQ(take(), Told{});
+    s.put(ns, 0, Key("a"), PMIX_LOCAL, u32(3));
+    s.put(ns, 0, Key("c"), PMIX_LOCAL, u32(4));
+    s.put(ns, 0, Key("c"), PMIX_INTERNAL, u32(5));  // taken back
+    const Told second = {{"a", PMIX_LOCAL, u32(3)}};
+    EXPECT_EQ(take(), second);
+    EXPECT_EQ(value(s, ns, 0, "c"), u32(5));
+}
+
+TEST(PrivateStore, AFailedTakeLosesNothing) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    s.put(ns, 0, Key("a"), PMIX_GLOBAL, u32(1));
+    EXPECT_THROW(s.take_staged([](std::string_view, pmix_scope_t, common::Bytes) { throw std::bad_alloc(); }), std::bad_alloc);
+    size_t n = s.take_staged([](std::string_view, pmix_scope_t, common::Bytes) {});
+    EXPECT_EQ(n, 1u);
+}
+
+TEST(PrivateStore, ReplacedValuesAreFreedUnlessHeldOrLent) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    s.put(ns, 0, Key("k"), PMIX_GLOBAL, blob(1000, 0));
+    const size_t one = s.bytes();
+    for (int i = 1; i < 100; ++i) s.put(ns, 0, Key("k"), PMIX_GLOBAL, blob(1000, static_cast<uint8_t>(i)));
+    EXPECT_EQ(s.bytes(), one);
+    {
+        const auto held = s.find(ns, 0, Key("k"));
+        s.put(ns, 0, Key("k"), PMIX_GLOBAL, blob(1000, 200));
+        EXPECT_EQ(Buffer(held.bytes().begin(), held.bytes().end()), blob(1000, 99));
+        EXPECT_EQ(s.bytes(), 2 * one);
+    }
+    s.put(ns, 0, Key("k"), PMIX_GLOBAL, blob(1000, 201));
+    EXPECT_EQ(s.bytes(), one);
+    const uint8_t* lent;
+    {
+        const auto hit = s.find(ns, 0, Key("k"));
+        EXPECT_EQ((reinterpret_cast<uintptr_t>(hit.bytes().data()) + common::kBytesOffset) % 16, 0u);
+        hit.lend();
+        lent = hit.bytes().data();
+    }
+    for (int i = 0; i < 10; ++i) s.put(ns, 0, Key("k"), PMIX_GLOBAL, blob(1000, 202));
+    EXPECT_EQ(s.bytes(), 2 * one);
+    const Buffer expected = blob(1000, 201);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), lent));
+}
+
+}  // namespace
+}  // namespace pmix::dstore
