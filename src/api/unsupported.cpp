@@ -33,17 +33,7 @@ pmix_status_t PMIx_Query_info_nb(pmix_query_t*, size_t, pmix_info_cbfunc_t, void
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-// client_control.cpp: log
-
-pmix_status_t PMIx_Log(const pmix_info_t*, size_t, const pmix_info_t*, size_t) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Log_nb(const pmix_info_t*, size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-// client_control.cpp: allocation, job and session control, resource blocks
+// client_control.cpp: allocation, session control, resource blocks
 
 pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t, pmix_info_t*, size_t, pmix_info_t** results,
                                       size_t* nresults) {
@@ -52,16 +42,6 @@ pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t, pmix_info_t*, size
 }
 
 pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t, pmix_info_t*, size_t, pmix_info_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Job_control(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, pmix_info_t** results,
-                               size_t* nresults) {
-    no_array(results, nresults);
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Job_control_nb(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, pmix_info_cbfunc_t, void*) {
     return PMIX_ERR_NOT_SUPPORTED;
 }
 

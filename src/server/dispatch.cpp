@@ -76,6 +76,8 @@ constexpr Row kRows[] = {
     {Command::notify_event, Asker::process, Call<&Parts::events, &Events::notify>::run, Answers::later},
     {Command::connect, Asker::process, Call<&Parts::connect, &Connect::request>::run, Answers::later},
     {Command::disconnect, Asker::process, Call<&Parts::disconnect, &Disconnect::request>::run, Answers::later},
+    {Command::job_control, Asker::process, Call<&Parts::control, &Control::job_control>::run, Answers::later},
+    {Command::log, Asker::process, Call<&Parts::control, &Control::log>::run, Answers::later},
     {Command::spawn, Asker::process, Call<&Parts::spawn, &Spawn::request>::run, Answers::later},
 };
 

@@ -34,6 +34,7 @@ struct Host::Call {
     std::vector<std::string> texts;
     std::vector<char*> keys;  // into texts, NULL at the end
     InfoList infos;
+    InfoList more;
     CArray<pmix_app_t> apps;
 };
 
@@ -383,6 +384,18 @@ void Host::notify_event(pmix_status_t code, const ProcId& source, pmix_data_rang
     call->infos = std::move(infos);
     run(std::move(call), [&](Call& c, void* cbdata) {
         return module_.notify_event(code, &c.proc, range, c.infos.c_array(), c.infos.size(), on_op, cbdata);
+    });
+}
+
+void Host::log(const ProcId& client, InfoList data, InfoList directives, Done done) {
+    if (module_.log == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = client.to_c();
+    call->infos = std::move(data);
+    call->more = std::move(directives);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        module_.log(&c.proc, c.infos.c_array(), c.infos.size(), c.more.c_array(), c.more.size(), on_op, cbdata);
+        return PMIX_SUCCESS;
     });
 }
 

@@ -85,6 +85,9 @@ class Host {
     void job_control(const common::ProcId& requestor, const std::vector<common::ProcId>& targets,
                      common::InfoList directives, Done done);
 
+    // Has no return value: the host is waited for.
+    void log(const common::ProcId& client, common::InfoList data, common::InfoList directives, Done done);
+
     // Upcalls that the host has not answered yet.
     size_t open() const;
 

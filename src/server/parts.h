@@ -6,8 +6,10 @@
 #include <memory>
 
 #include "server/abort.h"
+#include "server/cleanup.h"
 #include "server/commit.h"
 #include "server/connect.h"
+#include "server/control.h"
 #include "server/events.h"
 #include "server/fence.h"
 #include "server/get.h"
@@ -52,6 +54,8 @@ struct Server::Parts final : PeerEvents {
     Publish publish;
     Spawn spawn;
     Abort abort;
+    Cleanup cleanup;
+    Control control;
     Resolve resolve;
     LaunchEnv launch_env;
     Listener listener;

@@ -38,7 +38,7 @@ Server::Parts::Parts(transport::EventLoop& loop, const pmix_server_module_t* mod
       events(host, registry, options.event_cache), get(scheduler, host, registry, segments), commit(registry, get),
       fence(scheduler, host, registry, segments, get), connect(scheduler, host, registry, segments),
       disconnect(scheduler, host, registry, segments, connect), publish(host), spawn(host, registry, segments),
-      abort(host, registry), resolve(registry),
+      abort(host, registry), control(host, registry, cleanup), resolve(registry),
       listener(loop, scheduler, registry, host, segments, *this,
                {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers}) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
@@ -91,6 +91,7 @@ void Server::Parts::peer_lost(Peer& peer) {
         disconnect.recheck();
         return;
     }
+    cleanup.member_gone(member_id(nspace->number, client->rank));
     if (peer.finalized() || client->gone()) return;
     registry.set_state(*nspace, *client, Client::State::lost);
     setup->client_gone(*nspace, client->rank);
@@ -191,6 +192,7 @@ void Server::stop() {
     p.peers.clear();
     for (auto& [serial, peer] : peers) peer->close();
     p.self->close();
+    p.cleanup.everybody_gone();
 }
 
 const ServerOptions& Server::options() const noexcept { return parts_->options; }
