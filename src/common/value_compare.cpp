@@ -6,6 +6,9 @@
 namespace pmix::common {
 namespace {
 
+// A level of nesting is a value and the array in it, and each counts; so whatever can be copied can be compared.
+constexpr unsigned kDepth = 2 * kMaxValueDepth + 2;
+
 template <class T>
 int order(T a, T b) noexcept {
     return a < b ? -1 : (b < a ? 1 : 0);
@@ -218,12 +221,12 @@ pmix_status_t add_value(const pmix_value_t& value, size_t* sum, unsigned depth) 
 }  // namespace
 
 int compare_elements(pmix_data_type_t type, const void* a, const void* b, size_t n) noexcept {
-    return compare_many(type, a, b, n, kMaxValueDepth * 2);
+    return compare_many(type, a, b, n, kDepth);
 }
 
 pmix_value_cmp_t compare_values(const pmix_value_t& a, const pmix_value_t& b) noexcept {
     if (a.type != b.type) return PMIX_VALUE_TYPE_DIFFERENT;
-    switch (compare_deep(a, b, kMaxValueDepth * 2)) {
+    switch (compare_deep(a, b, kDepth)) {
         case -1: return PMIX_VALUE2_GREATER;
         case 0: return PMIX_EQUAL;
         case 1: return PMIX_VALUE1_GREATER;
@@ -241,7 +244,7 @@ pmix_status_t value_size(const pmix_value_t& value, size_t* out) noexcept {
         sum = value.data.string == nullptr ? 1 : string_bytes(value.data.string);  // the text, not its pointer
     } else {
         if (row->held == Held::in_place) sum = row->size;
-        pmix_status_t rc = add_value(value, &sum, kMaxValueDepth * 2);
+        pmix_status_t rc = add_value(value, &sum, kDepth);
         if (rc != PMIX_SUCCESS) return rc;
     }
     *out = sum;

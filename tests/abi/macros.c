@@ -249,7 +249,6 @@ static void infos(void) {
     CHECK(PMIX_SUCCESS == rc);
     PMIX_INFO_LIST_INSERT(rc, list, &array[1]);
     CHECK(PMIX_SUCCESS == rc);
-    memset(&array[1], 0, sizeof(array[1])); /* what it held went into the list */
     PMIX_INFO_LIST_CONVERT(rc, list, &converted);
     CHECK(PMIX_SUCCESS == rc && PMIX_INFO == converted.type && 4 == converted.size);
     PMIX_INFO_LIST_RELEASE(list);
