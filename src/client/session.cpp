@@ -13,7 +13,7 @@ using transport::Deadline;
 namespace {
 
 // A server that was told a limit answers at it. One that does not (stopped, overloaded) is given this much more.
-constexpr int64_t kGraceMs = 2000;
+constexpr int64_t kGraceMs = 500;
 
 Deadline deadline_for(int timeout_s) noexcept {
     return timeout_s <= 0 ? Deadline::never() : Deadline::in_ms(int64_t{timeout_s} * 1000 + kGraceMs);

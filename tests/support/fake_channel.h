@@ -1,0 +1,89 @@
+// A Channel without a server: what was sent can be looked at, and the test plays the server's part by hand.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "client/channel.h"
+#include "common/messages.h"
+#include "common/mutex.h"
+#include "transport/event_loop.h"
+
+namespace pmix::test {
+
+class FakeChannel final : public client::Channel {
+  public:
+    FakeChannel(transport::EventLoop& loop, transport::ConnectionHandler& sink) : loop_(loop), sink_(sink) {}
+
+    // Runs for each frame, on the sender's thread, after the frame was recorded. May answer().
+    std::function<void(const common::Frame&)> on_send;
+    bool open = true;
+
+    pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override {
+        if (!open) return PMIX_ERR_UNREACH;
+        common::Frame frame{header, {payload.begin(), payload.end()}};
+        {
+            common::MutexLock lock(mutex_);
+            sent_.push_back(frame);
+        }
+        if (on_send) on_send(frame);
+        return PMIX_SUCCESS;
+    }
+    pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, transport::Waiter& waiter,
+                                transport::Deadline deadline) override {
+        const pmix_status_t rc = send(header, payload);
+        if (rc != PMIX_SUCCESS) return rc;
+        return loop_.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
+    }
+    bool connected() const noexcept override { return open; }
+    void close() noexcept override { open = false; }
+
+    // What the server says, from the loop.
+    template <class Message>
+    void answer(const common::Frame& request, pmix_status_t status, const Message& message) {
+        auto payload = common::message_bytes(message);
+        deliver(common::FrameHeader::reply(request.header.command, request.header.id, status),
+                std::move(payload).value());
+    }
+    void notify(const common::EventNotify& event) {
+        auto payload = common::message_bytes(event);
+        deliver(common::FrameHeader::notify(static_cast<uint16_t>(common::Command::event)), std::move(payload).value());
+    }
+    void lose(pmix_status_t why = PMIX_ERR_LOST_CONNECTION) {
+        open = false;
+        loop_.post([this, why] {
+            transport::assert_on_loop();
+            sink_.on_closed(why);
+        });
+    }
+
+    std::vector<common::Frame> sent() {
+        common::MutexLock lock(mutex_);
+        return sent_;
+    }
+    template <class Message>
+    static Message decoded(const common::Frame& frame) {
+        Message message;
+        common::decode_message(frame.payload, message);
+        return message;
+    }
+
+  private:
+    void deliver(common::FrameHeader header, common::Blob payload) {
+        header.payload = static_cast<uint32_t>(payload.size());
+        loop_.post([this, header, payload = std::move(payload)] {
+            transport::assert_on_loop();
+            transport::ReceivedFrame frame{header, payload, {}};
+            if (!sink_.take_anywhere(frame)) sink_.on_frame(std::move(frame));
+        });
+    }
+
+    transport::EventLoop& loop_;
+    transport::ConnectionHandler& sink_;
+    common::Mutex mutex_;
+    std::vector<common::Frame> sent_;
+};
+
+}  // namespace pmix::test

@@ -1,0 +1,367 @@
+// A session with a server that the test plays: asking, waiting, timeouts, loss; the operations' use of the wire.
+#include "client/session.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "client/events.h"
+#include "client/fence.h"
+#include "client/get.h"
+#include "client/publish.h"
+#include "client/put.h"
+#include "client/spawn.h"
+#include "common/pack.h"
+#include "support/fake_channel.h"
+#include "transport/event_loop.h"
+
+namespace pmix::client {
+namespace {
+
+using common::Command;
+using common::Frame;
+using test::FakeChannel;
+
+// A completion that a test waits for.
+struct Once {
+    std::atomic<int> calls{0};
+    pmix_status_t status = 1;
+    std::thread::id thread;
+    transport::Waiter waiter;
+    void fire(pmix_status_t rc) {
+        status = rc;
+        thread = std::this_thread::get_id();
+        if (++calls == 1) waiter.complete();
+    }
+    bool wait() { return waiter.wait(transport::Deadline::in_ms(20'000)); }
+    static void op(pmix_status_t rc, void* self) { static_cast<Once*>(self)->fire(rc); }
+};
+
+class SessionTest : public ::testing::Test {
+  protected:
+    SessionTest() {
+        loop = std::move(transport::EventLoop::create()).value();
+        session = std::make_unique<Session>(*loop, common::ProcId("job", 1), common::ProcId("server", 0));
+        auto made = std::make_unique<FakeChannel>(*loop, *session);
+        channel = made.get();
+        session->set_channel(std::move(made));
+        EXPECT_EQ(loop->start(), PMIX_SUCCESS);
+    }
+    ~SessionTest() override {
+        loop->post([this] { session->shut(PMIX_ERR_INIT); });
+        loop->stop();
+        transport::LoopRole role(*loop);
+        session.reset();
+    }
+    template <class Message>
+    void answer_all(pmix_status_t status, Message message = {}) {
+        channel->on_send = [this, status, message = std::make_shared<Message>(std::move(message))](const Frame& f) {
+            if (f.header.kind == common::FrameKind::request) channel->answer(f, status, *message);
+        };
+    }
+
+    std::unique_ptr<transport::EventLoop> loop;
+    std::unique_ptr<Session> session;
+    FakeChannel* channel = nullptr;
+};
+
+TEST_F(SessionTest, AskGetsTheReply) {
+    common::SpawnReply reply;
+    reply.nspace = "child";
+    answer_all<common::SpawnReply>(PMIX_SUCCESS, reply);
+    pmix_app_t app;
+    memset(&app, 0, sizeof app);
+    app.cmd = const_cast<char*>("true");
+    pmix_nspace_t nspace;
+    EXPECT_EQ(spawn(*session, nullptr, 0, &app, 1, nspace), PMIX_SUCCESS);
+    EXPECT_STREQ(nspace, "child");
+}
+
+TEST_F(SessionTest, RefusalReachesTheCaller) {
+    answer_all<common::Nothing>(PMIX_ERR_DUPLICATE_KEY);
+    common::InfoList data;
+    data.append_string("k", "v");
+    EXPECT_EQ(publish(*session, data.c_array(), data.size()), PMIX_ERR_DUPLICATE_KEY);
+}
+
+// rows: G2 G4
+TEST_F(SessionTest, CallbackOnceOnTheLoopWithItsData) {
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    Once once;
+    ASSERT_EQ(fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &once), PMIX_SUCCESS);
+    ASSERT_TRUE(once.wait());
+    EXPECT_EQ(once.status, PMIX_SUCCESS);
+    EXPECT_NE(once.thread, std::this_thread::get_id());
+    EXPECT_EQ(once.calls, 1);
+}
+
+// rows: G10
+TEST_F(SessionTest, LossEndsEveryWaitAndRaisesAnEvent) {
+    static Once event;
+    const pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
+    answer_all<common::Nothing>(PMIX_SUCCESS);
+    const auto handler = [](size_t, pmix_status_t status, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+                            pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+        event.fire(status);
+        done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
+    };
+    ASSERT_GE(session->events().register_handler(&code, 1, nullptr, 0, handler, nullptr, nullptr), 0);
+
+    Once pending;
+    channel->on_send = nullptr;
+    ASSERT_EQ(fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &pending), PMIX_SUCCESS);
+    channel->on_send = [this](const Frame&) { channel->lose(); };
+    EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_ERR_LOST_CONNECTION);
+    ASSERT_TRUE(pending.wait());
+    EXPECT_EQ(pending.status, PMIX_ERR_LOST_CONNECTION);
+    ASSERT_TRUE(event.wait());
+    EXPECT_EQ(event.status, PMIX_ERR_LOST_CONNECTION);
+    EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_ERR_UNREACH);
+    EXPECT_EQ(fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &pending), PMIX_ERR_UNREACH);
+    EXPECT_EQ(pending.calls, 1);
+}
+
+// rows: G11
+TEST_F(SessionTest, SilentServerIsGivenUpAfterTheTimeout) {
+    common::InfoList infos;
+    infos.append_number(PMIX_TIMEOUT, 1, PMIX_INT);
+    pmix_value_t* value = reinterpret_cast<pmix_value_t*>(1);
+    const pmix_proc_t peer = common::ProcId("job", 2).to_c();
+    EXPECT_EQ(get(*session, &peer, "k", infos.c_array(), infos.size(), &value), PMIX_ERR_TIMEOUT);
+    EXPECT_EQ(value, nullptr);
+    Once once;
+    ASSERT_EQ(fence_nb(*session, nullptr, 0, infos.c_array(), infos.size(), &Once::op, &once), PMIX_SUCCESS);
+    ASSERT_TRUE(once.wait());
+    EXPECT_EQ(once.status, PMIX_ERR_TIMEOUT);
+    // What comes too late finds nobody.
+    channel->answer(channel->sent().back(), PMIX_SUCCESS, common::FenceReply());
+    bool drained = false;
+    session->on_loop_and_wait([&] { drained = true; });
+    EXPECT_TRUE(drained);
+    EXPECT_EQ(once.calls, 1);
+}
+
+// rows: G20
+TEST_F(SessionTest, ACallThatWouldWaitForItselfIsRefused) {
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    pmix_status_t rc = PMIX_SUCCESS, nb = PMIX_ERROR;
+    Once once;
+    session->on_loop_and_wait([&] {
+        rc = fence(*session, nullptr, 0, nullptr, 0);
+        nb = fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &once);
+    });
+    EXPECT_EQ(rc, PMIX_ERR_WOULD_BLOCK);
+    EXPECT_EQ(nb, PMIX_SUCCESS);
+    EXPECT_TRUE(once.wait());
+}
+
+// rows: G7 F1 F3
+TEST_F(SessionTest, FenceSendsWhatItWasGiven) {
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    common::InfoList infos;
+    infos.append_flag(PMIX_COLLECT_DATA, true);
+    const int n = 4;
+    infos.append("site.needs", &n, PMIX_INT, PMIX_INFO_REQD);
+    EXPECT_EQ(fence(*session, nullptr, 0, infos.c_array(), infos.size()), PMIX_SUCCESS);
+    const auto request = FakeChannel::decoded<common::FenceRequest>(channel->sent().at(0));
+    ASSERT_EQ(request.procs.size(), 1u);
+    EXPECT_EQ(request.procs[0], common::ProcId("job", PMIX_RANK_WILDCARD));
+    ASSERT_EQ(request.infos.size(), 2u);
+    EXPECT_STREQ(request.infos[1].key, "site.needs");
+    EXPECT_TRUE(request.infos[1].flags & PMIX_INFO_REQD);
+}
+
+// rows: F1
+TEST_F(SessionTest, FenceOfOneEndsAtOnce) {
+    const pmix_proc_t self = session->self().to_c();
+    EXPECT_EQ(fence(*session, &self, 1, nullptr, 0), PMIX_SUCCESS);
+    EXPECT_TRUE(channel->sent().empty());
+    common::InfoList infos;
+    const int n = 4;
+    infos.append("site.needs", &n, PMIX_INT, PMIX_INFO_REQD);
+    EXPECT_EQ(fence(*session, &self, 1, infos.c_array(), infos.size()), PMIX_ERR_NOT_SUPPORTED);
+}
+
+// rows: K4 K8
+TEST_F(SessionTest, CommitSendsOnlyWhatChanged) {
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_TRUE(channel->sent().empty());
+    const auto put_text = [&](pmix_scope_t scope, const char* key, const char* text) {
+        pmix_value_t v;
+        v.type = PMIX_STRING;
+        v.data.string = const_cast<char*>(text);
+        EXPECT_EQ(put(*session, scope, key, &v), PMIX_SUCCESS);
+    };
+    put_text(PMIX_GLOBAL, "a", "1");
+    put_text(PMIX_LOCAL, "b", "2");
+    put_text(PMIX_INTERNAL, "c", "3");
+    put_text(PMIX_GLOBAL, "a", "4");
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    put_text(PMIX_REMOTE, "d", "5");
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+
+    const auto sent = channel->sent();
+    ASSERT_EQ(sent.size(), 2u);
+    const auto first = FakeChannel::decoded<common::CommitRequest>(sent[0]);
+    const auto second = FakeChannel::decoded<common::CommitRequest>(sent[1]);
+    EXPECT_EQ(first.generation, 1u);
+    EXPECT_EQ(second.generation, 2u);
+    ASSERT_EQ(first.entries.size(), 2u);
+    EXPECT_EQ(first.entries[0].key, "a");
+    EXPECT_EQ(first.entries[1].key, "b");
+    EXPECT_EQ(first.entries[1].scope, PMIX_LOCAL);
+    common::Value newest;
+    ASSERT_EQ(common::decode_value_into(first.entries[0].value, newest.c_ptr()), PMIX_SUCCESS);
+    EXPECT_STREQ(newest.get().data.string, "4");
+    ASSERT_EQ(second.entries.size(), 1u);
+    EXPECT_EQ(second.entries[0].key, "d");
+}
+
+// rows: K16 K18 K19
+TEST_F(SessionTest, WhatGetAsksTheServerAndWhatNot) {
+    common::GetReply reply;
+    reply.is_inline = true;
+    common::ByteWriter w;
+    common::encode_string_value(w, "from afar");
+    reply.value = w.take();
+    answer_all<common::GetReply>(PMIX_SUCCESS, reply);
+    pmix_value_t* value = nullptr;
+    const pmix_proc_t peer = common::ProcId("job", 2).to_c();
+
+    EXPECT_EQ(get(*session, &peer, "pmix.nope", nullptr, 0, &value), PMIX_ERR_NOT_FOUND);
+    common::InfoList optional;
+    optional.append_flag(PMIX_OPTIONAL, true);
+    EXPECT_EQ(get(*session, &peer, "k", optional.c_array(), 1, &value), PMIX_ERR_NOT_FOUND);
+    EXPECT_EQ(get(*session, nullptr, "k", nullptr, 0, &value), PMIX_ERR_NOT_FOUND);
+    EXPECT_TRUE(channel->sent().empty());
+
+    ASSERT_EQ(get(*session, &peer, "k", nullptr, 0, &value), PMIX_SUCCESS);
+    EXPECT_STREQ(value->data.string, "from afar");
+    common::destroy_value(value);
+    free(value);
+    const auto request = FakeChannel::decoded<common::GetRequest>(channel->sent().at(0));
+    EXPECT_EQ(request.proc, common::ProcId("job", 2));
+    EXPECT_EQ(request.key, "k");
+}
+
+// rows: G7
+TEST_F(SessionTest, RequiredAttributeThatOurStoreWouldIgnore) {
+    pmix_value_t v;
+    v.type = PMIX_BOOL;
+    v.data.flag = true;
+    ASSERT_EQ(store_internal(*session, nullptr, "k", &v), PMIX_SUCCESS);
+    common::InfoList infos;
+    const int n = 1;
+    infos.append("site.needs", &n, PMIX_INT, PMIX_INFO_REQD);
+    pmix_value_t* value = nullptr;
+    EXPECT_EQ(get(*session, nullptr, "k", infos.c_array(), 1, &value), PMIX_ERR_NOT_SUPPORTED);
+}
+
+// rows: K33
+TEST_F(SessionTest, GetNbCallsBackOnceForAHitAMissAndARefusal) {
+    pmix_value_t v;
+    v.type = PMIX_INT;
+    v.data.integer = 42;
+    ASSERT_EQ(store_internal(*session, nullptr, "k", &v), PMIX_SUCCESS);
+    struct Got {
+        Once once;
+        int n = 0;
+        bool had_value = false;
+        static void on(pmix_status_t rc, pmix_value_t* value, void* self) {
+            auto* got = static_cast<Got*>(self);
+            got->had_value = value != nullptr;
+            if (value != nullptr) got->n = value->data.integer;
+            got->once.fire(rc);
+        }
+    } hit, miss, refused;
+    ASSERT_EQ(get_nb(*session, nullptr, "k", nullptr, 0, &Got::on, &hit), PMIX_SUCCESS);
+    ASSERT_TRUE(hit.once.wait());
+    EXPECT_EQ(hit.n, 42);
+    EXPECT_NE(hit.once.thread, std::this_thread::get_id());
+    ASSERT_EQ(get_nb(*session, nullptr, "none", nullptr, 0, &Got::on, &miss), PMIX_SUCCESS);
+    ASSERT_TRUE(miss.once.wait());
+    EXPECT_EQ(miss.once.status, PMIX_ERR_NOT_FOUND);
+    EXPECT_FALSE(miss.had_value);
+    answer_all<common::GetReply>(PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+    const pmix_proc_t peer = common::ProcId("job", 2).to_c();
+    ASSERT_EQ(get_nb(*session, &peer, "r", nullptr, 0, &Got::on, &refused), PMIX_SUCCESS);
+    ASSERT_TRUE(refused.once.wait());
+    EXPECT_EQ(refused.once.status, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+    common::InfoList infos;
+    infos.append_flag(PMIX_GET_STATIC_VALUES, true);
+    EXPECT_EQ(get_nb(*session, nullptr, "k", infos.c_array(), 1, &Got::on, &hit), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(get_nb(*session, nullptr, "k", nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(hit.once.calls, 1);
+}
+
+// rows: K11 K12 K15
+TEST_F(SessionTest, StaticAndLentValues) {
+    pmix_value_t v;
+    v.type = PMIX_STRING;
+    v.data.string = const_cast<char*>("text");
+    ASSERT_EQ(store_internal(*session, nullptr, "s", &v), PMIX_SUCCESS);
+    v.type = PMIX_INT;
+    v.data.integer = 7;
+    ASSERT_EQ(store_internal(*session, nullptr, "n", &v), PMIX_SUCCESS);
+
+    common::InfoList lend, statics;
+    lend.append_flag(PMIX_GET_POINTER_VALUES, true);
+    statics.append_flag(PMIX_GET_STATIC_VALUES, true);
+    pmix_value_t *first = nullptr, *again = nullptr;
+    ASSERT_EQ(get(*session, nullptr, "s", lend.c_array(), 1, &first), PMIX_SUCCESS);
+    ASSERT_EQ(get(*session, nullptr, "s", lend.c_array(), 1, &again), PMIX_SUCCESS);
+    EXPECT_EQ(first, again);
+    // Stays when the key is replaced.
+    v.type = PMIX_STRING;
+    v.data.string = const_cast<char*>("other");
+    ASSERT_EQ(store_internal(*session, nullptr, "s", &v), PMIX_SUCCESS);
+    EXPECT_STREQ(first->data.string, "text");
+
+    pmix_value_t storage;
+    pmix_value_t* into = &storage;
+    ASSERT_EQ(get(*session, nullptr, "s", statics.c_array(), 1, &into), PMIX_SUCCESS);
+    EXPECT_EQ(into, &storage);
+    EXPECT_STREQ(storage.data.string, "other");
+    ASSERT_EQ(get(*session, nullptr, "n", statics.c_array(), 1, &into), PMIX_SUCCESS);
+    EXPECT_EQ(storage.data.integer, 7);
+    into = nullptr;
+    EXPECT_EQ(get(*session, nullptr, "n", statics.c_array(), 1, &into), PMIX_ERR_BAD_PARAM);
+    // A text that is made for the caller has no place in the store to point to.
+    into = &storage;
+    EXPECT_EQ(get(*session, nullptr, PMIX_NSPACE, statics.c_array(), 1, &into), PMIX_ERR_GET_MALLOC_REQD);
+    EXPECT_STREQ(storage.data.string, "job");
+    free(storage.data.string);
+}
+
+// rows: P4
+TEST_F(SessionTest, LookupMatchesByKeyAndMarksTheMissing) {
+    common::LookupReply reply;
+    for (const char* key : {"c", "a"}) {
+        common::ByteWriter w;
+        common::encode_string_value(w, key);
+        reply.items.push_back({common::ProcId("other", 5), key, w.take()});
+    }
+    answer_all<common::LookupReply>(PMIX_ERR_PARTIAL_SUCCESS, reply);
+    pmix_pdata_t data[3];
+    memset(data, 0, sizeof data);
+    strcpy(data[0].key, "a");
+    strcpy(data[1].key, "b");
+    strcpy(data[2].key, "c");
+    EXPECT_EQ(lookup(*session, data, 3, nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STREQ(data[0].value.data.string, "a");
+    EXPECT_EQ(data[0].proc.rank, 5u);
+    EXPECT_EQ(data[1].value.type, PMIX_UNDEF);
+    EXPECT_STREQ(data[2].value.data.string, "c");
+    free(data[0].value.data.string);
+    free(data[2].value.data.string);
+
+    answer_all<common::LookupReply>(PMIX_SUCCESS);
+    EXPECT_EQ(lookup(*session, data, 3, nullptr, 0), PMIX_ERR_NOT_FOUND);
+    answer_all<common::LookupReply>(PMIX_ERR_NO_PERMISSIONS);
+    EXPECT_EQ(lookup(*session, data, 3, nullptr, 0), PMIX_ERR_NO_PERMISSIONS);
+}
+
+}  // namespace
+}  // namespace pmix::client
