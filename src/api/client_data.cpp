@@ -36,6 +36,7 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_inf
         if (rc == PMIX_SUCCESS) [[likely]]
             return rc;
     }
+    client::clear_result(info, ninfo, val);
     return boundary([&](Library& library) { return client::get(library.client(), proc, key, info, ninfo, val); });
 }
 

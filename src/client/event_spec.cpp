@@ -68,23 +68,35 @@ common::Result<HandlerAttributes> read_handler_attributes(const pmix_status_t co
         }
         spec.codes.push_back(static_cast<pmix_status_t>(code));
     }
-    spec.first = infos.flag(PMIX_EVENT_HDLR_FIRST);
-    spec.last = infos.flag(PMIX_EVENT_HDLR_LAST);
+    bool lead = false, end = false, prepend = false, order_prepend = false, jobs = false, environment = false;
+    const struct {
+        const char* key;
+        bool* out;
+    } flags[] = {{PMIX_EVENT_HDLR_FIRST, &spec.first},
+                 {PMIX_EVENT_HDLR_LAST, &spec.last},
+                 {PMIX_EVENT_HDLR_FIRST_IN_CATEGORY, &lead},
+                 {PMIX_EVENT_HDLR_LAST_IN_CATEGORY, &end},
+                 {PMIX_EVENT_HDLR_PREPEND, &prepend},
+                 {PMIX_EVENT_ORDER_PREPEND, &order_prepend},
+                 {PMIX_EVENT_JOB_LEVEL, &jobs},
+                 {PMIX_EVENT_ENVIRO_LEVEL, &environment},
+                 {PMIX_EVENT_ONESHOT, &a.oneshot}};
+    for (const auto& flag : flags) {
+        rc = infos.get(flag.key, flag.out);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
     if (spec.first && spec.last) return PMIX_ERR_BAD_PARAM;
-    if (infos.flag(PMIX_EVENT_HDLR_FIRST_IN_CATEGORY)) {
+    if (lead) {
         spec.place = Place::lead;
-    } else if (infos.flag(PMIX_EVENT_HDLR_LAST_IN_CATEGORY)) {
+    } else if (end) {
         spec.place = Place::end;
-    } else if (infos.flag(PMIX_EVENT_HDLR_PREPEND) || infos.flag(PMIX_EVENT_ORDER_PREPEND)) {
+    } else if (prepend || order_prepend) {
         spec.place = Place::prepend;
     }
-    const bool jobs = infos.flag(PMIX_EVENT_JOB_LEVEL);
-    const bool environment = infos.flag(PMIX_EVENT_ENVIRO_LEVEL);
     if (jobs != environment) {
         spec.job_level = jobs;
         spec.environment_level = environment;
     }
-    a.oneshot = infos.flag(PMIX_EVENT_ONESHOT);
 
     rc = read_name(infos, PMIX_EVENT_HDLR_NAME, spec.name);
     if (rc == PMIX_SUCCESS) rc = read_name(infos, PMIX_EVENT_HDLR_BEFORE, spec.before);
@@ -104,9 +116,9 @@ common::Result<HandlerAttributes> read_handler_attributes(const pmix_status_t co
 
 common::Result<EventAttributes> read_event_attributes(InfoView infos) {
     EventAttributes a;
-    a.non_default = infos.flag(PMIX_EVENT_NON_DEFAULT);
-    a.do_not_cache = infos.flag(PMIX_EVENT_DO_NOT_CACHE);
-    pmix_status_t rc = read_procs(infos, PMIX_EVENT_AFFECTED_PROC, a.affected);
+    pmix_status_t rc = infos.get(PMIX_EVENT_NON_DEFAULT, &a.non_default);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_EVENT_DO_NOT_CACHE, &a.do_not_cache);
+    if (rc == PMIX_SUCCESS) rc = read_procs(infos, PMIX_EVENT_AFFECTED_PROC, a.affected);
     if (rc == PMIX_SUCCESS) rc = read_procs(infos, PMIX_EVENT_AFFECTED_PROCS, a.affected);
     if (rc == PMIX_SUCCESS) rc = read_procs(infos, PMIX_EVENT_CUSTOM_RANGE, a.custom_range);
     if (rc != PMIX_SUCCESS) return rc;

@@ -176,6 +176,10 @@ struct Pending {
 
 }  // namespace
 
+void clear_result(const pmix_info_t infos[], size_t ninfos, pmix_value_t** ret_value) noexcept {
+    if (ret_value != nullptr && !common::InfoView(infos, ninfos).flag(PMIX_GET_STATIC_VALUES)) *ret_value = nullptr;
+}
+
 pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char* key, pmix_value_t** ret_value) {
     if (ret_value == nullptr || key == nullptr) return PMIX_ERR_BAD_PARAM;
     GetRequest request;
@@ -198,13 +202,10 @@ pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char*
 pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, const pmix_info_t infos[], size_t ninfos,
                   pmix_value_t** ret_value) {
     if (ret_value == nullptr) return PMIX_ERR_BAD_PARAM;
-    if (!common::InfoView(infos, ninfos).flag(PMIX_GET_STATIC_VALUES)) {
-        *ret_value = nullptr;
-    } else if (*ret_value == nullptr) {
-        return PMIX_ERR_BAD_PARAM;
-    }
+    clear_result(infos, ninfos, ret_value);
     auto request = parse_get(session.self(), proc, key, infos, ninfos);
     if (!request) return request.status();
+    if (request->into_caller && *ret_value == nullptr) return PMIX_ERR_BAD_PARAM;
 
     Outcome out;
     if (!settle_here(session, *request, out)) {
