@@ -54,7 +54,10 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     int timeout = 0;
     if (view.get(PMIX_TIMEOUT, &timeout) != PMIX_SUCCESS || timeout < 0) return answer(question, PMIX_ERR_BAD_PARAM);
     question.timed = timeout > 0;
-    bool immediate = view.flag(PMIX_IMMEDIATE) || view.flag(PMIX_OPTIONAL);
+    // A host that asks its own server asks for what is here: to make it wait would make it wait for itself (Open MPI's
+    // daemons look for a key that nobody has, on the thread that would have to answer). With a timeout it may wait.
+    bool immediate = view.flag(PMIX_IMMEDIATE) || view.flag(PMIX_OPTIONAL) ||
+                     (peer.kind() == PeerKind::self && timeout == 0);
     bool refresh = view.flag(PMIX_GET_REFRESH_CACHE);
     ProcId proc = request.proc.nspace.empty() ? peer.id() : request.proc;
     Nspace* nspace = registry_.find(proc.nspace);
