@@ -94,9 +94,9 @@ struct ColumnBuilder::State {
         uint64_t masked(uint64_t v) const noexcept {
             return payload == 8 || interned ? v : v & ((uint64_t{1} << 8 * payload) - 1);
         }
-        void store(uint32_t i, uint64_t number, uint32_t expected);
+        void store(uint32_t i, uint64_t number, uint32_t indices);
         uint32_t intern(Bytes value);
-        void make_interned(uint32_t expected);
+        void make_interned(uint32_t indices);
         std::vector<uint8_t> value(uint32_t i) const;
     };
 
@@ -127,7 +127,7 @@ struct ColumnBuilder::State {
     }
 };
 
-void ColumnBuilder::State::Column::store(uint32_t i, uint64_t n, uint32_t expected) {
+void ColumnBuilder::State::Column::store(uint32_t i, uint64_t n, uint32_t indices) {
     if (count == 0) {
         first = n;
         offset = masked(n - i);
@@ -137,16 +137,16 @@ void ColumnBuilder::State::Column::store(uint32_t i, uint64_t n, uint32_t expect
     if (numbers.empty() && !still_constant && !still_affine) {
         // Write out what was known by rule so far.
         for (uint32_t k = 0; k < limit; ++k) {
-            if (has(k)) numbers.set(k, by_rule(k), std::max(expected, limit));
+            if (has(k)) numbers.set(k, by_rule(k), std::max(indices, limit));
         }
     }
-    if (!numbers.empty() || (!still_constant && !still_affine)) numbers.set(i, n, std::max(expected, limit));
+    if (!numbers.empty() || (!still_constant && !still_affine)) numbers.set(i, n, std::max(indices, limit));
     constant = still_constant;
     affine = still_affine;
     if (i >= limit) {
         limit = i + 1;
         if (valid.size() < limit / 64 + 1) {
-            valid.reserve(expected / 64 + 1);
+            valid.reserve(indices / 64 + 1);
             valid.resize(limit / 64 + 1);
         }
     }
@@ -180,11 +180,11 @@ std::vector<uint8_t> ColumnBuilder::State::Column::value(uint32_t i) const {
 }
 
 // Values that are no numbers, or of several types.
-void ColumnBuilder::State::Column::make_interned(uint32_t expected) {
+void ColumnBuilder::State::Column::make_interned(uint32_t indices) {
     Column other;
     other.interned = true;
     for (uint32_t i = 0; i < limit; ++i) {
-        if (has(i)) other.store(i, other.intern(value(i)), expected);
+        if (has(i)) other.store(i, other.intern(value(i)), indices);
     }
     other.key = std::move(key);
     other.hash = hash;

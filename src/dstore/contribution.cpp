@@ -80,7 +80,7 @@ common::Result<std::vector<uint8_t>> ChunkBuilder::finish(uint64_t origin) {
         });
         last = std::unique(first, last, [](const Item& x, const Item& y) { return x.key_at == y.key_at; });
         b.count = static_cast<size_t>(last - first);
-        total += block_size({&*s.items.begin() + b.first, b.count});
+        total += block_size({s.items.data() + b.first, b.count});
     }
     if (s.too_large || total > kMaxSegment || total > SIZE_MAX / 2 || s.keys_size / kUnit > UINT32_MAX) {
         return PMIX_ERR_OUT_OF_RESOURCE;

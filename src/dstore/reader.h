@@ -44,7 +44,8 @@ class Reader {
         return visit(owner, call, const_cast<void*>(static_cast<const void*>(&fn)));
     }
 
-    // How often something was published. A change is the sign to look again.
+    // How often something was published. A change is the sign to look again. 0 also once the namespace was retired:
+    // whoever copies a value while that may happen asks afterwards, and at 0 drops the copy.
     uint64_t publications() const noexcept;
     // Up to which generation the commits of a rank are known without a gap; 0: none, or only later ones.
     uint64_t generation_of(common::Rank rank) const noexcept;

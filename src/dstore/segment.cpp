@@ -17,6 +17,9 @@
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
@@ -277,6 +280,12 @@ Segment::~Segment() {
     for (const Window& w : windows_) munmap(w.base, w.size);
     close_quietly(reading_);
     close_quietly(descriptor_);
+}
+
+void Segment::prepare(uint64_t offset, uint64_t size) noexcept {
+    const uint64_t page = page_size();
+    const uint64_t from = offset / page * page;
+    madvise(base_ + from, round_up(offset + size, page) - from, MADV_POPULATE_WRITE);
 }
 
 pmix_status_t Segment::grow(uint64_t size) {

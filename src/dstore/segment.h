@@ -77,6 +77,9 @@ class Segment {
     uint64_t size() const noexcept { return size_; }
     // Backs at least `size` bytes. On failure nothing has changed. base() may have moved.
     pmix_status_t grow(uint64_t size);
+    // Brings the pages of a range that is about to be written into the mapping, all at once rather than by one fault
+    // each. Never needed, only faster.
+    void prepare(uint64_t offset, uint64_t size) noexcept;
     // This process reads through the same pages.
     Mapping& mapping() noexcept { return *mapping_; }
 

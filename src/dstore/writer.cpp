@@ -12,6 +12,9 @@ using common::Bytes;
 
 namespace {
 
+// From here on one system call costs less than the page faults that it saves.
+constexpr uint64_t kWorthPreparing = 32u << 10;
+
 // Address space for a job: enough that the segment is rarely mapped twice, little enough for thousands of jobs.
 uint64_t default_reservation(uint32_t job_size) noexcept {
     return std::min<uint64_t>((uint64_t{64} << 20) + uint64_t{job_size} * (256u << 10), uint64_t{16} << 30);
@@ -29,6 +32,7 @@ common::Result<uint64_t> Writer::State::allocate(uint64_t bytes) {
     }
     const uint64_t at = tail;
     tail += size;
+    if (size >= kWorthPreparing) segment->prepare(at, size);
     return at;
 }
 

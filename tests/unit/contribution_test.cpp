@@ -120,6 +120,7 @@ TEST(Chunk, EveryByteChanged) {
                 at += block.size;
             }
             EXPECT_EQ(at, v->size());
+            EXPECT_LT(sum, SIZE_MAX);  // all bytes were read
         }
     }
 }

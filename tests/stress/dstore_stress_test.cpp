@@ -1,0 +1,183 @@
+// Readers against a publishing writer, and against puts into the private store. Under ThreadSanitizer the readers use
+// the writer's own mapping, since it cannot see that two addresses are one memory.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "dstore/private_store.h"
+#include "support/store_values.h"
+
+// It also takes a page that is replaced for a write, which for retire() is the point.
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_TSAN 1
+#endif
+#endif
+
+namespace pmix::dstore {
+namespace {
+
+using namespace test;
+
+// Every value says what it is: the number, 25 times over. A torn one would not.
+Buffer telling(uint32_t n) {
+    common::ByteWriter w;
+    w.u16(PMIX_BYTE_OBJECT);
+    w.u32(100);
+    for (int i = 0; i < 25; ++i) w.u32(n);
+    return w.take();
+}
+bool told(common::Bytes b, uint32_t* n) {
+    if (b.size() != 106) return false;
+    *n = common::load_le<uint32_t>(b.data() + 6);
+    for (size_t i = 0; i < 25; ++i) {
+        if (common::load_le<uint32_t>(b.data() + 6 + 4 * i) != *n) return false;
+    }
+    return true;
+}
+
+void readers_against_writer(bool own_mapping) {
+    WriterOptions options;
+    options.reservation = 1 << 20;  // so that it is mapped again on the way
+    auto w = make_writer(options);
+    w->add_local(0);
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> bad{0};
+    std::atomic<unsigned> reads{0};
+    std::unique_ptr<Reader> shared = own_mapping ? nullptr : open_reader(*w);
+    const Reader& r = own_mapping ? w->reader() : *shared;
+    auto read = [&] {
+        uint32_t last_commit = 0, last_job = 0, last_peer = 0;
+        while (!stop.load(std::memory_order_relaxed)) {
+            // What was seen once is never older the next time.
+            auto check = [&](Owner o, std::string_view key, uint32_t* last) {
+                Found f;
+                const pmix_status_t rc = r.find(o, Key(key), f);
+                uint32_t n = 0;
+                if (rc == PMIX_ERR_NOT_FOUND && *last == 0) return;
+                if (rc != PMIX_SUCCESS || !told(f.bytes(), &n) || n < *last) bad.fetch_add(1);
+                *last = n;
+            };
+            check(Owner::proc(0), "commit", &last_commit);
+            check(Owner::job(), "job", &last_job);
+            check(Owner::proc(5000), "peer", &last_peer);
+            r.for_each(Owner::proc(0), [&](std::string_view, const Found& f) {
+                uint32_t n;
+                if (!told(f.bytes(), &n)) bad.fetch_add(1);
+            });
+            Found f;
+            if (const pmix_status_t rc = r.find_any_rank(Key("peer"), f); rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_FOUND) bad.fetch_add(1);
+            reads.fetch_add(1, std::memory_order_relaxed);
+        }
+    };
+    std::thread one(read), two(read);
+    for (uint32_t n = 1; n <= 3000 || reads.load() < 100; ++n) {
+        const Buffer v = telling(n);
+        const Records commit = Records().add("commit", v).add("more." + std::to_string(n % 40), v);
+        ASSERT_TRUE(w->commit(0, commit.list()).ok());
+        ASSERT_EQ(w->put(Owner::job(), Records().add("job", v).list()), PMIX_SUCCESS);
+        ASSERT_EQ(w->ingest(chunk_of(5000, {n, n % 7 == 0 ? 0 : n - 1, n % 7 == 0}, Records().add("peer", v))).status, PMIX_SUCCESS);
+        if (n % 100 == 0) {
+            ColumnBuilder b(OwnerKind::proc);
+            for (uint32_t i = 0; i < n / 10; ++i) b.set(i, "column", v);
+            ASSERT_EQ(w->add_columns(std::move(b)), PMIX_SUCCESS);
+        }
+    }
+    stop = true;
+    one.join();
+    two.join();
+    EXPECT_EQ(bad.load(), 0u);
+}
+
+TEST(StoreStress, ReadersOnTheWritersMapping) { readers_against_writer(true); }
+#ifndef UNDER_TSAN
+TEST(StoreStress, ReadersOnTheirOwnMapping) { readers_against_writer(false); }
+
+TEST(StoreStress, RetireUnderReaders) {
+    for (int round = 0; round < 20; ++round) {
+        auto w = make_writer();
+        for (uint32_t i = 0; i < 50; ++i) ASSERT_EQ(w->put(Owner::app(i), Records().add("k", telling(i + 1)).list()), PMIX_SUCCESS);
+        auto r = open_reader(*w);
+        Found kept;
+        ASSERT_EQ(r->find(Owner::app(7), Key("k"), kept), PMIX_SUCCESS);
+        std::atomic<bool> gone{false};
+        std::atomic<unsigned> hits{0}, bad{0};
+        std::thread reader([&] {
+            for (;;) {
+                const bool last = gone.load();
+                for (uint32_t i = 0; i < 50; ++i) {
+                    Found f;
+                    const pmix_status_t rc = r->find(Owner::app(i), Key("k"), f);
+                    if (rc == PMIX_SUCCESS) hits += 1;
+                    if (rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_FOUND) bad += 1;
+                    uint32_t n = 0;
+                    // A reader that copies first and asks then never passes on half a value.
+                    if (rc == PMIX_SUCCESS && !told(f.bytes(), &n) && r->publications() != 0) bad += 1;
+                }
+                if (last) return;
+            }
+        });
+        while (hits.load() == 0) std::this_thread::yield();
+        const common::Bytes lent[] = {kept.bytes()};
+        r->retire(lent);
+        gone = true;
+        reader.join();
+        EXPECT_EQ(bad.load(), 0u);
+        Found f;
+        EXPECT_EQ(r->find(Owner::app(7), Key("k"), f), PMIX_ERR_NOT_FOUND);
+        uint32_t n = 0;
+        EXPECT_TRUE(told(kept.bytes(), &n));
+        EXPECT_EQ(n, 8u);
+    }
+}
+
+#endif
+
+TEST(StoreStress, PrivateStore) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> bad{0};
+    std::atomic<unsigned> reads{0};
+    auto read = [&] {
+        uint32_t last = 0;
+        while (!stop.load(std::memory_order_relaxed)) {
+            if (const auto hit = s.find(s.nspace("job"), 0, Key("hot"))) {
+                uint32_t n = 0;
+                if (!told(hit.bytes(), &n) || n < last) bad.fetch_add(1);
+                last = n;
+                if (n % 64 == 0) hit.lend();
+            }
+            s.find(s.nspace("other"), 1, Key("hot"));
+            reads.fetch_add(1, std::memory_order_relaxed);
+        }
+    };
+    auto write = [&](uint32_t thread) {
+        for (uint32_t n = 1; n <= 4000; ++n) {
+            s.put(ns, thread + 1, Key("k" + std::to_string(n)), PMIX_LOCAL, telling(n));
+            if (n % 1000 == 0) s.intern("nspace" + std::to_string(thread) + "." + std::to_string(n));
+        }
+    };
+    std::thread one(read), two(read), other(write, 1);
+    for (uint32_t n = 1; n <= 4000 || reads.load() < 1000; ++n) {
+        s.put(ns, 0, Key("hot"), PMIX_GLOBAL, telling(n));
+        if (n % 100 == 0) {
+            s.take_staged([&](std::string_view, pmix_scope_t, common::Bytes v) {
+                uint32_t k;
+                if (!told(v, &k)) bad.fetch_add(1);
+            });
+        }
+    }
+    other.join();
+    stop = true;
+    one.join();
+    two.join();
+    EXPECT_EQ(bad.load(), 0u);
+    for (uint32_t n = 1; n <= 4000; ++n) ASSERT_TRUE(s.find(ns, 2, Key("k" + std::to_string(n))));
+}
+
+}  // namespace
+}  // namespace pmix::dstore
