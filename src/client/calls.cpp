@@ -56,7 +56,7 @@ void Calls::close(pmix_status_t status, pmix_status_t refuse_with) noexcept {
         }
         Answer answer;
         answer.status = status;
-        call->complete(std::move(answer));
+        complete_call(std::move(call), std::move(answer));
     }
 }
 

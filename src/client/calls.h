@@ -46,6 +46,15 @@ struct CallDeleter {
 };
 using CallPtr = std::unique_ptr<Call, CallDeleter>;
 
+// Completes a call that was taken out of the table. A blocked caller's is gone, with its stack, as soon as it has been
+// completed, so nothing of it is touched after that.
+inline void complete_call(CallPtr call, Answer&& answer) noexcept {
+    const bool borrowed = call->borrowed();
+    Call* raw = call.release();
+    raw->complete(std::move(answer));
+    if (!borrowed) delete raw;
+}
+
 class Calls {
   public:
     // The id under which the answer will come, never 0. Fails with the reason given to close() once closed.

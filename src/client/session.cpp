@@ -101,7 +101,7 @@ pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int
                 late->timer = 0;
                 Answer answer;
                 answer.status = PMIX_ERR_TIMEOUT;
-                late->complete(std::move(answer));
+                complete_call(std::move(late), std::move(answer));
             });
             calls_.set_timer(n, timer);
         });
@@ -119,7 +119,7 @@ void Session::complete(CallPtr call, transport::ReceivedFrame& frame) noexcept {
     answer.status = frame.header.status;
     answer.payload = frame.payload;
     answer.descriptors = std::move(frame.descriptors);
-    call->complete(std::move(answer));
+    complete_call(std::move(call), std::move(answer));
 }
 
 bool Session::take_anywhere(transport::ReceivedFrame& frame) noexcept {
