@@ -17,7 +17,7 @@ using common::MutexLock;
 using test::bytes_of;
 
 // A client as it will be: calls by id, replies taken on whatever thread reads, everything else on the loop.
-class Client : public ConnectionHandler {
+class Client final : public ConnectionHandler {
   public:
     struct Call {
         Waiter waiter;

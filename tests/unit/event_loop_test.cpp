@@ -173,7 +173,7 @@ TEST(EventLoop, PendingTimersGoWithTheLoop) {
     EXPECT_EQ(1, held.use_count());
 }
 
-class Ready : public WatchHandler {
+class Ready final : public WatchHandler {
   public:
     void on_ready(bool readable, bool writable) noexcept override {
         reads += readable;
