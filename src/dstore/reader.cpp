@@ -92,11 +92,13 @@ bool for_each_index(Access& access, OwnerKind kind, uint64_t end, F&& fn) {
     const uint8_t* h = access.header();
     if (h == nullptr) return true;
     const auto k = static_cast<size_t>(kind);
-    // No more tables than there is room for: references that lead in circles end here.
-    uint64_t budget = access.readable() / (4 * kLeafEntries) + 1;
+    // No more tables than there is room for: references that lead in circles end here. The room is looked at anew each
+    // time, because tables are added while we walk.
+    uint64_t tables = 0;
+    auto too_many = [&] { return ++tables > access.readable() / (4 * kLeafEntries) + 1; };
     auto leaf_at = [&](uint32_t leaf, uint64_t first, bool* stop) {
         if (leaf == 0) return true;
-        if (budget-- == 0) return false;
+        if (too_many()) return false;
         const uint8_t* l = access.ref(leaf, uint64_t{4} * kLeafEntries);
         if (l == nullptr) return false;
         for (uint32_t i = 0; i < kLeafEntries && first + i < end && !*stop; ++i) {
@@ -115,7 +117,7 @@ bool for_each_index(Access& access, OwnerKind kind, uint64_t end, F&& fn) {
         if (first >= end) break;
         const uint32_t middle = load_ref(r + 4 * i);
         if (middle == 0) continue;
-        if (budget-- == 0) return false;
+        if (too_many()) return false;
         const uint8_t* m = access.ref(middle, uint64_t{4} * kMiddleEntries);
         if (m == nullptr) return false;
         for (uint64_t j = 0; j < kMiddleEntries && !stop; ++j) {
