@@ -68,9 +68,7 @@ std::string tables() {
 }
 
 TEST(WirePage, SaysWhatTheListsSay) {
-    std::string path = __FILE__;
-    path.erase(path.rfind("/tests/"));
-    path += "/docs/WIRE.md";
+    const std::string path = WIREUP_SOURCE_DIR "/docs/WIRE.md";
     std::stringstream text;
     text << std::ifstream(path).rdbuf();
     std::string page = text.str();
