@@ -44,7 +44,7 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
         int64_t ends = transport::monotonic_ns() / 1'000'000 + ms;
         if (turn.ends_at_ms == 0 || ends < turn.ends_at_ms) {
             turn.ends_at_ms = ends;
-            turn.timer = Timer(scheduler_, ms, [this, id = entered.turn] { finish(id, PMIX_ERR_TIMEOUT); });
+            turn.timer = Timer(scheduler_, ms, [this, id = entered.turn] { expire(id); });
         }
     }
     if (entered.state == Collective::State::broken) turn.local_status = PMIX_ERR_PARTIAL_SUCCESS;
@@ -55,6 +55,16 @@ void Gathering::start(TurnId id, Turn& turn) {
     if (turn.launched) return;
     turn.launched = true;
     launch(id, turn);
+}
+
+// Hosts match the turns of a set by counting upcalls: a turn that fails here before all came is one of them, and the
+// upcall's local status ends it for the other nodes. Our own members do not wait for the host's answer.
+void Gathering::expire(TurnId id) {
+    Turn* turn = find(id);
+    if (turn == nullptr) return;
+    if (turn->local_status == PMIX_SUCCESS) turn->local_status = PMIX_ERR_TIMEOUT;
+    start(id, *turn);
+    finish(id, PMIX_ERR_TIMEOUT);
 }
 
 void Gathering::run(const std::vector<Collective::Event>& events) {

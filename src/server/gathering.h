@@ -68,6 +68,7 @@ class Gathering {
   private:
     void run(const std::vector<Collective::Event>& events);
     void start(TurnId id, Turn& turn);
+    void expire(TurnId id);
 
     Collective collective_;
     std::map<TurnId, Turn> turns_;

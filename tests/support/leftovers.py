@@ -2,7 +2,7 @@
 
 Names that only this machine's other work could have made are not looked at: of the temporary directory only entries
 that a PMIx library or launcher would make count, unless the directory belongs to the test (then every entry does).
-A name in the kernel (socket, memfd) cannot outlive every process that holds it, so it is looked for in full."""
+A name in the kernel (socket, memfd) lives as long as a process that holds it, so it is looked for in those that may."""
 import os
 import re
 
@@ -25,16 +25,63 @@ def _tree(directory):
     return found
 
 
-def _sockets():
-    found = set()
+def ancestors():
+    """This process, its parent, and so on."""
+    found, pid = [], os.getpid()
+    while pid > 1:
+        found.append(pid)
+        try:
+            with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as stat:
+                pid = int(stat.read().rpartition(")")[2].split()[1])
+        except OSError:
+            break
+    return found
+
+
+def _holders(mark):
+    """The processes that may hold what a test left: those with the test's mark in their environment, and those that
+    called it. All others belong to another test that runs beside this one."""
+    above = ancestors()
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        try:
+            if pid not in above:
+                with open("/proc/%d/environ" % pid, "rb") as environment:
+                    if mark.encode() not in environment.read().split(b"\0"):
+                        continue
+        except OSError:
+            continue  # it ended, or is not ours to look at
+        yield pid
+
+
+def _names():
+    """inode -> name of the sockets that have one of ours."""
+    found = {}
     try:
         with open("/proc/net/unix", encoding="utf-8", errors="replace") as table:
             for line in table.readlines()[1:]:
                 fields = line.split(maxsplit=7)
                 if len(fields) == 8 and SOCKET_NAMES.search(fields[7]):
-                    found.add("socket " + fields[7].rstrip("\n") + " inode " + fields[6])
+                    found[fields[6]] = fields[7].rstrip("\n")
     except OSError:
         pass
+    return found
+
+
+def _held(mark):
+    """Sockets and memory files with a name of ours: in descriptors and in maps."""
+    found, sockets = set(), _names()
+    for pid in _holders(mark):
+        try:
+            targets = [os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)]
+            with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as maps:
+                targets += [line.split(maxsplit=5)[5].strip() for line in maps if "/memfd:" in line]
+        except (OSError, IndexError):
+            continue
+        for target in targets:
+            if target.startswith("/memfd:") and SOCKET_NAMES.search(target):
+                found.add("memfd %s in process %d" % (target, pid))
+            elif target.startswith("socket:[") and target[8:-1] in sockets:
+                found.add("socket %s in process %d" % (sockets[target[8:-1]], pid))
     return found
 
 
@@ -49,24 +96,10 @@ def _system_v():
     return found
 
 
-def _memfds():
-    """Memory files with a name of ours: in the descriptors and in the maps of every process that may be looked at."""
-    found = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            targets = [os.readlink("/proc/%s/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%s/fd" % pid)]
-            with open("/proc/%s/maps" % pid, encoding="utf-8", errors="replace") as maps:
-                targets += [line.split(maxsplit=5)[5].strip() for line in maps if "/memfd:" in line]
-        except (OSError, IndexError):
-            continue  # it ended, or is not ours to look at
-        found.update("memfd %s in process %s" % (target, pid) for target in targets
-                     if target.startswith("/memfd:") and SOCKET_NAMES.search(target))
-    return found
-
-
-def snapshot(own_directory=None):
-    """The set of names that are there now; own_directory belongs to the test, and all in it counts."""
-    found = _entries("/dev/shm") | _entries("/tmp", TEMPORARY_NAMES) | _sockets() | _system_v() | _memfds()
+def snapshot(own_directory=None, mark=""):
+    """The set of names that are there now. own_directory belongs to the test: all in it counts; mark is a setting
+    (NAME=VALUE) that is in the environment of the test's processes and of no others."""
+    found = _entries("/dev/shm") | _entries("/tmp", TEMPORARY_NAMES) | _system_v() | _held(mark)
     found.discard(own_directory)
     if own_directory:
         found |= _tree(own_directory)
