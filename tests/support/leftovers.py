@@ -1,12 +1,12 @@
 """What a job could leave behind, listed: compare two snapshots, one before and one after.
 
 Names that only this machine's other work could have made are not looked at: of the temporary directory only entries
-that a PMIx library or launcher would make count, unless the directory belongs to the test (then every entry does).
+that a PMIx library or pmixrun would make count, unless the directory belongs to the test (then every entry does).
 A name in the kernel (socket, memfd) lives as long as a process that holds it, so it is looked for in those that may."""
 import os
 import re
 
-TEMPORARY_NAMES = re.compile(r"pmix|wireup|ompi|prte|orte|lab-", re.IGNORECASE)
+TEMPORARY_NAMES = re.compile(r"pmix|wireup", re.IGNORECASE)
 SOCKET_NAMES = re.compile(r"wireup|pmix", re.IGNORECASE)
 
 
