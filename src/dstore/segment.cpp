@@ -294,6 +294,12 @@ pmix_status_t Segment::grow(uint64_t size) {
     // In steps that follow the size: few system calls for large stores, few idle pages for small ones.
     uint64_t goal = round_up(std::max(size, size_ + std::clamp<uint64_t>(size_ / 4, 16u << 10, 4u << 20)), page_size());
     goal = std::min(goal, std::max(round_up(size, page_size()), mapped_));
+    // Where files are limited (RLIMIT_FSIZE), growing past the limit would raise a signal.
+    rlimit files{};
+    if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur != RLIM_INFINITY && goal > files.rlim_cur) {
+        goal = files.rlim_cur / page_size() * page_size();
+        if (goal < size) return PMIX_ERR_OUT_OF_RESOURCE;
+    }
     if (goal > mapped_) {
         // A second, larger mapping of the same pages: an old size of 0 asks for exactly that, and as it is no new
         // mapping of the file the seal allows it to be writable. The first stays for those who read through it.

@@ -222,5 +222,3 @@ void BM_PrivateFind(benchmark::State& state) {
 BENCHMARK(BM_PrivateFind)->Arg(0)->Arg(1);
 
 }  // namespace
-
-BENCHMARK_MAIN();

@@ -1,21 +1,14 @@
 // Readers against a publishing writer, and against puts into the private store. Under ThreadSanitizer the readers use
-// the writer's own mapping, since it cannot see that two addresses are one memory.
+// the writer's own mapping, since it cannot see that two addresses are one memory. It also takes a page that is replaced
+// for a write, which for retire() is the point.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
 #include "dstore/private_store.h"
+#include "support/sanitizers.h"
 #include "support/store_values.h"
-
-// It also takes a page that is replaced for a write, which for retire() is the point.
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN 1
-#endif
-#endif
 
 namespace pmix::dstore {
 namespace {

@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <map>
 
 #include "dstore/layout.h"
+#include "support/sanitizers.h"
 #include "support/store_values.h"
 
 namespace pmix::dstore {
@@ -396,6 +398,67 @@ TEST(Writer, OutgrowsItsReservation) {
     EXPECT_EQ(copy_of(theirs), text("early"));
     EXPECT_EQ(get(*r, Owner::app(0), "big"), blob(300'000, 0));
 }
+
+// No memory for more: a status, no signal, and what is there stays as it is.
+TEST(Writer, FullIsAStatus) {
+    auto w = make_writer();
+    w->add_local(0);
+    ASSERT_TRUE(w->commit(0, Records().add("k", text("old")).list()).ok());
+    const Buffer chunk = chunk_of(9, {1, 0, true}, Records().add("k", blob(4 << 20, 1)));
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    rlimit small = before;
+    small.rlim_cur = 1 << 20;
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const Buffer large = blob(4 << 20, 1);
+    EXPECT_EQ(w->commit(0, Records().add("k", large).list()).status(), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(w->put(Owner::job(), Records().add("k", large).list()), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(w->ingest(chunk).status, PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(w->committed(0), 1u);
+    EXPECT_TRUE(w->commit(0, Records().add("small", blob(1000, 3)).list()).ok());
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    auto r = open_reader(*w);
+    EXPECT_EQ(get(*r, Owner::proc(0), "k"), text("old"));
+    EXPECT_EQ(get(*r, Owner::proc(0), "small"), blob(1000, 3));
+    EXPECT_FALSE(r->has_commits(9));
+    EXPECT_EQ(w->ingest(chunk).status, PMIX_SUCCESS);
+    EXPECT_TRUE(w->commit(0, Records().add("k", large).list()).ok());
+    EXPECT_EQ(get(*r, Owner::proc(0), "k"), large);
+}
+
+#if !defined(UNDER_ASAN) && !defined(UNDER_TSAN)  // they want all the address space for themselves
+// Address space is limited: less of it is taken, and the store works as before.
+TEST(Writer, LimitedAddressSpace) {
+    const pid_t child = fork();
+    if (child == 0) {
+        rlimit limit{512u << 20, 512u << 20};
+        if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(1);
+        WriterOptions options;
+        options.job_size = 1'000'000;
+        std::vector<std::unique_ptr<Writer>> writers;
+        std::vector<std::unique_ptr<Reader>> readers;
+        for (int i = 0; i < 8; ++i) {
+            auto w = Writer::create(options);
+            if (!w.ok()) _exit(2);
+            writers.push_back(std::move(w).value());
+            auto r = Reader::open(dup(writers.back()->descriptor()));
+            if (!r.ok()) _exit(3);
+            readers.push_back(std::move(r).value());
+        }
+        for (uint32_t n = 0; n < 20; ++n) {
+            for (size_t i = 0; i < writers.size(); ++i) {
+                const Buffer v = blob(200'000, static_cast<uint8_t>(n));
+                if (writers[i]->put(Owner::app(n), Records().add("k", v).list()) != PMIX_SUCCESS) _exit(4);
+                if (get(*readers[i], Owner::app(n), "k") != v) _exit(5);
+            }
+        }
+        _exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+#endif
 
 TEST(Writer, ServersMappingIsNotInherited) {
     auto w = make_writer();
