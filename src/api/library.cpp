@@ -6,6 +6,7 @@
 #include <atomic>
 #include <new>
 
+#include "api/node_topology.h"
 #include "client/fence.h"
 #include "client/session.h"
 #include "client/model.h"

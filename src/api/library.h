@@ -29,6 +29,8 @@ class Server;
 
 namespace pmix::api {
 
+class NodeTopology;
+
 enum class Role : unsigned char { none = 0, client, server, tool };
 
 class Library {
@@ -52,6 +54,7 @@ class Library {
     // Null unless this process is a server.
     server::Server* server() noexcept { return server_.get(); }
     transport::EventLoop& loop() noexcept { return *loop_; }
+    NodeTopology& topology() noexcept { return *topology_; }
     Role role() const noexcept { return role_; }
 
     Library(const Library&) = delete;
@@ -71,6 +74,7 @@ class Library {
     pmix_status_t set_up_loop(common::InfoView infos);
     pmix_status_t set_up_client(common::InfoView infos);
     pmix_status_t set_up_server(const pmix_server_module_t* module, common::InfoView infos);
+    pmix_status_t share_topology(common::InfoView infos);
     // Do the directives of a later init contradict what runs?
     pmix_status_t check_against(common::InfoView infos) const;
 
@@ -80,6 +84,7 @@ class Library {
     std::unique_ptr<server::Server> server_;
     std::unique_ptr<client::Session> client_;
     void* host_base_ = nullptr;
+    std::unique_ptr<NodeTopology> topology_;
 };
 
 }  // namespace pmix::api

@@ -7,11 +7,14 @@
 
 #include "api/library.h"
 #include "api/loopback.h"
+#include "api/node_topology.h"
 #include "client/handshake.h"
 #include "client/session.h"
 #include "client/singleton.h"
 #include "client/socket_channel.h"
 #include "common/info_view.h"
+#include "server/job_setup.h"
+#include "server/parts.h"
 #include "server/server.h"
 #include "transport/event_loop.h"
 #include "transport/rendezvous.h"
@@ -89,6 +92,7 @@ pmix_status_t Library::set_up_loop(InfoView infos) {
     auto loop = EventLoop::create(options);
     if (!loop) return loop.status();
     loop_ = std::move(loop).value();
+    topology_ = std::make_unique<NodeTopology>();
     return PMIX_SUCCESS;
 }
 
@@ -140,6 +144,16 @@ pmix_status_t Library::set_up_client(InfoView infos) {
     return loop_->start();
 }
 
+// What the host says of the node's topology, and asks us to find out for its clients, becomes part of every job's data.
+pmix_status_t Library::share_topology(InfoView infos) {
+    common::InfoList shared;
+    const pmix_status_t rc = topology_->take_from_host(infos, shared);
+    if (rc != PMIX_SUCCESS || shared.empty()) return rc;
+    auto resources = server::read_resources(shared.c_array(), shared.size());
+    if (!resources) return resources.status();
+    return server_->parts().setup->register_resources(std::move(resources).value());
+}
+
 pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoView infos) {
     pmix_status_t rc = set_up_loop(infos);
     if (rc != PMIX_SUCCESS) return rc;
@@ -153,6 +167,8 @@ pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoVie
         server_ = std::move(server).value();
         client_ = std::make_unique<client::Session>(*loop_, self, self);
         client_->set_channel(std::make_unique<Loopback>(*loop_, *server_, *client_));
+        rc = share_topology(infos);
+        if (rc != PMIX_SUCCESS) return rc;
     }
     return loop_->start();
 }

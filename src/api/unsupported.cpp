@@ -122,36 +122,6 @@ pmix_status_t PMIx_Fabric_deregister_nb(pmix_fabric_t*, pmix_op_cbfunc_t, void*)
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-// client_control.cpp: topology, cpusets, locality, distances
-
-pmix_status_t PMIx_Load_topology(pmix_topology_t*) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Get_cpuset(pmix_cpuset_t*, pmix_bind_envelope_t) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Parse_cpuset_string(const char*, pmix_cpuset_t*) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Get_relative_locality(const char*, const char*, pmix_locality_t* locality) {
-    if (locality != nullptr) *locality = PMIX_LOCALITY_UNKNOWN;
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Compute_distances(pmix_topology_t*, pmix_cpuset_t*, pmix_info_t*, size_t,
-                                     pmix_device_distance_t* distances[], size_t* ndist) {
-    no_array(distances, ndist);
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Compute_distances_nb(pmix_topology_t*, pmix_cpuset_t*, pmix_info_t*, size_t,
-                                        pmix_device_dist_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
 // client_procs.cpp: groups
 
 pmix_status_t PMIx_Group_construct(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
@@ -294,24 +264,9 @@ bool PMIx_tool_is_connected() {
     return false;
 }
 
-// server_api.cpp: what needs a topology, and a job's information in one buffer
+// server_api.cpp: a job's information in one buffer
 
 pmix_status_t PMIx_server_collect_job_info(pmix_proc_t*, size_t, pmix_data_buffer_t*) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_server_generate_cpuset(const char*, pmix_cpuset_t* cpuset) {
-    if (cpuset != nullptr) *cpuset = pmix_cpuset_t{};
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_server_generate_cpuset_string(const pmix_cpuset_t*, char** cpuset_string) {
-    no_object(cpuset_string);
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_server_generate_locality_string(const pmix_cpuset_t*, char** locality) {
-    no_object(locality);
     return PMIX_ERR_NOT_SUPPORTED;
 }
 

@@ -2,9 +2,12 @@
 // their kin only. Pure; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 
 #include "common/describe.h"
+#include "common/locality.h"
+#include "common/opaque.h"
 
 namespace pmix::common {
 
@@ -30,6 +33,13 @@ inline void* held_element(const TypeRow& row, pmix_value_t* v) noexcept {
 }
 inline const void* held_element(const TypeRow& row, const pmix_value_t* v) noexcept {
     return row.held == Held::in_place ? static_cast<const void*>(&v->data) : v->data.ptr;
+}
+
+// Who can handle the bitmap or topology in this pmix_cpuset_t or pmix_topology_t. NULL: nobody, or of another source.
+// Asked only where there is such an object, so hwloc is not opened for nothing.
+static_assert(offsetof(pmix_cpuset_t, source) == offsetof(pmix_topology_t, source));
+inline const OpaqueOps* opaque_ops_for(const void* element) noexcept {
+    return is_hwloc_source(load_field<const char*>(element, offsetof(pmix_cpuset_t, source))) ? open_opaque_ops() : nullptr;
 }
 
 inline bool multiply_overflows(size_t a, size_t b, size_t* product) noexcept {

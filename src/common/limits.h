@@ -42,6 +42,13 @@ inline constexpr uint32_t kMaxInfosPerMessage = 64u << 10;
 // Committed bytes that one rank may hold on a node. Above it a commit is refused with PMIX_ERR_OUT_OF_RESOURCE.
 inline constexpr uint64_t kMaxRankBytes = 1ull << 30;
 
+// Numbers of CPUs and other objects in the text of a cpuset or a locality. Sixty times the largest machine built; a
+// bitmap up to here takes 128 KiB.
+inline constexpr uint32_t kMaxCpuIndex = 1u << 20;
+
+// Hardware topology as XML. A node of 1,000 cores with its devices takes some 2 MiB.
+inline constexpr size_t kMaxTopologyText = 64u << 20;
+
 // Events kept for handlers that register later (the seed's number), when the host gives no other.
 inline constexpr size_t kEventCacheSize = 512;
 

@@ -1,8 +1,9 @@
 // The two pointers of the ABI that only hwloc understands: pmix_cpuset_t::bitmap and pmix_topology_t::topology.
 //
-// common is pure and opens no library, so whoever opens hwloc (on its first use) installs these functions once.
-// Until then a bitmap or topology can neither be copied nor encoded (PMIX_ERR_NOT_SUPPORTED) and destroying one leaves
-// the hwloc object alone: whoever made it can still free it. Any thread; installed by one release store.
+// common is pure and opens no library: whoever opens hwloc (api/hwloc_library, on its first use) installs these
+// functions once. Where hwloc is not installed a bitmap or topology can neither be copied nor encoded
+// (PMIX_ERR_NOT_SUPPORTED) and destroying one leaves the object alone: whoever made it can still free it. The same holds
+// for objects of another source. Any thread; installed by one release store.
 #pragma once
 
 #include <pmix_common.h>
@@ -13,7 +14,7 @@ struct OpaqueOps {
     void* (*copy_bitmap)(const void* bitmap);         // NULL: out of memory
     void (*free_bitmap)(void* bitmap);
     char* (*print_bitmap)(const void* bitmap);        // malloc'ed text
-    void* (*parse_bitmap)(const char* text);          // NULL: not a bitmap
+    void* (*parse_bitmap)(const char* text);          // NULL: not a bitmap; bounded
     bool (*equal_bitmaps)(const void* a, const void* b);
     void* (*copy_topology)(const void* topology);
     void (*free_topology)(void* topology);            // must leave the library's own topology alone
@@ -23,5 +24,7 @@ struct OpaqueOps {
 
 void install_opaque_ops(const OpaqueOps* ops) noexcept;
 const OpaqueOps* opaque_ops() noexcept;  // NULL until installed
+// The same, and opens hwloc if nobody has. NULL: it is not there. Defined in api/hwloc_library.cpp.
+const OpaqueOps* open_opaque_ops() noexcept;
 
 }  // namespace pmix::common

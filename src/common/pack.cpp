@@ -68,11 +68,12 @@ pmix_status_t encode_elements(ByteWriter& w, pmix_data_type_t type, const void* 
 }
 
 // An hwloc object travels as text: nothing without one.
-pmix_status_t encode_opaque(ByteWriter& w, Form form, const void* object) {
+pmix_status_t encode_opaque(ByteWriter& w, const Field& f, const void* element) {
+    const void* object = load_field<const void*>(element, f.offset);
     if (object == nullptr) return encode_string(w, nullptr);
-    const OpaqueOps* ops = opaque_ops();
+    const OpaqueOps* ops = opaque_ops_for(element);
     if (ops == nullptr) return PMIX_ERR_NOT_SUPPORTED;
-    char* text = (form == Form::bitmap ? ops->print_bitmap : ops->print_topology)(object);
+    char* text = (f.form == Form::bitmap ? ops->print_bitmap : ops->print_topology)(object);
     if (text == nullptr) return PMIX_ERR_NOMEM;
     pmix_status_t rc = PMIX_ERR_NOMEM;
     try {
@@ -147,7 +148,7 @@ pmix_status_t encode_field(ByteWriter& w, const Field& f, const void* element, u
         }
         case Form::buffer: return encode_buffer(w, *reinterpret_cast<const pmix_data_buffer_t*>(p));
         case Form::bitmap:
-        case Form::topology: return encode_opaque(w, f.form, load_field<const void*>(p, 0));
+        case Form::topology: return encode_opaque(w, f, element);
     }
     return PMIX_ERR_UNKNOWN_DATA_TYPE;
 }
@@ -262,11 +263,13 @@ pmix_status_t decode_elements(ByteReader& r, pmix_data_type_t type, void** out, 
     return PMIX_SUCCESS;
 }
 
+// A bitmap is parsed by us, within bounds. A topology's XML goes to hwloc's parser, which was not written for what a
+// stranger sends: only a process that works with topologies itself takes one.
 pmix_status_t decode_opaque(ByteReader& r, Form form, void* p) noexcept {
     Bytes text = read_string(r);
     if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
     if (text.empty()) return PMIX_SUCCESS;
-    const OpaqueOps* ops = opaque_ops();
+    const OpaqueOps* ops = form == Form::bitmap ? open_opaque_ops() : opaque_ops();
     if (ops == nullptr) return PMIX_ERR_NOT_SUPPORTED;
     void* object = (form == Form::bitmap ? ops->parse_bitmap
                                          : ops->parse_topology)(reinterpret_cast<const char*>(text.data()));

@@ -62,7 +62,7 @@ void destroy_field(const Field& f, void* element) noexcept {
         case Form::bitmap:
         case Form::topology:
             if (void* object = load_field<void*>(p, 0)) {
-                if (const OpaqueOps* ops = opaque_ops()) {
+                if (const OpaqueOps* ops = opaque_ops_for(element)) {
                     (f.form == Form::bitmap ? ops->free_bitmap : ops->free_topology)(object);
                 }
                 store_field<void*>(p, 0, nullptr);
@@ -197,7 +197,7 @@ pmix_status_t copy_field(const Field& f, void* dst, const void* src, unsigned de
         case Form::topology: {
             const void* object = load_field<const void*>(from, 0);
             if (object == nullptr) return PMIX_SUCCESS;
-            const OpaqueOps* ops = opaque_ops();
+            const OpaqueOps* ops = opaque_ops_for(src);
             if (ops == nullptr) return PMIX_ERR_NOT_SUPPORTED;
             p = (f.form == Form::bitmap ? ops->copy_bitmap : ops->copy_topology)(object);
             store_field(to, 0, p);

@@ -122,8 +122,8 @@ int compare_field(const Field& f, const void* ea, const void* eb, unsigned depth
         case Form::topology: {
             if (pa() == pb()) return 0;
             if (pa() == nullptr || pb() == nullptr) return order(pa() != nullptr, pb() != nullptr);
-            const OpaqueOps* ops = opaque_ops();
-            bool equal = f.form == Form::bitmap && ops != nullptr && ops->equal_bitmaps(pa(), pb());
+            const OpaqueOps* ops = opaque_ops_for(ea);
+            bool equal = f.form == Form::bitmap && opaque_ops_for(eb) == ops && ops != nullptr && ops->equal_bitmaps(pa(), pb());
             return equal ? 0 : kNoOrder;
         }
     }

@@ -1,0 +1,60 @@
+// The topology of this node: what the host gave, what a server shares, or what hwloc finds, in this order; kept until
+// the last finalize.
+//
+// Owned by the Library, so that a forked child starts with none. take_from_host() runs inside PMIx_server_init before
+// anybody can see the Library; the rest on any thread. The first load of a large machine may take seconds; others that
+// want the topology wait for it. Never touched by a client's PMIx_Init.
+// What can go wrong: hwloc is not installed (PMIX_ERR_NOT_SUPPORTED), or it finds nothing. A shared text that does not
+// parse is passed over.
+#pragma once
+
+#include <pmix_common.h>
+
+#include <string>
+
+#include "api/hwloc_library.h"
+#include "common/ids.h"
+#include "common/info_view.h"
+#include "common/mutex.h"
+#include "common/status.h"
+
+namespace pmix::api {
+
+// A topology and how to read it. Valid until the last finalize.
+struct Topology {
+    void* pointer = nullptr;
+    const char* source = nullptr;
+    const Hwloc* hwloc = nullptr;  // NULL: of another source, or of a copy of hwloc that we cannot read
+
+    hwloc_topology_t tree() const noexcept { return static_cast<hwloc_topology_t>(pointer); }
+};
+
+class NodeTopology {
+  public:
+    NodeTopology() = default;
+    ~NodeTopology();
+    NodeTopology(const NodeTopology&) = delete;
+    NodeTopology& operator=(const NodeTopology&) = delete;
+
+    // Reads PMIX_TOPOLOGY2, PMIX_TOPOLOGY (the pointer stays the host's and must stay valid), PMIX_TOPOLOGY_XML and
+    // its older names, PMIX_TOPOLOGY_FILE. to_share: what clients shall find in their job's data. A topology of the
+    // host's is shared unless PMIX_SERVER_SHARE_TOPOLOGY is false; our own only if it is true.
+    pmix_status_t take_from_host(common::InfoView infos, common::InfoList& to_share);
+
+    // Loads it if need be. self: the process that asks, for what its server shares. wanted: the source that it must
+    // have ("hwloc", "hwloc:2.9.0"), or NULL; PMIX_ERR_NOT_SUPPORTED when it has another.
+    common::Result<Topology> get(const common::ProcId& self, const char* wanted = nullptr);
+
+  private:
+    bool adopt(void* pointer, const char* source, bool owned) REQUIRES(mutex_);
+    bool adopt_xml(const char* xml) REQUIRES(mutex_);
+    bool load_shared(const common::ProcId& self) REQUIRES(mutex_);
+    pmix_status_t discover(const char* file) REQUIRES(mutex_);
+
+    common::Mutex mutex_;
+    Topology topology_ GUARDED_BY(mutex_);
+    std::string source_ GUARDED_BY(mutex_);
+    bool owned_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace pmix::api
