@@ -54,9 +54,8 @@ constexpr Field kProcInfo[] = {RECORD(pmix_proc_info_t, proc, PMIX_PROC), STRING
 constexpr Field kCoord[] = {NUMBER(pmix_coord_t, view), LIST(pmix_coord_t, coord, dims, PMIX_UINT32)};
 constexpr Field kRegattr[] = {STRING(pmix_regattr_t, name), CHARS(pmix_regattr_t, string), NUMBER(pmix_regattr_t, type),
                               ARGV(pmix_regattr_t, description)};
-// The source says who can handle the object, so it goes after it.
-constexpr Field kCpuset[] = {SPECIAL(bitmap, pmix_cpuset_t, bitmap), STRING(pmix_cpuset_t, source)};
-constexpr Field kTopology[] = {SPECIAL(topology, pmix_topology_t, topology), STRING(pmix_topology_t, source)};
+constexpr Field kCpuset[] = {STRING(pmix_cpuset_t, source), SPECIAL(bitmap, pmix_cpuset_t, bitmap)};
+constexpr Field kTopology[] = {STRING(pmix_topology_t, source), SPECIAL(topology, pmix_topology_t, topology)};
 constexpr Field kGeometry[] = {NUMBER(pmix_geometry_t, fabric), STRING(pmix_geometry_t, uuid),
                                STRING(pmix_geometry_t, osname),
                                LIST(pmix_geometry_t, coordinates, ncoords, PMIX_COORD)};

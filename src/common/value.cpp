@@ -73,7 +73,12 @@ void destroy_field(const Field& f, void* element) noexcept {
 }
 
 void destroy_fields(const TypeRow& row, void* element) noexcept {
-    for (const Field& f : fields_of(row)) {
+    const auto fields = fields_of(row);
+    // An hwloc object, the last of its struct, goes before the source that says who can free it.
+    if (!fields.empty() && (fields.back().form == Form::bitmap || fields.back().form == Form::topology)) {
+        destroy_field(fields.back(), element);
+    }
+    for (const Field& f : fields) {
         // A persistent info's value belongs to somebody else.
         if (f.form == Form::info_flags &&
             (load_field<pmix_info_directives_t>(element, f.offset) & PMIX_INFO_PERSISTENT) != 0) {

@@ -338,7 +338,7 @@ TEST(Truth, NothingIsTrueAndTextsSayIt) {
     EXPECT_EQ(truth_of(Value::u32(1).get()), PMIX_NON_BOOL);
 }
 
-// The two opaque pointers: refused while nobody can handle them, handled once somebody can.
+// The two opaque pointers: handled by whoever says so first, refused with another source than theirs.
 struct Bitmap {
     int bits;
 };
@@ -364,10 +364,11 @@ const OpaqueOps kOps = {
 
 TEST(Opaque, ABitmapNeedsSomebodyWhoKnowsIt) {
     Bitmap bitmap{5};
-    char source[] = "hwloc";
+    char source[] = "hwloc", foreign[] = "other";
     pmix_cpuset_t cpuset = {source, &bitmap};
-    EXPECT_EQ(Value::load(&cpuset, PMIX_PROC_CPUSET).status(), PMIX_ERR_NOT_SUPPORTED);
     install_opaque_ops(&kOps);
+    pmix_cpuset_t of_another = {foreign, &bitmap};
+    EXPECT_EQ(Value::load(&of_another, PMIX_PROC_CPUSET).status(), PMIX_ERR_NOT_SUPPORTED);
     {
         auto v = Value::load(&cpuset, PMIX_PROC_CPUSET);
         ASSERT_TRUE(v.ok());
