@@ -28,12 +28,19 @@ struct KnownTopology {
 // Grows only, one place per topology that was the library's at an address of its own: usually one.
 constinit std::atomic<KnownTopology*> g_known{nullptr};
 
-// --- what common/opaque.h asks for. Only installed, and so only called, once g_hwloc is set ---------------------------
+// --- what common/opaque.h asks for. Only installed, and so only called, once g_hwloc is set
+// ---------------------------
 
-const Hwloc& opened() noexcept { return *g_hwloc.load(std::memory_order_acquire); }
+const Hwloc& opened() noexcept {
+    return *g_hwloc.load(std::memory_order_acquire);
+}
 
-void* copy_bitmap(const void* bitmap) { return opened().bitmap_dup(static_cast<hwloc_const_bitmap_t>(bitmap)); }
-void free_bitmap(void* bitmap) { opened().bitmap_free(static_cast<hwloc_bitmap_t>(bitmap)); }
+void* copy_bitmap(const void* bitmap) {
+    return opened().bitmap_dup(static_cast<hwloc_const_bitmap_t>(bitmap));
+}
+void free_bitmap(void* bitmap) {
+    opened().bitmap_free(static_cast<hwloc_bitmap_t>(bitmap));
+}
 
 char* print_bitmap(const void* bitmap) {
     char* text = nullptr;
@@ -53,7 +60,9 @@ bool equal_bitmaps(const void* a, const void* b) {
     return opened().bitmap_isequal(static_cast<hwloc_const_bitmap_t>(a), static_cast<hwloc_const_bitmap_t>(b)) != 0;
 }
 
-hwloc_topology_t topology_of(const void* topology) { return static_cast<hwloc_topology_t>(const_cast<void*>(topology)); }
+hwloc_topology_t topology_of(const void* topology) {
+    return static_cast<hwloc_topology_t>(const_cast<void*>(topology));
+}
 
 void* copy_topology(const void* topology) {
     const Hwloc& hwloc = opened();
@@ -97,8 +106,8 @@ const Hwloc* open_library() noexcept {
     if (table == nullptr) return &kAbsent;
     new (table) Hwloc;
     bool complete = true;
-#define WIREUP_HWLOC_FIND(name)                                                                    \
-    table->name = reinterpret_cast<decltype(&hwloc_##name)>(::dlsym(library, "hwloc_" #name));     \
+#define WIREUP_HWLOC_FIND(name)                                                                \
+    table->name = reinterpret_cast<decltype(&hwloc_##name)>(::dlsym(library, "hwloc_" #name)); \
     complete = complete && table->name != nullptr;
     WIREUP_HWLOC_FUNCTIONS(WIREUP_HWLOC_FIND)
 #undef WIREUP_HWLOC_FIND

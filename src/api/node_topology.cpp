@@ -1,7 +1,6 @@
 #include "api/node_topology.h"
 
 #include <pmix.h>
-
 #include <strings.h>
 
 #include <cstdlib>
@@ -30,7 +29,8 @@ std::string source_of(const Hwloc& hwloc, hwloc_topology_t topology, bool from_x
     std::string source(common::kHwlocSource);
     const hwloc_obj* machine = from_xml ? nullptr : hwloc.get_obj_by_depth(topology, 0, 0);
     for (unsigned i = 0; machine != nullptr && i < machine->infos_count; ++i) {
-        if (std::string_view(machine->infos[i].name) == "hwlocVersion") source += ':' + std::string(machine->infos[i].value);
+        if (std::string_view(machine->infos[i].name) == "hwlocVersion")
+            source += ':' + std::string(machine->infos[i].value);
     }
     return source;
 }

@@ -5,7 +5,6 @@
 // answer PMIX_ERR_NOT_SUPPORTED. The PMIx_server_* calls serve every role: clients use them to print their cpuset.
 #include <pmix.h>
 #include <pmix_server.h>
-
 #include <unistd.h>
 
 #include <cstdlib>
@@ -118,7 +117,9 @@ Result<CArray<pmix_device_distance_t>> compute(Library& library, const pmix_topo
 struct HandedOut {
     CArray<pmix_device_distance_t> array;
 };
-void release_distances(void* handed) { delete static_cast<HandedOut*>(handed); }
+void release_distances(void* handed) {
+    delete static_cast<HandedOut*>(handed);
+}
 
 }  // namespace
 

@@ -17,13 +17,20 @@ using common::PlaceList;
 
 std::optional<Place> place_of(hwloc_obj_type_t type) noexcept {
     switch (type) {
-        case HWLOC_OBJ_PACKAGE: return Place::package;
-        case HWLOC_OBJ_L3CACHE: return Place::l3cache;
-        case HWLOC_OBJ_L2CACHE: return Place::l2cache;
-        case HWLOC_OBJ_L1CACHE: return Place::l1cache;
-        case HWLOC_OBJ_CORE: return Place::core;
-        case HWLOC_OBJ_PU: return Place::hwthread;
-        default: return std::nullopt;
+        case HWLOC_OBJ_PACKAGE:
+            return Place::package;
+        case HWLOC_OBJ_L3CACHE:
+            return Place::l3cache;
+        case HWLOC_OBJ_L2CACHE:
+            return Place::l2cache;
+        case HWLOC_OBJ_L1CACHE:
+            return Place::l1cache;
+        case HWLOC_OBJ_CORE:
+            return Place::core;
+        case HWLOC_OBJ_PU:
+            return Place::hwthread;
+        default:
+            return std::nullopt;
     }
 }
 
@@ -72,9 +79,12 @@ std::string uuid_of(const hwloc_obj& device, const KindRow& kind, std::string_vi
     if (kind.pmix == PMIX_DEVTYPE_NETWORK) {
         const std::string_view address = fact(device, "Address");
         switch (std::count(address.begin(), address.end(), ':')) {
-            case 5: return "ipv4://" + std::string(address);   // Ethernet
-            case 19: return "ipv6://" + std::string(address);  // InfiniBand
-            default: break;
+            case 5:
+                return "ipv4://" + std::string(address);  // Ethernet
+            case 19:
+                return "ipv6://" + std::string(address);  // InfiniBand
+            default:
+                break;
         }
     } else if (kind.pmix == PMIX_DEVTYPE_OPENFABRICS) {
         const std::string_view node = fact(device, "NodeGUID"), image = fact(device, "SysImageGUID");
@@ -179,9 +189,10 @@ common::Result<common::CArray<pmix_device_distance_t>> distances(const Topology&
     if (found.empty()) return PMIX_ERR_NOT_FOUND;
 
     std::vector<const hwloc_obj*> threads;
-    each_at_depth(topology, topology.hwloc->get_type_depth(topology.tree(), HWLOC_OBJ_PU), [&](const hwloc_obj& thread) {
-        if (topology.hwloc->bitmap_intersects(thread.cpuset, cpus)) threads.push_back(&thread);
-    });
+    each_at_depth(topology, topology.hwloc->get_type_depth(topology.tree(), HWLOC_OBJ_PU),
+                  [&](const hwloc_obj& thread) {
+                      if (topology.hwloc->bitmap_intersects(thread.cpuset, cpus)) threads.push_back(&thread);
+                  });
     const int levels = topology.hwloc->topology_get_depth(topology.tree());
 
     auto array = common::CArray<pmix_device_distance_t>::zeroed(found.size());

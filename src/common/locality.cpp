@@ -23,7 +23,9 @@ constexpr std::array<PlaceRow, kPlaces> kPlaceTable{{{"SK", PMIX_LOCALITY_SHARE_
                                                      {"HT", PMIX_LOCALITY_SHARE_HWTHREAD},
                                                      {"NM", PMIX_LOCALITY_SHARE_NUMA}}};
 
-char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lower(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 bool same_without_case(std::string_view a, std::string_view b) noexcept {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
@@ -45,7 +47,8 @@ constexpr std::string_view kBetween = ", ";
 const PlaceRow* find_place(std::string_view code) noexcept {
     // Open MPI 4's own launcher writes L0 for the first level's cache.
     if (code == "L0") code = "L1";
-    const auto row = std::find_if(kPlaceTable.begin(), kPlaceTable.end(), [&](const PlaceRow& r) { return r.code == code; });
+    const auto row =
+        std::find_if(kPlaceTable.begin(), kPlaceTable.end(), [&](const PlaceRow& r) { return r.code == code; });
     return row == kPlaceTable.end() ? nullptr : &*row;
 }
 

@@ -36,8 +36,10 @@ TEST(IndexListTest, ReadsAndWritesRanges) {
 
 // rows: H3
 TEST(IndexListTest, RefusesWhatIsNoList) {
-    for (const char* bad : {"x", "-", "-1", "1-x", "3-1", "1--2", "1;2", "0x1f", "007", "1.5", "1-2-3", "99999999999999999999",
-                            "1048577", "0-1048577", "4294967295", "1-4294967296", "--", "1,a", "\x01", "+1", "3-,9"}) {
+    for (const char* bad : {"x",       "-",         "-1",         "1-x",          "3-1",   "1--2",
+                            "1;2",     "0x1f",      "007",        "1.5",          "1-2-3", "99999999999999999999",
+                            "1048577", "0-1048577", "4294967295", "1-4294967296", "--",    "1,a",
+                            "\x01",    "+1",        "3-,9"}) {
         EXPECT_EQ(again(bad), "status " + std::to_string(PMIX_ERR_BAD_PARAM)) << bad;
     }
     EXPECT_FALSE(IndexList::parse(std::string_view("1\0", 2)));
@@ -98,7 +100,8 @@ TEST(Source, IsComparedWithoutCase) {
     EXPECT_TRUE(is_hwloc_source(nullptr));
     EXPECT_TRUE(is_hwloc_source("hwloc"));
     EXPECT_TRUE(is_hwloc_source("HwLoc:2.9.0"));
-    for (const char* other : {"", "h", "hwlo", "hwloc2", "hwloc.2", "xhwloc"}) EXPECT_FALSE(is_hwloc_source(other)) << other;
+    for (const char* other : {"", "h", "hwlo", "hwloc2", "hwloc.2", "xhwloc"})
+        EXPECT_FALSE(is_hwloc_source(other)) << other;
 }
 
 // rows: H5
@@ -125,7 +128,8 @@ TEST(RelativeLocality, SetsABitPerSharedPlace) {
     constexpr const char* kAll = "hwloc:SK0:L30:L20:L10:CR0:HT0:NM0";
     EXPECT_EQ(shared(kAll, kAll), PMIX_LOCALITY_SHARE_NODE | PMIX_LOCALITY_SHARE_PACKAGE | PMIX_LOCALITY_SHARE_L3CACHE |
                                       PMIX_LOCALITY_SHARE_L2CACHE | PMIX_LOCALITY_SHARE_L1CACHE |
-                                      PMIX_LOCALITY_SHARE_CORE | PMIX_LOCALITY_SHARE_HWTHREAD | PMIX_LOCALITY_SHARE_NUMA);
+                                      PMIX_LOCALITY_SHARE_CORE | PMIX_LOCALITY_SHARE_HWTHREAD |
+                                      PMIX_LOCALITY_SHARE_NUMA);
     EXPECT_EQ(shared(kAll, "hwloc:SK1:L31:L29:L19:CR9:HT9:NM1"), PMIX_LOCALITY_SHARE_NODE);
     EXPECT_EQ(shared(kAll, "hwloc:NM0"), PMIX_LOCALITY_SHARE_NODE | PMIX_LOCALITY_SHARE_NUMA);
     EXPECT_EQ(shared("hwloc:SK0:CR0-3:HT0-7", "hwloc:SK0:CR3-5:HT9"),
@@ -149,7 +153,8 @@ TEST(RelativeLocality, RefusesWhatItCannotRead) {
     EXPECT_EQ(relative_locality("hwloc:SK0", "").status(), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(relative_locality("other:SK0", "hwloc:SK0").status(), PMIX_ERR_NOT_SUPPORTED);
     EXPECT_EQ(relative_locality("hwloc:SK0", "other:SK0").status(), PMIX_ERR_NOT_SUPPORTED);
-    for (const char* bad : {"hwloc:S", "hwloc::SK0", "hwloc:SKx", "hwloc:SK0-", "hwloc:SK5-2", "SK0:", "hwloc:CR99999999"}) {
+    for (const char* bad :
+         {"hwloc:S", "hwloc::SK0", "hwloc:SKx", "hwloc:SK0-", "hwloc:SK5-2", "SK0:", "hwloc:CR99999999"}) {
         const auto status = relative_locality(bad, "hwloc:SK0").status();
         const bool open_end = std::string_view(bad) == "hwloc:SK0-" || std::string_view(bad) == "SK0:";
         EXPECT_EQ(status, open_end ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM) << bad;

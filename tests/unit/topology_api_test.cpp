@@ -48,10 +48,7 @@ class TopologyApi : public ::testing::Test {
 };
 
 std::string xml_of_two_packages() {
-    // Beside this test, whatever the working folder is.
-    std::string path(__FILE__);
-    path = path.substr(0, path.rfind('/')) + "/../support/topologies/two_packages.xml";
-    std::ifstream file(path);
+    std::ifstream file(WIREUP_SOURCE_DIR "/tests/support/topologies/two_packages.xml");
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
@@ -451,8 +448,8 @@ struct Answer {
     pthread_t thread{};
 };
 
-void answered(pmix_status_t status, pmix_device_distance_t* distances, size_t n, void* data, pmix_release_cbfunc_t release,
-              void* release_data) {
+void answered(pmix_status_t status, pmix_device_distance_t* distances, size_t n, void* data,
+              pmix_release_cbfunc_t release, void* release_data) {
     auto& answer = *static_cast<Answer*>(data);
     answer.status = status;
     answer.n = n;
