@@ -1,0 +1,303 @@
+// Get through a whole server: parking for local processes, direct modex out and in, and how each wait ends.
+#include <gtest/gtest.h>
+
+#include "dstore/contribution.h"
+#include "server/modex_blob.h"
+#include "support/fake_client.h"
+
+using namespace pmix;
+using namespace pmix::test;
+
+namespace {
+
+std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::string& text, uint64_t generation) {
+    common::ByteWriter w;
+    common::encode_string_value(w, text);
+    dstore::ChunkBuilder chunk;
+    chunk.begin(dstore::Owner::proc(rank), {generation, 0, true});
+    chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
+    auto bytes = chunk.finish(1);
+    return server::wrap_piece("job", *bytes);
+}
+pmix_status_t status_of(FakeClient& client, uint32_t id) {
+    auto reply = client.wait(id);
+    return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
+}
+
+struct Setting {
+    explicit Setting(unsigned nodes, bool with_host = true)
+        : module(host.module()), server(with_host ? &module : nullptr), a(server, {"job", 0}), b(server, {"job", 1}) {
+        server.job("job", nodes, 2);
+    }
+    void connect() {
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    }
+    FakeHost host;
+    pmix_server_module_t module;
+    TestServer server;
+    FakeClient a, b;
+};
+
+}  // namespace
+
+// rows: K20
+TEST(ServerGetTest, LocalTargetIsWaitedForUntilItCommits) {
+    Setting s(1);
+    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());  // b has not even connected
+    uint32_t g = s.a.start_get({"job", 1}, "k"), other = s.a.start_get({"job", 1}, "never");
+    s.server.settle();
+    EXPECT_FALSE(s.a.take(g));
+    ASSERT_EQ(PMIX_SUCCESS, s.b.hello());
+    s.b.put("other", "x");
+    s.server.settle();
+    EXPECT_FALSE(s.a.take(g)) << "another key is not the one";
+    s.b.put("k", "here");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, g));
+    EXPECT_EQ("here", s.a.read_text(1, "k"));
+    s.b.kill();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, other)) << "the target has gone without it";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "never"))) << "and is not waited for again";
+    EXPECT_EQ(0u, s.host.count("direct_modex"));
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+}
+
+// rows: K19 K32 K20
+TEST(ServerGetTest, ImmediateTimeoutAndRanksThatAreNone) {
+    Setting s(1);
+    s.connect();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k", 0, true)));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1)));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 99}, "k")));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "pmix.nope"))) << "reserved: no wait";
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+}
+
+// rows: K30
+TEST(ServerGetTest, RemoteDataExistsOutsideALocalPeersScope) {
+    Setting s(1);
+    s.connect();
+    uint32_t g = s.a.start_get({"job", 1}, "r");
+    s.server.settle();
+    s.b.put("r", "far only", PMIX_REMOTE);
+    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_of(s.a, g));
+    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_of(s.a, s.a.start_get({"job", 1}, "r")));
+}
+
+// rows: K21 U6
+TEST(ServerGetTest, RemoteTargetGoesToTheHostOnceForAllWhoAsk) {
+    Setting s(2);
+    s.host.styles["direct_modex"] = Style::later;
+    s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
+    s.connect();
+    uint32_t ga = s.a.start_get({"job", 2}, "k");
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 1; }));
+    uint32_t gb = s.b.start_get({"job", 2}, "k");
+    s.server.settle();
+    const Seen* seen = s.host.last("direct_modex");
+    EXPECT_EQ(ProcId("job", 2), seen->proc);
+    ASSERT_NE(nullptr, seen->infos.find(PMIX_REQUIRED_KEY));
+    EXPECT_STREQ("k", seen->infos.find(PMIX_REQUIRED_KEY)->value.data.string);
+    EXPECT_EQ(1u, s.host.count("direct_modex"));
+    s.host.answer_waiting();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, ga));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, gb));
+    EXPECT_EQ("far", s.b.read_text(2, "k"));
+    EXPECT_EQ(1, s.host.released);
+}
+
+// rows: K21
+TEST(ServerGetTest, AMissingKeyIsNotFoundAndAskedForAgain) {
+    Setting s(2);
+    s.connect();
+    int turn = 0;
+    s.host.data = [&](const Seen&) { return ++turn < 2 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 2}, "k")));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k")));
+    EXPECT_EQ(2u, s.host.count("direct_modex"));
+    EXPECT_EQ("now", s.a.read_text(2, "k"));
+}
+
+// rows: K21
+TEST(ServerGetTest, WithATimeoutItIsTriedUntilTheKeyIsThere) {
+    Setting s(2);
+    s.connect();
+    int turn = 0;
+    s.host.data = [&](const Seen&) {
+        return ++turn < 4 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2);
+    };
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 5)));
+    EXPECT_EQ(4u, s.host.count("direct_modex"));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "never", 1)));
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+}
+
+// rows: K21 U1 U6
+TEST(ServerGetTest, TheHostsErrorReachesAllWaiters) {
+    for (Style style : {Style::fails, Style::before_return, Style::other_thread}) {
+        Setting s(2);
+        s.connect();
+        s.host.styles["direct_modex"] = style;
+        s.host.statuses["direct_modex"] = PMIX_ERR_UNREACH;
+        uint32_t ga = s.a.start_get({"job", 2}, "k"), gb = s.b.start_get({"job", 3}, "k");
+        EXPECT_EQ(PMIX_ERR_UNREACH, status_of(s.a, ga));
+        EXPECT_EQ(PMIX_ERR_UNREACH, status_of(s.b, gb));
+    }
+    Setting none(2, false);
+    none.connect();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(none.a, none.a.start_get({"job", 2}, "k"))) << "no entry in the module";
+}
+
+// rows: K22
+TEST(ServerGetTest, AnyRankThatHasTheKey) {
+    Setting s(2);
+    s.connect();
+    uint32_t g = s.a.start_get({"job", PMIX_RANK_UNDEF}, "unique");
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", PMIX_RANK_UNDEF}, "other", 1)));
+    EXPECT_FALSE(s.a.take(g));
+    s.b.put("unique", "of b");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, g));
+    // and from a remote rank, by a fence
+    g = s.a.start_get({"job", PMIX_RANK_UNDEF}, "far");
+    s.server.settle();
+    s.host.data = [](const Seen&) { return blob_of(3, "far", "of 3", 1); };
+    uint32_t f = s.a.start_fence({}, true);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_fence({}, true)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, f));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, g));
+}
+
+// rows: K17
+TEST(ServerGetTest, AnUnknownNamespaceIsTheHostsMatter) {
+    Setting s(1);
+    s.connect();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"strange", 0}, "k", 0, true)));
+    EXPECT_EQ(0u, s.host.count("direct_modex"));
+    s.host.statuses["direct_modex"] = PMIX_ERR_NOT_FOUND;
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"strange", 0}, "k")));
+    EXPECT_EQ(1u, s.host.count("direct_modex"));
+}
+
+TEST(ServerGetTest, AnotherNamespacesSegmentComesWithTheAnswer) {
+    Setting s(1);
+    s.server.job("second", 1, 1);
+    s.connect();
+    common::GetRequest request;
+    request.proc = {"second", PMIX_RANK_WILDCARD};
+    request.key = PMIX_JOB_SIZE;
+    auto reply = s.a.wait(s.a.start<Command::get>(request));
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_EQ(1u, reply->header.descriptors);
+    common::GetReply message;
+    ASSERT_EQ(PMIX_SUCCESS, common::decode_message(reply->payload, message));
+    ASSERT_EQ(1u, message.segments.size());
+    EXPECT_EQ("second", message.segments[0].nspace);
+}
+
+// A segment goes only to the user whose namespace it is.
+TEST(ServerGetTest, AnotherUsersNamespaceIsNotGivenOut) {
+    if (::geteuid() != 0) GTEST_SKIP() << "root may read all; others cannot register another user";
+    TestServer server(nullptr);
+    server.job("mine", 1, 1, false);
+    server.job("theirs", 1, 1, false);
+    server.add_client("mine", 0, 12345);
+    server.add_client("theirs", 0, 54321);
+    server::SelfPeer peer({"mine", 0}, {12345, 12345, 1});
+    server::Nspace* theirs = server.parts().registry.find("theirs");
+    class Plain final : public server::Peer {
+      public:
+        using Peer::Peer;
+        void send(const common::FrameHeader&, common::Bytes, std::span<const int>) override {}
+        void close() override {}
+    } plain(server::PeerKind::client, {"mine", 0}, server::Credentials{12345, 12345, 1});
+    EXPECT_FALSE(server.parts().segments.may_map(plain, *theirs));
+    EXPECT_TRUE(server.parts().segments.may_map(plain, *server.parts().registry.find("mine")));
+}
+
+// rows: V13
+TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
+    Setting s(2);
+    struct Got {
+        int calls = 0;
+        pmix_status_t status = PMIX_ERROR;
+        std::vector<uint8_t> bytes;
+    };
+    auto ask = [&](ProcId proc, Got& got) {
+        s.server.on_loop([&] {
+            s.server.parts().get.modex_request(proc, [&got](pmix_status_t status, common::Bytes bytes) {
+                ++got.calls;
+                got.status = status;
+                got.bytes.assign(bytes.begin(), bytes.end());
+            });
+            return 0;
+        });
+    };
+    Got early, unknown, remote, never;
+    ask({"job", 0}, early);  // not connected yet
+    ask({"nowhere", 0}, unknown);
+    ask({"job", 2}, remote);
+    ask({"job", 1}, never);
+    EXPECT_EQ(0, early.calls);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, unknown.status);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, remote.status) << "it runs elsewhere";
+    s.connect();
+    s.a.put("k", "value");
+    ASSERT_TRUE(s.server.turn_until([&] { return early.calls == 1; }));
+    EXPECT_EQ(PMIX_SUCCESS, early.status);
+    auto piece = server::read_piece(early.bytes);
+    ASSERT_TRUE(piece.ok());
+    EXPECT_EQ("job", piece->nspace);
+    EXPECT_NE(std::string::npos, std::string(early.bytes.begin(), early.bytes.end()).find("value"));
+    Got again;
+    ask({"job", 0}, again);
+    EXPECT_EQ(PMIX_SUCCESS, again.status) << "at once now";
+    s.b.kill();
+    ASSERT_TRUE(s.server.turn_until([&] { return never.calls == 1; }));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, never.status) << "it left without data";
+}
+
+// rows: V8 V11
+TEST(ServerGetTest, DeregistrationEndsTheWaitAndTheConnection) {
+    Setting s(1);
+    s.server.job("second", 1, 2);
+    s.connect();
+    uint32_t g = s.a.start_get({"second", 0}, "k"), h = s.a.start_get({"second", 1}, "k");
+    s.server.settle();
+    s.server.on_loop([&] {
+        s.server.setup().deregister_client({"second", 0});
+        return 0;
+    });
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, g));
+    EXPECT_FALSE(s.a.take(h));
+    s.server.on_loop([&] {
+        s.server.setup().deregister_nspace("second");
+        s.server.setup().deregister_nspace("never was");
+        return 0;
+    });
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, h));
+    s.server.on_loop([&] {
+        s.server.setup().deregister_client({"job", 1});
+        return 0;
+    });
+    ASSERT_TRUE(s.server.turn_until([&] { return s.b.hung_up(); }));
+    EXPECT_FALSE(s.a.hung_up());
+}
+
+// rows: K8 K9
+TEST(ServerGetTest, BadCommitsChangeNothing) {
+    Setting s(1);
+    s.connect();
+    common::CommitRequest request;
+    common::ByteWriter w;
+    common::encode_string_value(w, "x");
+    request.entries.push_back({PMIX_GLOBAL, "fine", w.view()});
+    request.entries.push_back({PMIX_INTERNAL, "k", w.view()});
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.a.ask<Command::commit>(request));
+    request.entries[1] = {PMIX_GLOBAL, "", w.view()};
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.a.ask<Command::commit>(request));
+    EXPECT_FALSE(s.b.read_text(0, "fine"));
+    request.entries.pop_back();
+    EXPECT_EQ(PMIX_SUCCESS, s.a.ask<Command::commit>(request));
+    EXPECT_EQ("x", s.b.read_text(0, "fine"));
+}
