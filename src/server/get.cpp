@@ -117,8 +117,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
 
 // A process of this node that has not committed the key. It may not even have been started.
 void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
-    const Client* client = nspace.find_client(rank);
-    if (client != nullptr && client->gone()) return answer(question, PMIX_ERR_NOT_FOUND);
+    if (nspace.has_left(rank)) return answer(question, PMIX_ERR_NOT_FOUND);
     parked_[member_id(nspace.number, rank)].push_back(std::move(question));
 }
 
@@ -225,11 +224,10 @@ void Get::modex_request(const ProcId& proc, Respond respond) {
     if (nspace == nullptr || !common::is_real_rank(proc.rank)) return respond(PMIX_ERR_NOT_FOUND, {});
     if (nspace->data != nullptr && nspace->data->committed(proc.rank) != 0)
         return respond_with(*nspace, proc.rank, respond);
-    const Client* client = nspace->find_client(proc.rank);
     // A rank that is announced by number only may still be registered.
     bool expected = nspace->is_local(proc.rank) || (!nspace->placed.has_procs && nspace->has_rank(proc.rank) &&
                                                     nspace->clients.size() < nspace->local_count());
-    if (!expected || (client != nullptr && client->gone())) return respond(PMIX_ERR_NOT_FOUND, {});
+    if (!expected || nspace->has_left(proc.rank)) return respond(PMIX_ERR_NOT_FOUND, {});
     Question question;
     question.id = next_++;
     question.respond = std::move(respond);

@@ -21,6 +21,8 @@ bool Nspace::is_local(Rank rank) const noexcept {
     return placed.has_procs && own_node != kNoNode && placed.procs.node_of(rank) == own_node;
 }
 
+bool Nspace::has_left(Rank rank) const noexcept { return std::find(gone.begin(), gone.end(), rank) != gone.end(); }
+
 bool Nspace::has_rank(Rank rank) const noexcept {
     if (clients.count(rank) != 0) return true;
     if (placed.has_procs) return placed.procs.node_of(rank) != kNoNode;

@@ -51,7 +51,7 @@ struct Nspace {
     bool has_placement = false;
     uint32_t own_node = common::kNoNode;
     std::map<common::Rank, Client> clients;
-    std::vector<common::Rank> gone;  // of clients, those that have left
+    std::vector<common::Rank> gone;  // ranks that have left, deregistered ones included
     std::unique_ptr<NamespaceData> data;  // none: known by name only
     common::InfoList envars;
 
@@ -59,6 +59,8 @@ struct Nspace {
     const Client* find_client(common::Rank rank) const noexcept;
     // The process runs, ran or will run on this node.
     bool is_local(common::Rank rank) const noexcept;
+    // Was here and will not come back, unless it connects or is registered again.
+    bool has_left(common::Rank rank) const noexcept;
     bool all_local() const noexcept;  // as far as is known
     bool size_known() const noexcept { return job_size || placed.has_procs; }
     uint32_t size() const noexcept { return job_size ? *job_size : placed.procs.nranks(); }
