@@ -24,6 +24,7 @@ struct PrivateStore::Node {
     pmix_scope_t scope;
     uint16_t key_length;
     std::atomic<bool> lent;
+    bool replaced;  // no slot has it any more; only the staged list does
     uint32_t value_length;
     uint32_t staged;  // place in the staged list, plus one
     Node* next;       // among the retired
@@ -77,6 +78,9 @@ PrivateStore::~PrivateStore() {
     if (table != nullptr) {
         for (size_t i = 0; i <= table->mask; ++i) std::free(table->slots[i].node.load(std::memory_order_relaxed));
         delete table;
+    }
+    for (Node* n : staged_) {
+        if (n != nullptr && n->replaced) std::free(n);
     }
     while (retired_ != nullptr) std::free(std::exchange(retired_, retired_->next));
     while (lent_ != nullptr) std::free(std::exchange(lent_, lent_->next));
@@ -165,13 +169,16 @@ void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_sc
         slot->tag.store(tag, std::memory_order_release);
     } else {
         Node* old = slot->node.load(std::memory_order_relaxed);
-        node->staged = old->staged;
         slot->node.store(node, std::memory_order_seq_cst);
-        if (node->staged != 0) {
-            staged_[node->staged - 1] = stage ? node : nullptr;
-            if (!stage) node->staged = 0;
+        if (old->staged != 0 && other_audience(old->scope, scope)) {
+            old->replaced = true;
+        } else {
+            if (old->staged != 0) {
+                staged_[old->staged - 1] = stage ? node : nullptr;
+                if (stage) node->staged = old->staged;
+            }
+            retire(old);
         }
-        retire(old);
     }
     if (stage && node->staged == 0) {
         staged_.push_back(node);
@@ -262,10 +269,13 @@ size_t PrivateStore::visit_staged(Visit fn, void* context) {
         ++told;
     }
     for (Node* n : staged_) {
-        if (n != nullptr) n->staged = 0;
+        if (n == nullptr) continue;
+        n->staged = 0;
+        if (n->replaced) retire(n);
     }
     staged_.clear();
     staged_count_.store(0, std::memory_order_relaxed);
+    free_retired();
     return told;
 }
 

@@ -75,8 +75,8 @@ class PrivateStore {
     }
 
     // fn(std::string_view key, pmix_scope_t scope, common::Bytes value) for each value that was put since the last
-    // take_staged, the newest per key, in the order of first put; then none is staged. If fn throws, all stay staged.
-    // Takes the mutex: fn must not call back.
+    // take_staged, the newest per key and audience (a value for local peers and one for remote peers are two), in the
+    // order of first put; then none is staged. If fn throws, all stay staged. Takes the mutex: fn must not call back.
     template <class F>
     size_t take_staged(F&& fn) {
         return visit_staged(call<F>, const_cast<void*>(static_cast<const void*>(&fn)));

@@ -60,6 +60,12 @@ struct Record {
     pmix_scope_t scope = PMIX_GLOBAL;
 };
 
+// One key may stand for two audiences at once: a value for local peers and another one for remote peers. Any other pair
+// of scopes replaces.
+constexpr bool other_audience(pmix_scope_t a, pmix_scope_t b) noexcept {
+    return (a == PMIX_LOCAL && b == PMIX_REMOTE) || (a == PMIX_REMOTE && b == PMIX_LOCAL);
+}
+
 // An answer. Most point into the segment; small computed scalars are held in place, computed lists in a string of
 // their own. Not copyable: bytes() may point into the object itself.
 class Found {

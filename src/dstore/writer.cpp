@@ -314,7 +314,7 @@ common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Recor
     changes.reserve(records.size());
     items.reserve(records.size());
     entries.reserve(records.size());
-    std::vector<std::pair<uint32_t, size_t>> seen;  // hash, record: the last one of a key counts
+    std::vector<std::pair<uint32_t, size_t>> seen;  // hash, record: the last one of a key and audience counts
     seen.reserve(records.size());
     for (size_t i = 0; i < records.size(); ++i) seen.emplace_back(hash_key(records[i].key), i);
     std::sort(seen.begin(), seen.end());
@@ -329,7 +329,8 @@ common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Recor
         }
         bool replaced = false;
         for (size_t k = i + 1; k < seen.size() && seen[k].first == seen[i].first && !replaced; ++k) {
-            replaced = records[seen[k].second].key == r.key;
+            const Record& later = records[seen[k].second];
+            replaced = later.key == r.key && !other_audience(later.scope, r.scope);
         }
         if (replaced) continue;
         auto same = [&](Bytes b) { return std::equal(b.begin(), b.end(), r.value.begin(), r.value.end()); };

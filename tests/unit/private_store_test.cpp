@@ -39,6 +39,27 @@ TEST(PrivateStore, FindsByNspaceRankAndKey) {
     EXPECT_EQ(s.find(b, 0, Key("k")).scope(), PMIX_INTERNAL);
 }
 
+// rows: K5
+TEST(PrivateStore, ValuesForLocalAndForRemotePeersAreStagedSideBySide) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    s.put(ns, 0, Key("k"), PMIX_LOCAL, u32(1));
+    s.put(ns, 0, Key("k"), PMIX_REMOTE, u32(2));
+    EXPECT_EQ(value(s, ns, 0, "k"), u32(2));
+    std::vector<std::pair<pmix_scope_t, Buffer>> told;
+    const auto tell = [&](std::string_view, pmix_scope_t scope, common::Bytes v) {
+        told.emplace_back(scope, Buffer(v.begin(), v.end()));
+    };
+    EXPECT_EQ(s.take_staged(tell), 2u);
+    const std::vector<std::pair<pmix_scope_t, Buffer>> both = {{PMIX_LOCAL, u32(1)}, {PMIX_REMOTE, u32(2)}};
+    EXPECT_EQ(told, both);
+    EXPECT_EQ(s.take_staged(tell), 0u);
+    // A later put for everybody replaces both.
+    s.put(ns, 0, Key("k"), PMIX_REMOTE, u32(3));
+    s.put(ns, 0, Key("k"), PMIX_GLOBAL, u32(4));
+    EXPECT_EQ(s.take_staged(tell), 1u);
+}
+
 TEST(PrivateStore, GrowsAndKeepsEverything) {
     PrivateStore s;
     const auto ns = s.intern("job");
