@@ -60,7 +60,9 @@ char** find_variable(char** env, std::string_view name) noexcept {
 
 extern "C" {
 
-int PMIx_Argv_count(char** a) { return static_cast<int>(count(a)); }
+int PMIx_Argv_count(char** a) {
+    return static_cast<int>(count(a));
+}
 
 pmix_status_t PMIx_Argv_append_nosize(char*** argv, const char* arg) {
     if (argv == nullptr || arg == nullptr) return PMIX_ERR_BAD_PARAM;
@@ -155,8 +157,8 @@ char** PMIx_Argv_copy(char** argv) {
     return copy;
 }
 
-// *env may be NULL (an empty environment) or `environ`. A NULL value removes the variable from `environ`, and sets it to
-// nothing in any other list. PMIX_ERR_EXISTS: it is there and may not be replaced.
+// *env may be NULL (an empty environment) or `environ`. A NULL value removes the variable from `environ`, and sets it
+// to nothing in any other list. PMIX_ERR_EXISTS: it is there and may not be replaced.
 pmix_status_t PMIx_Setenv(const char* name, const char* value, bool overwrite, char*** env) {
     if (env == nullptr || name == nullptr || name[0] == '\0' || std::strchr(name, '=') != nullptr) {
         return PMIX_ERR_BAD_PARAM;

@@ -1,8 +1,9 @@
 // PMIx_Info_list_*: an opaque list of infos that grows and is converted to an array.
 //
-// Owns the list between start and release. Needs no library; a list belongs to one thread at a time. Everything added is
-// copied, save by PMIx_Info_list_insert, whose point is to keep the caller's pointers: such an info is marked persistent
-// and its value never freed by us. NULL lists and infos, and keys that are NULL or too long, are PMIX_ERR_BAD_PARAM.
+// Owns the list between start and release. Needs no library; a list belongs to one thread at a time. Everything added
+// is copied, save by PMIx_Info_list_insert, whose point is to keep the caller's pointers: such an info is marked
+// persistent and its value never freed by us. NULL lists and infos, and keys that are NULL or too long, are
+// PMIX_ERR_BAD_PARAM.
 #include <pmix.h>
 #include <pmix_deprecated.h>
 
@@ -26,7 +27,9 @@ struct List {
     size_t size;
 };
 
-List* as_list(void* ptr) noexcept { return static_cast<List*>(ptr); }
+List* as_list(void* ptr) noexcept {
+    return static_cast<List*>(ptr);
+}
 
 void discard(Item* item) noexcept {
     destroy_elements(PMIX_INFO, &item->info, 1);
@@ -102,7 +105,9 @@ pmix_status_t fill_from_value(pmix_info_t* info, const char* key, const pmix_val
 
 extern "C" {
 
-void* PMIx_Info_list_start(void) { return std::calloc(1, sizeof(List)); }
+void* PMIx_Info_list_start(void) {
+    return std::calloc(1, sizeof(List));
+}
 
 void PMIx_Info_list_release(void* ptr) {
     if (ptr == nullptr) return;
@@ -130,8 +135,7 @@ pmix_status_t PMIx_Info_list_add_value(void* ptr, const char* key, const pmix_va
 
 pmix_status_t PMIx_Info_list_add_value_unique(void* ptr, const char* key, const pmix_value_t* value, bool overwrite) {
     if (value == nullptr) return PMIX_ERR_BAD_PARAM;
-    return append_unique(ptr, key, overwrite,
-                         [&](pmix_info_t* info) { return fill_from_value(info, key, value); });
+    return append_unique(ptr, key, overwrite, [&](pmix_info_t* info) { return fill_from_value(info, key, value); });
 }
 
 pmix_status_t PMIx_Info_list_prepend(void* ptr, const char* key, const void* value, pmix_data_type_t type) {
@@ -157,8 +161,7 @@ pmix_status_t PMIx_Info_list_xfer(void* ptr, const pmix_info_t* info) {
 
 pmix_status_t PMIx_Info_list_xfer_unique(void* ptr, const pmix_info_t* info, bool overwrite) {
     if (info == nullptr) return PMIX_ERR_BAD_PARAM;
-    return append_unique(ptr, info->key, overwrite,
-                         [&](pmix_info_t* copy) { return PMIx_Info_xfer(copy, info); });
+    return append_unique(ptr, info->key, overwrite, [&](pmix_info_t* copy) { return PMIx_Info_xfer(copy, info); });
 }
 
 // The list stays as it is and may be converted again. On failure the array is empty.
@@ -195,6 +198,8 @@ pmix_info_t* PMIx_Info_list_get_info(void* ptr, void* prev, void** next) {
     return &item->info;
 }
 
-size_t PMIx_Info_list_get_size(void* ptr) { return ptr == nullptr ? 0 : as_list(ptr)->size; }
+size_t PMIx_Info_list_get_size(void* ptr) {
+    return ptr == nullptr ? 0 : as_list(ptr)->size;
+}
 
 }  // extern "C"

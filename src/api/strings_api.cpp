@@ -61,19 +61,33 @@ char* printed(F&& print) noexcept {
 
 extern "C" {
 
-const char* PMIx_Error_string(pmix_status_t status) { return name_or_unknown(Names::status, status); }
-const char* PMIx_Proc_state_string(pmix_proc_state_t state) { return name_or_unknown(Names::proc_state, state); }
-const char* PMIx_Scope_string(pmix_scope_t scope) { return name_or_unknown(Names::scope, scope); }
+const char* PMIx_Error_string(pmix_status_t status) {
+    return name_or_unknown(Names::status, status);
+}
+const char* PMIx_Proc_state_string(pmix_proc_state_t state) {
+    return name_or_unknown(Names::proc_state, state);
+}
+const char* PMIx_Scope_string(pmix_scope_t scope) {
+    return name_or_unknown(Names::scope, scope);
+}
 const char* PMIx_Persistence_string(pmix_persistence_t persist) {
     return name_or_unknown(Names::persistence, persist);
 }
-const char* PMIx_Data_range_string(pmix_data_range_t range) { return name_or_unknown(Names::data_range, range); }
-const char* PMIx_Data_type_string(pmix_data_type_t type) { return name_or_unknown(Names::data_type, type); }
+const char* PMIx_Data_range_string(pmix_data_range_t range) {
+    return name_or_unknown(Names::data_range, range);
+}
+const char* PMIx_Data_type_string(pmix_data_type_t type) {
+    return name_or_unknown(Names::data_type, type);
+}
 const char* PMIx_Alloc_directive_string(pmix_alloc_directive_t directive) {
     return name_or_unknown(Names::alloc_directive, directive);
 }
-const char* PMIx_Job_state_string(pmix_job_state_t state) { return name_or_unknown(Names::job_state, state); }
-const char* PMIx_Link_state_string(pmix_link_state_t state) { return name_or_unknown(Names::link_state, state); }
+const char* PMIx_Job_state_string(pmix_job_state_t state) {
+    return name_or_unknown(Names::job_state, state);
+}
+const char* PMIx_Link_state_string(pmix_link_state_t state) {
+    return name_or_unknown(Names::link_state, state);
+}
 const char* PMIx_Value_comparison_string(pmix_value_cmp_t cmp) {
     return name_or_unknown(Names::value_comparison, static_cast<int64_t>(cmp));
 }

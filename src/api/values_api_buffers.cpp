@@ -44,9 +44,13 @@ pmix_data_buffer_t* PMIx_Data_buffer_create(void) {
     return static_cast<pmix_data_buffer_t*>(std::calloc(1, sizeof(pmix_data_buffer_t)));
 }
 
-void PMIx_Data_buffer_destruct(pmix_data_buffer_t* b) { pmix::common::destroy_elements(PMIX_DATA_BUFFER, b, 1); }
+void PMIx_Data_buffer_destruct(pmix_data_buffer_t* b) {
+    pmix::common::destroy_elements(PMIX_DATA_BUFFER, b, 1);
+}
 
-void PMIx_Data_buffer_release(pmix_data_buffer_t* b) { pmix::common::destroy_array(PMIX_DATA_BUFFER, b, 1); }
+void PMIx_Data_buffer_release(pmix_data_buffer_t* b) {
+    pmix::common::destroy_array(PMIX_DATA_BUFFER, b, 1);
+}
 
 void PMIx_Data_buffer_load(pmix_data_buffer_t* b, char* bytes, size_t sz) {
     pmix_byte_object_t payload = {bytes, sz};

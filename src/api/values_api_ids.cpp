@@ -38,7 +38,9 @@ void PMIx_Load_procid(pmix_proc_t* p, const char* ns, pmix_rank_t rk) {
     p->rank = rk;
 }
 
-void PMIx_Proc_load(pmix_proc_t* p, const char* nspace, pmix_rank_t rank) { PMIx_Load_procid(p, nspace, rank); }
+void PMIx_Proc_load(pmix_proc_t* p, const char* nspace, pmix_rank_t rank) {
+    PMIx_Load_procid(p, nspace, rank);
+}
 
 void PMIx_Xfer_procid(pmix_proc_t* dst, const pmix_proc_t* src) {
     if (dst != nullptr && src != nullptr) std::memmove(dst, src, sizeof *dst);
@@ -48,9 +50,13 @@ bool PMIx_Check_key(const char* key, const char* str) {
     return key != nullptr && str != nullptr && std::strncmp(key, str, PMIX_MAX_KEYLEN) == 0;
 }
 
-bool PMIx_Check_reserved_key(const char* key) { return key != nullptr && std::strncmp(key, "pmix", 4) == 0; }
+bool PMIx_Check_reserved_key(const char* key) {
+    return key != nullptr && std::strncmp(key, "pmix", 4) == 0;
+}
 
-bool PMIx_Nspace_invalid(const char* nspace) { return nspace == nullptr || nspace[0] == '\0'; }
+bool PMIx_Nspace_invalid(const char* nspace) {
+    return nspace == nullptr || nspace[0] == '\0';
+}
 
 bool PMIx_Check_nspace(const char* key1, const char* key2) {
     return PMIx_Nspace_invalid(key1) || PMIx_Nspace_invalid(key2) || std::strncmp(key1, key2, PMIX_MAX_NSLEN) == 0;
@@ -65,7 +71,9 @@ bool PMIx_Check_procid(const pmix_proc_t* a, const pmix_proc_t* b) {
     return PMIx_Check_nspace(a->nspace, b->nspace) && PMIx_Check_rank(a->rank, b->rank);
 }
 
-bool PMIx_Rank_valid(pmix_rank_t a) { return is_real_rank(a); }
+bool PMIx_Rank_valid(pmix_rank_t a) {
+    return is_real_rank(a);
+}
 
 bool PMIx_Procid_invalid(const pmix_proc_t* p) {
     return p == nullptr || PMIx_Nspace_invalid(p->nspace) || p->rank == PMIX_RANK_INVALID;

@@ -20,10 +20,12 @@ void construct(pmix_data_type_t type, void* element) noexcept {
     construct_elements(type, element, 1);
 }
 
-void destruct(pmix_data_type_t type, void* element) noexcept { destroy_elements(type, element, 1); }
+void destruct(pmix_data_type_t type, void* element) noexcept {
+    destroy_elements(type, element, 1);
+}
 
-// NULL for none, as the inlined versions have it. An array of infos is marked at its end (PMIX_INFO_ARRAY_END): programs
-// built for 4.2 expect the mark and later ones do not mind it. The library itself always goes by the count.
+// NULL for none, as the inlined versions have it. An array of infos is marked at its end (PMIX_INFO_ARRAY_END):
+// programs built for 4.2 expect the mark and later ones do not mind it. The library itself always goes by the count.
 void* create(pmix_data_type_t type, size_t n) noexcept {
     void* array = nullptr;
     if (create_array(type, n, &array) == PMIX_SUCCESS && array != nullptr) construct_elements(type, array, n);
@@ -32,13 +34,21 @@ void* create(pmix_data_type_t type, size_t n) noexcept {
 
 }  // namespace
 
-#define WIREUP_STRUCT(NAME, TYPE, ID)                                                                        \
-    void PMIx_##NAME##_construct(TYPE* p) { construct(ID, p); }                                              \
-    void PMIx_##NAME##_destruct(TYPE* p) { destruct(ID, p); }                                                \
-    void PMIx_##NAME##_free(TYPE* p, size_t n) { destroy_array(ID, p, n); }
-#define WIREUP_STRUCT_CREATE(NAME, TYPE, ID) \
-    WIREUP_STRUCT(NAME, TYPE, ID)            \
-    TYPE* PMIx_##NAME##_create(size_t n) { return static_cast<TYPE*>(create(ID, n)); }
+#define WIREUP_STRUCT(NAME, TYPE, ID)            \
+    void PMIx_##NAME##_construct(TYPE* p) {      \
+        construct(ID, p);                        \
+    }                                            \
+    void PMIx_##NAME##_destruct(TYPE* p) {       \
+        destruct(ID, p);                         \
+    }                                            \
+    void PMIx_##NAME##_free(TYPE* p, size_t n) { \
+        destroy_array(ID, p, n);                 \
+    }
+#define WIREUP_STRUCT_CREATE(NAME, TYPE, ID)      \
+    WIREUP_STRUCT(NAME, TYPE, ID)                 \
+    TYPE* PMIx_##NAME##_create(size_t n) {        \
+        return static_cast<TYPE*>(create(ID, n)); \
+    }
 
 extern "C" {
 
@@ -91,7 +101,9 @@ void PMIx_App_info_create(pmix_app_t* p, size_t n) {
     p->ninfo = p->info == nullptr ? 0 : n;
 }
 
-void PMIx_App_release(pmix_app_t* p) { PMIx_App_free(p, 1); }
+void PMIx_App_release(pmix_app_t* p) {
+    PMIx_App_free(p, 1);
+}
 
 void PMIx_Query_qualifiers_create(pmix_query_t* p, size_t n) {
     if (p == nullptr) return;
@@ -99,7 +111,9 @@ void PMIx_Query_qualifiers_create(pmix_query_t* p, size_t n) {
     p->nqual = p->qualifiers == nullptr ? 0 : n;
 }
 
-void PMIx_Query_release(pmix_query_t* p) { PMIx_Query_free(p, 1); }
+void PMIx_Query_release(pmix_query_t* p) {
+    PMIx_Query_free(p, 1);
+}
 
 // Takes over the bytes.
 void PMIx_Byte_object_load(pmix_byte_object_t* b, char* d, size_t sz) {
@@ -153,8 +167,12 @@ pmix_data_array_t* PMIx_Data_array_create(size_t n, pmix_data_type_t type) {
     return p;
 }
 
-void PMIx_Data_array_destruct(pmix_data_array_t* d) { destruct(PMIX_DATA_ARRAY, d); }
+void PMIx_Data_array_destruct(pmix_data_array_t* d) {
+    destruct(PMIX_DATA_ARRAY, d);
+}
 
-void PMIx_Data_array_free(pmix_data_array_t* p) { destroy_array(PMIX_DATA_ARRAY, p, 1); }
+void PMIx_Data_array_free(pmix_data_array_t* p) {
+    destroy_array(PMIX_DATA_ARRAY, p, 1);
+}
 
 }  // extern "C"

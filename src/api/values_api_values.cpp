@@ -79,7 +79,8 @@ pmix_status_t PMIx_Value_unload(pmix_value_t* val, void** data, size_t* sz) {
         case PMIX_BYTE_OBJECT:
         case PMIX_COMPRESSED_STRING:
         case PMIX_COMPRESSED_BYTE_OBJECT:
-        case PMIX_REGEX: return unload_bytes(val->data.bo.bytes, val->data.bo.size, val->data.bo.size, data, sz);
+        case PMIX_REGEX:
+            return unload_bytes(val->data.bo.bytes, val->data.bo.size, val->data.bo.size, data, sz);
         case PMIX_POINTER:
             *data = val->data.ptr;
             *sz = sizeof(void*);
@@ -95,7 +96,8 @@ pmix_status_t PMIx_Value_unload(pmix_value_t* val, void** data, size_t* sz) {
             if (rc == PMIX_SUCCESS) *sz = std::strlen(nspace);
             return rc;
         }
-        default: break;
+        default:
+            break;
     }
     if (row->held == Held::in_place && val->type != PMIX_ENVAR) return unload_flat(element, row->size, data, sz);
     return unload_block(val->type, element, data, sz);
@@ -122,7 +124,9 @@ pmix_status_t PMIx_Value_get_number(const pmix_value_t* value, void* dest, pmix_
     return convert_number(*value, type, dest);
 }
 
-pmix_boolean_t PMIx_Value_true(const pmix_value_t* v) { return v == nullptr ? PMIX_NON_BOOL : truth_of(*v); }
+pmix_boolean_t PMIx_Value_true(const pmix_value_t* v) {
+    return v == nullptr ? PMIX_NON_BOOL : truth_of(*v);
+}
 
 // --- infos -----------------------------------------------------------------------------------------------------------
 
@@ -153,14 +157,18 @@ pmix_status_t PMIx_Info_get_size(const pmix_info_t* val, size_t* size) {
     return rc;
 }
 
-pmix_boolean_t PMIx_Info_true(const pmix_info_t* p) { return p == nullptr ? PMIX_NON_BOOL : truth_of(p->value); }
+pmix_boolean_t PMIx_Info_true(const pmix_info_t* p) {
+    return p == nullptr ? PMIX_NON_BOOL : truth_of(p->value);
+}
 
-#define WIREUP_SET_FLAG(NAME, FLAG)             \
-    void PMIx_Info_##NAME(pmix_info_t* p) {     \
-        if (p != nullptr) p->flags |= (FLAG);   \
+#define WIREUP_SET_FLAG(NAME, FLAG)           \
+    void PMIx_Info_##NAME(pmix_info_t* p) {   \
+        if (p != nullptr) p->flags |= (FLAG); \
     }
-#define WIREUP_TEST_FLAG(NAME, FLAG) \
-    bool PMIx_Info_##NAME(const pmix_info_t* p) { return p != nullptr && (p->flags & (FLAG)) != 0; }
+#define WIREUP_TEST_FLAG(NAME, FLAG)                     \
+    bool PMIx_Info_##NAME(const pmix_info_t* p) {        \
+        return p != nullptr && (p->flags & (FLAG)) != 0; \
+    }
 
 WIREUP_SET_FLAG(required, PMIX_INFO_REQD)
 WIREUP_SET_FLAG(processed, PMIX_INFO_REQD_PROCESSED)
@@ -176,7 +184,9 @@ WIREUP_TEST_FLAG(is_persistent, PMIX_INFO_PERSISTENT)
 void PMIx_Info_optional(pmix_info_t* p) {
     if (p != nullptr) p->flags &= ~static_cast<pmix_info_directives_t>(PMIX_INFO_REQD);
 }
-bool PMIx_Info_is_optional(const pmix_info_t* p) { return p != nullptr && (p->flags & PMIX_INFO_REQD) == 0; }
+bool PMIx_Info_is_optional(const pmix_info_t* p) {
+    return p != nullptr && (p->flags & PMIX_INFO_REQD) == 0;
+}
 
 // --- pdata -----------------------------------------------------------------------------------------------------------
 

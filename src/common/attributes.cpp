@@ -87,9 +87,13 @@ constexpr bool strings_are_unique() {
 }
 static_assert(strings_are_unique(), "second names of a string are ALIAS rows");
 
-const char* text(uint16_t offset) noexcept { return reinterpret_cast<const char*>(&kTexts) + offset; }
+const char* text(uint16_t offset) noexcept {
+    return reinterpret_cast<const char*>(&kTexts) + offset;
+}
 
-Attribute at_row(const Row& row) noexcept { return {text(row.name), text(row.string), row.type}; }
+Attribute at_row(const Row& row) noexcept {
+    return {text(row.name), text(row.string), row.type};
+}
 
 }  // namespace
 
@@ -107,7 +111,11 @@ Attribute attribute_by_string(std::string_view string) noexcept {
     return at_row(kRows[*at]);
 }
 
-size_t attribute_count() noexcept { return kCount; }
-Attribute attribute_at(size_t index) noexcept { return at_row(kRows[index]); }
+size_t attribute_count() noexcept {
+    return kCount;
+}
+Attribute attribute_at(size_t index) noexcept {
+    return at_row(kRows[index]);
+}
 
 }  // namespace pmix::common

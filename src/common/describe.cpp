@@ -12,8 +12,9 @@ namespace {
 // A field while the tables are being put together at compile time.
 constexpr Field make(Form form, size_t width, size_t offset, size_t count_offset, pmix_data_type_t type,
                      std::string_view name) {
-    Field f{form, static_cast<uint16_t>(width), static_cast<uint16_t>(offset), static_cast<uint16_t>(count_offset),
-            type, {}};
+    Field f{
+        form, static_cast<uint16_t>(width), static_cast<uint16_t>(offset), static_cast<uint16_t>(count_offset), type,
+        {}};
     std::copy(name.begin(), name.end(), f.name);
     return f;
 }
@@ -89,9 +90,9 @@ constexpr Field kDiskStats[] = {
     NUMBER(pmix_disk_stats_t, weighted_milliseconds_io),
 };
 constexpr Field kNetStats[] = {
-    STRING(pmix_net_stats_t, net_interface),    NUMBER(pmix_net_stats_t, num_bytes_recvd),
+    STRING(pmix_net_stats_t, net_interface),     NUMBER(pmix_net_stats_t, num_bytes_recvd),
     NUMBER(pmix_net_stats_t, num_packets_recvd), NUMBER(pmix_net_stats_t, num_recv_errs),
-    NUMBER(pmix_net_stats_t, num_bytes_sent),   NUMBER(pmix_net_stats_t, num_packets_sent),
+    NUMBER(pmix_net_stats_t, num_bytes_sent),    NUMBER(pmix_net_stats_t, num_packets_sent),
     NUMBER(pmix_net_stats_t, num_send_errs),
 };
 constexpr Field kNodeStats[] = {
@@ -117,7 +118,9 @@ constexpr Field kNodePid[] = {STRING(pmix_node_pid_t, hostname), NUMBER(pmix_nod
                               NUMBER(pmix_node_pid_t, pid)};
 
 // Types that are one field: the element is the field.
-constexpr Field one(Form form, size_t width) { return make(form, width, 0, 0, 0, ""); }
+constexpr Field one(Form form, size_t width) {
+    return make(form, width, 0, 0, 0, "");
+}
 
 // Everything put together: rows point into one table of fields.
 struct Tables {
@@ -130,21 +133,29 @@ struct Tables {
             case Form::boolean:
             case Form::sint:
             case Form::uint:
-            case Form::real: return f.width;
-            case Form::timeval: return 16;
-            case Form::address: return 8;
+            case Form::real:
+                return f.width;
+            case Form::timeval:
+                return 16;
+            case Form::address:
+                return 8;
             case Form::chars:
-            case Form::value: return 2;
+            case Form::value:
+                return 2;
             case Form::string:
             case Form::argv:
             case Form::blob:
             case Form::list:
             case Form::info_flags:
             case Form::bitmap:
-            case Form::topology: return 4;
-            case Form::array: return 6;
-            case Form::buffer: return 8;
-            case Form::record: return rows[f.type].min_bytes;
+            case Form::topology:
+                return 4;
+            case Form::array:
+                return 6;
+            case Form::buffer:
+                return 8;
+            case Form::record:
+                return rows[f.type].min_bytes;
         }
         return 1;
     }

@@ -1,10 +1,9 @@
 // Every struct and data type of the ABI, described once.
 //
-// Owns: constant tables only. One TypeRow per data type id says how large an element is, how a pmix_value_t holds it and
-// which fields it has; copying, destroying, comparing, encoding and decoding (value.cpp, pack.cpp) walk these fields and
-// know no struct by name. A new struct is a new list of fields here and nothing else.
-// Any thread. An id without a row is an unknown type: type_row() answers nullptr and callers answer
-// PMIX_ERR_UNKNOWN_DATA_TYPE.
+// Owns: constant tables only. One TypeRow per data type id says how large an element is, how a pmix_value_t holds it
+// and which fields it has; copying, destroying, comparing, encoding and decoding (value.cpp, pack.cpp) walk these
+// fields and know no struct by name. A new struct is a new list of fields here and nothing else. Any thread. An id
+// without a row is an unknown type: type_row() answers nullptr and callers answer PMIX_ERR_UNKNOWN_DATA_TYPE.
 #pragma once
 
 #include <pmix_common.h>
@@ -71,6 +70,8 @@ inline const TypeRow* type_row(pmix_data_type_t type) noexcept {
     return &kTypeTable[type];
 }
 
-inline std::span<const Field> fields_of(const TypeRow& row) noexcept { return {kFieldTable.data() + row.first, row.count}; }
+inline std::span<const Field> fields_of(const TypeRow& row) noexcept {
+    return {kFieldTable.data() + row.first, row.count};
+}
 
 }  // namespace pmix::common

@@ -1,5 +1,5 @@
-// How the walkers of field lists (copy, destroy, compare, encode, decode) reach into elements. For value.cpp, pack.cpp and
-// their kin only. Pure; any thread.
+// How the walkers of field lists (copy, destroy, compare, encode, decode) reach into elements. For value.cpp, pack.cpp
+// and their kin only. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,9 @@
 
 namespace pmix::common {
 
-inline char* at(void* element, size_t offset) noexcept { return static_cast<char*>(element) + offset; }
+inline char* at(void* element, size_t offset) noexcept {
+    return static_cast<char*>(element) + offset;
+}
 inline const char* at(const void* element, size_t offset) noexcept {
     return static_cast<const char*>(element) + offset;
 }

@@ -92,7 +92,8 @@ pmix_info_t* InfoList::find(std::string_view key) noexcept {
 pmix_info_t* InfoList::release(size_t* n) noexcept {
     if (size_ == 0) reset();
     if (size_ > 0) {
-        for (size_t i = 0; i + 1 < size_; ++i) array_[i].flags &= ~static_cast<pmix_info_directives_t>(PMIX_INFO_ARRAY_END);
+        for (size_t i = 0; i + 1 < size_; ++i)
+            array_[i].flags &= ~static_cast<pmix_info_directives_t>(PMIX_INFO_ARRAY_END);
         array_[size_ - 1].flags |= PMIX_INFO_ARRAY_END;
     }
     *n = std::exchange(size_, 0);

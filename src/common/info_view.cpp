@@ -46,8 +46,11 @@ pmix_status_t InfoView::get(std::string_view key, const pmix_byte_object_t** out
         case PMIX_BYTE_OBJECT:
         case PMIX_REGEX:
         case PMIX_COMPRESSED_STRING:
-        case PMIX_COMPRESSED_BYTE_OBJECT: *out = &info->value.data.bo; return PMIX_SUCCESS;
-        default: return PMIX_ERR_BAD_PARAM;
+        case PMIX_COMPRESSED_BYTE_OBJECT:
+            *out = &info->value.data.bo;
+            return PMIX_SUCCESS;
+        default:
+            return PMIX_ERR_BAD_PARAM;
     }
 }
 

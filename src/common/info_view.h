@@ -21,7 +21,9 @@ inline std::string_view key_view(const pmix_info_t& info) noexcept {
     return {info.key, bounded_length(info.key, kMaxKeyLength)};
 }
 
-inline bool is_required(const pmix_info_t& info) noexcept { return (info.flags & PMIX_INFO_REQD) != 0; }
+inline bool is_required(const pmix_info_t& info) noexcept {
+    return (info.flags & PMIX_INFO_REQD) != 0;
+}
 
 class InfoView {
   public:
@@ -50,8 +52,8 @@ class InfoView {
     pmix_status_t get(std::string_view key, double* out) const noexcept;
     // Integers from any integer type of the ABI that holds a number in range.
     template <std::integral T>
-        requires(!std::same_as<T, bool>)
-    pmix_status_t get(std::string_view key, T* out) const noexcept {
+    requires(!std::same_as<T, bool>) pmix_status_t get(std::string_view key, T* out)
+    const noexcept {
         const pmix_info_t* info = find(key);
         if (info == nullptr) return PMIX_SUCCESS;
         if constexpr (std::is_signed_v<T>) {

@@ -54,7 +54,9 @@ constexpr std::array<Row, std::size(kWritten)> sorted() {
 }
 constexpr auto kRows = sorted();
 
-const char* text(const Row& row) noexcept { return reinterpret_cast<const char*>(&kTexts) + row.name; }
+const char* text(const Row& row) noexcept {
+    return reinterpret_cast<const char*>(&kTexts) + row.name;
+}
 
 class Text {
   public:

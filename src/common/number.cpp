@@ -18,7 +18,8 @@ struct Number {
     double real = 0;
 };
 
-// Types that are numbers to the ABI: the integers, floats, pid, rank, status, time and the enumerations held as integers.
+// Types that are numbers to the ABI: the integers, floats, pid, rank, status, time and the enumerations held as
+// integers.
 Number widen(const pmix_value_t& value) noexcept {
     Number n;
     const TypeRow* row = type_row(value.type);
@@ -33,19 +34,35 @@ Number widen(const pmix_value_t& value) noexcept {
     n.kind = Number::Kind::natural;
     if (f.form == Form::uint) {
         switch (f.width) {
-            case 1: n.natural = load_field<uint8_t>(p, 0); break;
-            case 2: n.natural = load_field<uint16_t>(p, 0); break;
-            case 4: n.natural = load_field<uint32_t>(p, 0); break;
-            default: n.natural = load_field<uint64_t>(p, 0); break;
+            case 1:
+                n.natural = load_field<uint8_t>(p, 0);
+                break;
+            case 2:
+                n.natural = load_field<uint16_t>(p, 0);
+                break;
+            case 4:
+                n.natural = load_field<uint32_t>(p, 0);
+                break;
+            default:
+                n.natural = load_field<uint64_t>(p, 0);
+                break;
         }
         return n;
     }
     int64_t v = 0;
     switch (f.width) {
-        case 1: v = load_field<int8_t>(p, 0); break;
-        case 2: v = load_field<int16_t>(p, 0); break;
-        case 4: v = load_field<int32_t>(p, 0); break;
-        default: v = load_field<int64_t>(p, 0); break;
+        case 1:
+            v = load_field<int8_t>(p, 0);
+            break;
+        case 2:
+            v = load_field<int16_t>(p, 0);
+            break;
+        case 4:
+            v = load_field<int32_t>(p, 0);
+            break;
+        default:
+            v = load_field<int64_t>(p, 0);
+            break;
     }
     if (v < 0) {
         n.kind = Number::Kind::negative;
@@ -61,13 +78,17 @@ Number widen(const pmix_value_t& value) noexcept {
 pmix_status_t read_number(const pmix_value_t& value, int64_t* out) noexcept {
     Number n = widen(value);
     switch (n.kind) {
-        case Number::Kind::none: return PMIX_ERR_BAD_PARAM;
-        case Number::Kind::negative: *out = n.negative; return PMIX_SUCCESS;
+        case Number::Kind::none:
+            return PMIX_ERR_BAD_PARAM;
+        case Number::Kind::negative:
+            *out = n.negative;
+            return PMIX_SUCCESS;
         case Number::Kind::natural:
             if (n.natural > static_cast<uint64_t>(INT64_MAX)) return PMIX_ERR_VALUE_OUT_OF_BOUNDS;
             *out = static_cast<int64_t>(n.natural);
             return PMIX_SUCCESS;
-        case Number::Kind::real: return PMIX_ERR_BAD_PARAM;  // an integer is asked for; nothing is rounded in silence
+        case Number::Kind::real:
+            return PMIX_ERR_BAD_PARAM;  // an integer is asked for; nothing is rounded in silence
     }
     return PMIX_ERR_BAD_PARAM;
 }
@@ -75,10 +96,15 @@ pmix_status_t read_number(const pmix_value_t& value, int64_t* out) noexcept {
 pmix_status_t read_number(const pmix_value_t& value, uint64_t* out) noexcept {
     Number n = widen(value);
     switch (n.kind) {
-        case Number::Kind::none: return PMIX_ERR_BAD_PARAM;
-        case Number::Kind::negative: return PMIX_ERR_VALUE_OUT_OF_BOUNDS;
-        case Number::Kind::natural: *out = n.natural; return PMIX_SUCCESS;
-        case Number::Kind::real: return PMIX_ERR_BAD_PARAM;
+        case Number::Kind::none:
+            return PMIX_ERR_BAD_PARAM;
+        case Number::Kind::negative:
+            return PMIX_ERR_VALUE_OUT_OF_BOUNDS;
+        case Number::Kind::natural:
+            *out = n.natural;
+            return PMIX_SUCCESS;
+        case Number::Kind::real:
+            return PMIX_ERR_BAD_PARAM;
     }
     return PMIX_ERR_BAD_PARAM;
 }
@@ -86,10 +112,17 @@ pmix_status_t read_number(const pmix_value_t& value, uint64_t* out) noexcept {
 pmix_status_t read_number(const pmix_value_t& value, double* out) noexcept {
     Number n = widen(value);
     switch (n.kind) {
-        case Number::Kind::none: return PMIX_ERR_BAD_PARAM;
-        case Number::Kind::negative: *out = static_cast<double>(n.negative); return PMIX_SUCCESS;
-        case Number::Kind::natural: *out = static_cast<double>(n.natural); return PMIX_SUCCESS;
-        case Number::Kind::real: *out = n.real; return PMIX_SUCCESS;
+        case Number::Kind::none:
+            return PMIX_ERR_BAD_PARAM;
+        case Number::Kind::negative:
+            *out = static_cast<double>(n.negative);
+            return PMIX_SUCCESS;
+        case Number::Kind::natural:
+            *out = static_cast<double>(n.natural);
+            return PMIX_SUCCESS;
+        case Number::Kind::real:
+            *out = n.real;
+            return PMIX_SUCCESS;
     }
     return PMIX_ERR_BAD_PARAM;
 }
@@ -103,7 +136,8 @@ bool is_numeric(pmix_data_type_t type) noexcept {
         case PMIX_TIME:
         case PMIX_PID:
         case PMIX_PROC_RANK:
-        case PMIX_STATUS: return true;
+        case PMIX_STATUS:
+            return true;
         default:
             return type == PMIX_SIZE || (type >= PMIX_INT && type <= PMIX_DOUBLE);
     }
@@ -163,10 +197,14 @@ pmix_status_t convert_number(const pmix_value_t& value, pmix_data_type_t type, v
     if (f.form == Form::real) return f.width == sizeof(float) ? put_real<float>(n, dest) : put_real<double>(n, dest);
     bool is_signed = f.form == Form::sint;
     switch (f.width) {
-        case 1: return put_integer<int8_t, uint8_t>(n, is_signed, dest);
-        case 2: return put_integer<int16_t, uint16_t>(n, is_signed, dest);
-        case 4: return put_integer<int32_t, uint32_t>(n, is_signed, dest);
-        default: return put_integer<int64_t, uint64_t>(n, is_signed, dest);
+        case 1:
+            return put_integer<int8_t, uint8_t>(n, is_signed, dest);
+        case 2:
+            return put_integer<int16_t, uint16_t>(n, is_signed, dest);
+        case 4:
+            return put_integer<int32_t, uint32_t>(n, is_signed, dest);
+        default:
+            return put_integer<int64_t, uint64_t>(n, is_signed, dest);
     }
 }
 

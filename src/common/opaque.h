@@ -2,8 +2,8 @@
 //
 // common is pure and opens no library: whoever opens hwloc (api/hwloc_library, on its first use) installs these
 // functions once. Where hwloc is not installed a bitmap or topology can neither be copied nor encoded
-// (PMIX_ERR_NOT_SUPPORTED) and destroying one leaves the object alone: whoever made it can still free it. The same holds
-// for objects of another source. Any thread; installed by one release store.
+// (PMIX_ERR_NOT_SUPPORTED) and destroying one leaves the object alone: whoever made it can still free it. The same
+// holds for objects of another source. Any thread; installed by one release store.
 #pragma once
 
 #include <pmix_common.h>
@@ -11,14 +11,14 @@
 namespace pmix::common {
 
 struct OpaqueOps {
-    void* (*copy_bitmap)(const void* bitmap);         // NULL: out of memory
+    void* (*copy_bitmap)(const void* bitmap);  // NULL: out of memory
     void (*free_bitmap)(void* bitmap);
-    char* (*print_bitmap)(const void* bitmap);        // malloc'ed text
-    void* (*parse_bitmap)(const char* text);          // NULL: not a bitmap; bounded
+    char* (*print_bitmap)(const void* bitmap);  // malloc'ed text
+    void* (*parse_bitmap)(const char* text);    // NULL: not a bitmap; bounded
     bool (*equal_bitmaps)(const void* a, const void* b);
     void* (*copy_topology)(const void* topology);
-    void (*free_topology)(void* topology);            // must leave the library's own topology alone
-    char* (*print_topology)(const void* topology);    // XML
+    void (*free_topology)(void* topology);          // must leave the library's own topology alone
+    char* (*print_topology)(const void* topology);  // XML
     void* (*parse_topology)(const char* text);
 };
 

@@ -17,10 +17,18 @@ pmix_status_t encode_value_deep(ByteWriter& w, const pmix_value_t& value, unsign
 
 void encode_number(ByteWriter& w, const void* p, size_t width) {
     switch (width) {
-        case 1: w.u8(load_field<uint8_t>(p, 0)); break;
-        case 2: w.u16(load_field<uint16_t>(p, 0)); break;
-        case 4: w.u32(load_field<uint32_t>(p, 0)); break;
-        default: w.u64(load_field<uint64_t>(p, 0)); break;
+        case 1:
+            w.u8(load_field<uint8_t>(p, 0));
+            break;
+        case 2:
+            w.u16(load_field<uint16_t>(p, 0));
+            break;
+        case 4:
+            w.u32(load_field<uint32_t>(p, 0));
+            break;
+        default:
+            w.u64(load_field<uint64_t>(p, 0));
+            break;
     }
 }
 
@@ -99,11 +107,17 @@ pmix_status_t encode_buffer(ByteWriter& w, const pmix_data_buffer_t& b) {
 pmix_status_t encode_field(ByteWriter& w, const Field& f, const void* element, unsigned depth) {
     const char* p = at(element, f.offset);
     switch (f.form) {
-        case Form::boolean: w.u8(load_field<uint8_t>(p, 0) != 0); return PMIX_SUCCESS;
+        case Form::boolean:
+            w.u8(load_field<uint8_t>(p, 0) != 0);
+            return PMIX_SUCCESS;
         case Form::sint:
         case Form::uint:
-        case Form::real: encode_number(w, p, f.width); return PMIX_SUCCESS;
-        case Form::address: w.u64(load_field<uintptr_t>(p, 0)); return PMIX_SUCCESS;
+        case Form::real:
+            encode_number(w, p, f.width);
+            return PMIX_SUCCESS;
+        case Form::address:
+            w.u64(load_field<uintptr_t>(p, 0));
+            return PMIX_SUCCESS;
         case Form::timeval: {
             auto tv = load_field<struct timeval>(p, 0);
             w.u64(static_cast<uint64_t>(tv.tv_sec));
@@ -121,8 +135,10 @@ pmix_status_t encode_field(ByteWriter& w, const Field& f, const void* element, u
             w.raw(p, n);
             return PMIX_SUCCESS;
         }
-        case Form::string: return encode_string(w, load_field<const char*>(p, 0));
-        case Form::argv: return encode_argv(w, load_field<char* const*>(p, 0));
+        case Form::string:
+            return encode_string(w, load_field<const char*>(p, 0));
+        case Form::argv:
+            return encode_argv(w, load_field<char* const*>(p, 0));
         case Form::blob: {
             const void* bytes = load_field<const void*>(p, 0);
             size_t n = load_field<size_t>(element, f.count_offset);
@@ -136,19 +152,23 @@ pmix_status_t encode_field(ByteWriter& w, const Field& f, const void* element, u
             return PMIX_SUCCESS;
         }
         case Form::list:
-            return encode_elements(w, f.type, load_field<const void*>(p, 0), load_field<size_t>(element, f.count_offset),
-                                   depth);
-        case Form::record: return encode_fields(w, kTypeTable[f.type], p, depth);
-        case Form::value: return encode_value_deep(w, *reinterpret_cast<const pmix_value_t*>(p), depth);
+            return encode_elements(w, f.type, load_field<const void*>(p, 0),
+                                   load_field<size_t>(element, f.count_offset), depth);
+        case Form::record:
+            return encode_fields(w, kTypeTable[f.type], p, depth);
+        case Form::value:
+            return encode_value_deep(w, *reinterpret_cast<const pmix_value_t*>(p), depth);
         case Form::array: {
             const auto* a = reinterpret_cast<const pmix_data_array_t*>(p);
             if (depth == 0) return PMIX_ERR_BAD_PARAM;
             w.u16(a->type);
             return encode_elements(w, a->type, a->array, a->size, depth - 1);
         }
-        case Form::buffer: return encode_buffer(w, *reinterpret_cast<const pmix_data_buffer_t*>(p));
+        case Form::buffer:
+            return encode_buffer(w, *reinterpret_cast<const pmix_data_buffer_t*>(p));
         case Form::bitmap:
-        case Form::topology: return encode_opaque(w, f, element);
+        case Form::topology:
+            return encode_opaque(w, f, element);
     }
     return PMIX_ERR_UNKNOWN_DATA_TYPE;
 }
@@ -181,14 +201,24 @@ pmix_status_t encode_value_deep(ByteWriter& w, const pmix_value_t& value, unsign
 pmix_status_t decode_fields(ByteReader& r, const TypeRow& row, void* element, unsigned depth) noexcept;
 pmix_status_t decode_value_deep(ByteReader& r, pmix_value_t* out, unsigned depth) noexcept;
 
-pmix_status_t read_state(const ByteReader& r) noexcept { return r.ok() ? PMIX_SUCCESS : PMIX_ERR_UNPACK_FAILURE; }
+pmix_status_t read_state(const ByteReader& r) noexcept {
+    return r.ok() ? PMIX_SUCCESS : PMIX_ERR_UNPACK_FAILURE;
+}
 
 void decode_number(ByteReader& r, void* p, size_t width) noexcept {
     switch (width) {
-        case 1: store_field(p, 0, r.u8()); break;
-        case 2: store_field(p, 0, r.u16()); break;
-        case 4: store_field(p, 0, r.u32()); break;
-        default: store_field(p, 0, r.u64()); break;
+        case 1:
+            store_field(p, 0, r.u8());
+            break;
+        case 2:
+            store_field(p, 0, r.u16());
+            break;
+        case 4:
+            store_field(p, 0, r.u32());
+            break;
+        default:
+            store_field(p, 0, r.u64());
+            break;
     }
 }
 
@@ -271,8 +301,8 @@ pmix_status_t decode_opaque(ByteReader& r, Form form, void* p) noexcept {
     if (text.empty()) return PMIX_SUCCESS;
     const OpaqueOps* ops = form == Form::bitmap ? open_opaque_ops() : opaque_ops();
     if (ops == nullptr) return PMIX_ERR_NOT_SUPPORTED;
-    void* object = (form == Form::bitmap ? ops->parse_bitmap
-                                         : ops->parse_topology)(reinterpret_cast<const char*>(text.data()));
+    void* object =
+        (form == Form::bitmap ? ops->parse_bitmap : ops->parse_topology)(reinterpret_cast<const char*>(text.data()));
     store_field(p, 0, object);
     return object == nullptr ? PMIX_ERR_UNPACK_FAILURE : PMIX_SUCCESS;
 }
@@ -292,11 +322,17 @@ pmix_status_t decode_buffer(ByteReader& r, pmix_data_buffer_t* b) noexcept {
 pmix_status_t decode_field(ByteReader& r, const Field& f, void* element, unsigned depth) noexcept {
     char* p = at(element, f.offset);
     switch (f.form) {
-        case Form::boolean: store_field<uint8_t>(p, 0, r.u8() != 0); return read_state(r);
+        case Form::boolean:
+            store_field<uint8_t>(p, 0, r.u8() != 0);
+            return read_state(r);
         case Form::sint:
         case Form::uint:
-        case Form::real: decode_number(r, p, f.width); return read_state(r);
-        case Form::address: store_field(p, 0, static_cast<uintptr_t>(r.u64())); return read_state(r);
+        case Form::real:
+            decode_number(r, p, f.width);
+            return read_state(r);
+        case Form::address:
+            store_field(p, 0, static_cast<uintptr_t>(r.u64()));
+            return read_state(r);
         case Form::timeval: {
             struct timeval tv;
             tv.tv_sec = static_cast<time_t>(r.u64());
@@ -345,17 +381,21 @@ pmix_status_t decode_field(ByteReader& r, const Field& f, void* element, unsigne
             store_field(element, f.count_offset, n);
             return rc;
         }
-        case Form::record: return decode_fields(r, kTypeTable[f.type], p, depth);
-        case Form::value: return decode_value_deep(r, reinterpret_cast<pmix_value_t*>(p), depth);
+        case Form::record:
+            return decode_fields(r, kTypeTable[f.type], p, depth);
+        case Form::value:
+            return decode_value_deep(r, reinterpret_cast<pmix_value_t*>(p), depth);
         case Form::array: {
             auto* a = reinterpret_cast<pmix_data_array_t*>(p);
             if (depth == 0) return PMIX_ERR_UNPACK_FAILURE;
             a->type = r.u16();
             return decode_elements(r, a->type, &a->array, &a->size, depth - 1);
         }
-        case Form::buffer: return decode_buffer(r, reinterpret_cast<pmix_data_buffer_t*>(p));
+        case Form::buffer:
+            return decode_buffer(r, reinterpret_cast<pmix_data_buffer_t*>(p));
         case Form::bitmap:
-        case Form::topology: return decode_opaque(r, f.form, p);
+        case Form::topology:
+            return decode_opaque(r, f.form, p);
     }
     return PMIX_ERR_UNKNOWN_DATA_TYPE;
 }
@@ -497,10 +537,18 @@ size_t encode_scalar(pmix_data_type_t type, uint64_t number, uint8_t (&out)[kMax
     store_le<uint16_t>(out, type);
     if (type == PMIX_BOOL) number = number != 0;
     switch (row->size) {
-        case 1: out[2] = static_cast<uint8_t>(number); break;
-        case 2: store_le(out + 2, static_cast<uint16_t>(number)); break;
-        case 4: store_le(out + 2, static_cast<uint32_t>(number)); break;
-        default: store_le(out + 2, number); break;
+        case 1:
+            out[2] = static_cast<uint8_t>(number);
+            break;
+        case 2:
+            store_le(out + 2, static_cast<uint16_t>(number));
+            break;
+        case 4:
+            store_le(out + 2, static_cast<uint32_t>(number));
+            break;
+        default:
+            store_le(out + 2, number);
+            break;
     }
     return 2u + row->size;
 }
@@ -548,7 +596,9 @@ pmix_status_t encode_infos(ByteWriter& w, const pmix_info_t* infos, size_t n) {
     return encode_list(w, PMIX_INFO, infos, n);
 }
 
-pmix_status_t encode_info(ByteWriter& w, const pmix_info_t& info) { return encode_element(w, PMIX_INFO, &info); }
+pmix_status_t encode_info(ByteWriter& w, const pmix_info_t& info) {
+    return encode_element(w, PMIX_INFO, &info);
+}
 
 pmix_status_t decode_infos(ByteReader& r, InfoList* out) noexcept {
     void* p = nullptr;

@@ -11,8 +11,8 @@
 //   data array    u16 element type, u32 n, then n elements
 //   in a value, what the union holds by pointer has one byte before it: 0 absent, 1 follows
 //
-// A byte object's bytes start 6 bytes after the start of its value (kBytesOffset), a string's likewise; a store that wants
-// lent objects aligned places values accordingly. The NUL of strings is stored, so both can be lent in place.
+// A byte object's bytes start 6 bytes after the start of its value (kBytesOffset), a string's likewise; a store that
+// wants lent objects aligned places values accordingly. The NUL of strings is stored, so both can be lent in place.
 //
 // Owns nothing. Any thread. Encoders append to a ByteWriter and may throw std::bad_alloc; on a status they leave the
 // writer as it was. Decoders take hostile bytes: every count is held against the bytes left, nesting against
@@ -37,8 +37,8 @@ pmix_status_t decode_value(ByteReader& r, pmix_value_t* out) noexcept;
 // PMIx_Get's hit: `encoded` is exactly one value. Scalars, strings and byte objects take the short way.
 pmix_status_t decode_value_into(Bytes encoded, pmix_value_t* out) noexcept;
 
-// For PMIX_GET_POINTER_VALUES: as above, but a string or byte object points into `encoded` and must neither be freed nor
-// written. PMIX_ERR_GET_MALLOC_REQD when the type needs memory of its own (decode and keep that one instead).
+// For PMIX_GET_POINTER_VALUES: as above, but a string or byte object points into `encoded` and must neither be freed
+// nor written. PMIX_ERR_GET_MALLOC_REQD when the type needs memory of its own (decode and keep that one instead).
 pmix_status_t lend_value(Bytes encoded, pmix_value_t* out) noexcept;
 
 // The type of an encoded value; PMIX_UNDEF when there is none.
@@ -46,8 +46,8 @@ inline pmix_data_type_t encoded_type(Bytes encoded) noexcept {
     return encoded.size() < 2 ? PMIX_UNDEF : load_le<uint16_t>(encoded.data());
 }
 
-// A computed value without memory: any in-place number or bool from its low bytes. Returns the length, 0 for a type that
-// is not one.
+// A computed value without memory: any in-place number or bool from its low bytes. Returns the length, 0 for a type
+// that is not one.
 inline constexpr size_t kMaxScalarBytes = 16;
 size_t encode_scalar(pmix_data_type_t type, uint64_t number, uint8_t (&out)[kMaxScalarBytes]) noexcept;
 

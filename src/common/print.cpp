@@ -47,12 +47,23 @@ void print_bytes(std::string& out, const char* bytes, size_t n) {
 
 void print_rank(std::string& out, pmix_rank_t rank) {
     switch (rank) {
-        case PMIX_RANK_UNDEF: out += "UNDEF"; break;
-        case PMIX_RANK_WILDCARD: out += "WILDCARD"; break;
-        case PMIX_RANK_LOCAL_NODE: out += "LOCAL_NODE"; break;
-        case PMIX_RANK_LOCAL_PEERS: out += "LOCAL_PEERS"; break;
-        case PMIX_RANK_INVALID: out += "INVALID"; break;
-        default: format(out, "%" PRIu32, rank);
+        case PMIX_RANK_UNDEF:
+            out += "UNDEF";
+            break;
+        case PMIX_RANK_WILDCARD:
+            out += "WILDCARD";
+            break;
+        case PMIX_RANK_LOCAL_NODE:
+            out += "LOCAL_NODE";
+            break;
+        case PMIX_RANK_LOCAL_PEERS:
+            out += "LOCAL_PEERS";
+            break;
+        case PMIX_RANK_INVALID:
+            out += "INVALID";
+            break;
+        default:
+            format(out, "%" PRIu32, rank);
     }
 }
 
@@ -102,20 +113,36 @@ void print_number(std::string& out, const Field& f, pmix_data_type_t type, const
     if (f.form == Form::sint) {
         int64_t n = 0;
         switch (f.width) {
-            case 1: n = load_field<int8_t>(p, 0); break;
-            case 2: n = load_field<int16_t>(p, 0); break;
-            case 4: n = load_field<int32_t>(p, 0); break;
-            default: n = load_field<int64_t>(p, 0); break;
+            case 1:
+                n = load_field<int8_t>(p, 0);
+                break;
+            case 2:
+                n = load_field<int16_t>(p, 0);
+                break;
+            case 4:
+                n = load_field<int32_t>(p, 0);
+                break;
+            default:
+                n = load_field<int64_t>(p, 0);
+                break;
         }
         if (!print_named(out, type, n)) format(out, "%" PRId64, n);
         return;
     }
     uint64_t n = 0;
     switch (f.width) {
-        case 1: n = load_field<uint8_t>(p, 0); break;
-        case 2: n = load_field<uint16_t>(p, 0); break;
-        case 4: n = load_field<uint32_t>(p, 0); break;
-        default: n = load_field<uint64_t>(p, 0); break;
+        case 1:
+            n = load_field<uint8_t>(p, 0);
+            break;
+        case 2:
+            n = load_field<uint16_t>(p, 0);
+            break;
+        case 4:
+            n = load_field<uint32_t>(p, 0);
+            break;
+        default:
+            n = load_field<uint64_t>(p, 0);
+            break;
     }
     if (type == PMIX_PROC_RANK) {
         print_rank(out, static_cast<pmix_rank_t>(n));
@@ -156,12 +183,16 @@ void print_argv(std::string& out, char* const* argv) {
 void print_field(std::string& out, const Field& f, pmix_data_type_t type, const void* element, unsigned depth) {
     const char* p = at(element, f.offset);
     switch (f.form) {
-        case Form::boolean: out += load_field<uint8_t>(p, 0) != 0 ? "true" : "false"; break;
+        case Form::boolean:
+            out += load_field<uint8_t>(p, 0) != 0 ? "true" : "false";
+            break;
         case Form::sint:
-        case Form::uint: print_number(out, f, type, p); break;
+        case Form::uint:
+            print_number(out, f, type, p);
+            break;
         case Form::real:
-            format(out, "%.17g", f.width == sizeof(float) ? static_cast<double>(load_field<float>(p, 0))
-                                                          : load_field<double>(p, 0));
+            format(out, "%.17g",
+                   f.width == sizeof(float) ? static_cast<double>(load_field<float>(p, 0)) : load_field<double>(p, 0));
             break;
         case Form::timeval: {
             auto tv = load_field<struct timeval>(p, 0);
@@ -170,16 +201,31 @@ void print_field(std::string& out, const Field& f, pmix_data_type_t type, const 
         }
         case Form::address:
         case Form::topology:
-        case Form::bitmap: format(out, "%p", load_field<const void*>(p, 0)); break;
-        case Form::string: print_string(out, load_field<const char*>(p, 0)); break;
-        case Form::argv: print_argv(out, load_field<char* const*>(p, 0)); break;
-        case Form::chars: out.append(p, bounded_length(p, f.width - 1u)); break;
-        case Form::blob: print_bytes(out, load_field<const char*>(p, 0), load_field<size_t>(element, f.count_offset)); break;
-        case Form::list:
-            print_elements(out, f.type, load_field<const void*>(p, 0), load_field<size_t>(element, f.count_offset), depth);
+        case Form::bitmap:
+            format(out, "%p", load_field<const void*>(p, 0));
             break;
-        case Form::record: print_fields(out, kTypeTable[f.type], f.type, p, depth); break;
-        case Form::value: print_deep(out, *reinterpret_cast<const pmix_value_t*>(p), depth); break;
+        case Form::string:
+            print_string(out, load_field<const char*>(p, 0));
+            break;
+        case Form::argv:
+            print_argv(out, load_field<char* const*>(p, 0));
+            break;
+        case Form::chars:
+            out.append(p, bounded_length(p, f.width - 1u));
+            break;
+        case Form::blob:
+            print_bytes(out, load_field<const char*>(p, 0), load_field<size_t>(element, f.count_offset));
+            break;
+        case Form::list:
+            print_elements(out, f.type, load_field<const void*>(p, 0), load_field<size_t>(element, f.count_offset),
+                           depth);
+            break;
+        case Form::record:
+            print_fields(out, kTypeTable[f.type], f.type, p, depth);
+            break;
+        case Form::value:
+            print_deep(out, *reinterpret_cast<const pmix_value_t*>(p), depth);
+            break;
         case Form::array: {
             const auto* a = reinterpret_cast<const pmix_data_array_t*>(p);
             if (depth == 0) {
@@ -194,7 +240,9 @@ void print_field(std::string& out, const Field& f, pmix_data_type_t type, const 
             print_bytes(out, b->base_ptr, b->bytes_used);
             break;
         }
-        case Form::info_flags: print_named(out, PMIX_INFO_DIRECTIVES, load_field<pmix_info_directives_t>(p, 0)); break;
+        case Form::info_flags:
+            print_named(out, PMIX_INFO_DIRECTIVES, load_field<pmix_info_directives_t>(p, 0));
+            break;
     }
 }
 
@@ -238,7 +286,9 @@ void print_deep(std::string& out, const pmix_value_t& value, unsigned depth) {
 
 }  // namespace
 
-void print_value(std::string& out, const pmix_value_t& value) { print_deep(out, value, kMaxValueDepth); }
+void print_value(std::string& out, const pmix_value_t& value) {
+    print_deep(out, value, kMaxValueDepth);
+}
 
 void print_element(std::string& out, pmix_data_type_t type, const void* element) {
     const TypeRow* row = type_row(type);

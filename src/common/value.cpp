@@ -50,15 +50,21 @@ void destroy_field(const Field& f, void* element) noexcept {
             store_field<void*>(p, 0, nullptr);
             store_field<size_t>(element, f.count_offset, 0);
             break;
-        case Form::record: destroy_fields(kTypeTable[f.type], p); break;
-        case Form::value: destroy_value(reinterpret_cast<pmix_value_t*>(p)); break;
+        case Form::record:
+            destroy_fields(kTypeTable[f.type], p);
+            break;
+        case Form::value:
+            destroy_value(reinterpret_cast<pmix_value_t*>(p));
+            break;
         case Form::array: {
             auto* a = reinterpret_cast<pmix_data_array_t*>(p);
             destroy_array(a->type, a->array, a->size);
             std::memset(a, 0, sizeof *a);
             break;
         }
-        case Form::buffer: destroy_buffer(reinterpret_cast<pmix_data_buffer_t*>(p)); break;
+        case Form::buffer:
+            destroy_buffer(reinterpret_cast<pmix_data_buffer_t*>(p));
+            break;
         case Form::bitmap:
         case Form::topology:
             if (void* object = load_field<void*>(p, 0)) {
@@ -68,7 +74,8 @@ void destroy_field(const Field& f, void* element) noexcept {
                 store_field<void*>(p, 0, nullptr);
             }
             break;
-        default: break;  // numbers and characters own nothing
+        default:
+            break;  // numbers and characters own nothing
     }
 }
 
@@ -148,8 +155,12 @@ pmix_status_t copy_field(const Field& f, void* dst, const void* src, unsigned de
         case Form::uint:
         case Form::real:
         case Form::timeval:
-        case Form::address: std::memcpy(to, from, f.width); return PMIX_SUCCESS;
-        case Form::chars: std::memcpy(to, from, bounded_length(from, f.width - 1u)); return PMIX_SUCCESS;
+        case Form::address:
+            std::memcpy(to, from, f.width);
+            return PMIX_SUCCESS;
+        case Form::chars:
+            std::memcpy(to, from, bounded_length(from, f.width - 1u));
+            return PMIX_SUCCESS;
         case Form::info_flags:
             store_field(to, 0, load_field<pmix_info_directives_t>(from, 0) & ~kMemoryFlags);
             return PMIX_SUCCESS;
@@ -181,7 +192,8 @@ pmix_status_t copy_field(const Field& f, void* dst, const void* src, unsigned de
             store_field(dst, f.count_offset, p == nullptr ? size_t{0} : n);
             return rc;
         }
-        case Form::record: return copy_fields(kTypeTable[f.type], to, from, depth);
+        case Form::record:
+            return copy_fields(kTypeTable[f.type], to, from, depth);
         case Form::value:
             return copy_value_deep(reinterpret_cast<pmix_value_t*>(to), *reinterpret_cast<const pmix_value_t*>(from),
                                    depth);
@@ -288,8 +300,12 @@ pmix_status_t copy_value_deep(pmix_value_t* dst, const pmix_value_t& src, unsign
 
 }  // namespace
 
-void install_opaque_ops(const OpaqueOps* ops) noexcept { g_opaque.store(ops, std::memory_order_release); }
-const OpaqueOps* opaque_ops() noexcept { return g_opaque.load(std::memory_order_acquire); }
+void install_opaque_ops(const OpaqueOps* ops) noexcept {
+    g_opaque.store(ops, std::memory_order_release);
+}
+const OpaqueOps* opaque_ops() noexcept {
+    return g_opaque.load(std::memory_order_acquire);
+}
 
 void destroy_value(pmix_value_t* value) noexcept {
     if (value == nullptr) return;
@@ -335,16 +351,27 @@ pmix_status_t create_array(pmix_data_type_t type, size_t n, void** out) noexcept
 void construct_elements(pmix_data_type_t type, void* elements, size_t n) noexcept {
     for (size_t i = 0; i < n; ++i) {
         switch (type) {
-            case PMIX_PROC: static_cast<pmix_proc_t*>(elements)[i].rank = PMIX_RANK_UNDEF; break;
-            case PMIX_PROC_INFO: static_cast<pmix_proc_info_t*>(elements)[i].proc.rank = PMIX_RANK_UNDEF; break;
-            case PMIX_PROC_STATS: static_cast<pmix_proc_stats_t*>(elements)[i].proc.rank = PMIX_RANK_UNDEF; break;
-            case PMIX_PDATA: static_cast<pmix_pdata_t*>(elements)[i].proc.rank = PMIX_RANK_UNDEF; break;
+            case PMIX_PROC:
+                static_cast<pmix_proc_t*>(elements)[i].rank = PMIX_RANK_UNDEF;
+                break;
+            case PMIX_PROC_INFO:
+                static_cast<pmix_proc_info_t*>(elements)[i].proc.rank = PMIX_RANK_UNDEF;
+                break;
+            case PMIX_PROC_STATS:
+                static_cast<pmix_proc_stats_t*>(elements)[i].proc.rank = PMIX_RANK_UNDEF;
+                break;
+            case PMIX_PDATA:
+                static_cast<pmix_pdata_t*>(elements)[i].proc.rank = PMIX_RANK_UNDEF;
+                break;
             case PMIX_DEVICE_DIST:
                 static_cast<pmix_device_distance_t*>(elements)[i].mindist = UINT16_MAX;
                 static_cast<pmix_device_distance_t*>(elements)[i].maxdist = UINT16_MAX;
                 break;
-            case PMIX_NODE_PID: static_cast<pmix_node_pid_t*>(elements)[i].nodeid = UINT32_MAX; break;
-            default: return;
+            case PMIX_NODE_PID:
+                static_cast<pmix_node_pid_t*>(elements)[i].nodeid = UINT32_MAX;
+                break;
+            default:
+                return;
         }
     }
 }

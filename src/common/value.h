@@ -1,9 +1,9 @@
 // Values as the ABI has them: deep copy, destruction, comparison, and owners of pmix_value_t and pmix_info_t[].
 //
-// Owns: Value one value's contents, InfoList one malloc'ed array of infos, CArray<T> one malloc'ed array of any ABI struct.
-// Any thread; an owner belongs to one thread at a time.
-// All memory is malloc's, one block each, so that what release() hands out is freed by any caller's inlined free().
-// Out of memory is PMIX_ERR_NOMEM with nothing leaked and outputs left empty; nothing here throws.
+// Owns: Value one value's contents, InfoList one malloc'ed array of infos, CArray<T> one malloc'ed array of any ABI
+// struct. Any thread; an owner belongs to one thread at a time. All memory is malloc's, one block each, so that what
+// release() hands out is freed by any caller's inlined free(). Out of memory is PMIX_ERR_NOMEM with nothing leaked and
+// outputs left empty; nothing here throws.
 #pragma once
 
 #include <pmix_common.h>
@@ -21,8 +21,12 @@
 namespace pmix::common {
 
 // The union's bytes: where every member starts.
-inline void* value_data(pmix_value_t* v) noexcept { return &v->data; }
-inline const void* value_data(const pmix_value_t* v) noexcept { return &v->data; }
+inline void* value_data(pmix_value_t* v) noexcept {
+    return &v->data;
+}
+inline const void* value_data(const pmix_value_t* v) noexcept {
+    return &v->data;
+}
 
 // Frees what the value holds and leaves it PMIX_UNDEF. NULL and a zeroed value are fine.
 void destroy_value(pmix_value_t* value) noexcept;
@@ -73,9 +77,9 @@ bool set_key(char (&dst)[PMIX_MAX_KEYLEN + 1], std::string_view key) noexcept;
 // The data type id that goes with a C type, for the templates below.
 template <class T>
 struct TypeId;
-#define PMIX_COMMON_TYPE_ID(T, ID)                  \
-    template <>                                     \
-    struct TypeId<T> {                              \
+#define PMIX_COMMON_TYPE_ID(T, ID)                    \
+    template <>                                       \
+    struct TypeId<T> {                                \
         static constexpr pmix_data_type_t value = ID; \
     }
 PMIX_COMMON_TYPE_ID(pmix_proc_t, PMIX_PROC);
@@ -217,7 +221,8 @@ class InfoList {
   public:
     InfoList() = default;
     InfoList(InfoList&& o) noexcept
-        : array_(std::exchange(o.array_, nullptr)), size_(std::exchange(o.size_, 0)),
+        : array_(std::exchange(o.array_, nullptr)),
+          size_(std::exchange(o.size_, 0)),
           capacity_(std::exchange(o.capacity_, 0)) {}
     InfoList& operator=(InfoList&& o) noexcept {
         if (this != &o) {

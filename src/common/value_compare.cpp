@@ -67,10 +67,14 @@ int compare_bytes(const void* a, size_t na, const void* b, size_t nb) noexcept {
 int compare_integers(const void* a, const void* b, const Field& f) noexcept {
     bool sign = f.form == Form::sint;
     switch (f.width) {
-        case 1: return sign ? order_fields<int8_t>(a, b, 0) : order_fields<uint8_t>(a, b, 0);
-        case 2: return sign ? order_fields<int16_t>(a, b, 0) : order_fields<uint16_t>(a, b, 0);
-        case 4: return sign ? order_fields<int32_t>(a, b, 0) : order_fields<uint32_t>(a, b, 0);
-        default: return sign ? order_fields<int64_t>(a, b, 0) : order_fields<uint64_t>(a, b, 0);
+        case 1:
+            return sign ? order_fields<int8_t>(a, b, 0) : order_fields<uint8_t>(a, b, 0);
+        case 2:
+            return sign ? order_fields<int16_t>(a, b, 0) : order_fields<uint16_t>(a, b, 0);
+        case 4:
+            return sign ? order_fields<int32_t>(a, b, 0) : order_fields<uint32_t>(a, b, 0);
+        default:
+            return sign ? order_fields<int64_t>(a, b, 0) : order_fields<uint64_t>(a, b, 0);
     }
 }
 
@@ -82,27 +86,36 @@ int compare_field(const Field& f, const void* ea, const void* eb, unsigned depth
     auto na = [&] { return load_field<size_t>(ea, f.count_offset); };
     auto nb = [&] { return load_field<size_t>(eb, f.count_offset); };
     switch (f.form) {
-        case Form::boolean: return order(load_field<uint8_t>(a, 0) != 0, load_field<uint8_t>(b, 0) != 0);
+        case Form::boolean:
+            return order(load_field<uint8_t>(a, 0) != 0, load_field<uint8_t>(b, 0) != 0);
         case Form::sint:
-        case Form::uint: return compare_integers(a, b, f);
-        case Form::real: return f.width == sizeof(float) ? order_fields<float>(a, b, 0) : order_fields<double>(a, b, 0);
+        case Form::uint:
+            return compare_integers(a, b, f);
+        case Form::real:
+            return f.width == sizeof(float) ? order_fields<float>(a, b, 0) : order_fields<double>(a, b, 0);
         case Form::timeval: {
             auto ta = load_field<struct timeval>(a, 0);
             auto tb = load_field<struct timeval>(b, 0);
             int c = order(ta.tv_sec, tb.tv_sec);
             return c != 0 ? c : order(ta.tv_usec, tb.tv_usec);
         }
-        case Form::address: return order_fields<uintptr_t>(a, b, 0);
-        case Form::string: return compare_strings(pa(), pb());
-        case Form::argv: return compare_argv(load_field<char* const*>(a, 0), load_field<char* const*>(b, 0));
+        case Form::address:
+            return order_fields<uintptr_t>(a, b, 0);
+        case Form::string:
+            return compare_strings(pa(), pb());
+        case Form::argv:
+            return compare_argv(load_field<char* const*>(a, 0), load_field<char* const*>(b, 0));
         case Form::chars: {
             std::string_view sa(a, bounded_length(a, f.width - 1u));
             std::string_view sb(b, bounded_length(b, f.width - 1u));
             return order(sa.compare(sb), 0);
         }
-        case Form::blob: return compare_bytes(pa(), na(), pb(), nb());
-        case Form::list: return compare_lists(f.type, pa(), na(), pb(), nb(), depth);
-        case Form::record: return compare_fields(kTypeTable[f.type], a, b, depth);
+        case Form::blob:
+            return compare_bytes(pa(), na(), pb(), nb());
+        case Form::list:
+            return compare_lists(f.type, pa(), na(), pb(), nb(), depth);
+        case Form::record:
+            return compare_fields(kTypeTable[f.type], a, b, depth);
         case Form::value:
             return compare_deep(*reinterpret_cast<const pmix_value_t*>(a), *reinterpret_cast<const pmix_value_t*>(b),
                                 depth);
@@ -117,7 +130,8 @@ int compare_field(const Field& f, const void* ea, const void* eb, unsigned depth
             const auto* bb = reinterpret_cast<const pmix_data_buffer_t*>(b);
             return compare_bytes(ba->base_ptr, ba->bytes_used, bb->base_ptr, bb->bytes_used);
         }
-        case Form::info_flags: return 0;  // how an info is treated is no part of what it says
+        case Form::info_flags:
+            return 0;  // how an info is treated is no part of what it says
         case Form::bitmap:
         case Form::topology: {
             if (pa() == pb()) return 0;
@@ -167,13 +181,17 @@ pmix_status_t add_elements(pmix_data_type_t type, const void* elements, size_t n
     return PMIX_SUCCESS;
 }
 
-size_t string_bytes(const char* text) noexcept { return text == nullptr ? 0 : std::strlen(text) + 1; }
+size_t string_bytes(const char* text) noexcept {
+    return text == nullptr ? 0 : std::strlen(text) + 1;
+}
 
 // What the field holds beyond the bytes in its struct.
 pmix_status_t add_field(const Field& f, const void* element, size_t* sum, unsigned depth) noexcept {
     const char* p = at(element, f.offset);
     switch (f.form) {
-        case Form::string: *sum += string_bytes(load_field<const char*>(p, 0)); return PMIX_SUCCESS;
+        case Form::string:
+            *sum += string_bytes(load_field<const char*>(p, 0));
+            return PMIX_SUCCESS;
         case Form::argv:
             if (auto* argv = load_field<char* const*>(p, 0)) {
                 for (; *argv != nullptr; ++argv) *sum += sizeof(char*) + string_bytes(*argv);
@@ -186,8 +204,10 @@ pmix_status_t add_field(const Field& f, const void* element, size_t* sum, unsign
         case Form::list:
             return add_elements(f.type, load_field<const void*>(p, 0), load_field<size_t>(element, f.count_offset), sum,
                                 depth);
-        case Form::record: return add_fields(kTypeTable[f.type], p, sum, depth);
-        case Form::value: return add_value(*reinterpret_cast<const pmix_value_t*>(p), sum, depth);
+        case Form::record:
+            return add_fields(kTypeTable[f.type], p, sum, depth);
+        case Form::value:
+            return add_value(*reinterpret_cast<const pmix_value_t*>(p), sum, depth);
         case Form::array: {
             const auto* a = reinterpret_cast<const pmix_data_array_t*>(p);
             return add_elements(a->type, a->array, a->size, sum, depth);
@@ -197,7 +217,8 @@ pmix_status_t add_field(const Field& f, const void* element, size_t* sum, unsign
             if (b->base_ptr != nullptr) *sum += b->bytes_used;
             return PMIX_SUCCESS;
         }
-        default: return PMIX_SUCCESS;
+        default:
+            return PMIX_SUCCESS;
     }
 }
 
@@ -227,11 +248,16 @@ int compare_elements(pmix_data_type_t type, const void* a, const void* b, size_t
 pmix_value_cmp_t compare_values(const pmix_value_t& a, const pmix_value_t& b) noexcept {
     if (a.type != b.type) return PMIX_VALUE_TYPE_DIFFERENT;
     switch (compare_deep(a, b, kDepth)) {
-        case -1: return PMIX_VALUE2_GREATER;
-        case 0: return PMIX_EQUAL;
-        case 1: return PMIX_VALUE1_GREATER;
-        case kOtherType: return PMIX_VALUE_INCOMPATIBLE_OBJECTS;  // arrays of different things
-        default: return PMIX_VALUE_COMPARISON_NOT_AVAIL;
+        case -1:
+            return PMIX_VALUE2_GREATER;
+        case 0:
+            return PMIX_EQUAL;
+        case 1:
+            return PMIX_VALUE1_GREATER;
+        case kOtherType:
+            return PMIX_VALUE_INCOMPATIBLE_OBJECTS;  // arrays of different things
+        default:
+            return PMIX_VALUE_COMPARISON_NOT_AVAIL;
     }
 }
 

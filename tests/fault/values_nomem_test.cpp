@@ -1,5 +1,5 @@
-// The n-th allocation fails, for every n: each operation on values answers PMIX_ERR_NOMEM (or does without), and what it
-// allocated before is freed again. Counts every block by standing in front of malloc, which a sanitizer does itself:
+// The n-th allocation fails, for every n: each operation on values answers PMIX_ERR_NOMEM (or does without), and what
+// it allocated before is freed again. Counts every block by standing in front of malloc, which a sanitizer does itself:
 // there the test is skipped.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -23,11 +23,11 @@
 
 #ifndef SANITIZED
 namespace {
-bool g_armed = false;   // count and fail only while the operation runs
+bool g_armed = false;       // count and fail only while the operation runs
 long g_until_failure = -1;  // -1: never
 long g_live = 0;
 bool g_failed = false;
-long g_failures = 0;        // in all, so that a test that failed nothing is seen
+long g_failures = 0;  // in all, so that a test that failed nothing is seen
 
 bool fails() noexcept {
     if (!g_armed || g_until_failure < 0) return false;
@@ -186,5 +186,7 @@ TEST(ValuesWithoutMemory, EncodersThrowAndLeakNothing) {
 }  // namespace
 }  // namespace pmix::common
 #else
-TEST(ValuesWithoutMemory, NeedsItsOwnMalloc) { GTEST_SKIP() << "a sanitizer owns malloc"; }
+TEST(ValuesWithoutMemory, NeedsItsOwnMalloc) {
+    GTEST_SKIP() << "a sanitizer owns malloc";
+}
 #endif

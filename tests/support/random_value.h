@@ -39,9 +39,7 @@ class RandomValue {
         if (row.size != 0) fields(row, element, depth);
     }
 
-    void element(pmix_data_type_t type, void* zeroed, int depth = 3) {
-        fields(*common::type_row(type), zeroed, depth);
-    }
+    void element(pmix_data_type_t type, void* zeroed, int depth = 3) { fields(*common::type_row(type), zeroed, depth); }
 
     pmix_data_type_t type() {
         static const std::vector<pmix_data_type_t> all = types();
@@ -89,9 +87,13 @@ class RandomValue {
         char* p = static_cast<char*>(element) + f.offset;
         uint64_t n = number();
         switch (f.form) {
-            case Form::boolean: *p = n & 1; break;
+            case Form::boolean:
+                *p = n & 1;
+                break;
             case Form::sint:
-            case Form::uint: std::memcpy(p, &n, f.width); break;
+            case Form::uint:
+                std::memcpy(p, &n, f.width);
+                break;
             case Form::real:
                 if (f.width == sizeof(float)) {
                     common::store_field(p, 0, static_cast<float>(n) / 7);
@@ -104,9 +106,15 @@ class RandomValue {
                 common::store_field(p, 0, tv);
                 break;
             }
-            case Form::address: common::store_field(p, 0, n); break;
-            case Form::string: common::store_field(p, 0, string()); break;
-            case Form::argv: common::store_field(p, 0, argv()); break;
+            case Form::address:
+                common::store_field(p, 0, n);
+                break;
+            case Form::string:
+                common::store_field(p, 0, string());
+                break;
+            case Form::argv:
+                common::store_field(p, 0, argv());
+                break;
             case Form::chars: {
                 size_t most = f.width - 1u;
                 size_t length = below(6) == 0 ? most : below(20);
@@ -130,7 +138,9 @@ class RandomValue {
                 common::store_field(element, f.count_offset, length);
                 break;
             }
-            case Form::record: fields(*common::type_row(f.type), p, depth); break;
+            case Form::record:
+                fields(*common::type_row(f.type), p, depth);
+                break;
             case Form::value: {
                 pmix_value_t v;
                 value(&v, depth <= 0 ? pmix_data_type_t{PMIX_UINT32} : type(), depth - 1);
@@ -162,7 +172,8 @@ class RandomValue {
                 common::store_field(p, 0, pmix_info_directives_t{PMIX_INFO_REQD} & static_cast<uint32_t>(n));
                 break;
             case Form::bitmap:
-            case Form::topology: break;
+            case Form::topology:
+                break;
         }
     }
 

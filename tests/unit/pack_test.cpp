@@ -134,7 +134,8 @@ TEST(Pack, HostileBytesNeverCrash) {
         ASSERT_EQ(encode_value(w, v), PMIX_SUCCESS);
         destroy_value(&v);
         if (w.size() < 3) continue;
-        for (int flips = 0; flips < 3; ++flips) w.data()[2 + random.below(w.size() - 2)] = static_cast<uint8_t>(random.below(256));
+        for (int flips = 0; flips < 3; ++flips)
+            w.data()[2 + random.below(w.size() - 2)] = static_cast<uint8_t>(random.below(256));
         decode_exact(w.data(), w.size());
     }
 }
@@ -147,8 +148,9 @@ TEST(Pack, CountsNeverSizeAnAllocation) {
     ByteReader r(list.view());
     InfoList infos;
     EXPECT_EQ(decode_infos(r, &infos), PMIX_ERR_UNPACK_FAILURE);
-    for (pmix_data_type_t type : {pmix_data_type_t{PMIX_INFO}, pmix_data_type_t{PMIX_UINT8}, pmix_data_type_t{PMIX_DATA_ARRAY},
-                                  pmix_data_type_t{PMIX_UNDEF}, pmix_data_type_t{444}}) {
+    for (pmix_data_type_t type :
+         {pmix_data_type_t{PMIX_INFO}, pmix_data_type_t{PMIX_UINT8}, pmix_data_type_t{PMIX_DATA_ARRAY},
+          pmix_data_type_t{PMIX_UNDEF}, pmix_data_type_t{444}}) {
         ByteWriter w;
         w.u16(PMIX_DATA_ARRAY);
         w.u8(1);
@@ -201,8 +203,8 @@ TEST(Pack, AnEncoderThatFailsLeavesNothing) {
 
 TEST(Pack, ScalarsWithoutMemory) {
     uint8_t bytes[kMaxScalarBytes];
-    const pmix_data_type_t types[] = {PMIX_BOOL, PMIX_UINT8, PMIX_UINT16, PMIX_UINT32, PMIX_UINT64, PMIX_INT, PMIX_PROC_RANK,
-                                      PMIX_SIZE, PMIX_STATUS};
+    const pmix_data_type_t types[] = {PMIX_BOOL, PMIX_UINT8,     PMIX_UINT16, PMIX_UINT32, PMIX_UINT64,
+                                      PMIX_INT,  PMIX_PROC_RANK, PMIX_SIZE,   PMIX_STATUS};
     for (pmix_data_type_t type : types) {
         size_t n = encode_scalar(type, 1, bytes);
         pmix_value_t v;

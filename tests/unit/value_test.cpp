@@ -291,11 +291,18 @@ TEST(Numbers, ConversionsKeepTheValueOrRefuse) {
 
 // Every pair of numeric types and every edge value: what comes out equals what went in, or nothing was written.
 TEST(Numbers, EveryPairOfTypes) {
-    const pmix_data_type_t types[] = {PMIX_BYTE,   PMIX_SIZE,   PMIX_PID,    PMIX_INT,    PMIX_INT8,   PMIX_INT16,
-                                      PMIX_INT32,  PMIX_INT64,  PMIX_UINT,   PMIX_UINT8,  PMIX_UINT16, PMIX_UINT32,
-                                      PMIX_UINT64, PMIX_FLOAT,  PMIX_DOUBLE, PMIX_TIME,   PMIX_STATUS, PMIX_PROC_RANK};
-    const int64_t edges[] = {0, 1, -1, 127, 128, -128, 255, 256, 32767, -32769, 65536, INT_MAX, INT_MIN, INT64_MAX,
-                             INT64_MIN, int64_t{UINT_MAX}, 1 << 24, (1 << 24) + 1};
+    const pmix_data_type_t types[] = {PMIX_BYTE,   PMIX_SIZE,  PMIX_PID,    PMIX_INT,   PMIX_INT8,   PMIX_INT16,
+                                      PMIX_INT32,  PMIX_INT64, PMIX_UINT,   PMIX_UINT8, PMIX_UINT16, PMIX_UINT32,
+                                      PMIX_UINT64, PMIX_FLOAT, PMIX_DOUBLE, PMIX_TIME,  PMIX_STATUS, PMIX_PROC_RANK};
+    const int64_t edges[] = {0,         1,
+                             -1,        127,
+                             128,       -128,
+                             255,       256,
+                             32767,     -32769,
+                             65536,     INT_MAX,
+                             INT_MIN,   INT64_MAX,
+                             INT64_MIN, int64_t{UINT_MAX},
+                             1 << 24,   (1 << 24) + 1};
     for (pmix_data_type_t from : types) {
         for (int64_t edge : edges) {
             pmix_value_t v = {};
@@ -329,8 +336,8 @@ TEST(Truth, NothingIsTrueAndTextsSayIt) {
     EXPECT_EQ(truth_of(Value::flag(false).get()), PMIX_BOOL_FALSE);
     EXPECT_EQ(truth_of(Value::flag(true).get()), PMIX_BOOL_TRUE);
     auto truth = [](const char* text) { return truth_of(Value::load(text, PMIX_STRING)->get()); };
-    for (const char* yes : {static_cast<const char*>(nullptr), "", "  ", "yes", "TRUE", " true", "1", "007",
-                            "99999999999999999999999"}) {
+    for (const char* yes :
+         {static_cast<const char*>(nullptr), "", "  ", "yes", "TRUE", " true", "1", "007", "99999999999999999999999"}) {
         EXPECT_EQ(truth(yes), PMIX_BOOL_TRUE) << (yes ? yes : "NULL");
     }
     for (const char* no : {"no", "False", "0", "000"}) EXPECT_EQ(truth(no), PMIX_BOOL_FALSE) << no;
@@ -360,7 +367,10 @@ const OpaqueOps kOps = {
     [](const void* a, const void* b) {
         return static_cast<const Bitmap*>(a)->bits == static_cast<const Bitmap*>(b)->bits;
     },
-    nullptr, nullptr, nullptr, nullptr};
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr};
 
 TEST(Opaque, ABitmapNeedsSomebodyWhoKnowsIt) {
     Bitmap bitmap{5};

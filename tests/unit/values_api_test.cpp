@@ -11,35 +11,36 @@
 namespace {
 
 // construct, destruct (twice), create, fill by hand, free: for every struct; the sanitizer sees what is left.
-#define WITH_STRUCTS(X)                                                                                        \
-    X(App, pmix_app_t) X(Byte_object, pmix_byte_object_t) X(Cpuset, pmix_cpuset_t) X(Device, pmix_device_t)      \
-    X(Device_distance, pmix_device_distance_t) X(Disk_stats, pmix_disk_stats_t) X(Endpoint, pmix_endpoint_t)     \
-    X(Envar, pmix_envar_t) X(Geometry, pmix_geometry_t) X(Info, pmix_info_t) X(Net_stats, pmix_net_stats_t)      \
-    X(Node_pid, pmix_node_pid_t) X(Node_stats, pmix_node_stats_t) X(Pdata, pmix_pdata_t) X(Proc, pmix_proc_t)    \
-    X(Proc_info, pmix_proc_info_t) X(Proc_stats, pmix_proc_stats_t) X(Query, pmix_query_t)                       \
-    X(Regattr, pmix_regattr_t) X(Resource_unit, pmix_resource_unit_t) X(Topology, pmix_topology_t)               \
-    X(Value, pmix_value_t)
+#define WITH_STRUCTS(X)                                                                                             \
+    X(App, pmix_app_t)                                                                                              \
+    X(Byte_object, pmix_byte_object_t) X(Cpuset, pmix_cpuset_t) X(Device, pmix_device_t)                            \
+        X(Device_distance, pmix_device_distance_t) X(Disk_stats, pmix_disk_stats_t) X(Endpoint, pmix_endpoint_t)    \
+            X(Envar, pmix_envar_t) X(Geometry, pmix_geometry_t) X(Info, pmix_info_t) X(Net_stats, pmix_net_stats_t) \
+                X(Node_pid, pmix_node_pid_t) X(Node_stats, pmix_node_stats_t) X(Pdata, pmix_pdata_t)                \
+                    X(Proc, pmix_proc_t) X(Proc_info, pmix_proc_info_t) X(Proc_stats, pmix_proc_stats_t)            \
+                        X(Query, pmix_query_t) X(Regattr, pmix_regattr_t) X(Resource_unit, pmix_resource_unit_t)    \
+                            X(Topology, pmix_topology_t) X(Value, pmix_value_t)
 
 // rows: D13
-TEST(Structs, ConstructDestructCreateFree) {
-#define ONE(NAME, TYPE)                                      \
-    {                                                        \
-        TYPE one;                                            \
-        memset(&one, 0xee, sizeof one);                      \
-        PMIx_##NAME##_construct(&one);                       \
-        PMIx_##NAME##_destruct(&one);                        \
-        PMIx_##NAME##_destruct(&one);                        \
-        PMIx_##NAME##_construct(nullptr);                    \
-        PMIx_##NAME##_destruct(nullptr);                     \
-        EXPECT_EQ(PMIx_##NAME##_create(0), nullptr) << #NAME; \
-        TYPE* many = PMIx_##NAME##_create(3);                \
-        ASSERT_NE(many, nullptr) << #NAME;                   \
-        TYPE like;                                           \
-        memset(&like, 0, sizeof like);                       \
-        PMIx_##NAME##_construct(&like);                      \
-        EXPECT_EQ(memcmp(&many[0], &like, sizeof like), 0) << #NAME; \
-        PMIx_##NAME##_free(many, 3);                         \
-        PMIx_##NAME##_free(nullptr, 3);                      \
+TEST(Structs, ConstructDestructCreateFree){
+#define ONE(NAME, TYPE)                                                  \
+    {                                                                    \
+        TYPE one;                                                        \
+        memset(&one, 0xee, sizeof one);                                  \
+        PMIx_##NAME##_construct(&one);                                   \
+        PMIx_##NAME##_destruct(&one);                                    \
+        PMIx_##NAME##_destruct(&one);                                    \
+        PMIx_##NAME##_construct(nullptr);                                \
+        PMIx_##NAME##_destruct(nullptr);                                 \
+        EXPECT_EQ(PMIx_##NAME##_create(0), nullptr) << #NAME;            \
+        TYPE* many = PMIx_##NAME##_create(3);                            \
+        ASSERT_NE(many, nullptr) << #NAME;                               \
+        TYPE like;                                                       \
+        memset(&like, 0, sizeof like);                                   \
+        PMIx_##NAME##_construct(&like);                                  \
+        EXPECT_EQ(memcmp(&many[0], &like, sizeof like), 0) << #NAME;     \
+        PMIx_##NAME##_free(many, 3);                                     \
+        PMIx_##NAME##_free(nullptr, 3);                                  \
         EXPECT_EQ(PMIx_##NAME##_create(SIZE_MAX / 2), nullptr) << #NAME; \
     }
     WITH_STRUCTS(ONE)
