@@ -19,7 +19,13 @@ using common::Command;
 using common::Value;
 
 Sources sources(Session& session, const GetRequest& request) noexcept {
-    return {session.self(), session.reader(request.nspace), session.own_reader(), session.mine(), session.own_nspace()};
+    const dstore::Reader* own = session.own_reader();
+    return {session.self(),
+            request.own_nspace ? own : session.namespaces().find(request.nspace),
+            own,
+            session.mine(),
+            session.own_nspace(),
+            session.stored_for_others()};
 }
 
 // What a search found: a value that lies in a store, or one that was made for this caller.
@@ -66,7 +72,7 @@ void search(Session& session, const GetRequest& request, Outcome& out) {
 // Could the server know what our stores do not?
 bool server_may_know(Session& session, const GetRequest& request) noexcept {
     if (request.optional || request.refresh) return false;
-    const bool own = request.nspace == session.self().nspace;
+    const bool own = request.own_nspace;
     // What the host said of a namespace is all in its segment, and the own one is there from the start.
     if (request.reserved() || request.all_keys()) return !own && session.reader(request.nspace) == nullptr;
     // Nobody else can put what this process did not.

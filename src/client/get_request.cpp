@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "common/info_view.h"
 
@@ -187,22 +188,27 @@ pmix_status_t parse_get_target(const common::ProcId& self, const pmix_proc_t* pr
     if (key == nullptr) {
         request.key = {};
     } else {
-        const size_t length = common::bounded_length(key, common::kMaxKeyLength + 1);
+        const size_t length = ::strnlen(key, common::kMaxKeyLength + 1);
         if (length == 0 || length > common::kMaxKeyLength) return PMIX_ERR_BAD_PARAM;
         request.key = {key, length};
     }
-    if (proc == nullptr) {
+    // One MPI library names its own namespace by an empty one.
+    request.own_nspace = proc == nullptr || proc->nspace[0] == '\0' ||
+                         std::strncmp(proc->nspace, self.nspace.c_str(), sizeof proc->nspace) == 0;
+    if (request.own_nspace) {
         request.nspace = self.nspace;
+    } else {
+        const size_t length = ::strnlen(proc->nspace, sizeof proc->nspace);
+        if (length > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
+        request.nspace = {proc->nspace, length};
+    }
+    if (proc == nullptr) {
         request.rank = self.rank;
         return PMIX_SUCCESS;
     }
-    const size_t length = common::bounded_length(proc->nspace, sizeof proc->nspace);
-    if (length > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
     if (!common::is_real_rank(proc->rank) && proc->rank != PMIX_RANK_WILDCARD && proc->rank != PMIX_RANK_UNDEF) {
         return PMIX_ERR_BAD_PARAM;
     }
-    // One MPI library names its own namespace by an empty one.
-    request.nspace = length == 0 ? std::string_view(self.nspace) : std::string_view(proc->nspace, length);
     request.rank = proc->rank;
     return PMIX_SUCCESS;
 }
@@ -234,6 +240,7 @@ common::Result<GetRequest> parse_get(const common::ProcId& self, const pmix_proc
             request.realm = Realm::session;
         }
     }
+    if (request.nspace_qualified) request.own_nspace = request.nspace == self.nspace;
     if (request.nspace_qualified && request.realm != Realm::proc) request.rank = PMIX_RANK_WILDCARD;
     return request;
 }

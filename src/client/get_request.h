@@ -21,6 +21,7 @@ enum class Realm : uint8_t { natural, session, job, app, node, proc };
 
 struct GetRequest {
     std::string_view nspace;  // resolved: never empty
+    bool own_nspace = false;  // it is the caller's
     common::Rank rank = PMIX_RANK_UNDEF;
     std::string_view key;  // empty: all keys
     Realm realm = Realm::natural;

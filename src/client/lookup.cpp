@@ -13,7 +13,7 @@ using dstore::Owner;
 using dstore::Reader;
 
 bool is_own(const Sources& from, const GetRequest& request) noexcept {
-    return request.nspace == from.self.nspace && from.own != nullptr;
+    return request.own_nspace && from.own != nullptr;
 }
 
 // The node of the caller, as a place in the target's node list.
@@ -79,12 +79,18 @@ class Owners {
 
 pmix_status_t find_shared(const Sources& from, const GetRequest& request, const Key& key, dstore::Found& found) noexcept {
     if (from.target == nullptr) return PMIX_ERR_NOT_FOUND;
-    // The usual Get, without the question of realms.
-    if (request.realm == Realm::natural && request.one_rank()) {
-        const pmix_status_t rc = from.target->find(Owner::proc(request.rank), key, found);
-        if (rc != PMIX_ERR_NOT_FOUND || !key.reserved()) return rc;
-    } else if (!key.reserved() && request.rank == PMIX_RANK_UNDEF) {
-        return from.target->find_any_rank(key, found);
+    // The usual Gets, before the question of realms: they are the first owners of owners_for().
+    if (request.realm == Realm::natural) {
+        pmix_status_t rc = PMIX_ERR_NOT_FOUND;
+        if (request.one_rank()) {
+            rc = from.target->find(Owner::proc(request.rank), key, found);
+            if (!key.reserved()) return rc;
+        } else if (!key.reserved() && request.rank == PMIX_RANK_UNDEF) {
+            return from.target->find_any_rank(key, found);
+        } else {
+            rc = from.target->find(Owner::job(), key, found);
+        }
+        if (rc != PMIX_ERR_NOT_FOUND) return rc;
     }
     Owner owners[kMaxOwners];
     const size_t n = owners_for(from, request, owners);
@@ -97,8 +103,9 @@ pmix_status_t find_shared(const Sources& from, const GetRequest& request, const 
 
 // What this process stored for a rank, or for the namespace as a whole. A realm qualifier asks for what the host said.
 bool find_mine(const Sources& from, const GetRequest& request, const Key& key, Hit& hit) noexcept {
+    if (!from.others_in_mine && (!request.own_nspace || request.rank != from.self.rank)) return false;
     if (request.realm != Realm::natural && request.realm != Realm::proc && request.realm != Realm::job) return false;
-    const auto nspace = request.nspace == from.self.nspace ? from.own_nspace : from.mine.nspace(request.nspace);
+    const auto nspace = request.own_nspace ? from.own_nspace : from.mine.nspace(request.nspace);
     if (nspace == dstore::PrivateStore::kNone) return false;
     auto lookup = from.mine.find(nspace, request.rank, key);
     if (!lookup && key.reserved() && request.rank != PMIX_RANK_WILDCARD) {

@@ -23,6 +23,8 @@ struct Sources {
     const dstore::Reader* own;     // segment of the caller's namespace, or null
     const dstore::PrivateStore& mine;
     dstore::PrivateStore::Nspace own_nspace;
+    // False: `mine` holds nothing but what belongs to the caller itself, so nobody else needs to be looked for there.
+    bool others_in_mine = true;
 };
 
 // A value that was found, and what keeps it alive.

@@ -1,5 +1,6 @@
 #include "client/put.h"
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace {
 
 common::Result<std::string_view> checked_key(const char* key) noexcept {
     if (key == nullptr) return PMIX_ERR_BAD_PARAM;
-    const size_t length = common::bounded_length(key, common::kMaxKeyLength + 1);
+    const size_t length = ::strnlen(key, common::kMaxKeyLength + 1);
     if (length == 0 || length > common::kMaxKeyLength) return PMIX_ERR_BAD_PARAM;
     return std::string_view(key, length);
 }
@@ -49,6 +50,7 @@ pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const ch
     const pmix_status_t rc = common::encode_value(encoded, *value);
     if (rc != PMIX_SUCCESS) return rc;
     session.mine().put(nspace, rank, dstore::Key(*name), PMIX_INTERNAL, encoded.view());
+    if (nspace != session.own_nspace() || rank != session.self().rank) session.set_stored_for_others();
     return PMIX_SUCCESS;
 }
 

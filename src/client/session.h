@@ -49,6 +49,9 @@ class Session final : public transport::ConnectionHandler {
     Namespaces& namespaces() noexcept { return namespaces_; }
     dstore::PrivateStore& mine() noexcept { return mine_; }
     dstore::PrivateStore::Nspace own_nspace() const noexcept { return own_nspace_; }
+    // Has PMIx_Store_internal been used for another process?
+    bool stored_for_others() const noexcept { return stored_for_others_.load(std::memory_order_acquire); }
+    void set_stored_for_others() noexcept { stored_for_others_.store(true, std::memory_order_release); }
     // The segment of the own namespace, or null.
     const dstore::Reader* own_reader() const noexcept { return own_reader_.load(std::memory_order_acquire); }
     // By name, the own one first.
@@ -192,6 +195,7 @@ class Session final : public transport::ConnectionHandler {
     dstore::PrivateStore mine_;
     const dstore::PrivateStore::Nspace own_nspace_;
     std::atomic<const dstore::Reader*> own_reader_{nullptr};
+    std::atomic<bool> stored_for_others_{false};
     std::unique_ptr<Events> events_;
     std::unique_ptr<LentValues> lent_;
 

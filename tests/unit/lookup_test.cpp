@@ -78,6 +78,7 @@ class LookupTest : public ::testing::Test {
     GetRequest request(pmix_rank_t rank, const char* key) {
         GetRequest r;
         r.nspace = "job";
+        r.own_nspace = true;
         r.rank = rank;
         r.key = key;
         return r;
@@ -252,6 +253,7 @@ TEST_F(LookupTest, AllKeysOfARankOnceEach) {
 TEST_F(LookupTest, ForeignNamespaceWithoutASegment) {
     GetRequest r = request(0, PMIX_JOB_SIZE);
     r.nspace = "other";
+    r.own_nspace = false;
     Sources from{self, nullptr, &writer->reader(), mine, own_nspace};
     Hit hit;
     EXPECT_EQ(look_up(from, r, hit), PMIX_ERR_NOT_FOUND);
