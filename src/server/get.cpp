@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/info_view.h"
+#include "server/modex_blob.h"
 
 namespace pmix::server {
 
@@ -165,6 +166,8 @@ void Get::pulled(const ProcId& proc, HostAnswer& answer_of_host) {
             answer(*q, status);
         } else if (have) {
             answer_found(*q, *nspace);
+        } else if (says_kept(answer_of_host.data, proc.nspace, proc.rank, q->key)) {
+            answer(*q, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
         } else if (!q->covered) {
             // Asked while the answer was on its way: it may be older than what this one is about.
             newcomers = true;
@@ -216,6 +219,8 @@ void Get::expire_pull(const ProcId& proc, uint64_t id) {
 void Get::respond_with(Nspace& nspace, Rank rank, Respond& respond) {
     auto blob = nspace.data->contribution(nspace.name, {{rank, 0}});
     if (!blob.ok()) return respond(blob.status(), {});
+    std::vector<uint8_t> kept = nspace.data->kept_names(nspace.name, rank);
+    blob->insert(blob->end(), kept.begin(), kept.end());
     respond(PMIX_SUCCESS, *blob);
 }
 

@@ -8,19 +8,53 @@ using common::ByteReader;
 using common::ByteWriter;
 using common::Result;
 
-std::vector<uint8_t> wrap_piece(std::string_view nspace, Bytes chunks) {
-    auto packed = common::deflate_if_smaller(chunks);
-    Bytes payload = packed ? Bytes(*packed) : chunks;
+namespace {
+
+constexpr uint8_t kCompressed = 1;
+constexpr uint8_t kKept = 2;
+
+std::vector<uint8_t> wrap(std::string_view nspace, uint8_t flags, Bytes payload, size_t raw_size) {
     ByteWriter w(kBlobHeader + nspace.size() + payload.size());
     w.u32(kBlobMagic);
     w.u8(kBlobVersion);
-    w.u8(packed ? 1 : 0);
+    w.u8(flags);
     w.u16(static_cast<uint16_t>(nspace.size()));
     w.u32(static_cast<uint32_t>(payload.size()));
-    w.u32(static_cast<uint32_t>(chunks.size()));
+    w.u32(static_cast<uint32_t>(raw_size));
     w.raw(nspace.data(), nspace.size());
     w.raw(payload);
     return w.take();
+}
+
+}  // namespace
+
+std::vector<uint8_t> wrap_piece(std::string_view nspace, Bytes chunks) {
+    auto packed = common::deflate_if_smaller(chunks);
+    return packed ? wrap(nspace, kCompressed, *packed, chunks.size()) : wrap(nspace, 0, chunks, chunks.size());
+}
+
+std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std::vector<std::string>& keys) {
+    if (keys.empty()) return {};
+    ByteWriter names;
+    names.u32(rank);
+    names.u32(static_cast<uint32_t>(keys.size()));
+    for (const std::string& key : keys) names.string(key);
+    return wrap(nspace, kKept, names.view(), names.size());
+}
+
+bool says_kept(Bytes blob, std::string_view nspace, uint32_t rank, std::string_view key) noexcept {
+    while (!blob.empty()) {
+        auto piece = read_piece(blob);
+        if (!piece.ok()) return false;
+        blob = blob.subspan(piece->size);
+        if (!piece->kept || piece->nspace != nspace) continue;
+        ByteReader r(piece->payload);
+        if (r.u32() != rank) continue;
+        for (uint32_t left = r.count(4); left > 0 && r.ok(); --left) {
+            if (r.string() == key && r.ok()) return true;
+        }
+    }
+    return false;
 }
 
 Result<Piece> read_piece(Bytes blob) {
@@ -38,7 +72,8 @@ Result<Piece> read_piece(Bytes blob) {
     piece.payload = r.raw(payload);
     if (!r.ok() || name > common::kMaxNspaceLength) return PMIX_ERR_UNPACK_FAILURE;
     piece.nspace = {reinterpret_cast<const char*>(name_bytes.data()), name_bytes.size()};
-    piece.compressed = (flags & 1) != 0;
+    piece.compressed = (flags & kCompressed) != 0;
+    piece.kept = (flags & kKept) != 0;
     piece.raw_size = raw;
     piece.size = kBlobHeader + name + payload;
     return piece;

@@ -1,12 +1,17 @@
 // What a host carries between nodes: pieces, one per namespace, each with a header of our own around dstore chunks.
 //
-//   u32 magic "WUPB" · u8 version · u8 flags (1: compressed) · u16 name bytes · u32 payload bytes · u32 raw bytes ·
-//   name · payload                                                                      all little-endian
+//   u32 magic "WUPB" · u8 version · u8 flags · u16 name bytes · u32 payload bytes · u32 raw bytes · name · payload
+//                                                                                       all little-endian
+//   flags   1: the payload is compressed
+//           2: no chunks but names: u32 rank, u32 count, then the keys (u32 length, bytes) that the rank has put for its
+//              own node only. In the answer to a direct modex, so that whoever asks for one of them learns that it
+//              exists (PMIX_ERR_EXISTS_OUTSIDE_SCOPE) instead of waiting for it.
 //
 // Self-delimiting, because hosts just concatenate. Pure, any thread. Bytes that are no piece: PMIX_ERR_NOT_SUPPORTED for
 // another magic or version (another library at the other end), PMIX_ERR_UNPACK_FAILURE for the rest.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,10 +30,16 @@ inline constexpr size_t kMaxBlobPayload = size_t{1} << 31;
 
 std::vector<uint8_t> wrap_piece(std::string_view nspace, common::Bytes chunks);
 
+// Keys that a rank keeps to its node; empty bytes when there are none.
+std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std::vector<std::string>& keys);
+// One of the pieces says so of this key.
+bool says_kept(common::Bytes blob, std::string_view nspace, uint32_t rank, std::string_view key) noexcept;
+
 struct Piece {
     std::string_view nspace;
     common::Bytes payload;
     bool compressed = false;
+    bool kept = false;  // names, no chunks
     uint32_t raw_size = 0;
     size_t size = 0;  // where the next piece starts
 };

@@ -156,12 +156,21 @@ Result<std::vector<uint8_t>> NamespaceData::contribution(std::string_view nspace
     return wrap_piece(nspace, *chunk);
 }
 
+std::vector<uint8_t> NamespaceData::kept_names(std::string_view nspace, common::Rank rank) const {
+    std::vector<std::string> keys;
+    writer_->reader().for_each(dstore::Owner::proc(rank), [&](std::string_view key, const dstore::Found& found) {
+        if (found.scope() == PMIX_LOCAL && !writer_->exists_outside_scope(rank, dstore::Key(key))) keys.emplace_back(key);
+    });
+    return wrap_kept(nspace, rank, keys);
+}
+
 pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt) {
     std::vector<uint8_t> storage;
     while (!blob.empty()) {
         auto piece = read_piece(blob);
         if (!piece.ok()) return piece.status();
         blob = blob.subspan(piece->size);
+        if (piece->kept) continue;
         Nspace* nspace = registry.find(piece->nspace);
         if (nspace == nullptr && !adopt.empty() && piece->nspace == adopt) nspace = &registry.obtain(adopt);
         if (nspace == nullptr) continue;

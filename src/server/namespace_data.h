@@ -44,6 +44,8 @@ class NamespaceData {
     // One wrapped piece for a fence or direct modex; empty when there is nothing newer.
     common::Result<std::vector<uint8_t>> contribution(std::string_view nspace,
                                                       const std::vector<dstore::RankSince>& ranks) const;
+    // A piece that names the keys which a local rank shows to its node only; empty when there are none.
+    std::vector<uint8_t> kept_names(std::string_view nspace, common::Rank rank) const;
     dstore::Ingested ingest(common::Bytes chunks) { return writer_->ingest(chunks); }
 
     int descriptor() const noexcept { return writer_->descriptor(); }
