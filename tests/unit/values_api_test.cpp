@@ -458,7 +458,6 @@ TEST(Hwloc, ObjectsOfAnotherSourceAreLeftAlone) {
     pmix_cpuset_t* cpusets = PMIx_Cpuset_create(2);
     cpusets[0].source = strdup("other");
     cpusets[0].bitmap = &object;
-    cpusets[1].bitmap = &object;
     PMIx_Cpuset_free(cpusets, 2);
 }
 
