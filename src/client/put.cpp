@@ -1,9 +1,10 @@
 #include "client/put.h"
 
+#include <algorithm>
 #include <cstring>
-#include <string>
-#include <vector>
+#include <string_view>
 
+#include "client/commit_frame.h"
 #include "client/session.h"
 #include "common/pack.h"
 
@@ -17,6 +18,29 @@ common::Result<std::string_view> checked_key(const char* key) noexcept {
     return std::string_view(key, length);
 }
 
+// Encodes and stores. Texts and byte objects, which is nearly everything that is ever put, go into the store in two
+// pieces, without a buffer between.
+pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common::Rank rank, std::string_view key,
+                   pmix_scope_t scope, const pmix_value_t& value) {
+    dstore::PrivateStore& store = session.mine();
+    const bool text = value.type == PMIX_STRING && value.data.string != nullptr;
+    const bool object = value.type == PMIX_BYTE_OBJECT && value.data.bo.bytes != nullptr;
+    if (text || object) {
+        const auto* bytes = reinterpret_cast<const uint8_t*>(text ? value.data.string : value.data.bo.bytes);
+        const size_t n = text ? std::strlen(value.data.string) + 1 : value.data.bo.size;
+        if (n >= common::kMaxFramePayload) return PMIX_ERR_BAD_PARAM;
+        uint8_t head[common::kBytesOffset];
+        common::store_le<uint16_t>(head, value.type);
+        common::store_le<uint32_t>(head + 2, static_cast<uint32_t>(n));
+        store.put(nspace, rank, dstore::Key(key), scope, {head, sizeof head}, {bytes, n});
+        return PMIX_SUCCESS;
+    }
+    common::ByteWriter encoded(96);
+    const pmix_status_t rc = common::encode_value(encoded, value);
+    if (rc == PMIX_SUCCESS) store.put(nspace, rank, dstore::Key(key), scope, encoded.view());
+    return rc;
+}
+
 }  // namespace
 
 pmix_status_t put(Session& session, pmix_scope_t scope, const char* key, const pmix_value_t* value) {
@@ -25,11 +49,7 @@ pmix_status_t put(Session& session, pmix_scope_t scope, const char* key, const p
     auto name = checked_key(key);
     if (!name) return name.status();
     if (value == nullptr || scope < PMIX_LOCAL || scope > PMIX_INTERNAL) return PMIX_ERR_BAD_PARAM;
-    common::ByteWriter encoded(96);
-    const pmix_status_t rc = common::encode_value(encoded, *value);
-    if (rc != PMIX_SUCCESS) return rc;
-    session.mine().put(session.own_nspace(), session.self().rank, dstore::Key(*name), scope, encoded.view());
-    return PMIX_SUCCESS;
+    return keep(session, session.own_nspace(), session.self().rank, *name, scope, *value);
 }
 
 pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const char* key, const pmix_value_t* value) {
@@ -46,12 +66,9 @@ pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const ch
         }
         rank = proc->rank;
     }
-    common::ByteWriter encoded(96);
-    const pmix_status_t rc = common::encode_value(encoded, *value);
-    if (rc != PMIX_SUCCESS) return rc;
-    session.mine().put(nspace, rank, dstore::Key(*name), PMIX_INTERNAL, encoded.view());
+    // Said first: whoever finds the value may look for it.
     if (nspace != session.own_nspace() || rank != session.self().rank) session.set_stored_for_others();
-    return PMIX_SUCCESS;
+    return keep(session, nspace, rank, *name, PMIX_INTERNAL, *value);
 }
 
 pmix_status_t commit(Session& session) {
@@ -59,30 +76,18 @@ pmix_status_t commit(Session& session) {
     // Order of commits is order of sends.
     common::MutexLock lock(session.commit_mutex());
 
-    // The store lends its bytes only inside the visit, so they are gathered first: one block for all values.
-    struct Place {
-        std::string key;
-        pmix_scope_t scope;
-        size_t offset, size;
-    };
-    std::vector<Place> places;
-    common::ByteWriter values;
+    // Room for all that is held: what is not used of it is never touched.
+    CommitFrame frame(session.commits() + 1, std::min<size_t>(session.mine().bytes(), common::kMaxFramePayload));
     session.mine().take_staged([&](std::string_view key, pmix_scope_t scope, common::Bytes value) {
-        places.push_back({std::string(key), scope, values.size(), value.size()});
-        values.raw(value);
+        frame.add(static_cast<uint8_t>(scope), key, value);
     });
+    if (frame.count() == 0) return PMIX_SUCCESS;
     if (!session.connected()) {
         // Alone from the start: nobody else is there to see it. With a server that was lost it is an error.
         return session.has_server() ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
     }
-    common::CommitRequest request;
-    request.generation = session.next_commit();
-    request.entries.reserve(places.size());
-    for (const Place& place : places) {
-        request.entries.push_back({static_cast<uint8_t>(place.scope), place.key,
-                                   common::Bytes(values.data() + place.offset, place.size)});
-    }
-    return session.tell<common::Command::commit>(request);
+    session.count_commit();
+    return session.tell(common::Command::commit, frame.payload());
 }
 
 }  // namespace pmix::client

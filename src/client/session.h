@@ -73,8 +73,9 @@ class Session final : public transport::ConnectionHandler {
     pmix_status_t attach(std::string_view nspace);
     // The same where no wait is needed (a server and its own segments). True: it is mapped now.
     bool attach_here(std::string_view nspace);
-    // Counts commits; the caller serialises.
-    uint64_t next_commit() noexcept { return ++commits_; }
+    // Commits so far. Under the commit mutex.
+    uint64_t commits() const noexcept { return commits_; }
+    void count_commit() noexcept { ++commits_; }
     common::Mutex& commit_mutex() noexcept { return commit_mutex_; }
 
     // Asks and waits. timeout_s 0: no limit. A server that does not keep the limit it was given is given up somewhat
@@ -100,12 +101,10 @@ class Session final : public transport::ConnectionHandler {
         return ask_bytes_nb(static_cast<uint16_t>(C), payload.value(), timeout_s, std::move(call));
     }
 
-    // Says something to which there is no answer.
-    template <common::Command C>
-    pmix_status_t tell(const typename common::CommandTypes<C>::Request& request) {
-        auto payload = common::message_bytes(request);
-        if (!payload) return payload.status();
-        return send(common::FrameHeader::notify(static_cast<uint16_t>(C)), payload.value());
+    // Says something to which there is no answer. The payload is an encoded message.
+    pmix_status_t tell(common::Command command, common::Bytes payload) {
+        if (payload.size() > common::kMaxFramePayload) return PMIX_ERR_OUT_OF_RESOURCE;
+        return send(common::FrameHeader::notify(static_cast<uint16_t>(command)), payload);
     }
 
     // Runs a step on the loop and waits for it; inline where this is the loop.

@@ -133,11 +133,12 @@ void PrivateStore::grow() {
     table_.store(table.release(), std::memory_order_seq_cst);
 }
 
-void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, Bytes value) {
+void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, Bytes head, Bytes body) {
     const uint64_t tag = tag_of(nspace, rank, key.hash());
-    const size_t size = Node::kValueAt + value.size() + key.name().size();
+    const size_t length = head.size() + body.size();
+    const size_t size = Node::kValueAt + length + key.name().size();
     auto* node = static_cast<Node*>(std::malloc(size));
-    if (node == nullptr || value.size() > UINT32_MAX || key.name().size() > UINT16_MAX) {
+    if (node == nullptr || length > UINT32_MAX || key.name().size() > UINT16_MAX) {
         std::free(node);
         throw std::bad_alloc();
     }
@@ -147,8 +148,9 @@ void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_sc
     node->nspace = nspace;
     node->scope = scope;
     node->key_length = static_cast<uint16_t>(key.name().size());
-    node->value_length = static_cast<uint32_t>(value.size());
-    if (!value.empty()) std::memcpy(node->value_bytes(), value.data(), value.size());
+    node->value_length = static_cast<uint32_t>(length);
+    if (!head.empty()) std::memcpy(node->value_bytes(), head.data(), head.size());
+    if (!body.empty()) std::memcpy(node->value_bytes() + head.size(), body.data(), body.size());
     std::memcpy(node->key_bytes(), key.name().data(), key.name().size());
 
     common::MutexLock lock(mutex_);

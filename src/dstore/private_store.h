@@ -44,7 +44,12 @@ class PrivateStore {
     Nspace nspace(std::string_view nspace) const noexcept;
 
     // Replaces what is there. Scopes local, remote and global are staged for take_staged(); internal is not.
-    void put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, common::Bytes value);
+    void put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, common::Bytes value) {
+        put(nspace, rank, key, scope, value, {});
+    }
+    // The same for a value that lies in two pieces.
+    void put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, common::Bytes head,
+             common::Bytes body);
 
     // A hit. While it lives, the value does.
     class Lookup {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "client/commit_frame.h"
 #include "client/events.h"
 #include "client/fence.h"
 #include "client/get.h"
@@ -217,6 +218,18 @@ TEST_F(SessionTest, CommitSendsOnlyWhatChanged) {
     EXPECT_STREQ(newest.get().data.string, "4");
     ASSERT_EQ(second.entries.size(), 1u);
     EXPECT_EQ(second.entries[0].key, "d");
+}
+
+TEST(CommitFrame, IsACommitRequest) {
+    common::CommitRequest request;
+    request.generation = 7;
+    const common::Blob value{1, 2, 3};
+    request.entries.push_back({PMIX_LOCAL, "a key", value});
+    request.entries.push_back({PMIX_GLOBAL, "b", {}});
+    CommitFrame frame(7, 0);
+    for (const auto& e : request.entries) frame.add(e.scope, e.key, e.value);
+    const common::Bytes mine = frame.payload();
+    EXPECT_EQ(common::Blob(mine.begin(), mine.end()), common::message_bytes(request).value());
 }
 
 // rows: K16 K18 K19
