@@ -535,7 +535,8 @@ PMIX_EXPORT pmix_status_t PMIx_Data_pack(const pmix_proc_t *target, pmix_data_bu
  * many came.
  *
  * @p source is who packed them (NULL: the local server). Strings and other parts are new memory that the caller frees.
- * PMIX_ERR_UNPACK_INADEQUATE_SPACE: there are more than the room; *max_num_values tells how many.
+ * PMIX_ERR_UNPACK_INADEQUATE_SPACE: there are more than the room; as many as fit came, and the next call starts with
+ * the first of them again.
  * PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER: none is left. PMIX_ERR_PACK_MISMATCH: the next ones are of another type.
  */
 PMIX_EXPORT pmix_status_t PMIx_Data_unpack(const pmix_proc_t *source, pmix_data_buffer_t *buffer, void *dest,

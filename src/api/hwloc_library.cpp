@@ -95,8 +95,39 @@ void* parse_topology(const char* text) {
     return topology;
 }
 
-constexpr common::OpaqueOps kOps = {copy_bitmap,   free_bitmap,   print_bitmap,   parse_bitmap,  equal_bitmaps,
-                                    copy_topology, free_topology, print_topology, parse_topology};
+// Runs visit(bytes of hwloc's, their number) over what it supports, as far as n bytes go.
+template <class F>
+void each_support(const void* topology, size_t n, F&& visit) {
+    if (opened().topology_abi_check(topology_of(topology)) != 0) return;
+    const hwloc_topology_support* support = opened().topology_get_support(topology_of(topology));
+    if (support == nullptr) return;
+    const auto part = [&](void* bytes, size_t size) {
+        size = size < n ? size : n;
+        visit(bytes, size);
+        n -= size;
+    };
+    part(support->discovery, sizeof *support->discovery);
+    part(support->cpubind, sizeof *support->cpubind);
+    part(support->membind, sizeof *support->membind);
+}
+
+void get_support(const void* topology, uint8_t* out, size_t n) {
+    each_support(topology, n, [&](const void* bytes, size_t size) {
+        std::memcpy(out, bytes, size);
+        out += size;
+    });
+}
+
+void set_support(void* topology, const uint8_t* bytes, size_t n) {
+    each_support(topology, n, [&](void* to, size_t size) {
+        std::memcpy(to, bytes, size);
+        bytes += size;
+    });
+}
+
+constexpr common::OpaqueOps kOps = {copy_bitmap,   free_bitmap,   print_bitmap,   parse_bitmap, equal_bitmaps,
+                                    copy_topology, free_topology, print_topology, parse_topology, get_support,
+                                    set_support};
 
 const Hwloc* open_library() noexcept {
     transport::CancelShield no_cancel;  // the loader opens and reads files

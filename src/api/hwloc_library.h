@@ -19,7 +19,8 @@ struct Hwloc {
     X(topology_set_flags) X(topology_set_io_types_filter) X(topology_set_components) X(topology_set_xml)             \
     X(topology_set_xmlbuffer) X(topology_export_xmlbuffer) X(free_xmlbuffer) X(topology_get_depth) X(get_type_depth) \
     X(get_depth_type) X(get_nbobjs_by_depth) X(get_obj_by_depth) X(bitmap_alloc) X(bitmap_free) X(bitmap_dup)        \
-    X(bitmap_set_range) X(bitmap_list_asprintf) X(bitmap_isequal) X(bitmap_isfull) X(bitmap_intersects)
+    X(bitmap_set_range) X(bitmap_list_asprintf) X(bitmap_isequal) X(bitmap_isfull) X(bitmap_intersects) \
+    X(topology_get_support)
 // clang-format on
 #define WIREUP_HWLOC_POINTER(name) decltype(&hwloc_##name) name = nullptr;
     WIREUP_HWLOC_FUNCTIONS(WIREUP_HWLOC_POINTER)

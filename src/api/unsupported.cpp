@@ -193,32 +193,6 @@ pmix_status_t PMIx_IOF_push(const pmix_proc_t*, size_t, pmix_byte_object_t*, con
 
 void PMIx_Progress_thread_stop(const pmix_info_t*, size_t) {}
 
-// data_api.cpp: packing, copying, printing
-
-pmix_status_t PMIx_Data_pack(const pmix_proc_t*, pmix_data_buffer_t*, void*, int32_t, pmix_data_type_t) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Data_unpack(const pmix_proc_t*, pmix_data_buffer_t*, void*, int32_t* max_num_values,
-                               pmix_data_type_t) {
-    if (max_num_values != nullptr) *max_num_values = 0;
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Data_copy(void** dest, void*, pmix_data_type_t) {
-    no_object(dest);
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Data_print(char** output, char*, void*, pmix_data_type_t) {
-    no_object(output);
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Data_copy_payload(pmix_data_buffer_t*, pmix_data_buffer_t*) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
 // server_api.cpp: attributes that a host supports
 
 pmix_status_t PMIx_Register_attributes(char*, char**) {

@@ -12,10 +12,19 @@ namespace {
 // A field while the tables are being put together at compile time.
 constexpr Field make(Form form, size_t width, size_t offset, size_t count_offset, pmix_data_type_t type,
                      std::string_view name) {
-    Field f{
-        form, static_cast<uint16_t>(width), static_cast<uint16_t>(offset), static_cast<uint16_t>(count_offset), type,
-        {}};
+    Field f{form,
+            Travel::plain,
+            static_cast<uint16_t>(width),
+            static_cast<uint16_t>(offset),
+            static_cast<uint16_t>(count_offset),
+            type,
+            {}};
     std::copy(name.begin(), name.end(), f.name);
+    return f;
+}
+
+constexpr Field sent(Travel travel, Field f) {
+    f.travel = travel;
     return f;
 }
 
@@ -29,6 +38,8 @@ constexpr Form number_form() {
 
 // One macro per form: S the struct, F its field.
 #define NUMBER(S, F) make(number_form<decltype(S::F)>(), sizeof(S::F), offsetof(S, F), 0, 0, #F)
+#define NAMED(S, F, T) make(number_form<decltype(S::F)>(), sizeof(S::F), offsetof(S, F), 0, T, #F)
+#define PID(S, F) sent(Travel::pid, NUMBER(S, F))
 #define TIMEVAL(S, F) make(Form::timeval, sizeof(S::F), offsetof(S, F), 0, 0, #F)
 #define STRING(S, F) make(Form::string, sizeof(char*), offsetof(S, F), 0, 0, #F)
 #define ARGV(S, F) make(Form::argv, sizeof(char**), offsetof(S, F), 0, 0, #F)
@@ -38,7 +49,7 @@ constexpr Form number_form() {
 #define RECORD(S, F, T) make(Form::record, sizeof(S::F), offsetof(S, F), 0, T, #F)
 #define SPECIAL(FORM, S, F) make(Form::FORM, sizeof(S::F), offsetof(S, F), 0, 0, #F)
 
-constexpr Field kProc[] = {CHARS(pmix_proc_t, nspace), NUMBER(pmix_proc_t, rank)};
+constexpr Field kProc[] = {CHARS(pmix_proc_t, nspace), NAMED(pmix_proc_t, rank, PMIX_PROC_RANK)};
 constexpr Field kInfo[] = {CHARS(pmix_info_t, key), SPECIAL(info_flags, pmix_info_t, flags),
                            RECORD(pmix_info_t, value, PMIX_VALUE)};
 constexpr Field kPdata[] = {RECORD(pmix_pdata_t, proc, PMIX_PROC), CHARS(pmix_pdata_t, key),
@@ -47,32 +58,45 @@ constexpr Field kApp[] = {STRING(pmix_app_t, cmd),      ARGV(pmix_app_t, argv),
                           ARGV(pmix_app_t, env),        STRING(pmix_app_t, cwd),
                           NUMBER(pmix_app_t, maxprocs), LIST(pmix_app_t, info, ninfo, PMIX_INFO)};
 constexpr Field kQuery[] = {ARGV(pmix_query_t, keys), LIST(pmix_query_t, qualifiers, nqual, PMIX_INFO)};
+constexpr Field kRegex[] = {sent(Travel::regex, BLOB(pmix_byte_object_t, bytes, size))};
 constexpr Field kByteObject[] = {BLOB(pmix_byte_object_t, bytes, size)};
 constexpr Field kEnvar[] = {STRING(pmix_envar_t, envar), STRING(pmix_envar_t, value), NUMBER(pmix_envar_t, separator)};
-constexpr Field kProcInfo[] = {RECORD(pmix_proc_info_t, proc, PMIX_PROC), STRING(pmix_proc_info_t, hostname),
-                               STRING(pmix_proc_info_t, executable_name), NUMBER(pmix_proc_info_t, pid),
-                               NUMBER(pmix_proc_info_t, exit_code),       NUMBER(pmix_proc_info_t, state)};
-constexpr Field kCoord[] = {NUMBER(pmix_coord_t, view), LIST(pmix_coord_t, coord, dims, PMIX_UINT32)};
-constexpr Field kRegattr[] = {STRING(pmix_regattr_t, name), CHARS(pmix_regattr_t, string), NUMBER(pmix_regattr_t, type),
-                              ARGV(pmix_regattr_t, description)};
-constexpr Field kCpuset[] = {STRING(pmix_cpuset_t, source), SPECIAL(bitmap, pmix_cpuset_t, bitmap)};
-constexpr Field kTopology[] = {STRING(pmix_topology_t, source), SPECIAL(topology, pmix_topology_t, topology)};
+constexpr Field kProcInfo[] = {RECORD(pmix_proc_info_t, proc, PMIX_PROC),
+                               STRING(pmix_proc_info_t, hostname),
+                               STRING(pmix_proc_info_t, executable_name),
+                               PID(pmix_proc_info_t, pid),
+                               sent(Travel::absent, NUMBER(pmix_proc_info_t, exit_code)),
+                               NAMED(pmix_proc_info_t, state, PMIX_PROC_STATE)};
+constexpr Field kCoord[] = {NAMED(pmix_coord_t, view, kCoordView), LIST(pmix_coord_t, coord, dims, PMIX_UINT32)};
+constexpr Field kRegattr[] = {STRING(pmix_regattr_t, name), CHARS(pmix_regattr_t, string),
+                              NAMED(pmix_regattr_t, type, PMIX_DATA_TYPE), ARGV(pmix_regattr_t, description)};
+constexpr Field kCpuset[] = {sent(Travel::hwloc, STRING(pmix_cpuset_t, source)),
+                             SPECIAL(bitmap, pmix_cpuset_t, bitmap)};
+constexpr Field kTopology[] = {sent(Travel::hwloc, STRING(pmix_topology_t, source)),
+                               SPECIAL(topology, pmix_topology_t, topology)};
 constexpr Field kGeometry[] = {NUMBER(pmix_geometry_t, fabric), STRING(pmix_geometry_t, uuid),
                                STRING(pmix_geometry_t, osname),
                                LIST(pmix_geometry_t, coordinates, ncoords, PMIX_COORD)};
 constexpr Field kDeviceDistance[] = {STRING(pmix_device_distance_t, uuid), STRING(pmix_device_distance_t, osname),
-                                     NUMBER(pmix_device_distance_t, type), NUMBER(pmix_device_distance_t, mindist),
-                                     NUMBER(pmix_device_distance_t, maxdist)};
+                                     NAMED(pmix_device_distance_t, type, PMIX_DEVTYPE),
+                                     NUMBER(pmix_device_distance_t, mindist), NUMBER(pmix_device_distance_t, maxdist)};
 constexpr Field kEndpoint[] = {STRING(pmix_endpoint_t, uuid), STRING(pmix_endpoint_t, osname),
                                RECORD(pmix_endpoint_t, endpt, PMIX_BYTE_OBJECT)};
 constexpr Field kProcStats[] = {
-    STRING(pmix_proc_stats_t, node),         RECORD(pmix_proc_stats_t, proc, PMIX_PROC),
-    NUMBER(pmix_proc_stats_t, pid),          STRING(pmix_proc_stats_t, cmd),
-    NUMBER(pmix_proc_stats_t, state),        TIMEVAL(pmix_proc_stats_t, time),
-    NUMBER(pmix_proc_stats_t, percent_cpu),  NUMBER(pmix_proc_stats_t, priority),
-    NUMBER(pmix_proc_stats_t, num_threads),  NUMBER(pmix_proc_stats_t, pss),
-    NUMBER(pmix_proc_stats_t, vsize),        NUMBER(pmix_proc_stats_t, rss),
-    NUMBER(pmix_proc_stats_t, peak_vsize),   NUMBER(pmix_proc_stats_t, processor),
+    STRING(pmix_proc_stats_t, node),
+    RECORD(pmix_proc_stats_t, proc, PMIX_PROC),
+    PID(pmix_proc_stats_t, pid),
+    STRING(pmix_proc_stats_t, cmd),
+    NUMBER(pmix_proc_stats_t, state),
+    TIMEVAL(pmix_proc_stats_t, time),
+    sent(Travel::absent, NUMBER(pmix_proc_stats_t, percent_cpu)),
+    NUMBER(pmix_proc_stats_t, priority),
+    sent(Travel::as_sint, NUMBER(pmix_proc_stats_t, num_threads)),
+    NUMBER(pmix_proc_stats_t, pss),
+    NUMBER(pmix_proc_stats_t, vsize),
+    NUMBER(pmix_proc_stats_t, rss),
+    sent(Travel::optional, NUMBER(pmix_proc_stats_t, peak_vsize)),
+    sent(Travel::as_sint, NUMBER(pmix_proc_stats_t, processor)),
     TIMEVAL(pmix_proc_stats_t, sample_time),
 };
 constexpr Field kDiskStats[] = {
@@ -112,10 +136,12 @@ constexpr Field kNodeStats[] = {
     LIST(pmix_node_stats_t, diskstats, ndiskstats, PMIX_DISK_STATS),
     LIST(pmix_node_stats_t, netstats, nnetstats, PMIX_NET_STATS),
 };
-constexpr Field kDevice[] = {STRING(pmix_device_t, uuid), STRING(pmix_device_t, osname), NUMBER(pmix_device_t, type)};
-constexpr Field kResourceUnit[] = {NUMBER(pmix_resource_unit_t, type), NUMBER(pmix_resource_unit_t, count)};
+constexpr Field kDevice[] = {STRING(pmix_device_t, uuid), STRING(pmix_device_t, osname),
+                             NAMED(pmix_device_t, type, PMIX_DEVTYPE)};
+constexpr Field kResourceUnit[] = {NAMED(pmix_resource_unit_t, type, PMIX_DEVTYPE),
+                                   NUMBER(pmix_resource_unit_t, count)};
 constexpr Field kNodePid[] = {STRING(pmix_node_pid_t, hostname), NUMBER(pmix_node_pid_t, nodeid),
-                              NUMBER(pmix_node_pid_t, pid)};
+                              PID(pmix_node_pid_t, pid)};
 
 // Types that are one field: the element is the field.
 constexpr Field one(Form form, size_t width) {
@@ -159,7 +185,29 @@ struct Tables {
         }
         return 1;
     }
-    // A record's row must stand before the rows that embed it: min_bytes is taken from it.
+    constexpr size_t min_portable(const Field& f) const {
+        switch (f.travel) {
+            case Travel::absent:
+            case Travel::optional:
+            case Travel::hwloc:
+            case Travel::sentinel:
+                return 0;
+            case Travel::regex:
+                return 2;
+            default:
+                break;
+        }
+        switch (f.form) {
+            case Form::timeval:
+            case Form::array:
+                return 2;
+            case Form::record:
+                return rows[f.type].min_portable;
+            default:
+                return 1;
+        }
+    }
+    // A record's row must stand before the rows that embed it: min_bytes and min_portable are taken from it.
     constexpr void row(pmix_data_type_t id, std::string_view name, size_t size, Held held,
                        std::span<const Field> list) {
         TypeRow& r = rows[id];
@@ -169,11 +217,14 @@ struct Tables {
         r.held = held;
         std::copy(name.begin(), name.end(), r.name);
         size_t least = 0;
+        size_t least_portable = 0;
         for (const Field& f : list) {
             least += min_bytes(f);
+            least_portable += min_portable(f);
             fields[used++] = f;
         }
         r.min_bytes = static_cast<uint16_t>(least);
+        r.min_portable = static_cast<uint16_t>(least_portable);
         Form form = list.empty() ? Form::record : list[0].form;
         r.plain = list.size() == 1 && (form == Form::sint || form == Form::uint || form == Form::real);
     }
@@ -181,8 +232,8 @@ struct Tables {
         row(id, name, size, held, {&f, 1});
     }
     template <class T>
-    constexpr void number(pmix_data_type_t id, std::string_view name) {
-        one_field(id, name, sizeof(T), Held::in_place, one(number_form<T>(), sizeof(T)));
+    constexpr void number(pmix_data_type_t id, std::string_view name, Travel travel = Travel::plain) {
+        one_field(id, name, sizeof(T), Held::in_place, sent(travel, one(number_form<T>(), sizeof(T))));
     }
 };
 
@@ -197,13 +248,13 @@ constexpr Tables build() {
     NUMBER_TYPE(PMIX_BYTE, uint8_t);
     SPECIAL_TYPE(PMIX_STRING, char*, string, in_place);
     NUMBER_TYPE(PMIX_SIZE, size_t);
-    NUMBER_TYPE(PMIX_PID, pid_t);
+    t.number<pid_t>(PMIX_PID, "PMIX_PID", Travel::pid);
     NUMBER_TYPE(PMIX_INT, int);
     NUMBER_TYPE(PMIX_INT8, int8_t);
     NUMBER_TYPE(PMIX_INT16, int16_t);
     NUMBER_TYPE(PMIX_INT32, int32_t);
     NUMBER_TYPE(PMIX_INT64, int64_t);
-    NUMBER_TYPE(PMIX_UINT, unsigned);
+    t.number<unsigned>(PMIX_UINT, "PMIX_UINT", Travel::as_sint);
     NUMBER_TYPE(PMIX_UINT8, uint8_t);
     NUMBER_TYPE(PMIX_UINT16, uint16_t);
     NUMBER_TYPE(PMIX_UINT32, uint32_t);
@@ -211,7 +262,7 @@ constexpr Tables build() {
     NUMBER_TYPE(PMIX_FLOAT, float);
     NUMBER_TYPE(PMIX_DOUBLE, double);
     SPECIAL_TYPE(PMIX_TIMEVAL, struct timeval, timeval, in_place);
-    NUMBER_TYPE(PMIX_TIME, time_t);
+    t.number<time_t>(PMIX_TIME, "PMIX_TIME", Travel::as_uint);
     NUMBER_TYPE(PMIX_STATUS, pmix_status_t);
     SPECIAL_TYPE(PMIX_VALUE, pmix_value_t, value, by_pointer);
     STRUCT_TYPE(PMIX_PROC, pmix_proc_t, kProc);
@@ -221,7 +272,8 @@ constexpr Tables build() {
     // PMIX_BUFFER (26) and PMIX_KVAL (28) name structs that no public header defines.
     STRUCT_IN_PLACE(PMIX_BYTE_OBJECT, pmix_byte_object_t, kByteObject);
     NUMBER_TYPE(PMIX_PERSIST, pmix_persistence_t);
-    SPECIAL_TYPE(PMIX_POINTER, void*, address, in_place);
+    t.one_field(PMIX_POINTER, "PMIX_POINTER", sizeof(void*), Held::in_place,
+                sent(Travel::sentinel, one(Form::address, sizeof(void*))));
     NUMBER_TYPE(PMIX_SCOPE, pmix_scope_t);
     NUMBER_TYPE(PMIX_DATA_RANGE, pmix_data_range_t);
     NUMBER_TYPE(PMIX_COMMAND, uint8_t);
@@ -238,7 +290,7 @@ constexpr Tables build() {
     STRUCT_IN_PLACE(PMIX_ENVAR, pmix_envar_t, kEnvar);
     STRUCT_TYPE(PMIX_COORD, pmix_coord_t, kCoord);
     STRUCT_TYPE(PMIX_REGATTR, pmix_regattr_t, kRegattr);
-    STRUCT_IN_PLACE(PMIX_REGEX, pmix_byte_object_t, kByteObject);
+    STRUCT_IN_PLACE(PMIX_REGEX, pmix_byte_object_t, kRegex);
     NUMBER_TYPE(PMIX_JOB_STATE, pmix_job_state_t);
     NUMBER_TYPE(PMIX_LINK_STATE, pmix_link_state_t);
     STRUCT_TYPE(PMIX_PROC_CPUSET, pmix_cpuset_t, kCpuset);

@@ -36,12 +36,26 @@ enum class Form : uint8_t {
     topology,    // void* of a pmix_topology_t, known to hwloc only
 };
 
+// Where OpenPMIx's portable encoding (portable.h) departs from what the form says.
+enum class Travel : uint8_t {
+    plain,
+    as_sint,   // as a signed number, whatever the field is
+    as_uint,   // as an unsigned number
+    pid,       // a number with its type before it
+    sentinel,  // one byte for all elements: what a pointer means stays at home
+    regex,     // a map's own bytes, without a length
+    hwloc,     // not at all: a text that is always "hwloc"
+    optional,  // a real that some leave out: written, and read where it is
+    absent,    // not at all
+};
+
 struct Field {
     Form form;
+    Travel travel;
     uint16_t width;         // bytes the field takes in its struct (boolean, sint, uint, real, chars)
     uint16_t offset;        // in the struct
     uint16_t count_offset;  // blob, list
-    pmix_data_type_t type;  // list, record
+    pmix_data_type_t type;  // list, record; of a number: the data type that its values are named by, if any
     char name[26];          // as in the ABI, for printing; the field of a scalar type has none
 };
 
@@ -49,15 +63,19 @@ struct Field {
 enum class Held : uint8_t { in_place, by_pointer };
 
 struct TypeRow {
-    uint16_t size;       // of one element; 0 for PMIX_UNDEF
-    uint16_t min_bytes;  // the least an encoded element takes: bounds hostile counts
-    uint8_t first;       // fields, in the field table
+    uint16_t size;          // of one element; 0 for PMIX_UNDEF
+    uint16_t min_bytes;     // the least an encoded element takes: bounds hostile counts
+    uint16_t min_portable;  // the same for the portable encoding
+    uint8_t first;          // fields, in the field table
     uint8_t count;
     Held held;
     // The element is one fixed-width number, so on a little-endian machine an array of them is its own encoding.
     bool plain;
     char name[28];  // "PMIX_..."
 };
+
+// Names a coordinate's view, which has no data type of its own.
+inline constexpr pmix_data_type_t kCoordView = 0xffff;
 
 inline constexpr pmix_data_type_t kTypeRows = 74;
 inline constexpr size_t kFieldRows = 176;  // room for all fields, checked where they are put together

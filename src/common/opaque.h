@@ -13,13 +13,17 @@ namespace pmix::common {
 struct OpaqueOps {
     void* (*copy_bitmap)(const void* bitmap);  // NULL: out of memory
     void (*free_bitmap)(void* bitmap);
-    char* (*print_bitmap)(const void* bitmap);  // malloc'ed text
+    char* (*print_bitmap)(const void* bitmap);  // malloc'ed list, "0-3,8"
     void* (*parse_bitmap)(const char* text);    // NULL: not a bitmap; bounded
     bool (*equal_bitmaps)(const void* a, const void* b);
     void* (*copy_topology)(const void* topology);
     void (*free_topology)(void* topology);          // must leave the library's own topology alone
     char* (*print_topology)(const void* topology);  // XML
     void* (*parse_topology)(const char* text);
+    // What hwloc says of discovery, cpu binding and memory binding, one byte each, which XML does not carry. May be
+    // NULL.
+    void (*get_support)(const void* topology, uint8_t* out, size_t n);
+    void (*set_support)(void* topology, const uint8_t* bytes, size_t n);
 };
 
 void install_opaque_ops(const OpaqueOps* ops) noexcept;

@@ -2,10 +2,13 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 
 #include "common/elements.h"
 #include "common/limits.h"
 #include "common/names.h"
+#include "common/node_map.h"
+#include "common/opaque.h"
 #include "common/value.h"
 
 namespace pmix::common {
@@ -24,14 +27,73 @@ void format(std::string& out, const char* form, A... args) {
     out.append(text, static_cast<size_t>(n));
 }
 
+// One line, whatever is in it.
+void print_chars(std::string& out, const char* text, size_t n, bool quoted) {
+    for (size_t i = 0; i < n; ++i) {
+        const char c = text[i];
+        if (c == '\n') {
+            out += "\\n";
+        } else if (c == '\t') {
+            out += "\\t";
+        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+            format(out, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+        } else {
+            if (quoted && (c == '"' || c == '\\')) out += '\\';
+            out += c;
+        }
+    }
+}
+
 void print_string(std::string& out, const char* text) {
     if (text == nullptr) {
         out += "NULL";
         return;
     }
     out += '"';
-    out += text;
+    print_chars(out, text, std::strlen(text), true);
     out += '"';
+}
+
+// A map is text, or a blob of which the text is the beginning.
+void print_regex(std::string& out, const char* map, size_t n) {
+    if (map == nullptr) {
+        out += "NULL";
+        return;
+    }
+    const size_t text = bounded_length(map, n);
+    out += '"';
+    print_chars(out, map, text, true);
+    out += '"';
+    if (text + 1 < n) format(out, " and %zu bytes", n - text - 1);
+}
+
+void print_bitmap(std::string& out, const Field& f, const void* element) {
+    const auto* bitmap = load_field<const void*>(element, f.offset);
+    if (bitmap == nullptr) {
+        out += "NULL";
+        return;
+    }
+    const OpaqueOps* ops = opaque_ops_for(element);
+    char* text = ops == nullptr ? nullptr : ops->print_bitmap(bitmap);
+    if (text == nullptr) {
+        format(out, "%p", bitmap);
+        return;
+    }
+    try {
+        out += text;
+    } catch (...) {
+        std::free(text);
+        throw;
+    }
+    std::free(text);
+}
+
+void print_address(std::string& out, const void* p) {
+    if (p == nullptr) {
+        out += "NULL";
+    } else {
+        format(out, "%p", p);
+    }
 }
 
 void print_bytes(std::string& out, const char* bytes, size_t n) {
@@ -75,6 +137,7 @@ bool print_named(std::string& out, pmix_data_type_t type, int64_t number) {
         bool bits;
     } kNamed[] = {
         {PMIX_STATUS, Names::status, false},
+        {kCoordView, Names::coord_view, false},
         {PMIX_DATA_TYPE, Names::data_type, false},
         {PMIX_PROC_STATE, Names::proc_state, false},
         {PMIX_SCOPE, Names::scope, false},
@@ -201,8 +264,10 @@ void print_field(std::string& out, const Field& f, pmix_data_type_t type, const 
         }
         case Form::address:
         case Form::topology:
+            print_address(out, load_field<const void*>(p, 0));
+            break;
         case Form::bitmap:
-            format(out, "%p", load_field<const void*>(p, 0));
+            print_bitmap(out, f, element);
             break;
         case Form::string:
             print_string(out, load_field<const char*>(p, 0));
@@ -211,11 +276,18 @@ void print_field(std::string& out, const Field& f, pmix_data_type_t type, const 
             print_argv(out, load_field<char* const*>(p, 0));
             break;
         case Form::chars:
-            out.append(p, bounded_length(p, f.width - 1u));
+            print_chars(out, p, bounded_length(p, f.width - 1u), false);
             break;
-        case Form::blob:
-            print_bytes(out, load_field<const char*>(p, 0), load_field<size_t>(element, f.count_offset));
+        case Form::blob: {
+            const auto* bytes = load_field<const char*>(p, 0);
+            const auto n = load_field<size_t>(element, f.count_offset);
+            if (f.travel == Travel::regex) {
+                print_regex(out, bytes, n);
+            } else {
+                print_bytes(out, bytes, n);
+            }
             break;
+        }
         case Form::list:
             print_elements(out, f.type, load_field<const void*>(p, 0), load_field<size_t>(element, f.count_offset),
                            depth);
@@ -259,8 +331,7 @@ void print_fields(std::string& out, const TypeRow& row, pmix_data_type_t type, c
         first = false;
         out += f.name;
         out += '=';
-        bool is_rank = f.form == Form::uint && f.width == sizeof(pmix_rank_t) && std::strcmp(f.name, "rank") == 0;
-        print_field(out, f, is_rank ? PMIX_PROC_RANK : PMIX_UNDEF, element, depth);
+        print_field(out, f, f.type, element, depth);
     }
     out += '}';
 }
@@ -301,9 +372,25 @@ void print_element(std::string& out, pmix_data_type_t type, const void* element)
     }
 }
 
+void print_data(std::string& out, pmix_data_type_t type, const void* src) {
+    const TypeRow* row = type_row(type);
+    out += row == nullptr ? "UNKNOWN" : row->name;
+    out += ' ';
+    const auto* text = static_cast<const char*>(src);
+    if (type == PMIX_STRING) {
+        print_string(out, text);
+    } else if (type == PMIX_REGEX) {
+        print_regex(out, text, regex_size(text));
+    } else if (type == PMIX_VALUE && src != nullptr) {
+        print_value(out, *static_cast<const pmix_value_t*>(src));
+    } else {
+        print_element(out, type, src);
+    }
+}
+
 void print_proc(std::string& out, const pmix_proc_t& proc) {
     out += '[';
-    out += nspace_view(proc.nspace);
+    print_chars(out, proc.nspace, bounded_length(proc.nspace, sizeof proc.nspace - 1), false);
     out += ':';
     print_rank(out, proc.rank);
     out += ']';

@@ -1,7 +1,7 @@
 // Values and structs as text for people: "PMIX_PROC {nspace=job, rank=3}".
 //
-// Owns nothing; any thread. May throw std::bad_alloc. The text is for reading, never parsed; long byte objects are cut,
-// nesting is bounded by kMaxValueDepth.
+// Owns nothing; any thread. May throw std::bad_alloc. The text is for reading, never parsed: one line, with quotes and
+// control characters in strings escaped. Long byte objects and lists are cut, nesting is bounded by kMaxValueDepth.
 #pragma once
 
 #include <pmix_common.h>
@@ -12,6 +12,8 @@ namespace pmix::common {
 
 void print_value(std::string& out, const pmix_value_t& value);
 void print_element(std::string& out, pmix_data_type_t type, const void* element);
+// As PMIx_Data_print has it: the type's name first; src is the char* itself for strings and maps, and may be NULL.
+void print_data(std::string& out, pmix_data_type_t type, const void* src);
 void print_proc(std::string& out, const pmix_proc_t& proc);  // "[nspace:rank]"
 
 }  // namespace pmix::common
