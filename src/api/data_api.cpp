@@ -1,7 +1,8 @@
 // PMIx_Data_pack, unpack, copy, copy_payload, print. (Load, unload and embed are in values_api_buffers.cpp.)
 //
-// Owns nothing; needs no library and no server: everybody's buffers have one form, so target and source say nothing new.
-// Any thread; a buffer belongs to one thread at a time. What unpack and copy hand out is malloc memory of the caller's.
+// Owns nothing; needs no library and no server: everybody's buffers have one form, so target and source say nothing
+// new. Any thread; a buffer belongs to one thread at a time. What unpack and copy hand out is malloc memory of the
+// caller's.
 #include <pmix.h>
 
 #include <cstdlib>

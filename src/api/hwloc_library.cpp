@@ -125,9 +125,9 @@ void set_support(void* topology, const uint8_t* bytes, size_t n) {
     });
 }
 
-constexpr common::OpaqueOps kOps = {copy_bitmap,   free_bitmap,   print_bitmap,   parse_bitmap, equal_bitmaps,
-                                    copy_topology, free_topology, print_topology, parse_topology, get_support,
-                                    set_support};
+constexpr common::OpaqueOps kOps = {copy_bitmap,    free_bitmap,   print_bitmap,  parse_bitmap,
+                                    equal_bitmaps,  copy_topology, free_topology, print_topology,
+                                    parse_topology, get_support,   set_support};
 
 const Hwloc* open_library() noexcept {
     transport::CancelShield no_cancel;  // the loader opens and reads files

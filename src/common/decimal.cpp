@@ -17,7 +17,9 @@ constexpr double kFixedLimit = 2147483648.0;
 constexpr uint64_t kMillion = 1'000'000;
 
 // A double half-way between two floats may not be what was rounded to get it.
-bool half_way(double d) noexcept { return (std::bit_cast<uint64_t>(d) & 0x1fffffff) == 0x10000000; }
+bool half_way(double d) noexcept {
+    return (std::bit_cast<uint64_t>(d) & 0x1fffffff) == 0x10000000;
+}
 
 template <class T>
 bool is_exactly(double d, T number) noexcept {
@@ -47,8 +49,7 @@ size_t print(T number, char (&out)[kMaxDecimal]) noexcept {
     if (magnitude < kFixedLimit) {
         // An exact quotient of two exact numbers is what any correct reader makes of the text.
         const auto millionths = static_cast<uint64_t>(std::llrint(magnitude * static_cast<double>(kMillion)));
-        if (is_exactly(static_cast<double>(millionths) / static_cast<double>(kMillion),
-                       static_cast<T>(magnitude))) {
+        if (is_exactly(static_cast<double>(millionths) / static_cast<double>(kMillion), static_cast<T>(magnitude))) {
             char digits[24];
             char* p = digits + sizeof digits;
             uint64_t rest = millionths % kMillion;
@@ -68,7 +69,8 @@ size_t print(T number, char (&out)[kMaxDecimal]) noexcept {
     }
     const CLocale c;
     const locale_t before = uselocale(c.get());
-    const int n = std::snprintf(out, sizeof out, "%.*g", std::is_same_v<T, float> ? 9 : 17, static_cast<double>(number));
+    const int n =
+        std::snprintf(out, sizeof out, "%.*g", std::is_same_v<T, float> ? 9 : 17, static_cast<double>(number));
     uselocale(before);
     return static_cast<size_t>(n);
 }
@@ -77,8 +79,8 @@ template <class T>
 bool parse(const char* text, size_t length, T* out) noexcept {
     static constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                          1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    // Up to 15 digits make an exact integer, and its quotient by a power of ten is rounded once. A comma is what a sender
-    // in another locale writes.
+    // Up to 15 digits make an exact integer, and its quotient by a power of ten is rounded once. A comma is what a
+    // sender in another locale writes.
     const bool negative = text[0] == '-';
     uint64_t number = 0;
     size_t digits = 0;
@@ -118,9 +120,17 @@ bool parse(const char* text, size_t length, T* out) noexcept {
 
 }  // namespace
 
-size_t print_decimal(float number, char (&out)[kMaxDecimal]) noexcept { return print(number, out); }
-size_t print_decimal(double number, char (&out)[kMaxDecimal]) noexcept { return print(number, out); }
-bool parse_decimal(const char* text, size_t length, float* out) noexcept { return parse(text, length, out); }
-bool parse_decimal(const char* text, size_t length, double* out) noexcept { return parse(text, length, out); }
+size_t print_decimal(float number, char (&out)[kMaxDecimal]) noexcept {
+    return print(number, out);
+}
+size_t print_decimal(double number, char (&out)[kMaxDecimal]) noexcept {
+    return print(number, out);
+}
+bool parse_decimal(const char* text, size_t length, float* out) noexcept {
+    return parse(text, length, out);
+}
+bool parse_decimal(const char* text, size_t length, double* out) noexcept {
+    return parse(text, length, out);
+}
 
 }  // namespace pmix::common

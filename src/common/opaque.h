@@ -22,8 +22,8 @@ struct OpaqueOps {
     void* (*parse_topology)(const char* text);
     // What hwloc says of discovery, cpu binding and memory binding, one byte each, which XML does not carry. May be
     // NULL.
-    void (*get_support)(const void* topology, uint8_t* out, size_t n);
-    void (*set_support)(void* topology, const uint8_t* bytes, size_t n);
+    void (*get_support)(const void* topology, uint8_t* out, size_t n) = nullptr;
+    void (*set_support)(void* topology, const uint8_t* bytes, size_t n) = nullptr;
 };
 
 void install_opaque_ops(const OpaqueOps* ops) noexcept;

@@ -26,8 +26,8 @@
 // error. A described buffer (debug builds of theirs write them) is told by its first byte, since a count is never odd:
 // both are read, and what is appended follows what is there.
 //
-// Reals are written with six decimals where that is the exact value, as theirs are, and otherwise with as many digits as
-// bring back the same number, where theirs are cut.
+// Reals are written with six decimals where that is the exact value, as theirs are, and otherwise with as many digits
+// as bring back the same number, where theirs are cut.
 //
 // Owns nothing; any thread. pack_values may throw std::bad_alloc; the buffer is then as it was, and on every error too.
 // Buffers are hostile: each size is held against the bytes left, nesting against kMaxValueDepth, strings must end in

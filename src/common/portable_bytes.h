@@ -1,10 +1,10 @@
-// The bytes of the portable encoding (portable.h): numbers of variable length, written into a caller's pmix_data_buffer_t
-// and read from anywhere.
+// The bytes of the portable encoding (portable.h): numbers of variable length, written into a caller's
+// pmix_data_buffer_t and read from anywhere.
 //
 // BufferWriter owns nothing: it borrows a buffer's malloc block, lets it grow, and gives it back when it goes; what was
 // written counts only after commit(). PortableReader reads bytes that somebody else keeps alive. One thread at a time.
-// Memory exhaustion throws std::bad_alloc, with the buffer as it was. The reader is sticky: after its first failure every
-// read yields zero and status() says what it was.
+// Memory exhaustion throws std::bad_alloc, with the buffer as it was. The reader is sticky: after its first failure
+// every read yields zero and status() says what it was.
 #pragma once
 
 #include <pmix_common.h>
@@ -58,11 +58,13 @@ class BufferWriter {
   public:
     // The buffer must have passed view_buffer().
     explicit BufferWriter(pmix_data_buffer_t* b) noexcept
-        : buffer_(b), base_(reinterpret_cast<uint8_t*>(b->base_ptr)),
+        : buffer_(b),
+          base_(reinterpret_cast<uint8_t*>(b->base_ptr)),
           read_(b->base_ptr == nullptr || b->unpack_ptr == nullptr ? 0
                                                                    : static_cast<size_t>(b->unpack_ptr - b->base_ptr)),
           room_(b->base_ptr == nullptr ? 0 : (b->bytes_allocated < b->bytes_used ? b->bytes_used : b->bytes_allocated)),
-          used_(b->bytes_used), committed_(b->bytes_used) {}
+          used_(b->bytes_used),
+          committed_(b->bytes_used) {}
     BufferWriter(const BufferWriter&) = delete;
     BufferWriter& operator=(const BufferWriter&) = delete;
     ~BufferWriter() {

@@ -19,7 +19,9 @@ pmix_status_t put_fields(BufferWriter& w, const TypeRow& row, const void* elemen
 pmix_status_t put_elements(BufferWriter& w, pmix_data_type_t type, const void* elements, size_t n, unsigned depth);
 pmix_status_t put_value(BufferWriter& w, const pmix_value_t& value, unsigned depth);
 
-void put_type(BufferWriter& w, pmix_data_type_t type) { w.flex(type); }
+void put_type(BufferWriter& w, pmix_data_type_t type) {
+    w.flex(type);
+}
 
 void put_bools(BufferWriter& w, const char* p, size_t n) {
     uint8_t* out = w.reserve(n);
@@ -167,25 +169,34 @@ pmix_status_t put_field(BufferWriter& w, const Field& f, const void* element, un
         return source == nullptr || is_hwloc_source(source) ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
     }
     switch (f.form) {
-        case Form::boolean: w.byte(load_field<uint8_t>(p, 0) != 0); return PMIX_SUCCESS;
+        case Form::boolean:
+            w.byte(load_field<uint8_t>(p, 0) != 0);
+            return PMIX_SUCCESS;
         case Form::sint:
-        case Form::uint: return put_integers(w, f, p, 1, f.width);
+        case Form::uint:
+            return put_integers(w, f, p, 1, f.width);
         case Form::real:
-            return f.width == sizeof(float) ? put_real(w, load_field<float>(p, 0)) : put_real(w, load_field<double>(p, 0));
+            return f.width == sizeof(float) ? put_real(w, load_field<float>(p, 0))
+                                            : put_real(w, load_field<double>(p, 0));
         case Form::timeval: {
             const auto tv = load_field<struct timeval>(p, 0);
             w.flex(fold(tv.tv_sec));
             w.flex(fold(tv.tv_usec));
             return PMIX_SUCCESS;
         }
-        case Form::address: w.byte(1); return PMIX_SUCCESS;
+        case Form::address:
+            w.byte(1);
+            return PMIX_SUCCESS;
         // Whether the value is the holder's to free says nothing to another process.
         case Form::info_flags:
             w.flex(load_field<pmix_info_directives_t>(p, 0) & ~static_cast<uint32_t>(PMIX_INFO_PERSISTENT));
             return PMIX_SUCCESS;
-        case Form::chars: return put_text(w, p, strnlen(p, f.width - 1u));
-        case Form::string: return put_string(w, load_field<const char*>(p, 0));
-        case Form::argv: return put_argv(w, load_field<char* const*>(p, 0));
+        case Form::chars:
+            return put_text(w, p, strnlen(p, f.width - 1u));
+        case Form::string:
+            return put_string(w, load_field<const char*>(p, 0));
+        case Form::argv:
+            return put_argv(w, load_field<char* const*>(p, 0));
         case Form::blob: {
             const auto* bytes = load_field<const char*>(p, 0);
             const auto n = load_field<size_t>(element, f.count_offset);
@@ -199,8 +210,10 @@ pmix_status_t put_field(BufferWriter& w, const Field& f, const void* element, un
             w.flex(n);
             return put_elements(w, f.type, list, n, depth);
         }
-        case Form::record: return put_fields(w, kTypeTable[f.type], p, depth);
-        case Form::value: return put_value(w, *reinterpret_cast<const pmix_value_t*>(p), depth);
+        case Form::record:
+            return put_fields(w, kTypeTable[f.type], p, depth);
+        case Form::value:
+            return put_value(w, *reinterpret_cast<const pmix_value_t*>(p), depth);
         case Form::array: {
             const auto* a = reinterpret_cast<const pmix_data_array_t*>(p);
             if (depth == 0) return PMIX_ERR_BAD_PARAM;
@@ -216,7 +229,8 @@ pmix_status_t put_field(BufferWriter& w, const Field& f, const void* element, un
             return PMIX_SUCCESS;
         }
         case Form::bitmap:
-        case Form::topology: return put_opaque(w, f, element);
+        case Form::topology:
+            return put_opaque(w, f, element);
     }
     return PMIX_ERR_UNKNOWN_DATA_TYPE;
 }

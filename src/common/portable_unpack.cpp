@@ -19,7 +19,9 @@ pmix_status_t get_fields(PortableReader& r, const TypeRow& row, void* element, u
 pmix_status_t get_elements(PortableReader& r, pmix_data_type_t type, void* elements, size_t n, unsigned depth) noexcept;
 pmix_status_t get_value(PortableReader& r, pmix_value_t* out, unsigned depth) noexcept;
 
-pmix_data_type_t get_type(PortableReader& r) noexcept { return static_cast<pmix_data_type_t>(r.flex(UINT16_MAX)); }
+pmix_data_type_t get_type(PortableReader& r) noexcept {
+    return static_cast<pmix_data_type_t>(r.flex(UINT16_MAX));
+}
 
 // A signed count: none is negative.
 uint64_t get_count(PortableReader& r) noexcept {
@@ -50,11 +52,15 @@ pmix_status_t get_pids(PortableReader& r, char* p, size_t n, size_t stride) noex
     switch (get_type(r)) {
         case PMIX_UINT16:
         case PMIX_UINT32:
-        case PMIX_UINT64: return get_unsigned<uint32_t>(r, p, n, stride);
+        case PMIX_UINT64:
+            return get_unsigned<uint32_t>(r, p, n, stride);
         case PMIX_INT16:
         case PMIX_INT32:
-        case PMIX_INT64: return get_signed<int32_t>(r, p, n, stride);
-        default: r.bad(); return r.status();
+        case PMIX_INT64:
+            return get_signed<int32_t>(r, p, n, stride);
+        default:
+            r.bad();
+            return r.status();
     }
 }
 
@@ -69,9 +75,12 @@ pmix_status_t get_integers(PortableReader& r, const Field& f, char* p, size_t n,
             if (stride == 1 && n != 0) std::memcpy(p, b.data(), n);
             return PMIX_SUCCESS;
         }
-        case 2: return is_signed ? get_signed<int16_t>(r, p, n, stride) : get_unsigned<uint16_t>(r, p, n, stride);
-        case 4: return is_signed ? get_signed<int32_t>(r, p, n, stride) : get_unsigned<uint32_t>(r, p, n, stride);
-        default: return is_signed ? get_signed<int64_t>(r, p, n, stride) : get_unsigned<uint64_t>(r, p, n, stride);
+        case 2:
+            return is_signed ? get_signed<int16_t>(r, p, n, stride) : get_unsigned<uint16_t>(r, p, n, stride);
+        case 4:
+            return is_signed ? get_signed<int32_t>(r, p, n, stride) : get_unsigned<uint32_t>(r, p, n, stride);
+        default:
+            return is_signed ? get_signed<int64_t>(r, p, n, stride) : get_unsigned<uint64_t>(r, p, n, stride);
     }
 }
 
@@ -143,8 +152,8 @@ pmix_status_t get_real(PortableReader& r, char* p) noexcept {
     return PMIX_SUCCESS;
 }
 
-// Whether a number's text comes next, whole or cut. What may stand in its place is a small number and then a time of our
-// days, whose first byte is no character.
+// Whether a number's text comes next, whole or cut. What may stand in its place is a small number and then a time of
+// our days, whose first byte is no character.
 bool real_follows(PortableReader r) noexcept {
     const uint64_t length = get_count(r);
     const uint8_t first = r.byte();
@@ -227,10 +236,14 @@ pmix_status_t get_field(PortableReader& r, const Field& f, void* element, unsign
         return source == nullptr ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
     }
     switch (f.form) {
-        case Form::boolean: store_field<uint8_t>(p, 0, r.byte() != 0); return r.status();
+        case Form::boolean:
+            store_field<uint8_t>(p, 0, r.byte() != 0);
+            return r.status();
         case Form::sint:
-        case Form::uint: return get_integers(r, f, p, 1, f.width);
-        case Form::real: return f.width == sizeof(float) ? get_real<float>(r, p) : get_real<double>(r, p);
+        case Form::uint:
+            return get_integers(r, f, p, 1, f.width);
+        case Form::real:
+            return f.width == sizeof(float) ? get_real<float>(r, p) : get_real<double>(r, p);
         case Form::timeval: {
             struct timeval tv;
             tv.tv_sec = static_cast<time_t>(unfold(r.flex()));
@@ -238,12 +251,16 @@ pmix_status_t get_field(PortableReader& r, const Field& f, void* element, unsign
             store_field(p, 0, tv);
             return r.status();
         }
-        case Form::address: (void)r.byte(); return r.status();
-        case Form::info_flags:
-            store_field(p, 0, static_cast<pmix_info_directives_t>(r.flex(UINT32_MAX)) &
-                                  ~static_cast<uint32_t>(PMIX_INFO_PERSISTENT));
+        case Form::address:
+            (void)r.byte();
             return r.status();
-        case Form::chars: return get_chars(r, p, f.width);
+        case Form::info_flags:
+            store_field(
+                p, 0,
+                static_cast<pmix_info_directives_t>(r.flex(UINT32_MAX)) & ~static_cast<uint32_t>(PMIX_INFO_PERSISTENT));
+            return r.status();
+        case Form::chars:
+            return get_chars(r, p, f.width);
         case Form::string: {
             char* text = nullptr;
             const pmix_status_t rc = get_string(r, &text);
@@ -272,8 +289,10 @@ pmix_status_t get_field(PortableReader& r, const Field& f, void* element, unsign
             store_field(element, f.count_offset, n);
             return rc;
         }
-        case Form::record: return get_fields(r, kTypeTable[f.type], p, depth);
-        case Form::value: return get_value(r, reinterpret_cast<pmix_value_t*>(p), depth);
+        case Form::record:
+            return get_fields(r, kTypeTable[f.type], p, depth);
+        case Form::value:
+            return get_value(r, reinterpret_cast<pmix_value_t*>(p), depth);
         case Form::array: {
             auto* a = reinterpret_cast<pmix_data_array_t*>(p);
             if (depth == 0) return PMIX_ERR_UNPACK_FAILURE;
@@ -281,9 +300,11 @@ pmix_status_t get_field(PortableReader& r, const Field& f, void* element, unsign
             const uint64_t n = r.flex();
             return a->type == PMIX_UNDEF ? r.status() : get_list(r, a->type, n, &a->array, &a->size, depth - 1);
         }
-        case Form::buffer: return get_buffer(r, reinterpret_cast<pmix_data_buffer_t*>(p));
+        case Form::buffer:
+            return get_buffer(r, reinterpret_cast<pmix_data_buffer_t*>(p));
         case Form::bitmap:
-        case Form::topology: return get_opaque(r, f.form, p);
+        case Form::topology:
+            return get_opaque(r, f.form, p);
     }
     return PMIX_ERR_UNKNOWN_DATA_TYPE;
 }
@@ -295,7 +316,8 @@ pmix_status_t get_fields(PortableReader& r, const TypeRow& row, void* element, u
     return PMIX_SUCCESS;
 }
 
-pmix_status_t get_elements(PortableReader& r, pmix_data_type_t type, void* elements, size_t n, unsigned depth) noexcept {
+pmix_status_t get_elements(PortableReader& r, pmix_data_type_t type, void* elements, size_t n,
+                           unsigned depth) noexcept {
     const TypeRow& row = kTypeTable[type];
     const Field& first = fields_of(row)[0];
     if (row.count == 1 && (first.form == Form::sint || first.form == Form::uint)) {

@@ -29,8 +29,10 @@ bool is_stable(pmix_data_type_t type) {
         case PMIX_DOUBLE:
         case PMIX_PROC_STATS:
         case PMIX_NODE_STATS:
-        case PMIX_REGEX: return false;
-        default: return type_row(type)->plain || type == PMIX_STRING || type == PMIX_PROC || type == PMIX_BYTE_OBJECT;
+        case PMIX_REGEX:
+            return false;
+        default:
+            return type_row(type)->plain || type == PMIX_STRING || type == PMIX_PROC || type == PMIX_BYTE_OBJECT;
     }
 }
 

@@ -72,8 +72,10 @@ class PortableRandom {
             case PMIX_PDATA:
             case PMIX_APP:
             case PMIX_QUERY:
-            case PMIX_DATA_BUFFER: return false;
-            default: return peer_knows(t);
+            case PMIX_DATA_BUFFER:
+                return false;
+            default:
+                return peer_knows(t);
         }
     }
     // In an array it makes no room for these.
@@ -85,8 +87,10 @@ class PortableRandom {
             case PMIX_JOB_STATE:
             case PMIX_DEVTYPE:
             case PMIX_LOCTYPE:
-            case PMIX_COMPRESSED_BYTE_OBJECT: return false;
-            default: return peer_knows(t) && t < PMIX_DATA_BUFFER;
+            case PMIX_COMPRESSED_BYTE_OBJECT:
+                return false;
+            default:
+                return peer_knows(t) && t < PMIX_DATA_BUFFER;
         }
     }
 
@@ -139,7 +143,9 @@ class PortableRandom {
                     common::store_field(p, 0, static_cast<double>(random_.below(1000000)) / 64);
                 }
                 break;
-            case Form::address: common::store_field<void*>(p, 0, nullptr); break;
+            case Form::address:
+                common::store_field<void*>(p, 0, nullptr);
+                break;
             case Form::argv:
                 if (char** argv = common::load_field<char**>(p, 0); argv != nullptr && argv[0] == nullptr) {
                     free(argv);
@@ -170,8 +176,12 @@ class PortableRandom {
                 even_out_list(f.type, list, n);
                 break;
             }
-            case Form::record: even_out(*common::type_row(f.type), p); break;
-            case Form::value: even_out_value(reinterpret_cast<pmix_value_t*>(p)); break;
+            case Form::record:
+                even_out(*common::type_row(f.type), p);
+                break;
+            case Form::value:
+                even_out_value(reinterpret_cast<pmix_value_t*>(p));
+                break;
             case Form::array: {
                 auto* a = reinterpret_cast<pmix_data_array_t*>(p);
                 if (for_peer_ && !peer_lists(a->type)) {
@@ -186,7 +196,8 @@ class PortableRandom {
                 b->unpack_ptr = b->base_ptr;
                 break;
             }
-            default: break;
+            default:
+                break;
         }
     }
 

@@ -158,9 +158,9 @@ TEST(DataApi, PrintedStructsCanBeRead) {
         if (g_samples[i].type == PMIX_STRING || g_samples[i].type == PMIX_REGEX) continue;
         all += printed(g_samples[i].values, g_samples[i].type) + '\n';
     }
-    for (const char* part : {"PMIX_PROC {nspace=ns, rank=3}", "argv=[\"first\", \"second\"]",
-                             "type=PMIX_DEVTYPE_GPU", "view=PMIX_COORD_LOGICAL_VIEW", "type=PMIX_INT",
-                             "key=pmix.hname", "value=PMIX_STRING \"node7\"", "PMIX_UINT32[3] {1, 200, 70000}"}) {
+    for (const char* part : {"PMIX_PROC {nspace=ns, rank=3}", "argv=[\"first\", \"second\"]", "type=PMIX_DEVTYPE_GPU",
+                             "view=PMIX_COORD_LOGICAL_VIEW", "type=PMIX_INT", "key=pmix.hname",
+                             "value=PMIX_STRING \"node7\"", "PMIX_UINT32[3] {1, 200, 70000}"}) {
         EXPECT_NE(all.find(part), std::string::npos) << part << " in\n" << all;
     }
     const pmix_proc_t everybody = {"job", PMIX_RANK_WILDCARD};

@@ -72,11 +72,21 @@ TEST(Portable, SamplesPackToTheBytesKept) {
 
 TEST(Portable, TypesOfLaterReleases) {
     pmix_device_t device = {const_cast<char*>("u"), const_cast<char*>("gpu0"), PMIX_DEVTYPE_GPU};
-    EXPECT_EQ(packed_hex(device, PMIX_DEVICE), "0204" "7500" "0a" "6770753000" "02");
+    EXPECT_EQ(packed_hex(device, PMIX_DEVICE),
+              "0204"
+              "7500"
+              "0a"
+              "6770753000"
+              "02");
     pmix_resource_unit_t unit = {PMIX_DEVTYPE_NETWORK, 300};
-    EXPECT_EQ(packed_hex(unit, PMIX_RESOURCE_UNIT), "0204" "ac02");
+    EXPECT_EQ(packed_hex(unit, PMIX_RESOURCE_UNIT),
+              "0204"
+              "ac02");
     pmix_node_pid_t node = {const_cast<char*>("n"), 130, 7};
-    EXPECT_EQ(packed_hex(node, PMIX_NODE_PID), "02046e00" "8201" "0e07");
+    EXPECT_EQ(packed_hex(node, PMIX_NODE_PID),
+              "02046e00"
+              "8201"
+              "0e07");
     EXPECT_EQ(packed_hex(pmix_resource_block_directive_t{2}, PMIX_RESBLOCK_DIRECTIVE), "0202");
 }
 
@@ -169,7 +179,8 @@ TEST(Portable, FlippedBytesAreHarmless) {
 TEST(Portable, CountsAreHeldAgainstTheBytesLeft) {
     // 2^30 elements, of which none is there: nothing of that size is made.
     EXPECT_EQ(unpack_hostile({0x80, 0x80, 0x80, 0x80, 0x08}, PMIX_INFO, 4), PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
-    // An array, a list, an argv, a string, an object that claim to be large; a negative count; a string without its NUL.
+    // An array, a list, an argv, a string, an object that claim to be large; a negative count; a string without its
+    // NUL.
     EXPECT_EQ(unpack_hostile({2, PMIX_INFO, 0xff, 0xff, 0xff, 0xff, 0x0f}, PMIX_DATA_ARRAY, 1),
               PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
     EXPECT_EQ(unpack_hostile({2, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}, PMIX_QUERY, 1),
@@ -317,8 +328,8 @@ TEST(Portable, GrowingKeepsBothPositions) {
 }
 
 TEST(Portable, FlexNumbers) {
-    for (uint64_t n : {0ull, 1ull, 127ull, 128ull, 16383ull, 16384ull, (1ull << 55), (1ull << 56) - 1, (1ull << 56), ~0ull,
-                       1ull << 63}) {
+    for (uint64_t n : {0ull, 1ull, 127ull, 128ull, 16383ull, 16384ull, (1ull << 55), (1ull << 56) - 1, (1ull << 56),
+                       ~0ull, 1ull << 63}) {
         uint8_t bytes[kMaxFlexBytes];
         const auto length = static_cast<size_t>(put_flex(bytes, n) - bytes);
         EXPECT_LE(length, kMaxFlexBytes);
