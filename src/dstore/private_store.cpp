@@ -74,13 +74,14 @@ PrivateStore::PrivateStore() { static_assert(sizeof(Node) <= Node::kValueAt && (
 
 PrivateStore::~PrivateStore() {
     common::MutexLock lock(mutex_);
+    // First those that only the staged list knows: it also names nodes of the table.
+    for (Node* n : staged_) {
+        if (n != nullptr && n->replaced) std::free(n);
+    }
     Table* table = table_.load(std::memory_order_relaxed);
     if (table != nullptr) {
         for (size_t i = 0; i <= table->mask; ++i) std::free(table->slots[i].node.load(std::memory_order_relaxed));
         delete table;
-    }
-    for (Node* n : staged_) {
-        if (n != nullptr && n->replaced) std::free(n);
     }
     while (retired_ != nullptr) std::free(std::exchange(retired_, retired_->next));
     while (lent_ != nullptr) std::free(std::exchange(lent_, lent_->next));
