@@ -182,18 +182,38 @@ pmix_status_t Events::register_handler(const pmix_status_t codes[], size_t ncode
     request.codes.assign(r.codes.begin(), r.codes.end());
     request.infos = common::Infos::borrow(r.infos.c_array(), r.infos.size());
     request.reference = reference;
+    // The answer is taken on the loop, in its place among the frames: what the server sends behind it, replayed events
+    // first of all, finds the handler in service.
     if (session_.must_not_wait()) {
         // Inside an upcall or a handler: the server is told, not waited for.
-        rc = session_.ask_nb<Command::register_events>(request, [](pmix_status_t, common::Nothing&) {});
-    } else {
-        common::Nothing nothing;
-        rc = session_.ask<Command::register_events>(request, nothing);
+        rc = session_.ask_nb<Command::register_events>(
+            request, [this, reference](pmix_status_t status, common::Nothing&) { settle(reference, status); });
+        if (rc != PMIX_SUCCESS) rc = settle(reference, rc);
+        return rc == PMIX_SUCCESS ? static_cast<pmix_status_t>(reference) : rc;
     }
-    if (rc == PMIX_ERR_UNREACH || rc == PMIX_ERR_LOST_CONNECTION) rc = PMIX_SUCCESS;
-    const bool good = common::succeeded(rc);
-    // Activation may call handlers, so it is never done on the caller's stack.
-    session_.loop().post([this, reference, good] { good ? activate(reference) : static_cast<void>(drop(reference)); });
-    return good ? static_cast<pmix_status_t>(reference) : rc;
+    pmix_status_t settled = PMIX_ERROR;
+    transport::Waiter done;
+    const auto finish = [&](pmix_status_t status) {
+        settled = settle(reference, status);
+        done.complete();
+    };
+    rc = session_.ask_nb<Command::register_events>(
+        request, [&finish](pmix_status_t status, common::Nothing&) { finish(status); });
+    if (rc != PMIX_SUCCESS) session_.loop().post([&finish, rc] { finish(rc); });
+    session_.loop().wait(done, transport::Deadline::never());
+    return settled == PMIX_SUCCESS ? static_cast<pmix_status_t>(reference) : settled;
+}
+
+// What the server said to a registration: the handler serves from here on, or never was.
+pmix_status_t Events::settle(size_t reference, pmix_status_t status) {
+    // Without a server it serves for what happens in the process.
+    const bool good = common::succeeded(status) || status == PMIX_ERR_UNREACH || status == PMIX_ERR_LOST_CONNECTION;
+    if (good) {
+        activate(reference);
+    } else {
+        drop(reference);
+    }
+    return good ? PMIX_SUCCESS : status;
 }
 
 pmix_status_t Events::deregister_on_loop(size_t reference) {

@@ -66,6 +66,7 @@ class Events {
     // All of these on the loop.
     common::Result<size_t> add(Registration& registration);
     void activate(size_t reference);
+    pmix_status_t settle(size_t reference, pmix_status_t status);
     bool drop(size_t reference);
     void register_on_loop(Registration&& registration, pmix_hdlr_reg_cbfunc_t callback, void* cbdata);
     pmix_status_t deregister_on_loop(size_t reference);
