@@ -23,7 +23,7 @@ namespace pmix::server {
 
 class Events {
   public:
-    Events(Host& host, const Registry& registry, size_t ring) : host_(host), registry_(registry), ring_size_(ring) {}
+    Events(Host& host, size_t ring) : host_(host), ring_size_(ring) {}
     Events(const Events&) = delete;
     Events& operator=(const Events&) = delete;
 
@@ -69,7 +69,6 @@ class Events {
     void count_down(const std::vector<pmix_status_t>& codes);
 
     Host& host_;
-    const Registry& registry_;
     size_t ring_size_;
     std::deque<Event> ring_;
     std::map<uint64_t, Listener> listeners_;       // by the peer's serial number

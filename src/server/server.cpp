@@ -35,7 +35,7 @@ uint64_t origin_of(const ServerOptions& options) {
 Server::Parts::Parts(transport::EventLoop& loop, const pmix_server_module_t* module, ServerOptions given)
     : options(std::move(given)), scheduler(loop), registry(options.hostname, origin_of(options)),
       segments(registry, ::geteuid()), host(scheduler, module, options.module_size),
-      events(host, registry, options.event_cache), get(scheduler, host, registry, segments), commit(registry, get),
+      events(host, options.event_cache), get(scheduler, host, registry, segments), commit(registry, get),
       fence(scheduler, host, registry, segments, get), connect(scheduler, host, registry, segments),
       disconnect(scheduler, host, registry, segments, connect), publish(host), spawn(host, registry, segments),
       abort(host, registry), control(host, registry, cleanup), resolve(registry),
