@@ -56,33 +56,39 @@ std::vector<size_t> first28(std::vector<size_t> tail) {
     return all;
 }
 
+// rows: U18
 TEST(HostModule, WithoutASizeReadsWhatAllReleasesShare) {
     AtTheEdge module(28);
     EXPECT_EQ(entries(read_module(module.get(), 0)), first28({0, 0, 0, 0}));
     EXPECT_EQ(entries(read_module(module.get(), 224)), first28({0, 0, 0, 0}));
 }
 
+// rows: U18
 TEST(HostModule, OfRelease50) {
     AtTheEdge module(29);
     EXPECT_EQ(entries(read_module(module.get(), 232)), first28({0, 0, 29, 0}));
 }
 
+// rows: U18
 TEST(HostModule, OfRelease60) {
     AtTheEdge module(30);
     EXPECT_EQ(entries(read_module(module.get(), 240)), first28({0, 0, 29, 30}));
 }
 
+// rows: U18
 TEST(HostModule, OfRelease61) {
     AtTheEdge module(32);
     EXPECT_EQ(entries(read_module(module.get(), 256)), first28({29, 30, 31, 32}));
 }
 
+// rows: U18
 TEST(HostModule, OfASizeThatNoReleaseHad) {
     AtTheEdge module(28);
     for (size_t size : {size_t{1}, size_t{223}, size_t{225}, size_t{248}, size_t{257}, size_t{1} << 40, SIZE_MAX})
         EXPECT_EQ(entries(read_module(module.get(), size)), first28({0, 0, 0, 0})) << size;
 }
 
+// rows: U18
 TEST(HostModule, None) {
     EXPECT_EQ(entries(read_module(nullptr, 0)), std::vector<size_t>(32, 0));
     EXPECT_EQ(entries(read_module(nullptr, 256)), std::vector<size_t>(32, 0));

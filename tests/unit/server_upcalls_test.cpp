@@ -108,7 +108,7 @@ TEST(ServerUpcallsTest, EveryStyleBecomesOneReply) {
     }, 2);
 }
 
-// rows: G9
+// rows: G9 P9
 TEST(ServerUpcallsTest, NullEntriesAreNotSupportedAndNeverHang) {
     TestServer server(nullptr);
     server.job("job", 2, 1);
@@ -372,6 +372,63 @@ TEST(ServerUpcallsTest, ConnectIsOneUpcallInOneOrderAndGivesTheOthersData) {
     EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, o.ask<Command::disconnect>(local)) << "it is not connected any more";
     EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, status_of(a, ia));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::connect>(common::ConnectRequest{}));
+}
+
+namespace {
+
+// The host's log: it has no return value, so all that ends it is the callback.
+struct HostLog {
+    static inline HostLog* current = nullptr;
+    HostLog() { current = this; }
+    ~HostLog() { current = nullptr; }
+    static void log(const pmix_proc_t* client, const pmix_info_t data[], size_t n, const pmix_info_t directives[],
+                    size_t ndirectives, pmix_op_cbfunc_t callback, void* cbdata) {
+        ++current->calls;
+        current->client = ProcId(*client);
+        current->data.append_all(data, n);
+        current->directives.append_all(directives, ndirectives);
+        current->answer = [callback, cbdata](pmix_status_t status) { callback(status, cbdata); };
+    }
+    int calls = 0;
+    ProcId client;
+    InfoList data, directives;
+    std::function<void(pmix_status_t)> answer;
+};
+
+}  // namespace
+
+// rows: U15
+TEST(ServerUpcallsTest, LogEndsWithTheHostsCallbackAndCarriesTheIds) {
+    for (pmix_status_t status : {PMIX_SUCCESS, PMIX_ERR_NO_PERMISSIONS}) {
+        HostLog log;
+        pmix_server_module_t module{};
+        module.log = &HostLog::log;
+        TestServer server(&module);
+        server.job("job", 1, 2);
+        FakeClient a(server, {"job", 1});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::log>(common::ControlRequest{})) << "nothing to log";
+        EXPECT_EQ(0, log.calls);
+        common::ControlRequest request;
+        InfoList data, directives;
+        data.append_string(PMIX_LOG_STDERR, "a line");
+        directives.append_flag(PMIX_LOG_ONCE, true);
+        request.infos = std::move(data);
+        request.directives = std::move(directives);
+        uint32_t id = a.start<Command::log>(request);
+        ASSERT_TRUE(server.turn_until([&] { return log.calls == 1; }));
+        server.settle();
+        EXPECT_FALSE(a.take(id)) << "the host has not answered";
+        EXPECT_EQ(ProcId("job", 1), log.client);
+        ASSERT_EQ(1u, log.data.size());
+        EXPECT_STREQ("a line", log.data.find(PMIX_LOG_STDERR)->value.data.string);
+        EXPECT_NE(nullptr, log.directives.find(PMIX_LOG_ONCE));
+        EXPECT_EQ(::geteuid(), number_of(log.directives, PMIX_USERID));
+        EXPECT_EQ(::getegid(), number_of(log.directives, PMIX_GRPID));
+        log.answer(status);
+        EXPECT_EQ(status, status_of(a, id));
+        EXPECT_EQ(0u, server.parts().host.open());
+    }
 }
 
 // rows: Q13 Q14
