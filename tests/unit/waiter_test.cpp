@@ -9,6 +9,8 @@
 #include <atomic>
 #include <thread>
 
+#include "support/sanitizers.h"
+
 namespace pmix::transport {
 namespace {
 
@@ -75,6 +77,9 @@ TEST(Waiter, KicksAPoll) {
 
 // A thread that is cancelled inside a wait leaves it normally, and ends after it.
 TEST(Waiter, CancellationWaitsForTheEndOfTheCall) {
+#ifdef UNDER_ASAN
+    GTEST_SKIP() << "ASan takes the stack that a cancelled thread has unwound for poisoned";
+#endif
     struct Shared {
         Waiter waiter;
         std::atomic<bool> inside{false}, left{false};
