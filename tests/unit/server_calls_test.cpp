@@ -269,7 +269,8 @@ TEST(ServerCallsTest, PublishFamilyWithoutHostIsNotSupported) {
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Unpublish(keys, nullptr, 0));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Unpublish(nullptr, nullptr, 0));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, outcome([&](void* a) { return PMIx_Publish_nb(array, 1, &Answer::done, a); }));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, outcome([&](void* a) { return PMIx_Lookup_nb(keys, nullptr, 0, &on_lookup, a); }));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
+              outcome([&](void* a) { return PMIx_Lookup_nb(keys, nullptr, 0, &on_lookup, a); }));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
               outcome([&](void* a) { return PMIx_Unpublish_nb(keys, nullptr, 0, &Answer::done, a); }));
     PMIx_Pdata_destruct(&wanted);
