@@ -117,8 +117,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     if (g == nullptr) return PMIX_ERR_NOMEM;
 
     // A callback must not wait for an init or finalize that may be waiting for that callback.
-    Library* running = g->library.load(std::memory_order_acquire);
-    if (running != nullptr && running->loop_->on_loop_thread()) {
+    if (transport::EventLoop::on_any_loop()) {
         if (!g->mutex.try_lock()) return PMIX_ERR_WOULD_BLOCK;
     } else {
         g->mutex.lock();
@@ -156,9 +155,9 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
 pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t ninfos) NO_THREAD_SAFETY_ANALYSIS {
     if (infos == nullptr && ninfos != 0) return PMIX_ERR_BAD_PARAM;
     Globals* g = g_globals.load(std::memory_order_acquire);
-    Library* library = g->library.load(std::memory_order_acquire);
-    if (library == nullptr || library->role_ != role) return PMIX_ERR_INIT;
-    const bool on_loop = library->loop_->on_loop_thread();
+    // Until the mutex is ours, somebody else's finalize may take the library away: nothing of it is looked at.
+    if (g->library.load(std::memory_order_relaxed) == nullptr) return PMIX_ERR_INIT;
+    const bool on_loop = transport::EventLoop::on_any_loop();
     if (on_loop) {
         if (!g->mutex.try_lock()) return PMIX_ERR_WOULD_BLOCK;
     } else {
@@ -169,7 +168,7 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
         ~Unlock() { mutex.unlock(); }
     } unlock{g->mutex};
 
-    library = g->library.load(std::memory_order_relaxed);
+    Library* library = g->library.load(std::memory_order_relaxed);
     if (library == nullptr || library->role_ != role) return PMIX_ERR_INIT;
     if (g->count > 1) {
         --g->count;

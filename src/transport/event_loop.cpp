@@ -259,6 +259,7 @@ void EventLoop::post(Task task) {
     if (wake) s.wake();
 }
 
+bool EventLoop::on_any_loop() noexcept { return t_current != nullptr; }
 bool EventLoop::on_loop_thread() const noexcept { return t_current == state_.get(); }
 Drive EventLoop::drive() const noexcept { return state_->drive; }
 const Io& EventLoop::io() const noexcept { return *state_->io; }

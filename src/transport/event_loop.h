@@ -2,7 +2,8 @@
 //
 // One loop thread per process owns all mutable state of client, server and transport. It is the loop's own thread
 // (Drive::own_thread), whoever calls progress() (Drive::caller), or the thread that turns the host's event base
-// (Drive::host_base). Only post(), on_loop_thread(), drive(), start() and stop() may be called from other threads.
+// (Drive::host_base). Only post(), on_loop_thread(), on_any_loop(), drive(), start() and stop() may be called from other
+// threads.
 //
 // Other threads append to our own queue and write an eventfd. libevent's process-wide locking hooks are left alone
 // (never evthread_use_pthreads: the host may use the same libevent), so nothing of libevent is called off the loop.
@@ -62,6 +63,8 @@ class EventLoop {
     // Any thread, always later and never on the poster's stack, in the order of posting. Throws bad_alloc.
     void post(Task task);
     bool on_loop_thread() const noexcept;
+    // Is this thread the loop of whichever EventLoop there is? Looks at no object.
+    static bool on_any_loop() noexcept;
     Drive drive() const noexcept;
 
     // Drive::caller: runs what is ready and returns. Two threads at once: one turns, the other returns at once.
