@@ -1,6 +1,6 @@
 /*
- * What PMIx_Data_pack and PMIx_Data_unpack cost with the library that this is linked to: one line per sample of
- * support/data_samples.h, "name <tab> pack ns <tab> unpack ns", the least of several rounds. Built once for each library
+ * What PMIx_Data_pack and PMIx_Data_unpack cost with the library that this is linked to: its version in the first line,
+ * then one line per sample of support/data_samples.h, "name <tab> pack ns <tab> unpack ns", the least of several rounds. Built once for each library
  * (run_pack_compare). What unpacking allocates is not freed, since releases differ in how: the rounds are short.
  */
 #include "support/data_samples.h"
@@ -62,6 +62,7 @@ int main(void)
     pmix_proc_t me;
     /* OpenPMIx packs nothing before it; without a server it fails, and packs all the same. */
     (void) PMIx_Init(&me, NULL, 0);
+    printf("%s\n", PMIx_Get_version());
     make_samples();
     sample_many();
     for (size_t i = 0; i < g_nsamples; i++) {
