@@ -7,7 +7,7 @@
 //                 otherwise, and string lengths are signed; sizes, ranks, flags and data types unsigned
 //   unsigned int  as a signed number; time_t as an unsigned one (theirs does)
 //   bool          one byte
-//   real          decimal text, as a string
+//   real          text that strtod() reads, as a string
 //   pid           the data type of the number that follows (PMIX_UINT32), once for all values of a call or array
 //   string        length with its NUL, then the bytes; 0 is NULL. Keys and namespaces likewise
 //   argv          count, then strings; NULL and no string are the same
@@ -26,8 +26,8 @@
 // error. A described buffer (debug builds of theirs write them) is told by its first byte, since a count is never odd:
 // both are read, and what is appended follows what is there.
 //
-// Reals are written with six decimals where that is the exact value, as theirs are, and otherwise with as many digits
-// as bring back the same number, where theirs are cut.
+// Reals are written with six decimals where that is the exact number, as theirs are. Otherwise theirs cut them, and here
+// they are written in hexadecimal, which strtod() reads too.
 //
 // Owns nothing; any thread. pack_values may throw std::bad_alloc; the buffer is then as it was, and on every error too.
 // Buffers are hostile: each size is held against the bytes left, nesting against kMaxValueDepth, strings must end in

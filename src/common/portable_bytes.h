@@ -35,6 +35,20 @@ constexpr int64_t unfold(uint64_t n) noexcept {
     return static_cast<int64_t>((n >> 1) ^ ((n & 1) != 0 ? ~uint64_t{0} : uint64_t{0}));
 }
 
+// Bools as 0 and 1, eight at a time, whatever their bytes are.
+inline void copy_bools(void* to, const void* from, size_t n) noexcept {
+    auto* out = static_cast<uint8_t*>(to);
+    const auto* in = static_cast<const uint8_t*>(from);
+    constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
+    for (; n >= 8; n -= 8, in += 8, out += 8) {
+        uint64_t word;
+        std::memcpy(&word, in, 8);
+        word = (((word & kLow) + kLow) | word) >> 7 & 0x0101010101010101;
+        std::memcpy(out, &word, 8);
+    }
+    for (; n != 0; --n) *out++ = *in++ != 0;
+}
+
 // What a buffer holds, if its pointers agree with each other; unread starts at unpack_ptr.
 struct BufferView {
     Bytes whole;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "common/decimal.h"
 #include "common/elements.h"
 #include "common/limits.h"
 #include "common/locality.h"
@@ -10,6 +9,7 @@
 #include "common/opaque.h"
 #include "common/portable.h"
 #include "common/portable_bytes.h"
+#include "common/real_text.h"
 #include "common/value.h"
 
 namespace pmix::common {
@@ -25,7 +25,7 @@ void put_type(BufferWriter& w, pmix_data_type_t type) {
 
 void put_bools(BufferWriter& w, const char* p, size_t n) {
     uint8_t* out = w.reserve(n);
-    for (size_t i = 0; i < n; ++i) out[i] = p[i] != 0;
+    copy_bools(out, p, n);
     w.wrote(out + n);
 }
 
@@ -121,8 +121,8 @@ void put_bytes(BufferWriter& w, const void* bytes, size_t n) {
 
 template <class T>
 pmix_status_t put_real(BufferWriter& w, T number) {
-    char text[kMaxDecimal];
-    const size_t n = print_decimal(number, text);
+    char text[kMaxRealText];
+    const size_t n = print_real(number, text);
     return put_text(w, text, n);
 }
 

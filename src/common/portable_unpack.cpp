@@ -2,13 +2,13 @@
 #include <limits>
 #include <type_traits>
 
-#include "common/decimal.h"
 #include "common/elements.h"
 #include "common/limits.h"
 #include "common/node_map.h"
 #include "common/opaque.h"
 #include "common/portable.h"
 #include "common/portable_bytes.h"
+#include "common/real_text.h"
 #include "common/value.h"
 
 namespace pmix::common {
@@ -145,7 +145,7 @@ pmix_status_t get_real(PortableReader& r, char* p) noexcept {
     const Bytes b = view_string(r);
     if (!r.ok()) return r.status();
     T number = 0;
-    if (!b.empty() && !parse_decimal(reinterpret_cast<const char*>(b.data()), b.size() - 1, &number)) {
+    if (!b.empty() && !parse_real(reinterpret_cast<const char*>(b.data()), b.size() - 1, &number)) {
         return PMIX_ERR_UNPACK_FAILURE;
     }
     store_field(p, 0, number);
@@ -325,7 +325,7 @@ pmix_status_t get_elements(PortableReader& r, pmix_data_type_t type, void* eleme
     }
     if (first.form == Form::boolean) {
         const Bytes b = r.raw(n);
-        for (size_t i = 0; i < b.size(); ++i) store_field<uint8_t>(elements, i, b[i] != 0);
+        copy_bools(elements, b.data(), b.size());
         return r.status();
     }
     if (first.travel == Travel::sentinel && n > 1) n = 1;  // one byte for all

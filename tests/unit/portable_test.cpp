@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "common/decimal.h"
 #include "common/opaque.h"
 #include "common/portable_bytes.h"
+#include "common/real_text.h"
 #include "support/data_golden.h"
 #include "support/data_samples.h"
 #include "support/portable_random.h"
@@ -327,6 +327,16 @@ TEST(Portable, GrowingKeepsBothPositions) {
     }
 }
 
+TEST(Portable, BoolsOfAnyByte) {
+    uint8_t in[300];
+    for (size_t i = 0; i < sizeof in; ++i) in[i] = static_cast<uint8_t>(i * 37);
+    for (size_t n : {0, 1, 7, 8, 9, 256, 300}) {
+        std::vector<uint8_t> out(n);
+        copy_bools(out.data(), in, n);
+        for (size_t i = 0; i < n; ++i) EXPECT_EQ(out[i], in[i] != 0) << i;
+    }
+}
+
 TEST(Portable, FlexNumbers) {
     for (uint64_t n : {0ull, 1ull, 127ull, 128ull, 16383ull, 16384ull, (1ull << 55), (1ull << 56) - 1, (1ull << 56),
                        ~0ull, 1ull << 63}) {
@@ -347,12 +357,12 @@ TEST(Portable, FlexNumbers) {
 
 template <class T>
 void expect_there_and_back(T number) {
-    char text[kMaxDecimal];
-    const size_t n = print_decimal(number, text);
-    ASSERT_LT(n, kMaxDecimal);
+    char text[kMaxRealText];
+    const size_t n = print_real(number, text);
+    ASSERT_LT(n, kMaxRealText);
     ASSERT_EQ(n, std::strlen(text));
     T back = 0;
-    ASSERT_TRUE(parse_decimal(text, n, &back)) << text;
+    ASSERT_TRUE(parse_real(text, n, &back)) << text;
     if (std::isnan(number)) {
         EXPECT_TRUE(std::isnan(back));
     } else {
@@ -386,27 +396,34 @@ TEST(Portable, RealsLookAsTheirs) {
     std::mt19937_64 random(11);
     for (int i = 0; i < 20000; ++i) {
         const double d = static_cast<double>(static_cast<int64_t>(random() % 4'000'000'000'000)) / 1e6 - 2e6;
-        char ours[kMaxDecimal];
+        char ours[kMaxRealText];
         char theirs[400];
-        print_decimal(d, ours);
+        print_real(d, ours);
         std::snprintf(theirs, sizeof theirs, "%f", d);
         if (std::strtod(theirs, nullptr) == d) {
             EXPECT_STREQ(ours, theirs);
         }
         const auto f = static_cast<float>(d);
-        print_decimal(f, ours);
+        print_real(f, ours);
         std::snprintf(theirs, sizeof theirs, "%f", static_cast<double>(f));
         if (std::strtof(theirs, nullptr) == f) {
             EXPECT_STREQ(ours, theirs);
         }
     }
     double d = 0;
-    EXPECT_TRUE(parse_decimal("1,500000", 8, &d));
+    for (const char* text :
+         {"0x1p", "0x1p+", "0x1.p1x", "0x1.5555555555555p-2 ", "0x1.zp+0", "0x", "0x1.5", "1.5x", "-", ".", ""}) {
+        EXPECT_FALSE(parse_real(text, std::strlen(text), &d)) << text;
+    }
+    char text[kMaxRealText];
+    EXPECT_EQ(print_real(1.0 / 3, text), 20u);
+    EXPECT_STREQ(text, "0x1.5555555555555p-2");
+    EXPECT_TRUE(parse_real("0x1.55555555555551p-2", 21, &d));  // a digit more than a double has
+    EXPECT_EQ(d, 1.0 / 3);
+    EXPECT_TRUE(parse_real("1e3", 3, &d));
+    EXPECT_EQ(d, 1000);
+    EXPECT_TRUE(parse_real("1,500000", 8, &d));
     EXPECT_EQ(d, 1.5);
-    EXPECT_FALSE(parse_decimal("", 0, &d));
-    EXPECT_FALSE(parse_decimal("1.5x", 4, &d));
-    EXPECT_FALSE(parse_decimal("-", 1, &d));
-    EXPECT_FALSE(parse_decimal(".", 1, &d));
 }
 
 }  // namespace

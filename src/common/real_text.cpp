@@ -1,12 +1,12 @@
-#include "common/decimal.h"
+#include "common/real_text.h"
 
 #include <locale.h>
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <type_traits>
 
 namespace pmix::common {
@@ -43,8 +43,75 @@ class CLocale {
     locale_t c_;
 };
 
+// Every bit of the number; a float is a double too.
+size_t print_hex(double number, char (&out)[kMaxRealText]) noexcept {
+    const auto bits = std::bit_cast<uint64_t>(number);
+    uint64_t fraction = bits & 0xfffffffffffff;
+    int exponent = static_cast<int>(bits >> 52 & 0x7ff);
+    char* p = out;
+    if (bits >> 63 != 0) *p++ = '-';
+    if (exponent == 0x7ff) {
+        std::memcpy(p, fraction == 0 ? "inf" : "nan", 4);
+        return static_cast<size_t>(p + 3 - out);
+    }
+    *p++ = '0';
+    *p++ = 'x';
+    *p++ = exponent == 0 ? '0' : '1';
+    exponent = exponent == 0 ? -1022 : exponent - 1023;
+    if (fraction != 0) *p++ = '.';
+    for (; fraction != 0; fraction = fraction << 4 & 0xfffffffffffff) *p++ = "0123456789abcdef"[fraction >> 48];
+    *p++ = 'p';
+    *p++ = exponent < 0 ? '-' : '+';
+    unsigned rest = exponent < 0 ? static_cast<unsigned>(-exponent) : static_cast<unsigned>(exponent);
+    char digits[4];
+    int n = 0;
+    do {
+        digits[n++] = static_cast<char>('0' + rest % 10);
+        rest /= 10;
+    } while (rest != 0);
+    while (n != 0) *p++ = digits[--n];
+    *p = '\0';
+    return static_cast<size_t>(p - out);
+}
+
+// What print_hex writes of normal numbers, and nothing else; rounding is not needed.
+bool parse_hex(const char* text, size_t length, double* out) noexcept {
+    const char* p = text;
+    const char* const end = text + length;
+    const bool negative = p != end && *p == '-';
+    if (negative) ++p;
+    if (end - p < 5 || p[0] != '0' || p[1] != 'x' || p[2] != '1') return false;
+    p += 3;
+    uint64_t fraction = 0;
+    int shift = 52;
+    if (*p == '.') {
+        for (++p; *p != 'p'; ++p) {
+            const unsigned digit = *p >= '0' && *p <= '9'   ? static_cast<unsigned>(*p - '0')
+                                   : *p >= 'a' && *p <= 'f' ? static_cast<unsigned>(*p - 'a' + 10)
+                                                            : 16u;
+            if (digit == 16 || shift == 0) return false;  // also the NUL
+            shift -= 4;
+            fraction |= uint64_t{digit} << shift;
+        }
+    }
+    if (*p++ != 'p') return false;
+    const bool down = *p == '-';
+    if (*p != '-' && *p != '+') return false;
+    int exponent = 0;
+    const char* const first = ++p;
+    for (; *p >= '0' && *p <= '9'; ++p) {
+        if (p - first == 4) return false;
+        exponent = exponent * 10 + (*p - '0');
+    }
+    if (p != end || p == first) return false;
+    if (down) exponent = -exponent;
+    if (exponent < -1022 || exponent > 1023) return false;
+    *out = std::bit_cast<double>(uint64_t{negative} << 63 | static_cast<uint64_t>(exponent + 1023) << 52 | fraction);
+    return true;
+}
+
 template <class T>
-size_t print(T number, char (&out)[kMaxDecimal]) noexcept {
+size_t print(T number, char (&out)[kMaxRealText]) noexcept {
     const double magnitude = std::fabs(static_cast<double>(number));
     if (magnitude < kFixedLimit) {
         // An exact quotient of two exact numbers is what any correct reader makes of the text.
@@ -67,12 +134,7 @@ size_t print(T number, char (&out)[kMaxDecimal]) noexcept {
             return n;
         }
     }
-    const CLocale c;
-    const locale_t before = uselocale(c.get());
-    const int n =
-        std::snprintf(out, sizeof out, "%.*g", std::is_same_v<T, float> ? 9 : 17, static_cast<double>(number));
-    uselocale(before);
-    return static_cast<size_t>(n);
+    return print_hex(static_cast<double>(number), out);
 }
 
 template <class T>
@@ -108,6 +170,12 @@ bool parse(const char* text, size_t length, T* out) noexcept {
         }
     }
     if (length == 0) return false;
+    double exact = 0;
+    // Converting to a float rounds once more only where the sender's was no float, and then as strtof() would.
+    if (parse_hex(text, length, &exact)) {
+        *out = static_cast<T>(exact);
+        return true;
+    }
     const CLocale c;
     char* end = nullptr;
     if constexpr (std::is_same_v<T, float>) {
@@ -120,16 +188,16 @@ bool parse(const char* text, size_t length, T* out) noexcept {
 
 }  // namespace
 
-size_t print_decimal(float number, char (&out)[kMaxDecimal]) noexcept {
+size_t print_real(float number, char (&out)[kMaxRealText]) noexcept {
     return print(number, out);
 }
-size_t print_decimal(double number, char (&out)[kMaxDecimal]) noexcept {
+size_t print_real(double number, char (&out)[kMaxRealText]) noexcept {
     return print(number, out);
 }
-bool parse_decimal(const char* text, size_t length, float* out) noexcept {
+bool parse_real(const char* text, size_t length, float* out) noexcept {
     return parse(text, length, out);
 }
-bool parse_decimal(const char* text, size_t length, double* out) noexcept {
+bool parse_real(const char* text, size_t length, double* out) noexcept {
     return parse(text, length, out);
 }
 
