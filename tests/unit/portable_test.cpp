@@ -412,7 +412,7 @@ TEST(Portable, RealsLookAsTheirs) {
     }
     double d = 0;
     for (const char* text :
-         {"0x1p", "0x1p+", "0x1.p1x", "0x1.5555555555555p-2 ", "0x1.zp+0", "0x", "0x1.5", "1.5x", "-", ".", ""}) {
+         {"0x1p", "0x1p+", "0x1.p1x", "0x1.5555555555555p-2 ", "0x1.zp+0", "0x", "1.5x", "-", ".", ""}) {
         EXPECT_FALSE(parse_real(text, std::strlen(text), &d)) << text;
     }
     char text[kMaxRealText];
