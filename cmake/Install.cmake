@@ -3,12 +3,35 @@ include(CMakePackageConfigHelpers)
 install(TARGETS pmix EXPORT PMIxTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS pmix_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+# pmix.pc finds its prefix from where it lies, so that a tree may be installed elsewhere than configured, or be moved.
+# Directories that were given as absolute paths stay what they are.
+set(WIREUP_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+set(WIREUP_PC_LIBDIR ${CMAKE_INSTALL_FULL_LIBDIR})
+set(WIREUP_PC_INCLUDEDIR ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  file(RELATIVE_PATH _up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" _up "${_up}")
+  set(WIREUP_PC_PREFIX "\${pcfiledir}/${_up}")
+  set(WIREUP_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+  if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(WIREUP_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+  endif()
+endif()
 configure_file(cmake/pmix.pc.in pmix.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/pmix.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(EXPORT PMIxTargets NAMESPACE PMIx:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx)
+
+# find_package() looks for a file of the very name it was asked for, so both spellings have one.
 configure_package_config_file(cmake/PMIxConfig.cmake.in PMIxConfig.cmake
-  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx)
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx
+  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(PMIxConfigVersion.cmake VERSION 5.0.0 COMPATIBILITY AnyNewerVersion)
-install(FILES ${PROJECT_BINARY_DIR}/PMIxConfig.cmake ${PROJECT_BINARY_DIR}/PMIxConfigVersion.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx)
+foreach(_name PMIxConfig pmix-config)
+  install(FILES ${PROJECT_BINARY_DIR}/PMIxConfig.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx
+    RENAME ${_name}.cmake)
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/PMIxConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx)
+install(FILES ${PROJECT_BINARY_DIR}/PMIxConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx
+  RENAME pmix-config-version.cmake)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

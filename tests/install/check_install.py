@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Installs the library into a private directory and uses it from there, as somebody who has only that tree.
+
+    check_install.py CASE --build DIR --source DIR --pmixrun FILE [--moved] [--cc CC --cxx CXX] [--package NAME]
+
+CASE  tree       the files and links are those, and no others
+      pkgconfig  examples in C99 and C11 and a client in C++17, with what pkg-config says, run under pmixrun
+      static     the same with pkg-config --static: our archive beside shared others, and nothing shared at all
+      cmake      a project with find_package(), against the shared library and the archive
+      staged     DESTDIR: pkg-config with the staging directory as its system root
+
+--moved: the tree is moved after it was installed."""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TREE = {
+    "include": {"pmix.h", "pmix_common.h", "pmix_deprecated.h", "pmix_server.h", "pmix_tool.h", "pmix_version.h"},
+    "LIB": {"libpmix.so", "libpmix.so.2", "libpmix.so.2.N", "libpmix.a"},
+    "LIB/pkgconfig": {"pmix.pc"},
+    "LIB/cmake/PMIx": {"PMIxConfig.cmake", "PMIxConfigVersion.cmake", "PMIxTargets.cmake", "PMIxTargets-TYPE.cmake",
+                       "pmix-config.cmake", "pmix-config-version.cmake"},
+    "share/doc/wireup": {"LICENSE", "README.md"},
+}
+
+
+def run(command, **more):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100, check=False,
+                          **more)
+    if done.returncode != 0:
+        sys.exit("%s\nfailed (%d):\n%s" % (" ".join(command), done.returncode, done.stdout))
+    return done.stdout
+
+
+def cached(build, name):
+    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as cache:
+        return re.search(r"^%s:\w+=(.*)$" % name, cache.read(), re.MULTILINE).group(1)
+
+
+class Installed:
+    """One installed tree and the ways to use it."""
+
+    def __init__(self, options, work):
+        self.options, self.work = options, work
+        self.lib = cached(options.build, "CMAKE_INSTALL_LIBDIR")
+        self.prefix = os.path.join(work, "first place")
+        run(["cmake", "--install", options.build, "--prefix", self.prefix])
+        if options.moved:
+            moved = os.path.join(work, "other", "place")
+            os.makedirs(os.path.dirname(moved))
+            os.rename(self.prefix, moved)
+            self.prefix = moved
+
+    def libdir(self):
+        return os.path.join(self.prefix, self.lib)
+
+    def pkg_config(self, *arguments):
+        environment = dict(os.environ, PKG_CONFIG_PATH=os.path.join(self.libdir(), "pkgconfig"))
+        text = run(["pkg-config", *arguments, "pmix"], env=environment)
+        for path in re.findall(r"-[IL]((?:\\ |\S)+)", text):
+            assert os.path.isdir(path.replace("\\ ", " ")), "pkg-config names no directory: " + path
+        return text
+
+    def compile(self, compiler, flags, source, name, libraries):
+        """Through a shell, as users do it: pkg-config escapes what a shell takes apart."""
+        program = os.path.join(self.work, name)
+        run(["sh", "-c", "exec %s -Wall -Wextra -Werror -pedantic %s %s '%s' -o '%s' %s -lpthread" % (
+            compiler, flags, self.pkg_config("--cflags").strip(), source, program, libraries)])
+        return program
+
+    def run_job(self, program, wanted, ours=True):
+        environment = dict(os.environ)
+        command = [self.options.pmixrun, "-n", "3", "--nodes", "2"]
+        if ours:
+            command += ["-x", "LD_LIBRARY_PATH=" + self.libdir()]
+            mapped = run(["ldd", program], env=dict(environment, LD_LIBRARY_PATH=self.libdir()))
+            assert "libpmix.so.2 => " + self.libdir() in mapped, mapped
+        text = run(command + [program], env=environment)
+        assert re.search(wanted, text), "output of %s lacks %s:\n%s" % (program, wanted, text)
+
+    def source(self, name):
+        return os.path.join(self.options.source, "examples", name)
+
+
+HELLO = "3 ranks on 2 nodes: each found"
+GREETING = "rank 2: a greeting from C\\+\\+"
+
+
+def tree(installed):
+    found = {}
+    for top, _, files in os.walk(installed.prefix):
+        for name in files:
+            directory = os.path.relpath(top, installed.prefix)
+            directory = "LIB" + directory[len(installed.lib):] if directory.startswith(installed.lib) else directory
+            name = re.sub(r"^(libpmix\.so\.2)\.[0-9.]+$", r"\1.N", name)
+            found.setdefault(directory, set()).add(re.sub(r"^(PMIxTargets)-\w+", r"\1-TYPE", name))
+    assert found == TREE, "installed: %s" % sorted((d, sorted(n)) for d, n in found.items() if TREE.get(d) != n)
+    libdir = installed.libdir()
+    # Slurm opens the name without a number, everybody else the one with 2: both must be links to the one file.
+    for name in "libpmix.so", "libpmix.so.2":
+        path = os.path.join(libdir, name)
+        assert os.path.islink(path) and os.path.dirname(os.readlink(path)) == "", name
+    assert os.path.realpath(os.path.join(libdir, "libpmix.so")).startswith(os.path.realpath(libdir) + "/libpmix.so.2.")
+    assert "libpmix.so.2" in run(["readelf", "-d", os.path.join(libdir, "libpmix.so")])
+    build = os.path.realpath(installed.options.build)
+    for top, _, files in os.walk(installed.prefix):
+        for name in files:
+            if name.endswith((".cmake", ".pc", ".h")):
+                with open(os.path.join(top, name), encoding="utf-8") as text:
+                    assert build not in text.read(), name + " names the build directory"
+
+
+def pkgconfig(installed):
+    options = installed.options
+    libraries = installed.pkg_config("--libs").strip()
+    for standard in "c99", "c11":
+        flags = "-std=%s -D_POSIX_C_SOURCE=200809L" % standard
+        for example, wanted in ("hello", HELLO), ("client", "rank 2 of 3"), ("publish", "rank 0 offers"):
+            program = installed.compile(options.cc, flags, installed.source(example + ".c"), example, libraries)
+            installed.run_job(program, wanted)
+    program = installed.compile(options.cxx, "-std=c++17", os.path.join(HERE, "consumer/in_cpp.cpp"), "in_cpp", libraries)
+    installed.run_job(program, GREETING)
+
+
+def static(installed):
+    options = installed.options
+    libraries = installed.pkg_config("--static", "--libs").strip()
+    flags = "-std=c99 -D_POSIX_C_SOURCE=200809L"
+    # Our archive, with whatever else there is: what a linker finds when there is no libpmix.so beside it.
+    for name in os.listdir(installed.libdir()):
+        if name.startswith("libpmix.so"):
+            os.unlink(os.path.join(installed.libdir(), name))
+    program = installed.compile(options.cc, flags, installed.source("hello.c"), "mixed", libraries)
+    assert "libpmix" not in run(["ldd", program])
+    installed.run_job(program, HELLO, ours=False)
+    # Nothing shared at all. The C library warns of dlopen, by which hwloc is found.
+    archives = ["libevent_core.a", "libz.a", "libc.a"]
+    if all(os.path.isabs(run([options.cc, "-print-file-name=" + a]).strip()) for a in archives):
+        program = installed.compile(options.cc, flags + " -static", installed.source("hello.c"), "static", libraries)
+        installed.run_job(program, HELLO, ours=False)
+
+
+def cmake(installed):
+    options = installed.options
+    build = os.path.join(installed.work, "consumer")
+    run(["cmake", "-G", "Ninja", "-S", os.path.join(HERE, "consumer"), "-B", build, "-DCMAKE_C_COMPILER=" + options.cc,
+         "-DCMAKE_CXX_COMPILER=" + options.cxx, "-DCMAKE_PREFIX_PATH=" + installed.prefix,
+         "-DCONSUMER_PACKAGE=" + options.package, "-DEXAMPLES=" + installed.source("")])
+    run(["cmake", "--build", build, "-j2"])
+    for kind in "pmix", "pmix_static":
+        for program, wanted in ("in_c", HELLO), ("in_cpp", GREETING):
+            path = os.path.join(build, program + "_" + kind)
+            shared = "libpmix" in run(["ldd", path])
+            assert shared == (kind == "pmix"), path
+            installed.run_job(path, wanted, ours=shared)
+
+
+def staged(installed):
+    """What a packager does: everything below DESTDIR, configured for /usr."""
+    stage = os.path.join(installed.work, "stage")
+    run(["cmake", "--install", installed.options.build, "--prefix", "/usr"], env=dict(os.environ, DESTDIR=stage))
+    installed.prefix = stage + "/usr"
+    os.environ["PKG_CONFIG_SYSROOT_DIR"] = stage
+    flags = installed.pkg_config("--cflags", "--libs")
+    paths = [p for p in re.findall(r"-[IL](\S+)", flags)]
+    assert len(paths) == 2 and all(os.path.isdir(p) and p.startswith(stage) for p in paths), flags
+    with open(os.path.join(installed.libdir(), "pkgconfig/pmix.pc"), encoding="utf-8") as text:
+        assert stage not in text.read()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case", choices=["tree", "pkgconfig", "static", "cmake", "staged"])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--pmixrun", required=True)
+    parser.add_argument("--moved", action="store_true")
+    parser.add_argument("--cc", default="cc")
+    parser.add_argument("--cxx", default="c++")
+    parser.add_argument("--package", default="PMIx")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="wireup-install.") as work:
+        globals()[options.case](Installed(options, work))
+
+
+main()
