@@ -82,6 +82,13 @@ void Fence::launch(TurnId id, Turn& turn) {
         }
     }
     InfoList infos = std::move(turn.infos);
+    // Said in either case: what one member asked for counts for all, and Slurm, unless told otherwise in its own
+    // configuration, lets a fence pass at once on each node when this key is absent: no barrier at all.
+    if (pmix_info_t* asked = infos.find(PMIX_COLLECT_DATA)) {
+        if (asked->value.type == PMIX_BOOL) asked->value.data.flag = turn.collect;
+    } else {
+        infos.append_flag(PMIX_COLLECT_DATA, turn.collect);
+    }
     infos.append_flag(PMIX_SORTED_PROC_ARRAY, true);
     infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, turn.local_status, PMIX_STATUS);
     Signature signature = turn.signature;

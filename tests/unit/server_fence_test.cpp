@@ -101,6 +101,27 @@ TEST(ServerFenceTest, OneUpcallWithOneBlobAndTheAnswerIsReadable) {
     EXPECT_FALSE(a.read_text(1, "r")) << "remote data is not for local peers";
 }
 
+// A host may look only whether the key is there (Slurm's plugin does, and without it makes no barrier across nodes).
+// rows: F2
+TEST(ServerFenceTest, TheHostIsAlwaysToldWhetherToCollect) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 4, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    for (const bool second_asks : {false, true}) {
+        uint32_t fa = a.start_fence({kJob}), fb = b.start_fence({kJob}, second_asks);
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(b, fb));
+        const pmix_info_t* told = host.last("fence")->infos.find(PMIX_COLLECT_DATA);
+        ASSERT_NE(nullptr, told);
+        ASSERT_EQ(PMIX_BOOL, told->value.type);
+        EXPECT_EQ(second_asks, told->value.data.flag) << "what one member asks for counts for all";
+    }
+}
+
 // rows: F2 F5
 TEST(ServerFenceTest, NothingNewIsNotSentAgain) {
     FakeHost host;
