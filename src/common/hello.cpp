@@ -87,6 +87,7 @@ pmix_status_t HelloServer::receive(const FrameHeader& header, Bytes payload) {
     ByteReader r(payload);
     if (r.u32() != kHelloMagic || !r.ok()) return PMIX_ERR_UNPACK_FAILURE;
     id_ = header.id;
+    speaks_ = true;
     HelloRequest claim;
     if (decode_message(payload, claim) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
     if (!plausible(claim)) return PMIX_ERR_BAD_PARAM;

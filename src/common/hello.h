@@ -88,6 +88,8 @@ class HelloServer {
     // status to refuse with (refuse() still builds the reply); PMIX_ERR_UNPACK_FAILURE: not a hello at all, just close.
     pmix_status_t receive(const FrameHeader& header, Bytes payload);
     const HelloRequest& claim() const noexcept { return claim_; }
+    // The other end is of our kind, so a refusal is an answer that it understands.
+    bool speaks() const noexcept { return speaks_; }
     uint32_t id() const noexcept { return id_; }
     uint16_t version() const noexcept { return version_; }
     uint64_t features() const noexcept { return claim_.features & kFeatures; }
@@ -103,6 +105,7 @@ class HelloServer {
     HelloRequest claim_;
     uint32_t id_ = 0;
     uint16_t version_ = 0;
+    bool speaks_ = false;
     State state_ = State::fresh;
 };
 

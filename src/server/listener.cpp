@@ -172,7 +172,7 @@ void Listener::forget(SocketPeer& peer) {
 }
 
 void Listener::refuse(SocketPeer& peer, pmix_status_t status) {
-    if (peer.connection_ != nullptr && peer.hello_.state() == common::HelloServer::State::claimed) {
+    if (peer.connection_ != nullptr && peer.hello_.speaks()) {
         common::ByteWriter w;
         if (common::encode_message(w, peer.hello_.refuse()) == PMIX_SUCCESS) {
             FrameHeader header = FrameHeader::reply(static_cast<uint16_t>(common::Command::hello), peer.hello_.id(), status);

@@ -1,0 +1,236 @@
+// The door under bad weather: connections that say nothing, too little, too late or nonsense, through the real listening
+// socket. Each is told why where it can be told, and dropped; the server goes on and keeps nothing of it.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
+
+#include "support/fake_client.h"
+#include "transport/unix_socket.h"
+
+using namespace pmix;
+using namespace pmix::test;
+
+namespace {
+
+constexpr int kDeadlineMs = 60;
+
+server::ServerOptions hurried() {
+    server::ServerOptions options;
+    options.hello_timeout_ms = kDeadlineMs;
+    return options;
+}
+
+// One connection through the listener, spoken to in bytes.
+class Caller {
+  public:
+    explicit Caller(TestServer& server) : server_(server), since_(std::chrono::steady_clock::now()) {
+        auto socket = transport::connect_to(server.parts().listener.address(), transport::Deadline::in_ms(1000),
+                                            server.loop->io());
+        EXPECT_TRUE(socket.ok());
+        if (socket.ok()) socket_ = std::move(socket).value();
+    }
+    // False: the server has closed it.
+    bool say(const std::vector<uint8_t>& bytes) {
+        return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+               static_cast<ssize_t>(bytes.size());
+    }
+    void greet(const common::HelloRequest& hello, uint32_t id = 1) {
+        auto body = common::message_bytes(hello);
+        ASSERT_TRUE(body.ok());
+        say(frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::hello), id), *body));
+    }
+    bool over() {
+        uint8_t chunk[4096];
+        for (;;) {
+            const ssize_t n = ::recv(socket_.get(), chunk, sizeof chunk, MSG_DONTWAIT);
+            if (n <= 0) return n == 0 || errno != EAGAIN;
+            heard_.insert(heard_.end(), chunk, chunk + n);
+        }
+    }
+    bool dropped() {
+        return server_.turn_until([&] { return over(); });
+    }
+    // What was answered before the end; PMIX_SUCCESS stands for no answer, which no refusal carries.
+    pmix_status_t refusal() {
+        EXPECT_TRUE(dropped());
+        auto header = common::parse_frame_header(heard_, common::kMaxFramePayload);
+        return header.ok() && heard_.size() >= common::kFrameHeaderSize ? header->status : PMIX_SUCCESS;
+    }
+    int64_t age_ms() const {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - since_).count();
+    }
+    const std::vector<uint8_t>& heard() const { return heard_; }
+
+  private:
+    TestServer& server_;
+    std::chrono::steady_clock::time_point since_;
+    transport::Descriptor socket_;
+    std::vector<uint8_t> heard_;
+};
+
+common::HelloRequest hello_of(const std::string& nspace, uint32_t rank) {
+    common::HelloRequest request;
+    request.nspace = nspace;
+    request.rank = rank;
+    request.magic = common::kHelloMagic;
+    request.min_version = common::kProtocolMin;
+    request.max_version = common::kProtocolMax;
+    request.features = common::kFeatures;
+    return request;
+}
+
+// The server has forgotten all of them, and takes the next one.
+void expect_well(TestServer& server) {
+    EXPECT_TRUE(server.turn_until([&] { return server.parts().listener.half_open() == 0; }));
+    FakeClient good(server, {"job", 0});
+    EXPECT_EQ(PMIX_SUCCESS, good.hello());
+    EXPECT_EQ(1u, server.parts().peers.size());
+}
+
+}  // namespace
+
+TEST(ListenerFaultTest, WhoNeverSpeaksIsDroppedAtTheDeadline) {
+    TestServer server(nullptr, hurried());
+    server.job("job", 1, 1);
+    size_t before = open_descriptors();
+    {
+        Caller silent(server);
+        ASSERT_TRUE(server.turn_until([&] { return server.parts().listener.half_open() == 1; }));
+        EXPECT_TRUE(silent.dropped());
+        EXPECT_GE(silent.age_ms(), kDeadlineMs - 1);
+        EXPECT_TRUE(silent.heard().empty());
+    }
+    EXPECT_EQ(before, open_descriptors());
+    expect_well(server);
+}
+
+// The deadline is for the whole hello: a byte now and then does not move it.
+TEST(ListenerFaultTest, WhoSpeaksTooSlowlyIsDroppedAtTheDeadline) {
+    TestServer server(nullptr, hurried());
+    server.job("job", 1, 1);
+    Caller slow(server);
+    auto body = common::message_bytes(hello_of("job", 0));
+    ASSERT_TRUE(body.ok());
+    auto bytes = frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::hello), 1), *body);
+    size_t said = 0;
+    EXPECT_TRUE(server.turn_until([&] {
+        // All but the last byte, spread over the time.
+        if (said + 1 < bytes.size() && slow.age_ms() > static_cast<int64_t>(said)) slow.say({bytes[said++]});
+        return slow.over();
+    }));
+    EXPECT_GE(slow.age_ms(), kDeadlineMs - 1);
+    EXPECT_GT(said, 1u);
+    EXPECT_TRUE(slow.heard().empty());
+    expect_well(server);
+}
+
+// A host that does not answer client_connected2 holds up that client only, and only until the deadline.
+TEST(ListenerFaultTest, AHostThatNeverAnswersEndsAtTheDeadline) {
+    FakeHost host;
+    host.styles["client_connected2"] = Style::later;
+    pmix_server_module_t module = host.module();
+    TestServer server(&module, hurried());
+    server.job("job", 1, 1);
+    {
+        Caller patient(server);
+        patient.greet(hello_of("job", 0));
+        EXPECT_TRUE(patient.dropped());
+        EXPECT_GE(patient.age_ms(), kDeadlineMs - 1);
+        EXPECT_EQ(1u, host.waiting());
+    }
+    EXPECT_EQ(0u, server.parts().listener.half_open());
+    host.answer_waiting();  // nobody is there any more
+    server.settle();
+    EXPECT_EQ(0u, server.parts().peers.size());
+    host.styles.clear();
+    expect_well(server);
+}
+
+// What is no hello is not answered: it would not be understood.
+TEST(ListenerFaultTest, GarbageIsClosedWithoutAnAnswer) {
+    TestServer server(nullptr);
+    server.job("job", 1, 1);
+    std::mt19937 random(11);
+    std::vector<std::vector<uint8_t>> garbage;
+    garbage.push_back(bytes_of("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    for (int i = 0; i < 40; ++i) {
+        std::vector<uint8_t> bytes(common::kFrameHeaderSize + random() % 200);
+        for (uint8_t& b : bytes) b = static_cast<uint8_t>(random());
+        garbage.push_back(std::move(bytes));
+    }
+    // A frame as it should be, around what is no hello.
+    garbage.push_back(frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::hello), 1), bytes_of("hello?")));
+    garbage.push_back(frame_bytes(common::FrameHeader::reply(static_cast<uint16_t>(Command::hello), 1, PMIX_SUCCESS), {}));
+    // More than a hello may be: closed on its header, before the bytes come.
+    auto huge = common::FrameHeader::request(static_cast<uint16_t>(Command::hello), 1);
+    huge.payload = common::kMaxHelloPayload + 1;
+    std::vector<uint8_t> head(common::kFrameHeaderSize);
+    common::build_frame_header(huge, head.data());
+    garbage.push_back(std::move(head));
+    for (size_t i = 0; i < garbage.size(); ++i) {
+        Caller caller(server);
+        caller.say(garbage[i]);
+        EXPECT_TRUE(caller.dropped()) << i;
+        EXPECT_TRUE(caller.heard().empty()) << i;
+        EXPECT_LT(caller.age_ms(), common::kHelloTimeoutMs) << i;
+    }
+    expect_well(server);
+}
+
+// Who is of our kind hears why: first the answer, then the end.
+TEST(ListenerFaultTest, ARefusalIsAnsweredBeforeItCloses) {
+    FakeHost host;
+    pmix_server_module_t module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 1);
+    {
+        Caller stranger(server);
+        stranger.greet(hello_of("elsewhere", 0));
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, stranger.refusal());
+    }
+    {
+        Caller newer(server);
+        auto hello = hello_of("job", 0);
+        hello.min_version = static_cast<uint16_t>(common::kProtocolMax + 1);
+        hello.max_version = static_cast<uint16_t>(common::kProtocolMax + 5);
+        newer.greet(hello);
+        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, newer.refusal());
+    }
+    {
+        Caller everybody(server);
+        auto hello = hello_of("job", 0);
+        hello.rank = PMIX_RANK_WILDCARD;
+        everybody.greet(hello);
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM, everybody.refusal());
+    }
+    {
+        Caller cut(server);
+        auto body = common::message_bytes(hello_of("job", 0));
+        ASSERT_TRUE(body.ok());
+        body->resize(9);  // the magic and little more
+        cut.say(frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::hello), 1), *body));
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM, cut.refusal());
+    }
+    {
+        host.styles["client_connected2"] = Style::fails;
+        host.statuses["client_connected2"] = PMIX_ERR_NO_PERMISSIONS;
+        Caller unwanted(server);
+        unwanted.greet(hello_of("job", 0));
+        EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, unwanted.refusal());
+        host.styles.clear();
+        host.statuses.clear();
+    }
+    {
+        // It speaks again while the host is being asked.
+        host.styles["client_connected2"] = Style::later;
+        Caller hasty(server);
+        hasty.greet(hello_of("job", 0));
+        hasty.greet(hello_of("job", 0), 2);
+        EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, hasty.refusal());
+        host.styles.clear();
+        host.answer_waiting();
+        server.settle();
+    }
+    expect_well(server);
+}
