@@ -2,7 +2,8 @@
 /*
  * The functions of a PMIx client; servers and tools may use them too. The rules about memory, callbacks and threads
  * that hold for all of them are at the top of pmix_common.h. Any thread may call them at any time, unless told
- * otherwise.
+ * otherwise. No call is a cancellation point: a thread that is cancelled in one returns from it first, with its result.
+ * A callback must return; it may not end its thread.
  *
  * A call needs what the local server or its host can do: PMIX_ERR_NOT_SUPPORTED says that they cannot.
  * PMIX_ERR_BAD_PARAM, PMIX_ERR_INIT, PMIX_ERR_NOMEM, PMIX_ERR_UNREACH and PMIX_ERR_LOST_CONNECTION may come from every
