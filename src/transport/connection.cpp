@@ -2,6 +2,7 @@
 #include "transport/connection.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
 
 #include <cassert>
@@ -36,6 +37,9 @@ Result<std::shared_ptr<Connection>> Connection::open(EventLoop& loop, Descriptor
         s.gate.reset(s.io.epoll_create1(EPOLL_CLOEXEC));
         s.kick.reset(s.io.eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (!s.gate || !s.kick) return PMIX_ERR_OUT_OF_RESOURCE;
+        // An epoll set never blocks a reader, but a program may have put libevent into its debug mode, which aborts when
+        // a watched descriptor does not say that it cannot block.
+        ::fcntl(s.gate.get(), F_SETFL, O_NONBLOCK);
         epoll_event interest{};
         interest.events = EPOLLIN;
         if (s.io.epoll_ctl(s.gate.get(), EPOLL_CTL_ADD, s.fd, &interest) != 0) return PMIX_ERR_OUT_OF_RESOURCE;
