@@ -49,6 +49,22 @@ inline constexpr uint32_t kMaxCpuIndex = 1u << 20;
 // Hardware topology as XML. A node of 1,000 cores with its devices takes some 2 MiB.
 inline constexpr size_t kMaxTopologyText = 64u << 20;
 
+// Forwarded output. A receiver may owe the server credit for so many bytes before no more is sent to it; that is what lies
+// in sockets and in its hands. One frame carries at most kIofFrameBytes, and costs so much beside its bytes, so that a
+// stream of single characters is bounded too.
+inline constexpr size_t kIofWindow = 256u << 10;
+inline constexpr size_t kIofFrameBytes = 64u << 10;
+inline constexpr size_t kIofFrameCost = 256;
+// What the server takes over for one registration and channel, and for one process and channel while nobody has asked,
+// where PMIX_IOF_CACHE_SIZE says nothing else.
+inline constexpr uint32_t kIofQueueBytes = 256u << 10;
+inline constexpr uint32_t kIofCacheBytes = 64u << 10;
+// For all processes that nobody reads together.
+inline constexpr size_t kIofCacheTotal = 16u << 20;
+inline constexpr size_t kIofCacheStreams = 4096;
+// From a host that does not wait for its answers: beyond it a delivery is refused.
+inline constexpr size_t kIofMaxHeld = 64u << 20;
+
 // Events kept for handlers that register later (the seed's number), when the host gives no other.
 inline constexpr size_t kEventCacheSize = 512;
 

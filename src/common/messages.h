@@ -7,7 +7,8 @@
 // A reply's status travels in the frame header, not here. Decoding takes hostile bytes: PMIX_ERR_UNPACK_FAILURE, or what
 // the value codec says; the message is then to be thrown away.
 //
-// Ownership: decoded messages own what they hold, save CommitEntry, which points into the payload it was decoded from. To
+// Ownership: decoded messages own what they hold, save fields of type Bytes or string_view (CommitEntry, forwarded data), which
+// point into the payload they were decoded from. To
 // encode a caller's array without a copy, hand it in by AbiArray::borrow().
 #pragma once
 
@@ -430,7 +431,7 @@ struct ControlRequest {
     Infos infos;        // the data (log, monitor, allocate)
     Infos directives;
     Queries queries;
-    Blob data;  // a credential, bytes for stdin
+    Blob data;  // a credential
     using Self = ControlRequest;
     template <class V>
     static void fields(V&& v) {
@@ -452,16 +453,66 @@ struct ControlReply {
     }
 };
 
+// ---- forwarded output and input ----
+
+struct IofPullRequest {
+    uint64_t reference = 0;  // the asker's name for it
+    uint16_t channels = 0;   // pmix_iof_channel_t bits
+    ProcList procs;
+    Infos infos;
+    using Self = IofPullRequest;
+    template <class V>
+    static void fields(V&& v) {
+        WIREUP_FIELD(reference) WIREUP_FIELD(channels) WIREUP_FIELD(procs) WIREUP_FIELD(infos)
+    }
+};
+
+// The answer comes when all that was kept for the registration is on its way, in front of the answer.
+struct IofDeregisterRequest {
+    uint64_t reference = 0;
+    using Self = IofDeregisterRequest;
+    template <class V>
+    static void fields(V&& v) {
+        WIREUP_FIELD(reference)
+    }
+};
+
+// data is borrowed on both ways, as a CommitEntry's.
+struct IofPushRequest {
+    ProcList procs;
+    Infos infos;
+    Bytes data;          // none: the end
+    bool probe = false;  // only the question whether input can be forwarded at all
+    using Self = IofPushRequest;
+    template <class V>
+    static void fields(V&& v) {
+        WIREUP_FIELD(procs) WIREUP_FIELD(infos) WIREUP_FIELD(data) WIREUP_FIELD(probe)
+    }
+};
+
+// The receiver gives back credit for data.size() + kIofFrameCost bytes once they are dealt with.
 struct IofNotify {
     ProcId source;
     uint16_t channel = 0;  // pmix_iof_channel_t
-    Blob data;
+    Bytes data;            // borrowed on both ways; none: the end of the stream
     Infos infos;
     uint64_t reference = 0;  // of the iof_pull that asked for it
+    uint64_t lost = 0;       // bytes of this stream that were dropped in front of these
     using Self = IofNotify;
     template <class V>
     static void fields(V&& v) {
         WIREUP_FIELD(source) WIREUP_FIELD(channel) WIREUP_FIELD(data) WIREUP_FIELD(infos) WIREUP_FIELD(reference)
+        WIREUP_FIELD(lost)
+    }
+};
+
+struct IofCredit {
+    uint64_t reference = 0;
+    uint64_t bytes = 0;
+    using Self = IofCredit;
+    template <class V>
+    static void fields(V&& v) {
+        WIREUP_FIELD(reference) WIREUP_FIELD(bytes)
     }
 };
 
