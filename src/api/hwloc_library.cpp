@@ -226,11 +226,16 @@ hwloc_topology_t topology_from_xml(const Hwloc& hwloc, const char* xml, bool who
 
 }  // namespace pmix::api
 
-namespace pmix::common {
+namespace {
 
-const OpaqueOps* open_opaque_ops() noexcept {
-    if (const OpaqueOps* ops = opaque_ops()) return ops;
-    return api::Hwloc::open() == nullptr ? nullptr : opaque_ops();
+const pmix::common::OpaqueOps* open_hwloc() noexcept {
+    return pmix::api::Hwloc::open() == nullptr ? nullptr : pmix::common::opaque_ops();
 }
 
-}  // namespace pmix::common
+}  // namespace
+
+// Values may be copied and decoded before any init, so there is no later moment than this. A program that links the
+// static library asks for this symbol (see CMakeLists.txt and pmix.pc.in), since nothing else would bring the file in.
+extern "C" __attribute__((constructor)) void wireup_set_opaque_opener() {
+    pmix::common::set_opaque_opener(&open_hwloc);
+}

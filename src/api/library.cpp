@@ -113,6 +113,9 @@ void Library::abandon(Library* library) noexcept {
 pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t* ret_proc, const pmix_info_t infos[],
                             size_t ninfos) NO_THREAD_SAFETY_ANALYSIS {
     if (infos == nullptr && ninfos != 0) return PMIX_ERR_BAD_PARAM;
+    // Before anything is made or counted, and for a later init too.
+    const pmix_status_t understood = check_directives(role, {infos, ninfos});
+    if (understood != PMIX_SUCCESS) return understood;
     Globals* g = globals_for_init();
     if (g == nullptr) return PMIX_ERR_NOMEM;
 

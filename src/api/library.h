@@ -75,6 +75,8 @@ class Library {
     pmix_status_t set_up_client(common::InfoView infos);
     pmix_status_t set_up_server(const pmix_server_module_t* module, common::InfoView infos);
     pmix_status_t share_topology(common::InfoView infos);
+    // PMIX_ERR_NOT_SUPPORTED: one is marked required, and an init of this role does not do what it says.
+    static pmix_status_t check_directives(Role role, common::InfoView infos);
     // Do the directives of a later init contradict what runs?
     pmix_status_t check_against(common::InfoView infos) const;
 

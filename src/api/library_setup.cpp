@@ -75,7 +75,40 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     return options;
 }
 
+// What an init must understand where the caller marks it required. What is accepted elsewhere but changes nothing here
+// (PMIX_TCP_*, PMIX_SERVER_TOOL_SUPPORT as long as no tool can connect, ...) is not in these lists: who insists on it has
+// to hear that it will not happen.
+pmix_status_t check_client_directives(InfoView infos) {
+    return infos.check_required({
+        // the programming model
+        PMIX_PROGRAMMING_MODEL, PMIX_MODEL_LIBRARY_NAME, PMIX_MODEL_LIBRARY_VERSION, PMIX_THREADING_MODEL,
+        PMIX_MODEL_NUM_THREADS, PMIX_MODEL_NUM_CPUS, PMIX_MODEL_CPU_TYPE, PMIX_MODEL_AFFINITY_POLICY,
+        // the loop
+        PMIX_EVENT_BASE, PMIX_EXTERNAL_PROGRESS,
+        // the connection: there is one socket to connect to, and no other
+        PMIX_SINGLE_LISTENER, PMIX_TIMEOUT,
+    });
+}
+
+pmix_status_t check_server_directives(InfoView infos) {
+    return infos.check_required({
+        PMIX_PROGRAMMING_MODEL, PMIX_MODEL_LIBRARY_NAME, PMIX_MODEL_LIBRARY_VERSION, PMIX_THREADING_MODEL,
+        PMIX_MODEL_NUM_THREADS, PMIX_MODEL_NUM_CPUS, PMIX_MODEL_CPU_TYPE, PMIX_MODEL_AFFINITY_POLICY,
+        PMIX_EVENT_BASE, PMIX_EXTERNAL_PROGRESS,
+        // the server itself
+        PMIX_SERVER_NSPACE, PMIX_SERVER_RANK, PMIX_HOSTNAME, PMIX_SERVER_TMPDIR, PMIX_SYSTEM_TMPDIR,
+        PMIX_SERVER_CACHE_SIZE, PMIX_SERVER_MODULE_SIZE, PMIX_SINGLE_LISTENER,
+        // the topology (NodeTopology::take_from_host)
+        PMIX_TOPOLOGY2, PMIX_TOPOLOGY, PMIX_TOPOLOGY_XML, PMIX_HWLOC_XML_V1, PMIX_HWLOC_XML_V2, PMIX_LOCAL_TOPO,
+        PMIX_TOPOLOGY_FILE, PMIX_SERVER_SHARE_TOPOLOGY,
+    });
+}
+
 }  // namespace
+
+pmix_status_t Library::check_directives(Role role, InfoView infos) {
+    return role == Role::server ? check_server_directives(infos) : check_client_directives(infos);
+}
 
 pmix_status_t Library::set_up_loop(InfoView infos) {
     transport::EventLoopOptions options;
@@ -108,11 +141,9 @@ pmix_status_t Library::check_against(InfoView infos) const {
 }
 
 pmix_status_t Library::set_up_client(InfoView infos) {
-    pmix_status_t rc = infos.check_required(
-        {PMIX_PROGRAMMING_MODEL, PMIX_MODEL_LIBRARY_NAME, PMIX_MODEL_LIBRARY_VERSION, PMIX_THREADING_MODEL,
-         PMIX_MODEL_NUM_THREADS, PMIX_MODEL_NUM_CPUS, PMIX_MODEL_CPU_TYPE, PMIX_MODEL_AFFINITY_POLICY, PMIX_EVENT_BASE,
-         PMIX_EXTERNAL_PROGRESS, PMIX_SINGLE_LISTENER, PMIX_USOCK_DISABLE, PMIX_SOCKET_MODE, PMIX_TIMEOUT});
-    if (rc != PMIX_SUCCESS) return rc;
+    int timeout_s = 0;
+    pmix_status_t rc = infos.get(PMIX_TIMEOUT, &timeout_s);
+    if (rc != PMIX_SUCCESS || timeout_s < 0) return PMIX_ERR_BAD_PARAM;
     rc = set_up_loop(infos);
     if (rc != PMIX_SUCCESS) return rc;
 
@@ -128,8 +159,9 @@ pmix_status_t Library::set_up_client(InfoView infos) {
         return rc;
     }
 
-    auto greeting = client::shake_hands(*environment, infos.begin(), infos.size(),
-                                        Deadline::in_ms(common::kHelloTimeoutMs), loop_->io());
+    const int64_t patience_ms = timeout_s > 0 ? int64_t{timeout_s} * 1000 : common::kHelloTimeoutMs;
+    auto greeting = client::shake_hands(*environment, infos.begin(), infos.size(), Deadline::in_ms(patience_ms),
+                                        loop_->io());
     if (!greeting) return greeting.status();
     auto session = std::make_unique<client::Session>(*loop_, greeting->reply.self, greeting->reply.server);
     rc = session->adopt(greeting->reply.segments, std::move(greeting->descriptors));

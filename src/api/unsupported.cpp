@@ -1,11 +1,38 @@
 // Calls of the interface that the library does not serve yet. Owns nothing; any thread may call them, at any time.
-// Each answers PMIX_ERR_NOT_SUPPORTED and makes its outputs safe: callers free them without a look at the status.
+// Each answers PMIX_ERR_INIT where there is no library and PMIX_ERR_NOT_SUPPORTED where there is one, and makes its
+// outputs safe: callers free them without a look at the status.
 // A call leaves this file in the commit that brings the real one; the headings name the file where it will be.
 #include <pmix.h>
 #include <pmix_server.h>
 #include <pmix_tool.h>
 
+#include <string_view>
+
+#include "api/library.h"
+
 namespace {
+
+pmix_status_t unsupported() noexcept {
+    return pmix::api::Library::current() == nullptr ? PMIX_ERR_INIT : PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t unsupported_by_server() noexcept {
+    pmix::api::Library* library = pmix::api::Library::current();
+    return library == nullptr || library->server() == nullptr ? PMIX_ERR_INIT : PMIX_ERR_NOT_SUPPORTED;
+}
+
+// Which versions of the interface the library has may be asked at any time, and nothing else beside it.
+bool asks_only_for_versions(const pmix_query_t* queries, size_t n) noexcept {
+    bool any = false;
+    for (size_t i = 0; queries != nullptr && i < n; ++i) {
+        for (char** key = queries[i].keys; key != nullptr && *key != nullptr; ++key) {
+            const std::string_view name(*key);
+            if (name != PMIX_QUERY_STABLE_ABI_VERSION && name != PMIX_QUERY_PROVISIONAL_ABI_VERSION) return false;
+            any = true;
+        }
+    }
+    return any;
+}
 
 template <class T>
 void no_object(T** object) {
@@ -24,13 +51,13 @@ extern "C" {
 
 // client_control.cpp: queries
 
-pmix_status_t PMIx_Query_info(pmix_query_t*, size_t, pmix_info_t** results, size_t* nresults) {
+pmix_status_t PMIx_Query_info(pmix_query_t* queries, size_t nqueries, pmix_info_t** results, size_t* nresults) {
     no_array(results, nresults);
-    return PMIX_ERR_NOT_SUPPORTED;
+    return asks_only_for_versions(queries, nqueries) ? PMIX_ERR_NOT_SUPPORTED : unsupported();
 }
 
 pmix_status_t PMIx_Query_info_nb(pmix_query_t*, size_t, pmix_info_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 // client_control.cpp: allocation, session control, resource blocks
@@ -38,25 +65,25 @@ pmix_status_t PMIx_Query_info_nb(pmix_query_t*, size_t, pmix_info_cbfunc_t, void
 pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t, pmix_info_t*, size_t, pmix_info_t** results,
                                       size_t* nresults) {
     no_array(results, nresults);
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t, pmix_info_t*, size_t, pmix_info_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Session_control(uint32_t, const pmix_info_t*, size_t, pmix_info_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Resource_block(pmix_resource_block_directive_t, char*, const pmix_resource_unit_t*, size_t,
                                   const pmix_info_t*, size_t) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Resource_block_nb(pmix_resource_block_directive_t, char*, const pmix_resource_unit_t*, size_t,
                                      const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 // client_control.cpp: monitoring
@@ -64,12 +91,12 @@ pmix_status_t PMIx_Resource_block_nb(pmix_resource_block_directive_t, char*, con
 pmix_status_t PMIx_Process_monitor(const pmix_info_t*, pmix_status_t, const pmix_info_t*, size_t, pmix_info_t** results,
                                    size_t* nresults) {
     no_array(results, nresults);
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Process_monitor_nb(const pmix_info_t*, pmix_status_t, const pmix_info_t*, size_t, pmix_info_cbfunc_t,
                                       void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 void PMIx_Heartbeat() {}
@@ -78,48 +105,48 @@ void PMIx_Heartbeat() {}
 
 pmix_status_t PMIx_Get_credential(const pmix_info_t*, size_t, pmix_byte_object_t* credential) {
     if (credential != nullptr) *credential = PMIX_BYTE_OBJECT_STATIC_INIT;
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Get_credential_nb(const pmix_info_t*, size_t, pmix_credential_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Validate_credential(const pmix_byte_object_t*, const pmix_info_t*, size_t, pmix_info_t** results,
                                        size_t* nresults) {
     no_array(results, nresults);
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Validate_credential_nb(const pmix_byte_object_t*, const pmix_info_t*, size_t,
                                           pmix_validation_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 // client_control.cpp: fabric
 
 pmix_status_t PMIx_Fabric_register(pmix_fabric_t*, const pmix_info_t*, size_t) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Fabric_register_nb(pmix_fabric_t*, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Fabric_update(pmix_fabric_t*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Fabric_update_nb(pmix_fabric_t*, pmix_op_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Fabric_deregister(pmix_fabric_t*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Fabric_deregister_nb(pmix_fabric_t*, pmix_op_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 // client_procs.cpp: groups
@@ -127,66 +154,66 @@ pmix_status_t PMIx_Fabric_deregister_nb(pmix_fabric_t*, pmix_op_cbfunc_t, void*)
 pmix_status_t PMIx_Group_construct(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
                                    pmix_info_t** results, size_t* nresults) {
     no_array(results, nresults);
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Group_construct_nb(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
                                       pmix_info_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Group_destruct(const char*, const pmix_info_t*, size_t) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Group_destruct_nb(const char*, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Group_invite(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
                                 pmix_info_t** results, size_t* nresult) {
     no_array(results, nresult);
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Group_invite_nb(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
                                    pmix_info_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Group_join(const char*, const pmix_proc_t*, pmix_group_opt_t, const pmix_info_t*, size_t,
                               pmix_info_t** results, size_t* nresult) {
     no_array(results, nresult);
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Group_join_nb(const char*, const pmix_proc_t*, pmix_group_opt_t, const pmix_info_t*, size_t,
                                  pmix_info_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Group_leave(const char*, const pmix_info_t*, size_t) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_Group_leave_nb(const char*, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 // client_events.cpp: forwarded input and output
 
 pmix_status_t PMIx_IOF_pull(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, pmix_iof_channel_t,
                             pmix_iof_cbfunc_t, pmix_hdlr_reg_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_IOF_deregister(size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_IOF_push(const pmix_proc_t*, size_t, pmix_byte_object_t*, const pmix_info_t*, size_t,
                             pmix_op_cbfunc_t, void*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 // client_init.cpp: progress thread
@@ -196,7 +223,7 @@ void PMIx_Progress_thread_stop(const pmix_info_t*, size_t) {}
 // server_api.cpp: attributes that a host supports
 
 pmix_status_t PMIx_Register_attributes(char*, char**) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported_by_server();
 }
 
 // tool_api.cpp: tools
@@ -206,32 +233,32 @@ pmix_status_t PMIx_tool_init(pmix_proc_t*, pmix_info_t*, size_t) {
 }
 
 pmix_status_t PMIx_tool_finalize() {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return PMIX_ERR_INIT;  // no process is a tool yet
 }
 
 pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t*, pmix_proc_t*, pmix_info_t*, size_t) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t*, pmix_info_t*, size_t) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_tool_disconnect(const pmix_proc_t*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_tool_get_servers(pmix_proc_t* servers[], size_t* nservers) {
     no_array(servers, nservers);
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_tool_set_server(const pmix_proc_t*, pmix_info_t*, size_t) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 pmix_status_t PMIx_tool_set_server_module(pmix_server_module_t*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported();
 }
 
 bool PMIx_tool_is_connected() {
@@ -241,7 +268,7 @@ bool PMIx_tool_is_connected() {
 // server_api.cpp: a job's information in one buffer
 
 pmix_status_t PMIx_server_collect_job_info(pmix_proc_t*, size_t, pmix_data_buffer_t*) {
-    return PMIX_ERR_NOT_SUPPORTED;
+    return unsupported_by_server();
 }
 
 }  // extern "C"

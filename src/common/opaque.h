@@ -1,7 +1,7 @@
 // The two pointers of the ABI that only hwloc understands: pmix_cpuset_t::bitmap and pmix_topology_t::topology.
 //
-// common is pure and opens no library: whoever opens hwloc (api/hwloc_library, on its first use) installs these
-// functions once. Where hwloc is not installed a bitmap or topology can neither be copied nor encoded
+// common is pure and opens no library: who can open hwloc (api/hwloc_library) sets an opener when the library is loaded,
+// and installs these functions at the first use. Without an opener, or where hwloc is not installed, a bitmap or topology can neither be copied nor encoded
 // (PMIX_ERR_NOT_SUPPORTED) and destroying one leaves the object alone: whoever made it can still free it. The same
 // holds for objects of another source. Any thread; installed by one release store.
 #pragma once
@@ -28,7 +28,10 @@ struct OpaqueOps {
 
 void install_opaque_ops(const OpaqueOps* ops) noexcept;
 const OpaqueOps* opaque_ops() noexcept;  // NULL until installed
-// The same, and opens hwloc if nobody has. NULL: it is not there. Defined in api/hwloc_library.cpp.
+// The same, and asks the opener if nobody has installed any. NULL: they cannot be had.
 const OpaqueOps* open_opaque_ops() noexcept;
+// Any thread may call the opener, more than once.
+using OpaqueOpener = const OpaqueOps* (*)() noexcept;
+void set_opaque_opener(OpaqueOpener opener) noexcept;
 
 }  // namespace pmix::common

@@ -9,7 +9,8 @@
 namespace pmix::common {
 namespace {
 
-std::atomic<const OpaqueOps*> g_opaque{nullptr};
+constinit std::atomic<const OpaqueOps*> g_opaque{nullptr};
+constinit std::atomic<OpaqueOpener> g_opaque_opener{nullptr};
 
 constexpr pmix_info_directives_t kMemoryFlags = PMIX_INFO_ARRAY_END | PMIX_INFO_PERSISTENT;
 
@@ -305,6 +306,14 @@ void install_opaque_ops(const OpaqueOps* ops) noexcept {
 }
 const OpaqueOps* opaque_ops() noexcept {
     return g_opaque.load(std::memory_order_acquire);
+}
+const OpaqueOps* open_opaque_ops() noexcept {
+    if (const OpaqueOps* ops = opaque_ops()) return ops;
+    const OpaqueOpener opener = g_opaque_opener.load(std::memory_order_acquire);
+    return opener == nullptr ? nullptr : opener();
+}
+void set_opaque_opener(OpaqueOpener opener) noexcept {
+    g_opaque_opener.store(opener, std::memory_order_release);
 }
 
 void destroy_value(pmix_value_t* value) noexcept {

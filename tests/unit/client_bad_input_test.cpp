@@ -2,6 +2,8 @@
 // process without a server. Outputs are filled with garbage first and must be safe afterwards.
 #include <gtest/gtest.h>
 #include <pmix.h>
+#include <pmix_server.h>
+#include <pmix_tool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -127,6 +129,54 @@ std::vector<std::pair<const char*, std::function<pmix_status_t()>>> all_calls() 
     };
 }
 
+void on_infos(pmix_status_t, pmix_info_t*, size_t, void*, pmix_release_cbfunc_t, void*) { ++g_callbacks; }
+void on_credential(pmix_status_t, pmix_byte_object_t*, pmix_info_t*, size_t, void*) { ++g_callbacks; }
+void on_validation(pmix_status_t, pmix_info_t*, size_t, void*) { ++g_callbacks; }
+
+// Calls that are not served yet: each has its status and safe outputs all the same.
+std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls_to_come() {
+    static pmix_info_t i = info("k");
+    static pmix_proc_t p = proc("ns", 0);
+    static pmix_info_t* infos;
+    static size_t n;
+    return {
+        {"Query_info", [] { return PMIx_Query_info(nullptr, 0, &infos, &n); }},
+        {"Query_info_nb", [] { return PMIx_Query_info_nb(nullptr, 0, on_infos, nullptr); }},
+        {"Allocation_request", [] { return PMIx_Allocation_request(PMIX_ALLOC_NEW, &i, 1, &infos, &n); }},
+        {"Allocation_request_nb",
+         [] { return PMIx_Allocation_request_nb(PMIX_ALLOC_NEW, &i, 1, on_infos, nullptr); }},
+        {"Session_control", [] { return PMIx_Session_control(1, &i, 1, on_infos, nullptr); }},
+        {"Process_monitor", [] { return PMIx_Process_monitor(&i, -1, &i, 1, &infos, &n); }},
+        {"Process_monitor_nb", [] { return PMIx_Process_monitor_nb(&i, -1, &i, 1, on_infos, nullptr); }},
+        {"Get_credential",
+         [] {
+             pmix_byte_object_t credential = {garbage<char>(), 7};
+             const pmix_status_t rc = PMIx_Get_credential(&i, 1, &credential);
+             EXPECT_EQ(credential.bytes, nullptr);
+             return rc;
+         }},
+        {"Get_credential_nb", [] { return PMIx_Get_credential_nb(&i, 1, on_credential, nullptr); }},
+        {"Validate_credential", [] { return PMIx_Validate_credential(nullptr, &i, 1, &infos, &n); }},
+        {"Validate_credential_nb",
+         [] { return PMIx_Validate_credential_nb(nullptr, &i, 1, on_validation, nullptr); }},
+        {"Fabric_register", [] { return PMIx_Fabric_register(nullptr, &i, 1); }},
+        {"Fabric_update", [] { return PMIx_Fabric_update(nullptr); }},
+        {"Fabric_deregister", [] { return PMIx_Fabric_deregister(nullptr); }},
+        {"Group_construct", [] { return PMIx_Group_construct("g", &p, 1, &i, 1, &infos, &n); }},
+        {"Group_construct_nb", [] { return PMIx_Group_construct_nb("g", &p, 1, &i, 1, on_infos, nullptr); }},
+        {"Group_destruct", [] { return PMIx_Group_destruct("g", &i, 1); }},
+        {"Group_invite", [] { return PMIx_Group_invite("g", &p, 1, &i, 1, &infos, &n); }},
+        {"Group_join", [] { return PMIx_Group_join("g", &p, PMIX_GROUP_ACCEPT, &i, 1, &infos, &n); }},
+        {"Group_leave", [] { return PMIx_Group_leave("g", &i, 1); }},
+        {"IOF_pull", [] { return PMIx_IOF_pull(&p, 1, &i, 1, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, nullptr); }},
+        {"IOF_deregister", [] { return PMIx_IOF_deregister(0, &i, 1, nullptr, nullptr); }},
+        {"IOF_push", [] { return PMIx_IOF_push(&p, 1, nullptr, &i, 1, nullptr, nullptr); }},
+        {"tool_attach_to_server", [] { return PMIx_tool_attach_to_server(&p, &p, &i, 1); }},
+        {"tool_disconnect", [] { return PMIx_tool_disconnect(&p); }},
+        {"tool_set_server", [] { return PMIx_tool_set_server(&p, &i, 1); }},
+    };
+}
+
 class Refused : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -169,6 +219,27 @@ TEST_F(Refused, BeforeInitAndAfterFinalize) {
         for (const auto& [name, call] : all_calls()) EXPECT_EQ(call(), PMIX_ERR_INIT) << name;
         EXPECT_EQ(PMIx_Register_event_handler(nullptr, 0, nullptr, 0, on_event, on_registered, nullptr), PMIX_ERR_INIT);
         EXPECT_EQ(PMIx_Deregister_event_handler(0, on_op, nullptr), PMIX_ERR_INIT);
+        for (const auto& [name, call] : calls_to_come()) EXPECT_EQ(call(), PMIX_ERR_INIT) << name;
+        EXPECT_EQ(PMIx_tool_finalize(), PMIX_ERR_INIT);
+        EXPECT_EQ(PMIx_server_finalize(), PMIX_ERR_INIT);
+        EXPECT_EQ(PMIx_server_collect_job_info(nullptr, 0, nullptr), PMIX_ERR_INIT);
+        EXPECT_EQ(PMIx_Register_attributes(nullptr, nullptr), PMIX_ERR_INIT);
+        // Which version of the interface this is may be asked at any time.
+        char stable[] = PMIX_QUERY_STABLE_ABI_VERSION, other[] = PMIX_QUERY_NAMESPACES;
+        char* keys[] = {stable, nullptr, nullptr};
+        pmix_query_t query = {keys, nullptr, 0};
+        pmix_info_t* infos = garbage<pmix_info_t>();
+        size_t n = 7;
+        EXPECT_NE(PMIx_Query_info(&query, 1, &infos, &n), PMIX_ERR_INIT);
+        EXPECT_EQ(infos, nullptr);
+        keys[1] = other;
+        EXPECT_EQ(PMIx_Query_info(&query, 1, &infos, &n), PMIX_ERR_INIT);
+        // A host may plan its job before it starts the server.
+        char* text = nullptr;
+        EXPECT_EQ(PMIx_generate_regex("a,b", &text), PMIX_SUCCESS);
+        free(text);
+        EXPECT_EQ(PMIx_generate_ppn("0;1", &text), PMIX_SUCCESS);
+        free(text);
         EXPECT_GE(PMIx_Get_version()[0], '3');
     };
     const std::string version = PMIx_Get_version();
@@ -179,6 +250,13 @@ TEST_F(Refused, BeforeInitAndAfterFinalize) {
     EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
     check();
     EXPECT_EQ(version, PMIx_Get_version());
+}
+
+TEST_F(Alone, WhatIsNotServedYetSaysSo) {
+    for (const auto& [name, call] : calls_to_come()) EXPECT_EQ(call(), PMIX_ERR_NOT_SUPPORTED) << name;
+    // This process is no server and no tool.
+    EXPECT_EQ(PMIx_server_collect_job_info(nullptr, 0, nullptr), PMIX_ERR_INIT);
+    EXPECT_EQ(PMIx_Register_attributes(nullptr, nullptr), PMIX_ERR_INIT);
 }
 
 // rows: I2 I4 I12
@@ -233,6 +311,29 @@ TEST_F(Refused, RequiredUnknownDirectiveOfInit) {
     pmix_info_t i = info("site.needs");
     i.flags = PMIX_INFO_REQD;
     EXPECT_EQ(PMIx_Init(nullptr, &i, 1), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(PMIx_Initialized(), 0);
+    // The only way to the server is such a socket.
+    i = info(PMIX_USOCK_DISABLE);
+    i.flags = PMIX_INFO_REQD;
+    EXPECT_EQ(PMIx_Init(nullptr, &i, 1), PMIX_ERR_NOT_SUPPORTED);
+    i.flags = 0;
+    EXPECT_EQ(PMIx_Init(nullptr, &i, 1), PMIX_ERR_UNREACH);
+    i.flags = PMIX_INFO_REQD;
+    EXPECT_EQ(PMIx_Init(nullptr, &i, 1), PMIX_ERR_NOT_SUPPORTED) << "a later init too";
+    EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    EXPECT_EQ(PMIx_Initialized(), 0) << "and it was not counted";
+}
+
+// rows: I7
+TEST_F(Refused, InitTakesWhatItFollowsAsRequired) {
+    for (const char* key : {PMIX_SINGLE_LISTENER, PMIX_TIMEOUT, PMIX_MODEL_NUM_THREADS}) {
+        pmix_info_t i = info(key);
+        i.flags = PMIX_INFO_REQD;
+        EXPECT_EQ(PMIx_Init(nullptr, &i, 1), PMIX_ERR_UNREACH) << key;
+        EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    }
+    pmix_info_t i = info(PMIX_TIMEOUT, -1);
+    EXPECT_EQ(PMIx_Init(nullptr, &i, 1), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Initialized(), 0);
 }
 

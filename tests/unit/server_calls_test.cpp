@@ -167,6 +167,55 @@ TEST(ServerCallsTest, InitRefusesWhatItCannotRead) {
     EXPECT_EQ(0, PMIx_Initialized());
 }
 
+namespace {
+
+// Every directive that the set-up of a server reads, each with a value that it can read.
+InfoList all_directives() {
+    InfoList infos = ServerHere::named();
+    for (const char* key : {PMIX_PROGRAMMING_MODEL, PMIX_MODEL_LIBRARY_NAME, PMIX_MODEL_LIBRARY_VERSION,
+                            PMIX_THREADING_MODEL, PMIX_MODEL_CPU_TYPE, PMIX_MODEL_AFFINITY_POLICY, PMIX_HOSTNAME,
+                            PMIX_SERVER_TMPDIR, PMIX_SYSTEM_TMPDIR, PMIX_TOPOLOGY_XML, PMIX_HWLOC_XML_V1,
+                            PMIX_HWLOC_XML_V2, PMIX_LOCAL_TOPO})
+        infos.append_string(key, "/some/text");
+    for (const char* key : {PMIX_MODEL_NUM_THREADS, PMIX_MODEL_NUM_CPUS}) infos.append_number<uint32_t>(key, 2, PMIX_UINT32);
+    infos.append_number<size_t>(PMIX_SERVER_CACHE_SIZE, 16, PMIX_SIZE);
+    infos.append_number<size_t>(PMIX_SERVER_MODULE_SIZE, 0, PMIX_SIZE);
+    for (const char* key : {PMIX_EXTERNAL_PROGRESS, PMIX_SERVER_SHARE_TOPOLOGY, PMIX_SINGLE_LISTENER})
+        infos.append_flag(key, false);
+    for (const char* key : {PMIX_EVENT_BASE, PMIX_TOPOLOGY}) infos.append(key, nullptr, PMIX_POINTER);
+    return infos;
+}
+
+}  // namespace
+
+// rows: V1 G7
+TEST(ServerCallsTest, InitRefusesARequiredDirectiveThatItDoesNotFollow) {
+    for (const char* key : {"site.needs", PMIX_SERVER_TOOL_SUPPORT, PMIX_SERVER_SYSTEM_SUPPORT, PMIX_TCP_IPV4_PORT}) {
+        InfoList infos = ServerHere::named();
+        infos.append_flag(key, true);
+        {
+            ServerHere optional(nullptr, ServerHere::named());
+            EXPECT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size())) << key;
+            EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+            PMIx_Info_required(infos.find(key));
+            EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_server_init(nullptr, infos.c_array(), infos.size())) << key;
+        }
+        EXPECT_EQ(0, PMIx_Initialized()) << "the refused init was not counted";
+        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_server_init(nullptr, infos.c_array(), infos.size())) << key;
+        EXPECT_EQ(0, PMIx_Initialized());
+        EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_finalize());
+        ServerHere afterwards;
+    }
+}
+
+// rows: V1 G7
+TEST(ServerCallsTest, InitTakesWhatItFollowsAsRequired) {
+    InfoList infos = all_directives();
+    for (size_t i = 0; i < infos.size(); ++i) PMIx_Info_required(&infos.c_array()[i]);
+    ServerHere server(nullptr, std::move(infos));
+    EXPECT_EQ(PMIX_SUCCESS, server.status);
+}
+
 // rows: G15
 TEST(ServerCallsTest, AServerPutsAndGets) {
     ServerHere server;
