@@ -235,7 +235,7 @@ const pmix::common::OpaqueOps* open_hwloc() noexcept {
 }  // namespace
 
 // Values may be copied and decoded before any init, so there is no later moment than this. A program that links the
-// static library asks for this symbol (see CMakeLists.txt and pmix.pc.in), since nothing else would bring the file in.
+// static library asks for this symbol (see CMakeLists.txt, pmix.pc.in and PMIxConfig.cmake.in), since nothing else would bring the file in.
 extern "C" __attribute__((constructor)) void wireup_set_opaque_opener() {
     pmix::common::set_opaque_opener(&open_hwloc);
 }
