@@ -1,0 +1,211 @@
+/* users: who may be which rank, with real processes of three users: the server's, the one that the rank is registered
+ * for, and a stranger. Needs root, to become them.
+ * usage: users root|user    whose process the server is
+ *
+ * Nothing is executed, so that nobody needs access to the build: the processes are forked before any is a server or a
+ * client, become their user, and then initialise. */
+#define PMIX_SERVER_INIT_PLAIN
+#include <dirent.h>
+#include <grp.h>
+#include <pmix_server.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "../check.h"
+
+enum { OWNER = 64101, STRANGER = 64102 }; /* no such users need exist */
+enum { MAX_ENVIRONMENT = 16384 };
+
+static void become(uid_t user) {
+    CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+    if (user == 0) return;
+    CHECK(setgroups(0, NULL) == 0 && setgid(user) == 0 && setuid(user) == 0);
+    CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0); /* a change of user ends it */
+}
+
+/* --- the server: one job, one rank, told by single letters -----------------------------------------------------------
+ */
+
+static pmix_status_t client_left(const pmix_proc_t* proc, void* object, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    (void)proc, (void)object, (void)cbfunc, (void)cbdata;
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static unsigned connected; /* written on the library's thread, read when its clients are gone */
+
+static pmix_status_t client_came(const pmix_proc_t* proc, void* object, pmix_info_t info[], size_t ninfo,
+                                 pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    (void)proc, (void)object, (void)info, (void)ninfo, (void)cbfunc, (void)cbdata;
+    __atomic_add_fetch(&connected, 1, __ATOMIC_SEQ_CST);
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static void register_the_job(pmix_proc_t* rank) {
+    char host[256] = "";
+    uint32_t size = 1;
+    pmix_info_t info[3];
+    gethostname(host, sizeof host - 1);
+    PMIX_LOAD_PROCID(rank, "users", 0);
+    PMIX_INFO_LOAD(&info[0], PMIX_NODE_MAP, host, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_PROC_MAP, "0", PMIX_STRING);
+    PMIX_INFO_LOAD(&info[2], PMIX_JOB_SIZE, &size, PMIX_UINT32);
+    CHECK_DONE(PMIx_server_register_nspace(rank->nspace, 1, info, 3, NULL, NULL));
+    for (int i = 0; i < 3; i++) PMIX_INFO_DESTRUCT(&info[i]);
+    CHECK_DONE(PMIx_server_register_client(rank, OWNER, OWNER, NULL, NULL, NULL));
+}
+
+static uint32_t open_descriptors(void) {
+    uint32_t count = 0;
+    DIR* directory = opendir("/proc/self/fd");
+    CHECK(directory);
+    while (readdir(directory)) count++;
+    closedir(directory);
+    return count;
+}
+
+static void send_environment(int line, const pmix_proc_t* rank) {
+    char text[MAX_ENVIRONMENT];
+    uint32_t size = 0;
+    char** env = NULL;
+    CHECK_OK(PMIx_server_setup_fork(rank, &env));
+    for (size_t i = 0; env[i]; i++) {
+        CHECK(size + strlen(env[i]) + 1 < sizeof text);
+        size += (uint32_t)sprintf(text + size, "%s", env[i]) + 1;
+        free(env[i]);
+    }
+    free(env);
+    CHECK(write(line, text, size) == (ssize_t)size);
+}
+
+static int serve(uid_t user, int line) {
+    static pmix_server_module_t module = {.client_connected2 = client_came, .client_finalized = client_left};
+    pmix_proc_t rank;
+    become(user);
+    CHECK_OK(PMIx_server_init(&module, NULL, 0));
+    register_the_job(&rank);
+    for (char letter; read(line, &letter, 1) == 1;) {
+        uint32_t number = letter == 'f' ? open_descriptors() : __atomic_load_n(&connected, __ATOMIC_SEQ_CST);
+        if (letter == 'e') {
+            send_environment(line, &rank);
+        } else {
+            CHECK(write(line, &number, sizeof number) == sizeof number);
+        }
+    }
+    CHECK_OK(PMIx_server_finalize());
+    return 0;
+}
+
+static uint32_t ask(int line, char letter) {
+    uint32_t number = 0;
+    CHECK(write(line, &letter, 1) == 1);
+    CHECK(read(line, &number, sizeof number) == sizeof number);
+    return number;
+}
+
+/* --- the clients ----------------------------------------------------------------------------------------------------- */
+
+enum token { RIGHT, WRONG, NONE };
+
+static void take_environment(int line, enum token token) {
+    char text[MAX_ENVIRONMENT];
+    CHECK(write(line, "e", 1) == 1);
+    ssize_t size = read(line, text, sizeof text);
+    CHECK(size > 0 && text[size - 1] == 0);
+    for (char *setting = text, *next; setting < text + size; setting = next) {
+        char* value = strchr(setting, '=');
+        CHECK(value);
+        next = setting + strlen(setting) + 1;
+        *value++ = 0;
+        setenv(setting, value, 1);
+    }
+    const char* shown = getenv("PMIX_WIREUP_TOKEN");
+    CHECK(shown && strlen(shown) == 64);
+    if (token == NONE) unsetenv("PMIX_WIREUP_TOKEN");
+    if (token == WRONG) {
+        char other[65];
+        for (int i = 0; i < 64; i++) other[i] = shown[i] == '0' ? '1' : '0';
+        other[64] = 0;
+        setenv("PMIX_WIREUP_TOKEN", other, 1);
+    }
+}
+
+static int be_client(uid_t user, enum token token, int line, pmix_status_t wanted) {
+    take_environment(line, token);
+    become(user);
+    alarm(20);
+    CHECK_STATUS(PMIx_Init(&me, NULL, 0), wanted);
+    CHECK(PMIx_Initialized() == (wanted == PMIX_SUCCESS));
+    if (wanted != PMIX_SUCCESS) {
+        CHECK_STATUS(PMIx_Finalize(NULL, 0), PMIX_ERR_INIT);
+        return 0;
+    }
+    /* It is a client like any other: it reads what the server holds, and its data come to it. */
+    CHECK(job_u32(PMIX_JOB_SIZE) == 1);
+    uint32_t number = 0;
+    CHECK_OK(put_u32(PMIX_GLOBAL, "mine", 5));
+    CHECK_OK(PMIx_Commit());
+    fence(true);
+    CHECK_OK(get_u32(&me, "mine", 5, &number));
+    CHECK(number == 5);
+    CHECK_OK(PMIx_Finalize(NULL, 0));
+    return 0;
+}
+
+static void try(uid_t user, enum token token, int line, pmix_status_t wanted) {
+    uint32_t before = ask(line, 'f'), came = ask(line, 'c');
+    int status = 0;
+    fflush(stdout);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) _exit(be_client(user, token, line, wanted));
+    CHECK(waitpid(pid, &status, 0) == pid);
+    if (status != 0) printf("FAIL: user %u, token %d\n", (unsigned)user, (int)token);
+    CHECK(status == 0);
+    /* The host heard only of whom the server let in, and nothing of anybody is kept. */
+    CHECK(ask(line, 'c') == came + (wanted == PMIX_SUCCESS));
+    double since = seconds_now();
+    while (ask(line, 'f') != before) CHECK(seconds_now() - since < 10);
+}
+
+/* rows: V10 */
+int main(int argc, char** argv) {
+    CHECK(argc == 2);
+    if (geteuid() != 0) {
+        printf("skipped: needs root\n");
+        return 0;
+    }
+    bool root = strcmp(argv[1], "root") == 0;
+    int ends[2], status = 0;
+    CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    pid_t server = fork();
+    CHECK(server >= 0);
+    if (server == 0) {
+        close(ends[0]);
+        _exit(serve(root ? 0 : OWNER, ends[1]));
+    }
+    close(ends[1]);
+    int line = ends[0];
+
+    /* The owner of the rank, told apart by the kernel or by the token. */
+    try(OWNER, RIGHT, line, PMIX_SUCCESS);
+    try(OWNER, NONE, line, PMIX_SUCCESS);
+    /* A wrong token is worse than none: it is from another life of the name. */
+    try(OWNER, WRONG, line, PMIX_ERR_INVALID_CRED);
+    /* A stranger, who could read the server's name in the kernel's list, but nobody's environment. */
+    for (int i = 0; i < 3; i++) try(STRANGER, NONE, line, PMIX_ERR_INVALID_CRED);
+    try(STRANGER, WRONG, line, PMIX_ERR_INVALID_CRED);
+    /* With the rank's token numbers do not count: they differ between user namespaces. */
+    try(STRANGER, RIGHT, line, PMIX_SUCCESS);
+    /* Root may be anybody at the server. But a client believes no other user's server without its half of the token, and
+     * root as little as others: then the client is the one that leaves. */
+    try(0, RIGHT, line, PMIX_SUCCESS);
+    if (root) try(0, NONE, line, PMIX_SUCCESS);
+    /* And the rank is still its owner's. */
+    try(OWNER, RIGHT, line, PMIX_SUCCESS);
+
+    close(line);
+    CHECK(waitpid(server, &status, 0) == server && status == 0);
+    printf("OK users, the server is %s\n", argv[1]);
+    return 0;
+}
