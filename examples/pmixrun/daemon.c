@@ -92,9 +92,9 @@ static void peer_lost(int peer) {
 /* --- signals -------------------------------------------------------------------------------------------------------
  */
 
-/* The head died. The loop sees the end of its socket and cleans up; this makes sure that even a loop that is stuck
- * ends. */
-static void head_died(int signal_number) {
+/* The keeper died, and the head will end everything; or neither is there any more. This makes sure that even a loop that
+ * is stuck ends. */
+static void keeper_died(int signal_number) {
     (void)signal_number;
     alarm(LAST_SECONDS);
 }
@@ -116,7 +116,7 @@ static int take_signals(void) {
     sigaddset(&set, SIGTERM);
     sigprocmask(SIG_SETMASK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
-    struct sigaction action = {.sa_handler = head_died, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = keeper_died, .sa_flags = SA_RESTART};
     sigaction(SIGUSR2, &action, NULL);
     prctl(PR_SET_PDEATHSIG, SIGUSR2);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -42,7 +42,7 @@ static const struct options* options;
 static const char* base_name;
 static uint32_t job_count;
 static int launches; /* in progress */
-static pid_t daemons[MAX_NODES];
+static pid_t keeper_pid, daemons[MAX_NODES];
 static int daemons_alive;
 static int exit_status;
 static bool ending, quitting, stop;
@@ -340,8 +340,8 @@ static void on_spawn(int from, uint64_t id, struct buffer* body) {
 /* --- nodes ---------------------------------------------------------------------------------------------------------
  */
 
-/* The processes of a lost node are our children now; those that are not, because they ended with it, count as killed.
- */
+/* The processes of a lost node are the keeper's children now; those that are not, because they ended with it, count as
+ * killed. */
 static void end_lost_node(void* argument) {
     int number = (int)(intptr_t)argument;
     for (struct job *job = jobs_first(), *next; job; job = next) {
@@ -375,20 +375,43 @@ static bool orphan_ended(pid_t pid, int wait_status) {
     return false;
 }
 
+static void child_ended(pid_t pid, int wait_status) {
+    int number = 0;
+    while (number < mesh_nodes() && daemons[number] != pid) number++;
+    if (number == mesh_nodes()) {
+        orphan_ended(pid, wait_status);
+        return;
+    }
+    daemons[number] = 0;
+    daemons_alive--;
+    if (wait_status != 0 && quitting) {
+        say("the daemon of node%d ended badly: wait status %#x", number + 1, (unsigned)wait_status);
+        if (exit_status == 0) exit_status = EXIT_DAEMON;
+    }
+    maybe_stop();
+}
+
+/* The daemons are the keeper's children, so it is the one that hears of their end. */
+static void keeper_ready(int fd, short events, void* argument) {
+    (void)events, (void)argument;
+    struct child_end end;
+    ssize_t got = read(fd, &end, sizeof end);
+    if (got == (ssize_t)sizeof end) {
+        child_ended(end.pid, end.wait_status);
+    } else if (got == 0) {
+        loop_unwatch(fd); /* it is gone, and what it kept has come to us: see reap() */
+    }
+}
+
 static void reap(void) {
     int wait_status;
     for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
-        int number = 0;
-        while (number < mesh_nodes() && daemons[number] != pid) number++;
-        if (number == mesh_nodes()) {
-            orphan_ended(pid, wait_status);
-            continue;
-        }
-        daemons[number] = 0;
-        daemons_alive--;
-        if (wait_status != 0 && quitting) {
-            say("the daemon of node%d ended badly: wait status %#x", number + 1, (unsigned)wait_status);
-            if (exit_status == 0) exit_status = EXIT_DAEMON;
+        if (pid == keeper_pid) {
+            /* The daemons end with it, by their own clock. */
+            say("the keeper of the nodes was lost");
+            head_end_everything(128 + SIGKILL);
+        } else {
+            child_ended(pid, wait_status);
         }
     }
     maybe_stop();
@@ -431,7 +454,8 @@ static void time_over(void* argument) {
     head_end_everything(EXIT_TIMEOUT);
 }
 
-int head_main(const struct options* given, const char* server_nspace, const pid_t* node_daemons, int* sockets) {
+int head_main(const struct options* given, const char* server_nspace, const struct keeper* keeper,
+              const pid_t* node_daemons, int* sockets) {
     static const frame_handler handlers[FRAME_KINDS] = {
         [FRAME_SPAWN] = on_spawn,     [FRAME_ABORT] = on_abort,   [FRAME_CONTROL] = on_control,
         [FRAME_EXIT] = on_exit_frame, [FRAME_OUTPUT] = on_output, [FRAME_INPUT_DONE] = on_input_done,
@@ -439,6 +463,7 @@ int head_main(const struct options* given, const char* server_nspace, const pid_
     options = given;
     base_name = server_nspace;
     daemons_alive = options->nodes;
+    keeper_pid = keeper->pid;
     memcpy(daemons, node_daemons, (size_t)options->nodes * sizeof *daemons);
     sigset_t set;
     head_block_signals(&set);
@@ -452,6 +477,7 @@ int head_main(const struct options* given, const char* server_nspace, const pid_
     mesh_start(&setup);
     headio_start(maybe_stop);
     loop_watch(signals, POLLIN, signal_ready, NULL);
+    loop_watch(keeper->line, POLLIN, keeper_ready, NULL);
     if (options->timeout > 0) loop_after(options->timeout, time_over, NULL);
     launch_job(options->apps, options->app_count, options->placement, NULL, -1, 0);
     loop_run(&stop);

@@ -8,13 +8,15 @@
 #include <signal.h>
 
 #include "job.h"
+#include "keeper.h"
 #include "mesh.h"
 #include "options.h"
 
 /* Before anything is made that must be removed again: from here on a signal waits until head_main looks for it. */
 void head_block_signals(sigset_t* set);
-/* Runs the job; gives pmixrun's exit status. daemons[i] is the process of node i. */
-int head_main(const struct options* options, const char* server_nspace, const pid_t* daemons, int* sockets);
+/* Runs the job; gives pmixrun's exit status. daemons[i] is the process of node i, a child of the keeper. */
+int head_main(const struct options* options, const char* server_nspace, const struct keeper* keeper,
+              const pid_t* daemons, int* sockets);
 
 /* Remembers the first exit status that is not zero, and ends all jobs: politely, then not. */
 void head_end_everything(int exit_status);

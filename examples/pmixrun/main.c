@@ -4,7 +4,7 @@
  *
  * It shows how a resource manager embeds a PMIx server, and uses nothing but the public server API. The parts:
  *
- *     main.c       this file: a private directory, the sockets, one daemon forked per node, the sweep at the end
+ *     main.c       this file: a private directory, the sockets, the processes, the sweep at the end
  *     options.c    the command line
  *     head.c       the process the user started: supervises jobs and nodes; headio.c: its standard streams
  *     daemon.c     a node: the PMIx server and the table of its upcalls
@@ -15,7 +15,7 @@
  *     events.c     events between nodes              clients.c   connect, finalize, abort, job control
  *     spawn.c      PMIx_Spawn                        query.c     PMIx_Query_info
  *     loop.c, mesh.c, wire.c   one thread, frames between processes, bytes and values in them
- *     sweep.c      leaving nothing behind
+ *     sweep.c      leaving nothing behind; keeper.c: also when the head and its daemons are killed
  *
  * The nodes are fully connected by Unix sockets made before the fork, so nobody has to find anybody. */
 #include <errno.h>
@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "head.h"
+#include "keeper.h"
 #include "node.h"
 #include "sweep.h"
 
@@ -69,6 +70,14 @@ static void close_those_of_others(int processes, int self) {
     }
 }
 
+static void close_all(void) {
+    for (int i = 0; i <= options.nodes; i++) {
+        for (int j = 0; j <= options.nodes; j++) {
+            if (i != j) close(sockets[i][j]);
+        }
+    }
+}
+
 static void make_session(char* path, size_t size) {
     const char* top = getenv("TMPDIR");
     snprintf(path, size, "%s/pmixrun.XXXXXX", top && *top ? top : "/tmp");
@@ -80,8 +89,9 @@ int main(int argc, char** argv) {
     char session[3072], name[64];
     struct rlimit limit;
     pid_t daemons[MAX_NODES];
+    struct keeper keeper;
     sigset_t signals;
-    int processes = options.nodes + 1;
+    int processes = options.nodes + 1, number;
 
     head_block_signals(&signals);
     sweep_adopt_orphans();
@@ -89,23 +99,19 @@ int main(int argc, char** argv) {
     make_session(session, sizeof session);
     allow_descriptors(processes, &limit);
     connect_all(processes);
-    for (int i = 0; i < options.nodes; i++) {
-        daemons[i] = fork();
-        if (daemons[i] == 0) {
-            close_those_of_others(processes, i);
+    if (!keeper_start(&keeper, session, options.nodes, daemons, &number, close_all)) {
+        if (number >= 0) {
+            close_those_of_others(processes, number);
             setrlimit(RLIMIT_NOFILE, &limit);
-            return daemon_main(&options, session, name, i, sockets[i]);
+            return daemon_main(&options, session, name, number, sockets[number]);
         }
-        if (daemons[i] < 0) {
-            int error = errno;
-            sweep_processes();
-            sweep_directory(session);
-            errno = error;
-            fail("fork");
-        }
+        int error = errno;
+        sweep_directory(session);
+        errno = error;
+        fail("fork");
     }
     close_those_of_others(processes, options.nodes);
-    int status = head_main(&options, name, daemons, sockets[options.nodes]);
+    int status = head_main(&options, name, &keeper, daemons, sockets[options.nodes]);
     sweep_directory(session);
     return status;
 }

@@ -1,6 +1,7 @@
 /* ends: how a process may end, and what becomes of the others.
- * usage: ends exit CODE|signal N|silent|abort STATUS|abort_some|abort_stranger|hang */
+ * usage: ends exit CODE|signal N|silent|abort STATUS|abort_some|abort_stranger|hang|hang_with_children */
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "check.h"
 
@@ -73,6 +74,32 @@ static void hang(int argc, char** argv) {
     wait_for_the_end();
 }
 
+/* As hang, with processes of its own: one that stays in the rank's process group, one that leaves it, and one that is
+ * nobody's child any more. */
+static void hang_with_children(int argc, char** argv) {
+    fflush(stdout);
+    for (int i = 0; i < 3; i++) {
+        int ready[2];
+        char byte;
+        CHECK(pipe(ready) == 0);
+        pid_t pid = fork();
+        CHECK(pid >= 0);
+        if (pid == 0) {
+            if (i == 1) setsid();
+            if (i == 2 && (setsid(), fork() > 0)) _exit(0);
+            CHECK(write(ready[1], "x", 1) == 1);
+            close(ready[0]);
+            close(ready[1]);
+            for (;;) pause();
+        }
+        CHECK(read(ready[0], &byte, 1) == 1);
+        close(ready[0]);
+        close(ready[1]);
+        if (i == 2) waitpid(pid, NULL, 0);
+    }
+    hang(argc, argv);
+}
+
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
         {"exit", exits},
@@ -80,6 +107,7 @@ int main(int argc, char** argv) {
         {"silent", silent},
         {"abort", aborts},
         {"hang", hang},
+        {"hang_with_children", hang_with_children},
         {"abort_some", abort_some},
         {"abort_stranger", abort_stranger},
     };

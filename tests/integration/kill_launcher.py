@@ -2,10 +2,12 @@
 """Kills a part of a running job, and waits until nothing of it is there any more. Run below run_clean, which then looks
 whether that is so.
 
-    kill_launcher.py WHAT SIGNAL STATUS COMMAND...    WHAT: head, daemon, rank, all
+    kill_launcher.py WHAT SIGNAL STATUS COMMAND...    WHAT: some of head, keeper, daemon, daemons, rank, as head+daemon
 
-COMMAND is pmixrun with a job whose ranks print a line with the word "up" and then wait for ever; it has --nodes and -n
-so that there are at least two of each. STATUS: pmixrun's wanted exit status (128+N for a signal)."""
+COMMAND is pmixrun with a job whose ranks print a line with the word "up" and then wait for ever; it has --nodes and -n.
+What the ranks started by then is looked at as well. STATUS: pmixrun's wanted exit status (128+N for a signal).
+
+All victims are stopped before the first of them is killed, so that none sees another go: as if it were one moment."""
 import os
 import signal
 import subprocess
@@ -26,6 +28,11 @@ def children(pid):
     return sorted(found)
 
 
+def descendants(pid):
+    found = children(pid)
+    return found + [below for child in found for below in descendants(child)]
+
+
 def alive(pid):
     try:
         with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as stat:
@@ -36,7 +43,7 @@ def alive(pid):
 
 def main():
     what, number, wanted, command = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
-    ranks = int(command[command.index("-n") + 1])
+    ranks, nodes = (int(command[command.index(option) + 1]) for option in ("-n", "--nodes"))
     head = subprocess.Popen(command, stdout=subprocess.PIPE)
     up = 0
     while up < ranks:
@@ -44,16 +51,23 @@ def main():
         if not line:
             sys.exit("the job ended before it was up")
         up += line.startswith(b"up")
-    daemons = children(head.pid)
+    keepers = children(head.pid)
+    assert len(keepers) == 1, keepers
+    daemons = children(keepers[0])
     processes = [rank for daemon in daemons for rank in children(daemon)]
-    assert len(daemons) > 1 and len(processes) == ranks, (daemons, processes)
-    victims = {"head": [head.pid], "daemon": daemons[:1], "rank": processes[:1], "all": [head.pid] + daemons}[what]
+    assert len(daemons) == nodes and len(processes) >= ranks, (daemons, processes)
+    started = [process for rank in processes for process in descendants(rank)]
+    groups = {"head": [head.pid], "keeper": keepers, "daemon": daemons[:1], "daemons": daemons, "rank": processes[:1]}
+    victims = [pid for name in what.split("+") for pid in groups[name]]
+    if len(victims) > 1:
+        for pid in victims:
+            os.kill(pid, signal.SIGSTOP)
     for pid in victims:
         os.kill(pid, number)
     status = head.wait(30)
     status = 128 - status if status < 0 else status
     deadline = time.monotonic() + 20
-    everything = daemons + processes
+    everything = keepers + daemons + processes + started
     while any(map(alive, everything)) and time.monotonic() < deadline:
         time.sleep(0.01)
     left = [pid for pid in everything if alive(pid)]
