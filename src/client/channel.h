@@ -9,7 +9,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "common/frame.h"
 #include "common/status.h"
@@ -33,6 +35,14 @@ class Channel {
     // Any thread. Takes the frame whole or not at all; order of sends is order of arrival. The payload is borrowed for
     // the call only.
     virtual pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) = 0;
+
+    // The same for a payload that lies in several places. header.payload says the sum of their sizes.
+    virtual pmix_status_t send_pieces(const common::FrameHeader& header, std::span<const common::Bytes> pieces) {
+        std::vector<uint8_t> whole;
+        whole.reserve(header.payload);
+        for (const common::Bytes& piece : pieces) whole.insert(whole.end(), piece.begin(), piece.end());
+        return send(header, whole);
+    }
 
     // Any thread but the loop's: sends and waits until the waiter is done. PMIX_ERR_TIMEOUT: the deadline passed first.
     // Anything else: it was not sent, and nobody was waited for. A channel may let the waiting thread read the answer

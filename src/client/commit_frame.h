@@ -1,11 +1,15 @@
-// A CommitRequest's payload, written entry by entry while the store lends its bytes: one copy, from the store into the
-// frame. The layout is that of common/messages.h; a test holds the two together.
+// A CommitRequest's payload, as pieces for one gathering write: small values are copied between the entries' heads, large
+// ones are lent by the store, so that a commit touches few fresh pages. The layout is that of common/messages.h; a test
+// holds the two together.
 //
-// One thread. What can go wrong: memory (std::bad_alloc).
+// One thread; what is lent must outlive the pieces. What can go wrong: memory (std::bad_alloc).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "common/bytes.h"
 
@@ -13,26 +17,57 @@ namespace pmix::client {
 
 class CommitFrame {
   public:
-    CommitFrame(uint64_t generation, size_t expected) : out_(expected) {
-        out_.u64(generation);
-        count_at_ = out_.hole_u32();
+    // A piece costs the kernel about as much as copying this many bytes.
+    static constexpr size_t kLentFrom = 256;
+    // The kernel takes 1,024 pieces at once (IOV_MAX), one of them the frame's header.
+    static constexpr size_t kMaxLent = 500;
+
+    // expected: of all keys and values, to have the room for the copied ones at once.
+    CommitFrame(uint64_t generation, size_t expected) : copied_(std::min<size_t>(expected, kRoom)) {
+        copied_.u64(generation);
+        count_at_ = copied_.hole_u32();
     }
     void add(uint8_t scope, std::string_view key, common::Bytes value) {
         // A struct inside a message carries its length.
-        out_.u32(static_cast<uint32_t>(1 + 4 + key.size() + 4 + value.size()));
-        out_.u8(scope);
-        out_.string(key);
-        out_.bytes(value);
+        copied_.u32(static_cast<uint32_t>(1 + 4 + key.size() + 4 + value.size()));
+        copied_.u8(scope);
+        copied_.string(key);
+        if (value.size() >= kLentFrom && lent_.size() < kMaxLent) {
+            copied_.u32(static_cast<uint32_t>(value.size()));
+            lent_.push_back({copied_.size(), value});
+            lent_bytes_ += value.size();
+        } else {
+            copied_.bytes(value);
+        }
         ++count_;
     }
     uint32_t count() const noexcept { return count_; }
-    common::Bytes payload() noexcept {
-        out_.patch_u32(count_at_, count_);
-        return out_.view();
+    size_t size() const noexcept { return copied_.size() + lent_bytes_; }
+    // Good until the next add().
+    std::span<const common::Bytes> pieces() {
+        copied_.patch_u32(count_at_, count_);
+        pieces_.clear();
+        pieces_.reserve(2 * lent_.size() + 1);
+        size_t from = 0;
+        for (const Lent& l : lent_) {
+            pieces_.push_back(copied_.view().subspan(from, l.after - from));
+            pieces_.push_back(l.value);
+            from = l.after;
+        }
+        if (from < copied_.size()) pieces_.push_back(copied_.view().subspan(from));
+        return pieces_;
     }
 
   private:
-    common::ByteWriter out_;
+    static constexpr size_t kRoom = 16 * 1024;
+    struct Lent {
+        size_t after;  // so many of the copied bytes come before it
+        common::Bytes value;
+    };
+    common::ByteWriter copied_;
+    std::vector<Lent> lent_;
+    std::vector<common::Bytes> pieces_;
+    size_t lent_bytes_ = 0;
     size_t count_at_;
     uint32_t count_ = 0;
 };

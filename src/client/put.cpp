@@ -76,8 +76,9 @@ pmix_status_t commit(Session& session) {
     // Order of commits is order of sends.
     common::MutexLock lock(session.commit_mutex());
 
-    // Room for all that is held: what is not used of it is never touched.
-    CommitFrame frame(session.commits() + 1, std::min<size_t>(session.mine().bytes(), common::kMaxFramePayload));
+    // Large values are sent from where the store has them.
+    const dstore::PrivateStore::Hold hold(session.mine());
+    CommitFrame frame(session.commits() + 1, session.mine().bytes());
     session.mine().take_staged([&](std::string_view key, pmix_scope_t scope, common::Bytes value) {
         frame.add(static_cast<uint8_t>(scope), key, value);
     });
@@ -87,7 +88,7 @@ pmix_status_t commit(Session& session) {
         return session.has_server() ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
     }
     session.count_commit();
-    return session.tell(common::Command::commit, frame.payload());
+    return session.tell(common::Command::commit, frame.pieces());
 }
 
 }  // namespace pmix::client

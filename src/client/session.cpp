@@ -68,6 +68,16 @@ pmix_status_t Session::send(FrameHeader header, common::Bytes payload) {
     return channel_->send(header, payload);
 }
 
+pmix_status_t Session::tell(common::Command command, std::span<const common::Bytes> pieces) {
+    size_t size = 0;
+    for (const common::Bytes& piece : pieces) size += piece.size();
+    if (size > common::kMaxFramePayload) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (channel_ == nullptr) return PMIX_ERR_UNREACH;
+    FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(command));
+    header.payload = static_cast<uint32_t>(size);
+    return channel_->send_pieces(header, pieces);
+}
+
 pmix_status_t Session::ask_bytes(uint16_t command, common::Bytes payload, int timeout_s, Blocked& blocked) {
     if (channel_ == nullptr) return PMIX_ERR_UNREACH;
     if (payload.size() > common::kMaxFramePayload) return PMIX_ERR_OUT_OF_RESOURCE;

@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,9 @@ class Session final : public transport::ConnectionHandler {
         if (payload.size() > common::kMaxFramePayload) return PMIX_ERR_OUT_OF_RESOURCE;
         return send(common::FrameHeader::notify(static_cast<uint16_t>(command)), payload);
     }
+
+    // The same for one that lies in several places.
+    pmix_status_t tell(common::Command command, std::span<const common::Bytes> pieces);
 
     // Runs a step on the loop and waits for it; inline where this is the loop.
     template <class F>

@@ -19,6 +19,7 @@ class SocketChannel final : public Channel, private transport::ConnectionHandler
         REQUIRES(common::loop_thread);
 
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override;
+    pmix_status_t send_pieces(const common::FrameHeader& header, std::span<const common::Bytes> pieces) override;
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, transport::Waiter& waiter,
                                 transport::Deadline deadline) override;
     bool connected() const noexcept override { return connected_.load(std::memory_order_acquire); }

@@ -10,13 +10,15 @@ namespace pmix::dstore {
 
 using common::Bytes;
 
-// Why a reader needs no lock. A slot, once its tag is set, belongs to one (namespace, rank, key) for ever; only the
-// node in it is exchanged. Tables that were outgrown are kept until the store goes (together they are smaller than the
-// newest), so probing touches nothing that could be freed, and a miss ends there: tags are 64 bits of hash.
+// Why a reader needs no lock. A slot, once filled, belongs to one (namespace, rank, key) for ever; only the node in it
+// is exchanged. Tables that were outgrown are kept until the store goes (together they are smaller than the newest), so
+// probing touches nothing that could be freed, and nearly every miss ends there: a slot is a node's address with 16
+// bits of hash above it. One word instead of two halves the fresh pages that a client's first puts touch, and those
+// pages, not the instructions, are what a put costs.
 //
-// Only a hit looks at a node, which a put may replace at that moment. The reader first counts itself in, then loads the
-// node; the writer first exchanges the node, then looks at the count, all four in one total order. So if the writer
-// sees nobody, whoever comes later sees the new node, and what was replaced may be freed.
+// Only where the 16 bits agree is a node looked at, which a put may replace at that moment. The reader first counts
+// itself in, then loads the slot; the writer first exchanges it, then looks at the count, all four in one total order.
+// So if the writer sees nobody, whoever comes later sees the new node, and what was replaced may be freed.
 struct PrivateStore::Node {
     uint64_t tag;
     uint32_t rank;
@@ -38,9 +40,17 @@ struct PrivateStore::Node {
     size_t size() const noexcept { return kValueAt + value_length + key_length; }
 };
 
+// Empty, or the node and the upper 16 bits of its tag.
 struct PrivateStore::Slot {
-    std::atomic<uint64_t> tag{0};
-    std::atomic<Node*> node{nullptr};
+    std::atomic<uint64_t> word{0};
+
+    static constexpr int kAddressBits = 48;  // of user space, on every machine we know without asking for more
+    static constexpr uint64_t kAddress = (uint64_t{1} << kAddressBits) - 1;
+    static uint64_t pack(uint64_t tag, Node* node) noexcept {
+        return (tag & ~kAddress) | reinterpret_cast<uintptr_t>(node);
+    }
+    static bool may_be(uint64_t word, uint64_t tag) noexcept { return ((word ^ tag) & ~kAddress) == 0; }
+    static Node* node_of(uint64_t word) noexcept { return reinterpret_cast<Node*>(word & kAddress); }
 };
 
 struct PrivateStore::Table {
@@ -80,7 +90,8 @@ PrivateStore::~PrivateStore() {
     }
     Table* table = table_.load(std::memory_order_relaxed);
     if (table != nullptr) {
-        for (size_t i = 0; i <= table->mask; ++i) std::free(table->slots[i].node.load(std::memory_order_relaxed));
+        for (size_t i = 0; i <= table->mask; ++i)
+            std::free(Slot::node_of(table->slots[i].word.load(std::memory_order_relaxed)));
         delete table;
     }
     while (retired_ != nullptr) std::free(std::exchange(retired_, retired_->next));
@@ -109,25 +120,24 @@ PrivateStore::Slot* PrivateStore::probe(uint64_t tag, Nspace nspace, common::Ran
     Table* table = table_.load(std::memory_order_relaxed);
     for (size_t i = tag & table->mask;; i = (i + 1) & table->mask) {
         Slot& slot = table->slots[i];
-        const uint64_t there = slot.tag.load(std::memory_order_relaxed);
+        const uint64_t there = slot.word.load(std::memory_order_relaxed);
         if (there == 0) return &slot;
-        if (there != tag) continue;
-        Node* n = slot.node.load(std::memory_order_relaxed);
+        if (!Slot::may_be(there, tag)) continue;
+        Node* n = Slot::node_of(there);
         if (n->rank == rank && n->nspace == nspace && n->key() == key.name()) return &slot;
     }
 }
 
 void PrivateStore::grow() {
     Table* old = table_.load(std::memory_order_relaxed);
-    const size_t size = old == nullptr ? 32 : (old->mask + 1) * 2;
+    const size_t size = old == nullptr ? 64 : (old->mask + 1) * 2;
     auto table = std::make_unique<Table>(size);
     for (size_t i = 0; old != nullptr && i <= old->mask; ++i) {
-        const uint64_t tag = old->slots[i].tag.load(std::memory_order_relaxed);
-        if (tag == 0) continue;
-        size_t s = tag & table->mask;
-        while (table->slots[s].tag.load(std::memory_order_relaxed) != 0) s = (s + 1) & table->mask;
-        table->slots[s].node.store(old->slots[i].node.load(std::memory_order_relaxed), std::memory_order_relaxed);
-        table->slots[s].tag.store(tag, std::memory_order_relaxed);
+        const uint64_t word = old->slots[i].word.load(std::memory_order_relaxed);
+        if (word == 0) continue;
+        size_t s = Slot::node_of(word)->tag & table->mask;
+        while (table->slots[s].word.load(std::memory_order_relaxed) != 0) s = (s + 1) & table->mask;
+        table->slots[s].word.store(word, std::memory_order_relaxed);
     }
     table->older.reset(old);
     // In the same order as counting in and looking at the count: who is not seen inside finds the new table.
@@ -139,7 +149,8 @@ void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_sc
     const size_t length = head.size() + body.size();
     const size_t size = Node::kValueAt + length + key.name().size();
     auto* node = static_cast<Node*>(std::malloc(size));
-    if (node == nullptr || length > UINT32_MAX || key.name().size() > UINT16_MAX) {
+    if (node == nullptr || (reinterpret_cast<uintptr_t>(node) & ~Slot::kAddress) != 0 || length > UINT32_MAX ||
+        key.name().size() > UINT16_MAX) {
         std::free(node);
         throw std::bad_alloc();
     }
@@ -166,13 +177,12 @@ void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_sc
     }
     bytes_ += size;
     Slot* slot = probe(tag, nspace, rank, key);
-    if (slot->tag.load(std::memory_order_relaxed) == 0) {
+    const uint64_t before = slot->word.load(std::memory_order_relaxed);
+    slot->word.store(Slot::pack(tag, node), std::memory_order_seq_cst);
+    if (before == 0) {
         ++used_;
-        slot->node.store(node, std::memory_order_release);
-        slot->tag.store(tag, std::memory_order_release);
     } else {
-        Node* old = slot->node.load(std::memory_order_relaxed);
-        slot->node.store(node, std::memory_order_seq_cst);
+        Node* old = Slot::node_of(before);
         if (old->staged != 0 && other_audience(old->scope, scope)) {
             old->replaced = true;
         } else {
@@ -226,18 +236,18 @@ PrivateStore::Lookup PrivateStore::find(Nspace nspace, common::Rank rank, const 
     if (table == nullptr) return {};
     size_t i = tag & table->mask;
     for (;; i = (i + 1) & table->mask) {
-        const uint64_t there = table->slots[i].tag.load(std::memory_order_acquire);
+        const uint64_t there = table->slots[i].word.load(std::memory_order_acquire);
         if (there == 0) return {};
-        if (there == tag) break;
+        if (Slot::may_be(there, tag)) break;
     }
     readers_.fetch_add(1, std::memory_order_seq_cst);
     // The table again: the slot found above may be one that puts no longer touch.
     table = table_.load(std::memory_order_seq_cst);
     for (i = tag & table->mask;; i = (i + 1) & table->mask) {
-        const uint64_t there = table->slots[i].tag.load(std::memory_order_acquire);
+        const uint64_t there = table->slots[i].word.load(std::memory_order_seq_cst);
         if (there == 0) break;
-        if (there != tag) continue;
-        Node* n = table->slots[i].node.load(std::memory_order_seq_cst);
+        if (!Slot::may_be(there, tag)) continue;
+        Node* n = Slot::node_of(there);
         if (n->rank == rank && n->nspace == nspace && n->key() == key.name()) return {this, n};
     }
     readers_.fetch_sub(1, std::memory_order_release);
@@ -258,7 +268,7 @@ void PrivateStore::visit(Nspace nspace, common::Rank rank, Visit fn, void* conte
     const Table* table = table_.load(std::memory_order_relaxed);
     if (table == nullptr) return;
     for (size_t i = 0; i <= table->mask; ++i) {
-        Node* n = table->slots[i].node.load(std::memory_order_relaxed);
+        Node* n = Slot::node_of(table->slots[i].word.load(std::memory_order_relaxed));
         if (n != nullptr && n->nspace == nspace && n->rank == rank) fn(context, n->key(), n->scope, n->value());
     }
 }

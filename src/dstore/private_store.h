@@ -86,6 +86,19 @@ class PrivateStore {
     size_t take_staged(F&& fn) {
         return visit_staged(call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
     }
+    // While it lives, whatever fn of for_each and take_staged was shown stays where it is.
+    class Hold {
+      public:
+        explicit Hold(const PrivateStore& store) noexcept : store_(store) {
+            store_.readers_.fetch_add(1, std::memory_order_seq_cst);
+        }
+        ~Hold() { store_.readers_.fetch_sub(1, std::memory_order_release); }
+        Hold(const Hold&) = delete;
+        Hold& operator=(const Hold&) = delete;
+
+      private:
+        const PrivateStore& store_;
+    };
     bool anything_staged() const noexcept { return staged_count_.load(std::memory_order_relaxed) != 0; }
 
     // Bytes held, replaced ones that are not freed yet included.

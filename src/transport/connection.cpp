@@ -60,6 +60,11 @@ pmix_status_t Connection::send(const FrameHeader& header, Bytes payload, std::sp
     return state_->send(header, payload, fds);
 }
 
+pmix_status_t Connection::send_pieces(const FrameHeader& header, std::span<const Bytes> pieces) noexcept {
+    CancelShield shield;
+    return state_->send_pieces(header, pieces);
+}
+
 void Connection::set_max_payload(uint32_t bytes) noexcept {
     state_->max_payload.store(bytes, std::memory_order_relaxed);
 }
@@ -79,7 +84,31 @@ pmix_status_t Connection::State::send(FrameHeader header, Bytes payload, std::sp
     header.descriptors = static_cast<uint8_t>(fds.size());
     uint8_t head[kFrameHeaderSize];
     build_frame_header(header, head);
+    iovec pieces[2] = {{head, sizeof head}, {const_cast<uint8_t*>(payload.data()), payload.size()}};
+    return send_frame({pieces, payload.empty() ? 1u : 2u}, sizeof head + payload.size(), fds);
+}
 
+pmix_status_t Connection::State::send_pieces(FrameHeader header, std::span<const Bytes> pieces) noexcept {
+    if (pieces.size() > kMaxPieces) return PMIX_ERR_BAD_PARAM;
+    size_t size = 0;
+    for (const Bytes& piece : pieces) size += piece.size();
+    if (size > common::kMaxFramePayload) return PMIX_ERR_BAD_PARAM;
+    header.payload = static_cast<uint32_t>(size);
+    header.descriptors = 0;
+    uint8_t head[kFrameHeaderSize];
+    build_frame_header(header, head);
+    try {
+        std::vector<iovec> all;
+        all.reserve(pieces.size() + 1);
+        all.push_back({head, sizeof head});
+        for (const Bytes& piece : pieces) all.push_back({const_cast<uint8_t*>(piece.data()), piece.size()});
+        return send_frame(all, sizeof head + size, {});
+    } catch (const std::bad_alloc&) {
+        return PMIX_ERR_NOMEM;  // nothing was sent
+    }
+}
+
+pmix_status_t Connection::State::send_frame(std::span<iovec> pieces, size_t size, std::span<const int> fds) noexcept {
     pmix_status_t rc = PMIX_SUCCESS;
     bool post_flush = false;
     {
@@ -87,10 +116,9 @@ pmix_status_t Connection::State::send(FrameHeader header, Bytes payload, std::sp
         if (send_closed) return PMIX_ERR_LOST_CONNECTION;
         size_t sent = 0;
         if (queue.empty()) {
-            iovec pieces[2] = {{head, sizeof head}, {const_cast<uint8_t*>(payload.data()), payload.size()}};
             msghdr message{};
-            message.msg_iov = pieces;
-            message.msg_iovlen = payload.empty() ? 1 : 2;
+            message.msg_iov = pieces.data();
+            message.msg_iovlen = pieces.size();
             DescriptorControl control;
             control.attach(message, fds.data(), fds.size());
             ssize_t n;
@@ -99,7 +127,7 @@ pmix_status_t Connection::State::send(FrameHeader header, Bytes payload, std::sp
             } while (n < 0 && errno == EINTR);
             if (n >= 0) {
                 sent = static_cast<size_t>(n);
-                if (sent == kFrameHeaderSize + payload.size()) return PMIX_SUCCESS;
+                if (sent == size) return PMIX_SUCCESS;
             } else if (errno == EPIPE || errno == ECONNRESET) {
                 // What the peer said before it went is still to be read: the read side will find the end, not we.
                 send_closed = true;
@@ -111,7 +139,7 @@ pmix_status_t Connection::State::send(FrameHeader header, Bytes payload, std::sp
         }
         if (rc == PMIX_SUCCESS) {
             try {
-                rc = enqueue(head, payload, sent, sent == 0 ? fds : std::span<const int>{});
+                rc = enqueue(pieces, size, sent, sent == 0 ? fds : std::span<const int>{});
             } catch (const std::bad_alloc&) {
                 rc = PMIX_ERR_OUT_OF_RESOURCE;
             }
@@ -124,15 +152,16 @@ pmix_status_t Connection::State::send(FrameHeader header, Bytes payload, std::sp
     return rc;
 }
 
-pmix_status_t Connection::State::enqueue(const uint8_t* header, Bytes payload, size_t sent, std::span<const int> fds) {
-    if (queue.bytes() + kFrameHeaderSize + payload.size() - sent > max_queued) return PMIX_ERR_OUT_OF_RESOURCE;
+pmix_status_t Connection::State::enqueue(std::span<const iovec> pieces, size_t size, size_t sent,
+                                         std::span<const int> fds) {
+    if (queue.bytes() + size - sent > max_queued) return PMIX_ERR_OUT_OF_RESOURCE;
     std::vector<Descriptor> own;
     own.reserve(fds.size());
     for (int lent : fds) {
         own.emplace_back(io.dup_cloexec(lent));
         if (!own.back()) return PMIX_ERR_OUT_OF_RESOURCE;
     }
-    queue.push(header, payload, sent, std::move(own));
+    queue.push(pieces, size, sent, std::move(own));
     return PMIX_SUCCESS;
 }
 

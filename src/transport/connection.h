@@ -76,6 +76,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // descriptors; nothing was sent. Success says that the frame is on its way, in order.
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> fds = {}) noexcept;
 
+    // The same for a payload that lies in several places, gathered by the kernel. At most kMaxPieces of them.
+    static constexpr size_t kMaxPieces = 1023;
+    pmix_status_t send_pieces(const common::FrameHeader& header, std::span<const common::Bytes> pieces) noexcept;
+
     // Waits for the waiter, with caller_reads reading meanwhile if nobody else does. True: done. False: the deadline
     // passed, or this is the loop thread, which may not wait. Where callers drive the loop, it turns the loop.
     bool read_until(Waiter& waiter, Deadline deadline) noexcept;

@@ -84,7 +84,10 @@ struct Connection::State final : WatchHandler {
 
     // connection.cpp
     pmix_status_t send(common::FrameHeader header, common::Bytes payload, std::span<const int> fds) noexcept;
-    pmix_status_t enqueue(const uint8_t* header, common::Bytes payload, size_t sent, std::span<const int> fds)
+    pmix_status_t send_pieces(common::FrameHeader header, std::span<const common::Bytes> pieces) noexcept;
+    // A whole frame of `size` bytes, its header in the first piece.
+    pmix_status_t send_frame(std::span<iovec> pieces, size_t size, std::span<const int> fds) noexcept;
+    pmix_status_t enqueue(std::span<const iovec> pieces, size_t size, size_t sent, std::span<const int> fds)
         REQUIRES(send_mutex);
     // Sends what the socket takes. PMIX_SUCCESS: as much as possible for now.
     pmix_status_t flush() noexcept REQUIRES(send_mutex);

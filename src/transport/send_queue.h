@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <span>
@@ -41,16 +42,16 @@ class SendQueue {
     bool empty() const noexcept { return frames_.empty(); }
     size_t bytes() const noexcept { return bytes_; }
 
-    // What is left of a frame after `sent` of its bytes. Descriptors only if sent is 0.
-    void push(const uint8_t* header, common::Bytes payload, size_t sent, std::vector<Descriptor> descriptors) {
+    // What is left of a frame of `size` bytes after `sent` of them. Descriptors only if sent is 0.
+    void push(std::span<const iovec> pieces, size_t size, size_t sent, std::vector<Descriptor> descriptors) {
         Entry entry;
-        entry.data.reserve(common::kFrameHeaderSize + payload.size() - sent);
-        if (sent < common::kFrameHeaderSize) {
-            entry.data.insert(entry.data.end(), header + sent, header + common::kFrameHeaderSize);
-            sent = common::kFrameHeaderSize;
+        entry.data.reserve(size - sent);
+        for (const iovec& piece : pieces) {
+            const size_t skipped = std::min(sent, piece.iov_len);
+            sent -= skipped;
+            const auto* bytes = static_cast<const uint8_t*>(piece.iov_base);
+            if (skipped < piece.iov_len) entry.data.insert(entry.data.end(), bytes + skipped, bytes + piece.iov_len);
         }
-        sent -= common::kFrameHeaderSize;
-        entry.data.insert(entry.data.end(), payload.begin() + static_cast<ptrdiff_t>(sent), payload.end());
         entry.descriptors = std::move(descriptors);
         bytes_ += entry.data.size();
         frames_.push_back(std::move(entry));

@@ -223,13 +223,29 @@ TEST_F(SessionTest, CommitSendsOnlyWhatChanged) {
 TEST(CommitFrame, IsACommitRequest) {
     common::CommitRequest request;
     request.generation = 7;
-    const common::Blob value{1, 2, 3};
+    const common::Blob value{1, 2, 3}, large(CommitFrame::kLentFrom, 9), larger(100'000, 8);
     request.entries.push_back({PMIX_LOCAL, "a key", value});
+    request.entries.push_back({PMIX_GLOBAL, "lent", large});
     request.entries.push_back({PMIX_GLOBAL, "b", {}});
-    CommitFrame frame(7, 0);
-    for (const auto& e : request.entries) frame.add(e.scope, e.key, e.value);
-    const common::Bytes mine = frame.payload();
-    EXPECT_EQ(common::Blob(mine.begin(), mine.end()), common::message_bytes(request).value());
+    for (size_t i = 0; i < CommitFrame::kMaxLent + 3; ++i) {
+        request.entries.push_back({PMIX_REMOTE, "k" + std::to_string(i), i % 2 == 0 ? larger : large});
+    }
+    for (size_t n : {size_t{0}, size_t{1}, size_t{2}, size_t{3}, request.entries.size()}) {
+        common::CommitRequest some;
+        some.generation = 7;
+        some.entries.assign(request.entries.begin(), request.entries.begin() + static_cast<ptrdiff_t>(n));
+        CommitFrame frame(7, 0);
+        for (const auto& e : some.entries) frame.add(e.scope, e.key, e.value);
+        common::Blob mine;
+        const auto pieces = frame.pieces();
+        EXPECT_LE(pieces.size(), transport::Connection::kMaxPieces);
+        for (const common::Bytes& piece : pieces) {
+            EXPECT_FALSE(piece.empty());
+            mine.insert(mine.end(), piece.begin(), piece.end());
+        }
+        EXPECT_EQ(frame.size(), mine.size());
+        EXPECT_EQ(mine, common::message_bytes(some).value()) << n;
+    }
 }
 
 // rows: K16 K18 K19
