@@ -95,11 +95,12 @@ static void add_maps(struct infos* infos, const struct job* job) {
 /* --- realms --------------------------------------------------------------------------------------------------------
  */
 
+/* The session is this pmixrun: all its nodes, those without a process of the job too. */
 static void add_session(struct infos* infos, const struct job* job) {
     struct infos session = {0};
     add_u32(&session, PMIX_SESSION_ID, 1);
     add_u32(&session, PMIX_UNIV_SIZE, job->size);
-    add_u32(&session, PMIX_NUM_NODES, job->nodes);
+    add_u32(&session, PMIX_NUM_NODES, (uint32_t)mesh_nodes());
     add_array(infos, PMIX_SESSION_INFO_ARRAY, &session);
 }
 
@@ -112,6 +113,7 @@ static void add_nodes(struct infos* infos, const struct job* job) {
         add_u32(&one, PMIX_NODEID, n);
         add_u32(&one, PMIX_LOCAL_SIZE, job_size_on(job, n));
         add_u32(&one, PMIX_NODE_SIZE, job_size_on(job, n));
+        add_u32(&one, PMIX_MAX_PROCS, job_size_on(job, n)); /* a simulated node has as many slots as it is given processes */
         if (job_size_on(job, n) > 0) {
             char* peers = job_ranks_on(job, n);
             add_rank(&one, PMIX_LOCALLDR, job_rank_at(job, n, 0));
@@ -122,12 +124,23 @@ static void add_nodes(struct infos* infos, const struct job* job) {
     }
 }
 
+static uint32_t nodes_of_app(const struct job* job, uint32_t app) {
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < job->nodes; n++) {
+        uint32_t size = job_size_on(job, n), i = 0;
+        while (i < size && job_app_of(job, job_rank_at(job, n, i)) != app) i++;
+        count += i < size;
+    }
+    return count;
+}
+
 static void add_apps(struct infos* infos, const struct job* job) {
     for (uint32_t a = 0; a < job->app_count; a++) {
         struct infos one = {0};
         add_u32(&one, PMIX_APPNUM, a);
         add_u32(&one, PMIX_APP_SIZE, job->apps[a].size);
         add_rank(&one, PMIX_APPLDR, job->apps[a].first);
+        add_u32(&one, PMIX_NUM_NODES, nodes_of_app(job, a));
         if (job->apps[a].wdir) add_string(&one, PMIX_WDIR, job->apps[a].wdir);
         add_array(infos, PMIX_APP_INFO_ARRAY, &one);
     }

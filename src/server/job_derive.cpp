@@ -187,10 +187,13 @@ void derive_values(JobSetup& setup, const Placed& placed, dstore::ColumnBuilder&
     Values values(setup);
     const Owner job = Owner::job();
     uint32_t size = setup.job_size.value_or(placed.has_procs ? placed.procs.nranks() : 0);
+    // A job knows its session's number, by which its session is found; and what is the session's comes from there.
+    const Owner session = Owner::session(setup.session_id.value_or(0));
+    if (setup.session_id) values.u32(job, PMIX_SESSION_ID, *setup.session_id);
     if (size != 0) {
         values.u32(job, PMIX_JOB_SIZE, size);
-        values.u32(job, PMIX_UNIV_SIZE, size);
-        values.u32(Owner::session(setup.session_id.value_or(0)), PMIX_UNIV_SIZE, size);
+        if (!setup.has(session, PMIX_UNIV_SIZE)) values.u32(job, PMIX_UNIV_SIZE, size);
+        values.u32(session, PMIX_UNIV_SIZE, size);
     }
     values.u32(job, PMIX_APPNUM, 0);
     values.u32(job, PMIX_JOB_NUM_APPS, std::max<uint32_t>(1, static_cast<uint32_t>(setup.apps.size())));

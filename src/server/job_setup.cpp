@@ -174,7 +174,8 @@ pmix_status_t JobReader::scan(const pmix_info_t* infos, size_t n, unsigned depth
             } else if (key == PMIX_SESSION_INFO_ARRAY) {
                 if (const pmix_info_t* id = InfoView(sub, nsub).find(PMIX_SESSION_ID)) {
                     uint32_t x = 0;
-                    if (number(id->value, &x)) setup_.session_id = x;
+                    // The first is the job's own, if the job itself does not say which: others are told for information.
+                    if (!setup_.session_id && number(id->value, &x)) setup_.session_id = x;
                 }
             }
             pmix_status_t rc = scan(sub, nsub, depth + 1, key == PMIX_JOB_INFO_ARRAY);

@@ -120,10 +120,16 @@ TEST(JobSetupTest, EveryArrayAndAnyNesting) {
     InfoList job = list_of({{PMIX_JOB_SIZE, u32(4)}, {"j", text("job")}, {PMIX_NODE_MAP, text("n0,n1")},
                             {PMIX_PROC_MAP, text("0,1;2,3")}, {PMIX_APP_INFO_ARRAY, array(app0)},
                             {PMIX_APP_INFO_ARRAY, array(app)}});
-    InfoList session = list_of({{PMIX_SESSION_ID, u32(77)}, {"s", text("session")}, {PMIX_JOB_INFO_ARRAY, array(job)}});
-    InfoList list = list_of({{PMIX_SESSION_INFO_ARRAY, array(session)}});
+    InfoList session = list_of({{PMIX_SESSION_ID, u32(77)}, {"s", text("session")}, {PMIX_UNIV_SIZE, u32(64)},
+                                {PMIX_JOB_INFO_ARRAY, array(job)}});
+    InfoList other = list_of({{PMIX_SESSION_ID, u32(78)}, {"s", text("other")}});
+    InfoList list = list_of({{PMIX_SESSION_INFO_ARRAY, array(session)}, {PMIX_SESSION_INFO_ARRAY, array(other)}});
     ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list));
     EXPECT_EQ("session", read(server, "job", Owner::session(77), "s").string());
+    EXPECT_EQ("other", read(server, "job", Owner::session(78), "s").string());
+    EXPECT_EQ(77, read(server, "job", Owner::job(), PMIX_SESSION_ID).number()) << "so that a client finds its session";
+    EXPECT_EQ(64, read(server, "job", Owner::session(77), PMIX_UNIV_SIZE).number());
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::job(), PMIX_UNIV_SIZE).status) << "the session says it";
     EXPECT_EQ("job", read(server, "job", Owner::job(), "j").string());
     EXPECT_EQ("app", read(server, "job", Owner::app(1), "a").string());
     EXPECT_EQ("node", read(server, "job", Owner::node(1), "n").string());
