@@ -153,6 +153,10 @@ def run_macros(a):
     return build_and_run(a, os.path.join(HERE, "macros.c"), warnings)
 
 
+def run_arrays(a):
+    return build_and_run(a, os.path.join(HERE, "arrays.c"), ["-w"] if a.foreign else STRICT)
+
+
 def module(a):
     a.lib = None
     return build_and_run(a, os.path.join(HERE, "module_size.c"), STRICT)
@@ -203,7 +207,7 @@ def calls(a):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("check", choices=["headers", "probe", "macros", "run", "module", "symbols", "calls"])
+    p.add_argument("check", choices=["headers", "probe", "macros", "run", "arrays", "module", "symbols", "calls"])
     p.add_argument("--cc", default="cc")
     p.add_argument("--cflags", default="")
     p.add_argument("--std", default="c11")
@@ -212,8 +216,8 @@ def main():
     p.add_argument("--foreign", action="store_true", help="the headers are not ours: take their warnings")
     p.add_argument("--sanitized", action="store_true", help="the library carries a sanitizer's runtime")
     a = p.parse_args()
-    return {"headers": headers, "probe": probe, "macros": macros, "run": run_macros, "module": module,
-            "symbols": symbols, "calls": calls}[a.check](a)
+    return {"headers": headers, "probe": probe, "macros": macros, "run": run_macros, "arrays": run_arrays,
+            "module": module, "symbols": symbols, "calls": calls}[a.check](a)
 
 
 if __name__ == "__main__":
