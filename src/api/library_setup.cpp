@@ -13,6 +13,7 @@
 #include "client/singleton.h"
 #include "client/socket_channel.h"
 #include "common/info_view.h"
+#include "common/support.h"
 #include "server/job_setup.h"
 #include "server/parts.h"
 #include "server/server.h"
@@ -75,39 +76,11 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     return options;
 }
 
-// What an init must understand where the caller marks it required. What is accepted elsewhere but changes nothing here
-// (PMIX_TCP_*, PMIX_SERVER_TOOL_SUPPORT as long as no tool can connect, ...) is not in these lists: who insists on it has
-// to hear that it will not happen.
-pmix_status_t check_client_directives(InfoView infos) {
-    return infos.check_required({
-        // the programming model
-        PMIX_PROGRAMMING_MODEL, PMIX_MODEL_LIBRARY_NAME, PMIX_MODEL_LIBRARY_VERSION, PMIX_THREADING_MODEL,
-        PMIX_MODEL_NUM_THREADS, PMIX_MODEL_NUM_CPUS, PMIX_MODEL_CPU_TYPE, PMIX_MODEL_AFFINITY_POLICY,
-        // the loop
-        PMIX_EVENT_BASE, PMIX_EXTERNAL_PROGRESS,
-        // the connection: there is one socket to connect to, and no other
-        PMIX_SINGLE_LISTENER, PMIX_TIMEOUT,
-    });
-}
-
-pmix_status_t check_server_directives(InfoView infos) {
-    return infos.check_required({
-        PMIX_PROGRAMMING_MODEL, PMIX_MODEL_LIBRARY_NAME, PMIX_MODEL_LIBRARY_VERSION, PMIX_THREADING_MODEL,
-        PMIX_MODEL_NUM_THREADS, PMIX_MODEL_NUM_CPUS, PMIX_MODEL_CPU_TYPE, PMIX_MODEL_AFFINITY_POLICY,
-        PMIX_EVENT_BASE, PMIX_EXTERNAL_PROGRESS,
-        // the server itself
-        PMIX_SERVER_NSPACE, PMIX_SERVER_RANK, PMIX_HOSTNAME, PMIX_SERVER_TMPDIR, PMIX_SYSTEM_TMPDIR,
-        PMIX_SERVER_CACHE_SIZE, PMIX_SERVER_MODULE_SIZE, PMIX_SINGLE_LISTENER,
-        // the topology (NodeTopology::take_from_host)
-        PMIX_TOPOLOGY2, PMIX_TOPOLOGY, PMIX_TOPOLOGY_XML, PMIX_HWLOC_XML_V1, PMIX_HWLOC_XML_V2, PMIX_LOCAL_TOPO,
-        PMIX_TOPOLOGY_FILE, PMIX_SERVER_SHARE_TOPOLOGY,
-    });
-}
-
 }  // namespace
 
 pmix_status_t Library::check_directives(Role role, InfoView infos) {
-    return role == Role::server ? check_server_directives(infos) : check_client_directives(infos);
+    return role == Role::server ? common::check_required(infos, common::Function::PMIx_server_init, common::level::server)
+                                : common::check_required(infos, common::Function::PMIx_Init, common::level::client);
 }
 
 pmix_status_t Library::set_up_loop(InfoView infos) {

@@ -226,6 +226,21 @@ pmix_status_t PMIx_server_delete_process_set(char* pset_name) {
     });
 }
 
+// A host's words are copied. An array without names says that the function takes no attributes.
+pmix_status_t PMIx_Register_attributes(char* function, char* attrs[]) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        std::string name;
+        if (!read_name(function, pmix::common::kMaxKeyLength, name)) return PMIX_ERR_BAD_PARAM;
+        std::vector<std::string> attributes;
+        for (char** a = attrs; a != nullptr && *a != nullptr; ++a) {
+            if (!read_name(*a, pmix::common::kMaxKeyLength, attributes.emplace_back())) return PMIX_ERR_BAD_PARAM;
+        }
+        return on_loop(library, srv, nullptr, nullptr, [&](Server::Parts& parts) {
+            return parts.query.host_attributes().add(name, std::move(attributes));
+        });
+    });
+}
+
 // Nobody can have asked for output yet, so it goes nowhere, and that is a success.
 pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channel_t, const pmix_byte_object_t*,
                                       const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {

@@ -19,6 +19,7 @@
 #include "client/session.h"
 #include "common/info_view.h"
 #include "common/opaque.h"
+#include "common/support.h"
 #include "server/server.h"
 #include "transport/event_loop.h"
 
@@ -69,7 +70,8 @@ Result<Topology> topology_for(Library& library, const pmix_topology_t* given) {
 }
 
 pmix_status_t read_filter(InfoView infos, DeviceFilter& filter) {
-    const pmix_status_t rc = infos.check_required({PMIX_DEVICE_TYPE, PMIX_DEVICE_ID});
+    const pmix_status_t rc = pmix::common::check_required(infos, pmix::common::Function::PMIx_Compute_distances,
+                                                            pmix::common::level::client);
     if (rc != PMIX_SUCCESS) return rc;
     bool any_kind = false;
     for (const pmix_info_t& info : infos) {

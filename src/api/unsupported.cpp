@@ -6,8 +6,6 @@
 #include <pmix_server.h>
 #include <pmix_tool.h>
 
-#include <string_view>
-
 #include "api/library.h"
 
 namespace {
@@ -19,19 +17,6 @@ pmix_status_t unsupported() noexcept {
 pmix_status_t unsupported_by_server() noexcept {
     pmix::api::Library* library = pmix::api::Library::current();
     return library == nullptr || library->server() == nullptr ? PMIX_ERR_INIT : PMIX_ERR_NOT_SUPPORTED;
-}
-
-// Which versions of the interface the library has may be asked at any time, and nothing else beside it.
-bool asks_only_for_versions(const pmix_query_t* queries, size_t n) noexcept {
-    bool any = false;
-    for (size_t i = 0; queries != nullptr && i < n; ++i) {
-        for (char** key = queries[i].keys; key != nullptr && *key != nullptr; ++key) {
-            const std::string_view name(*key);
-            if (name != PMIX_QUERY_STABLE_ABI_VERSION && name != PMIX_QUERY_PROVISIONAL_ABI_VERSION) return false;
-            any = true;
-        }
-    }
-    return any;
 }
 
 template <class T>
@@ -48,17 +33,6 @@ void no_array(T** array, size_t* count) {
 }  // namespace
 
 extern "C" {
-
-// client_control.cpp: queries
-
-pmix_status_t PMIx_Query_info(pmix_query_t* queries, size_t nqueries, pmix_info_t** results, size_t* nresults) {
-    no_array(results, nresults);
-    return asks_only_for_versions(queries, nqueries) ? PMIX_ERR_NOT_SUPPORTED : unsupported();
-}
-
-pmix_status_t PMIx_Query_info_nb(pmix_query_t*, size_t, pmix_info_cbfunc_t, void*) {
-    return unsupported();
-}
 
 // client_control.cpp: allocation, session control, resource blocks
 
@@ -219,12 +193,6 @@ pmix_status_t PMIx_IOF_push(const pmix_proc_t*, size_t, pmix_byte_object_t*, con
 // client_init.cpp: progress thread
 
 void PMIx_Progress_thread_stop(const pmix_info_t*, size_t) {}
-
-// server_api.cpp: attributes that a host supports
-
-pmix_status_t PMIx_Register_attributes(char*, char**) {
-    return unsupported_by_server();
-}
 
 // tool_api.cpp: tools
 

@@ -1,5 +1,7 @@
 #include "client/event_spec.h"
 
+#include "common/support.h"
+
 namespace pmix::client {
 namespace {
 
@@ -48,12 +50,7 @@ pmix_status_t read_range(InfoView infos, pmix_data_range_t* out) {
 
 common::Result<HandlerAttributes> read_handler_attributes(const pmix_status_t codes[], size_t ncodes, InfoView infos) {
     if (ncodes > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
-    pmix_status_t rc = infos.check_required(
-        {PMIX_EVENT_HDLR_NAME, PMIX_EVENT_HDLR_FIRST, PMIX_EVENT_HDLR_LAST, PMIX_EVENT_HDLR_FIRST_IN_CATEGORY,
-         PMIX_EVENT_HDLR_LAST_IN_CATEGORY, PMIX_EVENT_HDLR_BEFORE, PMIX_EVENT_HDLR_AFTER, PMIX_EVENT_HDLR_PREPEND,
-         PMIX_EVENT_HDLR_APPEND, PMIX_EVENT_CUSTOM_RANGE, PMIX_RANGE, PMIX_EVENT_RETURN_OBJECT,
-         PMIX_EVENT_AFFECTED_PROC, PMIX_EVENT_AFFECTED_PROCS, PMIX_EVENT_ONESHOT, PMIX_EVENT_NAME,
-         PMIX_EVENT_ORDER_PREPEND, PMIX_EVENT_JOB_LEVEL, PMIX_EVENT_ENVIRO_LEVEL});
+    pmix_status_t rc = common::check_required(infos, common::Function::PMIx_Register_event_handler, common::level::client);
     if (rc != PMIX_SUCCESS) return rc;
 
     HandlerAttributes a;

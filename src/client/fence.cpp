@@ -2,6 +2,7 @@
 
 #include "client/request.h"
 #include "client/session.h"
+#include "common/support.h"
 
 namespace pmix::client {
 namespace {
@@ -35,9 +36,9 @@ common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], si
     if (common::InfoView(infos, ninfos).flag(PMIX_ALL_CLONES_PARTICIPATE)) p.only_self = false;
     // A required entry that nobody here knows is for the host to refuse; it does not see a fence of one.
     if (p.only_self) {
-        rc = common::InfoView(infos, ninfos)
-                 .check_required({PMIX_COLLECT_DATA, PMIX_COLLECT_GENERATED_JOB_INFO, PMIX_ALL_CLONES_PARTICIPATE,
-                                  PMIX_TIMEOUT});
+        // Alone there is nothing to do for any of those that our server would read.
+        rc = common::check_required({infos, ninfos}, common::Function::PMIx_Fence,
+                                    common::level::client | common::level::server);
         if (rc != PMIX_SUCCESS) return rc;
     }
     // Alone without a server, the caller is its whole namespace.

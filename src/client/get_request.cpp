@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/info_view.h"
+#include "common/support.h"
 
 namespace pmix::client {
 namespace {
@@ -76,6 +77,16 @@ constexpr QualifierName kQualifiers[] = {
     {PMIX_JOBID, Qualifier::job_id},
     {PMIX_WAIT, Qualifier::wait},
 };
+
+consteval bool all_supported() {
+    for (const QualifierName& q : kQualifiers) {
+        if (!common::supports(common::Function::PMIx_Get, common::level::client, q.key)) return false;
+    }
+    return true;
+}
+static_assert(all_supported() && std::size(kQualifiers) == common::supported_count(common::Function::PMIx_Get,
+                                                                                     common::level::client),
+              "support.def has the same qualifiers");
 
 const QualifierName* find_qualifier(std::string_view key) noexcept {
     for (const QualifierName& q : kQualifiers) {

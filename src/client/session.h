@@ -21,6 +21,7 @@
 #include "client/calls.h"
 #include "client/channel.h"
 #include "client/namespaces.h"
+#include "client/query_cache.h"
 #include "common/ids.h"
 #include "common/messages.h"
 #include "common/mutex.h"
@@ -60,6 +61,7 @@ class Session final : public transport::ConnectionHandler {
         return nspace == self_.nspace ? own_reader() : namespaces_.find(nspace);
     }
     Events& events() noexcept { return *events_; }
+    QueryCache& query_cache() noexcept { return query_cache_; }
     LentValues& lent() noexcept { return *lent_; }
 
     bool connected() const noexcept { return channel_ != nullptr && channel_->connected(); }
@@ -201,6 +203,7 @@ class Session final : public transport::ConnectionHandler {
     std::atomic<bool> stored_for_others_{false};
     std::unique_ptr<Events> events_;
     std::unique_ptr<LentValues> lent_;
+    QueryCache query_cache_;
 
     common::Mutex commit_mutex_;
     uint64_t commits_ = 0;

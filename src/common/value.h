@@ -92,6 +92,7 @@ PMIX_COMMON_TYPE_ID(pmix_byte_object_t, PMIX_BYTE_OBJECT);
 PMIX_COMMON_TYPE_ID(pmix_envar_t, PMIX_ENVAR);
 PMIX_COMMON_TYPE_ID(pmix_regattr_t, PMIX_REGATTR);
 PMIX_COMMON_TYPE_ID(pmix_proc_info_t, PMIX_PROC_INFO);
+PMIX_COMMON_TYPE_ID(pmix_proc_stats_t, PMIX_PROC_STATS);
 PMIX_COMMON_TYPE_ID(pmix_device_distance_t, PMIX_DEVICE_DIST);
 #undef PMIX_COMMON_TYPE_ID
 

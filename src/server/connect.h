@@ -12,7 +12,8 @@ namespace pmix::server {
 
 class Connect final : public Gathering {
   public:
-    using Gathering::Gathering;
+    Connect(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments)
+        : Gathering(scheduler, host, registry, segments, common::Function::PMIx_Connect) {}
     void request(Peer& peer, common::ConnectRequest& request, Reply reply) {
         enter(peer, std::move(request.procs), request.infos.take(), std::move(reply));
     }
@@ -29,7 +30,7 @@ class Connect final : public Gathering {
 class Disconnect final : public Gathering {
   public:
     Disconnect(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Connect& connect)
-        : Gathering(scheduler, host, registry, segments), connect_(connect) {}
+        : Gathering(scheduler, host, registry, segments, common::Function::PMIx_Disconnect), connect_(connect) {}
     void request(Peer& peer, common::ConnectRequest& request, Reply reply) {
         enter(peer, std::move(request.procs), request.infos.take(), std::move(reply));
     }

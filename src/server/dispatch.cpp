@@ -78,6 +78,7 @@ constexpr Row kRows[] = {
     {Command::disconnect, Asker::process, Call<&Parts::disconnect, &Disconnect::request>::run, Answers::later},
     {Command::job_control, Asker::process, Call<&Parts::control, &Control::job_control>::run, Answers::later},
     {Command::log, Asker::process, Call<&Parts::control, &Control::log>::run, Answers::later},
+    {Command::query, Asker::process, Call<&Parts::query, &Query::request>::run, Answers::later},
     {Command::spawn, Asker::process, Call<&Parts::spawn, &Spawn::request>::run, Answers::later},
 };
 

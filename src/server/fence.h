@@ -17,7 +17,7 @@ class Get;
 class Fence final : public Gathering {
   public:
     Fence(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Get& get)
-        : Gathering(scheduler, host, registry, segments), get_(get) {}
+        : Gathering(scheduler, host, registry, segments, common::Function::PMIx_Fence), get_(get) {}
 
     // procs empty: all of the asker's namespace.
     void request(Peer& peer, common::FenceRequest& request, Reply reply);

@@ -35,8 +35,7 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
     turn.collect = turn.collect || view.flag(PMIX_COLLECT_DATA);
     turn.required_unknown =
         turn.required_unknown ||
-        view.check_required({PMIX_COLLECT_DATA, PMIX_COLLECT_GENERATED_JOB_INFO, PMIX_ALL_CLONES_PARTICIPATE,
-                             PMIX_TIMEOUT, PMIX_LOCAL_COLLECTIVE_STATUS}) != PMIX_SUCCESS;
+        common::check_required(view, function_, common::level::server) != PMIX_SUCCESS;
     if (entered.first) turn.infos = std::move(infos);
     if (timeout > 0) {
         // The shortest one counts, measured from when it was given.

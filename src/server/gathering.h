@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/messages.h"
+#include "common/support.h"
 #include "server/collective.h"
 #include "server/host.h"
 #include "server/registry.h"
@@ -23,8 +24,11 @@ class Gathering {
   public:
     using TurnId = Collective::TurnId;
 
-    Gathering(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments)
-        : scheduler_(scheduler), host_(host), registry_(registry), segments_(segments), collective_(registry) {}
+    // function: whose attributes are understood here.
+    Gathering(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments,
+              common::Function function)
+        : scheduler_(scheduler), host_(host), registry_(registry), segments_(segments), function_(function),
+          collective_(registry) {}
     virtual ~Gathering() = default;
     Gathering(const Gathering&) = delete;
     Gathering& operator=(const Gathering&) = delete;
@@ -64,6 +68,7 @@ class Gathering {
     Host& host_;
     Registry& registry_;
     const Segments& segments_;
+    const common::Function function_;
 
   private:
     void run(const std::vector<Collective::Event>& events);

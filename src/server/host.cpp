@@ -36,6 +36,7 @@ struct Host::Call {
     InfoList infos;
     InfoList more;
     CArray<pmix_app_t> apps;
+    CArray<pmix_query_t> queries;
 };
 
 namespace {
@@ -396,6 +397,16 @@ void Host::log(const ProcId& client, InfoList data, InfoList directives, Done do
     run(std::move(call), [&](Call& c, void* cbdata) {
         module_.log(&c.proc, c.infos.c_array(), c.infos.size(), c.more.c_array(), c.more.size(), on_op, cbdata);
         return PMIX_SUCCESS;
+    });
+}
+
+void Host::query(const ProcId& asker, CArray<pmix_query_t> queries, Done done) {
+    if (module_.query == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = asker.to_c();
+    call->queries = std::move(queries);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.query(&c.proc, c.queries.data(), c.queries.size(), on_infos, cbdata);
     });
 }
 

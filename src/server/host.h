@@ -60,6 +60,7 @@ class Host {
     bool has_connect() const noexcept { return module_.connect != nullptr; }
     bool has_disconnect() const noexcept { return module_.disconnect != nullptr; }
     bool has_job_control() const noexcept { return module_.job_control != nullptr; }
+    bool has_query() const noexcept { return module_.query != nullptr; }
     bool has_register_events() const noexcept { return module_.register_events != nullptr; }
 
     // client_connected2 if the host has it; else the old entry, which gets a NULL callback and is not waited for.
@@ -84,6 +85,8 @@ class Host {
                       common::InfoList infos, Done done);
     void job_control(const common::ProcId& requestor, const std::vector<common::ProcId>& targets,
                      common::InfoList directives, Done done);
+
+    void query(const common::ProcId& asker, common::CArray<pmix_query_t> queries, Done done);
 
     // Has no return value: the host is waited for.
     void log(const common::ProcId& client, common::InfoList data, common::InfoList directives, Done done);

@@ -17,6 +17,7 @@
 #include "server/launch_env.h"
 #include "server/listener.h"
 #include "server/publish.h"
+#include "server/query.h"
 #include "server/registry.h"
 #include "server/resolve.h"
 #include "server/scheduler.h"
@@ -64,6 +65,7 @@ struct Server::Parts final : PeerEvents {
     std::map<uint64_t, std::shared_ptr<Peer>> peers;  // admitted, by serial number
     uint64_t next_serial = 1;
     std::string uri;
+    Query query;
     bool stopped = false;
 };
 

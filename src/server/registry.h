@@ -110,6 +110,7 @@ class Registry final : public MemberView {
     std::map<std::string, std::unique_ptr<Nspace>, std::less<>>& nspaces() noexcept { return nspaces_; }
     const std::map<std::string, std::unique_ptr<Nspace>, std::less<>>& nspaces() const noexcept { return nspaces_; }
     std::vector<ProcessSet>& process_sets() noexcept { return process_sets_; }
+    const std::vector<ProcessSet>& process_sets() const noexcept { return process_sets_; }
 
   private:
     std::string hostname_;

@@ -40,7 +40,8 @@ Server::Parts::Parts(transport::EventLoop& loop, const pmix_server_module_t* mod
       disconnect(scheduler, host, registry, segments, connect), publish(host), spawn(host, registry, segments),
       abort(host, registry), control(host, registry, cleanup), resolve(registry),
       listener(loop, scheduler, registry, host, segments, *this,
-               {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers}) {
+               {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers}),
+      query(host, registry, segments, peers, options.id, uri) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
     events.peer_here(self);

@@ -1,0 +1,405 @@
+#include "server/query_answers.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "common/array_value.h"
+#include "common/pack.h"
+#include "common/support.h"
+#include "server/process_use.h"
+
+namespace pmix::server {
+namespace {
+
+using common::InfoList;
+using common::InfoView;
+using common::ProcId;
+using common::Rank;
+using common::Result;
+using common::Value;
+
+struct Question {
+    const Known& known;
+    const Peer& asker;
+    const Target& target;
+    InfoView qualifiers;
+
+    // The job that is asked about, if the asker may know it.
+    Result<const Nspace*> job() const {
+        const Nspace* nspace = known.registry.find(target.proc.nspace);
+        if (nspace == nullptr) return PMIX_ERR_NOT_FOUND;
+        if (!known.segments.may_map(asker, *nspace)) return PMIX_ERR_NO_PERMISSIONS;
+        return nspace;
+    }
+    // Does the query name another node than this one?
+    bool of_other_node() const {
+        std::string_view name;
+        if (qualifiers.get(PMIX_HOSTNAME, &name) == PMIX_SUCCESS && !name.empty())
+            return name != known.registry.hostname();
+        return qualifiers.has(PMIX_NODEID);
+    }
+    pid_t pid_of(const ProcId& proc) const {
+        for (const auto& [serial, peer] : known.peers)
+            if (peer->id() == proc) return peer->credentials().pid;
+        return proc == known.server ? ::getpid() : 0;
+    }
+};
+
+void add_word(std::string& list, std::string_view word) {
+    if (word.empty()) return;
+    if (!list.empty()) list += ',';
+    list += word;
+}
+
+pmix_proc_state_t state_of(const Nspace& nspace, Rank rank) {
+    const Client* client = nspace.find_client(rank);
+    if (client == nullptr) return PMIX_PROC_STATE_UNDEF;
+    switch (client->state) {
+        case Client::State::registered:
+            return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
+        case Client::State::connected:
+            return PMIX_PROC_STATE_CONNECTED;
+        case Client::State::finalized:
+            return PMIX_PROC_STATE_TERMINATED;
+        case Client::State::lost:
+            return PMIX_PROC_STATE_COMM_FAILED;
+    }
+    return PMIX_PROC_STATE_UNDEF;
+}
+
+bool is_job(const Question& q, const Nspace& nspace) {
+    // The server's own name is there for its puts; nobody registered it as a job.
+    return (nspace.name != q.known.server.nspace || nspace.data != nullptr) &&
+           q.known.segments.may_map(q.asker, nspace);
+}
+
+Result<Value> namespaces(const Question& q) {
+    std::string list;
+    for (const auto& [name, nspace] : q.known.registry.nspaces())
+        if (is_job(q, *nspace)) add_word(list, name);
+    return Value::string(list);
+}
+
+pmix_status_t describe_job(const Nspace& nspace, InfoList& out) {
+    InfoList one;
+    pmix_status_t rc = one.append_string(PMIX_NSPACE, nspace.name);
+    dstore::Found found;
+    if (rc == PMIX_SUCCESS && nspace.data != nullptr) {
+        const dstore::Key key(PMIX_CMD_LINE);
+        const dstore::Reader& reader = nspace.data->reader();
+        Value line;
+        const bool has = reader.find(dstore::Owner::job(), key, found) == PMIX_SUCCESS ||
+                         reader.find(dstore::Owner::app(0), key, found) == PMIX_SUCCESS;
+        if (has && common::decode_value_into(found.bytes(), line.c_ptr()) == PMIX_SUCCESS)
+            rc = one.append(PMIX_CMD_LINE, std::move(line));
+    }
+    if (rc != PMIX_SUCCESS) return rc;
+    auto value = common::array_value(std::move(one));
+    return value ? out.append(PMIX_JOB_INFO_ARRAY, std::move(value).value()) : value.status();
+}
+
+Result<Value> namespace_info(const Question& q) {
+    InfoList all;
+    for (const auto& [name, nspace] : q.known.registry.nspaces()) {
+        if (q.target.named_nspace ? name != q.target.proc.nspace : !is_job(q, *nspace)) continue;
+        if (!q.known.segments.may_map(q.asker, *nspace)) return PMIX_ERR_NO_PERMISSIONS;
+        const pmix_status_t rc = describe_job(*nspace, all);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    if (all.empty()) return PMIX_ERR_NOT_FOUND;
+    return common::array_value(std::move(all));
+}
+
+// Of a job with processes elsewhere only the host knows how it is.
+Result<Value> job_status(const Question& q) {
+    auto job = q.job();
+    if (!job) return job.status();
+    const Nspace& nspace = **job;
+    if (!nspace.all_local()) return PMIX_ERR_NOT_FOUND;
+    pmix_status_t status = PMIX_SUCCESS;
+    for (const auto& [rank, client] : nspace.clients)
+        if (client.state == Client::State::lost) status = PMIX_ERR_PROC_ABORTED;
+    return Value::number(status, PMIX_STATUS);
+}
+
+Result<Value> processes(const Question& q, const Nspace& nspace) {
+    const std::vector<Rank> ranks = nspace.local_ranks();
+    auto rows = common::CArray<pmix_proc_info_t>::zeroed(ranks.size());
+    if (!rows) return rows.status();
+    for (size_t i = 0; i < ranks.size(); ++i) {
+        pmix_proc_info_t& row = (*rows)[i];
+        const ProcId proc(nspace.name, ranks[i]);
+        row.proc = proc.to_c();
+        row.pid = q.pid_of(proc);
+        row.state = state_of(nspace, ranks[i]);
+        row.hostname = ::strdup(q.known.registry.hostname().c_str());
+        const std::string program = program_of(row.pid);
+        if (!program.empty()) row.executable_name = ::strdup(program.c_str());
+        if (row.hostname == nullptr) return PMIX_ERR_NOMEM;
+    }
+    return common::array_value(std::move(rows).value());
+}
+
+Result<Value> local_processes(const Question& q) {
+    auto job = q.job();
+    if (!job) return job.status();
+    return processes(q, **job);
+}
+
+// Pids of other nodes are the host's to know.
+Result<Value> all_processes(const Question& q) {
+    auto job = q.job();
+    if (!job) return job.status();
+    if (!(*job)->all_local()) return PMIX_ERR_NOT_FOUND;
+    return processes(q, **job);
+}
+
+Result<Value> set_count(const Question& q) {
+    return Value::number(q.known.registry.process_sets().size(), PMIX_SIZE);
+}
+
+Result<Value> set_names(const Question& q) {
+    std::string list;
+    for (const ProcessSet& set : q.known.registry.process_sets()) add_word(list, set.name);
+    return Value::string(list);
+}
+
+Result<Value> set_members(const Question& q) {
+    std::string_view name;
+    if (q.qualifiers.get(PMIX_PSET_NAME, &name) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
+    for (const ProcessSet& set : q.known.registry.process_sets()) {
+        if (set.name != name) continue;
+        auto members = common::CArray<pmix_proc_t>::zeroed(set.members.size());
+        if (!members) return members.status();
+        for (size_t i = 0; i < set.members.size(); ++i) (*members)[i] = set.members[i].to_c();
+        return common::array_value(std::move(members).value());
+    }
+    return PMIX_ERR_NOT_FOUND;
+}
+
+Result<Value> servers(const Question& q) {
+    InfoList one;
+    const pmix_rank_t rank = q.known.server.rank;
+    const pid_t pid = ::getpid();
+    pmix_status_t rc = one.append_string(PMIX_NSPACE, q.known.server.nspace);
+    if (rc == PMIX_SUCCESS) rc = one.append(PMIX_RANK, &rank, PMIX_PROC_RANK);
+    if (rc == PMIX_SUCCESS) rc = one.append(PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
+    if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_SERVER_URI, q.known.uri);
+    if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_HOSTNAME, q.known.registry.hostname());
+    if (rc != PMIX_SUCCESS) return rc;
+    auto about = common::array_value(std::move(one));
+    if (!about) return about.status();
+    InfoList all;
+    rc = all.append(PMIX_SERVER_INFO_ARRAY, std::move(about).value());
+    if (rc != PMIX_SUCCESS) return rc;
+    return common::array_value(std::move(all));
+}
+
+Result<Value> server_uri(const Question& q) {
+    if (q.known.uri.empty()) return PMIX_ERR_NOT_FOUND;
+    return Value::string(q.known.uri);
+}
+
+Result<Value> memory_usage(const Question& q) {
+    auto job = q.job();
+    if (!job) return job.status();
+    std::vector<Rank> ranks;
+    for (const auto& [rank, client] : (*job)->clients)
+        if (!q.target.named_rank || q.target.proc.rank == PMIX_RANK_WILDCARD || q.target.proc.rank == rank)
+            ranks.push_back(rank);
+    auto rows = common::CArray<pmix_proc_stats_t>::zeroed(ranks.size());
+    if (!rows) return rows.status();
+    size_t n = 0;
+    constexpr double kMiB = 1024.0 * 1024.0;
+    for (Rank rank : ranks) {
+        ProcessUse use;
+        const ProcId proc((*job)->name, rank);
+        const pid_t pid = q.pid_of(proc);
+        if (!read_process_use(pid, use)) continue;
+        pmix_proc_stats_t& row = (*rows)[n++];
+        row.node = ::strdup(q.known.registry.hostname().c_str());
+        row.proc = proc.to_c();
+        row.pid = pid;
+        row.state = use.state;
+        row.num_threads = use.threads;
+        row.pss = static_cast<float>(use.proportional / kMiB);
+        row.rss = static_cast<float>(use.resident / kMiB);
+        row.vsize = static_cast<float>(use.virtual_now / kMiB);
+        row.peak_vsize = static_cast<float>(use.virtual_peak / kMiB);
+    }
+    if (n == 0) return PMIX_ERR_NOT_FOUND;
+    // The rows of processes that have ended are empty: nothing is lost with them but their place.
+    auto value = common::CArray<pmix_proc_stats_t>::copy_of(rows->data(), n);
+    if (!value) return value.status();
+    return common::array_value(std::move(value).value());
+}
+
+Result<Value> megabytes(double bytes) {
+    return Value::number(static_cast<float>(bytes / (1024.0 * 1024.0)), PMIX_FLOAT);
+}
+
+Result<Value> daemon_memory(const Question& q) {
+    ProcessUse use;
+    if (q.of_other_node() || !read_process_use(::getpid(), use)) return PMIX_ERR_NOT_FOUND;
+    return megabytes(use.proportional);
+}
+
+Result<Value> client_memory(const Question& q) {
+    if (q.of_other_node()) return PMIX_ERR_NOT_FOUND;
+    double sum = 0;
+    size_t n = 0;
+    for (const auto& [serial, peer] : q.known.peers) {
+        ProcessUse use;
+        if (peer->kind() != PeerKind::client || !read_process_use(peer->credentials().pid, use)) continue;
+        sum += use.proportional;
+        ++n;
+    }
+    if (n == 0) return PMIX_ERR_NOT_FOUND;
+    return megabytes(sum / static_cast<double>(n));
+}
+
+Result<Value> node_memory(const Question& q) {
+    if (q.of_other_node()) return PMIX_ERR_NOT_FOUND;
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long page = ::sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return PMIX_ERR_NOT_FOUND;
+    return Value::number(static_cast<uint64_t>(pages) * static_cast<uint64_t>(page), PMIX_UINT64);
+}
+
+Result<Value> spawn_support(const Question& q) {
+    const std::string list = q.known.host_attributes.strings_of("PMIx_Spawn");
+    if (list.empty()) return PMIX_ERR_NOT_FOUND;
+    return Value::string(list);
+}
+
+Result<Value> process_pid(const Question& q) {
+    auto job = q.job();
+    if (!job) return job.status();
+    const pid_t pid = q.pid_of(q.target.proc);
+    if (pid == 0) return PMIX_ERR_NOT_FOUND;
+    return Value::number(pid, PMIX_PID);
+}
+
+Result<Value> process_state(const Question& q) {
+    auto job = q.job();
+    if (!job) return job.status();
+    if ((*job)->find_client(q.target.proc.rank) == nullptr) return PMIX_ERR_NOT_FOUND;
+    return Value::number(state_of(**job, q.target.proc.rank), PMIX_PROC_STATE);
+}
+
+struct Row {
+    std::string_view key;
+    Result<Value> (*answer)(const Question&);
+};
+constexpr Row kRows[] = {
+    {PMIX_QUERY_NAMESPACES, &namespaces},
+    {PMIX_QUERY_NAMESPACE_INFO, &namespace_info},
+    {PMIX_QUERY_JOB_STATUS, &job_status},
+    {PMIX_QUERY_PROC_TABLE, &all_processes},
+    {PMIX_QUERY_LOCAL_PROC_TABLE, &local_processes},
+    {PMIX_QUERY_NUM_PSETS, &set_count},
+    {PMIX_QUERY_PSET_NAMES, &set_names},
+    {PMIX_QUERY_PSET_MEMBERSHIP, &set_members},
+    {PMIX_QUERY_AVAIL_SERVERS, &servers},
+    {PMIX_QUERY_MEMORY_USAGE, &memory_usage},
+    {PMIX_QUERY_SPAWN_SUPPORT, &spawn_support},
+    {PMIX_DAEMON_MEMORY, &daemon_memory},
+    {PMIX_CLIENT_AVG_MEMORY, &client_memory},
+    {PMIX_AVAIL_PHYS_MEMORY, &node_memory},
+    {PMIX_SERVER_URI, &server_uri},
+    {PMIX_PROC_PID, &process_pid},
+    {PMIX_PROC_STATE_STATUS, &process_state},
+};
+consteval bool all_supported() {
+    for (const Row& row : kRows)
+        if (!common::supports_query(row.key, common::level::server)) return false;
+    return true;
+}
+static_assert(all_supported() && std::size(kRows) == common::supported_queries(common::level::server),
+              "support.def has the same keys");
+
+// What the host said about a job, and what its processes committed.
+Result<Value> stored(const Question& q, std::string_view name) {
+    auto job = q.job();
+    if (!job) return job.status();
+    const Nspace& nspace = **job;
+    if (nspace.data == nullptr) return PMIX_ERR_NOT_FOUND;
+    const dstore::Reader& reader = nspace.data->reader();
+    const dstore::Key key(name);
+    const auto take = [&](dstore::Owner owner, Value& out) {
+        dstore::Found found;
+        return reader.find(owner, key, found) == PMIX_SUCCESS &&
+               common::decode_value_into(found.bytes(), out.c_ptr()) == PMIX_SUCCESS;
+    };
+    Value value;
+    if (common::is_real_rank(q.target.proc.rank)) {
+        if (take(dstore::Owner::proc(q.target.proc.rank), value)) return value;
+        if (!key.reserved()) return PMIX_ERR_NOT_FOUND;
+    }
+    uint32_t number = 0;
+    if (q.qualifiers.has(PMIX_APPNUM) && q.qualifiers.get(PMIX_APPNUM, &number) != PMIX_SUCCESS)
+        return PMIX_ERR_BAD_PARAM;
+    if (q.qualifiers.flag(PMIX_APP_INFO) || q.qualifiers.has(PMIX_APPNUM)) {
+        if (take(dstore::Owner::app(number), value)) return value;
+        return PMIX_ERR_NOT_FOUND;
+    }
+    std::string_view node;
+    q.qualifiers.get(PMIX_HOSTNAME, &node);
+    const auto place = node.empty() ? std::optional<uint32_t>(nspace.own_node) : reader.node_by_name(node);
+    const bool node_only = q.qualifiers.flag(PMIX_NODE_INFO) || !node.empty();
+    if (!node_only && take(dstore::Owner::job(), value)) return value;
+    if (place && *place != common::kNoNode && take(dstore::Owner::node(*place), value)) return value;
+    if (!node_only && take(dstore::Owner::app(0), value)) return value;
+    return PMIX_ERR_NOT_FOUND;
+}
+
+}  // namespace
+
+Result<Target> Target::read(const ProcId& asker, InfoView qualifiers) {
+    Target t;
+    t.proc = ProcId(asker.nspace, PMIX_RANK_WILDCARD);
+    const pmix_proc_t* proc = nullptr;
+    std::string_view name;
+    if (qualifiers.get(PMIX_PROCID, &proc) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
+    if (qualifiers.get(PMIX_NSPACE, &name) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
+    const pmix_info_t* rank = qualifiers.find(PMIX_RANK);
+    if (proc != nullptr && (qualifiers.has(PMIX_NSPACE) || rank != nullptr)) return PMIX_ERR_BAD_PARAM;
+    if (proc != nullptr) {
+        t.proc = ProcId(*proc);
+        t.named_nspace = t.named_rank = true;
+        if (t.proc.nspace.empty()) t.proc.nspace = asker.nspace;
+        return t;
+    }
+    if (name.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
+    if (!name.empty()) {
+        t.proc.nspace = name;
+        t.named_nspace = true;
+    }
+    if (rank != nullptr) {
+        if (rank->value.type == PMIX_PROC_RANK) {
+            t.proc.rank = rank->value.data.rank;
+        } else if (qualifiers.get(PMIX_RANK, &t.proc.rank) != PMIX_SUCCESS) {
+            return PMIX_ERR_BAD_PARAM;
+        }
+        t.named_rank = true;
+    }
+    return t;
+}
+
+Result<Value> answer_query(const Known& known, const Peer& asker, std::string_view key, const Target& target,
+                           InfoView qualifiers) {
+    const Question question{known, asker, target, qualifiers};
+    if (key == PMIX_AVAIL_PHYS_MEMORY) {
+        // The host's word, if it gave one.
+        auto said = stored(question, key);
+        if (said) return said;
+    }
+    for (const Row& row : kRows)
+        if (row.key == key) return row.answer(question);
+    return stored(question, key);
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,508 @@
+// PMIx_Query_info through the public door, in a process that is its own server: the client half, the server half and a
+// host's upcall in one. What only many processes show is in tests/integration.
+#include <pmix.h>
+#include <pmix_server.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "common/array_value.h"
+#include "common/attributes.h"
+#include "common/ids.h"
+#include "common/support.h"
+#include "common/support_question.h"
+#include "common/value.h"
+
+using pmix::common::CArray;
+using pmix::common::infos_in;
+using pmix::common::InfoList;
+using pmix::common::InfoView;
+using pmix::common::ProcId;
+
+namespace {
+
+// The host's part: knows two keys, remembers what it was asked.
+struct QueryHost {
+    std::atomic<int> upcalls{0};
+    std::vector<std::string> keys;
+    InfoList qualifiers;
+    pmix_proc_t asker{};
+    bool grouped = false;  // answers by query, as the Standard has it
+    pmix_status_t verdict = PMIX_SUCCESS;
+
+    static QueryHost*& current() {
+        static QueryHost* host = nullptr;
+        return host;
+    }
+    static pmix_status_t query(pmix_proc_t* proc, pmix_query_t* queries, size_t n, pmix_info_cbfunc_t done,
+                               void* cbdata) {
+        QueryHost& h = *current();
+        ++h.upcalls;
+        h.asker = *proc;
+        InfoList answers;
+        for (size_t i = 0; i < n; ++i) {
+            h.qualifiers.append_all(queries[i].qualifiers, queries[i].nqual);
+            for (char** key = queries[i].keys; *key != nullptr; ++key) {
+                h.keys.emplace_back(*key);
+                if (std::strncmp(*key, "host.", 5) == 0) answers.append_string(*key, "from the host");
+            }
+        }
+        if (h.verdict != PMIX_SUCCESS) return h.verdict;
+        if (h.grouped) {
+            InfoList group;
+            group.append(PMIX_QUERY_RESULTS, std::move(pmix::common::array_value(std::move(answers))).value());
+            answers = std::move(group);
+        }
+        done(answers.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS, answers.c_array(), answers.size(), cbdata, nullptr,
+             nullptr);
+        return PMIX_SUCCESS;
+    }
+};
+
+class QueryTest : public ::testing::Test {
+  protected:
+    void start(bool host_answers = true) {
+        QueryHost::current() = &host;
+        pmix_server_module_t module{};
+        if (host_answers) module.query = &QueryHost::query;
+        InfoList infos;
+        infos.append_string(PMIX_SERVER_NSPACE, "here");
+        pmix_rank_t rank = 3;
+        infos.append(PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
+        infos.append_string(PMIX_HOSTNAME, "n0");
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
+        running = true;
+    }
+    // A job of two ranks here, or of two nodes with one rank each.
+    void job(const char* name, bool two_nodes = false) {
+        InfoList infos;
+        infos.append_string(PMIX_NODE_MAP, two_nodes ? "n0,n1" : "n0");
+        infos.append_string(PMIX_PROC_MAP, two_nodes ? "0;1" : "0,1");
+        infos.append_number<uint32_t>(PMIX_JOB_SIZE, 2, PMIX_UINT32);
+        infos.append_string(PMIX_CMD_LINE, "./a.out -v");
+        pmix_nspace_t nspace;
+        PMIx_Load_nspace(nspace, name);
+        const int local = two_nodes ? 1 : 2;
+        ASSERT_EQ(PMIX_SUCCESS,
+                  PMIx_server_register_nspace(nspace, local, infos.c_array(), infos.size(), nullptr, nullptr));
+        for (int r = 0; r < local; ++r) {
+            const pmix_proc_t proc = ProcId(name, static_cast<uint32_t>(r)).to_c();
+            ASSERT_EQ(PMIX_SUCCESS,
+                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+        }
+    }
+    void TearDown() override {
+        if (running) {
+            EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+        }
+        QueryHost::current() = nullptr;
+    }
+
+    QueryHost host;
+    bool running = false;
+};
+
+// Queries in C's form, for as long as the object lives.
+struct Ask {
+    explicit Ask(std::vector<std::string> given, InfoList narrowed = {})
+        : keys(std::move(given)), qualifiers(std::move(narrowed)) {
+        for (std::string& k : keys) pointers.push_back(k.data());
+        pointers.push_back(nullptr);
+        query.keys = pointers.data();
+        query.qualifiers = qualifiers.c_array();
+        query.nqual = qualifiers.size();
+        status = PMIx_Query_info(&query, 1, &results, &n);
+    }
+    ~Ask() {
+        if (results != nullptr) PMIx_Info_free(results, n);
+    }
+    Ask(const Ask&) = delete;
+    Ask& operator=(const Ask&) = delete;
+
+    const pmix_value_t* value(const char* key) const {
+        const pmix_info_t* info = InfoView(results, n).find(key);
+        return info == nullptr ? nullptr : &info->value;
+    }
+    std::string text(const char* key) const {
+        const pmix_value_t* v = value(key);
+        return v == nullptr || v->type != PMIX_STRING ? "?" : v->data.string;
+    }
+
+    std::vector<std::string> keys;
+    std::vector<char*> pointers;
+    InfoList qualifiers;
+    pmix_query_t query{};
+    pmix_info_t* results = reinterpret_cast<pmix_info_t*>(16);
+    size_t n = 99;
+    pmix_status_t status;
+};
+
+InfoList of_job(const char* nspace) {
+    InfoList infos;
+    infos.append_string(PMIX_NSPACE, nspace);
+    return infos;
+}
+InfoList flag(const char* key) {
+    InfoList infos;
+    infos.append_flag(key, true);
+    return infos;
+}
+
+std::vector<std::string> attribute_names(const pmix_value_t& value) {
+    std::vector<std::string> names;
+    if (value.type != PMIX_DATA_ARRAY || value.data.darray->type != PMIX_REGATTR) return names;
+    const auto* rows = static_cast<const pmix_regattr_t*>(value.data.darray->array);
+    for (size_t i = 0; i < value.data.darray->size; ++i) {
+        names.emplace_back(rows[i].name);
+        EXPECT_STREQ(rows[i].string, PMIx_Get_attribute_string(rows[i].name));
+    }
+    return names;
+}
+bool has(const std::vector<std::string>& names, const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+// rows: Q6
+TEST_F(QueryTest, VersionsOfTheBinaryInterfaceBeforeInit) {
+    Ask both({PMIX_QUERY_STABLE_ABI_VERSION, PMIX_QUERY_PROVISIONAL_ABI_VERSION});
+    EXPECT_EQ(PMIX_SUCCESS, both.status);
+    EXPECT_EQ("5.0", both.text(PMIX_QUERY_STABLE_ABI_VERSION));
+    EXPECT_EQ("5.0", both.text(PMIX_QUERY_PROVISIONAL_ABI_VERSION));
+    Ask mixed({PMIX_QUERY_STABLE_ABI_VERSION, PMIX_QUERY_NAMESPACES});
+    EXPECT_EQ(PMIX_ERR_INIT, mixed.status);
+    EXPECT_EQ(nullptr, mixed.results);
+    EXPECT_EQ(0u, mixed.n);
+    EXPECT_EQ(PMIX_ERR_INIT, PMIx_Query_info_nb(&both.query, 1, [](pmix_status_t, pmix_info_t*, size_t, void*,
+                                                                   pmix_release_cbfunc_t, void*) {}, nullptr));
+}
+
+// rows: Q1 Q8
+TEST_F(QueryTest, WhatTheServerKnowsItAnswersWithoutTheHost) {
+    start();
+    job("one");
+    job("two", true);
+    Ask names({PMIX_QUERY_NAMESPACES});
+    ASSERT_EQ(PMIX_SUCCESS, names.status);
+    EXPECT_EQ("one,two", names.text(PMIX_QUERY_NAMESPACES));
+
+    Ask size({PMIX_JOB_SIZE, PMIX_NUM_NODES}, of_job("two"));
+    ASSERT_EQ(PMIX_SUCCESS, size.status);
+    ASSERT_NE(nullptr, size.value(PMIX_JOB_SIZE));
+    EXPECT_EQ(2u, size.value(PMIX_JOB_SIZE)->data.uint32);
+    EXPECT_EQ(2u, size.value(PMIX_NUM_NODES)->data.uint32);
+
+    Ask table({PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_JOB_STATUS}, of_job("one"));
+    ASSERT_EQ(PMIX_SUCCESS, table.status);
+    const pmix_data_array_t* rows = table.value(PMIX_QUERY_PROC_TABLE)->data.darray;
+    ASSERT_EQ(PMIX_PROC_INFO, rows->type);
+    ASSERT_EQ(2u, rows->size);
+    const auto* second = static_cast<const pmix_proc_info_t*>(rows->array) + 1;
+    EXPECT_EQ(ProcId("one", 1), ProcId(second->proc));
+    EXPECT_STREQ("n0", second->hostname);
+    EXPECT_EQ(PMIX_PROC_STATE_LAUNCH_UNDERWAY, second->state);
+    EXPECT_EQ(PMIX_SUCCESS, table.value(PMIX_QUERY_JOB_STATUS)->data.status);
+
+    Ask info({PMIX_QUERY_NAMESPACE_INFO}, of_job("one"));
+    ASSERT_EQ(PMIX_SUCCESS, info.status);
+    const InfoView jobs = infos_in(*info.value(PMIX_QUERY_NAMESPACE_INFO));
+    ASSERT_EQ(1u, jobs.size());
+    EXPECT_STREQ("one", infos_in(jobs[0].value).find(PMIX_NSPACE)->value.data.string);
+    EXPECT_STREQ("./a.out -v", infos_in(jobs[0].value).find(PMIX_CMD_LINE)->value.data.string);
+
+    Ask own({PMIX_DAEMON_MEMORY, PMIX_SERVER_URI, PMIX_QUERY_AVAIL_SERVERS, PMIX_AVAIL_PHYS_MEMORY});
+    ASSERT_EQ(PMIX_SUCCESS, own.status);
+    EXPECT_GT(own.value(PMIX_DAEMON_MEMORY)->data.fval, 0.5F);
+    EXPECT_NE("", own.text(PMIX_SERVER_URI));
+    const InfoView servers = infos_in(*own.value(PMIX_QUERY_AVAIL_SERVERS));
+    ASSERT_EQ(1u, servers.size());
+    EXPECT_STREQ("here", infos_in(servers[0].value).find(PMIX_NSPACE)->value.data.string);
+    EXPECT_EQ(0, host.upcalls);
+
+    // Processes of other nodes are the host's business.
+    Ask far({PMIX_QUERY_PROC_TABLE}, of_job("two"));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, far.status);
+    EXPECT_EQ(1, host.upcalls);
+    Ask unknown({PMIX_QUERY_PROC_TABLE}, of_job("nobody"));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, unknown.status);
+    EXPECT_EQ(nullptr, unknown.results);
+}
+
+// rows: S6 Q8
+TEST_F(QueryTest, ProcessSets) {
+    start(false);
+    Ask none({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES});
+    ASSERT_EQ(PMIX_SUCCESS, none.status);
+    EXPECT_EQ(0u, none.value(PMIX_QUERY_NUM_PSETS)->data.size);
+    const pmix_proc_t members[] = {ProcId("job", 0).to_c(), ProcId("job", 2).to_c()};
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, "even"));
+    InfoList even;
+    even.append_string(PMIX_PSET_NAME, "even");
+    Ask sets({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES, PMIX_QUERY_PSET_MEMBERSHIP}, std::move(even));
+    ASSERT_EQ(PMIX_SUCCESS, sets.status);
+    EXPECT_EQ(1u, sets.value(PMIX_QUERY_NUM_PSETS)->data.size);
+    EXPECT_EQ("even", sets.text(PMIX_QUERY_PSET_NAMES));
+    const pmix_data_array_t* found = sets.value(PMIX_QUERY_PSET_MEMBERSHIP)->data.darray;
+    ASSERT_EQ(2u, found->size);
+    EXPECT_EQ(ProcId("job", 2), ProcId(static_cast<const pmix_proc_t*>(found->array)[1]));
+}
+
+// rows: Q1 Q9 U12
+TEST_F(QueryTest, TheRestGoesToTheHostOnceAndWithTheAsker) {
+    for (bool grouped : {false, true}) {
+        start();
+        host.grouped = grouped;
+        host.upcalls = 0;
+        host.keys.clear();
+        host.qualifiers.reset();
+        Ask ask({"host.queue", PMIX_QUERY_NAMESPACES, "nobody.knows"}, flag("test.qualifier"));
+        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, ask.status);
+        EXPECT_EQ("from the host", ask.text("host.queue"));
+        EXPECT_NE(nullptr, ask.value(PMIX_QUERY_NAMESPACES));
+        EXPECT_EQ(nullptr, ask.value("nobody.knows"));
+        EXPECT_EQ(1, host.upcalls);
+        EXPECT_EQ((std::vector<std::string>{"host.queue", "nobody.knows"}), host.keys);
+        EXPECT_EQ(ProcId("here", 3), ProcId(host.asker));
+        ASSERT_NE(nullptr, host.qualifiers.find(PMIX_USERID));
+        EXPECT_EQ(::geteuid(), host.qualifiers.find(PMIX_USERID)->value.data.uint32);
+        EXPECT_NE(nullptr, host.qualifiers.find(PMIX_GRPID));
+        EXPECT_NE(nullptr, host.qualifiers.find("test.qualifier"));
+        TearDown();
+        running = false;
+    }
+}
+
+// rows: Q2 Q5
+TEST_F(QueryTest, AnswersAreListedAndGroupedByQuery) {
+    start();
+    Ask ask({"host.a", "host.b", "host.a"}, flag("test.qualifier"));
+    ASSERT_EQ(PMIX_SUCCESS, ask.status);
+    ASSERT_EQ(4u, ask.n) << "a key asked twice is answered twice, then the group";
+    const pmix_info_t* group = InfoView(ask.results, ask.n).find(PMIX_QUERY_RESULTS);
+    ASSERT_NE(nullptr, group);
+    const InfoView inner = infos_in(group->value);
+    ASSERT_EQ(4u, inner.size());
+    EXPECT_STREQ(PMIX_QUERY_QUALIFIERS, inner[0].key);
+    EXPECT_STREQ("test.qualifier", infos_in(inner[0].value)[0].key);
+    EXPECT_STREQ("host.a", inner[1].key);
+    Ask bare({"host.c"});
+    const pmix_info_t* other = InfoView(bare.results, bare.n).find(PMIX_QUERY_RESULTS);
+    ASSERT_NE(nullptr, other);
+    EXPECT_EQ(1u, infos_in(other->value).size()) << "no qualifiers, none told";
+}
+
+// rows: Q7
+TEST_F(QueryTest, TheHostsAnswersAreKeptUntilARefresh) {
+    start();
+    for (int i = 0; i < 3; ++i) EXPECT_EQ("from the host", Ask({"host.a"}).text("host.a"));
+    EXPECT_EQ(1, host.upcalls);
+    EXPECT_EQ("from the host", Ask({"host.a"}, flag("test.qualifier")).text("host.a"));
+    EXPECT_EQ(2, host.upcalls) << "other qualifiers, another question";
+    EXPECT_EQ("from the host", Ask({"host.a"}, flag(PMIX_QUERY_REFRESH_CACHE)).text("host.a"));
+    EXPECT_EQ(3, host.upcalls);
+    EXPECT_EQ("from the host", Ask({"host.a"}).text("host.a"));
+    EXPECT_EQ(3, host.upcalls);
+    for (int i = 0; i < 200; ++i) Ask({"host." + std::to_string(i)});
+    Ask({"host.a"});
+    EXPECT_EQ(204, host.upcalls) << "the cache is bounded";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({"host.local"}, flag(PMIX_QUERY_LOCAL_ONLY)).status);
+    EXPECT_EQ(204, host.upcalls);
+}
+
+// rows: Q4 Q10
+TEST_F(QueryTest, BadInputAndHostsThatCannot) {
+    start(false);
+    pmix_info_t* results = nullptr;
+    size_t n = 0;
+    pmix_query_t empty{};
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Query_info(nullptr, 1, &results, &n));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Query_info(&empty, 0, &results, &n));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Query_info(&empty, 1, &results, &n)) << "no keys";
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Query_info_nb(nullptr, 0, nullptr, nullptr));
+    const pmix_proc_t proc = ProcId("here", 3).to_c();
+    InfoList twice;
+    twice.append(PMIX_PROCID, &proc, PMIX_PROC);
+    twice.append_string(PMIX_NSPACE, "here");
+    Ask ambiguous({PMIX_JOB_SIZE}, std::move(twice));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ambiguous.status);
+
+    Ask ask({"nobody.knows"});
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask.status);
+    EXPECT_EQ(nullptr, ask.results);
+    EXPECT_EQ(0u, ask.n);
+    std::promise<pmix_status_t> promise;
+    const auto told = [](pmix_status_t status, pmix_info_t* infos, size_t count, void* mine, pmix_release_cbfunc_t,
+                         void*) {
+        EXPECT_EQ(nullptr, infos);
+        EXPECT_EQ(0u, count);
+        static_cast<std::promise<pmix_status_t>*>(mine)->set_value(status);
+    };
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info_nb(&ask.query, 1, told, &promise));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, promise.get_future().get());
+}
+
+// rows: Q10
+TEST_F(QueryTest, CallbackGetsResultsThatItReleases) {
+    start();
+    host.verdict = PMIX_SUCCESS;
+    struct Told {
+        std::promise<pmix_status_t> promise;
+        std::string text;
+        pmix_release_cbfunc_t release = nullptr;
+        void* lent = nullptr;
+        pmix_info_t* infos = nullptr;
+        size_t n = 0;
+    };
+    for (const char* key : {"host.x", PMIX_QUERY_STABLE_ABI_VERSION}) {  // by way of the server, and at once
+        Ask ask({"nothing"});
+        std::string name = key;
+        char* keys[] = {name.data(), nullptr};
+        pmix_query_t query{};
+        query.keys = keys;
+        Told told;
+        const auto done = [](pmix_status_t status, pmix_info_t* infos, size_t n, void* mine,
+                             pmix_release_cbfunc_t release, void* lent) {
+            auto* t = static_cast<Told*>(mine);
+            t->infos = infos;
+            t->n = n;
+            t->release = release;
+            t->lent = lent;
+            t->promise.set_value(status);
+        };
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info_nb(&query, 1, done, &told));
+        ASSERT_EQ(PMIX_SUCCESS, told.promise.get_future().get());
+        EXPECT_NE(nullptr, InfoView(told.infos, told.n).find(key)) << "they stay until they are released";
+        ASSERT_NE(nullptr, told.release);
+        told.release(told.lent);
+    }
+}
+
+// The host's own refusal is told, where nothing else was found.
+TEST_F(QueryTest, TheHostsVerdict) {
+    start();
+    host.verdict = PMIX_ERR_NO_PERMISSIONS;
+    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, Ask({"host.secret"}).status);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, Ask({"host.secret", PMIX_QUERY_NAMESPACES}).status);
+    host.verdict = PMIX_ERR_NOT_SUPPORTED;
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({"host.secret"}).status);
+}
+
+// rows: Q3 Q11
+TEST_F(QueryTest, AttributeSupportByLevel) {
+    start();
+    char entry[] = "fence_nb", one[] = "PMIX_TIMEOUT", two[] = "my.own.attribute";
+    char* attributes[] = {one, two, nullptr};
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
+
+    Ask all({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Fence", "PMIx_Get", "PMIx_Nonsense"});
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, all.status) << "one of the functions does not exist";
+    ASSERT_EQ(2u, all.n) << "one per function, and no groups";
+    const InfoView fence = infos_in(*all.value("PMIx_Fence"));
+    ASSERT_EQ(4u, fence.size()) << "no level named: all of them";
+    EXPECT_TRUE(has(attribute_names(fence.find(PMIX_CLIENT_ATTRIBUTES)->value), "PMIX_TIMEOUT"));
+    EXPECT_TRUE(has(attribute_names(fence.find(PMIX_SERVER_ATTRIBUTES)->value), "PMIX_COLLECT_DATA"));
+    const pmix_value_t& hosts = fence.find(PMIX_HOST_ATTRIBUTES)->value;
+    ASSERT_EQ(PMIX_DATA_ARRAY, hosts.type);
+    const auto* rows = static_cast<const pmix_regattr_t*>(hosts.data.darray->array);
+    ASSERT_EQ(2u, hosts.data.darray->size);
+    EXPECT_STREQ(PMIX_TIMEOUT, rows[0].string);
+    EXPECT_EQ(PMIX_INT, rows[0].type);
+    EXPECT_STREQ("my.own.attribute", rows[1].name);
+    const InfoView get = infos_in(*all.value("PMIx_Get"));
+    EXPECT_EQ(PMIX_UNDEF, get.find(PMIX_HOST_ATTRIBUTES)->value.type) << "the host said nothing of it";
+
+    Ask client({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get_nb"}, flag(PMIX_CLIENT_ATTRIBUTES));
+    ASSERT_EQ(PMIX_SUCCESS, client.status);
+    const InfoView levels = infos_in(*client.value("PMIx_Get_nb"));
+    ASSERT_EQ(1u, levels.size());
+    const auto names = attribute_names(levels[0].value);
+    EXPECT_TRUE(has(names, "PMIX_OPTIONAL"));
+    EXPECT_FALSE(has(names, "PMIX_COLLECT_DATA"));
+
+    // As OpenPMIx's tools ask: the functions in a qualifier's text.
+    InfoList text;
+    text.append_string(PMIX_SERVER_ATTRIBUTES, "PMIx_Fence,PMIx_Connect");
+    Ask tools({PMIX_QUERY_ATTRIBUTE_SUPPORT}, std::move(text));
+    ASSERT_EQ(PMIX_SUCCESS, tools.status);
+    EXPECT_NE(nullptr, tools.value("PMIx_Connect"));
+
+    Ask functions({PMIX_QUERY_ATTRIBUTE_SUPPORT});
+    EXPECT_NE(std::string::npos, functions.text(PMIX_CLIENT_FUNCTIONS).find("PMIx_Fence_nb"));
+    EXPECT_NE(std::string::npos, functions.text(PMIX_SERVER_FUNCTIONS).find("PMIx_server_setup_fork"));
+    EXPECT_EQ("PMIx_Fence", functions.text(PMIX_HOST_FUNCTIONS));
+    EXPECT_EQ(0, host.upcalls) << "the library answers all of it";
+}
+
+// rows: Q12
+TEST_F(QueryTest, RegisteringAttributes) {
+    char entry[] = "fence_nb", function[] = "PMIx_Fence", other[] = "publish", nonsense[] = "fly";
+    char one[] = "PMIX_TIMEOUT";
+    char* attributes[] = {one, nullptr};
+    EXPECT_EQ(PMIX_ERR_INIT, PMIx_Register_attributes(entry, attributes));
+    start();
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
+    EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(entry, attributes));
+    EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(function, attributes)) << "the same one";
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(other, nullptr)) << "no attributes at all";
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nonsense, attributes));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nullptr, attributes));
+    Ask ask({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Publish"}, flag(PMIX_HOST_ATTRIBUTES));
+    ASSERT_EQ(PMIX_SUCCESS, ask.status);
+    EXPECT_EQ(PMIX_UNDEF, infos_in(*ask.value("PMIx_Publish"))[0].value.type);
+}
+
+TEST_F(QueryTest, SupportedKeysAndQualifiers) {
+    start();
+    char entry[] = "query", one[] = "PMIX_QUERY_QUEUE_LIST", spawn[] = "spawn", two[] = "PMIX_MAPBY";
+    char* attributes[] = {one, nullptr};
+    char* spawning[] = {two, nullptr};
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(spawn, spawning));
+    Ask keys({PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_SPAWN_SUPPORT});
+    ASSERT_EQ(PMIX_SUCCESS, keys.status);
+    const std::string list = "," + keys.text(PMIX_QUERY_SUPPORTED_KEYS) + ",";
+    for (const char* key : {PMIX_QUERY_ATTRIBUTE_SUPPORT, PMIX_QUERY_NAMESPACES, PMIX_QUERY_QUEUE_LIST})
+        EXPECT_NE(std::string::npos, list.find("," + std::string(key) + ",")) << key;
+    EXPECT_EQ(PMIX_MAPBY, keys.text(PMIX_QUERY_SPAWN_SUPPORT));
+    Ask qualifiers({PMIX_QUERY_SUPPORTED_QUALIFIERS, PMIX_QUERY_MEMORY_USAGE, PMIX_QUERY_NAMESPACES});
+    ASSERT_EQ(PMIX_SUCCESS, qualifiers.status);
+    EXPECT_EQ(std::string(PMIX_NSPACE) + "," + PMIX_RANK + "," + PMIX_PROCID,
+              qualifiers.text(PMIX_QUERY_MEMORY_USAGE));
+    EXPECT_EQ("", qualifiers.text(PMIX_QUERY_NAMESPACES));
+    EXPECT_EQ(0, host.upcalls);
+}
+
+// What the table says, the checks do: a required attribute is taken exactly where its row is.
+TEST(SupportTest, TheTableIsWhatIsChecked) {
+    using namespace pmix::common;
+    size_t rows = 0;
+    for (const auto& row : support_rows::kAttributes) {
+        ++rows;
+        InfoList infos;
+        infos.append(row.string, Value::flag(true), PMIX_INFO_REQD);
+        for (Levels level : {level::client, level::server}) {
+            EXPECT_EQ((row.levels & level) != 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
+                      check_required(infos, row.function, level))
+                << function_name(row.function) << " " << row.string;
+        }
+        const Attribute known = attribute_by_string(row.string);
+        ASSERT_NE(nullptr, known.name) << row.string;
+        auto told = supported_attributes(row.function, row.levels);
+        ASSERT_TRUE(told.ok());
+        EXPECT_TRUE(has(attribute_names(told->get()), PMIx_Get_attribute_name(std::string(row.string).c_str())));
+    }
+    EXPECT_GT(rows, 100u);
+    InfoList unknown;
+    unknown.append("test.unknown", Value::flag(true), PMIX_INFO_REQD);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, check_required(unknown, Function::PMIx_Get, level::client));
+    unknown[0].flags |= PMIX_INFO_REQD_PROCESSED;
+    EXPECT_EQ(PMIX_SUCCESS, check_required(unknown, Function::PMIx_Get, level::client)) << "somebody saw to it";
+}
