@@ -129,7 +129,14 @@ TEST(ServerUpcallsTest, NullEntriesAreNotSupportedAndNeverHang) {
     common::ConnectRequest connect;
     connect.procs = {{"job", PMIX_RANK_WILDCARD}};
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::connect>(connect));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::query>(common::ControlRequest{}));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::query>(common::ControlRequest{}));
+    char key[] = "nobody.knows";
+    char* keys[] = {key, nullptr};
+    pmix_query_t query{};
+    query.keys = keys;
+    common::ControlRequest question;
+    question.queries = common::Queries::borrow(&query, 1);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::query>(question));
     common::RegisterEventsRequest events;
     events.codes = {-4000};
     EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::register_events>(events)) << "fine without the host";
