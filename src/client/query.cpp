@@ -27,7 +27,9 @@ using common::Value;
 
 constexpr const char kAbiVersion[] = "5.0";
 
-InfoView qualifiers_of(const pmix_query_t& query) noexcept { return {query.qualifiers, query.nqual}; }
+InfoView qualifiers_of(const pmix_query_t& query) noexcept {
+    return {query.qualifiers, query.nqual};
+}
 
 pmix_status_t check(const pmix_query_t queries[], size_t n) noexcept {
     if (queries == nullptr || n == 0 || n > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
@@ -52,7 +54,8 @@ bool is_abi_key(std::string_view key) noexcept {
 // One call of PMIx_Query_info.
 class Work {
   public:
-    Work(Session* session, const pmix_query_t queries[], size_t n) : session_(session), queries_(queries), found_(n), open_(n), support_(n) {}
+    Work(Session* session, const pmix_query_t queries[], size_t n)
+        : session_(session), queries_(queries), found_(n), open_(n), support_(n) {}
 
     pmix_status_t answer_here();
     bool needs_server() const noexcept { return !sent_.empty(); }
@@ -78,7 +81,7 @@ class Work {
     std::vector<InfoList> found_;
     std::vector<std::vector<std::string>> open_;  // keys that are not answered here
     std::vector<InfoList> support_;               // what the server says of its levels
-    std::vector<size_t> sent_;  // places of the queries that the server is asked
+    std::vector<size_t> sent_;                    // places of the queries that the server is asked
     size_t asked_ = 0;
     size_t answered_ = 0;
     pmix_status_t verdict_ = PMIX_ERR_NOT_FOUND;
@@ -205,8 +208,8 @@ pmix_status_t Work::take(pmix_status_t status, const common::ControlReply& reply
             if (!copy) return copy.status();
             const std::string_view key = key_view(info);
             if (key == PMIX_QUERY_SUPPORTED_KEYS && info.value.type == PMIX_STRING) {
-                copy = Value::string(common::supported_query_keys(common::level::client) + "," +
-                                     info.value.data.string);
+                copy =
+                    Value::string(common::supported_query_keys(common::level::client) + "," + info.value.data.string);
             } else if (!common::answers_query(key, common::level::server)) {
                 session_->query_cache().keep(QueryCache::name_of(key, qualifiers_of(queries_[i])), info.value);
             }
@@ -220,9 +223,7 @@ pmix_status_t Work::take(pmix_status_t status, const common::ControlReply& reply
 // The levels of each function side by side: ours from the table, the server's and the host's from the server.
 pmix_status_t Work::finish_support(size_t i) {
     const SupportQuestion q = SupportQuestion::read(queries_[i]);
-    const auto own = [](Level level) {
-        return level == Level::client ? common::level::client : common::level::tool;
-    };
+    const auto own = [](Level level) { return level == Level::client ? common::level::client : common::level::tool; };
     for (const std::string& name : q.functions) {
         ++asked_;
         common::Function function;
@@ -286,7 +287,8 @@ pmix_status_t Work::finish(InfoList& results) {
         }
         if (rc == PMIX_SUCCESS) rc = group.append_all(found_[i].c_array(), found_[i].size());
         auto value = common::array_value(std::move(group));
-        if (rc == PMIX_SUCCESS) rc = value ? results.append(PMIX_QUERY_RESULTS, std::move(value).value()) : value.status();
+        if (rc == PMIX_SUCCESS)
+            rc = value ? results.append(PMIX_QUERY_RESULTS, std::move(value).value()) : value.status();
         if (rc != PMIX_SUCCESS) return rc;
     }
     return answered_ == asked_ ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS;
@@ -302,7 +304,8 @@ void call_back(Work& work, pmix_info_cbfunc_t callback, void* cbdata) {
     if (!has_results(rc)) return callback(rc, nullptr, 0, cbdata, nullptr, nullptr);
     // The caller's until it calls the release function.
     InfoList* lent = results.release();
-    callback(rc, lent->c_array(), lent->size(), cbdata, [](void* list) { delete static_cast<InfoList*>(list); }, lent);
+    callback(
+        rc, lent->c_array(), lent->size(), cbdata, [](void* list) { delete static_cast<InfoList*>(list); }, lent);
 }
 
 }  // namespace

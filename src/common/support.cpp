@@ -159,7 +159,9 @@ bool find_function(std::string_view name, Function* out) noexcept {
     return false;
 }
 
-const char* function_name(Function function) noexcept { return name_of(kFunctions[static_cast<size_t>(function)]); }
+const char* function_name(Function function) noexcept {
+    return name_of(kFunctions[static_cast<size_t>(function)]);
+}
 
 std::string supported_functions(Levels levels) {
     levels = widened(levels);

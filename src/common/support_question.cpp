@@ -30,8 +30,12 @@ void add_function(std::vector<std::string>& functions, std::string_view name) {
 
 }  // namespace
 
-const char* attributes_key(Level level) noexcept { return kAttributeKeys[static_cast<size_t>(level)]; }
-const char* functions_key(Level level) noexcept { return kFunctionKeys[static_cast<size_t>(level)]; }
+const char* attributes_key(Level level) noexcept {
+    return kAttributeKeys[static_cast<size_t>(level)];
+}
+const char* functions_key(Level level) noexcept {
+    return kFunctionKeys[static_cast<size_t>(level)];
+}
 
 bool SupportQuestion::is_one(const pmix_query_t& query) noexcept {
     return query.keys != nullptr && query.keys[0] != nullptr &&

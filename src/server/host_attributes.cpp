@@ -34,8 +34,8 @@ common::Result<common::Value> HostAttributes::of(std::string_view function) cons
 }
 
 bool HostAttributes::knows(std::string_view function) const noexcept {
-    return std::ranges::any_of(
-        attributes_, [&](const auto& known) { return common::host_function_serves(known.first, function); });
+    return std::ranges::any_of(attributes_,
+                               [&](const auto& known) { return common::host_function_serves(known.first, function); });
 }
 
 std::string HostAttributes::functions() const {

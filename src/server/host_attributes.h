@@ -16,7 +16,8 @@ namespace pmix::server {
 
 class HostAttributes {
   public:
-    // function: an entry of the module ("fence_nb"), or the function that users know it by. attributes: names or strings.
+    // function: an entry of the module ("fence_nb"), or the function that users know it by. attributes: names or
+    // strings.
     pmix_status_t add(std::string_view function, std::vector<std::string> attributes);
 
     // Of a function by its users' name; PMIX_UNDEF: none.

@@ -11,7 +11,9 @@
 namespace pmix::server {
 namespace {
 
-std::string path_of(pid_t pid, const char* file) { return "/proc/" + std::to_string(pid) + "/" + file; }
+std::string path_of(pid_t pid, const char* file) {
+    return "/proc/" + std::to_string(pid) + "/" + file;
+}
 
 std::string read_file(const std::string& path) {
     std::string text;

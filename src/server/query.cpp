@@ -84,8 +84,8 @@ pmix_status_t Query::answer_support(const pmix_query_t& query, Work& work, size_
         InfoList levels;
         pmix_status_t rc = PMIX_SUCCESS;
         if (q.attributes_of(Level::server)) {
-            auto value = ours ? common::supported_attributes(function, common::level::server)
-                              : common::Result<Value>(Value());
+            auto value =
+                ours ? common::supported_attributes(function, common::level::server) : common::Result<Value>(Value());
             rc = value ? levels.append(PMIX_SERVER_ATTRIBUTES, std::move(value).value()) : value.status();
         }
         if (rc == PMIX_SUCCESS && q.attributes_of(Level::host)) {
@@ -105,7 +105,8 @@ pmix_status_t Query::answer_support(const pmix_query_t& query, Work& work, size_
         auto value = Value::string(functions);
         return value ? work.add(index, key, std::move(value).value()) : value.status();
     };
-    const pmix_status_t rc = list(Level::server, PMIX_SERVER_FUNCTIONS, common::supported_functions(common::level::server));
+    const pmix_status_t rc =
+        list(Level::server, PMIX_SERVER_FUNCTIONS, common::supported_functions(common::level::server));
     return rc != PMIX_SUCCESS ? rc : list(Level::host, PMIX_HOST_FUNCTIONS, host_attributes_.functions());
 }
 

@@ -1,4 +1,5 @@
-// Query: what this server knows is answered here, the rest goes up to the host in one upcall, and both go back together.
+// Query: what this server knows is answered here, the rest goes up to the host in one upcall, and both go back
+// together.
 //
 // The reply has one array of infos per query, in the order of the request, with an info per key that was found; its
 // status says whether all, some or none were. Loop thread only. What can go wrong: a process named in two ways

@@ -1,5 +1,6 @@
 // PMIx_Query_info through the public door, in a process that is its own server: the client half, the server half and a
 // host's upcall in one. What only many processes show is in tests/integration.
+#include <gtest/gtest.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <unistd.h>
@@ -11,8 +12,6 @@
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "common/array_value.h"
 #include "common/attributes.h"
 #include "common/ids.h"
@@ -21,8 +20,8 @@
 #include "common/value.h"
 
 using pmix::common::CArray;
-using pmix::common::infos_in;
 using pmix::common::InfoList;
+using pmix::common::infos_in;
 using pmix::common::InfoView;
 using pmix::common::ProcId;
 
@@ -181,8 +180,10 @@ TEST_F(QueryTest, VersionsOfTheBinaryInterfaceBeforeInit) {
     EXPECT_EQ(PMIX_ERR_INIT, mixed.status);
     EXPECT_EQ(nullptr, mixed.results);
     EXPECT_EQ(0u, mixed.n);
-    EXPECT_EQ(PMIX_ERR_INIT, PMIx_Query_info_nb(&both.query, 1, [](pmix_status_t, pmix_info_t*, size_t, void*,
-                                                                   pmix_release_cbfunc_t, void*) {}, nullptr));
+    EXPECT_EQ(
+        PMIX_ERR_INIT,
+        PMIx_Query_info_nb(
+            &both.query, 1, [](pmix_status_t, pmix_info_t*, size_t, void*, pmix_release_cbfunc_t, void*) {}, nullptr));
 }
 
 // rows: Q1 Q8
@@ -474,8 +475,7 @@ TEST_F(QueryTest, SupportedKeysAndQualifiers) {
     EXPECT_EQ(PMIX_MAPBY, keys.text(PMIX_QUERY_SPAWN_SUPPORT));
     Ask qualifiers({PMIX_QUERY_SUPPORTED_QUALIFIERS, PMIX_QUERY_MEMORY_USAGE, PMIX_QUERY_NAMESPACES});
     ASSERT_EQ(PMIX_SUCCESS, qualifiers.status);
-    EXPECT_EQ(std::string(PMIX_NSPACE) + "," + PMIX_RANK + "," + PMIX_PROCID,
-              qualifiers.text(PMIX_QUERY_MEMORY_USAGE));
+    EXPECT_EQ(std::string(PMIX_NSPACE) + "," + PMIX_RANK + "," + PMIX_PROCID, qualifiers.text(PMIX_QUERY_MEMORY_USAGE));
     EXPECT_EQ("", qualifiers.text(PMIX_QUERY_NAMESPACES));
     EXPECT_EQ(0, host.upcalls);
 }
