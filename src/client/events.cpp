@@ -239,6 +239,7 @@ pmix_status_t Events::deregister_handler(size_t reference, pmix_op_cbfunc_t call
 bool Events::is_local(const ProcId& source, pmix_data_range_t range) const {
     if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL) return true;
     if (source.nspace.empty() || source == session_.self() || source == session_.server()) return true;
+    Reading reading;
     const dstore::Reader* own = session_.own_reader();
     const dstore::Reader* other = session_.reader(source.nspace);
     if (own == nullptr || other == nullptr) return false;

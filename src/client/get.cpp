@@ -84,6 +84,7 @@ common::GetRequest message_for(Session& session, const GetRequest& request) {
     message.proc = common::ProcId(request.nspace, request.rank);
     message.key = request.key;
     message.infos = common::Infos::borrow(request.infos, request.ninfos);
+    Reading reading;
     const dstore::Reader* reader = session.reader(request.nspace);
     message.generation = reader == nullptr ? 0 : reader->publications();
     return message;
@@ -120,10 +121,17 @@ bool settle_here(Session& session, const GetRequest& request, Outcome& out) {
     return !server_may_know(session, request);
 }
 
+// A number is whole as it stands.
+bool is_flat(const pmix_value_t& value) noexcept {
+    uint64_t number = 0;
+    return value.type == PMIX_BOOL || common::read_number(value, &number) != PMIX_ERR_BAD_PARAM;
+}
+
 // PMIX_GET_STATIC_VALUES: pointers go into the store where they can.
-pmix_status_t fill_storage(Outcome& out, pmix_value_t* storage) {
+pmix_status_t fill_storage(Session& session, Outcome& out, pmix_value_t* storage) {
     if (!out.is_made && out.hit.lend()) {
         const pmix_status_t rc = common::lend_value(out.hit.bytes(), storage);
+        if (rc == PMIX_SUCCESS && !is_flat(*storage)) session.lent().note(out.hit.bytes());
         if (rc != PMIX_ERR_NOT_SUPPORTED) return rc;
     }
     if (out.is_made) {
@@ -132,15 +140,13 @@ pmix_status_t fill_storage(Outcome& out, pmix_value_t* storage) {
         const pmix_status_t rc = common::decode_value_into(out.hit.bytes(), storage);
         if (rc != PMIX_SUCCESS) return rc;
     }
-    // A number is whole as it stands; everything else is now memory of the caller's.
-    uint64_t number = 0;
-    const bool flat = storage->type == PMIX_BOOL || common::read_number(*storage, &number) != PMIX_ERR_BAD_PARAM;
-    return flat ? PMIX_SUCCESS : PMIX_ERR_GET_MALLOC_REQD;
+    // Everything else is now memory of the caller's.
+    return is_flat(*storage) ? PMIX_SUCCESS : PMIX_ERR_GET_MALLOC_REQD;
 }
 
 pmix_status_t hand_out(Session& session, const GetRequest& request, Outcome& out, pmix_value_t** ret_value) {
     if (request.required_unknown) return PMIX_ERR_NOT_SUPPORTED;
-    if (request.into_caller) return fill_storage(out, *ret_value);
+    if (request.into_caller) return fill_storage(session, out, *ret_value);
     if (request.lend) {
         common::Result<const pmix_value_t*> value = PMIX_ERR_NOT_FOUND;
         if (out.is_made) {
@@ -170,11 +176,14 @@ struct Pending {
     pmix_value_cbfunc_t callback;
     void* cbdata;
 
+    // While reading: what was found is copied, to be had later.
+    static void keep(Outcome& out) {
+        if (out.status != PMIX_SUCCESS || out.is_made) return;
+        out.status = common::decode_value_into(out.hit.bytes(), out.made.c_ptr());
+        out.is_made = true;
+    }
     // The value stays ours: it is gone when the callback has returned.
     void fire(Outcome& out) const {
-        if (out.status == PMIX_SUCCESS && !out.is_made) {
-            out.status = common::decode_value_into(out.hit.bytes(), out.made.c_ptr());
-        }
         if (out.status == PMIX_SUCCESS && request.required_unknown) out.status = PMIX_ERR_NOT_SUPPORTED;
         callback(out.status, out.status == PMIX_SUCCESS ? out.made.c_ptr() : nullptr, cbdata);
     }
@@ -192,6 +201,7 @@ pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char*
     pmix_status_t rc = parse_get_target(session.self(), proc, key, request);
     if (rc != PMIX_SUCCESS) return rc;
     Hit hit;
+    Reading reading;
     rc = look_up(sources(session, request), request, hit);
     if (rc != PMIX_SUCCESS) return rc;
     auto* value = static_cast<pmix_value_t*>(std::malloc(sizeof(pmix_value_t)));
@@ -214,12 +224,17 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
     if (request->into_caller && *ret_value == nullptr) return PMIX_ERR_BAD_PARAM;
 
     Outcome out;
-    if (!settle_here(session, *request, out)) {
-        common::GetReply reply;
-        const pmix_status_t rc = session.ask<Command::get>(message_for(session, *request), reply, request->timeout_s);
-        if (rc == PMIX_ERR_WOULD_BLOCK) return rc;
-        take_reply(session, *request, rc, reply, out);
+    {
+        Reading reading;
+        if (settle_here(session, *request, out)) {
+            return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
+        }
     }
+    common::GetReply reply;
+    const pmix_status_t rc = session.ask<Command::get>(message_for(session, *request), reply, request->timeout_s);
+    if (rc == PMIX_ERR_WOULD_BLOCK) return rc;
+    Reading reading;
+    take_reply(session, *request, rc, reply, out);
     return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
 }
 
@@ -241,13 +256,23 @@ pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key,
     pending->cbdata = cbdata;
 
     auto out = std::make_unique<Outcome>();
-    if (settle_here(session, pending->request, *out)) {
+    bool settled;
+    {
+        Reading reading;
+        settled = settle_here(session, pending->request, *out);
+        if (settled) Pending::keep(*out);
+    }
+    if (settled) {
         session.loop().post([pending, out = std::move(out)] { pending->fire(*out); });
         return PMIX_SUCCESS;
     }
     const auto done = [&session, pending](pmix_status_t status, common::GetReply& reply) {
         Outcome late;
-        take_reply(session, pending->request, status, reply, late);
+        {
+            Reading reading;
+            take_reply(session, pending->request, status, reply, late);
+            Pending::keep(late);
+        }
         pending->fire(late);
     };
     return session.ask_nb<Command::get>(message_for(session, pending->request), done, pending->request.timeout_s);

@@ -28,7 +28,21 @@ common::Result<const pmix_value_t*> LentValues::lend(common::Bytes bytes) {
         return value.status();
     }
     by_place_.emplace(bytes.data(), &values_.back());
+    places_.emplace(bytes.data(), bytes.size());
     return value.value();
+}
+
+void LentValues::note(common::Bytes bytes) {
+    MutexLock lock(mutex_);
+    places_.emplace(bytes.data(), bytes.size());
+}
+
+std::vector<common::Bytes> LentValues::ranges() {
+    MutexLock lock(mutex_);
+    std::vector<common::Bytes> all;
+    all.reserve(places_.size());
+    for (const auto& [data, size] : places_) all.emplace_back(data, size);
+    return all;
 }
 
 common::Result<const pmix_value_t*> LentValues::keep(common::Bytes bytes) {

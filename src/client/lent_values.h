@@ -1,4 +1,5 @@
-// Values whose pointers were given away (PMIX_GET_POINTER_VALUES): they stay where they are until the library goes.
+// Values whose pointers were given away (PMIX_GET_POINTER_VALUES, PMIX_GET_STATIC_VALUES): they stay where they are until
+// the library goes, also when their namespace ends before.
 //
 // Owns one pmix_value_t per distinct encoded value that was lent, and what such a value needs beside the store's bytes.
 // Any thread, one mutex: lending is the rare way to get. Asking again for the same bytes gives the same pointer, so a
@@ -8,6 +9,7 @@
 #include <list>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "common/bytes.h"
 #include "common/mutex.h"
@@ -18,10 +20,14 @@ namespace pmix::client {
 
 class LentValues {
   public:
-    // bytes stay valid as long as the library (the store's own, never freed): the value points into them.
+    // bytes lie in a store, which keeps them where ranges() says so: the value points into them.
     common::Result<const pmix_value_t*> lend(common::Bytes bytes);
+    // The caller has pointers into bytes that lie in a store.
+    void note(common::Bytes bytes);
     // bytes do not stay: a copy is kept.
     common::Result<const pmix_value_t*> keep(common::Bytes bytes);
+    // All that lend() and note() were given.
+    std::vector<common::Bytes> ranges();
 
   private:
     struct Kept {
@@ -35,6 +41,7 @@ class LentValues {
     std::list<Kept> values_ GUARDED_BY(mutex_);
     std::unordered_map<const uint8_t*, const Kept*> by_place_ GUARDED_BY(mutex_);
     std::unordered_map<std::string_view, const Kept*> by_content_ GUARDED_BY(mutex_);
+    std::unordered_map<const uint8_t*, size_t> places_ GUARDED_BY(mutex_);
 };
 
 }  // namespace pmix::client

@@ -1,16 +1,21 @@
 // The mapped segments of this process, by namespace.
 //
-// Owns the readers. find() from any thread without a lock; adopt() from any thread under one mutex. Entries are only
-// added, in front: a reader of an earlier life of a name stays until the end, because a thread may be inside it. What
-// can go wrong: a descriptor that is no segment is refused with a status and nothing changes.
+// Owns the readers. find() and own() from any thread without a lock, inside a Reading: what they answer is good until
+// that ends. All else from any thread under one mutex. A segment whose namespace has ended, or has begun a new life, is
+// taken out of sight at once and unmapped by reclaim() when nobody is in it any more; the pages of values that were
+// lent stay until the end. What can go wrong: a descriptor that is no segment is refused with a status and nothing
+// changes.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "client/reading.h"
 #include "common/messages.h"
 #include "common/mutex.h"
 #include "common/status.h"
@@ -21,33 +26,63 @@ namespace pmix::client {
 
 class Namespaces {
   public:
+    explicit Namespaces(std::string own) : own_name_(std::move(own)) {}
+    Namespaces(const Namespaces&) = delete;
+    Namespaces& operator=(const Namespaces&) = delete;
+
+    // Null: not mapped.
+    const dstore::Reader* find(std::string_view name) const noexcept;
+    // The segment of the process's own namespace.
+    const dstore::Reader* own() const noexcept { return own_.load(std::memory_order_acquire); }
+
+    // Takes the descriptor. The same instance again changes nothing, and one that has ended is not taken.
+    pmix_status_t adopt(std::string_view name, uint64_t instance, transport::Descriptor descriptor);
+    // The segments of a reply: as many descriptors as the list says, in order.
+    pmix_status_t adopt_all(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
+    // This life of the namespace is over: it cannot be found any more.
+    void remove(std::string_view name, uint64_t instance);
+
+    // Something waits to be unmapped.
+    bool has_removed() const noexcept { return has_removed_.load(std::memory_order_acquire); }
+    // Unmaps what nobody reads in. lent_ranges() is asked then: the ranges of values whose pointers were given away.
+    // False: a reader is still inside, so ask again.
+    template <class F>
+    bool reclaim(F&& lent_ranges) {
+        common::MutexLock lock(mutex_);
+        for (size_t i = removed_.size(); i-- > 0;) {
+            if (!removed_[i]->grace.over()) continue;
+            // They left only now: whatever they lent is in the list.
+            unmap(i, lent_ranges());
+        }
+        has_removed_.store(!removed_.empty(), std::memory_order_release);
+        return removed_.empty();
+    }
+
+  private:
     struct Entry {
         std::string name;
         uint64_t instance = 0;
         std::unique_ptr<dstore::Reader> reader;
-        const Entry* next = nullptr;
+        std::atomic<const Entry*> next{nullptr};
+        Grace grace;  // since it was removed
     };
 
-    Namespaces() = default;
-    Namespaces(const Namespaces&) = delete;
-    Namespaces& operator=(const Namespaces&) = delete;
+    void take_out(size_t at) REQUIRES(mutex_);
+    void unmap(size_t at, std::span<const common::Bytes> lent) REQUIRES(mutex_);
+    bool has_ended(uint64_t instance) const noexcept REQUIRES(mutex_);
 
-    // The newest life of the name, or null.
-    const dstore::Reader* find(std::string_view name) const noexcept;
-    // For those who look at all of them.
-    const Entry* first() const noexcept { return head_.load(std::memory_order_acquire); }
-
-    // Takes the descriptor. The same instance again changes nothing.
-    pmix_status_t adopt(std::string_view name, uint64_t instance, transport::Descriptor descriptor);
-    // The segments of a reply: as many descriptors as the list says, in order.
-    pmix_status_t adopt_all(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
-    // The namespace has ended: its data reads as not found from now on.
-    void retire(std::string_view name) noexcept;
-
-  private:
+    const std::string own_name_;
     std::atomic<const Entry*> head_{nullptr};
+    std::atomic<const dstore::Reader*> own_{nullptr};
+    std::atomic<bool> has_removed_{false};
     common::Mutex mutex_;
     std::vector<std::unique_ptr<Entry>> entries_ GUARDED_BY(mutex_);
+    std::vector<std::unique_ptr<Entry>> removed_ GUARDED_BY(mutex_);
+    // What is left of segments with lent values in them.
+    std::vector<std::unique_ptr<dstore::Reader>> remains_ GUARDED_BY(mutex_);
+    // The last instances that ended: a reply that hands one out may be read after the notice of its end. 0: none.
+    std::array<uint64_t, 64> ended_ GUARDED_BY(mutex_) = {};
+    size_t next_ended_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace pmix::client

@@ -22,7 +22,7 @@ common::Result<std::string_view> checked_nspace(const char* nspace) noexcept {
     return std::string_view(nspace, length);
 }
 
-// Where the segment knows where processes run.
+// Inside a Reading. Where the segment knows where processes run.
 const dstore::Reader* placed(Session& session, std::string_view nspace) {
     if (nspace.empty()) return nullptr;
     const dstore::Reader* reader = session.reader(nspace);
@@ -66,7 +66,7 @@ pmix_status_t resolve_peers(Session& session, const char* node, const char* nspa
     if (node != nullptr && common::bounded_length(node, kMaxNodeName + 1) > kMaxNodeName) return PMIX_ERR_BAD_PARAM;
 
     common::ProcList procs;
-    if (const dstore::Reader* reader = placed(session, *ns)) {
+    if (Reading reading; const dstore::Reader* reader = placed(session, *ns)) {
         const auto place = find_node(session, *reader, node);
         const uint32_t n = place ? reader->local_size(*place).value_or(0) : 0;
         for (uint32_t i = 0; i < n; ++i) {
@@ -91,7 +91,7 @@ pmix_status_t resolve_nodes(Session& session, const char* nspace, char** ret_nod
     *ret_nodes = nullptr;
     auto ns = checked_nspace(nspace);
     if (!ns) return ns.status();
-    if (const dstore::Reader* reader = placed(session, *ns)) {
+    if (Reading reading; const dstore::Reader* reader = placed(session, *ns)) {
         std::string text;
         for (uint32_t i = 0; i < reader->nodes(); ++i) {
             if (reader->local_size(i).value_or(0) == 0) continue;

@@ -1,5 +1,7 @@
 #include "client/session.h"
 
+#include <algorithm>
+
 #include "client/events.h"
 #include "client/lent_values.h"
 
@@ -15,6 +17,10 @@ namespace {
 // A server that was told a limit answers at it. One that does not (stopped, overloaded) is given this much more.
 constexpr int64_t kGraceMs = 500;
 
+// Between two looks whether the last reader of a removed segment has left.
+constexpr int64_t kFirstReclaimMs = 5;
+constexpr int64_t kLastReclaimMs = 1000;
+
 Deadline deadline_for(int timeout_s) noexcept {
     return timeout_s <= 0 ? Deadline::never() : Deadline::in_ms(int64_t{timeout_s} * 1000 + kGraceMs);
 }
@@ -22,7 +28,7 @@ Deadline deadline_for(int timeout_s) noexcept {
 }  // namespace
 
 Session::Session(transport::EventLoop& loop, common::ProcId self, common::ProcId server)
-    : loop_(loop), self_(std::move(self)), server_(std::move(server)), own_nspace_(mine_.intern(self_.nspace)),
+    : loop_(loop), self_(std::move(self)), server_(std::move(server)), namespaces_(self_.nspace), own_nspace_(mine_.intern(self_.nspace)),
       events_(std::make_unique<Events>(*this)), lent_(std::make_unique<LentValues>()) {}
 
 Session::~Session() = default;
@@ -41,7 +47,7 @@ void Session::Blocked::complete(Answer&& answer) noexcept {
 pmix_status_t Session::adopt(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors) {
     if (segments.empty()) return PMIX_SUCCESS;
     const pmix_status_t rc = namespaces_.adopt_all(segments, std::move(descriptors));
-    own_reader_.store(namespaces_.find(self_.nspace), std::memory_order_release);
+    if (namespaces_.has_removed()) reclaim_soon();
     return rc;
 }
 
@@ -50,8 +56,23 @@ bool Session::attach_here(std::string_view nspace) {
     auto grant = channel_->attach(nspace);
     if (!grant) return false;
     const pmix_status_t rc = namespaces_.adopt(nspace, grant->instance, std::move(grant->descriptor));
-    own_reader_.store(namespaces_.find(self_.nspace), std::memory_order_release);
+    if (namespaces_.has_removed()) reclaim_soon();
     return rc == PMIX_SUCCESS;
+}
+
+void Session::reclaim_soon() {
+    if (reclaiming_.exchange(true)) return;
+    loop_.post([this] { reclaim(kFirstReclaimMs); });
+}
+
+void Session::reclaim(int64_t next_try_ms) {
+    if (!namespaces_.reclaim([this] { return lent_->ranges(); })) {
+        loop_.after(next_try_ms, [this, ms = std::min(2 * next_try_ms, kLastReclaimMs)] { reclaim(ms); });
+        return;
+    }
+    reclaiming_.store(false);
+    // Something may have been removed since the look.
+    if (namespaces_.has_removed()) reclaim_soon();
 }
 
 pmix_status_t Session::attach(std::string_view nspace) {
@@ -153,6 +174,11 @@ void Session::on_frame(transport::ReceivedFrame frame) {
             if (frame.header.command == static_cast<uint16_t>(common::Command::event)) {
                 common::EventNotify event;
                 if (common::decode_message(frame.payload, event) == PMIX_SUCCESS) events_->on_notify(std::move(event));
+            } else if (frame.header.command == static_cast<uint16_t>(common::Command::segment_gone)) {
+                common::SegmentGoneNotify gone;
+                if (common::decode_message(frame.payload, gone) != PMIX_SUCCESS) break;
+                namespaces_.remove(gone.nspace, gone.instance);
+                if (namespaces_.has_removed()) reclaim_soon();
             }
             break;
         case FrameKind::request:
@@ -172,6 +198,7 @@ void Session::shut(pmix_status_t why) noexcept {
 }
 
 void Session::abandon() noexcept {
+    Reading::forget_other_threads();
     if (channel_ != nullptr) channel_->abandon();
 }
 

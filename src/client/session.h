@@ -54,9 +54,9 @@ class Session final : public transport::ConnectionHandler {
     // Has PMIx_Store_internal been used for another process?
     bool stored_for_others() const noexcept { return stored_for_others_.load(std::memory_order_acquire); }
     void set_stored_for_others() noexcept { stored_for_others_.store(true, std::memory_order_release); }
-    // The segment of the own namespace, or null.
-    const dstore::Reader* own_reader() const noexcept { return own_reader_.load(std::memory_order_acquire); }
-    // By name, the own one first.
+    // Inside a Reading. The segment of the own namespace, or null.
+    const dstore::Reader* own_reader() const noexcept { return namespaces_.own(); }
+    // Likewise, by name.
     const dstore::Reader* reader(std::string_view nspace) const noexcept {
         return nspace == self_.nspace ? own_reader() : namespaces_.find(nspace);
     }
@@ -190,6 +190,9 @@ class Session final : public transport::ConnectionHandler {
     pmix_status_t ask_bytes(uint16_t command, common::Bytes payload, int timeout_s, Blocked& blocked);
     pmix_status_t ask_bytes_nb(uint16_t command, common::Bytes payload, int timeout_s, CallPtr call);
     void complete(CallPtr call, transport::ReceivedFrame& frame) noexcept;
+    // Unmaps what was removed as soon as nobody reads in it: now, or in some milliseconds and then more. Loop.
+    void reclaim(int64_t next_try_ms);
+    void reclaim_soon();
 
     transport::EventLoop& loop_;
     const common::ProcId self_;
@@ -199,7 +202,7 @@ class Session final : public transport::ConnectionHandler {
     Namespaces namespaces_;
     dstore::PrivateStore mine_;
     const dstore::PrivateStore::Nspace own_nspace_;
-    std::atomic<const dstore::Reader*> own_reader_{nullptr};
+    std::atomic<bool> reclaiming_{false};
     std::atomic<bool> stored_for_others_{false};
     std::unique_ptr<Events> events_;
     std::unique_ptr<LentValues> lent_;

@@ -303,6 +303,17 @@ struct AttachNspaceReply {
     }
 };
 
+// To those who were given the segment: the namespace has ended. Unmap it.
+struct SegmentGoneNotify {
+    std::string nspace;
+    uint64_t instance = 0;
+    using Self = SegmentGoneNotify;
+    template <class V>
+    static void fields(V&& v) {
+        WIREUP_FIELD(nspace) WIREUP_FIELD(instance)
+    }
+};
+
 struct ResolveRequest {
     std::string node;    // resolve_peers; empty: the asker's
     std::string nspace;  // empty: every namespace

@@ -1,7 +1,7 @@
 // Bounded access to the bytes of a segment: the one place where an offset from shared memory becomes a pointer.
 //
 // Lives on the stack of one look-up. Any thread. at() answers nullptr for everything that is not published; whoever
-// gets a nullptr says that the segment is damaged, or, for a namespace that was just retired, that nothing is there.
+// gets a nullptr says that the segment is damaged.
 #pragma once
 
 #include <cstdint>

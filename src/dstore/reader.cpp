@@ -72,17 +72,11 @@ Outcome locate(Access& access, Owner owner, const Key& key, Found& found, uint64
     }
 }
 
-// What looks damaged may have been retired while we read: the header goes first.
-pmix_status_t damaged_status(Access& access) noexcept {
-    const uint8_t* h = access.header();
-    return h != nullptr && load_word(h + kHdrMagic) == 0 ? PMIX_ERR_NOT_FOUND : kDamaged;
-}
-
-pmix_status_t status_of(Access& access, Outcome o) noexcept {
+pmix_status_t status_of(Outcome o) noexcept {
     switch (o) {
         case Outcome::hit: return PMIX_SUCCESS;
         case Outcome::miss: return PMIX_ERR_NOT_FOUND;
-        default: return damaged_status(access);
+        default: return kDamaged;
     }
 }
 
@@ -139,7 +133,7 @@ pmix_status_t Reader::find(Owner owner, const Key& key, Found& found) const noex
     try {
         Access access(*mapping_);
         uint64_t source = 0;
-        return status_of(access, locate(access, owner, key, found, &source));
+        return status_of(locate(access, owner, key, found, &source));
     } catch (const std::bad_alloc&) {
         return PMIX_ERR_NOMEM;
     }
@@ -163,16 +157,16 @@ pmix_status_t Reader::find_any_rank(const Key& key, Found& found) const noexcept
             return hit || damaged;
         };
         // The lowest rank with a record, then the lowest one with a column's value if that is lower still.
-        if (!for_each_index(access, OwnerKind::proc, end, look) || damaged) return damaged_status(access);
+        if (!for_each_index(access, OwnerKind::proc, end, look) || damaged) return kDamaged;
         hit = false;
-        if (!for_each_index(access, OwnerKind::proc_info, end, look) || damaged) return damaged_status(access);
+        if (!for_each_index(access, OwnerKind::proc_info, end, look) || damaged) return kDamaged;
         Catalog catalog(access);
         if (catalog.load()) {
             const uint32_t i = catalog.column_of(OwnerKind::proc, key);
             if (i != catalog.columns(OwnerKind::proc)) {
                 const uint8_t* column = catalog.column(OwnerKind::proc, i);
                 PlacementView placement(access);
-                if (!catalog.sound(column)) return damaged_status(access);
+                if (!catalog.sound(column)) return kDamaged;
                 uint64_t limit = get32(column + kColLimit);
                 if (column[kColFunction] != 0 && placement.load(catalog.placement())) {
                     limit = std::max<uint64_t>(limit, placement.rank_limit());
@@ -181,13 +175,13 @@ pmix_status_t Reader::find_any_rank(const Key& key, Found& found) const noexcept
                 for (uint64_t rank = 0; rank < limit && rank < end; ++rank) {
                     Found there;
                     const Outcome o = catalog.value(column, Owner::proc(static_cast<uint32_t>(rank)), there);
-                    if (o == Outcome::damaged) return damaged_status(access);
+                    if (o == Outcome::damaged) return kDamaged;
                     if (o == Outcome::hit) end = rank;
                 }
             }
         }
         if (end == 1ull << 32) return PMIX_ERR_NOT_FOUND;
-        return status_of(access, locate(access, Owner::proc(static_cast<uint32_t>(end)), key, found, &source));
+        return status_of(locate(access, Owner::proc(static_cast<uint32_t>(end)), key, found, &source));
     } catch (const std::bad_alloc&) {
         return PMIX_ERR_NOMEM;
     }
@@ -245,7 +239,7 @@ pmix_status_t Reader::visit(Owner owner, Visit call, void* context) const {
             offer(key.key, kColumnSource | i);
         }
     }
-    return damaged ? damaged_status(access) : any ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+    return damaged ? kDamaged : any ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
 }
 
 uint64_t Reader::publications() const noexcept {

@@ -44,8 +44,7 @@ class Reader {
         return visit(owner, call, const_cast<void*>(static_cast<const void*>(&fn)));
     }
 
-    // How often something was published. A change is the sign to look again. 0 also once the namespace was retired:
-    // whoever copies a value while that may happen asks afterwards, and at 0 drops the copy.
+    // How often something was published. A change is the sign to look again.
     uint64_t publications() const noexcept;
     // Up to which generation the commits of a rank are known without a gap; 0: none, or only later ones.
     uint64_t generation_of(common::Rank rank) const noexcept;
@@ -67,8 +66,8 @@ class Reader {
     std::optional<uint32_t> app_of(common::Rank rank) const noexcept;
     std::optional<AppRange> app(uint32_t number) const noexcept;
 
-    // The namespace is gone: everything reads as not found, the pages under `lent` stay. Readers may be inside.
-    void retire(std::span<const common::Bytes> lent) noexcept { mapping_->retire(lent); }
+    // The namespace is gone and nobody reads here any more: see Mapping::let_go(). Then only destruction is left.
+    bool let_go(std::span<const common::Bytes> lent) { return mapping_->let_go(lent); }
 
   private:
     explicit Reader(std::unique_ptr<Mapping> mapping) noexcept : owned_(std::move(mapping)), mapping_(owned_.get()) {}

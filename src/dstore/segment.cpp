@@ -81,17 +81,6 @@ pmix_status_t status_of(int error) noexcept {
     }
 }
 
-// A page that holds both the header, from which readers start, and a value that was lent: a copy of it without the
-// header takes its place, in one step.
-void forget_header(const uint8_t* base, uint64_t page) noexcept {
-    void* copy = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy == MAP_FAILED) return;
-    std::memcpy(static_cast<uint8_t*>(copy) + layout::kHeaderSize, base + layout::kHeaderSize,
-                page - layout::kHeaderSize);
-    mprotect(copy, page, PROT_READ);
-    mremap(copy, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, const_cast<uint8_t*>(base));
-}
-
 }  // namespace
 
 // ---- Mapping --------------------------------------------------------------------------------------------------------
@@ -146,6 +135,7 @@ Mapping::~Mapping() {
     common::MutexLock lock(mutex_);
     if (ours_) {
         for (const auto& v : views_) munmap(const_cast<uint8_t*>(v->base), v->mapped);
+        for (const Range& r : remains_) munmap(reinterpret_cast<void*>(r.begin), r.end - r.begin);
         close_quietly(descriptor_);
     }
 }
@@ -191,7 +181,7 @@ bool Mapping::extend(uint64_t size) noexcept {
 // The file has grown since we looked: believe the file, not the header.
 bool Mapping::map_again(uint64_t published) noexcept {
     View& last = *views_.back();
-    if (retired_ || descriptor_ < 0) return published <= last.backed.load(std::memory_order_acquire);
+    if (descriptor_ < 0) return published <= last.backed.load(std::memory_order_acquire);
     struct stat st {};
     if (fstat(descriptor_, &st) != 0 || static_cast<uint64_t>(st.st_size) < published) return false;
     const auto size = static_cast<uint64_t>(st.st_size);
@@ -212,37 +202,46 @@ bool Mapping::map_again(uint64_t published) noexcept {
     return true;
 }
 
-void Mapping::retire(std::span<const common::Bytes> lent) noexcept {
+bool Mapping::let_go(std::span<const common::Bytes> lent) {
     common::MutexLock lock(mutex_);
-    if (retired_ || !ours_) return;
-    retired_ = true;
+    if (!ours_) return false;
     const uint64_t page = page_size();
+    // Whole pages of the lent ranges, view by view, in order and without overlap.
+    std::vector<Range> keep;
     for (const auto& v : views_) {
-        // From hole to hole: zeros over [from, next lent page), then on behind it. Few ranges are ever lent, so the
-        // next one is searched for rather than sorted, which would need memory.
         const auto begin = reinterpret_cast<uintptr_t>(v->base);
         const uintptr_t end = begin + v->mapped;
-        for (uintptr_t from = begin; from < end;) {
-            uintptr_t keep = end;
-            uintptr_t behind = end;
-            for (const common::Bytes& range : lent) {
-                const auto low = reinterpret_cast<uintptr_t>(range.data()) / page * page;
-                const uintptr_t high =
-                    round_up(reinterpret_cast<uintptr_t>(range.data()) + std::max<size_t>(range.size(), 1), page);
-                if (high > from && low < keep) {
-                    keep = std::max(low, from);
-                    behind = std::min(high, end);
-                }
-            }
-            if (keep == begin) forget_header(v->base, page);
-            if (keep > from) {
-                mmap(reinterpret_cast<void*>(from), keep - from, PROT_READ,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-            }
-            from = std::max(behind, keep);
+        for (const common::Bytes& range : lent) {
+            const auto at = reinterpret_cast<uintptr_t>(range.data());
+            if (at < begin || at >= end || range.empty()) continue;
+            keep.push_back({at / page * page, std::min<uintptr_t>(round_up(at + range.size(), page), end)});
         }
     }
+    std::sort(keep.begin(), keep.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+    std::vector<Range> merged;
+    for (const Range& r : keep) {
+        if (!merged.empty() && r.begin <= merged.back().end) {
+            merged.back().end = std::max(merged.back().end, r.end);
+        } else {
+            merged.push_back(r);
+        }
+    }
+    // From here on nothing fails.
+    for (const auto& v : views_) {
+        auto from = reinterpret_cast<uintptr_t>(v->base);
+        const uintptr_t end = from + v->mapped;
+        for (const Range& r : merged) {
+            if (r.end <= from || r.begin >= end) continue;
+            if (r.begin > from) munmap(reinterpret_cast<void*>(from), r.begin - from);
+            from = std::min(r.end, end);
+        }
+        if (from < end) munmap(reinterpret_cast<void*>(from), end - from);
+    }
+    views_.clear();
+    view_.store(nullptr, std::memory_order_release);
     descriptor_ = close_quietly(descriptor_);
+    remains_ = std::move(merged);
+    return !remains_.empty();
 }
 
 // ---- Segment --------------------------------------------------------------------------------------------------------

@@ -44,9 +44,9 @@ class Mapping {
     bool extend(uint64_t size) noexcept;
     // What lies under over() has grown, or can be reached at another address too.
     void moved(const uint8_t* base, uint64_t mapped, uint64_t backed);
-    // The namespace is gone. The mapping reads as zeros from now on, which is "not found"; the pages under `lent`
-    // stay as they are. Readers may be inside.
-    void retire(std::span<const common::Bytes> lent) noexcept;
+    // The namespace is gone, and nobody reads here any more or will: unmaps all but the pages under those of `lent`
+    // that lie here, which stay until destruction. False: nothing is left.
+    bool let_go(std::span<const common::Bytes> lent);
 
   private:
     Mapping() = default;
@@ -57,8 +57,11 @@ class Mapping {
     common::Mutex mutex_;
     int descriptor_ GUARDED_BY(mutex_) = -1;
     bool ours_ GUARDED_BY(mutex_) = false;  // the address ranges, to unmap
-    bool retired_ GUARDED_BY(mutex_) = false;
     std::vector<std::unique_ptr<View>> views_ GUARDED_BY(mutex_);
+    struct Range {
+        uintptr_t begin, end;
+    };
+    std::vector<Range> remains_ GUARDED_BY(mutex_);  // after let_go()
 };
 
 // Write side.

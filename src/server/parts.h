@@ -40,6 +40,8 @@ struct Server::Parts final : PeerEvents {
     void attach(Peer& peer, common::AttachNspaceRequest& request, Reply reply);
     // Ends the connections of a rank, or of a whole namespace.
     void drop(const common::ProcId& proc);
+    // Who has its segment is to unmap it.
+    void nspace_ended(const Nspace& nspace);
 
     ServerOptions options;
     LoopScheduler scheduler;

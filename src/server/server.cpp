@@ -142,6 +142,24 @@ void Server::Parts::drop(const ProcId& proc) {
     for (const auto& peer : leaving) peer->close();
 }
 
+void Server::Parts::nspace_ended(const Nspace& nspace) {
+    common::SegmentGoneNotify gone;
+    gone.nspace = nspace.name;
+    gone.instance = nspace.number;
+    auto payload = common::message_bytes(gone);
+    if (!payload.ok()) return;
+    FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::segment_gone));
+    header.payload = static_cast<uint32_t>(payload->size());
+    for (const auto& [serial, peer] : peers) {
+        if (!peer->knows_segment(nspace.number)) continue;
+        peer->set_lacks_segment(nspace.number);
+        peer->send(header, *payload, {});
+    }
+    // The own process maps what it likes.
+    self->set_lacks_segment(nspace.number);
+    self->send(header, *payload, {});
+}
+
 Server::Server(std::unique_ptr<Parts> parts) noexcept : parts_(std::move(parts)) {}
 
 Server::~Server() = default;
@@ -161,7 +179,8 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
     if (!children.contact.addresses.empty()) parts->uri = transport::format_uri(children.contact);
     Parts* p = parts.get();
     parts->setup = std::make_unique<Setup>(p->registry, p->launch_env, p->get, p->fence, p->connect, p->disconnect,
-                                           p->events, std::move(children), [p](const ProcId& proc) { p->drop(proc); });
+                                           p->events, std::move(children), [p](const ProcId& proc) { p->drop(proc); },
+                                           [p](const Nspace& nspace) { p->nspace_ended(nspace); });
     LaunchEnv::set_current(&parts->launch_env);
     loop.post([p] { p->listener.start(); });
     return std::unique_ptr<Server>(new Server(std::move(parts)));

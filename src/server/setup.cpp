@@ -117,6 +117,8 @@ void Setup::deregister_nspace(std::string_view given) {
     fence_.forget(name);
     connect_.forget(name);
     launch_env_.remove(name);
+    // After every answer that may still refer to it.
+    if (nspace->data != nullptr) ended_(*nspace);
     registry_.remove(name);
 }
 

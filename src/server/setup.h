@@ -27,11 +27,14 @@ class Setup {
     };
     // drop: ends the connections of a rank (or of all ranks, PMIX_RANK_WILDCARD).
     using Drop = std::function<void(const common::ProcId&)>;
+    // ended: tells those who have mapped a namespace's segment that it goes.
+    using Ended = std::function<void(const Nspace&)>;
 
     Setup(Registry& registry, LaunchEnv& launch_env, Get& get, Fence& fence, Connect& connect, Disconnect& disconnect,
-          Events& events, Children children, Drop drop)
+          Events& events, Children children, Drop drop, Ended ended)
         : registry_(registry), launch_env_(launch_env), get_(get), fence_(fence), connect_(connect),
-          disconnect_(disconnect), events_(events), children_(std::move(children)), drop_(std::move(drop)) {}
+          disconnect_(disconnect), events_(events), children_(std::move(children)), drop_(std::move(drop)),
+          ended_(std::move(ended)) {}
 
     pmix_status_t register_nspace(JobSetup&& job);
     void deregister_nspace(std::string_view name);
@@ -63,6 +66,7 @@ class Setup {
     Events& events_;
     Children children_;
     Drop drop_;
+    Ended ended_;
     std::vector<JobSetup> resources_;
 };
 

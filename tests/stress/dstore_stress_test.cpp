@@ -1,6 +1,5 @@
 // Readers against a publishing writer, and against puts into the private store. Under ThreadSanitizer the readers use
-// the writer's own mapping, since it cannot see that two addresses are one memory. It also takes a page that is replaced
-// for a write, which for retire() is the point.
+// the writer's own mapping, since it cannot see that two addresses are one memory.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -88,45 +87,6 @@ void readers_against_writer(bool own_mapping) {
 TEST(StoreStress, ReadersOnTheWritersMapping) { readers_against_writer(true); }
 #ifndef UNDER_TSAN
 TEST(StoreStress, ReadersOnTheirOwnMapping) { readers_against_writer(false); }
-
-TEST(StoreStress, RetireUnderReaders) {
-    for (int round = 0; round < 20; ++round) {
-        auto w = make_writer();
-        for (uint32_t i = 0; i < 50; ++i) ASSERT_EQ(w->put(Owner::app(i), Records().add("k", telling(i + 1)).list()), PMIX_SUCCESS);
-        auto r = open_reader(*w);
-        Found kept;
-        ASSERT_EQ(r->find(Owner::app(7), Key("k"), kept), PMIX_SUCCESS);
-        std::atomic<bool> gone{false};
-        std::atomic<unsigned> hits{0}, bad{0};
-        std::thread reader([&] {
-            for (;;) {
-                const bool last = gone.load();
-                for (uint32_t i = 0; i < 50; ++i) {
-                    Found f;
-                    const pmix_status_t rc = r->find(Owner::app(i), Key("k"), f);
-                    if (rc == PMIX_SUCCESS) hits += 1;
-                    if (rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_FOUND) bad += 1;
-                    uint32_t n = 0;
-                    // A reader that copies first and asks then never passes on half a value.
-                    if (rc == PMIX_SUCCESS && !told(f.bytes(), &n) && r->publications() != 0) bad += 1;
-                }
-                if (last) return;
-            }
-        });
-        while (hits.load() == 0) std::this_thread::yield();
-        const common::Bytes lent[] = {kept.bytes()};
-        r->retire(lent);
-        gone = true;
-        reader.join();
-        EXPECT_EQ(bad.load(), 0u);
-        Found f;
-        EXPECT_EQ(r->find(Owner::app(7), Key("k"), f), PMIX_ERR_NOT_FOUND);
-        uint32_t n = 0;
-        EXPECT_TRUE(told(kept.bytes(), &n));
-        EXPECT_EQ(n, 8u);
-    }
-}
-
 #endif
 
 TEST(StoreStress, PrivateStore) {

@@ -168,14 +168,16 @@ class FakeClient {
         }
         return std::nullopt;
     }
-    std::optional<common::EventNotify> take_event() {
+    std::optional<common::EventNotify> take_event() { return take_notify<Command::event, common::EventNotify>(); }
+    template <Command C, class M>
+    std::optional<M> take_notify() {
         read();
         for (auto it = frames_.begin(); it != frames_.end(); ++it) {
-            if (it->header.kind != common::FrameKind::notify) continue;
-            common::EventNotify event;
-            EXPECT_EQ(PMIX_SUCCESS, common::decode_message(it->payload, event));
+            if (it->header.kind != common::FrameKind::notify || it->header.command != static_cast<uint16_t>(C)) continue;
+            M message;
+            EXPECT_EQ(PMIX_SUCCESS, common::decode_message(it->payload, message));
             frames_.erase(it);
-            return event;
+            return message;
         }
         return std::nullopt;
     }

@@ -212,38 +212,45 @@ TEST(Reader, OnlyTakesOurSealedSegments) {
     ask_everything(*r);
 }
 
-TEST(Reader, RetiredReadsAsNothing) {
-    auto w = small_store();
-    auto r = open_reader(*w);
-    Found kept;
-    ASSERT_EQ(r->find(Owner::proc(1), Key("own"), kept), PMIX_SUCCESS);
-    const common::Bytes lent[] = {kept.bytes()};
-    const Buffer before = copy_of(kept);
-    r->retire(lent);
-    w.reset();
-    EXPECT_EQ(copy_of(kept), before);
-    pmix_status_t rc;
-    get(*r, Owner::proc(1), "own", &rc);
-    EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
-    EXPECT_EQ(r->nodes(), 0u);
-    EXPECT_FALSE(r->has_commits(1));
-    ask_everything(*r);
-    EXPECT_EQ(copy_of(kept), before);
+namespace {
+
+// Is the page of this byte mapped?
+bool is_mapped(const uint8_t* p) {
+    const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    unsigned char in_core = 0;
+    return mincore(reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(p) / page * page), 1, &in_core) == 0;
 }
 
-TEST(Reader, RetiredFarLentRanges) {
+}  // namespace
+
+TEST(Reader, LetGoUnmapsAllButWhatIsLent) {
     auto w = make_writer();
     for (uint32_t i = 0; i < 8; ++i) ASSERT_EQ(w->put(Owner::app(i), Records().add("b", blob(20'000, static_cast<uint8_t>(i))).list()), PMIX_SUCCESS);
     auto r = open_reader(*w);
-    Found a, b;
+    Found a, b, c;
     ASSERT_EQ(r->find(Owner::app(6), Key("b"), a), PMIX_SUCCESS);
     ASSERT_EQ(r->find(Owner::app(2), Key("b"), b), PMIX_SUCCESS);
-    const common::Bytes lent[] = {a.bytes(), b.bytes()};
-    r->retire(lent);
+    ASSERT_EQ(r->find(Owner::app(4), Key("b"), c), PMIX_SUCCESS);
+    const Buffer elsewhere(100);
+    const common::Bytes lent[] = {a.bytes(), b.bytes(), elsewhere};
+    EXPECT_TRUE(r->let_go(lent));
+    w.reset();
     EXPECT_EQ(copy_of(a), blob(20'000, 6));
     EXPECT_EQ(copy_of(b), blob(20'000, 2));
-    EXPECT_EQ(get(*r, Owner::app(6), "b"), Buffer{});
-    EXPECT_EQ(get(*r, Owner::app(4), "b"), Buffer{});
+    EXPECT_FALSE(is_mapped(c.bytes().data() + 8'000));
+    const uint8_t* inside = a.bytes().data() + 8'000;
+    EXPECT_TRUE(is_mapped(inside));
+    r.reset();
+    EXPECT_FALSE(is_mapped(inside));
+}
+
+TEST(Reader, LetGoOfNothingLentLeavesNothing) {
+    auto w = small_store();
+    auto r = open_reader(*w);
+    Found found;
+    ASSERT_EQ(r->find(Owner::proc(1), Key("own"), found), PMIX_SUCCESS);
+    EXPECT_FALSE(r->let_go({}));
+    EXPECT_FALSE(is_mapped(found.bytes().data()));
 }
 
 // ASan and the watch on every test say that nothing is read outside and nothing runs for ever.

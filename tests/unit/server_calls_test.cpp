@@ -9,8 +9,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -438,4 +440,54 @@ TEST(ServerCallsTest, InventoryCallsComplete) {
     Answer answer;
     ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deliver_inventory(infos.c_array(), 1, nullptr, 0, &Answer::done, &answer));
     EXPECT_EQ(PMIX_SUCCESS, answer.wait());
+}
+
+namespace {
+
+size_t segments_mapped() {
+    std::ifstream maps("/proc/self/maps");
+    size_t n = 0;
+    for (std::string line; std::getline(maps, line);) n += line.find("wireup-store") != std::string::npos;
+    return n;
+}
+
+template <class F>
+bool soon(F&& f) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!f()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::yield();
+    }
+    return true;
+}
+
+}  // namespace
+
+// Jobs come and go under a long-lived server, which looks into each: nothing of them stays but what it was lent.
+TEST(ServerCallsTest, JobsThatEndAreUnmapped) {
+    ServerHere server;
+    size_t before = 0;
+    pmix_value_t* lent = nullptr;
+    for (int i = 0; i < 200; ++i) {
+        const std::string name = "job" + std::to_string(i);
+        pmix_nspace_t job;
+        PMIx_Load_nspace(job, name.c_str());
+        InfoList infos;
+        infos.append_string("test.name", name);
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, infos.c_array(), infos.size(), nullptr, nullptr));
+        const pmix_proc_t all = ProcId(name, PMIX_RANK_WILDCARD).to_c();
+        EXPECT_EQ(name, text_of(all, "test.name"));
+        if (i == 5) {
+            InfoList pointer;
+            pointer.append_flag(PMIX_GET_POINTER_VALUES, true);
+            ASSERT_EQ(PMIX_SUCCESS, PMIx_Get(&all, "test.name", pointer.c_array(), pointer.size(), &lent));
+        }
+        PMIx_server_deregister_nspace(job, nullptr, nullptr);
+        // This thread may be faster than the notice.
+        EXPECT_TRUE(soon([&] { return text_of(all, "test.name") == "PMIX_ERR_NOT_FOUND"; }));
+        if (i == 10) before = segments_mapped();
+    }
+    EXPECT_TRUE(soon([&] { return segments_mapped() <= before; }));
+    ASSERT_NE(nullptr, lent);
+    EXPECT_STREQ("job5", lent->data.string);
 }

@@ -195,6 +195,34 @@ TEST(ServerGetTest, AnotherNamespacesSegmentComesWithTheAnswer) {
     EXPECT_EQ("second", message.segments[0].nspace);
 }
 
+// rows: V8
+TEST(ServerGetTest, WhoHasASegmentHearsOfItsEnd) {
+    Setting s(1);
+    s.server.job("second", 1, 1);
+    s.connect();
+    common::GetRequest request;
+    request.proc = {"second", PMIX_RANK_WILDCARD};
+    request.key = PMIX_JOB_SIZE;
+    auto reply = s.a.wait(s.a.start<Command::get>(request));
+    common::GetReply message;
+    ASSERT_TRUE(reply && common::decode_message(reply->payload, message) == PMIX_SUCCESS);
+    ASSERT_EQ(1u, message.segments.size());
+    s.server.on_loop([&] {
+        s.server.setup().deregister_nspace("second");
+        return 0;
+    });
+    const auto told = [](FakeClient& client) {
+        return client.take_notify<Command::segment_gone, common::SegmentGoneNotify>();
+    };
+    std::optional<common::SegmentGoneNotify> gone;
+    ASSERT_TRUE(s.server.turn_until([&] { return (gone = told(s.a)).has_value(); }));
+    EXPECT_EQ("second", gone->nspace);
+    EXPECT_EQ(message.segments[0].instance, gone->instance);
+    s.server.settle();
+    EXPECT_FALSE(told(s.b)) << "it never had it";
+    EXPECT_FALSE(told(s.a)) << "once";
+}
+
 // A segment goes only to the user whose namespace it is.
 TEST(ServerGetTest, AnotherUsersNamespaceIsNotGivenOut) {
     if (::geteuid() != 0) GTEST_SKIP() << "root may read all; others cannot register another user";

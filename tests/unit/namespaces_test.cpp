@@ -1,0 +1,184 @@
+// The client's mapped segments: found, replaced, taken away under readers, and unmapped when nobody is inside.
+#include "client/namespaces.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "client/lent_values.h"
+#include "support/store_values.h"
+
+namespace pmix::client {
+namespace {
+
+using namespace dstore;
+using namespace test;
+
+transport::Descriptor descriptor_of(const Writer& w) {
+    return transport::Descriptor(::fcntl(w.descriptor(), F_DUPFD_CLOEXEC, 0));
+}
+
+std::unique_ptr<Writer> job_of(uint32_t size) {
+    auto w = make_writer();
+    EXPECT_EQ(w->put(Owner::job(), Records().add("size", u32(size)).list()), PMIX_SUCCESS);
+    return w;
+}
+
+size_t segments_mapped() {
+    std::ifstream maps("/proc/self/maps");
+    size_t n = 0;
+    for (std::string line; std::getline(maps, line);) n += line.find("wireup-store") != std::string::npos;
+    return n;
+}
+
+pmix_status_t look(const Namespaces& all, const char* name, Found& found) {
+    const Reader* r = all.find(name);
+    return r == nullptr ? PMIX_ERR_NOT_FOUND : r->find(Owner::job(), Key("size"), found);
+}
+
+const auto nothing_lent = [] { return std::span<const common::Bytes>{}; };
+
+TEST(Namespaces, ComeAndGoWithoutATrace) {
+    Namespaces all("own");
+    auto own = job_of(1);
+    ASSERT_EQ(all.adopt("own", 1, descriptor_of(*own)), PMIX_SUCCESS);
+    const size_t before = segments_mapped();
+    for (uint64_t i = 2; i < 202; ++i) {
+        auto w = job_of(static_cast<uint32_t>(i));
+        const std::string name = "job" + std::to_string(i % 3);
+        ASSERT_EQ(all.adopt(name, i, descriptor_of(*w)), PMIX_SUCCESS);
+        {
+            Reading reading;
+            Found found;
+            EXPECT_EQ(look(all, name.c_str(), found), PMIX_SUCCESS);
+        }
+        all.remove(name, i);
+        Reading reading;
+        EXPECT_EQ(all.find(name), nullptr);
+        EXPECT_TRUE(all.reclaim(nothing_lent));
+        EXPECT_FALSE(all.has_removed());
+    }
+    EXPECT_EQ(segments_mapped(), before);
+    Reading reading;
+    EXPECT_EQ(all.own(), all.find("own"));
+    ASSERT_NE(all.own(), nullptr);
+}
+
+TEST(Namespaces, AReaderInsideKeepsIt) {
+    Namespaces all("own");
+    auto w = job_of(7);
+    ASSERT_EQ(all.adopt("job", 1, descriptor_of(*w)), PMIX_SUCCESS);
+    std::atomic<int> step{0};
+    std::thread reader([&] {
+        {
+            Reading outer;
+            Reading inner;  // reading inside reading
+            Found found;
+            EXPECT_EQ(look(all, "job", found), PMIX_SUCCESS);
+            step = 1;
+            step.wait(1);
+            EXPECT_EQ(copy_of(found), u32(7)) << "it is still there";
+        }
+        step = 3;
+        step.wait(3);
+    });
+    step.wait(0);
+    all.remove("job", 1);
+    EXPECT_FALSE(all.reclaim(nothing_lent));
+    EXPECT_TRUE(all.has_removed());
+    step = 2;
+    step.notify_all();
+    step.wait(2);
+    EXPECT_TRUE(all.reclaim(nothing_lent));
+    step = 4;
+    step.notify_all();
+    reader.join();
+}
+
+TEST(Namespaces, LentValuesStay) {
+    const size_t before = segments_mapped();
+    auto w = job_of(3);
+    ASSERT_EQ(w->put(Owner::job(), Records().add("text", text("some words")).list()), PMIX_SUCCESS);
+    LentValues lent;
+    const pmix_value_t* value = nullptr;
+    {
+        Namespaces all("own");
+        ASSERT_EQ(all.adopt("job", 1, descriptor_of(*w)), PMIX_SUCCESS);
+        {
+            Reading reading;
+            Found found;
+            ASSERT_EQ(all.find("job")->find(Owner::job(), Key("text"), found), PMIX_SUCCESS);
+            auto given = lent.lend(found.bytes());
+            ASSERT_TRUE(given.ok());
+            value = given.value();
+        }
+        all.remove("job", 1);
+        EXPECT_TRUE(all.reclaim([&] { return lent.ranges(); }));
+        w.reset();
+        EXPECT_STREQ(value->data.string, "some words");
+        EXPECT_EQ(segments_mapped(), before + 1) << "the page of it";
+    }
+    EXPECT_EQ(segments_mapped(), before);
+}
+
+TEST(Namespaces, ASecondLifeReplacesTheFirst) {
+    Namespaces all("own");
+    auto first = job_of(1), second = job_of(2);
+    ASSERT_EQ(all.adopt("own", 1, descriptor_of(*first)), PMIX_SUCCESS);
+    ASSERT_EQ(all.adopt("own", 2, descriptor_of(*second)), PMIX_SUCCESS);
+    EXPECT_TRUE(all.reclaim(nothing_lent));
+    Reading reading;
+    Found found;
+    EXPECT_EQ(look(all, "own", found), PMIX_SUCCESS);
+    EXPECT_EQ(copy_of(found), u32(2));
+    EXPECT_EQ(all.own(), all.find("own"));
+}
+
+// The answer that hands a segment out may be read by one thread while another reads of its end.
+TEST(Namespaces, WhatHasEndedIsNotTaken) {
+    Namespaces all("own");
+    auto w = job_of(1);
+    all.remove("job", 5);
+    EXPECT_EQ(all.adopt("job", 5, descriptor_of(*w)), PMIX_SUCCESS);
+    EXPECT_EQ(all.find("job"), nullptr);
+    EXPECT_EQ(all.adopt("job", 6, descriptor_of(*w)), PMIX_SUCCESS);
+    EXPECT_NE(all.find("job"), nullptr);
+}
+
+TEST(Namespaces, ReadersAgainstRemoval) {
+    Namespaces all("own");
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> hits{0}, bad{0};
+    const auto read = [&] {
+        while (!stop.load()) {
+            Reading reading;
+            Found found;
+            const pmix_status_t rc = look(all, "job", found);
+            if (rc == PMIX_SUCCESS) {
+                ++hits;
+                if (copy_of(found).size() != u32(1).size()) ++bad;
+            } else if (rc != PMIX_ERR_NOT_FOUND) {
+                ++bad;
+            }
+        }
+    };
+    std::thread one(read), two(read);
+    for (uint64_t i = 1; i < 300 || hits.load() < 100; ++i) {
+        auto w = job_of(static_cast<uint32_t>(i));
+        ASSERT_EQ(all.adopt("job", i, descriptor_of(*w)), PMIX_SUCCESS);
+        if (i % 2 == 0) all.remove("job", i);
+        all.reclaim(nothing_lent);
+    }
+    stop = true;
+    one.join();
+    two.join();
+    EXPECT_EQ(bad.load(), 0u);
+    EXPECT_TRUE(all.reclaim(nothing_lent));
+}
+
+}  // namespace
+}  // namespace pmix::client
