@@ -2,11 +2,13 @@
 
 #include <pmix.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
+#include "common/array_value.h"
 #include "common/opaque.h"
 
 namespace pmix::api {
@@ -173,6 +175,31 @@ common::Result<Topology> NodeTopology::get(const common::ProcId& self, const cha
         return PMIX_ERR_NOT_SUPPORTED;
     }
     return topology_;
+}
+
+common::Result<InfoList> collect_inventory(NodeTopology& topology, const common::ProcId& self,
+                                           const std::string& hostname) {
+    InfoList node;
+    pmix_status_t rc = node.append_string(PMIX_HOSTNAME, hostname);
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long page = ::sysconf(_SC_PAGESIZE);
+    if (rc == PMIX_SUCCESS && pages > 0 && page > 0) {
+        const uint64_t bytes = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page);
+        rc = node.append_number(PMIX_AVAIL_PHYS_MEMORY, bytes, PMIX_UINT64);
+    }
+    if (rc != PMIX_SUCCESS) return rc;
+    auto loaded = topology.get(self);
+    if (loaded && loaded->hwloc != nullptr) {
+        const Text xml(common::open_opaque_ops()->print_topology(loaded->pointer));
+        if (xml != nullptr) rc = node.append_string(PMIX_HWLOC_XML_V2, xml.get());
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    auto array = common::array_value(std::move(node));
+    if (!array) return array.status();
+    InfoList all;
+    rc = all.append(PMIX_NODE_INFO_ARRAY, std::move(array).value());
+    if (rc != PMIX_SUCCESS) return rc;
+    return all;
 }
 
 }  // namespace pmix::api

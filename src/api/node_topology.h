@@ -57,4 +57,9 @@ class NodeTopology {
     bool owned_ GUARDED_BY(mutex_) = false;
 };
 
+// What hwloc and the kernel know of this node: one PMIX_NODE_INFO_ARRAY. A node that hwloc cannot read has a name and
+// memory all the same.
+common::Result<common::InfoList> collect_inventory(NodeTopology& topology, const common::ProcId& self,
+                                                   const std::string& hostname);
+
 }  // namespace pmix::api

@@ -5,14 +5,17 @@
 // upcall) it is done at once.
 #include <pmix_server.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/boundary.h"
 #include "api/library.h"
+#include "api/node_topology.h"
 #include "common/ids.h"
 #include "common/value.h"
+#include "server/app_setup.h"
 #include "server/job_setup.h"
 #include "server/launch_env.h"
 #include "server/parts.h"
@@ -25,6 +28,7 @@ namespace {
 using pmix::api::guarded;
 using pmix::api::Library;
 using pmix::api::server_boundary;
+using pmix::common::InfoList;
 using pmix::common::ProcId;
 using pmix::server::Server;
 namespace server = pmix::server;
@@ -66,8 +70,8 @@ pmix_status_t on_loop(Library& library, Server& srv, pmix_op_cbfunc_t callback, 
     return rc;
 }
 
-void nothing_to_release(pmix_status_t, void*) {}
-void nothing_to_free(void*) {}
+// For a host that gives it back.
+std::unique_ptr<InfoList> lend(InfoList&& infos) { return std::make_unique<InfoList>(std::move(infos)); }
 
 }  // namespace
 
@@ -177,14 +181,20 @@ pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_re
     });
 }
 
-// Nothing is harvested and no fabric is set up: an empty answer, which is a good one.
+// What the host gets stays until it calls the release function, with nothing in it too.
 pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                             pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
     return server_boundary([&](Library& library, Server&) -> pmix_status_t {
         std::string name;
         if (cbfunc == nullptr || !read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
         if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
-        library.loop().post([cbfunc, cbdata] { cbfunc(PMIX_SUCCESS, nullptr, 0, cbdata, nothing_to_release, nullptr); });
+        auto answer = server::set_up_application({info, ninfo});
+        if (!answer.ok()) return answer.status();
+        library.loop().post([cbfunc, cbdata, infos = lend(std::move(answer).value())]() mutable {
+            InfoList* list = infos.release();
+            cbfunc(PMIX_SUCCESS, list->c_array(), list->size(), cbdata,
+                   [](pmix_status_t, void* lent) { delete static_cast<InfoList*>(lent); }, list);
+        });
         return PMIX_SUCCESS;
     });
 }
@@ -250,12 +260,18 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channe
     });
 }
 
-// There is no inventory of ours; what others deliver is acknowledged and not kept.
+// What this node has. hwloc looks on the caller's thread, and only the first time that anybody asks.
 pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc,
                                             void* cbdata) {
-    return server_boundary([&](Library& library, Server&) -> pmix_status_t {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         if (cbfunc == nullptr || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
-        library.loop().post([cbfunc, cbdata] { cbfunc(PMIX_SUCCESS, nullptr, 0, cbdata, nothing_to_free, nullptr); });
+        auto found = pmix::api::collect_inventory(library.topology(), srv.options().id, srv.options().hostname);
+        if (!found.ok()) return found.status();
+        library.loop().post([cbfunc, cbdata, infos = lend(std::move(found).value())]() mutable {
+            InfoList* list = infos.release();
+            cbfunc(PMIX_SUCCESS, list->c_array(), list->size(), cbdata,
+                   [](void* lent) { delete static_cast<InfoList*>(lent); }, list);
+        });
         return PMIX_SUCCESS;
     });
 }
@@ -264,7 +280,11 @@ pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pm
                                             pmix_op_cbfunc_t cbfunc, void* cbdata) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         if ((info == nullptr && ninfo != 0) || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
-        return on_loop(library, srv, cbfunc, cbdata, [](Server::Parts&) { return PMIX_SUCCESS; });
+        auto infos = InfoList::from_c(info, ninfo);
+        if (!infos.ok()) return infos.status();
+        return on_loop(library, srv, cbfunc, cbdata, [infos = std::move(infos).value()](Server::Parts& parts) {
+            return parts.query.inventory().deliver(infos, parts.options.hostname);
+        });
     });
 }
 

@@ -24,10 +24,11 @@ class Query {
   public:
     Query(Host& host, const Registry& registry, const Segments& segments,
           const std::map<uint64_t, std::shared_ptr<Peer>>& peers, const common::ProcId& server, const std::string& uri)
-        : host_(host), known_{registry, segments, host_attributes_, peers, server, uri} {}
+        : host_(host), known_{registry, segments, host_attributes_, inventory_, peers, server, uri} {}
 
     void request(Peer& peer, common::ControlRequest& request, Reply reply);
     HostAttributes& host_attributes() noexcept { return host_attributes_; }
+    Inventory& inventory() noexcept { return inventory_; }
 
   private:
     struct Work;
@@ -36,6 +37,7 @@ class Query {
 
     Host& host_;
     HostAttributes host_attributes_;
+    Inventory inventory_;
     const Known known_;
 };
 

@@ -396,10 +396,18 @@ Result<Value> answer_query(const Known& known, const Peer& asker, std::string_vi
         // The host's word, if it gave one.
         auto said = stored(question, key);
         if (said) return said;
+        std::string_view node;
+        qualifiers.get(PMIX_HOSTNAME, &node);
+        if (const pmix_value_t* delivered = known.inventory.find(node, key)) return Value::copy_of(*delivered);
     }
     for (const Row& row : kRows)
         if (row.key == key) return row.answer(question);
-    return stored(question, key);
+    auto said = stored(question, key);
+    std::string_view node;
+    if (said || qualifiers.get(PMIX_HOSTNAME, &node) != PMIX_SUCCESS || node.empty()) return said;
+    const pmix_value_t* delivered = known.inventory.find(node, key);
+    if (delivered != nullptr) return Value::copy_of(*delivered);
+    return said;
 }
 
 }  // namespace pmix::server

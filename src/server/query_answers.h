@@ -14,6 +14,7 @@
 #include "common/status.h"
 #include "common/value.h"
 #include "server/host_attributes.h"
+#include "server/inventory.h"
 #include "server/peer.h"
 #include "server/registry.h"
 #include "server/segments.h"
@@ -25,6 +26,7 @@ struct Known {
     const Registry& registry;
     const Segments& segments;
     const HostAttributes& host_attributes;
+    const Inventory& inventory;
     const std::map<uint64_t, std::shared_ptr<Peer>>& peers;
     const common::ProcId& server;
     const std::string& uri;

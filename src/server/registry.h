@@ -54,6 +54,7 @@ struct Nspace {
     std::vector<common::Rank> gone;  // ranks that have left, deregistered ones included
     std::unique_ptr<NamespaceData> data;  // none: known by name only
     common::InfoList envars;
+    bool open_mpi = false;  // its program was said to be Open MPI's
 
     Client* find_client(common::Rank rank) noexcept;
     const Client* find_client(common::Rank rank) const noexcept;

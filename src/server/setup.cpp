@@ -7,6 +7,8 @@
 
 #include "common/info_view.h"
 #include "common/pack.h"
+#include "server/app_setup.h"
+#include "server/open_mpi.h"
 
 namespace pmix::server {
 
@@ -28,8 +30,12 @@ std::vector<LaunchEnv::Edit> edits_of(const common::InfoList& infos) {
     for (const pmix_info_t& info : infos) {
         std::string_view key = common::key_view(info);
         const pmix_value_t& v = info.value;
-        if (key == PMIX_UNSET_ENVAR && v.type == PMIX_STRING && v.data.string != nullptr) {
-            edits.push_back({How::unset, v.data.string, {}, ','});
+        // A name is enough to unset it; some hosts give the whole variable.
+        if (key == PMIX_UNSET_ENVAR) {
+            const char* name = v.type == PMIX_STRING  ? v.data.string
+                               : v.type == PMIX_ENVAR ? v.data.envar.envar
+                                                      : nullptr;
+            if (name != nullptr) edits.push_back({How::unset, name, {}, ','});
             continue;
         }
         if (v.type != PMIX_ENVAR || v.data.envar.envar == nullptr) continue;
@@ -83,7 +89,8 @@ pmix_status_t Setup::register_nspace(JobSetup&& job) {
         nspace.own_node = find_own_node(nspace.placed, registry_.hostname());
         if (nspace.own_node == kNoNode && nspace.placed.has_procs && !nspace.clients.empty())
             nspace.own_node = nspace.placed.procs.node_of(nspace.clients.begin()->first);
-        if (nspace.own_node == kNoNode && nspace.placed.nodes.size() == 1 && nspace.nlocalprocs > 0) nspace.own_node = 0;
+        if (nspace.own_node == kNoNode && nspace.placed.nodes.size() == 1 && nspace.nlocalprocs > 0)
+            nspace.own_node = 0;
     }
     pmix_status_t rc = PMIX_SUCCESS;
     if (!job.nodata) {
@@ -126,6 +133,11 @@ void Setup::set_environment(Nspace& nspace, const Client& client) {
     ProcId proc(nspace.name, client.rank);
     Variables variables = transport::client_variables(proc, children_.contact, client.token);
     variables.insert(variables.end(), children_.always.begin(), children_.always.end());
+    if (is_open_mpi(nspace)) {
+        Variables theirs = open_mpi_variables(nspace, client.rank);
+        variables.insert(variables.end(), std::make_move_iterator(theirs.begin()),
+                         std::make_move_iterator(theirs.end()));
+    }
     launch_env_.set(proc, std::move(variables), edits_of(nspace.envars));
 }
 
@@ -236,6 +248,9 @@ pmix_status_t Setup::add_variables(std::string_view name, const common::InfoList
     Nspace* nspace = registry_.find(name);
     if (nspace == nullptr) return PMIX_ERR_NOT_FOUND;
     for (const pmix_info_t& info : infos) {
+        const bool model = is_model_key(common::key_view(info)) && info.value.type == PMIX_STRING;
+        if (model && info.value.data.string != nullptr && names_open_mpi(info.value.data.string))
+            nspace->open_mpi = true;
         if (info.value.type != PMIX_ENVAR && common::key_view(info) != PMIX_UNSET_ENVAR) continue;
         pmix_status_t rc = nspace->envars.append(info);
         if (rc != PMIX_SUCCESS) return rc;
