@@ -451,11 +451,14 @@ PMIX_EXPORT pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size
  * Process sets and attributes
  * ================================================================================================================== */
 
-/* Names a set of processes; its members learn it by the event PMIX_PROCESS_SET_DEFINE. The members are copied. */
+/*
+ * Names a set of processes. All clients of this server that listen for PMIX_PROCESS_SET_DEFINE hear of it, and the
+ * members find the name in PMIX_PSET_NAMES of each of them. The members are copied.
+ */
 PMIX_EXPORT pmix_status_t PMIx_server_define_process_set(const pmix_proc_t *members, size_t nmembers,
                                                          const char *pset_name);
 
-/* Deletes a set; its members learn it by the event PMIX_PROCESS_SET_DELETE. */
+/* Deletes a set; the clients learn it by the event PMIX_PROCESS_SET_DELETE. */
 PMIX_EXPORT pmix_status_t PMIx_server_delete_process_set(char *pset_name);
 
 /*

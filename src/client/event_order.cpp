@@ -17,7 +17,7 @@ Category HandlerSpec::category() const noexcept {
     if (first) return Category::first;
     if (last) return Category::last;
     if (codes.empty()) return Category::fallback;
-    return codes.size() == 1 ? Category::single : Category::multi;
+    return codes.size() == 1 && !grouped ? Category::single : Category::multi;
 }
 
 bool proc_matches(const ProcId& pattern, const ProcId& proc) noexcept {
@@ -27,6 +27,8 @@ bool proc_matches(const ProcId& pattern, const ProcId& proc) noexcept {
 }
 
 common::Result<size_t> EventOrder::add(HandlerSpec spec) {
+    std::sort(spec.codes.begin(), spec.codes.end());
+    spec.codes.erase(std::unique(spec.codes.begin(), spec.codes.end()), spec.codes.end());
     const Category category = spec.category();
     if (category == Category::first || category == Category::last) {
         for (const Entry& e : entries_) {
@@ -76,12 +78,12 @@ bool EventOrder::in_range(const HandlerSpec& spec, const EventTraits& event) con
         case PMIX_RANGE_LOCAL:
             return event.source_is_local;
         case PMIX_RANGE_RM:
-            // The resource manager is nobody's namespace.
-            return event.source.nspace.empty();
+            return event.source_is_rm;
         case PMIX_RANGE_CUSTOM:
             return any_matches(spec.custom_range, event.source);
         default:
             // Session, global, undefined. A custom list without the range that goes with it still limits.
+            if (spec.range == PMIX_RANGE_SESSION && event.other_session) return false;
             return spec.custom_range.empty() || any_matches(spec.custom_range, event.source);
     }
 }
@@ -89,10 +91,10 @@ bool EventOrder::in_range(const HandlerSpec& spec, const EventTraits& event) con
 bool EventOrder::matches(const HandlerSpec& spec, const EventTraits& event) const {
     if (spec.codes.empty()) {
         if (event.non_default) return false;
-    } else if (std::find(spec.codes.begin(), spec.codes.end(), event.code) == spec.codes.end()) {
+    } else if (!std::binary_search(spec.codes.begin(), spec.codes.end(), event.code)) {
         return false;
     }
-    if (!(PMIX_SYSTEM_EVENT(event.code) ? spec.environment_level : spec.job_level)) return false;
+    if (!(event.of_environment ? spec.environment_level : spec.job_level)) return false;
     if (!in_range(spec, event)) return false;
     if (spec.affected.empty()) return true;
     return std::any_of(event.affected.begin(), event.affected.end(),

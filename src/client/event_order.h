@@ -29,6 +29,7 @@ enum class Place : uint8_t { lead, prepend, append, end };
 // What a registration says, apart from the function itself.
 struct HandlerSpec {
     std::vector<pmix_status_t> codes;  // empty: a default handler
+    bool grouped = false;              // some of them by the name of a group: stands among handlers for several codes
     std::string name;
     bool first = false;
     bool last = false;
@@ -41,7 +42,7 @@ struct HandlerSpec {
     std::vector<common::ProcId> custom_range;
     // Only events that name one of these; empty: all.
     std::vector<common::ProcId> affected;
-    // Events of the environment (PMIX_SYSTEM_EVENT), of jobs (all others), or both.
+    // Events of the environment, of jobs (all others), or both.
     bool job_level = true;
     bool environment_level = true;
 
@@ -53,6 +54,9 @@ struct EventTraits {
     pmix_status_t code = PMIX_SUCCESS;
     common::ProcId source;
     bool source_is_local = true;  // on this node
+    bool source_is_rm = false;    // the resource manager: nobody, or the server
+    bool other_session = false;   // the source is known to be in a session that is not the receiver's
+    bool of_environment = false;
     bool non_default = false;
     std::vector<common::ProcId> affected;
 };

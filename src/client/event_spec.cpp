@@ -1,33 +1,14 @@
 #include "client/event_spec.h"
 
+#include "client/event_groups.h"
+#include "common/event_infos.h"
 #include "common/support.h"
 
 namespace pmix::client {
 namespace {
 
 using common::InfoView;
-using common::ProcId;
-
-// One process, or an array of them.
-pmix_status_t read_procs(const pmix_value_t& value, std::vector<ProcId>& out) {
-    if (value.type == PMIX_PROC) {
-        if (value.data.proc == nullptr) return PMIX_ERR_BAD_PARAM;
-        out.emplace_back(*value.data.proc);
-        return PMIX_SUCCESS;
-    }
-    if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr) return PMIX_ERR_BAD_PARAM;
-    const pmix_data_array_t& array = *value.data.darray;
-    if (array.size == 0) return PMIX_SUCCESS;
-    if (array.type != PMIX_PROC || array.array == nullptr) return PMIX_ERR_BAD_PARAM;
-    const auto* procs = static_cast<const pmix_proc_t*>(array.array);
-    for (size_t i = 0; i < array.size; ++i) out.emplace_back(procs[i]);
-    return PMIX_SUCCESS;
-}
-
-pmix_status_t read_procs(InfoView infos, std::string_view key, std::vector<ProcId>& out) {
-    const pmix_info_t* info = infos.find(key);
-    return info == nullptr ? PMIX_SUCCESS : read_procs(info->value, out);
-}
+using common::read_procs;
 
 pmix_status_t read_name(InfoView infos, std::string_view key, std::string& out) {
     std::string_view text;
@@ -56,15 +37,20 @@ common::Result<HandlerAttributes> read_handler_attributes(const pmix_status_t co
     HandlerAttributes a;
     HandlerSpec& spec = a.spec;
     if (codes != nullptr) spec.codes.assign(codes, codes + ncodes);
-    if (const pmix_info_t* info = infos.find(PMIX_EVENT_NAME)) {
+    for (const pmix_info_t& info : infos) {
+        if (common::key_view(info) != PMIX_EVENT_NAME) continue;
         int64_t code = 0;
-        if (info->value.type == PMIX_STATUS) {
-            code = info->value.data.status;
-        } else if (common::read_number(info->value, &code) != PMIX_SUCCESS) {
+        if (info.value.type == PMIX_STATUS) {
+            code = info.value.data.status;
+        } else if (common::read_number(info.value, &code) != PMIX_SUCCESS) {
             return PMIX_ERR_BAD_PARAM;
         }
         spec.codes.push_back(static_cast<pmix_status_t>(code));
+        a.success_ends = true;
     }
+    rc = add_event_groups(infos, spec.codes, &spec.grouped);
+    if (rc != PMIX_SUCCESS) return rc;
+    a.success_ends = a.success_ends || spec.grouped;
     bool lead = false, end = false, prepend = false, order_prepend = false, jobs = false, environment = false;
     const struct {
         const char* key;
@@ -108,17 +94,6 @@ common::Result<HandlerAttributes> read_handler_attributes(const pmix_status_t co
         a.return_object = info->value.data.ptr;
         a.has_return_object = true;
     }
-    return a;
-}
-
-common::Result<EventAttributes> read_event_attributes(InfoView infos) {
-    EventAttributes a;
-    pmix_status_t rc = infos.get(PMIX_EVENT_NON_DEFAULT, &a.non_default);
-    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_EVENT_DO_NOT_CACHE, &a.do_not_cache);
-    if (rc == PMIX_SUCCESS) rc = read_procs(infos, PMIX_EVENT_AFFECTED_PROC, a.affected);
-    if (rc == PMIX_SUCCESS) rc = read_procs(infos, PMIX_EVENT_AFFECTED_PROCS, a.affected);
-    if (rc == PMIX_SUCCESS) rc = read_procs(infos, PMIX_EVENT_CUSTOM_RANGE, a.custom_range);
-    if (rc != PMIX_SUCCESS) return rc;
     return a;
 }
 

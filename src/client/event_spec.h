@@ -1,4 +1,4 @@
-// Attributes of events as the chain needs them: read out of a caller's or a message's infos. Pure.
+// What a registration says, read out of its codes and infos. Pure.
 //
 // What can go wrong: PMIX_ERR_BAD_PARAM for a value of a wrong type, PMIX_ERR_NOT_SUPPORTED for a required attribute
 // that nobody here knows.
@@ -16,18 +16,11 @@ struct HandlerAttributes {
     void* return_object = nullptr;
     bool has_return_object = false;
     bool oneshot = false;
+    // Its events were named by infos, not by codes: then its PMIX_SUCCESS ends a chain, see pmix_common.h.
+    bool success_ends = false;
 };
 
 common::Result<HandlerAttributes> read_handler_attributes(const pmix_status_t codes[], size_t ncodes,
                                                           common::InfoView infos);
-
-// Who an event is about and who may hear it, as far as its infos say.
-struct EventAttributes {
-    bool non_default = false;
-    bool do_not_cache = false;
-    std::vector<common::ProcId> affected;
-    std::vector<common::ProcId> custom_range;
-};
-common::Result<EventAttributes> read_event_attributes(common::InfoView infos);
 
 }  // namespace pmix::client

@@ -5,6 +5,7 @@
 #include "client/event_spec.h"
 #include "client/request.h"
 #include "client/session.h"
+#include "common/event_infos.h"
 #include "common/mutex.h"
 
 namespace pmix::client {
@@ -20,12 +21,13 @@ constexpr size_t kOwnRing = 32;
 
 constexpr size_t kNoReference = static_cast<size_t>(-1);
 
+// Under which the status of a handler without a name stands among the results.
+constexpr std::string_view kNoName = "UNKNOWN";
+
 }  // namespace
 
 struct Events::Event {
     EventTraits traits;
-    pmix_data_range_t range = PMIX_RANGE_UNDEF;
-    std::vector<ProcId> custom_range;
     bool do_not_cache = false;
     pmix_proc_t source;
     InfoList infos;
@@ -37,6 +39,7 @@ struct Events::Handler {
     void* object = nullptr;
     bool has_object = false;
     bool oneshot = false;
+    bool success_ends = false;
     // Events are for it only after its registration has been answered.
     bool active = false;
 };
@@ -53,7 +56,9 @@ struct Events::Run {
     std::shared_ptr<const Event> event;
     std::vector<size_t> chain;
     size_t next = 0;
-    size_t current = kNoReference;
+    // Of the handler that runs, which may be gone when it is done.
+    std::string name;
+    bool success_ends = false;
     InfoList results;
     // What the handler that runs was given besides: gone when it says it is done.
     InfoList with_object;
@@ -102,6 +107,7 @@ common::Result<size_t> Events::add(Registration& r) {
     h.object = r.attributes.return_object;
     h.has_object = r.attributes.has_return_object;
     h.oneshot = r.attributes.oneshot;
+    h.success_ends = r.attributes.success_ends;
     handlers_.emplace(reference.value(), std::move(h));
     return reference;
 }
@@ -236,51 +242,26 @@ pmix_status_t Events::deregister_handler(size_t reference, pmix_op_cbfunc_t call
 
 // ---- chains ----
 
-bool Events::is_local(const ProcId& source, pmix_data_range_t range) const {
-    if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL) return true;
-    if (source.nspace.empty() || source == session_.self() || source == session_.server()) return true;
-    Reading reading;
-    const dstore::Reader* own = session_.own_reader();
-    const dstore::Reader* other = session_.reader(source.nspace);
-    if (own == nullptr || other == nullptr) return false;
-    const auto here = own->node_of(session_.self().rank);
-    const auto there = other->node_of(source.rank);
-    return here && there && own->node_name(*here) == other->node_name(*there);
-}
-
-std::shared_ptr<const Events::Event> Events::make_event(pmix_status_t code, ProcId source, pmix_data_range_t range,
+std::shared_ptr<const Events::Event> Events::make_event(pmix_status_t code, ProcId source, uint8_t nearness,
                                                         InfoList infos) const {
     auto event = std::make_shared<Event>();
+    EventTraits& traits = event->traits;
     // What cannot be read counts as not said: the sender's mistake must not hide the event.
-    auto attributes = read_event_attributes(common::InfoView(infos));
+    auto attributes = common::read_event_attributes(common::InfoView(infos));
     if (attributes) {
-        event->traits.non_default = attributes->non_default;
-        event->traits.affected = std::move(attributes->affected);
-        event->custom_range = std::move(attributes->custom_range);
+        traits.non_default = attributes->non_default;
+        traits.affected = std::move(attributes->affected);
         event->do_not_cache = attributes->do_not_cache;
     }
-    event->traits.code = code;
-    event->traits.source_is_local = is_local(source, range);
+    traits.code = code;
+    traits.of_environment = common::is_environment_event(code, source, traits.affected);
+    traits.source_is_local = (nearness & common::EventNotify::kOnThisNode) != 0;
+    traits.other_session = (nearness & common::EventNotify::kInAnotherSession) != 0;
+    traits.source_is_rm = source.nspace.empty() || source.nspace == session_.server().nspace;
     event->source = source.to_c();
-    event->traits.source = std::move(source);
-    event->range = range;
+    traits.source = std::move(source);
     event->infos = std::move(infos);
     return event;
-}
-
-// Is this process among those a notification of its own is meant for?
-bool Events::reaches_self(const Event& event) const {
-    switch (event.range) {
-        case PMIX_RANGE_RM:
-            return false;
-        case PMIX_RANGE_NAMESPACE:
-            return event.traits.source.nspace == session_.self().nspace;
-        case PMIX_RANGE_CUSTOM:
-            return std::any_of(event.custom_range.begin(), event.custom_range.end(),
-                               [&](const ProcId& p) { return proc_matches(p, session_.self()); });
-        default:
-            return true;
-    }
 }
 
 void Events::keep(std::shared_ptr<const Event> event) {
@@ -310,16 +291,23 @@ void Events::start(std::shared_ptr<const Event> event, std::vector<size_t> chain
     session_.loop().post([this, id] { step(id); });
 }
 
+// Handlers that are done when they return are followed by the next one at once, so that chains of such handlers never
+// overlap and every handler meets the events in the order in which they came.
 void Events::step(uint64_t id) {
-    auto it = runs_.find(id);
-    if (it == runs_.end()) return;
-    Run& run = *it->second;
-    while (!shut_ && run.next < run.chain.size()) {
-        const size_t reference = run.chain[run.next++];
-        auto found = handlers_.find(reference);
-        if (found == handlers_.end()) continue;  // deregistered meanwhile
+    while (!shut_) {
+        auto it = runs_.find(id);
+        if (it == runs_.end()) return;
+        Run& run = *it->second;
+        auto found = handlers_.end();
+        while (found == handlers_.end() && run.next < run.chain.size()) found = handlers_.find(run.chain[run.next++]);
+        if (found == handlers_.end()) {  // the end, or those that are left were deregistered meanwhile
+            runs_.erase(it);
+            return;
+        }
+        const size_t reference = found->first;
         const Handler h = found->second;
-        run.current = reference;
+        run.name = h.name;
+        run.success_ends = h.success_ends;
         // The handlers' prototype is not const; they share one copy of the event.
         auto* infos = const_cast<pmix_info_t*>(run.event->infos.c_array());
         size_t ninfos = run.event->infos.size();
@@ -331,11 +319,16 @@ void Events::step(uint64_t id) {
             ninfos = run.with_object.size();
         }
         if (h.oneshot) deregister_on_loop(reference);
+        auto* ticket = new Ticket{home_, id};
+        // Where callers turn the loop themselves, one handler may be inside another.
+        const uint64_t outer = std::exchange(calling_, id);
         h.function(reference, run.event->traits.code, &run.event->source, infos, ninfos, run.results.c_array(),
-                   run.results.size(), &Events::on_done, new Ticket{home_, id});
-        return;
+                   run.results.size(), &Events::on_done, ticket);
+        calling_ = outer;
+        if (!done_) return;  // it will say so later
+        const std::unique_ptr<Finish> done = std::move(done_);
+        take_results(*done);
     }
-    runs_.erase(id);
 }
 
 void Events::on_done(pmix_status_t status, pmix_info_t* results, size_t nresults, pmix_op_cbfunc_t release,
@@ -344,36 +337,41 @@ void Events::on_done(pmix_status_t status, pmix_info_t* results, size_t nresults
     std::unique_ptr<Ticket> ticket(static_cast<Ticket*>(cbdata));
     transport::CancelShield shield;
     try {
-        Finish done{ticket->run, status, {}, release, release_data};
-        if (results != nullptr) done.results.append_all(results, nresults);
+        auto done = std::make_unique<Finish>(Finish{ticket->run, status, {}, release, release_data});
+        if (results != nullptr) done->results.append_all(results, nresults);
         common::MutexLock lock(ticket->home->mutex);
         Events* events = ticket->home->events;
         if (events == nullptr) return;
-        events->session_.loop().post([events, done = std::move(done)]() mutable { events->finish(std::move(done)); });
+        transport::EventLoop& loop = events->session_.loop();
+        if (loop.on_loop_thread() && events->calling_ == done->run) {
+            events->done_ = std::move(done);
+            return;
+        }
+        loop.post([events, done = std::move(done)] {
+            events->take_results(*done);
+            events->step(done->run);
+        });
     } catch (const std::bad_alloc&) {
         // This chain stops here; later events start chains of their own.
     }
 }
 
-void Events::finish(Finish&& done) {
+void Events::take_results(const Finish& done) {
     auto it = runs_.find(done.run);
     if (it != runs_.end()) {
         Run& run = *it->second;
         run.results.append_all(done.results.c_array(), done.results.size());
-        auto handler = handlers_.find(run.current);
-        if (handler != handlers_.end() && !handler->second.name.empty()) {
-            run.results.append_number(handler->second.name, done.status, PMIX_STATUS);
-        }
-        if (done.status == PMIX_EVENT_ACTION_COMPLETE) run.next = run.chain.size();
+        run.results.append_number(run.name.empty() ? kNoName : std::string_view(run.name), done.status, PMIX_STATUS);
+        const pmix_status_t other_end = run.success_ends ? PMIX_SUCCESS : PMIX_EVENT_ACTION_COMPLETE;
+        if (done.status == PMIX_EVENT_ACTION_COMPLETE || done.status == other_end) run.next = run.chain.size();
     }
     if (done.release != nullptr) done.release(PMIX_SUCCESS, done.release_data);
-    step(done.run);
 }
 
 // ---- events come in ----
 
 void Events::on_notify(common::EventNotify&& event) {
-    auto made = make_event(event.status, std::move(event.source), event.range, event.infos.take());
+    auto made = make_event(event.status, std::move(event.source), event.nearness, event.infos.take());
     if (event.replay_for == 0) {
         deliver(made);
         return;
@@ -385,7 +383,7 @@ void Events::on_notify(common::EventNotify&& event) {
 
 void Events::raise(pmix_status_t code, ProcId source, InfoList infos) {
     session_.loop().post([this, code, source = std::move(source), infos = std::move(infos)]() mutable {
-        auto event = make_event(code, std::move(source), PMIX_RANGE_PROC_LOCAL, std::move(infos));
+        auto event = make_event(code, std::move(source), common::EventNotify::kOnThisNode, std::move(infos));
         deliver(event);
         keep(std::move(event));
     });
@@ -396,6 +394,15 @@ void Events::raise_lost_connection() {
     const pmix_proc_t server = session_.server().to_c();
     infos.append(PMIX_EVENT_AFFECTED_PROC, &server, PMIX_PROC);
     raise(PMIX_ERR_LOST_CONNECTION, session_.server(), std::move(infos));
+}
+
+void Events::raise_failed_comm() {
+    InfoList infos;
+    const pmix_proc_t self = session_.self().to_c();
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &self, PMIX_PROC);
+    // Whoever cares asks for it by its code. A default handler may well end the process.
+    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    raise(PMIX_ERR_FAILED_COMM, session_.self(), std::move(infos));
 }
 
 pmix_status_t Events::notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
@@ -409,40 +416,31 @@ pmix_status_t Events::notify(pmix_status_t code, const pmix_proc_t* source, pmix
         if (length > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
         from = ProcId(std::string_view(source->nspace, length), source->rank);
     }
-    auto attributes = read_event_attributes({infos, ninfos});
+    auto attributes = common::read_event_attributes({infos, ninfos});
     if (!attributes) return attributes.status();
     if (range == PMIX_RANGE_CUSTOM && attributes->custom_range.empty()) return PMIX_ERR_BAD_PARAM;
     if (!attributes->custom_range.empty()) range = PMIX_RANGE_CUSTOM;
-    auto copy = InfoList::from_c(infos, ninfos);
-    if (!copy) return copy.status();
-
     if (range == PMIX_RANGE_PROC_LOCAL) {
+        auto copy = InfoList::from_c(infos, ninfos);
+        if (!copy) return copy.status();
         raise(code, std::move(from), std::move(copy).value());
         if (callback != nullptr) session_.loop().post([callback, cbdata] { callback(PMIX_SUCCESS, cbdata); });
         return PMIX_SUCCESS;
     }
 
+    // The server passes it to everyone in range, this process included: only there is it plain which registrations
+    // come before an event and which after it.
     common::NotifyEventRequest request;
     request.status = code;
-    request.source = from;
+    request.source = std::move(from);
     request.range = range;
     request.infos = common::Infos::borrow(infos, ninfos);
-    // The server passes it to everyone else in range; this process hears of it here.
-    const auto deliver_here = [&] {
-        session_.loop().post([this, code, from, range, copy = std::move(copy).value()]() mutable {
-            auto event = make_event(code, std::move(from), range, std::move(copy));
-            if (reaches_self(*event)) deliver(event);
-        });
-    };
     if (callback != nullptr || session_.must_not_wait()) {
-        rc = session_.ask_nb<Command::notify_event>(request, [callback, cbdata](pmix_status_t status, common::Nothing&) {
-            if (callback != nullptr) callback(common::succeeded(status) ? PMIX_SUCCESS : status, cbdata);
+        return session_.ask_nb<Command::notify_event>(request, [callback, cbdata](pmix_status_t s, common::Nothing&) {
+            if (callback != nullptr) callback(common::succeeded(s) ? PMIX_SUCCESS : s, cbdata);
         });
-        if (rc == PMIX_SUCCESS) deliver_here();
-        return rc;
     }
     if (!session_.connected()) return PMIX_ERR_UNREACH;
-    deliver_here();
     common::Nothing nothing;
     rc = session_.ask<Command::notify_event>(request, nothing);
     return common::succeeded(rc) ? PMIX_SUCCESS : rc;

@@ -3,7 +3,8 @@
 // All state belongs to the loop. The public calls may come from any thread: they post themselves there (blocking forms
 // wait, save on the loop, where they run inline). A chain calls one handler after the other; each must say that it is
 // done, at once or later, from any thread, and then the next one is called from the loop, never on the stack of the
-// one that finished. Order and match are event_order's business.
+// one that finished. Order and match are event_order's business. What the process notifies itself comes back from the
+// server like any other event, so all that it hears has one order.
 //
 // Events that stay in the process (its own PROC_LOCAL ones, a declared model, the loss of the server) are kept in a
 // small ring for handlers that come later; those of the server are kept by the server and come again marked for the
@@ -48,6 +49,8 @@ class Events {
     // An event that never leaves this process. Any thread.
     void raise(pmix_status_t code, common::ProcId source, common::InfoList infos);
     void raise_lost_connection();
+    // A message of the server could not be read, or one to it could not be written.
+    void raise_failed_comm();
 
     // From the server. Loop.
     void on_notify(common::EventNotify&& event);
@@ -74,13 +77,10 @@ class Events {
     void deliver_to(size_t reference, const std::shared_ptr<const Event>& event);
     void start(std::shared_ptr<const Event> event, std::vector<size_t> chain);
     void step(uint64_t run);
-    void finish(Finish&& done);
+    void take_results(const Finish& done);
     void keep(std::shared_ptr<const Event> event);
-    bool is_local(const common::ProcId& source, pmix_data_range_t range) const;
-
-    std::shared_ptr<const Event> make_event(pmix_status_t code, common::ProcId source, pmix_data_range_t range,
+    std::shared_ptr<const Event> make_event(pmix_status_t code, common::ProcId source, uint8_t nearness,
                                             common::InfoList infos) const;
-    bool reaches_self(const Event& event) const;
 
     static void on_done(pmix_status_t status, pmix_info_t* results, size_t nresults, pmix_op_cbfunc_t release,
                         void* release_data, void* ticket);
@@ -91,6 +91,9 @@ class Events {
     std::unordered_map<size_t, Handler> handlers_;
     std::unordered_map<uint64_t, std::unique_ptr<Run>> runs_;
     uint64_t next_run_ = 1;
+    // The run whose handler is on the stack, 0: none, and what that handler handed back before it returned.
+    uint64_t calling_ = 0;
+    std::unique_ptr<Finish> done_;
     std::deque<std::shared_ptr<const Event>> ring_;
     bool shut_ = false;
 };

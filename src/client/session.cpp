@@ -173,7 +173,11 @@ void Session::on_frame(transport::ReceivedFrame frame) {
         case FrameKind::notify:
             if (frame.header.command == static_cast<uint16_t>(common::Command::event)) {
                 common::EventNotify event;
-                if (common::decode_message(frame.payload, event) == PMIX_SUCCESS) events_->on_notify(std::move(event));
+                if (common::decode_message(frame.payload, event) == PMIX_SUCCESS) {
+                    events_->on_notify(std::move(event));
+                } else {
+                    note_failed_comm();
+                }
             } else if (frame.header.command == static_cast<uint16_t>(common::Command::segment_gone)) {
                 common::SegmentGoneNotify gone;
                 if (common::decode_message(frame.payload, gone) != PMIX_SUCCESS) break;
@@ -183,6 +187,13 @@ void Session::on_frame(transport::ReceivedFrame frame) {
             break;
         case FrameKind::request:
             break;  // servers ask nothing
+    }
+}
+
+void Session::note_failed_comm() noexcept {
+    try {
+        events_->raise_failed_comm();
+    } catch (const std::bad_alloc&) {  // nobody can be told
     }
 }
 

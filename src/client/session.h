@@ -86,7 +86,7 @@ class Session final : public transport::ConnectionHandler {
     template <common::Command C>
     pmix_status_t ask(const typename common::CommandTypes<C>::Request& request,
                       typename common::CommandTypes<C>::Reply& reply, int timeout_s = 0) {
-        auto payload = common::message_bytes(request);
+        auto payload = written(request);
         if (!payload) return payload.status();
         Blocked blocked;
         pmix_status_t rc = ask_bytes(static_cast<uint16_t>(C), payload.value(), timeout_s, blocked);
@@ -97,7 +97,7 @@ class Session final : public transport::ConnectionHandler {
     // Asks; done(status, reply&) runs on the loop, once if this answers PMIX_SUCCESS and never otherwise.
     template <common::Command C, class Done>
     pmix_status_t ask_nb(const typename common::CommandTypes<C>::Request& request, Done done, int timeout_s = 0) {
-        auto payload = common::message_bytes(request);
+        auto payload = written(request);
         if (!payload) return payload.status();
         using Reply = typename common::CommandTypes<C>::Reply;
         CallPtr call(new Callback<Reply, Done>(*this, std::move(done)));
@@ -175,7 +175,10 @@ class Session final : public transport::ConnectionHandler {
                          Reply& reply) noexcept {
         try {
             const pmix_status_t decoded = common::decode_message(payload, reply);
-            if (decoded != PMIX_SUCCESS) return common::succeeded(rc) ? decoded : rc;
+            if (decoded != PMIX_SUCCESS) {
+                note_failed_comm();
+                return common::succeeded(rc) ? decoded : rc;
+            }
             if constexpr (requires { reply.segments; }) {
                 const pmix_status_t adopted = adopt(reply.segments, std::move(descriptors));
                 if (adopted != PMIX_SUCCESS && common::succeeded(rc)) return adopted;
@@ -184,6 +187,15 @@ class Session final : public transport::ConnectionHandler {
         } catch (const std::bad_alloc&) {
             return PMIX_ERR_NOMEM;
         }
+    }
+
+    // A message could not be read, or not be written: the process itself hears of it.
+    void note_failed_comm() noexcept;
+    template <class Request>
+    auto written(const Request& request) {
+        auto payload = common::message_bytes(request);
+        if (!payload) note_failed_comm();
+        return payload;
     }
 
     pmix_status_t send(common::FrameHeader header, common::Bytes payload);

@@ -68,4 +68,7 @@ inline constexpr size_t kIofMaxHeld = 64u << 20;
 // Events kept for handlers that register later (the seed's number), when the host gives no other.
 inline constexpr size_t kEventCacheSize = 512;
 
+// Events that outlive that because processes they are for have not connected yet.
+inline constexpr size_t kMaxParkedEvents = 4096;
+
 }  // namespace pmix::common

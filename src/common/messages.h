@@ -384,11 +384,14 @@ struct EventNotify {
     uint64_t sequence = 0;  // rises by one per event to this peer
     // 0: new, for all handlers. Otherwise an event from the cache, only for the handler with this reference plus one.
     uint64_t replay_for = 0;
+    uint8_t nearness = 0;  // of the source, as the server sees it
+    static constexpr uint8_t kOnThisNode = 1;
+    static constexpr uint8_t kInAnotherSession = 2;  // than the receiver's
     using Self = EventNotify;
     template <class V>
     static void fields(V&& v) {
         WIREUP_FIELD(status) WIREUP_FIELD(source) WIREUP_FIELD(range) WIREUP_FIELD(infos) WIREUP_FIELD(sequence)
-        WIREUP_FIELD(replay_for)
+        WIREUP_FIELD(replay_for) WIREUP_FIELD(nearness)
     }
 };
 

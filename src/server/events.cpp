@@ -2,8 +2,10 @@
 #include "server/events.h"
 
 #include <algorithm>
+#include <optional>
 
-#include "common/info_view.h"
+#include "common/event_infos.h"
+#include "common/pack.h"
 
 namespace pmix::server {
 
@@ -15,72 +17,97 @@ namespace {
 
 // Codes that only the environment can raise: system events, and what is outside PMIx's own numbers.
 bool is_hosts_code(pmix_status_t code) {
-    return (code <= PMIX_EVENT_SYS_BASE && code >= PMIX_EVENT_SYS_OTHER) || code > 0 || code <= PMIX_EXTERNAL_ERR_BASE;
+    return PMIX_SYSTEM_EVENT(code) || code > 0 || code <= PMIX_EXTERNAL_ERR_BASE;
 }
 
-bool goes_up(pmix_data_range_t range) { return range != PMIX_RANGE_LOCAL && range != PMIX_RANGE_PROC_LOCAL; }
-
-void read_procs(const pmix_info_t& info, std::vector<ProcId>& out) {
-    const pmix_value_t& value = info.value;
-    if (value.type == PMIX_PROC && value.data.proc != nullptr) {
-        out.emplace_back(*value.data.proc);
-    } else if (value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr &&
-               value.data.darray->type == PMIX_PROC && value.data.darray->array != nullptr) {
-        const auto* procs = static_cast<const pmix_proc_t*>(value.data.darray->array);
-        for (size_t i = 0; i < value.data.darray->size; ++i) out.emplace_back(procs[i]);
-    }
+bool goes_up(const Event& event) {
+    return !event.stays_local && event.range != PMIX_RANGE_LOCAL && event.range != PMIX_RANGE_PROC_LOCAL;
 }
 
 bool names(const ProcId& pattern, const ProcId& proc) {
     return pattern.nspace == proc.nspace && (pattern.rank == PMIX_RANK_WILDCARD || pattern.rank == proc.rank);
 }
 
+std::optional<uint32_t> session_of(const Nspace* nspace) {
+    if (nspace == nullptr || nspace->data == nullptr) return {};
+    dstore::Found found;
+    common::Value value;
+    uint64_t id = 0;
+    const bool known = nspace->data->reader().find(dstore::Owner::job(), dstore::Key(PMIX_SESSION_ID), found) ==
+                           PMIX_SUCCESS &&
+                       common::decode_value_into(found.bytes(), value.c_ptr()) == PMIX_SUCCESS &&
+                       common::read_number(value.get(), &id) == PMIX_SUCCESS && id <= UINT32_MAX;
+    return known ? std::optional(static_cast<uint32_t>(id)) : std::nullopt;
+}
+
 }  // namespace
 
-Events::Event Events::make(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos) {
+common::Result<Event> Events::make(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos) {
+    auto said = common::read_event_attributes(InfoView(infos));
+    if (!said) return said.status();
     Event event;
     event.code = code;
     event.source = source;
-    event.range = range;
-    InfoView view(infos);
-    event.non_default = view.flag(PMIX_EVENT_NON_DEFAULT);
-    event.cache = !view.flag(PMIX_EVENT_DO_NOT_CACHE);
-    if (const pmix_info_t* custom = view.find(PMIX_EVENT_CUSTOM_RANGE)) {
-        read_procs(*custom, event.targets);
-        event.range = PMIX_RANGE_CUSTOM;
-    }
+    event.range = said->custom_range.empty() ? range : PMIX_RANGE_CUSTOM;
+    event.targets = std::move(said->custom_range);
+    event.affected = std::move(said->affected);
+    event.non_default = said->non_default;
+    event.cache = !said->do_not_cache;
+    event.stays_local = said->stays_local;
+    event.of_environment = common::is_environment_event(code, source, event.affected);
     event.infos = std::move(infos);
     return event;
 }
 
-bool Events::reaches(const Event& event, const Peer& peer) const {
-    const ProcId& id = peer.id();
+// Both in sessions that are known, and not the same.
+bool Events::apart(std::string_view nspace, std::string_view other) const {
+    if (nspace == other) return false;
+    const auto a = session_of(registry_.find(nspace)), b = session_of(registry_.find(other));
+    return a && b && *a != *b;
+}
+
+bool Events::reaches(const Event& event, const ProcId& id, bool is_self) const {
     if (event.range == PMIX_RANGE_PROC_LOCAL) return id == event.source;
     if (event.range == PMIX_RANGE_CUSTOM)
         return std::any_of(event.targets.begin(), event.targets.end(), [&](const ProcId& t) { return names(t, id); });
     // The host's own handlers are told of all that goes on.
-    if (peer.kind() == PeerKind::self) return true;
+    if (is_self) return true;
     switch (event.range) {
         case PMIX_RANGE_RM:
             return false;
         case PMIX_RANGE_NAMESPACE:
             // From a host, the source may be a daemon; then the processes it is about say whose event it is.
-            if (id.nspace == event.source.nspace) return true;
-            for (const pmix_info_t& info : InfoView(event.infos)) {
-                std::string_view key = common::key_view(info);
-                if (key != PMIX_EVENT_AFFECTED_PROC && key != PMIX_EVENT_AFFECTED_PROCS) continue;
-                std::vector<ProcId> affected;
-                read_procs(info, affected);
-                for (const ProcId& p : affected)
-                    if (p.nspace == id.nspace) return true;
-            }
-            return false;
+            return id.nspace == event.source.nspace ||
+                   std::any_of(event.affected.begin(), event.affected.end(),
+                               [&](const ProcId& p) { return p.nspace == id.nspace; });
+        case PMIX_RANGE_SESSION:
+            return !apart(event.source.nspace, id.nspace);
         default:
             return true;
     }
 }
 
+uint8_t Events::nearness(const Event& event, const Peer& peer) const {
+    const ProcId& source = event.source;
+    const Nspace* nspace = registry_.find(source.nspace);
+    const bool here = event.from_here || source.nspace.empty() || source == self_ ||
+                      (nspace != nullptr && nspace->is_local(source.rank));
+    uint8_t bits = here ? common::EventNotify::kOnThisNode : 0;
+    if (apart(source.nspace, peer.id().nspace)) bits |= common::EventNotify::kInAnotherSession;
+    return bits;
+}
+
+std::vector<MemberId> Events::awaited(const Event& event) const {
+    std::vector<MemberId> members;
+    for (const auto& [name, nspace] : registry_.nspaces())
+        for (const auto& [rank, client] : nspace->clients)
+            if (client.state == Client::State::registered && reaches(event, {name, rank}, false))
+                members.push_back(member_id(nspace->number, rank));
+    return members;
+}
+
 bool Events::wants(const Handler& handler, const Event& event) {
+    if (!(event.of_environment ? handler.of_environment : handler.of_jobs)) return false;
     if (handler.codes.empty()) return !event.non_default;
     return std::binary_search(handler.codes.begin(), handler.codes.end(), event.code);
 }
@@ -95,6 +122,7 @@ void Events::send(Listener& listener, const Event& event, uint64_t replay_for) {
     message.infos = common::Infos::borrow(event.infos.c_array(), event.infos.size());
     message.sequence = ++listener.sequence;
     message.replay_for = replay_for;
+    message.nearness = nearness(event, *peer);
     common::ByteWriter w;
     if (common::encode_message(w, message) != PMIX_SUCCESS) return;
     common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(common::Command::event));
@@ -102,17 +130,15 @@ void Events::send(Listener& listener, const Event& event, uint64_t replay_for) {
     peer->send(header, w.view(), {});
 }
 
-void Events::spread(Event&& event, const Peer* except) {
+void Events::spread(Event&& event) {
     for (auto& [serial, listener] : listeners_) {
         auto peer = listener.peer.lock();
-        if (peer == nullptr || peer.get() == except || !reaches(event, *peer)) continue;
+        if (peer == nullptr || !reaches(event, *peer)) continue;
         bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
                                   [&](const Handler& h) { return wants(h, event); });
         if (wanted) send(listener, event, 0);
     }
-    if (!event.cache || ring_size_ == 0) return;
-    if (ring_.size() >= ring_size_) ring_.pop_front();
-    ring_.push_back(std::move(event));
+    cache_.add(std::move(event), [this](const Event& e) { return awaited(e); });
 }
 
 void Events::peer_here(const std::shared_ptr<Peer>& peer) { listeners_[peer->serial()].peer = peer; }
@@ -122,69 +148,56 @@ void Events::peer_gone(const Peer& peer) {
     if (it == listeners_.end()) return;
     Listener listener = std::move(it->second);
     listeners_.erase(it);
-    for (const Handler& h : listener.handlers) count_down(h.codes);
+    for (const Handler& h : listener.handlers) codes_.drop(h.host_codes);
 }
 
-std::vector<pmix_status_t> Events::count_up(const std::vector<pmix_status_t>& codes) {
-    std::vector<pmix_status_t> fresh;
-    for (pmix_status_t code : codes)
-        if (is_hosts_code(code) && users_[code]++ == 0) fresh.push_back(code);
-    return fresh;
-}
-
-void Events::count_down(const std::vector<pmix_status_t>& codes) {
-    std::vector<pmix_status_t> unused;
-    for (pmix_status_t code : codes) {
-        auto it = users_.find(code);
-        if (it == users_.end() || --it->second != 0) continue;
-        users_.erase(it);
-        unused.push_back(code);
+Events::Handler Events::make_handler(const common::RegisterEventsRequest& request) {
+    Handler h;
+    h.reference = request.reference;
+    h.codes.assign(request.codes.begin(), request.codes.end());
+    std::sort(h.codes.begin(), h.codes.end());
+    h.codes.erase(std::unique(h.codes.begin(), h.codes.end()), h.codes.end());
+    const InfoView infos(request.infos.data(), request.infos.size());
+    const bool jobs = infos.flag(PMIX_EVENT_JOB_LEVEL), environment = infos.flag(PMIX_EVENT_ENVIRO_LEVEL);
+    if (jobs != environment) {
+        h.of_jobs = jobs;
+        h.of_environment = environment;
     }
-    if (!unused.empty()) host_.deregister_events(std::move(unused), [](HostAnswer&) {});
+    if (!h.of_environment) return h;
+    std::copy_if(h.codes.begin(), h.codes.end(), std::back_inserter(h.host_codes), is_hosts_code);
+    // All of the environment, by name: the host is to report what it has.
+    if (h.codes.empty() && !h.of_jobs)
+        for (int code = PMIX_EVENT_SYS_OTHER; code <= PMIX_EVENT_SYS_BASE; ++code) h.host_codes.push_back(code);
+    return h;
 }
 
 void Events::register_handler(Peer& peer, common::RegisterEventsRequest& request, Reply reply) {
-    auto it = listeners_.find(peer.serial());
-    if (it == listeners_.end()) return reply.status(PMIX_ERR_EVENT_REGISTRATION);
-    Handler handler{request.reference, {request.codes.begin(), request.codes.end()}};
-    std::sort(handler.codes.begin(), handler.codes.end());
-    handler.codes.erase(std::unique(handler.codes.begin(), handler.codes.end()), handler.codes.end());
-    std::vector<pmix_status_t> fresh = count_up(handler.codes);
-
-    auto finish = [this, serial = peer.serial(), handler](Reply r, pmix_status_t status) {
-        auto at = listeners_.find(serial);
-        if (at == listeners_.end()) return;  // its codes were counted down with it, or never up
-        if (!common::succeeded(status)) {
-            std::erase_if(at->second.handlers, [&](const Handler& h) { return h.reference == handler.reference; });
-            count_down(handler.codes);
-            return r.status(status);
-        }
-        auto asker = at->second.peer.lock();
-        r.status(PMIX_SUCCESS);
-        for (const Event& event : ring_)
-            if (asker != nullptr && wants(handler, event) && reaches(event, *asker))
-                send(at->second, event, handler.reference + 1);
-    };
-    if (fresh.empty()) {
-        it->second.handlers.push_back(handler);
-        return finish(std::move(reply), PMIX_SUCCESS);
-    }
+    if (listeners_.count(peer.serial()) == 0) return reply.status(PMIX_ERR_EVENT_REGISTRATION);
+    Handler handler = make_handler(request);
+    if (handler.host_codes.empty()) return start_serving(peer.serial(), std::move(handler), std::move(reply));
     InfoList infos = request.infos.take();
     pmix_status_t rc = append_ids(infos, peer.credentials());
-    if (rc != PMIX_SUCCESS) {
-        count_down(handler.codes);
-        return reply.status(rc);
-    }
-    host_.register_events(std::move(fresh), std::move(infos),
-                          [this, serial = peer.serial(), handler, finish, reply = std::move(reply)](HostAnswer& a) mutable {
-                              auto at = listeners_.find(serial);
-                              if (at == listeners_.end()) return count_down(handler.codes);
-                              at->second.handlers.push_back(handler);
-                              pmix_status_t status = a.status;
-                              // A host that has no such events still lets local ones through.
-                              if (status == PMIX_ERR_NOT_SUPPORTED) status = PMIX_SUCCESS;
-                              finish(std::move(reply), status);
-                          });
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    const std::vector<pmix_status_t> codes = handler.host_codes;
+    codes_.want(codes, std::move(infos),
+                [this, serial = peer.serial(), handler = std::move(handler),
+                 reply = std::move(reply)](pmix_status_t status) mutable {
+                    if (!common::succeeded(status)) return reply.status(status);
+                    start_serving(serial, std::move(handler), std::move(reply));
+                });
+}
+
+void Events::start_serving(uint64_t serial, Handler&& handler, Reply reply) {
+    auto at = listeners_.find(serial);
+    auto peer = at == listeners_.end() ? nullptr : at->second.peer.lock();
+    if (peer == nullptr) return codes_.drop(handler.host_codes);
+    reply.status(PMIX_SUCCESS);
+    const auto is_for_it = [&](const Event& event) { return wants(handler, event) && reaches(event, *peer); };
+    cache_.for_each([&](const Event& event) {
+        if (is_for_it(event)) send(at->second, event, handler.reference + 1);
+    });
+    if (auto member = registry_.member(peer->id())) cache_.delivered(*member, is_for_it);
+    at->second.handlers.push_back(std::move(handler));
 }
 
 void Events::deregister_handler(Peer& peer, common::DeregisterEventsRequest& request, Reply reply) {
@@ -194,24 +207,29 @@ void Events::deregister_handler(Peer& peer, common::DeregisterEventsRequest& req
     auto at = std::find_if(handlers.begin(), handlers.end(),
                            [&](const Handler& h) { return h.reference == request.reference; });
     if (at == handlers.end()) return reply.status(PMIX_ERR_NOT_FOUND);
-    std::vector<pmix_status_t> codes = std::move(at->codes);
+    const std::vector<pmix_status_t> codes = std::move(at->host_codes);
     handlers.erase(at);
     reply.status(PMIX_SUCCESS);
-    count_down(codes);
+    codes_.drop(codes);
 }
 
 void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply) {
-    ProcId source = request.source.nspace.empty() && peer.kind() != PeerKind::self ? peer.id() : request.source;
-    auto range = static_cast<pmix_data_range_t>(request.range);
-    InfoList up = InfoList();
-    InfoList infos = request.infos.take();
-    bool hand_up = peer.kind() != PeerKind::self && goes_up(range);
+    const bool from_host = peer.kind() == PeerKind::self;
+    // Nobody but the host speaks for the resource manager.
+    ProcId source = request.source.nspace.empty() && !from_host ? peer.id() : request.source;
+    const auto range = static_cast<pmix_data_range_t>(request.range);
+    if (range > PMIX_RANGE_PROC_LOCAL) return reply.status(PMIX_ERR_BAD_PARAM);
+    auto event = make(request.status, source, range, request.infos.take());
+    if (!event) return reply.status(event.status());
+    event->from_here = !from_host && source == peer.id();
+    const bool hand_up = !from_host && goes_up(*event);
+    InfoList up;
     if (hand_up) {
-        pmix_status_t rc = up.append_all(infos.c_array(), infos.size());
+        pmix_status_t rc = up.append_all(event->infos.c_array(), event->infos.size());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
     // Local delivery does not wait for the host, nor for its leave.
-    spread(make(request.status, source, range, std::move(infos)), &peer);
+    spread(std::move(event).value());
     if (!hand_up) return reply.status(PMIX_SUCCESS);
     host_.notify_event(request.status, source, range, std::move(up), [reply = std::move(reply)](HostAnswer& a) mutable {
         reply.status(common::succeeded(a.status) ? PMIX_SUCCESS : a.status);
@@ -219,7 +237,8 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
 }
 
 void Events::raise(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos) {
-    spread(make(code, source, range, std::move(infos)), nullptr);
+    auto event = make(code, source, range, std::move(infos));
+    if (event) spread(std::move(event).value());
 }
 
 }  // namespace pmix::server

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/pack.h"
 #include "server/modex_blob.h"
 #include "server/registry.h"
 
@@ -111,6 +112,14 @@ pmix_status_t NamespaceData::apply(JobSetup&& setup, const Placed* placed, uint3
     if (rc == PMIX_SUCCESS && !setup.procs_known.empty()) rc = writer_->add_columns(std::move(setup.procs_known));
     if (rc == PMIX_SUCCESS && !nodes_known.empty()) rc = writer_->add_columns(std::move(nodes_known));
     return rc;
+}
+
+pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, const pmix_value_t& value) {
+    common::ByteWriter w;
+    pmix_status_t rc = common::encode_value(w, value);
+    if (rc != PMIX_SUCCESS) return rc;
+    const Record record{key, w.view(), PMIX_GLOBAL};
+    return writer_->put(Owner::proc_info(rank), {&record, 1});
 }
 
 pmix_status_t NamespaceData::apply_resources(const JobSetup& resources, const Placed& current) {

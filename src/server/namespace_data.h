@@ -31,6 +31,9 @@ class NamespaceData {
     pmix_status_t apply(JobSetup&& setup, const Placed* placed, uint32_t own_node, const Placed& current);
     pmix_status_t apply_resources(const JobSetup& resources, const Placed& current);
 
+    // What the server itself says of one process; replaces what was said before.
+    pmix_status_t put_proc_info(common::Rank rank, std::string_view key, const pmix_value_t& value);
+
     common::Result<uint64_t> commit(common::Rank rank, const std::vector<common::CommitEntry>& entries);
     void add_local(common::Rank rank) { writer_->add_local(rank); }
     uint64_t committed(common::Rank rank) const noexcept { return writer_->committed(rank); }

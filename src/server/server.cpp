@@ -35,7 +35,7 @@ uint64_t origin_of(const ServerOptions& options) {
 Server::Parts::Parts(transport::EventLoop& loop, const pmix_server_module_t* module, ServerOptions given)
     : options(std::move(given)), scheduler(loop), registry(options.hostname, origin_of(options)),
       segments(registry, ::geteuid()), host(scheduler, module, options.module_size),
-      events(host, options.event_cache), get(scheduler, host, registry, segments), commit(registry, get),
+      events(host, registry, options.id, options.event_cache), get(scheduler, host, registry, segments), commit(registry, get),
       fence(scheduler, host, registry, segments, get), connect(scheduler, host, registry, segments),
       disconnect(scheduler, host, registry, segments, connect), publish(host), spawn(host, registry, segments),
       abort(host, registry), control(host, registry, cleanup), resolve(registry),
@@ -71,7 +71,12 @@ void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payl
     } catch (const std::bad_alloc&) {
         ours = true;  // its Reply has answered an error
     }
-    if (!ours && peer.kind() != PeerKind::self) peer.close();
+    if (ours || peer.kind() == PeerKind::self) return;
+    // For the host, if it has asked for this code.
+    common::InfoList infos;
+    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    events.raise(PMIX_ERR_FAILED_COMM, peer.id(), PMIX_RANGE_RM, std::move(infos));
+    peer.close();
 }
 
 void Server::Parts::peer_lost(Peer& peer) {

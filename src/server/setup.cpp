@@ -101,6 +101,7 @@ pmix_status_t Setup::register_nspace(JobSetup&& job) {
         }
         for (const JobSetup& resources : resources_)
             if (rc == PMIX_SUCCESS) rc = nspace.data->apply_resources(resources, nspace.placed);
+        if (rc == PMIX_SUCCESS) rc = sets_.namespace_here(nspace);
     }
     if (rc != PMIX_SUCCESS) {
         if (fresh) deregister_nspace(nspace.name);
@@ -123,6 +124,7 @@ void Setup::deregister_nspace(std::string_view given) {
     disconnect_.nspace_gone(name);
     fence_.forget(name);
     connect_.forget(name);
+    events_.namespace_gone(name);
     launch_env_.remove(name);
     // After every answer that may still refer to it.
     if (nspace->data != nullptr) ended_(*nspace);
@@ -184,6 +186,7 @@ void Setup::client_gone(Nspace& nspace, common::Rank rank) {
     fence_.member_gone(member);
     connect_.member_gone(member);
     disconnect_.member_gone(member);
+    events_.member_gone(member);
 }
 
 pmix_status_t Setup::register_resources(JobSetup&& resources) {
@@ -207,40 +210,6 @@ pmix_status_t Setup::deregister_resources(const JobSetup& named) {
         });
     }
     std::erase_if(resources_, [](const JobSetup& r) { return r.items.empty(); });
-    return PMIX_SUCCESS;
-}
-
-void Setup::announce_set(pmix_status_t code, const ProcessSet& set) {
-    common::InfoList infos;
-    infos.append_string(PMIX_PSET_NAME, set.name);
-    if (code == PMIX_PROCESS_SET_DEFINE) {
-        std::vector<pmix_proc_t> members;
-        for (const ProcId& p : set.members) members.push_back(p.to_c());
-        pmix_data_array_t array;
-        array.type = PMIX_PROC;
-        array.size = members.size();
-        array.array = members.data();
-        infos.append(PMIX_PSET_MEMBERS, &array, PMIX_DATA_ARRAY);
-    }
-    events_.raise(code, children_.contact.server, PMIX_RANGE_LOCAL, std::move(infos));
-}
-
-pmix_status_t Setup::define_process_set(std::string_view name, std::vector<ProcId> members) {
-    auto& sets = registry_.process_sets();
-    if (std::any_of(sets.begin(), sets.end(), [&](const ProcessSet& s) { return s.name == name; }))
-        return PMIX_ERR_EXISTS;  // sets do not change
-    sets.push_back({std::string(name), std::move(members)});
-    announce_set(PMIX_PROCESS_SET_DEFINE, sets.back());
-    return PMIX_SUCCESS;
-}
-
-pmix_status_t Setup::delete_process_set(std::string_view name) {
-    auto& sets = registry_.process_sets();
-    auto at = std::find_if(sets.begin(), sets.end(), [&](const ProcessSet& s) { return s.name == name; });
-    if (at == sets.end()) return PMIX_ERR_NOT_FOUND;
-    ProcessSet gone = std::move(*at);
-    sets.erase(at);
-    announce_set(PMIX_PROCESS_SET_DELETE, gone);
     return PMIX_SUCCESS;
 }
 

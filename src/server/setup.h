@@ -14,6 +14,7 @@
 #include "server/get.h"
 #include "server/job_setup.h"
 #include "server/launch_env.h"
+#include "server/process_sets.h"
 #include "server/registry.h"
 #include "transport/rendezvous.h"
 
@@ -33,8 +34,8 @@ class Setup {
     Setup(Registry& registry, LaunchEnv& launch_env, Get& get, Fence& fence, Connect& connect, Disconnect& disconnect,
           Events& events, Children children, Drop drop, Ended ended)
         : registry_(registry), launch_env_(launch_env), get_(get), fence_(fence), connect_(connect),
-          disconnect_(disconnect), events_(events), children_(std::move(children)), drop_(std::move(drop)),
-          ended_(std::move(ended)) {}
+          disconnect_(disconnect), events_(events), sets_(registry, events, children.contact.server),
+          children_(std::move(children)), drop_(std::move(drop)), ended_(std::move(ended)) {}
 
     pmix_status_t register_nspace(JobSetup&& job);
     void deregister_nspace(std::string_view name);
@@ -42,8 +43,10 @@ class Setup {
     void deregister_client(const common::ProcId& proc);
     pmix_status_t register_resources(JobSetup&& resources);
     pmix_status_t deregister_resources(const JobSetup& named);
-    pmix_status_t define_process_set(std::string_view name, std::vector<common::ProcId> members);
-    pmix_status_t delete_process_set(std::string_view name);
+    pmix_status_t define_process_set(std::string_view name, std::vector<common::ProcId> members) {
+        return sets_.define(name, std::move(members));
+    }
+    pmix_status_t delete_process_set(std::string_view name) { return sets_.remove(name); }
     // More variables for the children of a namespace, from PMIx_server_setup_local_support.
     pmix_status_t add_variables(std::string_view nspace, const common::InfoList& infos);
 
@@ -55,7 +58,6 @@ class Setup {
     pmix_status_t ensure_data(Nspace& nspace);
     void announce_locals(Nspace& nspace);
     void set_environment(Nspace& nspace, const Client& client);
-    void announce_set(pmix_status_t code, const ProcessSet& set);
 
     Registry& registry_;
     LaunchEnv& launch_env_;
@@ -64,6 +66,7 @@ class Setup {
     Connect& connect_;
     Disconnect& disconnect_;
     Events& events_;
+    ProcessSets sets_;
     Children children_;
     Drop drop_;
     Ended ended_;

@@ -180,6 +180,43 @@ TEST_F(EventOrderTest, RangeLimitsBySource) {
     EXPECT_EQ(order.chain(e), (Refs{ns, own, node, custom}));
 }
 
+// rows: E8
+TEST_F(EventOrderTest, RangesOfTheManagerAndOfTheSession) {
+    HandlerSpec s = spec({kCode});
+    s.range = PMIX_RANGE_RM;
+    const size_t rm = add(s);
+    s.range = PMIX_RANGE_SESSION;
+    const size_t session = add(s);
+    s.range = PMIX_RANGE_GLOBAL;
+    const size_t global = add(s);
+    EventTraits e = event(kCode);
+    EXPECT_EQ(order.chain(e), (Refs{session, global}));
+    e.source_is_rm = true;
+    EXPECT_EQ(order.chain(e), (Refs{rm, session, global}));
+    e.other_session = true;
+    EXPECT_EQ(order.chain(e), (Refs{rm, global}));
+}
+
+TEST_F(EventOrderTest, LevelsOfEvents) {
+    HandlerSpec jobs = spec({}), environment = spec({});
+    jobs.environment_level = false;
+    environment.job_level = false;
+    const size_t j = add(jobs), n = add(environment), both = add(spec({}));
+    EventTraits e = event(kCode);
+    EXPECT_EQ(order.chain(e), (Refs{j, both}));
+    e.of_environment = true;
+    EXPECT_EQ(order.chain(e), (Refs{n, both}));
+}
+
+// rows: E2 E4
+TEST_F(EventOrderTest, AGroupOfOneCodeStandsAmongHandlersForSeveral) {
+    HandlerSpec group = spec({kCode});
+    group.grouped = true;
+    const size_t g = add(group);
+    const size_t twice = add(spec({kCode, kCode}));
+    EXPECT_EQ(order.chain(event(kCode)), (Refs{twice, g}));
+}
+
 // rows: E9
 TEST_F(EventOrderTest, AffectedProcsMustBeNamed) {
     HandlerSpec s = spec({kCode});

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <string>
@@ -65,9 +66,16 @@ class EventsTest : public ::testing::Test {
         channel = made.get();
         session->set_channel(std::move(made));
         channel->on_send = [this](const Frame& f) {
-            if (answering && f.header.kind == common::FrameKind::request) {
-                channel->answer(f, PMIX_SUCCESS, common::Nothing());
-            }
+            if (!answering || f.header.kind != common::FrameKind::request) return;
+            channel->answer(f, PMIX_SUCCESS, common::Nothing());
+            if (f.header.command != static_cast<uint16_t>(Command::notify_event)) return;
+            // As a server does when the notifier is in range.
+            auto request = FakeChannel::decoded<common::NotifyEventRequest>(f);
+            common::EventNotify event;
+            event.status = request.status;
+            event.source = request.source;
+            event.range = request.range;
+            channel->notify(event);
         };
         EXPECT_EQ(loop->start(), PMIX_SUCCESS);
     }
@@ -122,6 +130,118 @@ TEST_F(EventsTest, EachHandlerSeesWhatTheEarlierOnesReturned) {
     EXPECT_TRUE(record.seen[0].results.empty());
     EXPECT_EQ(record.seen[1].results, (std::vector<std::string>{"from.0", "a"}));
     EXPECT_EQ(record.seen[2].results, (std::vector<std::string>{"from.0", "a", "from.1", "b"}));
+}
+
+// rows: E6
+TEST_F(EventsTest, ResultsOfTheNamelessAndOfTheOneShot) {
+    add({kCode});
+    InfoList once;
+    once.append_string(PMIX_EVENT_HDLR_NAME, "once");
+    once.append_flag(PMIX_EVENT_ONESHOT, true);
+    add({kCode}, std::move(once));
+    add({});
+    raise(kCode);
+    drain();
+    ASSERT_EQ(record.seen.size(), 3u);
+    EXPECT_EQ(record.seen[2].results, (std::vector<std::string>{"UNKNOWN", "once"}));
+}
+
+// A handler late in the chain of the first event meets it before the second event, whose chain is shorter.
+// rows: E10
+TEST_F(EventsTest, EachHandlerMeetsEventsInTheirOrder) {
+    const size_t single = add({kCode}), fallback = add({});
+    session->on_loop_and_wait([&] {
+        raise(kCode);
+        raise(kCode - 1);
+    });
+    drain();
+    EXPECT_EQ(order(), (std::vector<size_t>{single, fallback, fallback}));
+    EXPECT_EQ(record.seen[1].status, kCode);
+    EXPECT_EQ(record.seen[2].status, kCode - 1);
+}
+
+// Named by infos, a handler's PMIX_SUCCESS ends the chain; named by codes, it does not.
+// rows: E6
+TEST_F(EventsTest, SuccessEndsAChainForHandlersNamedByInfos) {
+    InfoList named;
+    named.append_number(PMIX_EVENT_NAME, kCode, PMIX_STATUS);
+    const size_t by_info = add({}, std::move(named));
+    InfoList group;
+    group.append_string(PMIX_EVENT_GROUP_NAME, "migrate");
+    const size_t in_group = add({}, std::move(group));
+    const size_t fallback = add({});
+    raise(kCode);
+    raise(PMIX_ERR_PROC_MIGRATE);
+    drain();
+    EXPECT_EQ(order(), (std::vector<size_t>{by_info, in_group}));
+    record.seen.clear();
+    record.behave = [](const Seen&, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+        done(PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr, cbdata);
+    };
+    raise(kCode);
+    drain();
+    EXPECT_EQ(order(), (std::vector<size_t>{by_info, fallback}));
+}
+
+// rows: E2 E4
+TEST_F(EventsTest, GroupsOfEvents) {
+    InfoList flags;
+    flags.append_flag(PMIX_EVENT_GROUP_COMM, true);
+    flags.append_flag(PMIX_EVENT_GROUP_PROC, true);
+    flags.append_flag(PMIX_EVENT_GROUP_JOB, false);
+    const size_t several = add({}, std::move(flags));
+    InfoList text;
+    text.append_string(PMIX_EVENT_GROUP_NAME, "node");
+    text.append_string(PMIX_EVENT_GROUP_NAME, "job");
+    const size_t node_and_job = add({}, std::move(text));
+    const size_t single = add({PMIX_ERR_LOST_CONNECTION});
+    const std::pair<pmix_status_t, std::vector<size_t>> expected[] = {
+        {PMIX_ERR_LOST_CONNECTION, {single, several}}, {PMIX_ERR_UNREACH, {several}},
+        {PMIX_EVENT_PROC_TERMINATED, {several}},       {PMIX_EVENT_JOB_END, {node_and_job}},
+        {PMIX_EVENT_NODE_DOWN, {node_and_job}},        {PMIX_ERR_PROC_MIGRATE, {}}};
+    record.behave = [](const Seen&, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+        done(PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr, cbdata);
+    };
+    for (const auto& [code, chain] : expected) {
+        record.seen.clear();
+        raise(code);
+        drain();
+        EXPECT_EQ(order(), chain) << code;
+    }
+    // The server is asked for the codes.
+    const auto request = FakeChannel::decoded<common::RegisterEventsRequest>(channel->sent().at(1));
+    EXPECT_EQ(std::count(request.codes.begin(), request.codes.end(), PMIX_EVENT_SYS_BASE), 1);
+    EXPECT_EQ(std::count(request.codes.begin(), request.codes.end(), PMIX_EVENT_SYS_OTHER), 1);
+    InfoList wrong;
+    wrong.append_string(PMIX_EVENT_GROUP_NAME, "no such group");
+    EXPECT_EQ(session->events().register_handler(nullptr, 0, wrong.c_array(), wrong.size(), handler, nullptr, nullptr),
+              PMIX_ERR_BAD_PARAM);
+}
+
+// rows: G10
+TEST_F(EventsTest, TroubleWithTheServerStaysInTheProcess) {
+    add({PMIX_ERR_LOST_SERVER_CONNECTION, PMIX_ERR_FAILED_COMM});
+    const size_t sent = channel->sent().size();
+    const uint8_t nonsense[] = {1, 2, 3};
+    session->on_loop_and_wait([&] {
+        transport::assert_on_loop();
+        common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(Command::event));
+        header.payload = sizeof nonsense;
+        session->on_frame({header, nonsense, {}});
+    });
+    drain();
+    ASSERT_EQ(record.seen.size(), 1u);
+    EXPECT_EQ(record.seen[0].status, PMIX_ERR_FAILED_COMM);
+    channel->lose();
+    drain();
+    ASSERT_EQ(record.seen.size(), 2u);
+    EXPECT_EQ(record.seen[1].status, PMIX_ERR_LOST_SERVER_CONNECTION);
+    EXPECT_EQ(record.seen[1].source, "server.0");
+    EXPECT_EQ(channel->sent().size(), sent);
+    // And for a handler that comes only then.
+    const size_t late = add({PMIX_ERR_LOST_SERVER_CONNECTION});
+    drain();
+    EXPECT_EQ(record.seen.back().reference, late);
 }
 
 // rows: E6
@@ -274,7 +394,7 @@ TEST_F(EventsTest, CachedEventReachesOnlyTheHandlerItIsFor) {
 }
 
 // rows: E12 E13
-TEST_F(EventsTest, NotifyReachesOwnHandlersAndTheServerByRange) {
+TEST_F(EventsTest, WhatLeavesTheProcessComesBackFromTheServerOnce) {
     add({kCode});
     const size_t registrations = channel->sent().size();
     const auto notify = [&](pmix_data_range_t range, InfoList infos = {}) {
@@ -286,21 +406,17 @@ TEST_F(EventsTest, NotifyReachesOwnHandlersAndTheServerByRange) {
     };
     EXPECT_EQ(notify(PMIX_RANGE_PROC_LOCAL), 1u);
     EXPECT_EQ(record.seen[0].source, "job.1");
-    EXPECT_EQ(channel->sent().size(), registrations);
-    EXPECT_EQ(notify(PMIX_RANGE_LOCAL), 1u);
-    EXPECT_EQ(notify(PMIX_RANGE_NAMESPACE), 1u);
+    EXPECT_EQ(channel->sent().size(), registrations) << "it stays here";
     EXPECT_EQ(notify(PMIX_RANGE_GLOBAL), 1u);
-    EXPECT_EQ(notify(PMIX_RANGE_RM), 0u);
-    const auto custom = [&](pmix_rank_t rank) {
-        const pmix_proc_t p = common::ProcId("job", rank).to_c();
-        InfoList infos;
-        infos.append(PMIX_EVENT_CUSTOM_RANGE, &p, PMIX_PROC);
-        return notify(PMIX_RANGE_CUSTOM, std::move(infos));
-    };
-    EXPECT_EQ(custom(2), 0u);
-    EXPECT_EQ(custom(1), 1u);
-    EXPECT_EQ(custom(PMIX_RANK_WILDCARD), 1u);
-    EXPECT_EQ(channel->sent().size(), registrations + 7);
+    EXPECT_EQ(record.seen[0].source, "job.1");
+    const pmix_proc_t p = common::ProcId("job", 2).to_c();
+    InfoList infos;
+    infos.append(PMIX_EVENT_CUSTOM_RANGE, &p, PMIX_PROC);
+    notify(PMIX_RANGE_GLOBAL, std::move(infos));
+    ASSERT_EQ(channel->sent().size(), registrations + 2);
+    const auto request = FakeChannel::decoded<common::NotifyEventRequest>(channel->sent().back());
+    EXPECT_EQ(request.range, PMIX_RANGE_CUSTOM);
+    EXPECT_EQ(request.infos.size(), 1u);
 }
 
 // rows: G20

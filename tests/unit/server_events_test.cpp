@@ -52,7 +52,7 @@ TEST(ServerEventsTest, Ranges) {
     Setting s;
     for (FakeClient* c : {&s.a, &s.b, &s.o}) ASSERT_EQ(PMIX_SUCCESS, s.listen(*c, {-100}, 0));
     ASSERT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_NAMESPACE));
-    EXPECT_EQ(0u, s.count(s.a, -100)) << "a client runs its own handlers itself";
+    EXPECT_EQ(1u, s.count(s.a, -100)) << "the sender is in range";
     EXPECT_EQ(1u, s.count(s.b, -100));
     EXPECT_EQ(0u, s.count(s.o, -100));
     EXPECT_EQ(1u, s.host.count("notify_event"));
@@ -60,9 +60,10 @@ TEST(ServerEventsTest, Ranges) {
     ASSERT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_LOCAL));
     EXPECT_EQ(1u, s.count(s.o, -100));
     EXPECT_EQ(1u, s.host.count("notify_event")) << "the node is no matter of the host's";
+    s.count(s.a, -100);
     s.count(s.b, -100);
     ASSERT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_RM));
-    EXPECT_EQ(0u, s.count(s.b, -100));
+    for (FakeClient* c : {&s.a, &s.b, &s.o}) EXPECT_EQ(0u, s.count(*c, -100));
     EXPECT_EQ(2u, s.host.count("notify_event"));
     InfoList custom;
     pmix_proc_t target = ProcId("other", PMIX_RANK_WILDCARD).to_c();
@@ -71,6 +72,54 @@ TEST(ServerEventsTest, Ranges) {
     ASSERT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_CUSTOM, std::move(custom)));
     EXPECT_EQ(0u, s.count(s.b, -100));
     EXPECT_EQ(1u, s.count(s.o, -100));
+    EXPECT_EQ(0u, s.count(s.a, -100)) << "not one of those in the list";
+    InfoList here;
+    here.append_flag(PMIX_EVENT_STAYS_LOCAL, true);
+    const size_t up = s.host.count("notify_event");
+    ASSERT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_GLOBAL, std::move(here)));
+    EXPECT_EQ(1u, s.count(s.o, -100));
+    EXPECT_EQ(up, s.host.count("notify_event"));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_INVALID));
+}
+
+// rows: E13
+TEST(ServerEventsTest, ASessionEndsWhereAnotherBegins) {
+    FakeHost host;
+    pmix_server_module_t module = host.module();
+    TestServer server(&module, {});
+    const auto in_session = [&](const char* nspace, uint32_t id) {
+        server.job(nspace, 1, 1);
+        InfoList infos;
+        infos.append_number(PMIX_SESSION_ID, id, PMIX_UINT32);
+        EXPECT_EQ(PMIX_SUCCESS, server.add_job(nspace, 1, infos));
+    };
+    in_session("one", 1);
+    in_session("same", 1);
+    in_session("two", 2);
+    FakeClient one(server, {"one", 0}), same(server, {"same", 0}), two(server, {"two", 0});
+    for (FakeClient* c : {&one, &same, &two}) {
+        ASSERT_EQ(PMIX_SUCCESS, c->hello());
+        common::RegisterEventsRequest listen;
+        listen.codes = {-100};
+        ASSERT_EQ(PMIX_SUCCESS, c->ask<Command::register_events>(listen));
+    }
+    common::NotifyEventRequest request;
+    request.status = -100;
+    request.source = {"one", 0};
+    for (pmix_data_range_t range : {PMIX_RANGE_SESSION, PMIX_RANGE_GLOBAL}) {
+        request.range = range;
+        ASSERT_EQ(PMIX_SUCCESS, one.ask<Command::notify_event>(request));
+    }
+    server.settle();
+    const auto next_is = [](FakeClient& c, pmix_data_range_t range, int nearness) {
+        auto event = c.take_event();
+        return event && event->range == range && event->nearness == nearness;
+    };
+    using common::EventNotify;
+    EXPECT_TRUE(next_is(same, PMIX_RANGE_SESSION, EventNotify::kOnThisNode));
+    EXPECT_TRUE(next_is(same, PMIX_RANGE_GLOBAL, EventNotify::kOnThisNode));
+    EXPECT_TRUE(next_is(two, PMIX_RANGE_GLOBAL, EventNotify::kOnThisNode | EventNotify::kInAnotherSession));
+    EXPECT_FALSE(two.take_event());
 }
 
 // rows: E2 E11 E16
@@ -161,6 +210,119 @@ TEST(ServerEventsTest, TheHostIsAskedOncePerCodeOfItsOwn) {
     EXPECT_EQ((std::vector<pmix_status_t>{-4000}), s.host.last("deregister_events")->codes);
 }
 
+// rows: E15 U9
+TEST(ServerEventsTest, WhoeverWantsACodeThatTheHostIsAskedForWaitsWithTheFirst) {
+    Setting s;
+    s.host.styles["register_events"] = Style::later;
+    const auto ask = [&](FakeClient& c) {
+        common::RegisterEventsRequest request;
+        request.codes = {-4000};
+        return c.start<Command::register_events>(request);
+    };
+    const uint32_t first = ask(s.a), second = ask(s.b);
+    s.server.settle();
+    EXPECT_EQ(1u, s.host.count("register_events"));
+    EXPECT_FALSE(s.a.take(first));
+    EXPECT_FALSE(s.b.take(second)) << "nobody reports the code yet";
+    s.notify(s.o, {"other", 0}, -4000, PMIX_RANGE_GLOBAL);
+    s.a.kill();
+    s.server.settle();
+    s.host.answer_waiting();
+    auto answer = s.b.wait(second);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(PMIX_SUCCESS, answer->header.status);
+    EXPECT_EQ(1u, s.count(s.b, -4000)) << "what came before the answer is replayed";
+    EXPECT_EQ(0u, s.host.count("deregister_events"));
+    s.b.kill();
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("deregister_events") == 1; }));
+}
+
+// rows: E15
+TEST(ServerEventsTest, TheHostIsAskedByLevel) {
+    Setting s;
+    const auto listen = [&](FakeClient& c, std::vector<int32_t> codes, const char* level, uint64_t reference) {
+        common::RegisterEventsRequest request;
+        request.codes = std::move(codes);
+        request.reference = reference;
+        InfoList infos;
+        infos.append_flag(level, true);
+        request.infos = std::move(infos);
+        return c.ask<Command::register_events>(request);
+    };
+    ASSERT_EQ(PMIX_SUCCESS, listen(s.a, {PMIX_EVENT_NODE_DOWN}, PMIX_EVENT_JOB_LEVEL, 1));
+    EXPECT_EQ(0u, s.host.count("register_events")) << "events about jobs come without being asked for";
+    ASSERT_EQ(PMIX_SUCCESS, listen(s.b, {}, PMIX_EVENT_ENVIRO_LEVEL, 2));
+    ASSERT_EQ(1u, s.host.count("register_events"));
+    EXPECT_EQ(101u, s.host.last("register_events")->codes.size());
+    // What each hears of: jobs, or the environment.
+    s.server.on_loop([&] {
+        auto& events = s.server.server->parts().events;
+        events.raise(PMIX_EVENT_NODE_DOWN, {"", PMIX_RANK_UNDEF}, PMIX_RANGE_GLOBAL, {});
+        events.raise(-4000, {"", PMIX_RANK_UNDEF}, PMIX_RANGE_GLOBAL, {});
+        events.raise(-4001, {"job", 0}, PMIX_RANGE_GLOBAL, {});
+        return 0;
+    });
+    s.server.settle();
+    std::vector<int> heard;
+    while (auto event = s.b.take_event()) heard.push_back(event->status);
+    EXPECT_EQ((std::vector<int>{PMIX_EVENT_NODE_DOWN, -4000}), heard);
+    EXPECT_FALSE(s.a.take_event());
+}
+
+// A process that has not connected is not forgotten because of what comes in between.
+// rows: E10
+TEST(ServerEventsTest, EventsForProcessesThatHaveNotConnectedOutliveTheRing) {
+    server::ServerOptions options;
+    options.event_cache = 2;
+    Setting s(options);
+    s.server.job("late", 1, 2);
+    const auto custom = [&](int32_t code, ProcId to) {
+        InfoList infos;
+        const pmix_proc_t target = to.to_c();
+        infos.append(PMIX_EVENT_CUSTOM_RANGE, &target, PMIX_PROC);
+        s.notify(s.a, {"job", 0}, code, PMIX_RANGE_CUSTOM, std::move(infos));
+    };
+    custom(-121, {"late", 0});
+    custom(-122, {"late", PMIX_RANK_WILDCARD});
+    custom(-123, {"job", 1});
+    for (int i = 0; i < 5; ++i) s.notify(s.a, {"job", 0}, -130 - i, PMIX_RANGE_RM);
+    auto& events = s.server.server->parts().events;
+    EXPECT_EQ(4u, events.cached());
+    FakeClient late(s.server, {"late", 0});
+    ASSERT_EQ(PMIX_SUCCESS, late.hello());
+    ASSERT_EQ(PMIX_SUCCESS, s.listen(late, {}, 0));
+    s.server.settle();
+    std::vector<int> codes;
+    while (auto event = late.take_event()) codes.push_back(event->status);
+    EXPECT_EQ((std::vector<int>{-121, -122}), codes);
+    EXPECT_EQ(3u, events.cached()) << "the first was for this process only";
+    s.server.on_loop([&] {
+        s.server.setup().deregister_client({"late", 1});
+        return 0;
+    });
+    EXPECT_EQ(2u, events.cached());
+}
+
+// rows: E10
+TEST(ServerEventsTest, ALaterJobOfTheSameNameHearsNothingOfTheFirst) {
+    Setting s;
+    s.notify(s.o, {"other", 0}, -121, PMIX_RANGE_NAMESPACE);
+    s.notify(s.o, {"other", 0}, -122, PMIX_RANGE_GLOBAL);
+    s.server.on_loop([&] {
+        s.server.setup().deregister_nspace("other");
+        return 0;
+    });
+    s.server.job("other", 1, 1);
+    FakeClient again(s.server, {"other", 0});
+    ASSERT_EQ(PMIX_SUCCESS, again.hello());
+    ASSERT_EQ(PMIX_SUCCESS, s.listen(again, {}, 0));
+    s.server.settle();
+    auto event = again.take_event();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(-122, event->status);
+    EXPECT_FALSE(again.take_event());
+}
+
 // rows: E1
 TEST(ServerEventsTest, ARefusedRegistrationLeavesNothing) {
     Setting s;
@@ -169,6 +331,34 @@ TEST(ServerEventsTest, ARefusedRegistrationLeavesNothing) {
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, s.listen(s.b, {-4000}, 1));
     s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_GLOBAL);
     EXPECT_EQ(0u, s.count(s.b, -4000));
+}
+
+// For the host alone, and only if it asks for this very code.
+TEST(ServerEventsTest, ABrokenProtocolIsToldToTheHost) {
+    Setting s;
+    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {PMIX_ERR_FAILED_COMM}, 0));
+    std::vector<ProcId> sources;
+    s.server.on_loop([&] {
+        server::SelfPeer& self = s.server.server->self_peer();
+        self.set_sink([&](const common::FrameHeader& header, common::Bytes payload, std::span<const int>) {
+            common::EventNotify event;
+            if (header.kind == common::FrameKind::notify && common::decode_message(payload, event) == PMIX_SUCCESS &&
+                event.status == PMIX_ERR_FAILED_COMM)
+                sources.push_back(event.source);
+        });
+        common::RegisterEventsRequest request;
+        request.codes = {PMIX_ERR_FAILED_COMM};
+        auto bytes = common::message_bytes(request);
+        s.server.server->on_frame(self, common::FrameHeader::request(static_cast<uint16_t>(Command::register_events), 6),
+                                  *bytes);
+        return 0;
+    });
+    s.a.send_raw(frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::fence), 9),
+                           {0xff, 0xff, 0xff}));
+    ASSERT_TRUE(s.server.turn_until([&] { return s.a.hung_up(); }));
+    EXPECT_EQ((std::vector<ProcId>{{"job", 0}}), sources);
+    EXPECT_EQ(0u, s.count(s.b, PMIX_ERR_FAILED_COMM));
+    EXPECT_EQ(0u, s.host.count("notify_event"));
 }
 
 // rows: E17
@@ -199,6 +389,41 @@ TEST(ServerEventsTest, ALostClientIsToldToWhoAsksForIt) {
     EXPECT_EQ(ProcId("job", 0), event->source);
     ASSERT_EQ(1u, event->infos.size() - 1) << "the process it is about, and that it is not for default handlers";
     EXPECT_EQ(0u, s.count(s.o, PMIX_ERR_LOST_CONNECTION));
+}
+
+// rows: S1 S2 S3
+TEST(ServerEventsTest, MembersFindTheNamesOfTheirSets) {
+    Setting s;
+    const auto define = [&](const char* name, std::vector<ProcId> members) {
+        return s.server.on_loop([&] { return s.server.setup().define_process_set(name, std::move(members)); });
+    };
+    const auto names_of = [&](FakeClient& c, uint32_t rank) {
+        std::vector<std::string> names;
+        dstore::Found found;
+        common::Value value;
+        if (c.reader()->find(dstore::Owner::proc(rank), dstore::Key(PMIX_PSET_NAMES), found) != PMIX_SUCCESS)
+            return std::vector<std::string>{"not found"};
+        EXPECT_EQ(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr()));
+        EXPECT_EQ(PMIX_DATA_ARRAY, value.type());
+        const pmix_data_array_t& array = *value.get().data.darray;
+        EXPECT_EQ(PMIX_STRING, array.type);
+        for (size_t i = 0; i < array.size; ++i) names.emplace_back(static_cast<char**>(array.array)[i]);
+        return names;
+    };
+    using Names = std::vector<std::string>;
+    ASSERT_EQ(PMIX_SUCCESS, define("all", {{"job", PMIX_RANK_WILDCARD}, {"later", PMIX_RANK_WILDCARD}}));
+    ASSERT_EQ(PMIX_SUCCESS, define("one", {{"job", 1}, {"later", 0}}));
+    EXPECT_EQ((Names{"all"}), names_of(s.a, 0));
+    EXPECT_EQ((Names{"all", "one"}), names_of(s.a, 1));
+    EXPECT_EQ((Names{"not found"}), names_of(s.o, 0));
+    ASSERT_EQ(PMIX_SUCCESS, s.server.on_loop([&] { return s.server.setup().delete_process_set("all"); }));
+    EXPECT_EQ(Names{}, names_of(s.a, 0));
+    EXPECT_EQ((Names{"one"}), names_of(s.b, 1));
+    // A job that is registered afterwards.
+    s.server.job("later", 1, 1);
+    FakeClient later(s.server, {"later", 0});
+    ASSERT_EQ(PMIX_SUCCESS, later.hello());
+    EXPECT_EQ((Names{"one"}), names_of(later, 0));
 }
 
 // rows: S1 S2
