@@ -9,6 +9,7 @@
 #include "api/loopback.h"
 #include "api/node_topology.h"
 #include "client/handshake.h"
+#include "client/iof.h"
 #include "client/session.h"
 #include "client/singleton.h"
 #include "client/socket_channel.h"
@@ -66,6 +67,7 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_SERVER_TMPDIR, options.tmpdir);
     if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_SYSTEM_TMPDIR, options.system_tmpdir);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_CACHE_SIZE, &options.event_cache);
+    if (rc == PMIX_SUCCESS) rc = server::read_iof_limit(infos.begin(), infos.size(), options.iof_cache);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_MODULE_SIZE, &options.module_size);
     if (rc != PMIX_SUCCESS) return rc;
     if (options.hostname.empty()) {
@@ -173,6 +175,7 @@ pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoVie
         client_ = std::make_unique<client::Session>(*loop_, self, self);
         client_->set_channel(std::make_unique<Loopback>(*loop_, *server_, *client_));
         rc = share_topology(infos);
+        if (rc == PMIX_SUCCESS && infos.flag(PMIX_IOF_LOCAL_OUTPUT)) rc = client_->iof().show_all(infos);
         if (rc != PMIX_SUCCESS) return rc;
     }
     return loop_->start();

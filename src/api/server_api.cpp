@@ -105,6 +105,7 @@ void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t 
         if (!read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
         return on_loop(library, srv, cbfunc, cbdata, [name](Server::Parts& parts) {
             parts.setup->deregister_nspace(name);
+            parts.iof.nspace_gone(name);
             return PMIX_SUCCESS;
         });
     });
@@ -248,15 +249,6 @@ pmix_status_t PMIx_Register_attributes(char* function, char* attrs[]) {
         return on_loop(library, srv, nullptr, nullptr, [&](Server::Parts& parts) {
             return parts.query.host_attributes().add(name, std::move(attributes));
         });
-    });
-}
-
-// Nobody can have asked for output yet, so it goes nowhere, and that is a success.
-pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channel_t, const pmix_byte_object_t*,
-                                      const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
-    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
-        if (source == nullptr || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
-        return on_loop(library, srv, cbfunc, cbdata, [](Server::Parts&) { return PMIX_SUCCESS; });
     });
 }
 

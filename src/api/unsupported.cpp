@@ -174,22 +174,6 @@ pmix_status_t PMIx_Group_leave_nb(const char*, const pmix_info_t*, size_t, pmix_
     return unsupported();
 }
 
-// client_events.cpp: forwarded input and output
-
-pmix_status_t PMIx_IOF_pull(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, pmix_iof_channel_t,
-                            pmix_iof_cbfunc_t, pmix_hdlr_reg_cbfunc_t, void*) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_IOF_deregister(size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_IOF_push(const pmix_proc_t*, size_t, pmix_byte_object_t*, const pmix_info_t*, size_t,
-                            pmix_op_cbfunc_t, void*) {
-    return unsupported();
-}
-
 // client_init.cpp: progress thread
 
 void PMIx_Progress_thread_stop(const pmix_info_t*, size_t) {}

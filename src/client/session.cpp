@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/events.h"
+#include "client/iof.h"
 #include "client/lent_values.h"
 
 namespace pmix::client {
@@ -28,8 +29,9 @@ Deadline deadline_for(int timeout_s) noexcept {
 }  // namespace
 
 Session::Session(transport::EventLoop& loop, common::ProcId self, common::ProcId server)
-    : loop_(loop), self_(std::move(self)), server_(std::move(server)), namespaces_(self_.nspace), own_nspace_(mine_.intern(self_.nspace)),
-      events_(std::make_unique<Events>(*this)), lent_(std::make_unique<LentValues>()) {}
+    : loop_(loop), self_(std::move(self)), server_(std::move(server)), namespaces_(self_.nspace),
+      own_nspace_(mine_.intern(self_.nspace)), events_(std::make_unique<Events>(*this)), iof_(std::make_unique<Iof>(*this)),
+      lent_(std::make_unique<LentValues>()) {}
 
 Session::~Session() = default;
 
@@ -183,6 +185,9 @@ void Session::on_frame(transport::ReceivedFrame frame) {
                 if (common::decode_message(frame.payload, gone) != PMIX_SUCCESS) break;
                 namespaces_.remove(gone.nspace, gone.instance);
                 if (namespaces_.has_removed()) reclaim_soon();
+            } else if (frame.header.command == static_cast<uint16_t>(common::Command::iof)) {
+                common::IofNotify output;
+                if (common::decode_message(frame.payload, output) == PMIX_SUCCESS) iof_->on_notify(std::move(output));
             }
             break;
         case FrameKind::request:
@@ -204,6 +209,7 @@ void Session::on_closed(pmix_status_t) {
 
 void Session::shut(pmix_status_t why) noexcept {
     calls_.close(why, PMIX_ERR_INIT);
+    iof_->shut();
     events_->shut();
     if (channel_ != nullptr) channel_->close();
 }

@@ -80,6 +80,10 @@ constexpr Row kRows[] = {
     {Command::log, Asker::process, Call<&Parts::control, &Control::log>::run, Answers::later},
     {Command::query, Asker::process, Call<&Parts::query, &Query::request>::run, Answers::later},
     {Command::spawn, Asker::process, Call<&Parts::spawn, &Spawn::request>::run, Answers::later},
+    {Command::iof_pull, Asker::process, Call<&Parts::iof, &Iof::pull>::run, Answers::later},
+    {Command::iof_deregister, Asker::process, Call<&Parts::iof, &Iof::deregister>::run, Answers::later},
+    {Command::iof_push, Asker::process, Call<&Parts::iof, &Iof::push>::run, Answers::later},
+    {Command::iof_credit, Asker::process, Call<&Parts::iof, &Iof::credit>::run, Answers::now},
 };
 
 }  // namespace

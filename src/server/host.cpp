@@ -37,6 +37,8 @@ struct Host::Call {
     InfoList more;
     CArray<pmix_app_t> apps;
     CArray<pmix_query_t> queries;
+    std::vector<uint8_t> bytes;
+    pmix_byte_object_t object{};  // bytes, as the host is shown them
 };
 
 namespace {
@@ -419,6 +421,32 @@ void Host::job_control(const ProcId& requestor, const std::vector<ProcId>& targe
     run(std::move(call), [&](Call& c, void* cbdata) {
         return module_.job_control(&c.proc, c.procs.empty() ? nullptr : c.procs.data(), c.procs.size(), c.infos.c_array(),
                                    c.infos.size(), on_infos, cbdata);
+    });
+}
+
+void Host::iof_pull(const std::vector<ProcId>& procs, InfoList infos, pmix_iof_channel_t channels, Done done) {
+    if (module_.iof_pull == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->procs = to_c(procs);
+    call->infos = std::move(infos);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.iof_pull(c.procs.data(), c.procs.size(), c.infos.c_array(), c.infos.size(), channels, on_op, cbdata);
+    });
+}
+
+void Host::push_stdin(const ProcId& source, const std::vector<ProcId>& targets, InfoList infos,
+                      std::vector<uint8_t> bytes, Done done) {
+    if (module_.push_stdin == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = source.to_c();
+    call->procs = to_c(targets);
+    call->infos = std::move(infos);
+    call->bytes = std::move(bytes);
+    call->object.size = call->bytes.size();
+    call->object.bytes = call->bytes.empty() ? nullptr : reinterpret_cast<char*>(call->bytes.data());
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.push_stdin(&c.proc, c.procs.data(), c.procs.size(), c.infos.c_array(), c.infos.size(), &c.object,
+                                  on_op, cbdata);
     });
 }
 

@@ -61,6 +61,7 @@ class Host {
     bool has_disconnect() const noexcept { return module_.disconnect != nullptr; }
     bool has_job_control() const noexcept { return module_.job_control != nullptr; }
     bool has_query() const noexcept { return module_.query != nullptr; }
+    bool has_push_stdin() const noexcept { return module_.push_stdin != nullptr; }
     bool has_register_events() const noexcept { return module_.register_events != nullptr; }
 
     // client_connected2 if the host has it; else the old entry, which gets a NULL callback and is not waited for.
@@ -90,6 +91,11 @@ class Host {
 
     // Has no return value: the host is waited for.
     void log(const common::ProcId& client, common::InfoList data, common::InfoList directives, Done done);
+
+    void iof_pull(const std::vector<common::ProcId>& procs, common::InfoList infos, pmix_iof_channel_t channels, Done done);
+    // No bytes: the end of the input.
+    void push_stdin(const common::ProcId& source, const std::vector<common::ProcId>& targets, common::InfoList infos,
+                    std::vector<uint8_t> bytes, Done done);
 
     // Upcalls that the host has not answered yet.
     size_t open() const;

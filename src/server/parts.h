@@ -14,6 +14,7 @@
 #include "server/fence.h"
 #include "server/get.h"
 #include "server/host.h"
+#include "server/iof.h"
 #include "server/launch_env.h"
 #include "server/listener.h"
 #include "server/publish.h"
@@ -60,6 +61,7 @@ struct Server::Parts final : PeerEvents {
     Cleanup cleanup;
     Control control;
     Resolve resolve;
+    Iof iof;
     LaunchEnv launch_env;
     Listener listener;
     std::shared_ptr<SelfPeer> self;

@@ -39,6 +39,7 @@ Server::Parts::Parts(transport::EventLoop& loop, const pmix_server_module_t* mod
       fence(scheduler, host, registry, segments, get), connect(scheduler, host, registry, segments),
       disconnect(scheduler, host, registry, segments, connect), publish(host), spawn(host, registry, segments),
       abort(host, registry), control(host, registry, cleanup), resolve(registry),
+      iof(scheduler, host, options.iof_cache),
       listener(loop, scheduler, registry, host, segments, *this,
                {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers}),
       query(host, registry, segments, peers, options.id, uri) {
@@ -86,6 +87,7 @@ void Server::Parts::peer_lost(Peer& peer) {
     peers.erase(peer.serial());
     events.peer_gone(peer);
     get.peer_gone(peer);
+    iof.peer_gone(peer);
     Nspace* nspace = registry.find(peer.id().nspace);
     Client* client = nspace == nullptr ? nullptr : nspace->find_client(peer.id().rank);
     if (client == nullptr) return;
@@ -213,6 +215,7 @@ void Server::stop() {
     p.connect.stop(PMIX_ERR_LOST_CONNECTION);
     p.disconnect.stop(PMIX_ERR_LOST_CONNECTION);
     p.get.stop(PMIX_ERR_LOST_CONNECTION);
+    p.iof.stop();
     auto peers = std::move(p.peers);
     p.peers.clear();
     for (auto& [serial, peer] : peers) peer->close();

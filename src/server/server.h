@@ -21,6 +21,7 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "server/iof_queue.h"
 #include "server/peer.h"
 
 namespace pmix::transport {
@@ -36,6 +37,7 @@ struct ServerOptions {
     std::string tmpdir;          // PMIX_SERVER_TMPDIR; told to clients, not used
     std::string system_tmpdir;   // PMIX_SYSTEM_TMPDIR, likewise
     size_t event_cache = common::kEventCacheSize;
+    IofLimit iof_cache{common::kIofCacheBytes, IofOverflow::drop_newest};
     int hello_timeout_ms = common::kHelloTimeoutMs;
     unsigned max_half_open = common::kMaxHalfOpen;
     unsigned max_strangers = 16; // half-open connections of users without a registered rank
