@@ -45,6 +45,8 @@ static pmix_server_module_t module = {
     .notify_event = up_notify_event,
     .query = up_query,
     .job_control = up_job_control,
+    .iof_pull = up_iof_pull,
+    .push_stdin = up_push_stdin,
 };
 
 static void on_quit(int from, uint64_t id, struct buffer* body) {
@@ -61,6 +63,8 @@ static const frame_handler handlers[FRAME_KINDS] = {
     [FRAME_EXIT] = on_exit_of_proc,
     [FRAME_OUTPUT_DONE] = on_output_done,
     [FRAME_INPUT] = on_input,
+    [FRAME_PULL] = on_pull,
+    [FRAME_STREAM] = on_stream,
     [FRAME_COLLECTIVE] = on_collective,
     [FRAME_COLLECTIVE_FAILED] = on_collective_failed,
     [FRAME_MODEX] = on_modex,

@@ -254,7 +254,7 @@ static void launched(struct launch* launch) {
         kill_procs(&all, 1);
         if (launch->asker < 0) head_end_everything(EXIT_CANNOT_START);
     } else if (launch->asker < 0) {
-        headio_stdin_to((int)job_node_of(job, 0));
+        headio_stdin_to(job, options);
     }
     free(launch);
     for (struct job *each = jobs_first(), *next; each && launches == 0; each = next) {
@@ -458,7 +458,7 @@ int head_main(const struct options* given, const char* server_nspace, const stru
               const pid_t* node_daemons, int* sockets) {
     static const frame_handler handlers[FRAME_KINDS] = {
         [FRAME_SPAWN] = on_spawn,     [FRAME_ABORT] = on_abort,   [FRAME_CONTROL] = on_control,
-        [FRAME_EXIT] = on_exit_frame, [FRAME_OUTPUT] = on_output, [FRAME_INPUT_DONE] = on_input_done,
+        [FRAME_EXIT] = on_exit_frame, [FRAME_OUTPUT] = on_output,
     };
     options = given;
     base_name = server_nspace;

@@ -23,8 +23,7 @@ void head_end_everything(int exit_status);
 
 void headio_start(void (*drained)(void));
 bool headio_drained(void);
-void headio_stdin_to(int node); /* rank 0 of the first job runs there, now */
+void headio_stdin_to(const struct job* job, const struct options* options); /* which runs now */
 void on_output(int from, uint64_t id, struct buffer* body);
-void on_input_done(int from, uint64_t id, struct buffer* body);
 
 #endif

@@ -1,7 +1,7 @@
 /* headio.c: pmixrun's own standard streams.
  *
  * What this owns: what the nodes sent and the terminal (or pipe, or file) has not yet taken, and what of stdin is on
- * its way to rank 0. The descriptors are shared with whoever started pmixrun, so they are never made non-blocking: poll
+ * its way to the processes. The descriptors are shared with whoever started pmixrun, so they are never made non-blocking: poll
  * says when PIPE_BUF bytes can be written without waiting. Which thread calls it: the loop. What can go wrong: nobody
  * reads our output any more: the job ends as by SIGPIPE. */
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "head.h"
 #include "loop.h"
 
-static const size_t kInputWindow = 64 << 10;
+static const int kInputPieces = 4; /* on their way to each node */
 
 struct chunk {
     struct chunk* next;
@@ -32,9 +32,10 @@ struct sink {
 
 static struct sink sinks[2] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 static void (*when_drained)(void);
-static int input_node = -1;
-static size_t input_in_flight;
-static bool input_watched;
+static pmix_proc_t input_target;
+static bool has_target[MAX_NODES];
+static int input_nodes, pieces_out;
+static bool input_open, input_watched;
 
 bool headio_drained(void) {
     return !sinks[0].first && !sinks[1].first;
@@ -118,32 +119,47 @@ static void watch_input(bool watch) {
         loop_unwatch(STDIN_FILENO);
 }
 
+/* A node has given its processes what it got, or has none that still reads. */
+static void input_taken(pmix_status_t status, struct buffer* body, void* argument) {
+    (void)status, (void)body, (void)argument;
+    pieces_out--;
+    watch_input(input_open && pieces_out < kInputPieces * input_nodes);
+}
+
+static void send_input(const void* bytes, size_t size) {
+    struct buffer body = {0};
+    wire_put_procs(&body, &input_target, 1);
+    wire_put_bytes(&body, bytes, size); /* none: the end */
+    for (int i = 0; i < mesh_nodes(); i++) {
+        if (!has_target[i]) continue;
+        pieces_out++;
+        mesh_request(i, FRAME_INPUT, &body, 0, input_taken, NULL);
+    }
+    wire_free(&body);
+}
+
 static void input_ready(int fd, short events, void* argument) {
     (void)events, (void)argument;
     uint8_t bytes[16384];
     ssize_t got = read(fd, bytes, sizeof bytes);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    struct buffer body = wire_view(bytes, got > 0 ? (size_t)got : 0);
-    mesh_send(input_node, FRAME_INPUT, &body); /* empty: the end */
-    input_in_flight += body.size;
-    if (got <= 0) input_node = -1;
-    watch_input(input_node >= 0 && input_in_flight < kInputWindow);
+    send_input(bytes, got > 0 ? (size_t)got : 0);
+    if (got <= 0) input_open = false;
+    watch_input(input_open && pieces_out < kInputPieces * input_nodes);
 }
 
 /* A terminal is read only from the foreground: from the background the kernel would stop us. */
-void headio_stdin_to(int node) {
-    bool background = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) != getpgrp();
-    if (background) {
-        mesh_send(node, FRAME_INPUT, NULL);
-        return;
+void headio_stdin_to(const struct job* job, const struct options* options) {
+    bool all = options->input_to == INPUT_TO_ALL;
+    if (!all && (options->input_to != INPUT_TO_RANK || options->input_rank >= job->size)) return;
+    PMIX_LOAD_PROCID(&input_target, job->nspace, all ? PMIX_RANK_WILDCARD : options->input_rank);
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (!all && rank != options->input_rank) continue;
+        bool* target = &has_target[job_node_of(job, rank)];
+        input_nodes += !*target;
+        *target = true;
     }
-    input_node = node;
-    watch_input(true);
-}
-
-void on_input_done(int from, uint64_t id, struct buffer* body) {
-    (void)from, (void)id;
-    uint64_t taken = wire_get_u64(body);
-    input_in_flight -= taken < input_in_flight ? taken : input_in_flight;
-    watch_input(input_node >= 0 && input_in_flight < kInputWindow);
+    input_open = !isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp();
+    if (!input_open) send_input(NULL, 0);
+    watch_input(input_open);
 }

@@ -1,83 +1,227 @@
-/* iof.c: the standard streams of the processes of this node.
+/* iof.c: the output of the processes of this node.
  *
- * What this owns: the pipes. Output goes to the head in whole lines, so that lines of different processes do not mix;
- * input for rank 0 of the first job comes from the head. Both ways are paid for: at most kMaxInFlight bytes are on
- * their way to the head unwritten; while they are, the processes' pipes fill up, and the processes wait, as on any
- * pipe. Which thread calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL. A process that
- * closed its stdin: the rest is dropped. */
+ * What this owns: the pipes. Output goes to the head in whole lines, so that lines of different processes do not mix, to
+ * the nodes whose clients have asked for it (pulls.c), as it is, and into files where the user wants that. All ways are
+ * paid for: at most kMaxInFlight bytes of this node are on their way to the head unwritten, and at most kMaxOwed of one
+ * stream on their way to its readers; while there are more, the pipes fill up, and the processes wait, as on any pipe.
+ * Which thread calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL. A file that cannot be
+ * made or written: one sentence, and the output goes on without it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "loop.h"
 #include "node.h"
 
 static const size_t kMaxInFlight = 1 << 20;
+static const size_t kMaxOwed = 128 << 10;
 static const size_t kMaxLine = 64 << 10;     /* a longer line is sent in parts */
 static const size_t kMaxLeftOver = 16 << 20; /* what is still taken when the process has ended */
 
 struct output {
     struct streams* owner;
-    int fd;          /* -1: closed */
-    uint8_t channel; /* 1 stdout, 2 stderr */
-    bool in_line;    /* part of a line has been sent */
+    int fd; /* -1: closed */
+    pmix_iof_channel_t channel;
+    bool watched;
+    bool in_line; /* part of a line has been sent */
     struct buffer line;
+    size_t owed; /* by nodes that read it */
+    int file;    /* -1: none */
+    bool file_asked;
 };
 
 struct streams {
     struct streams* next;
-    char tag[48];
+    pmix_proc_t proc;
+    uint32_t job_number;
     struct output outputs[2];
-    int input; /* -1: none, or closed */
-    struct buffer pending;
-    bool input_ends;
+    struct input* input; /* NULL: /dev/null */
+    int unanswered;      /* pieces on their way to nodes that read them */
+    bool finished;
 };
 
 static struct streams* all_streams;
-static struct streams* input_streams; /* those that stdin goes to */
 static size_t in_flight;
-static bool paused;
+static bool paused; /* the head has enough */
 
 static void output_ready(int fd, short events, void* argument);
 
-/* --- output --------------------------------------------------------------------------------------------------------
+static void watch_output(struct output* output) {
+    bool wanted = output->fd >= 0 && !paused && output->owed <= kMaxOwed;
+    if (wanted == output->watched) return;
+    output->watched = wanted;
+    if (wanted)
+        loop_watch(output->fd, POLLIN, output_ready, output);
+    else
+        loop_unwatch(output->fd);
+}
+
+static void watch_all(void) {
+    for (struct streams* streams = all_streams; streams; streams = streams->next) {
+        for (int i = 0; i < 2; i++) watch_output(&streams->outputs[i]);
+    }
+}
+
+/* --- files ---------------------------------------------------------------------------------------------------------
  */
 
-static void send_output(const struct output* output, const struct buffer* text) {
-    struct buffer body = {0};
-    wire_put_u8(&body, output->channel);
-    wire_append(&body, text->data, text->size);
-    mesh_send(mesh_head(), FRAME_OUTPUT, &body);
-    in_flight += text->size;
-    wire_free(&body);
+/* DIR/JOB/rank.N/stdout. The folders are the user's, whose umask holds. */
+static void open_file(struct output* output) {
+    char path[4096];
+    output->file_asked = true;
+    bool merged = node.options->merge_stderr || output->channel == PMIX_FWD_STDOUT_CHANNEL;
+    int length = snprintf(path, sizeof path, "%s/%u/rank.%u/%s", node.options->output_directory,
+                          output->owner->job_number, output->owner->proc.rank, merged ? "stdout" : "stderr");
+    for (char* slash = strchr(path + 1, '/'); slash && length < (int)sizeof path; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(path, 0777);
+        *slash = '/';
+    }
+    output->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
+    if (output->file < 0) fprintf(stderr, "pmixrun: %s: %s: %s\n", node.hostname, path, strerror(errno));
+}
+
+static void write_file(struct output* output, const uint8_t* bytes, size_t size) {
+    struct output* out = output;
+    if (!node.options->output_directory) return;
+    if (node.options->merge_stderr) out = &output->owner->outputs[0];
+    if (!out->file_asked) open_file(out);
+    while (out->file >= 0 && size > 0) {
+        ssize_t put = write(out->file, bytes, size);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) {
+            fprintf(stderr, "pmixrun: %s: output of rank %u: %s\n", node.hostname, out->owner->proc.rank, strerror(errno));
+            close(out->file);
+            out->file = -1;
+            return;
+        }
+        bytes += put;
+        size -= (size_t)put;
+    }
+}
+
+/* --- to the head ---------------------------------------------------------------------------------------------------
+ */
+
+static bool merged_into_stdout(const struct output* output) {
+    return output->channel == PMIX_FWD_STDOUT_CHANNEL || node.options->merge_stderr;
+}
+
+static void put_tag(struct buffer* text, const struct output* output) {
+    char tag[128];
+    if (node.options->timestamp_output) {
+        struct timespec now;
+        struct tm parts;
+        clock_gettime(CLOCK_REALTIME, &now);
+        localtime_r(&now.tv_sec, &parts);
+        size_t length = strftime(tag, sizeof tag, "%Y-%m-%dT%H:%M:%S", &parts);
+        snprintf(tag + length, sizeof tag - length, ".%03d", (int)(now.tv_nsec / 1000000));
+        wire_append(text, tag, strlen(tag));
+    }
+    if (node.options->tag_output) {
+        snprintf(tag, sizeof tag, "[%u,%u]", output->owner->job_number, output->owner->proc.rank);
+        wire_append(text, tag, strlen(tag));
+    }
+    if (node.options->tag_output || node.options->timestamp_output) {
+        const char* channel = output->channel == PMIX_FWD_STDOUT_CHANNEL ? "<stdout>: " : "<stderr>: ";
+        wire_append(text, channel, strlen(channel));
+    }
 }
 
 /* Sends the first `size` bytes of what is kept, each line with its tag. */
 static void send_lines(struct output* output, size_t size) {
-    struct buffer text = {0};
-    const char* tag = output->owner->tag;
+    struct buffer body = {0};
+    wire_put_u8(&body, merged_into_stdout(output) ? 1 : 2);
+    size_t before = body.size;
     for (size_t at = 0; at < size;) {
         const uint8_t* start = output->line.data + at;
         const uint8_t* newline = memchr(start, '\n', size - at);
         size_t length = newline ? (size_t)(newline - start) + 1 : size - at;
-        if (!output->in_line) wire_append(&text, tag, strlen(tag));
-        wire_append(&text, start, length);
+        if (!output->in_line) put_tag(&body, output);
+        wire_append(&body, start, length);
         output->in_line = !newline;
         at += length;
     }
-    if (text.size > 0) send_output(output, &text);
-    wire_free(&text);
+    if (size > 0) {
+        mesh_send(mesh_head(), FRAME_OUTPUT, &body);
+        in_flight += body.size - before;
+    }
+    wire_free(&body);
     wire_consume(&output->line, size);
 }
+
+void on_output_done(int from, uint64_t id, struct buffer* body) {
+    (void)from;
+    (void)id;
+    uint64_t written = wire_get_u64(body);
+    in_flight -= written < in_flight ? written : in_flight;
+    if (!paused || in_flight > kMaxInFlight / 2) return;
+    paused = false;
+    watch_all();
+}
+
+/* --- to other nodes ------------------------------------------------------------------------------------------------
+ */
+
+struct piece { /* on its way to one node that reads it */
+    struct output* output;
+    size_t size;
+};
+
+static void free_if_done(struct streams* streams) {
+    if (streams->finished && streams->unanswered == 0) free(streams);
+}
+
+static void piece_taken(pmix_status_t status, struct buffer* body, void* argument) {
+    (void)status, (void)body; /* a node that was lost reads no more */
+    struct piece* piece = argument;
+    struct output* output = piece->output;
+    output->owed -= piece->size;
+    output->owner->unanswered--;
+    free(piece);
+    if (output->owner->finished)
+        free_if_done(output->owner);
+    else
+        watch_output(output);
+}
+
+/* True: and it is not for the head. */
+static bool send_to_readers(struct output* output, const uint8_t* bytes, size_t size) {
+    bool readers[MAX_NODES] = {0};
+    bool redirected = pulls_of(&output->owner->proc, output->channel, readers);
+    struct buffer body = {0};
+    for (int i = 0; i < mesh_nodes(); i++) {
+        if (!readers[i]) continue;
+        if (body.size == 0) {
+            wire_put_proc(&body, &output->owner->proc);
+            wire_put_u32(&body, output->channel);
+            wire_put_bytes(&body, bytes, size);
+        }
+        struct piece* piece = xcalloc(1, sizeof *piece);
+        *piece = (struct piece){output, size};
+        output->owed += size;
+        output->owner->unanswered++;
+        mesh_request(i, FRAME_STREAM, &body, 0, piece_taken, piece);
+    }
+    wire_free(&body);
+    return redirected;
+}
+
+/* --- from the pipe -------------------------------------------------------------------------------------------------
+ */
 
 static void close_output(struct output* output) {
     if (output->fd < 0) return;
     send_lines(output, output->line.size);
-    loop_unwatch(output->fd);
+    send_to_readers(output, NULL, 0); /* the end */
+    if (output->watched) loop_unwatch(output->fd);
+    output->watched = false;
     close(output->fd);
     output->fd = -1;
 }
@@ -92,6 +236,9 @@ static bool read_output(struct output* output) {
         close_output(output);
         return false;
     }
+    write_file(output, chunk, (size_t)got);
+    bool elsewhere = send_to_readers(output, chunk, (size_t)got);
+    if (elsewhere || node.options->file_only) return true;
     wire_append(&output->line, chunk, (size_t)got);
     size_t whole = output->line.size;
     while (whole > 0 && output->line.data[whole - 1] != '\n') whole--;
@@ -100,95 +247,23 @@ static bool read_output(struct output* output) {
     return true;
 }
 
-static void watch_outputs(bool watch) {
-    paused = !watch;
-    for (struct streams* streams = all_streams; streams; streams = streams->next) {
-        for (int i = 0; i < 2; i++) {
-            struct output* output = &streams->outputs[i];
-            if (output->fd < 0) continue;
-            if (watch)
-                loop_watch(output->fd, POLLIN, output_ready, output);
-            else
-                loop_unwatch(output->fd);
-        }
-    }
-}
-
 static void output_ready(int fd, short events, void* argument) {
     (void)fd;
     (void)events;
-    read_output(argument);
-    if (in_flight > kMaxInFlight && !paused) watch_outputs(false);
-}
-
-void on_output_done(int from, uint64_t id, struct buffer* body) {
-    (void)from;
-    (void)id;
-    uint64_t written = wire_get_u64(body);
-    in_flight -= written < in_flight ? written : in_flight;
-    if (paused && in_flight <= kMaxInFlight / 2) watch_outputs(true);
-}
-
-/* --- input ---------------------------------------------------------------------------------------------------------
- */
-
-static void input_done(size_t size) {
-    struct buffer body = {0};
-    wire_put_u64(&body, size);
-    mesh_send(mesh_head(), FRAME_INPUT_DONE, &body);
-    wire_free(&body);
-}
-
-static void close_input(struct streams* streams) {
-    if (streams->input < 0) return;
-    loop_unwatch(streams->input);
-    close(streams->input);
-    streams->input = -1;
-}
-
-static void write_input(struct streams* streams) {
-    struct buffer* pending = &streams->pending;
-    while (streams->input >= 0 && pending->size > 0) {
-        ssize_t put = write(streams->input, pending->data, pending->size);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0 && errno == EAGAIN) {
-            loop_watch_events(streams->input, POLLOUT);
-            return;
-        }
-        if (put < 0) close_input(streams);
-        size_t gone = put < 0 ? pending->size : (size_t)put;
-        wire_consume(pending, gone);
-        input_done(gone);
+    struct output* output = argument;
+    read_output(output);
+    if (in_flight > kMaxInFlight && !paused) {
+        paused = true;
+        watch_all();
+    } else {
+        watch_output(output);
     }
-    if (streams->input >= 0) loop_watch_events(streams->input, 0);
-    if (streams->input_ends) close_input(streams);
-}
-
-static void input_ready(int fd, short events, void* argument) {
-    (void)fd;
-    struct streams* streams = argument;
-    if (events & (POLLERR | POLLHUP))
-        close_input(streams); /* nobody reads it any more */
-    else
-        write_input(streams);
-}
-
-void on_input(int from, uint64_t id, struct buffer* body) {
-    (void)from;
-    (void)id;
-    if (!input_streams || input_streams->input < 0) {
-        input_done(body->size);
-        return;
-    }
-    if (body->size == 0) input_streams->input_ends = true;
-    wire_append(&input_streams->pending, body->data, body->size);
-    write_input(input_streams);
 }
 
 /* --- from fork to the end ------------------------------------------------------------------------------------------
  */
 
-static bool make_pipe(int* ours, int* childs, bool child_reads) {
+bool iof_pipe(int* ours, int* childs, bool child_reads) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
     *ours = ends[child_reads];
@@ -200,12 +275,14 @@ static bool make_pipe(int* ours, int* childs, bool child_reads) {
 struct streams* iof_open(const pmix_proc_t* proc, uint32_t job_number, bool with_stdin, int child_fds[3]) {
     struct streams* streams = xcalloc(1, sizeof *streams);
     child_fds[0] = child_fds[1] = child_fds[2] = -1;
-    streams->input = -1;
+    streams->proc = *proc;
+    streams->job_number = job_number;
+    static const pmix_iof_channel_t channels[2] = {PMIX_FWD_STDOUT_CHANNEL, PMIX_FWD_STDERR_CHANNEL};
     for (int i = 0; i < 2; i++)
-        streams->outputs[i] = (struct output){.owner = streams, .fd = -1, .channel = (uint8_t)(i + 1)};
-    bool fine = with_stdin ? make_pipe(&streams->input, &child_fds[0], true)
+        streams->outputs[i] = (struct output){.owner = streams, .fd = -1, .channel = channels[i], .file = -1};
+    bool fine = with_stdin ? (streams->input = input_open(proc, &child_fds[0])) != NULL
                            : (child_fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;
-    for (int i = 0; i < 2 && fine; i++) fine = make_pipe(&streams->outputs[i].fd, &child_fds[i + 1], false);
+    for (int i = 0; i < 2 && fine; i++) fine = iof_pipe(&streams->outputs[i].fd, &child_fds[i + 1], false);
     streams->next = all_streams;
     all_streams = streams;
     if (!fine) {
@@ -213,15 +290,7 @@ struct streams* iof_open(const pmix_proc_t* proc, uint32_t job_number, bool with
         iof_finish(streams);
         return NULL;
     }
-    if (node.options->tag_output && job_number == 1) snprintf(streams->tag, sizeof streams->tag, "[%u] ", proc->rank);
-    if (node.options->tag_output && job_number != 1)
-        snprintf(streams->tag, sizeof streams->tag, "[%u.%u] ", job_number, proc->rank);
-    if (with_stdin) {
-        input_streams = streams;
-        loop_watch(streams->input, 0, input_ready, streams);
-    }
-    for (int i = 0; i < 2 && !paused; i++)
-        loop_watch(streams->outputs[i].fd, POLLIN, output_ready, &streams->outputs[i]);
+    for (int i = 0; i < 2; i++) watch_output(&streams->outputs[i]);
     return streams;
 }
 
@@ -240,14 +309,15 @@ void iof_finish(struct streams* streams) {
         close_output(output);
         wire_free(&output->line);
     }
-    close_input(streams);
-    if (streams->pending.size > 0) input_done(streams->pending.size);
-    wire_free(&streams->pending);
-    if (input_streams == streams) input_streams = NULL;
+    for (int i = 0; i < 2; i++) {
+        if (streams->outputs[i].file >= 0) close(streams->outputs[i].file);
+    }
+    if (streams->input) input_finish(streams->input);
     for (struct streams** at = &all_streams; *at; at = &(*at)->next) {
         if (*at != streams) continue;
         *at = streams->next;
         break;
     }
-    free(streams);
+    streams->finished = true;
+    free_if_done(streams);
 }

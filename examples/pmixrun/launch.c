@@ -113,6 +113,11 @@ static void explain(struct buffer* why, const struct app* app, const struct fail
     wire_append(why, text, strlen(text) + 1);
 }
 
+static bool has_stdin(uint32_t rank) {
+    enum input_to to = node.options->input_to;
+    return to == INPUT_TO_ALL || to == INPUT_OPEN || (to == INPUT_TO_RANK && rank == node.options->input_rank);
+}
+
 static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* why) {
     const struct app* app = &job->apps[job_app_of(job, rank)];
     pmix_proc_t name;
@@ -125,7 +130,7 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     }
     int fds[3], report[2];
     struct failure failure = {0, 'x'};
-    struct streams* streams = iof_open(&name, job->number, job->number == 1 && rank == 0, fds);
+    struct streams* streams = iof_open(&name, job->number, job->number == 1 && has_stdin(rank), fds);
     if (!streams || pipe2(report, O_CLOEXEC) != 0) {
         if (streams) iof_finish(streams);
         strings_free(env);

@@ -9,7 +9,8 @@
  *     head.c       the process the user started: supervises jobs and nodes; headio.c: its standard streams
  *     daemon.c     a node: the PMIx server and the table of its upcalls
  *     job.c        what a job is, and where its processes run; jobinfo.c: what the server is told of it
- *     launch.c     fork, exec, kill, reap; iof.c: the processes' standard streams
+ *     launch.c     fork, exec, kill, reap; iof.c: the processes' output; input.c: their stdin
+ *     pulls.c      clients that read the output of others
  *     collective.c fence, connect, disconnect        modex.c     direct modex
  *     publish.c    publish, lookup, unpublish; datastore.c: their rules
  *     events.c     events between nodes              clients.c   connect, finalize, abort, job control

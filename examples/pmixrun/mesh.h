@@ -24,8 +24,9 @@ enum frame {
     FRAME_EXIT,              /* node -> all: proc, wait status, whether it left without PMIx_Finalize */
     FRAME_OUTPUT,            /* node -> head: channel, bytes */
     FRAME_OUTPUT_DONE,       /* head -> node: so many bytes have been written */
-    FRAME_INPUT,             /* head -> node of rank 0: bytes for its stdin; none: the end */
-    FRAME_INPUT_DONE,        /* node -> head: so many bytes have been taken */
+    FRAME_INPUT,             /* any -> node, request: procs, bytes for their stdin, none: the end; reply: all taken */
+    FRAME_PULL,              /* node -> all, request: the output of these is wanted there, or no longer */
+    FRAME_STREAM,            /* node -> node that wants it, request: proc, channel, bytes; reply: they have found room */
     FRAME_COLLECTIVE,        /* node -> participating nodes: kind, signature, turn, status, blob */
     FRAME_COLLECTIVE_FAILED, /* node -> participating nodes: kind, signature, turn, status */
     FRAME_MODEX,             /* node -> owner's node, request: proc; reply: its data */

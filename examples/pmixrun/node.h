@@ -37,13 +37,30 @@ void on_kill(int from, uint64_t id, struct buffer* body);
 void launch_reap(void); /* SIGCHLD came */
 void launch_deregister_all(void);
 
-/* iof.c: their standard streams. */
+/* iof.c: their output. */
 struct streams;
 struct streams* iof_open(const pmix_proc_t* proc, uint32_t job_number, bool with_stdin, int child_fds[3]);
 void iof_close_child_ends(int child_fds[3]);
 void iof_finish(struct streams* streams); /* the process ended: take what is left, close */
-void on_input(int from, uint64_t id, struct buffer* body);
+bool iof_pipe(int* ours, int* childs, bool child_reads);
 void on_output_done(int from, uint64_t id, struct buffer* body);
+
+/* input.c: their stdin. */
+struct input;
+struct input* input_open(const pmix_proc_t* proc, int* child_fd);
+void input_finish(struct input* input); /* the process ended */
+void on_input(int from, uint64_t id, struct buffer* body);
+pmix_status_t up_push_stdin(const pmix_proc_t* source, const pmix_proc_t targets[], size_t ntargets,
+                            const pmix_info_t directives[], size_t ndirs, const pmix_byte_object_t* bo,
+                            pmix_op_cbfunc_t cbfunc, void* cbdata);
+
+/* pulls.c: clients that read the output of others. */
+pmix_status_t up_iof_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t directives[], size_t ndirs,
+                          pmix_iof_channel_t channels, pmix_op_cbfunc_t cbfunc, void* cbdata);
+/* Marks the nodes that read this stream. True: one of them instead of the head. */
+bool pulls_of(const pmix_proc_t* proc, pmix_iof_channel_t channel, bool readers[MAX_NODES]);
+void on_pull(int from, uint64_t id, struct buffer* body);
+void on_stream(int from, uint64_t id, struct buffer* body);
 
 /* clients.c: coming and going of clients, abort, job control. */
 pmix_status_t up_client_connected2(const pmix_proc_t* proc, void* server_object, pmix_info_t info[], size_t ninfo,

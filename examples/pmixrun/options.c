@@ -16,7 +16,12 @@ static const char kUsage[] =
     "  --timeout S       after S seconds end the job with status 124\n"
     "  -x VAR[=VALUE]    set VAR for the processes (without VALUE: as it is here, or unset)\n"
     "  --wdir DIR        their working directory\n"
-    "  --tag-output      begin each line of output with the rank that wrote it\n"
+    "  --tag-output      begin each line of output with the job, the rank and the stream: [1,0]<stdout>: \n"
+    "  --timestamp-output  and with the time\n"
+    "  --merge-stderr    what they write to stderr goes where their stdout goes (also --merge-stderr-to-stdout)\n"
+    "  --output-filename DIR[:nocopy]  their output in files too, DIR/JOB/rank.N/stdout and stderr; nocopy: only there\n"
+    "  --stdin HOW       pmixrun's stdin goes to the rank of this number (default 0), to all, or to none of them;\n"
+    "                    open: to none, but PMIx_IOF_push reaches all\n"
     "  --continuous      a process that fails does not end the job\n"
     "  --linger S        processes of a node whose daemon was lost may live S seconds more (default 0)\n"
     "  -v                say on stderr what happens\n"
@@ -77,6 +82,28 @@ static bool app_option(char** argv, int* at, struct app* app) {
     return true;
 }
 
+static void read_output_filename(const char* text, struct options* options) {
+    if (!text || !*text) wrong("--output-filename wants a directory", NULL);
+    const char* colon = strrchr(text, ':');
+    bool alone = colon && colon > text && !strcmp(colon, ":nocopy");
+    free(options->output_directory);
+    options->output_directory = xstrdup(text);
+    options->file_only = alone;
+    if (alone) options->output_directory[colon - text] = 0;
+}
+
+static void read_input(const char* text, struct options* options) {
+    options->input_to = INPUT_TO_RANK;
+    if (text && !strcmp(text, "all"))
+        options->input_to = INPUT_TO_ALL;
+    else if (text && !strcmp(text, "none"))
+        options->input_to = INPUT_TO_NONE;
+    else if (text && !strcmp(text, "open"))
+        options->input_to = INPUT_OPEN;
+    else
+        options->input_rank = read_number("--stdin", text, 0, 999999);
+}
+
 static void job_option(char** argv, int* at, struct options* options) {
     const char* option = argv[*at];
     if (!strcmp(option, "--nodes")) {
@@ -95,6 +122,14 @@ static void job_option(char** argv, int* at, struct options* options) {
         options->linger = read_seconds(option, argv[++*at]);
     } else if (!strcmp(option, "--tag-output")) {
         options->tag_output = true;
+    } else if (!strcmp(option, "--timestamp-output")) {
+        options->timestamp_output = true;
+    } else if (!strcmp(option, "--merge-stderr") || !strcmp(option, "--merge-stderr-to-stdout")) {
+        options->merge_stderr = true;
+    } else if (!strcmp(option, "--output-filename")) {
+        read_output_filename(argv[++*at], options);
+    } else if (!strcmp(option, "--stdin") || !strcmp(option, "-stdin")) {
+        read_input(argv[++*at], options);
     } else if (!strcmp(option, "--continuous")) {
         options->continuous = true;
     } else if (!strcmp(option, "-v") || !strcmp(option, "--verbose")) {

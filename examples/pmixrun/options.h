@@ -6,6 +6,8 @@
 
 enum { MAX_NODES = 64 };
 
+enum input_to { INPUT_TO_RANK, INPUT_TO_ALL, INPUT_TO_NONE, INPUT_OPEN };
+
 struct options {
     struct app* apps;
     uint32_t app_count;
@@ -15,6 +17,12 @@ struct options {
     double linger;   /* seconds that processes live on when their node's daemon is lost */
     bool continuous; /* a process that fails does not end the job */
     bool tag_output;
+    bool timestamp_output;
+    bool merge_stderr;      /* into stdout */
+    char* output_directory; /* NULL: no files */
+    bool file_only;
+    enum input_to input_to;
+    uint32_t input_rank;
     bool verbose;
 };
 

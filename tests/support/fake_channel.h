@@ -51,6 +51,10 @@ class FakeChannel final : public client::Channel {
         auto payload = common::message_bytes(event);
         deliver(common::FrameHeader::notify(static_cast<uint16_t>(common::Command::event)), std::move(payload).value());
     }
+    void notify(const common::IofNotify& output) {
+        auto payload = common::message_bytes(output);
+        deliver(common::FrameHeader::notify(static_cast<uint16_t>(common::Command::iof)), std::move(payload).value());
+    }
     void lose(pmix_status_t why = PMIX_ERR_LOST_CONNECTION) {
         open = false;
         loop_.post([this, why] {

@@ -181,6 +181,20 @@ class FakeClient {
         }
         return std::nullopt;
     }
+    // The next piece of forwarded output; what it points to lives until the next call.
+    std::optional<common::IofNotify> take_output() {
+        read();
+        for (auto it = frames_.begin(); it != frames_.end(); ++it) {
+            if (it->header.kind != common::FrameKind::notify ||
+                it->header.command != static_cast<uint16_t>(Command::iof)) continue;
+            output_ = std::move(*it);
+            frames_.erase(it);
+            common::IofNotify output;
+            EXPECT_EQ(PMIX_SUCCESS, common::decode_message(output_.payload, output));
+            return output;
+        }
+        return std::nullopt;
+    }
     bool hung_up() {
         read();
         return hung_up_;
@@ -279,6 +293,7 @@ class FakeClient {
     std::unique_ptr<common::HelloClient> hello_;
     std::vector<uint8_t> bytes_;
     std::deque<common::Frame> frames_;
+    common::Frame output_;
     std::deque<transport::Descriptor> descriptors_;
     std::unique_ptr<dstore::Reader> reader_;
     size_t received_ = 0;

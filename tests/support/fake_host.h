@@ -45,6 +45,7 @@ struct Seen {
     std::string message;
     pmix_data_range_t range = PMIX_RANGE_UNDEF;
     size_t napps = 0;
+    pmix_iof_channel_t channels = 0;
 };
 
 class FakeHost {
@@ -81,6 +82,8 @@ class FakeHost {
         m.register_events = &register_events;
         m.deregister_events = &deregister_events;
         m.notify_event = &notify_event;
+        m.iof_pull = &iof_pull;
+        m.push_stdin = &push_stdin;
         return m;
     }
     static pmix_status_t client_connected(const pmix_proc_t* proc, void* object, pmix_op_cbfunc_t cb, void* cbdata) {
@@ -281,6 +284,23 @@ class FakeHost {
         Seen s = about("notify_event", source, infos, n);
         s.codes.push_back(code);
         s.range = range;
+        return current()->op(std::move(s), cb, cbdata);
+    }
+
+    static pmix_status_t iof_pull(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* infos, size_t n,
+                                  pmix_iof_channel_t channels, pmix_op_cbfunc_t cb, void* cbdata) {
+        Seen s = about("iof_pull", nullptr, infos, n);
+        set_procs(s, procs, nprocs);
+        s.channels = channels;
+        return current()->op(std::move(s), cb, cbdata);
+    }
+    static pmix_status_t push_stdin(const pmix_proc_t* source, const pmix_proc_t* targets, size_t ntargets,
+                                    const pmix_info_t* infos, size_t n, const pmix_byte_object_t* bytes,
+                                    pmix_op_cbfunc_t cb, void* cbdata) {
+        Seen s = about("push_stdin", source, infos, n);
+        set_procs(s, targets, ntargets);
+        s.null_blob = bytes->bytes == nullptr;
+        s.blob.assign(bytes->bytes, bytes->bytes + bytes->size);
         return current()->op(std::move(s), cb, cbdata);
     }
 

@@ -1,0 +1,142 @@
+/* pulls.c: PMIx_IOF_pull across nodes.
+ *
+ * What this owns: who, on which node, has asked for whose output, the same list on every node, so that each node sends
+ * its processes' output to the nodes that read it, and only there. What arrives is handed to the server of this node,
+ * which knows its clients; it answers when they have room, and only then is the sender told.
+ * Which thread calls it: up_iof_pull and delivered a thread of the library; all else the loop.
+ * What can go wrong: a job that is not ours (PMIX_ERR_NOT_FOUND); a node that was lost: its processes say no more. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop.h"
+#include "node.h"
+
+struct pull {
+    struct pull* next;
+    int reader; /* the node */
+    pmix_iof_channel_t channels;
+    bool copy; /* the head gets it too */
+    pmix_proc_t* procs;
+    size_t nprocs;
+};
+
+static struct pull* pulls;
+
+bool pulls_of(const pmix_proc_t* proc, pmix_iof_channel_t channel, bool readers[MAX_NODES]) {
+    bool redirected = false;
+    for (const struct pull* pull = pulls; pull; pull = pull->next) {
+        if (!(pull->channels & channel) || !mesh_alive(pull->reader)) continue;
+        if (!procs_match(pull->procs, pull->nprocs, proc->nspace, proc->rank)) continue;
+        readers[pull->reader] = true;
+        redirected = redirected || !pull->copy;
+    }
+    return redirected;
+}
+
+static bool same(const struct pull* pull, int reader, pmix_iof_channel_t channels, const pmix_proc_t* procs, size_t count) {
+    if (pull->reader != reader || pull->channels != channels || pull->nprocs != count) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!PMIX_CHECK_NSPACE(pull->procs[i].nspace, procs[i].nspace) || pull->procs[i].rank != procs[i].rank) return false;
+    }
+    return true;
+}
+
+void on_pull(int from, uint64_t id, struct buffer* body) {
+    bool stop = wire_get_u8(body), copy = wire_get_u8(body);
+    pmix_iof_channel_t channels = (pmix_iof_channel_t)wire_get_u32(body);
+    size_t count;
+    pmix_proc_t* procs = wire_get_procs(body, &count);
+    struct pull** at = &pulls;
+    while (stop && *at && !same(*at, from, channels, procs, count)) at = &(*at)->next;
+    if (stop) {
+        struct pull* pull = *at;
+        if (pull) {
+            *at = pull->next;
+            free(pull->procs);
+            free(pull);
+        }
+        free(procs);
+    } else {
+        struct pull* pull = xcalloc(1, sizeof *pull);
+        *pull = (struct pull){pulls, from, channels, copy, procs, count};
+        pulls = pull;
+    }
+    mesh_reply(from, id, PMIX_SUCCESS, NULL);
+}
+
+/* --- the upcall ----------------------------------------------------------------------------------------------------
+ */
+
+struct wanted { /* a pull on its way to all nodes */
+    struct buffer body;
+    pmix_proc_t first;
+    int outstanding;
+    pmix_op_cbfunc_t cbfunc;
+    void* cbdata;
+};
+
+static void told(pmix_status_t status, struct buffer* body, void* argument) {
+    (void)status, (void)body; /* a lost node has no output */
+    struct wanted* wanted = argument;
+    if (--wanted->outstanding > 0) return;
+    wanted->cbfunc(PMIX_SUCCESS, wanted->cbdata);
+    wire_free(&wanted->body);
+    free(wanted);
+}
+
+static void run_wanted(void* argument) {
+    struct wanted* wanted = argument;
+    wanted->outstanding = mesh_nodes();
+    for (int i = 0; i < mesh_nodes(); i++) mesh_request(i, FRAME_PULL, &wanted->body, 0, told, wanted);
+}
+
+pmix_status_t up_iof_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t directives[], size_t ndirs,
+                          pmix_iof_channel_t channels, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    struct wanted* wanted = xcalloc(1, sizeof *wanted);
+    wanted->cbfunc = cbfunc;
+    wanted->cbdata = cbdata;
+    wire_put_u8(&wanted->body, info_true(directives, ndirs, PMIX_IOF_STOP));
+    wire_put_u8(&wanted->body, info_true(directives, ndirs, PMIX_IOF_COPY));
+    wire_put_u32(&wanted->body, channels);
+    wire_put_procs(&wanted->body, procs, nprocs);
+    loop_post(run_wanted, wanted);
+    return PMIX_SUCCESS;
+}
+
+/* --- what arrives --------------------------------------------------------------------------------------------------
+ */
+
+struct arrival { /* handed to the server, which has not answered yet */
+    int from;
+    uint64_t id;
+    pmix_status_t status;
+    pmix_byte_object_t bytes;
+};
+
+static void answer(void* argument) {
+    struct arrival* arrival = argument;
+    mesh_reply(arrival->from, arrival->id, arrival->status, NULL);
+    free(arrival->bytes.bytes);
+    free(arrival);
+}
+
+static void delivered(pmix_status_t status, void* cbdata) {
+    struct arrival* arrival = cbdata;
+    arrival->status = status;
+    loop_post(answer, arrival);
+}
+
+void on_stream(int from, uint64_t id, struct buffer* body) {
+    pmix_proc_t proc;
+    wire_get_proc(body, &proc);
+    pmix_iof_channel_t channel = (pmix_iof_channel_t)wire_get_u32(body);
+    struct buffer bytes = wire_get_view(body);
+    struct arrival* arrival = xcalloc(1, sizeof *arrival);
+    *arrival = (struct arrival){.from = from, .id = id, .bytes = {.size = bytes.size}};
+    if (bytes.size) arrival->bytes.bytes = memcpy(xcalloc(bytes.size, 1), bytes.data, bytes.size);
+    pmix_status_t status = body->bad ? PMIX_ERR_BAD_PARAM
+                                     : PMIx_server_IOF_deliver(&proc, channel, &arrival->bytes, NULL, 0, delivered, arrival);
+    if (status == PMIX_SUCCESS) return;
+    arrival->status = status;
+    answer(arrival);
+}
