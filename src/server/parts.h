@@ -11,6 +11,7 @@
 #include "server/connect.h"
 #include "server/control.h"
 #include "server/events.h"
+#include "server/exit_watch.h"
 #include "server/fence.h"
 #include "server/get.h"
 #include "server/host.h"
@@ -41,9 +42,12 @@ struct Server::Parts final : PeerEvents {
     void attach(Peer& peer, common::AttachNspaceRequest& request, Reply reply);
     // Ends the connections of a rank, or of a whole namespace.
     void drop(const common::ProcId& proc);
+    // The process of a rank that has finalized has ended.
+    void exited(MemberId member);
     // Who has its segment is to unmap it.
     void nspace_ended(const Nspace& nspace);
 
+    transport::EventLoop& loop;
     ServerOptions options;
     LoopScheduler scheduler;
     Registry registry;
@@ -66,6 +70,7 @@ struct Server::Parts final : PeerEvents {
     Listener listener;
     std::shared_ptr<SelfPeer> self;
     std::unique_ptr<Setup> setup;
+    std::map<MemberId, std::unique_ptr<ExitWatch>> leaving;  // finalized ranks that may return
     std::map<uint64_t, std::shared_ptr<Peer>> peers;  // admitted, by serial number
     uint64_t next_serial = 1;
     std::string uri;

@@ -98,6 +98,7 @@ ProcId Registry::proc_of(MemberId member) const {
 void Registry::set_state(Nspace& nspace, Client& client, Client::State state) {
     bool was_gone = client.gone();
     client.state = state;
+    client.may_return = false;
     if (client.gone() == was_gone) return;
     if (client.gone()) {
         nspace.gone.push_back(client.rank);
@@ -179,8 +180,11 @@ std::vector<MemberId> Registry::gone(const Signature& signature) const {
     std::vector<MemberId> out;
     for_each_part(*this, signature, [&](const Nspace* nspace, Rank rank) {
         if (nspace == nullptr) return;
-        for (Rank left : nspace->gone)
-            if (rank == PMIX_RANK_WILDCARD || rank == left) out.push_back(member_id(nspace->number, left));
+        for (Rank left : nspace->gone) {
+            if (rank != PMIX_RANK_WILDCARD && rank != left) continue;
+            const Client* client = nspace->find_client(left);
+            if (client == nullptr || !client->may_return) out.push_back(member_id(nspace->number, left));
+        }
     });
     return out;
 }

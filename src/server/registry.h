@@ -37,7 +37,8 @@ struct Client {
     State state = State::registered;
     uint32_t connections = 0;  // clones included
     bool announced = false;    // the host has been told that it connected
-    // Will not come to a collective or commit any more, unless it connects again.
+    bool may_return = false;   // finalized, but its process lives: collectives go on waiting for it
+    // Will not commit any more, unless it connects again.
     bool gone() const noexcept { return state == State::finalized || state == State::lost; }
 };
 

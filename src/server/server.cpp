@@ -32,8 +32,8 @@ uint64_t origin_of(const ServerOptions& options) {
 
 }  // namespace
 
-Server::Parts::Parts(transport::EventLoop& loop, const pmix_server_module_t* module, ServerOptions given)
-    : options(std::move(given)), scheduler(loop), registry(options.hostname, origin_of(options)),
+Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* module, ServerOptions given)
+    : loop(on), options(std::move(given)), scheduler(loop), registry(options.hostname, origin_of(options)),
       segments(registry, ::geteuid()), host(scheduler, module, options.module_size),
       events(host, registry, options.id, options.event_cache), get(scheduler, host, registry, segments), commit(registry, get),
       fence(scheduler, host, registry, segments, get), connect(scheduler, host, registry, segments),
@@ -61,6 +61,7 @@ Server::Parts::~Parts() { LaunchEnv::set_current(nullptr); }
 
 void Server::Parts::peer_admitted(const std::shared_ptr<Peer>& peer) {
     peer->set_serial(next_serial++);
+    if (auto member = registry.member(peer->id())) leaving.erase(*member);  // it has returned
     peers.emplace(peer->serial(), peer);
     events.peer_here(peer);
 }
@@ -120,12 +121,27 @@ void Server::Parts::finalize(Peer& peer, common::FinalizeRequest&, Reply reply) 
     peer.set_finalized();
     if (client == nullptr || !first || client->connections > 1) return reply.status(PMIX_SUCCESS);
     registry.set_state(*nspace, *client, Client::State::finalized);
+    // Its process waits for our answer, so it is there and may initialise again.
+    const MemberId member = member_id(nspace->number, client->rank);
+    if (auto watch = ExitWatch::open(loop, peer.credentials().pid, [this, member] { exited(member); })) {
+        leaving[member] = std::move(watch);
+        client->may_return = true;
+    }
     void* object = client->server_object;
     setup->client_gone(*nspace, client->rank);
     host.client_finalized(peer.id(), object, [reply = std::move(reply)](HostAnswer&) mutable {
         // Whatever the host thinks of it, the process is leaving.
         reply.status(PMIX_SUCCESS);
     });
+}
+
+void Server::Parts::exited(MemberId member) {
+    leaving.erase(member);
+    Nspace* nspace = registry.find(nspace_number_of(member));
+    Client* client = nspace == nullptr ? nullptr : nspace->find_client(rank_of(member));
+    if (client == nullptr || !client->may_return) return;
+    client->may_return = false;
+    setup->client_gone(*nspace, client->rank);
 }
 
 void Server::Parts::attach(Peer& peer, common::AttachNspaceRequest& request, Reply reply) {
@@ -140,13 +156,19 @@ void Server::Parts::attach(Peer& peer, common::AttachNspaceRequest& request, Rep
 }
 
 void Server::Parts::drop(const ProcId& proc) {
-    std::vector<std::shared_ptr<Peer>> leaving;
+    std::vector<std::shared_ptr<Peer>> closing;
     for (const auto& [serial, peer] : peers) {
         bool meant = peer->id().nspace == proc.nspace &&
                      (proc.rank == PMIX_RANK_WILDCARD || proc.rank == peer->id().rank);
-        if (meant) leaving.push_back(peer);
+        if (meant) closing.push_back(peer);
     }
-    for (const auto& peer : leaving) peer->close();
+    for (const auto& peer : closing) peer->close();
+    if (const Nspace* nspace = registry.find(proc.nspace)) {
+        std::erase_if(leaving, [&](const auto& entry) {
+            return nspace_number_of(entry.first) == nspace->number &&
+                   (proc.rank == PMIX_RANK_WILDCARD || proc.rank == rank_of(entry.first));
+        });
+    }
 }
 
 void Server::Parts::nspace_ended(const Nspace& nspace) {
@@ -210,6 +232,7 @@ void Server::stop() {
     p.stopped = true;
     LaunchEnv::set_current(nullptr);
     p.listener.stop();
+    p.leaving.clear();
     // Everybody who waits is told before the connection goes.
     p.fence.stop(PMIX_ERR_LOST_CONNECTION);
     p.connect.stop(PMIX_ERR_LOST_CONNECTION);

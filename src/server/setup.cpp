@@ -174,10 +174,11 @@ void Setup::deregister_client(const ProcId& proc) {
     drop_(proc);
     Client* client = nspace->find_client(proc.rank);
     bool was_gone = client->gone();
+    const bool may_return = client->may_return;
     if (!was_gone) nspace->gone.push_back(proc.rank);  // stays there: the namespace still counts it among its own
     nspace->clients.erase(proc.rank);
     launch_env_.remove(proc);
-    if (!was_gone) client_gone(*nspace, proc.rank);
+    if (!was_gone || may_return) client_gone(*nspace, proc.rank);
 }
 
 void Setup::client_gone(Nspace& nspace, common::Rank rank) {

@@ -55,6 +55,31 @@ static void again(int argc, char** argv) {
     printf("OK rank %u\n", me.rank);
 }
 
+/* The same without looking at each other: who is ahead waits in the next fence while others still leave the last life.
+ * rows: F7 I12 */
+static void out_of_step(int argc, char** argv) {
+    int times = argc > 0 ? atoi(argv[0]) : 50;
+    for (int i = 0; i < times; i++) {
+        start();
+        struct timespec pause = {0, (me.rank * 7 + (uint32_t)i * 3) % 5 * 300000};
+        nanosleep(&pause, NULL);
+        fence(i % 2 == 0);
+        nanosleep(&pause, NULL);
+        CHECK_OK(PMIx_Finalize(NULL, 0));
+    }
+    printf("OK rank %u\n", me.rank);
+}
+
+/* One says goodbye and ends while the others wait for it: they are told. rows: F7 */
+static void leaves(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    fence(false);
+    if (me.rank != 1) CHECK(PMIx_Fence(NULL, 0, NULL, 0) < 0);
+    CHECK_OK(PMIx_Finalize(NULL, 0));
+    printf("OK rank %u\n", me.rank);
+}
+
 static uint32_t proc_u16(pmix_rank_t rank, const char* key) {
     pmix_proc_t proc = rank_of_job(rank);
     pmix_value_t* value = NULL;
@@ -148,7 +173,7 @@ static void alone(int argc, char** argv) {
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
         {"counted", counted}, {"again", again}, {"described", described}, {"embedded_barrier", embedded_barrier},
-        {"alone", alone},
+        {"alone", alone}, {"out_of_step", out_of_step}, {"leaves", leaves},
     };
     RUN_CASE(cases);
     return 0;

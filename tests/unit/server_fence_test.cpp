@@ -1,5 +1,8 @@
 // Fence through a whole server: what the host sees, what members get, what a death and a timeout do.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "dstore/contribution.h"
 #include "server/modex_blob.h"
@@ -240,8 +243,8 @@ TEST(ServerFenceTest, ADeathIsToldToTheHostOfASpreadSet) {
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
 }
 
-// rows: F7
-TEST(ServerFenceTest, AnEarlyGoodbyeIsADepartureToo) {
+// rows: F7 I12
+TEST(ServerFenceTest, WhoSaidGoodbyeMayComeAgain) {
     FakeHost host;
     auto module = host.module();
     TestServer server(&module);
@@ -251,8 +254,67 @@ TEST(ServerFenceTest, AnEarlyGoodbyeIsADepartureToo) {
     ASSERT_EQ(PMIX_SUCCESS, b.hello());
     uint32_t fa = a.start_fence({kJob});
     server.settle();
+    // Its process, which is this one, lives on.
     EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
+    b.kill();
+    server.settle();
+    EXPECT_FALSE(a.take(fa));
+    FakeClient again(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, again.hello());
+    EXPECT_EQ(PMIX_SUCCESS, status_of(again, again.start_fence({kJob})));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+}
+
+// rows: F7
+TEST(ServerFenceTest, AGoodbyeForGoodIsADeparture) {
+    FakeHost host;
+    auto module = host.module();
+    for (bool deregistered : {true, false}) {
+        TestServer server(&module);
+        server.job("job", 1, 2);
+        FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        uint32_t fa = a.start_fence({kJob});
+        EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
+        b.kill();
+        server.settle();
+        server.on_loop([&] {
+            if (deregistered) {
+                server.setup().deregister_client({"job", 1});
+            } else {
+                server.parts().exited(
+                    server::member_id(server.parts().registry.find("job")->number, 1));
+            }
+            return 0;
+        });
+        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa)) << deregistered;
+    }
+}
+
+TEST(ExitWatchTest, TellsOfTheEndOnce) {
+    TestServer server(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    int told = 0;
+    auto watch = server.on_loop([&] { return server::ExitWatch::open(*server.loop, child, [&] { ++told; }); });
+    ASSERT_NE(nullptr, watch);
+    server.settle();
+    EXPECT_EQ(0, told);
+    ::kill(child, SIGKILL);
+    EXPECT_TRUE(server.turn_until([&] { return told != 0; }));
+    ::waitpid(child, nullptr, 0);
+    server.settle();
+    EXPECT_EQ(1, told);
+    server.on_loop([&] {
+        watch.reset();
+        EXPECT_EQ(nullptr, server::ExitWatch::open(*server.loop, 0, [] {}));
+        EXPECT_EQ(nullptr, server::ExitWatch::open(*server.loop, child, [] {})) << "it is no more";
+        return 0;
+    });
 }
 
 // rows: F8 G11
