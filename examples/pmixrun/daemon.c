@@ -130,7 +130,8 @@ static int take_signals(void) {
  */
 
 static pmix_status_t start_server(void) {
-    pmix_info_t info[6];
+    pmix_info_t info[7];
+    size_t count = 6;
     pmix_rank_t rank = (pmix_rank_t)mesh_self();
     bool no = false;
     PMIX_INFO_LOAD(&info[0], PMIX_SERVER_NSPACE, node.server_nspace, PMIX_STRING);
@@ -139,8 +140,12 @@ static pmix_status_t start_server(void) {
     PMIX_INFO_LOAD(&info[3], PMIX_SYSTEM_TMPDIR, node.directory, PMIX_STRING);
     PMIX_INFO_LOAD(&info[4], PMIX_HOSTNAME, node.hostname, PMIX_STRING);
     PMIX_INFO_LOAD(&info[5], PMIX_SERVER_TOOL_SUPPORT, &no, PMIX_BOOL);
-    pmix_status_t status = PMIx_server_init(&module, info, 6);
-    for (size_t i = 0; i < 6; i++) PMIX_INFO_DESTRUCT(&info[i]);
+    if (node.options->event_cache > 0) {
+        PMIX_INFO_LOAD(&info[count], PMIX_SERVER_CACHE_SIZE, &node.options->event_cache, PMIX_SIZE);
+        count++;
+    }
+    pmix_status_t status = PMIx_server_init(&module, info, count);
+    for (size_t i = 0; i < count; i++) PMIX_INFO_DESTRUCT(&info[i]);
     return status;
 }
 

@@ -64,12 +64,9 @@ static bool node_in_range(const struct event* event, int number) {
 
 static void send_event(void* argument) {
     struct event* event = argument;
-    const struct job* job = job_find(event->source.nspace);
-    /* Only what a process of this node raised goes out: no node repeats another's. */
-    if (job && event->source.rank < job->size && job_node_of(job, event->source.rank) == (uint32_t)mesh_self()) {
-        for (int i = 0; i < mesh_nodes(); i++) {
-            if (i != mesh_self() && node_in_range(event, i)) mesh_send(i, FRAME_EVENT, &event->body);
-        }
+    /* A process of this node raised it, if perhaps in the name of another: what came from elsewhere is not handed up. */
+    for (int i = 0; i < mesh_nodes(); i++) {
+        if (i != mesh_self() && node_in_range(event, i)) mesh_send(i, FRAME_EVENT, &event->body);
     }
     wire_free(&event->body);
     free(event->custom);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "loop.h"
+#include "report.h"
 #include "sweep.h"
 
 static const double kUntilKill = 1;    /* seconds between SIGTERM and SIGKILL */
@@ -30,7 +31,7 @@ struct launch { /* a job on its way to running */
     pmix_status_t status;
     int asker; /* node of the process that spawned it; -1: the user */
     uint64_t id;
-    bool starting;
+    bool first_runs;
 };
 
 struct late_kill { /* SIGKILL for those who were asked politely */
@@ -139,6 +140,7 @@ void head_end_everything(int status) {
 }
 
 static void job_over(struct job* job) {
+    report_job_ended(job);
     struct buffer body = {0};
     wire_put_string(&body, job->nspace);
     for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_JOB_ENDED, &body);
@@ -172,6 +174,7 @@ static void proc_ended(struct job* job, uint32_t rank, int wait_status, bool wit
     struct proc* proc = &job->procs[rank];
     if (proc->phase == PROC_ENDED) return;
     report_end(job, rank, wait_status, without_finalize);
+    report_proc_ended(job, rank, wait_status, without_finalize);
     proc->phase = PROC_ENDED;
     proc->wait_status = wait_status;
     if (--job->alive == 0 && launches == 0) job_over(job);
@@ -242,6 +245,7 @@ static void launched(struct launch* launch) {
     pmix_proc_t all;
     PMIX_LOAD_PROCID(&all, job->nspace, PMIX_RANK_WILDCARD);
     launches--;
+    if (launch->status == PMIX_SUCCESS) report_launch_complete(job);
     if (launch->asker >= 0) {
         struct buffer body = {0};
         wire_put_string(&body, job->nspace);
@@ -249,6 +253,7 @@ static void launched(struct launch* launch) {
         wire_free(&body);
     }
     if (launch->status != PMIX_SUCCESS) {
+        job->term_status = launch->status;
         end_unstarted(job);
         expect_end_of(&all, 1);
         kill_procs(&all, 1);
@@ -274,6 +279,8 @@ static void started(pmix_status_t status, struct buffer* body, void* argument) {
         job->procs[rank].pid = pid;
         if (job->procs[rank].phase == PROC_DEFINED) job->procs[rank].phase = PROC_RUNNING;
     }
+    if (count > 0 && !launch->first_runs) report_job_started(job);
+    launch->first_runs = launch->first_runs || count > 0;
     char* why = body->size ? wire_get_string(body) : NULL;
     if (status != PMIX_SUCCESS && launch->status == PMIX_SUCCESS) {
         launch->status = status;
@@ -308,11 +315,12 @@ static void defined(pmix_status_t status, struct buffer* body, void* argument) {
 }
 
 static void launch_job(struct app* apps, uint32_t app_count, enum placement placement, const pmix_proc_t* parent,
-                       int asker, uint64_t id) {
+                       uint32_t wanted, int asker, uint64_t id) {
     pmix_nspace_t nspace;
     struct launch* launch = xcalloc(1, sizeof *launch);
     snprintf(nspace, sizeof nspace, "%s.%u", base_name, ++job_count);
     launch->job = job_new(nspace, job_count, (uint32_t)options->nodes, placement, apps, app_count, parent);
+    launch->job->wanted = wanted;
     launch->asker = asker;
     launch->id = id;
     launches++;
@@ -327,14 +335,14 @@ static void on_spawn(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t parent;
     wire_get_proc(body, &parent);
     enum placement placement = wire_get_u32(body) == BY_NODE ? BY_NODE : BY_SLOT;
-    uint32_t count = wire_get_u32(body);
+    uint32_t wanted = wire_get_u32(body), count = wire_get_u32(body);
     if (body->bad || count > body->size || ending) {
         mesh_reply(from, id, ending ? PMIX_ERR_JOB_CANCELED : PMIX_ERR_BAD_PARAM, NULL);
         return;
     }
     struct app* apps = xcalloc(count, sizeof *apps);
     for (uint32_t i = 0; i < count; i++) app_get(body, &apps[i]);
-    launch_job(apps, count, placement, &parent, from, id);
+    launch_job(apps, count, placement, &parent, wanted, from, id);
 }
 
 /* --- nodes ---------------------------------------------------------------------------------------------------------
@@ -479,7 +487,7 @@ int head_main(const struct options* given, const char* server_nspace, const stru
     loop_watch(signals, POLLIN, signal_ready, NULL);
     loop_watch(keeper->line, POLLIN, keeper_ready, NULL);
     if (options->timeout > 0) loop_after(options->timeout, time_over, NULL);
-    launch_job(options->apps, options->app_count, options->placement, NULL, -1, 0);
+    launch_job(options->apps, options->app_count, options->placement, NULL, 0, -1, 0);
     loop_run(&stop);
     sweep_processes();
     return exit_status;

@@ -24,6 +24,7 @@ struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, enum pl
     if (job->nodes > job->size) job->nodes = job->size; /* either placement fills the first ones */
     job->procs = xcalloc(job->size, sizeof *job->procs);
     job->alive = job->size;
+    job->failed_rank = PMIX_RANK_UNDEF;
     return job;
 }
 
@@ -32,6 +33,7 @@ void app_destruct(struct app* app) {
     strings_free(app->argv);
     strings_free(app->env);
     free(app->wdir);
+    free(app->pset);
 }
 
 void job_free(struct job* job) {
@@ -46,6 +48,7 @@ void app_put(struct buffer* b, const struct app* app) {
     wire_put_strings(b, app->argv);
     wire_put_strings(b, app->env);
     wire_put_string(b, app->wdir);
+    wire_put_string(b, app->pset);
     wire_put_u32(b, app->size);
 }
 
@@ -54,6 +57,7 @@ void app_get(struct buffer* b, struct app* app) {
     app->argv = wire_get_strings(b);
     app->env = wire_get_strings(b);
     app->wdir = wire_get_string(b);
+    app->pset = wire_get_string(b);
     app->size = wire_get_u32(b);
 }
 

@@ -16,8 +16,17 @@ struct app {
     char** argv;
     char** env;    /* NAME=VALUE to set, NAME to unset: in this order, over pmixrun's own environment */
     char* wdir;    /* NULL: pmixrun's own */
+    char* pset;    /* name of the process set that its processes make; NULL: none */
     uint32_t size; /* processes */
     uint32_t first;
+};
+
+enum wanted { /* events about the job that its spawn asked for */
+    WANTS_JOB_EVENTS = 1,    /* its start, its launch, its end */
+    WANTS_JOB_END = 2,
+    WANTS_PROC_ENDS = 4,     /* of each process */
+    WANTS_ABNORMAL_ENDS = 8, /* of each that fails */
+    WANTS_SILENT_END = 16,   /* no event when it ends well */
 };
 
 enum proc_phase { PROC_DEFINED, PROC_RUNNING, PROC_ENDED };
@@ -42,7 +51,11 @@ struct job {
     uint32_t app_count;
     pmix_proc_t parent; /* empty namespace: started by the user */
     struct proc* procs;
-    uint32_t alive; /* processes that have not ended */
+    uint32_t alive;            /* processes that have not ended */
+    uint32_t wanted;           /* see above; known to the head */
+    pmix_status_t term_status; /* of its first failure, known to the head, as are the next two */
+    uint32_t failed_rank;
+    int failed_code;
 };
 
 /* Describes a job; the apps are taken over. It is not in the list yet. */

@@ -182,12 +182,49 @@ static pmix_status_t register_job(struct job* job) {
     return status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
 }
 
+/* Applications of one name make one set. */
+static struct buffer members_of(const struct job* job, const char* pset, size_t* count) {
+    struct buffer members = {0};
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        const char* name = job->apps[job_app_of(job, rank)].pset;
+        pmix_proc_t member;
+        if (!name || strcmp(name, pset) != 0) continue;
+        PMIX_LOAD_PROCID(&member, job->nspace, rank);
+        wire_append(&members, &member, sizeof member);
+        ++*count;
+    }
+    return members;
+}
+
+static pmix_status_t define_sets(const struct job* job) {
+    pmix_status_t status = PMIX_SUCCESS;
+    for (uint32_t a = 0; a < job->app_count && status == PMIX_SUCCESS; a++) {
+        uint32_t first = 0;
+        if (!job->apps[a].pset) continue;
+        while (!job->apps[first].pset || strcmp(job->apps[first].pset, job->apps[a].pset) != 0) first++;
+        if (first < a) continue;
+        size_t count = 0;
+        struct buffer members = members_of(job, job->apps[a].pset, &count);
+        status = PMIx_server_define_process_set((pmix_proc_t*)(void*)members.data, count, job->apps[a].pset);
+        if (status == PMIX_OPERATION_SUCCEEDED) status = PMIX_SUCCESS;
+        wire_free(&members);
+    }
+    return status;
+}
+
+static void delete_sets(const struct job* job) {
+    for (uint32_t a = 0; a < job->app_count; a++) {
+        if (job->apps[a].pset) PMIx_server_delete_process_set(job->apps[a].pset); /* the second time it is not there */
+    }
+}
+
 void on_job_define(int from, uint64_t id, struct buffer* body) {
     struct job* job = job_get(body);
     pmix_status_t status = PMIX_ERR_BAD_PARAM;
     if (job) {
         jobs_add(job);
         status = register_job(job);
+        if (status == PMIX_SUCCESS) status = define_sets(job);
     }
     mesh_reply(from, id, status, NULL);
 }
@@ -222,6 +259,7 @@ void on_job_ended(int from, uint64_t id, struct buffer* body) {
     struct job* job = nspace ? job_find(nspace) : NULL;
     if (job) {
         collective_job_ended(nspace);
+        delete_sets(job);
         PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
         jobs_remove(job);
     }

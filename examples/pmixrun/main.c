@@ -7,6 +7,7 @@
  *     main.c       this file: a private directory, the sockets, the processes, the sweep at the end
  *     options.c    the command line
  *     head.c       the process the user started: supervises jobs and nodes; headio.c: its standard streams
+ *     report.c     what the head tells about jobs to those who listen
  *     daemon.c     a node: the PMIx server and the table of its upcalls
  *     job.c        what a job is, and where its processes run; jobinfo.c: what the server is told of it
  *     launch.c     fork, exec, kill, reap; iof.c: the processes' output; input.c: their stdin

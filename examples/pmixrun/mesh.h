@@ -33,7 +33,7 @@ enum frame {
     FRAME_PUBLISH,           /* node -> node 0, request */
     FRAME_LOOKUP,            /* node -> node 0, request; reply: what was found */
     FRAME_UNPUBLISH,         /* node -> node 0, request */
-    FRAME_EVENT,             /* node -> nodes in range: code, source, range, infos */
+    FRAME_EVENT,             /* node -> nodes in range, head -> nodes: code, source, range, infos */
     FRAME_KINDS
 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const char kUsage[] =
-    "usage: pmixrun [OPTIONS] PROGRAM [ARG...] [: [-n N] [-x VAR[=VALUE]] [--wdir DIR] PROGRAM [ARG...]]...\n"
+    "usage: pmixrun [OPTIONS] PROGRAM [ARG...] [: [-n N] [-x VAR[=VALUE]] [--wdir DIR] [--pset NAME] PROGRAM [ARG...]]...\n"
     "\n"
     "Runs PROGRAM as a parallel job of PMIx processes on simulated nodes of this machine.\n"
     "\n"
@@ -16,6 +16,8 @@ static const char kUsage[] =
     "  --timeout S       after S seconds end the job with status 124\n"
     "  -x VAR[=VALUE]    set VAR for the processes (without VALUE: as it is here, or unset)\n"
     "  --wdir DIR        their working directory\n"
+    "  --pset NAME       makes them a process set of this name\n"
+    "  --event-cache N   events that each node keeps for handlers registered later\n"
     "  --tag-output      begin each line of output with the job, the rank and the stream: [1,0]<stdout>: \n"
     "  --timestamp-output  and with the time\n"
     "  --merge-stderr    what they write to stderr goes where their stdout goes (also --merge-stderr-to-stdout)\n"
@@ -76,6 +78,10 @@ static bool app_option(char** argv, int* at, struct app* app) {
         if (!argv[++*at]) wrong("--wdir wants a directory", NULL);
         free(app->wdir);
         app->wdir = xstrdup(argv[*at]);
+    } else if (!strcmp(option, "--pset")) {
+        if (!argv[++*at]) wrong("--pset wants a name", NULL);
+        free(app->pset);
+        app->pset = xstrdup(argv[*at]);
     } else {
         return false;
     }
@@ -120,6 +126,8 @@ static void job_option(char** argv, int* at, struct options* options) {
         options->timeout = read_seconds(option, argv[++*at]);
     } else if (!strcmp(option, "--linger")) {
         options->linger = read_seconds(option, argv[++*at]);
+    } else if (!strcmp(option, "--event-cache")) {
+        options->event_cache = read_number(option, argv[++*at], 1, 1000000);
     } else if (!strcmp(option, "--tag-output")) {
         options->tag_output = true;
     } else if (!strcmp(option, "--timestamp-output")) {
@@ -154,7 +162,7 @@ void options_read(int argc, char** argv, struct options* options) {
                 break;
             }
             if (app_option(argv, &at, &app)) continue;
-            if (options->app_count > 0) wrong("only -n, -x and --wdir may follow a ':'", argv[at]);
+            if (options->app_count > 0) wrong("only -n, -x, --wdir and --pset may follow a ':'", argv[at]);
             job_option(argv, &at, options);
         }
         for (; at < argc && strcmp(argv[at], ":") != 0; at++) add_string(&app.argv, xstrdup(argv[at]));

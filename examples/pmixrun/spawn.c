@@ -85,6 +85,8 @@ static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const 
     if (!wdir) wdir = info_string(from->info, from->ninfo, PMIX_WDIR);
     if (!wdir) wdir = info_string(job_info, ninfo, PMIX_WDIR);
     app.wdir = wdir ? xstrdup(wdir) : NULL;
+    const char* pset = info_string(from->info, from->ninfo, PMIX_PSET_NAME);
+    app.pset = pset ? xstrdup(pset) : NULL;
     app.program = from->cmd ? xstrdup(from->cmd) : NULL;
     app.argv = copy_strings(has_argv ? from->argv : only_name);
     app.env = copy_strings(from->env);
@@ -93,6 +95,25 @@ static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const 
     app_put(body, &app);
     app_destruct(&app);
     return PMIX_SUCCESS;
+}
+
+/* Which events about the new job somebody wants. */
+static uint32_t wanted_events(const pmix_info_t* info, size_t ninfo) {
+    static const struct {
+        const char* key;
+        uint32_t flag;
+    } keys[] = {
+        {PMIX_NOTIFY_JOB_EVENTS, WANTS_JOB_EVENTS},
+        {PMIX_NOTIFY_COMPLETION, WANTS_JOB_END},
+        {PMIX_NOTIFY_PROC_TERMINATION, WANTS_PROC_ENDS},
+        {PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, WANTS_ABNORMAL_ENDS},
+        {PMIX_EVENT_SILENT_TERMINATION, WANTS_SILENT_END},
+    };
+    uint32_t wanted = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (info_true(info, ninfo, keys[i].key)) wanted |= keys[i].flag;
+    }
+    return wanted;
 }
 
 static void replied(pmix_status_t status, struct buffer* body, void* argument) {
@@ -120,6 +141,7 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     wish->cbdata = cbdata;
     wire_put_proc(&wish->body, proc);
     wire_put_u32(&wish->body, how && strncmp(how, "node", 4) == 0 ? BY_NODE : BY_SLOT);
+    wire_put_u32(&wish->body, wanted_events(job_info, ninfo));
     wire_put_u32(&wish->body, (uint32_t)napps);
     for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++)
         status = put_app(&wish->body, &apps[i], job_info, ninfo);

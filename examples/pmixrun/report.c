@@ -1,0 +1,96 @@
+/* report.c: see report.h. */
+#include "report.h"
+
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "mesh.h"
+
+enum { MOST_INFOS = 8 };
+
+struct report {
+    pmix_info_t infos[MOST_INFOS];
+    size_t count;
+};
+
+static void add(struct report* report, const char* key, const void* data, pmix_data_type_t type) {
+    PMIX_INFO_LOAD(&report->infos[report->count], key, data, type);
+    report->count++;
+}
+
+/* The resource manager is nobody's process, so the source is empty; whom it is about is said besides. */
+static void send_report(struct report* report, pmix_status_t code, const pmix_proc_t* about) {
+    struct buffer body = {0};
+    pmix_proc_t nobody;
+    time_t now = time(NULL);
+    PMIX_LOAD_PROCID(&nobody, "", PMIX_RANK_UNDEF);
+    add(report, PMIX_EVENT_AFFECTED_PROC, about, PMIX_PROC);
+    add(report, PMIX_NSPACE, about->nspace, PMIX_STRING);
+    add(report, PMIX_JOBID, about->nspace, PMIX_STRING);
+    add(report, PMIX_EVENT_TIMESTAMP, &now, PMIX_TIME);
+    wire_put_u32(&body, (uint32_t)code);
+    wire_put_proc(&body, &nobody);
+    wire_put_u8(&body, PMIX_RANGE_SESSION);
+    if (wire_put_infos(&body, report->infos, report->count)) {
+        for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_EVENT, &body);
+    }
+    wire_free(&body);
+    for (size_t i = 0; i < report->count; i++) PMIX_INFO_DESTRUCT(&report->infos[i]);
+}
+
+static pmix_proc_t whole(const struct job* job) {
+    pmix_proc_t all;
+    PMIX_LOAD_PROCID(&all, job->nspace, PMIX_RANK_WILDCARD);
+    return all;
+}
+
+void report_job_started(const struct job* job) {
+    struct report report = {.count = 0};
+    pmix_proc_t about = whole(job);
+    if (job->wanted & WANTS_JOB_EVENTS) send_report(&report, PMIX_EVENT_JOB_START, &about);
+}
+
+void report_launch_complete(const struct job* job) {
+    struct report report = {.count = 0};
+    pmix_proc_t about = whole(job);
+    if (job->wanted & WANTS_JOB_EVENTS) send_report(&report, PMIX_LAUNCH_COMPLETE, &about);
+}
+
+void report_proc_ended(struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
+    struct report report = {.count = 0};
+    pmix_proc_t about;
+    PMIX_LOAD_PROCID(&about, job->nspace, rank);
+    int code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    pmix_status_t status = WIFSIGNALED(wait_status) ? PMIX_ERR_PROC_ABORTED_BY_SIG
+                           : wait_status != 0       ? PMIX_ERR_EXIT_NONZERO_TERM
+                           : without_finalize       ? PMIX_ERR_PROC_TERM_WO_SYNC
+                                                    : PMIX_SUCCESS;
+    if (status != PMIX_SUCCESS && job->term_status == PMIX_SUCCESS) {
+        job->term_status = job->procs[rank].expected  ? PMIX_ERR_JOB_KILLED_BY_CMD
+                           : WIFSIGNALED(wait_status) ? PMIX_ERR_JOB_ABORTED_BY_SIG
+                           : wait_status != 0         ? PMIX_ERR_JOB_NON_ZERO_TERM
+                                                      : PMIX_ERR_JOB_TERM_WO_SYNC;
+        job->failed_rank = rank;
+        job->failed_code = code;
+    }
+    bool abnormal = status != PMIX_SUCCESS && (job->wanted & WANTS_ABNORMAL_ENDS);
+    if (!abnormal && !(job->wanted & WANTS_PROC_ENDS)) return;
+    add(&report, PMIX_PROC_TERM_STATUS, &status, PMIX_STATUS);
+    add(&report, PMIX_EXIT_CODE, &code, PMIX_INT);
+    send_report(&report, PMIX_EVENT_PROC_TERMINATED, &about);
+}
+
+void report_job_ended(const struct job* job) {
+    struct report report = {.count = 0};
+    pmix_proc_t about = whole(job), failed;
+    if (!(job->wanted & (WANTS_JOB_EVENTS | WANTS_JOB_END))) return;
+    if (job->term_status == PMIX_SUCCESS && (job->wanted & WANTS_SILENT_END)) return;
+    add(&report, PMIX_JOB_TERM_STATUS, &job->term_status, PMIX_STATUS);
+    if (job->failed_rank != PMIX_RANK_UNDEF) {
+        PMIX_LOAD_PROCID(&failed, job->nspace, job->failed_rank);
+        add(&report, PMIX_PROCID, &failed, PMIX_PROC);
+        add(&report, PMIX_EXIT_CODE, &job->failed_code, PMIX_INT);
+    }
+    send_report(&report, PMIX_EVENT_JOB_END, &about);
+}

@@ -1,0 +1,18 @@
+/* report.h: what the head tells about jobs and processes to those who listen: that a job starts, runs and ends, that a
+ * process has ended. Only what the spawn of the job asked for (see job.h, enum wanted).
+ *
+ * What this owns: nothing. Each event goes to every node, whose library gives it to the clients there.
+ * Which thread calls it: the head's loop.
+ * What can go wrong: nothing but memory. */
+#ifndef PMIXRUN_REPORT_H
+#define PMIXRUN_REPORT_H
+
+#include "job.h"
+
+void report_job_started(const struct job* job);     /* its first process runs */
+void report_launch_complete(const struct job* job); /* its last one does */
+/* Remembers the first failure of the job as well. `expected`: somebody asked for the end. */
+void report_proc_ended(struct job* job, uint32_t rank, int wait_status, bool without_finalize);
+void report_job_ended(const struct job* job);
+
+#endif
