@@ -21,7 +21,7 @@ struct app {
     uint32_t first;
 };
 
-enum wanted { /* events about the job that its spawn asked for */
+enum wanted_event { /* events about the job that its spawn asked for */
     WANTS_JOB_EVENTS = 1,    /* its start, its launch, its end */
     WANTS_JOB_END = 2,
     WANTS_PROC_ENDS = 4,     /* of each process */

@@ -1,5 +1,5 @@
 /* report.h: what the head tells about jobs and processes to those who listen: that a job starts, runs and ends, that a
- * process has ended. Only what the spawn of the job asked for (see job.h, enum wanted).
+ * process has ended. Only what the spawn of the job asked for (see job.h, enum wanted_event).
  *
  * What this owns: nothing. Each event goes to every node, whose library gives it to the clients there.
  * Which thread calls it: the head's loop.
