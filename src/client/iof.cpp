@@ -12,6 +12,7 @@
 #include "client/request.h"
 #include "client/session.h"
 #include "common/pack.h"
+#include "common/support.h"
 
 namespace pmix::client {
 
@@ -76,13 +77,8 @@ struct Iof::Handler {
 };
 
 pmix_status_t Iof::Handler::read(InfoView infos, bool has_function) {
-    pmix_status_t rc = infos.check_required(
-        {PMIX_IOF_CACHE_SIZE, PMIX_IOF_DROP_OLDEST, PMIX_IOF_DROP_NEWEST, PMIX_IOF_BUFFERING_SIZE, PMIX_IOF_BUFFERING_TIME,
-         PMIX_IOF_OUTPUT_RAW, PMIX_IOF_TAG_OUTPUT, PMIX_IOF_TAG_DETAILED_OUTPUT, PMIX_IOF_TAG_FULLNAME_OUTPUT,
-         PMIX_IOF_TIMESTAMP_OUTPUT, PMIX_IOF_XML_OUTPUT, PMIX_IOF_RANK_OUTPUT, PMIX_IOF_OUTPUT_TO_FILE,
-         PMIX_IOF_OUTPUT_TO_DIRECTORY, PMIX_IOF_FILE_PATTERN, PMIX_IOF_FILE_ONLY, PMIX_IOF_MERGE_STDERR_STDOUT,
-         PMIX_IOF_COPY, PMIX_IOF_REDIRECT, PMIX_IOF_LOCAL_OUTPUT, PMIX_TAG_OUTPUT, PMIX_TIMESTAMP_OUTPUT,
-         PMIX_MERGE_STDERR_STDOUT, PMIX_OUTPUT_TO_FILE, PMIX_OUTPUT_TO_DIRECTORY, PMIX_OUTPUT_NOCOPY, PMIX_TIMEOUT});
+    pmix_status_t rc = common::check_required(infos, common::Function::PMIx_IOF_pull,
+                                              common::level::client | common::level::server);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_IOF_BUFFERING_SIZE, &buffer_bytes);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_IOF_BUFFERING_TIME, &buffer_seconds);
     if (rc == PMIX_SUCCESS) rc = read_iof_file_names(infos, files);
