@@ -449,4 +449,30 @@ TEST_F(IofTest, WithoutACallbackItIsShownOnOwnStreams) {
     ::close(ends[1]);
 }
 
+// rows: V1
+TEST_F(IofTest, AServerShowsAllOutputWhereItIsToldTo) {
+    int ends[2];
+    ASSERT_EQ(0, ::pipe2(ends, O_CLOEXEC));
+    ::fflush(stdout);
+    const int before = ::fcntl(1, F_DUPFD_CLOEXEC, 3);
+    ASSERT_EQ(1, ::dup2(ends[1], 1));
+    pmix_status_t rc = PMIX_ERROR;
+    session->on_loop_and_wait([&] { rc = session->iof().show_all(InfoList()); });
+    settle();
+    output(1, "one\ntw");
+    output(2, "other\n");
+    output(1, "o\n");
+    char text[100];
+    const ssize_t got = ::read(ends[0], text, sizeof text);
+    ::dup2(before, 1);
+    ::close(before);
+    EXPECT_EQ(PMIX_SUCCESS, rc);
+    ASSERT_GT(got, 0);
+    EXPECT_EQ("one\nother\ntwo\n", std::string(text, static_cast<size_t>(got))) << "whole lines";
+    const auto request = FakeChannel::decoded<common::IofPullRequest>(channel->sent().front());
+    EXPECT_TRUE(request.procs.empty());
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
 }  // namespace pmix::client
