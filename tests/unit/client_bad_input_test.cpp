@@ -86,6 +86,9 @@ std::vector<std::pair<const char*, std::function<pmix_status_t()>>> all_calls() 
              return rc;
          }},
         {"Get_nb", [] { return PMIx_Get_nb(&p, "k", nullptr, 0, on_value, nullptr); }},
+        {"IOF_pull", [] { return PMIx_IOF_pull(&p, 1, &i, 1, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, nullptr); }},
+        {"IOF_deregister", [] { return PMIx_IOF_deregister(0, &i, 1, nullptr, nullptr); }},
+        {"IOF_push", [] { return PMIx_IOF_push(&p, 1, nullptr, &i, 1, nullptr, nullptr); }},
         {"Fence", [] { return PMIx_Fence(nullptr, 0, nullptr, 0); }},
         {"Fence_nb", [] { return PMIx_Fence_nb(nullptr, 0, nullptr, 0, on_op, nullptr); }},
         {"Publish", [] { return PMIx_Publish(&i, 1); }},
@@ -166,9 +169,6 @@ std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls_to_com
         {"Group_invite", [] { return PMIx_Group_invite("g", &p, 1, &i, 1, &infos, &n); }},
         {"Group_join", [] { return PMIx_Group_join("g", &p, PMIX_GROUP_ACCEPT, &i, 1, &infos, &n); }},
         {"Group_leave", [] { return PMIx_Group_leave("g", &i, 1); }},
-        {"IOF_pull", [] { return PMIx_IOF_pull(&p, 1, &i, 1, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, nullptr); }},
-        {"IOF_deregister", [] { return PMIx_IOF_deregister(0, &i, 1, nullptr, nullptr); }},
-        {"IOF_push", [] { return PMIx_IOF_push(&p, 1, nullptr, &i, 1, nullptr, nullptr); }},
         {"tool_attach_to_server", [] { return PMIx_tool_attach_to_server(&p, &p, &i, 1); }},
         {"tool_disconnect", [] { return PMIx_tool_disconnect(&p); }},
         {"tool_set_server", [] { return PMIx_tool_set_server(&p, &i, 1); }},
@@ -251,6 +251,15 @@ TEST_F(Refused, BeforeInitAndAfterFinalize) {
     EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
     check();
     EXPECT_EQ(version, PMIx_Get_version());
+}
+
+// rows: O1 O6 O7
+TEST_F(Alone, ForwardingNeedsAServer) {
+    pmix_proc_t p;
+    PMIX_LOAD_PROCID(&p, "job", 0);
+    EXPECT_EQ(PMIx_IOF_pull(&p, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, nullptr), PMIX_ERR_UNREACH);
+    EXPECT_EQ(PMIx_IOF_deregister(0, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM) << "nothing was registered";
+    EXPECT_EQ(PMIx_IOF_push(&p, 1, nullptr, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM) << "push what?";
 }
 
 TEST_F(Alone, WhatIsNotServedYetSaysSo) {

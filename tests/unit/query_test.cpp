@@ -237,7 +237,7 @@ TEST_F(QueryTest, WhatTheServerKnowsItAnswersWithoutTheHost) {
     EXPECT_EQ(nullptr, unknown.results);
 }
 
-// rows: S6 Q8
+// rows: S3 Q8
 TEST_F(QueryTest, ProcessSets) {
     start(false);
     Ask none({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES});
