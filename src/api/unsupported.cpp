@@ -123,57 +123,6 @@ pmix_status_t PMIx_Fabric_deregister_nb(pmix_fabric_t*, pmix_op_cbfunc_t, void*)
     return unsupported();
 }
 
-// client_procs.cpp: groups
-
-pmix_status_t PMIx_Group_construct(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
-                                   pmix_info_t** results, size_t* nresults) {
-    no_array(results, nresults);
-    return unsupported();
-}
-
-pmix_status_t PMIx_Group_construct_nb(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
-                                      pmix_info_cbfunc_t, void*) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_Group_destruct(const char*, const pmix_info_t*, size_t) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_Group_destruct_nb(const char*, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_Group_invite(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
-                                pmix_info_t** results, size_t* nresult) {
-    no_array(results, nresult);
-    return unsupported();
-}
-
-pmix_status_t PMIx_Group_invite_nb(const char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
-                                   pmix_info_cbfunc_t, void*) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_Group_join(const char*, const pmix_proc_t*, pmix_group_opt_t, const pmix_info_t*, size_t,
-                              pmix_info_t** results, size_t* nresult) {
-    no_array(results, nresult);
-    return unsupported();
-}
-
-pmix_status_t PMIx_Group_join_nb(const char*, const pmix_proc_t*, pmix_group_opt_t, const pmix_info_t*, size_t,
-                                 pmix_info_cbfunc_t, void*) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_Group_leave(const char*, const pmix_info_t*, size_t) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_Group_leave_nb(const char*, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    return unsupported();
-}
-
 // client_init.cpp: progress thread
 
 void PMIx_Progress_thread_stop(const pmix_info_t*, size_t) {}

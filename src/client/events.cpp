@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/event_spec.h"
+#include "client/groups.h"
 #include "client/request.h"
 #include "client/session.h"
 #include "common/event_infos.h"
@@ -59,6 +60,7 @@ struct Events::Run {
     // Of the handler that runs, which may be gone when it is done.
     std::string name;
     bool success_ends = false;
+    bool replay = false;  // for one handler, of what came before it
     InfoList results;
     // What the handler that runs was given besides: gone when it says it is done.
     InfoList with_object;
@@ -273,18 +275,20 @@ void Events::keep(std::shared_ptr<const Event> event) {
 void Events::deliver(const std::shared_ptr<const Event>& event) {
     std::vector<size_t> chain = order_.chain(event->traits);
     std::erase_if(chain, [&](size_t reference) { return !handlers_.at(reference).active; });
-    if (!chain.empty()) start(event, std::move(chain));
+    if (!chain.empty()) return start(event, std::move(chain));
+    tell_groups(*event, {}, false);
 }
 
 void Events::deliver_to(size_t reference, const std::shared_ptr<const Event>& event) {
-    if (order_.wants(reference, event->traits)) start(event, {reference});
+    if (order_.wants(reference, event->traits)) start(event, {reference}, true);
 }
 
-void Events::start(std::shared_ptr<const Event> event, std::vector<size_t> chain) {
+void Events::start(std::shared_ptr<const Event> event, std::vector<size_t> chain, bool replay) {
     if (shut_) return;
     auto run = std::make_unique<Run>();
     run->event = std::move(event);
     run->chain = std::move(chain);
+    run->replay = replay;
     const uint64_t id = next_run_++;
     runs_.emplace(id, std::move(run));
     // From the loop's own stack: whoever raised the event may be a handler or a caller's step.
@@ -301,7 +305,9 @@ void Events::step(uint64_t id) {
         auto found = handlers_.end();
         while (found == handlers_.end() && run.next < run.chain.size()) found = handlers_.find(run.chain[run.next++]);
         if (found == handlers_.end()) {  // the end, or those that are left were deregistered meanwhile
+            const std::unique_ptr<Run> ended = std::move(it->second);
             runs_.erase(it);
+            if (!ended->replay) tell_groups(*ended->event, ended->results, false);
             return;
         }
         const size_t reference = found->first;
@@ -329,6 +335,12 @@ void Events::step(uint64_t id) {
         const std::unique_ptr<Finish> done = std::move(done_);
         take_results(*done);
     }
+}
+
+// The library's own part in an event of a group comes after the handlers, whose results decide.
+void Events::tell_groups(const Event& event, const InfoList& results, bool replayed) {
+    if (shut_ || !common::is_group_event(event.traits.code)) return;
+    session_.groups().heard(event.traits.code, event.traits.source, event.infos, results, replayed);
 }
 
 void Events::on_done(pmix_status_t status, pmix_info_t* results, size_t nresults, pmix_op_cbfunc_t release,
@@ -376,6 +388,7 @@ void Events::on_notify(common::EventNotify&& event) {
         deliver(made);
         return;
     }
+    if (event.replay_for - 1 == Groups::kReference) return tell_groups(*made, {}, true);
     const size_t reference = static_cast<size_t>(event.replay_for - 1);
     auto handler = handlers_.find(reference);
     if (handler != handlers_.end() && handler->second.active) deliver_to(reference, made);

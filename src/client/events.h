@@ -75,9 +75,10 @@ class Events {
     pmix_status_t deregister_on_loop(size_t reference);
     void deliver(const std::shared_ptr<const Event>& event);
     void deliver_to(size_t reference, const std::shared_ptr<const Event>& event);
-    void start(std::shared_ptr<const Event> event, std::vector<size_t> chain);
+    void start(std::shared_ptr<const Event> event, std::vector<size_t> chain, bool replay = false);
     void step(uint64_t run);
     void take_results(const Finish& done);
+    void tell_groups(const Event& event, const common::InfoList& results, bool replayed);
     void keep(std::shared_ptr<const Event> event);
     std::shared_ptr<const Event> make_event(pmix_status_t code, common::ProcId source, uint8_t nearness,
                                             common::InfoList infos) const;

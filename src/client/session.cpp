@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/events.h"
+#include "client/groups.h"
 #include "client/iof.h"
 #include "client/lent_values.h"
 
@@ -31,6 +32,7 @@ Deadline deadline_for(int timeout_s) noexcept {
 Session::Session(transport::EventLoop& loop, common::ProcId self, common::ProcId server)
     : loop_(loop), self_(std::move(self)), server_(std::move(server)), namespaces_(self_.nspace),
       own_nspace_(mine_.intern(self_.nspace)), events_(std::make_unique<Events>(*this)), iof_(std::make_unique<Iof>(*this)),
+      groups_(std::make_unique<Groups>(*this)),
       lent_(std::make_unique<LentValues>()) {}
 
 Session::~Session() = default;
@@ -204,12 +206,14 @@ void Session::note_failed_comm() noexcept {
 
 void Session::on_closed(pmix_status_t) {
     calls_.close(PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH);
+    groups_->shut(PMIX_ERR_LOST_CONNECTION);
     events_->raise_lost_connection();
 }
 
 void Session::shut(pmix_status_t why) noexcept {
     calls_.close(why, PMIX_ERR_INIT);
     iof_->shut();
+    groups_->shut(why);
     events_->shut();
     if (channel_ != nullptr) channel_->close();
 }

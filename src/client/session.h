@@ -32,6 +32,7 @@
 namespace pmix::client {
 
 class Events;
+class Groups;
 class Iof;
 class LentValues;
 
@@ -64,6 +65,7 @@ class Session final : public transport::ConnectionHandler {
     Events& events() noexcept { return *events_; }
     QueryCache& query_cache() noexcept { return query_cache_; }
     Iof& iof() noexcept { return *iof_; }
+    Groups& groups() noexcept { return *groups_; }
     LentValues& lent() noexcept { return *lent_; }
 
     bool connected() const noexcept { return channel_ != nullptr && channel_->connected(); }
@@ -220,6 +222,7 @@ class Session final : public transport::ConnectionHandler {
     std::atomic<bool> stored_for_others_{false};
     std::unique_ptr<Events> events_;
     std::unique_ptr<Iof> iof_;
+    std::unique_ptr<Groups> groups_;
     std::unique_ptr<LentValues> lent_;
     QueryCache query_cache_;
 

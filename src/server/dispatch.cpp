@@ -79,6 +79,7 @@ constexpr Row kRows[] = {
     {Command::job_control, Asker::process, Call<&Parts::control, &Control::job_control>::run, Answers::later},
     {Command::log, Asker::process, Call<&Parts::control, &Control::log>::run, Answers::later},
     {Command::query, Asker::process, Call<&Parts::query, &Query::request>::run, Answers::later},
+    {Command::group, Asker::process, Call<&Parts::groups, &Groups::request>::run, Answers::later},
     {Command::spawn, Asker::process, Call<&Parts::spawn, &Spawn::request>::run, Answers::later},
     {Command::iof_pull, Asker::process, Call<&Parts::iof, &Iof::pull>::run, Answers::later},
     {Command::iof_deregister, Asker::process, Call<&Parts::iof, &Iof::deregister>::run, Answers::later},

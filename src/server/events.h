@@ -9,6 +9,7 @@
 // the registration.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -44,6 +45,10 @@ class Events {
 
     size_t cached() const noexcept { return cache_.size(); }
 
+    // Shown every event that a process or the host notifies, before it is spread. Loop.
+    using Watch = std::function<void(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos)>;
+    void set_watch(Watch watch) { watch_ = std::move(watch); }
+
   private:
     struct Handler {
         uint64_t reference;
@@ -73,6 +78,7 @@ class Events {
     void send(Listener& listener, const Event& event, uint64_t replay_for);
     void start_serving(uint64_t serial, Handler&& handler, Reply reply);
 
+    Watch watch_;
     Host& host_;
     Registry& registry_;
     const common::ProcId self_;

@@ -450,4 +450,17 @@ void Host::push_stdin(const ProcId& source, const std::vector<ProcId>& targets, 
     });
 }
 
+void Host::group(pmix_group_operation_t operation, std::string name, const std::vector<ProcId>& procs, InfoList infos,
+                 Done done) {
+    if (module_.group == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->procs = to_c(procs);
+    call->texts.push_back(std::move(name));
+    call->infos = std::move(infos);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.group(operation, c.texts[0].data(), c.procs.data(), c.procs.size(), c.infos.c_array(),
+                             c.infos.size(), on_infos, cbdata);
+    });
+}
+
 }  // namespace pmix::server

@@ -62,6 +62,7 @@ class Host {
     bool has_job_control() const noexcept { return module_.job_control != nullptr; }
     bool has_query() const noexcept { return module_.query != nullptr; }
     bool has_push_stdin() const noexcept { return module_.push_stdin != nullptr; }
+    bool has_group() const noexcept { return module_.group != nullptr; }
     bool has_register_events() const noexcept { return module_.register_events != nullptr; }
 
     // client_connected2 if the host has it; else the old entry, which gets a NULL callback and is not waited for.
@@ -88,6 +89,9 @@ class Host {
                      common::InfoList directives, Done done);
 
     void query(const common::ProcId& asker, common::CArray<pmix_query_t> queries, Done done);
+    // The answer's infos: what the host has to say of the group (context id, membership, endpoint data), or nothing.
+    void group(pmix_group_operation_t operation, std::string name, const std::vector<common::ProcId>& procs,
+               common::InfoList infos, Done done);
 
     // Has no return value: the host is waited for.
     void log(const common::ProcId& client, common::InfoList data, common::InfoList directives, Done done);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint8_t kCompressed = 1;
 constexpr uint8_t kKept = 2;
+constexpr uint8_t kGroup = 4;
 
 std::vector<uint8_t> wrap(std::string_view nspace, uint8_t flags, Bytes payload, size_t raw_size) {
     ByteWriter w(kBlobHeader + nspace.size() + payload.size());
@@ -40,6 +41,10 @@ std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std
     names.u32(static_cast<uint32_t>(keys.size()));
     for (const std::string& key : keys) names.string(key);
     return wrap(nspace, kKept, names.view(), names.size());
+}
+
+std::vector<uint8_t> wrap_group(std::string_view group, Bytes payload) {
+    return wrap(group, kGroup, payload, payload.size());
 }
 
 bool says_kept(Bytes blob, std::string_view nspace, uint32_t rank, std::string_view key) noexcept {
@@ -74,6 +79,7 @@ Result<Piece> read_piece(Bytes blob) {
     piece.nspace = {reinterpret_cast<const char*>(name_bytes.data()), name_bytes.size()};
     piece.compressed = (flags & kCompressed) != 0;
     piece.kept = (flags & kKept) != 0;
+    piece.group = (flags & kGroup) != 0;
     piece.raw_size = raw;
     piece.size = kBlobHeader + name + payload;
     return piece;

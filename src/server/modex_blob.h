@@ -6,6 +6,7 @@
 //           2: no chunks but names: u32 rank, u32 count, then the keys (u32 length, bytes) that the rank has put for its
 //              own node only. In the answer to a direct modex, so that whoever asks for one of them learns that it
 //              exists (PMIX_ERR_EXISTS_OUTSIDE_SCOPE) instead of waiting for it.
+//           4: no chunks but what the servers say to each other while a group forms (group_piece.h); name is the group's.
 //
 // Self-delimiting, because hosts just concatenate. Pure, any thread. Bytes that are no piece: PMIX_ERR_NOT_SUPPORTED for
 // another magic or version (another library at the other end), PMIX_ERR_UNPACK_FAILURE for the rest.
@@ -35,11 +36,14 @@ std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std
 // One of the pieces says so of this key.
 bool says_kept(common::Bytes blob, std::string_view nspace, uint32_t rank, std::string_view key) noexcept;
 
+std::vector<uint8_t> wrap_group(std::string_view group, common::Bytes payload);
+
 struct Piece {
     std::string_view nspace;
     common::Bytes payload;
     bool compressed = false;
-    bool kept = false;  // names, no chunks
+    bool kept = false;   // names, no chunks
+    bool group = false;  // a group_piece, no chunks
     uint32_t raw_size = 0;
     size_t size = 0;  // where the next piece starts
 };

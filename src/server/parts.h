@@ -14,6 +14,7 @@
 #include "server/exit_watch.h"
 #include "server/fence.h"
 #include "server/get.h"
+#include "server/group.h"
 #include "server/host.h"
 #include "server/iof.h"
 #include "server/launch_env.h"
@@ -59,6 +60,7 @@ struct Server::Parts final : PeerEvents {
     Fence fence;
     Connect connect;
     Disconnect disconnect;
+    Groups groups;
     Publish publish;
     Spawn spawn;
     Abort abort;

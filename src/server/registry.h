@@ -16,6 +16,7 @@
 #include "common/ids.h"
 #include "common/value.h"
 #include "server/collective.h"
+#include "server/group_table.h"
 #include "server/job_setup.h"
 #include "server/namespace_data.h"
 
@@ -113,6 +114,8 @@ class Registry final : public MemberView {
     const std::map<std::string, std::unique_ptr<Nspace>, std::less<>>& nspaces() const noexcept { return nspaces_; }
     std::vector<ProcessSet>& process_sets() noexcept { return process_sets_; }
     const std::vector<ProcessSet>& process_sets() const noexcept { return process_sets_; }
+    GroupTable& groups() noexcept { return groups_; }
+    const GroupTable& groups() const noexcept { return groups_; }
 
   private:
     std::string hostname_;
@@ -120,6 +123,7 @@ class Registry final : public MemberView {
     std::map<std::string, std::unique_ptr<Nspace>, std::less<>> nspaces_;
     std::map<uint32_t, Nspace*> by_number_;
     std::vector<ProcessSet> process_sets_;
+    GroupTable groups_;
     uint32_t next_number_ = 1;
 };
 

@@ -37,7 +37,8 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       segments(registry, ::geteuid()), host(scheduler, module, options.module_size),
       events(host, registry, options.id, options.event_cache), get(scheduler, host, registry, segments), commit(registry, get),
       fence(scheduler, host, registry, segments, get), connect(scheduler, host, registry, segments),
-      disconnect(scheduler, host, registry, segments, connect), publish(host), spawn(host, registry, segments),
+      disconnect(scheduler, host, registry, segments, connect), groups(scheduler, host, registry, segments, events, get),
+      publish(host), spawn(host, registry, segments),
       abort(host, registry), control(host, registry, cleanup), resolve(registry),
       iof(scheduler, host, options.iof_cache),
       listener(loop, scheduler, registry, host, segments, *this,
@@ -45,6 +46,9 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       query(host, registry, segments, peers, options.id, uri) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
+    events.set_watch([this](pmix_status_t code, const ProcId& source, const common::InfoList& infos) {
+        groups.heard(code, source, infos);
+    });
     events.peer_here(self);
     // The process is a rank of its own namespace, so that its own puts and fences have a place.
     Nspace& own = registry.obtain(options.id.nspace);
@@ -98,6 +102,7 @@ void Server::Parts::peer_lost(Peer& peer) {
         fence.recheck();
         connect.recheck();
         disconnect.recheck();
+        groups.recheck();
         return;
     }
     cleanup.member_gone(member_id(nspace->number, client->rank));
@@ -208,7 +213,8 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
     if (!children.contact.addresses.empty()) parts->uri = transport::format_uri(children.contact);
     Parts* p = parts.get();
     parts->setup = std::make_unique<Setup>(p->registry, p->launch_env, p->get, p->fence, p->connect, p->disconnect,
-                                           p->events, std::move(children), [p](const ProcId& proc) { p->drop(proc); },
+                                           p->groups, p->events, std::move(children),
+                                           [p](const ProcId& proc) { p->drop(proc); },
                                            [p](const Nspace& nspace) { p->nspace_ended(nspace); });
     LaunchEnv::set_current(&parts->launch_env);
     loop.post([p] { p->listener.start(); });
@@ -237,6 +243,7 @@ void Server::stop() {
     p.fence.stop(PMIX_ERR_LOST_CONNECTION);
     p.connect.stop(PMIX_ERR_LOST_CONNECTION);
     p.disconnect.stop(PMIX_ERR_LOST_CONNECTION);
+    p.groups.stop(PMIX_ERR_LOST_CONNECTION);
     p.get.stop(PMIX_ERR_LOST_CONNECTION);
     p.iof.stop();
     auto peers = std::move(p.peers);

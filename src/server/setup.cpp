@@ -56,6 +56,7 @@ void Setup::count_again() {
     fence_.recheck();
     connect_.recheck();
     disconnect_.recheck();
+    groups_.recheck();
 }
 
 pmix_status_t Setup::ensure_data(Nspace& nspace) {
@@ -122,6 +123,7 @@ void Setup::deregister_nspace(std::string_view given) {
     fence_.nspace_gone(name);
     connect_.nspace_gone(name);
     disconnect_.nspace_gone(name);
+    groups_.nspace_gone(name);
     fence_.forget(name);
     connect_.forget(name);
     events_.namespace_gone(name);
@@ -187,6 +189,7 @@ void Setup::client_gone(Nspace& nspace, common::Rank rank) {
     fence_.member_gone(member);
     connect_.member_gone(member);
     disconnect_.member_gone(member);
+    groups_.member_gone(member);
     events_.member_gone(member);
 }
 

@@ -12,6 +12,7 @@
 #include "server/events.h"
 #include "server/fence.h"
 #include "server/get.h"
+#include "server/group.h"
 #include "server/job_setup.h"
 #include "server/launch_env.h"
 #include "server/process_sets.h"
@@ -32,9 +33,9 @@ class Setup {
     using Ended = std::function<void(const Nspace&)>;
 
     Setup(Registry& registry, LaunchEnv& launch_env, Get& get, Fence& fence, Connect& connect, Disconnect& disconnect,
-          Events& events, Children children, Drop drop, Ended ended)
+          Groups& groups, Events& events, Children children, Drop drop, Ended ended)
         : registry_(registry), launch_env_(launch_env), get_(get), fence_(fence), connect_(connect),
-          disconnect_(disconnect), events_(events), sets_(registry, events, children.contact.server),
+          disconnect_(disconnect), groups_(groups), events_(events), sets_(registry, events, children.contact.server),
           children_(std::move(children)), drop_(std::move(drop)), ended_(std::move(ended)) {}
 
     pmix_status_t register_nspace(JobSetup&& job);
@@ -65,6 +66,7 @@ class Setup {
     Fence& fence_;
     Connect& connect_;
     Disconnect& disconnect_;
+    Groups& groups_;
     Events& events_;
     ProcessSets sets_;
     Children children_;

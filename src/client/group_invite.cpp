@@ -1,0 +1,458 @@
+#include "client/group_invite.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "client/events.h"
+#include "client/get.h"
+#include "client/group.h"
+#include "client/request.h"
+#include "client/session.h"
+#include "common/info_view.h"
+#include "common/proc_array.h"
+
+namespace pmix::client {
+
+using common::InfoList;
+using common::InfoView;
+using common::ProcId;
+using common::ProcList;
+
+namespace {
+
+// How long those whose inviter has ended wait for a successor.
+constexpr int64_t kOrphanMs = 3000;
+constexpr size_t kMaxReceived = 256;
+
+bool contains(const ProcList& list, const ProcId& proc) {
+    return std::find(list.begin(), list.end(), proc) != list.end();
+}
+
+// Directives that the collective at the end must have from all.
+constexpr std::string_view kForAll[] = {PMIX_GROUP_OPTIONAL, PMIX_GROUP_NOTIFY_TERMINATION, PMIX_GROUP_FT_COLLECTIVE,
+                                        PMIX_GROUP_ASSIGN_CONTEXT_ID, PMIX_RANGE, PMIX_TIMEOUT};
+
+InfoList for_all(const InfoList& infos) {
+    InfoList out;
+    for (const pmix_info_t& info : infos)
+        for (std::string_view key : kForAll)
+            if (common::key_view(info) == key) out.append(info);
+    return out;
+}
+
+int64_t timeout_ms(const InfoList& infos) noexcept {
+    int seconds = 0;
+    return InfoView(infos).get(PMIX_TIMEOUT, &seconds) == PMIX_SUCCESS && seconds > 0 ? int64_t{seconds} * 1000 : 0;
+}
+
+}  // namespace
+
+void GroupInvites::announce(pmix_status_t code, const std::string& name, const ProcList& targets, InfoList infos) {
+    if (targets.empty()) return;
+    infos.append_string(PMIX_GROUP_ID, name);
+    common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, targets);
+    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    session_.events().notify(
+        code, nullptr, PMIX_RANGE_CUSTOM, infos.c_array(), infos.size(), [](pmix_status_t, void*) {}, nullptr);
+}
+
+GroupInvites::Invite* GroupInvites::find_invite(const std::string& name) noexcept {
+    auto it = std::find_if(invites_.begin(), invites_.end(), [&](const Invite& i) { return i.name == name; });
+    return it == invites_.end() ? nullptr : &*it;
+}
+
+GroupInvites::Join* GroupInvites::find_join(const std::string& name) noexcept {
+    auto it = std::find_if(joins_.begin(), joins_.end(), [&](const Join& j) { return j.name == name; });
+    return it == joins_.end() ? nullptr : &*it;
+}
+
+// ---- the inviter ----
+
+void GroupInvites::invite(std::string name, ProcList members, InfoList infos, GroupDone done) {
+    groups_.listen();
+    Invite i;
+    i.name = std::move(name);
+    i.members = std::move(members);
+    i.pending = i.members;
+    std::erase(i.pending, session_.self());
+    if (!contains(i.members, session_.self())) i.members.insert(i.members.begin(), session_.self());
+    i.invited = i.pending;
+    i.optional = InfoView(infos).flag(PMIX_GROUP_OPTIONAL);
+    i.infos = std::move(infos);
+    i.done = std::move(done);
+    session_.loop().post([this, i = std::move(i)]() mutable { start_invite(std::move(i)); });
+}
+
+void GroupInvites::start_invite(Invite&& given) {
+    if (shut_) return given.done(PMIX_ERR_INIT, {});
+    if (find_invite(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
+    Invite& i = invites_.emplace_back(std::move(given));
+    if (const int64_t ms = timeout_ms(i.infos); ms > 0) {
+        transport::assert_on_loop();
+        i.timer = session_.loop().after(ms, [this, name = i.name] {
+            Invite* late = find_invite(name);
+            if (late == nullptr) return;
+            late->timer = 0;
+            if (late->forming) return;  // the collective has the same limit
+            if (!late->optional) return give_up(*late, PMIX_ERR_TIMEOUT);
+            for (const ProcId& p : late->pending) std::erase(late->members, p);
+            late->smaller = late->smaller || !late->pending.empty();
+            late->pending.clear();
+            check(*late);
+        });
+    }
+    ask(i, ProcList(i.pending));
+    check(i);
+}
+
+void GroupInvites::ask(Invite& invite, const ProcList& whom) {
+    InfoList infos = for_all(invite.infos);
+    common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, invite.members);
+    announce(PMIX_GROUP_INVITED, invite.name, whom, std::move(infos));
+}
+
+void GroupInvites::invite_heard(Invite& invite, pmix_status_t code, const ProcId& who, const GroupVerdict& verdict) {
+    if (verdict.abort || code == PMIX_GROUP_CONSTRUCT_ABORT) return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT);
+    if (invite.forming) return;
+    if (code == PMIX_GROUP_INVITE_ACCEPTED) {
+        std::erase(invite.pending, who);
+        return check(invite);
+    }
+    if (code != PMIX_GROUP_INVITE_DECLINED && code != PMIX_GROUP_INVITE_FAILED) return;
+    auto at = std::find(invite.members.begin(), invite.members.end(), who);
+    if (at == invite.members.end()) return;
+    std::erase(invite.pending, who);
+    std::erase(invite.invited, who);
+    // Replacements take the place of who they are for.
+    ProcList fresh;
+    for (const ProcId& p : verdict.replacements)
+        if (!contains(invite.members, p) && !contains(fresh, p)) fresh.push_back(p);
+    at = invite.members.erase(at);
+    invite.members.insert(at, fresh.begin(), fresh.end());
+    invite.pending.insert(invite.pending.end(), fresh.begin(), fresh.end());
+    invite.invited.insert(invite.invited.end(), fresh.begin(), fresh.end());
+    if (fresh.empty()) invite.smaller = true;
+    ask(invite, fresh);
+    check(invite);
+}
+
+void GroupInvites::check(Invite& invite) {
+    if (!invite.forming && invite.pending.empty()) form(invite);
+}
+
+void GroupInvites::form(Invite& invite) {
+    invite.forming = true;
+    ProcList others = invite.members;
+    std::erase(others, session_.self());
+    InfoList infos = for_all(invite.infos);
+    common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, invite.members);
+    announce(PMIX_GROUP_MEMBERSHIP_UPDATE, invite.name, others, std::move(infos));
+
+    InfoList mine;
+    for (const pmix_info_t& info : invite.infos)
+        if (common::key_view(info) != PMIX_GROUP_LEADER) mine.append(info);
+    mine.append_flag(PMIX_GROUP_LEADER, true);
+    const pmix_status_t rc = construct_on_server(
+        session_, invite.name, invite.members, mine.c_array(), mine.size(),
+        [this, name = invite.name](pmix_status_t status, InfoList&& results) {
+            Invite* i = find_invite(name);
+            if (i == nullptr) return;
+            const bool good = status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
+            if (!good) return give_up(*i, status);
+            InfoList said;
+            said.append_all(results.c_array(), results.size());
+            announce(PMIX_GROUP_CONSTRUCT_COMPLETE, name, i->members, std::move(said));
+            finish(*i, i->smaller ? PMIX_ERR_PARTIAL_SUCCESS : status, std::move(results));
+        });
+    if (rc != PMIX_SUCCESS) give_up(invite, rc);
+}
+
+void GroupInvites::give_up(Invite& invite, pmix_status_t status) {
+    announce(PMIX_GROUP_CONSTRUCT_ABORT, invite.name, invite.invited);
+    finish(invite, status, {});
+}
+
+void GroupInvites::finish(Invite& invite, pmix_status_t status, InfoList&& results) {
+    transport::assert_on_loop();
+    if (invite.timer != 0) session_.loop().cancel(invite.timer);
+    GroupDone done = std::move(invite.done);
+    invites_.remove_if([&](const Invite& i) { return &i == &invite; });
+    done(status, std::move(results));
+}
+
+// ---- the invited ----
+
+void GroupInvites::join(std::string name, ProcId leader, bool accept, InfoList infos, GroupDone done) {
+    groups_.listen();
+    Join j;
+    j.name = std::move(name);
+    j.leader = std::move(leader);
+    j.infos = std::move(infos);
+    j.done = std::move(done);
+    session_.loop().post([this, j = std::move(j), accept]() mutable { start_join(std::move(j), accept); });
+}
+
+void GroupInvites::start_join(Join&& given, bool accept) {
+    if (shut_) return given.done(PMIX_ERR_INIT, {});
+    if (!accept) {
+        announce(PMIX_GROUP_INVITE_DECLINED, given.name, {given.leader});
+        return given.done(PMIX_SUCCESS, {});
+    }
+    if (find_join(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
+    Join& j = joins_.emplace_back(std::move(given));
+    if (const int64_t ms = timeout_ms(j.infos); ms > 0) {
+        transport::assert_on_loop();
+        j.timer = session_.loop().after(ms, [this, name = j.name] {
+            Join* late = find_join(name);
+            if (late == nullptr) return;
+            late->timer = 0;
+            if (late->forming) return;
+            announce(PMIX_GROUP_INVITE_DECLINED, name, {late->leader});
+            finish(*late, PMIX_ERR_TIMEOUT, {});
+        });
+    }
+    announce(PMIX_GROUP_INVITE_ACCEPTED, j.name, {j.leader});
+}
+
+void GroupInvites::join_heard(Join& join, pmix_status_t code, const ProcId& source, const InfoList& infos,
+                              const GroupVerdict& verdict) {
+    transport::assert_on_loop();
+    if (join.forming) return;  // the collective ends it
+    if (code == PMIX_GROUP_CONSTRUCT_ABORT) return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
+    if (code == PMIX_GROUP_MEMBERSHIP_UPDATE && source == join.leader) return follow(join, infos);
+    if (code == PMIX_GROUP_LEADER_SELECTED && !(source == session_.self())) {
+        join.leader = source;
+        if (join.orphan != 0) session_.loop().cancel(std::exchange(join.orphan, 0));
+        announce(PMIX_GROUP_INVITE_ACCEPTED, join.name, {join.leader});
+        return;
+    }
+    if (code != PMIX_GROUP_LEADER_FAILED || join.orphan != 0) return;
+    const pmix_proc_t* affected = nullptr;
+    if (InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &affected) != PMIX_SUCCESS || affected == nullptr ||
+        !(ProcId(*affected) == join.leader))
+        return;
+    if (verdict.abort) {
+        for (const Invitation& i : received_)
+            if (i.name == join.name) announce(PMIX_GROUP_CONSTRUCT_ABORT, join.name, i.invited);
+        return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
+    }
+    if (verdict.leads) return take_over(join);
+    join.orphan = session_.loop().after(kOrphanMs, [this, name = join.name] {
+        Join* alone = find_join(name);
+        if (alone == nullptr || alone->forming) return;
+        alone->orphan = 0;
+        finish(*alone, PMIX_GROUP_LEADER_FAILED, {});
+    });
+}
+
+// The inviter has everybody: so to the collective, with what it wants of it.
+void GroupInvites::follow(Join& join, const InfoList& infos) {
+    ProcList members;
+    if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, members);
+    if (!contains(members, session_.self())) return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
+    InfoList mine = for_all(infos);
+    for (const pmix_info_t& info : join.infos)
+        if (mine.find(common::key_view(info)) == nullptr) mine.append(info);
+    join.forming = true;
+    const pmix_status_t rc = construct_on_server(session_, join.name, std::move(members), mine.c_array(), mine.size(),
+                                                 [this, name = join.name](pmix_status_t status, InfoList&& results) {
+                                                     Join* j = find_join(name);
+                                                     if (j != nullptr) finish(*j, status, std::move(results));
+                                                 });
+    if (rc != PMIX_SUCCESS) finish(join, rc, {});
+}
+
+// The invited are those who were; each says again that it accepts.
+void GroupInvites::take_over(Join& join) {
+    Invite i;
+    i.name = join.name;
+    for (const Invitation& known : received_)
+        if (known.name == join.name && known.leader == join.leader) i.members = known.invited;
+    std::erase(i.members, join.leader);
+    i.pending = i.members;
+    std::erase(i.pending, session_.self());
+    if (!contains(i.members, session_.self())) i.members.insert(i.members.begin(), session_.self());
+    i.invited = i.pending;
+    i.smaller = true;
+    i.infos = std::move(join.infos);
+    i.done = std::move(join.done);
+    if (join.timer != 0) session_.loop().cancel(join.timer);
+    joins_.remove_if([&](const Join& j) { return &j == &join; });
+    InfoList infos;
+    const pmix_proc_t self = session_.self().to_c();
+    infos.append(PMIX_GROUP_LEADER, &self, PMIX_PROC);
+    announce(PMIX_GROUP_LEADER_SELECTED, i.name, i.invited, std::move(infos));
+    Invite& mine = invites_.emplace_back(std::move(i));
+    check(mine);
+}
+
+void GroupInvites::finish(Join& join, pmix_status_t status, InfoList&& results) {
+    transport::assert_on_loop();
+    if (join.timer != 0) session_.loop().cancel(join.timer);
+    if (join.orphan != 0) session_.loop().cancel(join.orphan);
+    GroupDone done = std::move(join.done);
+    joins_.remove_if([&](const Join& j) { return &j == &join; });
+    done(status, std::move(results));
+}
+
+// ---- events ----
+
+void GroupInvites::heard(pmix_status_t code, const std::string& name, const ProcId& source, const InfoList& infos,
+                         const GroupVerdict& verdict) {
+    if (code == PMIX_GROUP_INVITED) {
+        ProcList invited;
+        if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, invited);
+        std::erase_if(received_, [&](const Invitation& i) { return i.name == name && i.leader == source; });
+        if (received_.size() >= kMaxReceived) received_.pop_front();
+        received_.push_back({name, source, std::move(invited)});
+        return;
+    }
+    if (Invite* invite = find_invite(name)) {
+        ProcId who = source;
+        const pmix_proc_t* affected = nullptr;
+        if (code == PMIX_GROUP_INVITE_FAILED &&
+            InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &affected) == PMIX_SUCCESS && affected != nullptr)
+            who = ProcId(*affected);
+        return invite_heard(*invite, code, who, verdict);
+    }
+    // Somebody accepts what is over: it must not wait for it.
+    if (code == PMIX_GROUP_INVITE_ACCEPTED) return announce(PMIX_GROUP_CONSTRUCT_ABORT, name, {source});
+    if (Join* join = find_join(name)) join_heard(*join, code, source, infos, verdict);
+}
+
+void GroupInvites::shut(pmix_status_t why) noexcept {
+    try {
+        shut_ = true;
+        while (!invites_.empty()) finish(invites_.front(), why, {});
+        while (!joins_.empty()) finish(joins_.front(), why, {});
+    } catch (const std::bad_alloc&) {
+        // Whoever waits has a limit of its own, or not; there is nothing left to tell it with.
+    }
+}
+
+// ---- the calls ----
+
+namespace {
+
+// Single processes for wildcards: an invitation is answered by each.
+common::Result<ProcList> single_procs(Session& session, const pmix_proc_t procs[], size_t nprocs) {
+    if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
+    auto list = checked_procs(procs, nprocs);
+    if (!list) return list;
+    ProcList out;
+    const auto add = [&](ProcId&& p) {
+        if (!contains(out, p)) out.push_back(std::move(p));
+    };
+    for (ProcId& p : *list) {
+        if (p.rank != PMIX_RANK_WILDCARD) {
+            add(std::move(p));
+            continue;
+        }
+        const pmix_proc_t job = p.to_c();
+        pmix_value_t* value = nullptr;
+        const pmix_status_t rc = get(session, &job, PMIX_JOB_SIZE, nullptr, 0, &value);
+        if (rc != PMIX_SUCCESS) return rc;
+        uint64_t size = 0;
+        common::read_number(*value, &size);
+        common::destroy_value(value);
+        std::free(value);
+        if (size > common::kMaxInfosPerMessage) return PMIX_ERR_BAD_PARAM;
+        for (common::Rank r = 0; r < size; ++r) add({p.nspace, r});
+    }
+    return out;
+}
+
+struct Prepared {
+    std::string name;
+    InfoList infos;
+};
+
+common::Result<Prepared> prepare(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos) {
+    int timeout_s = 0;
+    pmix_status_t rc = check_infos(infos, ninfos);
+    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &timeout_s);
+    if (rc == PMIX_SUCCESS) rc = common::check_group_directives({infos, ninfos});
+    if (rc != PMIX_SUCCESS) return rc;
+    Prepared p;
+    auto checked = checked_group_name(name);
+    if (!checked) return checked.status();
+    p.name = std::move(checked).value();
+    auto copy = InfoList::from_c(infos, ninfos);
+    if (!copy) return copy.status();
+    p.infos = std::move(copy).value();
+    if (!session.connected()) return PMIX_ERR_UNREACH;
+    return p;
+}
+
+// Runs the form that calls back, and waits.
+template <class Start>
+pmix_status_t waited(Session& session, pmix_info_t** results, size_t* nresults, Start&& start) {
+    if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
+    transport::Waiter waiter;
+    pmix_status_t status = PMIX_ERROR;
+    InfoList list;
+    start([&](pmix_status_t rc, InfoList&& infos) {
+        status = rc;
+        list = std::move(infos);
+        waiter.complete();
+    });
+    session.loop().wait(waiter, transport::Deadline::never());
+    hand_out_results(std::move(list), results, nresults);
+    return status;
+}
+
+}  // namespace
+
+pmix_status_t group_invite(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
+                           const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
+    auto p = prepare(session, name, infos, ninfos);
+    if (!p) return p.status();
+    if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
+    auto list = single_procs(session, procs, nprocs);
+    if (!list) return list.status();
+    return waited(session, results, nresults, [&](GroupDone done) {
+        session.groups().invites().invite(p->name, std::move(list).value(), std::move(p->infos), std::move(done));
+    });
+}
+
+pmix_status_t group_invite_nb(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
+                              const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
+    auto p = prepare(session, name, infos, ninfos);
+    if (!p) return p.status();
+    auto list = single_procs(session, procs, nprocs);
+    if (!list) return list.status();
+    session.groups().invites().invite(p->name, std::move(list).value(), std::move(p->infos),
+                                      [callback, cbdata](pmix_status_t rc, InfoList&& infos_out) {
+                                          call_with_results(callback, cbdata, rc, std::move(infos_out));
+                                      });
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
+                         const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
+    auto p = prepare(session, name, infos, ninfos);
+    if (!p) return p.status();
+    if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
+    auto list = checked_procs(leader, 1);
+    if (!list || !common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
+    return waited(session, results, nresults, [&](GroupDone done) {
+        session.groups().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
+                                        std::move(done));
+    });
+}
+
+pmix_status_t group_join_nb(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
+                            const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
+    auto p = prepare(session, name, infos, ninfos);
+    if (!p) return p.status();
+    if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
+    auto list = checked_procs(leader, 1);
+    if (!list || !common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
+    session.groups().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
+                                    [callback, cbdata](pmix_status_t rc, InfoList&& infos_out) {
+                                        call_with_results(callback, cbdata, rc, std::move(infos_out));
+                                    });
+    return PMIX_SUCCESS;
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,250 @@
+// Groups: who asks for what, and what happens to a group that has formed. The collectives are in group_collective.cpp.
+#include "server/group.h"
+
+#include <algorithm>
+
+#include "common/info_view.h"
+#include "common/proc_array.h"
+#include "server/events.h"
+
+namespace pmix::server {
+
+using common::GroupCall;
+using common::InfoList;
+using common::InfoView;
+using common::ProcId;
+using common::ProcList;
+
+void Groups::request(Peer& peer, common::ControlRequest& request, Reply reply) {
+    const auto call = static_cast<GroupCall>(request.kind);
+    if (call == GroupCall::names) return names(request, std::move(reply));
+    if (request.name.empty() || request.name.size() > common::kMaxNspaceLength) return reply.status(PMIX_ERR_BAD_PARAM);
+    switch (call) {
+        case GroupCall::construct:
+            return construct(peer, request, std::move(reply));
+        case GroupCall::destruct:
+            return destruct(peer, request, std::move(reply));
+        case GroupCall::leave:
+            return leave(peer, request.name, std::move(reply));
+        case GroupCall::decide:
+        case GroupCall::abort:
+            return decide(peer, request, std::move(reply));
+        case GroupCall::names:
+            break;
+    }
+    reply.status(PMIX_ERR_NOT_SUPPORTED);
+}
+
+void Groups::names(common::ControlRequest& request, Reply reply) {
+    if (request.procs.size() != 1) return reply.status(PMIX_ERR_BAD_PARAM);
+    std::vector<std::string> names = registry_.groups().names_of(request.procs[0]);
+    if (names.empty()) return reply.status(PMIX_ERR_NOT_FOUND);
+    std::vector<char*> texts;
+    for (std::string& s : names) texts.push_back(s.data());
+    pmix_data_array_t array{};
+    array.type = PMIX_STRING;
+    array.size = texts.size();
+    array.array = texts.data();
+    common::ControlReply message;
+    InfoList infos;
+    pmix_status_t rc = infos.append(PMIX_GROUP_NAMES, &array, PMIX_DATA_ARRAY);
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    message.infos = std::move(infos);
+    reply.message(PMIX_SUCCESS, message);
+}
+
+void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
+    Group* group = registry_.groups().find(name);
+    if (group == nullptr || !group->remove(peer.id())) return reply.status(PMIX_ERR_NOT_FOUND);
+    InfoList infos;
+    pmix_proc_t who = peer.id().to_c();
+    infos.append_string(PMIX_GROUP_ID, name);
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC);
+    announce(PMIX_GROUP_LEFT, peer.id(), group->current(), std::move(infos));
+    reply.status(PMIX_SUCCESS);
+    lost(*group, peer.id(), false);
+}
+
+// It has left, or ended, and is no member any more.
+void Groups::lost(Group& group, const ProcId& proc, bool tell) {
+    const std::string name = group.name;
+    if (tell) {
+        InfoList infos;
+        pmix_proc_t who = proc.to_c();
+        infos.append_string(PMIX_GROUP_ID, name);
+        infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC);
+        announce(PMIX_GROUP_MEMBER_FAILED, proc, group.current(), std::move(infos));
+    }
+    const ProcList local = here(group.current());
+    if (local.empty()) {
+        registry_.groups().erase(name);
+    } else {
+        tell_membership(group, proc);
+    }
+    const Key key(GroupCall::destruct, name);
+    if (Operation* op = find(key); op != nullptr && !op->launched) {
+        std::erase(op->signature, proc);
+        judge(key);
+    }
+}
+
+// Each node tells its own: all of them hear of the change.
+void Groups::tell_membership(const Group& group, const ProcId& source) {
+    const ProcList local = here(group.current());
+    if (local.empty()) return;
+    InfoList infos;
+    infos.append_string(PMIX_GROUP_ID, group.name);
+    common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, group.current());
+    announce(PMIX_GROUP_MEMBERSHIP_UPDATE, source, local, std::move(infos));
+}
+
+void Groups::announce(pmix_status_t code, const ProcId& source, const ProcList& targets, InfoList infos) {
+    if (targets.empty()) return;
+    common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, targets);
+    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    const bool beyond = here(targets).size() < targets.size();
+    InfoList up;
+    if (beyond) up.append_all(infos.c_array(), infos.size());
+    events_.raise(code, source, PMIX_RANGE_CUSTOM, std::move(infos));
+    if (beyond) host_.notify_event(code, source, PMIX_RANGE_CUSTOM, std::move(up), [](HostAnswer&) {});
+}
+
+void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& infos) {
+    if (!common::is_group_event(code)) return;
+    invitations_.heard(code, source, infos);
+    std::string_view name;
+    if (InfoView(infos).get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
+    if (code == PMIX_GROUP_CONSTRUCT_ABORT) {
+        // Somebody of another node, or whoever leads, has ended it for all.
+        const Key key(GroupCall::construct, name);
+        if (Operation* op = find(key)) {
+            op->local_status = PMIX_GROUP_CONSTRUCT_ABORT;
+            if (!op->launched) launch(key, *op);
+            finish(key, PMIX_GROUP_CONSTRUCT_ABORT);
+        }
+        return;
+    }
+    if (code != PMIX_GROUP_LEFT && code != PMIX_GROUP_MEMBER_FAILED) return;
+    Group* group = registry_.groups().find(name);
+    if (group == nullptr) return;
+    ProcId proc = source;
+    const pmix_proc_t* affected = nullptr;
+    if (InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &affected) == PMIX_SUCCESS && affected != nullptr)
+        proc = ProcId(*affected);
+    // Of a process of this node we know ourselves.
+    const Nspace* nspace = registry_.find(proc.nspace);
+    if (nspace != nullptr && nspace->is_local(proc.rank)) return;
+    if (group->remove(proc)) lost(*group, proc, false);
+}
+
+void Groups::member_gone(MemberId who) {
+    const ProcId proc = registry_.proc_of(who);
+    invitations_.gone(proc);
+    std::vector<std::string> of;
+    for (const auto& [name, group] : registry_.groups().all())
+        if (group.has(proc)) of.push_back(name);
+    for (const std::string& name : of) {
+        Group* group = registry_.groups().find(name);
+        if (group == nullptr) continue;
+        if (group->notify) {
+            if (group->remove(proc)) lost(*group, proc, true);
+        } else {
+            // It stays one of those who must destruct it, so that the others learn that it cannot. With its last
+            // process of this node the group is forgotten here.
+            const ProcList local = here(group->current());
+            bool anybody = std::any_of(local.begin(), local.end(), [&](const ProcId& p) {
+                const Nspace* nspace = registry_.find(p.nspace);
+                return nspace != nullptr && !nspace->has_left(p.rank);
+            });
+            if (!anybody) registry_.groups().erase(name);
+        }
+    }
+    std::vector<Key> keys;
+    for (const auto& [key, op] : operations_) keys.push_back(key);
+    for (const Key& key : keys) {
+        Operation* op = find(key);
+        if (op == nullptr) continue;
+        op->undecided.erase(who);
+        std::erase(op->deciders, who);
+        if (!op->launched && op->leader && *op->leader == proc) leader_gone(key, *op);
+        judge(key);
+    }
+    for (Ended& e : ended_) std::erase(e.missing, who);
+    std::erase_if(ended_, [](const Ended& e) { return e.missing.empty(); });
+}
+
+void Groups::recheck() {
+    std::vector<Key> keys;
+    for (const auto& [key, op] : operations_) keys.push_back(key);
+    for (const Key& key : keys) judge(key);
+}
+
+void Groups::nspace_gone(std::string_view nspace) {
+    const auto names_it = [&](const Signature& s) {
+        return std::any_of(s.begin(), s.end(), [&](const ProcId& p) { return p.nspace == nspace; });
+    };
+    std::vector<Key> keys;
+    for (const auto& [key, op] : operations_)
+        if (names_it(op.signature)) keys.push_back(key);
+    for (const Key& key : keys) finish(key, PMIX_ERR_NOT_FOUND);
+    std::erase_if(ended_, [&](const Ended& e) { return names_it(e.signature); });
+    auto& groups = registry_.groups().all();
+    for (auto it = groups.begin(); it != groups.end();) {
+        for (Group::Member& m : it->second.members) m.left = m.left || m.proc.nspace == nspace;
+        it = here(it->second.current()).empty() ? groups.erase(it) : std::next(it);
+    }
+}
+
+void Groups::stop(pmix_status_t status) {
+    while (!operations_.empty()) {
+        const Key key = operations_.begin()->first;
+        finish(key, status);
+    }
+}
+
+Groups::Operation* Groups::find(const Key& key) noexcept {
+    auto it = operations_.find(key);
+    return it == operations_.end() ? nullptr : &it->second;
+}
+
+bool Groups::is_gone(MemberId who) const noexcept {
+    const Nspace* nspace = const_cast<Registry&>(registry_).find(nspace_number_of(who));
+    return nspace == nullptr || nspace->has_left(rank_of(who));
+}
+
+std::vector<MemberId> Groups::expected(const Signature& signature) {
+    std::vector<MemberId> out;
+    for (const auto& [nspace, ranks] : registry_.local_members(signature))
+        for (common::Rank rank : ranks) out.push_back(member_id(nspace->number, rank));
+    return out;
+}
+
+// Single processes for wildcards, as far as the size of the namespace is known; nobody twice.
+ProcList Groups::expand(const ProcList& procs) const {
+    ProcList out;
+    const auto add = [&](ProcId&& p) {
+        if (std::find(out.begin(), out.end(), p) == out.end()) out.push_back(std::move(p));
+    };
+    for (const ProcId& p : procs) {
+        const Nspace* nspace = registry_.find(p.nspace);
+        if (p.rank != PMIX_RANK_WILDCARD || nspace == nullptr) {
+            add(ProcId(p));
+        } else if (nspace->size_known()) {
+            for (common::Rank r = 0; r < nspace->size(); ++r) add({p.nspace, r});
+        } else {
+            for (common::Rank r : nspace->local_ranks()) add({p.nspace, r});
+        }
+    }
+    return out;
+}
+
+ProcList Groups::here(const ProcList& procs) const {
+    ProcList out;
+    for (const ProcId& p : procs) {
+        const Nspace* nspace = registry_.find(p.nspace);
+        if (nspace != nullptr && nspace->is_local(p.rank)) out.push_back(p);
+    }
+    return out;
+}
+
+}  // namespace pmix::server

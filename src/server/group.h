@@ -1,0 +1,131 @@
+// Groups: construct and destruct as collectives under a name, leave, and what becomes of a group whose member ends.
+//
+// Owns the collectives that are under way; the groups that have formed are the registry's. Loop thread only. Each
+// caller is answered once: by the end of the collective, its timeout, an abort, the end of a namespace, or stop(). A
+// group whose members are all here never reaches the host, unless a context id is wanted.
+//
+// A member that ends before it has called: an error for all (PMIX_ERR_PROC_TERM_WO_SYNC), unless the callers said that
+// it may (PMIX_GROUP_OPTIONAL, _FT_COLLECTIVE), or want to be told (_NOTIFY_TERMINATION); then the group forms without
+// it (PMIX_ERR_PARTIAL_SUCCESS), after the handlers of those who were told have decided. Who comes to a collective that
+// has ended without it gets its status. What else can go wrong: PMIX_ERR_NOT_SUPPORTED without the host's entry,
+// PMIX_ERR_EXISTS for a name in use, PMIX_ERR_NOT_FOUND for a group that is none, and what the host says.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/group_calls.h"
+#include "common/messages.h"
+#include "server/group_invitations.h"
+#include "server/group_piece.h"
+#include "server/host.h"
+#include "server/registry.h"
+#include "server/reply.h"
+#include "server/scheduler.h"
+#include "server/segments.h"
+
+namespace pmix::server {
+
+class Events;
+class Get;
+
+class Groups {
+  public:
+    Groups(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Events& events, Get& get)
+        : scheduler_(scheduler), host_(host), registry_(registry), segments_(segments), events_(events), get_(get),
+          invitations_(registry, *this) {}
+    Groups(const Groups&) = delete;
+    Groups& operator=(const Groups&) = delete;
+
+    void request(Peer& peer, common::ControlRequest& request, Reply reply);
+
+    // An event that a process of this node, or the host, has notified.
+    void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos);
+    void member_gone(MemberId who);
+    void recheck();
+    void nspace_gone(std::string_view nspace);
+    void stop(pmix_status_t status);
+
+    // An event to some processes, here and elsewhere. Not for default handlers.
+    void announce(pmix_status_t code, const common::ProcId& source, const common::ProcList& targets,
+                  common::InfoList infos);
+
+    size_t open() const noexcept { return operations_.size(); }
+
+  private:
+    using Key = std::pair<common::GroupCall, std::string>;
+    struct Operation {
+        uint64_t id = 0;
+        Signature signature;  // of those who must come
+        GroupPiece piece;     // what this node has to say, and in the end what all nodes said
+        common::InfoList infos;
+        std::vector<MemberId> came;
+        std::vector<Reply> replies;
+        std::map<MemberId, unsigned> undecided;  // events about failures that a caller was given and has not answered
+        std::vector<MemberId> deciders;          // callers who want to be told of failures
+        common::ProcList named_order;            // PMIX_GROUP_FINAL_MEMBERSHIP_ORDER
+        std::optional<common::ProcId> leader;
+        bool leaderless = false;  // it had one, which has gone
+        Timer timer;
+        int64_t ends_at_ms = 0;
+        bool assign = false, optional = false, notify = false, tolerant = false;
+        bool required_unknown = false;
+        bool launched = false;
+        bool hosted = false;
+        pmix_status_t local_status = PMIX_SUCCESS;
+        bool came_already(MemberId who) const noexcept;
+        bool forgives() const noexcept { return optional || notify || tolerant; }
+    };
+    // A collective that ended without some who were to come.
+    struct Ended {
+        Key key;
+        Signature signature;
+        std::vector<MemberId> missing;
+        pmix_status_t status;
+    };
+
+    void construct(Peer& peer, common::ControlRequest& request, Reply reply);
+    void destruct(Peer& peer, common::ControlRequest& request, Reply reply);
+    void leave(Peer& peer, const std::string& name, Reply reply);
+    void decide(Peer& peer, const common::ControlRequest& request, Reply reply);
+    void names(common::ControlRequest& request, Reply reply);
+
+    pmix_status_t join(Operation& op, const Key& key, Peer& peer, common::InfoList& infos, Reply& reply);
+    bool came_late(const Key& key, const Signature& signature, MemberId who, Reply& reply);
+    void judge(const Key& key);
+    void launch(const Key& key, Operation& op);
+    common::InfoList for_host(const Key& key, Operation& op);
+    void host_answered(const Key& key, uint64_t id, HostAnswer& answer);
+    void take_endpoint_data(Operation& op, const std::string& name, const common::InfoList& infos);
+    void form(const Key& key, Operation& op, const common::InfoList& from_host);
+    void expire(const Key& key, uint64_t id);
+    void finish(const Key& key, pmix_status_t status, const common::InfoList* results = nullptr);
+    void failed(const Key& key, Operation& op, const common::ProcId& proc);
+    void leader_gone(const Key& key, Operation& op);
+    void abort(const Key& key, Operation& op);
+    void lost(Group& group, const common::ProcId& proc, bool tell);
+    void tell_membership(const Group& group, const common::ProcId& source);
+    bool assigns_here(const Operation& op, Reach reach) const noexcept;
+    std::vector<MemberId> expected(const Signature& signature);
+    bool is_gone(MemberId who) const noexcept;
+    common::ProcList expand(const common::ProcList& procs) const;
+    common::ProcList here(const common::ProcList& procs) const;
+    Operation* find(const Key& key) noexcept;
+
+    Scheduler& scheduler_;
+    Host& host_;
+    Registry& registry_;
+    const Segments& segments_;
+    Events& events_;
+    Get& get_;
+    GroupInvitations invitations_;
+    std::map<Key, Operation> operations_;
+    std::deque<Ended> ended_;
+    uint64_t next_ = 1;
+    size_t next_context_ = 1;
+};
+
+}  // namespace pmix::server

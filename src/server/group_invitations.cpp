@@ -1,0 +1,99 @@
+#include "server/group_invitations.h"
+
+#include <algorithm>
+
+#include "common/info_view.h"
+#include "common/proc_array.h"
+#include "server/group.h"
+
+namespace pmix::server {
+
+using common::InfoList;
+using common::ProcId;
+using common::ProcList;
+
+namespace {
+
+// Of inviters that never end what they began. The oldest is forgotten first.
+constexpr size_t kMaxOpen = 1024;
+
+bool contains(const ProcList& list, const ProcId& proc) {
+    return std::find(list.begin(), list.end(), proc) != list.end();
+}
+
+}  // namespace
+
+bool GroupInvitations::has_gone(const ProcId& proc) const noexcept {
+    const Nspace* nspace = registry_.find(proc.nspace);
+    return nspace != nullptr && nspace->is_local(proc.rank) && nspace->has_left(proc.rank);
+}
+
+void GroupInvitations::tell_leader(const Invitation& invitation, const ProcId& failed) {
+    InfoList infos;
+    pmix_proc_t proc = failed.to_c();
+    infos.append_string(PMIX_GROUP_ID, invitation.group);
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    groups_.announce(PMIX_GROUP_INVITE_FAILED, failed, {invitation.leader}, std::move(infos));
+}
+
+void GroupInvitations::tell_invited(const Invitation& invitation, const ProcList& targets) {
+    InfoList infos;
+    pmix_proc_t proc = invitation.leader.to_c();
+    infos.append_string(PMIX_GROUP_ID, invitation.group);
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    groups_.announce(PMIX_GROUP_LEADER_FAILED, invitation.leader, targets, std::move(infos));
+}
+
+void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const InfoList& infos) {
+    common::InfoView view(infos);
+    std::string_view name;
+    if (view.get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
+    ProcList targets;
+    if (const pmix_info_t* custom = view.find(PMIX_EVENT_CUSTOM_RANGE)) common::read_proc_array(custom->value, targets);
+
+    if (code == PMIX_GROUP_INVITED) {
+        auto at = std::find_if(open_.begin(), open_.end(),
+                               [&](const Invitation& i) { return i.group == name && i.leader == source; });
+        if (at == open_.end()) {
+            if (open_.size() >= kMaxOpen) open_.erase(open_.begin());
+            at = open_.insert(open_.end(), Invitation{std::string(name), source, {}, {}, false});
+        }
+        for (const ProcId& p : targets) {
+            if (!contains(at->invited, p)) at->invited.push_back(p);
+            std::erase(at->declined, p);
+            if (has_gone(p)) tell_leader(*at, p);
+        }
+        return;
+    }
+    if (code == PMIX_GROUP_CONSTRUCT_ABORT || code == PMIX_GROUP_CONSTRUCT_COMPLETE) return over(std::string(name));
+    for (Invitation& i : open_) {
+        if (i.group != name) continue;
+        if (code == PMIX_GROUP_INVITE_DECLINED) {
+            i.declined.push_back(source);
+        } else if (code == PMIX_GROUP_INVITE_ACCEPTED && i.leader_gone && contains(targets, i.leader)) {
+            tell_invited(i, {source});  // it waits for somebody who has gone
+        } else if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) {
+            i.leader = source;
+            i.leader_gone = false;
+            std::erase(i.invited, source);
+        }
+    }
+}
+
+void GroupInvitations::gone(const ProcId& proc) {
+    // A copy: what is announced may come back here.
+    const std::vector<Invitation> now = open_;
+    for (const Invitation& i : now) {
+        if (contains(i.invited, proc) && !contains(i.declined, proc)) tell_leader(i, proc);
+        if (!(i.leader == proc) || i.leader_gone) continue;
+        for (Invitation& mine : open_)
+            if (mine.group == i.group && mine.leader == proc) mine.leader_gone = true;
+        tell_invited(i, i.invited);
+    }
+}
+
+void GroupInvitations::over(const std::string& group) {
+    std::erase_if(open_, [&](const Invitation& i) { return i.group == group; });
+}
+
+}  // namespace pmix::server

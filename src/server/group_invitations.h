@@ -1,0 +1,42 @@
+// Invitations that processes of this node have sent or been sent, and what is due when one of them ends.
+//
+// Fed with the events as they pass: the invitation, the answers, the end of it. Loop thread only. It only looks: what it
+// finds out (an invited process that has ended, an inviter that has) goes to those concerned as an event.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/messages.h"
+#include "server/registry.h"
+
+namespace pmix::server {
+
+class Groups;
+
+class GroupInvitations {
+  public:
+    GroupInvitations(const Registry& registry, Groups& groups) : registry_(registry), groups_(groups) {}
+
+    void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos);
+    void gone(const common::ProcId& proc);
+    void over(const std::string& group);
+
+  private:
+    struct Invitation {
+        std::string group;
+        common::ProcId leader;
+        common::ProcList invited;
+        common::ProcList declined;
+        bool leader_gone = false;
+    };
+    void tell_leader(const Invitation& invitation, const common::ProcId& failed);
+    void tell_invited(const Invitation& invitation, const common::ProcList& targets);
+    bool has_gone(const common::ProcId& proc) const noexcept;
+
+    const Registry& registry_;
+    Groups& groups_;
+    std::vector<Invitation> open_;
+};
+
+}  // namespace pmix::server

@@ -1,0 +1,57 @@
+// The groups that have formed, as far as a process of this node is in them: plain state.
+//
+// Owned by the registry. Loop thread only. A member's rank in the group is its place in the list with which the group
+// was made, and stays so when others leave. What can go wrong: nothing.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/messages.h"
+#include "common/status.h"
+
+namespace pmix::server {
+
+struct Group {
+    struct Member {
+        common::ProcId proc;
+        bool left = false;
+    };
+    std::string name;
+    std::vector<Member> members;  // by rank
+    std::optional<size_t> context_id;
+    bool notify = false;  // PMIX_GROUP_NOTIFY_TERMINATION was agreed
+    bool hosted = false;  // the host knows it
+
+    common::ProcList current() const;
+    bool has(const common::ProcId& proc) const noexcept;
+    // False: was none, or has left before.
+    bool remove(const common::ProcId& proc) noexcept;
+};
+
+class GroupTable {
+  public:
+    Group* find(std::string_view name) noexcept;
+    const Group* find(std::string_view name) const noexcept;
+    Group& add(Group&& group);
+    void erase(std::string_view name);
+    bool empty() const noexcept { return groups_.empty(); }
+    const std::map<std::string, Group, std::less<>>& all() const noexcept { return groups_; }
+    std::map<std::string, Group, std::less<>>& all() noexcept { return groups_; }
+
+    // Puts members where a group stands: all that are in it for a wildcard, one for a rank. PMIX_ERR_NOT_FOUND: a rank
+    // that the group does not have (any more).
+    pmix_status_t replace(common::ProcList& procs) const;
+    // The same for one process; a wildcard stays.
+    pmix_status_t replace(common::ProcId& proc) const;
+    std::vector<std::string> names_of(const common::ProcId& proc) const;
+
+  private:
+    std::map<std::string, Group, std::less<>> groups_;
+};
+
+}  // namespace pmix::server
