@@ -197,6 +197,7 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     job->alive--;
     answer_aborts_of(&name);
     collective_proc_ended();
+    groups_proc_ended();
     modex_proc_ended(&name);
     publish_proc_ended(&name);
     uint32_t app = job_app_of(job, name.rank);

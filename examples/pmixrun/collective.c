@@ -154,13 +154,13 @@ static void fail(struct turn* turn, pmix_status_t status, bool tell) {
     drop_turn(turn);
 }
 
-static bool anybody_left(const struct set* set, uint32_t on_node) {
-    for (size_t i = 0; i < set->nprocs; i++) {
-        const struct job* job = job_find(set->procs[i].nspace);
+bool collective_anybody_left(const pmix_proc_t* procs, size_t nprocs, uint32_t on_node) {
+    for (size_t i = 0; i < nprocs; i++) {
+        const struct job* job = job_find(procs[i].nspace);
         if (!job) continue;
         for (uint32_t local = 0; local < job_size_on(job, on_node); local++) {
             uint32_t rank = job_rank_at(job, on_node, local);
-            if (job->procs[rank].phase != PROC_ENDED && proc_matches(&set->procs[i], job->nspace, rank)) return true;
+            if (job->procs[rank].phase != PROC_ENDED && proc_matches(&procs[i], job->nspace, rank)) return true;
         }
     }
     return false;
@@ -177,7 +177,7 @@ static void judge(struct turn* turn) {
             fail(turn, PMIX_ERR_LOST_CONNECTION, true);
             return;
         }
-        if (!anybody_left(turn->set, (uint32_t)i)) {
+        if (!collective_anybody_left(turn->set->procs, turn->set->nprocs, (uint32_t)i)) {
             fail(turn, PMIX_ERR_PROC_TERM_WO_SYNC, true);
             return;
         }

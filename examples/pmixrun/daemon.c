@@ -45,6 +45,7 @@ static pmix_server_module_t module = {
     .notify_event = up_notify_event,
     .query = up_query,
     .job_control = up_job_control,
+    .group = up_group,
     .iof_pull = up_iof_pull,
     .push_stdin = up_push_stdin,
 };
@@ -68,6 +69,7 @@ static const frame_handler handlers[FRAME_KINDS] = {
     [FRAME_COLLECTIVE] = on_collective,
     [FRAME_COLLECTIVE_FAILED] = on_collective_failed,
     [FRAME_MODEX] = on_modex,
+    [FRAME_GROUP] = on_group,
     [FRAME_PUBLISH] = on_publish,
     [FRAME_LOOKUP] = on_lookup,
     [FRAME_UNPUBLISH] = on_unpublish,
@@ -90,6 +92,7 @@ static void peer_lost(int peer) {
     } else {
         daemon_say("lost node%d", peer + 1);
         collective_proc_ended();
+        groups_proc_ended();
     }
 }
 

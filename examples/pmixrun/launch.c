@@ -259,6 +259,7 @@ void on_job_ended(int from, uint64_t id, struct buffer* body) {
     struct job* job = nspace ? job_find(nspace) : NULL;
     if (job) {
         collective_job_ended(nspace);
+        groups_job_ended(nspace);
         delete_sets(job);
         PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
         jobs_remove(job);
@@ -269,6 +270,7 @@ void on_job_ended(int from, uint64_t id, struct buffer* body) {
 void launch_deregister_all(void) {
     for (struct job* job = jobs_first(); job; job = job->next) {
         collective_job_ended(job->nspace);
+        groups_job_ended(job->nspace);
         PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
     }
 }

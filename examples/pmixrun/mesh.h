@@ -29,6 +29,7 @@ enum frame {
     FRAME_STREAM,            /* node -> node that wants it, request: proc, channel, bytes; reply: they have found room */
     FRAME_COLLECTIVE,        /* node -> participating nodes: kind, signature, turn, status, blob */
     FRAME_COLLECTIVE_FAILED, /* node -> participating nodes: kind, signature, turn, status */
+    FRAME_GROUP,             /* node -> node 0, request: operation, name, procs, flags, status, limit, blob; reply: the group */
     FRAME_MODEX,             /* node -> owner's node, request: proc; reply: its data */
     FRAME_PUBLISH,           /* node -> node 0, request */
     FRAME_LOOKUP,            /* node -> node 0, request; reply: what was found */

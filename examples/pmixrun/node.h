@@ -83,6 +83,14 @@ void on_collective(int from, uint64_t id, struct buffer* body);
 void on_collective_failed(int from, uint64_t id, struct buffer* body);
 void collective_proc_ended(void); /* some process ended, or some node was lost: who waits for it? */
 void collective_job_ended(const char* nspace);
+bool collective_anybody_left(const pmix_proc_t* procs, size_t nprocs, uint32_t on_node); /* of these, there, alive */
+
+/* groups.c: construct and destruct of groups. */
+pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc_t procs[], size_t nprocs,
+                       const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cbfunc, void* cbdata);
+void on_group(int from, uint64_t id, struct buffer* body);
+void groups_proc_ended(void);
+void groups_job_ended(const char* nspace);
 
 /* modex.c: the data of one process, from the node that has it. */
 pmix_status_t up_direct_modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t ninfo,

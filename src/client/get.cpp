@@ -5,6 +5,7 @@
 #include <string>
 
 #include "client/get_request.h"
+#include "client/groups.h"
 #include "client/lent_values.h"
 #include "client/lookup.h"
 #include "client/session.h"
@@ -189,6 +190,44 @@ struct Pending {
     }
 };
 
+// What a Get asks of groups, which no store knows: a member by its rank in the group becomes the process that it is.
+struct OfGroups {
+    pmix_proc_t real;
+    const pmix_proc_t* proc;
+    std::optional<common::Result<Value>> said;  // the answer
+    bool ask_names = false;
+
+    OfGroups(Session& session, const pmix_proc_t* asked, const char* key, const pmix_info_t infos[], size_t ninfos)
+        : proc(asked) {
+        if (key == nullptr) return;
+        ask_names = std::string_view(key) == PMIX_GROUP_NAMES;
+        if (asked == nullptr || !session.groups().any() || (infos == nullptr && ninfos != 0)) return;
+        real = *asked;
+        const pmix_status_t rc = session.groups().replace(real);
+        proc = &real;
+        if (rc != PMIX_SUCCESS) {
+            said = common::Result<Value>(rc);
+        } else {
+            said = session.groups().answer(proc, key, infos, ninfos);
+        }
+    }
+};
+
+// The groups of a process are the server's to know.
+common::ControlRequest names_request(const GetRequest& request) {
+    common::ControlRequest message;
+    message.kind = static_cast<uint32_t>(common::GroupCall::names);
+    message.procs.emplace_back(request.nspace, request.rank);
+    return message;
+}
+
+void take_names(pmix_status_t status, const common::ControlReply& reply, Outcome& out) {
+    out.status = status;
+    if (!common::succeeded(status)) return;
+    const pmix_info_t* names = common::InfoView(reply.infos.data(), reply.infos.size()).find(PMIX_GROUP_NAMES);
+    out.make(names == nullptr ? common::Result<Value>(PMIX_ERR_NOT_FOUND) : Value::copy_of(names->value));
+}
+
 }  // namespace
 
 void clear_result(const pmix_info_t infos[], size_t ninfos, pmix_value_t** ret_value) noexcept {
@@ -219,11 +258,23 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
                   pmix_value_t** ret_value) {
     if (ret_value == nullptr) return PMIX_ERR_BAD_PARAM;
     clear_result(infos, ninfos, ret_value);
-    auto request = parse_get(session.self(), proc, key, infos, ninfos);
+    OfGroups of_groups(session, proc, key, infos, ninfos);
+    auto request = parse_get(session.self(), of_groups.proc, key, infos, ninfos);
     if (!request) return request.status();
     if (request->into_caller && *ret_value == nullptr) return PMIX_ERR_BAD_PARAM;
 
     Outcome out;
+    if (of_groups.said || of_groups.ask_names) {
+        if (of_groups.said) {
+            out.make(std::move(*of_groups.said));
+        } else {
+            common::ControlReply reply;
+            const pmix_status_t rc = session.ask<Command::group>(names_request(*request), reply, request->timeout_s);
+            if (rc == PMIX_ERR_WOULD_BLOCK) return rc;
+            take_names(rc, reply, out);
+        }
+        return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
+    }
     {
         Reading reading;
         if (settle_here(session, *request, out)) {
@@ -241,7 +292,8 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
 pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key, const pmix_info_t infos[],
                      size_t ninfos, pmix_value_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto request = parse_get(session.self(), proc, key, infos, ninfos);
+    OfGroups of_groups(session, proc, key, infos, ninfos);
+    auto request = parse_get(session.self(), of_groups.proc, key, infos, ninfos);
     if (!request) return request.status();
     // There is no storage of the caller's to fill.
     if (request->into_caller) return PMIX_ERR_NOT_SUPPORTED;
@@ -256,8 +308,18 @@ pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key,
     pending->cbdata = cbdata;
 
     auto out = std::make_unique<Outcome>();
-    bool settled;
-    {
+    if (of_groups.ask_names && !of_groups.said) {
+        const auto told = [pending](pmix_status_t status, common::ControlReply& reply) {
+            Outcome names;
+            take_names(status, reply, names);
+            pending->fire(names);
+        };
+        return session.ask_nb<Command::group>(names_request(pending->request), told, pending->request.timeout_s);
+    }
+    bool settled = of_groups.said.has_value();
+    if (settled) {
+        out->make(std::move(*of_groups.said));
+    } else {
         Reading reading;
         settled = settle_here(session, pending->request, *out);
         if (settled) Pending::keep(*out);

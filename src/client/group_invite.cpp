@@ -10,6 +10,7 @@
 #include "client/session.h"
 #include "common/info_view.h"
 #include "common/proc_array.h"
+#include "common/support.h"
 
 namespace pmix::client {
 
@@ -367,11 +368,12 @@ struct Prepared {
     InfoList infos;
 };
 
-common::Result<Prepared> prepare(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos) {
+common::Result<Prepared> prepare(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
+                                 common::Function function) {
     int timeout_s = 0;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &timeout_s);
-    if (rc == PMIX_SUCCESS) rc = common::check_group_directives({infos, ninfos});
+    if (rc == PMIX_SUCCESS) rc = common::check_required({infos, ninfos}, function, common::level::client);
     if (rc != PMIX_SUCCESS) return rc;
     Prepared p;
     auto checked = checked_group_name(name);
@@ -405,7 +407,7 @@ pmix_status_t waited(Session& session, pmix_info_t** results, size_t* nresults, 
 
 pmix_status_t group_invite(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
                            const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
-    auto p = prepare(session, name, infos, ninfos);
+    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_invite);
     if (!p) return p.status();
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
     auto list = single_procs(session, procs, nprocs);
@@ -417,7 +419,7 @@ pmix_status_t group_invite(Session& session, const char* name, const pmix_proc_t
 
 pmix_status_t group_invite_nb(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
                               const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
-    auto p = prepare(session, name, infos, ninfos);
+    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_invite);
     if (!p) return p.status();
     auto list = single_procs(session, procs, nprocs);
     if (!list) return list.status();
@@ -430,7 +432,7 @@ pmix_status_t group_invite_nb(Session& session, const char* name, const pmix_pro
 
 pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
                          const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
-    auto p = prepare(session, name, infos, ninfos);
+    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_join);
     if (!p) return p.status();
     if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(leader, 1);
@@ -443,7 +445,7 @@ pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* 
 
 pmix_status_t group_join_nb(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
                             const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
-    auto p = prepare(session, name, infos, ninfos);
+    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_join);
     if (!p) return p.status();
     if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(leader, 1);

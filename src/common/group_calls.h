@@ -5,8 +5,6 @@
 
 #include <cstdint>
 
-#include "common/info_view.h"
-
 namespace pmix::common {
 
 enum class GroupCall : uint32_t {
@@ -17,15 +15,6 @@ enum class GroupCall : uint32_t {
     abort = 4,      // name; the construct is to end with PMIX_GROUP_CONSTRUCT_ABORT
     names = 5,      // procs: one; answered with PMIX_GROUP_NAMES
 };
-
-// PMIX_ERR_NOT_SUPPORTED: one is marked required, and the library does not know it.
-inline pmix_status_t check_group_directives(InfoView infos) noexcept {
-    return infos.check_required({PMIX_GROUP_LEADER, PMIX_GROUP_OPTIONAL, PMIX_GROUP_NOTIFY_TERMINATION,
-                                 PMIX_GROUP_FT_COLLECTIVE, PMIX_GROUP_LOCAL_ONLY, PMIX_TIMEOUT,
-                                 PMIX_GROUP_ASSIGN_CONTEXT_ID, PMIX_RANGE, PMIX_GROUP_INFO, PMIX_GROUP_LOCAL_CID,
-                                 PMIX_GROUP_FINAL_MEMBERSHIP_ORDER, PMIX_GROUP_ENDPT_DATA,
-                                 PMIX_LOCAL_COLLECTIVE_STATUS});
-}
 
 // Events that are about groups.
 constexpr bool is_group_event(pmix_status_t code) noexcept {

@@ -228,7 +228,7 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
         pmix_status_t rc = up.append_all(event->infos.c_array(), event->infos.size());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
-    if (watch_) watch_(request.status, source, infos);
+    if (watch_) watch_(request.status, source, event->infos);
     // Local delivery does not wait for the host, nor for its leave.
     spread(std::move(event).value());
     if (!hand_up) return reply.status(PMIX_SUCCESS);

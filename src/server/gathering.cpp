@@ -17,6 +17,9 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
         bool whole = p.rank == PMIX_RANK_WILDCARD;
         if (p.nspace.empty() || (!whole && !common::is_real_rank(p.rank))) return reply.status(PMIX_ERR_BAD_PARAM);
     }
+    // What a group's name and ranks stand for is our business: the host knows only processes.
+    pmix_status_t known = registry_.groups().replace(procs);
+    if (known != PMIX_SUCCESS) return reply.status(known);
     auto member = registry_.member(peer.id());
     if (procs.empty() || !member) return reply.status(PMIX_ERR_BAD_PARAM);
     InfoView view(infos);

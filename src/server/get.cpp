@@ -61,6 +61,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
                      (peer.kind() == PeerKind::self && timeout == 0);
     bool refresh = view.flag(PMIX_GET_REFRESH_CACHE);
     ProcId proc = request.proc.nspace.empty() ? peer.id() : request.proc;
+    if (registry_.groups().replace(proc) != PMIX_SUCCESS) return answer(question, PMIX_ERR_NOT_FOUND);
     Nspace* nspace = registry_.find(proc.nspace);
 
     // The asker says that it has nothing of it: whatever it was given before is lost to it.

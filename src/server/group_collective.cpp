@@ -4,6 +4,7 @@
 
 #include "common/info_view.h"
 #include "common/proc_array.h"
+#include "common/support.h"
 #include "server/events.h"
 #include "server/get.h"
 #include "server/group.h"
@@ -120,7 +121,7 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     op.optional = op.optional || view.flag(PMIX_GROUP_OPTIONAL);
     op.notify = op.notify || view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
     op.tolerant = op.tolerant || view.flag(PMIX_GROUP_FT_COLLECTIVE);
-    op.required_unknown = op.required_unknown || common::check_group_directives(view) != PMIX_SUCCESS;
+    op.required_unknown = op.required_unknown || common::check_required(view, common::Function::PMIx_Group_construct, common::level::server) != PMIX_SUCCESS;
     if (view.flag(PMIX_GROUP_NOTIFY_TERMINATION)) op.deciders.push_back(*member);
     rc = join(op, key, peer, infos, reply);
     if (rc != PMIX_SUCCESS) {
@@ -155,7 +156,7 @@ void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) 
     InfoList infos = request.infos.take();
     op.tolerant = op.tolerant || InfoView(infos).flag(PMIX_GROUP_FT_COLLECTIVE);
     op.required_unknown =
-        op.required_unknown || common::check_group_directives(infos) != PMIX_SUCCESS;
+        op.required_unknown || common::check_required(infos, common::Function::PMIx_Group_destruct, common::level::server) != PMIX_SUCCESS;
     pmix_status_t rc = join(op, key, peer, infos, reply);
     if (rc != PMIX_SUCCESS) {
         if (first) operations_.erase(key);
@@ -331,7 +332,9 @@ bool Groups::assigns_here(const Operation& op, Reach reach) const noexcept {
 void Groups::launch(const Key& key, Operation& op) {
     op.launched = true;
     Reach reach = registry_.reach(op.signature);
-    if (reach == Reach::unknown && !host_.has_group()) reach = Reach::here;
+    // Who has not been placed may be anywhere; the callers may know better.
+    if (reach == Reach::unknown && (!host_.has_group() || InfoView(op.infos).flag(PMIX_GROUP_LOCAL_ONLY)))
+        reach = Reach::here;
     const bool constructs = key.first == GroupCall::construct;
     const bool numbered = constructs && op.assign && !assigns_here(op, reach);
     if (reach == Reach::here && !numbered && !op.hosted) {

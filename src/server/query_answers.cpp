@@ -180,6 +180,34 @@ Result<Value> set_members(const Question& q) {
     return PMIX_ERR_NOT_FOUND;
 }
 
+// Of groups that have a member on this node.
+Result<Value> group_count(const Question& q) {
+    return Value::number(q.known.registry.groups().all().size(), PMIX_SIZE);
+}
+
+Result<Value> group_names(const Question& q) {
+    const auto& groups = q.known.registry.groups().all();
+    std::vector<char*> names;
+    for (const auto& [name, group] : groups) names.push_back(const_cast<char*>(name.c_str()));
+    pmix_data_array_t array{};
+    array.type = PMIX_STRING;
+    array.size = names.size();
+    array.array = names.data();
+    return Value::load(&array, PMIX_DATA_ARRAY);
+}
+
+Result<Value> group_members(const Question& q) {
+    std::string_view name;
+    if (q.qualifiers.get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return PMIX_ERR_BAD_PARAM;
+    const Group* group = q.known.registry.groups().find(name);
+    if (group == nullptr) return PMIX_ERR_NOT_FOUND;
+    const common::ProcList members = group->current();
+    auto array = common::CArray<pmix_proc_t>::zeroed(members.size());
+    if (!array) return array.status();
+    for (size_t i = 0; i < members.size(); ++i) (*array)[i] = members[i].to_c();
+    return common::array_value(std::move(array).value());
+}
+
 Result<Value> servers(const Question& q) {
     InfoList one;
     const pmix_rank_t rank = q.known.server.rank;
@@ -300,6 +328,9 @@ constexpr Row kRows[] = {
     {PMIX_QUERY_JOB_STATUS, &job_status},
     {PMIX_QUERY_PROC_TABLE, &all_processes},
     {PMIX_QUERY_LOCAL_PROC_TABLE, &local_processes},
+    {PMIX_QUERY_NUM_GROUPS, &group_count},
+    {PMIX_QUERY_GROUP_NAMES, &group_names},
+    {PMIX_QUERY_GROUP_MEMBERSHIP, &group_members},
     {PMIX_QUERY_NUM_PSETS, &set_count},
     {PMIX_QUERY_PSET_NAMES, &set_names},
     {PMIX_QUERY_PSET_MEMBERSHIP, &set_members},

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -63,6 +64,7 @@ class FakeHost {
     std::function<std::vector<uint8_t>(const Seen&)> data;
     std::vector<std::pair<std::string, std::string>> published;  // what lookup finds, by key
     std::string spawned = "child.1";
+    std::function<void(const Seen&, common::InfoList&)> group_results;  // of a construct; default: nothing
     std::vector<Seen> seen;
     int released = 0;  // blobs given back by the library
 
@@ -82,6 +84,7 @@ class FakeHost {
         m.register_events = &register_events;
         m.deregister_events = &deregister_events;
         m.notify_event = &notify_event;
+        m.group = &group;
         m.iof_pull = &iof_pull;
         m.push_stdin = &push_stdin;
         return m;
@@ -267,6 +270,20 @@ class FakeHost {
         Seen s = about("disconnect", nullptr, infos, n);
         set_procs(s, procs, nprocs);
         return current()->op(std::move(s), cb, cbdata);
+    }
+    static pmix_status_t group(pmix_group_operation_t what, char* name, const pmix_proc_t* procs, size_t nprocs,
+                               const pmix_info_t* infos, size_t n, pmix_info_cbfunc_t cb, void* cbdata) {
+        Seen s = about("group", nullptr, infos, n);
+        set_procs(s, procs, nprocs);
+        s.status = what;
+        s.message = name;
+        FakeHost* host = current();
+        auto results = std::make_shared<common::InfoList>();
+        if (host->group_results && what == PMIX_GROUP_CONSTRUCT) host->group_results(s, *results);
+        host->seen.push_back(std::move(s));
+        return host->answer("group", [cb, cbdata, results](pmix_status_t status) {
+            cb(status, results->c_array(), results->size(), cbdata, nullptr, nullptr);
+        });
     }
     static pmix_status_t register_events(pmix_status_t* codes, size_t ncodes, const pmix_info_t* infos, size_t n,
                                          pmix_op_cbfunc_t cb, void* cbdata) {

@@ -1,0 +1,321 @@
+/* groups.c: construct and destruct of groups, gathered on node 0.
+ *
+ * What this owns: on node 0, for each group the operations in progress: which nodes have come, with what. A node comes
+ * once, when all its members have; the answer to all is the same: the context id, the data of all, and who is in the
+ * group if somebody is not. Operations belong to the group's name, so they do not mix with a fence of the same
+ * processes. A node that comes again after an operation has failed without others begins the next one.
+ * Which thread calls it: up_group a thread of the library; all else the loop.
+ * What can go wrong, and then every node gets that status: a local failure (PMIX_LOCAL_COLLECTIVE_STATUS), the callers'
+ * PMIX_TIMEOUT, a node that was lost or has no member left alive. Where that is allowed (PMIX_GROUP_OPTIONAL,
+ * _FT_COLLECTIVE, _NOTIFY_TERMINATION) the operation ends without that node instead; who is silent is waited for until
+ * the timeout, and PMIX_GROUP_OPTIONAL then lets the others have the group. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop.h"
+#include "node.h"
+
+enum { ASSIGN = 1, OPTIONAL = 2, FORGIVING = 4 }; /* flags of a request */
+enum { NUMBERED = 1, PARTIAL = 2 };               /* flags of the answer */
+enum { COORDINATOR = 0 };
+
+/* Servers whose own members are late say so at the timeout: they are given this much longer. */
+static const double optional_grace = 1.0;
+
+struct operation {
+    struct operation* next;
+    uint32_t what;
+    char* name;
+    pmix_proc_t* procs;
+    size_t nprocs;
+    bool wanted[MAX_NODES];
+    bool arrived[MAX_NODES];
+    uint64_t requests[MAX_NODES];
+    struct buffer blobs[MAX_NODES];
+    uint32_t flags;
+    bool partial;
+    pmix_status_t status; /* of one that is over: those who are late get it */
+    bool over;
+    struct timer* timer;
+};
+
+static struct operation* operations;
+static uint64_t next_context = 1;
+
+/* --- on node 0 -----------------------------------------------------------------------------------------------------
+ */
+
+static void drop(struct operation* op) {
+    struct operation** at = &operations;
+    while (*at != op) at = &(*at)->next;
+    *at = op->next;
+    loop_cancel(op->timer);
+    for (int i = 0; i < MAX_NODES; i++) wire_free(&op->blobs[i]);
+    free(op->name);
+    free(op->procs);
+    free(op);
+}
+
+static void answer_node(const struct operation* op, int node_number, const struct buffer* rest) {
+    struct buffer body = {0};
+    wire_put_u32(&body, (uint32_t)op->status);
+    if (rest) wire_append(&body, rest->data, rest->size);
+    mesh_reply(node_number, op->requests[node_number], PMIX_SUCCESS, &body);
+    wire_free(&body);
+}
+
+static void put_members(struct buffer* b, const struct operation* op) {
+    pmix_proc_t* members = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < op->nprocs; i++) {
+        const struct job* job = job_find(op->procs[i].nspace);
+        for (uint32_t rank = 0; job && rank < job->size; rank++) {
+            if (!proc_matches(&op->procs[i], job->nspace, rank) || !op->arrived[job_node_of(job, rank)]) continue;
+            members = xrealloc(members, (count + 1) * sizeof *members);
+            PMIX_LOAD_PROCID(&members[count], job->nspace, rank);
+            count++;
+        }
+    }
+    wire_put_procs(b, members, count);
+    free(members);
+}
+
+/* Tells all who have come. It stays known as long as somebody may be late for it. */
+static void end(struct operation* op, pmix_status_t status) {
+    op->over = true;
+    op->status = status;
+    loop_cancel(op->timer);
+    op->timer = NULL;
+    struct buffer rest = {0}, blobs = {0};
+    if (status == PMIX_SUCCESS) {
+        bool numbered = (op->flags & ASSIGN) != 0;
+        for (int i = 0; i < mesh_nodes(); i++) wire_append(&blobs, op->blobs[i].data, op->blobs[i].size);
+        wire_put_u32(&rest, (numbered ? NUMBERED : 0u) | (op->partial ? PARTIAL : 0u));
+        wire_put_u64(&rest, numbered ? next_context++ : 0);
+        if (op->partial)
+            put_members(&rest, op);
+        else
+            wire_put_procs(&rest, NULL, 0);
+        wire_put_bytes(&rest, blobs.data, blobs.size);
+    }
+    bool late = false;
+    for (int i = 0; i < mesh_nodes(); i++) {
+        if (op->arrived[i])
+            answer_node(op, i, status == PMIX_SUCCESS ? &rest : NULL);
+        else
+            late = late || (op->wanted[i] && mesh_alive(i) && collective_anybody_left(op->procs, op->nprocs, (uint32_t)i));
+    }
+    wire_free(&rest);
+    wire_free(&blobs);
+    if (op->status == PMIX_SUCCESS) op->status = PMIX_ERR_TIMEOUT; /* for the late: it went on without them */
+    if (!late) drop(op);
+}
+
+/* Ends the operation if it is complete, or can no longer become so. */
+static void judge(struct operation* op) {
+    bool waiting = false;
+    for (int i = 0; i < mesh_nodes(); i++) {
+        if (!op->wanted[i] || op->arrived[i]) continue;
+        bool alive = mesh_alive(i);
+        if (alive && collective_anybody_left(op->procs, op->nprocs, (uint32_t)i)) {
+            waiting = true;
+        } else if (op->over || (op->flags & FORGIVING)) {
+            op->wanted[i] = false;
+            op->partial = true;
+        } else {
+            end(op, alive ? PMIX_ERR_PROC_TERM_WO_SYNC : PMIX_ERR_LOST_CONNECTION);
+            return;
+        }
+    }
+    if (waiting) return;
+    if (op->over)
+        drop(op);
+    else
+        end(op, PMIX_SUCCESS);
+}
+
+static void expired(void* argument) {
+    struct operation* op = argument;
+    op->timer = NULL;
+    bool optional = (op->flags & OPTIONAL) != 0;
+    if (optional) op->partial = true;
+    end(op, optional ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT);
+}
+
+/* Which nodes have a member; PMIX_ERR_NOT_FOUND if one is unknown. */
+static pmix_status_t nodes_of(const pmix_proc_t* procs, size_t nprocs, bool wanted[MAX_NODES]) {
+    for (size_t i = 0; i < nprocs; i++) {
+        const struct job* job = job_find(procs[i].nspace);
+        uint32_t rank = procs[i].rank;
+        if (!job || (rank != PMIX_RANK_WILDCARD && rank >= job->size)) return PMIX_ERR_NOT_FOUND;
+        if (rank != PMIX_RANK_WILDCARD) wanted[job_node_of(job, rank)] = true;
+        for (int n = 0; rank == PMIX_RANK_WILDCARD && n < mesh_nodes(); n++) {
+            wanted[n] = wanted[n] || job_size_on(job, (uint32_t)n) > 0;
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+/* The first operation of that name that the node has not come to. */
+static struct operation* operation_of(uint32_t what, const char* name, int from) {
+    struct operation** at = &operations;
+    for (; *at; at = &(*at)->next) {
+        if ((*at)->what == what && strcmp((*at)->name, name) == 0 && !(*at)->arrived[from]) return *at;
+    }
+    *at = xcalloc(1, sizeof **at);
+    (*at)->what = what;
+    (*at)->name = xstrdup(name);
+    return *at;
+}
+
+void on_group(int from, uint64_t id, struct buffer* body) {
+    size_t nprocs;
+    bool wanted[MAX_NODES] = {false};
+    uint32_t what = wire_get_u32(body);
+    char* name = wire_get_string(body);
+    pmix_proc_t* procs = wire_get_procs(body, &nprocs);
+    uint32_t flags = wire_get_u32(body);
+    pmix_status_t status = (pmix_status_t)wire_get_u32(body);
+    uint64_t seconds = wire_get_u64(body);
+    struct buffer blob = wire_get_view(body);
+    if (body->bad || !name || from >= mesh_nodes()) {
+        mesh_reply(from, id, PMIX_ERR_BAD_PARAM, NULL);
+        free(name);
+        free(procs);
+        return;
+    }
+    struct operation* op = operation_of(what, name, from);
+    free(name);
+    pmix_status_t known = nodes_of(procs, nprocs, wanted);
+    bool first = !op->procs;
+    if (first) {
+        op->procs = procs;
+        op->nprocs = nprocs;
+    } else {
+        free(procs);
+    }
+    /* Who has heard that a member left does not name it any more; the others will not wait for it. */
+    for (int i = 0; i < mesh_nodes(); i++) op->wanted[i] = wanted[i] && (first || op->wanted[i] || op->arrived[i]);
+    op->arrived[from] = true;
+    op->requests[from] = id;
+    op->flags |= flags;
+    if (op->over) {
+        answer_node(op, from, NULL);
+        judge(op);
+        return;
+    }
+    wire_append(&op->blobs[from], blob.data, blob.size);
+    if (status == PMIX_SUCCESS) status = known;
+    if (status != PMIX_SUCCESS) {
+        end(op, status);
+        return;
+    }
+    if (seconds > 0 && !op->timer) {
+        op->timer = loop_after((double)seconds + (op->flags & OPTIONAL ? optional_grace : 0), expired, op);
+    }
+    judge(op);
+}
+
+void groups_proc_ended(void) {
+    for (struct operation *op = operations, *next; op; op = next) {
+        next = op->next;
+        judge(op);
+    }
+}
+
+void groups_job_ended(const char* nspace) {
+    for (struct operation *op = operations, *next; op; op = next) {
+        next = op->next;
+        size_t i = 0;
+        while (i < op->nprocs && strncmp(op->procs[i].nspace, nspace, PMIX_MAX_NSLEN) != 0) i++;
+        if (i == op->nprocs) continue;
+        memset(op->wanted, 0, sizeof op->wanted); /* nobody is late for it */
+        if (op->over)
+            drop(op);
+        else
+            end(op, PMIX_ERR_PROC_TERM_WO_SYNC);
+    }
+}
+
+/* --- on each node --------------------------------------------------------------------------------------------------
+ */
+
+struct call { /* an upcall until its answer */
+    struct buffer body;
+    pmix_info_cbfunc_t cbfunc;
+    void* cbdata;
+};
+
+struct results { /* lent to the library until it has read them */
+    pmix_info_t info[3];
+    size_t count;
+};
+
+static void release(void* cbdata) {
+    struct results* results = cbdata;
+    for (size_t i = 0; i < results->count; i++) PMIX_INFO_DESTRUCT(&results->info[i]);
+    free(results);
+}
+
+static void answered(pmix_status_t status, struct buffer* body, void* argument) {
+    struct call* call = argument;
+    struct results* results = xcalloc(1, sizeof *results);
+    bool partial = false;
+    if (status == PMIX_SUCCESS) status = (pmix_status_t)wire_get_u32(body);
+    if (status == PMIX_SUCCESS) {
+        size_t nmembers;
+        uint32_t flags = wire_get_u32(body);
+        size_t number = (size_t)wire_get_u64(body);
+        pmix_proc_t* members = wire_get_procs(body, &nmembers);
+        struct buffer blob = wire_get_view(body);
+        partial = (flags & PARTIAL) != 0;
+        if (body->bad) status = PMIX_ERROR;
+        if (!body->bad && (flags & NUMBERED)) {
+            PMIX_INFO_LOAD(&results->info[results->count], PMIX_GROUP_CONTEXT_ID, &number, PMIX_SIZE);
+            results->count++;
+        }
+        if (!body->bad && partial) {
+            pmix_data_array_t array = {.type = PMIX_PROC, .size = nmembers, .array = members};
+            PMIX_INFO_LOAD(&results->info[results->count], PMIX_GROUP_MEMBERSHIP, &array, PMIX_DATA_ARRAY);
+            results->count++;
+        }
+        if (!body->bad && blob.size > 0) {
+            pmix_byte_object_t object = {.bytes = (char*)blob.data, .size = blob.size};
+            PMIX_INFO_LOAD(&results->info[results->count], PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT);
+            results->count++;
+        }
+        free(members);
+    }
+    if (status == PMIX_SUCCESS && partial) status = PMIX_ERR_PARTIAL_SUCCESS;
+    call->cbfunc(status, results->info, results->count, call->cbdata, release, results);
+    free(call);
+}
+
+static void send_call(void* argument) {
+    struct call* call = argument;
+    mesh_request(COORDINATOR, FRAME_GROUP, &call->body, 0, answered, call);
+    wire_free(&call->body);
+}
+
+pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc_t procs[], size_t nprocs,
+                       const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cbfunc, void* cbdata) {
+    if (what != PMIX_GROUP_CONSTRUCT && what != PMIX_GROUP_DESTRUCT) return PMIX_ERR_NOT_SUPPORTED;
+    struct call* call = xcalloc(1, sizeof *call);
+    const pmix_value_t* data = info_find(info, ninfo, PMIX_GROUP_ENDPT_DATA);
+    bool optional = info_true(info, ninfo, PMIX_GROUP_OPTIONAL);
+    bool forgiving = optional || info_true(info, ninfo, PMIX_GROUP_FT_COLLECTIVE) ||
+                     info_true(info, ninfo, PMIX_GROUP_NOTIFY_TERMINATION);
+    call->cbfunc = cbfunc;
+    call->cbdata = cbdata;
+    wire_put_u32(&call->body, what);
+    wire_put_string(&call->body, name);
+    wire_put_procs(&call->body, procs, nprocs);
+    wire_put_u32(&call->body, (info_true(info, ninfo, PMIX_GROUP_ASSIGN_CONTEXT_ID) ? (uint32_t)ASSIGN : 0u) |
+                                  (optional ? (uint32_t)OPTIONAL : 0u) | (forgiving ? (uint32_t)FORGIVING : 0u));
+    wire_put_u32(&call->body, (uint32_t)info_number(info, ninfo, PMIX_LOCAL_COLLECTIVE_STATUS, PMIX_SUCCESS));
+    wire_put_u64(&call->body, (uint64_t)info_number(info, ninfo, PMIX_TIMEOUT, 0));
+    bool has_data = data && data->type == PMIX_BYTE_OBJECT;
+    wire_put_bytes(&call->body, has_data ? data->data.bo.bytes : NULL, has_data ? data->data.bo.size : 0);
+    loop_post(send_call, call);
+    return PMIX_SUCCESS;
+}

@@ -1,0 +1,534 @@
+/* groups: construct, destruct, invite, join, leave over real processes, and members that die.
+ * usage: groups construct|endpoints|fence|optional|timeout|invite|decline|late|abort|leave|query|arguments|
+ *        before|in|after|told|inviter (the last five with --continuous: the last rank, or rank 0, dies) */
+#include <signal.h>
+
+#include "check.h"
+
+static const char* const name = "wireup-test-group";
+
+static pmix_proc_t all_of_job(void) { return rank_of_job(PMIX_RANK_WILDCARD); }
+
+static void die(void) {
+    raise(SIGKILL);
+    _exit(1);
+}
+
+static const pmix_value_t* result(const pmix_info_t* infos, size_t count, const char* key) {
+    for (size_t i = 0; i < count; i++)
+        if (PMIX_CHECK_KEY(&infos[i], key)) return &infos[i].value;
+    return NULL;
+}
+
+static size_t members_in(const pmix_info_t* infos, size_t count) {
+    const pmix_value_t* value = result(infos, count, PMIX_GROUP_MEMBERSHIP);
+    return value && value->type == PMIX_DATA_ARRAY ? value->data.darray->size : 0;
+}
+
+static const pmix_proc_t* member_of(const pmix_info_t* infos, size_t count, size_t rank) {
+    const pmix_value_t* value = result(infos, count, PMIX_GROUP_MEMBERSHIP);
+    CHECK(value && value->type == PMIX_DATA_ARRAY && rank < value->data.darray->size);
+    return (const pmix_proc_t*)value->data.darray->array + rank;
+}
+
+static pmix_info_t flag(const char* key) {
+    pmix_info_t info;
+    bool yes = true;
+    PMIX_INFO_LOAD(&info, key, &yes, PMIX_BOOL);
+    return info;
+}
+
+static pmix_info_t limit(int seconds) {
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    return info;
+}
+
+/* Context ids, order and Get by the group's own ranks; twice, because a name may be used again. rows: R1 R3 R4 R12 */
+static void construct(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    size_t ids[2] = {0, 0};
+    pmix_proc_t* order = calloc(job_size, sizeof *order);
+    for (uint32_t i = 0; i < job_size; i++) order[i] = rank_of_job(job_size - 1 - i);
+    for (int turn = 0; turn < 2; turn++) {
+        pmix_info_t* infos = NULL;
+        size_t ninfos = 0;
+        pmix_info_t assign = flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+        CHECK_OK(PMIx_Group_construct(name, order, job_size, &assign, 1, &infos, &ninfos));
+        const pmix_value_t* id = result(infos, ninfos, PMIX_GROUP_CONTEXT_ID);
+        CHECK(id && id->type == PMIX_SIZE);
+        ids[turn] = id->data.size;
+        CHECK(members_in(infos, ninfos) == job_size);
+        for (uint32_t i = 0; i < job_size; i++) CHECK(member_of(infos, ninfos, i)->rank == job_size - 1 - i);
+        PMIX_INFO_FREE(infos, ninfos);
+        /* All have the same number. */
+        char key[32];
+        uint32_t theirs = 0;
+        snprintf(key, sizeof key, "cid.%d", turn);
+        CHECK_OK(put_u32(PMIX_GLOBAL, key, (uint32_t)ids[turn]));
+        CHECK_OK(PMIx_Commit());
+        fence(true);
+        for (uint32_t rank = 0; rank < job_size; rank++) {
+            pmix_proc_t peer = rank_of_job(rank);
+            CHECK_OK(get_u32(&peer, key, 10, &theirs));
+            CHECK(theirs == (uint32_t)ids[turn]);
+        }
+        CHECK_STATUS(PMIx_Group_construct(name, order, job_size, NULL, 0, NULL, NULL), PMIX_ERR_EXISTS);
+        CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+        CHECK_STATUS(PMIx_Group_destruct(name, NULL, 0), PMIX_ERR_NOT_FOUND);
+    }
+    CHECK(ids[0] != ids[1]);
+    free(order);
+    finish();
+}
+
+/* What was put is there without a fence, also what a member gives the group alone. rows: R5 R6 R18 */
+static void endpoints(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t all = all_of_job(), peer;
+    uint32_t number = 0;
+    size_t mine = me.rank + 40;
+    pmix_info_t* infos = NULL;
+    size_t ninfos = 0;
+    CHECK_OK(put_u32(PMIX_GLOBAL, "endpoint", me.rank + 7));
+    CHECK_OK(PMIx_Commit());
+    pmix_info_t cid, directives[2] = {flag(PMIX_GROUP_ASSIGN_CONTEXT_ID)};
+    PMIX_INFO_LOAD(&cid, PMIX_GROUP_LOCAL_CID, &mine, PMIX_SIZE);
+    pmix_data_array_t array = {.type = PMIX_INFO, .size = 1, .array = &cid};
+    PMIX_INFO_LOAD(&directives[1], PMIX_GROUP_INFO, &array, PMIX_DATA_ARRAY);
+    CHECK_OK(PMIx_Group_construct(name, &all, 1, directives, 2, &infos, &ninfos));
+    pmix_info_t which, at_once = flag(PMIX_OPTIONAL);
+    PMIX_INFO_LOAD(&which, PMIX_GROUP_CONTEXT_ID, &result(infos, ninfos, PMIX_GROUP_CONTEXT_ID)->data.size, PMIX_SIZE);
+    for (uint32_t rank = 0; rank < job_size; rank++) {
+        pmix_value_t* value = NULL;
+        PMIX_LOAD_PROCID(&peer, name, rank); /* its rank in the group */
+        CHECK_OK(PMIx_Get(&peer, "endpoint", &at_once, 1, &value));
+        CHECK(value->type == PMIX_UINT32 && value->data.uint32 == rank + 7);
+        PMIX_VALUE_RELEASE(value);
+        peer = rank_of_job(rank);
+        CHECK_OK(PMIx_Get(&peer, PMIX_GROUP_LOCAL_CID, &which, 1, &value));
+        CHECK(value->type == PMIX_SIZE && value->data.size == rank + 40);
+        PMIX_VALUE_RELEASE(value);
+    }
+    PMIX_LOAD_PROCID(&peer, name, job_size);
+    CHECK_STATUS(get_u32(&peer, "endpoint", 0, &number), PMIX_ERR_NOT_FOUND);
+    pmix_value_t* names = NULL;
+    CHECK_OK(PMIx_Get(&me, PMIX_GROUP_NAMES, NULL, 0, &names));
+    CHECK(names->type == PMIX_DATA_ARRAY && names->data.darray->size == 1);
+    CHECK(strcmp(((char**)names->data.darray->array)[0], name) == 0);
+    PMIX_VALUE_RELEASE(names);
+    PMIX_INFO_FREE(infos, ninfos);
+    CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    finish();
+}
+
+/* Fences over the group's name, by wildcard and by its ranks, beside a fence of the job. rows: R6 R7 */
+static void fences(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t whole, some[2] = {rank_of_job(0), rank_of_job(job_size - 1)};
+    bool in = me.rank == 0 || me.rank == job_size - 1;
+    uint32_t number = 0;
+    if (in) {
+        CHECK_OK(PMIx_Group_construct(name, some, 2, NULL, 0, NULL, NULL));
+        PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
+        CHECK_OK(put_u32(PMIX_GLOBAL, "two", me.rank));
+        CHECK_OK(PMIx_Commit());
+        CHECK_OK(fence_of(&whole, 1, true, 20));
+        PMIX_LOAD_PROCID(&whole, name, 1);
+        CHECK_OK(get_u32(&whole, "two", 5, &number));
+        CHECK(number == job_size - 1);
+        pmix_proc_t ranks[2];
+        PMIX_LOAD_PROCID(&ranks[0], name, 0);
+        PMIX_LOAD_PROCID(&ranks[1], name, 1);
+        CHECK_OK(fence_of(ranks, 2, false, 20));
+    }
+    fence(false);
+    if (in) CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    finish();
+}
+
+/* The last rank stays silent. rows: R10 R11 */
+static void optional(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t all = all_of_job();
+    pmix_info_t directives[2] = {limit(2), flag(PMIX_GROUP_OPTIONAL)};
+    pmix_info_t* infos = NULL;
+    size_t ninfos = 0;
+    if (me.rank + 1 < job_size) {
+        CHECK_STATUS(PMIx_Group_construct(name, &all, 1, directives, 2, &infos, &ninfos), PMIX_ERR_PARTIAL_SUCCESS);
+        CHECK(members_in(infos, ninfos) == job_size - 1);
+        PMIX_INFO_FREE(infos, ninfos);
+        CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    }
+    fence(false);
+    finish();
+}
+
+static void with_timeout(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t all = all_of_job();
+    pmix_info_t one = limit(1);
+    if (me.rank + 1 < job_size) {
+        CHECK_STATUS(PMIx_Group_construct(name, &all, 1, &one, 1, NULL, NULL), PMIX_ERR_TIMEOUT);
+    }
+    fence(false);
+    if (me.rank + 1 == job_size) CHECK(PMIx_Group_construct(name, &all, 1, &one, 1, NULL, NULL) == PMIX_ERR_TIMEOUT);
+    fence(false);
+    CHECK_OK(PMIx_Group_construct(name, &all, 1, NULL, 0, NULL, NULL)); /* as if nothing had been */
+    CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    finish();
+}
+
+/* --- invitations ---------------------------------------------------------------------------------------------------
+ */
+
+static struct signal_box invited = SIGNAL_BOX, seen = SIGNAL_BOX;
+static pmix_proc_t inviter;
+static pmix_status_t verdict = PMIX_EVENT_ACTION_COMPLETE;
+static bool wants_to_lead;
+
+static void on_invited(size_t reference, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                       pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)reference, (void)results, (void)nresults;
+    const pmix_value_t* id = result(info, ninfo, PMIX_GROUP_ID);
+    CHECK(id && strcmp(id->data.string, name) == 0);
+    inviter = *source;
+    box_signal(&invited, status);
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void on_event(size_t reference, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)reference, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    box_signal(&seen, status);
+    pmix_info_t lead = flag(PMIX_GROUP_LEADER);
+    done(verdict, &lead, wants_to_lead ? 1 : 0, NULL, NULL, cbdata);
+}
+
+static void listen_to(pmix_status_t code, pmix_notification_fn_t handler) {
+    pmix_status_t reference = PMIx_Register_event_handler(&code, 1, NULL, 0, handler, NULL, NULL);
+    CHECK(reference >= 0);
+}
+
+static void joined(pmix_status_t wanted, size_t members) {
+    CHECK(box_wait(&invited, 1, 20));
+    pmix_info_t* infos = NULL;
+    size_t ninfos = 0;
+    CHECK_STATUS(PMIx_Group_join(name, &inviter, PMIX_GROUP_ACCEPT, NULL, 0, &infos, &ninfos), wanted);
+    CHECK(members_in(infos, ninfos) == members);
+    if (infos) PMIX_INFO_FREE(infos, ninfos);
+}
+
+/* Rank 0 invites all others and is not in its own list. rows: R13 R14 R15 R16 */
+static void invite(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    if (me.rank != 0) listen_to(PMIX_GROUP_INVITED, on_invited);
+    listen_to(PMIX_GROUP_CONSTRUCT_COMPLETE, on_event);
+    fence(false);
+    if (me.rank == 0) {
+        pmix_proc_t* others = calloc(job_size, sizeof *others);
+        for (uint32_t rank = 1; rank < job_size; rank++) others[rank - 1] = rank_of_job(rank);
+        pmix_info_t* infos = NULL;
+        size_t ninfos = 0;
+        pmix_info_t assign = flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+        CHECK_STATUS(PMIx_Group_invite(name, others, 0, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+        CHECK_OK(PMIx_Group_invite(name, others, job_size - 1, &assign, 1, &infos, &ninfos));
+        CHECK(members_in(infos, ninfos) == job_size);
+        CHECK(member_of(infos, ninfos, 0)->rank == 0);
+        CHECK(result(infos, ninfos, PMIX_GROUP_CONTEXT_ID) != NULL);
+        PMIX_INFO_FREE(infos, ninfos);
+        free(others);
+    } else {
+        joined(PMIX_SUCCESS, job_size);
+    }
+    CHECK(box_wait(&seen, 1, 20));
+    CHECK(seen.status == PMIX_GROUP_CONSTRUCT_COMPLETE);
+    pmix_proc_t whole;
+    PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
+    CHECK_OK(fence_of(&whole, 1, false, 20));
+    CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    finish();
+}
+
+/* The invitation comes before anybody has registered for it. rows: R13 */
+static void late(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    fence(false);
+    if (me.rank == 0) {
+        pmix_proc_t all = all_of_job();
+        struct signal_box done = SIGNAL_BOX;
+        (void)done;
+        raise_flag("inviting");
+        CHECK_OK(PMIx_Group_invite(name, &all, 1, NULL, 0, NULL, NULL));
+    } else {
+        await_flag("inviting");
+        listen_to(PMIX_GROUP_INVITED, on_invited);
+        joined(PMIX_SUCCESS, job_size);
+    }
+    CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    finish();
+}
+
+/* The last rank declines: without it, or not at all, as the inviter's handler says. rows: R14 R15 R16 */
+static void declined(bool aborts) {
+    start();
+    if (me.rank != 0) listen_to(PMIX_GROUP_INVITED, on_invited);
+    if (me.rank == 0) listen_to(PMIX_GROUP_INVITE_DECLINED, on_event);
+    if (aborts) verdict = PMIX_GROUP_CONSTRUCT_ABORT;
+    fence(false);
+    bool last = me.rank + 1 == job_size;
+    if (me.rank == 0) {
+        pmix_proc_t all = all_of_job();
+        pmix_info_t* infos = NULL;
+        size_t ninfos = 0;
+        CHECK_STATUS(PMIx_Group_invite(name, &all, 1, NULL, 0, &infos, &ninfos),
+                     aborts ? PMIX_GROUP_CONSTRUCT_ABORT : PMIX_ERR_PARTIAL_SUCCESS);
+        CHECK(members_in(infos, ninfos) == (aborts ? 0 : job_size - 1));
+        if (infos) PMIX_INFO_FREE(infos, ninfos);
+        CHECK(seen.status == PMIX_GROUP_INVITE_DECLINED);
+    } else if (last) {
+        CHECK(box_wait(&invited, 1, 20));
+        CHECK_OK(PMIx_Group_join(name, &inviter, PMIX_GROUP_DECLINE, NULL, 0, NULL, NULL));
+    } else if (aborts) {
+        joined(PMIX_GROUP_CONSTRUCT_ABORT, 0);
+    } else {
+        joined(PMIX_SUCCESS, job_size - 1);
+    }
+    if (!aborts && !last) CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    fence(false);
+    finish();
+}
+static void decline(int argc, char** argv) {
+    (void)argc, (void)argv;
+    declined(false);
+}
+static void aborted(int argc, char** argv) {
+    (void)argc, (void)argv;
+    declined(true);
+}
+
+/* The last rank leaves; the others hear of it and destruct what is left. rows: R17 */
+static void leave(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t all = all_of_job();
+    bool last = me.rank + 1 == job_size;
+    CHECK_STATUS(PMIx_Group_leave(name, NULL, 0), PMIX_ERR_NOT_FOUND);
+    if (!last) listen_to(PMIX_GROUP_LEFT, on_event);
+    CHECK_OK(PMIx_Group_construct(name, &all, 1, NULL, 0, NULL, NULL));
+    fence(false);
+    if (last) {
+        CHECK_OK(PMIx_Group_leave(name, NULL, 0));
+        CHECK_STATUS(PMIx_Group_leave(name, NULL, 0), PMIX_ERR_NOT_FOUND);
+    } else {
+        CHECK(box_wait(&seen, 1, 20));
+        pmix_info_t ten = limit(10);
+        CHECK_OK(PMIx_Group_destruct(name, &ten, 1));
+    }
+    fence(false);
+    finish();
+}
+
+static void ask(const char* key, const char* group, pmix_info_t** results, size_t* nresults, pmix_status_t wanted) {
+    pmix_query_t* query = NULL;
+    PMIX_QUERY_CREATE(query, 1);
+    query->keys = calloc(2, sizeof *query->keys);
+    query->keys[0] = strdup(key);
+    if (group) {
+        query->nqual = 1;
+        PMIX_INFO_CREATE(query->qualifiers, 1);
+        PMIX_INFO_LOAD(&query->qualifiers[0], PMIX_GROUP_ID, group, PMIX_STRING);
+    }
+    CHECK_STATUS(PMIx_Query_info(query, 1, results, nresults), wanted);
+    PMIX_QUERY_FREE(query, 1);
+}
+
+/* rows: R18 */
+static void query(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t all = all_of_job();
+    pmix_info_t* results = NULL;
+    size_t nresults = 0;
+    CHECK_OK(PMIx_Group_construct(name, &all, 1, NULL, 0, NULL, NULL));
+    ask(PMIX_QUERY_NUM_GROUPS, NULL, &results, &nresults, PMIX_SUCCESS);
+    CHECK(results[0].value.type == PMIX_SIZE && results[0].value.data.size == 1);
+    PMIX_INFO_FREE(results, nresults);
+    ask(PMIX_QUERY_GROUP_NAMES, NULL, &results, &nresults, PMIX_SUCCESS);
+    CHECK(results[0].value.type == PMIX_DATA_ARRAY && results[0].value.data.darray->size == 1);
+    CHECK(strcmp(((char**)results[0].value.data.darray->array)[0], name) == 0);
+    PMIX_INFO_FREE(results, nresults);
+    ask(PMIX_QUERY_GROUP_MEMBERSHIP, name, &results, &nresults, PMIX_SUCCESS);
+    CHECK(results[0].value.type == PMIX_DATA_ARRAY && results[0].value.data.darray->size == job_size);
+    PMIX_INFO_FREE(results, nresults);
+    CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    fence(false);
+    ask(PMIX_QUERY_GROUP_MEMBERSHIP, name, &results, &nresults, PMIX_ERR_NOT_FOUND);
+    pmix_value_t* names = NULL;
+    CHECK_STATUS(PMIx_Get(&me, PMIX_GROUP_NAMES, NULL, 0, &names), PMIX_ERR_NOT_FOUND);
+    fence(false);
+    finish();
+}
+
+static void never(pmix_status_t status, pmix_info_t* info, size_t ninfo, void* cbdata, pmix_release_cbfunc_t release,
+                  void* release_cbdata) {
+    (void)status, (void)info, (void)ninfo, (void)cbdata;
+    if (release) release(release_cbdata);
+}
+
+/* rows: R1 R13 R16 */
+static void arguments(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t all = all_of_job();
+    char text[PMIX_MAX_NSLEN + 2];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    const char* const bad[] = {NULL, "", text};
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_STATUS(PMIx_Group_construct(bad[i], &all, 1, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+        CHECK_STATUS(PMIx_Group_construct_nb(bad[i], &all, 1, NULL, 0, never, NULL), PMIX_ERR_BAD_PARAM);
+        CHECK_STATUS(PMIx_Group_destruct(bad[i], NULL, 0), PMIX_ERR_BAD_PARAM);
+        CHECK_STATUS(PMIx_Group_invite(bad[i], &all, 1, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+        CHECK_STATUS(PMIx_Group_join(bad[i], &me, PMIX_GROUP_ACCEPT, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+        CHECK_STATUS(PMIx_Group_leave(bad[i], NULL, 0), PMIX_ERR_BAD_PARAM);
+    }
+    CHECK_STATUS(PMIx_Group_construct(name, NULL, 0, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+    CHECK_STATUS(PMIx_Group_join(name, NULL, PMIX_GROUP_ACCEPT, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+    CHECK_STATUS(PMIx_Group_destruct("no-such-group", NULL, 0), PMIX_ERR_NOT_FOUND);
+    fence(false);
+    finish();
+}
+
+/* --- deaths --------------------------------------------------------------------------------------------------------
+ */
+
+static bool victim(void) { return me.rank == job_size - 1; }
+
+static void survivors_go_on(void) {
+    pmix_proc_t* others = calloc(job_size, sizeof *others);
+    for (uint32_t rank = 0; rank + 1 < job_size; rank++) others[rank] = rank_of_job(rank);
+    pmix_info_t* infos = NULL;
+    size_t ninfos = 0;
+    CHECK_OK(PMIx_Group_construct("survivors", others, job_size - 1, NULL, 0, &infos, &ninfos));
+    CHECK(members_in(infos, ninfos) == job_size - 1);
+    PMIX_INFO_FREE(infos, ninfos);
+    CHECK_OK(PMIx_Group_destruct("survivors", NULL, 0));
+    free(others);
+    finish();
+}
+
+/* It never comes. rows: R8 */
+static void before(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    fence(false);
+    if (victim()) die();
+    pmix_proc_t all = all_of_job();
+    pmix_status_t status = PMIx_Group_construct(name, &all, 1, NULL, 0, NULL, NULL);
+    CHECK(status != PMIX_SUCCESS && status != PMIX_ERR_PARTIAL_SUCCESS && status != PMIX_ERR_TIMEOUT);
+    survivors_go_on();
+}
+
+/* It dies while it constructs: an answer for everybody. rows: R8 */
+static void in(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    fence(false);
+    pmix_proc_t all = all_of_job();
+    if (victim()) {
+        PMIx_Group_construct_nb(name, &all, 1, NULL, 0, never, NULL);
+        struct timespec moment = {0, 2000000};
+        nanosleep(&moment, NULL);
+        die();
+    }
+    PMIx_Group_construct(name, &all, 1, NULL, 0, NULL, NULL);
+    survivors_go_on();
+}
+
+/* It is in the group when it dies; a destruct cannot complete. rows: R12 */
+static void after(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t all = all_of_job();
+    CHECK_OK(PMIx_Group_construct(name, &all, 1, NULL, 0, NULL, NULL));
+    if (victim()) die();
+    pmix_status_t status = PMIx_Group_destruct(name, NULL, 0);
+    CHECK(status != PMIX_SUCCESS && status != PMIX_ERR_TIMEOUT);
+    survivors_go_on();
+}
+
+/* They want to be told, and go on without it. rows: R8 R12 */
+static void told(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    listen_to(PMIX_GROUP_MEMBER_FAILED, on_event);
+    fence(false);
+    if (victim()) die();
+    pmix_proc_t all = all_of_job();
+    pmix_info_t notify = flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    pmix_info_t* infos = NULL;
+    size_t ninfos = 0;
+    CHECK_STATUS(PMIx_Group_construct(name, &all, 1, &notify, 1, &infos, &ninfos), PMIX_ERR_PARTIAL_SUCCESS);
+    CHECK(members_in(infos, ninfos) == job_size - 1);
+    PMIX_INFO_FREE(infos, ninfos);
+    CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    survivors_go_on();
+}
+
+/* The inviter dies while it is waited for; the last rank takes over where it may. rows: R9 R16 */
+static void inviter_dies(int argc, char** argv) {
+    bool taken = argc > 0 && strcmp(argv[0], "taken") == 0;
+    start();
+    if (me.rank != 0) {
+        listen_to(PMIX_GROUP_INVITED, on_invited);
+        listen_to(PMIX_GROUP_LEADER_FAILED, on_event);
+        wants_to_lead = taken && me.rank == 1;
+    }
+    fence(false);
+    if (me.rank == 0) {
+        pmix_proc_t all = all_of_job();
+        PMIx_Group_invite_nb(name, &all, 1, NULL, 0, never, NULL);
+        for (uint32_t rank = 1; rank + 1 < job_size; rank++) {
+            char text[32];
+            snprintf(text, sizeof text, "invited.%u", rank);
+            await_flag(text);
+        }
+        die();
+    }
+    CHECK(box_wait(&invited, 1, 20));
+    char text[32];
+    snprintf(text, sizeof text, "invited.%u", me.rank);
+    raise_flag(text);
+    if (taken) {
+        pmix_info_t* infos = NULL;
+        size_t ninfos = 0;
+        pmix_status_t status = PMIx_Group_join(name, &inviter, PMIX_GROUP_ACCEPT, NULL, 0, &infos, &ninfos);
+        CHECK(status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS);
+        CHECK(members_in(infos, ninfos) == job_size - 1);
+        PMIX_INFO_FREE(infos, ninfos);
+        CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    } else {
+        joined(PMIX_GROUP_LEADER_FAILED, 0);
+    }
+    finish();
+}
+
+int main(int argc, char** argv) {
+    static const struct test_case cases[] = {
+        {"construct", construct}, {"endpoints", endpoints}, {"fence", fences}, {"optional", optional},
+        {"timeout", with_timeout}, {"invite", invite},      {"late", late},    {"decline", decline},
+        {"abort", aborted},       {"leave", leave},         {"query", query},  {"arguments", arguments},
+        {"before", before},       {"in", in},               {"after", after},  {"told", told},
+        {"inviter", inviter_dies},
+    };
+    RUN_CASE(cases);
+    return 0;
+}

@@ -1,0 +1,406 @@
+// Groups through a whole server: what the host sees, what members get, what a death, a timeout and an abort do.
+#include <gtest/gtest.h>
+
+#include "common/group_calls.h"
+#include "common/proc_array.h"
+#include "support/fake_client.h"
+
+using namespace pmix;
+using namespace pmix::test;
+using common::GroupCall;
+using common::InfoList;
+using common::ProcList;
+
+namespace {
+
+const ProcId kAll("job", PMIX_RANK_WILDCARD);
+const std::string kName = "myapp-group";
+
+struct Done {
+    pmix_status_t status = PMIX_ERR_LOST_CONNECTION;
+    InfoList results;
+    ProcList members;
+};
+
+Done done_of(FakeClient& client, uint32_t id) {
+    Done done;
+    auto reply = client.wait(id);
+    if (!reply) return done;
+    done.status = reply->header.status;
+    common::ControlReply message;
+    common::decode_message(reply->payload, message);
+    done.results = message.infos.take();
+    if (const pmix_info_t* info = done.results.find(PMIX_GROUP_MEMBERSHIP))
+        common::read_proc_array(info->value, done.members);
+    return done;
+}
+
+uint32_t start(FakeClient& client, GroupCall call, ProcList procs = {}, InfoList infos = {},
+               const std::string& name = kName) {
+    common::ControlRequest request;
+    request.kind = static_cast<uint32_t>(call);
+    request.name = name;
+    request.procs = std::move(procs);
+    request.infos = std::move(infos);
+    return client.start<Command::group>(request);
+}
+uint32_t construct(FakeClient& client, ProcList procs = {kAll}, InfoList infos = {}, const std::string& name = kName) {
+    return start(client, GroupCall::construct, std::move(procs), std::move(infos), name);
+}
+uint32_t destruct(FakeClient& client) { return start(client, GroupCall::destruct); }
+
+InfoList flag(const char* key) {
+    InfoList list;
+    list.append_flag(key, true);
+    return list;
+}
+InfoList timed(InfoList list) {
+    list.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+    return list;
+}
+
+void listen(FakeClient& client, std::vector<int32_t> codes) {
+    common::RegisterEventsRequest request;
+    request.codes = std::move(codes);
+    request.reference = 7;
+    ASSERT_EQ(PMIX_SUCCESS, client.ask<Command::register_events>(request));
+}
+
+struct Setting {
+    explicit Setting(unsigned nodes = 1, unsigned ppn = 3, bool with_host = true) {
+        module = host.module();
+        if (!with_host) module.group = nullptr;
+        server = std::make_unique<TestServer>(&module);
+        server->job("job", nodes, ppn);
+        for (unsigned r = 0; r < ppn; ++r) {
+            clients.push_back(std::make_unique<FakeClient>(*server, ProcId("job", r)));
+            EXPECT_EQ(PMIX_SUCCESS, clients.back()->hello());
+        }
+    }
+    FakeClient& operator[](size_t i) { return *clients[i]; }
+    void kill(size_t i) {
+        clients[i]->kill();
+        server->settle();
+    }
+    FakeHost host;
+    pmix_server_module_t module;
+    std::unique_ptr<TestServer> server;
+    std::vector<std::unique_ptr<FakeClient>> clients;
+};
+
+}  // namespace
+
+// rows: R1 R2 R4 R12
+TEST(ServerGroupTest, AllLocalNeedsNoHostAndKeepsTheOrderGiven) {
+    Setting s(1, 3, false);
+    const ProcList order = {{"job", 2}, {"job", 0}, {"job", 1}};
+    uint32_t a = construct(s[1], order), b = construct(s[0], {{"job", 0}, {"job", 1}, {"job", 2}});
+    s.server->settle();
+    EXPECT_FALSE(s[1].take(a)) << "rank 2 is missing";
+    uint32_t c = construct(s[2], {{"job", 1}, {"job", 2}, {"job", 0}});
+    Done first = done_of(s[1], a);
+    EXPECT_EQ(PMIX_SUCCESS, first.status);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}}), first.members) << "the first member's order";
+    EXPECT_EQ(first.members, done_of(s[0], b).members);
+    EXPECT_EQ(first.members, done_of(s[2], c).members);
+    EXPECT_EQ(PMIX_ERR_EXISTS, done_of(s[0], construct(s[0])).status);
+    uint32_t d[3];
+    for (int i = 0; i < 3; ++i) d[i] = destruct(s[i]);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(PMIX_SUCCESS, done_of(s[i], d[i]).status);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[0], destruct(s[0])).status);
+    EXPECT_EQ(0u, s.host.count("group"));
+    EXPECT_EQ(0u, s.server->parts().groups.open());
+}
+
+// rows: R1
+TEST(ServerGroupTest, WhatCannotBeAGroup) {
+    Setting s(1, 1);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, "")).status);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, std::string(256, 'x'))).status);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, "job")).status) << "a namespace's name";
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {})).status);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 5}})).status) << "not the caller";
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", PMIX_RANK_UNDEF}})).status);
+    InfoList required;
+    bool yes = true;
+    required.append("myapp.unknown", &yes, PMIX_BOOL, PMIX_INFO_REQD);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, done_of(s[0], construct(s[0], {kAll}, std::move(required))).status);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[0], start(s[0], GroupCall::leave)).status);
+}
+
+// rows: R2 R3
+TEST(ServerGroupTest, WithoutTheHostsEntryNoContextIdNorOtherNodes) {
+    Setting near(1, 1, false);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
+              done_of(near[0], construct(near[0], {kAll}, flag(PMIX_GROUP_ASSIGN_CONTEXT_ID))).status);
+    InfoList local = flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    pmix_data_range_t range = PMIX_RANGE_LOCAL;
+    local.append(PMIX_RANGE, &range, PMIX_DATA_RANGE);
+    Done done = done_of(near[0], construct(near[0], {kAll}, std::move(local)));
+    EXPECT_EQ(PMIX_SUCCESS, done.status) << "unique on the node is what was asked for";
+    EXPECT_GT(number_of(done.results, PMIX_GROUP_CONTEXT_ID), 0);
+}
+
+TEST(ServerGroupTest, OtherNodesNeedTheHostsEntry) {
+    Setting wide(2, 1, false);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, done_of(wide[0], construct(wide[0])).status);
+}
+
+// rows: R3 R4 U17
+TEST(ServerGroupTest, OneUpcallWithSortedProcessesAndTheAnswerForAll) {
+    Setting s(2, 2);
+    s.host.styles["group"] = Style::later;
+    s.host.group_results = [](const Seen& seen, InfoList& out) {
+        out.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, 77, PMIX_SIZE);
+        if (const pmix_info_t* data = seen.infos.find(PMIX_GROUP_ENDPT_DATA)) out.append(*data);
+    };
+    const ProcList order = {{"job", 3}, {"job", 1}, {"job", 0}, {"job", 2}};
+    s[0].put("k", "from 0");
+    uint32_t a = construct(s[0], order, flag(PMIX_GROUP_ASSIGN_CONTEXT_ID));
+    s.server->settle();
+    EXPECT_EQ(0u, s.host.count("group"));
+    uint32_t b = construct(s[1], order);
+    ASSERT_TRUE(s.server->turn_until([&] { return s.host.waiting() == 1; }));
+    const Seen* seen = s.host.last("group");
+    EXPECT_EQ(PMIX_GROUP_CONSTRUCT, seen->status);
+    EXPECT_EQ(kName, seen->message);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}}), seen->procs);
+    EXPECT_EQ(PMIX_SUCCESS, number_of(seen->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
+    EXPECT_NE(nullptr, seen->infos.find(PMIX_GROUP_ENDPT_DATA));
+    s.host.answer_waiting();
+    Done da = done_of(s[0], a), db = done_of(s[1], b);
+    EXPECT_EQ(PMIX_SUCCESS, da.status);
+    EXPECT_EQ(order, da.members);
+    EXPECT_EQ(order, db.members);
+    EXPECT_EQ(77, number_of(da.results, PMIX_GROUP_CONTEXT_ID));
+    EXPECT_EQ(77, number_of(db.results, PMIX_GROUP_CONTEXT_ID));
+    // The host is told of the end too.
+    s.host.styles["group"] = Style::before_return;
+    uint32_t c = destruct(s[0]), d = destruct(s[1]);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], c).status);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], d).status);
+    EXPECT_EQ(PMIX_GROUP_DESTRUCT, s.host.last("group")->status);
+    EXPECT_EQ(2u, s.host.count("group"));
+}
+
+// rows: U17 R3
+TEST(ServerGroupTest, HostThatAnswersNothing) {
+    for (Style style : {Style::before_return, Style::succeeded, Style::other_thread, Style::fails}) {
+        Setting s(2, 1);
+        s.host.styles["group"] = style;
+        if (style == Style::fails) s.host.statuses["group"] = PMIX_ERR_NO_PERMISSIONS;
+        uint32_t id = construct(s[0]);
+        Done done = done_of(s[0], id);
+        EXPECT_EQ(style == Style::fails ? PMIX_ERR_NO_PERMISSIONS : PMIX_SUCCESS, done.status);
+        if (style != Style::fails) { EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), done.members); }
+        s.server->settle();
+        EXPECT_FALSE(s[0].take(id)) << "answered twice";
+        if (style == Style::fails) continue;
+        // A number that was asked for and not given is no success.
+        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
+                  done_of(s[0], construct(s[0], {kAll}, flag(PMIX_GROUP_ASSIGN_CONTEXT_ID), "other")).status);
+    }
+}
+
+// rows: R6
+TEST(ServerGroupTest, ItsNameStandsForItsMembersInOtherCalls) {
+    Setting s(2, 2);
+    uint32_t a = construct(s[0]), b = construct(s[1]);
+    ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
+    ASSERT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+    uint32_t fa = s[0].start_fence({{kName, PMIX_RANK_WILDCARD}});
+    uint32_t fb = s[1].start_fence({{kName, 0}, {kName, 1}, {kName, 2}, {kName, 3}});
+    EXPECT_EQ(PMIX_SUCCESS, s[0].wait(fa)->header.status);
+    EXPECT_EQ(PMIX_SUCCESS, s[1].wait(fb)->header.status);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}}), s.host.last("fence")->procs);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, s[0].wait(s[0].start_fence({{kName, 4}}))->header.status);
+    s.host.data = [](const Seen&) { return std::vector<uint8_t>(); };
+    s[0].wait(s[0].start_get({kName, 3}, "k", 1));
+    ASSERT_NE(nullptr, s.host.last("direct_modex"));
+    EXPECT_EQ(ProcId("job", 3), s.host.last("direct_modex")->proc);
+}
+
+// rows: R7
+TEST(ServerGroupTest, SeveralAtOnceAndAFenceBesides) {
+    Setting s(1, 2);
+    uint32_t a1 = construct(s[0], {kAll}, {}, "one"), a2 = construct(s[0], {kAll}, {}, "two");
+    uint32_t fa = s[0].start_fence({kAll});
+    uint32_t b2 = construct(s[1], {kAll}, {}, "two");
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], a2).status);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], b2).status);
+    EXPECT_FALSE(s[0].take(a1));
+    uint32_t fb = s[1].start_fence({kAll});
+    EXPECT_EQ(PMIX_SUCCESS, s[0].wait(fa)->header.status);
+    EXPECT_EQ(PMIX_SUCCESS, s[1].wait(fb)->header.status);
+    uint32_t b1 = construct(s[1], {kAll}, {}, "one");
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], a1).status);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], b1).status);
+}
+
+// rows: R8
+TEST(ServerGroupTest, AMemberThatEndsBeforeItCallsIsAnErrorForAll) {
+    Setting s(2, 3);
+    uint32_t a = construct(s[0]), b = construct(s[1]);
+    s.kill(2);
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], a).status);
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[1], b).status);
+    ASSERT_EQ(1u, s.host.count("group")) << "the other nodes must hear of it";
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, number_of(s.host.last("group")->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], construct(s[0], {kAll}, {}, "next")).status) << "at once";
+}
+
+// rows: R8
+TEST(ServerGroupTest, WhoWantsToBeToldDecides) {
+    for (GroupCall verdict : {GroupCall::decide, GroupCall::abort}) {
+        Setting s(1, 3);
+        listen(s[0], {PMIX_GROUP_MEMBER_FAILED});
+        uint32_t a = construct(s[0], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION)), b = construct(s[1]);
+        s.kill(2);
+        auto event = s[0].take_event();
+        ASSERT_TRUE(event);
+        EXPECT_EQ(PMIX_GROUP_MEMBER_FAILED, event->status);
+        EXPECT_EQ(ProcId("job", 2), event->source);
+        EXPECT_FALSE(s[1].take(b)) << "nothing is decided yet";
+        EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], start(s[0], verdict)).status);
+        Done da = done_of(s[0], a), db = done_of(s[1], b);
+        const bool goes_on = verdict == GroupCall::decide;
+        EXPECT_EQ(goes_on ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_GROUP_CONSTRUCT_ABORT, da.status);
+        EXPECT_EQ(da.status, db.status);
+        if (goes_on) { EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), db.members); }
+    }
+}
+
+// rows: R8
+TEST(ServerGroupTest, OnlyTheLeaderIsToldWhereThereIsOne) {
+    Setting s(1, 3);
+    listen(s[0], {PMIX_GROUP_MEMBER_FAILED});
+    listen(s[1], {PMIX_GROUP_MEMBER_FAILED});
+    InfoList leads = flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    leads.append_flag(PMIX_GROUP_LEADER, true);
+    uint32_t a = construct(s[0], {kAll}, std::move(leads));
+    uint32_t b = construct(s[1], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
+    s.kill(2);
+    EXPECT_TRUE(s[0].take_event());
+    EXPECT_FALSE(s[1].take_event());
+    start(s[0], GroupCall::decide);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[0], a).status);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[1], b).status);
+}
+
+// rows: R9
+TEST(ServerGroupTest, ALeaderThatEndsIsReplacedByTheFirstWhoWantsToLead) {
+    Setting s(1, 4);
+    for (int i = 1; i < 3; ++i) listen(s[i], {PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_LEADER_SELECTED});
+    InfoList leads = flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    leads.append_flag(PMIX_GROUP_LEADER, true);
+    construct(s[0], {kAll}, std::move(leads));
+    uint32_t b = construct(s[1], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
+    uint32_t c = construct(s[2], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
+    s.server->settle();
+    s.kill(0);
+    for (int i = 1; i < 3; ++i) {
+        auto event = s[i].take_event();
+        ASSERT_TRUE(event);
+        EXPECT_EQ(PMIX_GROUP_LEADER_FAILED, event->status);
+    }
+    start(s[2], GroupCall::decide, {}, flag(PMIX_GROUP_LEADER));
+    start(s[1], GroupCall::decide, {}, flag(PMIX_GROUP_LEADER));
+    s.server->settle();
+    for (int i = 1; i < 3; ++i) {
+        auto event = s[i].take_event();
+        ASSERT_TRUE(event);
+        EXPECT_EQ(PMIX_GROUP_LEADER_SELECTED, event->status);
+        EXPECT_EQ(ProcId("job", 2), event->source);
+        EXPECT_FALSE(s[i].take_event()) << "one leader";
+    }
+    uint32_t d = construct(s[3], {kAll});
+    Done db = done_of(s[1], b);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, db.status);
+    EXPECT_EQ((ProcList{{"job", 1}, {"job", 2}, {"job", 3}}), db.members);
+    EXPECT_EQ(db.members, done_of(s[2], c).members);
+    EXPECT_EQ(db.members, done_of(s[3], d).members);
+}
+
+// rows: R10 R11
+TEST(ServerGroupTest, OptionalMembersAndTimeouts) {
+    Setting s(1, 3);
+    uint32_t a = construct(s[0], {kAll}, timed(flag(PMIX_GROUP_OPTIONAL)));
+    uint32_t x = construct(s[0], {kAll}, timed({}), "strict"), y = construct(s[1], {kAll}, {}, "strict");
+    uint32_t b = construct(s[1], {kAll}, flag(PMIX_GROUP_OPTIONAL));
+    Done da = done_of(s[0], a);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, da.status);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), da.members);
+    EXPECT_EQ(da.members, done_of(s[1], b).members);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[0], x).status);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[1], y).status);
+    // Late, and told so, once; the next turn is a new one.
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[2], construct(s[2], {kAll}, {}, "strict")).status);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[2], construct(s[2])).status);
+    uint32_t again[3];
+    for (int i = 0; i < 3; ++i) again[i] = construct(s[i], {kAll}, {}, "strict");
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(PMIX_SUCCESS, done_of(s[i], again[i]).status);
+}
+
+// rows: R10
+TEST(ServerGroupTest, OptionalMembersMayEndWithoutNews) {
+    for (const char* mode : {PMIX_GROUP_OPTIONAL, PMIX_GROUP_FT_COLLECTIVE}) {
+        Setting s(1, 3);
+        listen(s[0], {PMIX_GROUP_MEMBER_FAILED});
+        uint32_t a = construct(s[0], {kAll}, flag(mode)), b = construct(s[1]);
+        s.kill(2);
+        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[0], a).status);
+        EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), done_of(s[1], b).members);
+        EXPECT_FALSE(s[0].take_event());
+    }
+}
+
+// rows: R12
+TEST(ServerGroupTest, DestructAfterADeath) {
+    for (bool agreed : {false, true}) {
+        Setting s(1, 3);
+        listen(s[0], {PMIX_GROUP_MEMBER_FAILED, PMIX_GROUP_MEMBERSHIP_UPDATE});
+        uint32_t id[3];
+        for (int i = 0; i < 3; ++i) id[i] = construct(s[i], {kAll}, agreed ? flag(PMIX_GROUP_NOTIFY_TERMINATION) : InfoList());
+        for (int i = 0; i < 3; ++i) ASSERT_EQ(PMIX_SUCCESS, done_of(s[i], id[i]).status);
+        s.kill(2);
+        if (agreed) {
+            auto failed = s[0].take_event(), update = s[0].take_event();
+            ASSERT_TRUE(failed && update);
+            EXPECT_EQ(PMIX_GROUP_MEMBER_FAILED, failed->status);
+            EXPECT_EQ(PMIX_GROUP_MEMBERSHIP_UPDATE, update->status);
+        }
+        uint32_t a = destruct(s[0]), b = agreed ? destruct(s[1]) : 0;
+        EXPECT_EQ(agreed ? PMIX_SUCCESS : PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], a).status);
+        if (agreed) { EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], b).status); }
+    }
+}
+
+// rows: R17 R12
+TEST(ServerGroupTest, WhoLeavesIsAnnouncedAndNotWaitedFor) {
+    Setting s(2, 2);
+    listen(s[0], {PMIX_GROUP_LEFT});
+    uint32_t a = construct(s[0]), b = construct(s[1]);
+    ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
+    ASSERT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], start(s[1], GroupCall::leave)).status);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[1], start(s[1], GroupCall::leave)).status);
+    auto event = s[0].take_event();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(PMIX_GROUP_LEFT, event->status);
+    EXPECT_EQ(ProcId("job", 1), event->source);
+    ASSERT_EQ(1u, s.host.count("notify_event")) << "members of the other node";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, s[0].wait(s[0].start_fence({{kName, 1}}))->header.status);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], destruct(s[0])).status);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 2}, {"job", 3}}), s.host.last("group")->procs);
+}
+
+// rows: R8 R12
+TEST(ServerGroupTest, TheEndOfANamespaceEndsWhatNamesIt) {
+    Setting s(1, 1);
+    s.server->job("other", 1, 1);
+    uint32_t a = construct(s[0], {kAll, {"other", 0}});
+    s.server->settle();
+    s.server->on_loop([&] { s.server->setup().deregister_nspace("other"); });
+    EXPECT_NE(PMIX_SUCCESS, done_of(s[0], a).status);
+    EXPECT_EQ(0u, s.server->parts().groups.open());
+}
