@@ -212,7 +212,23 @@ void GroupInvites::start_join(Join&& given, bool accept) {
             finish(*late, PMIX_ERR_TIMEOUT, {});
         });
     }
+    for (const Invitation& i : received_) {
+        if (i.name != j.name || !(i.leader == j.leader) || !i.leader_gone) continue;
+        if (i.successor.nspace.empty()) return orphaned(j);
+        j.leader = i.successor;
+        break;
+    }
     announce(PMIX_GROUP_INVITE_ACCEPTED, j.name, {j.leader});
+}
+
+void GroupInvites::orphaned(Join& join) {
+    transport::assert_on_loop();
+    join.orphan = session_.loop().after(kOrphanMs, [this, name = join.name] {
+        Join* alone = find_join(name);
+        if (alone == nullptr || alone->forming) return;
+        alone->orphan = 0;
+        finish(*alone, PMIX_GROUP_LEADER_FAILED, {});
+    });
 }
 
 void GroupInvites::join_heard(Join& join, pmix_status_t code, const ProcId& source, const InfoList& infos,
@@ -238,12 +254,7 @@ void GroupInvites::join_heard(Join& join, pmix_status_t code, const ProcId& sour
         return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
     }
     if (verdict.leads) return take_over(join);
-    join.orphan = session_.loop().after(kOrphanMs, [this, name = join.name] {
-        Join* alone = find_join(name);
-        if (alone == nullptr || alone->forming) return;
-        alone->orphan = 0;
-        finish(*alone, PMIX_GROUP_LEADER_FAILED, {});
-    });
+    orphaned(join);
 }
 
 // The inviter has everybody: so to the collective, with what it wants of it.
@@ -305,8 +316,13 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, invited);
         std::erase_if(received_, [&](const Invitation& i) { return i.name == name && i.leader == source; });
         if (received_.size() >= kMaxReceived) received_.pop_front();
-        received_.push_back({name, source, std::move(invited)});
+        received_.push_back({name, source, std::move(invited), {}, false});
         return;
+    }
+    for (Invitation& i : received_) {
+        if (i.name != name) continue;
+        if (code == PMIX_GROUP_LEADER_FAILED && source == i.leader) i.leader_gone = true;
+        if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) i.successor = source;
     }
     if (Invite* invite = find_invite(name)) {
         ProcId who = source;

@@ -54,11 +54,14 @@ class GroupInvites {
         transport::TimerId orphan = 0;  // its inviter has ended
         bool forming = false;
     };
-    // Who was invited together with us, should we have to take over.
+    // An invitation that we got: who was invited with us, should we have to take over, and what became of the inviter
+    // before we answered.
     struct Invitation {
         std::string name;
         common::ProcId leader;
         common::ProcList invited;
+        common::ProcId successor;
+        bool leader_gone = false;
     };
 
     void start_invite(Invite&& invite);
@@ -75,6 +78,7 @@ class GroupInvites {
     void finish(Invite& invite, pmix_status_t status, common::InfoList&& results);
     void follow(Join& join, const common::InfoList& infos);
     void take_over(Join& join);
+    void orphaned(Join& join);
     void finish(Join& join, pmix_status_t status, common::InfoList&& results);
     void announce(pmix_status_t code, const std::string& name, const common::ProcList& targets,
                   common::InfoList infos = {});

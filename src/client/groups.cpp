@@ -67,8 +67,10 @@ void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& inf
     std::string_view name;
     if (InfoView(infos).get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
     const GroupVerdict verdict = read_verdict(results);
-    // Of what was before we listened only the end of an inviter is for good, and the invitation still stands.
-    if (replayed && code != PMIX_GROUP_LEADER_FAILED && code != PMIX_GROUP_INVITED) return;
+    // Of what was before we listened only the end of an inviter, and who came after it, is for good, and the invitation
+    // still stands.
+    if (replayed && code != PMIX_GROUP_LEADER_FAILED && code != PMIX_GROUP_LEADER_SELECTED && code != PMIX_GROUP_INVITED)
+        return;
     if (code == PMIX_GROUP_MEMBER_FAILED || code == PMIX_GROUP_LEADER_FAILED) {
         bool mine = false;
         {

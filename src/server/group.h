@@ -75,6 +75,7 @@ class Groups {
         bool required_unknown = false;
         bool launched = false;
         bool hosted = false;
+        bool late = false;  // past its limit, but the host may say how it ended
         pmix_status_t local_status = PMIX_SUCCESS;
         bool came_already(MemberId who) const noexcept;
         bool forgives() const noexcept { return optional || notify || tolerant; }

@@ -1,6 +1,7 @@
 // Construct and destruct: from the first caller to the answers. See group.h.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "common/info_view.h"
 #include "common/proc_array.h"
@@ -25,6 +26,8 @@ namespace {
 constexpr size_t kMaxEnded = 256;
 // Where participation is optional, a timeout starts the upcall; the host's own limit ends it if another node is silent.
 constexpr int64_t kOptionalGraceMs = 3000;
+// The host has the same limit and knows all nodes: what it says shortly afterwards is the same everywhere.
+constexpr int64_t kHostsWordMs = 300;
 
 int64_t now_ms() { return transport::monotonic_ns() / 1'000'000; }
 
@@ -313,6 +316,12 @@ void Groups::expire(const Key& key, uint64_t id) {
     }
     if (op->local_status == PMIX_SUCCESS) op->local_status = PMIX_ERR_TIMEOUT;
     if (!op->launched) launch(key, *op);
+    op = find(key);
+    if (op == nullptr || op->id != id) return;
+    if (op->hosted && !std::exchange(op->late, true)) {
+        op->timer = Timer(scheduler_, kHostsWordMs, [this, key, id] { expire(key, id); });
+        return;
+    }
     finish(key, PMIX_ERR_TIMEOUT);
 }
 

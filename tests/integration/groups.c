@@ -177,7 +177,9 @@ static void with_timeout(int argc, char** argv) {
         CHECK_STATUS(PMIx_Group_construct(name, &all, 1, &one, 1, NULL, NULL), PMIX_ERR_TIMEOUT);
     }
     fence(false);
-    if (me.rank + 1 == job_size) CHECK(PMIx_Group_construct(name, &all, 1, &one, 1, NULL, NULL) == PMIX_ERR_TIMEOUT);
+    if (me.rank + 1 == job_size) {
+        CHECK_STATUS(PMIx_Group_construct(name, &all, 1, &one, 1, NULL, NULL), PMIX_ERR_TIMEOUT);
+    }
     fence(false);
     CHECK_OK(PMIx_Group_construct(name, &all, 1, NULL, 0, NULL, NULL)); /* as if nothing had been */
     CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
