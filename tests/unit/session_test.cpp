@@ -227,8 +227,10 @@ TEST(CommitFrame, IsACommitRequest) {
     request.entries.push_back({PMIX_LOCAL, "a key", value});
     request.entries.push_back({PMIX_GLOBAL, "lent", large});
     request.entries.push_back({PMIX_GLOBAL, "b", {}});
-    for (size_t i = 0; i < CommitFrame::kMaxLent + 3; ++i) {
-        request.entries.push_back({PMIX_REMOTE, "k" + std::to_string(i), i % 2 == 0 ? larger : large});
+    std::vector<std::string> keys;
+    for (size_t i = 0; i < CommitFrame::kMaxLent + 3; ++i) keys.push_back("k" + std::to_string(i));
+    for (const std::string& key : keys) {
+        request.entries.push_back({PMIX_REMOTE, key, key.size() % 2 == 0 ? larger : large});
     }
     for (size_t n : {size_t{0}, size_t{1}, size_t{2}, size_t{3}, request.entries.size()}) {
         common::CommitRequest some;
