@@ -136,6 +136,22 @@ void on_infos(pmix_status_t, pmix_info_t*, size_t, void*, pmix_release_cbfunc_t,
 void on_credential(pmix_status_t, pmix_byte_object_t*, pmix_info_t*, size_t, void*) { ++g_callbacks; }
 void on_validation(pmix_status_t, pmix_info_t*, size_t, void*) { ++g_callbacks; }
 
+// With good arguments, but nothing can be done where there is no server.
+std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls_of_groups() {
+    static pmix_proc_t p = proc("ns", 0);
+    static pmix_info_t i = info("k");
+    static pmix_info_t* infos;
+    static size_t n;
+    return {
+        {"Group_construct", [] { return PMIx_Group_construct("g", &p, 1, &i, 1, &infos, &n); }},
+        {"Group_construct_nb", [] { return PMIx_Group_construct_nb("g", &p, 1, &i, 1, on_infos, nullptr); }},
+        {"Group_destruct", [] { return PMIx_Group_destruct("g", &i, 1); }},
+        {"Group_invite", [] { return PMIx_Group_invite("g", &p, 1, &i, 1, &infos, &n); }},
+        {"Group_join", [] { return PMIx_Group_join("g", &p, PMIX_GROUP_ACCEPT, &i, 1, &infos, &n); }},
+        {"Group_leave", [] { return PMIx_Group_leave("g", &i, 1); }},
+    };
+}
+
 // Calls that are not served yet: each has its status and safe outputs all the same.
 std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls_to_come() {
     static pmix_info_t i = info("k");
@@ -163,12 +179,6 @@ std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls_to_com
         {"Fabric_register", [] { return PMIx_Fabric_register(nullptr, &i, 1); }},
         {"Fabric_update", [] { return PMIx_Fabric_update(nullptr); }},
         {"Fabric_deregister", [] { return PMIx_Fabric_deregister(nullptr); }},
-        {"Group_construct", [] { return PMIx_Group_construct("g", &p, 1, &i, 1, &infos, &n); }},
-        {"Group_construct_nb", [] { return PMIx_Group_construct_nb("g", &p, 1, &i, 1, on_infos, nullptr); }},
-        {"Group_destruct", [] { return PMIx_Group_destruct("g", &i, 1); }},
-        {"Group_invite", [] { return PMIx_Group_invite("g", &p, 1, &i, 1, &infos, &n); }},
-        {"Group_join", [] { return PMIx_Group_join("g", &p, PMIX_GROUP_ACCEPT, &i, 1, &infos, &n); }},
-        {"Group_leave", [] { return PMIx_Group_leave("g", &i, 1); }},
         {"tool_attach_to_server", [] { return PMIx_tool_attach_to_server(&p, &p, &i, 1); }},
         {"tool_disconnect", [] { return PMIx_tool_disconnect(&p); }},
         {"tool_set_server", [] { return PMIx_tool_set_server(&p, &i, 1); }},
@@ -218,6 +228,7 @@ TEST_F(Refused, BeforeInitAndAfterFinalize) {
         EXPECT_EQ(PMIx_Register_event_handler(nullptr, 0, nullptr, 0, on_event, on_registered, nullptr), PMIX_ERR_INIT);
         EXPECT_EQ(PMIx_Deregister_event_handler(0, on_op, nullptr), PMIX_ERR_INIT);
         for (const auto& [name, call] : calls_to_come()) EXPECT_EQ(call(), PMIX_ERR_INIT) << name;
+        for (const auto& [name, call] : calls_of_groups()) EXPECT_EQ(call(), PMIX_ERR_INIT) << name;
         EXPECT_EQ(PMIx_tool_finalize(), PMIX_ERR_INIT);
         EXPECT_EQ(PMIx_server_finalize(), PMIX_ERR_INIT);
         EXPECT_EQ(PMIx_server_collect_job_info(nullptr, 0, nullptr), PMIX_ERR_INIT);
@@ -260,6 +271,11 @@ TEST_F(Alone, ForwardingNeedsAServer) {
     EXPECT_EQ(PMIx_IOF_pull(&p, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, nullptr), PMIX_ERR_UNREACH);
     EXPECT_EQ(PMIx_IOF_deregister(0, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM) << "nothing was registered";
     EXPECT_EQ(PMIx_IOF_push(&p, 1, nullptr, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM) << "push what?";
+}
+
+// rows: R1 R12 R13 R16 R17
+TEST_F(Alone, GroupsNeedAServer) {
+    for (const auto& [name, call] : calls_of_groups()) EXPECT_EQ(call(), PMIX_ERR_UNREACH) << name;
 }
 
 TEST_F(Alone, WhatIsNotServedYetSaysSo) {

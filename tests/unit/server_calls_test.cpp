@@ -4,6 +4,7 @@
 // The library has its own thread here; whatever it calls back on comes from there.
 #include <pmix.h>
 #include <pmix_server.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -121,6 +122,44 @@ TEST(ServerCallsTest, InitTakesNoModuleAndAModuleOfNulls) {
         pmix_proc_t proc = ProcId("job", 0).to_c();
         EXPECT_EQ("0", ChildEnvironment(proc).get("PMIX_RANK"));
     }
+}
+
+namespace {
+
+int g_listener_calls = 0;
+pmix_status_t listener_of_host(int, pmix_connection_cbfunc_t, void*) {
+    ++g_listener_calls;
+    return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+// rows: U11
+TEST(ServerCallsTest, TheLibraryListensItselfEvenIfTheHostWould) {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "the child of a process with threads starts a thread, which this sanitizer does not allow";
+#endif
+    for (bool offered : {false, true}) {
+        pmix_server_module_t module{};
+        if (offered) module.listener = &listener_of_host;
+        ServerHere server(&module);
+        register_job("job");
+        // Children are told an address, and somebody answers there.
+        const std::string uri = ChildEnvironment(ProcId("job", 0).to_c()).get("PMIX_SERVER_URI_WIREUP");
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::setenv("PMIX_NAMESPACE", "job", 1);
+            ::setenv("PMIX_RANK", "0", 1);
+            ::setenv("PMIX_SERVER_URI_WIREUP", uri.c_str(), 1);
+            pmix_proc_t me;
+            const bool well = PMIx_Init(&me, nullptr, 0) == PMIX_SUCCESS && me.rank == 0;
+            ::_exit(well && PMIx_Finalize(nullptr, 0) == PMIX_SUCCESS ? 0 : 1);
+        }
+        int status = -1;
+        ASSERT_EQ(child, ::waitpid(child, &status, 0));
+        EXPECT_EQ(0, status) << offered;
+    }
+    EXPECT_EQ(0, g_listener_calls);
 }
 
 // rows: V1
