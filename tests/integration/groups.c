@@ -99,6 +99,7 @@ static void endpoints(int argc, char** argv) {
     pmix_data_array_t array = {.type = PMIX_INFO, .size = 1, .array = &cid};
     PMIX_INFO_LOAD(&directives[1], PMIX_GROUP_INFO, &array, PMIX_DATA_ARRAY);
     CHECK_OK(PMIx_Group_construct(name, &all, 1, directives, 2, &infos, &ninfos));
+    PMIX_INFO_DESTRUCT(&directives[1]);
     pmix_info_t which, at_once = flag(PMIX_OPTIONAL);
     PMIX_INFO_LOAD(&which, PMIX_GROUP_CONTEXT_ID, &result(infos, ninfos, PMIX_GROUP_CONTEXT_ID)->data.size, PMIX_SIZE);
     for (uint32_t rank = 0; rank < job_size; rank++) {
