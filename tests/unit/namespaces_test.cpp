@@ -80,10 +80,12 @@ TEST(Namespaces, AReaderInsideKeepsIt) {
             Found found;
             EXPECT_EQ(look(all, "job", found), PMIX_SUCCESS);
             step = 1;
+            step.notify_all();
             step.wait(1);
             EXPECT_EQ(copy_of(found), u32(7)) << "it is still there";
         }
         step = 3;
+        step.notify_all();
         step.wait(3);
     });
     step.wait(0);
