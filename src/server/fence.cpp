@@ -82,8 +82,7 @@ void Fence::launch(TurnId id, Turn& turn) {
         }
     }
     InfoList infos = std::move(turn.infos);
-    // Said in either case: what one member asked for counts for all, and Slurm, unless told otherwise in its own
-    // configuration, lets a fence pass at once on each node when this key is absent: no barrier at all.
+    // Said in either case: what one member asked for counts for all.
     if (pmix_info_t* asked = infos.find(PMIX_COLLECT_DATA)) {
         if (asked->value.type == PMIX_BOOL) asked->value.data.flag = turn.collect;
     } else {

@@ -104,7 +104,6 @@ TEST(ServerFenceTest, OneUpcallWithOneBlobAndTheAnswerIsReadable) {
     EXPECT_FALSE(a.read_text(1, "r")) << "remote data is not for local peers";
 }
 
-// A host may look only whether the key is there (Slurm's plugin does, and without it makes no barrier across nodes).
 // rows: F2
 TEST(ServerFenceTest, TheHostIsAlwaysToldWhetherToCollect) {
     FakeHost host;
