@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "common/info_view.h"
+#include "common/value.h"
 #include "server/get.h"
 
 namespace pmix::server {
@@ -82,11 +83,15 @@ void Fence::launch(TurnId id, Turn& turn) {
         }
     }
     InfoList infos = std::move(turn.infos);
-    // Said in either case: what one member asked for counts for all.
-    if (pmix_info_t* asked = infos.find(PMIX_COLLECT_DATA)) {
-        if (asked->value.type == PMIX_BOOL) asked->value.data.flag = turn.collect;
-    } else {
-        infos.append_flag(PMIX_COLLECT_DATA, turn.collect);
+    // The infos are the first caller's; what any member asked for counts for all.
+    if (turn.collect && !common::InfoView(infos).flag(PMIX_COLLECT_DATA)) {
+        if (pmix_info_t* no = infos.find(PMIX_COLLECT_DATA)) {
+            common::destroy_value(&no->value);
+            no->value.type = PMIX_BOOL;
+            no->value.data.flag = true;
+        } else {
+            infos.append_flag(PMIX_COLLECT_DATA, true);
+        }
     }
     infos.append_flag(PMIX_SORTED_PROC_ARRAY, true);
     infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, turn.local_status, PMIX_STATUS);
