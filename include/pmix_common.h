@@ -205,8 +205,8 @@ typedef int pmix_status_t;
 #define PMIX_EVENT_SYS_OTHER    (-330) /* something else in the system */
 
 /*
- * Answers of an event handler: what a handler did with an event; the chain of handlers ends at the first that is
- * complete.
+ * Answers of an event handler. The chain ends at PMIX_EVENT_ACTION_COMPLETE. PMIX_SUCCESS ends it too, but only from a
+ * handler registered by PMIX_EVENT_NAME or PMIX_EVENT_GROUP_NAME; from all others it means: call the next handler.
  */
 #define PMIX_EVENT_NO_ACTION_TAKEN      (-331) /* nothing: call the next handler */
 #define PMIX_EVENT_PARTIAL_ACTION_TAKEN (-332) /* something: call the next handler */

@@ -1,9 +1,11 @@
 /* input.c: the stdin of the processes of this node.
  *
- * What this owns: the pipes that lead to them, and what the processes have not yet taken. Input comes from the head (the
- * user's) and from clients (PMIx_IOF_push), each piece as a request that is answered when every target here has taken it
- * or has closed its stdin: who sends waits for that, so little is ever kept.
+ * What this owns: the pipes that lead to them, and what the processes have not yet taken. Input comes from the head
+ * (the user's) and from clients (PMIx_IOF_push), each piece as a request that is answered when every target here has
+ * taken it or has closed its stdin: who sends waits for that, so little is ever kept.
+ *
  * Which thread calls it: up_push_stdin a thread of the library; all else the loop.
+ *
  * What can go wrong: no target here has an input (PMIX_ERR_NOT_SUPPORTED). */
 #include <errno.h>
 #include <poll.h>

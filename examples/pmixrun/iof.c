@@ -1,11 +1,11 @@
 /* iof.c: the output of the processes of this node.
  *
- * What this owns: the pipes. Output goes to the head in whole lines, so that lines of different processes do not mix, to
- * the nodes whose clients have asked for it (pulls.c), as it is, and into files where the user wants that. All ways are
- * paid for: at most kMaxInFlight bytes of this node are on their way to the head unwritten, and at most kMaxOwed of one
- * stream on their way to its readers; while there are more, the pipes fill up, and the processes wait, as on any pipe.
- * Which thread calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL. A file that cannot be
- * made or written: one sentence, and the output goes on without it. */
+ * What this owns: the pipes. Output goes to the head in whole lines, so that lines of different processes do not mix,
+ * to the nodes whose clients have asked for it (pulls.c), as it is, and into files where the user wants that. All ways
+ * are paid for: at most kMaxInFlight bytes of this node are on their way to the head unwritten, and at most kMaxOwed of
+ * one stream on their way to its readers; while there are more, the pipes fill up, and the processes wait, as on any
+ * pipe. Which thread calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL. A file that
+ * cannot be made or written: one sentence, and the output goes on without it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -96,7 +96,8 @@ static void write_file(struct output* output, const uint8_t* bytes, size_t size)
         ssize_t put = write(out->file, bytes, size);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) {
-            fprintf(stderr, "pmixrun: %s: output of rank %u: %s\n", node.hostname, out->owner->proc.rank, strerror(errno));
+            fprintf(stderr, "pmixrun: %s: output of rank %u: %s\n", node.hostname, out->owner->proc.rank,
+                    strerror(errno));
             close(out->file);
             out->file = -1;
             return;

@@ -33,10 +33,12 @@ bool pulls_of(const pmix_proc_t* proc, pmix_iof_channel_t channel, bool readers[
     return redirected;
 }
 
-static bool same(const struct pull* pull, int reader, pmix_iof_channel_t channels, const pmix_proc_t* procs, size_t count) {
+static bool same(const struct pull* pull, int reader, pmix_iof_channel_t channels, const pmix_proc_t* procs,
+                 size_t count) {
     if (pull->reader != reader || pull->channels != channels || pull->nprocs != count) return false;
     for (size_t i = 0; i < count; i++) {
-        if (!PMIX_CHECK_NSPACE(pull->procs[i].nspace, procs[i].nspace) || pull->procs[i].rank != procs[i].rank) return false;
+        if (!PMIX_CHECK_NSPACE(pull->procs[i].nspace, procs[i].nspace) || pull->procs[i].rank != procs[i].rank)
+            return false;
     }
     return true;
 }
@@ -134,8 +136,9 @@ void on_stream(int from, uint64_t id, struct buffer* body) {
     struct arrival* arrival = xcalloc(1, sizeof *arrival);
     *arrival = (struct arrival){.from = from, .id = id, .bytes = {.size = bytes.size}};
     if (bytes.size) arrival->bytes.bytes = memcpy(xcalloc(bytes.size, 1), bytes.data, bytes.size);
-    pmix_status_t status = body->bad ? PMIX_ERR_BAD_PARAM
-                                     : PMIx_server_IOF_deliver(&proc, channel, &arrival->bytes, NULL, 0, delivered, arrival);
+    pmix_status_t status = body->bad
+                               ? PMIX_ERR_BAD_PARAM
+                               : PMIx_server_IOF_deliver(&proc, channel, &arrival->bytes, NULL, 0, delivered, arrival);
     if (status == PMIX_SUCCESS) return;
     arrival->status = status;
     answer(arrival);

@@ -47,10 +47,12 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channe
                                       pmix_op_cbfunc_t cbfunc, void* cbdata) {
     return pmix::api::server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         if (source == nullptr || pmix::common::nspace_view(source->nspace).empty()) return PMIX_ERR_BAD_PARAM;
-        if ((info == nullptr && ninfo != 0) || (bo != nullptr && bo->bytes == nullptr && bo->size != 0)) return PMIX_ERR_BAD_PARAM;
+        if ((info == nullptr && ninfo != 0) || (bo != nullptr && bo->bytes == nullptr && bo->size != 0))
+            return PMIX_ERR_BAD_PARAM;
         // Input goes to the process itself, by the host that has its stdin.
         if (channel == PMIX_FWD_STDIN_CHANNEL) return PMIX_ERR_NOT_SUPPORTED;
-        if (channel != PMIX_FWD_STDOUT_CHANNEL && channel != PMIX_FWD_STDERR_CHANNEL && channel != PMIX_FWD_STDDIAG_CHANNEL)
+        if (channel != PMIX_FWD_STDOUT_CHANNEL && channel != PMIX_FWD_STDERR_CHANNEL &&
+            channel != PMIX_FWD_STDDIAG_CHANNEL)
             return PMIX_ERR_BAD_PARAM;
         pmix::server::IofDelivery delivery;
         delivery.source = pmix::common::ProcId(*source);

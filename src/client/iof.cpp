@@ -27,7 +27,9 @@ namespace {
 constexpr int kDrainMs = 2000;  // what the terminal may take for the last of it
 constexpr pmix_iof_channel_t kOutputs = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL | PMIX_FWD_STDDIAG_CHANNEL;
 
-std::string_view view_of(Bytes bytes) noexcept { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string_view view_of(Bytes bytes) noexcept {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 std::string now_text() {
     timespec now{};
@@ -77,8 +79,8 @@ struct Iof::Handler {
 };
 
 pmix_status_t Iof::Handler::read(InfoView infos, bool has_function) {
-    pmix_status_t rc = common::check_required(infos, common::Function::PMIx_IOF_pull,
-                                              common::level::client | common::level::server);
+    pmix_status_t rc =
+        common::check_required(infos, common::Function::PMIx_IOF_pull, common::level::client | common::level::server);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_IOF_BUFFERING_SIZE, &buffer_bytes);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_IOF_BUFFERING_TIME, &buffer_seconds);
     if (rc == PMIX_SUCCESS) rc = read_iof_file_names(infos, files);
@@ -100,7 +102,8 @@ struct Iof::Registration {
 
 Iof::Iof(Session& session)
     : session_(session),
-      console_(session.loop(), [this](uint64_t reference, size_t cost) { give_credit(reference, cost); }), stdin_(session) {}
+      console_(session.loop(), [this](uint64_t reference, size_t cost) { give_credit(reference, cost); }),
+      stdin_(session) {}
 
 Iof::~Iof() = default;
 
@@ -196,7 +199,8 @@ pmix_status_t Iof::show_all(InfoView infos) {
     if (!added) return added.status();
     r.request.channels = kOutputs;
     return session_.ask_nb<Command::iof_pull>(
-        r.request, [this, reference = added.value()](pmix_status_t status, common::Nothing&) { settle(reference, status); });
+        r.request,
+        [this, reference = added.value()](pmix_status_t status, common::Nothing&) { settle(reference, status); });
 }
 
 void Iof::drop(size_t reference) {
@@ -295,7 +299,8 @@ std::string Iof::where_of(const ProcId& source) const {
     if (reader->find(dstore::Owner::proc(source.rank), dstore::Key(PMIX_PROC_PID), found) == PMIX_SUCCESS &&
         common::decode_value_into(found.bytes(), pid.c_ptr()) == PMIX_SUCCESS) {
         if (pid.type() == PMIX_PID) number = static_cast<uint64_t>(pid.get().data.pid);
-        if (number != 0 || common::read_number(pid.get(), &number) == PMIX_SUCCESS) where += ':' + std::to_string(number);
+        if (number != 0 || common::read_number(pid.get(), &number) == PMIX_SUCCESS)
+            where += ':' + std::to_string(number);
     }
     return where;
 }

@@ -2,13 +2,13 @@
 //
 // Owns the registrations: who gets called, how lines are shown, which files are written. The public calls come from any
 // thread and go over to the loop; everything else belongs to the loop. Callbacks run on it, one after the other, in the
-// order in which the server sent; what has been dealt with (a callback has returned, a file or the terminal has taken the
-// bytes) is given back to the server as credit, so that a callback that takes its time holds up its sources and not the
-// server. A callback's payload is one malloc block that the callback may keep: it takes it and leaves NULL.
+// order in which the server sent; what has been dealt with (a callback has returned, a file or the terminal has taken
+// the bytes) is given back to the server as credit, so that a callback that takes its time holds up its sources and not
+// the server. A callback's payload is one malloc block that the callback may keep: it takes it and leaves NULL.
 //
-// What can go wrong: PMIX_ERR_NOT_SUPPORTED (the channel of stdin, a host that does not forward), PMIX_ERR_BAD_PARAM (an
-// unknown registration). Bytes that the server had to drop are told: as "wireup.iof.lost" among a delivery's infos, and as
-// an event PMIX_ERR_IOF_FAILURE of this process, which comes too where a file cannot be written.
+// What can go wrong: PMIX_ERR_NOT_SUPPORTED (the channel of stdin, a host that does not forward), PMIX_ERR_BAD_PARAM
+// (an unknown registration). Bytes that the server had to drop are told: as "wireup.iof.lost" among a delivery's infos,
+// and as an event PMIX_ERR_IOF_FAILURE of this process, which comes too where a file cannot be written.
 #pragma once
 
 #include <pmix_tool.h>

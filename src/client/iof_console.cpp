@@ -17,7 +17,7 @@ constexpr size_t kTerminalBytes = 256;  // a terminal that is ready has room for
 // What epoll cannot watch never keeps a writer waiting.
 enum class Kind { stream, terminal, always_ready };
 Kind kind_of(int fd) noexcept {
-    struct stat what{};
+    struct stat what {};
     if (::fstat(fd, &what) != 0 || S_ISREG(what.st_mode)) return Kind::always_ready;
     if (!S_ISCHR(what.st_mode)) return Kind::stream;
     return ::isatty(fd) ? Kind::terminal : Kind::always_ready;
@@ -85,7 +85,8 @@ struct IofConsole::Output final : transport::WatchHandler {
 };
 
 IofConsole::IofConsole(transport::EventLoop& loop, Written written)
-    : outputs_{std::make_unique<Output>(STDOUT_FILENO, loop, written), std::make_unique<Output>(STDERR_FILENO, loop, written)} {}
+    : outputs_{std::make_unique<Output>(STDOUT_FILENO, loop, written),
+               std::make_unique<Output>(STDERR_FILENO, loop, written)} {}
 
 IofConsole::~IofConsole() = default;
 

@@ -48,9 +48,9 @@ common::Result<Descriptor> open_below(const Descriptor& parent, const std::strin
 
 common::Result<Descriptor> open_file(const Descriptor& parent, const std::string& name) {
     // O_NONBLOCK: a pipe that somebody put there does not hold us up. Emptied only when it is known to be a file.
-    Descriptor fd(::openat(parent.get(), name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY,
-                           kFileMode));
-    struct stat what{};
+    Descriptor fd(::openat(parent.get(), name.c_str(),
+                           O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, kFileMode));
+    struct stat what {};
     if (!fd || ::fstat(fd.get(), &what) != 0) return status_of_errno();
     if (!S_ISREG(what.st_mode) || what.st_nlink != 1) return PMIX_ERR_NO_PERMISSIONS;
     if (::ftruncate(fd.get(), 0) != 0) return status_of_errno();

@@ -1,8 +1,8 @@
 // Forwarded output in files: their names, and making them safely.
 //
-// Any thread; an IofFile has one owner. What a name holds of a namespace cannot leave the folder the user named, and the
-// parts of the path that are ours are not followed through symbolic links: the user's folder may be one that others can
-// write to. Only regular files are written.
+// Any thread; an IofFile has one owner. What a name holds of a namespace cannot leave the folder the user named, and
+// the parts of the path that are ours are not followed through symbolic links: the user's folder may be one that others
+// can write to. Only regular files are written.
 //
 // What can go wrong: PMIX_ERR_BAD_PARAM for a name that cannot be, PMIX_ERR_NO_PERMISSIONS or PMIX_ERR_IOF_FAILURE for
 // what the file system says, PMIX_ERR_IOF_FAILURE for a write that fails (a full disk).

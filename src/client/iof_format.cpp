@@ -7,15 +7,23 @@
 namespace pmix::client {
 namespace {
 
-// Text in XML, as element content and in attributes; what XML has no room for becomes a number that a reader may refuse,
-// which is better than a document that ends in the middle.
+// Text in XML, as element content and in attributes; what XML has no room for becomes a number that a reader may
+// refuse, which is better than a document that ends in the middle.
 void escape(std::string_view bytes, std::string& out) {
     for (const char c : bytes) {
         switch (c) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '"': out += "&quot;"; break;
+            case '&':
+                out += "&amp;";
+                break;
+            case '<':
+                out += "&lt;";
+                break;
+            case '>':
+                out += "&gt;";
+                break;
+            case '"':
+                out += "&quot;";
+                break;
             default:
                 if (static_cast<unsigned char>(c) >= ' ' && c != 0x7f) {
                     out += c;
@@ -43,10 +51,14 @@ IofFormat read_iof_format(common::InfoView infos) noexcept {
 
 const char* iof_channel_name(pmix_iof_channel_t channel) noexcept {
     switch (channel) {
-        case PMIX_FWD_STDIN_CHANNEL: return "stdin";
-        case PMIX_FWD_STDOUT_CHANNEL: return "stdout";
-        case PMIX_FWD_STDERR_CHANNEL: return "stderr";
-        default: return "stddiag";
+        case PMIX_FWD_STDIN_CHANNEL:
+            return "stdin";
+        case PMIX_FWD_STDOUT_CHANNEL:
+            return "stdout";
+        case PMIX_FWD_STDERR_CHANNEL:
+            return "stderr";
+        default:
+            return "stddiag";
     }
 }
 

@@ -20,7 +20,7 @@ void IofStdin::start(common::ProcList targets, common::InfoList infos) {
     infos_ = std::move(infos);
     if (running_) return;
     running_ = true;
-    struct stat what{};
+    struct stat what {};
     always_ready_ = ::fstat(STDIN_FILENO, &what) != 0 || S_ISREG(what.st_mode) ||
                     (S_ISCHR(what.st_mode) && ::isatty(STDIN_FILENO) == 0);
     if (!sending_) wait();
@@ -28,9 +28,10 @@ void IofStdin::start(common::ProcList targets, common::InfoList infos) {
 
 void IofStdin::wait() {
     transport::assert_on_loop();
-    if (always_ready_) return session_.loop().post([this] {
-        if (running_ && !sending_) read();
-    });
+    if (always_ready_)
+        return session_.loop().post([this] {
+            if (running_ && !sending_) read();
+        });
     if (watch_ == nullptr) watch_ = session_.loop().watch(STDIN_FILENO, *this);
     if (watch_ == nullptr || !watch_->set(true, false)) finish(PMIX_ERR_IOF_FAILURE);
 }

@@ -4,8 +4,8 @@
 // descriptor is shared with whoever started the process and stays as it is. A terminal in whose background we run is
 // looked at again later, not read.
 //
-// What can go wrong: the host refuses a piece: forwarding ends with PMIX_ERR_IOF_FAILURE as an event of this process. At
-// the end of the input the targets are told, and PMIX_ERR_IOF_COMPLETE is raised here.
+// What can go wrong: the host refuses a piece: forwarding ends with PMIX_ERR_IOF_FAILURE as an event of this process.
+// At the end of the input the targets are told, and PMIX_ERR_IOF_COMPLETE is raised here.
 #pragma once
 
 #include <memory>

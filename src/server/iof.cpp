@@ -13,7 +13,9 @@ using common::ProcId;
 
 namespace {
 
-pmix_status_t plain(pmix_status_t status) { return common::succeeded(status) ? PMIX_SUCCESS : status; }
+pmix_status_t plain(pmix_status_t status) {
+    return common::succeeded(status) ? PMIX_SUCCESS : status;
+}
 
 bool names(const ProcId& pattern, const ProcId& proc) {
     return pattern.nspace == proc.nspace && (pattern.rank == PMIX_RANK_WILDCARD || pattern.rank == proc.rank);
@@ -64,12 +66,11 @@ void Iof::settle(Key key, Pull pull, Reply reply, pmix_status_t status) {
     if (!fresh) return reply.status(PMIX_ERR_BAD_PARAM);
     reply.status(PMIX_SUCCESS);
     Pull& mine = it->second;
-    cache_.take(
-        [&](const ProcId& source, pmix_iof_channel_t channel) { return mine.wants(source, channel); },
-        [&](const ProcId& source, pmix_iof_channel_t channel, IofPiecePtr piece, uint64_t lost) {
-            mine.queue.add_lost(source, channel, lost);
-            if (piece != nullptr) mine.queue.push(std::move(piece), nullptr);
-        });
+    cache_.take([&](const ProcId& source, pmix_iof_channel_t channel) { return mine.wants(source, channel); },
+                [&](const ProcId& source, pmix_iof_channel_t channel, IofPiecePtr piece, uint64_t lost) {
+                    mine.queue.add_lost(source, channel, lost);
+                    if (piece != nullptr) mine.queue.push(std::move(piece), nullptr);
+                });
     pump(it);
 }
 

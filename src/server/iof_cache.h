@@ -18,8 +18,8 @@ class IofCache {
   public:
     // limit: what the delivery's own infos say, over the default.
     void keep(IofPiecePtr piece, IofLimit limit);
-    // Hands over all streams for which wanted(source, channel) is true: give(source, channel, piece, lost bytes in front
-    // of it); at last, where bytes are missing at the end, without a piece.
+    // Hands over all streams for which wanted(source, channel) is true: give(source, channel, piece, lost bytes in
+    // front of it); at last, where bytes are missing at the end, without a piece.
     template <class Wanted, class Give>
     void take(Wanted&& wanted, Give&& give) {
         for (auto it = streams_.begin(); it != streams_.end();) {

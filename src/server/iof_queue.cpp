@@ -10,7 +10,9 @@ namespace pmix::server {
 namespace {
 
 // Pieces of a few bytes cost more than their bytes: so many of them count as full.
-size_t most_entries(uint32_t bytes) noexcept { return 64 + bytes / 64; }
+size_t most_entries(uint32_t bytes) noexcept {
+    return 64 + bytes / 64;
+}
 
 }  // namespace
 

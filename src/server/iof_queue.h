@@ -1,9 +1,9 @@
 // Output on its way to one reader: pieces in order, and what happens when they are more than was agreed.
 //
-// Pure state, loop thread. Bytes are counted per channel. Up to the limit a piece is taken over at once. Above it, either
-// the piece is held (it goes out in its turn, and its receipt stays open until it fits: that is how the deliverer learns
-// to wait), or bytes are dropped, the oldest or the newest as asked; what was dropped is counted and told with the next
-// piece of the same stream. The end of a stream is never dropped.
+// Pure state, loop thread. Bytes are counted per channel. Up to the limit a piece is taken over at once. Above it,
+// either the piece is held (it goes out in its turn, and its receipt stays open until it fits: that is how the
+// deliverer learns to wait), or bytes are dropped, the oldest or the newest as asked; what was dropped is counted and
+// told with the next piece of the same stream. The end of a stream is never dropped.
 #pragma once
 
 #include <pmix_common.h>
