@@ -74,14 +74,4 @@ pmix_status_t InfoView::get(std::string_view key, pmix_data_type_t element,
     return PMIX_SUCCESS;
 }
 
-pmix_status_t InfoView::check_required(std::initializer_list<std::string_view> known) const noexcept {
-    for (const pmix_info_t& info : *this) {
-        if (!is_required(info) || (info.flags & PMIX_INFO_REQD_PROCESSED) != 0) continue;
-        bool found = false;
-        for (std::string_view key : known) found = found || key == key_view(info);
-        if (!found) return PMIX_ERR_NOT_SUPPORTED;
-    }
-    return PMIX_SUCCESS;
-}
-
 }  // namespace pmix::common

@@ -8,7 +8,6 @@
 #include <pmix_common.h>
 
 #include <concepts>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -86,9 +85,6 @@ class InfoView {
         if (rc == PMIX_SUCCESS) *out = value;
         return rc;
     }
-
-    // PMIX_ERR_NOT_SUPPORTED when an entry flagged PMIX_INFO_REQD is not among `known` and nobody processed it.
-    pmix_status_t check_required(std::initializer_list<std::string_view> known) const noexcept;
 
   private:
     const pmix_info_t* infos_;

@@ -92,18 +92,6 @@ TEST(InfoViewTest, TypesAreChecked) {
     EXPECT_EQ(view.get(PMIX_HOSTNAME, PMIX_INFO, &a), PMIX_ERR_BAD_PARAM);
 }
 
-// rows: G7
-TEST(InfoViewTest, RequiredKeysThatNobodyKnows) {
-    InfoList list = sample();
-    InfoView view(list);
-    EXPECT_EQ(view.check_required({}), PMIX_SUCCESS);
-    list.find(PMIX_TIMEOUT)->flags |= PMIX_INFO_REQD;
-    EXPECT_EQ(view.check_required({PMIX_TIMEOUT}), PMIX_SUCCESS);
-    EXPECT_EQ(view.check_required({PMIX_HOSTNAME}), PMIX_ERR_NOT_SUPPORTED);
-    list.find(PMIX_TIMEOUT)->flags |= PMIX_INFO_REQD_PROCESSED;
-    EXPECT_EQ(view.check_required({}), PMIX_SUCCESS);
-}
-
 TEST(InfoViewTest, KeysWithoutRoomForTheirNul) {
     pmix_info_t info = {};
     memset(info.key, 'k', sizeof info.key);  // not even terminated

@@ -480,7 +480,7 @@ TEST_F(QueryTest, SupportedKeysAndQualifiers) {
     EXPECT_EQ(0, host.upcalls);
 }
 
-// What the table says, the checks do: a required attribute is taken exactly where its row is.
+// What the table says, the checks do: a required attribute is taken exactly where its row is. rows: G7
 TEST(SupportTest, TheTableIsWhatIsChecked) {
     using namespace pmix::common;
     size_t rows = 0;
