@@ -97,7 +97,8 @@ int main(int argc, char** argv) {
 
     head_block_signals(&signals);
     sweep_adopt_orphans();
-    snprintf(name, sizeof name, "pmixrun.%d", (int)getpid());
+    // Not "pmixrun": keys that an application makes from its namespace would be reserved ones.
+    snprintf(name, sizeof name, "wireup.%d", (int)getpid());
     make_session(session, sizeof session);
     allow_descriptors(processes, &limit);
     connect_all(processes);
