@@ -315,12 +315,13 @@ static void defined(pmix_status_t status, struct buffer* body, void* argument) {
 }
 
 static void launch_job(struct app* apps, uint32_t app_count, enum placement placement, const pmix_proc_t* parent,
-                       uint32_t wanted, int asker, uint64_t id) {
+                       uint32_t wanted, struct job_io io, int asker, uint64_t id) {
     pmix_nspace_t nspace;
     struct launch* launch = xcalloc(1, sizeof *launch);
     snprintf(nspace, sizeof nspace, "%s.%u", base_name, ++job_count);
     launch->job = job_new(nspace, job_count, (uint32_t)options->nodes, placement, apps, app_count, parent);
     launch->job->wanted = wanted;
+    launch->job->io = io;
     launch->asker = asker;
     launch->id = id;
     launches++;
@@ -335,14 +336,18 @@ static void on_spawn(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t parent;
     wire_get_proc(body, &parent);
     enum placement placement = wire_get_u32(body) == BY_NODE ? BY_NODE : BY_SLOT;
-    uint32_t wanted = wire_get_u32(body), count = wire_get_u32(body);
+    uint32_t wanted = wire_get_u32(body);
+    struct job_io io;
+    jobio_get(body, &io);
+    uint32_t count = wire_get_u32(body);
     if (body->bad || count > body->size || ending) {
+        jobio_destruct(&io);
         mesh_reply(from, id, ending ? PMIX_ERR_JOB_CANCELED : PMIX_ERR_BAD_PARAM, NULL);
         return;
     }
     struct app* apps = xcalloc(count, sizeof *apps);
     for (uint32_t i = 0; i < count; i++) app_get(body, &apps[i]);
-    launch_job(apps, count, placement, &parent, wanted, from, id);
+    launch_job(apps, count, placement, &parent, wanted, io, from, id);
 }
 
 /* --- nodes ---------------------------------------------------------------------------------------------------------
@@ -487,7 +492,7 @@ int head_main(const struct options* given, const char* server_nspace, const stru
     loop_watch(signals, POLLIN, signal_ready, NULL);
     loop_watch(keeper->line, POLLIN, keeper_ready, NULL);
     if (options->timeout > 0) loop_after(options->timeout, time_over, NULL);
-    launch_job(options->apps, options->app_count, options->placement, NULL, 0, -1, 0);
+    launch_job(options->apps, options->app_count, options->placement, NULL, 0, options_io(options), -1, 0);
     loop_run(&stop);
     sweep_processes();
     return exit_status;

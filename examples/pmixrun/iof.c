@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "loop.h"
@@ -23,6 +22,8 @@ static const size_t kMaxInFlight = 1 << 20;
 static const size_t kMaxOwed = 128 << 10;
 static const size_t kMaxLine = 64 << 10;     /* a longer line is sent in parts */
 static const size_t kMaxLeftOver = 16 << 20; /* what is still taken when the process has ended */
+
+enum { OUTPUTS = 3 };
 
 struct output {
     struct streams* owner;
@@ -38,9 +39,9 @@ struct output {
 
 struct streams {
     struct streams* next;
+    const struct job* job;
     pmix_proc_t proc;
-    uint32_t job_number;
-    struct output outputs[2];
+    struct output outputs[OUTPUTS];
     struct input* input; /* NULL: /dev/null */
     int unanswered;      /* pieces on their way to nodes that read them */
     bool finished;
@@ -64,33 +65,43 @@ static void watch_output(struct output* output) {
 
 static void watch_all(void) {
     for (struct streams* streams = all_streams; streams; streams = streams->next) {
-        for (int i = 0; i < 2; i++) watch_output(&streams->outputs[i]);
+        for (int i = 0; i < OUTPUTS; i++) watch_output(&streams->outputs[i]);
     }
 }
 
 /* --- files ---------------------------------------------------------------------------------------------------------
  */
 
-/* DIR/JOB/rank.N/stdout. The folders are the user's, whose umask holds. */
+static const char* stream_name(const struct output* output) {
+    return output->channel == PMIX_FWD_STDOUT_CHANNEL   ? "stdout"
+           : output->channel == PMIX_FWD_STDERR_CHANNEL ? "stderr"
+                                                        : "stddiag";
+}
+
+/* The folders are the user's, whose umask holds. */
 static void open_file(struct output* output) {
-    char path[4096];
+    const struct job* job = output->owner->job;
+    char* path = jobio_path(&job->io, job, output->owner->proc.rank, stream_name(output));
     output->file_asked = true;
-    bool merged = node.options->merge_stderr || output->channel == PMIX_FWD_STDOUT_CHANNEL;
-    int length = snprintf(path, sizeof path, "%s/%u/rank.%u/%s", node.options->output_directory,
-                          output->owner->job_number, output->owner->proc.rank, merged ? "stdout" : "stderr");
-    for (char* slash = strchr(path + 1, '/'); slash && length < (int)sizeof path; slash = strchr(slash + 1, '/')) {
+    for (char* slash = *path ? strchr(path + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
         mkdir(path, 0777);
         *slash = '/';
     }
     output->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
     if (output->file < 0) fprintf(stderr, "pmixrun: %s: %s: %s\n", node.hostname, path, strerror(errno));
+    free(path);
+}
+
+/* With both in one place, the first output's. */
+static struct output* place_of(struct output* output) {
+    bool merged = output->owner->job->io.merge && output->channel == PMIX_FWD_STDERR_CHANNEL;
+    return merged ? &output->owner->outputs[0] : output;
 }
 
 static void write_file(struct output* output, const uint8_t* bytes, size_t size) {
-    struct output* out = output;
-    if (!node.options->output_directory) return;
-    if (node.options->merge_stderr) out = &output->owner->outputs[0];
+    struct output* out = place_of(output);
+    if (!jobio_has_files(&output->owner->job->io)) return;
     if (!out->file_asked) open_file(out);
     while (out->file >= 0 && size > 0) {
         ssize_t put = write(out->file, bytes, size);
@@ -110,46 +121,24 @@ static void write_file(struct output* output, const uint8_t* bytes, size_t size)
 /* --- to the head ---------------------------------------------------------------------------------------------------
  */
 
-static bool merged_into_stdout(const struct output* output) {
-    return output->channel == PMIX_FWD_STDOUT_CHANNEL || node.options->merge_stderr;
-}
-
-static void put_tag(struct buffer* text, const struct output* output) {
-    char tag[128];
-    if (node.options->timestamp_output) {
-        struct timespec now;
-        struct tm parts;
-        clock_gettime(CLOCK_REALTIME, &now);
-        localtime_r(&now.tv_sec, &parts);
-        size_t length = strftime(tag, sizeof tag, "%Y-%m-%dT%H:%M:%S", &parts);
-        snprintf(tag + length, sizeof tag - length, ".%03d", (int)(now.tv_nsec / 1000000));
-        wire_append(text, tag, strlen(tag));
-    }
-    if (node.options->tag_output) {
-        snprintf(tag, sizeof tag, "[%u,%u]", output->owner->job_number, output->owner->proc.rank);
-        wire_append(text, tag, strlen(tag));
-    }
-    if (node.options->tag_output || node.options->timestamp_output) {
-        const char* channel = output->channel == PMIX_FWD_STDOUT_CHANNEL ? "<stdout>: " : "<stderr>: ";
-        wire_append(text, channel, strlen(channel));
-    }
-}
-
-/* Sends the first `size` bytes of what is kept, each line with its tag. */
-static void send_lines(struct output* output, size_t size) {
+/* Sends the first `size` bytes of what is kept, each line as the job's attributes say. `ends`: no more will come. */
+static void send_lines(struct output* output, size_t size, bool ends) {
+    const struct job* job = output->owner->job;
     struct buffer body = {0};
-    wire_put_u8(&body, merged_into_stdout(output) ? 1 : 2);
+    wire_put_u8(&body, place_of(output)->channel == PMIX_FWD_STDOUT_CHANNEL ? 1 : 2);
     size_t before = body.size;
     for (size_t at = 0; at < size;) {
         const uint8_t* start = output->line.data + at;
         const uint8_t* newline = memchr(start, '\n', size - at);
-        size_t length = newline ? (size_t)(newline - start) + 1 : size - at;
-        if (!output->in_line) put_tag(&body, output);
-        wire_append(&body, start, length);
+        size_t length = newline ? (size_t)(newline - start) : size - at;
+        if (!output->in_line) jobio_begin_line(&job->io, job, output->owner->proc.rank, stream_name(output), &body);
+        jobio_text(&job->io, start, length, &body);
+        if (newline) jobio_end_line(&job->io, stream_name(output), &body);
         output->in_line = !newline;
-        at += length;
+        at += length + (newline != NULL);
     }
-    if (size > 0) {
+    if (ends && output->in_line && job->io.xml) jobio_end_line(&job->io, stream_name(output), &body);
+    if (body.size > before) {
         mesh_send(mesh_head(), FRAME_OUTPUT, &body);
         in_flight += body.size - before;
     }
@@ -219,7 +208,7 @@ static bool send_to_readers(struct output* output, const uint8_t* bytes, size_t 
 
 static void close_output(struct output* output) {
     if (output->fd < 0) return;
-    send_lines(output, output->line.size);
+    send_lines(output, output->line.size, true);
     send_to_readers(output, NULL, 0); /* the end */
     if (output->watched) loop_unwatch(output->fd);
     output->watched = false;
@@ -239,12 +228,12 @@ static bool read_output(struct output* output) {
     }
     write_file(output, chunk, (size_t)got);
     bool elsewhere = send_to_readers(output, chunk, (size_t)got);
-    if (elsewhere || node.options->file_only) return true;
+    if (elsewhere || output->owner->job->io.file_only) return true;
     wire_append(&output->line, chunk, (size_t)got);
     size_t whole = output->line.size;
     while (whole > 0 && output->line.data[whole - 1] != '\n') whole--;
-    if (whole == 0 && output->line.size > kMaxLine) whole = output->line.size;
-    send_lines(output, whole);
+    bool at_once = output->owner->job->io.raw || (whole == 0 && output->line.size > kMaxLine);
+    send_lines(output, at_once ? output->line.size : whole, false);
     return true;
 }
 
@@ -273,17 +262,19 @@ bool iof_pipe(int* ours, int* childs, bool child_reads) {
     return true;
 }
 
-struct streams* iof_open(const pmix_proc_t* proc, uint32_t job_number, bool with_stdin, int child_fds[3]) {
+struct streams* iof_open(const struct job* job, const pmix_proc_t* proc, int child_fds[CHILD_FDS]) {
+    static const pmix_iof_channel_t channels[OUTPUTS] = {PMIX_FWD_STDOUT_CHANNEL, PMIX_FWD_STDERR_CHANNEL,
+                                                         PMIX_FWD_STDDIAG_CHANNEL};
     struct streams* streams = xcalloc(1, sizeof *streams);
-    child_fds[0] = child_fds[1] = child_fds[2] = -1;
+    streams->job = job;
     streams->proc = *proc;
-    streams->job_number = job_number;
-    static const pmix_iof_channel_t channels[2] = {PMIX_FWD_STDOUT_CHANNEL, PMIX_FWD_STDERR_CHANNEL};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < CHILD_FDS; i++) child_fds[i] = -1;
+    for (int i = 0; i < OUTPUTS; i++)
         streams->outputs[i] = (struct output){.owner = streams, .fd = -1, .channel = channels[i], .file = -1};
-    bool fine = with_stdin ? (streams->input = input_open(proc, &child_fds[0])) != NULL
-                           : (child_fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;
-    for (int i = 0; i < 2 && fine; i++) fine = iof_pipe(&streams->outputs[i].fd, &child_fds[i + 1], false);
+    bool fine = jobio_has_stdin(&job->io, proc->rank) ? (streams->input = input_open(proc, &child_fds[0])) != NULL
+                                                      : (child_fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;
+    int count = job->io.diagnostics ? OUTPUTS : OUTPUTS - 1;
+    for (int i = 0; i < count && fine; i++) fine = iof_pipe(&streams->outputs[i].fd, &child_fds[i + 1], false);
     streams->next = all_streams;
     all_streams = streams;
     if (!fine) {
@@ -291,26 +282,26 @@ struct streams* iof_open(const pmix_proc_t* proc, uint32_t job_number, bool with
         iof_finish(streams);
         return NULL;
     }
-    for (int i = 0; i < 2; i++) watch_output(&streams->outputs[i]);
+    for (int i = 0; i < OUTPUTS; i++) watch_output(&streams->outputs[i]);
     return streams;
 }
 
-void iof_close_child_ends(int child_fds[3]) {
-    for (int i = 0; i < 3; i++) {
+void iof_close_child_ends(int child_fds[CHILD_FDS]) {
+    for (int i = 0; i < CHILD_FDS; i++) {
         if (child_fds[i] >= 0) close(child_fds[i]);
         child_fds[i] = -1;
     }
 }
 
 void iof_finish(struct streams* streams) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < OUTPUTS; i++) {
         struct output* output = &streams->outputs[i];
         size_t before = in_flight;
         while (output->fd >= 0 && in_flight - before < kMaxLeftOver && read_output(output)) continue;
         close_output(output);
         wire_free(&output->line);
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < OUTPUTS; i++) {
         if (streams->outputs[i].file >= 0) close(streams->outputs[i].file);
     }
     if (streams->input) input_finish(streams->input);

@@ -40,6 +40,7 @@ void job_free(struct job* job) {
     for (uint32_t i = 0; i < job->app_count; i++) app_destruct(&job->apps[i]);
     free(job->apps);
     free(job->procs);
+    jobio_destruct(&job->io);
     free(job);
 }
 
@@ -67,6 +68,7 @@ void job_put(struct buffer* b, const struct job* job) {
     wire_put_u32(b, job->nodes);
     wire_put_u32(b, job->placement);
     wire_put_proc(b, &job->parent);
+    jobio_put(b, &job->io);
     wire_put_u32(b, job->app_count);
     for (uint32_t i = 0; i < job->app_count; i++) app_put(b, &job->apps[i]);
 }
@@ -76,15 +78,19 @@ struct job* job_get(struct buffer* b) {
     char* nspace = wire_get_string(b);
     uint32_t number = wire_get_u32(b), nodes = wire_get_u32(b);
     enum placement placement = wire_get_u32(b) == BY_NODE ? BY_NODE : BY_SLOT;
+    struct job_io io;
     wire_get_proc(b, &parent);
+    jobio_get(b, &io);
     uint32_t app_count = wire_get_u32(b);
     if (b->bad || !nspace || app_count > b->size) {
         free(nspace);
+        jobio_destruct(&io);
         return NULL;
     }
     struct app* apps = xcalloc(app_count, sizeof *apps);
     for (uint32_t i = 0; i < app_count; i++) app_get(b, &apps[i]);
     struct job* job = job_new(nspace, number, nodes, placement, apps, app_count, &parent);
+    job->io = io;
     free(nspace);
     if (!b->bad) return job;
     job_free(job);

@@ -7,6 +7,7 @@
 #ifndef PMIXRUN_JOB_H
 #define PMIXRUN_JOB_H
 
+#include "jobio.h"
 #include "wire.h"
 
 enum placement { BY_SLOT, BY_NODE }; /* blocks of neighbouring ranks; or one to each node in turn */
@@ -21,12 +22,12 @@ struct app {
     uint32_t first;
 };
 
-enum wanted_event { /* events about the job that its spawn asked for */
-    WANTS_JOB_EVENTS = 1,    /* its start, its launch, its end */
-    WANTS_JOB_END = 2,
-    WANTS_PROC_ENDS = 4,     /* of each process */
-    WANTS_ABNORMAL_ENDS = 8, /* of each that fails */
-    WANTS_SILENT_END = 16,   /* no event when it ends well */
+enum wanted_event {                       /* events about the job that its spawn asked for */
+                    WANTS_JOB_EVENTS = 1, /* its start, its launch, its end */
+                    WANTS_JOB_END = 2,
+                    WANTS_PROC_ENDS = 4,     /* of each process */
+                    WANTS_ABNORMAL_ENDS = 8, /* of each that fails */
+                    WANTS_SILENT_END = 16,   /* no event when it ends well */
 };
 
 enum proc_phase { PROC_DEFINED, PROC_RUNNING, PROC_ENDED };
@@ -50,6 +51,7 @@ struct job {
     struct app* apps;
     uint32_t app_count;
     pmix_proc_t parent; /* empty namespace: started by the user */
+    struct job_io io;
     struct proc* procs;
     uint32_t alive;            /* processes that have not ended */
     uint32_t wanted;           /* see above; known to the head */
@@ -58,7 +60,7 @@ struct job {
     int failed_code;
 };
 
-/* Describes a job; the apps are taken over. It is not in the list yet. */
+/* Describes a job; the apps are taken over, and so is `io`, set afterwards. It is not in the list yet. */
 struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, enum placement placement, struct app* apps,
                     uint32_t app_count, const pmix_proc_t* parent);
 void job_free(struct job* job);

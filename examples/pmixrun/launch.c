@@ -85,7 +85,8 @@ static _Noreturn void child_fails(int report, char what) {
     _exit(127);
 }
 
-static _Noreturn void become(const struct app* app, char** env, const int fds[3], int report, pid_t daemon_pid) {
+static _Noreturn void become(const struct app* app, char** env, const int fds[CHILD_FDS], int report,
+                             pid_t daemon_pid) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -95,6 +96,7 @@ static _Noreturn void become(const struct app* app, char** env, const int fds[3]
     if (node.options->linger == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != daemon_pid) _exit(127); /* the daemon ended before the line above */
     for (int i = 0; i < 3; i++) dup2(fds[i], i);
+    if (fds[3] >= 0) fcntl(fds[3], F_SETFD, 0);
     if (app->wdir && chdir(app->wdir) != 0) child_fails(report, 'd');
     execvpe(app->program ? app->program : app->argv[0], app->argv, env);
     child_fails(report, 'x');
@@ -113,11 +115,6 @@ static void explain(struct buffer* why, const struct app* app, const struct fail
     wire_append(why, text, strlen(text) + 1);
 }
 
-static bool has_stdin(uint32_t rank) {
-    enum input_to to = node.options->input_to;
-    return to == INPUT_TO_ALL || to == INPUT_OPEN || (to == INPUT_TO_RANK && rank == node.options->input_rank);
-}
-
 static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* why) {
     const struct app* app = &job->apps[job_app_of(job, rank)];
     pmix_proc_t name;
@@ -128,13 +125,18 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
         strings_free(env);
         return status;
     }
-    int fds[3], report[2];
+    int fds[CHILD_FDS], report[2];
     struct failure failure = {0, 'x'};
-    struct streams* streams = iof_open(&name, job->number, job->number == 1 && has_stdin(rank), fds);
+    struct streams* streams = iof_open(job, &name, fds);
     if (!streams || pipe2(report, O_CLOEXEC) != 0) {
         if (streams) iof_finish(streams);
         strings_free(env);
         return PMIX_ERR_JOB_SYS_OP_FAILED;
+    }
+    if (fds[3] >= 0) {
+        char setting[64];
+        snprintf(setting, sizeof setting, JOBIO_DIAGNOSTICS "=%d", fds[3]);
+        change_env(&env, setting);
     }
     pid_t daemon_pid = getpid(), pid = fork();
     if (pid == 0) become(app, env, fds, report[1], daemon_pid);

@@ -39,8 +39,9 @@ void launch_deregister_all(void);
 
 /* iof.c: their output. */
 struct streams;
-struct streams* iof_open(const pmix_proc_t* proc, uint32_t job_number, bool with_stdin, int child_fds[3]);
-void iof_close_child_ends(int child_fds[3]);
+enum { CHILD_FDS = 4 }; /* stdin, stdout, stderr, and where the job has them (else -1) diagnostics */
+struct streams* iof_open(const struct job* job, const pmix_proc_t* proc, int child_fds[CHILD_FDS]);
+void iof_close_child_ends(int child_fds[CHILD_FDS]);
 void iof_finish(struct streams* streams); /* the process ended: take what is left, close */
 bool iof_pipe(int* ours, int* childs, bool child_reads);
 void on_output_done(int from, uint64_t id, struct buffer* body);

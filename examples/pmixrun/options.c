@@ -150,6 +150,19 @@ static void job_option(char** argv, int* at, struct options* options) {
     }
 }
 
+struct job_io options_io(const struct options* options) {
+    struct job_io io = {.tag = options->tag_output,
+                        .timestamp = options->timestamp_output,
+                        .merge = options->merge_stderr,
+                        .file_only = options->file_only,
+                        .numbered = true,
+                        .directory = options->output_directory ? xstrdup(options->output_directory) : NULL,
+                        .stdin_to = PMIX_RANK_WILDCARD};
+    if (options->input_to == INPUT_TO_NONE) io.stdin_to = PMIX_RANK_INVALID;
+    if (options->input_to == INPUT_TO_RANK) io.stdin_to = options->input_rank;
+    return io;
+}
+
 void options_read(int argc, char** argv, struct options* options) {
     memset(options, 0, sizeof *options);
     options->nodes = 1;

@@ -27,6 +27,9 @@ struct options {
     bool verbose;
 };
 
+/* What they mean for the job of the command line; the caller's to destruct. */
+struct job_io options_io(const struct options* options);
+
 /* Reads the command line. Prints what is wrong, or the usage, and exits. */
 void options_read(int argc, char** argv, struct options* options);
 

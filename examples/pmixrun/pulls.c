@@ -71,8 +71,12 @@ void on_pull(int from, uint64_t id, struct buffer* body) {
 
 struct wanted { /* a pull on its way to all nodes */
     struct buffer body;
-    pmix_proc_t first;
+    bool stop;
+    pmix_iof_channel_t channels;
+    pmix_proc_t* procs;
+    size_t nprocs;
     int outstanding;
+    pmix_status_t status;
     pmix_op_cbfunc_t cbfunc;
     void* cbdata;
 };
@@ -81,13 +85,30 @@ static void told(pmix_status_t status, struct buffer* body, void* argument) {
     (void)status, (void)body; /* a lost node has no output */
     struct wanted* wanted = argument;
     if (--wanted->outstanding > 0) return;
-    wanted->cbfunc(PMIX_SUCCESS, wanted->cbdata);
+    wanted->cbfunc(wanted->status, wanted->cbdata);
     wire_free(&wanted->body);
+    free(wanted->procs);
     free(wanted);
+}
+
+/* Diagnostics are there only where the spawn has asked for them. */
+static bool any_diagnostics(const struct wanted* wanted) {
+    for (const struct job* job = jobs_first(); job; job = job->next) {
+        for (uint32_t rank = 0; rank < job->size && job->io.diagnostics; rank++) {
+            if (procs_match(wanted->procs, wanted->nprocs, job->nspace, rank)) return true;
+        }
+    }
+    return false;
 }
 
 static void run_wanted(void* argument) {
     struct wanted* wanted = argument;
+    if (wanted->channels == PMIX_FWD_STDDIAG_CHANNEL && !wanted->stop && !any_diagnostics(wanted)) {
+        wanted->outstanding = 1;
+        wanted->status = PMIX_ERR_NOT_SUPPORTED;
+        told(PMIX_SUCCESS, NULL, wanted);
+        return;
+    }
     wanted->outstanding = mesh_nodes();
     for (int i = 0; i < mesh_nodes(); i++) mesh_request(i, FRAME_PULL, &wanted->body, 0, told, wanted);
 }
@@ -97,7 +118,11 @@ pmix_status_t up_iof_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_i
     struct wanted* wanted = xcalloc(1, sizeof *wanted);
     wanted->cbfunc = cbfunc;
     wanted->cbdata = cbdata;
-    wire_put_u8(&wanted->body, info_true(directives, ndirs, PMIX_IOF_STOP));
+    wanted->stop = info_true(directives, ndirs, PMIX_IOF_STOP);
+    wanted->channels = channels;
+    wanted->nprocs = nprocs;
+    wanted->procs = memcpy(xcalloc(nprocs, sizeof *procs), procs, nprocs * sizeof *procs);
+    wire_put_u8(&wanted->body, wanted->stop);
     wire_put_u8(&wanted->body, info_true(directives, ndirs, PMIX_IOF_COPY));
     wire_put_u32(&wanted->body, channels);
     wire_put_procs(&wanted->body, procs, nprocs);

@@ -142,6 +142,10 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     wire_put_proc(&wish->body, proc);
     wire_put_u32(&wish->body, how && strncmp(how, "node", 4) == 0 ? BY_NODE : BY_SLOT);
     wire_put_u32(&wish->body, wanted_events(job_info, ninfo));
+    struct job_io io;
+    jobio_of_spawn(&io, job_info, ninfo);
+    jobio_put(&wish->body, &io);
+    jobio_destruct(&io);
     wire_put_u32(&wish->body, (uint32_t)napps);
     for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++)
         status = put_app(&wish->body, &apps[i], job_info, ninfo);

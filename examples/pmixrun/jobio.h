@@ -1,0 +1,46 @@
+/* jobio.h: where the input of a job comes from and what becomes of its output: as the user's options say for the job of
+ * the command line, as the attributes of PMIx_Spawn say for the others.
+ *
+ * What this owns: the two paths in a job_io. Which thread calls it: any; a job_io belongs to one thread at a time.
+ * What can go wrong: nothing but memory. */
+#ifndef PMIXRUN_JOBIO_H
+#define PMIXRUN_JOBIO_H
+
+#include "wire.h"
+
+struct job;
+
+struct job_io {
+    bool tag;             /* lines begin with [JOB,RANK]<STREAM>: */
+    bool rank_tag;        /* or with [RANK]<STREAM>: */
+    bool timestamp;       /* and with the time */
+    bool xml;             /* each line is an element, with all that as attributes */
+    bool raw;             /* pieces go out as they come, not by lines */
+    bool merge;           /* stderr goes where stdout goes */
+    bool file_only;       /* into files and nowhere else */
+    bool pattern;         /* `file` has %n for the namespace and %r for the rank in it */
+    bool numbered;        /* below `directory`, the job is its number, not its namespace */
+    bool diagnostics;     /* its processes have a third output */
+    char* file;           /* FILE.NSPACE.RANK.stdout, or NULL */
+    char* directory;      /* DIRECTORY/NSPACE/rank.RANK/stdout, or NULL */
+    pmix_rank_t stdin_to; /* whose stdin is a pipe: PMIX_RANK_WILDCARD: all, PMIX_RANK_INVALID: none */
+};
+
+/* The environment variable by which a process finds the descriptor of its third output. */
+#define JOBIO_DIAGNOSTICS "PMIXRUN_STDDIAG_FD"
+
+void jobio_of_spawn(struct job_io* io, const pmix_info_t* infos, size_t count);
+void jobio_put(struct buffer* b, const struct job_io* io);
+void jobio_get(struct buffer* b, struct job_io* io);
+void jobio_destruct(struct job_io* io);
+bool jobio_has_stdin(const struct job_io* io, pmix_rank_t rank);
+bool jobio_has_files(const struct job_io* io);
+/* The file of a stream; the caller frees it. */
+char* jobio_path(const struct job_io* io, const struct job* job, pmix_rank_t rank, const char* stream);
+/* What stands in front of a line, the line or a part of it, and what stands behind it (its newline, if it has one). */
+void jobio_begin_line(const struct job_io* io, const struct job* job, pmix_rank_t rank, const char* stream,
+                      struct buffer* text);
+void jobio_text(const struct job_io* io, const uint8_t* bytes, size_t size, struct buffer* text);
+void jobio_end_line(const struct job_io* io, const char* stream, struct buffer* text);
+
+#endif

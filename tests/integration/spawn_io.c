@@ -1,0 +1,324 @@
+/* spawn_io: what PMIx_Spawn says about the streams of the new job, and which of its events somebody hears of.
+ * usage: spawn_io streams|none|files|shown ATTRIBUTE...|wanted|echo (the last by spawn) */
+#include <errno.h>
+#include <fcntl.h>
+#include <pmix_tool.h>
+#include <sys/stat.h>
+
+#include "check.h"
+
+static const char* program;
+
+enum { MOST_INFOS = 8 };
+static pmix_info_t infos[MOST_INFOS];
+static size_t ninfos;
+
+static void with(const char* key, const void* value, pmix_data_type_t type) {
+    CHECK(ninfos < MOST_INFOS);
+    PMIX_INFO_LOAD(&infos[ninfos], key, value, type);
+    ninfos++;
+}
+
+static void with_flag(const char* key) {
+    bool yes = true;
+    with(key, &yes, PMIX_BOOL);
+}
+
+/* Spawns `command` with what with() was told. */
+static void spawn(const char* command, const char* first, const char* second, int count, pmix_nspace_t nspace) {
+    char* arguments[] = {(char*)(uintptr_t)command, (char*)(uintptr_t)first, (char*)(uintptr_t)second, NULL};
+    pmix_app_t app;
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = arguments[0];
+    app.argv = arguments;
+    app.maxprocs = count;
+    CHECK_OK(PMIx_Spawn(infos, ninfos, &app, 1, nspace));
+    while (ninfos > 0) PMIX_INFO_DESTRUCT(&infos[--ninfos]);
+}
+
+/* --- the three streams of a job that somebody else reads, and its input -------------------------------------------
+ */
+
+enum { COPIES = 2, LINES = 2000 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char heard[9][COPIES][1 << 17]; /* by channel and rank */
+static size_t heard_size[9][COPIES];
+static int stream_ends;
+static struct signal_box over = SIGNAL_BOX;
+
+static void take(size_t id, pmix_iof_channel_t channel, pmix_proc_t* source, pmix_byte_object_t* payload,
+                 pmix_info_t info[], size_t ninfo) {
+    (void)id, (void)info, (void)ninfo;
+    pthread_mutex_lock(&lock);
+    CHECK(channel <= 8 && source->rank < COPIES);
+    size_t* size = &heard_size[channel][source->rank];
+    CHECK(*size + payload->size <= sizeof heard[0][0]);
+    if (payload->size) memcpy(heard[channel][source->rank] + *size, payload->bytes, payload->size);
+    *size += payload->size;
+    if (payload->size == 0 && ++stream_ends == 3 * COPIES) box_signal(&over, PMIX_SUCCESS);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Says all that it reads, on each of its outputs. */
+static void echo(int argc, char** argv) {
+    (void)argc, (void)argv;
+    static char text[1 << 17];
+    size_t size = 0;
+    alarm(60);
+    for (ssize_t got; (got = read(STDIN_FILENO, text + size, sizeof text - size)) != 0;) {
+        if (got < 0 && errno != EINTR) _exit(3);
+        if (got > 0) size += (size_t)got;
+    }
+    const char* third = getenv("PMIXRUN_STDDIAG_FD");
+    const int fds[] = {STDOUT_FILENO, STDERR_FILENO, third ? atoi(third) : -1};
+    for (int i = 0; i < 3; i++) {
+        for (size_t done = 0; done < size;) {
+            ssize_t put = write(fds[i], text + done, size - done);
+            if (put < 0 && errno != EINTR) _exit(4);
+            if (put > 0) done += (size_t)put;
+        }
+    }
+}
+
+/* A job spawned to be talked to: its input, output, errors and diagnostics, byte by byte. rows: O1 O2 O7 O8 */
+static void streams(int argc, char** argv) {
+    (void)argc, (void)argv;
+    static char text[LINES * 16];
+    size_t size = 0;
+    pmix_nspace_t nspace = "";
+    pmix_rank_t everyone = PMIX_RANK_WILDCARD;
+    start();
+    if (me.rank == 0) {
+        with(PMIX_FWD_STDIN, &everyone, PMIX_PROC_RANK);
+        with_flag(PMIX_FWD_STDOUT);
+        with_flag(PMIX_FWD_STDERR);
+        with_flag(PMIX_FWD_STDDIAG);
+        spawn(program, "echo", NULL, COPIES, nspace);
+        pmix_proc_t all;
+        PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
+        pmix_iof_channel_t outputs = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL | PMIX_FWD_STDDIAG_CHANNEL;
+        CHECK(PMIx_IOF_pull(&all, 1, NULL, 0, outputs, take, NULL, NULL) >= 0);
+        for (int i = 0; i < LINES; i++) size += (size_t)sprintf(text + size, "line %d\n", i);
+        pmix_byte_object_t bytes = {.bytes = text, .size = size}, none = {.bytes = NULL, .size = 0};
+        CHECK_OK(PMIx_IOF_push(&all, 1, &bytes, NULL, 0, NULL, NULL));
+        CHECK_OK(PMIx_IOF_push(&all, 1, &none, NULL, 0, NULL, NULL));
+        CHECK(box_wait(&over, 1, 40));
+        for (int channel = 2; channel <= 8; channel *= 2) {
+            for (int rank = 0; rank < COPIES; rank++) {
+                CHECK(heard_size[channel][rank] == size);
+                CHECK(memcmp(heard[channel][rank], text, size) == 0);
+            }
+        }
+    }
+    fence(false);
+    finish();
+}
+
+/* What was not asked for is not there: no input, no diagnostics. rows: O1 O7 */
+static void none(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_nspace_t nspace = "";
+    start();
+    if (me.rank == 0) {
+        spawn("sleep", "1000", NULL, 1, nspace);
+        pmix_proc_t all;
+        PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
+        CHECK_STATUS(PMIx_IOF_pull(&all, 1, NULL, 0, PMIX_FWD_STDDIAG_CHANNEL, take, NULL, NULL),
+                     PMIX_ERR_NOT_SUPPORTED);
+        pmix_byte_object_t bytes = {.bytes = "x", .size = 1};
+        CHECK_STATUS(PMIx_IOF_push(&all, 1, &bytes, NULL, 0, NULL, NULL), PMIX_ERR_NOT_SUPPORTED);
+        pmix_info_t kill;
+        PMIX_INFO_LOAD(&kill, PMIX_JOB_CTRL_KILL, NULL, PMIX_BOOL);
+        CHECK_DONE(PMIx_Job_control(&all, 1, &kill, 1, NULL, NULL));
+    }
+    fence(false);
+    finish();
+}
+
+/* --- files ---------------------------------------------------------------------------------------------------------
+ */
+
+static struct signal_box job_over = SIGNAL_BOX;
+
+static void note_end(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)id, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    box_signal(&job_over, status);
+    done(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void listen_to(pmix_status_t code) {
+    CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, note_end, NULL, NULL) >= 0);
+}
+
+/* Runs a shell line twice, to its end. */
+static void run_line(const char* line, pmix_nspace_t nspace) {
+    char* arguments[] = {"sh", "-c", (char*)(uintptr_t)line, NULL};
+    int before = box_count(&job_over);
+    pmix_app_t app;
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = arguments[0];
+    app.argv = arguments;
+    app.maxprocs = 2;
+    with_flag(PMIX_NOTIFY_COMPLETION);
+    CHECK_OK(PMIx_Spawn(infos, ninfos, &app, 1, nspace));
+    while (ninfos > 0) PMIX_INFO_DESTRUCT(&infos[--ninfos]);
+    CHECK(box_wait(&job_over, before + 1, 40));
+}
+
+/* A file of the test's directory holds just that, and then no more. NULL: it is not there. */
+static void check_file(const char* directory, const char* name, const char* wanted) {
+    char path[1024], text[256] = "";
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK((fd >= 0) == (wanted != NULL));
+    if (fd < 0) return;
+    CHECK(read(fd, text, sizeof text - 1) >= 0);
+    CHECK(strcmp(text, wanted) == 0);
+    close(fd);
+    CHECK(unlink(path) == 0);
+}
+
+/* Per rank and stream below a folder, by name, by pattern; merged; nowhere else. rows: O3 */
+static void files(int argc, char** argv) {
+    static const char both[] = "echo out; echo err >&2";
+    char directory[] = "/tmp/spawn_io.XXXXXX", path[1024], name[1024];
+    pmix_nspace_t nspace = "";
+    (void)argc, (void)argv;
+    start();
+    CHECK(mkdtemp(directory));
+    listen_to(PMIX_EVENT_JOB_END);
+
+    with(PMIX_IOF_OUTPUT_TO_DIRECTORY, directory, PMIX_STRING);
+    with_flag(PMIX_IOF_FILE_ONLY);
+    run_line(both, nspace);
+    for (int rank = 0; rank < 2; rank++) {
+        snprintf(name, sizeof name, "%s/rank.%d/stdout", nspace, rank);
+        check_file(directory, name, "out\n");
+        snprintf(name, sizeof name, "%s/rank.%d/stderr", nspace, rank);
+        check_file(directory, name, "err\n");
+        snprintf(path, sizeof path, "%s/%s/rank.%d", directory, nspace, rank);
+        CHECK(rmdir(path) == 0);
+    }
+    snprintf(path, sizeof path, "%s/%s", directory, nspace);
+    CHECK(rmdir(path) == 0);
+
+    snprintf(path, sizeof path, "%s/name", directory);
+    with(PMIX_IOF_OUTPUT_TO_FILE, path, PMIX_STRING);
+    with_flag(PMIX_IOF_MERGE_STDERR_STDOUT);
+    with_flag(PMIX_IOF_FILE_ONLY);
+    run_line("echo out; sleep 0.1; echo err >&2", nspace);
+    for (int rank = 0; rank < 2; rank++) {
+        snprintf(name, sizeof name, "name.%s.%d.stderr", nspace, rank);
+        check_file(directory, name, NULL);
+        snprintf(name, sizeof name, "name.%s.%d.stdout", nspace, rank);
+        check_file(directory, name, "out\nerr\n");
+    }
+
+    snprintf(path, sizeof path, "%s/%%r-of-%%n", directory);
+    with(PMIX_IOF_OUTPUT_TO_FILE, path, PMIX_STRING);
+    with_flag(PMIX_IOF_FILE_PATTERN);
+    with_flag(PMIX_IOF_FILE_ONLY);
+    run_line(both, nspace);
+    for (int rank = 0; rank < 2; rank++) {
+        snprintf(name, sizeof name, "%d-of-%s.stdout", rank, nspace);
+        check_file(directory, name, "out\n");
+        snprintf(name, sizeof name, "%d-of-%s.stderr", rank, nspace);
+        check_file(directory, name, "err\n");
+    }
+    CHECK(rmdir(directory) == 0);
+    finish();
+}
+
+/* To pmixrun's own output, as the attributes say; what is seen there, the test's command looks at. rows: O3 */
+static void shown(int argc, char** argv) {
+    pmix_nspace_t nspace = "";
+    start();
+    listen_to(PMIX_EVENT_JOB_END);
+    for (int i = 0; i < argc; i++) with_flag(argv[i]);
+    run_line("printf '<a>&b\\nrest'", nspace);
+    finish();
+}
+
+/* --- events --------------------------------------------------------------------------------------------------------
+ */
+
+enum { JOB_START, LAUNCH_COMPLETE, JOB_END, PROC_TERMINATED, KINDS };
+static const pmix_status_t kinds[KINDS] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, PMIX_EVENT_JOB_END,
+                                           PMIX_EVENT_PROC_TERMINATED};
+static struct signal_box counts[KINDS] = {SIGNAL_BOX, SIGNAL_BOX, SIGNAL_BOX, SIGNAL_BOX};
+static pmix_nspace_t last_namespace;
+static pmix_status_t term_status;
+static int exit_code;
+
+static void note_kind(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                      pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)id, (void)source, (void)results, (void)nresults;
+    int kind = 0;
+    while (kinds[kind] != status) kind++;
+    for (size_t i = 0; i < ninfo; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_NSPACE)) PMIX_LOAD_NSPACE(last_namespace, info[i].value.data.string);
+        if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS)) term_status = info[i].value.data.status;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_PROC_TERM_STATUS)) term_status = info[i].value.data.status;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE)) exit_code = info[i].value.data.integer;
+    }
+    box_signal(&counts[kind], status);
+    done(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void check_counts(int job_start, int launched, int job_end, int terminated) {
+    const int wanted[KINDS] = {job_start, launched, job_end, terminated};
+    for (int i = 0; i < KINDS; i++) CHECK(box_count(&counts[i]) == wanted[i]);
+}
+
+/* Events that nobody asked for do not come, those that somebody asked for come once. Each step waits for what it asked
+ * for, and the head raises them in the order of what happens. With --continuous. rows: E7 C5 */
+static void wanted(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_nspace_t nspace = "";
+    start();
+    for (int i = 0; i < KINDS; i++) {
+        pmix_status_t code = kinds[i];
+        CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, note_kind, NULL, NULL) >= 0);
+    }
+    /* nothing */
+    spawn("true", NULL, NULL, 2, nspace);
+    /* only the end of the job, which ended well */
+    with_flag(PMIX_NOTIFY_COMPLETION);
+    spawn("true", NULL, NULL, 2, nspace);
+    CHECK(box_wait(&counts[JOB_END], 1, 30));
+    check_counts(0, 0, 1, 0);
+    CHECK(term_status == PMIX_SUCCESS && PMIX_CHECK_NSPACE(last_namespace, nspace));
+    /* only processes that fail: rank 1 of two */
+    with_flag(PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION);
+    spawn("sh", "-c", "exit $((PMIX_RANK * 7))", 2, nspace);
+    CHECK(box_wait(&counts[PROC_TERMINATED], 1, 30));
+    CHECK(exit_code == 7 && term_status == PMIX_ERR_EXIT_NONZERO_TERM);
+    /* all processes, and the job's end only if it is a bad one */
+    with_flag(PMIX_NOTIFY_PROC_TERMINATION);
+    with_flag(PMIX_NOTIFY_COMPLETION);
+    with_flag(PMIX_EVENT_SILENT_TERMINATION);
+    spawn("true", NULL, NULL, 2, nspace);
+    CHECK(box_wait(&counts[PROC_TERMINATED], 3, 30));
+    with_flag(PMIX_NOTIFY_COMPLETION);
+    with_flag(PMIX_EVENT_SILENT_TERMINATION);
+    spawn("sh", "-c", "kill -9 $$", 2, nspace);
+    CHECK(box_wait(&counts[JOB_END], 2, 30));
+    CHECK(term_status == PMIX_ERR_JOB_ABORTED_BY_SIG && exit_code == 137);
+    CHECK(PMIX_CHECK_NSPACE(last_namespace, nspace));
+    check_counts(0, 0, 2, 3);
+    /* all there is */
+    with_flag(PMIX_NOTIFY_JOB_EVENTS);
+    spawn("true", NULL, NULL, 2, nspace);
+    CHECK(box_wait(&counts[JOB_END], 3, 30));
+    check_counts(1, 1, 3, 3);
+    finish();
+}
+
+int main(int argc, char** argv) {
+    static const struct test_case cases[] = {{"streams", streams}, {"none", none},     {"files", files},
+                                             {"shown", shown},     {"wanted", wanted}, {"echo", echo}};
+    program = argv[0];
+    RUN_CASE(cases);
+    return 0;
+}
