@@ -9,6 +9,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "client/events.h"
 #include "client/iof_files.h"
 #include "client/iof_format.h"
 #include "client/session.h"
@@ -112,6 +113,37 @@ class IofTest : public ::testing::Test {
                 n += FakeChannel::decoded<common::IofCredit>(f).bytes;
         }
         return n;
+    }
+
+    // The codes of forwarding's own events, as they come.
+    struct Heard {
+        static inline std::mutex mutex;
+        static inline std::vector<pmix_status_t> codes;
+        static inline uint64_t lost = 0;
+        static void on(size_t, pmix_status_t code, const pmix_proc_t*, pmix_info_t infos[], size_t n, pmix_info_t[],
+                       size_t, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+            {
+                std::lock_guard lock(mutex);
+                codes.push_back(code);
+                if (const pmix_info_t* info = common::InfoView(infos, n).find(kIofLostKey)) lost = info->value.data.uint64;
+            }
+            done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
+        }
+        static std::vector<pmix_status_t> all() {
+            std::lock_guard lock(mutex);
+            return codes;
+        }
+    };
+    void listen() {
+        Heard::codes.clear();
+        Heard::lost = 0;
+        pmix_status_t codes[] = {PMIX_ERR_IOF_FAILURE, PMIX_ERR_IOF_COMPLETE};
+        EXPECT_GE(session->events().register_handler(codes, 2, nullptr, 0, &Heard::on, nullptr, nullptr), 0);
+    }
+    bool hears(size_t n) {
+        const auto deadline = transport::Deadline::in_ms(10'000);
+        while (Heard::all().size() < n && !deadline.passed()) settle();
+        return Heard::all().size() == n;
     }
 
     pmix_status_t status = PMIX_SUCCESS;
@@ -393,6 +425,7 @@ TEST_F(IofTest, OwnStdinIsCollectedUntilItsEnd) {
     ASSERT_EQ(0, ::dup2(ends[0], 0));
     const pmix_proc_t target = ProcId("far", 2).to_c();
     InfoList own = flags({PMIX_IOF_PUSH_STDIN});
+    listen();
     ASSERT_EQ(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
     ASSERT_EQ(5, ::write(ends[1], "input", 5));
     ::close(ends[1]);
@@ -411,9 +444,50 @@ TEST_F(IofTest, OwnStdinIsCollectedUntilItsEnd) {
     }
     EXPECT_TRUE(end);
     EXPECT_EQ("input", all);
+    EXPECT_TRUE(hears(1));
+    EXPECT_EQ(PMIX_ERR_IOF_COMPLETE, Heard::all().front());
     ::dup2(before, 0);
     ::close(before);
     ::close(ends[0]);
+}
+
+// rows: O7
+TEST_F(IofTest, InputThatTheHostRefusesEndsForwardingWithAnEvent) {
+    int ends[2];
+    ASSERT_EQ(0, ::pipe2(ends, O_CLOEXEC));
+    const int before = ::fcntl(0, F_DUPFD_CLOEXEC, 3);
+    ASSERT_EQ(0, ::dup2(ends[0], 0));
+    const pmix_proc_t target = ProcId("far", 2).to_c();
+    InfoList own = flags({PMIX_IOF_PUSH_STDIN});
+    listen();
+    ASSERT_EQ(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
+    status = PMIX_ERR_NOT_FOUND;
+    ASSERT_EQ(5, ::write(ends[1], "input", 5));
+    EXPECT_TRUE(hears(1));
+    EXPECT_EQ(PMIX_ERR_IOF_FAILURE, Heard::all().front());
+    ::dup2(before, 0);
+    ::close(before);
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+// rows: O2 O3
+TEST_F(IofTest, LostBytesAndFilesThatCannotBeWrittenAreEvents) {
+    listen();
+    ASSERT_EQ(0, pull());
+    output(1, "late", kOut, 0, 77);
+    EXPECT_TRUE(hears(1));
+    EXPECT_EQ(PMIX_ERR_IOF_FAILURE, Heard::all().front());
+    EXPECT_EQ(77u, Heard::lost);
+    // A folder stands where the file is to be.
+    ASSERT_EQ(0, ::mkdir((directory + "/x.far.1.stdout").c_str(), 0700));
+    InfoList file;
+    file.append_string(PMIX_IOF_OUTPUT_TO_FILE, directory + "/x");
+    ASSERT_EQ(1, pull(std::move(file)));
+    output(1, "line\n", kOut, 1);
+    EXPECT_TRUE(hears(2));
+    EXPECT_EQ(PMIX_ERR_IOF_FAILURE, Heard::all().back());
+    EXPECT_EQ((std::vector<std::string>{"1:late", "1:line\n"}), Got::all()) << "and the output goes on";
 }
 
 // rows: O1

@@ -1,0 +1,164 @@
+// What the attributes of PMIx_server_init about events and output do, seen through the C calls of the process itself.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pmix_server.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/value.h"
+
+using pmix::common::InfoList;
+
+namespace {
+
+constexpr pmix_status_t kCode = PMIX_EXTERNAL_ERR_BASE - 50, kLast = PMIX_EXTERNAL_ERR_BASE - 51;
+
+std::mutex g_mutex;
+std::vector<int> g_heard;
+bool g_over = false;
+
+void take(size_t, pmix_status_t status, const pmix_proc_t*, pmix_info_t infos[], size_t ninfos, pmix_info_t[], size_t,
+          pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    {
+        std::lock_guard lock(g_mutex);
+        for (size_t i = 0; i < ninfos; ++i)
+            if (PMIX_CHECK_KEY(&infos[i], "index")) g_heard.push_back(infos[i].value.data.integer);
+        g_over = g_over || status == kLast;
+    }
+    done(PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr, cbdata);
+}
+
+template <class Done>
+bool wait_for(Done done) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (;;) {
+        {
+            std::lock_guard lock(g_mutex);
+            if (done()) return true;
+        }
+        if (std::chrono::steady_clock::now() > until) return false;
+        std::this_thread::yield();
+    }
+}
+
+// What a handler hears that comes after 600 events, when the server was started with these.
+std::vector<int> heard_late(InfoList infos) {
+    g_heard.clear();
+    g_over = false;
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
+    pmix_proc_t source;
+    PMIX_LOAD_PROCID(&source, "sources", 0);
+    for (int i = 0; i < 600; ++i) {
+        InfoList index;
+        index.append_number(std::string_view("index"), i, PMIX_INT);
+        EXPECT_EQ(PMIX_SUCCESS,
+                  PMIx_Notify_event(kCode, &source, PMIX_RANGE_LOCAL, index.c_array(), index.size(), nullptr, nullptr));
+    }
+    pmix_status_t codes[] = {kCode, kLast};
+    EXPECT_GE(PMIx_Register_event_handler(codes, 2, nullptr, 0, take, nullptr, nullptr), 0);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(kLast, &source, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_TRUE(wait_for([] { return g_over; }));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    return g_heard;
+}
+
+std::vector<int> last(int n) {
+    std::vector<int> numbers;
+    for (int i = 600 - n; i < 600; ++i) numbers.push_back(i);
+    return numbers;
+}
+
+InfoList ring(size_t size) {
+    InfoList infos;
+    infos.append_number(PMIX_SERVER_CACHE_SIZE, size, PMIX_SIZE);
+    return infos;
+}
+
+// Own stdout and stderr in one pipe, while it lives.
+class Captured {
+  public:
+    Captured() {
+        EXPECT_EQ(0, ::pipe2(ends_, O_CLOEXEC));
+        ::fflush(stdout);
+        for (int fd : {1, 2}) {
+            before_[fd] = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+            ::dup2(ends_[1], fd);
+        }
+    }
+    ~Captured() {
+        restore();
+        ::close(ends_[0]);
+        ::close(ends_[1]);
+    }
+    // At least so many bytes, if they come.
+    std::string read(size_t wanted) {
+        std::string text;
+        pollfd p{ends_[0], POLLIN, 0};
+        while (text.size() < wanted && ::poll(&p, 1, 10'000) > 0) {
+            char chunk[4096];
+            const ssize_t got = ::read(ends_[0], chunk, sizeof chunk);
+            if (got <= 0) break;
+            text.append(chunk, static_cast<size_t>(got));
+        }
+        return text;
+    }
+    void restore() {
+        for (int fd : {1, 2}) {
+            if (before_[fd] < 0) continue;
+            ::dup2(before_[fd], fd);
+            ::close(before_[fd]);
+            before_[fd] = -1;
+        }
+    }
+
+  private:
+    int ends_[2] = {-1, -1};
+    int before_[3] = {-1, -1, -1};
+};
+
+pmix_status_t deliver(pmix_rank_t rank, pmix_iof_channel_t channel, std::string text) {
+    pmix_proc_t source;
+    PMIX_LOAD_PROCID(&source, "job", rank);
+    pmix_byte_object_t bytes{text.data(), text.size()};
+    return PMIx_server_IOF_deliver(&source, channel, &bytes, nullptr, 0, nullptr, nullptr);
+}
+
+}  // namespace
+
+// rows: E10 V1
+TEST(ServerInitTest, TheRingOfEventsHolds512OrAsManyAsTheHostSays) {
+    EXPECT_EQ(last(512), heard_late({}));
+    EXPECT_EQ(last(8), heard_late(ring(8)));
+    EXPECT_EQ(last(600), heard_late(ring(1000)));
+    EXPECT_EQ(last(0), heard_late(ring(0)));
+}
+
+// rows: V1 O3
+TEST(ServerInitTest, LocalOutputShowsWhatTheHostDelivers) {
+    Captured streams;
+    InfoList infos;
+    infos.append_flag(PMIX_IOF_LOCAL_OUTPUT, true);
+    infos.append_flag(PMIX_IOF_RANK_OUTPUT, true);
+    const pmix_status_t started = PMIx_server_init(nullptr, infos.c_array(), infos.size());
+    pmix_status_t delivered = deliver(0, PMIX_FWD_STDOUT_CHANNEL, "one\ntw");
+    if (delivered == PMIX_SUCCESS) delivered = deliver(1, PMIX_FWD_STDERR_CHANNEL, "oops\n");
+    if (delivered == PMIX_SUCCESS) delivered = deliver(0, PMIX_FWD_STDOUT_CHANNEL, "o\n");
+    if (delivered == PMIX_SUCCESS) delivered = deliver(2, PMIX_FWD_STDDIAG_CHANNEL, "why\n");
+    const std::string wanted = "[0]<stdout>: one\n[1]<stderr>: oops\n[0]<stdout>: two\n[2]<stddiag>: why\n";
+    const std::string shown = streams.read(wanted.size());
+    const pmix_status_t ended = PMIx_server_finalize();
+    streams.restore();
+    EXPECT_EQ(PMIX_SUCCESS, started);
+    EXPECT_EQ(PMIX_SUCCESS, delivered);
+    EXPECT_EQ(PMIX_SUCCESS, ended);
+    // The two streams are written side by side.
+    for (const char* line : {"[0]<stdout>: one\n", "[1]<stderr>: oops\n", "[0]<stdout>: two\n", "[2]<stddiag>: why\n"})
+        EXPECT_NE(std::string::npos, shown.find(line)) << shown;
+    EXPECT_EQ(wanted.size(), shown.size());
+}
