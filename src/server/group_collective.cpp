@@ -466,9 +466,11 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     invitations_.over(key.second);
 
     InfoList results;
-    pmix_status_t rc = results.append_string(PMIX_GROUP_ID, key.second);
+    // The number first: programs read it from the first result without looking at the key.
+    pmix_status_t rc =
+        numbered ? results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, number, PMIX_SIZE) : PMIX_SUCCESS;
+    if (rc == PMIX_SUCCESS) rc = results.append_string(PMIX_GROUP_ID, key.second);
     if (rc == PMIX_SUCCESS) rc = common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, members);
-    if (rc == PMIX_SUCCESS && numbered) rc = results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, number, PMIX_SIZE);
     InfoList shared;
     for (const GroupPiece::Shared& s : op.piece.shared) {
         if (!contains(members, s.proc)) continue;
