@@ -38,10 +38,19 @@ static struct demand* waiting_aborts;
 /* --- connected, finalized ------------------------------------------------------------------------------------------
  */
 
+/* Who is connected with it hears that it left without disconnecting: only this node knows. */
+static void tell_that_it_left(const pmix_proc_t* proc) {
+    struct buffer members = {0};
+    collective_assemblage_of(proc, &members);
+    events_tell(PMIX_ERR_PROC_TERM_WO_SYNC, proc, &members, true);
+    wire_free(&members);
+}
+
 static void note_change(void* argument) {
     struct coming_or_going* note = argument;
     struct proc* proc = proc_find(&note->proc);
     if (proc && note->change == CONNECTED) proc->connected = true;
+    if (proc && note->change == FINALIZED && !proc->finalized) tell_that_it_left(&note->proc);
     if (proc) proc->finalized = note->change == FINALIZED;
     free(note);
 }
@@ -182,6 +191,47 @@ static bool app_over(const struct job* job, uint32_t app) {
     return true;
 }
 
+static void add_proc(struct buffer* list, const char* nspace, pmix_rank_t rank) {
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, nspace, rank);
+    wire_append(list, &proc, sizeof proc);
+}
+
+/* A failure is told to its own job, its parent and the jobs that it spawned; who is connected with it is told, besides,
+ * that it is no longer. Every node tells its own clients. */
+static void tell_failure(const struct job* job, const pmix_proc_t* name, pmix_status_t code) {
+    struct buffer family = {0}, assemblage = {0};
+    collective_assemblage_of(name, &assemblage);
+    add_proc(&family, job->nspace, PMIX_RANK_WILDCARD);
+    if (job->parent.nspace[0]) add_proc(&family, job->parent.nspace, job->parent.rank);
+    for (const struct job* child = jobs_first(); child; child = child->next) {
+        if (PMIX_CHECK_PROCID(&child->parent, name)) add_proc(&family, child->nspace, PMIX_RANK_WILDCARD);
+    }
+    if (code == PMIX_ERR_PROC_TERM_WO_SYNC)
+        wire_append(&family, assemblage.data, assemblage.size); /* once to each */
+    else
+        events_tell(PMIX_ERR_PROC_TERM_WO_SYNC, name, &assemblage, false);
+    events_tell(code, name, &family, false);
+    wire_free(&family);
+    wire_free(&assemblage);
+}
+
+/* Its processes may live on, but nobody can be connected with them. */
+void clients_node_lost(uint32_t number) {
+    for (const struct job* job = jobs_first(); job; job = job->next) {
+        for (uint32_t i = 0; i < job_size_on(job, number); i++) {
+            pmix_proc_t name;
+            struct buffer assemblage = {0};
+            uint32_t rank = job_rank_at(job, number, i);
+            PMIX_LOAD_PROCID(&name, job->nspace, rank);
+            if (job->procs[rank].phase == PROC_ENDED) continue;
+            collective_assemblage_of(&name, &assemblage);
+            events_tell(PMIX_ERR_PROC_TERM_WO_SYNC, &name, &assemblage, false);
+            wire_free(&assemblage);
+        }
+    }
+}
+
 void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     (void)from;
     (void)id;
@@ -202,11 +252,10 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     publish_proc_ended(&name);
     uint32_t app = job_app_of(job, name.rank);
     if (app_over(job, app)) publish_app_ended(job->nspace, app);
-    if (job->alive == 0) return;
     if (WIFSIGNALED(wait_status))
-        events_proc_failed(&name, PMIX_ERR_PROC_ABORTED_BY_SIG);
+        tell_failure(job, &name, PMIX_ERR_PROC_ABORTED_BY_SIG);
     else if (wait_status != 0)
-        events_proc_failed(&name, PMIX_ERR_EXIT_NONZERO_TERM);
+        tell_failure(job, &name, PMIX_ERR_EXIT_NONZERO_TERM);
     else if (without_finalize)
-        events_proc_failed(&name, PMIX_ERR_PROC_TERM_WO_SYNC);
+        tell_failure(job, &name, PMIX_ERR_PROC_TERM_WO_SYNC);
 }

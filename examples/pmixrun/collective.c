@@ -297,6 +297,14 @@ pmix_status_t up_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix
     return PMIX_SUCCESS;
 }
 
+void collective_assemblage_of(const pmix_proc_t* proc, struct buffer* members) {
+    for (const struct set* set = sets; set; set = set->next) {
+        if (set->kind != CONNECT || set->connected == 0) continue;
+        if (procs_match(set->procs, set->nprocs, proc->nspace, proc->rank))
+            wire_append(members, set->procs, set->nprocs * sizeof *set->procs);
+    }
+}
+
 /* --- what other nodes say ------------------------------------------------------------------------------------------
  */
 

@@ -93,6 +93,7 @@ static void peer_lost(int peer) {
         daemon_say("lost node%d", peer + 1);
         collective_proc_ended();
         groups_proc_ended();
+        clients_node_lost((uint32_t)peer);
     }
 }
 

@@ -131,13 +131,23 @@ void on_event(int from, uint64_t id, struct buffer* body) {
         deliver(event);
 }
 
-void events_proc_failed(const pmix_proc_t* proc, pmix_status_t code) {
-    struct event* event = xcalloc(1, sizeof *event);
-    event->code = code;
-    event->source = *proc;
-    event->range = PMIX_RANGE_NAMESPACE; /* of the failed process */
-    event->ninfo = 1;
-    PMIX_INFO_CREATE(event->info, event->ninfo);
-    PMIX_INFO_LOAD(&event->info[0], PMIX_EVENT_AFFECTED_PROC, proc, PMIX_PROC);
-    deliver(event);
+void events_tell(pmix_status_t code, const pmix_proc_t* about, const struct buffer* to, bool all_nodes) {
+    pmix_info_t info[2];
+    struct buffer body = {0};
+    pmix_data_array_t array = {.type = PMIX_PROC, .size = to->size / sizeof *about, .array = to->data};
+    if (array.size == 0) return;
+    PMIX_INFO_LOAD(&info[0], PMIX_EVENT_AFFECTED_PROC, about, PMIX_PROC);
+    PMIX_INFO_LOAD(&info[1], PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
+    wire_put_u32(&body, (uint32_t)code);
+    wire_put_proc(&body, about);
+    wire_put_u8(&body, PMIX_RANGE_CUSTOM);
+    if (wire_put_infos(&body, info, 2)) {
+        for (int i = 0; i < mesh_nodes(); i++) {
+            if (all_nodes && i != mesh_self()) mesh_send(i, FRAME_EVENT, &body);
+        }
+        on_event(mesh_self(), 0, &body);
+    }
+    wire_free(&body);
+    PMIX_INFO_DESTRUCT(&info[0]);
+    PMIX_INFO_DESTRUCT(&info[1]);
 }

@@ -32,6 +32,9 @@ struct launch { /* a job on its way to running */
     int asker; /* node of the process that spawned it; -1: the user */
     uint64_t id;
     bool first_runs;
+    bool answered;       /* the asker was told that the time was over */
+    struct timer* timer; /* until when the start may take */
+    uint32_t life;       /* seconds that it may run; 0: any number */
 };
 
 struct late_kill { /* SIGKILL for those who were asked politely */
@@ -166,8 +169,11 @@ static void report_end(const struct job* job, uint32_t rank, int wait_status, bo
     } else {
         say("%s on node%u ended with status %d", spell(job, rank), where, code);
     }
+    if (job->wanted & IS_RECOVERABLE) return;
     if (exit_status == 0) exit_status = code;
-    if (!options->continuous) head_end_everything(code);
+    if (options->continuous) return;
+    report_jobs_terminated();
+    head_end_everything(code);
 }
 
 static void proc_ended(struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
@@ -231,6 +237,37 @@ static void on_control(int from, uint64_t id, struct buffer* body) {
 /* --- launching -----------------------------------------------------------------------------------------------------
  */
 
+static void answer_asker(struct launch* launch) {
+    struct buffer body = {0};
+    if (launch->asker < 0 || launch->answered) return;
+    launch->answered = true;
+    if (launch->status == PMIX_SUCCESS) wire_put_string(&body, launch->job->nspace);
+    mesh_reply(launch->asker, launch->id, launch->status, &body);
+    wire_free(&body);
+}
+
+/* The asker does not wait longer; what was started meanwhile is ended when all nodes have said what it is. */
+static void start_takes_too_long(void* argument) {
+    struct launch* launch = argument;
+    launch->timer = NULL;
+    say("job %u was not started in time", launch->job->number);
+    if (launch->status == PMIX_SUCCESS) launch->status = PMIX_ERR_TIMEOUT;
+    answer_asker(launch);
+}
+
+static void life_over(void* argument) {
+    for (struct job* job = jobs_first(); job; job = job->next) {
+        pmix_proc_t all;
+        if (job->number != (uint32_t)(uintptr_t)argument) continue;
+        PMIX_LOAD_PROCID(&all, job->nspace, PMIX_RANK_WILDCARD);
+        say("job %u did not end in the time it was given", job->number);
+        if (job->term_status == PMIX_SUCCESS) job->term_status = PMIX_ERR_TIMEOUT;
+        expect_end_of(&all, 1);
+        kill_procs(&all, 1);
+        return;
+    }
+}
+
 /* Processes that were never started, as far as the head knows, have ended. */
 static void end_unstarted(struct job* job) {
     for (uint32_t rank = 0; rank < job->size; rank++) {
@@ -245,13 +282,12 @@ static void launched(struct launch* launch) {
     pmix_proc_t all;
     PMIX_LOAD_PROCID(&all, job->nspace, PMIX_RANK_WILDCARD);
     launches--;
-    if (launch->status == PMIX_SUCCESS) report_launch_complete(job);
-    if (launch->asker >= 0) {
-        struct buffer body = {0};
-        wire_put_string(&body, job->nspace);
-        mesh_reply(launch->asker, launch->id, launch->status, &body);
-        wire_free(&body);
+    loop_cancel(launch->timer);
+    if (launch->status == PMIX_SUCCESS) {
+        report_launch_complete(job);
+        if (launch->life > 0) loop_after(launch->life, life_over, (void*)(uintptr_t)job->number);
     }
+    answer_asker(launch);
     if (launch->status != PMIX_SUCCESS) {
         job->term_status = launch->status;
         end_unstarted(job);
@@ -314,16 +350,21 @@ static void defined(pmix_status_t status, struct buffer* body, void* argument) {
     wire_free(&name);
 }
 
-static void launch_job(struct app* apps, uint32_t app_count, enum placement placement, const pmix_proc_t* parent,
-                       uint32_t wanted, struct job_io io, int asker, uint64_t id) {
+static struct launch* launch_new(struct app* apps, uint32_t app_count, enum placement placement,
+                                 const pmix_proc_t* parent, int asker, uint64_t id) {
     pmix_nspace_t nspace;
+    snprintf(nspace, sizeof nspace, "%s.%u", base_name, job_count + 1);
+    struct job* job = job_new(nspace, job_count + 1, (uint32_t)options->nodes, placement, apps, app_count, parent);
+    if (!job) return NULL;
     struct launch* launch = xcalloc(1, sizeof *launch);
-    snprintf(nspace, sizeof nspace, "%s.%u", base_name, ++job_count);
-    launch->job = job_new(nspace, job_count, (uint32_t)options->nodes, placement, apps, app_count, parent);
-    launch->job->wanted = wanted;
-    launch->job->io = io;
+    job_count++;
+    launch->job = job;
     launch->asker = asker;
     launch->id = id;
+    return launch;
+}
+
+static void launch_job(struct launch* launch) {
     launches++;
     jobs_add(launch->job);
     struct buffer body = {0};
@@ -336,7 +377,7 @@ static void on_spawn(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t parent;
     wire_get_proc(body, &parent);
     enum placement placement = wire_get_u32(body) == BY_NODE ? BY_NODE : BY_SLOT;
-    uint32_t wanted = wire_get_u32(body);
+    uint32_t wanted = wire_get_u32(body), start_limit = wire_get_u32(body), life = wire_get_u32(body);
     struct job_io io;
     jobio_get(body, &io);
     uint32_t count = wire_get_u32(body);
@@ -347,7 +388,17 @@ static void on_spawn(int from, uint64_t id, struct buffer* body) {
     }
     struct app* apps = xcalloc(count, sizeof *apps);
     for (uint32_t i = 0; i < count; i++) app_get(body, &apps[i]);
-    launch_job(apps, count, placement, &parent, wanted, io, from, id);
+    struct launch* launch = launch_new(apps, count, placement, &parent, from, id);
+    if (!launch) {
+        jobio_destruct(&io);
+        mesh_reply(from, id, PMIX_ERR_JOB_INSUFFICIENT_RESOURCES, NULL);
+        return;
+    }
+    launch->job->wanted = wanted;
+    launch->job->io = io;
+    launch->life = life;
+    if (start_limit > 0) launch->timer = loop_after(start_limit, start_takes_too_long, launch);
+    launch_job(launch);
 }
 
 /* --- nodes ---------------------------------------------------------------------------------------------------------
@@ -492,7 +543,9 @@ int head_main(const struct options* given, const char* server_nspace, const stru
     loop_watch(signals, POLLIN, signal_ready, NULL);
     loop_watch(keeper->line, POLLIN, keeper_ready, NULL);
     if (options->timeout > 0) loop_after(options->timeout, time_over, NULL);
-    launch_job(options->apps, options->app_count, options->placement, NULL, 0, options_io(options), -1, 0);
+    struct launch* first = launch_new(options->apps, options->app_count, options->placement, NULL, -1, 0);
+    first->job->io = options_io(options);
+    launch_job(first);
     loop_run(&stop);
     sweep_processes();
     return exit_status;

@@ -7,12 +7,84 @@
 
 static struct job* jobs;
 
+/* --- placement -----------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t slots_of(const struct place* places, uint32_t count) {
+    uint64_t slots = 0;
+    for (uint32_t i = 0; i < count; i++) slots += places[i].slots;
+    return slots;
+}
+
+/* How many of `size` processes each place takes: nodes without a limit get equal shares, and the first of them one more
+ * until all are placed; nodes with limits are filled one after another. */
+static void share_out(const struct place* places, uint32_t count, uint32_t size, uint32_t* shares) {
+    bool limited = false;
+    for (uint32_t i = 0; i < count; i++) limited = limited || places[i].slots != NO_LIMIT;
+    for (uint32_t i = 0; i < count; i++) {
+        shares[i] = limited ? (size < places[i].slots ? size : places[i].slots) : size / (count - i) + (size % (count - i) > 0);
+        size -= shares[i];
+    }
+}
+
+static void put_on(struct job* job, uint32_t rank, uint32_t node) {
+    uint32_t local = job->size_on[node]++;
+    job->ranks_on[node][local] = rank;
+    job->procs[rank].node = node;
+    job->procs[rank].local_rank = local;
+    job->nodes += local == 0;
+}
+
+static void place(struct job* job, const struct place* places, uint32_t count, uint32_t first, uint32_t size) {
+    uint32_t* shares = xcalloc(count, sizeof *shares);
+    if (job->placement == BY_SLOT) {
+        share_out(places, count, size, shares);
+        for (uint32_t i = 0; i < count; i++) {
+            for (uint32_t n = 0; n < shares[i]; n++) put_on(job, first++, places[i].node);
+        }
+    } else {
+        for (uint32_t i = 0; size > 0; i = (i + 1) % count) {
+            if (shares[i] == places[i].slots) continue;
+            shares[i]++;
+            size--;
+            put_on(job, first++, places[i].node);
+        }
+    }
+    free(shares);
+}
+
+static bool same_places(const struct app* one, const struct app* other) {
+    return one->place_count == other->place_count &&
+           (one->place_count == 0 ||
+            memcmp(one->places, other->places, one->place_count * sizeof *one->places) == 0);
+}
+
+/* Applications beside each other that may use the same nodes without a limit are placed as if they were one. */
+static bool place_all(struct job* job, uint32_t nodes) {
+    struct place everywhere[MAX_NODES];
+    for (uint32_t n = 0; n < nodes; n++) everywhere[n] = (struct place){n, NO_LIMIT};
+    for (uint32_t a = 0, next; a < job->app_count; a = next) {
+        const struct app* app = &job->apps[a];
+        const struct place* places = app->places ? app->places : everywhere;
+        uint32_t count = app->places ? app->place_count : nodes, size = app->size;
+        bool limited = slots_of(places, count) < (uint64_t)NO_LIMIT * count;
+        for (next = a + 1; !limited && next < job->app_count && same_places(app, &job->apps[next]); next++) {
+            size += job->apps[next].size;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            if (places[i].node >= nodes) return false;
+        }
+        if (slots_of(places, count) < size) return false;
+        place(job, places, count, app->first, size);
+    }
+    return true;
+}
+
 struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, enum placement placement, struct app* apps,
                     uint32_t app_count, const pmix_proc_t* parent) {
     struct job* job = xcalloc(1, sizeof *job);
     snprintf(job->nspace, sizeof job->nspace, "%s", nspace);
     job->number = number;
-    job->nodes = nodes;
     job->placement = placement;
     job->apps = apps;
     job->app_count = app_count;
@@ -21,11 +93,13 @@ struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, enum pl
         apps[i].first = job->size;
         job->size += apps[i].size;
     }
-    if (job->nodes > job->size) job->nodes = job->size; /* either placement fills the first ones */
     job->procs = xcalloc(job->size, sizeof *job->procs);
+    for (uint32_t n = 0; n < nodes; n++) job->ranks_on[n] = xcalloc(job->size, sizeof **job->ranks_on);
     job->alive = job->size;
     job->failed_rank = PMIX_RANK_UNDEF;
-    return job;
+    if (place_all(job, nodes)) return job;
+    job_free(job);
+    return NULL;
 }
 
 void app_destruct(struct app* app) {
@@ -34,10 +108,12 @@ void app_destruct(struct app* app) {
     strings_free(app->env);
     free(app->wdir);
     free(app->pset);
+    free(app->places);
 }
 
 void job_free(struct job* job) {
     for (uint32_t i = 0; i < job->app_count; i++) app_destruct(&job->apps[i]);
+    for (int n = 0; n < MAX_NODES; n++) free(job->ranks_on[n]);
     free(job->apps);
     free(job->procs);
     jobio_destruct(&job->io);
@@ -51,6 +127,9 @@ void app_put(struct buffer* b, const struct app* app) {
     wire_put_string(b, app->wdir);
     wire_put_string(b, app->pset);
     wire_put_u32(b, app->size);
+    wire_put_u8(b, app->session_wdir);
+    wire_put_u8(b, app->index_argv);
+    wire_put_bytes(b, app->places, app->place_count * sizeof *app->places);
 }
 
 void app_get(struct buffer* b, struct app* app) {
@@ -60,12 +139,16 @@ void app_get(struct buffer* b, struct app* app) {
     app->wdir = wire_get_string(b);
     app->pset = wire_get_string(b);
     app->size = wire_get_u32(b);
+    app->session_wdir = wire_get_u8(b);
+    app->index_argv = wire_get_u8(b);
+    struct buffer places = wire_get_view(b);
+    app->place_count = (uint32_t)(places.size / sizeof *app->places);
+    if (app->place_count > 0) app->places = memcpy(xcalloc(1, places.size), places.data, places.size);
 }
 
 void job_put(struct buffer* b, const struct job* job) {
     wire_put_string(b, job->nspace);
     wire_put_u32(b, job->number);
-    wire_put_u32(b, job->nodes);
     wire_put_u32(b, job->placement);
     wire_put_proc(b, &job->parent);
     jobio_put(b, &job->io);
@@ -73,10 +156,10 @@ void job_put(struct buffer* b, const struct job* job) {
     for (uint32_t i = 0; i < job->app_count; i++) app_put(b, &job->apps[i]);
 }
 
-struct job* job_get(struct buffer* b) {
+struct job* job_get(struct buffer* b, uint32_t nodes) {
     pmix_proc_t parent;
     char* nspace = wire_get_string(b);
-    uint32_t number = wire_get_u32(b), nodes = wire_get_u32(b);
+    uint32_t number = wire_get_u32(b);
     enum placement placement = wire_get_u32(b) == BY_NODE ? BY_NODE : BY_SLOT;
     struct job_io io;
     wire_get_proc(b, &parent);
@@ -90,8 +173,12 @@ struct job* job_get(struct buffer* b) {
     struct app* apps = xcalloc(app_count, sizeof *apps);
     for (uint32_t i = 0; i < app_count; i++) app_get(b, &apps[i]);
     struct job* job = job_new(nspace, number, nodes, placement, apps, app_count, &parent);
-    job->io = io;
     free(nspace);
+    if (!job) {
+        jobio_destruct(&io);
+        return NULL;
+    }
+    job->io = io;
     if (!b->bad) return job;
     job_free(job);
     return NULL;
@@ -127,31 +214,20 @@ struct proc* proc_find(const pmix_proc_t* id) {
     return job && id->rank < job->size ? &job->procs[id->rank] : NULL;
 }
 
-/* --- placement: by slot the first `size % nodes` nodes have one process more than the others -----------------------
- */
-
-static uint32_t block_start(const struct job* job, uint32_t node) {
-    uint32_t share = job->size / job->nodes, more = job->size % job->nodes;
-    return node * share + (node < more ? node : more);
-}
-
 uint32_t job_node_of(const struct job* job, uint32_t rank) {
-    if (job->placement == BY_NODE) return rank % job->nodes;
-    uint32_t share = job->size / job->nodes, more = job->size % job->nodes, in_larger = more * (share + 1);
-    return rank < in_larger ? rank / (share + 1) : more + (rank - in_larger) / share;
+    return job->procs[rank].node;
 }
 
 uint32_t job_size_on(const struct job* job, uint32_t node) {
-    if (node >= job->nodes) return 0;
-    return job->size / job->nodes + (node < job->size % job->nodes);
+    return node < MAX_NODES ? job->size_on[node] : 0;
 }
 
 uint32_t job_rank_at(const struct job* job, uint32_t node, uint32_t local_rank) {
-    return job->placement == BY_NODE ? local_rank * job->nodes + node : block_start(job, node) + local_rank;
+    return job->ranks_on[node][local_rank];
 }
 
 uint32_t job_local_rank(const struct job* job, uint32_t rank) {
-    return job->placement == BY_NODE ? rank / job->nodes : rank - block_start(job, job_node_of(job, rank));
+    return job->procs[rank].local_rank;
 }
 
 uint32_t job_app_of(const struct job* job, uint32_t rank) {

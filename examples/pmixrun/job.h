@@ -10,7 +10,16 @@
 #include "jobio.h"
 #include "wire.h"
 
+enum { MAX_NODES = 64 };
+
 enum placement { BY_SLOT, BY_NODE }; /* blocks of neighbouring ranks; or one to each node in turn */
+
+#define NO_LIMIT UINT32_MAX
+
+struct place { /* a node that an application may use */
+    uint32_t node;
+    uint32_t slots; /* how many of its processes; NO_LIMIT: any number */
+};
 
 struct app {
     char* program; /* what to execute; NULL: argv[0] */
@@ -20,19 +29,25 @@ struct app {
     char* pset;    /* name of the process set that its processes make; NULL: none */
     uint32_t size; /* processes */
     uint32_t first;
+    bool session_wdir; /* its directory is the node's private one */
+    bool index_argv;   /* argv[0] of rank 3 is NAME-3 */
+    struct place* places; /* NULL: all nodes */
+    uint32_t place_count;
 };
 
-enum wanted_event {                       /* events about the job that its spawn asked for */
-                    WANTS_JOB_EVENTS = 1, /* its start, its launch, its end */
-                    WANTS_JOB_END = 2,
-                    WANTS_PROC_ENDS = 4,     /* of each process */
-                    WANTS_ABNORMAL_ENDS = 8, /* of each that fails */
-                    WANTS_SILENT_END = 16,   /* no event when it ends well */
+enum wanted_event { /* events about the job that its spawn asked for */
+    WANTS_JOB_EVENTS = 1,    /* its start, its launch, its end */
+    WANTS_JOB_END = 2,
+    WANTS_PROC_ENDS = 4,     /* of each process */
+    WANTS_ABNORMAL_ENDS = 8, /* of each that fails */
+    WANTS_SILENT_END = 16,   /* no event when it ends well */
+    IS_RECOVERABLE = 32,     /* not an event: a process of it that fails does not end anything */
 };
 
 enum proc_phase { PROC_DEFINED, PROC_RUNNING, PROC_ENDED };
 
 struct proc {
+    uint32_t node, local_rank;
     enum proc_phase phase;
     pid_t pid;
     bool connected;  /* client_connected2 came (known on its node) */
@@ -46,8 +61,10 @@ struct job {
     pmix_nspace_t nspace;
     uint32_t number; /* 1 for the one of the command line, then the spawned ones */
     uint32_t size;
-    uint32_t nodes; /* that have a process of it: the first ones */
+    uint32_t nodes; /* that have a process of it */
     enum placement placement;
+    uint32_t* ranks_on[MAX_NODES]; /* in order */
+    uint32_t size_on[MAX_NODES];
     struct app* apps;
     uint32_t app_count;
     pmix_proc_t parent; /* empty namespace: started by the user */
@@ -60,12 +77,13 @@ struct job {
     int failed_code;
 };
 
-/* Describes a job; the apps are taken over, and so is `io`, set afterwards. It is not in the list yet. */
+/* Describes a job of `nodes` nodes; the apps are taken over, and so is `io`, set afterwards. It is not in the list yet.
+ * NULL, with the apps gone: its processes cannot be placed, because there are not as many slots. */
 struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, enum placement placement, struct app* apps,
                     uint32_t app_count, const pmix_proc_t* parent);
 void job_free(struct job* job);
 void job_put(struct buffer* b, const struct job* job);
-struct job* job_get(struct buffer* b);
+struct job* job_get(struct buffer* b, uint32_t nodes);
 void app_put(struct buffer* b, const struct app* app);
 void app_get(struct buffer* b, struct app* app);
 void app_destruct(struct app* app);

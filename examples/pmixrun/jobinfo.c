@@ -68,12 +68,13 @@ static void host_of(char name[32], uint32_t number) {
 
 static void add_maps(struct infos* infos, const struct job* job) {
     struct buffer nodes = {0}, ranks = {0};
-    for (uint32_t n = 0; n < job->nodes; n++) {
+    for (uint32_t n = 0; n < (uint32_t)mesh_nodes(); n++) {
+        if (job_size_on(job, n) == 0) continue;
         char host[32];
         char* here = job_ranks_on(job, n);
         host_of(host, n);
-        if (n > 0) wire_append(&nodes, ",", 1);
-        if (n > 0) wire_append(&ranks, ";", 1);
+        if (nodes.size > 0) wire_append(&nodes, ",", 1);
+        if (ranks.size > 0) wire_append(&ranks, ";", 1);
         wire_append(&nodes, host, strlen(host));
         wire_append(&ranks, here, strlen(here));
         free(here);
@@ -105,7 +106,8 @@ static void add_session(struct infos* infos, const struct job* job) {
 }
 
 static void add_nodes(struct infos* infos, const struct job* job) {
-    for (uint32_t n = 0; n < job->nodes; n++) {
+    for (uint32_t n = 0; n < (uint32_t)mesh_nodes(); n++) {
+        if (job_size_on(job, n) == 0) continue;
         struct infos one = {0};
         char host[32];
         host_of(host, n);
@@ -114,19 +116,17 @@ static void add_nodes(struct infos* infos, const struct job* job) {
         add_u32(&one, PMIX_LOCAL_SIZE, job_size_on(job, n));
         add_u32(&one, PMIX_NODE_SIZE, job_size_on(job, n));
         add_u32(&one, PMIX_MAX_PROCS, job_size_on(job, n)); /* a simulated node has as many slots as it is given processes */
-        if (job_size_on(job, n) > 0) {
-            char* peers = job_ranks_on(job, n);
-            add_rank(&one, PMIX_LOCALLDR, job_rank_at(job, n, 0));
-            add_string(&one, PMIX_LOCAL_PEERS, peers);
-            free(peers);
-        }
+        char* peers = job_ranks_on(job, n);
+        add_rank(&one, PMIX_LOCALLDR, job_rank_at(job, n, 0));
+        add_string(&one, PMIX_LOCAL_PEERS, peers);
+        free(peers);
         add_array(infos, PMIX_NODE_INFO_ARRAY, &one);
     }
 }
 
 static uint32_t nodes_of_app(const struct job* job, uint32_t app) {
     uint32_t count = 0;
-    for (uint32_t n = 0; n < job->nodes; n++) {
+    for (uint32_t n = 0; n < (uint32_t)mesh_nodes(); n++) {
         uint32_t size = job_size_on(job, n), i = 0;
         while (i < size && job_app_of(job, job_rank_at(job, n, i)) != app) i++;
         count += i < size;

@@ -85,7 +85,7 @@ static _Noreturn void child_fails(int report, char what) {
     _exit(127);
 }
 
-static _Noreturn void become(const struct app* app, char** env, const int fds[CHILD_FDS], int report,
+static _Noreturn void become(const struct app* app, char** argv, char** env, const int fds[CHILD_FDS], int report,
                              pid_t daemon_pid) {
     sigset_t none;
     sigemptyset(&none);
@@ -97,8 +97,9 @@ static _Noreturn void become(const struct app* app, char** env, const int fds[CH
     if (getppid() != daemon_pid) _exit(127); /* the daemon ended before the line above */
     for (int i = 0; i < 3; i++) dup2(fds[i], i);
     if (fds[3] >= 0) fcntl(fds[3], F_SETFD, 0);
-    if (app->wdir && chdir(app->wdir) != 0) child_fails(report, 'd');
-    execvpe(app->program ? app->program : app->argv[0], app->argv, env);
+    const char* wdir = app->session_wdir ? node.directory : app->wdir;
+    if (wdir && chdir(wdir) != 0) child_fails(report, 'd');
+    execvpe(app->program ? app->program : app->argv[0], argv, env);
     child_fails(report, 'x');
 }
 
@@ -109,10 +110,25 @@ static pmix_status_t failure_status(const struct failure* failure) {
 
 static void explain(struct buffer* why, const struct app* app, const struct failure* failure) {
     char text[512];
-    const char* name = failure->what == 'd' ? app->wdir : app->program ? app->program : app->argv[0];
+    const char* wdir = app->session_wdir ? node.directory : app->wdir;
+    const char* name = failure->what == 'd' ? wdir : app->program ? app->program : app->argv[0];
     snprintf(text, sizeof text, "cannot %s %s: %s", failure->what == 'd' ? "enter" : "run", name,
              strerror(failure->error));
     wire_append(why, text, strlen(text) + 1);
+}
+
+/* A copy, with the rank in the program's name where that is wanted. */
+static char** make_argv(const struct app* app, uint32_t rank) {
+    size_t count = strings_count(app->argv);
+    char** argv = xcalloc(count + 1, sizeof *argv);
+    for (size_t i = 0; i < count; i++) argv[i] = xstrdup(app->argv[i]);
+    if (!app->index_argv || count == 0) return argv;
+    size_t size = strlen(argv[0]) + 16;
+    char* named = xcalloc(size, 1);
+    snprintf(named, size, "%s-%u", argv[0], rank);
+    free(argv[0]);
+    argv[0] = named;
+    return argv;
 }
 
 static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* why) {
@@ -138,8 +154,9 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
         snprintf(setting, sizeof setting, JOBIO_DIAGNOSTICS "=%d", fds[3]);
         change_env(&env, setting);
     }
+    char** argv = make_argv(app, rank);
     pid_t daemon_pid = getpid(), pid = fork();
-    if (pid == 0) become(app, env, fds, report[1], daemon_pid);
+    if (pid == 0) become(app, argv, env, fds, report[1], daemon_pid);
     failure.error = errno;
     if (pid > 0) setpgid(pid, pid); /* the child does it too: whoever is first */
     close(report[1]);
@@ -148,6 +165,7 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     do got = pid > 0 ? read(report[0], &failure, sizeof failure) : (ssize_t)sizeof failure;
     while (got < 0 && errno == EINTR);
     close(report[0]);
+    strings_free(argv);
     strings_free(env);
     if (got == (ssize_t)sizeof failure) {
         if (pid > 0) waitpid(pid, NULL, 0);
@@ -221,7 +239,7 @@ static void delete_sets(const struct job* job) {
 }
 
 void on_job_define(int from, uint64_t id, struct buffer* body) {
-    struct job* job = job_get(body);
+    struct job* job = job_get(body, (uint32_t)mesh_nodes());
     pmix_status_t status = PMIX_ERR_BAD_PARAM;
     if (job) {
         jobs_add(job);

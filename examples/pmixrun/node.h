@@ -72,6 +72,7 @@ pmix_status_t up_abort(const pmix_proc_t* proc, void* server_object, int status,
 pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t targets[], size_t ntargets,
                              const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata);
 void on_exit_of_proc(int from, uint64_t id, struct buffer* body);
+void clients_node_lost(uint32_t number);
 
 /* collective.c: fence, connect, disconnect. */
 pmix_status_t up_fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo, char* data,
@@ -85,6 +86,9 @@ void on_collective_failed(int from, uint64_t id, struct buffer* body);
 void collective_proc_ended(void); /* some process ended, or some node was lost: who waits for it? */
 void collective_job_ended(const char* nspace);
 bool collective_anybody_left(const pmix_proc_t* procs, size_t nprocs, uint32_t on_node); /* of these, there, alive */
+
+/* Appends those with whom PMIx_Connect has joined a process, as pmix_proc_t. */
+void collective_assemblage_of(const pmix_proc_t* proc, struct buffer* members);
 
 /* groups.c: construct and destruct of groups. */
 pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc_t procs[], size_t nprocs,
@@ -119,8 +123,8 @@ pmix_status_t up_deregister_events(pmix_status_t* codes, size_t ncodes, pmix_op_
 pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
                               pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata);
 void on_event(int from, uint64_t id, struct buffer* body);
-/* Tells the clients of this node that a process of theirs failed. */
-void events_proc_failed(const pmix_proc_t* proc, pmix_status_t code);
+/* Tells clients about a process that failed or left: those of this node, or of all nodes. */
+void events_tell(pmix_status_t code, const pmix_proc_t* about, const struct buffer* to, bool all_nodes);
 
 /* spawn.c */
 pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],

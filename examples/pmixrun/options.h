@@ -4,8 +4,6 @@
 
 #include "job.h"
 
-enum { MAX_NODES = 64 };
-
 enum input_to { INPUT_TO_RANK, INPUT_TO_ALL, INPUT_TO_NONE, INPUT_OPEN };
 
 struct options {

@@ -94,3 +94,12 @@ void report_job_ended(const struct job* job) {
     }
     send_report(&report, PMIX_EVENT_JOB_END, &about);
 }
+
+void report_jobs_terminated(void) {
+    if (!jobs_first() || !jobs_first()->next) return;
+    for (const struct job* job = jobs_first(); job; job = job->next) {
+        struct report report = {.count = 0};
+        pmix_proc_t about = whole(job);
+        send_report(&report, PMIX_ERR_JOB_TERM_WO_SYNC, &about);
+    }
+}

@@ -14,5 +14,7 @@ void report_launch_complete(const struct job* job); /* its last one does */
 /* Remembers the first failure of the job as well. `expected`: somebody asked for the end. */
 void report_proc_ended(struct job* job, uint32_t rank, int wait_status, bool without_finalize);
 void report_job_ended(const struct job* job);
+/* The jobs of an assemblage end because a process of one did: said of each, before they are ended. */
+void report_jobs_terminated(void);
 
 #endif

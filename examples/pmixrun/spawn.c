@@ -2,12 +2,14 @@
  *
  * What this owns: nothing; it turns the upcall's apps into a wish and sends it to the head, which names the job, has
  * every node register it, starts it and answers. Which thread calls it: up_spawn a thread of the library; the reply
- * comes in the loop. What can go wrong: no apps, no program (PMIX_ERR_JOB_NO_EXE_SPECIFIED), and whatever launch.c
- * reports. */
+ * comes in the loop. What can go wrong: no apps, no program (PMIX_ERR_JOB_NO_EXE_SPECIFIED), hosts that are not there
+ * (PMIX_ERR_JOB_ALLOC_FAILED), an attribute that must be honoured and is not offered (PMIX_ERR_NOT_SUPPORTED), and
+ * whatever head.c and launch.c report. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "hosts.h"
 #include "loop.h"
 #include "node.h"
 
@@ -48,6 +50,22 @@ static void unset(char*** env, const char* name) {
     (*env)[count + 1] = NULL;
 }
 
+/* The value at the front, and nowhere else. */
+static void put_first(char*** env, const pmix_envar_t* envar, const char* old) {
+    struct buffer rest = {0};
+    char separator[2] = {envar->separator, 0};
+    char *copy = xstrdup(old), *left = copy;
+    for (char* part; (part = strtok_r(left, separator, &left));) {
+        if (strcmp(part, envar->value) == 0) continue;
+        if (rest.size > 0) wire_append(&rest, separator, 1);
+        wire_append(&rest, part, strlen(part));
+    }
+    wire_append(&rest, "", 1);
+    add_setting(env, envar->envar, envar->value, envar->separator, (const char*)rest.data);
+    wire_free(&rest);
+    free(copy);
+}
+
 static void apply_directives(char*** env, const pmix_info_t* info, size_t ninfo) {
     for (size_t i = 0; i < ninfo; i++) {
         const pmix_value_t* value = &info[i].value;
@@ -61,6 +79,8 @@ static void apply_directives(char*** env, const pmix_info_t* info, size_t ninfo)
             add_setting(env, envar->envar, envar->value, envar->separator, old ? old : "");
         } else if (PMIX_CHECK_KEY(&info[i], PMIX_APPEND_ENVAR)) {
             add_setting(env, envar->envar, old ? old : "", envar->separator, envar->value);
+        } else if (PMIX_CHECK_KEY(&info[i], PMIX_FIRST_ENVAR)) {
+            put_first(env, envar, old ? old : "");
         }
     }
 }
@@ -75,29 +95,119 @@ static char** copy_strings(char* const* list) {
     return copy;
 }
 
-static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const pmix_info_t* job_info, size_t ninfo) {
+/* How the processes are spread: "slot", "node", or "ppr:N:node", which is "slot" with at most N on each node. */
+struct spread {
+    enum placement placement;
+    uint32_t ppr; /* 0: no limit */
+    bool known;
+};
+
+static void read_ppr(const char* text, struct spread* spread) {
+    unsigned count = 0;
+    int end = 0;
+    if (sscanf(text, "%6u:node%n", &count, &end) != 1 || end == 0 || text[end] || count == 0) spread->known = false;
+    spread->ppr = spread->known ? count : 0;
+}
+
+static struct spread read_spread(const pmix_info_t* info, size_t ninfo) {
+    struct spread spread = {BY_SLOT, 0, true};
+    const char *how = info_string(info, ninfo, PMIX_MAPBY), *ppr = info_string(info, ninfo, PMIX_PPR);
+    if (how && strncmp(how, "ppr:", 4) == 0)
+        read_ppr(how + 4, &spread);
+    else if (how && strcmp(how, "node") == 0)
+        spread.placement = BY_NODE;
+    else if (how && strcmp(how, "slot") != 0)
+        spread.known = false;
+    if (ppr) read_ppr(ppr, &spread);
+    return spread;
+}
+
+/* What is honoured here. Not all of it takes work: the nodes have one file system, none of them is the head, and each
+ * has as many slots as it is given processes. */
+static bool offered(const pmix_info_t* info) {
+    static const char* const keys[] = {
+        PMIX_WDIR, PMIX_SET_SESSION_CWD, PMIX_PREFIX, PMIX_HOST, PMIX_HOSTFILE, PMIX_ADD_HOST, PMIX_ADD_HOSTFILE,
+        PMIX_MAPBY, PMIX_PPR, PMIX_INDEX_ARGV, PMIX_PRELOAD_BIN, PMIX_NO_PROCS_ON_HEAD, PMIX_NO_OVERSUBSCRIBE,
+        PMIX_PSET_NAME, PMIX_JOB_RECOVERABLE, PMIX_ENVARS_HARVESTED,
+        PMIX_SET_ENVAR, PMIX_UNSET_ENVAR, PMIX_ADD_ENVAR, PMIX_PREPEND_ENVAR, PMIX_APPEND_ENVAR, PMIX_FIRST_ENVAR,
+        PMIX_TIMEOUT, PMIX_SPAWN_TIMEOUT, PMIX_JOB_TIMEOUT,
+        PMIX_NOTIFY_JOB_EVENTS, PMIX_NOTIFY_COMPLETION, PMIX_NOTIFY_PROC_TERMINATION,
+        PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, PMIX_EVENT_SILENT_TERMINATION,
+        PMIX_FWD_STDIN, PMIX_STDIN_TGT, PMIX_FWD_STDOUT, PMIX_FWD_STDERR, PMIX_FWD_STDDIAG, PMIX_TAG_OUTPUT,
+        PMIX_IOF_TAG_OUTPUT, PMIX_IOF_TAG_FULLNAME_OUTPUT, PMIX_IOF_TAG_DETAILED_OUTPUT, PMIX_IOF_RANK_OUTPUT,
+        PMIX_TIMESTAMP_OUTPUT, PMIX_IOF_TIMESTAMP_OUTPUT, PMIX_IOF_XML_OUTPUT, PMIX_IOF_OUTPUT_RAW,
+        PMIX_MERGE_STDERR_STDOUT, PMIX_IOF_MERGE_STDERR_STDOUT, PMIX_OUTPUT_TO_FILE, PMIX_IOF_OUTPUT_TO_FILE,
+        PMIX_OUTPUT_TO_DIRECTORY, PMIX_IOF_OUTPUT_TO_DIRECTORY, PMIX_IOF_FILE_PATTERN, PMIX_IOF_FILE_ONLY,
+        PMIX_OUTPUT_NOCOPY,
+        PMIX_USERID, PMIX_GRPID, PMIX_SPAWNED, PMIX_PARENT_ID, PMIX_REQUESTOR_IS_CLIENT, PMIX_REQUESTOR_IS_TOOL,
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (PMIX_CHECK_KEY(info, keys[i])) return true;
+    }
+    return false;
+}
+
+static bool demands_more(const pmix_info_t* info, size_t ninfo, bool spread_known) {
+    for (size_t i = 0; i < ninfo; i++) {
+        if (!PMIX_INFO_IS_REQUIRED(&info[i])) continue;
+        bool spreads = PMIX_CHECK_KEY(&info[i], PMIX_MAPBY) || PMIX_CHECK_KEY(&info[i], PMIX_PPR);
+        if (!offered(&info[i]) || (spreads && !spread_known)) return true;
+    }
+    return false;
+}
+
+static const char* string_of(const pmix_app_t* app, const pmix_info_t* job_info, size_t ninfo, const char* key) {
+    const char* text = info_string(app->info, app->ninfo, key);
+    return text ? text : info_string(job_info, ninfo, key);
+}
+
+static bool true_for(const pmix_app_t* app, const pmix_info_t* job_info, size_t ninfo, const char* key) {
+    bool given = info_find(app->info, app->ninfo, key) != NULL;
+    return info_true(given ? app->info : job_info, given ? app->ninfo : ninfo, key);
+}
+
+/* PMIX_PREFIX is where programs are that are not named by a path of their own. */
+static char* program_of(const pmix_app_t* app, const char* prefix) {
+    const char* name = app->cmd ? app->cmd : app->argv[0];
+    if (!prefix || name[0] == '/') return app->cmd ? xstrdup(name) : NULL;
+    size_t size = strlen(prefix) + strlen(name) + 2;
+    char* path = xcalloc(size, 1);
+    snprintf(path, size, "%s/%s", prefix, name);
+    return path;
+}
+
+static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const struct spread* spread,
+                             const pmix_info_t* job_info, size_t ninfo) {
     bool has_argv = from->argv && from->argv[0];
     if (!from->cmd && !has_argv) return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
     if (from->maxprocs <= 0) return PMIX_ERR_BAD_PARAM;
     char* only_name[2] = {from->cmd, NULL};
     struct app app = {.size = (uint32_t)from->maxprocs};
-    const char* wdir = from->cwd;
-    if (!wdir) wdir = info_string(from->info, from->ninfo, PMIX_WDIR);
-    if (!wdir) wdir = info_string(job_info, ninfo, PMIX_WDIR);
-    app.wdir = wdir ? xstrdup(wdir) : NULL;
+    const char* wdir = from->cwd ? from->cwd : string_of(from, job_info, ninfo, PMIX_WDIR);
     const char* pset = info_string(from->info, from->ninfo, PMIX_PSET_NAME);
+    app.wdir = wdir ? xstrdup(wdir) : NULL;
+    app.session_wdir = !wdir && true_for(from, job_info, ninfo, PMIX_SET_SESSION_CWD);
+    app.index_argv = true_for(from, job_info, ninfo, PMIX_INDEX_ARGV);
     app.pset = pset ? xstrdup(pset) : NULL;
-    app.program = from->cmd ? xstrdup(from->cmd) : NULL;
+    app.program = program_of(from, string_of(from, job_info, ninfo, PMIX_PREFIX));
     app.argv = copy_strings(has_argv ? from->argv : only_name);
     app.env = copy_strings(from->env);
     apply_directives(&app.env, job_info, ninfo);
     apply_directives(&app.env, from->info, from->ninfo);
-    app_put(body, &app);
+    pmix_status_t status = hosts_of_app(&app, spread->ppr, from->info, from->ninfo, job_info, ninfo);
+    if (status == PMIX_SUCCESS) app_put(body, &app);
     app_destruct(&app);
-    return PMIX_SUCCESS;
+    return status;
 }
 
-/* Which events about the new job somebody wants. */
+/* The shorter of the two limits on the start; 0: none. */
+static uint32_t start_limit(const pmix_info_t* info, size_t ninfo) {
+    int64_t one = info_number(info, ninfo, PMIX_SPAWN_TIMEOUT, 0), other = info_number(info, ninfo, PMIX_TIMEOUT, 0);
+    int64_t limit = one > 0 && (other <= 0 || one < other) ? one : other;
+    return limit > 0 && limit < INT32_MAX ? (uint32_t)limit : 0;
+}
+
+/* Which events about the new job somebody wants, and how its failures count. */
 static uint32_t wanted_events(const pmix_info_t* info, size_t ninfo) {
     static const struct {
         const char* key;
@@ -108,6 +218,7 @@ static uint32_t wanted_events(const pmix_info_t* info, size_t ninfo) {
         {PMIX_NOTIFY_PROC_TERMINATION, WANTS_PROC_ENDS},
         {PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, WANTS_ABNORMAL_ENDS},
         {PMIX_EVENT_SILENT_TERMINATION, WANTS_SILENT_END},
+        {PMIX_JOB_RECOVERABLE, IS_RECOVERABLE},
     };
     uint32_t wanted = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -134,21 +245,28 @@ static void run_wish(void* argument) {
 
 pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
                        size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
-    const char* how = info_string(job_info, ninfo, PMIX_MAPBY);
+    const struct spread spread = read_spread(job_info, ninfo);
+    const pmix_value_t* parent = info_find(job_info, ninfo, PMIX_PARENT_ID);
+    int64_t life = info_number(job_info, ninfo, PMIX_JOB_TIMEOUT, 0);
+    bool refused = demands_more(job_info, ninfo, spread.known);
+    for (size_t i = 0; i < napps; i++) refused = refused || demands_more(apps[i].info, apps[i].ninfo, false);
+    if (refused) return PMIX_ERR_NOT_SUPPORTED;
     struct wish* wish = xcalloc(1, sizeof *wish);
     pmix_status_t status = napps > 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
     wish->cbfunc = cbfunc;
     wish->cbdata = cbdata;
-    wire_put_proc(&wish->body, proc);
-    wire_put_u32(&wish->body, how && strncmp(how, "node", 4) == 0 ? BY_NODE : BY_SLOT);
+    wire_put_proc(&wish->body, parent && parent->type == PMIX_PROC ? parent->data.proc : proc);
+    wire_put_u32(&wish->body, spread.placement);
     wire_put_u32(&wish->body, wanted_events(job_info, ninfo));
+    wire_put_u32(&wish->body, start_limit(job_info, ninfo));
+    wire_put_u32(&wish->body, life > 0 && life < INT32_MAX ? (uint32_t)life : 0);
     struct job_io io;
     jobio_of_spawn(&io, job_info, ninfo);
     jobio_put(&wish->body, &io);
     jobio_destruct(&io);
     wire_put_u32(&wish->body, (uint32_t)napps);
     for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++)
-        status = put_app(&wish->body, &apps[i], job_info, ninfo);
+        status = put_app(&wish->body, &apps[i], &spread, job_info, ninfo);
     if (status == PMIX_SUCCESS) {
         loop_post(run_wish, wish);
     } else {
