@@ -109,7 +109,7 @@ static pmix_status_t failure_status(const struct failure* failure) {
 }
 
 static void explain(struct buffer* why, const struct app* app, const struct failure* failure) {
-    char text[512];
+    char text[5000];
     const char* wdir = app->session_wdir ? node.directory : app->wdir;
     const char* name = failure->what == 'd' ? wdir : app->program ? app->program : app->argv[0];
     snprintf(text, sizeof text, "cannot %s %s: %s", failure->what == 'd' ? "enter" : "run", name,
