@@ -80,10 +80,20 @@ static void close_all(void) {
     }
 }
 
+/* A directory that is asked for is that one; else the first that takes it, for /tmp may be read-only. */
 static void make_session(char* path, size_t size) {
-    const char* top = getenv("TMPDIR");
-    snprintf(path, size, "%s/pmixrun.XXXXXX", top && *top ? top : "/tmp");
-    if (!mkdtemp(path)) fail(path);
+    const char* asked = getenv("TMPDIR");
+    const char* tops[] = {"/tmp", "/var/tmp", "/dev/shm"};
+    size_t count = sizeof tops / sizeof tops[0];
+    if (asked && *asked) {
+        tops[0] = asked;
+        count = 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        snprintf(path, size, "%s/pmixrun.XXXXXX", tops[i]);
+        if (mkdtemp(path)) return;
+    }
+    fail(path);
 }
 
 int main(int argc, char** argv) {

@@ -31,20 +31,25 @@ static bool is_child(pid_t pid, pid_t parent) {
     return sscanf(after, ") %*c %d", &ppid) == 1 && ppid == parent;
 }
 
-static void kill_children(void) {
+/* Without a /proc it cannot know its children: false. */
+static bool kill_children(void) {
     DIR* all = opendir("/proc");
     pid_t self = getpid();
-    for (struct dirent* entry; all && (entry = readdir(all));) {
+    if (!all) return false;
+    bool any = false;
+    for (struct dirent* entry; (entry = readdir(all));) {
         pid_t pid = (pid_t)atoi(entry->d_name);
+        any = any || pid == self;
         if (pid > 0 && is_child(pid, self)) kill(pid, SIGKILL);
     }
-    if (all) closedir(all);
+    closedir(all);
+    return any;
 }
 
 void sweep_processes(void) {
     for (;;) {
-        kill_children();
-        if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD) return;
+        bool known = kill_children();
+        if (waitpid(-1, NULL, known ? 0 : WNOHANG) <= 0 && (!known || errno == ECHILD)) return;
         while (waitpid(-1, NULL, WNOHANG) > 0) continue;
     }
 }
