@@ -60,7 +60,8 @@ constexpr Field kApp[] = {STRING(pmix_app_t, cmd),      ARGV(pmix_app_t, argv),
 constexpr Field kQuery[] = {ARGV(pmix_query_t, keys), LIST(pmix_query_t, qualifiers, nqual, PMIX_INFO)};
 constexpr Field kRegex[] = {sent(Travel::regex, BLOB(pmix_byte_object_t, bytes, size))};
 constexpr Field kByteObject[] = {BLOB(pmix_byte_object_t, bytes, size)};
-constexpr Field kEnvar[] = {STRING(pmix_envar_t, envar), STRING(pmix_envar_t, value), NUMBER(pmix_envar_t, separator)};
+constexpr Field kEnvar[] = {STRING(pmix_envar_t, envar), STRING(pmix_envar_t, value),
+                            NAMED(pmix_envar_t, separator, kCharacter)};
 constexpr Field kProcInfo[] = {RECORD(pmix_proc_info_t, proc, PMIX_PROC),
                                STRING(pmix_proc_info_t, hostname),
                                STRING(pmix_proc_info_t, executable_name),
@@ -87,7 +88,7 @@ constexpr Field kProcStats[] = {
     RECORD(pmix_proc_stats_t, proc, PMIX_PROC),
     PID(pmix_proc_stats_t, pid),
     STRING(pmix_proc_stats_t, cmd),
-    NUMBER(pmix_proc_stats_t, state),
+    NAMED(pmix_proc_stats_t, state, kCharacter),
     TIMEVAL(pmix_proc_stats_t, time),
     sent(Travel::absent, NUMBER(pmix_proc_stats_t, percent_cpu)),
     NUMBER(pmix_proc_stats_t, priority),

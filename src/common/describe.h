@@ -76,6 +76,8 @@ struct TypeRow {
 
 // Names a coordinate's view, which has no data type of its own.
 inline constexpr pmix_data_type_t kCoordView = 0xffff;
+// The same for a number that is a character.
+inline constexpr pmix_data_type_t kCharacter = 0xfffe;
 
 inline constexpr pmix_data_type_t kTypeRows = 74;
 inline constexpr size_t kFieldRows = 176;  // room for all fields, checked where they are put together

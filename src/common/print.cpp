@@ -1,21 +1,24 @@
 #include "common/print.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <limits>
 
 #include "common/elements.h"
 #include "common/limits.h"
 #include "common/names.h"
 #include "common/node_map.h"
 #include "common/opaque.h"
+#include "common/real_text.h"
 #include "common/value.h"
 
 namespace pmix::common {
 namespace {
 
 constexpr size_t kMaxPrintedBytes = 32;
-constexpr size_t kMaxPrintedElements = 1000;
 
 void print_fields(std::string& out, const TypeRow& row, pmix_data_type_t type, const void* element, unsigned depth);
 void print_deep(std::string& out, const pmix_value_t& value, unsigned depth);
@@ -172,6 +175,30 @@ bool print_named(std::string& out, pmix_data_type_t type, int64_t number) {
     return false;
 }
 
+// The shortest decimals that are this number and no other. (std::to_chars would do the same with 130 KB of tables.)
+template <class Real>
+void print_shortest(std::string& out, Real number) {
+    char text[48];
+    int n = 0;
+    for (int digits = 6; digits <= std::numeric_limits<Real>::max_digits10; ++digits) {
+        n = std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(number));
+        Real back = 0;
+        if (parse_real(text, static_cast<size_t>(n), &back) && back == number) break;
+    }
+    std::replace(text, text + n, ',', '.');  // of locales that write it so
+    out.append(text, static_cast<size_t>(n));
+}
+
+// Seconds, and what they are in a calendar.
+void print_time(std::string& out, time_t seconds) {
+    format(out, "%lld", static_cast<long long>(seconds));
+    struct tm utc{};
+    char text[40];
+    if (::gmtime_r(&seconds, &utc) == nullptr || std::strftime(text, sizeof text, " (%Y-%m-%dT%H:%M:%SZ)", &utc) == 0)
+        return;
+    out += text;
+}
+
 void print_number(std::string& out, const Field& f, pmix_data_type_t type, const void* p) {
     if (f.form == Form::sint) {
         int64_t n = 0;
@@ -189,7 +216,11 @@ void print_number(std::string& out, const Field& f, pmix_data_type_t type, const
                 n = load_field<int64_t>(p, 0);
                 break;
         }
-        if (!print_named(out, type, n)) format(out, "%" PRId64, n);
+        if (type == PMIX_TIME) {
+            print_time(out, static_cast<time_t>(n));
+        } else if (!print_named(out, type, n)) {
+            format(out, "%" PRId64, n);
+        }
         return;
     }
     uint64_t n = 0;
@@ -209,6 +240,8 @@ void print_number(std::string& out, const Field& f, pmix_data_type_t type, const
     }
     if (type == PMIX_PROC_RANK) {
         print_rank(out, static_cast<pmix_rank_t>(n));
+    } else if (type == kCharacter && n > ' ' && n < 0x7f) {
+        format(out, "'%c'", static_cast<char>(n));
     } else if (!print_named(out, type, static_cast<int64_t>(n))) {
         format(out, "%" PRIu64, n);
     }
@@ -221,10 +254,6 @@ void print_elements(std::string& out, pmix_data_type_t type, const void* element
     out += " {";
     for (size_t i = 0; i < n; ++i) {
         if (i != 0) out += ", ";
-        if (i == kMaxPrintedElements) {
-            out += "...";
-            break;
-        }
         print_fields(out, *row, type, at(elements, i * row->size), depth);
     }
     out += '}';
@@ -254,8 +283,11 @@ void print_field(std::string& out, const Field& f, pmix_data_type_t type, const 
             print_number(out, f, type, p);
             break;
         case Form::real:
-            format(out, "%.17g",
-                   f.width == sizeof(float) ? static_cast<double>(load_field<float>(p, 0)) : load_field<double>(p, 0));
+            if (f.width == sizeof(float)) {
+                print_shortest(out, load_field<float>(p, 0));
+            } else {
+                print_shortest(out, load_field<double>(p, 0));
+            }
             break;
         case Form::timeval: {
             auto tv = load_field<struct timeval>(p, 0);

@@ -1,7 +1,8 @@
 // Values and structs as text for people: "PMIX_PROC {nspace=job, rank=3}".
 //
 // Owns nothing; any thread. May throw std::bad_alloc. The text is for reading, never parsed: one line, with quotes and
-// control characters in strings escaped. Long byte objects and lists are cut, nesting is bounded by kMaxValueDepth.
+// control characters in strings escaped. Everything is in it but the end of a long byte object, of which the number of
+// bytes and the first ones are shown; nesting is bounded by kMaxValueDepth.
 #pragma once
 
 #include <pmix_common.h>
