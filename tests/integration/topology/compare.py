@@ -7,6 +7,9 @@ Exit 77 (skipped) when the other library is not there or is ours.
 import os
 import subprocess
 import sys
+import tempfile
+
+import machines
 
 facts, ours, other, xml = sys.argv[1:5]
 
@@ -32,9 +35,46 @@ def ask(folder, cpusets, **environment):
     return library, run.stdout.splitlines()
 
 
+def cpus_in(text):
+    """The CPUs of "0-3,8"; none for ranges without an end."""
+    found = []
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        if part.endswith("-"):
+            return []
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def take_distances(lines):
+    """The facts without those on distances, and these: cpuset to lines "uuid name kind nearest farthest"."""
+    rest, distances, at = [], {}, None
+    for line in lines:
+        if line.startswith("distances "):
+            at = line.split()[1].rstrip(":")
+            distances[at] = []
+        elif line.startswith("  "):
+            distances[at].append(line.split())
+        else:
+            rest.append(line)
+    return rest, distances
+
+
+def spans(cpus, of_one):
+    """What is to be said of several CPUs: of each device, the nearest and the farthest that it is from one of them."""
+    said = [of_one[str(cpu)] for cpu in cpus if str(cpu) in of_one]
+    return [first[:3] + [str(min(int(s[i][3]) for s in said)), str(max(int(s[i][4]) for s in said))]
+            for i, first in enumerate(said[0])] if said else []
+
+
 def compare(cpusets, **environment):
-    our_library, our_lines = ask(ours, cpusets, **environment)
-    other_library, other_lines = ask(other, cpusets, **environment)
+    """Both libraries say the same of cpusets, locality, and of the distances from one CPU. From several, 4.2.2 measures from
+    the object that encloses them all, so that what is far from each CPU of a package seems nearer from the package, and what
+    no object encloses has no distances at all; ours are held against 4.2.2's distances from the CPUs one by one."""
+    singles = sorted({cpu for text in cpusets for cpu in cpus_in(text)} - {int(t) for t in cpusets if t.isdigit()})
+    asked = cpusets + [str(cpu) for cpu in singles]
+    our_library, our_lines = ask(ours, asked, **environment)
+    other_library, other_lines = ask(other, asked, **environment)
     if "Wireup" not in our_library:
         sys.exit(f"not ours: {our_library}")
     if "Wireup" in other_library:
@@ -42,14 +82,35 @@ def compare(cpusets, **environment):
         sys.exit(77)
     if "HWLOC_XMLFILE" in environment:  # XML does not say which hwloc reads it
         our_lines[0], other_lines[0] = (l[0].split(":")[0] for l in (our_lines, other_lines))
-    wrong = 0
+    facts = len(our_lines)
+    our_lines, our_distances = take_distances(our_lines)
+    other_lines, other_distances = take_distances(other_lines)
+    pairs = []
     for i in range(max(len(our_lines), len(other_lines))):
-        a = our_lines[i] if i < len(our_lines) else "(nothing)"
-        b = other_lines[i] if i < len(other_lines) else "(nothing)"
+        pairs.append((our_lines[i] if i < len(our_lines) else "(nothing)",
+                      other_lines[i] if i < len(other_lines) else "(nothing)"))
+    for text, found in our_distances.items():
+        cpus = cpus_in(text)
+        if len(cpus) == 1:
+            pairs.append((f"{text}: {found}", f"{text}: {other_distances.get(text)}"))
+        elif cpus and all(str(cpu) in other_distances for cpu in cpus):
+            pairs.append((f"{text}: {found}", f"{text}: {spans(cpus, other_distances)}"))
+    wrong = 0
+    for a, b in pairs:
         if a != b:
             print(f"{environment}\n  ours  {a}\n  other {b}")
             wrong += 1
-    return len(our_lines), wrong
+    return facts, wrong
+
+
+def compare_machine(text, threads):
+    half, last = threads // 2, threads - 1
+    cpusets = ["0", str(half), str(last), "0-1", f"0-{half - 1}", f"{half}-{last}", f"0-{last}", f"1,{last}", f"{half - 1}-{half}",
+               ""]
+    with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+        file.write(text)
+        file.flush()
+        return compare(list(dict.fromkeys(cpusets)), HWLOC_XMLFILE=file.name)
 
 
 if not os.path.exists(os.path.join(other, "libpmix.so.2")):
@@ -57,7 +118,19 @@ if not os.path.exists(os.path.join(other, "libpmix.so.2")):
     sys.exit(77)
 runs = [compare(cpusets, HWLOC_SYNTHETIC=text) for text, cpusets in SYNTHETIC]
 runs.append(compare(["0", "1", "2", "5", "7", "0-3", "2,6", "0-7"], HWLOC_XMLFILE=xml))
+runs += [compare_machine(*machines.machine(levels, devices)) for _, levels, devices in machines.MACHINES]
 runs.append(compare(["0"]))
+
+# 4.2.2 finds no distance at all where one network device has no address, and none for block devices and coprocessors; ours
+# names such a device by its host.
+text, _ = machines.machine(*machines.WITHOUT_AN_ADDRESS)
+with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+    file.write(text)
+    file.flush()
+    said = [take_distances(ask(folder, ["0"], HWLOC_XMLFILE=file.name)[1])[1]["0"] for folder in (ours, other)]
+names = [line[1] for line in said[0]]
+if names != ["eth0", "virtual0"] or not said[0][1][0].startswith("net://") or said[1] != []:
+    sys.exit(f"a device without an address: {said}")
 lines, wrong = map(sum, zip(*runs))
 print(f"{len(runs)} topologies, {lines} facts, {wrong} differ")
 sys.exit(1 if wrong else 0)

@@ -16,8 +16,7 @@ static const char* place(const char* locality) {
 }
 
 static void print_distances(pmix_topology_t* topology, pmix_cpuset_t* cpuset, const char* text) {
-    /* A range is measured differently: per CPU here, from what encloses all of them there. */
-    if (strpbrk(text, "-,") != NULL || *text == '\0') return;
+    if (*text == '\0') return;
     pmix_device_type_t kinds = PMIX_DEVTYPE_GPU | PMIX_DEVTYPE_NETWORK | PMIX_DEVTYPE_OPENFABRICS;
     pmix_device_distance_t* distances = NULL;
     pmix_info_t info;
