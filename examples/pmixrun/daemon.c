@@ -149,6 +149,7 @@ static pmix_status_t start_server(void) {
         count++;
     }
     pmix_status_t status = PMIx_server_init(&module, info, count);
+    if (status == PMIX_SUCCESS) query_register();
     for (size_t i = 0; i < count; i++) PMIX_INFO_DESTRUCT(&info[i]);
     return status;
 }

@@ -133,5 +133,6 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
 /* query.c */
 pmix_status_t up_query(pmix_proc_t* proc, pmix_query_t* queries, size_t nqueries, pmix_info_cbfunc_t cbfunc,
                        void* cbdata);
+void query_register(void); /* tells the library what queries and qualifiers these are */
 
 #endif

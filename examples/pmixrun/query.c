@@ -143,3 +143,9 @@ pmix_status_t up_query(pmix_proc_t* proc, pmix_query_t* queries, size_t nqueries
     loop_post(run_query, asking);
     return PMIX_SUCCESS;
 }
+
+void query_register(void) {
+    char* attributes[] = {"PMIX_QUERY_NAMESPACES", "PMIX_JOB_SIZE", "PMIX_NUM_NODES", "PMIX_JOB_NUM_APPS",
+                          "PMIX_QUERY_LOCAL_PROC_TABLE", "PMIX_NSPACE", "PMIX_PROCID", NULL};
+    PMIx_Register_attributes("query", attributes);
+}

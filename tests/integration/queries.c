@@ -1,0 +1,251 @@
+/* queries: PMIx_Query_info from a client to the server of its node, which is another process, and from there to the host
+ * (pmixrun).
+ * usage: queries support|jobs|processes|refusals NODES */
+#include "check.h"
+
+static uint32_t nodes;
+
+struct asked {
+    pmix_status_t status;
+    pmix_info_t* infos;
+    size_t n;
+};
+
+/* Asks for keys (NULL at their end), narrowed by one qualifier or none. */
+static struct asked ask(char** keys, pmix_info_t* qualifier) {
+    struct asked asked = {PMIX_ERROR, NULL, 0};
+    pmix_query_t query = {keys, qualifier, qualifier != NULL};
+    asked.status = PMIx_Query_info(&query, 1, &asked.infos, &asked.n);
+    CHECK((asked.status == PMIX_SUCCESS || asked.status == PMIX_ERR_PARTIAL_SUCCESS) == (asked.infos != NULL));
+    return asked;
+}
+#define ASK(qualifier, ...) ask((char*[]){__VA_ARGS__, NULL}, qualifier)
+
+static void forget(struct asked* asked) {
+    if (asked->infos) PMIX_INFO_FREE(asked->infos, asked->n);
+}
+
+static const pmix_value_t* found(const pmix_info_t* infos, size_t n, const char* key) {
+    for (size_t i = 0; i < n; i++)
+        if (PMIX_CHECK_KEY(&infos[i], key)) return &infos[i].value;
+    return NULL;
+}
+static const pmix_value_t* answer(const struct asked* asked, const char* key) {
+    const pmix_value_t* value = found(asked->infos, asked->n, key);
+    CHECK(value != NULL);
+    return value;
+}
+static const char* answered_text(const struct asked* asked, const char* key) {
+    const pmix_value_t* value = answer(asked, key);
+    CHECK(value->type == PMIX_STRING && value->data.string);
+    return value->data.string;
+}
+
+static bool in_list(const char* list, const char* word) {
+    const size_t n = strlen(word);
+    for (const char* at = list; (at = strstr(at, word)) != NULL; at += n)
+        if ((at == list || at[-1] == ',') && (at[n] == ',' || at[n] == '\0')) return true;
+    return false;
+}
+
+static bool among(const pmix_value_t* attributes, const char* name) {
+    if (!attributes || attributes->type != PMIX_DATA_ARRAY || attributes->data.darray->type != PMIX_REGATTR) return false;
+    const pmix_regattr_t* rows = attributes->data.darray->array;
+    for (size_t i = 0; i < attributes->data.darray->size; i++)
+        if (strcmp(rows[i].name, name) == 0) return strcmp(rows[i].string, PMIx_Get_attribute_string(name)) == 0;
+    return false;
+}
+
+/* What is supported at each level: this process says it of clients and tools, the server of itself and of its host.
+ * rows: Q3 Q8 Q11 Q12
+ * proves: PMIx_Query_info PMIX_QUERY_ATTRIBUTE_SUPPORT PMIX_QUERY_SUPPORTED_KEYS PMIX_QUERY_SUPPORTED_QUALIFIERS
+ * proves: PMIx_Query_info PMIX_CLIENT_ATTRIBUTES PMIX_CLIENT_FUNCTIONS client
+ * proves: PMIx_Query_info PMIX_SERVER_ATTRIBUTES PMIX_SERVER_FUNCTIONS PMIX_HOST_ATTRIBUTES PMIX_HOST_FUNCTIONS server */
+static void support(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    struct asked asked = ASK(NULL, PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Fence", "PMIx_Get", "PMIx_Query_info");
+    CHECK_OK(asked.status);
+    const pmix_value_t* fences = answer(&asked, "PMIx_Fence");
+    CHECK(fences->type == PMIX_DATA_ARRAY && fences->data.darray->type == PMIX_INFO);
+    const pmix_info_t* levels = fences->data.darray->array;
+    size_t n = fences->data.darray->size;
+    CHECK(among(found(levels, n, PMIX_CLIENT_ATTRIBUTES), "PMIX_TIMEOUT"));
+    CHECK(among(found(levels, n, PMIX_SERVER_ATTRIBUTES), "PMIX_COLLECT_DATA"));
+    CHECK(!among(found(levels, n, PMIX_HOST_ATTRIBUTES), "PMIX_COLLECT_DATA")); /* pmixrun said nothing of fences */
+    const pmix_value_t* own = answer(&asked, "PMIx_Query_info");
+    CHECK(among(found(own->data.darray->array, own->data.darray->size, PMIX_HOST_ATTRIBUTES), "PMIX_JOB_NUM_APPS"));
+    forget(&asked);
+
+    /* One level each, of one function and of all. */
+    static const struct {
+        const char *attributes, *functions, *attribute, *function;
+    } levels_of[] = {{PMIX_CLIENT_ATTRIBUTES, PMIX_CLIENT_FUNCTIONS, "PMIX_TIMEOUT", "PMIx_Fence_nb"},
+                     {PMIX_SERVER_ATTRIBUTES, PMIX_SERVER_FUNCTIONS, "PMIX_COLLECT_DATA", "PMIx_server_setup_fork"},
+                     {PMIX_HOST_ATTRIBUTES, PMIX_HOST_FUNCTIONS, NULL, "PMIx_Query_info"}};
+    for (size_t i = 0; i < sizeof levels_of / sizeof *levels_of; i++) {
+        pmix_info_t level;
+        PMIX_INFO_LOAD(&level, levels_of[i].attributes, NULL, PMIX_BOOL);
+        asked = ASK(&level, PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Fence");
+        if (levels_of[i].attribute) {
+            CHECK_OK(asked.status);
+            fences = answer(&asked, "PMIx_Fence");
+            CHECK(fences->data.darray->size == 1);
+            levels = fences->data.darray->array;
+            CHECK(among(found(levels, 1, levels_of[i].attributes), levels_of[i].attribute));
+        }
+        forget(&asked);
+        PMIX_INFO_DESTRUCT(&level);
+        PMIX_INFO_LOAD(&level, levels_of[i].functions, NULL, PMIX_BOOL);
+        asked = ASK(&level, PMIX_QUERY_ATTRIBUTE_SUPPORT);
+        CHECK_OK(asked.status);
+        CHECK(in_list(answered_text(&asked, levels_of[i].functions), levels_of[i].function));
+        forget(&asked);
+        PMIX_INFO_DESTRUCT(&level);
+    }
+
+    asked = ASK(NULL, PMIX_QUERY_SUPPORTED_KEYS);
+    CHECK_OK(asked.status);
+    const char* keys = answered_text(&asked, PMIX_QUERY_SUPPORTED_KEYS);
+    CHECK(in_list(keys, PMIX_QUERY_NAMESPACES) && in_list(keys, PMIX_JOB_NUM_APPS)); /* the server's; the host's */
+    forget(&asked);
+    asked = ASK(NULL, PMIX_QUERY_SUPPORTED_QUALIFIERS, PMIX_QUERY_MEMORY_USAGE);
+    CHECK_OK(asked.status);
+    CHECK(in_list(answered_text(&asked, PMIX_QUERY_MEMORY_USAGE), PMIX_PROCID));
+    forget(&asked);
+    finish();
+}
+
+/* Jobs: what the server knows, and what only the host does.
+ * rows: Q1 Q8 U12
+ * proves: PMIx_Query_info PMIX_QUERY_NAMESPACES PMIX_QUERY_NAMESPACE_INFO PMIX_QUERY_JOB_STATUS PMIX_NSPACE server
+ * proves: PMIx_Query_info PMIX_QUERY_NUM_PSETS PMIX_QUERY_PSET_NAMES PMIX_QUERY_NUM_GROUPS server */
+static void jobs(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    struct asked asked = ASK(NULL, PMIX_QUERY_NAMESPACES, PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES, PMIX_QUERY_NUM_GROUPS);
+    CHECK_OK(asked.status);
+    CHECK(in_list(answered_text(&asked, PMIX_QUERY_NAMESPACES), me.nspace));
+    CHECK(answer(&asked, PMIX_QUERY_NUM_PSETS)->data.size == 0);
+    CHECK(answered_text(&asked, PMIX_QUERY_PSET_NAMES)[0] == '\0');
+    CHECK(answer(&asked, PMIX_QUERY_NUM_GROUPS)->data.size == 0);
+    forget(&asked);
+
+    pmix_info_t of_job;
+    PMIX_INFO_LOAD(&of_job, PMIX_NSPACE, me.nspace, PMIX_STRING);
+    asked = ASK(&of_job, PMIX_JOB_SIZE, PMIX_NUM_NODES, PMIX_QUERY_NAMESPACE_INFO, PMIX_JOB_NUM_APPS);
+    CHECK_OK(asked.status);
+    CHECK(answer(&asked, PMIX_JOB_SIZE)->data.uint32 == job_size);
+    CHECK(answer(&asked, PMIX_NUM_NODES)->data.uint32 == nodes);
+    CHECK(answer(&asked, PMIX_JOB_NUM_APPS)->data.uint32 == 1);
+    const pmix_value_t* infos = answer(&asked, PMIX_QUERY_NAMESPACE_INFO);
+    CHECK(infos->type == PMIX_DATA_ARRAY && infos->data.darray->type == PMIX_INFO && infos->data.darray->size == 1);
+    const pmix_data_array_t* job = ((pmix_info_t*)infos->data.darray->array)[0].value.data.darray;
+    CHECK(strcmp(found(job->array, job->size, PMIX_NSPACE)->data.string, me.nspace) == 0);
+    forget(&asked);
+    if (nodes == 1) { /* on several, the host knows */
+        asked = ASK(&of_job, PMIX_QUERY_JOB_STATUS);
+        CHECK_OK(asked.status);
+        CHECK_OK(answer(&asked, PMIX_QUERY_JOB_STATUS)->data.status);
+        forget(&asked);
+    }
+    PMIX_INFO_DESTRUCT(&of_job);
+    finish();
+}
+
+/* Processes: those of this node with what the kernel says of them.
+ * rows: Q8
+ * proves: PMIx_Query_info PMIX_QUERY_LOCAL_PROC_TABLE PMIX_QUERY_PROC_TABLE PMIX_PROC_PID PMIX_PROC_STATE_STATUS PMIX_PROCID server
+ * proves: PMIx_Query_info PMIX_QUERY_MEMORY_USAGE PMIX_DAEMON_MEMORY PMIX_CLIENT_AVG_MEMORY PMIX_AVAIL_PHYS_MEMORY server
+ * proves: PMIx_Query_info PMIX_SERVER_URI PMIX_QUERY_AVAIL_SERVERS server */
+static void processes(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_info_t of_job, of_me;
+    PMIX_INFO_LOAD(&of_job, PMIX_NSPACE, me.nspace, PMIX_STRING);
+    PMIX_INFO_LOAD(&of_me, PMIX_PROCID, &me, PMIX_PROC);
+    struct asked asked = ASK(&of_job, PMIX_QUERY_LOCAL_PROC_TABLE);
+    CHECK_OK(asked.status);
+    const pmix_data_array_t* table = answer(&asked, PMIX_QUERY_LOCAL_PROC_TABLE)->data.darray;
+    CHECK(table->type == PMIX_PROC_INFO);
+    const pmix_proc_info_t* mine = NULL;
+    for (size_t i = 0; i < table->size; i++) {
+        const pmix_proc_info_t* row = (const pmix_proc_info_t*)table->array + i;
+        CHECK(same_node(me.rank, row->proc.rank));
+        if (row->proc.rank == me.rank) mine = row;
+    }
+    CHECK(mine != NULL && mine->pid == getpid() && strstr(mine->executable_name, "client_queries") != NULL);
+    forget(&asked);
+    if (nodes == 1) { /* on several, the host knows */
+        asked = ASK(&of_job, PMIX_QUERY_PROC_TABLE);
+        CHECK_OK(asked.status);
+        CHECK(answer(&asked, PMIX_QUERY_PROC_TABLE)->data.darray->size == job_size);
+        forget(&asked);
+    }
+
+    asked = ASK(&of_me, PMIX_PROC_PID, PMIX_PROC_STATE_STATUS, PMIX_QUERY_MEMORY_USAGE);
+    CHECK_OK(asked.status);
+    CHECK(answer(&asked, PMIX_PROC_PID)->data.pid == getpid());
+    CHECK(answer(&asked, PMIX_PROC_STATE_STATUS)->data.state == PMIX_PROC_STATE_CONNECTED);
+    forget(&asked);
+    asked = ASK(NULL, PMIX_DAEMON_MEMORY, PMIX_CLIENT_AVG_MEMORY, PMIX_AVAIL_PHYS_MEMORY, PMIX_SERVER_URI,
+                PMIX_QUERY_AVAIL_SERVERS);
+    CHECK_OK(asked.status);
+    CHECK(answer(&asked, PMIX_DAEMON_MEMORY)->data.fval > 0.1F);
+    CHECK(answer(&asked, PMIX_CLIENT_AVG_MEMORY)->data.fval > 0.1F);
+    CHECK(answered_text(&asked, PMIX_SERVER_URI)[0] != '\0');
+    forget(&asked);
+    PMIX_INFO_DESTRUCT(&of_job);
+    PMIX_INFO_DESTRUCT(&of_me);
+    fence(false); /* nobody goes while others look */
+    finish();
+}
+
+struct called {
+    struct signal_box box;
+    char namespaces[512];
+};
+
+static void on_answer(pmix_status_t status, pmix_info_t* infos, size_t n, void* cbdata, pmix_release_cbfunc_t release,
+                      void* release_data) {
+    struct called* called = cbdata;
+    const pmix_value_t* value = found(infos, n, PMIX_QUERY_NAMESPACES);
+    if (value) snprintf(called->namespaces, sizeof called->namespaces, "%s", value->data.string);
+    if (release) release(release_data);
+    box_signal(&called->box, status);
+}
+
+/* What nobody knows, what only some know, and bad questions. rows: Q4 Q9 Q10 */
+static void refusals(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_info_t* infos = (pmix_info_t*)&infos;
+    size_t n = 77;
+    struct asked asked = ASK(NULL, "nobody.knows.this");
+    CHECK_STATUS(asked.status, PMIX_ERR_NOT_FOUND);
+    asked = ASK(NULL, "nobody.knows.this", PMIX_QUERY_NAMESPACES);
+    CHECK_STATUS(asked.status, PMIX_ERR_PARTIAL_SUCCESS);
+    CHECK(in_list(answered_text(&asked, PMIX_QUERY_NAMESPACES), me.nspace));
+    forget(&asked);
+    pmix_info_t of_nobody;
+    PMIX_INFO_LOAD(&of_nobody, PMIX_NSPACE, "no-such-job", PMIX_STRING);
+    asked = ASK(&of_nobody, PMIX_QUERY_LOCAL_PROC_TABLE);
+    CHECK_STATUS(asked.status, PMIX_ERR_NOT_FOUND);
+    PMIX_INFO_DESTRUCT(&of_nobody);
+    CHECK_STATUS(PMIx_Query_info(NULL, 1, &infos, &n), PMIX_ERR_BAD_PARAM);
+
+    struct called called = {SIGNAL_BOX, ""};
+    pmix_query_t query = {(char*[]){PMIX_QUERY_NAMESPACES, NULL}, NULL, 0};
+    CHECK_OK(PMIx_Query_info_nb(&query, 1, on_answer, &called));
+    CHECK(box_wait(&called.box, 1, 20) && called.box.status == PMIX_SUCCESS);
+    CHECK(in_list(called.namespaces, me.nspace));
+    finish();
+}
+
+int main(int argc, char** argv) {
+    static const struct test_case cases[] = {
+        {"support", support}, {"jobs", jobs}, {"processes", processes}, {"refusals", refusals}};
+    nodes = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
+    RUN_CASE(cases);
+    return 0;
+}
