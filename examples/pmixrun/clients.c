@@ -203,9 +203,9 @@ static void tell_failure(const struct job* job, const pmix_proc_t* name, pmix_st
     struct buffer family = {0}, assemblage = {0};
     collective_assemblage_of(name, &assemblage);
     add_proc(&family, job->nspace, PMIX_RANK_WILDCARD);
-    if (job->parent.nspace[0]) add_proc(&family, job->parent.nspace, job->parent.rank);
+    if (job->parent.nspace[0] && !job->left_parent) add_proc(&family, job->parent.nspace, job->parent.rank);
     for (const struct job* child = jobs_first(); child; child = child->next) {
-        if (PMIX_CHECK_PROCID(&child->parent, name)) add_proc(&family, child->nspace, PMIX_RANK_WILDCARD);
+        if (!child->left_parent && PMIX_CHECK_PROCID(&child->parent, name)) add_proc(&family, child->nspace, PMIX_RANK_WILDCARD);
     }
     if (code == PMIX_ERR_PROC_TERM_WO_SYNC)
         wire_append(&family, assemblage.data, assemblage.size); /* once to each */

@@ -166,6 +166,30 @@ bool collective_anybody_left(const pmix_proc_t* procs, size_t nprocs, uint32_t o
     return false;
 }
 
+/* A job and the process that spawned it are connected from the start; NULL if the set is none such, or is no longer. */
+static struct job* family_of(const pmix_proc_t* procs, size_t nprocs) {
+    for (size_t i = 0; nprocs == 2 && i < 2; i++) {
+        struct job* job = job_find(procs[i].nspace);
+        bool whole = procs[i].rank == PMIX_RANK_WILDCARD && job && !job->left_parent;
+        if (whole && PMIX_CHECK_PROCID(&job->parent, &procs[1 - i]) && job->parent.rank == procs[1 - i].rank) return job;
+    }
+    return NULL;
+}
+
+static void disconnect(const struct set* set) {
+    struct set* connection = find_set(CONNECT, set->procs, set->nprocs);
+    struct job* family = family_of(set->procs, set->nprocs);
+    if (connection && connection->connected > 0)
+        connection->connected--;
+    else if (family)
+        family->left_parent = true;
+}
+
+static bool are_connected(const pmix_proc_t* procs, size_t nprocs) {
+    const struct set* connection = find_set(CONNECT, procs, nprocs);
+    return (connection && connection->connected > 0) || family_of(procs, nprocs);
+}
+
 /* Ends the turn if it is complete, or can no longer become so. */
 static void judge(struct turn* turn) {
     if (!turn->joined) return;
@@ -185,7 +209,7 @@ static void judge(struct turn* turn) {
     if (!complete) return;
     struct set* set = turn->set;
     if (set->kind == CONNECT) set->connected++;
-    if (set->kind == DISCONNECT) find_set(CONNECT, set->procs, set->nprocs)->connected--;
+    if (set->kind == DISCONNECT) disconnect(set);
     answer(turn, PMIX_SUCCESS);
     drop_turn(turn);
 }
@@ -243,9 +267,8 @@ static void run_join(void* argument) {
     qsort(join->procs, join->nprocs, sizeof *join->procs, compare_procs);
     bool wanted[MAX_NODES] = {false};
     struct set* set = set_of(join->kind, join->procs, join->nprocs);
-    struct set* connection = join->kind == DISCONNECT ? find_set(CONNECT, join->procs, join->nprocs) : NULL;
     pmix_status_t status = find_nodes(set, wanted);
-    if (join->kind == DISCONNECT && (!connection || connection->connected == 0)) status = PMIX_ERR_INVALID_OPERATION;
+    if (join->kind == DISCONNECT && !are_connected(join->procs, join->nprocs)) status = PMIX_ERR_INVALID_OPERATION;
     if (status == PMIX_SUCCESS) {
         join_turn(set, join);
     } else {

@@ -68,6 +68,7 @@ struct job {
     struct app* apps;
     uint32_t app_count;
     pmix_proc_t parent; /* empty namespace: started by the user */
+    bool left_parent;   /* they have disconnected */
     struct job_io io;
     struct proc* procs;
     uint32_t alive;            /* processes that have not ended */

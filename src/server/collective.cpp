@@ -97,11 +97,13 @@ std::vector<Collective::Event> Collective::member_gone(MemberId who) {
 
 std::vector<Collective::Event> Collective::recheck() {
     std::vector<Event> events;
-    for (auto& [signature, queue] : queues_) {
-        for (Turn& turn : queue) {
-            State state = judge(signature, turn);
+    for (auto it = queues_.begin(); it != queues_.end();) {
+        auto queue = it++;
+        for (Turn& turn : queue->second) {
+            State state = judge(queue->first, turn);
             if (state != State::waiting) events.push_back({turn.id, state});
         }
+        retire(queue);
     }
     return events;
 }
@@ -141,22 +143,41 @@ void Collective::retire(Queues::iterator queue) {
     if (turns.empty()) queues_.erase(queue);
 }
 
-std::vector<Collective::TurnId> Collective::forget(std::string_view nspace) {
+namespace {
+
+bool names(const Signature& signature, std::string_view nspace) {
+    return std::any_of(signature.begin(), signature.end(), [&](const common::ProcId& p) { return p.nspace == nspace; });
+}
+
+}  // namespace
+
+std::vector<Collective::TurnId> Collective::nspace_ended(std::string_view nspace, uint32_t number,
+                                                         pmix_status_t status) {
     std::vector<TurnId> open;
-    for (auto it = queues_.begin(); it != queues_.end();) {
-        bool named = std::any_of(it->first.begin(), it->first.end(),
-                                 [&](const common::ProcId& p) { return p.nspace == nspace; });
-        if (!named) {
-            ++it;
-            continue;
+    for (auto& [signature, queue] : queues_) {
+        if (!names(signature, nspace)) continue;
+        for (Turn& turn : queue) {
+            // They are expected no longer, and must not stand for others who are.
+            std::erase_if(turn.came, [number](const Came& c) { return nspace_number_of(c.who) == number; });
+            if (turn.ended) continue;
+            open.push_back(turn.id);
+            turn.ended = turn.reported = true;
+            turn.status = status;
         }
-        for (const Turn& turn : it->second) {
-            if (!turn.ended) open.push_back(turn.id);
-            turns_.erase(turn.id);
-        }
-        it = queues_.erase(it);
     }
     return open;
+}
+
+void Collective::nspace_new(std::string_view nspace) {
+    for (auto it = queues_.begin(); it != queues_.end();) {
+        auto queue = it++;
+        if (!names(queue->first, nspace)) continue;
+        Queue& turns = queue->second;
+        for (const Turn& turn : turns)
+            if (turn.ended) turns_.erase(turn.id);
+        std::erase_if(turns, [](const Turn& turn) { return turn.ended; });
+        if (turns.empty()) queues_.erase(queue);
+    }
 }
 
 bool Collective::is_open(TurnId id) const noexcept {

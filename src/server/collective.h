@@ -79,15 +79,19 @@ class Collective {
 
     // A process has left. Turns that it will not come to any more are broken.
     std::vector<Event> member_gone(MemberId who);
-    // The number of expected members may have changed (registration).
+    // The number of expected members may have changed (a registration, or its end).
     std::vector<Event> recheck();
 
     // The turn is over, for those who came and for those who come late. Unknown turns are ignored: an answer that
     // comes twice, or after a timeout, finds nothing.
     void end(TurnId turn, pmix_status_t status);
 
-    // The namespace is gone: its signatures are forgotten. The open turns among them, to be answered by the owner.
-    std::vector<TurnId> forget(std::string_view nspace);
+    // The namespace ends: so do all turns that name it, with this status. Those that were open, for the owner to answer.
+    // Members of other namespaces may be late for them; recheck() when the view does not know the namespace any more.
+    // number: of the namespace's members.
+    std::vector<TurnId> nspace_ended(std::string_view nspace, uint32_t number, pmix_status_t status);
+    // A namespace of that name is new: nobody is late for what its namesake left.
+    void nspace_new(std::string_view nspace);
 
     bool is_open(TurnId turn) const noexcept;
     const Signature* signature_of(TurnId turn) const noexcept;

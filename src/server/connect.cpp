@@ -21,10 +21,11 @@ InfoList for_host(InfoList&& infos, pmix_status_t local_status) {
 
 void Connect::launch(TurnId id, Turn& turn) {
     Reach reach = registry_.reach(turn.signature);
-    if (reach == Reach::unknown && !host_.has_connect()) reach = Reach::here;
-    if (reach == Reach::here) {
-        if (turn.local_status == PMIX_SUCCESS) connected_.insert(turn.signature);
-        return finish(id, turn.local_status);
+    if (reach != Reach::beyond && !host_.has_connect()) {
+        pmix_status_t status = turn.local_status;
+        if (status == PMIX_SUCCESS && turn.required_unknown) status = PMIX_ERR_NOT_SUPPORTED;
+        if (status == PMIX_SUCCESS) connected_.insert(turn.signature);
+        return finish(id, status);
     }
     Signature signature = turn.signature;
     host_.connect(signature, for_host(std::move(turn.infos), turn.local_status),
@@ -46,6 +47,10 @@ void Connect::answer(Reply& reply, const Turn& turn, pmix_status_t status) {
     reply.message(status, message, descriptors);
 }
 
+void Connect::spawned(const common::ProcId& parent, const std::string& nspace) {
+    connected_.insert(make_signature({parent, {nspace, PMIX_RANK_WILDCARD}}));
+}
+
 void Connect::forget(std::string_view nspace) {
     std::erase_if(connected_, [&](const Signature& s) {
         return std::any_of(s.begin(), s.end(), [&](const common::ProcId& p) { return p.nspace == nspace; });
@@ -54,13 +59,16 @@ void Connect::forget(std::string_view nspace) {
 
 void Disconnect::launch(TurnId id, Turn& turn) {
     Reach reach = registry_.reach(turn.signature);
-    if (reach == Reach::unknown && !host_.has_disconnect()) reach = Reach::here;
-    if (reach == Reach::here) {
+    if (reach != Reach::beyond && !host_.has_disconnect()) {
         pmix_status_t status = turn.local_status;
+        if (status == PMIX_SUCCESS && turn.required_unknown) status = PMIX_ERR_NOT_SUPPORTED;
         if (status == PMIX_SUCCESS && !connect_.connected(turn.signature)) status = PMIX_ERR_INVALID_OPERATION;
         connect_.disconnected(turn.signature);
         return finish(id, status);
     }
+    // Sets that are all here were connected through us; of others the host may know more.
+    if (reach == Reach::here && turn.local_status == PMIX_SUCCESS && !connect_.connected(turn.signature))
+        return finish(id, PMIX_ERR_INVALID_OPERATION);
     Signature signature = turn.signature;
     host_.disconnect(signature, for_host(std::move(turn.infos), turn.local_status),
                      [this, id, signature](HostAnswer& answer) {

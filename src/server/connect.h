@@ -1,7 +1,9 @@
 // Connect and disconnect: the collective, the upcall, and afterwards the job data of all who are connected.
 //
-// Loop thread only. A set whose members are all here never reaches the host. What can go wrong: see Gathering; besides,
-// PMIX_ERR_INVALID_OPERATION for a disconnect of a set that never connected, where no host can say better.
+// Loop thread only. The host hears of every set, also of those whose members are all here: it is the host that tells the
+// others when a connected process ends. Without an entry for it a set that is all here is done without. What can go wrong:
+// see Gathering; besides, PMIX_ERR_INVALID_OPERATION for a disconnect of a set that never connected, where no host can
+// say better, and PMIX_ERR_NOT_SUPPORTED where an entry must be understood and no host sees it.
 #pragma once
 
 #include <set>
@@ -18,6 +20,8 @@ class Connect final : public Gathering {
         enter(peer, std::move(request.procs), request.infos.take(), std::move(reply));
     }
     bool connected(const Signature& signature) const { return connected_.count(signature) != 0; }
+    // A spawned job and the process that asked for it are connected from the start.
+    void spawned(const common::ProcId& parent, const std::string& nspace);
     void disconnected(const Signature& signature) { connected_.erase(signature); }
     void forget(std::string_view nspace);
 

@@ -91,8 +91,9 @@ void Gathering::member_gone(MemberId who) { run(collective_.member_gone(who)); }
 
 void Gathering::recheck() { run(collective_.recheck()); }
 
-void Gathering::nspace_gone(std::string_view nspace) {
-    for (TurnId id : collective_.forget(nspace)) finish(id, PMIX_ERR_NOT_FOUND);
+void Gathering::nspace_gone(const Nspace& nspace) {
+    constexpr pmix_status_t status = PMIX_ERR_NOT_FOUND;
+    for (TurnId id : collective_.nspace_ended(nspace.name, nspace.number, status)) finish(id, status);
 }
 
 void Gathering::stop(pmix_status_t status) {

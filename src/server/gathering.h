@@ -38,7 +38,8 @@ class Gathering {
     void member_gone(MemberId who);
     // Ranks or maps were registered: a turn may be complete now.
     void recheck();
-    void nspace_gone(std::string_view nspace);
+    void nspace_gone(const Nspace& nspace);
+    void nspace_new(std::string_view nspace) { collective_.nspace_new(nspace); }
     // Answers everybody; nothing may be entered after it.
     void stop(pmix_status_t status);
 

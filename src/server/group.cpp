@@ -169,7 +169,11 @@ void Groups::member_gone(MemberId who) {
         if (!op->launched && op->leader && *op->leader == proc) leader_gone(key, *op);
         judge(key);
     }
-    for (Ended& e : ended_) std::erase(e.missing, who);
+    nobody_is_late_who([who](MemberId m) { return m == who; });
+}
+
+void Groups::nobody_is_late_who(const std::function<bool(MemberId)>& is_meant) {
+    for (Ended& e : ended_) std::erase_if(e.missing, is_meant);
     std::erase_if(ended_, [](const Ended& e) { return e.missing.empty(); });
 }
 
@@ -187,12 +191,20 @@ void Groups::nspace_gone(std::string_view nspace) {
     for (const auto& [key, op] : operations_)
         if (names_it(op.signature)) keys.push_back(key);
     for (const Key& key : keys) finish(key, PMIX_ERR_NOT_FOUND);
-    std::erase_if(ended_, [&](const Ended& e) { return names_it(e.signature); });
+    // Members of other namespaces may still come to what has ended with it.
+    nobody_is_late_who([&](MemberId who) { return registry_.proc_of(who).nspace == nspace; });
     auto& groups = registry_.groups().all();
     for (auto it = groups.begin(); it != groups.end();) {
         for (Group::Member& m : it->second.members) m.left = m.left || m.proc.nspace == nspace;
         it = here(it->second.current()).empty() ? groups.erase(it) : std::next(it);
     }
+}
+
+// A namespace of that name is new: nobody is late for what its namesake left.
+void Groups::nspace_new(std::string_view nspace) {
+    std::erase_if(ended_, [&](const Ended& e) {
+        return std::any_of(e.signature.begin(), e.signature.end(), [&](const ProcId& p) { return p.nspace == nspace; });
+    });
 }
 
 void Groups::stop(pmix_status_t status) {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,6 +48,7 @@ class Groups {
     void member_gone(MemberId who);
     void recheck();
     void nspace_gone(std::string_view nspace);
+    void nspace_new(std::string_view nspace);
     void stop(pmix_status_t status);
 
     // An event to some processes, here and elsewhere. Not for default handlers.
@@ -95,7 +97,9 @@ class Groups {
     void names(common::ControlRequest& request, Reply reply);
 
     pmix_status_t join(Operation& op, const Key& key, Peer& peer, common::InfoList& infos, Reply& reply);
-    bool came_late(const Key& key, const Signature& signature, MemberId who, Reply& reply);
+    // signature null: whatever it was.
+    bool came_late(const Key& key, const Signature* signature, MemberId who, Reply& reply);
+    void nobody_is_late_who(const std::function<bool(MemberId)>& is_meant);
     void judge(const Key& key);
     void launch(const Key& key, Operation& op);
     common::InfoList for_host(const Key& key, Operation& op);

@@ -62,9 +62,9 @@ bool Groups::Operation::came_already(MemberId who) const noexcept {
     return std::find(came.begin(), came.end(), who) != came.end();
 }
 
-bool Groups::came_late(const Key& key, const Signature& signature, MemberId who, Reply& reply) {
+bool Groups::came_late(const Key& key, const Signature* signature, MemberId who, Reply& reply) {
     for (auto it = ended_.begin(); it != ended_.end(); ++it) {
-        if (it->key != key || it->signature != signature) continue;
+        if (it->key != key || (signature != nullptr && it->signature != *signature)) continue;
         auto at = std::find(it->missing.begin(), it->missing.end(), who);
         if (at == it->missing.end()) continue;
         it->missing.erase(at);
@@ -89,7 +89,7 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     Signature signature = make_signature(request.procs);
     auto member = registry_.member(peer.id());
     if (!member || !registry_.contains(signature, *member)) return reply.status(PMIX_ERR_BAD_PARAM);
-    if (came_late(key, signature, *member, reply)) return;
+    if (came_late(key, &signature, *member, reply)) return;
     if (registry_.groups().find(request.name) != nullptr) return reply.status(PMIX_ERR_EXISTS);
 
     ProcList order;
@@ -139,13 +139,10 @@ void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) 
     auto member = registry_.member(peer.id());
     if (!member) return reply.status(PMIX_ERR_BAD_PARAM);
     const Group* group = registry_.groups().find(request.name);
-    if (group == nullptr || !group->has(peer.id())) {
-        for (const Ended& e : ended_)
-            if (e.key == key && came_late(key, Signature(e.signature), *member, reply)) return;
-        return reply.status(PMIX_ERR_NOT_FOUND);
-    }
+    // The members may have become fewer since it ended.
+    if (came_late(key, nullptr, *member, reply)) return;
+    if (group == nullptr || !group->has(peer.id())) return reply.status(PMIX_ERR_NOT_FOUND);
     Signature signature = make_signature(group->current());
-    if (came_late(key, signature, *member, reply)) return;
     auto [at, first] = operations_.try_emplace(key);
     Operation& op = at->second;
     if (first) {

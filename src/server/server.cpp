@@ -38,7 +38,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       events(host, registry, options.id, options.event_cache), get(scheduler, host, registry, segments), commit(registry, get),
       fence(scheduler, host, registry, segments, get), connect(scheduler, host, registry, segments),
       disconnect(scheduler, host, registry, segments, connect), groups(scheduler, host, registry, segments, events, get),
-      publish(host), spawn(host, registry, segments),
+      publish(host), spawn(host, registry, segments, connect),
       abort(host, registry), control(host, registry, cleanup), resolve(registry),
       iof(scheduler, host, options.iof_cache),
       listener(loop, scheduler, registry, host, segments, *this,

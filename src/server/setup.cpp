@@ -78,6 +78,7 @@ pmix_status_t Setup::register_nspace(JobSetup&& job) {
     auto derived = derive_placement(job, registry_.hostname(), placed);
     if (!derived.ok()) return derived.status();
     Nspace& nspace = registry_.obtain(job.nspace);
+    if (fresh) nobody_is_late_for(job.nspace);
     if (fresh || job.nlocalprocs > 0) nspace.nlocalprocs = std::max(job.nlocalprocs, 0);
     if (job.job_size) nspace.job_size = job.job_size;
     if (job.user) nspace.owner = job.user;
@@ -120,9 +121,9 @@ void Setup::deregister_nspace(std::string_view given) {
     if (nspace == nullptr) return;
     drop_(ProcId(name, PMIX_RANK_WILDCARD));
     get_.nspace_gone(*nspace);
-    fence_.nspace_gone(name);
-    connect_.nspace_gone(name);
-    disconnect_.nspace_gone(name);
+    fence_.nspace_gone(*nspace);
+    connect_.nspace_gone(*nspace);
+    disconnect_.nspace_gone(*nspace);
     groups_.nspace_gone(name);
     fence_.forget(name);
     connect_.forget(name);
@@ -131,6 +132,14 @@ void Setup::deregister_nspace(std::string_view given) {
     // After every answer that may still refer to it.
     if (nspace->data != nullptr) ended_(*nspace);
     registry_.remove(name);
+    count_again();
+}
+
+void Setup::nobody_is_late_for(std::string_view nspace) {
+    fence_.nspace_new(nspace);
+    connect_.nspace_new(nspace);
+    disconnect_.nspace_new(nspace);
+    groups_.nspace_new(nspace);
 }
 
 void Setup::set_environment(Nspace& nspace, const Client& client) {

@@ -56,6 +56,8 @@ class Setup {
 
   private:
     void count_again();
+    // Of collectives that an earlier namespace of this name has ended.
+    void nobody_is_late_for(std::string_view nspace);
     pmix_status_t ensure_data(Nspace& nspace);
     void announce_locals(Nspace& nspace);
     void set_environment(Nspace& nspace, const Client& client);

@@ -20,8 +20,10 @@ void Spawn::request(Peer& peer, common::SpawnRequest& request, Reply reply) {
         std::vector<int> descriptors;
         Nspace* nspace = registry_.find(a.nspace);
         auto asker = reply.peer();
-        if (common::succeeded(a.status) && nspace != nullptr && asker != nullptr)
+        if (common::succeeded(a.status) && nspace != nullptr && asker != nullptr) {
+            connect_.spawned(asker->id(), nspace->name);
             segments_.add(*asker, *nspace, message.segments, descriptors);
+        }
         reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message, descriptors);
     });
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "common/messages.h"
+#include "server/connect.h"
 #include "server/host.h"
 #include "server/registry.h"
 #include "server/reply.h"
@@ -15,14 +16,15 @@ namespace pmix::server {
 
 class Spawn {
   public:
-    Spawn(Host& host, Registry& registry, const Segments& segments)
-        : host_(host), registry_(registry), segments_(segments) {}
+    Spawn(Host& host, Registry& registry, const Segments& segments, Connect& connect)
+        : host_(host), registry_(registry), segments_(segments), connect_(connect) {}
     void request(Peer& peer, common::SpawnRequest& request, Reply reply);
 
   private:
     Host& host_;
     Registry& registry_;
     const Segments& segments_;
+    Connect& connect_;
 };
 
 }  // namespace pmix::server

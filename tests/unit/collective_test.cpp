@@ -17,6 +17,7 @@ struct Table final : MemberView {
     std::set<uint32_t> local{0, 1, 2};
     size_t announced = 0;  // a host may name the number before the ranks
     std::set<uint32_t> left;
+    std::set<MemberId> others;  // of namespace "b"
     std::map<MemberId, size_t> processes;
 
     bool in(const Signature& s, uint32_t rank) const {
@@ -25,12 +26,14 @@ struct Table final : MemberView {
         });
     }
     size_t expected(const Signature& s) const override {
-        size_t n = 0;
+        bool theirs = std::any_of(s.begin(), s.end(), [](const ProcId& p) { return p.nspace == "b"; });
+        size_t n = theirs ? others.size() : 0;
         for (uint32_t r : local) n += in(s, r);
         bool wild = std::any_of(s.begin(), s.end(), [](const ProcId& p) { return p.rank == PMIX_RANK_WILDCARD; });
         return wild ? std::max(n, announced) : n;
     }
     bool contains(const Signature& s, MemberId m) const override {
+        if (others.count(m) != 0) return true;
         return nspace_number_of(m) == 1 && local.count(rank_of(m)) != 0 && in(s, rank_of(m));
     }
     std::vector<MemberId> gone(const Signature& s) const override {
@@ -245,17 +248,49 @@ TEST(CollectiveTest, EveryCloneMustCome) {
     EXPECT_EQ(c.turns(), 0u);
 }
 
-TEST(CollectiveTest, ForgottenNamespaceGivesBackItsOpenTurns) {
+TEST(CollectiveTest, ANamespaceThatEndsGivesBackItsOpenTurns) {
     Table table;
     Collective c(table);
     auto a = c.enter(kAll, who(0));
     auto b = c.enter(list({0, 1}), who(0));
     c.end(b.turn, PMIX_ERR_TIMEOUT);
-    auto open = c.forget("a");
+    auto open = c.nspace_ended("a", 1, PMIX_ERR_NOT_FOUND);
     ASSERT_EQ(open.size(), 1u);
     EXPECT_EQ(open[0], a.turn);
+    EXPECT_TRUE(c.nspace_ended("b", 2, PMIX_ERR_NOT_FOUND).empty());
+    table.local.clear();  // it is not known any more
+    EXPECT_TRUE(c.recheck().empty());
     EXPECT_EQ(c.signatures(), 0u);
-    EXPECT_TRUE(c.forget("b").empty());
+    EXPECT_EQ(c.turns(), 0u);
+}
+
+// Who is late, being of another namespace, is told how it ended, and does not open a turn that nobody else comes to.
+TEST(CollectiveTest, LateForASetWhoseOtherNamespaceHasEnded) {
+    Table table;
+    Collective c(table);
+    const Signature both{ProcId("a", PMIX_RANK_WILDCARD), ProcId("b", PMIX_RANK_WILDCARD)};
+    auto first = c.enter(both, who(0));
+    table.others.insert(member_id(2, 0));
+    table.others.insert(member_id(2, 1));
+    c.enter(both, member_id(2, 0));
+    c.enter(both, member_id(2, 1));
+    ASSERT_EQ(c.nspace_ended("b", 2, PMIX_ERR_NOT_FOUND).size(), 1u);
+    table.others.clear();
+    c.recheck();
+    auto late = c.enter(both, who(1));
+    EXPECT_EQ(late.state, State::over);
+    EXPECT_EQ(late.turn, first.turn);
+    EXPECT_EQ(late.status, PMIX_ERR_NOT_FOUND);
+    EXPECT_EQ(c.turns(), 1u);
+    table.left.insert(2);
+    c.member_gone(who(2));  // does not come any more
+    EXPECT_EQ(c.turns(), 0u);
+    // A new namespace of the old name has nothing to do with it.
+    c.enter(both, who(0));
+    c.nspace_ended("b", 2, PMIX_ERR_NOT_FOUND);
+    c.nspace_new("b");
+    EXPECT_EQ(c.signatures(), 0u);
+    EXPECT_TRUE(c.enter(both, who(1)).first);
 }
 
 TEST(CollectiveTest, TimeoutsInARowDoNotPileUp) {

@@ -365,19 +365,20 @@ TEST(ServerUpcallsTest, ConnectIsOneUpcallInOneOrderAndGivesTheOthersData) {
     ASSERT_EQ(1u, message.segments.size());
     EXPECT_EQ("other", message.segments[0].nspace);
 
-    // all here: the host is not asked
+    // all here: the host is asked all the same, because it is the host that tells them of each other's end
     common::ConnectRequest local;
     local.procs = {{"job", 0}, {"other", 0}};
     ia = a.start<Command::connect>(local);
     EXPECT_EQ(PMIX_SUCCESS, o.ask<Command::connect>(local));
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, ia));
-    EXPECT_EQ(1u, s.host.count("connect"));
+    EXPECT_EQ(2u, s.host.count("connect"));
     ia = a.start<Command::disconnect>(local);
     EXPECT_EQ(PMIX_SUCCESS, o.ask<Command::disconnect>(local));
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, ia));
     ia = a.start<Command::disconnect>(local);
     EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, o.ask<Command::disconnect>(local)) << "it is not connected any more";
     EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, status_of(a, ia));
+    EXPECT_EQ(1u, s.host.count("disconnect"));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::connect>(common::ConnectRequest{}));
 }
 
