@@ -371,7 +371,11 @@ PMIX_EXPORT pmix_status_t PMIx_server_setup_fork(const pmix_proc_t *proc, char *
 
 /*
  * Asks, before a job is mapped to nodes, for what its processes will need (environment, keys for fabrics). @p cbfunc
- * gets infos that the host sends to the other nodes, where they go to PMIx_server_setup_local_support. Does not block.
+ * gets infos that the host sends to the other nodes, where they go to PMIx_server_setup_local_support; they are the
+ * library's, and freed when the host calls the function that came with them. @p info is copied: PMIX_SETUP_APP_ENVARS,
+ * PMIX_SETUP_APP_NONENVARS, PMIX_SETUP_APP_ALL, the programming model, PMIX_NODE_MAP, PMIX_ALLOC_FABRIC. A fabric is
+ * answered with the devices of the inventory (PMIx_server_deliver_inventory) and a key; nothing is reserved. Does not
+ * block.
  */
 PMIX_EXPORT pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                                         pmix_setup_application_cbfunc_t cbfunc, void *cbdata);

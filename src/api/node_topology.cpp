@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "api/topology_walk.h"
 #include "common/array_value.h"
 #include "common/opaque.h"
 
@@ -192,6 +193,11 @@ common::Result<InfoList> collect_inventory(NodeTopology& topology, const common:
     if (loaded && loaded->hwloc != nullptr) {
         const Text xml(common::open_opaque_ops()->print_topology(loaded->pointer));
         if (xml != nullptr) rc = node.append_string(PMIX_HWLOC_XML_V2, xml.get());
+        auto devices = fabric_devices(*loaded);
+        if (!devices) return devices.status();
+        auto list = common::array_value(std::move(devices).value());
+        if (!list) return list.status();
+        if (rc == PMIX_SUCCESS) rc = node.append(PMIX_FABRIC_DEVICES, std::move(list).value());
         if (rc != PMIX_SUCCESS) return rc;
     }
     auto array = common::array_value(std::move(node));

@@ -16,6 +16,7 @@
 #include "common/ids.h"
 #include "common/value.h"
 #include "server/app_setup.h"
+#include "server/fabric_setup.h"
 #include "server/job_setup.h"
 #include "server/launch_env.h"
 #include "server/parts.h"
@@ -185,15 +186,22 @@ pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_re
 // What the host gets stays until it calls the release function, with nothing in it too.
 pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                             pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
-    return server_boundary([&](Library& library, Server&) -> pmix_status_t {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         std::string name;
         if (cbfunc == nullptr || !read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
         if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
         auto answer = server::set_up_application({info, ninfo});
         if (!answer.ok()) return answer.status();
-        library.loop().post([cbfunc, cbdata, infos = lend(std::move(answer).value())]() mutable {
+        // The environment is read here; the inventory lies on the loop.
+        auto wishes = InfoList::from_c(info, ninfo);
+        if (!wishes.ok()) return wishes.status();
+        library.loop().post([&srv, cbfunc, cbdata, wishes = lend(std::move(wishes).value()),
+                             infos = lend(std::move(answer).value())]() mutable {
+            const pmix_status_t rc =
+                guarded([&] { return server::set_up_fabrics(*wishes, srv.parts().query.inventory(), *infos); });
+            if (rc != PMIX_SUCCESS) infos->reset();
             InfoList* list = infos.release();
-            cbfunc(PMIX_SUCCESS, list->c_array(), list->size(), cbdata,
+            cbfunc(rc, list->c_array(), list->size(), cbdata,
                    [](pmix_status_t, void* lent) { delete static_cast<InfoList*>(lent); }, list);
         });
         return PMIX_SUCCESS;

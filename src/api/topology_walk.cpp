@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "common/array_value.h"
+
 namespace pmix::api {
 namespace {
 
@@ -207,6 +209,28 @@ common::Result<common::CArray<pmix_device_distance_t>> distances(const Topology&
         out.maxdist = span.farthest;
     }
     return array;
+}
+
+common::Result<common::InfoList> fabric_devices(const Topology& topology) {
+    common::InfoList devices;
+    pmix_status_t rc = PMIX_SUCCESS;
+    each_at_depth(topology, HWLOC_TYPE_DEPTH_OS_DEVICE, [&](const hwloc_obj& device) {
+        const bool network = device.attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK;
+        if (rc != PMIX_SUCCESS || device.name == nullptr) return;
+        if (!network && device.attr->osdev.type != HWLOC_OBJ_OSDEV_OPENFABRICS) return;
+        const std::string_view address = fact(device, network ? "Address" : "NodeGUID");
+        const auto colons = std::count(address.begin(), address.end(), ':');
+        const char* type = !network ? "openfabrics" : colons == 5 ? "ethernet" : colons == 19 ? "infiniband" : "network";
+        common::InfoList facts;
+        rc = facts.append_string(PMIX_FABRIC_DEVICE_NAME, device.name);
+        if (rc == PMIX_SUCCESS) rc = facts.append_string(PMIX_FABRIC_DEVICE_TYPE, type);
+        if (rc == PMIX_SUCCESS && !address.empty()) rc = facts.append_string(PMIX_FABRIC_DEVICE_ADDRESS, address);
+        if (rc != PMIX_SUCCESS) return;
+        auto array = common::array_value(std::move(facts));
+        rc = array ? devices.append(PMIX_FABRIC_DEVICE, std::move(array).value()) : array.status();
+    });
+    if (rc != PMIX_SUCCESS) return rc;
+    return devices;
 }
 
 }  // namespace pmix::api

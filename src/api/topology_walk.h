@@ -29,4 +29,8 @@ inline constexpr pmix_device_type_t kAllDeviceKinds = PMIX_DEVTYPE_BLOCK | PMIX_
 common::Result<common::CArray<pmix_device_distance_t>> distances(const Topology& topology, hwloc_const_bitmap_t cpus,
                                                                  const DeviceFilter& filter, std::string_view hostname);
 
+// The node's ways to other nodes: one PMIX_FABRIC_DEVICE each, with its name, type ("ethernet", "infiniband", "openfabrics",
+// "network") and, where it has one, address.
+common::Result<common::InfoList> fabric_devices(const Topology& topology);
+
 }  // namespace pmix::api

@@ -20,7 +20,7 @@ bool is_model_key(std::string_view key) noexcept;
 
 // The answer to PMIx_server_setup_application. PMIX_SETUP_APP_ENVARS: PMIX_MCA_* and, unless the model is another one,
 // OMPI_*, as PMIX_SET_ENVAR; what names one process of a job (ranks, sizes) is not for others and stays.
-// PMIX_SETUP_APP_NONENVARS: the model. PMIX_SETUP_APP_ALL: both. None of them: nothing. Fabrics are not set up.
+// PMIX_SETUP_APP_NONENVARS: the model. PMIX_SETUP_APP_ALL: both. None of them: nothing. Fabrics: fabric_setup.h.
 common::Result<common::InfoList> set_up_application(common::InfoView wishes);
 
 }  // namespace pmix::server

@@ -51,4 +51,10 @@ const pmix_value_t* Inventory::find(std::string_view node, std::string_view key)
     return info == nullptr ? nullptr : &info->value;
 }
 
+std::vector<std::string> Inventory::names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, facts] : nodes_) names.push_back(name);
+    return names;
+}
+
 }  // namespace pmix::server

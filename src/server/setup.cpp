@@ -8,6 +8,7 @@
 #include "common/info_view.h"
 #include "common/pack.h"
 #include "server/app_setup.h"
+#include "server/fabric_setup.h"
 #include "server/open_mpi.h"
 
 namespace pmix::server {
@@ -238,7 +239,11 @@ pmix_status_t Setup::add_variables(std::string_view name, const common::InfoList
         if (rc != PMIX_SUCCESS) return rc;
     }
     for (const auto& [rank, client] : nspace->clients) set_environment(*nspace, client);
-    return PMIX_SUCCESS;
+    common::InfoList fabrics;
+    pmix_status_t rc = fabric_facts(infos, fabrics);
+    if (rc != PMIX_SUCCESS || fabrics.empty()) return rc;
+    auto job = read_job(name, 0, fabrics.c_array(), fabrics.size());
+    return job.ok() ? register_nspace(std::move(job).value()) : job.status();
 }
 
 }  // namespace pmix::server
