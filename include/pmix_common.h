@@ -1697,6 +1697,9 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define PMIX_SERVER_CACHE_SIZE  "PMIx_server_cache_size" /* size_t: events kept for handlers registered later */
 #define PMIX_SERVER_MODULE_SIZE "wireup.srv.modsz"       /* size_t: bytes of the module handed in; see pmix_server.h */
 
+/* Any initialisation. */
+#define PMIX_WIREUP_LOG         "wireup.log"             /* char*: what to log and where, as WIREUP_LOG in the environment */
+
 /* Status codes. The last two are other names of released codes. */
 #define PMIX_ERR_GET_MALLOC_REQD        (-2800)                  /* it could not be lent: what came is the caller's */
 #define PMIX_ERR_LOST_SERVER_CONNECTION PMIX_ERR_LOST_CONNECTION /* the connection to the local server is lost */

@@ -6,11 +6,13 @@
 #include <atomic>
 #include <new>
 
+#include "api/logging.h"
 #include "api/node_topology.h"
 #include "client/fence.h"
 #include "client/session.h"
 #include "client/model.h"
 #include "common/info_view.h"
+#include "common/log.h"
 #include "common/mutex.h"
 #include "server/server.h"
 #include "transport/event_loop.h"
@@ -19,6 +21,10 @@ namespace pmix::api {
 namespace {
 
 using common::MutexLock;
+
+const char* role_name(Role role) noexcept {
+    return role == Role::client ? "a client" : role == Role::server ? "a server" : "a tool";
+}
 
 // How long a server may take for its goodbye before the client goes without.
 constexpr int kFinalizeTimeoutS = 10;
@@ -140,8 +146,11 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
         if (Library* inherited = g_last.exchange(nullptr)) abandon(inherited);
         std::unique_ptr<Library> made(new (std::nothrow) Library(role));
         if (made == nullptr) return PMIX_ERR_NOMEM;
+        const pmix_status_t logging = begin_log(role, {infos, ninfos});
+        if (logging != PMIX_SUCCESS) return logging;
         const pmix_status_t rc = role == Role::server ? made->set_up_server(module, {infos, ninfos})
                                                       : made->set_up_client({infos, ninfos});
+        if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) WIREUP_LOG(api, error, "init of %s: %s", role_name(role), PMIx_Error_string(rc));
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) return rc;
         if (made->client_ == nullptr) return rc;
         library = made.release();
@@ -150,6 +159,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
         g_last.store(library);
         g->library.store(library, std::memory_order_seq_cst);
     }
+    WIREUP_LOG(api, info, "init %u of %s: %s", g->count, role_name(role), PMIx_Error_string(g->init_status));
     client::declare_model(library->client(), {infos, ninfos});
     give_out(library->client(), ret_proc);
     return g->init_status;
@@ -216,6 +226,8 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     g->leaving.store(false, std::memory_order_seq_cst);
     g_last.store(nullptr);
     delete library;
+    WIREUP_LOG(api, info, "finalized");
+    common::stop_log();
     return PMIX_SUCCESS;
 }
 

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "transport/connection_state.h"
+#include "transport/frame_log.h"
 
 namespace pmix::transport {
 
@@ -82,6 +83,8 @@ pmix_status_t Connection::State::send(FrameHeader header, Bytes payload, std::sp
     if (payload.size() > common::kMaxFramePayload || fds.size() > common::kMaxFrameDescriptors) return PMIX_ERR_BAD_PARAM;
     header.payload = static_cast<uint32_t>(payload.size());
     header.descriptors = static_cast<uint8_t>(fds.size());
+    if (log_on(LogArea::frames, LogLevel::trace)) [[unlikely]]
+        log_frame(fd, '>', header, payload);
     uint8_t head[kFrameHeaderSize];
     build_frame_header(header, head);
     iovec pieces[2] = {{head, sizeof head}, {const_cast<uint8_t*>(payload.data()), payload.size()}};
@@ -98,6 +101,11 @@ pmix_status_t Connection::State::send_pieces(FrameHeader header, std::span<const
     uint8_t head[kFrameHeaderSize];
     build_frame_header(header, head);
     try {
+        if (log_on(LogArea::frames, LogLevel::trace)) [[unlikely]] {
+            std::vector<uint8_t> whole;
+            for (const Bytes& piece : pieces) whole.insert(whole.end(), piece.begin(), piece.end());
+            log_frame(fd, '>', header, whole);
+        }
         std::vector<iovec> all;
         all.reserve(pieces.size() + 1);
         all.push_back({head, sizeof head});

@@ -15,6 +15,7 @@
 #include <new>
 
 #include "transport/connection_state.h"
+#include "transport/frame_log.h"
 
 namespace pmix::transport {
 
@@ -230,6 +231,8 @@ pmix_status_t Connection::State::dispatch(bool on_loop) {
 }
 
 void Connection::State::deliver(ReceivedFrame& frame, bool on_loop) {
+    if (log_on(LogArea::frames, LogLevel::trace)) [[unlikely]]
+        log_frame(fd, '<', frame.header, frame.payload);
     if (handler.take_anywhere(frame)) return;
     if (on_loop) {
         assert_on_loop();
