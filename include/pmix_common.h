@@ -49,7 +49,7 @@ extern "C" {
 #    define PMIX_EXPORT
 #endif
 
-/* ==================================================================================================================
+/* ===========================================================================================================
  * Names and ranks (chapter 3)
  *
  * A process is known by its namespace, which is the name of its job, and its rank there. Keys that start with "pmix"
@@ -1699,6 +1699,9 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 
 /* Any initialisation. */
 #define PMIX_WIREUP_LOG         "wireup.log"             /* char*: what to log and where, as WIREUP_LOG in the environment */
+=======
+/* A log. PMIX_LOG_MSG among the data of PMIx_Log is then a line for that file, written with the rights of the caller. */
+#define PMIX_LOG_FILE "wireup.logfile" /* char*: file, with its full path */
 
 /* Status codes. The last two are other names of released codes. */
 #define PMIX_ERR_GET_MALLOC_REQD        (-2800)                  /* it could not be lent: what came is the caller's */

@@ -68,6 +68,7 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_SYSTEM_TMPDIR, options.system_tmpdir);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_CACHE_SIZE, &options.event_cache);
     if (rc == PMIX_SUCCESS) rc = server::read_iof_limit(infos.begin(), infos.size(), options.iof_cache);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_GATEWAY, &options.gateway);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_MODULE_SIZE, &options.module_size);
     if (rc != PMIX_SUCCESS) return rc;
     if (options.hostname.empty()) {

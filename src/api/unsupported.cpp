@@ -34,69 +34,6 @@ void no_array(T** array, size_t* count) {
 
 extern "C" {
 
-// client_control.cpp: allocation, session control, resource blocks
-
-pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t, pmix_info_t*, size_t, pmix_info_t** results,
-                                      size_t* nresults) {
-    no_array(results, nresults);
-    return unsupported();
-}
-
-pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t, pmix_info_t*, size_t, pmix_info_cbfunc_t, void*) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_Session_control(uint32_t, const pmix_info_t*, size_t, pmix_info_cbfunc_t, void*) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_Resource_block(pmix_resource_block_directive_t, char*, const pmix_resource_unit_t*, size_t,
-                                  const pmix_info_t*, size_t) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_Resource_block_nb(pmix_resource_block_directive_t, char*, const pmix_resource_unit_t*, size_t,
-                                     const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-    return unsupported();
-}
-
-// client_control.cpp: monitoring
-
-pmix_status_t PMIx_Process_monitor(const pmix_info_t*, pmix_status_t, const pmix_info_t*, size_t, pmix_info_t** results,
-                                   size_t* nresults) {
-    no_array(results, nresults);
-    return unsupported();
-}
-
-pmix_status_t PMIx_Process_monitor_nb(const pmix_info_t*, pmix_status_t, const pmix_info_t*, size_t, pmix_info_cbfunc_t,
-                                      void*) {
-    return unsupported();
-}
-
-void PMIx_Heartbeat() {}
-
-// client_control.cpp: credentials
-
-pmix_status_t PMIx_Get_credential(const pmix_info_t*, size_t, pmix_byte_object_t* credential) {
-    if (credential != nullptr) *credential = PMIX_BYTE_OBJECT_STATIC_INIT;
-    return unsupported();
-}
-
-pmix_status_t PMIx_Get_credential_nb(const pmix_info_t*, size_t, pmix_credential_cbfunc_t, void*) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_Validate_credential(const pmix_byte_object_t*, const pmix_info_t*, size_t, pmix_info_t** results,
-                                       size_t* nresults) {
-    no_array(results, nresults);
-    return unsupported();
-}
-
-pmix_status_t PMIx_Validate_credential_nb(const pmix_byte_object_t*, const pmix_info_t*, size_t,
-                                          pmix_validation_cbfunc_t, void*) {
-    return unsupported();
-}
-
 // client_control.cpp: fabric
 
 pmix_status_t PMIx_Fabric_register(pmix_fabric_t*, const pmix_info_t*, size_t) {

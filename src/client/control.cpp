@@ -1,7 +1,7 @@
 #include "client/control.h"
 
-#include "client/request.h"
-#include "client/session.h"
+#include "client/service.h"
+#include "common/array_value.h"
 
 namespace pmix::client {
 namespace {
@@ -14,76 +14,112 @@ struct Prepared {
     int timeout_s = 0;
 };
 
-common::Result<Prepared> prepare(const pmix_proc_t targets[], size_t ntargets, const pmix_info_t data[], size_t ndata,
-                                 const pmix_info_t directives[], size_t ndirectives) {
+// The caller's infos as the request's directives.
+common::Result<Prepared> prepare(const pmix_info_t infos[], size_t ninfos) {
     Prepared p;
-    pmix_status_t rc = check_infos(data, ndata);
-    if (rc == PMIX_SUCCESS) rc = check_infos(directives, ndirectives);
-    if (rc == PMIX_SUCCESS) rc = read_timeout(directives, ndirectives, &p.timeout_s);
+    pmix_status_t rc = check_infos(infos, ninfos);
+    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
-    if (ntargets != 0) {
-        auto list = checked_procs(targets, ntargets);
-        if (!list) return list.status();
-        p.request.procs = std::move(list).value();
-    }
-    p.request.infos = Infos::borrow(data, ndata);
-    p.request.directives = Infos::borrow(directives, ndirectives);
+    p.request.directives = Infos::borrow(infos, ninfos);
     return p;
 }
 
-pmix_status_t plain(pmix_status_t rc) noexcept { return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc; }
+common::Result<Prepared> prepare_job_control(const pmix_proc_t targets[], size_t ntargets,
+                                             const pmix_info_t directives[], size_t ndirectives) {
+    if (directives == nullptr || ndirectives == 0) return PMIX_ERR_BAD_PARAM;
+    auto p = prepare(directives, ndirectives);
+    if (!p || ntargets == 0) return p;
+    auto list = checked_procs(targets, ntargets);
+    if (!list) return list.status();
+    p->request.procs = std::move(list).value();
+    return p;
+}
 
-void nothing_to_free(void*) {}
+common::Result<Prepared> prepare_allocation(pmix_alloc_directive_t directive, const pmix_info_t infos[],
+                                            size_t ninfos) {
+    auto p = prepare(infos, ninfos);
+    if (!p) return p;
+    p->request.kind = directive;
+    p->request.infos = std::move(p->request.directives);
+    p->request.directives = Infos();
+    return p;
+}
+
+// The units travel as one array.
+common::Result<Prepared> prepare_block(pmix_resource_block_directive_t directive, const char* block,
+                                       const pmix_resource_unit_t units[], size_t nunits, const pmix_info_t infos[],
+                                       size_t ninfos) {
+    const size_t length = block == nullptr ? 0 : common::bounded_length(block, common::kMaxKeyLength + 1);
+    if (length == 0 || length > common::kMaxKeyLength) return PMIX_ERR_BAD_PARAM;
+    if ((units == nullptr && nunits != 0) || nunits > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
+    auto p = prepare(infos, ninfos);
+    if (!p) return p;
+    p->request.kind = directive;
+    p->request.name.assign(block, length);
+    if (nunits == 0) return p;
+    pmix_data_array_t array{PMIX_RESOURCE_UNIT, nunits, const_cast<pmix_resource_unit_t*>(units)};
+    common::InfoList list;
+    const pmix_status_t rc = list.append(PMIX_RESOURCE_BLOCK_NAME, &array, PMIX_DATA_ARRAY);
+    if (rc != PMIX_SUCCESS) return rc;
+    p->request.infos = Infos(std::move(list));
+    return p;
+}
 
 }  // namespace
 
 pmix_status_t job_control(Session& session, const pmix_proc_t targets[], size_t ntargets,
-                          const pmix_info_t directives[], size_t ndirectives, pmix_info_t** ret_infos,
-                          size_t* ret_ninfos) {
-    if (directives == nullptr || ndirectives == 0) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare(targets, ntargets, nullptr, 0, directives, ndirectives);
+                          const pmix_info_t directives[], size_t ndirectives, ResultsOut results) {
+    auto p = prepare_job_control(targets, ntargets, directives, ndirectives);
     if (!p) return p.status();
-    common::ControlReply reply;
-    const pmix_status_t rc = plain(session.ask<Command::job_control>(p->request, reply, p->timeout_s));
-    if (rc == PMIX_SUCCESS && ret_infos != nullptr && ret_ninfos != nullptr) {
-        *ret_infos = reply.infos.take().release(ret_ninfos);
-    }
-    return rc;
+    return ask_for_results<Command::job_control>(session, p->request, p->timeout_s, results);
 }
 
 pmix_status_t job_control_nb(Session& session, const pmix_proc_t targets[], size_t ntargets,
                              const pmix_info_t directives[], size_t ndirectives, pmix_info_cbfunc_t callback,
                              void* cbdata) {
-    if (directives == nullptr || ndirectives == 0) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare(targets, ntargets, nullptr, 0, directives, ndirectives);
+    auto p = prepare_job_control(targets, ntargets, directives, ndirectives);
     if (!p) return p.status();
-    const auto done = [callback, cbdata](pmix_status_t rc, common::ControlReply& reply) {
-        if (callback == nullptr) return;
-        // Ours, and gone after the callback.
-        common::InfoList infos = reply.infos.take();
-        callback(plain(rc), infos.c_array(), infos.size(), cbdata, &nothing_to_free, nullptr);
-    };
-    return session.ask_nb<Command::job_control>(p->request, done, p->timeout_s);
+    return ask_for_results_nb<Command::job_control>(session, p->request, p->timeout_s, callback, cbdata);
 }
 
-pmix_status_t log(Session& session, const pmix_info_t data[], size_t ndata, const pmix_info_t directives[],
-                  size_t ndirectives) {
-    if (data == nullptr || ndata == 0) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare(nullptr, 0, data, ndata, directives, ndirectives);
+pmix_status_t allocation_request(Session& session, pmix_alloc_directive_t directive, const pmix_info_t infos[],
+                                 size_t ninfos, ResultsOut results) {
+    auto p = prepare_allocation(directive, infos, ninfos);
     if (!p) return p.status();
-    common::ControlReply reply;
-    return plain(session.ask<Command::log>(p->request, reply, p->timeout_s));
+    return ask_for_results<Command::allocate>(session, p->request, p->timeout_s, results);
 }
 
-pmix_status_t log_nb(Session& session, const pmix_info_t data[], size_t ndata, const pmix_info_t directives[],
-                     size_t ndirectives, pmix_op_cbfunc_t callback, void* cbdata) {
-    if (data == nullptr || ndata == 0) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare(nullptr, 0, data, ndata, directives, ndirectives);
+pmix_status_t allocation_request_nb(Session& session, pmix_alloc_directive_t directive, const pmix_info_t infos[],
+                                    size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
+    auto p = prepare_allocation(directive, infos, ninfos);
     if (!p) return p.status();
-    const auto done = [callback, cbdata](pmix_status_t rc, common::ControlReply&) {
-        if (callback != nullptr) callback(plain(rc), cbdata);
-    };
-    return session.ask_nb<Command::log>(p->request, done, p->timeout_s);
+    return ask_for_results_nb<Command::allocate>(session, p->request, p->timeout_s, callback, cbdata);
+}
+
+pmix_status_t session_control(Session& session, uint32_t session_id, const pmix_info_t directives[], size_t ndirectives,
+                              pmix_info_cbfunc_t callback, void* cbdata) {
+    auto p = prepare(directives, ndirectives);
+    if (!p) return p.status();
+    p->request.kind = session_id;
+    if (callback == nullptr)
+        return ask_for_results<Command::session_control>(session, p->request, p->timeout_s, {nullptr, nullptr});
+    return ask_for_results_nb<Command::session_control>(session, p->request, p->timeout_s, callback, cbdata);
+}
+
+pmix_status_t resource_block(Session& session, pmix_resource_block_directive_t directive, const char* block,
+                             const pmix_resource_unit_t units[], size_t nunits, const pmix_info_t infos[],
+                             size_t ninfos) {
+    auto p = prepare_block(directive, block, units, nunits, infos, ninfos);
+    if (!p) return p.status();
+    return ask_for_results<Command::resource_block>(session, p->request, p->timeout_s, {nullptr, nullptr});
+}
+
+pmix_status_t resource_block_nb(Session& session, pmix_resource_block_directive_t directive, const char* block,
+                                const pmix_resource_unit_t units[], size_t nunits, const pmix_info_t infos[],
+                                size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata) {
+    auto p = prepare_block(directive, block, units, nunits, infos, ninfos);
+    if (!p) return p.status();
+    return ask_for_status_nb<Command::resource_block>(session, p->request, p->timeout_s, callback, cbdata);
 }
 
 }  // namespace pmix::client

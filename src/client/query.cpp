@@ -9,6 +9,7 @@
 #include "client/get.h"
 #include "client/query_cache.h"
 #include "client/request.h"
+#include "client/results.h"
 #include "client/session.h"
 #include "common/array_value.h"
 #include "common/support_question.h"
@@ -299,13 +300,10 @@ bool has_results(pmix_status_t status) noexcept {
 }
 
 void call_back(Work& work, pmix_info_cbfunc_t callback, void* cbdata) {
-    auto results = std::make_unique<InfoList>();
-    const pmix_status_t rc = work.finish(*results);
-    if (!has_results(rc)) return callback(rc, nullptr, 0, cbdata, nullptr, nullptr);
-    // The caller's until it calls the release function.
-    InfoList* lent = results.release();
-    callback(
-        rc, lent->c_array(), lent->size(), cbdata, [](void* list) { delete static_cast<InfoList*>(list); }, lent);
+    InfoList results;
+    const pmix_status_t rc = work.finish(results);
+    if (!has_results(rc)) results.reset();
+    give_results(callback, cbdata, rc, std::move(results));
 }
 
 }  // namespace

@@ -242,4 +242,14 @@ void Events::raise(pmix_status_t code, const ProcId& source, pmix_data_range_t r
     if (event) spread(std::move(event).value());
 }
 
+void Events::announce(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos) {
+    InfoList up;
+    const bool copied = up.append_all(infos.c_array(), infos.size()) == PMIX_SUCCESS;
+    auto event = make(code, source, range, std::move(infos));
+    if (!event) return;
+    const bool hand_up = copied && goes_up(*event);
+    spread(std::move(event).value());
+    if (hand_up) host_.notify_event(code, source, range, std::move(up), [](HostAnswer&) {});
+}
+
 }  // namespace pmix::server

@@ -43,6 +43,9 @@ class Events {
     // From the library itself: to local processes and the server's own handlers, not to the host.
     void raise(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range, common::InfoList infos);
 
+    // The same, and to the host where the range goes beyond this node.
+    void announce(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range, common::InfoList infos);
+
     size_t cached() const noexcept { return cache_.size(); }
 
     // Shown every event that a process or the host notifies, before it is spread. Loop.

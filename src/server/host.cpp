@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "common/mutex.h"
+#include "server/host_call.h"
 #include "server/host_module.h"
 
 namespace pmix::server {
@@ -21,25 +22,6 @@ namespace pmix::server {
 using common::CArray;
 using common::InfoList;
 using common::ProcId;
-
-// One open upcall: whatever the host was lent, and who waits.
-struct Host::Call {
-    explicit Call(Done d) noexcept : done(std::move(d)) {}
-    Done done;
-    Scheduler* scheduler = nullptr;
-    const Host* host = nullptr;
-    pmix_proc_t proc{};
-    std::vector<pmix_proc_t> procs;
-    std::vector<pmix_status_t> codes;
-    std::vector<std::string> texts;
-    std::vector<char*> keys;  // into texts, NULL at the end
-    InfoList infos;
-    InfoList more;
-    CArray<pmix_app_t> apps;
-    CArray<pmix_query_t> queries;
-    std::vector<uint8_t> bytes;
-    pmix_byte_object_t object{};  // bytes, as the host is shown them
-};
 
 namespace {
 
@@ -56,7 +38,6 @@ constinit Tickets* g_tickets = nullptr;
 
 Tickets& tickets() { return *g_tickets; }
 
-void* to_cbdata(uint64_t id) noexcept { return reinterpret_cast<void*>(static_cast<uintptr_t>(id)); }
 uint64_t from_cbdata(void* cbdata) noexcept { return reinterpret_cast<uintptr_t>(cbdata); }
 
 // Gives a blob back to the host, however the answer ends.
@@ -92,14 +73,6 @@ void answer(void* cbdata, F&& finish) noexcept {
     }
 }
 
-void on_op(pmix_status_t status, void* cbdata) {
-    answer(cbdata, [status](Host::Call& call) {
-        HostAnswer a;
-        a.status = status;
-        call.done(a);
-    });
-}
-
 void on_modex(pmix_status_t status, const char* data, size_t size, void* cbdata, pmix_release_cbfunc_t release,
               void* release_cbdata) {
     answer(cbdata, [status, data, size, held = Release(release, release_cbdata)](Host::Call& call) {
@@ -132,6 +105,22 @@ void on_spawn(pmix_status_t status, pmix_nspace_t nspace, void* cbdata) {
     });
 }
 
+void set_keys(Host::Call& call, const std::vector<std::string>& keys) {
+    call.texts = keys;
+    for (std::string& s : call.texts) call.keys.push_back(s.data());
+    call.keys.push_back(nullptr);
+}
+
+}  // namespace
+
+void on_op(pmix_status_t status, void* cbdata) {
+    answer(cbdata, [status](Host::Call& call) {
+        HostAnswer a;
+        a.status = status;
+        call.done(a);
+    });
+}
+
 void on_infos(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, pmix_release_cbfunc_t release,
               void* release_cbdata) {
     auto copy = InfoList::from_c(info, info == nullptr ? 0 : n);
@@ -146,20 +135,24 @@ void on_infos(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, p
     });
 }
 
-std::vector<pmix_proc_t> to_c(const std::vector<ProcId>& procs) {
-    std::vector<pmix_proc_t> out;
-    out.reserve(procs.size());
-    for (const ProcId& p : procs) out.push_back(p.to_c());
-    return out;
+void on_credential(pmix_status_t status, pmix_byte_object_t* credential, pmix_info_t infos[], size_t n, void* cbdata) {
+    HostAnswer a;
+    a.status = status;
+    auto copy = InfoList::from_c(infos, infos == nullptr ? 0 : n);
+    if (!copy.ok()) a.status = copy.status();
+    if (copy.ok()) a.infos = std::move(copy).value();
+    try {
+        if (credential != nullptr && credential->bytes != nullptr)
+            a.blob.assign(credential->bytes, credential->bytes + credential->size);
+    } catch (const std::exception&) {
+        a.status = PMIX_ERR_NOMEM;
+    }
+    answer(cbdata, [a = std::move(a)](Host::Call& call) mutable { call.done(a); });
 }
 
-void set_keys(Host::Call& call, const std::vector<std::string>& keys) {
-    call.texts = keys;
-    for (std::string& s : call.texts) call.keys.push_back(s.data());
-    call.keys.push_back(nullptr);
+void on_validation(pmix_status_t status, pmix_info_t infos[], size_t n, void* cbdata) {
+    on_infos(status, infos, n, cbdata, nullptr, nullptr);
 }
-
-}  // namespace
 
 pmix_status_t append_ids(InfoList& infos, const Credentials& who) {
     pmix_status_t rc = infos.append_number<uint32_t>(PMIX_USERID, who.uid, PMIX_UINT32);
@@ -202,27 +195,13 @@ void Host::later(Done done, pmix_status_t status) {
     });
 }
 
-// upcall(call, cbdata) calls the host's entry. The call stays in the table, and with it what the host was lent, until
-// somebody answers; the reference stays good during the upcall only if nobody does, so arguments are evaluated first.
-template <class F>
-void Host::run(CallPtr call, F&& upcall) {
-    Call& lent = *call;
+uint64_t Host::admit(std::unique_ptr<Call> call) {
     call->scheduler = &scheduler_;
     call->host = this;
-    uint64_t id = 0;
-    {
-        common::MutexLock lock(tickets().mutex);
-        id = tickets().next++;
-        tickets().calls.emplace(id, std::move(call));
-    }
-    pmix_status_t rc = PMIX_ERROR;
-    try {
-        rc = upcall(lent, to_cbdata(id));
-    } catch (...) {
-        // A host in C++ that lets an exception out gets the answer that an error return would have given it.
-        rc = PMIX_ERROR;
-    }
-    if (rc != PMIX_SUCCESS) settle(id, rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
+    common::MutexLock lock(tickets().mutex);
+    const uint64_t id = tickets().next++;
+    tickets().calls.emplace(id, std::move(call));
+    return id;
 }
 
 // The host said it all by its return value; a callback that came already has won.
@@ -387,40 +366,6 @@ void Host::notify_event(pmix_status_t code, const ProcId& source, pmix_data_rang
     call->infos = std::move(infos);
     run(std::move(call), [&](Call& c, void* cbdata) {
         return module_.notify_event(code, &c.proc, range, c.infos.c_array(), c.infos.size(), on_op, cbdata);
-    });
-}
-
-void Host::log(const ProcId& client, InfoList data, InfoList directives, Done done) {
-    if (module_.log == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
-    auto call = std::make_unique<Call>(std::move(done));
-    call->proc = client.to_c();
-    call->infos = std::move(data);
-    call->more = std::move(directives);
-    run(std::move(call), [&](Call& c, void* cbdata) {
-        module_.log(&c.proc, c.infos.c_array(), c.infos.size(), c.more.c_array(), c.more.size(), on_op, cbdata);
-        return PMIX_SUCCESS;
-    });
-}
-
-void Host::query(const ProcId& asker, CArray<pmix_query_t> queries, Done done) {
-    if (module_.query == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
-    auto call = std::make_unique<Call>(std::move(done));
-    call->proc = asker.to_c();
-    call->queries = std::move(queries);
-    run(std::move(call), [&](Call& c, void* cbdata) {
-        return module_.query(&c.proc, c.queries.data(), c.queries.size(), on_infos, cbdata);
-    });
-}
-
-void Host::job_control(const ProcId& requestor, const std::vector<ProcId>& targets, InfoList directives, Done done) {
-    if (module_.job_control == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
-    auto call = std::make_unique<Call>(std::move(done));
-    call->proc = requestor.to_c();
-    call->procs = to_c(targets);
-    call->infos = std::move(directives);
-    run(std::move(call), [&](Call& c, void* cbdata) {
-        return module_.job_control(&c.proc, c.procs.empty() ? nullptr : c.procs.data(), c.procs.size(), c.infos.c_array(),
-                                   c.infos.size(), on_infos, cbdata);
     });
 }
 

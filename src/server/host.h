@@ -15,6 +15,7 @@
 #include <pmix_server.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct HostAnswer {
     common::CArray<pmix_pdata_t> found;    // lookup
     std::string nspace;                    // spawn
     common::InfoList infos;                // query, job control, ...
+    std::vector<uint8_t> blob;             // credential
 };
 
 // Adds who asks, as the host must see it: PMIX_USERID and PMIX_GRPID.
@@ -60,6 +62,9 @@ class Host {
     bool has_connect() const noexcept { return module_.connect != nullptr; }
     bool has_disconnect() const noexcept { return module_.disconnect != nullptr; }
     bool has_job_control() const noexcept { return module_.job_control != nullptr; }
+    bool has_log() const noexcept { return module_.log != nullptr || module_.log2 != nullptr; }
+    bool has_get_credential() const noexcept { return module_.get_credential != nullptr; }
+    bool has_validate_credential() const noexcept { return module_.validate_credential != nullptr; }
     bool has_query() const noexcept { return module_.query != nullptr; }
     bool has_push_stdin() const noexcept { return module_.push_stdin != nullptr; }
     bool has_group() const noexcept { return module_.group != nullptr; }
@@ -93,8 +98,19 @@ class Host {
     void group(pmix_group_operation_t operation, std::string name, const std::vector<common::ProcId>& procs,
                common::InfoList infos, Done done);
 
-    // Has no return value: the host is waited for.
+    // log2 if the host has it; else the older entry, which has no return value: the host is waited for.
     void log(const common::ProcId& client, common::InfoList data, common::InfoList directives, Done done);
+    void allocate(const common::ProcId& client, pmix_alloc_directive_t directive, common::InfoList infos, Done done);
+    // what: the one info that says it.
+    void monitor(const common::ProcId& requestor, common::InfoList what, pmix_status_t error,
+                 common::InfoList directives, Done done);
+    void session_control(const common::ProcId& requestor, uint32_t session, common::InfoList directives, Done done);
+    void resource_block(const common::ProcId& requestor, pmix_resource_block_directive_t directive, std::string block,
+                        std::vector<pmix_resource_unit_t> units, common::InfoList infos, Done done);
+    // A host that answers PMIX_OPERATION_SUCCEEDED to the first has given no credential.
+    void get_credential(const common::ProcId& proc, common::InfoList directives, Done done);
+    void validate_credential(const common::ProcId& proc, std::vector<uint8_t> credential, common::InfoList directives,
+                             Done done);
 
     void iof_pull(const std::vector<common::ProcId>& procs, common::InfoList infos, pmix_iof_channel_t channels, Done done);
     // No bytes: the end of the input.
@@ -107,6 +123,7 @@ class Host {
     struct Call;
 
   private:
+    uint64_t admit(std::unique_ptr<Call> call);
     template <class F>
     void run(std::unique_ptr<Call> call, F&& upcall);
     void settle(uint64_t id, pmix_status_t status);

@@ -6,10 +6,12 @@
 #include <memory>
 
 #include "server/abort.h"
+#include "server/chores.h"
 #include "server/cleanup.h"
 #include "server/commit.h"
 #include "server/connect.h"
 #include "server/control.h"
+#include "server/credentials.h"
 #include "server/events.h"
 #include "server/exit_watch.h"
 #include "server/fence.h"
@@ -19,6 +21,8 @@
 #include "server/iof.h"
 #include "server/launch_env.h"
 #include "server/listener.h"
+#include "server/log.h"
+#include "server/monitors.h"
 #include "server/publish.h"
 #include "server/query.h"
 #include "server/registry.h"
@@ -64,8 +68,12 @@ struct Server::Parts final : PeerEvents {
     Publish publish;
     Spawn spawn;
     Abort abort;
+    Chores chores;
     Cleanup cleanup;
     Control control;
+    Log log;
+    Monitors monitors;
+    CredentialOffice credentials;
     Resolve resolve;
     Iof iof;
     LaunchEnv launch_env;

@@ -39,7 +39,9 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       fence(scheduler, host, registry, segments, get), connect(scheduler, host, registry, segments),
       disconnect(scheduler, host, registry, segments, connect), groups(scheduler, host, registry, segments, events, get),
       publish(host), spawn(host, registry, segments, connect),
-      abort(host, registry), control(host, registry, cleanup), resolve(registry),
+      abort(host, registry), chores(scheduler), cleanup(chores), control(host, registry, cleanup),
+      log(host, chores, options.gateway), monitors(scheduler, host, events, chores), credentials(host, options.id),
+      resolve(registry),
       iof(scheduler, host, options.iof_cache),
       listener(loop, scheduler, registry, host, segments, *this,
                {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers}),
@@ -93,6 +95,8 @@ void Server::Parts::peer_lost(Peer& peer) {
     events.peer_gone(peer);
     get.peer_gone(peer);
     iof.peer_gone(peer);
+    monitors.peer_gone(peer);
+    credentials.peer_gone(peer);
     Nspace* nspace = registry.find(peer.id().nspace);
     Client* client = nspace == nullptr ? nullptr : nspace->find_client(peer.id().rank);
     if (client == nullptr) return;
@@ -105,7 +109,8 @@ void Server::Parts::peer_lost(Peer& peer) {
         groups.recheck();
         return;
     }
-    cleanup.member_gone(member_id(nspace->number, client->rank));
+    // What it wanted removed at its end stays while its process lives and may return.
+    if (!client->may_return) cleanup.member_gone(member_id(nspace->number, client->rank));
     if (peer.finalized() || client->gone()) return;
     registry.set_state(*nspace, *client, Client::State::lost);
     setup->client_gone(*nspace, client->rank);
@@ -124,6 +129,7 @@ void Server::Parts::finalize(Peer& peer, common::FinalizeRequest&, Reply reply) 
     Client* client = nspace == nullptr ? nullptr : nspace->find_client(peer.id().rank);
     bool first = !peer.finalized();
     peer.set_finalized();
+    monitors.peer_gone(peer);
     if (client == nullptr || !first || client->connections > 1) return reply.status(PMIX_SUCCESS);
     registry.set_state(*nspace, *client, Client::State::finalized);
     // Its process waits for our answer, so it is there and may initialise again.
@@ -146,6 +152,7 @@ void Server::Parts::exited(MemberId member) {
     Client* client = nspace == nullptr ? nullptr : nspace->find_client(rank_of(member));
     if (client == nullptr || !client->may_return) return;
     client->may_return = false;
+    cleanup.member_gone(member);
     setup->client_gone(*nspace, client->rank);
 }
 
@@ -169,10 +176,15 @@ void Server::Parts::drop(const ProcId& proc) {
     }
     for (const auto& peer : closing) peer->close();
     if (const Nspace* nspace = registry.find(proc.nspace)) {
+        // Nobody waits any more for the end of those that have said goodbye.
+        std::vector<MemberId> ended;
         std::erase_if(leaving, [&](const auto& entry) {
-            return nspace_number_of(entry.first) == nspace->number &&
-                   (proc.rank == PMIX_RANK_WILDCARD || proc.rank == rank_of(entry.first));
+            const bool meant = nspace_number_of(entry.first) == nspace->number &&
+                               (proc.rank == PMIX_RANK_WILDCARD || proc.rank == rank_of(entry.first));
+            if (meant) ended.push_back(entry.first);
+            return meant;
         });
+        for (const MemberId member : ended) cleanup.member_gone(member);
     }
 }
 
@@ -246,11 +258,13 @@ void Server::stop() {
     p.groups.stop(PMIX_ERR_LOST_CONNECTION);
     p.get.stop(PMIX_ERR_LOST_CONNECTION);
     p.iof.stop();
+    p.monitors.stop();
     auto peers = std::move(p.peers);
     p.peers.clear();
     for (auto& [serial, peer] : peers) peer->close();
     p.self->close();
     p.cleanup.everybody_gone();
+    p.chores.finish();
 }
 
 const ServerOptions& Server::options() const noexcept { return parts_->options; }

@@ -42,6 +42,7 @@ struct ServerOptions {
     unsigned max_half_open = common::kMaxHalfOpen;
     unsigned max_strangers = 16; // half-open connections of users without a registered rank
     bool listen = true;          // off in tests that hand their own socket pairs in
+    bool gateway = false;        // PMIX_SERVER_GATEWAY: what is logged here is logged for the system
     size_t module_size = 0;      // PMIX_SERVER_MODULE_SIZE: the host was built with our headers and says so
 };
 

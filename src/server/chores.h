@@ -1,0 +1,44 @@
+// Work that may take long or block (removing files, looking at them, writing to streams), off the loop, and with the
+// rights of the user it is for.
+//
+// Owns one thread, started with the first chore. Chores run in order, one at a time. add() and finish() are called on
+// the loop; work runs on the thread, done on the loop. Where this process may act for other users (it is root), the
+// thread takes the user's place in the file system, so that the kernel decides what that user may do. What can go
+// wrong: no thread: the work is done at once, on the loop. A chore that hangs holds up later ones, and finish().
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+
+#include "server/callback.h"
+#include "server/scheduler.h"
+
+namespace pmix::server {
+
+struct Rights {
+    uid_t uid = 0;
+    gid_t gid = 0;
+};
+
+class Chores {
+  public:
+    explicit Chores(Scheduler& scheduler);
+    ~Chores();
+    Chores(const Chores&) = delete;
+    Chores& operator=(const Chores&) = delete;
+
+    // as_user: the thread has the user's rights and no others. False: it has this process's.
+    using Work = Callback<void(bool as_user)>;
+    void add(Rights who, Work work, transport::Task done = {});
+    // For this process itself.
+    void add(Work work, transport::Task done = {});
+    // Waits until all is done, and ends the thread; the done of each is posted all the same. Another may come.
+    void finish() noexcept;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace pmix::server

@@ -1,0 +1,66 @@
+// The inside of Host, for host.cpp (how an answer finds its way) and host_services.cpp: an open upcall, and the
+// callbacks that hosts are given.
+//
+// The callbacks are called by the host, on any thread; all else runs on the loop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/host.h"
+
+namespace pmix::server {
+
+// One open upcall: whatever the host was lent, and who waits.
+struct Host::Call {
+    explicit Call(Done d) noexcept : done(std::move(d)) {}
+    Done done;
+    Scheduler* scheduler = nullptr;
+    const Host* host = nullptr;
+    pmix_proc_t proc{};
+    std::vector<pmix_proc_t> procs;
+    std::vector<pmix_status_t> codes;
+    std::vector<std::string> texts;
+    std::vector<char*> keys;  // into texts, NULL at the end
+    common::InfoList infos;
+    common::InfoList more;
+    common::CArray<pmix_app_t> apps;
+    common::CArray<pmix_query_t> queries;
+    std::vector<pmix_resource_unit_t> units;
+    std::vector<uint8_t> bytes;
+    pmix_byte_object_t object{};  // bytes, as the host is shown them
+};
+
+inline void* to_cbdata(uint64_t id) noexcept { return reinterpret_cast<void*>(static_cast<uintptr_t>(id)); }
+
+// upcall(call, cbdata) calls the host's entry. The call stays in the table, and with it what the host was lent, until
+// somebody answers; the reference stays good during the upcall only if nobody does, so arguments are evaluated first.
+template <class F>
+void Host::run(std::unique_ptr<Call> call, F&& upcall) {
+    Call& lent = *call;
+    const uint64_t id = admit(std::move(call));
+    pmix_status_t rc = PMIX_ERROR;
+    try {
+        rc = upcall(lent, to_cbdata(id));
+    } catch (...) {
+        // A host in C++ that lets an exception out gets the answer that an error return would have given it.
+        rc = PMIX_ERROR;
+    }
+    if (rc != PMIX_SUCCESS) settle(id, rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
+}
+
+void on_op(pmix_status_t status, void* cbdata);
+void on_infos(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, pmix_release_cbfunc_t release,
+              void* release_cbdata);
+void on_credential(pmix_status_t status, pmix_byte_object_t* credential, pmix_info_t infos[], size_t n, void* cbdata);
+void on_validation(pmix_status_t status, pmix_info_t infos[], size_t n, void* cbdata);
+
+inline std::vector<pmix_proc_t> to_c(const std::vector<common::ProcId>& procs) {
+    std::vector<pmix_proc_t> out;
+    out.reserve(procs.size());
+    for (const common::ProcId& p : procs) out.push_back(p.to_c());
+    return out;
+}
+
+}  // namespace pmix::server

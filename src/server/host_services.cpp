@@ -1,0 +1,119 @@
+// Upcalls for what a host serves beside jobs and data: control, allocations, monitoring, log, credentials. See host.h.
+#include <utility>
+
+#include "server/host_call.h"
+
+namespace pmix::server {
+
+using common::CArray;
+using common::InfoList;
+using common::ProcId;
+
+void Host::query(const ProcId& asker, CArray<pmix_query_t> queries, Done done) {
+    if (module_.query == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = asker.to_c();
+    call->queries = std::move(queries);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.query(&c.proc, c.queries.data(), c.queries.size(), on_infos, cbdata);
+    });
+}
+
+void Host::job_control(const ProcId& requestor, const std::vector<ProcId>& targets, InfoList directives, Done done) {
+    if (module_.job_control == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = requestor.to_c();
+    call->procs = to_c(targets);
+    call->infos = std::move(directives);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.job_control(&c.proc, c.procs.empty() ? nullptr : c.procs.data(), c.procs.size(),
+                                   c.infos.c_array(), c.infos.size(), on_infos, cbdata);
+    });
+}
+
+void Host::log(const ProcId& client, InfoList data, InfoList directives, Done done) {
+    if (!has_log()) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = client.to_c();
+    call->infos = std::move(data);
+    call->more = std::move(directives);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        if (module_.log2 != nullptr) {
+            return module_.log2(&c.proc, c.infos.c_array(), c.infos.size(), c.more.c_array(), c.more.size(), on_op,
+                                cbdata);
+        }
+        module_.log(&c.proc, c.infos.c_array(), c.infos.size(), c.more.c_array(), c.more.size(), on_op, cbdata);
+        return PMIX_SUCCESS;
+    });
+}
+
+void Host::allocate(const ProcId& client, pmix_alloc_directive_t directive, InfoList infos, Done done) {
+    if (module_.allocate == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = client.to_c();
+    call->infos = std::move(infos);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.allocate(&c.proc, directive, c.infos.c_array(), c.infos.size(), on_infos, cbdata);
+    });
+}
+
+void Host::monitor(const ProcId& requestor, InfoList what, pmix_status_t error, InfoList directives, Done done) {
+    if (module_.monitor == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = requestor.to_c();
+    call->infos = std::move(what);
+    call->more = std::move(directives);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.monitor(&c.proc, c.infos.c_array(), error, c.more.c_array(), c.more.size(), on_infos, cbdata);
+    });
+}
+
+void Host::session_control(const ProcId& requestor, uint32_t session, InfoList directives, Done done) {
+    if (module_.session_control == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = requestor.to_c();
+    call->infos = std::move(directives);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.session_control(&c.proc, session, c.infos.c_array(), c.infos.size(), on_infos, cbdata);
+    });
+}
+
+void Host::resource_block(const ProcId& requestor, pmix_resource_block_directive_t directive, std::string block,
+                          std::vector<pmix_resource_unit_t> units, InfoList infos, Done done) {
+    if (module_.resource_block == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = requestor.to_c();
+    call->texts.push_back(std::move(block));
+    call->units = std::move(units);
+    call->infos = std::move(infos);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.resource_block(&c.proc, directive, c.texts[0].c_str(), c.units.data(), c.units.size(),
+                                      c.infos.c_array(), c.infos.size(), on_op, cbdata);
+    });
+}
+
+void Host::get_credential(const ProcId& proc, InfoList directives, Done done) {
+    if (module_.get_credential == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = proc.to_c();
+    call->infos = std::move(directives);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.get_credential(&c.proc, c.infos.c_array(), c.infos.size(), on_credential, cbdata);
+    });
+}
+
+void Host::validate_credential(const ProcId& proc, std::vector<uint8_t> credential, InfoList directives, Done done) {
+    if (module_.validate_credential == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = proc.to_c();
+    call->infos = std::move(directives);
+    call->bytes = std::move(credential);
+    call->object.size = call->bytes.size();
+    call->object.bytes = call->bytes.empty() ? nullptr : reinterpret_cast<char*>(call->bytes.data());
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.validate_credential(&c.proc, &c.object, c.infos.c_array(), c.infos.size(), on_validation,
+                                           cbdata);
+    });
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,57 @@
+// What a log request says, and writing it: channels, time, tags.
+//
+// Values and free functions, no state. read_log_wish on the loop; write_log may block, so it is a chore's. What can go
+// wrong: see log.h. A stream that takes nothing for some seconds is given up (PMIX_ERR_TIMEOUT).
+#pragma once
+
+#include <pmix_common.h>
+#include <time.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/info_view.h"
+#include "server/chores.h"
+
+namespace pmix::server {
+
+enum class LogChannel : uint8_t { out, error, local_syslog, global_syslog, any_syslog, file, unknown };
+
+struct LogEntry {
+    LogChannel channel = LogChannel::unknown;
+    std::string text;
+};
+
+struct LogWish {
+    std::vector<LogEntry> entries;
+    common::ProcId source;
+    Rights user;
+    std::string file;  // PMIX_LOG_FILE
+    int priority = 3;  // of syslog: error
+    time_t time = 0;
+    bool generate_time = false;
+    bool show_time = false;
+    bool tag = false;
+    bool xml = false;
+    bool once = false;
+    bool gateway = false;
+};
+
+// Where the bytes go: a seam for tests.
+struct LogSinks {
+    pmix_status_t (*stream)(int fd, std::string_view text);
+    void (*syslog)(int priority, const char* text);
+};
+LogSinks system_log_sinks() noexcept;
+
+// `wish` has source and user; trusted: the source may be said by the request. PMIX_ERR_BAD_PARAM: nothing to log, or an
+// entry or a directive of a wrong type.
+pmix_status_t read_log_wish(common::InfoView data, common::InfoView directives, bool trusted, LogWish& wish);
+// PMIX_ERR_NOT_SUPPORTED: a required directive that is none of ours.
+pmix_status_t check_log_directives(common::InfoView directives) noexcept;
+// as_user: this thread has the rights of wish.user, so a file may be written.
+pmix_status_t write_log(const LogWish& wish, const LogSinks& sinks, bool as_user);
+
+}  // namespace pmix::server
