@@ -1699,7 +1699,7 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 
 /* Any initialisation. */
 #define PMIX_WIREUP_LOG         "wireup.log"             /* char*: what to log and where, as WIREUP_LOG in the environment */
-=======
+
 /* A log. PMIX_LOG_MSG among the data of PMIx_Log is then a line for that file, written with the rights of the caller. */
 #define PMIX_LOG_FILE "wireup.logfile" /* char*: file, with its full path */
 
