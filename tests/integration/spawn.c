@@ -677,6 +677,67 @@ static void terminated(int argc, char** argv) {
     for (;;) pause();
 }
 
+/* --- many ----------------------------------------------------------------------------------------------------------
+ */
+
+static void join_with(pmix_proc_t one, pmix_proc_t other) {
+    pmix_proc_t both[2] = {one, other};
+    CHECK_OK(PMIx_Connect(both, 2, NULL, 0));
+    CHECK_OK(PMIx_Disconnect(both, 2, NULL, 0));
+}
+
+/* joins: with its parent, for a moment */
+static void joins(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    join_with(parent_of_job(), rank_of_job(PMIX_RANK_WILDCARD));
+    finish();
+}
+
+/* A number out of /proc/PID/status; 0: there is none. */
+static long status_of(long pid, const char* key) {
+    char path[64], line[512];
+    long number = 0;
+    snprintf(path, sizeof path, "/proc/%ld/status", pid);
+    FILE* file = fopen(path, "r");
+    CHECK(file);
+    while (fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, strlen(key)) == 0) number = strtol(line + strlen(key), NULL, 10);
+    }
+    fclose(file);
+    return number;
+}
+
+/* many COUNT KIB: real jobs, one after another: memory of parent, daemon and head after a third and at the end.
+ * rows: C1 C4 C5 */
+static void many(int argc, char** argv) {
+    CHECK(argc == 2);
+    unsigned count = (unsigned)strtoul(argv[0], NULL, 10);
+    long most = strtol(argv[1], NULL, 10);
+    start();
+    alarm(110);
+    long keeper = status_of(getppid(), "PPid:");
+    const long pids[3] = {getpid(), getppid(), status_of(keeper, "PPid:")};
+    long before[3] = {0, 0, 0};
+    for (unsigned turn = 0; me.rank == 0 && turn < count; turn++) {
+        pmix_nspace_t nspace;
+        pmix_app_t app;
+        pmix_proc_t child_job;
+        for (int i = 0; i < 3 && turn == count / 3; i++) before[i] = status_of(pids[i], "RssAnon:");
+        app_of(&app, 2, "joins", NULL);
+        CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
+        PMIX_LOAD_PROCID(&child_job, nspace, PMIX_RANK_WILDCARD);
+        join_with(me, child_job);
+    }
+    for (int i = 0; me.rank == 0 && i < 3; i++) {
+        long after = status_of(pids[i], "RssAnon:");
+        printf("%s: %ld to %ld KiB\n", i == 0 ? "parent" : i == 1 ? "daemon" : "head", before[i], after);
+        CHECK(most == 0 || after <= before[i] + most);
+    }
+    fence(false);
+    finish();
+}
+
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
         {"apps", apps},
@@ -692,6 +753,7 @@ int main(int argc, char** argv) {
         {"hears", hears},
         {"orphans", orphans},
         {"terminated", terminated},
+        {"many", many},
         /* children */
         {"child", child},
         {"member", member},
@@ -701,6 +763,7 @@ int main(int argc, char** argv) {
         {"session", session},
         {"dies", dies},
         {"heir", heir},
+        {"joins", joins},
     };
     program = argv[0];
     own_name = argv[0];
