@@ -1,8 +1,9 @@
-# Install and export: library, headers, pmix.pc, a CMake package.
+# Install and export: library, headers, pmix.pc, a CMake package. Components, for the packages (cmake/Packages.cmake):
+# runtime, dev, tools.
 include(CMakePackageConfigHelpers)
-install(TARGETS pmix EXPORT PMIxTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS pmix_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(TARGETS pmix EXPORT PMIxTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
+install(TARGETS pmix_static DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
 
 # pmix.pc finds its prefix from where it lies, so that a tree may be installed elsewhere than configured, or be moved.
 # Directories that were given as absolute paths stay what they are.
@@ -19,8 +20,8 @@ if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   endif()
 endif()
 configure_file(cmake/pmix.pc.in pmix.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/pmix.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-install(EXPORT PMIxTargets NAMESPACE PMIx:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx)
+install(FILES ${PROJECT_BINARY_DIR}/pmix.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+install(EXPORT PMIxTargets NAMESPACE PMIx:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx COMPONENT dev)
 
 # find_package() looks for a file of the very name it was asked for, so both spellings have one.
 configure_package_config_file(cmake/PMIxConfig.cmake.in PMIxConfig.cmake
@@ -28,10 +29,11 @@ configure_package_config_file(cmake/PMIxConfig.cmake.in PMIxConfig.cmake
   PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(PMIxConfigVersion.cmake VERSION 5.0.0 COMPATIBILITY AnyNewerVersion)
 foreach(_name PMIxConfig pmix-config)
-  install(FILES ${PROJECT_BINARY_DIR}/PMIxConfig.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx
+  install(FILES ${PROJECT_BINARY_DIR}/PMIxConfig.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx COMPONENT dev
     RENAME ${_name}.cmake)
 endforeach()
-install(FILES ${PROJECT_BINARY_DIR}/PMIxConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx)
-install(FILES ${PROJECT_BINARY_DIR}/PMIxConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx
+install(FILES ${PROJECT_BINARY_DIR}/PMIxConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx COMPONENT dev)
+install(FILES ${PROJECT_BINARY_DIR}/PMIxConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx COMPONENT dev
   RENAME pmix-config-version.cmake)
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+include(cmake/Packages.cmake)

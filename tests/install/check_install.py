@@ -8,6 +8,7 @@ CASE  tree       the files and links are those, and no others
       static     the same with pkg-config --static: our archive beside shared others, and nothing shared at all
       cmake      a project with find_package(), against the shared library and the archive
       staged     DESTDIR: pkg-config with the staging directory as its system root
+      packages   cpack's Debian packages, installed by dpkg into a clean root: what pkgconfig and cmake do, from there
 
 --moved: the tree is moved after it was installed."""
 import argparse
@@ -172,9 +173,44 @@ def staged(installed):
         assert stage not in text.read()
 
 
+def needs(path):
+    """The shared libraries that a file names, without those of the C library."""
+    text = run(["readelf", "-d", path])
+    return {n for n in re.findall(r"NEEDED.*\[(.*)\]", text) if not re.match(r"lib[cm]\.so|ld-linux", n)}
+
+
+def packages(installed):
+    work, root = installed.work, os.path.join(installed.work, "root")
+    run(["cpack", "--config", os.path.join(installed.options.build, "CPackConfig.cmake"), "-B", work + "/packages",
+         "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip"])
+    files = {re.sub(r"_.*", "", name): os.path.join(work, "packages", name)
+             for name in os.listdir(work + "/packages") if name.endswith(".deb")}
+    assert set(files) == {"libpmix2-wireup", "libpmix-wireup-dev", "wireup-tools"}, files
+    library = run(["dpkg-deb", "-f", files["libpmix2-wireup"]])
+    assert "Provides: libpmix2 (= " in library and "Conflicts: libpmix2\n" in library, library
+    # A root that has nothing but dpkg's own book; what the packages depend on is this machine's.
+    for directory in "info", "updates", "triggers":
+        os.makedirs(os.path.join(root, "var/lib/dpkg", directory))
+    open(os.path.join(root, "var/lib/dpkg/status"), "w", encoding="ascii").close()
+    run(["dpkg", "--root=" + root, "--force-depends", "--force-not-root", "--no-triggers", "--log=/dev/null", "-i", *files.values()])
+    assert "Status: install ok" in run(["dpkg", "--root=" + root, "-s", "libpmix2-wireup"])
+    installed.prefix = root + "/usr"
+    found = [os.path.join(top, name) for top, _, names in os.walk(root + "/usr") for name in names]
+    # The library says what it needs, and the package says the same.
+    real = os.path.realpath(os.path.join(installed.libdir(), "libpmix.so.2"))
+    for name in needs(real):
+        owner = run(["sh", "-c", "dpkg -S '*/%s' | head -n 1" % name]).split(":")[0]
+        assert owner and owner in library, "%s of %s is not among the dependencies" % (name, owner)
+    # Where Debian's consumers look by full name, there is this library too.
+    links = [p for p in found if "/pmix2/lib/" in p]
+    assert len(links) == 2 and all(os.path.realpath(p) == real for p in links), links
+    pkgconfig(installed)
+    cmake(installed)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["tree", "pkgconfig", "static", "cmake", "staged"])
+    parser.add_argument("case", choices=["tree", "pkgconfig", "static", "cmake", "staged", "packages"])
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--pmixrun", required=True)
