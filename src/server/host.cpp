@@ -4,9 +4,15 @@
 //   on_*() the host's callback, any thread: takes the Call out of the table, copies what is only valid now, posts
 //   loop   runs Done, then frees the Call; a data blob goes back to the host by its release function
 //
+// A Done that may run anywhere is run by on_*() itself, outside the table's lock, and counted meanwhile: what it sends
+// may post to the loop, so ~Host lets nobody past who might end the loop before.
+//
 // The table is one per process and outlives servers, because a host may call back after PMIx_server_finalize.
 #include "server/host.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -29,12 +35,24 @@ using CallPtr = std::unique_ptr<Host::Call>;
 
 struct Tickets {
     common::Mutex mutex;
+    common::CondVar answered;
     std::unordered_map<uint64_t, CallPtr> calls GUARDED_BY(mutex);
     uint64_t next GUARDED_BY(mutex) = 1;
+    unsigned answering GUARDED_BY(mutex) = 0;  // threads that run a Done at this moment
+    const pid_t process = ::getpid();
+    Tickets* inherited = nullptr;
 };
 
-// Made at the first upcall and never destroyed: a pointer needs no static constructor or destructor.
+// Made with the first server and never destroyed: a pointer needs no static constructor or destructor.
 constinit Tickets* g_tickets = nullptr;
+
+// The table of the parent is no good in a forked child: other threads may have held its lock, or been in a Done.
+void make_tickets() {
+    if (g_tickets != nullptr && g_tickets->process == ::getpid()) return;
+    auto* fresh = new Tickets;
+    fresh->inherited = g_tickets;
+    g_tickets = fresh;
+}
 
 Tickets& tickets() { return *g_tickets; }
 
@@ -56,18 +74,38 @@ class Release {
 };
 
 // Takes the call with this number and posts `finish(call)` for the loop. The table is locked meanwhile, so that the
-// server, which empties its part of the table before it dies, cannot go away under the post.
+// server, which empties its part of the table before it dies, cannot go away under the post. Null: there is no such
+// call, or it is posted. Otherwise it is to be finished by this thread, and is counted.
 template <class F>
-void answer(void* cbdata, F&& finish) noexcept {
-    CallPtr dropped;  // freed without the lock
+CallPtr take_or_post(void* cbdata, F& finish) {
+    common::MutexLock lock(tickets().mutex);
+    auto it = tickets().calls.find(from_cbdata(cbdata));
+    if (it == tickets().calls.end()) return nullptr;
+    CallPtr call = std::move(it->second);
+    tickets().calls.erase(it);
+    if (call->runs == Runs::anywhere) {
+        ++tickets().answering;
+        return call;
+    }
+    Scheduler* scheduler = call->scheduler;
+    scheduler->post([call = std::move(call), finish = std::move(finish)]() mutable { finish(*call); });
+    return nullptr;
+}
+
+template <class F>
+void answer(void* cbdata, F finish) noexcept {
     try {
+        CallPtr call = take_or_post(cbdata, finish);
+        if (call == nullptr) return;
+        try {
+            finish(*call);
+        } catch (...) {
+            // No memory for the answer: what is left of it says so as it is destroyed.
+        }
+        call->done.reset();  // counted still
+        if (!call->left.exchange(true, std::memory_order_acq_rel)) [[maybe_unused]] auto* run_frees_it = call.release();
         common::MutexLock lock(tickets().mutex);
-        auto it = tickets().calls.find(from_cbdata(cbdata));
-        if (it == tickets().calls.end()) return;
-        CallPtr call = std::move(it->second);
-        tickets().calls.erase(it);
-        Scheduler* scheduler = call->scheduler;
-        scheduler->post([call = std::move(call), finish = std::forward<F>(finish)]() mutable { finish(*call); });
+        if (--tickets().answering == 0) tickets().answered.notify_all();
     } catch (...) {
         // No memory for the post. The Done is destroyed with the call, and its Reply answers an error.
     }
@@ -162,7 +200,7 @@ pmix_status_t append_ids(InfoList& infos, const Credentials& who) {
 
 Host::Host(Scheduler& scheduler, const pmix_server_module_t* module, size_t module_size)
     : scheduler_(scheduler), module_(read_module(module, module_size)) {
-    if (g_tickets == nullptr) g_tickets = new Tickets;
+    make_tickets();
 }
 
 Host::~Host() {
@@ -177,6 +215,7 @@ Host::~Host() {
                 ++it;
             }
         }
+        while (tickets().answering != 0) tickets().answered.wait(tickets().mutex);
     }
 }
 
@@ -276,9 +315,9 @@ void Host::direct_modex(const ProcId& proc, InfoList infos, Done done) {
     });
 }
 
-void Host::publish(const ProcId& proc, InfoList infos, Done done) {
+void Host::publish(const ProcId& proc, InfoList infos, Runs runs, Done done) {
     if (module_.publish == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
-    auto call = std::make_unique<Call>(std::move(done));
+    auto call = std::make_unique<Call>(std::move(done), runs);
     call->proc = proc.to_c();
     call->infos = std::move(infos);
     run(std::move(call), [&](Call& c, void* cbdata) {
@@ -286,9 +325,9 @@ void Host::publish(const ProcId& proc, InfoList infos, Done done) {
     });
 }
 
-void Host::lookup(const ProcId& proc, const std::vector<std::string>& keys, InfoList infos, Done done) {
+void Host::lookup(const ProcId& proc, const std::vector<std::string>& keys, InfoList infos, Runs runs, Done done) {
     if (module_.lookup == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
-    auto call = std::make_unique<Call>(std::move(done));
+    auto call = std::make_unique<Call>(std::move(done), runs);
     call->proc = proc.to_c();
     call->infos = std::move(infos);
     set_keys(*call, keys);
@@ -297,9 +336,9 @@ void Host::lookup(const ProcId& proc, const std::vector<std::string>& keys, Info
     });
 }
 
-void Host::unpublish(const ProcId& proc, const std::vector<std::string>& keys, InfoList infos, Done done) {
+void Host::unpublish(const ProcId& proc, const std::vector<std::string>& keys, InfoList infos, Runs runs, Done done) {
     if (module_.unpublish == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
-    auto call = std::make_unique<Call>(std::move(done));
+    auto call = std::make_unique<Call>(std::move(done), runs);
     call->proc = proc.to_c();
     call->infos = std::move(infos);
     if (!keys.empty()) set_keys(*call, keys);

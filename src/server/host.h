@@ -1,11 +1,12 @@
 // The host's module: the only file pair that touches pmix_server_module_t. One function per upcall; each answer comes
-// back on the loop thread.
+// back on the loop thread, or, where the operation allows it, on the thread by which the host answers.
 //
 // Upcalls run on the loop thread with no lock held, and what they are given stays valid until the host has answered.
 // The host may answer before the upcall returns, later, from any thread, by PMIX_OPERATION_SUCCEEDED, or by an error;
-// each becomes exactly one Done, which runs on the loop and never on the stack of the call. A second answer, and an
-// answer after the server has gone, find nobody and do no harm: what the host hands back as cbdata is a number that is
-// looked up, not a pointer.
+// each becomes exactly one Done. It runs on the loop and never on the stack of the call, unless it may run anywhere:
+// then the answering thread runs it, which saves waking the loop, and the end of the server waits for it. A second
+// answer, and an answer after the server has gone, find nobody and do no harm: what the host hands back as cbdata is a
+// number that is looked up, not a pointer.
 //
 // What can go wrong: an entry that is NULL. It means "fine" for client_connected, client_finalized, register_events,
 // deregister_events and notify_event, and PMIX_ERR_NOT_SUPPORTED for all else. A host that never answers is waited for;
@@ -43,6 +44,9 @@ struct HostAnswer {
 // Adds who asks, as the host must see it: PMIX_USERID and PMIX_GRPID.
 pmix_status_t append_ids(common::InfoList& infos, const Credentials& who);
 
+// Where a Done may run. Anywhere: it owns nothing of the loop's, waits for nobody, and runs nothing of the user's.
+enum class Runs : uint8_t { on_loop, anywhere };
+
 class Host {
   public:
     using Done = Callback<void(HostAnswer&)>;
@@ -50,7 +54,7 @@ class Host {
     // The module may be null. Its first 28 slots are read and copied, and no byte more unless module_size (what the
     // host said with PMIX_SERVER_MODULE_SIZE) covers them.
     Host(Scheduler& scheduler, const pmix_server_module_t* module, size_t module_size);
-    // Forgets all open upcalls: their Done never runs, their data is released.
+    // Forgets all open upcalls: their Done never runs, their data is released. Waits for those that run elsewhere.
     ~Host();
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
@@ -79,10 +83,12 @@ class Host {
     // The blob is malloc'ed and becomes the host's, which frees it; NULL and 0 when nothing was collected.
     void fence(const std::vector<common::ProcId>& procs, common::InfoList infos, char* blob, size_t size, Done done);
     void direct_modex(const common::ProcId& proc, common::InfoList infos, Done done);
-    void publish(const common::ProcId& proc, common::InfoList infos, Done done);
-    void lookup(const common::ProcId& proc, const std::vector<std::string>& keys, common::InfoList infos, Done done);
+    void publish(const common::ProcId& proc, common::InfoList infos, Runs runs, Done done);
+    void lookup(const common::ProcId& proc, const std::vector<std::string>& keys, common::InfoList infos, Runs runs,
+                Done done);
     // No keys: all that the caller published; the host then sees NULL.
-    void unpublish(const common::ProcId& proc, const std::vector<std::string>& keys, common::InfoList infos, Done done);
+    void unpublish(const common::ProcId& proc, const std::vector<std::string>& keys, common::InfoList infos, Runs runs,
+                   Done done);
     void spawn(const common::ProcId& proc, common::InfoList infos, common::CArray<pmix_app_t> apps, Done done);
     void connect(const std::vector<common::ProcId>& procs, common::InfoList infos, Done done);
     void disconnect(const std::vector<common::ProcId>& procs, common::InfoList infos, Done done);

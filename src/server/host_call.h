@@ -1,9 +1,10 @@
 // The inside of Host, for host.cpp (how an answer finds its way) and host_services.cpp: an open upcall, and the
 // callbacks that hosts are given.
 //
-// The callbacks are called by the host, on any thread; all else runs on the loop.
+// The callbacks are called by the host, on any thread; all else runs on the loop, or where the call's Done may run.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +15,12 @@ namespace pmix::server {
 
 // One open upcall: whatever the host was lent, and who waits.
 struct Host::Call {
-    explicit Call(Done d) noexcept : done(std::move(d)) {}
+    explicit Call(Done d, Runs where = Runs::on_loop) noexcept : done(std::move(d)), runs(where) {}
     Done done;
+    const Runs runs;
+    // With Runs::anywhere: the upcall has returned, or the answer is given. Whoever comes second frees the Call, so that a
+    // host may look at its arguments until it returns, even when another thread of its has answered already.
+    std::atomic<bool> left{false};
     Scheduler* scheduler = nullptr;
     const Host* host = nullptr;
     pmix_proc_t proc{};
@@ -39,6 +44,7 @@ inline void* to_cbdata(uint64_t id) noexcept { return reinterpret_cast<void*>(st
 template <class F>
 void Host::run(std::unique_ptr<Call> call, F&& upcall) {
     Call& lent = *call;
+    const bool anywhere = call->runs == Runs::anywhere;
     const uint64_t id = admit(std::move(call));
     pmix_status_t rc = PMIX_ERROR;
     try {
@@ -48,6 +54,7 @@ void Host::run(std::unique_ptr<Call> call, F&& upcall) {
         rc = PMIX_ERROR;
     }
     if (rc != PMIX_SUCCESS) settle(id, rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
+    if (anywhere && lent.left.exchange(true, std::memory_order_acq_rel)) delete &lent;
 }
 
 void on_op(pmix_status_t status, void* cbdata);

@@ -46,6 +46,7 @@ class SocketPeer final : public Peer, public transport::ConnectionHandler {
 
     void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) override;
     void close() override;
+    std::shared_ptr<transport::Connection> connection() const override { return connection_; }
     void on_frame(transport::ReceivedFrame frame) override;
     void on_closed(pmix_status_t why) override;
 

@@ -16,6 +16,7 @@
 #include "common/frame.h"
 #include "common/ids.h"
 #include "common/status.h"
+#include "transport/connection.h"
 
 namespace pmix::server {
 
@@ -43,6 +44,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
     virtual void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) = 0;
     // Ends the connection. The server hears of it as of any other loss, once.
     virtual void close() = 0;
+    // What any thread may send on, however long this peer lives. Null: only the loop reaches it.
+    virtual std::shared_ptr<transport::Connection> connection() const { return nullptr; }
 
     PeerKind kind() const noexcept { return kind_; }
     const common::ProcId& id() const noexcept { return id_; }

@@ -1,6 +1,6 @@
 // Publish, lookup, unpublish: the host keeps what is published; this adds who asks and brings the answer back.
 //
-// Loop thread, nothing owned. What can go wrong: no entry in the host's module (PMIX_ERR_NOT_SUPPORTED), or what the
+// Requests on the loop thread, answers on any. Nothing owned. What can go wrong: no entry in the host's module (PMIX_ERR_NOT_SUPPORTED), or what the
 // host says.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The right to answer one request, once. Whoever holds it answers; if it is dropped unanswered, it answers PMIX_ERROR.
 //
-// Move-only, loop thread. It does not keep the peer alive: an answer to a peer that has gone goes nowhere. An empty Reply
-// (a request that wants no answer) swallows everything.
+// Move-only, loop thread; after leave_loop() any thread, one at a time. It does not keep the peer alive: an answer to a
+// peer that has gone goes nowhere. An empty Reply (a request that wants no answer) swallows everything.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,14 @@ class Reply {
     Reply() noexcept = default;
     Reply(const std::shared_ptr<Peer>& peer, uint16_t command, uint32_t id) noexcept
         : peer_(peer), command_(command), id_(id) {}
-    Reply(Reply&& o) noexcept : peer_(std::move(o.peer_)), command_(o.command_), id_(std::exchange(o.id_, 0)) {}
+    Reply(Reply&& o) noexcept
+        : peer_(std::move(o.peer_)), connection_(std::move(o.connection_)), command_(o.command_),
+          id_(std::exchange(o.id_, 0)) {}
     Reply& operator=(Reply&& o) noexcept {
         if (this != &o) {
             drop();
             peer_ = std::move(o.peer_);
+            connection_ = std::move(o.connection_);
             command_ = o.command_;
             id_ = std::exchange(o.id_, 0);
         }
@@ -37,6 +40,17 @@ class Reply {
     std::shared_ptr<Peer> peer() const noexcept {
         auto p = peer_.lock();
         return p != nullptr && !p->gone() ? p : nullptr;
+    }
+
+    // From now on it speaks to the connection itself and knows no peer, so any thread may answer by it, as long as the
+    // server is there. False: it can be answered on the loop only, and nothing has changed.
+    bool leave_loop() {
+        auto p = peer();
+        auto connection = p != nullptr ? p->connection() : nullptr;
+        if (connection == nullptr) return false;
+        connection_ = connection;
+        peer_.reset();
+        return true;
     }
 
     bool from(const Peer& peer) const noexcept { return peer_.lock().get() == &peer; }
@@ -55,12 +69,15 @@ class Reply {
     void send(pmix_status_t status, common::Bytes payload, std::span<const int> descriptors) {
         uint32_t id = std::exchange(id_, 0);
         if (id == 0) return;
-        auto p = peer();
-        if (p == nullptr) return;
         common::FrameHeader header = common::FrameHeader::reply(command_, id, status);
         header.descriptors = static_cast<uint8_t>(descriptors.size());
         header.payload = static_cast<uint32_t>(payload.size());
-        p->send(header, payload, descriptors);
+        // A connection that was closed meanwhile takes nothing, as a peer that is gone does.
+        if (auto connection = connection_.lock()) {
+            connection->send(header, payload, descriptors);
+        } else if (auto p = peer()) {
+            p->send(header, payload, descriptors);
+        }
     }
     void drop() noexcept {
         try {
@@ -70,6 +87,7 @@ class Reply {
     }
 
     std::weak_ptr<Peer> peer_;
+    std::weak_ptr<transport::Connection> connection_;  // after leave_loop()
     uint16_t command_ = 0;
     uint32_t id_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include "support/fake_client.h"
 
@@ -516,4 +517,95 @@ TEST(ServerUpcallsTest, LateAndDoubleAnswersDoNoHarm) {
         ASSERT_TRUE(server.turn_until([&] { return host.waiting() == 1; }));
     }
     host.answer_waiting();
+}
+
+// The loop does not turn between the host's answer and the client's receiving it.
+// rows: U1
+TEST(ServerUpcallsTest, PublishFamilyIsAnsweredByTheHostsThread) {
+    Setting s(1, 1);
+    for (const char* what : {"publish", "lookup", "unpublish"}) s.host.styles[what] = Style::later;
+    s.host.published = {{"k", "v"}};
+    FakeClient a(s.server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    common::PublishRequest publish;
+    InfoList list;
+    list.append_string("k", "v");
+    publish.infos = std::move(list);
+    common::LookupRequest lookup;
+    lookup.keys = {"k"};
+    common::UnpublishRequest unpublish;
+    unpublish.keys = {"k"};
+    const uint32_t ids[] = {a.start<Command::publish>(publish), a.start<Command::lookup>(lookup),
+                            a.start<Command::unpublish>(unpublish)};
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 3; }));
+    std::thread([&] { s.host.answer_waiting(); }).join();
+    for (uint32_t id : ids) {
+        auto reply = a.take(id);
+        ASSERT_TRUE(reply);
+        EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    }
+    EXPECT_EQ(0u, s.server.parts().host.open());
+}
+
+// rows: U1
+TEST(ServerUpcallsTest, AnAnswerToWhoHasGoneGoesNowhere) {
+    Setting s;
+    s.host.styles["publish"] = Style::later;
+    FakeClient stays(s.server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, stays.hello());
+    {
+        FakeClient goes(s.server, {"job", 1});
+        ASSERT_EQ(PMIX_SUCCESS, goes.hello());
+        common::PublishRequest publish;
+        InfoList list;
+        list.append_string("k", "v");
+        publish.infos = std::move(list);
+        goes.start<Command::publish>(publish);
+        ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
+    }
+    ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 1; }));
+    std::thread([&] { s.host.answer_waiting(); }).join();
+    s.server.settle();
+    EXPECT_EQ(0u, s.server.parts().host.open());
+    EXPECT_FALSE(stays.hung_up());
+}
+
+namespace {
+
+// Answers from another thread at once, and looks at what it was given only afterwards.
+std::string g_read_after_answer;
+pmix_status_t g_returned = PMIX_SUCCESS;
+pmix_status_t answer_then_read(const pmix_proc_t* proc, const pmix_info_t* infos, size_t n, pmix_op_cbfunc_t cb,
+                               void* cbdata) {
+    std::thread([&] { cb(PMIX_ERR_DUPLICATE_KEY, cbdata); }).join();
+    g_read_after_answer = std::string(proc->nspace) + ":" + (n > 0 ? infos[0].value.data.string : "");
+    return g_returned;
+}
+
+}  // namespace
+
+// What the host was lent stays until its upcall has returned, and the first word is the one that counts.
+// rows: U1
+TEST(ServerUpcallsTest, ArgumentsOutliveAnAnswerDuringTheUpcall) {
+    FakeHost host;
+    auto module = host.module();
+    module.publish = &answer_then_read;
+    TestServer server(&module);
+    server.job("job", 1, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    for (pmix_status_t returned : {PMIX_SUCCESS, PMIX_OPERATION_SUCCEEDED, PMIX_ERR_NOT_SUPPORTED}) {
+        g_returned = returned;
+        g_read_after_answer.clear();
+        common::PublishRequest publish;
+        InfoList list;
+        list.append_string("k", "value");
+        publish.infos = std::move(list);
+        const uint32_t id = a.start<Command::publish>(publish);
+        EXPECT_EQ(PMIX_ERR_DUPLICATE_KEY, status_of(a, id));
+        server.settle();
+        EXPECT_FALSE(a.take(id)) << "answered twice";
+        EXPECT_EQ("job:value", g_read_after_answer);
+    }
+    EXPECT_EQ(0u, server.parts().host.open());
 }
