@@ -20,6 +20,7 @@ Outcome find_in_chain(Access& access, Owner owner, const Key& key, Found& found,
     bool ok = true;
     uint32_t reference = access.newest(owner, &ok);
     if (reference == 0) return ok ? Outcome::miss : Outcome::damaged;
+    const uint32_t newest = reference;
     for (unsigned steps = 0; steps < kChainBound; ++steps) {
         Block block;
         if (!block.load(access, reference)) return Outcome::damaged;
@@ -32,6 +33,7 @@ Outcome find_in_chain(Access& access, Owner owner, const Key& key, Found& found,
             if (record.key != key.name()) continue;
             found.refer(record.value, record.length, record.scope, owner.index);
             *source = unit;
+            access.prefetch_neighbour(unit - newest);
             return Outcome::hit;
         }
         const uint32_t prev = block.prev();
