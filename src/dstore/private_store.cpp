@@ -1,12 +1,8 @@
 #include "dstore/private_store.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace pmix::dstore {
@@ -16,54 +12,62 @@ using common::Bytes;
 // Why a reader needs no lock. A slot, once filled, belongs to one (namespace, rank, key) for ever; only the node in it
 // is exchanged. Tables that were outgrown are kept until the store goes (together they are smaller than the newest), so
 // probing touches nothing that could be freed, and nearly every miss ends there: a slot is a node's address with 16
-// bits of hash above it. One word instead of two halves the fresh pages that a client's first puts touch, and those
-// pages, not the instructions, are what a put costs.
+// bits of hash above it. One word instead of two halves the fresh pages that a client's first puts touch, and memory
+// that is touched for the first time, not the instructions, is what a put costs. For the same reason a node has no
+// more of a head than it needs.
 //
 // Only where the 16 bits agree is a node looked at, which a put may replace at that moment. The reader first counts
 // itself in, then loads the slot; the writer first exchanges it, then looks at the count, all four in one total order.
 // So if the writer sees nobody, whoever comes later sees the new node, and what was replaced may be freed.
 struct PrivateStore::Node {
-    uint64_t tag;
+    // The head of a node that is staged, or was replaced while it was; and of one that is retired. Never both.
+    struct Staged {
+        uint32_t place;  // in the staged list, plus one; 0: not staged
+        bool replaced;   // no slot has the node any more, only the staged list does
+    };
+    union {
+        Staged staged;
+        Node* next;
+    };
     uint32_t rank;
     Nspace nspace;
-    pmix_scope_t scope;
-    uint16_t key_length;
-    std::atomic<bool> lent;
-    bool replaced;  // no slot has it any more; only the staged list does
     uint32_t value_length;
-    uint32_t staged;  // place in the staged list, plus one
-    Node* next;       // among the retired
+    uint16_t key_length;
+    uint8_t scope;
+    std::atomic<bool> lent;
 
     // The value's payload (6 bytes in) is aligned for whatever a caller keeps in a byte object.
-    static constexpr size_t kValueAt = 42;
+    static constexpr size_t kValueAt = 26;
     uint8_t* value_bytes() noexcept { return reinterpret_cast<uint8_t*>(this) + kValueAt; }
     char* key_bytes() noexcept { return reinterpret_cast<char*>(value_bytes()) + value_length; }
     Bytes value() noexcept { return {value_bytes(), value_length}; }
     std::string_view key() noexcept { return {key_bytes(), key_length}; }
     size_t size() const noexcept { return kValueAt + value_length + key_length; }
+    uint64_t tag() noexcept;
 };
 
 // Empty, or the node and the upper 16 bits of its tag.
 struct PrivateStore::Slot {
     std::atomic<uint64_t> word{0};
 
-    static constexpr int kAddressBits = 48;  // of user space, on every machine we know without asking for more
-    static constexpr uint64_t kAddress = (uint64_t{1} << kAddressBits) - 1;
+    static constexpr uint64_t kAddress = (uint64_t{1} << NodeArena::kAddressBits) - 1;
     static uint64_t pack(uint64_t tag, Node* node) noexcept {
         return (tag & ~kAddress) | reinterpret_cast<uintptr_t>(node);
     }
     // Where a search begins. Small tables take it from the bits that the slot has, so that growing reads no node.
     static constexpr size_t kSmall = 1u << 11;
-    static size_t home(uint64_t tag, size_t mask) noexcept { return (mask < kSmall ? tag >> kAddressBits : tag) & mask; }
+    static size_t home(uint64_t tag, size_t mask) noexcept {
+        return (mask < kSmall ? tag >> NodeArena::kAddressBits : tag) & mask;
+    }
     static bool may_be(uint64_t word, uint64_t tag) noexcept { return ((word ^ tag) & ~kAddress) == 0; }
     static Node* node_of(uint64_t word) noexcept { return reinterpret_cast<Node*>(word & kAddress); }
 };
 
+// In the arena, its slots behind it, and there until the arena goes.
 struct PrivateStore::Table {
-    explicit Table(size_t n) : mask(n - 1), slots(new Slot[n]) {}
-    const size_t mask;
-    std::unique_ptr<Slot[]> slots;
-    std::unique_ptr<Table> older;
+    size_t mask;
+    Slot* slots() noexcept { return reinterpret_cast<Slot*>(this + 1); }
+    const Slot* slots() const noexcept { return reinterpret_cast<const Slot*>(this + 1); }
 };
 
 struct PrivateStore::NspaceNode {
@@ -86,40 +90,15 @@ uint64_t tag_of(uint32_t nspace, common::Rank rank, uint32_t hash) noexcept {
 
 }  // namespace
 
-// What a put costs is mostly the first touch of fresh pages, and a client's first puts are on the way to its first fence.
-// Touched together, before anybody waits, pages cost two thirds; freed again, they are what the allocator hands out next.
-static void touch_ahead() noexcept {
-#ifdef MADV_POPULATE_WRITE
-    constexpr size_t kAhead = 32 * 1024;
-    void* block = std::malloc(kAhead);
-    if (block == nullptr) return;
-    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const uintptr_t from = (reinterpret_cast<uintptr_t>(block) + page - 1) & ~(page - 1);
-    const uintptr_t to = (reinterpret_cast<uintptr_t>(block) + kAhead) & ~(page - 1);
-    if (to > from) ::madvise(reinterpret_cast<void*>(from), to - from, MADV_POPULATE_WRITE);
-    std::free(block);
-#endif
-}
+uint64_t PrivateStore::Node::tag() noexcept { return tag_of(nspace, rank, Key(key()).hash()); }
 
 PrivateStore::PrivateStore() {
-    static_assert(sizeof(Node) <= Node::kValueAt && (Node::kValueAt + 6) % 8 == 0);
-    touch_ahead();
+    static_assert(sizeof(Node) <= Node::kValueAt && (Node::kValueAt + 6) % NodeArena::kAlignment == 0);
+    static_assert(std::is_trivially_destructible_v<Node> && std::is_trivially_destructible_v<Slot>);
 }
 
+// Nodes and tables go with the arena.
 PrivateStore::~PrivateStore() {
-    common::MutexLock lock(mutex_);
-    // First those that only the staged list knows: it also names nodes of the table.
-    for (Node* n : staged_) {
-        if (n != nullptr && n->replaced) std::free(n);
-    }
-    Table* table = table_.load(std::memory_order_relaxed);
-    if (table != nullptr) {
-        for (size_t i = 0; i <= table->mask; ++i)
-            std::free(Slot::node_of(table->slots[i].word.load(std::memory_order_relaxed)));
-        delete table;
-    }
-    while (retired_ != nullptr) std::free(std::exchange(retired_, retired_->next));
-    while (lent_ != nullptr) std::free(std::exchange(lent_, lent_->next));
     for (NspaceNode* n = nspaces_.load(std::memory_order_relaxed); n != nullptr;) delete std::exchange(n, n->next);
 }
 
@@ -143,7 +122,7 @@ PrivateStore::Nspace PrivateStore::intern(std::string_view name) {
 PrivateStore::Slot* PrivateStore::probe(uint64_t tag, Nspace nspace, common::Rank rank, const Key& key) {
     Table* table = table_.load(std::memory_order_relaxed);
     for (size_t i = Slot::home(tag, table->mask);; i = (i + 1) & table->mask) {
-        Slot& slot = table->slots[i];
+        Slot& slot = table->slots()[i];
         const uint64_t there = slot.word.load(std::memory_order_relaxed);
         if (there == 0) return &slot;
         if (!Slot::may_be(there, tag)) continue;
@@ -155,74 +134,95 @@ PrivateStore::Slot* PrivateStore::probe(uint64_t tag, Nspace nspace, common::Ran
 void PrivateStore::grow() {
     Table* old = table_.load(std::memory_order_relaxed);
     const size_t size = old == nullptr ? 64 : (old->mask + 1) * 2;
-    auto table = std::make_unique<Table>(size);
+    void* memory = arena_.allocate(sizeof(Table) + size * sizeof(Slot));
+    if (memory == nullptr) throw std::bad_alloc();
+    auto* table = new (memory) Table{size - 1};
+    for (size_t i = 0; i < size; ++i) new (table->slots() + i) Slot;
     for (size_t i = 0; old != nullptr && i <= old->mask; ++i) {
-        const uint64_t word = old->slots[i].word.load(std::memory_order_relaxed);
+        const uint64_t word = old->slots()[i].word.load(std::memory_order_relaxed);
         if (word == 0) continue;
-        size_t s = Slot::home(table->mask < Slot::kSmall ? word : Slot::node_of(word)->tag, table->mask);
-        while (table->slots[s].word.load(std::memory_order_relaxed) != 0) s = (s + 1) & table->mask;
-        table->slots[s].word.store(word, std::memory_order_relaxed);
+        size_t s = Slot::home(table->mask < Slot::kSmall ? word : Slot::node_of(word)->tag(), table->mask);
+        while (table->slots()[s].word.load(std::memory_order_relaxed) != 0) s = (s + 1) & table->mask;
+        table->slots()[s].word.store(word, std::memory_order_relaxed);
     }
-    table->older.reset(old);
     // In the same order as counting in and looking at the count: who is not seen inside finds the new table.
-    table_.store(table.release(), std::memory_order_seq_cst);
+    table_.store(table, std::memory_order_seq_cst);
+}
+
+PrivateStore::Node* PrivateStore::allocate(size_t size) {
+    void* const memory = arena_.allocate(size);
+    if (memory == nullptr) throw std::bad_alloc();
+    return new (memory) Node{};
 }
 
 void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, Bytes head, Bytes body) {
-    const uint64_t tag = tag_of(nspace, rank, key.hash());
     const size_t length = head.size() + body.size();
     const size_t size = Node::kValueAt + length + key.name().size();
-    auto* node = static_cast<Node*>(std::malloc(size));
-    if (node == nullptr || (reinterpret_cast<uintptr_t>(node) & ~Slot::kAddress) != 0 || length > UINT32_MAX ||
-        key.name().size() > UINT16_MAX) {
-        std::free(node);
-        throw std::bad_alloc();
+    if (length > UINT32_MAX || key.name().size() > UINT16_MAX) throw std::bad_alloc();
+    const auto fill = [&](Node* node) {
+        node->rank = rank;
+        node->nspace = nspace;
+        node->scope = scope;
+        node->key_length = static_cast<uint16_t>(key.name().size());
+        node->value_length = static_cast<uint32_t>(length);
+        if (!head.empty()) std::memcpy(node->value_bytes(), head.data(), head.size());
+        if (!body.empty()) std::memcpy(node->value_bytes() + head.size(), body.data(), body.size());
+        std::memcpy(node->key_bytes(), key.name().data(), key.name().size());
+    };
+    Node* node = nullptr;
+    // Locking twice costs less than others' waiting for a long copy, and more than a short one.
+    constexpr size_t kLongCopy = 4096;
+    if (size > kLongCopy) {
+        {
+            common::MutexLock lock(mutex_);
+            node = allocate(size);
+        }
+        fill(node);
     }
-    new (node) Node{};
-    node->tag = tag;
-    node->rank = rank;
-    node->nspace = nspace;
-    node->scope = scope;
-    node->key_length = static_cast<uint16_t>(key.name().size());
-    node->value_length = static_cast<uint32_t>(length);
-    if (!head.empty()) std::memcpy(node->value_bytes(), head.data(), head.size());
-    if (!body.empty()) std::memcpy(node->value_bytes() + head.size(), body.data(), body.size());
-    std::memcpy(node->key_bytes(), key.name().data(), key.name().size());
-
     common::MutexLock lock(mutex_);
-    const bool stage = scope == PMIX_LOCAL || scope == PMIX_REMOTE || scope == PMIX_GLOBAL;
+    if (node == nullptr) fill(node = allocate(size));
     try {
-        Table* table = table_.load(std::memory_order_relaxed);
-        if (table == nullptr || (used_ + 1) * 4 > (table->mask + 1) * 3) grow();
-        if (stage && staged_.size() == staged_.capacity()) staged_.reserve(staged_.size() * 2 + 16);
+        insert(node, key);
     } catch (...) {
-        std::free(node);
+        arena_.free(node, size);
         throw;
     }
-    bytes_ += size;
-    Slot* slot = probe(tag, nspace, rank, key);
+    free_retired();
+    arena_.prefetch();
+}
+
+// Puts a node in its place. If that throws, nothing has changed.
+void PrivateStore::insert(Node* node, const Key& key) {
+    const auto scope = static_cast<pmix_scope_t>(node->scope);
+    const bool stage = scope == PMIX_LOCAL || scope == PMIX_REMOTE || scope == PMIX_GLOBAL;
+    if (stage && staged_.size() == staged_.capacity()) staged_.reserve(staged_.size() * 2 + 16);
+    const Table* table = table_.load(std::memory_order_relaxed);
+    if (table == nullptr || (used_ + 1) * 4 > (table->mask + 1) * 3) grow();
+    const uint64_t tag = tag_of(node->nspace, node->rank, key.hash());
+    Slot* slot = probe(tag, node->nspace, node->rank, key);
     const uint64_t before = slot->word.load(std::memory_order_relaxed);
     slot->word.store(Slot::pack(tag, node), std::memory_order_seq_cst);
+    bytes_ += node->size();
     if (before == 0) {
         ++used_;
     } else {
         Node* old = Slot::node_of(before);
-        if (old->staged != 0 && other_audience(old->scope, scope)) {
-            old->replaced = true;
+        const uint32_t place = old->staged.place;
+        if (place != 0 && other_audience(static_cast<pmix_scope_t>(old->scope), scope)) {
+            old->staged.replaced = true;
         } else {
-            if (old->staged != 0) {
-                staged_[old->staged - 1] = stage ? node : nullptr;
-                if (stage) node->staged = old->staged;
+            if (place != 0) {
+                staged_[place - 1] = stage ? node : nullptr;
+                if (stage) node->staged.place = place;
             }
             retire(old);
         }
     }
-    if (stage && node->staged == 0) {
+    if (stage && node->staged.place == 0) {
         staged_.push_back(node);
-        node->staged = static_cast<uint32_t>(staged_.size());
+        node->staged.place = static_cast<uint32_t>(staged_.size());
     }
     staged_count_.store(staged_.size(), std::memory_order_relaxed);
-    free_retired();
 }
 
 void PrivateStore::retire(Node* node) {
@@ -239,8 +239,9 @@ void PrivateStore::free_retired() {
             n->next = kept;
             kept = n;
         } else {
-            bytes_ -= n->size();
-            std::free(n);
+            const size_t size = n->size();
+            bytes_ -= size;
+            arena_.free(n, size);
         }
         n = next;
     }
@@ -260,7 +261,7 @@ PrivateStore::Lookup PrivateStore::find(Nspace nspace, common::Rank rank, const 
     if (table == nullptr) return {};
     size_t i = Slot::home(tag, table->mask);
     for (;; i = (i + 1) & table->mask) {
-        const uint64_t there = table->slots[i].word.load(std::memory_order_acquire);
+        const uint64_t there = table->slots()[i].word.load(std::memory_order_acquire);
         if (there == 0) return {};
         if (Slot::may_be(there, tag)) break;
     }
@@ -268,7 +269,7 @@ PrivateStore::Lookup PrivateStore::find(Nspace nspace, common::Rank rank, const 
     // The table again: the slot found above may be one that puts no longer touch.
     table = table_.load(std::memory_order_seq_cst);
     for (i = Slot::home(tag, table->mask);; i = (i + 1) & table->mask) {
-        const uint64_t there = table->slots[i].word.load(std::memory_order_seq_cst);
+        const uint64_t there = table->slots()[i].word.load(std::memory_order_seq_cst);
         if (there == 0) break;
         if (!Slot::may_be(there, tag)) continue;
         Node* n = Slot::node_of(there);
@@ -292,7 +293,7 @@ void PrivateStore::visit(Nspace nspace, common::Rank rank, Visit fn, void* conte
     const Table* table = table_.load(std::memory_order_relaxed);
     if (table == nullptr) return;
     for (size_t i = 0; i <= table->mask; ++i) {
-        Node* n = Slot::node_of(table->slots[i].word.load(std::memory_order_relaxed));
+        Node* n = Slot::node_of(table->slots()[i].word.load(std::memory_order_relaxed));
         if (n != nullptr && n->nspace == nspace && n->rank == rank) fn(context, n->key(), n->scope, n->value());
     }
 }
@@ -307,8 +308,7 @@ size_t PrivateStore::visit_staged(Visit fn, void* context) {
     }
     for (Node* n : staged_) {
         if (n == nullptr) continue;
-        n->staged = 0;
-        if (n->replaced) retire(n);
+        if (std::exchange(n->staged, {}).replaced) retire(n);
     }
     staged_.clear();
     staged_count_.store(0, std::memory_order_relaxed);

@@ -18,6 +18,7 @@
 #include "common/ids.h"
 #include "common/mutex.h"
 #include "common/status.h"
+#include "dstore/node_arena.h"
 #include "dstore/store.h"
 
 namespace pmix::dstore {
@@ -113,11 +114,14 @@ class PrivateStore {
     void visit(Nspace nspace, common::Rank rank, Visit fn, void* context) const;
     size_t visit_staged(Visit fn, void* context);
     Slot* probe(uint64_t tag, Nspace nspace, common::Rank rank, const Key& key) REQUIRES(mutex_);
+    Node* allocate(size_t size) REQUIRES(mutex_);
+    void insert(Node* node, const Key& key) REQUIRES(mutex_);
     void grow() REQUIRES(mutex_);
     void retire(Node* node) REQUIRES(mutex_);
     void free_retired() REQUIRES(mutex_);
 
     mutable common::Mutex mutex_;
+    NodeArena arena_ GUARDED_BY(mutex_);
     std::atomic<Table*> table_{nullptr};
     std::atomic<NspaceNode*> nspaces_{nullptr};
     mutable std::atomic<uint64_t> readers_{0};

@@ -140,5 +140,22 @@ TEST(PrivateStore, ReplacedValuesAreFreedUnlessHeldOrLent) {
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), lent));
 }
 
+// More than small tables hold, whose slots have all the hash they need; values of all sizes, each put twice.
+TEST(PrivateStore, LargeTablesAndLargeValues) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    const auto size_of = [](uint32_t i) { return i % 97 == 0 ? 5000 + size_t{i} % 40000 : size_t{i} % 200; };
+    const auto key = [](uint32_t i) { return "key." + std::to_string(i); };
+    for (int round = 0; round < 2; ++round) {
+        for (uint32_t i = 0; i < 6000; ++i)
+            s.put(ns, i % 3, Key(key(i)), PMIX_GLOBAL, blob(size_of(i), static_cast<uint8_t>(i + static_cast<uint32_t>(round))));
+    }
+    for (uint32_t i = 0; i < 6000; ++i)
+        ASSERT_EQ(value(s, ns, i % 3, key(i)), blob(size_of(i), static_cast<uint8_t>(i + 1)));
+    EXPECT_EQ(s.take_staged([](std::string_view, pmix_scope_t, common::Bytes) {}), 6000u);
+    EXPECT_FALSE(s.find(ns, 1, Key(key(0))));
+    EXPECT_FALSE(s.find(ns, 0, Key(key(6000))));
+}
+
 }  // namespace
 }  // namespace pmix::dstore
