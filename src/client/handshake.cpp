@@ -129,8 +129,10 @@ common::Result<Greeting> shake_hands(const transport::ClientEnvironment& environ
     header.payload = static_cast<uint32_t>(body->size());
     uint8_t head[common::kFrameHeaderSize];
     common::build_frame_header(header, head);
-    pmix_status_t rc = send_all(fd, {head, sizeof head}, deadline, io);
-    if (rc == PMIX_SUCCESS) rc = send_all(fd, body.value(), deadline, io);
+    // At once: the first part alone would wake the server, for nothing.
+    std::vector<uint8_t> request(std::begin(head), std::end(head));
+    request.insert(request.end(), body->begin(), body->end());
+    pmix_status_t rc = send_all(fd, request, deadline, io);
     if (rc != PMIX_SUCCESS) return rc;
 
     Greeting greeting;

@@ -110,12 +110,20 @@ bool parse_hex(const char* text, size_t length, double* out) noexcept {
     return true;
 }
 
+// To the nearest whole number, ties to even, as llrint does: that alone would have every process load the mathematical
+// library.
+uint64_t nearest(double positive) noexcept {
+    const auto whole = static_cast<uint64_t>(positive);
+    const double rest = positive - static_cast<double>(whole);  // exact
+    return whole + (rest > 0.5 || (rest == 0.5 && whole % 2 != 0));
+}
+
 template <class T>
 size_t print(T number, char (&out)[kMaxRealText]) noexcept {
     const double magnitude = std::fabs(static_cast<double>(number));
     if (magnitude < kFixedLimit) {
         // An exact quotient of two exact numbers is what any correct reader makes of the text.
-        const auto millionths = static_cast<uint64_t>(std::llrint(magnitude * static_cast<double>(kMillion)));
+        const auto millionths = nearest(magnitude * static_cast<double>(kMillion));
         if (is_exactly(static_cast<double>(millionths) / static_cast<double>(kMillion), static_cast<T>(magnitude))) {
             char digits[24];
             char* p = digits + sizeof digits;

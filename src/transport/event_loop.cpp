@@ -157,6 +157,7 @@ void* EventLoop::State::thread_main(void* self) noexcept {
     auto* state = static_cast<State*>(self);
     int old = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    pthread_setname_np(pthread_self(), "wireup");  // from outside it would be three calls through /proc
     Enter enter(state);
     event_base_loop(state->base, EVLOOP_NO_EXIT_ON_EMPTY);
     return nullptr;
@@ -232,7 +233,6 @@ pmix_status_t EventLoop::start() {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
     if (rc != 0) return PMIX_ERR_OUT_OF_RESOURCE;
-    pthread_setname_np(s.thread, "wireup");
     s.started = true;
     return PMIX_SUCCESS;
 }
