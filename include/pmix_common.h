@@ -1703,6 +1703,34 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 /* A log. PMIX_LOG_MSG among the data of PMIx_Log is then a line for that file, written with the rights of the caller. */
 #define PMIX_LOG_FILE "wireup.logfile" /* char*: file, with its full path */
 
+/* Initialisation of a tool. */
+#define WIREUP_OBSERVER "wireup.tool.observe" /* bool: only to ask how things stand in the server's library: its host is
+                                                 not told, and need not serve tools. Of the server's user or root only */
+
+/*
+ * How things stand in a server: the answer to the query WIREUP_QUERY_REPORT, for its own user and root. It is an array of
+ * infos: where the server is (PMIX_SERVER_NSPACE, PMIX_SERVER_RANK, PMIX_HOSTNAME, PMIX_SERVER_PIDINFO), and one of the
+ * next three arrays of infos for each job (PMIX_NSPACE, PMIX_JOB_SIZE, PMIX_LOCAL_SIZE, the store and the processes),
+ * each operation that gathers processes, and each request for data that waits.
+ */
+#define WIREUP_QUERY_REPORT      "wireup.report"
+#define WIREUP_REPORT_JOB        "wireup.rep.job"
+#define WIREUP_REPORT_COLLECTIVE "wireup.rep.coll"
+#define WIREUP_REPORT_REQUEST    "wireup.rep.req"
+#define WIREUP_REPORT_PROC       "wireup.rep.proc"    /* array of infos: PMIX_RANK, PMIX_PROC_STATE_STATUS, PMIX_PROC_PID
+                                                         (0: not connected) and the next */
+#define WIREUP_REPORT_CLONES     "wireup.rep.clones"  /* uint32_t: processes connected under one rank */
+#define WIREUP_REPORT_STORE      "wireup.rep.store"   /* uint64_t: bytes of shared memory that a job's data takes here */
+#define WIREUP_REPORT_OPERATION  "wireup.rep.op"      /* char*: fence, connect, disconnect, group, get, modex */
+#define WIREUP_REPORT_MEMBERS    "wireup.rep.members" /* pmix_proc_t[]: who takes part */
+#define WIREUP_REPORT_ARRIVED    "wireup.rep.arrived" /* pmix_proc_t[]: those of this node that are waiting in it */
+#define WIREUP_REPORT_MISSING    "wireup.rep.missing" /* pmix_proc_t[]: those of this node that have not come */
+#define WIREUP_REPORT_WAITS_FOR  "wireup.rep.for"     /* char*: process, or host (other nodes with it) */
+#define WIREUP_REPORT_ASKER      "wireup.rep.asker"   /* pmix_proc_t: who asked; a server where its host did */
+#define WIREUP_REPORT_TARGET     "wireup.rep.target"  /* pmix_proc_t: whose data it is */
+#define WIREUP_REPORT_KEY        "wireup.rep.key"     /* char*: which; empty for all */
+#define WIREUP_REPORT_AGE        "wireup.rep.age"     /* double: seconds since it began */
+
 /* Status codes. The last two are other names of released codes. */
 #define PMIX_ERR_GET_MALLOC_REQD        (-2800)                  /* it could not be lent: what came is the caller's */
 #define PMIX_ERR_LOST_SERVER_CONNECTION PMIX_ERR_LOST_CONNECTION /* the connection to the local server is lost */

@@ -44,6 +44,7 @@ static pmix_server_module_t module = {
     .deregister_events = up_deregister_events,
     .notify_event = up_notify_event,
     .query = up_query,
+    .tool_connected = up_tool_connected,
     .job_control = up_job_control,
     .group = up_group,
     .iof_pull = up_iof_pull,
@@ -137,13 +138,13 @@ static pmix_status_t start_server(void) {
     pmix_info_t info[7];
     size_t count = 6;
     pmix_rank_t rank = (pmix_rank_t)mesh_self();
-    bool no = false;
+    bool yes = true;
     PMIX_INFO_LOAD(&info[0], PMIX_SERVER_NSPACE, node.server_nspace, PMIX_STRING);
     PMIX_INFO_LOAD(&info[1], PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
     PMIX_INFO_LOAD(&info[2], PMIX_SERVER_TMPDIR, node.directory, PMIX_STRING);
     PMIX_INFO_LOAD(&info[3], PMIX_SYSTEM_TMPDIR, node.directory, PMIX_STRING);
     PMIX_INFO_LOAD(&info[4], PMIX_HOSTNAME, node.hostname, PMIX_STRING);
-    PMIX_INFO_LOAD(&info[5], PMIX_SERVER_TOOL_SUPPORT, &no, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[5], PMIX_SERVER_TOOL_SUPPORT, &yes, PMIX_BOOL);
     if (node.options->event_cache > 0) {
         PMIX_INFO_LOAD(&info[count], PMIX_SERVER_CACHE_SIZE, &node.options->event_cache, PMIX_SIZE);
         count++;

@@ -53,7 +53,7 @@ static bool node_in_range(const struct event* event, int number) {
     for (size_t i = 0; i < event->ncustom; i++) {
         const pmix_proc_t* target = &event->custom[i];
         job = job_find(target->nspace);
-        if (!job) continue;
+        if (!job) return true; /* a tool, on whichever node */
         if (target->rank >= job->size ? job_size_on(job, (uint32_t)number) > 0
                                       : job_node_of(job, target->rank) == (uint32_t)number) {
             return true;

@@ -126,6 +126,9 @@ void on_event(int from, uint64_t id, struct buffer* body);
 /* Tells clients about a process that failed or left: those of this node, or of all nodes. */
 void events_tell(pmix_status_t code, const pmix_proc_t* about, const struct buffer* to, bool all_nodes);
 
+/* tools.c */
+void up_tool_connected(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc, void* cbdata);
+
 /* spawn.c */
 pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
                        size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata);

@@ -139,7 +139,8 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     Library* library = g->library.load(std::memory_order_relaxed);
     if (library != nullptr) {
         if (library->role_ != role) return PMIX_ERR_NOT_SUPPORTED;
-        const pmix_status_t rc = library->check_against({infos, ninfos});
+        pmix_status_t rc = library->check_against({infos, ninfos});
+        if (rc == PMIX_SUCCESS && role == Role::tool) rc = library->connect_tool({infos, ninfos});
         if (rc != PMIX_SUCCESS) return rc;
         ++g->count;
     } else {
@@ -149,6 +150,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
         const pmix_status_t logging = begin_log(role, {infos, ninfos});
         if (logging != PMIX_SUCCESS) return logging;
         const pmix_status_t rc = role == Role::server ? made->set_up_server(module, {infos, ninfos})
+                                 : role == Role::tool ? made->set_up_tool({infos, ninfos})
                                                       : made->set_up_client({infos, ninfos});
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) WIREUP_LOG(api, error, "init of %s: %s", role_name(role), PMIx_Error_string(rc));
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) return rc;
@@ -162,6 +164,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     WIREUP_LOG(api, info, "init %u of %s: %s", g->count, role_name(role), PMIx_Error_string(g->init_status));
     client::declare_model(library->client(), {infos, ninfos});
     give_out(library->client(), ret_proc);
+    if (ret_proc != nullptr && library->nameless_ && !library->client().connected()) *ret_proc = common::ProcId().to_c();
     return g->init_status;
 }
 
@@ -241,5 +244,9 @@ pmix_status_t Library::init_server(pmix_server_module_t* module, const pmix_info
     return init(Role::server, module, nullptr, infos, ninfos);
 }
 pmix_status_t Library::finalize_server() { return finalize(Role::server, nullptr, 0); }
+pmix_status_t Library::init_tool(pmix_proc_t* ret_proc, const pmix_info_t infos[], size_t ninfos) {
+    return init(Role::tool, nullptr, ret_proc, infos, ninfos);
+}
+pmix_status_t Library::finalize_tool() { return finalize(Role::tool, nullptr, 0); }
 
 }  // namespace pmix::api

@@ -16,11 +16,13 @@
 
 namespace pmix::common {
 class InfoView;
+struct ProcId;
 }
 namespace pmix::transport {
 class EventLoop;
 }
 namespace pmix::client {
+class ServerSet;
 class Session;
 }
 namespace pmix::server {
@@ -48,10 +50,14 @@ class Library {
     static pmix_status_t finalize_client(const pmix_info_t infos[], size_t ninfos);
     static pmix_status_t init_server(pmix_server_module_t* module, const pmix_info_t infos[], size_t ninfos);
     static pmix_status_t finalize_server();
+    static pmix_status_t init_tool(pmix_proc_t* ret_proc, const pmix_info_t infos[], size_t ninfos);
+    static pmix_status_t finalize_tool();
 
     // The client half: present in every role.
     client::Session& client() noexcept { return *client_; }
-    // Null unless this process is a server.
+    // Null unless this process is a tool.
+    client::ServerSet* servers() noexcept { return servers_; }
+    // Null unless this process is a server, or a tool that launches.
     server::Server* server() noexcept { return server_.get(); }
     transport::EventLoop& loop() noexcept { return *loop_; }
     NodeTopology& topology() noexcept { return *topology_; }
@@ -74,6 +80,10 @@ class Library {
     pmix_status_t set_up_loop(common::InfoView infos);
     pmix_status_t set_up_client(common::InfoView infos);
     pmix_status_t set_up_server(const pmix_server_module_t* module, common::InfoView infos);
+    // tool_setup.cpp
+    pmix_status_t set_up_tool(common::InfoView infos);
+    pmix_status_t set_up_launcher(common::InfoView infos, const common::ProcId& self, client::ServerSet& servers);
+    pmix_status_t connect_tool(common::InfoView infos);
     pmix_status_t share_topology(common::InfoView infos);
     // PMIX_ERR_NOT_SUPPORTED: one is marked required, and an init of this role does not do what it says.
     static pmix_status_t check_directives(Role role, common::InfoView infos);
@@ -85,6 +95,8 @@ class Library {
     std::unique_ptr<transport::EventLoop> loop_;
     std::unique_ptr<server::Server> server_;
     std::unique_ptr<client::Session> client_;
+    client::ServerSet* servers_ = nullptr;  // the session's channel
+    bool nameless_ = false;                 // a tool that nobody has named yet; its own name is for its own use
     void* host_base_ = nullptr;
     std::unique_ptr<NodeTopology> topology_;
 };

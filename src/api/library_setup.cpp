@@ -31,6 +31,9 @@ using transport::Drive;
 using transport::EventLoop;
 using transport::LoopRole;
 
+// A file that somebody who started this process wants to find it by.
+constexpr const char* kFileVariable = "PMIX_LAUNCHER_RNDZ_FILE";
+
 const char* read_environment(const char* name) { return ::getenv(name); }
 
 pmix_status_t read_id(InfoView infos, ProcId& id) {
@@ -70,12 +73,16 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     if (rc == PMIX_SUCCESS) rc = server::read_iof_limit(infos.begin(), infos.size(), options.iof_cache);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_GATEWAY, &options.gateway);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_MODULE_SIZE, &options.module_size);
+    if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_LAUNCHER_RENDEZVOUS_FILE, options.rendezvous_file);
     if (rc != PMIX_SUCCESS) return rc;
-    if (options.hostname.empty()) {
-        char name[256] = {};
-        ::gethostname(name, sizeof name - 1);
-        options.hostname = name;
+    options.tool_support = infos.flag(PMIX_SERVER_TOOL_SUPPORT);
+    options.system_support = infos.flag(PMIX_SERVER_SYSTEM_SUPPORT);
+    options.scheduler = infos.flag(PMIX_SERVER_SCHEDULER);
+    if (const char* file = ::getenv(kFileVariable); file != nullptr && options.rendezvous_file.empty()) {
+        options.rendezvous_file = file;
     }
+    ::unsetenv(kFileVariable);  // meant for this process, not for those that it starts
+    if (options.hostname.empty()) options.hostname = server::local_hostname();
     return options;
 }
 
@@ -83,6 +90,7 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
 
 pmix_status_t Library::check_directives(Role role, InfoView infos) {
     return role == Role::server ? common::check_required(infos, common::Function::PMIx_server_init, common::level::server)
+           : role == Role::tool ? common::check_required(infos, common::Function::PMIx_tool_init, common::level::tool)
                                 : common::check_required(infos, common::Function::PMIx_Init, common::level::client);
 }
 

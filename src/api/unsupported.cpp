@@ -64,45 +64,6 @@ pmix_status_t PMIx_Fabric_deregister_nb(pmix_fabric_t*, pmix_op_cbfunc_t, void*)
 
 void PMIx_Progress_thread_stop(const pmix_info_t*, size_t) {}
 
-// tool_api.cpp: tools
-
-pmix_status_t PMIx_tool_init(pmix_proc_t*, pmix_info_t*, size_t) {
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_tool_finalize() {
-    return PMIX_ERR_INIT;  // no process is a tool yet
-}
-
-pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t*, pmix_proc_t*, pmix_info_t*, size_t) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t*, pmix_info_t*, size_t) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_tool_disconnect(const pmix_proc_t*) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_tool_get_servers(pmix_proc_t* servers[], size_t* nservers) {
-    no_array(servers, nservers);
-    return unsupported();
-}
-
-pmix_status_t PMIx_tool_set_server(const pmix_proc_t*, pmix_info_t*, size_t) {
-    return unsupported();
-}
-
-pmix_status_t PMIx_tool_set_server_module(pmix_server_module_t*) {
-    return unsupported();
-}
-
-bool PMIx_tool_is_connected() {
-    return false;
-}
-
 // server_api.cpp: a job's information in one buffer
 
 pmix_status_t PMIx_server_collect_job_info(pmix_proc_t*, size_t, pmix_data_buffer_t*) {

@@ -402,11 +402,11 @@ void Events::raise(pmix_status_t code, ProcId source, InfoList infos) {
     });
 }
 
-void Events::raise_lost_connection() {
+void Events::raise_lost_connection(const ProcId& server) {
     InfoList infos;
-    const pmix_proc_t server = session_.server().to_c();
-    infos.append(PMIX_EVENT_AFFECTED_PROC, &server, PMIX_PROC);
-    raise(PMIX_ERR_LOST_CONNECTION, session_.server(), std::move(infos));
+    const pmix_proc_t proc = server.to_c();
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    raise(PMIX_ERR_LOST_CONNECTION, server, std::move(infos));
 }
 
 void Events::raise_failed_comm() {

@@ -48,7 +48,7 @@ class Events {
 
     // An event that never leaves this process. Any thread.
     void raise(pmix_status_t code, common::ProcId source, common::InfoList infos);
-    void raise_lost_connection();
+    void raise_lost_connection(const common::ProcId& server);
     // A message of the server could not be read, or one to it could not be written.
     void raise_failed_comm();
 

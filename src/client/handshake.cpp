@@ -88,6 +88,39 @@ pmix_status_t receive_all(int fd, uint8_t* into, size_t size, std::vector<Descri
     return PMIX_SUCCESS;
 }
 
+// One request and its reply, on a socket that nobody else reads.
+struct Exchange {
+    FrameHeader header;
+    std::vector<uint8_t> payload;
+    std::vector<Descriptor> descriptors;
+};
+
+common::Result<Exchange> exchange(int fd, common::Command command, common::Bytes body, Deadline deadline, const Io& io) {
+    FrameHeader header = FrameHeader::request(static_cast<uint16_t>(command), 1);
+    header.payload = static_cast<uint32_t>(body.size());
+    uint8_t head[common::kFrameHeaderSize];
+    common::build_frame_header(header, head);
+    // At once: the first part alone would wake the server, for nothing.
+    std::vector<uint8_t> request(std::begin(head), std::end(head));
+    request.insert(request.end(), body.begin(), body.end());
+    pmix_status_t rc = send_all(fd, request, deadline, io);
+    if (rc != PMIX_SUCCESS) return rc;
+
+    Exchange got;
+    rc = receive_all(fd, head, sizeof head, got.descriptors, deadline, io);
+    if (rc != PMIX_SUCCESS) return rc;
+    auto parsed = common::parse_frame_header({head, sizeof head}, kMaxReply);
+    if (!parsed) return parsed.status();
+    got.header = parsed.value();
+    got.payload.resize(parsed->payload);
+    rc = receive_all(fd, got.payload.data(), got.payload.size(), got.descriptors, deadline, io);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (got.descriptors.size() != parsed->descriptors) return PMIX_ERR_UNPACK_FAILURE;
+    return got;
+}
+
+}  // namespace
+
 common::Result<Descriptor> connect_any(const std::vector<std::string>& addresses, Deadline deadline, const Io& io) {
     pmix_status_t why = PMIX_ERR_UNREACH;
     for (const std::string& address : addresses) {
@@ -98,18 +131,30 @@ common::Result<Descriptor> connect_any(const std::vector<std::string>& addresses
     return why;
 }
 
-}  // namespace
+bool is_trusted(int fd, Trust trust, const Io& io) {
+    auto peer = transport::peer_credentials(fd, io);
+    if (!peer) return false;
+    return peer->uid == ::geteuid() || peer->uid == 0 || (trust == Trust::any_for_root && ::geteuid() == 0);
+}
 
-common::Result<Greeting> shake_hands(const transport::ClientEnvironment& environment, const pmix_info_t infos[],
-                                     size_t ninfos, Deadline deadline, const Io& io) {
-    auto socket = connect_any(environment.contact.addresses, deadline, io);
-    if (!socket) return socket.status();
-    const int fd = socket->get();
+common::Result<common::WhoReply> ask_who(int fd, Deadline deadline, const Io& io) {
+    common::WhoRequest mine;
+    mine.magic = common::kHelloMagic;
+    auto body = common::message_bytes(mine);
+    if (!body) return body.status();
+    auto got = exchange(fd, common::Command::who, body.value(), deadline, io);
+    if (!got) return got.status();
+    if (got->header.kind != common::FrameKind::reply) return PMIX_ERR_UNPACK_FAILURE;
+    if (!common::succeeded(got->header.status)) return got->header.status;
+    common::WhoReply who;
+    const pmix_status_t rc = common::decode_message(got->payload, who);
+    if (rc != PMIX_SUCCESS) return rc;
+    return who;
+}
 
-    common::HelloRequest mine;
-    mine.role = common::PeerRole::client;
-    mine.nspace = environment.self.nspace;
-    mine.rank = environment.self.rank;
+common::Result<Greeting> greet(Descriptor socket, common::HelloRequest mine, const common::Token& token,
+                               const pmix_info_t infos[], size_t ninfos, Trust trust, Deadline deadline, const Io& io) {
+    const int fd = socket.get();
     mine.pid = static_cast<uint32_t>(::getpid());
     mine.library_version = kVersionText;
     // Addresses (an event base, a return object) mean nothing to the server.
@@ -120,39 +165,33 @@ common::Result<Greeting> shake_hands(const transport::ClientEnvironment& environ
         if (appended != PMIX_SUCCESS) return appended;
     }
     mine.infos = common::Infos(std::move(told));
-    common::HelloClient hello(std::move(mine), environment.token);
+    common::HelloClient hello(std::move(mine), token);
 
     auto body = common::message_bytes(hello.request());
     if (!body) return body.status();
     if (body->size() > common::kMaxHelloPayload) return PMIX_ERR_BAD_PARAM;
-    FrameHeader header = FrameHeader::request(static_cast<uint16_t>(common::Command::hello), 1);
-    header.payload = static_cast<uint32_t>(body->size());
-    uint8_t head[common::kFrameHeaderSize];
-    common::build_frame_header(header, head);
-    // At once: the first part alone would wake the server, for nothing.
-    std::vector<uint8_t> request(std::begin(head), std::end(head));
-    request.insert(request.end(), body->begin(), body->end());
-    pmix_status_t rc = send_all(fd, request, deadline, io);
+    auto got = exchange(fd, common::Command::hello, body.value(), deadline, io);
+    if (!got) return got.status();
+    pmix_status_t rc = hello.receive(got->header, got->payload, is_trusted(fd, trust, io));
     if (rc != PMIX_SUCCESS) return rc;
-
     Greeting greeting;
-    rc = receive_all(fd, head, sizeof head, greeting.descriptors, deadline, io);
+    rc = common::decode_message(got->payload, greeting.reply);
     if (rc != PMIX_SUCCESS) return rc;
-    auto parsed = common::parse_frame_header({head, sizeof head}, kMaxReply);
-    if (!parsed) return parsed.status();
-    std::vector<uint8_t> payload(parsed->payload);
-    rc = receive_all(fd, payload.data(), payload.size(), greeting.descriptors, deadline, io);
-    if (rc != PMIX_SUCCESS) return rc;
-    if (greeting.descriptors.size() != parsed->descriptors) return PMIX_ERR_UNPACK_FAILURE;
-
-    auto peer = transport::peer_credentials(fd, io);
-    const bool trusted = peer.ok() && (peer->uid == ::geteuid() || peer->uid == 0);
-    rc = hello.receive(parsed.value(), payload, trusted);
-    if (rc != PMIX_SUCCESS) return rc;
-    rc = common::decode_message(payload, greeting.reply);
-    if (rc != PMIX_SUCCESS) return rc;
-    greeting.socket = std::move(socket).value();
+    greeting.descriptors = std::move(got->descriptors);
+    greeting.socket = std::move(socket);
     return greeting;
+}
+
+common::Result<Greeting> shake_hands(const transport::ClientEnvironment& environment, const pmix_info_t infos[],
+                                     size_t ninfos, Deadline deadline, const Io& io) {
+    auto socket = connect_any(environment.contact.addresses, deadline, io);
+    if (!socket) return socket.status();
+    common::HelloRequest mine;
+    mine.role = common::PeerRole::client;
+    mine.nspace = environment.self.nspace;
+    mine.rank = environment.self.rank;
+    return greet(std::move(socket).value(), std::move(mine), environment.token, infos, ninfos, Trust::own_or_root, deadline,
+                 io);
 }
 
 }  // namespace pmix::client

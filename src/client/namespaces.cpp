@@ -61,6 +61,12 @@ void Namespaces::remove(std::string_view name, uint64_t instance) {
     }
 }
 
+void Namespaces::remove_all() {
+    MutexLock lock(mutex_);
+    while (!entries_.empty()) take_out(entries_.size() - 1);
+    ended_.fill(0);
+}
+
 // Readers that stand on the entry go on along its `next`: what lies behind it is removed later than it, if at all.
 void Namespaces::take_out(size_t at) {
     removed_.reserve(removed_.size() + 1);

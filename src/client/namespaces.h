@@ -42,6 +42,9 @@ class Namespaces {
     // This life of the namespace is over: it cannot be found any more.
     void remove(std::string_view name, uint64_t instance);
 
+    // Another server's segments take the place of all that is mapped; it numbers them in its own way.
+    void remove_all();
+
     // Something waits to be unmapped.
     bool has_removed() const noexcept { return has_removed_.load(std::memory_order_acquire); }
     // Unmaps what nobody reads in. lent_ranges() is asked then: the ranges of values whose pointers were given away.

@@ -39,4 +39,10 @@ void QueryCache::keep(const std::string& name, const pmix_value_t& value) {
     order_.pop_front();
 }
 
+void QueryCache::clear() {
+    common::MutexLock lock(mutex_);
+    answers_.clear();
+    order_.clear();
+}
+
 }  // namespace pmix::client

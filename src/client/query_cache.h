@@ -23,6 +23,7 @@ class QueryCache {
 
     // A copy; false: not there.
     bool find(const std::string& name, common::Value& out) const;
+    void clear();
     void keep(const std::string& name, const pmix_value_t& value);
 
   private:

@@ -30,10 +30,13 @@ Deadline deadline_for(int timeout_s) noexcept {
 }  // namespace
 
 Session::Session(transport::EventLoop& loop, common::ProcId self, common::ProcId server)
-    : loop_(loop), self_(std::move(self)), server_(std::move(server)), namespaces_(self_.nspace),
+    : loop_(loop), self_(std::move(self)), server_(nullptr), namespaces_(self_.nspace),
       own_nspace_(mine_.intern(self_.nspace)), events_(std::make_unique<Events>(*this)), iof_(std::make_unique<Iof>(*this)),
       groups_(std::make_unique<Groups>(*this)),
-      lent_(std::make_unique<LentValues>()) {}
+      lent_(std::make_unique<LentValues>()) {
+    servers_.push_back(std::make_unique<const common::ProcId>(std::move(server)));
+    server_.store(servers_.back().get(), std::memory_order_release);
+}
 
 Session::~Session() = default;
 
@@ -207,8 +210,22 @@ void Session::note_failed_comm() noexcept {
 void Session::on_closed(pmix_status_t) {
     calls_.close(PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH);
     groups_->shut(PMIX_ERR_LOST_CONNECTION);
-    events_->raise_lost_connection();
+    events_->raise_lost_connection(server());
 }
+
+void Session::turn_to(const common::ProcId& server) {
+    auto known = std::find_if(servers_.begin(), servers_.end(), [&](const auto& s) { return *s == server; });
+    if (known == servers_.end()) {
+        servers_.push_back(std::make_unique<const common::ProcId>(server));
+        known = std::prev(servers_.end());
+    }
+    server_.store(known->get(), std::memory_order_release);
+    namespaces_.remove_all();
+    query_cache_.clear();
+    if (namespaces_.has_removed()) reclaim_soon();
+}
+
+void Session::server_lost(const common::ProcId& server) { events_->raise_lost_connection(server); }
 
 void Session::shut(pmix_status_t why) noexcept {
     calls_.close(why, PMIX_ERR_INIT);

@@ -48,7 +48,8 @@ class Session final : public transport::ConnectionHandler {
     void set_channel(std::unique_ptr<Channel> channel) noexcept { channel_ = std::move(channel); }
 
     const common::ProcId& self() const noexcept { return self_; }
-    const common::ProcId& server() const noexcept { return server_; }
+    // The one that requests go to. A tool's may change, and may be nobody (an empty name).
+    const common::ProcId& server() const noexcept { return *server_.load(std::memory_order_acquire); }
     transport::EventLoop& loop() noexcept { return loop_; }
     Namespaces& namespaces() noexcept { return namespaces_; }
     dstore::PrivateStore& mine() noexcept { return mine_; }
@@ -134,6 +135,10 @@ class Session final : public transport::ConnectionHandler {
 
     // Ends all that waits, closes the channel, tells nobody. Loop thread. After it nothing is asked any more.
     void shut(pmix_status_t why) noexcept;
+    // A tool: from here on this server answers, and what was learnt from the one before is forgotten. Loop.
+    void turn_to(const common::ProcId& server);
+    // A tool: one of its servers is gone. Loop.
+    void server_lost(const common::ProcId& server);
     // In a forked child, instead of destruction.
     void abandon() noexcept;
 
@@ -212,7 +217,8 @@ class Session final : public transport::ConnectionHandler {
 
     transport::EventLoop& loop_;
     const common::ProcId self_;
-    const common::ProcId server_;
+    std::atomic<const common::ProcId*> server_;
+    std::vector<std::unique_ptr<const common::ProcId>> servers_;  // all there ever were: callers hold references
     std::unique_ptr<Channel> channel_;
     Calls calls_;
     Namespaces namespaces_;

@@ -8,10 +8,11 @@ namespace {
 // What a client may write into a hello: names that are names.
 bool plausible(const HelloRequest& claim) noexcept {
     if (claim.nspace.size() > kMaxNspaceLength || claim.nspace.find('\0') != std::string::npos) return false;
-    if (claim.role != PeerRole::client && claim.role != PeerRole::tool && claim.role != PeerRole::server_clone) return false;
+    if (claim.role < PeerRole::client || claim.role > PeerRole::observer) return false;
     if (!claim.token.empty() && claim.token.size() != kTokenHalf) return false;
     // Only a tool may come without a name.
-    if (claim.role != PeerRole::tool && (claim.nspace.empty() || !is_real_rank(claim.rank))) return false;
+    const bool is_tool = claim.role == PeerRole::tool || claim.role == PeerRole::observer;
+    if (!is_tool && (claim.nspace.empty() || !is_real_rank(claim.rank))) return false;
     return claim.min_version <= claim.max_version;
 }
 

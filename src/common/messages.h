@@ -22,6 +22,7 @@
 #include "common/frame.h"
 #include "common/ids.h"
 #include "common/status.h"
+#include "common/tool_messages.h"
 #include "common/value.h"
 
 namespace pmix::common {
@@ -94,7 +95,8 @@ struct Nothing {
 
 // ---- handshake (common/hello.h) ----
 
-enum class PeerRole : uint8_t { client = 1, tool = 2, server_clone = 3 };
+// An observer is a tool that only asks the library how things stand; the host never hears of it.
+enum class PeerRole : uint8_t { client = 1, tool = 2, server_clone = 3, observer = 4 };
 
 struct HelloRequest {
     uint32_t magic = 0;

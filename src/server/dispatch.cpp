@@ -19,8 +19,8 @@ using Parts = Server::Parts;
 
 // Who may ask.
 enum class Asker : uint8_t {
-    process,   // a client, or the server's own process
-    client,    // a client only: the server's own process has other ways
+    process,  // a client, a tool, or the server's own process
+    anyone,   // observers too
 };
 // For the reader of the table: an answer that comes `later` waits for other processes or for the host.
 enum class Answers : uint8_t { now, later };
@@ -67,7 +67,7 @@ constexpr Row kRows[] = {
     {Command::lookup, Asker::process, Call<&Parts::publish, &Publish::lookup>::run, Answers::later},
     {Command::unpublish, Asker::process, Call<&Parts::publish, &Publish::unpublish>::run, Answers::later},
     {Command::abort, Asker::process, Call<&Parts::abort, &Abort::request>::run, Answers::later},
-    {Command::finalize, Asker::client, Own<&Parts::finalize>::run, Answers::later},
+    {Command::finalize, Asker::anyone, Own<&Parts::finalize>::run, Answers::later},
     {Command::attach_nspace, Asker::process, Own<&Parts::attach>::run, Answers::now},
     {Command::resolve_peers, Asker::process, Call<&Parts::resolve, &Resolve::peers>::run, Answers::now},
     {Command::resolve_nodes, Asker::process, Call<&Parts::resolve, &Resolve::nodes>::run, Answers::now},
@@ -86,7 +86,7 @@ constexpr Row kRows[] = {
     {Command::get_credential, Asker::process, Call<&Parts::credentials, &CredentialOffice::get>::run, Answers::later},
     {Command::validate_credential, Asker::process, Call<&Parts::credentials, &CredentialOffice::validate>::run,
      Answers::later},
-    {Command::query, Asker::process, Call<&Parts::query, &Query::request>::run, Answers::later},
+    {Command::query, Asker::anyone, Call<&Parts::query, &Query::request>::run, Answers::later},
     {Command::group, Asker::process, Call<&Parts::groups, &Groups::request>::run, Answers::later},
     {Command::spawn, Asker::process, Call<&Parts::spawn, &Spawn::request>::run, Answers::later},
     {Command::iof_pull, Asker::process, Call<&Parts::iof, &Iof::pull>::run, Answers::later},
@@ -107,8 +107,12 @@ bool dispatch(Parts& server, Peer& peer, const FrameHeader& header, Bytes payloa
         reply.status(PMIX_ERR_NOT_SUPPORTED);
         return true;
     }
-    if (row->asker == Asker::client && peer.kind() != PeerKind::client) {
-        reply.status(PMIX_ERR_NOT_SUPPORTED);
+    if (row->command == Command::finalize && peer.kind() == PeerKind::self) {
+        reply.status(PMIX_ERR_NOT_SUPPORTED);  // it has other ways
+        return true;
+    }
+    if (row->asker != Asker::anyone && peer.kind() == PeerKind::observer) {
+        reply.status(PMIX_ERR_NO_PERMISSIONS);
         return true;
     }
     return row->run(server, peer, payload, std::move(reply));

@@ -173,6 +173,16 @@ void on_infos(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, p
     });
 }
 
+void on_tool(pmix_status_t status, pmix_proc_t* proc, void* cbdata) {
+    ProcId id = proc == nullptr ? ProcId() : ProcId(*proc);
+    answer(cbdata, [status, id = std::move(id)](Host::Call& call) mutable {
+        HostAnswer a;
+        a.status = status;
+        a.tool = std::move(id);
+        call.done(a);
+    });
+}
+
 void on_credential(pmix_status_t status, pmix_byte_object_t* credential, pmix_info_t infos[], size_t n, void* cbdata) {
     HostAnswer a;
     a.status = status;
@@ -217,6 +227,10 @@ Host::~Host() {
         }
         while (tickets().answering != 0) tickets().answered.wait(tickets().mutex);
     }
+}
+
+void Host::set_module(const pmix_server_module_t* module, size_t module_size) noexcept {
+    module_ = read_module(module, module_size);
 }
 
 size_t Host::open() const {
@@ -268,6 +282,18 @@ void Host::client_connected(const ProcId& proc, void* server_object, InfoList in
         if (rc == PMIX_OPERATION_SUCCEEDED || rc == PMIX_ERR_NOT_SUPPORTED) rc = PMIX_SUCCESS;
     }
     later(std::move(done), rc);
+}
+
+void Host::tool_connected(InfoList infos, Done done) {
+    if (!has_tool_connected()) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->infos = std::move(infos);
+    run(std::move(call), [this](Call& c, void* cbdata) -> pmix_status_t {
+        if (module_.tool_connected2 != nullptr)
+            return module_.tool_connected2(c.infos.c_array(), c.infos.size(), &on_tool, cbdata);
+        module_.tool_connected(c.infos.c_array(), c.infos.size(), &on_tool, cbdata);
+        return PMIX_SUCCESS;
+    });
 }
 
 void Host::client_finalized(const ProcId& proc, void* server_object, Done done) {

@@ -39,6 +39,7 @@ struct HostAnswer {
     std::string nspace;                    // spawn
     common::InfoList infos;                // query, job control, ...
     std::vector<uint8_t> blob;             // credential
+    common::ProcId tool;                   // tool_connected: its name, if the host gave one
 };
 
 // Adds who asks, as the host must see it: PMIX_USERID and PMIX_GRPID.
@@ -72,10 +73,14 @@ class Host {
     bool has_query() const noexcept { return module_.query != nullptr; }
     bool has_push_stdin() const noexcept { return module_.push_stdin != nullptr; }
     bool has_group() const noexcept { return module_.group != nullptr; }
+    bool has_tool_connected() const noexcept {
+        return module_.tool_connected != nullptr || module_.tool_connected2 != nullptr;
+    }
     bool has_register_events() const noexcept { return module_.register_events != nullptr; }
 
     // client_connected2 if the host has it; else the old entry, which gets a NULL callback and is not waited for.
     void client_connected(const common::ProcId& proc, void* server_object, common::InfoList infos, Done done);
+    void tool_connected(common::InfoList infos, Done done);
     void client_finalized(const common::ProcId& proc, void* server_object, Done done);
     // procs empty and all_procs: the NULL form, "everything of the caller's namespace".
     void abort(const common::ProcId& proc, void* server_object, int status, std::string message,
@@ -122,6 +127,9 @@ class Host {
     // No bytes: the end of the input.
     void push_stdin(const common::ProcId& source, const std::vector<common::ProcId>& targets, common::InfoList infos,
                     std::vector<uint8_t> bytes, Done done);
+
+    // A launcher says late what it can do (PMIx_tool_set_server_module).
+    void set_module(const pmix_server_module_t* module, size_t module_size) noexcept;
 
     // Upcalls that the host has not answered yet.
     size_t open() const;

@@ -65,9 +65,9 @@ void SocketPeer::on_closed(pmix_status_t) {
 }
 
 Listener::Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host,
-                   const Segments& segments, PeerEvents& events, ListenerOptions options)
-    : loop_(loop), scheduler_(scheduler), registry_(registry), host_(host), segments_(segments), events_(events),
-      options_(std::move(options)) {}
+                   const Segments& segments, Tools& tools, PeerEvents& events, ListenerOptions options)
+    : loop_(loop), scheduler_(scheduler), registry_(registry), host_(host), segments_(segments), tools_(tools),
+      events_(events), options_(std::move(options)) {}
 
 Listener::~Listener() = default;
 
@@ -184,15 +184,19 @@ void Listener::refuse(SocketPeer& peer, pmix_status_t status) {
 }
 
 void Listener::hello(SocketPeer& peer, const FrameHeader& header, Bytes payload) {
+    if (header.command == static_cast<uint16_t>(common::Command::who) && header.kind == common::FrameKind::request)
+        return introduce(peer, header, payload);
     pmix_status_t rc = peer.hello_.receive(header, payload);
     if (rc == PMIX_ERR_UNPACK_FAILURE) return peer.close();
     if (rc != PMIX_SUCCESS) return refuse(peer, rc);
     const common::HelloRequest& claim = peer.hello_.claim();
-    // Tools come with an issue of their own.
-    if (claim.role != common::PeerRole::client) return refuse(peer, PMIX_ERR_NOT_SUPPORTED);
+    if (claim.role == common::PeerRole::server_clone) return refuse(peer, PMIX_ERR_NOT_SUPPORTED);
     ProcId id(claim.nspace, claim.rank);
     Nspace* nspace = registry_.find(id.nspace);
     Client* client = registry_.find_client(id);
+    // A tool that the host itself started comes as the process that it is.
+    const bool is_tool = claim.role == common::PeerRole::tool && (client == nullptr || claim.token.empty());
+    if (is_tool || claim.role == common::PeerRole::observer) return hello_of_tool(peer);
     if (client == nullptr) return refuse(peer, PMIX_ERR_NOT_FOUND);
     common::ExpectedPeer expected{client->uid, client->gid, options_.own_uid, client->token};
     rc = common::check_identity(expected, peer.credentials().uid, claim.token);
@@ -232,18 +236,9 @@ void Listener::admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Cl
     common::HelloReply reply = peer->hello_.accept(std::move(mine), client.token);
     common::ByteWriter w;
     if (common::encode_message(w, reply) != PMIX_SUCCESS) return peer->close();
-    peer->connection_->set_max_payload(common::kMaxFramePayload);
-    peer->deadline_.cancel();
-    peer->stage_ = SocketPeer::Stage::admitted;
-    waiting_.remove(peer);
     ++client.connections;
     registry_.set_state(nspace, client, Client::State::connected);
-    // The server knows the peer before the peer can know that it is known.
-    events_.peer_admitted(peer);
-    FrameHeader header = FrameHeader::reply(static_cast<uint16_t>(common::Command::hello), peer->hello_.id(), PMIX_SUCCESS);
-    header.payload = static_cast<uint32_t>(w.size());
-    header.descriptors = static_cast<uint8_t>(descriptors.size());
-    peer->send(header, w.view(), descriptors);
+    welcome(peer, w.view(), descriptors);
 }
 
 }  // namespace pmix::server

@@ -18,6 +18,7 @@
 #include "server/registry.h"
 #include "server/scheduler.h"
 #include "server/segments.h"
+#include "server/tools.h"
 #include "transport/connection.h"
 #include "transport/event_loop.h"
 #include "transport/unix_socket.h"
@@ -74,7 +75,7 @@ struct ListenerOptions {
 class Listener final : public transport::WatchHandler {
   public:
     Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host,
-             const Segments& segments, PeerEvents& events, ListenerOptions options);
+             const Segments& segments, Tools& tools, PeerEvents& events, ListenerOptions options);
     ~Listener();
 
     // Any thread before the loop runs, or the loop.
@@ -94,6 +95,12 @@ class Listener final : public transport::WatchHandler {
     void hello(SocketPeer& peer, const common::FrameHeader& header, common::Bytes payload);
     void decide(const std::shared_ptr<SocketPeer>& peer, pmix_status_t status);
     void admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Client& client);
+    void welcome(const std::shared_ptr<SocketPeer>& peer, common::Bytes reply, std::span<const int> descriptors);
+    // listener_tools
+    void introduce(SocketPeer& peer, const common::FrameHeader& header, common::Bytes payload);
+    void hello_of_tool(SocketPeer& peer);
+    void decide_tool(const std::shared_ptr<SocketPeer>& peer, const common::ProcId& named, HostAnswer& answer);
+    void admit_tool(const std::shared_ptr<SocketPeer>& peer, common::ProcId id);
     void refuse(SocketPeer& peer, pmix_status_t status);
     void forget(SocketPeer& peer);
     bool is_stranger(uint32_t uid) const;
@@ -104,6 +111,7 @@ class Listener final : public transport::WatchHandler {
     Registry& registry_;
     Host& host_;
     const Segments& segments_;
+    Tools& tools_;
     PeerEvents& events_;
     ListenerOptions options_;
     std::string address_;

@@ -32,6 +32,8 @@
 #include "server/server.h"
 #include "server/setup.h"
 #include "server/spawn.h"
+#include "server/tools.h"
+#include "transport/rendezvous_file.h"
 
 namespace pmix::server {
 
@@ -49,6 +51,7 @@ struct Server::Parts final : PeerEvents {
     void drop(const common::ProcId& proc);
     // The process of a rank that has finalized has ended.
     void exited(MemberId member);
+    void tool_lost(Peer& peer);
     // Who has its segment is to unmap it.
     void nspace_ended(const Nspace& nspace);
 
@@ -77,7 +80,9 @@ struct Server::Parts final : PeerEvents {
     Resolve resolve;
     Iof iof;
     LaunchEnv launch_env;
+    Tools tools;
     Listener listener;
+    transport::RendezvousFile rendezvous_file;
     std::shared_ptr<SelfPeer> self;
     std::unique_ptr<Setup> setup;
     std::map<MemberId, std::unique_ptr<ExitWatch>> leaving;  // finalized ranks that may return

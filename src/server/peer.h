@@ -29,7 +29,8 @@ struct Credentials {
 
 enum class PeerKind : uint8_t {
     client,  // a process of a registered namespace
-    tool,    // connected on its own account
+    tool,    // connected on its own account, known to the host
+    observer,  // likewise, only to ask the library how things stand; the host has not heard of it
     self,    // this very process: the server's own client half, through the loopback
 };
 
@@ -67,6 +68,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   protected:
     // Who it is turns out with the hello.
     void set_id(common::ProcId id) { id_ = std::move(id); }
+    void set_kind(PeerKind kind) noexcept { kind_ = kind; }
 
   private:
     PeerKind kind_;

@@ -131,7 +131,7 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
             if (rc != PMIX_SUCCESS) return rc;
         } else if (value.status() == PMIX_ERR_BAD_PARAM || value.status() == PMIX_ERR_NOMEM) {
             return value.status();
-        } else if (!qualifiers.flag(PMIX_QUERY_LOCAL_ONLY)) {
+        } else if (!qualifiers.flag(PMIX_QUERY_LOCAL_ONLY) && peer.kind() != PeerKind::observer) {
             work.missing.push_back({index, *key});
         }
     }

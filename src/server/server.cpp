@@ -32,6 +32,12 @@ uint64_t origin_of(const ServerOptions& options) {
 
 }  // namespace
 
+std::string local_hostname() {
+    char name[256] = {};
+    ::gethostname(name, sizeof name - 1);
+    return name;
+}
+
 Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* module, ServerOptions given)
     : loop(on), options(std::move(given)), scheduler(loop), registry(options.hostname, origin_of(options)),
       segments(registry, ::geteuid()), host(scheduler, module, options.module_size),
@@ -43,7 +49,8 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       log(host, chores, options.gateway), monitors(scheduler, host, events, chores), credentials(host, options.id),
       resolve(registry),
       iof(scheduler, host, options.iof_cache),
-      listener(loop, scheduler, registry, host, segments, *this,
+      tools({options.tool_support, options.system_support, options.scheduler, ::geteuid()}, registry, host),
+      listener(loop, scheduler, registry, host, segments, tools, *this,
                {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers}),
       query(host, registry, segments, peers, options.id, uri) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
@@ -97,6 +104,7 @@ void Server::Parts::peer_lost(Peer& peer) {
     iof.peer_gone(peer);
     monitors.peer_gone(peer);
     credentials.peer_gone(peer);
+    if (peer.kind() == PeerKind::tool || peer.kind() == PeerKind::observer) return tool_lost(peer);
     Nspace* nspace = registry.find(peer.id().nspace);
     Client* client = nspace == nullptr ? nullptr : nspace->find_client(peer.id().rank);
     if (client == nullptr) return;
@@ -122,6 +130,17 @@ void Server::Parts::peer_lost(Peer& peer) {
     // hang-up of a neighbour for the end of the job before the host has said so.
     infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
     events.raise(PMIX_ERR_LOST_CONNECTION, peer.id(), PMIX_RANGE_NAMESPACE, std::move(infos));
+}
+
+// It leaves nothing behind but its name, which is free again.
+void Server::Parts::tool_lost(Peer& peer) {
+    tools.leave(peer.id(), peer.credentials());
+    if (peer.finalized() || peer.kind() == PeerKind::observer || stopped) return;
+    common::InfoList infos;
+    pmix_proc_t proc = peer.id().to_c();
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    events.raise(PMIX_ERR_LOST_CONNECTION, peer.id(), PMIX_RANGE_RM, std::move(infos));
 }
 
 void Server::Parts::finalize(Peer& peer, common::FinalizeRequest&, Reply reply) {
@@ -223,6 +242,11 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         children.contact.addresses.push_back(parts->listener.address());
     }
     if (!children.contact.addresses.empty()) parts->uri = transport::format_uri(children.contact);
+    if (!parts->uri.empty() && !parts->options.rendezvous_file.empty()) {
+        auto file = transport::RendezvousFile::create(parts->options.rendezvous_file, parts->uri);
+        if (!file) return file.status();
+        parts->rendezvous_file = std::move(file).value();
+    }
     Parts* p = parts.get();
     parts->setup = std::make_unique<Setup>(p->registry, p->launch_env, p->get, p->fence, p->connect, p->disconnect,
                                            p->groups, p->events, std::move(children),
@@ -250,6 +274,7 @@ void Server::stop() {
     p.stopped = true;
     LaunchEnv::set_current(nullptr);
     p.listener.stop();
+    p.rendezvous_file = {};
     p.leaving.clear();
     // Everybody who waits is told before the connection goes.
     p.fence.stop(PMIX_ERR_LOST_CONNECTION);

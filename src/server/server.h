@@ -43,8 +43,14 @@ struct ServerOptions {
     unsigned max_strangers = 16; // half-open connections of users without a registered rank
     bool listen = true;          // off in tests that hand their own socket pairs in
     bool gateway = false;        // PMIX_SERVER_GATEWAY: what is logged here is logged for the system
+    bool tool_support = false;       // PMIX_SERVER_TOOL_SUPPORT
+    bool system_support = false;     // PMIX_SERVER_SYSTEM_SUPPORT: the system's server of this node
+    bool scheduler = false;          // PMIX_SERVER_SCHEDULER
+    std::string rendezvous_file;     // PMIX_LAUNCHER_RENDEZVOUS_FILE: where a host wants one
     size_t module_size = 0;      // PMIX_SERVER_MODULE_SIZE: the host was built with our headers and says so
 };
+
+std::string local_hostname();
 
 // A namespace's segment, for somebody who may map it. The descriptor stays the server's: send it or duplicate it.
 struct LentSegment {

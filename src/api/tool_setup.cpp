@@ -1,0 +1,125 @@
+// From the directives of PMIx_tool_init to a running tool: who it is, its servers, and with PMIX_LAUNCHER a server of its
+// own. As library_setup, under the mutex of library.cpp, on the caller's thread.
+#include <stdlib.h>
+
+#include <string>
+
+#include "api/library.h"
+#include "api/loopback.h"
+#include "client/session.h"
+#include "client/singleton.h"
+#include "client/tool.h"
+#include "common/info_view.h"
+#include "server/parts.h"
+#include "server/server.h"
+#include "transport/event_loop.h"
+#include "transport/rendezvous.h"
+#include "transport/rendezvous_file.h"
+
+namespace pmix::api {
+namespace {
+
+using client::ServerSet;
+using common::InfoView;
+using common::ProcId;
+using transport::LoopRole;
+
+// Read once: what was meant for this process is not its children's.
+std::string take_variable(const char* name) {
+    const char* text = ::getenv(name);
+    if (text == nullptr) return {};
+    std::string value(text, common::bounded_length(text, 16u << 10));
+    ::unsetenv(name);
+    return value;
+}
+
+const char* read_environment(const char* name) { return ::getenv(name); }
+
+}  // namespace
+
+// A launcher serves those it starts; until PMIx_tool_set_server_module it has no answer to what they ask of a host.
+pmix_status_t Library::set_up_launcher(InfoView infos, const ProcId& self, ServerSet& servers) {
+    server::ServerOptions options;
+    options.id = self;
+    options.tool_support = true;
+    std::string_view file, host;
+    pmix_status_t rc = infos.get(PMIX_LAUNCHER_RENDEZVOUS_FILE, &file);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_HOSTNAME, &host);
+    if (rc != PMIX_SUCCESS) return rc;
+    options.hostname = host.empty() ? server::local_hostname() : std::string(host);
+    options.rendezvous_file = file;
+    const std::string variable = take_variable("PMIX_LAUNCHER_RNDZ_FILE");
+    if (options.rendezvous_file.empty()) options.rendezvous_file = variable;
+    auto server = server::Server::create(*loop_, nullptr, std::move(options));
+    if (!server) return server.status();
+    server_ = std::move(server).value();
+    return servers.attach(self, [this](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<client::Channel>> {
+        return std::unique_ptr<client::Channel>(std::make_unique<Loopback>(*loop_, *server_, handler));
+    });
+}
+
+pmix_status_t Library::set_up_tool(InfoView infos) {
+    auto wish = client::read_tool_wish(infos, &read_environment);
+    if (!wish) return wish.status();
+    pmix_status_t rc = set_up_loop(infos);
+    if (rc != PMIX_SUCCESS) return rc;
+
+    std::optional<client::ToolFound> found;
+    if (!wish->nowhere) {
+        auto search = client::find_server(*wish, infos, [](const ProcId&) { return false; }, loop_->io());
+        if (search) {
+            found = std::move(search).value();
+        } else if (!wish->optional) {
+            return search.status();
+        }
+    }
+    const bool named = !wish->self.nspace.empty();
+    const ProcId self = found ? found->greeting.reply.self : named ? wish->self : client::made_up_identity();
+    nameless_ = wish->nowhere && !named;
+
+    auto session = std::make_unique<client::Session>(*loop_, self, ProcId());
+    client::Session* raw = session.get();
+    auto set = std::make_unique<ServerSet>(ServerSet::Hooks{
+        *raw, [raw](const ProcId& id) { raw->server_lost(id); }, [raw](const ProcId& id) { raw->turn_to(id); }});
+    ServerSet& servers = *set;
+    session->set_channel(std::move(set));
+    // An initiator that started us and wants to be told.
+    const std::string initiator = take_variable("PMIX_LAUNCHER_RNDZ_URI");
+    {
+        LoopRole role(*loop_);
+        if (found) rc = client::adopt_server(*session, servers, *found);
+        if (rc == PMIX_SUCCESS && wish->launcher) rc = set_up_launcher(infos, self, servers);
+        if (rc == PMIX_SUCCESS && !initiator.empty()) {
+            client::ToolWish back;
+            back.way = client::ToolWish::Way::uri;
+            back.text = initiator;
+            back.self = self;
+            auto other = client::find_server(back, infos, [&](const ProcId& id) { return servers.has(id); }, loop_->io());
+            // It may have gone meanwhile; that is no reason not to start.
+            if (other && !other->already) client::adopt_server(*session, servers, *other);
+        }
+    }
+    if (rc == PMIX_SUCCESS) rc = loop_->start();
+    if (rc != PMIX_SUCCESS) {
+        // The session goes as the loop would end it.
+        LoopRole role(*loop_);
+        session->shut(rc);
+        server_.reset();
+        session.reset();
+        return rc;
+    }
+    if (nameless_ || !found) client::describe_singleton(*session);
+    client_ = std::move(session);
+    servers_ = &servers;
+    return PMIX_SUCCESS;
+}
+
+// A later init: connected at last, if it was not.
+pmix_status_t Library::connect_tool(InfoView infos) {
+    if (servers_->connected() || infos.flag(PMIX_TOOL_DO_NOT_CONNECT)) return PMIX_SUCCESS;
+    ProcId server;
+    const pmix_status_t rc = client::attach_to_server(*client_, *servers_, infos, server);
+    return infos.flag(PMIX_TOOL_CONNECT_OPTIONAL) ? PMIX_SUCCESS : rc;
+}
+
+}  // namespace pmix::api

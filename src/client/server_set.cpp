@@ -1,0 +1,316 @@
+#include "client/server_set.h"
+
+#include <algorithm>
+#include <set>
+
+#include "common/messages.h"
+
+namespace pmix::client {
+
+using common::Bytes;
+using common::Command;
+using common::FrameHeader;
+using common::FrameKind;
+using common::MutexLock;
+using common::ProcId;
+
+// One server: its channel, and which of our requests it has not answered.
+class ServerSet::Member final : public transport::ConnectionHandler {
+  public:
+    Member(ServerSet& set, ProcId id) : set_(set), id_(std::move(id)) {}
+
+    const ProcId& id() const noexcept { return id_; }
+    Channel& channel() noexcept { return *channel_; }
+    void set_channel(std::unique_ptr<Channel> channel) noexcept { channel_ = std::move(channel); }
+
+    // Runs send(), with the request in the list before an answer can come.
+    template <class F>
+    pmix_status_t sending(const FrameHeader& header, F&& send) {
+        const bool asks = header.kind == FrameKind::request;
+        if (asks) {
+            MutexLock lock(mutex_);
+            if (closed_) return PMIX_ERR_UNREACH;
+            open_.emplace(header.id, header.command);
+        }
+        const pmix_status_t rc = send();
+        if (asks && rc != PMIX_SUCCESS) answered(header.id);
+        return rc;
+    }
+
+    // Ends what is open. No request is taken after it.
+    void fail_all() REQUIRES(common::loop_thread) {
+        std::map<uint32_t, uint16_t> open;
+        {
+            MutexLock lock(mutex_);
+            closed_ = true;
+            open.swap(open_);
+        }
+        for (const auto& [id, command] : open)
+            set_.hooks_.sink.on_frame({FrameHeader::reply(command, id, PMIX_ERR_LOST_CONNECTION), {}, {}});
+    }
+
+    bool take_anywhere(transport::ReceivedFrame& frame) noexcept override {
+        if (frame.header.kind == FrameKind::reply) answered(frame.header.id);
+        return set_.hooks_.sink.take_anywhere(frame);
+    }
+    void on_frame(transport::ReceivedFrame frame) override {
+        if (frame.header.kind == FrameKind::reply) answered(frame.header.id);
+        // Segments are the primary server's, and numbered by it.
+        const bool about_segments = frame.header.kind == FrameKind::notify &&
+                                    frame.header.command == static_cast<uint16_t>(Command::segment_gone);
+        if (about_segments && !set_.is_primary(*this)) return;
+        set_.hooks_.sink.on_frame(std::move(frame));
+    }
+    void on_closed(pmix_status_t) override { set_.member_closed(*this); }
+
+  private:
+    void answered(uint32_t id) noexcept {
+        MutexLock lock(mutex_);
+        open_.erase(id);
+    }
+
+    ServerSet& set_;
+    const ProcId id_;
+    std::unique_ptr<Channel> channel_;
+    common::Mutex mutex_;
+    std::map<uint32_t, uint16_t> open_ GUARDED_BY(mutex_);
+    bool closed_ GUARDED_BY(mutex_) = false;
+};
+
+ServerSet::ServerSet(Hooks hooks) : hooks_(std::move(hooks)) {}
+
+ServerSet::~ServerSet() = default;
+
+// ---- who is there ----
+
+ServerSet::MemberPtr ServerSet::find(const ProcId& id) const {
+    auto it = std::find_if(members_.begin(), members_.end(), [&](const MemberPtr& m) { return m->id() == id; });
+    return it == members_.end() ? nullptr : *it;
+}
+
+bool ServerSet::is_primary(const Member& member) const {
+    MutexLock lock(mutex_);
+    return primary_.get() == &member;
+}
+
+std::vector<ProcId> ServerSet::servers() const {
+    MutexLock lock(mutex_);
+    std::vector<ProcId> ids;
+    if (primary_ != nullptr) ids.push_back(primary_->id());
+    for (const MemberPtr& m : members_)
+        if (m != primary_) ids.push_back(m->id());
+    return ids;
+}
+
+bool ServerSet::has(const ProcId& id) const {
+    MutexLock lock(mutex_);
+    return find(id) != nullptr;
+}
+
+bool ServerSet::connected() const noexcept {
+    MutexLock lock(mutex_);
+    return primary_ != nullptr && primary_->channel().connected();
+}
+
+// ---- coming and going ----
+
+pmix_status_t ServerSet::attach(const ProcId& id, const Make& make) {
+    retired_.erase(std::remove_if(retired_.begin(), retired_.end(), [](const MemberPtr& m) { return m.use_count() == 1; }),
+                   retired_.end());
+    auto member = std::make_shared<Member>(*this, id);
+    {
+        MutexLock lock(mutex_);
+        if (find(id) != nullptr) return PMIX_ERR_EXISTS;
+        members_.reserve(members_.size() + 1);
+        retired_.reserve(retired_.size() + members_.size() + 1);
+    }
+    auto channel = make(*member);
+    if (!channel) return channel.status();
+    member->set_channel(std::move(channel).value());
+    bool first = false;
+    {
+        MutexLock lock(mutex_);
+        members_.push_back(member);
+        first = primary_ == nullptr && members_.size() == 1;
+    }
+    return first ? set_primary(id) : PMIX_SUCCESS;
+}
+
+pmix_status_t ServerSet::set_primary(const ProcId& id) {
+    MemberPtr member;
+    {
+        MutexLock lock(mutex_);
+        member = find(id);
+        if (member == nullptr) return PMIX_ERR_NOT_FOUND;
+        if (member == primary_) return PMIX_SUCCESS;
+        primary_ = member;
+    }
+    hooks_.changed(id);
+    settle_handlers(member);
+    return PMIX_SUCCESS;
+}
+
+// Handlers that no server has are the new one's.
+void ServerSet::settle_handlers(const MemberPtr& primary) {
+    std::vector<std::vector<uint8_t>> registrations;
+    {
+        MutexLock lock(mutex_);
+        for (auto& [reference, handler] : handlers_) {
+            if (handler.home != nullptr) continue;
+            handler.home = primary.get();
+            registrations.push_back(handler.registration);
+        }
+    }
+    FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(Command::register_events));
+    for (const auto& payload : registrations) {
+        header.payload = static_cast<uint32_t>(payload.size());
+        primary->channel().send(header, payload);
+    }
+}
+
+void ServerSet::take_out(const MemberPtr& member) {
+    bool was_primary = false;
+    {
+        MutexLock lock(mutex_);
+        std::erase(members_, member);
+        was_primary = primary_ == member;
+        if (was_primary) primary_ = nullptr;
+        for (auto& [reference, handler] : handlers_)
+            if (handler.home == member.get()) handler.home = nullptr;
+        std::erase_if(pulls_, [&](const auto& entry) { return entry.second.lock() == member; });
+    }
+    member->fail_all();
+    // It may be what has called us.
+    retired_.push_back(member);
+    if (was_primary) hooks_.changed({});
+}
+
+pmix_status_t ServerSet::detach(const ProcId& id) {
+    MemberPtr member;
+    {
+        MutexLock lock(mutex_);
+        member = find(id);
+    }
+    if (member == nullptr) return PMIX_ERR_NOT_FOUND;
+    auto goodbye = common::message_bytes(common::FinalizeRequest());
+    pmix_status_t rc = goodbye ? PMIX_SUCCESS : goodbye.status();
+    if (goodbye) {
+        FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(Command::finalize));
+        header.payload = static_cast<uint32_t>(goodbye->size());
+        rc = member->channel().send(header, goodbye.value());
+    }
+    take_out(member);
+    member->channel().close();
+    return rc;
+}
+
+void ServerSet::member_closed(Member& gone) {
+    MemberPtr member;
+    {
+        MutexLock lock(mutex_);
+        auto it = std::find_if(members_.begin(), members_.end(), [&](const MemberPtr& m) { return m.get() == &gone; });
+        if (it != members_.end()) member = *it;
+    }
+    if (member == nullptr) return;
+    take_out(member);
+    hooks_.lost(gone.id());
+}
+
+void ServerSet::close() noexcept {
+    transport::assert_on_loop();
+    for (;;) {
+        MemberPtr member;
+        {
+            MutexLock lock(mutex_);
+            if (members_.empty()) break;
+            member = members_.back();
+        }
+        try {
+            detach(member->id());
+        } catch (const std::bad_alloc&) {
+            // Without a goodbye, then.
+            MutexLock lock(mutex_);
+            std::erase(members_, member);
+            member->channel().close();
+        }
+    }
+    MutexLock lock(mutex_);
+    primary_ = nullptr;
+}
+
+void ServerSet::abandon() noexcept NO_THREAD_SAFETY_ANALYSIS {
+    // In a forked child the lock may be held by a thread that is not there.
+    for (const MemberPtr& member : members_) member->channel().abandon();
+    for (const MemberPtr& member : retired_) member->channel().abandon();
+}
+
+// ---- sending ----
+
+ServerSet::MemberPtr ServerSet::route(const FrameHeader& header, Bytes payload) {
+    MutexLock lock(mutex_);
+    switch (static_cast<Command>(header.command)) {
+        case Command::register_events: {
+            common::RegisterEventsRequest request;
+            if (common::decode_message(payload, request) != PMIX_SUCCESS) return primary_;
+            handlers_[request.reference] = {{payload.begin(), payload.end()}, primary_.get()};
+            return primary_;
+        }
+        case Command::deregister_events: {
+            common::DeregisterEventsRequest request;
+            if (common::decode_message(payload, request) != PMIX_SUCCESS) return primary_;
+            auto it = handlers_.find(request.reference);
+            if (it == handlers_.end()) return primary_;
+            const Member* home = it->second.home;
+            handlers_.erase(it);
+            for (const MemberPtr& m : members_)
+                if (m.get() == home) return m;
+            return nullptr;
+        }
+        case Command::iof_pull: {
+            common::IofPullRequest request;
+            if (common::decode_message(payload, request) == PMIX_SUCCESS && primary_ != nullptr)
+                pulls_[request.reference] = primary_;
+            return primary_;
+        }
+        case Command::iof_credit: {
+            common::IofCredit credit;
+            if (common::decode_message(payload, credit) != PMIX_SUCCESS) return primary_;
+            auto it = pulls_.find(credit.reference);
+            return it == pulls_.end() ? primary_ : it->second.lock();
+        }
+        case Command::iof_deregister: {
+            common::IofDeregisterRequest request;
+            if (common::decode_message(payload, request) != PMIX_SUCCESS) return primary_;
+            auto it = pulls_.find(request.reference);
+            // It gives credit for what is still on its way.
+            return it == pulls_.end() ? primary_ : it->second.lock();
+        }
+        default:
+            return primary_;
+    }
+}
+
+pmix_status_t ServerSet::send(const FrameHeader& header, Bytes payload) {
+    const MemberPtr to = route(header, payload);
+    if (to == nullptr) return PMIX_ERR_UNREACH;
+    return to->sending(header, [&] { return to->channel().send(header, payload); });
+}
+
+pmix_status_t ServerSet::send_and_wait(const FrameHeader& header, Bytes payload, transport::Waiter& waiter,
+                                       transport::Deadline deadline) {
+    const MemberPtr to = route(header, payload);
+    if (to == nullptr) return PMIX_ERR_UNREACH;
+    return to->sending(header, [&] { return to->channel().send_and_wait(header, payload, waiter, deadline); });
+}
+
+common::Result<SegmentGrant> ServerSet::attach(std::string_view nspace) {
+    MemberPtr to;
+    {
+        MutexLock lock(mutex_);
+        to = primary_;
+    }
+    if (to == nullptr) return PMIX_ERR_NOT_FOUND;
+    return to->channel().attach(nspace);
+}
+
+}  // namespace pmix::client
