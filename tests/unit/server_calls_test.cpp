@@ -133,7 +133,7 @@ InfoList all_directives() {
 
 // rows: V1 G7
 TEST(ServerCallsTest, InitRefusesARequiredDirectiveThatItDoesNotFollow) {
-    for (const char* key : {"site.needs", PMIX_SERVER_TOOL_SUPPORT, PMIX_SERVER_SYSTEM_SUPPORT, PMIX_TCP_IPV4_PORT}) {
+    for (const char* key : {"site.needs", PMIX_SERVER_REMOTE_CONNECTIONS, PMIX_TCP_DISABLE_IPV6, PMIX_TCP_IPV4_PORT}) {
         InfoList infos = ServerHere::named();
         infos.append_flag(key, true);
         {
