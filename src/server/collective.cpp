@@ -180,6 +180,18 @@ void Collective::nspace_new(std::string_view nspace) {
     }
 }
 
+std::vector<MemberId> Collective::arrived(TurnId id) const {
+    std::vector<MemberId> who;
+    auto at = turns_.find(id);
+    if (at == turns_.end()) return who;
+    for (const Turn& turn : at->second->second) {
+        if (turn.id != id) continue;
+        for (const Came& c : turn.came)
+            if (c.whole) who.push_back(c.who);
+    }
+    return who;
+}
+
 bool Collective::is_open(TurnId id) const noexcept {
     auto at = turns_.find(id);
     if (at == turns_.end()) return false;

@@ -93,6 +93,8 @@ class Collective {
     // A namespace of that name is new: nobody is late for what its namesake left.
     void nspace_new(std::string_view nspace);
 
+    // Whose processes have come, all of them. Unknown: nobody.
+    std::vector<MemberId> arrived(TurnId turn) const;
     bool is_open(TurnId turn) const noexcept;
     const Signature* signature_of(TurnId turn) const noexcept;
     size_t signatures() const noexcept { return queues_.size(); }

@@ -1,6 +1,8 @@
 // Replies and timers of collectives: see gathering.h.
 #include "server/gathering.h"
 
+#include <algorithm>
+
 #include "common/info_view.h"
 
 namespace pmix::server {
@@ -94,6 +96,26 @@ void Gathering::recheck() { run(collective_.recheck()); }
 void Gathering::nspace_gone(const Nspace& nspace) {
     constexpr pmix_status_t status = PMIX_ERR_NOT_FOUND;
     for (TurnId id : collective_.nspace_ended(nspace.name, nspace.number, status)) finish(id, status);
+}
+
+void Gathering::report(const char* operation, std::vector<GatheringReport>& out) const {
+    for (const auto& [id, turn] : turns_) {
+        GatheringReport row;
+        row.operation = operation;
+        row.members = turn.signature;
+        row.at_host = turn.launched;
+        row.began_ms = turn.began_ms;
+        std::vector<MemberId> came = collective_.arrived(id);
+        std::sort(came.begin(), came.end());
+        for (MemberId who : came) row.arrived.push_back(registry_.proc_of(who));
+        for (const auto& [nspace, ranks] : registry_.local_members(turn.signature)) {
+            for (common::Rank rank : ranks) {
+                if (!std::binary_search(came.begin(), came.end(), member_id(nspace->number, rank)))
+                    row.missing.emplace_back(nspace->name, rank);
+            }
+        }
+        out.push_back(std::move(row));
+    }
 }
 
 void Gathering::stop(pmix_status_t status) {

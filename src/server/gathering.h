@@ -15,6 +15,7 @@
 #include "server/host.h"
 #include "server/registry.h"
 #include "server/reply.h"
+#include "server/report_rows.h"
 #include "server/scheduler.h"
 #include "server/segments.h"
 
@@ -44,6 +45,8 @@ class Gathering {
     void stop(pmix_status_t status);
 
     size_t open() const noexcept { return turns_.size(); }
+    // What is going on, under this name.
+    void report(const char* operation, std::vector<GatheringReport>& out) const;
 
   protected:
     struct Turn {
@@ -51,6 +54,7 @@ class Gathering {
         common::InfoList infos;  // of the first caller
         std::vector<Reply> replies;
         Timer timer;
+        int64_t began_ms = transport::monotonic_ns() / 1'000'000;
         int64_t ends_at_ms = 0;        // monotonic clock; 0: nobody gave a timeout
         bool launched = false;         // in the host's hands
         bool collect = false;          // somebody said PMIX_COLLECT_DATA

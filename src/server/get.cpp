@@ -340,4 +340,22 @@ size_t Get::waiting() const noexcept {
     return n;
 }
 
+void Get::report(const ProcId& self, std::vector<RequestReport>& out) const {
+    const auto add = [&](const Question& q, ProcId target, bool at_host) {
+        auto peer = q.reply.peer();
+        RequestReport row;
+        row.operation = q.respond ? "modex" : "get";
+        row.asker = peer != nullptr ? peer->id() : self;
+        row.target = std::move(target);
+        row.key = q.key;
+        row.at_host = at_host;
+        row.began_ms = q.began_ms;
+        out.push_back(std::move(row));
+    };
+    for (const auto& [where, questions] : parked_)
+        for (const Question& q : questions) add(q, registry_.proc_of(where), false);
+    for (const auto& [proc, pulled] : pulls_)
+        for (const Question& q : pulled.questions) add(q, proc, true);
+}
+
 }  // namespace pmix::server

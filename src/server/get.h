@@ -17,6 +17,7 @@
 #include "server/host.h"
 #include "server/registry.h"
 #include "server/reply.h"
+#include "server/report_rows.h"
 #include "server/scheduler.h"
 #include "server/segments.h"
 
@@ -45,11 +46,14 @@ class Get {
     void stop(pmix_status_t status);
 
     size_t waiting() const noexcept;
+    // self: stands for the host where that asked.
+    void report(const common::ProcId& self, std::vector<RequestReport>& out) const;
 
   private:
     // One who asks: a peer, or the host (respond).
     struct Question {
         uint64_t id = 0;
+        int64_t began_ms = transport::monotonic_ns() / 1'000'000;
         std::string key;  // empty: everything
         common::InfoList infos;
         Reply reply;

@@ -25,6 +25,7 @@
 #include "server/host.h"
 #include "server/registry.h"
 #include "server/reply.h"
+#include "server/report_rows.h"
 #include "server/scheduler.h"
 #include "server/segments.h"
 
@@ -56,6 +57,7 @@ class Groups {
                   common::InfoList infos);
 
     size_t open() const noexcept { return operations_.size(); }
+    void report(std::vector<GatheringReport>& out);
 
   private:
     using Key = std::pair<common::GroupCall, std::string>;
@@ -72,6 +74,7 @@ class Groups {
         std::optional<common::ProcId> leader;
         bool leaderless = false;  // it had one, which has gone
         Timer timer;
+        int64_t began_ms = transport::monotonic_ns() / 1'000'000;
         int64_t ends_at_ms = 0;
         bool assign = false, optional = false, notify = false, tolerant = false;
         bool required_unknown = false;

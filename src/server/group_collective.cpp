@@ -525,4 +525,18 @@ void Groups::finish(const Key& key, pmix_status_t status, const InfoList* result
     }
 }
 
+void Groups::report(std::vector<GatheringReport>& out) {
+    for (const auto& [key, op] : operations_) {
+        GatheringReport row;
+        row.operation = (key.first == GroupCall::construct ? "group construct " : "group destruct ") + key.second;
+        row.members = op.signature;
+        row.at_host = op.launched;
+        row.began_ms = op.began_ms;
+        for (MemberId who : op.came) row.arrived.push_back(registry_.proc_of(who));
+        for (MemberId who : expected(op.signature))
+            if (!op.came_already(who)) row.missing.push_back(registry_.proc_of(who));
+        out.push_back(std::move(row));
+    }
+}
+
 }  // namespace pmix::server

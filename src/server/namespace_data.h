@@ -52,6 +52,8 @@ class NamespaceData {
     dstore::Ingested ingest(common::Bytes chunks) { return writer_->ingest(chunks); }
 
     int descriptor() const noexcept { return writer_->descriptor(); }
+    // Shared memory in use.
+    uint64_t bytes() const noexcept { return writer_->published_bytes(); }
     uint64_t generation() const noexcept { return writer_->reader().publications(); }
     const dstore::Reader& reader() const noexcept { return writer_->reader(); }
 

@@ -1,6 +1,8 @@
 // Query: see query.h.
 #include "server/query.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -123,6 +125,12 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
             const std::string theirs = host_attributes_.strings_of("PMIx_Query_info");
             if (!theirs.empty()) list += "," + theirs;
             value = Value::string(list);
+        } else if (std::strcmp(*key, WIREUP_QUERY_REPORT) == 0) {
+            // Of all jobs: for nobody else than the server's user and root. The host has no say in it.
+            const uid_t uid = peer.credentials().uid;
+            if (uid != ::geteuid() && uid != 0) return PMIX_ERR_NO_PERMISSIONS;
+            value = reporter_();
+            if (!value) return value.status();
         } else {
             value = answer_query(known_, peer, *key, *target, qualifiers);
         }

@@ -7,6 +7,7 @@
 // host answers no queries.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ class Query {
         : host_(host), known_{registry, segments, host_attributes_, inventory_, peers, server, uri} {}
 
     void request(Peer& peer, common::ControlRequest& request, Reply reply);
+    // What WIREUP_QUERY_REPORT is answered with.
+    using Reporter = std::function<common::Result<common::Value>()>;
+    void set_reporter(Reporter reporter) { reporter_ = std::move(reporter); }
     HostAttributes& host_attributes() noexcept { return host_attributes_; }
     Inventory& inventory() noexcept { return inventory_; }
 
@@ -39,6 +43,7 @@ class Query {
     HostAttributes host_attributes_;
     Inventory inventory_;
     const Known known_;
+    Reporter reporter_;
 };
 
 }  // namespace pmix::server

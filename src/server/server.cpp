@@ -6,6 +6,7 @@
 #include "common/info_view.h"
 #include "server/dispatch.h"
 #include "server/parts.h"
+#include "server/report.h"
 
 namespace pmix::server {
 
@@ -252,6 +253,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
                                            p->groups, p->events, std::move(children),
                                            [p](const ProcId& proc) { p->drop(proc); },
                                            [p](const Nspace& nspace) { p->nspace_ended(nspace); });
+    parts->query.set_reporter([p] { return make_report(*p); });
     LaunchEnv::set_current(&parts->launch_env);
     loop.post([p] { p->listener.start(); });
     return std::unique_ptr<Server>(new Server(std::move(parts)));

@@ -1,0 +1,137 @@
+#include "server/report.h"
+
+#include <unistd.h>
+
+#include "common/array_value.h"
+#include "server/parts.h"
+#include "transport/deadline.h"
+
+namespace pmix::server {
+namespace {
+
+using common::InfoList;
+using common::ProcId;
+using common::Value;
+
+// Collects the status of the first thing that fails, so that a report reads as a list of what is in it.
+class Page {
+  public:
+    template <class T>
+    void number(const char* key, T n, pmix_data_type_t type) {
+        keep(infos_.append_number(key, n, type));
+    }
+    void text(const char* key, std::string_view s) { keep(infos_.append_string(key, s)); }
+    void proc(const char* key, const ProcId& id) {
+        const pmix_proc_t p = id.to_c();
+        keep(infos_.append(key, &p, PMIX_PROC));
+    }
+    void procs(const char* key, const std::vector<ProcId>& ids) {
+        auto array = common::CArray<pmix_proc_t>::zeroed(ids.size());
+        if (!array) return keep(array.status());
+        for (size_t i = 0; i < ids.size(); ++i) (*array)[i] = ids[i].to_c();
+        value(key, common::array_value(std::move(array).value()));
+    }
+    void page(const char* key, Page&& inner) { value(key, std::move(inner).done()); }
+    common::Result<Value> done() && {
+        if (status_ != PMIX_SUCCESS) return status_;
+        return common::array_value(std::move(infos_));
+    }
+
+  private:
+    void keep(pmix_status_t rc) {
+        if (status_ == PMIX_SUCCESS) status_ = rc;
+    }
+    void value(const char* key, common::Result<Value> v) { keep(v ? infos_.append(key, std::move(v).value()) : v.status()); }
+
+    InfoList infos_;
+    pmix_status_t status_ = PMIX_SUCCESS;
+};
+
+pmix_proc_state_t state_of(const Client& client) noexcept {
+    switch (client.state) {
+        case Client::State::registered:
+            return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
+        case Client::State::connected:
+            return PMIX_PROC_STATE_CONNECTED;
+        case Client::State::finalized:
+            return PMIX_PROC_STATE_TERMINATED;
+        case Client::State::lost:
+            return PMIX_PROC_STATE_COMM_FAILED;
+    }
+    return PMIX_PROC_STATE_UNDEF;
+}
+
+double seconds_since(int64_t began_ms) noexcept {
+    return static_cast<double>(transport::monotonic_ns() / 1'000'000 - began_ms) / 1000.0;
+}
+
+Page job_page(const Nspace& nspace, const std::map<ProcId, pid_t>& pids) {
+    Page page;
+    page.text(PMIX_NSPACE, nspace.name);
+    if (nspace.size_known()) page.number(PMIX_JOB_SIZE, nspace.size(), PMIX_UINT32);
+    page.number(PMIX_LOCAL_SIZE, nspace.local_count(), PMIX_UINT32);
+    page.number(WIREUP_REPORT_STORE, nspace.data == nullptr ? uint64_t{0} : nspace.data->bytes(), PMIX_UINT64);
+    for (const auto& [rank, client] : nspace.clients) {
+        Page one;
+        const auto pid = pids.find(ProcId(nspace.name, rank));
+        one.number(PMIX_RANK, rank, PMIX_PROC_RANK);
+        one.number(PMIX_PROC_STATE_STATUS, state_of(client), PMIX_PROC_STATE);
+        one.number(PMIX_PROC_PID, pid == pids.end() ? pid_t{0} : pid->second, PMIX_PID);
+        one.number(WIREUP_REPORT_CLONES, client.connections, PMIX_UINT32);
+        page.page(WIREUP_REPORT_PROC, std::move(one));
+    }
+    return page;
+}
+
+Page gathering_page(const GatheringReport& g) {
+    Page page;
+    page.text(WIREUP_REPORT_OPERATION, g.operation);
+    page.procs(WIREUP_REPORT_MEMBERS, g.members);
+    page.procs(WIREUP_REPORT_ARRIVED, g.arrived);
+    page.procs(WIREUP_REPORT_MISSING, g.missing);
+    page.text(WIREUP_REPORT_WAITS_FOR, g.at_host ? "host" : "process");
+    page.number(WIREUP_REPORT_AGE, seconds_since(g.began_ms), PMIX_DOUBLE);
+    return page;
+}
+
+Page request_page(const RequestReport& r) {
+    Page page;
+    page.text(WIREUP_REPORT_OPERATION, r.operation);
+    page.proc(WIREUP_REPORT_ASKER, r.asker);
+    page.proc(WIREUP_REPORT_TARGET, r.target);
+    page.text(WIREUP_REPORT_KEY, r.key);
+    page.text(WIREUP_REPORT_WAITS_FOR, r.at_host ? "host" : "process");
+    page.number(WIREUP_REPORT_AGE, seconds_since(r.began_ms), PMIX_DOUBLE);
+    return page;
+}
+
+}  // namespace
+
+common::Result<Value> make_report(Server::Parts& parts) {
+    Page page;
+    const ProcId& self = parts.options.id;
+    page.text(PMIX_SERVER_NSPACE, self.nspace);
+    page.number(PMIX_SERVER_RANK, self.rank, PMIX_PROC_RANK);
+    page.text(PMIX_HOSTNAME, parts.registry.hostname());
+    page.number(PMIX_SERVER_PIDINFO, ::getpid(), PMIX_PID);
+
+    std::map<ProcId, pid_t> pids;
+    for (const auto& [serial, peer] : parts.peers)
+        if (peer->kind() == PeerKind::client) pids.emplace(peer->id(), peer->credentials().pid);
+    for (const auto& [name, nspace] : parts.registry.nspaces()) {
+        // Its own name is there for its own puts.
+        if (name != self.nspace || nspace->data != nullptr) page.page(WIREUP_REPORT_JOB, job_page(*nspace, pids));
+    }
+    std::vector<GatheringReport> gatherings;
+    parts.fence.report("fence", gatherings);
+    parts.connect.report("connect", gatherings);
+    parts.disconnect.report("disconnect", gatherings);
+    parts.groups.report(gatherings);
+    for (const GatheringReport& g : gatherings) page.page(WIREUP_REPORT_COLLECTIVE, gathering_page(g));
+    std::vector<RequestReport> requests;
+    parts.get.report(self, requests);
+    for (const RequestReport& r : requests) page.page(WIREUP_REPORT_REQUEST, request_page(r));
+    return std::move(page).done();
+}
+
+}  // namespace pmix::server
