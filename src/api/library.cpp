@@ -9,6 +9,7 @@
 #include "api/logging.h"
 #include "api/node_topology.h"
 #include "client/fence.h"
+#include "client/keepalive.h"
 #include "client/session.h"
 #include "client/model.h"
 #include "common/info_view.h"
@@ -106,6 +107,7 @@ Library::~Library() {
     // The halves use the loop as they go, as its thread would.
     if (loop_ == nullptr) return;
     transport::LoopRole role(*loop_);
+    keepalive_.reset();
     client_.reset();
     server_.reset();
 }

@@ -22,6 +22,7 @@ namespace pmix::transport {
 class EventLoop;
 }
 namespace pmix::client {
+class Keepalive;
 class ServerSet;
 class Session;
 }
@@ -95,6 +96,7 @@ class Library {
     std::unique_ptr<transport::EventLoop> loop_;
     std::unique_ptr<server::Server> server_;
     std::unique_ptr<client::Session> client_;
+    std::unique_ptr<client::Keepalive> keepalive_;
     client::ServerSet* servers_ = nullptr;  // the session's channel
     bool nameless_ = false;                 // a tool that nobody has named yet; its own name is for its own use
     void* host_base_ = nullptr;

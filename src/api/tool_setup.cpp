@@ -6,6 +6,7 @@
 
 #include "api/library.h"
 #include "api/loopback.h"
+#include "client/keepalive.h"
 #include "client/session.h"
 #include "client/singleton.h"
 #include "client/tool.h"
@@ -79,12 +80,14 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
 
     auto session = std::make_unique<client::Session>(*loop_, self, ProcId());
     client::Session* raw = session.get();
+    raw->set_is_tool();
     auto set = std::make_unique<ServerSet>(ServerSet::Hooks{
         *raw, [raw](const ProcId& id) { raw->server_lost(id); }, [raw](const ProcId& id) { raw->turn_to(id); }});
     ServerSet& servers = *set;
     session->set_channel(std::move(set));
     // An initiator that started us and wants to be told.
     const std::string initiator = take_variable("PMIX_LAUNCHER_RNDZ_URI");
+    const std::string pipe = take_variable("PMIX_KEEPALIVE_PIPE");
     {
         LoopRole role(*loop_);
         if (found) rc = client::adopt_server(*session, servers, *found);
@@ -98,11 +101,16 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
             // It may have gone meanwhile; that is no reason not to start.
             if (other && !other->already) client::adopt_server(*session, servers, *other);
         }
+        if (rc == PMIX_SUCCESS && !pipe.empty()) {
+            // A number that is no pipe watches nothing; the tool starts all the same.
+            if (auto watched = client::Keepalive::open(*session, pipe)) keepalive_ = std::move(watched).value();
+        }
     }
     if (rc == PMIX_SUCCESS) rc = loop_->start();
     if (rc != PMIX_SUCCESS) {
         // The session goes as the loop would end it.
         LoopRole role(*loop_);
+        keepalive_.reset();
         session->shut(rc);
         server_.reset();
         session.reset();

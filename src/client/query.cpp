@@ -11,11 +11,15 @@
 #include "client/request.h"
 #include "client/results.h"
 #include "client/session.h"
+#include "client/tool_search.h"
 #include "common/array_value.h"
 #include "common/support_question.h"
 
 namespace pmix::client {
 namespace {
+
+// For all servers of a node together.
+constexpr int64_t kLookAroundMs = 10'000;
 
 using common::Command;
 using common::InfoList;
@@ -122,13 +126,45 @@ Result<Value> Work::stored(size_t i, const char* key) const {
     return Value(content);
 }
 
+Result<Value> servers_here(const transport::Io& io) {
+    InfoList all;
+    for (const common::WhoReply& who : look_around(transport::Deadline::in_ms(kLookAroundMs), io)) {
+        InfoList one;
+        const pmix_rank_t rank = who.server.rank;
+        const auto pid = static_cast<pid_t>(who.pid);
+        pmix_status_t rc = one.append_string(PMIX_NSPACE, who.server.nspace);
+        if (rc == PMIX_SUCCESS) rc = one.append(PMIX_RANK, &rank, PMIX_PROC_RANK);
+        if (rc == PMIX_SUCCESS) rc = one.append(PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
+        if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_SERVER_URI, who.uri);
+        if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_HOSTNAME, who.hostname);
+        if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_VERSION_INFO, who.library_version);
+        if (rc == PMIX_SUCCESS)
+            rc = one.append_flag(PMIX_SERVER_TOOL_SUPPORT, (who.offers & common::WhoReply::kTools) != 0);
+        if (rc == PMIX_SUCCESS)
+            rc = one.append_flag(PMIX_SERVER_SYSTEM_SUPPORT, (who.offers & common::WhoReply::kSystem) != 0);
+        if (rc != PMIX_SUCCESS) return rc;
+        auto about = common::array_value(std::move(one));
+        if (!about) return about.status();
+        rc = all.append(PMIX_SERVER_INFO_ARRAY, std::move(about).value());
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    if (all.empty()) return PMIX_ERR_NOT_FOUND;
+    return common::array_value(std::move(all));
+}
+
 pmix_status_t Work::answer_one(size_t i, const char* key) {
     const InfoView view = qualifiers_of(queries_[i]);
     ++asked_;
     if (is_abi_key(key)) return add(i, key, Value::string(kAbiVersion));
     if (std::strcmp(key, PMIX_QUERY_SUPPORTED_KEYS) == 0 && !session_->has_server())
         return add(i, key, Value::string(common::supported_query_keys(common::level::client)));
-    const bool the_servers = common::answers_query(key, common::level::server | common::level::client);
+    // A tool can see for itself, whether or not it has a server.
+    if (std::strcmp(key, PMIX_QUERY_AVAIL_SERVERS) == 0 && session_->is_tool() && !session_->must_not_wait()) {
+        auto servers = servers_here(session_->loop().io());
+        return servers.status() == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : add(i, key, std::move(servers));
+    }
+    const bool the_servers = common::answers_query(key, common::level::server | common::level::client) ||
+                             std::strcmp(key, WIREUP_QUERY_REPORT) == 0;
     if (!the_servers && !view.flag(PMIX_QUERY_REFRESH_CACHE)) {
         Value known;
         if (session_->query_cache().find(QueryCache::name_of(key, view), known)) return add(i, key, std::move(known));
@@ -211,7 +247,7 @@ pmix_status_t Work::take(pmix_status_t status, const common::ControlReply& reply
             if (key == PMIX_QUERY_SUPPORTED_KEYS && info.value.type == PMIX_STRING) {
                 copy =
                     Value::string(common::supported_query_keys(common::level::client) + "," + info.value.data.string);
-            } else if (!common::answers_query(key, common::level::server)) {
+            } else if (!common::answers_query(key, common::level::server) && key != WIREUP_QUERY_REPORT) {
                 session_->query_cache().keep(QueryCache::name_of(key, qualifiers_of(queries_[i])), info.value);
             }
             rc = add(i, key, std::move(copy));

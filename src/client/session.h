@@ -70,6 +70,9 @@ class Session final : public transport::ConnectionHandler {
     LentValues& lent() noexcept { return *lent_; }
 
     bool connected() const noexcept { return channel_ != nullptr && channel_->connected(); }
+    // Its servers are of its own choice.
+    bool is_tool() const noexcept { return is_tool_; }
+    void set_is_tool() noexcept { is_tool_ = true; }
     // There is one, or there was.
     bool has_server() const noexcept { return channel_ != nullptr; }
     // A call made here must not wait: it would wait for itself.
@@ -224,6 +227,7 @@ class Session final : public transport::ConnectionHandler {
     Namespaces namespaces_;
     dstore::PrivateStore mine_;
     const dstore::PrivateStore::Nspace own_nspace_;
+    bool is_tool_ = false;
     std::atomic<bool> reclaiming_{false};
     std::atomic<bool> stored_for_others_{false};
     std::unique_ptr<Events> events_;

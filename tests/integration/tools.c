@@ -614,12 +614,56 @@ static void waits(void) {
     CHECK_OK(PMIx_tool_finalize());
 }
 
+/* rows: T13 T15 */
+static void launcher(void) {
+    struct server a;
+    pmix_proc_t rank, server;
+    pmix_server_module_t module = {.tool_connected = tool_came};
+    bool yes = true;
+    char file[512], pipe_end[16], **env = NULL;
+    int ends[2];
+    pmix_status_t code = PMIX_EVENT_JOB_END;
+    in_directory(file, sizeof file, "launcher");
+    CHECK(pipe(ends) == 0);
+    snprintf(pipe_end, sizeof pipe_end, "%d", ends[0]);
+    CHECK_OK(start_server(&a, TOOLS, "a", NULL));
+    setenv("PMIX_LAUNCHER_RNDZ_FILE", file, 1);
+    setenv("PMIX_LAUNCHER_RNDZ_URI", a.uri, 1);
+    setenv("PMIX_KEEPALIVE_PIPE", pipe_end, 1);
+    pmix_info_t info[2];
+    PMIX_INFO_LOAD(&info[0], PMIX_LAUNCHER, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL);
+    CHECK_OK(PMIx_tool_init(&me, info, 2));
+    CHECK(!getenv("PMIX_LAUNCHER_RNDZ_FILE") && !getenv("PMIX_LAUNCHER_RNDZ_URI") && !getenv("PMIX_KEEPALIVE_PIPE"));
+    /* Connected to who started it, and a server itself. */
+    CHECK(ask(&a, 's') == 1);
+    CHECK(access(file, R_OK) == 0);
+    CHECK_OK(PMIx_tool_set_server_module(&module));
+    CHECK_STATUS(PMIx_tool_set_server_module(NULL), PMIX_ERR_BAD_PARAM);
+    PMIX_LOAD_PROCID(&rank, "launched", 0);
+    CHECK_DONE(PMIx_server_register_nspace(rank.nspace, 1, NULL, 0, NULL, NULL));
+    CHECK_DONE(PMIx_server_register_client(&rank, geteuid(), getegid(), NULL, NULL, NULL));
+    CHECK_OK(PMIx_server_setup_fork(&rank, &env));
+    PMIX_ARGV_FREE(env);
+    /* Its requests go to whichever server is the primary one, itself included. */
+    CHECK_OK(PMIx_tool_set_server(&a.name, NULL, 0));
+    server = primary_server();
+    CHECK(PMIX_CHECK_PROCID(&server, &a.name));
+    CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL) >= 0);
+    close(ends[1]); /* who started it is gone */
+    until(&heard, 1);
+    CHECK_OK(PMIx_tool_finalize());
+    CHECK(access(file, F_OK) != 0);
+    end_server(&a, 0);
+}
+
 int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(void);
     } cases[] = {{"ways", ways}, {"file", file},   {"identity", identity}, {"several", several},
-                 {"events", events}, {"calls", calls}, {"off", off},         {"waits", waits}};
+                 {"events", events}, {"calls", calls}, {"off", off},         {"waits", waits},
+                 {"launcher", launcher}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
             cases[i].run();

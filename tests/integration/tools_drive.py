@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""The commands against a running pmixrun job.
+
+    tools_drive.py CASE --pmixrun FILE --commands DIR [--program FILE]
+
+CASE  commands  each command against a job that waits: what it says, as text and as JSON, and its exit status
+      hang      a rank never comes to the fence of the others: wireup-top must name it, and one that never connected
+      none      no server answers: one sentence and status 3; wrong command lines: status 2
+      pages     --help and --man say the same options
+
+Prints OK CASE."""
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+COMMANDS = ["pmix_info", "pps", "pquery", "pevent", "plookup", "pattrs", "palloc", "pctrl", "wireup-top"]
+
+
+def check(condition, *what):
+    if not condition:
+        print("FAIL", *what)
+        sys.exit(1)
+
+
+class Job:
+    """A job that waits until it is killed."""
+
+    def __init__(self, options, *arguments):
+        self.process = subprocess.Popen([options.pmixrun, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+        self.uris, self.nspace = [], None
+
+    def lines(self, n):
+        return [self.process.stdout.readline().strip() for _ in range(n)]
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.communicate(timeout=30)
+
+
+def run(options, command, *arguments, status=0):
+    done = subprocess.run([os.path.join(options.commands, command), *arguments], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    check(done.returncode == status, command, arguments, done.returncode, done.stdout, done.stderr)
+    return done.stderr if status != 0 else done.stdout
+
+
+def start(options, case, ranks, nodes=1):
+    """The ranks print the URI of their server and the job's name before they wait."""
+    job = Job(options, "-n", str(ranks), "--nodes", str(nodes), options.program, case)
+    for line in job.lines(ranks):
+        check(line.startswith("READY "), line)
+        _, job.nspace, rank, uri = line.split(" ", 3)
+        if uri not in job.uris:
+            job.uris.append(uri)
+    return job
+
+
+def commands(options):
+    job = start(options, "serve", 2)
+    uri = ["--uri", job.uris[0]]
+    out = run(options, "pps", *uri)
+    check(job.nspace in out and len(re.findall(r"^ +[01] node1 +\d+ ", out, re.M)) == 2, out)
+    table = json.loads(run(options, "pps", "--json", *uri))[job.nspace]
+    check(sorted(row["proc"] for row in table) == [job.nspace + ":0", job.nspace + ":1"], table)
+    pids = [int(row["pid"]) for row in table]
+    check(run(options, "pquery", *uri, "PMIX_QUERY_NAMESPACES") == "PMIX_QUERY_NAMESPACES: %s\n" % job.nspace)
+    size = json.loads(run(options, "pquery", "--json", *uri, "--qualifier", "PMIX_NSPACE=" + job.nspace, "PMIX_JOB_SIZE"))
+    check(size == {"PMIX_JOB_SIZE": 2}, size)
+    check("NOT" in run(options, "pquery", *uri, "no.such.key", status=1))
+    check(run(options, "plookup", *uri, "tools.test") == "tools.test: published (from %s:0)\n" % job.nspace)
+    looked = json.loads(run(options, "plookup", "--json", *uri, "tools.test"))
+    check(looked["tools.test"] == {"value": "published", "publisher": job.nspace + ":0"}, looked)
+    run(options, "plookup", *uri, "no.such.key", status=1)
+    check("PMIx_Get" in run(options, "pattrs", "--client"))
+    check("PMIX_TIMEOUT" in run(options, "pattrs", "--client", "PMIx_Get"))
+    check("PMIx_server_init" in run(options, "pattrs", *uri, "--server"))
+    info = run(options, "pmix_info", "--functions")
+    check("Wireup" in info and "PMIx_tool_init" in info, info)
+    check("Wireup" in json.loads(run(options, "pmix_info", "--json"))["library"])
+    run(options, "palloc", *uri, "--nodes", "4", status=1)  # pmixrun has no allocations
+    # An event that the ranks wait for; each says so.
+    run(options, "pevent", *uri, "--target", job.nspace, "--info", "a.key=a value", "-3107")
+    check(sorted(job.lines(2)) == ["HEARD 0", "HEARD 1"])
+    listener = subprocess.Popen([os.path.join(options.commands, "pevent"), *uri, "--listen", "--for", "30", "-3108"],
+                                stdout=subprocess.PIPE, text=True)
+    for _ in range(300):  # until it listens
+        run(options, "pevent", *uri, "-3108")
+        if listener.poll() is not None:
+            break
+        time.sleep(0.05)
+    check("-3108" in listener.communicate(timeout=30)[0] and listener.returncode == 0)
+    # Stopped, and let go again.
+    run(options, "pctrl", *uri, "--pause", job.nspace + ":1")
+    stat = lambda pid: open("/proc/%d/stat" % pid, encoding="utf-8").read().rpartition(")")[2].split()[0]
+    stopped = lambda: [p for p in pids if stat(p) == "T"]
+    end = time.monotonic() + 20
+    while len(stopped()) != 1 and time.monotonic() < end:
+        time.sleep(0.01)
+    check(len(stopped()) == 1, stopped())
+    run(options, "pctrl", *uri, "--resume", job.nspace)
+    while stopped() and time.monotonic() < end:
+        time.sleep(0.01)
+    check(not stopped())
+    run(options, "pctrl", *uri, "--kill", "no-such-job", status=1)
+    check("nothing waits here" in run(options, "wireup-top", "--once", *uri))
+    job.end()
+
+
+def report(options, uri):
+    return json.loads(run(options, "wireup-top", "--json", "--uri", uri))[0]
+
+
+def listed(value):
+    return value if isinstance(value, list) else [value]
+
+
+def hang(options):
+    """Rank 2 of 4 waits elsewhere, rank 3 never initialises; rank 1 asks for data that rank 0 never puts."""
+    job = start(options, "hang", 4)
+    end = time.monotonic() + 30
+    while True:
+        state = report(options, job.uris[0])
+        waits = [w for w in listed(state.get("wireup.rep.coll", [])) if len(w["wireup.rep.arrived"]) == 1]
+        asks = listed(state.get("wireup.rep.req", []))
+        if (waits and asks) or time.monotonic() > end:
+            break
+        time.sleep(0.02)
+    name = lambda rank: "%s:%d" % (job.nspace, rank)
+    check(waits and waits[0]["wireup.rep.op"] == "fence", state)
+    check(waits[0]["wireup.rep.arrived"] == [name(0)], waits)
+    check(waits[0]["wireup.rep.missing"] == [name(1), name(2), name(3)], waits)
+    check(asks[0]["wireup.rep.op"] == "get" and asks[0]["wireup.rep.asker"] == name(1), asks)
+    check(asks[0]["wireup.rep.target"] == name(0) and asks[0]["wireup.rep.key"] == "never.put", asks)
+    states = {p["pmix.rank"]: p["wireup.rep.clones"] for p in state["wireup.rep.job"]["wireup.rep.proc"]}
+    check(states == {0: 1, 1: 1, 2: 1, 3: 0}, states)
+    text = run(options, "wireup-top", "--once", "--uri", job.uris[0])
+    check(re.search(r"missing: %s:1-3$" % re.escape(job.nspace), text, re.M), text)
+    check(re.search(r"rank 3 +not connected", text) and re.search(r"rank 0 +connected +pid \d+", text), text)
+    check('waits' in text and '"never.put" of %s' % name(0) in text, text)
+    # Without a word about which: all servers of this user, this one among them.
+    check(job.nspace in run(options, "wireup-top"))
+    job.end()
+
+
+def none(options):
+    for command in COMMANDS[1:]:
+        if command == "pattrs":
+            continue
+        arguments = {"pps": [], "pquery": ["key"], "pevent": ["-3107"], "plookup": ["key"], "palloc": ["--nodes", "1"],
+                     "pctrl": ["--kill", "job"], "wireup-top": ["--once"]}[command]
+        said = run(options, command, "--nspace", "nobody-is-called-that", *arguments, status=3)
+        check(said.count("\n") == 1 and "no server answers" in said, said)
+    for command in COMMANDS:
+        check(run(options, command, "--no-such-option", status=2).startswith(command + ": there is no option"))
+    run(options, "pquery", status=2)
+    run(options, "pctrl", "job", status=2)
+    run(options, "pctrl", "--kill", "--pause", "job", status=2)
+    run(options, "pevent", "NO_SUCH_CODE", status=2)
+    run(options, "palloc", "--nodes", "x", status=2)
+    check("Wireup" in run(options, "pps", "--version"))
+
+
+def pages(options):
+    for command in COMMANDS:
+        text, page = run(options, command, "--help"), run(options, command, "--man").replace("\\-", "-")
+        options_of = lambda t: set(re.findall(r"(?:^  |\.B )(--[a-z-]+)", t, re.M))
+        check(options_of(text) == options_of(page) and len(options_of(text)) >= 2, command, text, page)
+        check(page.startswith(".TH"), page)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case", choices=["commands", "hang", "none", "pages"])
+    parser.add_argument("--pmixrun")
+    parser.add_argument("--commands", required=True)
+    parser.add_argument("--program")
+    options = parser.parse_args()
+    globals()[options.case](options)
+    print("OK", options.case)
+
+
+if __name__ == "__main__":
+    main()

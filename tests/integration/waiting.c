@@ -1,0 +1,50 @@
+/* waiting: jobs for tools to look at. Each rank prints READY NSPACE RANK URI, then waits until it is killed.
+ * usage: waiting serve    rank 0 publishes; all say when they hear event -3107
+ *        waiting hang     rank 0 in a fence that nobody else comes to, rank 1 in a Get of what rank 0 never puts, rank 2
+ *                         nowhere, rank 3 not even in PMIx_Init */
+#include "check.h"
+
+static void on_event(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t* results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)handler, (void)status, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    printf("HEARD %u\n", me.rank);
+    fflush(stdout);
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void ready(void) {
+    printf("READY %s %s %s\n", getenv("PMIX_NAMESPACE"), getenv("PMIX_RANK"), getenv("PMIX_SERVER_URI_WIREUP"));
+    fflush(stdout);
+}
+
+static void serve(void) {
+    pmix_status_t code = -3107;
+    CHECK_OK(PMIx_Init(&me, NULL, 0));
+    CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL) >= 0);
+    if (me.rank == 0) {
+        pmix_info_t info;
+        PMIX_INFO_LOAD(&info, "tools.test", "published", PMIX_STRING);
+        CHECK_OK(PMIx_Publish(&info, 1));
+    }
+    CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
+    ready();
+}
+
+static void hang(void) {
+    unsigned rank = (unsigned)atoi(getenv("PMIX_RANK"));
+    if (rank < 3) CHECK_OK(PMIx_Init(&me, NULL, 0));
+    ready();
+    if (rank == 0) PMIx_Fence(NULL, 0, NULL, 0);
+    if (rank == 1) {
+        pmix_proc_t first = rank_of_job(0);
+        pmix_value_t* value;
+        PMIx_Get(&first, "never.put", NULL, 0, &value);
+    }
+}
+
+int main(int argc, char** argv) {
+    if (argc < 2) return 2;
+    if (strcmp(argv[1], "serve") == 0) serve();
+    if (strcmp(argv[1], "hang") == 0) hang();
+    for (;;) pause();
+}

@@ -1,0 +1,198 @@
+#include "options.h"
+
+#include <pmix.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace commands {
+namespace {
+
+const std::vector<Option> kConnection = {
+    {"uri", "URI", "the server at this address, or with file:PATH the one that a file names"},
+    {"pid", "PID", "the server in the process of this number"},
+    {"nspace", "NAME", "the server of this namespace"},
+    {"system", nullptr, "the system's server"},
+    {"system-first", nullptr, "the system's server, or else any"},
+    {"wait", nullptr, "wait until there is one"},
+    {"timeout", "SECONDS", "how long to look for one, or wait for it"},
+};
+const std::vector<Option> kAlways = {
+    {"help", nullptr, "say this and do nothing"},
+    {"version", nullptr, "say which library this is and do nothing"},
+};
+
+std::vector<Option> options_of(const Program& program) {
+    std::vector<Option> all = program.options;
+    if (program.connects) all.insert(all.end(), kConnection.begin(), kConnection.end());
+    all.insert(all.end(), kAlways.begin(), kAlways.end());
+    return all;
+}
+
+std::string shown(const Option& option) {
+    std::string text = std::string("--") + option.name;
+    if (option.value != nullptr) text += std::string(" ") + option.value;
+    return text;
+}
+
+struct Status {
+    int code;
+    const char* text;
+};
+std::vector<Status> statuses(const Program& program) {
+    std::vector<Status> all = {{kGood, "done"}, {kFailed, "it could not be done; stderr says why"}, {kUsage, "a wrong command line"}};
+    if (program.connects) all.push_back({kNoServer, "no server answers"});
+    return all;
+}
+
+void print_help(const Program& program) {
+    std::printf("%s: %s\n\nusage: %s [OPTION...]%s%s\n\n%s\n\noptions:\n", program.name, program.summary, program.name,
+                *program.operands != '\0' ? " " : "", program.operands, program.text);
+    for (const Option& option : options_of(program)) std::printf("  %-22s %s\n", shown(option).c_str(), option.help);
+    if (program.connects) {
+        std::printf("\nWithout one of --uri, --pid, --nspace, --system: the server that PMIX_SERVER_URI_WIREUP in the\n"
+                    "environment names, or any server of yours on this node.\n");
+    }
+    std::printf("\nexit status:\n");
+    for (const Status& s : statuses(program)) std::printf("  %d  %s\n", s.code, s.text);
+    if (!program.examples.empty()) std::printf("\nexamples:\n");
+    for (const auto& [command, what] : program.examples) std::printf("  %s\n      %s\n", command, what);
+}
+
+// For troff: a dash is a minus, a leading dot or quote is text.
+std::string roff(const char* text) {
+    std::string out;
+    for (const char* c = text; *c != '\0'; ++c) {
+        const bool line_start = out.empty() || out.back() == '\n';
+        if (line_start && (*c == '.' || *c == '\'')) out += "\\&";
+        if (*c == '\n' && c[1] == '\n') {
+            out += "\n.PP\n";
+            ++c;
+        } else if (*c == '-') {
+            out += "\\-";
+        } else if (*c == '\\') {
+            out += "\\e";
+        } else {
+            out += *c;
+        }
+    }
+    return out;
+}
+
+void print_man(const Program& program) {
+    std::printf(".TH \"%s\" 1 \"\" \"Wireup\" \"Wireup\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n[OPTION...] %s\n"
+                ".SH DESCRIPTION\n%s\n.SH OPTIONS\n",
+                program.name, roff(program.name).c_str(), roff(program.summary).c_str(), roff(program.name).c_str(),
+                roff(program.operands).c_str(), roff(program.text).c_str());
+    for (const Option& option : options_of(program))
+        std::printf(".TP\n.B %s\n%s\n", roff(shown(option).c_str()).c_str(), roff(option.help).c_str());
+    if (program.connects) {
+        std::printf(".SH ENVIRONMENT\n.TP\n.B PMIX_SERVER_URI_WIREUP\nthe server to use where no option says which; "
+                    "without it, any server of yours on this node\n");
+    }
+    std::printf(".SH EXIT STATUS\n");
+    for (const Status& s : statuses(program)) std::printf(".TP\n.B %d\n%s\n", s.code, roff(s.text).c_str());
+    if (!program.examples.empty()) std::printf(".SH EXAMPLES\n");
+    for (const auto& [command, what] : program.examples)
+        std::printf(".TP\n.B %s\n%s\n", roff(command).c_str(), roff(what).c_str());
+}
+
+}  // namespace
+
+CommandLine::CommandLine(const Program& program, int argc, char** argv) : program_(program) {
+    const std::vector<Option> options = options_of(program);
+    for (int i = 1; i < argc; ++i) {
+        std::string word = argv[i];
+        if (word == "--") {
+            for (++i; i < argc; ++i) operands_.push_back(argv[i]);
+            break;
+        }
+        if (word == "-h") word = "--help";
+        if (word.rfind("--", 0) != 0 || word.size() == 2) {
+            operands_.push_back(word);
+            continue;
+        }
+        if (word == "--man") {
+            print_man(program);
+            std::exit(kGood);
+        }
+        const size_t equals = word.find('=');
+        const std::string name = word.substr(2, equals == word.npos ? word.npos : equals - 2);
+        const Option* known = nullptr;
+        for (const Option& option : options)
+            if (name == option.name) known = &option;
+        if (known == nullptr) wrong("there is no option --" + name);
+        std::string value;
+        if (known->value == nullptr) {
+            if (equals != word.npos) wrong("--" + name + " takes no value");
+        } else if (equals != word.npos) {
+            value = word.substr(equals + 1);
+        } else if (++i < argc) {
+            value = argv[i];
+        } else {
+            wrong("--" + name + " needs " + known->value);
+        }
+        given_.emplace(name, value);
+    }
+    if (has("help")) {
+        print_help(program);
+        std::exit(kGood);
+    }
+    if (has("version")) {
+        std::printf("%s: %s\n", program.name, PMIx_Get_version());
+        std::exit(kGood);
+    }
+    if (operands_.size() < program.min_operands) wrong("something is missing");
+    if (operands_.size() > program.max_operands) wrong("what is \"" + operands_[program.max_operands] + "\"?");
+}
+
+void CommandLine::wrong(const std::string& why) const {
+    std::fprintf(stderr, "%s: %s\nusage: %s [OPTION...]%s%s   (--help says more)\n", program_.name, why.c_str(), program_.name,
+                 *program_.operands != '\0' ? " " : "", program_.operands);
+    std::exit(kUsage);
+}
+
+std::string CommandLine::text(const std::string& option, const std::string& otherwise) const {
+    const std::vector<std::string> values = all(option);
+    return values.empty() ? otherwise : values.back();
+}
+
+std::vector<std::string> CommandLine::all(const std::string& option) const {
+    std::vector<std::string> values;
+    const auto [begin, end] = given_.equal_range(option);
+    for (auto it = begin; it != end; ++it) values.push_back(it->second);
+    return values;
+}
+
+long CommandLine::number(const std::string& option, long otherwise, long min) const {
+    if (!has(option)) return otherwise;
+    long n = 0;
+    if (!to_number(text(option), n) || n < min) wrong("--" + option + " needs a number of at least " + std::to_string(min));
+    return n;
+}
+
+std::pair<std::string, std::string> split(const std::string& text, char at) {
+    const size_t place = text.find(at);
+    if (place == text.npos) return {text, ""};
+    return {text.substr(0, place), text.substr(place + 1)};
+}
+
+std::vector<std::string> split_all(const std::string& text, char at) {
+    std::vector<std::string> parts;
+    size_t begin = 0;
+    for (size_t end; (end = text.find(at, begin)) != text.npos; begin = end + 1) parts.push_back(text.substr(begin, end - begin));
+    parts.push_back(text.substr(begin));
+    return parts;
+}
+
+bool to_number(const std::string& text, long& out) {
+    if (text.empty()) return false;
+    char* end = nullptr;
+    errno = 0;
+    out = std::strtol(text.c_str(), &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+}  // namespace commands

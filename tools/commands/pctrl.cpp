@@ -1,0 +1,60 @@
+// pctrl: controls the processes of a job.
+#include <csignal>
+#include <cstdio>
+
+#include "tool.h"
+
+using namespace commands;
+
+namespace {
+
+const Program kProgram = {
+    "pctrl",
+    "pause, resume, signal or end the processes of a job",
+    "JOB[:RANK,...]...",
+    "Asks the resource manager through its PMIx server to do something to processes: those of a job, or some of them.",
+    {{"pause", nullptr, "stop them where they are"},
+     {"resume", nullptr, "let them go on"},
+     {"terminate", nullptr, "ask them to end"},
+     {"kill", nullptr, "end them"},
+     {"signal", "N", "send this signal"},
+     {"cancel", "ID", "cancel the request of this name"},
+     {"request-id", "ID", "the name of this request"},
+     {"info", "NAME=VALUE", "anything else; may be given again"}},
+    true,
+    1,
+    64,
+    {{"pctrl --pause myjob", "all processes of it"}, {"pctrl --signal 10 myjob:0,3", "two of them"}},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const CommandLine line(kProgram, argc, argv);
+    Infos infos;
+    if (line.has("pause")) infos.flag(PMIX_JOB_CTRL_PAUSE);
+    if (line.has("resume")) infos.flag(PMIX_JOB_CTRL_RESUME);
+    if (line.has("terminate")) infos.flag(PMIX_JOB_CTRL_TERMINATE);
+    if (line.has("kill")) infos.flag(PMIX_JOB_CTRL_KILL);
+    if (line.has("cancel")) infos.text(PMIX_JOB_CTRL_CANCEL, line.text("cancel"));
+    if (line.has("signal")) {
+        const int signal = static_cast<int>(line.number("signal", 0, 1));
+        if (signal >= NSIG) line.wrong("there is no signal " + line.text("signal"));
+        infos.add(PMIX_JOB_CTRL_SIGNAL, &signal, PMIX_INT);
+    }
+    const size_t deeds = infos.size();
+    if (line.has("request-id")) infos.text(PMIX_JOB_CTRL_ID, line.text("request-id"));
+    for (const std::string& setting : line.all("info")) infos.from_text(setting);
+    if (deeds > 1) line.wrong("one thing at a time");
+    if (infos.size() == 0) line.wrong("what is to be done to them?");
+    std::vector<pmix_proc_t> targets;
+    for (const std::string& text : line.operands()) {
+        const std::vector<pmix_proc_t> procs = to_procs(text);
+        if (procs.empty()) line.wrong("no processes: " + text);
+        targets.insert(targets.end(), procs.begin(), procs.end());
+    }
+    const Tool tool(line);
+    const pmix_status_t rc = PMIx_Job_control(targets.data(), targets.size(), infos.data(), infos.size(), nullptr, nullptr);
+    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED) return failed(kProgram.name, "it was not done", rc);
+    return kGood;
+}

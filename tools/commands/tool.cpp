@@ -1,0 +1,372 @@
+#include "tool.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+namespace commands {
+
+Infos::~Infos() {
+    for (pmix_info_t& info : infos_) PMIx_Info_destruct(&info);
+}
+
+void Infos::add(const std::string& key, const void* value, pmix_data_type_t type) {
+    pmix_info_t info;
+    PMIx_Info_construct(&info);
+    PMIx_Info_load(&info, key.c_str(), value, type);
+    infos_.push_back(info);
+}
+
+void Infos::from_text(const std::string& setting) {
+    const auto [name, value] = split(setting, '=');
+    const std::string key = attribute_string(name);
+    long n = 0;
+    if (setting.find('=') == setting.npos || value == "true" || value == "false") {
+        const bool yes = value != "false";
+        add(key, &yes, PMIX_BOOL);
+    } else if (key == PMIX_RANK && to_number(value, n)) {
+        const auto rank = static_cast<pmix_rank_t>(n);
+        add(key, &rank, PMIX_PROC_RANK);
+    } else if (to_number(value, n) && n >= INT32_MIN && n <= INT32_MAX) {
+        const int number = static_cast<int>(n);
+        add(key, &number, PMIX_INT);
+    } else if (to_number(value, n)) {
+        const int64_t number = n;
+        add(key, &number, PMIX_INT64);
+    } else {
+        text(key, value);
+    }
+}
+
+void add_choice(const CommandLine& line, Infos& infos) {
+    if (line.has("uri")) infos.text(PMIX_SERVER_URI, line.text("uri"));
+    if (line.has("nspace")) infos.text(PMIX_SERVER_NSPACE, line.text("nspace"));
+    if (line.has("pid")) {
+        const auto pid = static_cast<pid_t>(line.number("pid", 0, 1));
+        infos.add(PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
+    }
+    if (line.has("system")) infos.flag(PMIX_CONNECT_TO_SYSTEM);
+    if (line.has("system-first")) infos.flag(PMIX_CONNECT_SYSTEM_FIRST);
+    if (line.has("wait")) infos.flag(PMIX_WAIT_FOR_CONNECTION);
+    const int seconds = static_cast<int>(line.number("timeout", 0, 1));
+    if (seconds > 0) infos.add(PMIX_TIMEOUT, &seconds, PMIX_INT);
+}
+
+Tool::Tool(const CommandLine& line, bool observer, bool connect) {
+    Infos infos;
+    if (connect) {
+        add_choice(line, infos);
+    } else {
+        infos.flag(PMIX_TOOL_DO_NOT_CONNECT);
+    }
+    if (observer) infos.flag(WIREUP_OBSERVER);
+    const pmix_status_t rc = PMIx_tool_init(&self_, infos.data(), infos.size());
+    if (rc == PMIX_SUCCESS) return;
+    const char* name = line.program().name;
+    switch (rc) {
+        case PMIX_ERR_UNREACH:
+        case PMIX_ERR_TIMEOUT:
+        case PMIX_ERR_NOT_FOUND:
+            std::fprintf(stderr, "%s: no server answers (%s)\n", name, PMIx_Error_string(rc));
+            std::exit(kNoServer);
+        case PMIX_ERR_NOT_SUPPORTED:
+            std::fprintf(stderr, "%s: the server takes no tools\n", name);
+            std::exit(kNoServer);
+        case PMIX_ERR_NO_PERMISSIONS:
+        case PMIX_ERR_INVALID_CRED:
+            std::fprintf(stderr, "%s: the server does not let this user in\n", name);
+            std::exit(kFailed);
+        case PMIX_ERR_BAD_PARAM:
+            line.wrong("that names no server");
+        default:
+            std::exit(failed(name, "cannot connect", rc));
+    }
+}
+
+Tool::~Tool() { PMIx_tool_finalize(); }
+
+Answers::~Answers() {
+    if (infos != nullptr) PMIx_Info_free(infos, count);
+}
+
+const pmix_value_t* Answers::find(const char* key) const {
+    for (size_t i = 0; i < count; ++i)
+        if (PMIx_Check_key(infos[i].key, key)) return &infos[i].value;
+    return nullptr;
+}
+
+void query(const std::vector<std::string>& keys, Infos& qualifiers, Answers& answers) {
+    pmix_query_t request;
+    PMIx_Query_construct(&request);
+    std::vector<char*> pointers;
+    for (const std::string& key : keys) pointers.push_back(const_cast<char*>(key.c_str()));
+    pointers.push_back(nullptr);
+    request.keys = pointers.data();
+    request.qualifiers = qualifiers.data();
+    request.nqual = qualifiers.size();
+    answers.status = PMIx_Query_info(&request, 1, &answers.infos, &answers.count);
+}
+
+std::string attribute_string(const std::string& name) {
+    const char* string = PMIx_Get_attribute_string(name.c_str());
+    return string != nullptr && *string != '\0' ? string : name;
+}
+
+bool to_status(const std::string& text, pmix_status_t& out) {
+    long n = 0;
+    if (to_number(text, n)) {
+        out = static_cast<pmix_status_t>(n);
+        return true;
+    }
+    if (text == "PMIX_SUCCESS") {
+        out = PMIX_SUCCESS;
+        return true;
+    }
+    out = PMIx_Error_code(text.c_str());
+    return out != PMIX_SUCCESS && std::strcmp(PMIx_Error_string(out), text.c_str()) == 0;
+}
+
+std::vector<pmix_proc_t> to_procs(const std::string& text) {
+    std::vector<pmix_proc_t> procs;
+    pmix_proc_t proc;
+    const size_t colon = text.rfind(':');
+    const std::string nspace = text.substr(0, colon);
+    if (colon == text.npos) {
+        PMIx_Load_procid(&proc, nspace.c_str(), PMIX_RANK_WILDCARD);
+        procs.push_back(proc);
+        return procs;
+    }
+    for (const std::string& rank : split_all(text.substr(colon + 1), ',')) {
+        long n = 0;
+        if (!to_number(rank, n) || n < 0) return {};
+        PMIx_Load_procid(&proc, nspace.c_str(), static_cast<pmix_rank_t>(n));
+        procs.push_back(proc);
+    }
+    return procs;
+}
+
+// ---- showing ----
+
+std::string shown(const pmix_proc_t& proc) {
+    const std::string name = proc.nspace;
+    if (proc.rank == PMIX_RANK_WILDCARD) return name + ":*";
+    if (proc.rank == PMIX_RANK_UNDEF) return name + ":?";
+    return name + ":" + std::to_string(proc.rank);
+}
+
+namespace {
+
+std::string number(const char* format, double n) {
+    char text[64];
+    std::snprintf(text, sizeof text, format, n);
+    return text;
+}
+
+// Numbers, names and texts; false for what has parts.
+bool simple(const pmix_value_t& value, std::string& out, bool& is_text) {
+    is_text = false;
+    int64_t n = 0;
+    switch (value.type) {
+        case PMIX_STRING:
+            out = value.data.string == nullptr ? "" : value.data.string;
+            is_text = true;
+            return true;
+        case PMIX_BOOL:
+            out = value.data.flag ? "true" : "false";
+            return true;
+        case PMIX_FLOAT:
+            out = number("%.6g", static_cast<double>(value.data.fval));
+            return true;
+        case PMIX_DOUBLE:
+            out = number("%.9g", value.data.dval);
+            return true;
+        case PMIX_UINT64:
+            out = std::to_string(value.data.uint64);
+            return true;
+        case PMIX_SIZE:
+            out = std::to_string(value.data.size);
+            return true;
+        case PMIX_PROC_RANK:
+            out = std::to_string(value.data.rank);
+            return true;
+        case PMIX_PROC_STATE:
+            out = PMIx_Proc_state_string(value.data.state);
+            is_text = true;
+            return true;
+        case PMIX_STATUS:
+            out = PMIx_Error_string(value.data.status);
+            is_text = true;
+            return true;
+        case PMIX_PROC:
+            out = value.data.proc == nullptr ? "" : shown(*value.data.proc);
+            is_text = true;
+            return true;
+        case PMIX_UNDEF:
+            out = "";
+            is_text = true;
+            return true;
+        case PMIX_DATA_ARRAY:
+            return false;
+        default:
+            break;
+    }
+    pmix_value_t copy = value;
+    if (PMIx_Value_get_number(&copy, &n, PMIX_INT64) == PMIX_SUCCESS) {
+        out = std::to_string(n);
+        return true;
+    }
+    char* text = PMIx_Value_string(&value);
+    out = text == nullptr ? "" : text;
+    std::free(text);
+    is_text = true;
+    return true;
+}
+
+// An element of an array as a value that borrows it. False: of a kind without a value's form here.
+bool element(const pmix_data_array_t& array, size_t i, pmix_value_t& out) {
+    std::memset(&out, 0, sizeof out);
+    out.type = array.type;
+    switch (array.type) {
+        case PMIX_STRING:
+            out.data.string = static_cast<char**>(array.array)[i];
+            return true;
+        case PMIX_PROC:
+            out.data.proc = static_cast<pmix_proc_t*>(array.array) + i;
+            return true;
+        case PMIX_UINT32:
+            out.data.uint32 = static_cast<uint32_t*>(array.array)[i];
+            return true;
+        case PMIX_SIZE:
+            out.data.size = static_cast<size_t*>(array.array)[i];
+            return true;
+        case PMIX_DATA_ARRAY:
+            out.data.darray = static_cast<pmix_data_array_t*>(array.array) + i;
+            return true;
+        case PMIX_VALUE:
+            out = static_cast<pmix_value_t*>(array.array)[i];
+            return true;
+        default:
+            return false;
+    }
+}
+
+// Rows of arrays that people ask for.
+std::vector<std::pair<std::string, std::string>> fields(const pmix_data_array_t& array, size_t i) {
+    std::vector<std::pair<std::string, std::string>> out;
+    const auto text = [](const char* s) { return s == nullptr ? std::string() : std::string(s); };
+    if (array.type == PMIX_PROC_INFO) {
+        const auto& row = static_cast<const pmix_proc_info_t*>(array.array)[i];
+        out = {{"proc", shown(row.proc)}, {"host", text(row.hostname)}, {"executable", text(row.executable_name)},
+               {"pid", std::to_string(row.pid)}, {"state", PMIx_Proc_state_string(row.state)},
+               {"exit", std::to_string(row.exit_code)}};
+    } else if (array.type == PMIX_PROC_STATS) {
+        const auto& row = static_cast<const pmix_proc_stats_t*>(array.array)[i];
+        out = {{"proc", shown(row.proc)}, {"host", text(row.node)}, {"pid", std::to_string(row.pid)},
+               {"threads", std::to_string(row.num_threads)}, {"pss_mb", number("%.2f", static_cast<double>(row.pss))},
+               {"rss_mb", number("%.2f", static_cast<double>(row.rss))}, {"vsize_mb", number("%.2f", static_cast<double>(row.vsize))}};
+    } else if (array.type == PMIX_REGATTR) {
+        const auto& row = static_cast<const pmix_regattr_t*>(array.array)[i];
+        out = {{"name", text(row.name)}, {"string", row.string}, {"type", PMIx_Data_type_string(row.type)}};
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string shown(const pmix_value_t& value, unsigned indent) {
+    std::string out;
+    bool is_text = false;
+    if (simple(value, out, is_text)) return out;
+    const pmix_data_array_t* array = value.data.darray;
+    const std::string margin(indent + 2, ' ');
+    if (array == nullptr || array->size == 0) return "(none)";
+    for (size_t i = 0; i < array->size; ++i) {
+        pmix_value_t one;
+        if (array->type == PMIX_INFO) {
+            const auto& info = static_cast<const pmix_info_t*>(array->array)[i];
+            out += "\n" + margin + info.key + ": " + shown(info.value, indent + 2);
+        } else if (const auto parts = fields(*array, i); !parts.empty()) {
+            out += "\n" + margin;
+            for (const auto& [name, text] : parts) out += name + "=" + text + " ";
+            out.pop_back();
+        } else if (element(*array, i, one)) {
+            out += (i == 0 ? "" : ", ") + shown(one, indent + 2);
+        } else {
+            return "(" + std::to_string(array->size) + " of " + PMIx_Data_type_string(array->type) + ")";
+        }
+    }
+    return out;
+}
+
+std::string json_text(const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (byte < 0x20) {
+            char code[8];
+            std::snprintf(code, sizeof code, "\\u%04x", byte);
+            out += code;
+        } else {
+            out += c;
+        }
+    }
+    return out + "\"";
+}
+
+std::string json_infos(const pmix_info_t* infos, size_t n) {
+    std::vector<std::string> keys;
+    std::map<std::string, std::vector<std::string>> values;
+    for (size_t i = 0; i < n; ++i) {
+        auto& of_key = values[infos[i].key];
+        if (of_key.empty()) keys.push_back(infos[i].key);
+        of_key.push_back(json(infos[i].value));
+    }
+    std::string out = "{";
+    for (const std::string& key : keys) {
+        if (out.size() > 1) out += ",";
+        out += json_text(key) + ":";
+        const auto& of_key = values[key];
+        if (of_key.size() == 1) {
+            out += of_key.front();
+            continue;
+        }
+        for (size_t i = 0; i < of_key.size(); ++i) out += (i == 0 ? "[" : ",") + of_key[i];
+        out += "]";
+    }
+    return out + "}";
+}
+
+std::string json(const pmix_value_t& value) {
+    std::string out;
+    bool is_text = false;
+    if (simple(value, out, is_text)) return is_text ? json_text(out) : out;
+    const pmix_data_array_t* array = value.data.darray;
+    if (array == nullptr) return "[]";
+    if (array->type == PMIX_INFO) return json_infos(static_cast<const pmix_info_t*>(array->array), array->size);
+    out = "[";
+    for (size_t i = 0; i < array->size; ++i) {
+        pmix_value_t one;
+        if (i != 0) out += ",";
+        if (const auto parts = fields(*array, i); !parts.empty()) {
+            std::string row;
+            for (const auto& [name, text] : parts) row += (row.empty() ? "{" : ",") + json_text(name) + ":" + json_text(text);
+            out += row + "}";
+        } else if (element(*array, i, one)) {
+            out += json(one);
+        } else {
+            out += "null";
+        }
+    }
+    return out + "]";
+}
+
+int failed(const char* command, const char* what, pmix_status_t status) {
+    std::fprintf(stderr, "%s: %s: %s (%d)\n", command, what, PMIx_Error_string(status), status);
+    return status == PMIX_ERR_UNREACH || status == PMIX_ERR_LOST_CONNECTION ? kNoServer : kFailed;
+}
+
+}  // namespace commands

@@ -1,0 +1,91 @@
+// A command's connection, what it gives to calls and how it shows what comes back.
+//
+// One thread. A command that finds no server says so in one sentence and exits (status 3); one that is refused exits 1.
+#pragma once
+
+#include <pmix_tool.h>
+
+#include <string>
+#include <vector>
+
+#include "options.h"
+
+namespace commands {
+
+// Infos for a call; freed with it.
+class Infos {
+  public:
+    Infos() = default;
+    Infos(const Infos&) = delete;
+    Infos& operator=(const Infos&) = delete;
+    ~Infos();
+    void add(const std::string& key, const void* value, pmix_data_type_t type);
+    void text(const std::string& key, const std::string& value) { add(key, value.c_str(), PMIX_STRING); }
+    void flag(const std::string& key) {
+        const bool yes = true;
+        add(key, &yes, PMIX_BOOL);
+    }
+    // NAME=VALUE from a command line: a name of the headers or its string; true, false, a number or text.
+    void from_text(const std::string& setting);
+    pmix_info_t* data() { return infos_.empty() ? nullptr : infos_.data(); }
+    size_t size() const { return infos_.size(); }
+
+  private:
+    std::vector<pmix_info_t> infos_;
+};
+
+// Connected while it lives.
+class Tool {
+  public:
+    // observer: without the host's knowledge. connect false: only the library.
+    Tool(const CommandLine& line, bool observer = false, bool connect = true);
+    ~Tool();
+    const pmix_proc_t& self() const { return self_; }
+
+  private:
+    pmix_proc_t self_;
+};
+
+// What the options say about the server to look for.
+void add_choice(const CommandLine& line, Infos& infos);
+
+// The answers to one query; keys as strings. Empty: nothing, and status says why.
+struct Answers {
+    pmix_status_t status = PMIX_ERROR;
+    pmix_info_t* infos = nullptr;
+    size_t count = 0;
+    Answers() = default;
+    Answers(const Answers&) = delete;
+    Answers& operator=(const Answers&) = delete;
+    ~Answers();
+    // The value of a key, or nullptr.
+    const pmix_value_t* find(const char* key) const;
+};
+void query(const std::vector<std::string>& keys, Infos& qualifiers, Answers& answers);
+
+// "pmix.qry.ns" for "PMIX_QUERY_NAMESPACES" and for itself.
+std::string attribute_string(const std::string& name);
+// A status by name or number. False: neither.
+bool to_status(const std::string& text, pmix_status_t& out);
+// "NSPACE" or "NSPACE:RANK[,RANK...]".
+std::vector<pmix_proc_t> to_procs(const std::string& text);
+
+// For people: one line, or indented lines for what has parts.
+std::string shown(const pmix_value_t& value, unsigned indent = 0);
+std::string shown(const pmix_proc_t& proc);
+// As JSON. Lists are arrays, infos objects; keys that come several times become arrays.
+std::string json(const pmix_value_t& value);
+std::string json_text(const std::string& text);
+std::string json_infos(const pmix_info_t* infos, size_t n);
+
+// "it failed" on stderr; the exit status.
+int failed(const char* command, const char* what, pmix_status_t status);
+
+// The infos in a value, or none.
+inline const pmix_info_t* infos_in(const pmix_value_t& value, size_t& n) {
+    const bool has = value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr && value.data.darray->type == PMIX_INFO;
+    n = has ? value.data.darray->size : 0;
+    return has ? static_cast<const pmix_info_t*>(value.data.darray->array) : nullptr;
+}
+
+}  // namespace commands

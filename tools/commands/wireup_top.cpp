@@ -1,0 +1,236 @@
+// wireup-top: how things stand in the servers of this node, and above all who is missing where a job hangs.
+//
+// Asks each server of the user (or of root's choice) as an observer, so that it works while hosts are stuck too, and
+// puts together what several servers of one node say of the same operation.
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tool.h"
+
+using namespace commands;
+
+namespace {
+
+const Program kProgram = {
+    "wireup-top",
+    "what the PMIx servers of this node are doing, and who is missing where a job hangs",
+    "",
+    "Asks the servers of this node and shows for each: its jobs with the state of every process, the operations in\n"
+    "progress that gather processes (fence, connect, disconnect, groups) with those of the node who have arrived and\n"
+    "those who are missing, the requests for data that wait and for whom, and the memory that jobs' data takes.\n\n"
+    "A job that hangs in MPI_Init usually waits in a fence: the ranks named as missing have not come to it. A rank\n"
+    "whose state is \"not connected\" has not even called PMIx_Init. Where all ranks of the node have arrived, the\n"
+    "operation waits for the resource manager and other nodes: run this there.\n\n"
+    "A server answers its own user and root, whether or not its resource manager takes tools.",
+    {{"once", nullptr, "show it once; this is also what happens where stdout is no terminal"},
+     {"interval", "SECONDS", "show it anew every so many seconds (default 2)"},
+     {"json", nullptr, "as JSON, once"}},
+    true,
+    0,
+    0,
+    {{"wireup-top --once", "all servers of yours on this node"},
+     {"wireup-top --json --pid 4711", "one server, for a script"}},
+};
+
+struct Server {
+    pmix_proc_t name{};
+    pmix_value_t report{};  // in answers
+    Answers answers;
+    std::string problem;
+};
+
+std::string text_of(const pmix_info_t* infos, size_t n, const char* key) {
+    for (size_t i = 0; i < n; ++i)
+        if (PMIx_Check_key(infos[i].key, key)) return shown(infos[i].value);
+    return "";
+}
+
+const pmix_value_t* value_of(const pmix_info_t* infos, size_t n, const char* key) {
+    for (size_t i = 0; i < n; ++i)
+        if (PMIx_Check_key(infos[i].key, key)) return &infos[i].value;
+    return nullptr;
+}
+
+// "job:0-3,7", the members of a list as people write them.
+std::string ranks(const pmix_value_t* value) {
+    if (value == nullptr || value->type != PMIX_DATA_ARRAY || value->data.darray == nullptr) return "";
+    const auto* procs = static_cast<const pmix_proc_t*>(value->data.darray->array);
+    const size_t n = value->data.darray->size;
+    std::string out;
+    for (size_t i = 0; i < n;) {
+        const bool same_job = i > 0 && std::strcmp(procs[i].nspace, procs[i - 1].nspace) == 0;
+        size_t end = i;
+        while (end + 1 < n && std::strcmp(procs[end + 1].nspace, procs[i].nspace) == 0 &&
+               procs[end + 1].rank == procs[end].rank + 1)
+            ++end;
+        if (same_job) {
+            out += "," + std::to_string(procs[i].rank);
+        } else {
+            out += (i == 0 ? "" : " ") + shown(procs[i]);
+        }
+        if (end > i) out += "-" + std::to_string(procs[end].rank);
+        i = end + 1;
+    }
+    return out;
+}
+
+const char* state_text(const pmix_value_t* value) {
+    if (value == nullptr) return "?";
+    switch (value->data.state) {
+        case PMIX_PROC_STATE_LAUNCH_UNDERWAY:
+            return "not connected";
+        case PMIX_PROC_STATE_CONNECTED:
+            return "connected";
+        case PMIX_PROC_STATE_TERMINATED:
+            return "finalized";
+        case PMIX_PROC_STATE_COMM_FAILED:
+            return "lost";
+        default:
+            return PMIx_Proc_state_string(value->data.state);
+    }
+}
+
+void print_job(const pmix_info_t* infos, size_t n) {
+    const pmix_value_t* store = value_of(infos, n, WIREUP_REPORT_STORE);
+    std::printf("  job %s: %s processes, %s here; data %.1f KiB\n", text_of(infos, n, PMIX_NSPACE).c_str(),
+                text_of(infos, n, PMIX_JOB_SIZE).c_str(), text_of(infos, n, PMIX_LOCAL_SIZE).c_str(),
+                store == nullptr ? 0.0 : static_cast<double>(store->data.uint64) / 1024.0);
+    for (size_t i = 0; i < n; ++i) {
+        if (!PMIx_Check_key(infos[i].key, WIREUP_REPORT_PROC)) continue;
+        size_t parts = 0;
+        const pmix_info_t* proc = infos_in(infos[i].value, parts);
+        const std::string pid = text_of(proc, parts, PMIX_PROC_PID);
+        std::printf("    rank %-6s %-14s%s%s\n", text_of(proc, parts, PMIX_RANK).c_str(),
+                    state_text(value_of(proc, parts, PMIX_PROC_STATE_STATUS)), pid == "0" ? "" : " pid ", pid == "0" ? "" : pid.c_str());
+    }
+}
+
+void print_collective(const pmix_info_t* infos, size_t n) {
+    const std::string missing = ranks(value_of(infos, n, WIREUP_REPORT_MISSING));
+    const bool at_host = text_of(infos, n, WIREUP_REPORT_WAITS_FOR) == "host";
+    std::printf("  %s of %s for %s s\n", text_of(infos, n, WIREUP_REPORT_OPERATION).c_str(),
+                ranks(value_of(infos, n, WIREUP_REPORT_MEMBERS)).c_str(), text_of(infos, n, WIREUP_REPORT_AGE).c_str());
+    std::printf("    arrived: %s\n", ranks(value_of(infos, n, WIREUP_REPORT_ARRIVED)).c_str());
+    if (!missing.empty()) std::printf("    missing: %s\n", missing.c_str());
+    if (at_host) std::printf("    waits for the resource manager and other nodes\n");
+}
+
+void print_request(const pmix_info_t* infos, size_t n) {
+    const std::string key = text_of(infos, n, WIREUP_REPORT_KEY);
+    const bool at_host = text_of(infos, n, WIREUP_REPORT_WAITS_FOR) == "host";
+    std::printf("  %s of %s: waits %s s for %s of %s%s\n", text_of(infos, n, WIREUP_REPORT_OPERATION).c_str(),
+                text_of(infos, n, WIREUP_REPORT_ASKER).c_str(), text_of(infos, n, WIREUP_REPORT_AGE).c_str(),
+                key.empty() ? "all data" : ("\"" + key + "\"").c_str(), text_of(infos, n, WIREUP_REPORT_TARGET).c_str(),
+                at_host ? ", from the resource manager" : "");
+}
+
+void print(const Server& server) {
+    std::printf("server %s", shown(server.name).c_str());
+    size_t n = 0;
+    const pmix_value_t* report = server.answers.find(WIREUP_QUERY_REPORT);
+    const pmix_info_t* infos = report == nullptr ? nullptr : infos_in(*report, n);
+    if (infos == nullptr) {
+        std::printf(": %s\n", server.problem.c_str());
+        return;
+    }
+    std::printf(" on %s, pid %s\n", text_of(infos, n, PMIX_HOSTNAME).c_str(), text_of(infos, n, PMIX_SERVER_PIDINFO).c_str());
+    bool waits = false;
+    for (size_t i = 0; i < n; ++i) {
+        size_t parts = 0;
+        const pmix_info_t* inner = infos_in(infos[i].value, parts);
+        if (PMIx_Check_key(infos[i].key, WIREUP_REPORT_JOB)) print_job(inner, parts);
+        if (PMIx_Check_key(infos[i].key, WIREUP_REPORT_COLLECTIVE)) print_collective(inner, parts);
+        if (PMIx_Check_key(infos[i].key, WIREUP_REPORT_REQUEST)) print_request(inner, parts);
+        waits = waits || PMIx_Check_key(infos[i].key, WIREUP_REPORT_COLLECTIVE) || PMIx_Check_key(infos[i].key, WIREUP_REPORT_REQUEST);
+    }
+    if (!waits) std::printf("  nothing waits here\n");
+}
+
+// The server that was asked for, or all that can be seen.
+std::vector<std::string> choose(const CommandLine& line) {
+    if (line.has("uri")) return {line.text("uri")};
+    Infos none;
+    Answers answers;
+    query({PMIX_QUERY_AVAIL_SERVERS}, none, answers);
+    std::vector<std::string> uris;
+    const pmix_value_t* all = answers.find(PMIX_QUERY_AVAIL_SERVERS);
+    size_t n = 0;
+    const pmix_info_t* infos = all == nullptr ? nullptr : infos_in(*all, n);
+    for (size_t i = 0; i < n; ++i) {
+        size_t parts = 0;
+        const pmix_info_t* server = infos_in(infos[i].value, parts);
+        if (line.has("pid") && text_of(server, parts, PMIX_SERVER_PIDINFO) != line.text("pid")) continue;
+        if (line.has("nspace") && text_of(server, parts, PMIX_NSPACE) != line.text("nspace")) continue;
+        if (line.has("system") && text_of(server, parts, PMIX_SERVER_SYSTEM_SUPPORT) != "true") continue;
+        uris.push_back(text_of(server, parts, PMIX_SERVER_URI));
+    }
+    return uris;
+}
+
+void ask(const CommandLine& line, const std::string& uri, Server& server) {
+    Infos where, none;
+    where.text(PMIX_SERVER_URI, uri);
+    where.flag(WIREUP_OBSERVER);
+    where.flag(PMIX_PRIMARY_SERVER);
+    const int seconds = static_cast<int>(line.number("timeout", 5, 1));
+    where.add(PMIX_TIMEOUT, &seconds, PMIX_INT);
+    const pmix_status_t rc = PMIx_tool_attach_to_server(nullptr, &server.name, where.data(), where.size());
+    if (rc != PMIX_SUCCESS) {
+        server.problem = std::string("does not answer: ") + PMIx_Error_string(rc);
+        return;
+    }
+    query({WIREUP_QUERY_REPORT}, none, server.answers);
+    if (server.answers.status != PMIX_SUCCESS)
+        server.problem = std::string("says nothing: ") + PMIx_Error_string(server.answers.status);
+    PMIx_tool_disconnect(&server.name);
+}
+
+// Exit status.
+int show(const CommandLine& line) {
+    const std::vector<std::string> uris = choose(line);
+    std::vector<Server> servers(uris.size());
+    size_t answered = 0;
+    for (size_t i = 0; i < uris.size(); ++i) {
+        ask(line, uris[i], servers[i]);
+        answered += servers[i].answers.find(WIREUP_QUERY_REPORT) != nullptr;
+    }
+    if (line.has("json")) {
+        std::string all;
+        for (const Server& server : servers) {
+            const pmix_value_t* report = server.answers.find(WIREUP_QUERY_REPORT);
+            if (report != nullptr) all += (all.empty() ? "" : ",\n") + json(*report);
+        }
+        std::printf("[%s]\n", all.c_str());
+    } else {
+        for (const Server& server : servers) print(server);
+    }
+    if (answered != 0) return kGood;
+    std::fprintf(stderr, "%s: no server answers\n", kProgram.name);
+    return kNoServer;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const CommandLine line(kProgram, argc, argv);
+    const Tool tool(line, true, false);
+    const bool once = line.has("once") || line.has("json") || ::isatty(STDOUT_FILENO) == 0;
+    const long interval = line.number("interval", 2, 1);
+    for (;;) {
+        if (!once) {
+            const time_t now = ::time(nullptr);
+            char clock[32] = "";
+            ::strftime(clock, sizeof clock, "%H:%M:%S", ::localtime(&now));
+            std::printf("\033[H\033[2J%s, every %ld s\n", clock, interval);
+        }
+        const int status = show(line);
+        std::fflush(stdout);
+        if (once) return status;
+        ::sleep(static_cast<unsigned>(interval));
+    }
+}
