@@ -71,6 +71,7 @@ static const frame_handler handlers[FRAME_KINDS] = {
     [FRAME_COLLECTIVE_FAILED] = on_collective_failed,
     [FRAME_MODEX] = on_modex,
     [FRAME_GROUP] = on_group,
+    [FRAME_BOOTSTRAP] = on_bootstrap,
     [FRAME_PUBLISH] = on_publish,
     [FRAME_LOOKUP] = on_lookup,
     [FRAME_UNPUBLISH] = on_unpublish,

@@ -16,7 +16,7 @@
 #include "node.h"
 
 enum { ASSIGN = 1, OPTIONAL = 2, FORGIVING = 4 }; /* flags of a request */
-enum { NUMBERED = 1, PARTIAL = 2 };               /* flags of the answer */
+enum { NUMBERED = 1, PARTIAL = 2, NAMED = 4 };    /* flags of the answer; the last two: with the members */
 enum { COORDINATOR = 0 };
 
 /* Servers whose own members are late say so at the timeout: they are given this much longer. */
@@ -216,7 +216,16 @@ void on_group(int from, uint64_t id, struct buffer* body) {
     judge(op);
 }
 
+void groups_put_answer(struct buffer* rest, bool numbered, const pmix_proc_t* members, size_t nmembers,
+                       const struct buffer* blobs) {
+    wire_put_u32(rest, (numbered ? NUMBERED : 0u) | NAMED);
+    wire_put_u64(rest, numbered ? next_context++ : 0);
+    wire_put_procs(rest, members, nmembers);
+    wire_put_bytes(rest, blobs->data, blobs->size);
+}
+
 void groups_proc_ended(void) {
+    bootstrap_proc_ended();
     for (struct operation *op = operations, *next; op; op = next) {
         next = op->next;
         judge(op);
@@ -224,6 +233,7 @@ void groups_proc_ended(void) {
 }
 
 void groups_job_ended(const char* nspace) {
+    bootstrap_job_ended(nspace);
     for (struct operation *op = operations, *next; op; op = next) {
         next = op->next;
         size_t i = 0;
@@ -241,6 +251,7 @@ void groups_job_ended(const char* nspace) {
  */
 
 struct call { /* an upcall until its answer */
+    enum frame frame;
     struct buffer body;
     pmix_info_cbfunc_t cbfunc;
     void* cbdata;
@@ -274,7 +285,7 @@ static void answered(pmix_status_t status, struct buffer* body, void* argument) 
             PMIX_INFO_LOAD(&results->info[results->count], PMIX_GROUP_CONTEXT_ID, &number, PMIX_SIZE);
             results->count++;
         }
-        if (!body->bad && partial) {
+        if (!body->bad && (flags & (PARTIAL | NAMED))) {
             pmix_data_array_t array = {.type = PMIX_PROC, .size = nmembers, .array = members};
             PMIX_INFO_LOAD(&results->info[results->count], PMIX_GROUP_MEMBERSHIP, &array, PMIX_DATA_ARRAY);
             results->count++;
@@ -293,8 +304,25 @@ static void answered(pmix_status_t status, struct buffer* body, void* argument) 
 
 static void send_call(void* argument) {
     struct call* call = argument;
-    mesh_request(COORDINATOR, FRAME_GROUP, &call->body, 0, answered, call);
+    mesh_request(COORDINATOR, call->frame, &call->body, 0, answered, call);
     wire_free(&call->body);
+}
+
+static void put_procs_of(struct buffer* b, const pmix_value_t* value) {
+    bool list = value && value->type == PMIX_DATA_ARRAY && value->data.darray->type == PMIX_PROC;
+    wire_put_procs(b, list ? value->data.darray->array : NULL, list ? value->data.darray->size : 0);
+}
+
+/* One of several leaders, or one whom a leader adds: see bootstrap.c. */
+static void put_caller(struct buffer* b, const char* name, const pmix_proc_t* caller, const pmix_info_t info[],
+                       size_t ninfo) {
+    int64_t leaders = info_number(info, ninfo, PMIX_GROUP_BOOTSTRAP, 0);
+    wire_put_string(b, name);
+    wire_put_proc(b, caller);
+    wire_put_u64(b, leaders > 0 ? (uint64_t)leaders : 0);
+    put_procs_of(b, info_find(info, ninfo, PMIX_GROUP_ADD_MEMBERS));
+    wire_put_u8(b, info_true(info, ninfo, PMIX_GROUP_ASSIGN_CONTEXT_ID));
+    wire_put_u64(b, (uint64_t)info_number(info, ninfo, PMIX_TIMEOUT, 0));
 }
 
 pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc_t procs[], size_t nprocs,
@@ -305,8 +333,17 @@ pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc
     bool optional = info_true(info, ninfo, PMIX_GROUP_OPTIONAL);
     bool forgiving = optional || info_true(info, ninfo, PMIX_GROUP_FT_COLLECTIVE) ||
                      info_true(info, ninfo, PMIX_GROUP_NOTIFY_TERMINATION);
+    bool bootstrap = info_find(info, ninfo, PMIX_GROUP_BOOTSTRAP) || info_find(info, ninfo, PMIX_GROUP_ADD_MEMBERS);
     call->cbfunc = cbfunc;
     call->cbdata = cbdata;
+    call->frame = bootstrap && nprocs == 1 ? FRAME_BOOTSTRAP : FRAME_GROUP;
+    bool has_data = data && data->type == PMIX_BYTE_OBJECT;
+    if (call->frame == FRAME_BOOTSTRAP) {
+        put_caller(&call->body, name, procs, info, ninfo);
+        wire_put_bytes(&call->body, has_data ? data->data.bo.bytes : NULL, has_data ? data->data.bo.size : 0);
+        loop_post(send_call, call);
+        return PMIX_SUCCESS;
+    }
     wire_put_u32(&call->body, what);
     wire_put_string(&call->body, name);
     wire_put_procs(&call->body, procs, nprocs);
@@ -314,7 +351,6 @@ pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc
                                   (optional ? (uint32_t)OPTIONAL : 0u) | (forgiving ? (uint32_t)FORGIVING : 0u));
     wire_put_u32(&call->body, (uint32_t)info_number(info, ninfo, PMIX_LOCAL_COLLECTIVE_STATUS, PMIX_SUCCESS));
     wire_put_u64(&call->body, (uint64_t)info_number(info, ninfo, PMIX_TIMEOUT, 0));
-    bool has_data = data && data->type == PMIX_BYTE_OBJECT;
     wire_put_bytes(&call->body, has_data ? data->data.bo.bytes : NULL, has_data ? data->data.bo.size : 0);
     loop_post(send_call, call);
     return PMIX_SUCCESS;

@@ -30,6 +30,7 @@ enum frame {
     FRAME_COLLECTIVE,        /* node -> participating nodes: kind, signature, turn, status, blob */
     FRAME_COLLECTIVE_FAILED, /* node -> participating nodes: kind, signature, turn, status */
     FRAME_GROUP,             /* node -> node 0, request: operation, name, procs, flags, status, limit, blob; reply: the group */
+    FRAME_BOOTSTRAP,         /* node -> node 0, request: one caller; reply: the group */
     FRAME_MODEX,             /* node -> owner's node, request: proc; reply: its data */
     FRAME_PUBLISH,           /* node -> node 0, request */
     FRAME_LOOKUP,            /* node -> node 0, request; reply: what was found */

@@ -51,14 +51,15 @@ static void replied(pmix_status_t status, struct buffer* body, void* argument) {
 static void ask(void* argument) {
     struct asking* asking = argument;
     const struct job* job = job_find(asking->proc.nspace);
-    if (!job || asking->proc.rank >= job->size) {
+    bool whole = asking->proc.rank == PMIX_RANK_WILDCARD; /* what is said of the job: any node with a process of it */
+    if (!job || (!whole && asking->proc.rank >= job->size)) {
         asking->cbfunc(PMIX_ERR_NOT_FOUND, NULL, 0, asking->cbdata, NULL, NULL);
         free(asking);
         return;
     }
     struct buffer body = {0};
     wire_put_proc(&body, &asking->proc);
-    mesh_request((int)job_node_of(job, asking->proc.rank), FRAME_MODEX, &body, asking->timeout, replied, asking);
+    mesh_request((int)job_node_of(job, whole ? 0 : asking->proc.rank), FRAME_MODEX, &body, asking->timeout, replied, asking);
     wire_free(&body);
 }
 

@@ -96,6 +96,14 @@ pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc
 void on_group(int from, uint64_t id, struct buffer* body);
 void groups_proc_ended(void);
 void groups_job_ended(const char* nspace);
+/* The rest of an answer that names the members; a number is given out if one is wanted. */
+void groups_put_answer(struct buffer* rest, bool numbered, const pmix_proc_t* members, size_t nmembers,
+                       const struct buffer* blobs);
+
+/* bootstrap.c: groups whose leaders do not know each other. */
+void on_bootstrap(int from, uint64_t id, struct buffer* body);
+void bootstrap_proc_ended(void);
+void bootstrap_job_ended(const char* nspace);
 
 /* modex.c: the data of one process, from the node that has it. */
 pmix_status_t up_direct_modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t ninfo,

@@ -37,6 +37,8 @@ common::Result<Prepared> prepare_construct(const char* name, const pmix_proc_t p
                                            const pmix_info_t infos[], size_t ninfos) {
     auto p = prepare(GroupCall::construct, name, infos, ninfos);
     if (!p) return p;
+    // Nobody named: a member whom a leader adds (PMIX_GROUP_ADD_MEMBERS).
+    if (procs == nullptr && nprocs == 0) return p;
     if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(procs, nprocs);
     if (!list) return list.status();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/info_view.h"
+#include "server/job_piece.h"
 #include "server/modex_blob.h"
 
 namespace pmix::server {
@@ -150,6 +151,7 @@ void Get::pull(const ProcId& proc) {
 void Get::pulled(const ProcId& proc, HostAnswer& answer_of_host) {
     pmix_status_t status = answer_of_host.status;
     if (common::succeeded(status)) {
+        learn(proc, answer_of_host.data);
         status = answer_of_host.data.empty() ? PMIX_SUCCESS : ingest_blob(registry_, answer_of_host.data, proc.nspace);
         if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && nspace->data != nullptr) arrived(*nspace);
     }
@@ -196,6 +198,14 @@ void Get::pulled(const ProcId& proc, HostAnswer& answer_of_host) {
     }
 }
 
+// Of a job that this server's host has not registered; what the host says here is worth more.
+void Get::learn(const ProcId& proc, Bytes blob) {
+    const Nspace* known = registry_.find(proc.nspace);
+    if (!register_ || proc.rank != PMIX_RANK_WILDCARD || (known != nullptr && known->data != nullptr)) return;
+    auto job = described_job(blob, proc.nspace);
+    if (job.ok()) register_(std::move(job).value());
+}
+
 void Get::expire_parked(MemberId where, uint64_t id) {
     auto it = parked_.find(where);
     if (it == parked_.end()) return;
@@ -227,6 +237,10 @@ void Get::respond_with(Nspace& nspace, Rank rank, Respond& respond) {
 
 void Get::modex_request(const ProcId& proc, Respond respond) {
     Nspace* nspace = registry_.find(proc.nspace);
+    if (nspace != nullptr && proc.rank == PMIX_RANK_WILDCARD) {
+        auto job = describe_job(*nspace);
+        return job.ok() ? respond(PMIX_SUCCESS, *job) : respond(job.status(), {});
+    }
     if (nspace == nullptr || !common::is_real_rank(proc.rank)) return respond(PMIX_ERR_NOT_FOUND, {});
     if (nspace->data != nullptr && nspace->data->committed(proc.rank) != 0)
         return respond_with(*nspace, proc.rank, respond);

@@ -8,6 +8,7 @@
 // repeated, in growing steps, until the key is there or the time is over.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <string>
@@ -15,6 +16,7 @@
 #include "common/messages.h"
 #include "server/collective.h"
 #include "server/host.h"
+#include "server/job_setup.h"
 #include "server/registry.h"
 #include "server/reply.h"
 #include "server/report_rows.h"
@@ -34,7 +36,12 @@ class Get {
     Get& operator=(const Get&) = delete;
 
     void request(Peer& peer, common::GetRequest& request, Reply reply);
-    // PMIx_server_dmodex_request: what a local process has posted for other nodes, once it has.
+    // Who registers a job that another server has described.
+    using Register = std::function<pmix_status_t(JobSetup&&)>;
+    void set_register(Register to) { register_ = std::move(to); }
+
+    // PMIx_server_dmodex_request: what a local process has posted for other nodes, once it has; of PMIX_RANK_WILDCARD,
+    // what the host said about the job.
     void modex_request(const common::ProcId& proc, Respond respond);
 
     // News.
@@ -80,6 +87,7 @@ class Get {
     void expire_pull(const common::ProcId& proc, uint64_t id);
     void answer_found(Question& question, Nspace& nspace);
     void answer(Question& question, pmix_status_t status);
+    void learn(const common::ProcId& proc, common::Bytes blob);
     void respond_with(Nspace& nspace, common::Rank rank, Respond& respond);
 
     Scheduler& scheduler_;
@@ -88,6 +96,7 @@ class Get {
     const Segments& segments_;
     Parked parked_;
     Pulls pulls_;
+    Register register_;
     uint64_t next_ = 1;
 };
 

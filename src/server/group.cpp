@@ -170,6 +170,7 @@ void Groups::member_gone(MemberId who) {
         judge(key);
     }
     nobody_is_late_who([who](MemberId m) { return m == who; });
+    end_starters(PMIX_ERR_PROC_TERM_WO_SYNC, [who](const Starter& s) { return s.who == who; });
 }
 
 void Groups::nobody_is_late_who(const std::function<bool(MemberId)>& is_meant) {
@@ -191,6 +192,7 @@ void Groups::nspace_gone(std::string_view nspace) {
     for (const auto& [key, op] : operations_)
         if (names_it(op.signature)) keys.push_back(key);
     for (const Key& key : keys) finish(key, PMIX_ERR_NOT_FOUND);
+    end_starters(PMIX_ERR_NOT_FOUND, [&](const Starter& s) { return registry_.proc_of(s.who).nspace == nspace; });
     // Members of other namespaces may still come to what has ended with it.
     nobody_is_late_who([&](MemberId who) { return registry_.proc_of(who).nspace == nspace; });
     auto& groups = registry_.groups().all();
@@ -208,6 +210,7 @@ void Groups::nspace_new(std::string_view nspace) {
 }
 
 void Groups::stop(pmix_status_t status) {
+    end_starters(status, [](const Starter&) { return true; });
     while (!operations_.empty()) {
         const Key key = operations_.begin()->first;
         finish(key, status);

@@ -13,6 +13,7 @@
 
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -93,7 +94,21 @@ class Groups {
         pmix_status_t status;
     };
 
+    // A caller whose fellow members only the host knows: it goes up alone (group_bootstrap.cpp).
+    struct Starter {
+        uint64_t id = 0;
+        std::string group;
+        MemberId who = 0;
+        bool assign = false, notify = false;
+        Reply reply;
+        Timer timer;
+    };
+
     void construct(Peer& peer, common::ControlRequest& request, Reply reply);
+    void bootstrap(Peer& peer, common::ControlRequest& request, Reply reply);
+    common::InfoList bootstrap_infos(const common::ProcId& who, const common::InfoList& infos, const std::string& group);
+    void bootstrapped(uint64_t id, HostAnswer& answer);
+    void end_starters(pmix_status_t status, const std::function<bool(const Starter&)>& is_meant);
     void destruct(Peer& peer, common::ControlRequest& request, Reply reply);
     void leave(Peer& peer, const std::string& name, Reply reply);
     void decide(Peer& peer, const common::ControlRequest& request, Reply reply);
@@ -132,6 +147,7 @@ class Groups {
     GroupInvitations invitations_;
     std::map<Key, Operation> operations_;
     std::deque<Ended> ended_;
+    std::list<Starter> starters_;
     uint64_t next_ = 1;
     size_t next_context_ = 1;
 };

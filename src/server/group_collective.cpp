@@ -35,19 +35,6 @@ bool contains(const ProcList& list, const ProcId& proc) {
     return std::find(list.begin(), list.end(), proc) != list.end();
 }
 
-// What a member wants the others to have: the entries of its PMIX_GROUP_INFO, and what stands for such an entry.
-InfoList shared_by(const InfoList& infos) {
-    InfoList out;
-    for (const pmix_info_t& info : infos) {
-        std::string_view key = common::key_view(info);
-        if (key == PMIX_GROUP_LOCAL_CID || key == PMIX_GROUP_ENDPT_DATA) out.append(info);
-        if (key != PMIX_GROUP_INFO || info.value.type != PMIX_DATA_ARRAY || info.value.data.darray == nullptr) continue;
-        const pmix_data_array_t& array = *info.value.data.darray;
-        if (array.type == PMIX_INFO) out.append_all(static_cast<const pmix_info_t*>(array.array), array.size);
-    }
-    return out;
-}
-
 pmix_status_t append_array(InfoList& to, std::string_view key, const InfoList& infos) {
     pmix_data_array_t array{};
     array.type = PMIX_INFO;
@@ -77,7 +64,10 @@ bool Groups::came_late(const Key& key, const Signature* signature, MemberId who,
 
 void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply) {
     const Key key(GroupCall::construct, request.name);
-    if (request.procs.empty() || registry_.find(request.name) != nullptr) return reply.status(PMIX_ERR_BAD_PARAM);
+    // Who names nobody, or is one of several leaders that do not know each other, is gathered by the host.
+    if (request.procs.empty() || InfoView(request.infos.data(), request.infos.size()).find(PMIX_GROUP_BOOTSTRAP) != nullptr)
+        return bootstrap(peer, request, std::move(reply));
+    if (registry_.find(request.name) != nullptr) return reply.status(PMIX_ERR_BAD_PARAM);
     for (const ProcId& p : request.procs) {
         bool whole = p.rank == PMIX_RANK_WILDCARD;
         if (p.nspace.empty() || (!whole && !common::is_real_rank(p.rank))) return reply.status(PMIX_ERR_BAD_PARAM);
@@ -117,7 +107,7 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     mine.leads = leads && *op.leader == peer.id();
     mine.asker = peer.id();
     mine.order = std::move(request.procs);
-    if (InfoList shared = shared_by(infos); !shared.empty()) mine.shared.push_back({peer.id(), std::move(shared)});
+    if (InfoList shared = group_shared_by(infos); !shared.empty()) mine.shared.push_back({peer.id(), std::move(shared)});
     merge_group_piece(op.piece, std::move(mine));
     if (!order.empty() && op.named_order.empty()) op.named_order = std::move(order);
     op.assign = op.assign || view.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);

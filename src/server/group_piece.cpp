@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/info_view.h"
 #include "common/pack.h"
 
 namespace pmix::server {
@@ -78,6 +79,18 @@ common::Result<GroupPiece> decode_group_piece(Bytes bytes) {
     }
     if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
     return piece;
+}
+
+common::InfoList group_shared_by(const common::InfoList& infos) {
+    common::InfoList out;
+    for (const pmix_info_t& info : infos) {
+        std::string_view key = common::key_view(info);
+        if (key == PMIX_GROUP_LOCAL_CID || key == PMIX_GROUP_ENDPT_DATA) out.append(info);
+        if (key != PMIX_GROUP_INFO || info.value.type != PMIX_DATA_ARRAY || info.value.data.darray == nullptr) continue;
+        const pmix_data_array_t& array = *info.value.data.darray;
+        if (array.type == PMIX_INFO) out.append_all(static_cast<const pmix_info_t*>(array.array), array.size);
+    }
+    return out;
 }
 
 void merge_group_piece(GroupPiece& into, GroupPiece&& other) {

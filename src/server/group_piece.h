@@ -28,6 +28,9 @@ struct GroupPiece {
     std::vector<Shared> shared;
 };
 
+// What a member wants the others to have: the entries of its PMIX_GROUP_INFO, and what stands for such an entry.
+common::InfoList group_shared_by(const common::InfoList& infos);
+
 common::Result<std::vector<uint8_t>> encode_group_piece(const GroupPiece& piece);
 common::Result<GroupPiece> decode_group_piece(common::Bytes bytes);
 

@@ -13,6 +13,7 @@ namespace {
 constexpr uint8_t kCompressed = 1;
 constexpr uint8_t kKept = 2;
 constexpr uint8_t kGroup = 4;
+constexpr uint8_t kJob = 8;
 
 std::vector<uint8_t> wrap(std::string_view nspace, uint8_t flags, Bytes payload, size_t raw_size) {
     ByteWriter w(kBlobHeader + nspace.size() + payload.size());
@@ -45,6 +46,11 @@ std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std
 
 std::vector<uint8_t> wrap_group(std::string_view group, Bytes payload) {
     return wrap(group, kGroup, payload, payload.size());
+}
+
+std::vector<uint8_t> wrap_job(std::string_view nspace, Bytes infos) {
+    auto packed = common::deflate_if_smaller(infos);
+    return packed ? wrap(nspace, kJob | kCompressed, *packed, infos.size()) : wrap(nspace, kJob, infos, infos.size());
 }
 
 bool says_kept(Bytes blob, std::string_view nspace, uint32_t rank, std::string_view key) noexcept {
@@ -80,6 +86,7 @@ Result<Piece> read_piece(Bytes blob) {
     piece.compressed = (flags & kCompressed) != 0;
     piece.kept = (flags & kKept) != 0;
     piece.group = (flags & kGroup) != 0;
+    piece.job = (flags & kJob) != 0;
     piece.raw_size = raw;
     piece.size = kBlobHeader + name + payload;
     return piece;

@@ -6,6 +6,7 @@
 //           2: no chunks but names: u32 rank, u32 count, then the keys (u32 length, bytes) that the rank has put for its
 //              own node only. In the answer to a direct modex, so that whoever asks for one of them learns that it
 //              exists (PMIX_ERR_EXISTS_OUTSIDE_SCOPE) instead of waiting for it.
+//           8: no chunks but what the host said about the job as a whole, as infos (job_piece.h)
 //           4: no chunks but what the servers say to each other while a group forms (group_piece.h); name is the group's.
 //
 // Self-delimiting, because hosts just concatenate. Pure, any thread. Bytes that are no piece: PMIX_ERR_NOT_SUPPORTED for
@@ -38,12 +39,15 @@ bool says_kept(common::Bytes blob, std::string_view nspace, uint32_t rank, std::
 
 std::vector<uint8_t> wrap_group(std::string_view group, common::Bytes payload);
 
+std::vector<uint8_t> wrap_job(std::string_view nspace, common::Bytes infos);
+
 struct Piece {
     std::string_view nspace;
     common::Bytes payload;
     bool compressed = false;
     bool kept = false;   // names, no chunks
     bool group = false;  // a group_piece, no chunks
+    bool job = false;    // a description, no chunks
     uint32_t raw_size = 0;
     size_t size = 0;  // where the next piece starts
 };

@@ -254,6 +254,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
                                            [p](const ProcId& proc) { p->drop(proc); },
                                            [p](const Nspace& nspace) { p->nspace_ended(nspace); });
     parts->query.set_reporter([p] { return make_report(*p); });
+    parts->get.set_register([p](JobSetup&& job) { return p->setup->register_nspace(std::move(job)); });
     LaunchEnv::set_current(&parts->launch_env);
     loop.post([p] { p->listener.start(); });
     return std::unique_ptr<Server>(new Server(std::move(parts)));

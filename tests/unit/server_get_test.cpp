@@ -285,6 +285,66 @@ TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, never.status) << "it left without data";
 }
 
+// A server that has not heard of a job asks the host once, and has then what the host said elsewhere: sizes, maps and
+// what follows from them, but nothing of the other node's own. rows: K17 V13 C3
+TEST(ServerGetTest, AWholeJobIsDescribedToWhoHasNotHeardOfIt) {
+    std::vector<uint8_t> described;
+    {
+        FakeHost elsewhere;
+        auto module = elsewhere.module();
+        TestServer other(&module);
+        common::InfoList list;
+        list.append_string(PMIX_NODE_MAP, "n7,n8");
+        list.append_string(PMIX_PROC_MAP, "0,2;1");
+        list.append_number<uint32_t>(PMIX_JOB_SIZE, 3, PMIX_UINT32);
+        list.append_string(PMIX_JOBID, "the other");
+        list.append_string(PMIX_NSDIR, "/tmp/there");
+        ASSERT_EQ(PMIX_SUCCESS, other.add_job("far", 2, list));
+        auto ask = [&](ProcId proc) {
+            pmix_status_t status = PMIX_ERROR;
+            other.on_loop([&] {
+                other.parts().get.modex_request(proc, [&](pmix_status_t s, common::Bytes bytes) {
+                    status = s;
+                    described.assign(bytes.begin(), bytes.end());
+                });
+                return 0;
+            });
+            return status;
+        };
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask({"nowhere", PMIX_RANK_WILDCARD}));
+        ASSERT_EQ(PMIX_SUCCESS, ask({"far", PMIX_RANK_WILDCARD}));
+    }
+    Setting s(2);
+    s.host.data = [&](const test::Seen&) { return described; };
+    s.connect();
+    auto reply = s.a.wait(s.a.start_get({"far", PMIX_RANK_WILDCARD}, PMIX_JOB_SIZE));
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_EQ(1u, s.host.count("direct_modex"));
+    server::Nspace* far = s.server.parts().registry.find("far");
+    ASSERT_TRUE(far != nullptr && far->data != nullptr);
+    EXPECT_EQ(3u, far->size());
+    EXPECT_EQ(0u, far->local_count());
+    dstore::Found found;
+    auto has = [&](dstore::Owner owner, const char* key) {
+        return far->data->reader().find(owner, dstore::Key(key), found) == PMIX_SUCCESS;
+    };
+    EXPECT_TRUE(has(dstore::Owner::job(), PMIX_JOBID));
+    EXPECT_TRUE(has(dstore::Owner::proc(1), PMIX_HOSTNAME)) << "from the maps";
+    EXPECT_FALSE(has(dstore::Owner::job(), PMIX_NSDIR)) << "a folder there";
+    reply = s.a.wait(s.a.start_get({"far", 1}, PMIX_HOSTNAME));
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_EQ(1u, s.host.count("direct_modex")) << "the whole job is known now";
+    // Bytes that are none: an error for who asks, nothing else.
+    for (size_t cut : {size_t{1}, described.size() / 2, described.size() - 1}) {
+        s.host.data = [&](const test::Seen&) { return std::vector<uint8_t>(described.begin(), described.begin() + cut); };
+        reply = s.a.wait(s.a.start_get({"farther", PMIX_RANK_WILDCARD}, PMIX_JOB_SIZE));
+        ASSERT_TRUE(reply);
+        EXPECT_NE(PMIX_SUCCESS, reply->header.status);
+    }
+}
+
 // rows: V8 V11
 TEST(ServerGetTest, DeregistrationEndsTheWaitAndTheConnection) {
     Setting s(1);
