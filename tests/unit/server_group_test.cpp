@@ -118,7 +118,7 @@ TEST(ServerGroupTest, WhatCannotBeAGroup) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, "")).status);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, std::string(256, 'x'))).status);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, "job")).status) << "a namespace's name";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {})).status);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, done_of(s[0], construct(s[0], {})).status) << "a host that does not say who is in it";
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 5}})).status) << "not the caller";
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", PMIX_RANK_UNDEF}})).status);
     InfoList required;
@@ -352,6 +352,70 @@ TEST(ServerGroupTest, OptionalMembersMayEndWithoutNews) {
         EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), done_of(s[1], b).members);
         EXPECT_FALSE(s[0].take_event());
     }
+}
+
+namespace {
+
+InfoList leading(size_t leaders, const ProcList& added = {}) {
+    InfoList list;
+    list.append_number<size_t>(PMIX_GROUP_BOOTSTRAP, leaders, PMIX_SIZE);
+    if (!added.empty()) common::append_proc_array(list, PMIX_GROUP_ADD_MEMBERS, added);
+    return list;
+}
+
+}  // namespace
+
+// Leaders who do not know each other, and those whom they add: each goes up alone, and the host says who is in it.
+// rows: R1 R4 R11 U17
+TEST(ServerGroupTest, WhoOnlyTheHostCanGatherGoesUpAlone) {
+    Setting s(2, 3);
+    s.host.styles["group"] = Style::later;
+    const ProcList members = {{"job", 0}, {"job", 1}, {"job", 4}};
+    s.host.group_results = [&](const Seen&, InfoList& infos) {
+        common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, members);
+        infos.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, 77, PMIX_SIZE);
+    };
+    InfoList first = leading(2, {{"job", 1}});
+    first.append_flag(PMIX_GROUP_ASSIGN_CONTEXT_ID, true);
+    uint32_t a = construct(s[0], {{"job", 0}}, std::move(first)), b = construct(s[1], {});
+    ASSERT_TRUE(s.server->turn_until([&] { return s.host.count("group") == 2; }));
+    const Seen &leader = s.host.seen[s.host.seen.size() - 2], &added = s.host.seen.back();
+    EXPECT_EQ((ProcList{{"job", 0}}), leader.procs);
+    size_t leaders = 0;
+    EXPECT_EQ(PMIX_SUCCESS, common::InfoView(leader.infos).get(PMIX_GROUP_BOOTSTRAP, &leaders));
+    EXPECT_EQ(2u, leaders);
+    EXPECT_EQ((ProcList{{"job", 1}}), added.procs);
+    EXPECT_EQ(nullptr, added.infos.find(PMIX_GROUP_BOOTSTRAP));
+    ProcList named;
+    ASSERT_NE(nullptr, added.infos.find(PMIX_GROUP_ADD_MEMBERS));
+    common::read_proc_array(added.infos.find(PMIX_GROUP_ADD_MEMBERS)->value, named);
+    EXPECT_EQ((ProcList{{"job", 1}}), named) << "so that the host knows what it is";
+    s.host.answer_waiting();
+    for (auto [client, id] : {std::pair(&s[0], a), std::pair(&s[1], b)}) {
+        Done done = done_of(*client, id);
+        EXPECT_EQ(PMIX_SUCCESS, done.status);
+        EXPECT_EQ(members, done.members);
+        EXPECT_NE(nullptr, done.results.find(PMIX_GROUP_CONTEXT_ID));
+    }
+    EXPECT_EQ(PMIX_ERR_EXISTS, done_of(s[0], construct(s[0], {{"job", 0}}, leading(2))).status);
+
+    // The host's error is for who asked; a limit holds without the host; who is answered late, or gone, is nobody.
+    s.host.statuses["group"] = PMIX_ERR_PROC_TERM_WO_SYNC;
+    uint32_t failed = construct(s[2], {{"job", 2}}, leading(3), "other");
+    s.server->settle();
+    s.host.answer_waiting();
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[2], failed).status);
+    uint32_t late = construct(s[2], {}, timed({}), "other");
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[2], late).status);
+    construct(s[2], {}, {}, "other");
+    s.server->settle();
+    s.kill(2);
+    s.host.answer_waiting();
+    s.server->settle();
+
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 1}}, leading(2), "bad")).status);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 0}, {"job", 1}}, leading(2), "bad")).status);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 0}}, leading(0), "bad")).status);
 }
 
 // rows: R12
