@@ -46,6 +46,7 @@ static pmix_server_module_t module = {
     .query = up_query,
     .tool_connected = up_tool_connected,
     .job_control = up_job_control,
+    .log = up_log,
     .group = up_group,
     .iof_pull = up_iof_pull,
     .push_stdin = up_push_stdin,
@@ -76,6 +77,7 @@ static const frame_handler handlers[FRAME_KINDS] = {
     [FRAME_LOOKUP] = on_lookup,
     [FRAME_UNPUBLISH] = on_unpublish,
     [FRAME_EVENT] = on_event,
+    [FRAME_LOG] = on_log,
 };
 
 void daemon_say(const char* format, ...) {

@@ -146,6 +146,15 @@ static void send_lines(struct output* output, size_t size, bool ends) {
     wire_consume(&output->line, size);
 }
 
+void iof_say(bool error, const void* text, size_t size) {
+    struct buffer body = {0};
+    wire_put_u8(&body, error ? 2 : 1);
+    wire_append(&body, text, size);
+    mesh_send(mesh_head(), FRAME_OUTPUT, &body);
+    in_flight += size;
+    wire_free(&body);
+}
+
 void on_output_done(int from, uint64_t id, struct buffer* body) {
     (void)from;
     (void)id;

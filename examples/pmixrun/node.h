@@ -44,6 +44,8 @@ struct streams* iof_open(const struct job* job, const pmix_proc_t* proc, int chi
 void iof_close_child_ends(int child_fds[CHILD_FDS]);
 void iof_finish(struct streams* streams); /* the process ended: take what is left, close */
 bool iof_pipe(int* ours, int* childs, bool child_reads);
+/* A line of this daemon's own among their output: to the user's stderr or stdout. */
+void iof_say(bool error, const void* text, size_t size);
 void on_output_done(int from, uint64_t id, struct buffer* body);
 
 /* input.c: their stdin. */
@@ -140,6 +142,11 @@ void up_tool_connected(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbf
 /* spawn.c */
 pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
                        size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata);
+
+/* log.c */
+void up_log(const pmix_proc_t* client, const pmix_info_t data[], size_t ndata, const pmix_info_t directives[],
+            size_t ndirs, pmix_op_cbfunc_t cbfunc, void* cbdata);
+void on_log(int from, uint64_t id, struct buffer* body);
 
 /* query.c */
 pmix_status_t up_query(pmix_proc_t* proc, pmix_query_t* queries, size_t nqueries, pmix_info_cbfunc_t cbfunc,

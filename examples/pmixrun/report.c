@@ -20,7 +20,8 @@ static void add(struct report* report, const char* key, const void* data, pmix_d
 }
 
 /* The resource manager is nobody's process, so the source is empty; whom it is about is said besides. */
-static void send_report(struct report* report, pmix_status_t code, const pmix_proc_t* about) {
+static void send_report(struct report* report, pmix_status_t code, const pmix_proc_t* about, bool told,
+                        uint32_t logged) {
     struct buffer body = {0};
     pmix_proc_t nobody;
     time_t now = time(NULL);
@@ -32,11 +33,25 @@ static void send_report(struct report* report, pmix_status_t code, const pmix_pr
     wire_put_u32(&body, (uint32_t)code);
     wire_put_proc(&body, &nobody);
     wire_put_u8(&body, PMIX_RANGE_SESSION);
-    if (wire_put_infos(&body, report->infos, report->count)) {
+    if (told && wire_put_infos(&body, report->infos, report->count)) {
         for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_EVENT, &body);
     }
     wire_free(&body);
+    wire_put_u32(&body, (uint32_t)code);
+    wire_put_proc(&body, about);
+    wire_put_u32(&body, logged);
+    if (logged && wire_put_infos(&body, report->infos, report->count)) {
+        int first = 0;
+        while (first + 1 < mesh_nodes() && !mesh_alive(first)) first++;
+        mesh_send(first, FRAME_LOG, &body);
+    }
+    wire_free(&body);
     for (size_t i = 0; i < report->count; i++) PMIX_INFO_DESTRUCT(&report->infos[i]);
+}
+
+/* How it is to be logged, if one of these wishes is there. */
+static uint32_t logged(const struct job* job, uint32_t wishes) {
+    return job->wanted & wishes ? job->wanted : 0;
 }
 
 static pmix_proc_t whole(const struct job* job) {
@@ -48,13 +63,13 @@ static pmix_proc_t whole(const struct job* job) {
 void report_job_started(const struct job* job) {
     struct report report = {.count = 0};
     pmix_proc_t about = whole(job);
-    if (job->wanted & WANTS_JOB_EVENTS) send_report(&report, PMIX_EVENT_JOB_START, &about);
+    send_report(&report, PMIX_EVENT_JOB_START, &about, job->wanted & WANTS_JOB_EVENTS, logged(job, LOGS_JOB_EVENTS));
 }
 
 void report_launch_complete(const struct job* job) {
     struct report report = {.count = 0};
     pmix_proc_t about = whole(job);
-    if (job->wanted & WANTS_JOB_EVENTS) send_report(&report, PMIX_LAUNCH_COMPLETE, &about);
+    send_report(&report, PMIX_LAUNCH_COMPLETE, &about, job->wanted & WANTS_JOB_EVENTS, logged(job, LOGS_JOB_EVENTS));
 }
 
 void report_proc_ended(struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
@@ -74,25 +89,26 @@ void report_proc_ended(struct job* job, uint32_t rank, int wait_status, bool wit
         job->failed_rank = rank;
         job->failed_code = code;
     }
-    bool abnormal = status != PMIX_SUCCESS && (job->wanted & WANTS_ABNORMAL_ENDS);
-    if (!abnormal && !(job->wanted & WANTS_PROC_ENDS)) return;
+    bool bad = status != PMIX_SUCCESS;
+    bool told = job->wanted & (bad ? WANTS_PROC_ENDS | WANTS_ABNORMAL_ENDS : WANTS_PROC_ENDS);
+    uint32_t log = logged(job, bad ? LOGS_PROC_ENDS | LOGS_ABNORMAL_ENDS : LOGS_PROC_ENDS);
     add(&report, PMIX_PROC_TERM_STATUS, &status, PMIX_STATUS);
     add(&report, PMIX_EXIT_CODE, &code, PMIX_INT);
-    send_report(&report, PMIX_EVENT_PROC_TERMINATED, &about);
+    send_report(&report, PMIX_EVENT_PROC_TERMINATED, &about, told, log);
 }
 
 void report_job_ended(const struct job* job) {
     struct report report = {.count = 0};
     pmix_proc_t about = whole(job), failed;
-    if (!(job->wanted & (WANTS_JOB_EVENTS | WANTS_JOB_END))) return;
-    if (job->term_status == PMIX_SUCCESS && (job->wanted & WANTS_SILENT_END)) return;
+    bool silent = job->term_status == PMIX_SUCCESS && (job->wanted & WANTS_SILENT_END);
+    bool told = !silent && (job->wanted & (WANTS_JOB_EVENTS | WANTS_JOB_END));
     add(&report, PMIX_JOB_TERM_STATUS, &job->term_status, PMIX_STATUS);
     if (job->failed_rank != PMIX_RANK_UNDEF) {
         PMIX_LOAD_PROCID(&failed, job->nspace, job->failed_rank);
         add(&report, PMIX_PROCID, &failed, PMIX_PROC);
         add(&report, PMIX_EXIT_CODE, &job->failed_code, PMIX_INT);
     }
-    send_report(&report, PMIX_EVENT_JOB_END, &about);
+    send_report(&report, PMIX_EVENT_JOB_END, &about, told, logged(job, LOGS_JOB_EVENTS | LOGS_JOB_END));
 }
 
 void report_jobs_terminated(void) {
@@ -100,6 +116,6 @@ void report_jobs_terminated(void) {
     for (const struct job* job = jobs_first(); job; job = job->next) {
         struct report report = {.count = 0};
         pmix_proc_t about = whole(job);
-        send_report(&report, PMIX_ERR_JOB_TERM_WO_SYNC, &about);
+        send_report(&report, PMIX_ERR_JOB_TERM_WO_SYNC, &about, true, 0);
     }
 }

@@ -240,6 +240,20 @@ static void shown(int argc, char** argv) {
     finish();
 }
 
+/* Its events in pmixrun's log: see the test's command. `logged STATUS ATTRIBUTE...`: the two processes end with STATUS
+ * and with 0. rows: C5 J8 */
+static void logged(int argc, char** argv) {
+    char text[64];
+    pmix_nspace_t nspace = "";
+    CHECK(argc >= 1);
+    snprintf(text, sizeof text, "exit $((PMIX_RANK * %d))", atoi(argv[0]));
+    start();
+    listen_to(PMIX_EVENT_JOB_END);
+    for (int i = 1; i < argc; i++) with_flag(argv[i]);
+    run_line(text, nspace);
+    finish();
+}
+
 /* --- events --------------------------------------------------------------------------------------------------------
  */
 
@@ -317,7 +331,8 @@ static void wanted(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {{"streams", streams}, {"none", none},     {"files", files},
-                                             {"shown", shown},     {"wanted", wanted}, {"echo", echo}};
+                                             {"shown", shown},     {"wanted", wanted}, {"logged", logged},
+                                             {"echo", echo}};
     program = argv[0];
     RUN_CASE(cases);
     return 0;

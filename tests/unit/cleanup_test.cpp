@@ -1,0 +1,181 @@
+// Files and folders removed at the end of processes: which, when, and what other users cannot have removed.
+#include "server/cleanup.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "server/safe_path.h"
+#include "support/fake_scheduler.h"
+
+namespace pmix::server {
+namespace {
+
+constexpr uid_t kOther = 4242, kThird = 4243;
+
+class CleanupTest : public ::testing::Test {
+  protected:
+    CleanupTest() : chores(scheduler), cleanup(chores) {
+        char name[] = "/tmp/cleanup_test.XXXXXX";
+        top = ::mkdtemp(name);
+        me = {::geteuid(), ::getegid()};
+    }
+    ~CleanupTest() override {
+        chores.finish();
+        const std::string command = "rm -rf " + top;
+        EXPECT_EQ(0, ::system(command.c_str()));
+    }
+    std::string path(const std::string& name) const { return top + "/" + name; }
+    std::string file(const std::string& name) {
+        std::ofstream(path(name)) << "x";
+        return path(name);
+    }
+    std::string folder(const std::string& name) {
+        EXPECT_EQ(0, ::mkdir(path(name).c_str(), 0700));
+        return path(name);
+    }
+    static bool there(const std::string& p) {
+        struct stat info;
+        return ::lstat(p.c_str(), &info) == 0;
+    }
+    pmix_status_t add(std::vector<std::string> files, std::vector<std::string> folders, CleanupRules rules = {},
+                      std::vector<MemberId> holders = {1}, const char* id = "",
+                      Rights who = {::geteuid(), ::getegid()}) {
+        return cleanup.add({1, id, std::move(holders), who}, files, folders, rules);
+    }
+    void end(MemberId who) {
+        cleanup.member_gone(who);
+        chores.finish();  // all that was begun is done
+    }
+
+    test::FakeScheduler scheduler;
+    Chores chores;
+    Cleanup cleanup;
+    std::string top;
+    Rights me;
+};
+
+// rows: J3
+TEST_F(CleanupTest, FilesGoWithTheLastOfThoseWhoseEndTheyWaitFor) {
+    const std::string one = file("one"), both = file("both");
+    ASSERT_EQ(PMIX_SUCCESS, add({one}, {}));
+    ASSERT_EQ(PMIX_SUCCESS, add({both}, {}, {}, {1, 2}));
+    end(1);
+    EXPECT_FALSE(there(one));
+    EXPECT_TRUE(there(both));
+    end(2);
+    EXPECT_FALSE(there(both));
+    EXPECT_EQ(0u, cleanup.size());
+}
+
+// rows: J3
+TEST_F(CleanupTest, FoldersByTheirRules) {
+    for (const char* d : {"plain", "deep", "deep/a", "deep/a/b", "top", "top/a", "empty", "empty/a", "empty/full"})
+        folder(d);
+    for (const char* f : {"plain/f", "deep/f", "deep/a/b/f", "deep/keep", "deep/a/keep.too", "top/a/f", "empty/full/f"})
+        file(f);
+    CleanupRules deep{
+        .recursive = true, .only_empty = false, .leave_top = false, .ignore = {path("deep/keep"), "keep.too"}};
+    ASSERT_EQ(PMIX_SUCCESS, add({}, {path("plain")}));
+    ASSERT_EQ(PMIX_SUCCESS, add({}, {path("deep")}, deep));
+    ASSERT_EQ(PMIX_SUCCESS,
+              add({}, {path("top")}, {.recursive = true, .only_empty = false, .leave_top = true, .ignore = {}}));
+    ASSERT_EQ(PMIX_SUCCESS,
+              add({}, {path("empty")}, {.recursive = true, .only_empty = true, .leave_top = false, .ignore = {}}));
+    end(1);
+    EXPECT_FALSE(there(path("plain")));
+    EXPECT_TRUE(there(path("deep/keep")));
+    EXPECT_TRUE(there(path("deep/a/keep.too")));
+    EXPECT_FALSE(there(path("deep/f")));
+    EXPECT_FALSE(there(path("deep/a/b")));
+    EXPECT_TRUE(there(path("top")));
+    EXPECT_FALSE(there(path("top/a")));
+    EXPECT_FALSE(there(path("empty/a")));
+    EXPECT_TRUE(there(path("empty/full/f")));
+}
+
+// rows: J3
+TEST_F(CleanupTest, ContradictionsAreRefusedAsAWhole) {
+    const std::string f = file("f"), d = folder("d"), g = file("g");
+    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({f}, {f}));
+    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES,
+              add({f}, {}, {.recursive = false, .only_empty = false, .leave_top = false, .ignore = {f}}));
+    ASSERT_EQ(PMIX_SUCCESS, add({}, {d}, {.recursive = false, .only_empty = false, .leave_top = true, .ignore = {g}}));
+    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({f}, {d})) << "another rule for the same folder";
+    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({g}, {})) << "somebody wants to keep it";
+    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({d}, {})) << "a file now";
+    for (const char* bad : {"relative", "/", "", "/tmp/..", "/tmp/."})
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM, add({bad}, {})) << bad;
+    EXPECT_EQ(1u, cleanup.size()) << "nothing of what was refused is registered";
+}
+
+// rows: J2 J3
+TEST_F(CleanupTest, WishesAreTakenBackByNameOrAll) {
+    const std::string a = file("a"), b = file("b"), c = file("c");
+    ASSERT_EQ(PMIX_SUCCESS, add({a}, {}, {}, {1}, "first"));
+    ASSERT_EQ(PMIX_SUCCESS, add({b}, {}, {}, {1}, "second"));
+    ASSERT_EQ(PMIX_SUCCESS, add({c}, {}, {}, {1}, "second"));
+    const std::string first = "first";
+    EXPECT_EQ(0u, cleanup.cancel(2, nullptr)) << "another's";
+    EXPECT_EQ(1u, cleanup.cancel(1, &first));
+    EXPECT_EQ(2u, cleanup.cancel(1, nullptr));
+    end(1);
+    EXPECT_TRUE(there(a) && there(b) && there(c));
+}
+
+// rows: J3
+TEST_F(CleanupTest, LinksAreRemovedAndNotFollowed) {
+    const std::string outside = folder("outside"), kept = file("outside/kept"), d = folder("d");
+    ASSERT_EQ(0, ::symlink(outside.c_str(), path("d/link").c_str()));
+    ASSERT_EQ(0, ::symlink(outside.c_str(), path("direct").c_str()));
+    ASSERT_EQ(PMIX_SUCCESS,
+              add({}, {d, path("direct")}, {.recursive = true, .only_empty = false, .leave_top = false, .ignore = {}}));
+    ASSERT_EQ(PMIX_SUCCESS, add({path("direct") + "/../outside"}, {}));
+    end(1);
+    EXPECT_FALSE(there(d));
+    EXPECT_TRUE(there(kept));
+    EXPECT_TRUE(there(path("direct"))) << "it is no folder";
+}
+
+// A folder of the path was replaced meanwhile by somebody else's link. rows: J3
+TEST_F(CleanupTest, SomebodyElsesLinksOnTheWayLeadNowhere) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs several users";
+    const std::string home = folder("home"), precious = file("home/f");
+    ASSERT_EQ(0, ::chmod(top.c_str(), 0777));
+    ASSERT_EQ(0, ::symlink(home.c_str(), path("way").c_str()));
+    ASSERT_EQ(0, ::lchown(path("way").c_str(), kThird, kThird));
+    ASSERT_EQ(PMIX_SUCCESS, add({path("way") + "/f"}, {}));
+    end(1);
+    EXPECT_TRUE(there(precious));
+    EXPECT_FALSE(open_folder_of_user(path("way"), kOther));
+    EXPECT_TRUE(open_folder_of_user(path("way"), kThird)) << "one's own link is one's own business";
+}
+
+// A server that is root removes for a user only what the user could have removed. rows: J3
+TEST_F(CleanupTest, RemovedWithTheRightsOfTheUser) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs several users";
+    ASSERT_EQ(0, ::chmod(top.c_str(), 0755));
+    const std::string locked = folder("locked"), open = folder("open");
+    ASSERT_EQ(0, ::chmod(locked.c_str(), 0755));
+    ASSERT_EQ(0, ::chmod(open.c_str(), 0777));
+    for (const char* f : {"locked/mine", "open/mine", "open/theirs"}) {
+        file(f);
+        ASSERT_EQ(0, ::chown(path(f).c_str(), f == std::string("open/theirs") ? kThird : kOther, kOther));
+    }
+    ASSERT_EQ(PMIX_SUCCESS,
+              add({path("locked/mine"), path("open/mine"), path("open/theirs")}, {}, {}, {1}, "", {kOther, kOther}));
+    end(1);
+    EXPECT_TRUE(there(path("locked/mine"))) << "the folder is not theirs to change";
+    EXPECT_FALSE(there(path("open/mine")));
+    EXPECT_TRUE(there(path("open/theirs")));
+    EXPECT_EQ(0u, ::geteuid());
+    file("locked/as_root_again");
+    EXPECT_TRUE(there(path("locked/as_root_again")));
+}
+
+}  // namespace
+}  // namespace pmix::server
