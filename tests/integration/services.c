@@ -6,6 +6,14 @@
 
 #include "check.h"
 
+/* Headers of older releases do not have them. */
+#ifndef PMIX_LOG_FILE
+#define PMIX_LOG_FILE "wireup.logfile"
+#endif
+#ifndef PMIX_MONITOR_PROC_RESOURCE_USAGE
+#define PMIX_MONITOR_PROC_RESOURCE_USAGE "pmix.monitor.presuse"
+#endif
+
 static const char* program;
 
 /* --- control: another job is stopped, goes on, hears a signal, is ended -------------------------------------------
@@ -358,9 +366,7 @@ static void credential(int argc, char** argv) {
 static void refused(int argc, char** argv) {
     pmix_info_t *results = (pmix_info_t*)(uintptr_t)1, type = line(PMIX_CRED_TYPE, "kerberos");
     size_t nresults = 77;
-    pmix_resource_unit_t unit = {.type = PMIX_DEVTYPE_GPU, .count = 2};
     pmix_byte_object_t proof;
-    char block[] = "block";
     (void)argc, (void)argv;
     start();
     CHECK_STATUS(PMIx_Allocation_request(PMIX_ALLOC_EXTEND, NULL, 0, &results, &nresults), PMIX_ERR_NOT_SUPPORTED);
@@ -370,10 +376,14 @@ static void refused(int argc, char** argv) {
     CHECK_STATUS(PMIx_Session_control(7, NULL, 0, NULL, NULL), PMIX_ERR_NOT_SUPPORTED);
     CHECK_OK(PMIx_Session_control(7, NULL, 0, control_done, &controlled));
     CHECK(box_wait(&controlled, 2, 30) && controlled.status == PMIX_ERR_NOT_SUPPORTED);
+#ifdef PMIX_RESOURCE_BLOCK_DEFINE
+    pmix_resource_unit_t unit = {.type = PMIX_DEVTYPE_GPU, .count = 2};
+    char block[] = "block";
     CHECK_STATUS(PMIx_Resource_block(PMIX_RESOURCE_BLOCK_DEFINE, block, &unit, 1, NULL, 0), PMIX_ERR_NOT_SUPPORTED);
     CHECK_STATUS(PMIx_Resource_block(PMIX_RESOURCE_BLOCK_DEFINE, NULL, &unit, 1, NULL, 0), PMIX_ERR_BAD_PARAM);
     CHECK_OK(PMIx_Resource_block_nb(PMIX_RESOURCE_BLOCK_DELETE, block, NULL, 0, NULL, 0, op_done, &controlled));
     CHECK(box_wait(&controlled, 3, 30) && controlled.status == PMIX_ERR_NOT_SUPPORTED);
+#endif
     CHECK_STATUS(PMIx_Get_credential(&type, 1, &proof), PMIX_ERR_NOT_SUPPORTED);
     CHECK(proof.bytes == NULL && proof.size == 0);
     pmix_info_t usage = line(PMIX_MONITOR_PROC_RESOURCE_USAGE, "all");
