@@ -373,12 +373,12 @@ static void refused(int argc, char** argv) {
     CHECK(results == NULL && nresults == 0);
     CHECK_OK(PMIx_Allocation_request_nb(PMIX_ALLOC_NEW, NULL, 0, control_done, &controlled));
     CHECK(box_wait(&controlled, 1, 30) && controlled.status == PMIX_ERR_NOT_SUPPORTED);
-    CHECK_STATUS(PMIx_Session_control(7, NULL, 0, NULL, NULL), PMIX_ERR_NOT_SUPPORTED);
-    CHECK_OK(PMIx_Session_control(7, NULL, 0, control_done, &controlled));
-    CHECK(box_wait(&controlled, 2, 30) && controlled.status == PMIX_ERR_NOT_SUPPORTED);
 #ifdef PMIX_RESOURCE_BLOCK_DEFINE
     pmix_resource_unit_t unit = {.type = PMIX_DEVTYPE_GPU, .count = 2};
     char block[] = "block";
+    CHECK_STATUS(PMIx_Session_control(7, NULL, 0, NULL, NULL), PMIX_ERR_NOT_SUPPORTED);
+    CHECK_OK(PMIx_Session_control(7, NULL, 0, control_done, &controlled));
+    CHECK(box_wait(&controlled, 2, 30) && controlled.status == PMIX_ERR_NOT_SUPPORTED);
     CHECK_STATUS(PMIx_Resource_block(PMIX_RESOURCE_BLOCK_DEFINE, block, &unit, 1, NULL, 0), PMIX_ERR_NOT_SUPPORTED);
     CHECK_STATUS(PMIx_Resource_block(PMIX_RESOURCE_BLOCK_DEFINE, NULL, &unit, 1, NULL, 0), PMIX_ERR_BAD_PARAM);
     CHECK_OK(PMIx_Resource_block_nb(PMIX_RESOURCE_BLOCK_DELETE, block, NULL, 0, NULL, 0, op_done, &controlled));
