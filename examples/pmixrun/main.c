@@ -16,7 +16,7 @@
  *     publish.c    publish, lookup, unpublish; datastore.c: their rules
  *     events.c     events between nodes              clients.c   connect, finalize, abort, job control
  *     groups.c     groups; bootstrap.c: of leaders that do not know each other
- *     spawn.c      PMIx_Spawn, hosts.c: where to                     query.c     PMIx_Query_info
+ *     spawn.c      PMIx_Spawn; hosts.c: where to     query.c     PMIx_Query_info
  *     loop.c, mesh.c, wire.c   one thread, frames between processes, bytes and values in them
  *     sweep.c      leaving nothing behind; keeper.c: also when the head and its daemons are killed
  *
