@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 namespace pmix::dstore {
 
@@ -62,6 +63,24 @@ class NodeArena {
     Chunk* chunks_ = nullptr;
     Large* large_ = nullptr;
     Free* lists_[kClasses] = {};
+};
+
+// For a container that lies in an arena, whose owner locks.
+template <class T>
+struct ArenaAllocator {
+    using value_type = T;
+    NodeArena* arena;
+
+    explicit ArenaAllocator(NodeArena& a) noexcept : arena(&a) {}
+    template <class U>
+    ArenaAllocator(const ArenaAllocator<U>& o) noexcept : arena(o.arena) {}
+    T* allocate(size_t n) {
+        void* block = n <= SIZE_MAX / sizeof(T) ? arena->allocate(n * sizeof(T)) : nullptr;
+        if (block == nullptr) throw std::bad_alloc();
+        return static_cast<T*>(block);
+    }
+    void deallocate(T* block, size_t n) noexcept { arena->free(block, n * sizeof(T)); }
+    bool operator==(const ArenaAllocator&) const noexcept = default;
 };
 
 }  // namespace pmix::dstore

@@ -92,7 +92,7 @@ uint64_t tag_of(uint32_t nspace, common::Rank rank, uint32_t hash) noexcept {
 
 uint64_t PrivateStore::Node::tag() noexcept { return tag_of(nspace, rank, Key(key()).hash()); }
 
-PrivateStore::PrivateStore() {
+PrivateStore::PrivateStore() : staged_(ArenaAllocator<Node*>(arena_)) {
     static_assert(sizeof(Node) <= Node::kValueAt && (Node::kValueAt + 6) % NodeArena::kAlignment == 0);
     static_assert(std::is_trivially_destructible_v<Node> && std::is_trivially_destructible_v<Slot>);
 }

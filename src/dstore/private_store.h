@@ -131,7 +131,7 @@ class PrivateStore {
     Nspace last_nspace_ GUARDED_BY(mutex_) = kNone;
     Node* retired_ GUARDED_BY(mutex_) = nullptr;
     Node* lent_ GUARDED_BY(mutex_) = nullptr;  // retired, but somebody outside holds a pointer
-    std::vector<Node*> staged_ GUARDED_BY(mutex_);
+    std::vector<Node*, ArenaAllocator<Node*>> staged_ GUARDED_BY(mutex_);
 };
 
 }  // namespace pmix::dstore
