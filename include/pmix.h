@@ -301,20 +301,21 @@ PMIX_EXPORT pmix_status_t PMIx_Disconnect_nb(const pmix_proc_t ranges[], size_t 
 
 /*
  * Fills @p topo with the hardware topology of this node. Its @p source names the library that it shall be in, such as
- * "hwloc". The topology is the library's own if it is shared; PMIX_TOPOLOGY_DESTRUCT knows. May block.
+ * "hwloc"; NULL: any, and the name is then new memory. The topology is the library's own and must not be changed; the
+ * caller ends with PMIX_TOPOLOGY_DESTRUCT, which frees the name and leaves the library's topology alone. May block.
  */
 PMIX_EXPORT pmix_status_t PMIx_Load_topology(pmix_topology_t *topo);
 
 /*
  * The CPUs that the process or the calling thread, as @p ref says, is bound to. The caller frees the bitmap with
- * PMIX_CPUSET_DESTRUCT.
+ * PMIX_CPUSET_DESTRUCT, and the source with it where it was NULL.
  */
 PMIX_EXPORT pmix_status_t PMIx_Get_cpuset(pmix_cpuset_t *cpuset, pmix_bind_envelope_t ref);
 
 /* Makes a bitmap of the text of PMIX_CPUSET. The caller frees it with PMIX_CPUSET_DESTRUCT. */
 PMIX_EXPORT pmix_status_t PMIx_Parse_cpuset_string(const char *cpuset_string, pmix_cpuset_t *cpuset);
 
-/* What two processes share, from their PMIX_LOCALITY_STRING: bits of PMIX_LOCALITY_* in @p locality. */
+/* What two processes share, from their PMIX_LOCALITY_STRING: bits of PMIX_LOCALITY_* in @p locality. Nothing to free. */
 PMIX_EXPORT pmix_status_t PMIx_Get_relative_locality(const char *locality1, const char *locality2,
                                                      pmix_locality_t *locality);
 
@@ -527,7 +528,9 @@ PMIX_EXPORT pmix_status_t PMIx_Validate_credential_nb(const pmix_byte_object_t *
 
 /*
  * Appends @p num_vals values of @p type from the array @p src to @p buffer, in the form that @p target understands
- * (NULL: the local server's). The values are copied. Does not block.
+ * (NULL: the local server's). The values are copied, with all that they point to; @p src stays the caller's. The content
+ * of @p buffer is new memory as it grows: the caller frees it with PMIX_DATA_BUFFER_DESTRUCT. On failure the buffer is as
+ * it was. Does not block.
  */
 PMIX_EXPORT pmix_status_t PMIx_Data_pack(const pmix_proc_t *target, pmix_data_buffer_t *buffer, void *src,
                                          int32_t num_vals, pmix_data_type_t type);
@@ -536,7 +539,9 @@ PMIX_EXPORT pmix_status_t PMIx_Data_pack(const pmix_proc_t *target, pmix_data_bu
  * Takes values of @p type from @p buffer into the array @p dest, which has room for *max_num_values; that receives how
  * many came.
  *
- * @p source is who packed them (NULL: the local server). Strings and other parts are new memory that the caller frees.
+ * @p source is who packed them (NULL: the local server). What the values point to is new memory, and the caller's: a
+ * string goes with free(), a struct with the destruct function of its type. The bytes in @p buffer stay. Where it fails,
+ * nothing in @p dest is to be freed but what *max_num_values counts.
  * PMIX_ERR_UNPACK_INADEQUATE_SPACE: there are more than the room; as many as fit came, and the next call starts with
  * the first of them again.
  * PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER: none is left. PMIX_ERR_PACK_MISMATCH: the next ones are of another type.
@@ -544,27 +549,38 @@ PMIX_EXPORT pmix_status_t PMIx_Data_pack(const pmix_proc_t *target, pmix_data_bu
 PMIX_EXPORT pmix_status_t PMIx_Data_unpack(const pmix_proc_t *source, pmix_data_buffer_t *buffer, void *dest,
                                            int32_t *max_num_values, pmix_data_type_t type);
 
-/* Appends what is left to unpack of @p src to @p dest. @p src stays as it is. */
+/*
+ * Appends a copy of what is left to unpack of @p src to @p dest, whose content the caller frees as after packing. @p src
+ * stays as it is, and the caller's.
+ */
 PMIX_EXPORT pmix_status_t PMIx_Data_copy_payload(pmix_data_buffer_t *dest, pmix_data_buffer_t *src);
 
 /*
- * Makes the bytes of @p payload the content of @p buffer. They are taken over, and @p payload is empty afterwards.
+ * Makes the bytes of @p payload the content of @p buffer; what was in it is freed. The bytes, which must be malloc memory,
+ * are taken over, and @p payload is empty afterwards. NULL or no bytes: an empty buffer.
  */
 PMIX_EXPORT pmix_status_t PMIx_Data_load(pmix_data_buffer_t *buffer, pmix_byte_object_t *payload);
 
 /*
- * Moves what is left to unpack out of @p buffer into @p payload, whose bytes the caller frees. The buffer is empty
- * afterwards.
+ * Moves what is left to unpack out of @p buffer into @p payload, whose bytes the caller frees with free(). The buffer is
+ * empty afterwards; what @p payload held before is not freed.
  */
 PMIX_EXPORT pmix_status_t PMIx_Data_unload(pmix_data_buffer_t *buffer, pmix_byte_object_t *payload);
 
-/* Makes a copy of the bytes of @p payload the content of @p buffer. */
+/* Makes a copy of the bytes of @p payload the content of @p buffer; what was in it is freed. @p payload stays as it is. */
 PMIX_EXPORT pmix_status_t PMIx_Data_embed(pmix_data_buffer_t *buffer, const pmix_byte_object_t *payload);
 
-/* Makes a deep copy of the value at @p src in new memory, in *dest. The caller frees it. */
+/*
+ * Makes a deep copy of the value at @p src in new memory, in *dest: a string for PMIX_STRING and PMIX_REGEX (@p src is then
+ * the char * itself), else one element of the type. The caller frees it: what it points to with the type's destruct
+ * function, then the block with free(), or both with the type's free function and a count of 1.
+ */
 PMIX_EXPORT pmix_status_t PMIx_Data_copy(void **dest, void *src, pmix_data_type_t type);
 
-/* Text for the value at @p src, each line with @p prefix in front, in *output. The caller frees it. */
+/*
+ * Text for the value at @p src in *output, one line with @p prefix in front (NULL: nothing). The caller frees it with
+ * free(). All fields are in it, by their names; of long byte objects the number of bytes and the first ones.
+ */
 PMIX_EXPORT pmix_status_t PMIx_Data_print(char **output, char *prefix, void *src, pmix_data_type_t type);
 
 /*
