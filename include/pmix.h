@@ -315,7 +315,9 @@ PMIX_EXPORT pmix_status_t PMIx_Get_cpuset(pmix_cpuset_t *cpuset, pmix_bind_envel
 /* Makes a bitmap of the text of PMIX_CPUSET. The caller frees it with PMIX_CPUSET_DESTRUCT. */
 PMIX_EXPORT pmix_status_t PMIx_Parse_cpuset_string(const char *cpuset_string, pmix_cpuset_t *cpuset);
 
-/* What two processes share, from their PMIX_LOCALITY_STRING: bits of PMIX_LOCALITY_* in @p locality. Nothing to free. */
+/*
+ * What two processes share, from their PMIX_LOCALITY_STRING: bits of PMIX_LOCALITY_* in @p locality. Nothing to free.
+ */
 PMIX_EXPORT pmix_status_t PMIx_Get_relative_locality(const char *locality1, const char *locality2,
                                                      pmix_locality_t *locality);
 
@@ -528,52 +530,54 @@ PMIX_EXPORT pmix_status_t PMIx_Validate_credential_nb(const pmix_byte_object_t *
 
 /*
  * Appends @p num_vals values of @p type from the array @p src to @p buffer, in the form that @p target understands
- * (NULL: the local server's). The values are copied, with all that they point to; @p src stays the caller's. The content
- * of @p buffer is new memory as it grows: the caller frees it with PMIX_DATA_BUFFER_DESTRUCT. On failure the buffer is as
- * it was. Does not block.
+ * (NULL: the local server's). The values are copied, with all that they point to; @p src stays the caller's. The
+ * content of @p buffer is new memory as it grows: the caller frees it with PMIX_DATA_BUFFER_DESTRUCT. On failure the
+ * buffer is as it was. Does not block.
  */
 PMIX_EXPORT pmix_status_t PMIx_Data_pack(const pmix_proc_t *target, pmix_data_buffer_t *buffer, void *src,
                                          int32_t num_vals, pmix_data_type_t type);
 
 /*
- * Takes values of @p type from @p buffer into the array @p dest, which has room for *max_num_values; that receives how
- * many came.
+ * Takes values of @p type from @p buffer into the array @p dest, which has room for *max_num_values; that receives
+ * how many came.
  *
  * @p source is who packed them (NULL: the local server). What the values point to is new memory, and the caller's: a
- * string goes with free(), a struct with the destruct function of its type. The bytes in @p buffer stay. Where it fails,
- * nothing in @p dest is to be freed but what *max_num_values counts.
- * PMIX_ERR_UNPACK_INADEQUATE_SPACE: there are more than the room; as many as fit came, and the next call starts with
- * the first of them again.
+ * string goes with free(), a struct with the destruct function of its type. The bytes in @p buffer stay. Where it
+ * fails, nothing in @p dest is to be freed but what *max_num_values counts. PMIX_ERR_UNPACK_INADEQUATE_SPACE: there
+ * are more than the room; as many as fit came, and the next call starts with the first of them again.
  * PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER: none is left. PMIX_ERR_PACK_MISMATCH: the next ones are of another type.
  */
 PMIX_EXPORT pmix_status_t PMIx_Data_unpack(const pmix_proc_t *source, pmix_data_buffer_t *buffer, void *dest,
                                            int32_t *max_num_values, pmix_data_type_t type);
 
 /*
- * Appends a copy of what is left to unpack of @p src to @p dest, whose content the caller frees as after packing. @p src
- * stays as it is, and the caller's.
+ * Appends a copy of what is left to unpack of @p src to @p dest, whose content the caller frees as after packing. @p
+ * src stays as it is, and the caller's.
  */
 PMIX_EXPORT pmix_status_t PMIx_Data_copy_payload(pmix_data_buffer_t *dest, pmix_data_buffer_t *src);
 
 /*
- * Makes the bytes of @p payload the content of @p buffer; what was in it is freed. The bytes, which must be malloc memory,
- * are taken over, and @p payload is empty afterwards. NULL or no bytes: an empty buffer.
+ * Makes the bytes of @p payload the content of @p buffer; what was in it is freed. The bytes, which must be malloc
+ * memory, are taken over, and @p payload is empty afterwards. NULL or no bytes: an empty buffer.
  */
 PMIX_EXPORT pmix_status_t PMIx_Data_load(pmix_data_buffer_t *buffer, pmix_byte_object_t *payload);
 
 /*
- * Moves what is left to unpack out of @p buffer into @p payload, whose bytes the caller frees with free(). The buffer is
- * empty afterwards; what @p payload held before is not freed.
+ * Moves what is left to unpack out of @p buffer into @p payload, whose bytes the caller frees with free(). The buffer
+ * is empty afterwards; what @p payload held before is not freed.
  */
 PMIX_EXPORT pmix_status_t PMIx_Data_unload(pmix_data_buffer_t *buffer, pmix_byte_object_t *payload);
 
-/* Makes a copy of the bytes of @p payload the content of @p buffer; what was in it is freed. @p payload stays as it is. */
+/*
+ * Makes a copy of the bytes of @p payload the content of @p buffer; what was in it is freed. @p payload stays as it
+ * is.
+ */
 PMIX_EXPORT pmix_status_t PMIx_Data_embed(pmix_data_buffer_t *buffer, const pmix_byte_object_t *payload);
 
 /*
- * Makes a deep copy of the value at @p src in new memory, in *dest: a string for PMIX_STRING and PMIX_REGEX (@p src is then
- * the char * itself), else one element of the type. The caller frees it: what it points to with the type's destruct
- * function, then the block with free(), or both with the type's free function and a count of 1.
+ * Makes a deep copy of the value at @p src in new memory, in *dest: a string for PMIX_STRING and PMIX_REGEX (@p src
+ * is then the char * itself), else one element of the type. The caller frees it: what it points to with the type's
+ * destruct function, then the block with free(), or both with the type's free function and a count of 1.
  */
 PMIX_EXPORT pmix_status_t PMIx_Data_copy(void **dest, void *src, pmix_data_type_t type);
 

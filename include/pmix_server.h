@@ -411,8 +411,8 @@ PMIX_EXPORT pmix_status_t PMIx_generate_regex(const char *input, char **regex);
 PMIX_EXPORT pmix_status_t PMIx_generate_ppn(const char *input, char **ppn);
 
 /*
- * Text for the places of a process bound to @p cpuset, for PMIX_LOCALITY_STRING. The caller frees it with free(). A cpuset
- * without a bitmap, or with all CPUs, is that of a process that is not bound: success, and *locality is NULL.
+ * Text for the places of a process bound to @p cpuset, for PMIX_LOCALITY_STRING. The caller frees it with free(). A
+ * cpuset without a bitmap, or with all CPUs, is that of a process that is not bound: success, and *locality is NULL.
  */
 PMIX_EXPORT pmix_status_t PMIx_server_generate_locality_string(const pmix_cpuset_t *cpuset, char **locality);
 
@@ -436,8 +436,8 @@ PMIX_EXPORT pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t *proc, pm
                                                      void *cbdata);
 
 /*
- * Packs the job data of the jobs that @p procs belong to into @p dbuf, for the servers of other nodes. The caller frees its
- * content with PMIX_DATA_BUFFER_DESTRUCT.
+ * Packs the job data of the jobs that @p procs belong to into @p dbuf, for the servers of other nodes. The caller
+ * frees its content with PMIX_DATA_BUFFER_DESTRUCT.
  */
 PMIX_EXPORT pmix_status_t PMIx_server_collect_job_info(pmix_proc_t *procs, size_t nprocs, pmix_data_buffer_t *dbuf);
 
@@ -450,15 +450,15 @@ PMIX_EXPORT pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t *source, pmi
                                                   pmix_op_cbfunc_t cbfunc, void *cbdata);
 
 /*
- * Collects what is known about the hardware of this node: memory, topology, fabric devices. @p cbfunc gets it; the infos
- * are the library's until the release function that came with them is called. Does not block.
+ * Collects what is known about the hardware of this node: memory, topology, fabric devices. @p cbfunc gets it; the
+ * infos are the library's until the release function that came with them is called. Does not block.
  */
 PMIX_EXPORT pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndirs,
                                                         pmix_info_cbfunc_t cbfunc, void *cbdata);
 
 /*
- * Hands over what nodes have collected, for queries and for PMIx_server_setup_application. It is copied. Blocks if @p cbfunc
- * is NULL.
+ * Hands over what nodes have collected, for queries and for PMIx_server_setup_application. It is copied. Blocks if @p
+ * cbfunc is NULL.
  */
 PMIX_EXPORT pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pmix_info_t directives[],
                                                         size_t ndirs, pmix_op_cbfunc_t cbfunc, void *cbdata);
