@@ -162,6 +162,8 @@ static void count_late(size_t id, pmix_status_t status, const pmix_proc_t* sourc
 
 /* Text, proxy and the named source arrive; not for default handlers; not kept. In the name of a rank of another node.
  * rows: E11 E12 */
+/* proves: PMIx_Notify_event PMIX_EVENT_NON_DEFAULT PMIX_EVENT_DO_NOT_CACHE server */
+/* proves: PMIx_Notify_event PMIX_EVENT_TEXT_MESSAGE PMIX_EVENT_PROXY */
 static void attributes(int argc, char** argv) {
     (void)argc, (void)argv;
     pmix_status_t codes[] = {CODE, LAST_CODE}, code = CODE;

@@ -43,6 +43,7 @@ static void construct(int argc, char** argv) {
 }
 
 /* What was put is there without a fence, also what a member gives the group alone. rows: R5 R6 R18 */
+/* proves: PMIx_Group_construct PMIX_GROUP_INFO PMIX_GROUP_LOCAL_CID server */
 static void endpoints(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
@@ -111,6 +112,7 @@ static void fences(int argc, char** argv) {
 }
 
 /* The last rank stays silent. rows: R10 R11 */
+/* proves: PMIx_Group_construct PMIX_GROUP_OPTIONAL server */
 static void optional(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
@@ -294,6 +296,7 @@ static void ask(const char* key, const char* group, pmix_info_t** results, size_
 }
 
 /* rows: R18 */
+/* proves: PMIx_Query_info PMIX_QUERY_NUM_GROUPS PMIX_QUERY_GROUP_NAMES PMIX_QUERY_GROUP_MEMBERSHIP PMIX_GROUP_ID server */
 static void query(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
@@ -409,6 +412,7 @@ static void after(int argc, char** argv) {
 }
 
 /* They want to be told, and go on without it. rows: R8 R12 */
+/* proves: PMIx_Group_construct PMIX_GROUP_NOTIFY_TERMINATION server */
 static void told(int argc, char** argv) {
     (void)argc, (void)argv;
     start();

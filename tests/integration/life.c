@@ -133,6 +133,7 @@ static void described(int argc, char** argv) {
 }
 
 /* With PMIX_EMBED_BARRIER nobody is out before all are in: rank 0 comes late, and publishes that it has. rows: I10 */
+/* proves: PMIx_Finalize PMIX_EMBED_BARRIER */
 static void embedded_barrier(int argc, char** argv) {
     (void)argc, (void)argv;
     bool yes = true;

@@ -65,6 +65,7 @@ static void local(int argc, char** argv) {
 }
 
 /* Only those in the list: the last rank. rows: E11 E13 */
+/* proves: PMIx_Notify_event PMIX_EVENT_CUSTOM_RANGE */
 static void custom(int argc, char** argv) {
     (void)argc, (void)argv;
     listen_all();

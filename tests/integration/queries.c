@@ -155,7 +155,8 @@ static void jobs(int argc, char** argv) {
 
 /* Processes: those of this node with what the kernel says of them.
  * rows: Q8
- * proves: PMIx_Query_info PMIX_QUERY_LOCAL_PROC_TABLE PMIX_QUERY_PROC_TABLE PMIX_PROC_PID PMIX_PROC_STATE_STATUS PMIX_PROCID server
+ * proves: PMIx_Query_info PMIX_QUERY_LOCAL_PROC_TABLE PMIX_QUERY_PROC_TABLE PMIX_NSPACE server
+ * proves: PMIx_Query_info PMIX_PROC_PID PMIX_PROC_STATE_STATUS PMIX_PROCID PMIX_NSPACE PMIX_RANK server
  * proves: PMIx_Query_info PMIX_QUERY_MEMORY_USAGE PMIX_DAEMON_MEMORY PMIX_CLIENT_AVG_MEMORY PMIX_AVAIL_PHYS_MEMORY server
  * proves: PMIx_Query_info PMIX_SERVER_URI PMIX_QUERY_AVAIL_SERVERS server */
 static void processes(int argc, char** argv) {
@@ -188,6 +189,18 @@ static void processes(int argc, char** argv) {
     CHECK(answer(&asked, PMIX_PROC_PID)->data.pid == getpid());
     CHECK(answer(&asked, PMIX_PROC_STATE_STATUS)->data.state == PMIX_PROC_STATE_CONNECTED);
     forget(&asked);
+    pmix_info_t one[2]; /* the same process, by two qualifiers */
+    PMIX_INFO_LOAD(&one[0], PMIX_NSPACE, me.nspace, PMIX_STRING);
+    PMIX_INFO_LOAD(&one[1], PMIX_RANK, &me.rank, PMIX_PROC_RANK);
+    char* keys[] = {PMIX_PROC_PID, PMIX_PROC_STATE_STATUS, PMIX_QUERY_MEMORY_USAGE, NULL};
+    pmix_query_t query = {keys, one, 2};
+    asked.status = PMIx_Query_info(&query, 1, &asked.infos, &asked.n);
+    CHECK_OK(asked.status);
+    CHECK(answer(&asked, PMIX_PROC_PID)->data.pid == getpid());
+    CHECK(answer(&asked, PMIX_PROC_STATE_STATUS)->data.state == PMIX_PROC_STATE_CONNECTED);
+    forget(&asked);
+    PMIX_INFO_DESTRUCT(&one[0]);
+    PMIX_INFO_DESTRUCT(&one[1]);
     asked = ASK(NULL, PMIX_DAEMON_MEMORY, PMIX_CLIENT_AVG_MEMORY, PMIX_AVAIL_PHYS_MEMORY, PMIX_SERVER_URI,
                 PMIX_QUERY_AVAIL_SERVERS);
     CHECK_OK(asked.status);

@@ -628,6 +628,7 @@ TEST_F(Refused, AThousandCyclesLeaveNoDescriptorAndNoThread) {
 }
 
 // rows: I13
+// proves: PMIx_Init PMIX_EXTERNAL_PROGRESS
 TEST_F(Refused, ExternalProgress) {
     pmix_info_t external = info(PMIX_EXTERNAL_PROGRESS);
     external.value.type = PMIX_UNDEF;
@@ -657,6 +658,7 @@ TEST_F(Refused, ExternalProgress) {
 }
 
 // rows: I6
+// proves: PMIx_Init PMIX_PROGRAMMING_MODEL
 TEST_F(Refused, ADeclaredModelReachesAHandlerThatComesLater) {
     struct Seen {
         std::atomic<int> calls{0};

@@ -162,6 +162,7 @@ TEST_F(EventsTest, EachHandlerMeetsEventsInTheirOrder) {
 
 // Named by infos, a handler's PMIX_SUCCESS ends the chain; named by codes, it does not.
 // rows: E6
+// proves: PMIx_Register_event_handler PMIX_EVENT_NAME PMIX_EVENT_GROUP_NAME client
 TEST_F(EventsTest, SuccessEndsAChainForHandlersNamedByInfos) {
     InfoList named;
     named.append_number(PMIX_EVENT_NAME, kCode, PMIX_STATUS);
@@ -184,6 +185,7 @@ TEST_F(EventsTest, SuccessEndsAChainForHandlersNamedByInfos) {
 }
 
 // rows: E2 E4
+// proves: PMIx_Register_event_handler PMIX_EVENT_GROUP_COMM PMIX_EVENT_GROUP_PROC PMIX_EVENT_GROUP_JOB client
 TEST_F(EventsTest, GroupsOfEvents) {
     InfoList flags;
     flags.append_flag(PMIX_EVENT_GROUP_COMM, true);
@@ -307,6 +309,7 @@ TEST_F(EventsTest, DeregisteredWhileItsChainRuns) {
 }
 
 // rows: E7
+// proves: PMIx_Register_event_handler PMIX_EVENT_RETURN_OBJECT client
 TEST_F(EventsTest, SourceInfosAndTheReturnObject) {
     int object = 0;
     InfoList mine;
@@ -394,6 +397,7 @@ TEST_F(EventsTest, CachedEventReachesOnlyTheHandlerItIsFor) {
 }
 
 // rows: E12 E13
+// proves: PMIx_Notify_event PMIX_EVENT_CUSTOM_RANGE client
 TEST_F(EventsTest, WhatLeavesTheProcessComesBackFromTheServerOnce) {
     add({kCode});
     const size_t registrations = channel->sent().size();
@@ -434,6 +438,7 @@ TEST_F(EventsTest, NotifyFromInsideAHandler) {
     EXPECT_EQ(order(), (std::vector<size_t>{a, b}));
 }
 
+// proves: PMIx_Register_event_handler PMIX_EVENT_ONESHOT client
 TEST_F(EventsTest, AOneShotHandlerIsCalledOnce) {
     InfoList once;
     once.append_flag(PMIX_EVENT_ONESHOT, true);

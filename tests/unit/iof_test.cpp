@@ -182,6 +182,7 @@ TEST_F(IofTest, CallbacksComeInOrderAndMayKeepThePayload) {
 }
 
 // rows: O1
+// proves: PMIx_IOF_pull PMIX_IOF_CACHE_SIZE PMIX_IOF_FILE_ONLY client
 TEST_F(IofTest, WhatCannotBePulled) {
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, pull({}, &Got::on, PMIX_FWD_STDIN_CHANNEL));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, pull({}, &Got::on, PMIX_FWD_ALL_CHANNELS));
@@ -243,6 +244,7 @@ TEST_F(IofTest, WhatTheServerHadToDropIsTold) {
 }
 
 // rows: O5 O6
+// proves: PMIx_IOF_pull PMIX_IOF_BUFFERING_SIZE client
 TEST_F(IofTest, BufferedOutputComesBySizeAndAtTheEnd) {
     InfoList infos;
     infos.append_number<uint32_t>(PMIX_IOF_BUFFERING_SIZE, 8, PMIX_UINT32);
@@ -264,6 +266,7 @@ TEST_F(IofTest, BufferedOutputComesBySizeAndAtTheEnd) {
 }
 
 // rows: O5
+// proves: PMIx_IOF_pull PMIX_IOF_BUFFERING_TIME client
 TEST_F(IofTest, BufferedOutputComesByTime) {
     InfoList infos;
     infos.append_number<uint32_t>(PMIX_IOF_BUFFERING_SIZE, 1000, PMIX_UINT32);
@@ -321,6 +324,7 @@ TEST(IofFormatTest, XmlIsWellFormed) {
 }
 
 // rows: O3
+// proves: PMIx_IOF_pull PMIX_IOF_TAG_OUTPUT PMIX_IOF_MERGE_STDERR_STDOUT client
 TEST_F(IofTest, FormatsReachTheCallbackThatAskedForThem) {
     ASSERT_EQ(0, pull(flags({PMIX_IOF_TAG_OUTPUT, PMIX_IOF_MERGE_STDERR_STDOUT})));
     output(1, "a\nb");
@@ -331,6 +335,31 @@ TEST_F(IofTest, FormatsReachTheCallbackThatAskedForThem) {
 }
 
 // rows: O3
+// proves: PMIx_IOF_pull PMIX_OUTPUT_NOCOPY PMIX_MERGE_STDERR_STDOUT client
+TEST_F(IofTest, FilesAloneAndMergedByTheirFormerNames) {
+    InfoList infos = flags({PMIX_OUTPUT_NOCOPY, PMIX_MERGE_STDERR_STDOUT});
+    infos.append_string(PMIX_IOF_OUTPUT_TO_FILE, directory + "/name");
+    ASSERT_EQ(0, pull(std::move(infos), nullptr));
+    output(1, "one\n");
+    output(1, "err\n", kErr);
+    EXPECT_EQ("one\nerr\n", file("name.far.1.stdout"));
+    EXPECT_EQ("(none)", file("name.far.1.stderr"));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, pull(flags({PMIX_OUTPUT_NOCOPY}))) << "no copy, and no file";
+}
+
+// The host has the other sink: it must hear of them.
+// rows: O3
+// proves: PMIx_IOF_pull PMIX_IOF_COPY PMIX_IOF_REDIRECT client
+TEST_F(IofTest, CopyAndRedirectAreForTheHost) {
+    for (const char* key : {PMIX_IOF_COPY, PMIX_IOF_REDIRECT}) {
+        ASSERT_GE(pull(flags({key})), 0);
+        const auto request = FakeChannel::decoded<common::IofPullRequest>(channel->sent().back());
+        EXPECT_TRUE(common::InfoView(request.infos.data(), request.infos.size()).flag(key)) << key;
+    }
+}
+
+// rows: O3
+// proves: PMIx_IOF_pull PMIX_IOF_OUTPUT_TO_FILE PMIX_IOF_FILE_ONLY client
 TEST_F(IofTest, FilesPerRankAndChannel) {
     InfoList infos = flags({PMIX_IOF_FILE_ONLY});
     infos.append_string(PMIX_IOF_OUTPUT_TO_FILE, directory + "/new/folder/name");
@@ -346,6 +375,7 @@ TEST_F(IofTest, FilesPerRankAndChannel) {
 }
 
 // rows: O3
+// proves: PMIx_IOF_pull PMIX_IOF_OUTPUT_TO_DIRECTORY PMIX_IOF_FILE_PATTERN client
 TEST_F(IofTest, DirectoryPatternAndMerge) {
     InfoList infos = flags({PMIX_IOF_MERGE_STDERR_STDOUT});
     infos.append_string(PMIX_IOF_OUTPUT_TO_DIRECTORY, directory + "/d");
@@ -397,6 +427,7 @@ TEST_F(IofTest, FilesAreNotMadeThroughTraps) {
 }
 
 // rows: O7
+// proves: PMIx_IOF_push PMIX_IOF_PUSH_STDIN PMIX_IOF_COMPLETE client
 TEST_F(IofTest, WhatIsPushed) {
     const pmix_proc_t target = ProcId("far", 2).to_c();
     char text[] = "input";
@@ -491,6 +522,7 @@ TEST_F(IofTest, LostBytesAndFilesThatCannotBeWrittenAreEvents) {
 }
 
 // rows: O1
+// proves: PMIx_IOF_pull PMIX_IOF_RANK_OUTPUT client
 TEST_F(IofTest, WithoutACallbackItIsShownOnOwnStreams) {
     int ends[2];
     ASSERT_EQ(0, ::pipe2(ends, O_CLOEXEC));

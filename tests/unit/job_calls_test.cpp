@@ -40,6 +40,8 @@ struct AppSetup {
 }  // namespace
 
 // rows: V14
+// proves: PMIx_server_setup_application PMIX_SETUP_APP_ENVARS PMIX_SETUP_APP_NONENVARS PMIX_SETUP_APP_ALL
+// proves: PMIx_server_setup_application PMIX_PROGRAMMING_MODEL
 TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
     ServerHere server;
     pmix_nspace_t job;
@@ -102,6 +104,8 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
 
 // From the launcher to a child on another node, by pack and unpack as a host would carry it.
 // rows: V12 V14 V15
+// proves: PMIx_server_setup_application PMIX_PERSONALITY
+// proves: PMIx_server_setup_local_support PMIX_PERSONALITY
 TEST(JobCallsTest, WhatIsHarvestedReachesTheChild) {
     ServerHere server;
     pmix_nspace_t job;
@@ -142,47 +146,86 @@ TEST(JobCallsTest, WhatIsHarvestedReachesTheChild) {
     EXPECT_EQ("8", child.get("OMPI_UNIVERSE_SIZE"));
 }
 
-// Each directive once, in the job's own data, on an environment that has something already.
-// rows: V12
+// Each directive once, in the job's own data and from setup_application, on an environment that has something already.
+// rows: V12 V15
+// proves: PMIx_server_register_nspace PMIX_SET_ENVAR PMIX_ADD_ENVAR PMIX_UNSET_ENVAR
+// proves: PMIx_server_register_nspace PMIX_PREPEND_ENVAR PMIX_APPEND_ENVAR PMIX_FIRST_ENVAR
+// proves: PMIx_server_setup_local_support PMIX_SET_ENVAR PMIX_ADD_ENVAR PMIX_UNSET_ENVAR
+// proves: PMIx_server_setup_local_support PMIX_PREPEND_ENVAR PMIX_APPEND_ENVAR PMIX_FIRST_ENVAR
 TEST(JobCallsTest, EnvironmentDirectivesOfAJob) {
-    ServerHere server;
-    pmix_nspace_t job;
-    PMIx_Load_nspace(job, "job");
-    InfoList infos;
-    const auto direct = [&](const char* key, const char* name, const char* value) {
-        std::string n(name), v(value);
-        const pmix_envar_t variable{n.data(), v.data(), ':'};
-        EXPECT_EQ(PMIX_SUCCESS, infos.append(key, &variable, PMIX_ENVAR));
-    };
-    direct(PMIX_SET_ENVAR, "SET", "new");
-    direct(PMIX_ADD_ENVAR, "THERE", "new");
-    direct(PMIX_ADD_ENVAR, "NOT_THERE", "new");
-    direct(PMIX_PREPEND_ENVAR, "PRE", "new");
-    direct(PMIX_APPEND_ENVAR, "POST", "new");
-    direct(PMIX_FIRST_ENVAR, "FIRST", "b");
-    infos.append_string(PMIX_UNSET_ENVAR, "GONE");
-    direct(PMIX_UNSET_ENVAR, "GONE_TOO", "whatever");
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, infos.c_array(), infos.size(), nullptr, nullptr));
-    const pmix_proc_t proc = ProcId("job", 0).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
-    char** env = nullptr;
-    for (const char* entry : {"SET=old", "THERE=old", "PRE=old", "POST=old", "FIRST=a:b:c", "GONE=1", "GONE_TOO=1"})
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Argv_append_nosize(&env, entry));
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_fork(&proc, &env));
-    const auto value = [&](const std::string& name) -> std::string {
-        for (char** e = env; *e != nullptr; ++e)
-            if (std::strncmp(*e, (name + "=").c_str(), name.size() + 1) == 0) return *e + name.size() + 1;
-        return "(none)";
-    };
-    EXPECT_EQ("new", value("SET"));
-    EXPECT_EQ("old", value("THERE"));
-    EXPECT_EQ("new", value("NOT_THERE"));
-    EXPECT_EQ("new:old", value("PRE"));
-    EXPECT_EQ("old:new", value("POST"));
-    EXPECT_EQ("b:a:c", value("FIRST"));
-    EXPECT_EQ("(none)", value("GONE"));
-    EXPECT_EQ("(none)", value("GONE_TOO"));
-    PMIx_Argv_free(env);
+    for (bool later : {false, true}) {
+        ServerHere server;
+        pmix_nspace_t job;
+        PMIx_Load_nspace(job, "job");
+        InfoList infos;
+        const auto direct = [&](const char* key, const char* name, const char* value) {
+            std::string n(name), v(value);
+            const pmix_envar_t variable{n.data(), v.data(), ':'};
+            EXPECT_EQ(PMIX_SUCCESS, infos.append(key, &variable, PMIX_ENVAR));
+        };
+        direct(PMIX_SET_ENVAR, "SET", "new");
+        direct(PMIX_ADD_ENVAR, "THERE", "new");
+        direct(PMIX_ADD_ENVAR, "NOT_THERE", "new");
+        direct(PMIX_PREPEND_ENVAR, "PRE", "new");
+        direct(PMIX_APPEND_ENVAR, "POST", "new");
+        direct(PMIX_FIRST_ENVAR, "FIRST", "b");
+        infos.append_string(PMIX_UNSET_ENVAR, "GONE");
+        direct(PMIX_UNSET_ENVAR, "GONE_TOO", "whatever");
+        ASSERT_EQ(PMIX_SUCCESS,
+                  PMIx_server_register_nspace(job, 1, infos.c_array(), later ? 0 : infos.size(), nullptr, nullptr));
+        if (later) {
+            ASSERT_EQ(PMIX_SUCCESS,
+                      PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr));
+        }
+        const pmix_proc_t proc = ProcId("job", 0).to_c();
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+        char** env = nullptr;
+        for (const char* entry : {"SET=old", "THERE=old", "PRE=old", "POST=old", "FIRST=a:b:c", "GONE=1", "GONE_TOO=1"})
+            ASSERT_EQ(PMIX_SUCCESS, PMIx_Argv_append_nosize(&env, entry));
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_fork(&proc, &env));
+        const auto value = [&](const std::string& name) -> std::string {
+            for (char** e = env; *e != nullptr; ++e)
+                if (std::strncmp(*e, (name + "=").c_str(), name.size() + 1) == 0) return *e + name.size() + 1;
+            return "(none)";
+        };
+        EXPECT_EQ("new", value("SET"));
+        EXPECT_EQ("old", value("THERE"));
+        EXPECT_EQ("new", value("NOT_THERE"));
+        EXPECT_EQ("new:old", value("PRE"));
+        EXPECT_EQ("old:new", value("POST"));
+        EXPECT_EQ("b:a:c", value("FIRST"));
+        EXPECT_EQ("(none)", value("GONE"));
+        EXPECT_EQ("(none)", value("GONE_TOO"));
+        PMIx_Argv_free(env);
+    }
+}
+
+// Every key by which Open MPI may be named, in what comes from setup_application.
+// rows: V14 V15
+// proves: PMIx_server_setup_application PMIX_MODEL_LIBRARY_NAME PMIX_MODEL_LIBRARY_VERSION PMIX_PERSONALITY
+// proves: PMIx_server_setup_local_support PMIX_PROGRAMMING_MODEL PMIX_MODEL_LIBRARY_NAME PMIX_PERSONALITY
+TEST(JobCallsTest, TheModelUnderEachOfItsKeys) {
+    for (const char* key : {PMIX_PROGRAMMING_MODEL, PMIX_MODEL_LIBRARY_NAME, PMIX_PERSONALITY}) {
+        ServerHere server;
+        register_job("job");
+        InfoList wishes;
+        wishes.append_flag(PMIX_SETUP_APP_NONENVARS, true);
+        wishes.append_string(key, "Open MPI");
+        wishes.append_string(PMIX_MODEL_LIBRARY_VERSION, "5.0");
+        pmix_nspace_t job;
+        PMIx_Load_nspace(job, "job");
+        AppSetup s;
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_application(job, wishes.c_array(), wishes.size(), &AppSetup::done, &s));
+        ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
+        ASSERT_EQ(2u, s.ninfos) << key;
+        EXPECT_STREQ(key, s.infos[0].key);
+        EXPECT_STREQ("5.0", s.infos[1].value.data.string);
+        const pmix_proc_t proc = ProcId("job", 0).to_c();
+        EXPECT_EQ("", ChildEnvironment(proc).get("OMPI_COMM_WORLD_RANK"));
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, s.infos, 1, nullptr, nullptr));
+        EXPECT_EQ("0", ChildEnvironment(proc).get("OMPI_COMM_WORLD_RANK")) << key;
+        s.release(PMIX_SUCCESS, s.release_data);
+    }
 }
 
 // rows: V15
@@ -257,6 +300,8 @@ pmix_status_t ask_node(const char* node, const char* key, std::string* text) {
 }  // namespace
 
 // rows: V16
+// proves: PMIx_server_deliver_inventory PMIX_NODE_INFO_ARRAY PMIX_HOSTNAME
+// proves: PMIx_Query_info PMIX_HOSTNAME server
 TEST(JobCallsTest, InventoryIsCollectedCarriedAndKept) {
     InfoList how = ServerHere::named();
     how.append_string(PMIX_HOSTNAME, "n7");

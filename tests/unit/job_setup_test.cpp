@@ -62,6 +62,7 @@ Answer read(TestServer& server, const char* nspace, Owner owner, const char* key
 }  // namespace
 
 // rows: V6 V4 K34
+// proves: PMIx_server_register_nspace PMIX_NODE_MAP PMIX_PROC_MAP
 TEST(JobSetupTest, MapsAndSizeAreEnough) {
     TestServer server(nullptr);
     InfoList list = list_of({{PMIX_NODE_MAP, text("n0,n1")}, {PMIX_PROC_MAP, text("0,2;1,3")}, {PMIX_JOB_SIZE, u32(4)}});
@@ -109,6 +110,8 @@ TEST(JobSetupTest, TheHostsWordWins) {
 }
 
 // rows: V4
+// proves: PMIx_server_register_nspace PMIX_JOB_INFO_ARRAY PMIX_SESSION_INFO_ARRAY PMIX_APP_INFO_ARRAY
+// proves: PMIx_server_register_nspace PMIX_NODE_INFO_ARRAY PMIX_SESSION_ID
 TEST(JobSetupTest, EveryArrayAndAnyNesting) {
     TestServer server(nullptr);
     // the rank last, and as a plain number
@@ -161,7 +164,19 @@ TEST(JobSetupTest, MapsAsRegexToo) {
     EXPECT_EQ("n2", read(server, "job", Owner::proc(2), PMIX_HOSTNAME).string());
 }
 
+// rows: V3 V6
+// proves: PMIx_server_register_nspace PMIX_NODE_MAP_RAW PMIX_PROC_MAP_RAW
+TEST(JobSetupTest, MapsByTheirPlainNames) {
+    TestServer server(nullptr);
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list_of({{PMIX_NODE_MAP_RAW, text("n0,n1")},
+                                                              {PMIX_PROC_MAP_RAW, text("0,2;1")}})));
+    EXPECT_EQ(3, read(server, "job", Owner::job(), PMIX_JOB_SIZE).number());
+    EXPECT_EQ("n0", read(server, "job", Owner::proc(2), PMIX_HOSTNAME).string());
+    EXPECT_EQ("n1", read(server, "job", Owner::proc(1), PMIX_HOSTNAME).string());
+}
+
 // rows: V6
+// proves: PMIx_server_register_nspace PMIX_PROC_INFO_ARRAY PMIX_NODE_INFO_ARRAY PMIX_JOB_SIZE
 TEST(JobSetupTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
     TestServer server(nullptr);
     InfoList n0 = list_of({{PMIX_HOSTNAME, text("n0")}, {PMIX_NODEID, u32(5)}, {PMIX_LOCAL_PEERS, text("0,1")}});
@@ -189,6 +204,7 @@ TEST(JobSetupTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
 }
 
 // rows: V4
+// proves: PMIx_server_register_nspace PMIX_REGISTER_NODATA
 TEST(JobSetupTest, KnownByNameOnly) {
     TestServer server(nullptr);
     ASSERT_EQ(PMIX_SUCCESS, server.add_job("name", 0, list_of({{PMIX_REGISTER_NODATA, common::Value::flag(true)},
@@ -239,6 +255,7 @@ TEST(JobSetupTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
     EXPECT_EQ("all", read(server, "later", Owner::job(), "res.b").string());
 }
 
+// proves: PMIx_server_register_nspace PMIX_QUALIFIED_VALUE
 TEST(JobSetupTest, NullStringAndQualifiedValues) {
     TestServer server(nullptr);
     InfoList list = list_of({{PMIX_JOB_SIZE, u32(2)}, {PMIX_NODE_MAP, text("n0")}, {PMIX_PROC_MAP, text("0,1")}});

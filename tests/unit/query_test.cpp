@@ -171,6 +171,7 @@ bool has(const std::vector<std::string>& names, const char* name) {
 }  // namespace
 
 // rows: Q6
+// proves: PMIx_Query_info PMIX_QUERY_STABLE_ABI_VERSION PMIX_QUERY_PROVISIONAL_ABI_VERSION client
 TEST_F(QueryTest, VersionsOfTheBinaryInterfaceBeforeInit) {
     Ask both({PMIX_QUERY_STABLE_ABI_VERSION, PMIX_QUERY_PROVISIONAL_ABI_VERSION});
     EXPECT_EQ(PMIX_SUCCESS, both.status);
@@ -187,6 +188,9 @@ TEST_F(QueryTest, VersionsOfTheBinaryInterfaceBeforeInit) {
 }
 
 // rows: Q1 Q8
+// proves: PMIx_Query_info PMIX_QUERY_NAMESPACES PMIX_QUERY_NAMESPACE_INFO PMIX_QUERY_JOB_STATUS PMIX_NSPACE server
+// proves: PMIx_Query_info PMIX_QUERY_PROC_TABLE PMIX_QUERY_AVAIL_SERVERS PMIX_DAEMON_MEMORY server
+// proves: PMIx_server_init PMIX_HOSTNAME
 TEST_F(QueryTest, WhatTheServerKnowsItAnswersWithoutTheHost) {
     start();
     job("one");
@@ -238,6 +242,7 @@ TEST_F(QueryTest, WhatTheServerKnowsItAnswersWithoutTheHost) {
 }
 
 // rows: S3 Q8
+// proves: PMIx_Query_info PMIX_QUERY_NUM_PSETS PMIX_QUERY_PSET_NAMES PMIX_QUERY_PSET_MEMBERSHIP PMIX_PSET_NAME server
 TEST_F(QueryTest, ProcessSets) {
     start(false);
     Ask none({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES});
@@ -301,6 +306,7 @@ TEST_F(QueryTest, AnswersAreListedAndGroupedByQuery) {
 }
 
 // rows: Q7
+// proves: PMIx_Query_info PMIX_QUERY_LOCAL_ONLY server
 TEST_F(QueryTest, TheHostsAnswersAreKeptUntilARefresh) {
     start();
     for (int i = 0; i < 3; ++i) EXPECT_EQ("from the host", Ask({"host.a"}).text("host.a"));
@@ -319,6 +325,7 @@ TEST_F(QueryTest, TheHostsAnswersAreKeptUntilARefresh) {
 }
 
 // rows: Q4 Q10
+// proves: PMIx_Query_info PMIX_PROCID PMIX_NSPACE client
 TEST_F(QueryTest, BadInputAndHostsThatCannot) {
     start(false);
     pmix_info_t* results = nullptr;
@@ -397,6 +404,8 @@ TEST_F(QueryTest, TheHostsVerdict) {
 }
 
 // rows: Q3 Q11
+// proves: PMIx_Query_info PMIX_QUERY_ATTRIBUTE_SUPPORT PMIX_CLIENT_ATTRIBUTES PMIX_CLIENT_FUNCTIONS client
+// proves: PMIx_Query_info PMIX_SERVER_ATTRIBUTES PMIX_SERVER_FUNCTIONS PMIX_HOST_ATTRIBUTES PMIX_HOST_FUNCTIONS server
 TEST_F(QueryTest, AttributeSupportByLevel) {
     start();
     char entry[] = "fence_nb", one[] = "PMIX_TIMEOUT", two[] = "my.own.attribute";
@@ -460,6 +469,8 @@ TEST_F(QueryTest, RegisteringAttributes) {
     EXPECT_EQ(PMIX_UNDEF, infos_in(*ask.value("PMIx_Publish"))[0].value.type);
 }
 
+// proves: PMIx_Query_info PMIX_QUERY_SUPPORTED_KEYS PMIX_QUERY_SUPPORTED_QUALIFIERS client
+// proves: PMIx_Query_info PMIX_QUERY_SPAWN_SUPPORT server
 TEST_F(QueryTest, SupportedKeysAndQualifiers) {
     start();
     char entry[] = "query", one[] = "PMIX_QUERY_QUEUE_LIST", spawn[] = "spawn", two[] = "PMIX_MAPBY";

@@ -82,6 +82,7 @@ TEST(ServerCallsTest, InitIsCounted) {
 }
 
 // rows: V1
+// proves: PMIx_server_init PMIX_SERVER_TMPDIR PMIX_SYSTEM_TMPDIR
 TEST(ServerCallsTest, InitTakesNameAndFolders) {
     InfoList infos = ServerHere::named();
     infos.append_string(PMIX_SERVER_TMPDIR, "/tmp/of-server");
@@ -98,6 +99,7 @@ TEST(ServerCallsTest, InitTakesNameAndFolders) {
 }
 
 // rows: V1
+// proves: PMIx_server_init PMIX_SERVER_NSPACE PMIX_SERVER_RANK
 TEST(ServerCallsTest, InitRefusesWhatItCannotRead) {
     InfoList number_as_name;
     number_as_name.append_number<uint32_t>(PMIX_SERVER_NSPACE, 7, PMIX_UINT32);

@@ -48,6 +48,7 @@ struct Setting {
 }  // namespace
 
 // rows: E13 E14 U10
+// proves: PMIx_Notify_event PMIX_EVENT_CUSTOM_RANGE PMIX_EVENT_STAYS_LOCAL server
 TEST(ServerEventsTest, Ranges) {
     Setting s;
     for (FakeClient* c : {&s.a, &s.b, &s.o}) ASSERT_EQ(PMIX_SUCCESS, s.listen(*c, {-100}, 0));
@@ -123,6 +124,7 @@ TEST(ServerEventsTest, ASessionEndsWhereAnotherBegins) {
 }
 
 // rows: E2 E11 E16
+// proves: PMIx_Notify_event PMIX_EVENT_NON_DEFAULT server
 TEST(ServerEventsTest, CodesDefaultsAndDeregistration) {
     Setting s;
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {-101, -102}, 1));
@@ -144,6 +146,7 @@ TEST(ServerEventsTest, CodesDefaultsAndDeregistration) {
 }
 
 // rows: E10 E11
+// proves: PMIx_Notify_event PMIX_EVENT_DO_NOT_CACHE server
 TEST(ServerEventsTest, WhatCameBeforeIsReplayedForTheNewHandlerInOrder) {
     server::ServerOptions options;
     options.event_cache = 3;

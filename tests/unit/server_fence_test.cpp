@@ -66,6 +66,7 @@ TEST(ServerFenceTest, WithoutAHostEntryOneNodeWorksSeveralDoNot) {
 }
 
 // rows: F2 F3 F4 U5
+// proves: PMIx_Fence PMIX_COLLECT_DATA server
 TEST(ServerFenceTest, OneUpcallWithOneBlobAndTheAnswerIsReadable) {
     FakeHost host;
     auto module = host.module();
@@ -106,6 +107,7 @@ TEST(ServerFenceTest, OneUpcallWithOneBlobAndTheAnswerIsReadable) {
 
 // The infos that the host sees are the first caller's, but data is collected if any member asked for it.
 // rows: F2
+// proves: PMIx_Fence PMIX_COLLECT_DATA server
 TEST(ServerFenceTest, WhatOneMemberAsksToCollectCountsForAll) {
     FakeHost host;
     auto module = host.module();
@@ -230,6 +232,7 @@ TEST(ServerFenceTest, ADeathEndsItForEveryoneAndForLateCallers) {
 }
 
 // rows: F7
+// proves: PMIx_Fence PMIX_LOCAL_COLLECTIVE_STATUS server
 TEST(ServerFenceTest, ADeathIsToldToTheHostOfASpreadSet) {
     FakeHost host;
     host.styles["fence"] = Style::later;
@@ -325,6 +328,7 @@ TEST(ExitWatchTest, TellsOfTheEndOnce) {
 }
 
 // rows: F8 G11
+// proves: PMIx_Fence PMIX_TIMEOUT server
 TEST(ServerFenceTest, TimeoutAnswersAllAndTheNextOneWorks) {
     FakeHost host;
     auto module = host.module();

@@ -63,6 +63,7 @@ TEST(ServerGetTest, LocalTargetIsWaitedForUntilItCommits) {
 }
 
 // rows: K19 K32 K20
+// proves: PMIx_Get PMIX_IMMEDIATE PMIX_TIMEOUT server
 TEST(ServerGetTest, ImmediateTimeoutAndRanksThatAreNone) {
     Setting s(1);
     s.connect();

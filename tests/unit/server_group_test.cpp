@@ -129,6 +129,7 @@ TEST(ServerGroupTest, WhatCannotBeAGroup) {
 }
 
 // rows: R2 R3
+// proves: PMIx_Group_construct PMIX_GROUP_ASSIGN_CONTEXT_ID server
 TEST(ServerGroupTest, WithoutTheHostsEntryNoContextIdNorOtherNodes) {
     Setting near(1, 1, false);
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
@@ -238,6 +239,7 @@ TEST(ServerGroupTest, SeveralAtOnceAndAFenceBesides) {
 }
 
 // rows: R8
+// proves: PMIx_Group_construct PMIX_LOCAL_COLLECTIVE_STATUS server
 TEST(ServerGroupTest, AMemberThatEndsBeforeItCallsIsAnErrorForAll) {
     Setting s(2, 3);
     uint32_t a = construct(s[0]), b = construct(s[1]);
@@ -250,6 +252,7 @@ TEST(ServerGroupTest, AMemberThatEndsBeforeItCallsIsAnErrorForAll) {
 }
 
 // rows: R8
+// proves: PMIx_Group_construct PMIX_GROUP_NOTIFY_TERMINATION server
 TEST(ServerGroupTest, WhoWantsToBeToldDecides) {
     for (GroupCall verdict : {GroupCall::decide, GroupCall::abort}) {
         Setting s(1, 3);
@@ -271,6 +274,7 @@ TEST(ServerGroupTest, WhoWantsToBeToldDecides) {
 }
 
 // rows: R8
+// proves: PMIx_Group_construct PMIX_GROUP_LEADER server
 TEST(ServerGroupTest, OnlyTheLeaderIsToldWhereThereIsOne) {
     Setting s(1, 3);
     listen(s[0], {PMIX_GROUP_MEMBER_FAILED});
@@ -322,6 +326,7 @@ TEST(ServerGroupTest, ALeaderThatEndsIsReplacedByTheFirstWhoWantsToLead) {
 }
 
 // rows: R10 R11
+// proves: PMIx_Group_construct PMIX_GROUP_OPTIONAL PMIX_TIMEOUT server
 TEST(ServerGroupTest, OptionalMembersAndTimeouts) {
     Setting s(1, 3);
     uint32_t a = construct(s[0], {kAll}, timed(flag(PMIX_GROUP_OPTIONAL)));
@@ -342,6 +347,7 @@ TEST(ServerGroupTest, OptionalMembersAndTimeouts) {
 }
 
 // rows: R10
+// proves: PMIx_Group_construct PMIX_GROUP_FT_COLLECTIVE server
 TEST(ServerGroupTest, OptionalMembersMayEndWithoutNews) {
     for (const char* mode : {PMIX_GROUP_OPTIONAL, PMIX_GROUP_FT_COLLECTIVE}) {
         Setting s(1, 3);

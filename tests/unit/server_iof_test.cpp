@@ -114,6 +114,7 @@ TEST(ServerIofTest, WhatCannotBePulled) {
 }
 
 // rows: O4 O8
+// proves: PMIx_IOF_pull PMIX_IOF_CACHE_SIZE PMIX_IOF_DROP_OLDEST server
 TEST(ServerIofTest, WhatCameBeforeAnybodyAskedIsKeptUpToTheLimitAndTheRestIsTold) {
     Setting s;
     EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, "0123456789", kOut, limit(16)));
@@ -212,6 +213,7 @@ TEST(ServerIofTest, AReaderThatGivesNoCreditHoldsUpItsSourceAndNothingElse) {
 }
 
 // rows: O1 O4
+// proves: PMIx_IOF_pull PMIX_IOF_DROP_OLDEST server
 TEST(ServerIofTest, AReaderThatLetsDropHoldsUpNobodyAndIsTold) {
     Setting s;
     ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}, kOut, limit(100'000, PMIX_IOF_DROP_OLDEST)));

@@ -350,6 +350,7 @@ class DistancesApi : public TopologyApi {
 };
 
 // rows: H7
+// proves: PMIx_server_init PMIX_TOPOLOGY_XML
 TEST_F(DistancesApi, NearIsLessThanFar) {
     Distances all;
     compute(all, "hwloc:0");
@@ -384,6 +385,7 @@ TEST_F(DistancesApi, NearIsLessThanFar) {
 }
 
 // rows: H7 G7
+// proves: PMIx_Compute_distances PMIX_DEVICE_TYPE PMIX_DEVICE_ID
 TEST_F(DistancesApi, ChosenByKindAndName) {
     const auto names = [&](std::vector<pmix_info_t> infos) {
         Distances some;
@@ -488,6 +490,7 @@ TEST_F(DistancesApi, CallbackComesOnceOnAnotherThread) {
 // --- what a host hands in --------------------------------------------------------------------------------------------
 
 // rows: H1
+// proves: PMIx_server_init PMIX_TOPOLOGY_FILE PMIX_TOPOLOGY2
 TEST_F(TopologyApi, ABadTextIsPassedOverAndABadFileIsNot) {
     pmix_info_t info;
     PMIx_Info_load(&info, PMIX_TOPOLOGY_XML, "<topology>not really", PMIX_STRING);
@@ -504,7 +507,21 @@ TEST_F(TopologyApi, ABadTextIsPassedOverAndABadFileIsNot) {
     PMIx_Info_destruct(&info);
 }
 
+// rows: H1
+// proves: PMIx_server_init PMIX_TOPOLOGY_XML PMIX_HWLOC_XML_V1 PMIX_HWLOC_XML_V2 PMIX_LOCAL_TOPO
+TEST_F(TopologyApi, TheTextUnderEachOfItsNames) {
+    const std::string xml = xml_of_two_packages();
+    for (const char* key : {PMIX_TOPOLOGY_XML, PMIX_HWLOC_XML_V1, PMIX_HWLOC_XML_V2, PMIX_LOCAL_TOPO}) {
+        pmix_info_t info;
+        PMIx_Info_load(&info, key, xml.c_str(), PMIX_STRING);
+        Server server("PU:1", &info, 1);
+        EXPECT_EQ(locality_of("hwloc:4"), "hwloc:SK1:L31:L22:L12:CR2:HT4:NM1") << key;
+        PMIx_Info_destruct(&info);
+    }
+}
+
 // A host may hold its topology in something that is not hwloc: it is handed out, and nothing is read of it. rows: H1
+// proves: PMIx_server_init PMIX_TOPOLOGY2
 TEST_F(TopologyApi, AForeignTopologyIsOnlyHandedOut) {
     int object = 0;
     char source[] = "other:1";

@@ -94,6 +94,7 @@ static char* text_of(const char* path) {
     return text;
 }
 
+/* proves: PMIx_server_init PMIX_SERVER_SHARE_TOPOLOGY PMIX_TOPOLOGY_XML PMIX_TOPOLOGY_FILE PMIX_TOPOLOGY2 */
 int main(int argc, char** argv) {
     if (argc == 3 && strcmp(argv[1], "client") == 0) {
         client(argv[2]);
