@@ -21,6 +21,11 @@ if(WIREUP_SANITIZE)
   target_compile_options(wireup_warnings INTERFACE -fsanitize=${WIREUP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(wireup_warnings INTERFACE -fsanitize=${WIREUP_SANITIZE})
 endif()
+if(WIREUP_FUZZ)
+  # libFuzzer is led by the coverage of the library itself, not only by that of a target's own file.
+  target_compile_options(wireup_warnings INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(wireup_warnings INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 add_library(wireup_options INTERFACE)
 target_link_libraries(wireup_options INTERFACE wireup_warnings)

@@ -276,6 +276,7 @@ void GroupInvites::follow(Join& join, const InfoList& infos) {
 
 // The invited are those who were; each says again that it accepts.
 void GroupInvites::take_over(Join& join) {
+    transport::assert_on_loop();
     Invite i;
     i.name = join.name;
     for (const Invitation& known : received_)

@@ -73,6 +73,7 @@ void Session::reclaim_soon() {
 }
 
 void Session::reclaim(int64_t next_try_ms) {
+    transport::assert_on_loop();
     if (!namespaces_.reclaim([this] { return lent_->ranges(); })) {
         loop_.after(next_try_ms, [this, ms = std::min(2 * next_try_ms, kLastReclaimMs)] { reclaim(ms); });
         return;
