@@ -38,7 +38,8 @@ pmix_status_t read(InfoView wanted, Request& request) {
     pmix_status_t rc = wanted.get(PMIX_ALLOC_FABRIC_ID, &request.id);
     if (rc == PMIX_SUCCESS) rc = wanted.get(PMIX_ALLOC_FABRIC_TYPE, &request.type);
     if (rc != PMIX_SUCCESS) return rc;
-    if (request.id.empty() || request.id.size() > common::kMaxKeyLength || request.type.empty()) return PMIX_ERR_BAD_PARAM;
+    if (request.id.empty() || request.id.size() > common::kMaxKeyLength || request.type.empty())
+        return PMIX_ERR_BAD_PARAM;
     for (const pmix_info_t& info : wanted) {
         const std::string_view key = common::key_view(info);
         if (key == PMIX_ALLOC_FABRIC_SEC_KEY) {
@@ -86,7 +87,8 @@ Result<Value> devices_on(const std::string& node, std::string_view type, const I
 
 pmix_status_t append_key(InfoList& met) {
     std::array<char, kFabricKeyBytes> random;
-    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) return PMIX_ERR_NOT_SUPPORTED;
+    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
+        return PMIX_ERR_NOT_SUPPORTED;
     const pmix_byte_object_t key{random.data(), random.size()};
     return met.append(PMIX_ALLOC_FABRIC_SEC_KEY, &key, PMIX_BYTE_OBJECT);
 }

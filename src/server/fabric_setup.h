@@ -1,5 +1,5 @@
-// The fabric of a job: what a host asks for with PMIX_ALLOC_FABRIC before a launch, answered from the inventory that was
-// delivered, and what processes find of it afterwards.
+// The fabric of a job: what a host asks for with PMIX_ALLOC_FABRIC before a launch, answered from the inventory that
+// was delivered, and what processes find of it afterwards.
 //
 // Plain functions over what they are given; the inventory belongs to the loop thread, so they run there. Nothing is
 // reserved: there is no fabric manager behind this library. What goes out is which devices of the wanted kind the job's

@@ -60,7 +60,8 @@ static bool among(const pmix_value_t* attributes, const char* name) {
  * rows: Q3 Q8 Q11 Q12
  * proves: PMIx_Query_info PMIX_QUERY_ATTRIBUTE_SUPPORT PMIX_QUERY_SUPPORTED_KEYS PMIX_QUERY_SUPPORTED_QUALIFIERS
  * proves: PMIx_Query_info PMIX_CLIENT_ATTRIBUTES PMIX_CLIENT_FUNCTIONS client
- * proves: PMIx_Query_info PMIX_SERVER_ATTRIBUTES PMIX_SERVER_FUNCTIONS PMIX_HOST_ATTRIBUTES PMIX_HOST_FUNCTIONS server */
+ * proves: PMIx_Query_info PMIX_SERVER_ATTRIBUTES PMIX_SERVER_FUNCTIONS server
+ * proves: PMIx_Query_info PMIX_HOST_ATTRIBUTES PMIX_HOST_FUNCTIONS server */
 static void support(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
@@ -157,7 +158,8 @@ static void jobs(int argc, char** argv) {
  * rows: Q8
  * proves: PMIx_Query_info PMIX_QUERY_LOCAL_PROC_TABLE PMIX_QUERY_PROC_TABLE PMIX_NSPACE server
  * proves: PMIx_Query_info PMIX_PROC_PID PMIX_PROC_STATE_STATUS PMIX_PROCID PMIX_NSPACE PMIX_RANK server
- * proves: PMIx_Query_info PMIX_QUERY_MEMORY_USAGE PMIX_DAEMON_MEMORY PMIX_CLIENT_AVG_MEMORY PMIX_AVAIL_PHYS_MEMORY server
+ * proves: PMIx_Query_info PMIX_QUERY_MEMORY_USAGE PMIX_DAEMON_MEMORY server
+ * proves: PMIx_Query_info PMIX_CLIENT_AVG_MEMORY PMIX_AVAIL_PHYS_MEMORY server
  * proves: PMIx_Query_info PMIX_SERVER_URI PMIX_QUERY_AVAIL_SERVERS server */
 static void processes(int argc, char** argv) {
     (void)argc, (void)argv;

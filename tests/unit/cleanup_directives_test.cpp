@@ -1,4 +1,5 @@
-// What the attributes of a cleanup registration do: which files and folders go with the process that asked, and which stay.
+// What the attributes of a cleanup registration do: which files and folders go with the process that asked, and which
+// stay.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,7 +76,8 @@ TEST(CleanupDirectives, WhatGoesAndWhatStays) {
     EXPECT_EQ(".", Cleaned(PMIX_REGISTER_CLEANUP_DIR, std::move(leave)).left());
     InfoList empty = flag(PMIX_CLEANUP_RECURSIVE);
     empty.append_flag(PMIX_CLEANUP_EMPTY, true);
-    EXPECT_EQ(". one two sub sub/three", Cleaned(PMIX_REGISTER_CLEANUP_DIR, std::move(empty)).left()) << "empty folders";
+    EXPECT_EQ(". one two sub sub/three", Cleaned(PMIX_REGISTER_CLEANUP_DIR, std::move(empty)).left())
+        << "empty folders";
     InfoList ignore = flag(PMIX_CLEANUP_RECURSIVE);
     ignore.append_string(PMIX_CLEANUP_IGNORE, "three,two");
     EXPECT_EQ(". two sub sub/three", Cleaned(PMIX_REGISTER_CLEANUP_DIR, std::move(ignore)).left());

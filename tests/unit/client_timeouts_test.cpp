@@ -1,4 +1,5 @@
-// PMIX_TIMEOUT of each call that takes one, at the client's end: a server that never answers does not hold it for longer.
+// PMIX_TIMEOUT of each call that takes one, at the client's end: a server that never answers does not hold it for
+// longer.
 #include <gtest/gtest.h>
 #include <pmix.h>
 

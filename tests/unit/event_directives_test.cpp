@@ -1,4 +1,5 @@
-// What each attribute of a registration does: read from infos as a program gives them, seen in whom a chain meets and when.
+// What each attribute of a registration does: read from infos as a program gives them, seen in whom a chain meets and
+// when.
 #include <gtest/gtest.h>
 #include <pmix.h>
 
@@ -93,7 +94,8 @@ TEST(EventDirectives, PlacesInTheChain) {
 }
 
 // rows: E8 E9
-// proves: PMIx_Register_event_handler PMIX_RANGE PMIX_EVENT_CUSTOM_RANGE PMIX_EVENT_AFFECTED_PROC PMIX_EVENT_AFFECTED_PROCS
+// proves: PMIx_Register_event_handler PMIX_RANGE PMIX_EVENT_CUSTOM_RANGE
+// proves: PMIx_Register_event_handler PMIX_EVENT_AFFECTED_PROC PMIX_EVENT_AFFECTED_PROCS
 TEST(EventDirectives, WhoseEventsAreWanted) {
     Chain chain;
     const pmix_data_range_t mine = PMIX_RANGE_PROC_LOCAL;
@@ -140,7 +142,8 @@ TEST(EventDirectives, Levels) {
 
 // rows: E3
 // proves: PMIx_Register_event_handler PMIX_EVENT_GROUP_COMM PMIX_EVENT_GROUP_MIGRATE PMIX_EVENT_GROUP_PROC
-// proves: PMIx_Register_event_handler PMIX_EVENT_GROUP_JOB PMIX_EVENT_GROUP_NODE PMIX_EVENT_GROUP_NAME PMIX_EVENT_NAME
+// proves: PMIx_Register_event_handler PMIX_EVENT_GROUP_JOB PMIX_EVENT_GROUP_NODE
+// proves: PMIx_Register_event_handler PMIX_EVENT_GROUP_NAME PMIX_EVENT_NAME
 TEST(EventDirectives, GroupsAndNamesOfEvents) {
     const struct {
         const char* key;

@@ -1,5 +1,5 @@
-// The fabric of a job through the public door: what a node's inventory says, a host's request answered from it, and what
-// the job's processes find.
+// The fabric of a job through the public door: what a node's inventory says, a host's request answered from it, and
+// what the job's processes find.
 #include <gtest/gtest.h>
 #include <pmix.h>
 #include <pmix_server.h>
@@ -33,8 +33,8 @@ struct AppSetup {
     pmix_status_t ask(const InfoList& wishes) {
         pmix_nspace_t job;
         PMIx_Load_nspace(job, "job");
-        const pmix_status_t rc = PMIx_server_setup_application(job, const_cast<pmix_info_t*>(wishes.c_array()), wishes.size(),
-                                                               &AppSetup::done, this);
+        const pmix_status_t rc = PMIx_server_setup_application(job, const_cast<pmix_info_t*>(wishes.c_array()),
+                                                               wishes.size(), &AppSetup::done, this);
         return rc == PMIX_SUCCESS ? answer.wait() : rc;
     }
     InfoView fabric() const {

@@ -1,5 +1,6 @@
 // What a host calls around a job, through the public door, in this process: set-up of an application and of its nodes,
 // the environment of a child, inventory, and the end of a job.
+#include <gtest/gtest.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <unistd.h>
@@ -11,8 +12,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "support/server_here.h"
 
@@ -68,7 +67,8 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
         if (c.wish != nullptr) wishes.append_flag(c.wish, true);
         if (c.model != nullptr) wishes.append_string(PMIX_PROGRAMMING_MODEL, c.model);
         AppSetup s;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_application(job, wishes.c_array(), wishes.size(), &AppSetup::done, &s));
+        ASSERT_EQ(PMIX_SUCCESS,
+                  PMIx_server_setup_application(job, wishes.c_array(), wishes.size(), &AppSetup::done, &s));
         ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
         bool pmix = false, ompi = false, told = false;
         for (size_t i = 0; i < s.ninfos; ++i) {
@@ -178,7 +178,8 @@ TEST(JobCallsTest, EnvironmentDirectivesOfAJob) {
                       PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr));
         }
         const pmix_proc_t proc = ProcId("job", 0).to_c();
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+        ASSERT_EQ(PMIX_SUCCESS,
+                  PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
         char** env = nullptr;
         for (const char* entry : {"SET=old", "THERE=old", "PRE=old", "POST=old", "FIRST=a:b:c", "GONE=1", "GONE_TOO=1"})
             ASSERT_EQ(PMIX_SUCCESS, PMIx_Argv_append_nosize(&env, entry));
@@ -215,7 +216,8 @@ TEST(JobCallsTest, TheModelUnderEachOfItsKeys) {
         pmix_nspace_t job;
         PMIx_Load_nspace(job, "job");
         AppSetup s;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_application(job, wishes.c_array(), wishes.size(), &AppSetup::done, &s));
+        ASSERT_EQ(PMIX_SUCCESS,
+                  PMIx_server_setup_application(job, wishes.c_array(), wishes.size(), &AppSetup::done, &s));
         ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
         ASSERT_EQ(2u, s.ninfos) << key;
         EXPECT_STREQ(key, s.infos[0].key);
@@ -257,8 +259,7 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
     InfoList more;
     more.append(PMIX_SET_ENVAR, &variable, PMIX_ENVAR);
     Answer answer;
-    ASSERT_EQ(PMIX_SUCCESS,
-              PMIx_server_setup_local_support(job, more.c_array(), more.size(), &Answer::done, &answer));
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, more.c_array(), more.size(), &Answer::done, &answer));
     EXPECT_EQ(PMIX_SUCCESS, answer.wait());
     EXPECT_EQ("two", ChildEnvironment(proc).get(name));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_local_support(job, nullptr, 1, nullptr, nullptr));

@@ -53,7 +53,9 @@ std::string rank_list(Shape shape, uint32_t n) {
     const uint32_t nodes = n / 100;
     std::vector<std::string> held(nodes);
     for (uint32_t i = 0; i < n; ++i) {
-        const uint32_t node = shape == Shape::cyclic ? i % nodes : shape == Shape::irregular ? random() % nodes : i / 100;
+        const uint32_t node = shape == Shape::cyclic      ? i % nodes
+                              : shape == Shape::irregular ? random() % nodes
+                                                          : i / 100;
         held[std::min(node, nodes - 1)] += std::to_string(shape == Shape::sparse ? i * 3 : i) + ',';
     }
     std::string list;

@@ -1,5 +1,5 @@
-// The programming model that a process declares in its init, as client and as server: each of its attributes reaches the
-// process's own handlers.
+// The programming model that a process declares in its init, as client and as server: each of its attributes reaches
+// the process's own handlers.
 #include <gtest/gtest.h>
 #include <pmix.h>
 #include <pmix_server.h>
@@ -34,7 +34,8 @@ struct Heard {
         for (size_t i = 0; i < n; ++i) {
             const std::string key = infos[i].key;
             const bool text = kTexts.contains(key) && infos[i].value.data.string == "of " + key;
-            if (text || (kNumbers.contains(key) && infos[i].value.data.uint32 == 3) || key == "test.other") seen.insert(key);
+            if (text || (kNumbers.contains(key) && infos[i].value.data.uint32 == 3) || key == "test.other")
+                seen.insert(key);
         }
         keys->set_value(seen);
         done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
@@ -71,7 +72,8 @@ TEST(ModelTest, OfAClient) {
 }
 
 // rows: V1
-// proves: PMIx_server_init PMIX_PROGRAMMING_MODEL PMIX_MODEL_LIBRARY_NAME PMIX_MODEL_LIBRARY_VERSION PMIX_THREADING_MODEL
+// proves: PMIx_server_init PMIX_PROGRAMMING_MODEL PMIX_MODEL_LIBRARY_NAME
+// proves: PMIx_server_init PMIX_MODEL_LIBRARY_VERSION PMIX_THREADING_MODEL
 // proves: PMIx_server_init PMIX_MODEL_NUM_THREADS PMIX_MODEL_NUM_CPUS PMIX_MODEL_CPU_TYPE PMIX_MODEL_AFFINITY_POLICY
 TEST(ModelTest, OfAServer) {
     InfoList infos = ServerHere::named();

@@ -4,6 +4,7 @@
 #include <pmix.h>
 #include <pmix_deprecated.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -107,7 +108,8 @@ TEST(PrintTest, EverySampleIsWhatWasRead) {
     }
     std::istringstream a(all), b(expected.str());
     for (std::string ours, theirs;;) {
-        const bool more_a = static_cast<bool>(std::getline(a, ours)), more_b = static_cast<bool>(std::getline(b, theirs));
+        const bool more_a = static_cast<bool>(std::getline(a, ours)),
+                   more_b = static_cast<bool>(std::getline(b, theirs));
         ASSERT_EQ(more_b, more_a) << ours << theirs;
         if (!more_a) break;
         EXPECT_EQ(theirs, ours);
@@ -210,7 +212,8 @@ TEST(PrintTest, EveryFieldOfEveryStructIsThere) {
         ++fields;
         const std::string& text = texts[known->second];
         const std::string& field = line.at("field");
-        EXPECT_TRUE(text.find("{" + field + "=") != std::string::npos || text.find(", " + field + "=") != std::string::npos)
+        EXPECT_TRUE(text.find("{" + field + "=") != std::string::npos ||
+                    text.find(", " + field + "=") != std::string::npos)
             << line.at("struct") << "." << field << " in " << text;
     }
     EXPECT_GT(fields, 100u);
@@ -261,7 +264,8 @@ TEST(PrintTest, EveryConstantOfTheTablesHasItsName) {
         for (const auto& [value, siblings] : values) {
             ++constants;
             const std::string name = namers.at(group)(value);
-            EXPECT_TRUE(siblings.contains(name)) << group << " " << value << ": " << name << ", not " << *siblings.begin();
+            EXPECT_TRUE(siblings.contains(name))
+                << group << " " << value << ": " << name << ", not " << *siblings.begin();
             if (group != "status") continue;
             EXPECT_EQ(value, PMIx_Error_code(name.c_str())) << name;
         }
