@@ -131,7 +131,10 @@ static void give_up_on(void* argument) {
 
 void modex_proc_ended(const pmix_proc_t* proc) {
     const struct proc* target = proc_find(proc);
+    const struct parked* parked = all_parked;
     if (target && target->phase != PROC_ENDED) return;
+    while (parked && !proc_matches(&parked->proc, proc->nspace, proc->rank)) parked = parked->next;
+    if (!parked) return;
     pmix_proc_t* copy = xcalloc(1, sizeof *copy);
     *copy = *proc;
     loop_after(kAfterTheEnd, give_up_on, copy);

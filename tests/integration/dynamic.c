@@ -80,8 +80,18 @@ static void together(const char* other) {
     uint32_t size = 0, number = 0;
     PMIX_LOAD_PROCID(&both[0], me.nspace, PMIX_RANK_WILDCARD);
     PMIX_LOAD_PROCID(&both[1], other, PMIX_RANK_WILDCARD);
+    CHECK_OK(put_u32(PMIX_GLOBAL, "put before", me.rank + 50));
+    CHECK_OK(PMIx_Commit());
     CHECK_OK(PMIx_Connect(both, 2, NULL, 0));
     CHECK_OK(get_u32(&both[1], PMIX_JOB_SIZE, 10, &size));
+    for (uint32_t rank = 0; rank < size; rank++) { /* of each process there, on whichever node, and no fence between */
+        PMIX_LOAD_PROCID(&peer, other, rank);
+        pmix_value_t* host = NULL;
+        CHECK_OK(PMIx_Get(&peer, PMIX_HOSTNAME, NULL, 0, &host));
+        PMIX_VALUE_RELEASE(host);
+        CHECK_OK(get_u32(&peer, "put before", 10, &number));
+        CHECK(number == rank + 50);
+    }
     CHECK_OK(put_u32(PMIX_GLOBAL, "across", me.rank + 10));
     CHECK_OK(PMIx_Commit());
     CHECK_OK(fence_of(both, 2, true, 30));
@@ -123,6 +133,33 @@ static void connects(int argc, char** argv) {
     CHECK_OK(PMIx_Get(&first, "child", NULL, 0, &name));
     together(name->data.string);
     PMIX_VALUE_RELEASE(name);
+    finish();
+}
+
+/* The last rank does not come in time, to a connect and then to a disconnect; later all is as if nothing had been.
+ * rows: C1 C4 G11 */
+static void limits(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_info_t second;
+    int one = 1;
+    start();
+    PMIX_INFO_LOAD(&second, PMIX_TIMEOUT, &one, PMIX_INT);
+    pmix_proc_t all = rank_of_job(PMIX_RANK_WILDCARD);
+    bool late = me.rank == job_size - 1;
+    for (int turn = 0; turn < 2; turn++) {
+        double before = seconds_now();
+        if (!late) {
+            CHECK_STATUS(turn == 0 ? PMIx_Connect(&all, 1, &second, 1) : PMIx_Disconnect(&all, 1, &second, 1), PMIX_ERR_TIMEOUT);
+            CHECK(seconds_now() - before >= 0.9 && seconds_now() - before < 15);
+        }
+        fence(false);
+        if (late) /* it is told how that one ended, and joins no later one */
+            CHECK_STATUS(turn == 0 ? PMIx_Connect(&all, 1, &second, 1) : PMIx_Disconnect(&all, 1, &second, 1), PMIX_ERR_TIMEOUT);
+        fence(false);
+        CHECK_OK(turn == 0 ? PMIx_Connect(&all, 1, NULL, 0) : PMIx_Disconnect(&all, 1, NULL, 0));
+    }
+    CHECK_STATUS(PMIx_Disconnect(&all, 1, NULL, 0), PMIX_ERR_INVALID_OPERATION);
+    PMIX_INFO_DESTRUCT(&second);
     finish();
 }
 
@@ -173,7 +210,7 @@ static void queries(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"spawn", spawns},  {"missing", missing}, {"connect", connects},    {"control", controls},
+        {"spawn", spawns},  {"missing", missing}, {"connect", connects}, {"limits", limits},    {"control", controls},
         {"query", queries}, {"child", spawned},   {"connected", connected}, {"stays", stays},
     };
     program = argv[0];
