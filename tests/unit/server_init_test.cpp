@@ -139,6 +139,39 @@ TEST(ServerInitTest, TheRingOfEventsHolds512OrAsManyAsTheHostSays) {
     EXPECT_EQ(last(0), heard_late(ring(0)));
 }
 
+namespace {
+int g_host_logs = 0;
+void host_log(const pmix_proc_t*, const pmix_info_t[], size_t, const pmix_info_t[], size_t, pmix_op_cbfunc_t done,
+              void* cbdata) {
+    ++g_host_logs;
+    done(PMIX_SUCCESS, cbdata);
+}
+}  // namespace
+
+// A host's log entry may log itself what it does not write: it is not asked again. rows: J8
+TEST(ServerInitTest, AServersOwnLogDoesNotGoToItsHost) {
+    Captured streams;
+    pmix_server_module_t module{};
+    module.log = &host_log;
+    const pmix_status_t started = PMIx_server_init(&module, nullptr, 0);
+    InfoList data, directives;
+    data.append_string(PMIX_LOG_STDERR, "a line of the server's");
+    pmix_proc_t source;
+    PMIX_LOAD_PROCID(&source, "job", 3);
+    directives.append(PMIX_LOG_SOURCE, &source, PMIX_PROC);
+    directives.append_flag(PMIX_LOG_TAG_OUTPUT, true);
+    const pmix_status_t logged = PMIx_Log(data.c_array(), data.size(), directives.c_array(), directives.size());
+    const std::string wanted = "[job,3]<stderr>: a line of the server's\n";
+    const std::string shown = streams.read(wanted.size());
+    const pmix_status_t ended = PMIx_server_finalize();
+    streams.restore();
+    EXPECT_EQ(PMIX_SUCCESS, started);
+    EXPECT_EQ(PMIX_SUCCESS, logged);
+    EXPECT_EQ(PMIX_SUCCESS, ended);
+    EXPECT_EQ(wanted, shown);
+    EXPECT_EQ(0, g_host_logs);
+}
+
 // rows: V1 O3
 TEST(ServerInitTest, LocalOutputShowsWhatTheHostDelivers) {
     Captured streams;
