@@ -78,7 +78,7 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     options.tool_support = infos.flag(PMIX_SERVER_TOOL_SUPPORT);
     options.system_support = infos.flag(PMIX_SERVER_SYSTEM_SUPPORT);
     options.scheduler = infos.flag(PMIX_SERVER_SCHEDULER);
-    if (const char* file = ::getenv(kFileVariable); file != nullptr && options.rendezvous_file.empty()) {
+    if (const char* file = ::secure_getenv(kFileVariable); file != nullptr && options.rendezvous_file.empty()) {
         options.rendezvous_file = file;
     }
     ::unsetenv(kFileVariable);  // meant for this process, not for those that it starts

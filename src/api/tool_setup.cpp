@@ -27,7 +27,7 @@ using transport::LoopRole;
 
 // Read once: what was meant for this process is not its children's.
 std::string take_variable(const char* name) {
-    const char* text = ::getenv(name);
+    const char* text = ::secure_getenv(name);
     if (text == nullptr) return {};
     std::string value(text, common::bounded_length(text, 16u << 10));
     ::unsetenv(name);

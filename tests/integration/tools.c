@@ -1,6 +1,7 @@
 /* tools: what a tool can do with the servers of this node. The servers are children of this program, forked before
  * anybody initialises, and told what to do by single letters.
  * usage: tools CASE */
+#include <grp.h>
 #include <pmix_server.h>
 #include <pmix_tool.h>
 #include <signal.h>
@@ -614,6 +615,45 @@ static void waits(void) {
     CHECK_OK(PMIx_tool_finalize());
 }
 
+/* What another user's tool is told; as that user, in a process of its own. */
+static void refuse_stranger(const struct server* a, const struct server* system) {
+    pid_t child = fork();
+    int status;
+    CHECK(child >= 0);
+    if (child == 0) {
+        bool yes = true;
+        pmix_info_t info[2];
+        CHECK(setgroups(0, NULL) == 0 && setgid(64102) == 0 && setuid(64102) == 0);
+        refuses(PMIX_SERVER_URI, a->uri, PMIX_STRING, PMIX_ERR_NO_PERMISSIONS);
+        refuses(PMIX_SERVER_PIDINFO, &a->pid, PMIX_PID, PMIX_ERR_UNREACH);
+        PMIX_INFO_LOAD(&info[0], PMIX_SERVER_URI, a->uri, PMIX_STRING);
+        PMIX_INFO_LOAD(&info[1], WIREUP_OBSERVER, &yes, PMIX_BOOL);
+        CHECK_STATUS(PMIx_tool_init(&me, info, 2), PMIX_ERR_NO_PERMISSIONS);
+        PMIX_INFO_DESTRUCT(&info[0]);
+        PMIX_INFO_LOAD(&info[0], PMIX_SERVER_URI, system->uri, PMIX_STRING);
+        CHECK_STATUS(PMIx_tool_init(&me, info, 2), PMIX_ERR_NO_PERMISSIONS);
+        /* A system's host is asked; ours takes its own user's only. */
+        refuses(PMIX_SERVER_URI, system->uri, PMIX_STRING, PMIX_ERR_NO_PERMISSIONS);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* rows: T12 T14 */
+static void users(void) {
+    struct server a, b;
+    if (geteuid() != 0) {
+        printf("skipped: needs root\n");
+        exit(0);
+    }
+    CHECK_OK(start_server(&a, TOOLS, "a", NULL));
+    CHECK_OK(start_server(&b, SYSTEM, "b", NULL));
+    refuse_stranger(&a, &b);
+    CHECK(ask(&a, 's') == 0 && ask(&b, 's') == 1 && ask(&b, 'r') == 1);
+    end_server(&a, 0);
+    end_server(&b, 0);
+}
+
 /* rows: T13 T15 */
 static void launcher(void) {
     struct server a;
@@ -663,7 +703,7 @@ int main(int argc, char** argv) {
         void (*run)(void);
     } cases[] = {{"ways", ways}, {"file", file},   {"identity", identity}, {"several", several},
                  {"events", events}, {"calls", calls}, {"off", off},         {"waits", waits},
-                 {"launcher", launcher}};
+                 {"launcher", launcher}, {"users", users}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
             cases[i].run();
