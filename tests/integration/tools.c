@@ -664,9 +664,9 @@ static void launcher(void) {
     int ends[2];
     pmix_status_t code = PMIX_EVENT_JOB_END;
     in_directory(file, sizeof file, "launcher");
-    CHECK(pipe(ends) == 0);
-    snprintf(pipe_end, sizeof pipe_end, "%d", ends[0]);
     CHECK_OK(start_server(&a, TOOLS, "a", NULL));
+    CHECK(pipe(ends) == 0); /* after the server, which is to have no end of it */
+    snprintf(pipe_end, sizeof pipe_end, "%d", ends[0]);
     setenv("PMIX_LAUNCHER_RNDZ_FILE", file, 1);
     setenv("PMIX_LAUNCHER_RNDZ_URI", a.uri, 1);
     setenv("PMIX_KEEPALIVE_PIPE", pipe_end, 1);
