@@ -1700,6 +1700,11 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 /* Any initialisation. */
 #define PMIX_WIREUP_LOG         "wireup.log"             /* char*: what to log and where, as WIREUP_LOG in the environment */
 
+/* Initialisation of a server; WIREUP_SOCKET_FILE in its environment does the same. A name in the kernel cannot be reached from
+ * another network namespace: with this the server listens at a socket file too, of mode 0600, in the directory that
+ * PMIX_SERVER_TMPDIR names. It is removed at finalize; one that a killed server left is replaced by the next of its name. */
+#define PMIX_WIREUP_SOCKET_FILE "wireup.sock"            /* bool */
+
 /* A log. PMIX_LOG_MSG among the data of PMIx_Log is then a line for that file, written with the rights of the caller. */
 #define PMIX_LOG_FILE "wireup.logfile" /* char*: file, with its full path */
 

@@ -63,6 +63,22 @@ pmix_status_t read_text(InfoView infos, std::string_view key, std::string& out) 
     return rc;
 }
 
+// The file's name is the server's own, so that the next server of this name finds what a killed one left.
+pmix_status_t place_socket_file(InfoView infos, server::ServerOptions& options) {
+    bool wanted = false;
+    if (infos.has(PMIX_WIREUP_SOCKET_FILE)) {
+        wanted = infos.flag(PMIX_WIREUP_SOCKET_FILE);
+    } else if (const char* asked = ::secure_getenv("WIREUP_SOCKET_FILE")) {
+        wanted = *asked != '\0' && std::string_view(asked) != "0";
+    }
+    if (!wanted) return PMIX_SUCCESS;
+    if (options.tmpdir.empty() || options.tmpdir.front() != '/') return PMIX_ERR_BAD_PARAM;
+    options.socket_file = options.tmpdir + "/wireup.";
+    for (char c : options.id.nspace) options.socket_file += c > ' ' && c < 0x7f && c != '/' ? c : '_';
+    options.socket_file += '.' + std::to_string(options.id.rank) + ".sock";
+    return PMIX_SUCCESS;
+}
+
 common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     server::ServerOptions options;
     pmix_status_t rc = read_id(infos, options.id);
@@ -74,6 +90,8 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_GATEWAY, &options.gateway);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_MODULE_SIZE, &options.module_size);
     if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_LAUNCHER_RENDEZVOUS_FILE, options.rendezvous_file);
+    if (rc != PMIX_SUCCESS) return rc;
+    rc = place_socket_file(infos, options);
     if (rc != PMIX_SUCCESS) return rc;
     options.tool_support = infos.flag(PMIX_SERVER_TOOL_SUPPORT);
     options.system_support = infos.flag(PMIX_SERVER_SYSTEM_SUPPORT);

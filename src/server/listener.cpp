@@ -15,10 +15,6 @@ using common::Bytes;
 using common::FrameHeader;
 using common::ProcId;
 
-namespace {
-constexpr int64_t kPauseMs = 50;  // when the process has no descriptors left
-}
-
 SocketPeer::~SocketPeer() {
     transport::assert_on_loop();
     if (connection_ != nullptr) connection_->close();
@@ -72,26 +68,30 @@ Listener::Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& r
 Listener::~Listener() = default;
 
 pmix_status_t Listener::open() {
-    address_ = transport::make_abstract_address();
-    if (address_.empty()) return PMIX_ERR_OUT_OF_RESOURCE;
-    auto socket = transport::listen_abstract(address_, loop_.io());
-    if (!socket.ok()) return socket.status();
-    socket_ = std::move(socket).value();
+    std::vector<std::string> wanted{transport::make_abstract_address()};
+    if (wanted.front().empty()) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (!options_.socket_file.empty()) wanted.push_back(options_.socket_file);
+    for (std::string& address : wanted) {
+        auto door = Door::open(loop_, scheduler_, std::move(address), [this](transport::Descriptor socket) {
+            transport::assert_on_loop();
+            adopt(std::move(socket));
+        });
+        if (!door.ok()) {
+            doors_.clear();
+            return door.status();
+        }
+        doors_.push_back(std::move(door).value());
+    }
     return PMIX_SUCCESS;
 }
 
 void Listener::start() {
-    transport::assert_on_loop();
-    if (!socket_) return;
-    watch_ = loop_.watch(socket_.get(), *this);
-    if (watch_ != nullptr) watch_->set(true, false);
+    for (const auto& door : doors_) door->start();
 }
 
 void Listener::stop() {
     transport::assert_on_loop();
-    watch_.reset();
-    pause_.cancel();
-    socket_.reset();
+    doors_.clear();
     auto waiting = std::move(waiting_);
     waiting_.clear();
     for (const auto& peer : waiting) {
@@ -101,28 +101,10 @@ void Listener::stop() {
     }
 }
 
-void Listener::on_ready(bool, bool) noexcept {
-    transport::assert_on_loop();
-    try {
-        while (socket_) {
-            auto socket = transport::accept_one(socket_.get(), loop_.io());
-            if (socket.ok()) {
-                adopt(std::move(socket).value());
-                continue;
-            }
-            if (socket.status() == PMIX_ERR_OUT_OF_RESOURCE && watch_ != nullptr) {
-                // The connection still waits; asking again at once would only burn the processor.
-                watch_->set(false, false);
-                pause_ = Timer(scheduler_, kPauseMs, [this] {
-                    transport::assert_on_loop();
-                    if (watch_ != nullptr) watch_->set(true, false);
-                });
-            }
-            return;
-        }
-    } catch (const std::bad_alloc&) {
-        // That connection is dropped; it sees a hang-up.
-    }
+std::vector<std::string> Listener::addresses() const {
+    std::vector<std::string> all;
+    for (const auto& door : doors_) all.push_back(door->address());
+    return all;
 }
 
 bool Listener::is_stranger(uint32_t uid) const {

@@ -1,6 +1,6 @@
 // The door for processes: accept, hello, credentials, then a Peer.
 //
-// Owns the listening socket and the connections that have not said who they are. Loop thread only. Nobody is waited
+// Owns the listening sockets and the connections that have not said who they are. Loop thread only. Nobody is waited
 // for: a connection that is silent past its deadline, or is one too many, is dropped. Who connects is what the kernel
 // says (SO_PEERCRED), held against what the host registered for the rank, or the rank's token where numbers differ.
 // Users without a registered rank share a small part of the room, so they cannot keep the others out.
@@ -11,8 +11,10 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/hello.h"
+#include "server/door.h"
 #include "server/host.h"
 #include "server/peer.h"
 #include "server/registry.h"
@@ -70,9 +72,10 @@ struct ListenerOptions {
     int hello_timeout_ms = common::kHelloTimeoutMs;
     unsigned max_half_open = common::kMaxHalfOpen;
     unsigned max_strangers = 16;  // half-open connections of users that no rank is registered for
+    std::string socket_file;      // a path to listen at too, or empty
 };
 
-class Listener final : public transport::WatchHandler {
+class Listener {
   public:
     Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host,
              const Segments& segments, Tools& tools, PeerEvents& events, ListenerOptions options);
@@ -82,13 +85,12 @@ class Listener final : public transport::WatchHandler {
     pmix_status_t open();
     void start();
     void stop();
-    const std::string& address() const noexcept { return address_; }
+    // Where it listens: what a client is told, in the order in which it tries.
+    std::vector<std::string> addresses() const;
 
     // A socket that somebody else accepted: a host, a test.
     pmix_status_t adopt(transport::Descriptor socket);
     size_t half_open() const noexcept { return waiting_.size(); }
-
-    void on_ready(bool readable, bool writable) noexcept override;
 
   private:
     friend class SocketPeer;
@@ -114,10 +116,7 @@ class Listener final : public transport::WatchHandler {
     Tools& tools_;
     PeerEvents& events_;
     ListenerOptions options_;
-    std::string address_;
-    transport::Descriptor socket_;
-    std::unique_ptr<transport::Watch> watch_;
-    Timer pause_;
+    std::vector<std::unique_ptr<Door>> doors_;
     std::list<std::shared_ptr<SocketPeer>> waiting_;  // oldest first
 };
 

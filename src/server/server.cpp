@@ -52,7 +52,8 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       iof(scheduler, host, options.iof_cache),
       tools({options.tool_support, options.system_support, options.scheduler, ::geteuid()}, registry, host),
       listener(loop, scheduler, registry, host, segments, tools, *this,
-               {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers}),
+               {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers,
+                options.socket_file}),
       query(host, registry, segments, peers, options.id, uri) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
@@ -240,7 +241,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
     if (listen) {
         pmix_status_t rc = parts->listener.open();
         if (rc != PMIX_SUCCESS) return rc;
-        children.contact.addresses.push_back(parts->listener.address());
+        children.contact.addresses = parts->listener.addresses();
     }
     if (!children.contact.addresses.empty()) parts->uri = transport::format_uri(children.contact);
     if (!parts->uri.empty() && !parts->options.rendezvous_file.empty()) {

@@ -41,6 +41,7 @@ struct ServerOptions {
     int hello_timeout_ms = common::kHelloTimeoutMs;
     unsigned max_half_open = common::kMaxHalfOpen;
     unsigned max_strangers = 16; // half-open connections of users without a registered rank
+    std::string socket_file;     // PMIX_WIREUP_SOCKET_FILE: where to listen too, for clients in other network namespaces
     bool listen = true;          // off in tests that hand their own socket pairs in
     bool gateway = false;        // PMIX_SERVER_GATEWAY: what is logged here is logged for the system
     bool tool_support = false;       // PMIX_SERVER_TOOL_SUPPORT
