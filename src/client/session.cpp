@@ -6,6 +6,7 @@
 #include "client/groups.h"
 #include "client/iof.h"
 #include "client/lent_values.h"
+#include "common/log.h"
 
 namespace pmix::client {
 
@@ -209,6 +210,7 @@ void Session::note_failed_comm() noexcept {
 }
 
 void Session::on_closed(pmix_status_t) {
+    WIREUP_LOG(client, warn, "the connection to the server is lost");
     calls_.close(PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH);
     groups_->shut(PMIX_ERR_LOST_CONNECTION);
     events_->raise_lost_connection(server());

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/info_view.h"
+#include "common/log.h"
 
 namespace pmix::server {
 
@@ -34,6 +35,8 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
     if (entered.state == Collective::State::stranger) return reply.status(PMIX_ERR_BAD_PARAM);
     if (entered.state == Collective::State::over) return reply.status(entered.status);
 
+    WIREUP_LOG(server, debug, "%s turn %llu: %s:%u came%s", common::function_name(function_), static_cast<unsigned long long>(entered.turn),
+               peer.id().nspace.c_str(), peer.id().rank, entered.state == Collective::State::waiting ? "" : ", the last here");
     Turn& turn = turns_[entered.turn];
     if (entered.first) turn.signature = std::move(signature);
     turn.replies.push_back(std::move(reply));
@@ -83,6 +86,7 @@ void Gathering::run(const std::vector<Collective::Event>& events) {
 void Gathering::finish(TurnId id, pmix_status_t status) {
     auto it = turns_.find(id);
     if (it == turns_.end()) return;  // ended before: a host that is late
+    WIREUP_LOG(server, debug, "%s turn %llu ends: %s", common::function_name(function_), static_cast<unsigned long long>(id), PMIx_Error_string(status));
     Turn turn = std::move(it->second);
     turns_.erase(it);
     collective_.end(id, status);

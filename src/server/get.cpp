@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/info_view.h"
+#include "common/log.h"
 #include "server/job_piece.h"
 #include "server/modex_blob.h"
 
@@ -121,6 +122,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
 // A process of this node that has not committed the key. It may not even have been started.
 void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
     if (nspace.has_left(rank)) return answer(question, PMIX_ERR_NOT_FOUND);
+    WIREUP_LOG(server, debug, "a get of \"%s\" waits for %s:%u to commit it", question.key.c_str(), nspace.name.c_str(), rank);
     parked_[member_id(nspace.number, rank)].push_back(std::move(question));
 }
 

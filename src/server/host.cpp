@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "common/log.h"
 #include "common/mutex.h"
 #include "server/host_call.h"
 #include "server/host_module.h"
@@ -81,6 +82,7 @@ CallPtr take_or_post(void* cbdata, F& finish) {
     common::MutexLock lock(tickets().mutex);
     auto it = tickets().calls.find(from_cbdata(cbdata));
     if (it == tickets().calls.end()) return nullptr;
+    WIREUP_LOG(host, debug, "#%llu answered", static_cast<unsigned long long>(it->first));
     CallPtr call = std::move(it->second);
     tickets().calls.erase(it);
     if (call->runs == Runs::anywhere) {

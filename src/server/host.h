@@ -139,7 +139,7 @@ class Host {
   private:
     uint64_t admit(std::unique_ptr<Call> call);
     template <class F>
-    void run(std::unique_ptr<Call> call, F&& upcall);
+    void run(std::unique_ptr<Call> call, F&& upcall, const char* name = __builtin_FUNCTION());
     void settle(uint64_t id, pmix_status_t status);
     void later(Done done, pmix_status_t status);
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/log.h"
 #include "server/host.h"
 
 namespace pmix::server {
@@ -42,10 +43,13 @@ inline void* to_cbdata(uint64_t id) noexcept { return reinterpret_cast<void*>(st
 // upcall(call, cbdata) calls the host's entry. The call stays in the table, and with it what the host was lent, until
 // somebody answers; the reference stays good during the upcall only if nobody does, so arguments are evaluated first.
 template <class F>
-void Host::run(std::unique_ptr<Call> call, F&& upcall) {
+void Host::run(std::unique_ptr<Call> call, F&& upcall, const char* name) {
     Call& lent = *call;
     const bool anywhere = call->runs == Runs::anywhere;
     const uint64_t id = admit(std::move(call));
+    // Who it is about, when it is about one; told before, for the host may have freed it all when it returns.
+    WIREUP_LOG(host, debug, "%s #%llu %.255s:%u", name, static_cast<unsigned long long>(id), lent.proc.nspace,
+               lent.proc.rank);
     pmix_status_t rc = PMIX_ERROR;
     try {
         rc = upcall(lent, to_cbdata(id));
@@ -53,6 +57,8 @@ void Host::run(std::unique_ptr<Call> call, F&& upcall) {
         // A host in C++ that lets an exception out gets the answer that an error return would have given it.
         rc = PMIX_ERROR;
     }
+    if (rc != PMIX_SUCCESS)
+        WIREUP_LOG(host, debug, "%s #%llu at once: %s", name, static_cast<unsigned long long>(id), PMIx_Error_string(rc));
     if (rc != PMIX_SUCCESS) settle(id, rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
     if (anywhere && lent.left.exchange(true, std::memory_order_acq_rel)) delete &lent;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "common/log.h"
 #include "common/messages.h"
 
 namespace pmix::server {
@@ -154,6 +155,8 @@ void Listener::forget(SocketPeer& peer) {
 }
 
 void Listener::refuse(SocketPeer& peer, pmix_status_t status) {
+    WIREUP_LOG(server, warn, "process %d of user %u is refused: %s", peer.credentials().pid, peer.credentials().uid,
+               PMIx_Error_string(status));
     if (peer.connection_ != nullptr && peer.hello_.speaks()) {
         common::ByteWriter w;
         if (common::encode_message(w, peer.hello_.refuse()) == PMIX_SUCCESS) {

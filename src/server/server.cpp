@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "common/info_view.h"
+#include "common/log.h"
 #include "server/dispatch.h"
 #include "server/parts.h"
 #include "server/report.h"
@@ -76,6 +77,8 @@ Server::Parts::~Parts() { LaunchEnv::set_current(nullptr); }
 
 void Server::Parts::peer_admitted(const std::shared_ptr<Peer>& peer) {
     peer->set_serial(next_serial++);
+    WIREUP_LOG(server, info, "%s:%u is here, process %d of user %u", peer->id().nspace.c_str(), peer->id().rank,
+               peer->credentials().pid, peer->credentials().uid);
     if (auto member = registry.member(peer->id())) leaving.erase(*member);  // it has returned
     peers.emplace(peer->serial(), peer);
     events.peer_here(peer);
@@ -100,6 +103,8 @@ void Server::Parts::peer_lost(Peer& peer) {
     auto keep = peer.shared_from_this();
     if (peer.gone()) return;
     peer.set_gone();
+    WIREUP_LOG(server, info, "%s:%u is gone%s", peer.id().nspace.c_str(), peer.id().rank,
+               peer.finalized() ? "" : " without a goodbye");
     peers.erase(peer.serial());
     events.peer_gone(peer);
     get.peer_gone(peer);
