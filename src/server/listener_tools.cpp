@@ -26,7 +26,7 @@ void Listener::introduce(SocketPeer& peer, const FrameHeader& header, Bytes payl
         mine.offers = tools_.offers();
         mine.hostname = registry_.hostname();
         mine.library_version = "Wireup " WIREUP_VERSION;
-        mine.uri = transport::format_uri({options_.server, {address_}});
+        mine.uri = transport::format_uri({options_.server, addresses()});
         if (common::encode_message(w, mine) != PMIX_SUCCESS) return peer.close();
     }
     answer.payload = static_cast<uint32_t>(w.size());
