@@ -47,9 +47,10 @@ void Host::run(std::unique_ptr<Call> call, F&& upcall, const char* name) {
     Call& lent = *call;
     const bool anywhere = call->runs == Runs::anywhere;
     const uint64_t id = admit(std::move(call));
-    // Who it is about, when it is about one; told before, for the host may have freed it all when it returns.
-    WIREUP_LOG(host, debug, "%s #%llu %.255s:%u", name, static_cast<unsigned long long>(id), lent.proc.nspace,
-               lent.proc.rank);
+    // Who it is about; told before, for the host may have freed it all when it returns.
+    const pmix_proc_t& about = lent.procs.empty() ? lent.proc : lent.procs.front();
+    WIREUP_LOG(host, debug, "%s #%llu %.255s:%d%s", name, static_cast<unsigned long long>(id), about.nspace,
+               static_cast<int>(about.rank), lent.procs.size() > 1 ? " and others" : "");
     pmix_status_t rc = PMIX_ERROR;
     try {
         rc = upcall(lent, to_cbdata(id));
