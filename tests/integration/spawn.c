@@ -1,57 +1,9 @@
 /* spawn: what a spawn may ask for, and what becomes of it (run under pmixrun).
- * usage: spawn apps|hosts|spread|required|environment|places|failures|limits|silent_node|nonblocking|hears|...
+ * usage: spawn apps|hosts|spread|required|environment|places|failures|nonblocking
  * The children are this program too, in the cases below `children`: they check what they find and say so with a flag
  * named by their last argument and their rank. */
-#include <signal.h>
-#include <stdarg.h>
 
-#include "check.h"
-
-static const char* program;
-
-/* --- asking --------------------------------------------------------------------------------------------------------
- */
-
-/* An application that runs this program with the arguments up to NULL. */
-static void app_of(pmix_app_t* app, int count, const char* first, ...) {
-    va_list more;
-    size_t argc = 1;
-    PMIX_APP_CONSTRUCT(app);
-    app->cmd = strdup(program);
-    app->argv = calloc(16, sizeof *app->argv);
-    app->argv[0] = strdup(program);
-    va_start(more, first);
-    for (const char* word = first; word && argc < 15; word = va_arg(more, const char*)) app->argv[argc++] = strdup(word);
-    va_end(more);
-    app->maxprocs = count;
-}
-
-static void set_env(pmix_app_t* app, const char* setting) {
-    app->env = calloc(2, sizeof *app->env);
-    app->env[0] = strdup(setting);
-}
-
-static void app_infos(pmix_app_t* app, size_t count) {
-    app->ninfo = count;
-    PMIX_INFO_CREATE(app->info, count);
-}
-
-static pmix_status_t spawn(pmix_info_t* info, size_t ninfo, pmix_app_t* apps, size_t napps, pmix_nspace_t nspace) {
-    memset(nspace, 'x', sizeof(pmix_nspace_t));
-    pmix_status_t status = PMIx_Spawn(info, ninfo, apps, napps, nspace);
-    CHECK(status == PMIX_SUCCESS ? nspace[0] != 0 && strlen(nspace) < PMIX_MAX_NSLEN : nspace[0] == 0);
-    for (size_t i = 0; i < napps; i++) PMIX_APP_DESTRUCT(&apps[i]);
-    for (size_t i = 0; i < ninfo; i++) PMIX_INFO_DESTRUCT(&info[i]);
-    return status;
-}
-
-static void await_children(const char* flag, uint32_t count) {
-    char name[96];
-    for (uint32_t rank = 0; rank < count; rank++) {
-        snprintf(name, sizeof name, "%s.%u", flag, rank);
-        await_flag(name);
-    }
-}
+#include "spawn_check.h"
 
 static void node_of(const char* nspace, pmix_rank_t rank, char* host, size_t size) {
     pmix_proc_t proc;
@@ -73,39 +25,6 @@ static void check_nodes(const char* nspace, const char* wanted) {
 
 /* --- children ------------------------------------------------------------------------------------------------------
  */
-
-/* The flag stays up when the child's job is over. */
-static void child_done(const char* flag) {
-    char name[96];
-    pmix_info_t info[2];
-    pmix_persistence_t session_long = PMIX_PERSIST_SESSION;
-    snprintf(name, sizeof name, "%s.%u", flag, me.rank);
-    PMIX_INFO_LOAD(&info[0], name, "up", PMIX_STRING);
-    PMIX_INFO_LOAD(&info[1], PMIX_PERSISTENCE, &session_long, PMIX_PERSIST);
-    CHECK_OK(PMIx_Publish(info, 2));
-    PMIX_INFO_DESTRUCT(&info[0]);
-    PMIX_INFO_DESTRUCT(&info[1]);
-    finish();
-}
-
-static pmix_proc_t parent_of_job(void) {
-    pmix_proc_t job = rank_of_job(PMIX_RANK_WILDCARD), parent;
-    pmix_value_t* value = NULL;
-    CHECK_OK(PMIx_Get(&job, PMIX_PARENT_ID, NULL, 0, &value));
-    CHECK(value->type == PMIX_PROC);
-    parent = *value->data.proc;
-    PMIX_VALUE_RELEASE(value);
-    return parent;
-}
-
-/* child FLAG: nothing to check but that it is one */
-static void child(int argc, char** argv) {
-    CHECK(argc == 1);
-    start();
-    parent_of_job();
-    fence(false);
-    child_done(argv[0]);
-}
 
 /* member APP SIZE-OF-APP APPS PARENT-RANK PARENT-JOB-SIZE WDIR SETTING FLAG */
 static void member(int argc, char** argv) {
@@ -158,13 +77,6 @@ static void settings(int argc, char** argv) {
     child_done(argv[argc - 1]);
 }
 
-/* stays: until it is killed */
-static void stays(int argc, char** argv) {
-    (void)argc, (void)argv;
-    start();
-    for (;;) pause();
-}
-
 static const char* own_name;
 
 /* named PREFIX FLAG: argv[0] is the prefix, a dash and the rank */
@@ -188,16 +100,6 @@ static void session(int argc, char** argv) {
     CHECK(getcwd(wdir, sizeof wdir) && strcmp(wdir, value->data.string) == 0);
     PMIX_VALUE_RELEASE(value);
     child_done(argv[0]);
-}
-
-/* dies FLAG: the last rank kills itself when the flag is up; the others leave */
-static void dies(int argc, char** argv) {
-    CHECK(argc == 1);
-    start();
-    fence(false);
-    await_flag(argv[0]);
-    if (me.rank == job_size - 1) raise(SIGKILL);
-    finish();
 }
 
 /* --- cases ---------------------------------------------------------------------------------------------------------
@@ -461,94 +363,6 @@ static void failures(int argc, char** argv) {
     finish();
 }
 
-/* --- events --------------------------------------------------------------------------------------------------------
- */
-
-struct heard {
-    struct signal_box box;
-    pmix_proc_t affected;
-    pmix_status_t term_status;
-};
-
-static void hear(size_t id, pmix_status_t code, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
-                 pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
-    (void)id, (void)source, (void)results, (void)nresults;
-    struct heard* heard = NULL;
-    for (size_t i = 0; i < ninfo; i++) {
-        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_RETURN_OBJECT)) heard = info[i].value.data.ptr;
-    }
-    CHECK(heard);
-    for (size_t i = 0; i < ninfo; i++) {
-        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC)) heard->affected = *info[i].value.data.proc;
-        if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS)) heard->term_status = info[i].value.data.status;
-    }
-    box_signal(&heard->box, code);
-    if (done) done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
-}
-
-static void listen_for(pmix_status_t code, struct heard* heard) {
-    pmix_info_t info;
-    PMIX_INFO_LOAD(&info, PMIX_EVENT_RETURN_OBJECT, heard, PMIX_POINTER);
-    CHECK(PMIx_Register_event_handler(&code, 1, &info, 1, hear, NULL, NULL) >= 0);
-    PMIX_INFO_DESTRUCT(&info);
-}
-
-/* A job that may run for a second is ended then, which is no failure; its end is told with the reason. rows: C5 */
-static void limits(int argc, char** argv) {
-    (void)argc, (void)argv;
-    static struct heard ended = {.box = SIGNAL_BOX};
-    start();
-    if (me.rank == 0) {
-        pmix_nspace_t nspace;
-        pmix_app_t app;
-        pmix_info_t info[2];
-        int second = 1;
-        bool yes = true;
-        listen_for(PMIX_EVENT_JOB_END, &ended);
-        app_of(&app, 3, "stays", NULL);
-        PMIX_INFO_LOAD(&info[0], PMIX_JOB_TIMEOUT, &second, PMIX_INT);
-        PMIX_INFO_LOAD(&info[1], PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-        CHECK_OK(spawn(info, 2, &app, 1, nspace));
-        CHECK(box_wait(&ended.box, 1, 20));
-        CHECK(ended.term_status == PMIX_ERR_TIMEOUT && strcmp(ended.affected.nspace, nspace) == 0);
-    }
-    fence(false);
-    finish();
-}
-
-/* The daemon of another node is silent: the spawn ends with its time, and a later one is as good as ever. rows: C5 G11 */
-static void silent_node(int argc, char** argv) {
-    (void)argc, (void)argv;
-    uint32_t daemon_of_last = 0;
-    start();
-    CHECK_OK(put_u32(PMIX_GLOBAL, "daemon", (uint32_t)getppid()));
-    CHECK_OK(PMIx_Commit());
-    fence(true);
-    pmix_proc_t last = rank_of_job(job_size - 1);
-    CHECK_OK(get_u32(&last, "daemon", 0, &daemon_of_last));
-    static const char* const keys[] = {PMIX_SPAWN_TIMEOUT, PMIX_TIMEOUT};
-    for (int i = 0; me.rank == 0 && i < 2; i++) {
-        pmix_nspace_t nspace;
-        pmix_app_t app;
-        pmix_info_t info;
-        int second = 1;
-        CHECK(kill((pid_t)daemon_of_last, SIGSTOP) == 0);
-        double before = seconds_now();
-        app_of(&app, 3, "stays", NULL);
-        PMIX_INFO_LOAD(&info, keys[i], &second, PMIX_INT);
-        CHECK_STATUS(spawn(&info, 1, &app, 1, nspace), PMIX_ERR_TIMEOUT);
-        CHECK(seconds_now() - before >= 0.9 && seconds_now() - before < 15);
-        CHECK(kill((pid_t)daemon_of_last, SIGCONT) == 0);
-        char flag[16];
-        snprintf(flag, sizeof flag, "again.%d", i);
-        app_of(&app, 3, "child", flag, NULL);
-        CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
-        await_children(flag, 3);
-    }
-    fence(false);
-    finish();
-}
-
 struct spawned {
     struct signal_box box;
     pmix_nspace_t nspace;
@@ -593,151 +407,6 @@ static void nonblocking(int argc, char** argv) {
     finish();
 }
 
-/* A process of a spawned job is killed: its parent hears, once, and nobody else of the parent's job; the spawn had said
- * that the failure is no end of anything. rows: C6 */
-static void hears(int argc, char** argv) {
-    (void)argc, (void)argv;
-    static struct heard killed = {.box = SIGNAL_BOX}, ended = {.box = SIGNAL_BOX};
-    start();
-    listen_for(PMIX_ERR_PROC_ABORTED_BY_SIG, &killed);
-    listen_for(PMIX_EVENT_JOB_END, &ended);
-    fence(false);
-    if (me.rank == 0) {
-        pmix_nspace_t nspace;
-        pmix_app_t app;
-        pmix_info_t info[2];
-        bool yes = true;
-        app_of(&app, 3, "dies", "die", NULL);
-        PMIX_INFO_LOAD(&info[0], PMIX_JOB_RECOVERABLE, &yes, PMIX_BOOL);
-        PMIX_INFO_LOAD(&info[1], PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-        CHECK_OK(spawn(info, 2, &app, 1, nspace));
-        raise_flag("die");
-        CHECK(box_wait(&killed.box, 1, 20));
-        CHECK(strcmp(killed.affected.nspace, nspace) == 0 && killed.affected.rank == 2);
-        CHECK(box_wait(&ended.box, 1, 20));
-        CHECK(ended.term_status == PMIX_ERR_JOB_ABORTED_BY_SIG);
-    } else {
-        CHECK(box_wait(&ended.box, 1, 30)); /* of the session's interest: after it nothing more can come */
-    }
-    fence(false);
-    CHECK(box_count(&killed.box) == (me.rank == 0));
-    finish();
-}
-
-/* heir FLAG: hears of its parent's end */
-static void heir(int argc, char** argv) {
-    static struct heard killed = {.box = SIGNAL_BOX};
-    CHECK(argc == 1);
-    start();
-    pmix_proc_t parent = parent_of_job();
-    listen_for(PMIX_ERR_PROC_ABORTED_BY_SIG, &killed);
-    fence(false);
-    if (me.rank == 0) raise_flag(argv[0]);
-    CHECK(box_wait(&killed.box, 1, 20));
-    CHECK(PMIX_CHECK_PROCID(&killed.affected, &parent));
-    fence(false);
-    CHECK(box_count(&killed.box) == 1);
-    finish();
-}
-
-/* The parent is killed: its children hear. Run with --continuous. rows: C6 */
-static void orphans(int argc, char** argv) {
-    (void)argc, (void)argv;
-    start();
-    fence(false);
-    if (me.rank == 0) {
-        pmix_nspace_t nspace;
-        pmix_app_t app;
-        app_of(&app, 3, "heir", "ready", NULL);
-        CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
-        await_flag("ready");
-        raise(SIGKILL);
-    }
-    finish();
-}
-
-/* Without any leave to fail, the failure of one ends both jobs, which is told of each while they end. rows: C3 C6 */
-static void terminated(int argc, char** argv) {
-    (void)argc, (void)argv;
-    static struct heard jobs = {.box = SIGNAL_BOX};
-    signal(SIGTERM, SIG_IGN); /* a second is left to it */
-    start();
-    listen_for(PMIX_ERR_JOB_TERM_WO_SYNC, &jobs);
-    fence(false);
-    if (me.rank == 0) {
-        pmix_nspace_t nspace;
-        pmix_app_t app;
-        app_of(&app, 2, "dies", "die", NULL);
-        CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
-        raise_flag("die");
-    }
-    CHECK(box_wait(&jobs.box, 2, 20)); /* of this job, and of that */
-    printf("OK rank %u\n", me.rank);
-    fflush(stdout);
-    for (;;) pause();
-}
-
-/* --- many ----------------------------------------------------------------------------------------------------------
- */
-
-static void join_with(pmix_proc_t one, pmix_proc_t other) {
-    pmix_proc_t both[2] = {one, other};
-    CHECK_OK(PMIx_Connect(both, 2, NULL, 0));
-    CHECK_OK(PMIx_Disconnect(both, 2, NULL, 0));
-}
-
-/* joins: with its parent, for a moment */
-static void joins(int argc, char** argv) {
-    (void)argc, (void)argv;
-    start();
-    join_with(parent_of_job(), rank_of_job(PMIX_RANK_WILDCARD));
-    finish();
-}
-
-/* A number out of /proc/PID/status; 0: there is none. */
-static long status_of(long pid, const char* key) {
-    char path[64], line[512];
-    long number = 0;
-    snprintf(path, sizeof path, "/proc/%ld/status", pid);
-    FILE* file = fopen(path, "r");
-    CHECK(file);
-    while (fgets(line, sizeof line, file)) {
-        if (strncmp(line, key, strlen(key)) == 0) number = strtol(line + strlen(key), NULL, 10);
-    }
-    fclose(file);
-    return number;
-}
-
-/* many COUNT KIB: real jobs, one after another: memory of parent, daemon and head after a third and at the end.
- * rows: C1 C4 C5 */
-static void many(int argc, char** argv) {
-    CHECK(argc == 2);
-    unsigned count = (unsigned)strtoul(argv[0], NULL, 10);
-    long most = strtol(argv[1], NULL, 10);
-    start();
-    alarm(110);
-    long keeper = status_of(getppid(), "PPid:");
-    const long pids[3] = {getpid(), getppid(), status_of(keeper, "PPid:")};
-    long before[3] = {0, 0, 0};
-    for (unsigned turn = 0; me.rank == 0 && turn < count; turn++) {
-        pmix_nspace_t nspace;
-        pmix_app_t app;
-        pmix_proc_t child_job;
-        for (int i = 0; i < 3 && turn == count / 3; i++) before[i] = status_of(pids[i], "RssAnon:");
-        app_of(&app, 2, "joins", NULL);
-        CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
-        PMIX_LOAD_PROCID(&child_job, nspace, PMIX_RANK_WILDCARD);
-        join_with(me, child_job);
-    }
-    for (int i = 0; me.rank == 0 && i < 3; i++) {
-        long after = status_of(pids[i], "RssAnon:");
-        printf("%s: %ld to %ld KiB\n", i == 0 ? "parent" : i == 1 ? "daemon" : "head", before[i], after);
-        CHECK(most == 0 || after <= before[i] + most);
-    }
-    fence(false);
-    finish();
-}
-
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
         {"apps", apps},
@@ -747,13 +416,7 @@ int main(int argc, char** argv) {
         {"environment", environment},
         {"places", places},
         {"failures", failures},
-        {"limits", limits},
-        {"silent_node", silent_node},
         {"nonblocking", nonblocking},
-        {"hears", hears},
-        {"orphans", orphans},
-        {"terminated", terminated},
-        {"many", many},
         /* children */
         {"child", child},
         {"member", member},
@@ -761,9 +424,6 @@ int main(int argc, char** argv) {
         {"stays", stays},
         {"named", named},
         {"session", session},
-        {"dies", dies},
-        {"heir", heir},
-        {"joins", joins},
     };
     program = argv[0];
     own_name = argv[0];

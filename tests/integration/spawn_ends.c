@@ -1,0 +1,269 @@
+/* spawn_ends: how spawned jobs end, who hears of it, limits of time, and many of them (run under pmixrun).
+ * usage: spawn_ends limits|silent_node|hears|orphans|terminated|many COUNT KIB
+ * The children are this program too. */
+#include <signal.h>
+
+#include "spawn_check.h"
+
+/* dies FLAG: the last rank kills itself when the flag is up; the others leave */
+static void dies(int argc, char** argv) {
+    CHECK(argc == 1);
+    start();
+    fence(false);
+    await_flag(argv[0]);
+    if (me.rank == job_size - 1) raise(SIGKILL);
+    finish();
+}
+
+/* --- events --------------------------------------------------------------------------------------------------------
+ */
+
+struct heard {
+    struct signal_box box;
+    pmix_proc_t affected;
+    pmix_status_t term_status;
+};
+
+static void hear(size_t id, pmix_status_t code, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                 pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)id, (void)source, (void)results, (void)nresults;
+    struct heard* heard = NULL;
+    for (size_t i = 0; i < ninfo; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_RETURN_OBJECT)) heard = info[i].value.data.ptr;
+    }
+    CHECK(heard);
+    for (size_t i = 0; i < ninfo; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC)) heard->affected = *info[i].value.data.proc;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS)) heard->term_status = info[i].value.data.status;
+    }
+    box_signal(&heard->box, code);
+    if (done) done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void listen_for(pmix_status_t code, struct heard* heard) {
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, PMIX_EVENT_RETURN_OBJECT, heard, PMIX_POINTER);
+    CHECK(PMIx_Register_event_handler(&code, 1, &info, 1, hear, NULL, NULL) >= 0);
+    PMIX_INFO_DESTRUCT(&info);
+}
+
+/* A job that may run for a second is ended then, which is no failure; its end is told with the reason. rows: C5 */
+static void limits(int argc, char** argv) {
+    (void)argc, (void)argv;
+    static struct heard ended = {.box = SIGNAL_BOX};
+    start();
+    if (me.rank == 0) {
+        pmix_nspace_t nspace;
+        pmix_app_t app;
+        pmix_info_t info[2];
+        int second = 1;
+        bool yes = true;
+        listen_for(PMIX_EVENT_JOB_END, &ended);
+        app_of(&app, 3, "stays", NULL);
+        PMIX_INFO_LOAD(&info[0], PMIX_JOB_TIMEOUT, &second, PMIX_INT);
+        PMIX_INFO_LOAD(&info[1], PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+        CHECK_OK(spawn(info, 2, &app, 1, nspace));
+        CHECK(box_wait(&ended.box, 1, 20));
+        CHECK(ended.term_status == PMIX_ERR_TIMEOUT && strcmp(ended.affected.nspace, nspace) == 0);
+    }
+    fence(false);
+    finish();
+}
+
+/* The daemon of another node is silent: the spawn ends with its time, and a later one is as good as ever. rows: C5 G11 */
+static void silent_node(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t daemon_of_last = 0;
+    start();
+    CHECK_OK(put_u32(PMIX_GLOBAL, "daemon", (uint32_t)getppid()));
+    CHECK_OK(PMIx_Commit());
+    fence(true);
+    pmix_proc_t last = rank_of_job(job_size - 1);
+    CHECK_OK(get_u32(&last, "daemon", 0, &daemon_of_last));
+    static const char* const keys[] = {PMIX_SPAWN_TIMEOUT, PMIX_TIMEOUT};
+    for (int i = 0; me.rank == 0 && i < 2; i++) {
+        pmix_nspace_t nspace;
+        pmix_app_t app;
+        pmix_info_t info;
+        int second = 1;
+        CHECK(kill((pid_t)daemon_of_last, SIGSTOP) == 0);
+        double before = seconds_now();
+        app_of(&app, 3, "stays", NULL);
+        PMIX_INFO_LOAD(&info, keys[i], &second, PMIX_INT);
+        CHECK_STATUS(spawn(&info, 1, &app, 1, nspace), PMIX_ERR_TIMEOUT);
+        CHECK(seconds_now() - before >= 0.9 && seconds_now() - before < 15);
+        CHECK(kill((pid_t)daemon_of_last, SIGCONT) == 0);
+        char flag[16];
+        snprintf(flag, sizeof flag, "again.%d", i);
+        app_of(&app, 3, "child", flag, NULL);
+        CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
+        await_children(flag, 3);
+    }
+    fence(false);
+    finish();
+}
+
+/* A process of a spawned job is killed: its parent hears, once, and nobody else of the parent's job; the spawn had said
+ * that the failure is no end of anything. rows: C6 */
+static void hears(int argc, char** argv) {
+    (void)argc, (void)argv;
+    static struct heard killed = {.box = SIGNAL_BOX}, ended = {.box = SIGNAL_BOX};
+    start();
+    listen_for(PMIX_ERR_PROC_ABORTED_BY_SIG, &killed);
+    listen_for(PMIX_EVENT_JOB_END, &ended);
+    fence(false);
+    if (me.rank == 0) {
+        pmix_nspace_t nspace;
+        pmix_app_t app;
+        pmix_info_t info[2];
+        bool yes = true;
+        app_of(&app, 3, "dies", "die", NULL);
+        PMIX_INFO_LOAD(&info[0], PMIX_JOB_RECOVERABLE, &yes, PMIX_BOOL);
+        PMIX_INFO_LOAD(&info[1], PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+        CHECK_OK(spawn(info, 2, &app, 1, nspace));
+        raise_flag("die");
+        CHECK(box_wait(&killed.box, 1, 20));
+        CHECK(strcmp(killed.affected.nspace, nspace) == 0 && killed.affected.rank == 2);
+        CHECK(box_wait(&ended.box, 1, 20));
+        CHECK(ended.term_status == PMIX_ERR_JOB_ABORTED_BY_SIG);
+    } else {
+        CHECK(box_wait(&ended.box, 1, 30)); /* of the session's interest: after it nothing more can come */
+    }
+    fence(false);
+    CHECK(box_count(&killed.box) == (me.rank == 0));
+    finish();
+}
+
+/* heir FLAG: hears of its parent's end */
+static void heir(int argc, char** argv) {
+    static struct heard killed = {.box = SIGNAL_BOX};
+    CHECK(argc == 1);
+    start();
+    pmix_proc_t parent = parent_of_job();
+    listen_for(PMIX_ERR_PROC_ABORTED_BY_SIG, &killed);
+    fence(false);
+    if (me.rank == 0) raise_flag(argv[0]);
+    CHECK(box_wait(&killed.box, 1, 20));
+    CHECK(PMIX_CHECK_PROCID(&killed.affected, &parent));
+    fence(false);
+    CHECK(box_count(&killed.box) == 1);
+    finish();
+}
+
+/* The parent is killed: its children hear. Run with --continuous. rows: C6 */
+static void orphans(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    fence(false);
+    if (me.rank == 0) {
+        pmix_nspace_t nspace;
+        pmix_app_t app;
+        app_of(&app, 3, "heir", "ready", NULL);
+        CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
+        await_flag("ready");
+        raise(SIGKILL);
+    }
+    finish();
+}
+
+/* Without any leave to fail, the failure of one ends both jobs, which is told of each while they end. rows: C3 C6 */
+static void terminated(int argc, char** argv) {
+    (void)argc, (void)argv;
+    static struct heard jobs = {.box = SIGNAL_BOX};
+    signal(SIGTERM, SIG_IGN); /* a second is left to it */
+    start();
+    listen_for(PMIX_ERR_JOB_TERM_WO_SYNC, &jobs);
+    fence(false);
+    if (me.rank == 0) {
+        pmix_nspace_t nspace;
+        pmix_app_t app;
+        app_of(&app, 2, "dies", "die", NULL);
+        CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
+        raise_flag("die");
+    }
+    CHECK(box_wait(&jobs.box, 2, 20)); /* of this job, and of that */
+    printf("OK rank %u\n", me.rank);
+    fflush(stdout);
+    for (;;) pause();
+}
+
+/* --- many ----------------------------------------------------------------------------------------------------------
+ */
+
+static void join_with(pmix_proc_t one, pmix_proc_t other) {
+    pmix_proc_t both[2] = {one, other};
+    CHECK_OK(PMIx_Connect(both, 2, NULL, 0));
+    CHECK_OK(PMIx_Disconnect(both, 2, NULL, 0));
+}
+
+/* joins: with its parent, for a moment */
+static void joins(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    join_with(parent_of_job(), rank_of_job(PMIX_RANK_WILDCARD));
+    finish();
+}
+
+/* A number out of /proc/PID/status; 0: there is none. */
+static long status_of(long pid, const char* key) {
+    char path[64], line[512];
+    long number = 0;
+    snprintf(path, sizeof path, "/proc/%ld/status", pid);
+    FILE* file = fopen(path, "r");
+    CHECK(file);
+    while (fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, strlen(key)) == 0) number = strtol(line + strlen(key), NULL, 10);
+    }
+    fclose(file);
+    return number;
+}
+
+/* many COUNT KIB: real jobs, one after another: memory of parent, daemon and head after a third and at the end.
+ * rows: C1 C4 C5 */
+static void many(int argc, char** argv) {
+    CHECK(argc == 2);
+    unsigned count = (unsigned)strtoul(argv[0], NULL, 10);
+    long most = strtol(argv[1], NULL, 10);
+    start();
+    alarm(110);
+    long keeper = status_of(getppid(), "PPid:");
+    const long pids[3] = {getpid(), getppid(), status_of(keeper, "PPid:")};
+    long before[3] = {0, 0, 0};
+    for (unsigned turn = 0; me.rank == 0 && turn < count; turn++) {
+        pmix_nspace_t nspace;
+        pmix_app_t app;
+        pmix_proc_t child_job;
+        for (int i = 0; i < 3 && turn == count / 3; i++) before[i] = status_of(pids[i], "RssAnon:");
+        app_of(&app, 2, "joins", NULL);
+        CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
+        PMIX_LOAD_PROCID(&child_job, nspace, PMIX_RANK_WILDCARD);
+        join_with(me, child_job);
+    }
+    for (int i = 0; me.rank == 0 && i < 3; i++) {
+        long after = status_of(pids[i], "RssAnon:");
+        printf("%s: %ld to %ld KiB\n", i == 0 ? "parent" : i == 1 ? "daemon" : "head", before[i], after);
+        CHECK(most == 0 || after <= before[i] + most);
+    }
+    fence(false);
+    finish();
+}
+
+int main(int argc, char** argv) {
+    static const struct test_case cases[] = {
+        {"limits", limits},
+        {"silent_node", silent_node},
+        {"hears", hears},
+        {"orphans", orphans},
+        {"terminated", terminated},
+        {"many", many},
+        /* children */
+        {"child", child},
+        {"stays", stays},
+        {"dies", dies},
+        {"heir", heir},
+        {"joins", joins},
+    };
+    program = argv[0];
+    RUN_CASE(cases);
+    return 0;
+}
