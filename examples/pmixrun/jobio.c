@@ -29,7 +29,8 @@ static pmix_rank_t input_target(const pmix_info_t* infos, size_t count) {
     if (value->type == PMIX_PROC_RANK) return value->data.rank;
     if (value->type == PMIX_PROC) return value->data.proc ? value->data.proc->rank : PMIX_RANK_INVALID;
     if (value->type == PMIX_BOOL) return value->data.flag ? 0 : PMIX_RANK_INVALID;
-    return (pmix_rank_t)info_number(infos, count, PMIX_FWD_STDIN, PMIX_RANK_INVALID);
+    return (pmix_rank_t)info_number(infos, count, info_find(infos, count, PMIX_FWD_STDIN) ? PMIX_FWD_STDIN : PMIX_STDIN_TGT,
+                                    PMIX_RANK_INVALID);
 }
 
 void jobio_of_spawn(struct job_io* io, const pmix_info_t* infos, size_t count) {

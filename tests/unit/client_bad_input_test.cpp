@@ -153,7 +153,7 @@ std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls_of_gro
 }
 
 // Calls that are not served yet: each has its status and safe outputs all the same.
-std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls_to_come() {
+std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls_of_services() {
     static pmix_info_t i = info("k");
     static pmix_proc_t p = proc("ns", 0);
     static pmix_info_t* infos;
@@ -176,12 +176,18 @@ std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls_to_com
         {"Validate_credential", [] { return PMIx_Validate_credential(nullptr, &i, 1, &infos, &n); }},
         {"Validate_credential_nb",
          [] { return PMIx_Validate_credential_nb(nullptr, &i, 1, on_validation, nullptr); }},
-        {"Fabric_register", [] { return PMIx_Fabric_register(nullptr, &i, 1); }},
-        {"Fabric_update", [] { return PMIx_Fabric_update(nullptr); }},
-        {"Fabric_deregister", [] { return PMIx_Fabric_deregister(nullptr); }},
         {"tool_attach_to_server", [] { return PMIx_tool_attach_to_server(&p, &p, &i, 1); }},
         {"tool_disconnect", [] { return PMIx_tool_disconnect(&p); }},
         {"tool_set_server", [] { return PMIx_tool_set_server(&p, &i, 1); }},
+    };
+}
+
+std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls_to_come() {
+    static pmix_info_t i = info("k");
+    return {
+        {"Fabric_register", [] { return PMIx_Fabric_register(nullptr, &i, 1); }},
+        {"Fabric_update", [] { return PMIx_Fabric_update(nullptr); }},
+        {"Fabric_deregister", [] { return PMIx_Fabric_deregister(nullptr); }},
     };
 }
 
@@ -228,6 +234,7 @@ TEST_F(Refused, BeforeInitAndAfterFinalize) {
         EXPECT_EQ(PMIx_Register_event_handler(nullptr, 0, nullptr, 0, on_event, on_registered, nullptr), PMIX_ERR_INIT);
         EXPECT_EQ(PMIx_Deregister_event_handler(0, on_op, nullptr), PMIX_ERR_INIT);
         for (const auto& [name, call] : calls_to_come()) EXPECT_EQ(call(), PMIX_ERR_INIT) << name;
+        for (const auto& [name, call] : calls_of_services()) EXPECT_EQ(call(), PMIX_ERR_INIT) << name;
         for (const auto& [name, call] : calls_of_groups()) EXPECT_EQ(call(), PMIX_ERR_INIT) << name;
         EXPECT_EQ(PMIx_tool_finalize(), PMIX_ERR_INIT);
         EXPECT_EQ(PMIx_server_finalize(), PMIX_ERR_INIT);
@@ -276,6 +283,10 @@ TEST_F(Alone, ForwardingNeedsAServer) {
 // rows: R1 R12 R13 R16 R17
 TEST_F(Alone, GroupsNeedAServer) {
     for (const auto& [name, call] : calls_of_groups()) EXPECT_EQ(call(), PMIX_ERR_UNREACH) << name;
+}
+
+TEST_F(Alone, WhatNeedsAServerSaysSo) {
+    for (const auto& [name, call] : calls_of_services()) EXPECT_EQ(call(), PMIX_ERR_UNREACH) << name;
 }
 
 TEST_F(Alone, WhatIsNotServedYetSaysSo) {
