@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The commands against a running pmixrun job.
 
-    tools_drive.py CASE --pmixrun FILE --commands DIR [--program FILE]
+    tools_drive.py CASE --pmixrun FILE --commands DIR [--program FILE] [--mpirun FILE --library DIR]
 
 CASE  commands  each command against a job that waits: what it says, as text and as JSON, and its exit status
       hang      a rank never comes to the fence of the others: wireup-top must name it, and one that never connected
       none      no server answers: one sentence and status 3; wrong command lines: status 2
       pages     --help and --man say the same options
+
+--mpirun: instead of pmixrun, Open MPI's launcher with the libpmix of that directory.
 
 Prints OK CASE."""
 import argparse
@@ -31,8 +33,12 @@ class Job:
     """A job that waits until it is killed."""
 
     def __init__(self, options, *arguments):
-        self.process = subprocess.Popen([options.pmixrun, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
+        command, environment = [options.pmixrun], dict(os.environ)
+        if options.mpirun:
+            command = [options.mpirun, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
+            environment["LD_LIBRARY_PATH"] = options.library
+        self.process = subprocess.Popen([*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True, env=environment)
         self.uris, self.nspace = [], None
 
     def lines(self, n):
@@ -52,7 +58,8 @@ def run(options, command, *arguments, status=0):
 
 def start(options, case, ranks, nodes=1):
     """The ranks print the URI of their server and the job's name before they wait."""
-    job = Job(options, "-n", str(ranks), "--nodes", str(nodes), options.program, case)
+    nodes_too = [] if options.mpirun else ["--nodes", str(nodes)]
+    job = Job(options, "-n", str(ranks), *nodes_too, options.program, case)
     for line in job.lines(ranks):
         check(line.startswith("READY "), line)
         _, job.nspace, rank, uri = line.split(" ", 3)
@@ -180,6 +187,8 @@ def main():
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)
     parser.add_argument("--program")
+    parser.add_argument("--mpirun")
+    parser.add_argument("--library")
     options = parser.parse_args()
     globals()[options.case](options)
     print("OK", options.case)
