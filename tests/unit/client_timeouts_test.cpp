@@ -13,6 +13,7 @@
 #include "client/fence.h"
 #include "client/group.h"
 #include "client/iof.h"
+#include "client/log.h"
 #include "client/publish.h"
 #include "client/session.h"
 #include "client/spawn.h"
@@ -70,7 +71,7 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
         {"connect", [&] { return connect(session, procs, 2, info, 1); }},
         {"disconnect", [&] { return disconnect(session, procs, 2, info, 1); }},
         {"spawn", [&] { return spawn(session, info, 1, &app, 1, child); }},
-        {"job_control", [&] { return job_control(session, procs, 2, info, 1, &results, &nresults); }},
+        {"job_control", [&] { return job_control(session, procs, 2, info, 1, {&results, &nresults}); }},
         {"log", [&] { return log(session, offer.c_array() + 1, 1, info, 1); }},
         {"group_construct",
          [&] { return group_construct(session, "g", procs, 2, info, 1, &group_results, &group_nresults); }},
