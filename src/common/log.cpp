@@ -15,6 +15,8 @@
 #include <new>
 #include <string>
 
+#include "common/names.h"
+
 namespace pmix::common {
 
 namespace log_detail {
@@ -144,6 +146,11 @@ void emit(LogArea area, LogLevel level, std::string_view text) noexcept {
 }
 
 }  // namespace
+
+const char* log_status(pmix_status_t status) noexcept {
+    const char* name = constant_name(Names::status, status);
+    return name != nullptr ? name : "another status";
+}
 
 void log_text(LogArea area, LogLevel level, std::string_view text) noexcept { emit(area, level, text.substr(0, kLine)); }
 

@@ -44,6 +44,9 @@ void log_line(LogArea area, LogLevel level, const char* format, ...) noexcept __
 // The text alone for what is long: a frame. Cut too.
 void log_text(LogArea area, LogLevel level, std::string_view text) noexcept;
 
+// "PMIX_ERR_TIMEOUT", for a line; "another status" for one that has no name.
+const char* log_status(pmix_status_t status) noexcept;
+
 pmix_status_t start_log(std::string_view spec, const ProcId& self);
 void stop_log() noexcept;
 

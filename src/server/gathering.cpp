@@ -86,7 +86,8 @@ void Gathering::run(const std::vector<Collective::Event>& events) {
 void Gathering::finish(TurnId id, pmix_status_t status) {
     auto it = turns_.find(id);
     if (it == turns_.end()) return;  // ended before: a host that is late
-    WIREUP_LOG(server, debug, "%s turn %llu ends: %s", common::function_name(function_), static_cast<unsigned long long>(id), PMIx_Error_string(status));
+    WIREUP_LOG(server, debug, "%s turn %llu ends: %s", common::function_name(function_),
+               static_cast<unsigned long long>(id), common::log_status(status));
     Turn turn = std::move(it->second);
     turns_.erase(it);
     collective_.end(id, status);

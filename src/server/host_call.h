@@ -59,7 +59,7 @@ void Host::run(std::unique_ptr<Call> call, F&& upcall, const char* name) {
         rc = PMIX_ERROR;
     }
     if (rc != PMIX_SUCCESS)
-        WIREUP_LOG(host, debug, "%s #%llu at once: %s", name, static_cast<unsigned long long>(id), PMIx_Error_string(rc));
+        WIREUP_LOG(host, debug, "%s #%llu at once: %s", name, static_cast<unsigned long long>(id), common::log_status(rc));
     if (rc != PMIX_SUCCESS) settle(id, rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
     if (anywhere && lent.left.exchange(true, std::memory_order_acq_rel)) delete &lent;
 }

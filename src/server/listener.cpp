@@ -156,7 +156,7 @@ void Listener::forget(SocketPeer& peer) {
 
 void Listener::refuse(SocketPeer& peer, pmix_status_t status) {
     WIREUP_LOG(server, warn, "process %d of user %u is refused: %s", peer.credentials().pid, peer.credentials().uid,
-               PMIx_Error_string(status));
+               common::log_status(status));
     if (peer.connection_ != nullptr && peer.hello_.speaks()) {
         common::ByteWriter w;
         if (common::encode_message(w, peer.hello_.refuse()) == PMIX_SUCCESS) {

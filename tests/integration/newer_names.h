@@ -9,3 +9,8 @@
 #define WIREUP_REPORT_OPERATION "wireup.rep.op"
 #define WIREUP_REPORT_ARRIVED "wireup.rep.arrived"
 #define WIREUP_REPORT_MISSING "wireup.rep.missing"
+
+/* And two functions. */
+#include <stdbool.h>
+bool PMIx_tool_is_connected(void);
+int PMIx_tool_set_server_module();
