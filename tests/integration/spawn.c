@@ -141,15 +141,23 @@ static void apps(int argc, char** argv) {
     finish();
 }
 
+/* The job's nodes are looked at while it is there: what is known of it goes with it. */
+static void look(const char* nspace, const char* wanted, const char* flag) {
+    char name[96];
+    check_nodes(nspace, wanted);
+    snprintf(name, sizeof name, "%s.seen", flag);
+    raise_flag(name);
+}
+
 static void spawn_on(const char* key, const char* where, int count, const char* flag, const char* wanted) {
     pmix_nspace_t nspace;
     pmix_app_t app;
     pmix_info_t info;
-    app_of(&app, count, "child", flag, NULL);
+    app_of(&app, count, "seen", flag, NULL);
     PMIX_INFO_LOAD(&info, key, where, PMIX_STRING);
     info.flags = PMIX_INFO_REQD;
     CHECK_OK(spawn(&info, 1, &app, 1, nspace));
-    check_nodes(nspace, wanted);
+    look(nspace, wanted, flag);
     await_children(flag, (uint32_t)count);
 }
 
@@ -194,13 +202,13 @@ static void hosts(int argc, char** argv) {
         pmix_nspace_t nspace;
         pmix_app_t list[2];
         pmix_info_t info;
-        app_of(&list[0], 1, "child", "seven", NULL);
-        app_of(&list[1], 2, "child", "seven", NULL);
+        app_of(&list[0], 1, "seen", "seven", NULL);
+        app_of(&list[1], 2, "seen", "seven", NULL);
         app_infos(&list[1], 1);
         PMIX_INFO_LOAD(&list[1].info[0], PMIX_HOST, "node2", PMIX_STRING);
         PMIX_INFO_LOAD(&info, PMIX_HOST, "node3", PMIX_STRING);
         CHECK_OK(spawn(&info, 1, list, 2, nspace));
-        check_nodes(nspace, "3,2,2");
+        look(nspace, "3,2,2", "seven");
         await_children("seven", 3);
     }
     fence(false);
@@ -419,6 +427,7 @@ int main(int argc, char** argv) {
         {"nonblocking", nonblocking},
         /* children */
         {"child", child},
+        {"seen", seen},
         {"member", member},
         {"settings", settings},
         {"stays", stays},

@@ -89,6 +89,16 @@ static inline void child(int argc, char** argv) {
     child_done(argv[0]);
 }
 
+/* seen FLAG: is there until its parent has looked at it and says so with FLAG.seen */
+static inline void seen(int argc, char** argv) {
+    char name[96];
+    CHECK(argc == 1);
+    start();
+    snprintf(name, sizeof name, "%s.seen", argv[0]);
+    await_flag(name);
+    child_done(argv[0]);
+}
+
 /* stays: until it is killed */
 static inline void stays(int argc, char** argv) {
     (void)argc, (void)argv;
