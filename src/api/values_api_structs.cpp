@@ -23,6 +23,10 @@ void construct(pmix_data_type_t type, void* element) noexcept {
 void destruct(pmix_data_type_t type, void* element) noexcept {
     destroy_elements(type, element, 1);
 }
+// The one that a program calls for each value that it got.
+void destruct(pmix_data_type_t, pmix_value_t* value) noexcept {
+    destroy_value(value);
+}
 
 // NULL for none, as the inlined versions have it. An array of infos is marked at its end (PMIX_INFO_ARRAY_END):
 // programs built for 4.2 expect the mark and later ones do not mind it. The library itself always goes by the count.

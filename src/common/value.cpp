@@ -316,8 +316,23 @@ void set_opaque_opener(OpaqueOpener opener) noexcept {
     g_opaque_opener.store(opener, std::memory_order_release);
 }
 
+// Most values are one number, which owns nothing.
+inline bool is_number(pmix_data_type_t type) noexcept {
+    constexpr uint64_t kNumbers = uint64_t{1} << PMIX_BOOL | uint64_t{1} << PMIX_BYTE | uint64_t{1} << PMIX_SIZE |
+                                  uint64_t{1} << PMIX_PID | uint64_t{1} << PMIX_INT | uint64_t{1} << PMIX_INT8 |
+                                  uint64_t{1} << PMIX_INT16 | uint64_t{1} << PMIX_INT32 | uint64_t{1} << PMIX_INT64 |
+                                  uint64_t{1} << PMIX_UINT | uint64_t{1} << PMIX_UINT8 | uint64_t{1} << PMIX_UINT16 |
+                                  uint64_t{1} << PMIX_UINT32 | uint64_t{1} << PMIX_UINT64 | uint64_t{1} << PMIX_FLOAT |
+                                  uint64_t{1} << PMIX_DOUBLE | uint64_t{1} << PMIX_STATUS | uint64_t{1} << PMIX_PROC_RANK;
+    return type < 64 && (kNumbers >> type & 1) != 0;
+}
+
 void destroy_value(pmix_value_t* value) noexcept {
     if (value == nullptr) return;
+    if (is_number(value->type)) [[likely]] {
+        std::memset(value, 0, sizeof *value);
+        return;
+    }
     const TypeRow* row = type_row(value->type);
     if (row != nullptr && row->size != 0) {
         void* element = held_element(*row, value);
