@@ -248,7 +248,8 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         if (rc != PMIX_SUCCESS) return rc;
         children.contact.addresses = parts->listener.addresses();
     }
-    if (!children.contact.addresses.empty()) parts->uri = transport::format_uri(children.contact);
+    children.uri = transport::format_uri(children.contact);
+    if (!children.contact.addresses.empty()) parts->uri = children.uri;
     if (!parts->uri.empty() && !parts->options.rendezvous_file.empty()) {
         auto file = transport::RendezvousFile::create(parts->options.rendezvous_file, parts->uri);
         if (!file) return file.status();

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/info_view.h"
 #include "common/pack.h"
@@ -19,10 +20,13 @@ using common::ProcId;
 namespace {
 
 bool make_token(common::Token& token) noexcept {
-    auto fill = [](auto& half) {
-        return ::getrandom(half.data(), half.size(), 0) == static_cast<ssize_t>(half.size());
-    };
-    return fill(token.client) && fill(token.server);
+    // Both halves at once: this is done for each process of the node.
+    uint8_t both[sizeof token.client + sizeof token.server];
+    if (::getrandom(both, sizeof both, 0) != static_cast<ssize_t>(sizeof both)) return false;
+    std::memcpy(token.client.data(), both, sizeof token.client);
+    std::memcpy(token.server.data(), both + sizeof token.client, sizeof token.server);
+    explicit_bzero(both, sizeof both);
+    return true;
 }
 
 std::vector<LaunchEnv::Edit> edits_of(const common::InfoList& infos) {
@@ -145,7 +149,7 @@ void Setup::nobody_is_late_for(std::string_view nspace) {
 
 void Setup::set_environment(Nspace& nspace, const Client& client) {
     ProcId proc(nspace.name, client.rank);
-    Variables variables = transport::client_variables(proc, children_.contact, client.token);
+    Variables variables = transport::client_variables(proc, children_.uri, client.token);
     variables.insert(variables.end(), children_.always.begin(), children_.always.end());
     if (is_open_mpi(nspace)) {
         Variables theirs = open_mpi_variables(nspace, client.rank);

@@ -25,6 +25,7 @@ class Setup {
   public:
     struct Children {
         transport::Contact contact;
+        std::string uri;   // the same as children are told it
         Variables always;  // for every child
     };
     // drop: ends the connections of a rank (or of all ranks, PMIX_RANK_WILDCARD).

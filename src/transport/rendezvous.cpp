@@ -187,10 +187,10 @@ Result<ClientEnvironment> read_client_environment(EnvironmentReader read) {
     return environment;
 }
 
-std::vector<std::pair<std::string, std::string>> client_variables(const ProcId& child, const Contact& contact,
+std::vector<std::pair<std::string, std::string>> client_variables(const ProcId& child, const std::string& uri,
                                                                   const Token& token) {
     std::vector<std::pair<std::string, std::string>> out;
-    const std::string uri = format_uri(contact);
+    out.reserve(4 + std::size(kForeignUriVariables) + 8);  // and room for what the caller adds
     out.emplace_back("PMIX_NAMESPACE", child.nspace);
     out.emplace_back("PMIX_RANK", std::to_string(child.rank));
     out.emplace_back(kUriVariable, uri);

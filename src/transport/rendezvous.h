@@ -51,7 +51,7 @@ common::Result<common::ProcId> read_identity(EnvironmentReader read);
 common::Result<ClientEnvironment> read_client_environment(EnvironmentReader read);
 
 // The variables a server sets for a child, in full: identity, URI under all its names, token.
-std::vector<std::pair<std::string, std::string>> client_variables(const common::ProcId& child, const Contact& contact,
+std::vector<std::pair<std::string, std::string>> client_variables(const common::ProcId& child, const std::string& uri,
                                                                   const common::Token& token);
 
 }  // namespace pmix::transport

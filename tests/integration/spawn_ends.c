@@ -93,7 +93,7 @@ static void silent_node(int argc, char** argv) {
         CHECK_STATUS(spawn(&info, 1, &app, 1, nspace), PMIX_ERR_TIMEOUT);
         CHECK(seconds_now() - before >= 0.9 && seconds_now() - before < 15);
         CHECK(kill((pid_t)daemon_of_last, SIGCONT) == 0);
-        char flag[16];
+        char flag[32];
         snprintf(flag, sizeof flag, "again.%d", i);
         app_of(&app, 3, "child", flag, NULL);
         CHECK_OK(spawn(NULL, 0, &app, 1, nspace));

@@ -53,7 +53,7 @@ Token token() {
 
 void set_environment() {
     g_environment.clear();
-    for (auto& [name, value] : client_variables(ProcId("job-1", 5), contact({"@wireup/0/17/00ff"}), token())) {
+    for (auto& [name, value] : client_variables(ProcId("job-1", 5), format_uri(contact({"@wireup/0/17/00ff"})), token())) {
         g_environment[name] = value;
     }
 }
