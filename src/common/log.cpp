@@ -36,6 +36,7 @@ struct Sink {
     int fd;
     std::string destination;
     std::string who;  // "job.7:3"
+    const Sink* before;
 };
 constinit std::atomic<const Sink*> current{nullptr};
 
@@ -182,7 +183,7 @@ pmix_status_t start_log(std::string_view spec, const ProcId& self) {
             before != nullptr && before->destination == *where ? PMIX_SUCCESS : open_destination(*where, fd);
         if (opened != PMIX_SUCCESS) return opened;
         if (before != nullptr && before->destination == *where) fd = before->fd;
-        current.store(new Sink{fd, std::move(where).value(), std::move(who)}, std::memory_order_release);
+        current.store(new Sink{fd, std::move(where).value(), std::move(who), before}, std::memory_order_release);
     }
     log_detail::levels.store(levels, std::memory_order_relaxed);
     return PMIX_SUCCESS;

@@ -11,8 +11,9 @@ static pmix_proc_t substitute;
 static void on_refusal(size_t reference, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
                        pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     (void)reference, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
-    pmix_info_t instead;
+    static pmix_info_t instead; /* the library may look at it after this has returned */
     box_signal(&seen, status);
+    PMIX_INFO_DESTRUCT(&instead);
     PMIX_INFO_LOAD(&instead, PMIX_PROCID, &substitute, PMIX_PROC);
     done(PMIX_EVENT_ACTION_COMPLETE, &instead, substitute.nspace[0] ? 1 : 0, NULL, NULL, cbdata);
 }

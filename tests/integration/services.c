@@ -21,6 +21,14 @@ static const char* program;
 
 static volatile sig_atomic_t heard;
 
+/* The texts of infos are kept until the end: some calls are not waited for. */
+static void keep(const pmix_info_t* info) {
+    static char* kept[256];
+    static size_t count;
+    CHECK(count < sizeof kept / sizeof *kept);
+    kept[count++] = info->value.data.string;
+}
+
 static void hear(int number) {
     heard = number;
 }
@@ -145,6 +153,7 @@ static void control(int argc, char** argv) {
 static pmix_info_t line(const char* channel, const char* text) {
     pmix_info_t info;
     PMIX_INFO_LOAD(&info, channel, text, PMIX_STRING);
+    keep(&info);
     return info;
 }
 
@@ -192,12 +201,15 @@ static pmix_status_t watch(const char* key, const char* file, const char* period
                            const char* id) {
     pmix_info_t monitor, directives[2];
     bool yes = true;
-    if (file)
+    if (file) {
         PMIX_INFO_LOAD(&monitor, key, file, PMIX_STRING);
-    else
+        keep(&monitor);
+    } else {
         PMIX_INFO_LOAD(&monitor, key, &yes, PMIX_BOOL);
+    }
     PMIX_INFO_LOAD(&directives[0], period_key, &seconds, PMIX_UINT32);
     PMIX_INFO_LOAD(&directives[1], PMIX_MONITOR_ID, id, PMIX_STRING);
+    keep(&directives[1]);
     return PMIx_Process_monitor(&monitor, PMIX_SUCCESS, directives, 2, NULL, NULL);
 }
 
@@ -251,6 +263,7 @@ static pmix_status_t clean(const char* key, const char* path, bool for_me) {
     pmix_info_t info[2];
     bool yes = true;
     PMIX_INFO_LOAD(&info[0], key, path, PMIX_STRING);
+    keep(&info[0]);
     PMIX_INFO_LOAD(&info[1], PMIX_CLEANUP_RECURSIVE, &yes, PMIX_BOOL);
     return PMIx_Job_control(for_me ? &me : NULL, for_me, info, 2, NULL, NULL);
 }
@@ -318,6 +331,7 @@ static void credential(int argc, char** argv) {
     size_t nresults = 0, ntypes = argc > 0;
     pmix_proc_t first;
     PMIX_INFO_LOAD(&type, PMIX_CRED_TYPE, argc > 0 ? argv[0] : "", PMIX_STRING);
+    keep(&type);
     start();
     first = rank_of_job(0);
     if (me.rank == 0) {

@@ -354,9 +354,11 @@ static void failures(int argc, char** argv) {
         CHECK_STATUS(spawn(NULL, 0, list, 1, nspace), PMIX_ERR_JOB_APP_NOT_EXECUTABLE);
         app_of(&list[0], 1, "child", "never", NULL);
         free(list[0].cmd);
-        free(list[0].argv[0]);
         list[0].cmd = NULL;
-        list[0].argv[0] = NULL;
+        for (char** word = list[0].argv; *word; word++) {
+            free(*word);
+            *word = NULL;
+        }
         CHECK_STATUS(spawn(NULL, 0, list, 1, nspace), PMIX_ERR_JOB_NO_EXE_SPECIFIED);
         app_of(&list[0], 0, "child", "never", NULL);
         CHECK_STATUS(spawn(NULL, 0, list, 1, nspace), PMIX_ERR_BAD_PARAM);

@@ -255,6 +255,8 @@ static void ways(void) {
     PMIX_INFO_LOAD(&both[0], PMIX_SERVER_URI, a.uri, PMIX_STRING);
     PMIX_INFO_LOAD(&both[1], PMIX_TCP_URI, b.uri, PMIX_STRING);
     CHECK_STATUS(PMIx_tool_init(&me, both, 2), PMIX_ERR_BAD_PARAM);
+    PMIX_INFO_DESTRUCT(&both[0]);
+    PMIX_INFO_DESTRUCT(&both[1]);
     refuses(PMIX_SERVER_PIDINFO, &nobody, PMIX_PID, PMIX_ERR_UNREACH);
     refuses(PMIX_SERVER_NSPACE, "nobody-is-called-that", PMIX_STRING, PMIX_ERR_UNREACH);
     refuses(PMIX_SERVER_URI, "tools.0;tcp4://127.0.0.1:1", PMIX_STRING, PMIX_ERR_BAD_PARAM);
@@ -620,6 +622,7 @@ static void waits(void) {
     PMIX_INFO_LOAD(&info[2], PMIX_TIMEOUT, &limit, PMIX_INT);
     CHECK_STATUS(PMIx_tool_set_server(&late.name, &info[1], 2), PMIX_ERR_TIMEOUT);
     CHECK_OK(PMIx_tool_finalize());
+    PMIX_INFO_DESTRUCT(&info[0]);
 }
 
 /* What another user's tool is told; as that user, in a process of its own. */
