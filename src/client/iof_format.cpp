@@ -4,39 +4,9 @@
 
 #include <cstdio>
 
+#include "common/xml.h"
+
 namespace pmix::client {
-namespace {
-
-// Text in XML, as element content and in attributes; what XML has no room for becomes a number that a reader may
-// refuse, which is better than a document that ends in the middle.
-void escape(std::string_view bytes, std::string& out) {
-    for (const char c : bytes) {
-        switch (c) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                if (static_cast<unsigned char>(c) >= ' ' && c != 0x7f) {
-                    out += c;
-                } else {
-                    char number[8];
-                    std::snprintf(number, sizeof number, "&#%03d;", static_cast<unsigned char>(c));
-                    out += number;
-                }
-        }
-    }
-}
-
-}  // namespace
 
 IofFormat read_iof_format(common::InfoView infos) noexcept {
     IofFormat f;
@@ -82,7 +52,7 @@ Lines::Lines(IofFormat format, const common::ProcId& source, pmix_iof_channel_t 
         if (format.tag || format.detailed || format.rank) {
             if (!format.rank || format.tag || format.detailed) {
                 before_ += " nspace=\"";
-                escape(source.nspace, before_);
+                common::append_xml(source.nspace, before_);
                 before_ += '"';
             }
             before_ += " rank=\"" + rank + '"';
@@ -91,7 +61,7 @@ Lines::Lines(IofFormat format, const common::ProcId& source, pmix_iof_channel_t 
         }
         if (format.detailed && !where.empty()) {
             before_ += " where=\"";
-            escape(where, before_);
+            common::append_xml(where, before_);
             before_ += '"';
         }
     } else if (format.detailed) {
@@ -119,7 +89,7 @@ void Lines::begin_line(std::string_view now, std::string& out) {
 
 void Lines::text(std::string_view bytes, std::string& out) {
     if (format_.xml) {
-        escape(bytes, out);
+        common::append_xml(bytes, out);
     } else {
         out += bytes;
     }

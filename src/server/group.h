@@ -35,6 +35,9 @@ namespace pmix::server {
 class Events;
 class Get;
 
+// The host has the same limits and knows all nodes: what it says shortly afterwards is the same everywhere.
+inline constexpr int64_t kHostsWordMs = 300;
+
 class Groups {
   public:
     Groups(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Events& events, Get& get)

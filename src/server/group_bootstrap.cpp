@@ -18,11 +18,6 @@ using common::InfoView;
 using common::ProcId;
 using common::ProcList;
 
-namespace {
-// The host has the same limit, and what it says shortly afterwards is the same for all.
-constexpr int64_t kHostsWordMs = 300;
-}  // namespace
-
 void Groups::bootstrap(Peer& peer, common::ControlRequest& request, Reply reply) {
     InfoList infos = request.infos.take();
     InfoView view(infos);

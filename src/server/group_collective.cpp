@@ -26,8 +26,6 @@ namespace {
 constexpr size_t kMaxEnded = 256;
 // Where participation is optional, a timeout starts the upcall; the host's own limit ends it if another node is silent.
 constexpr int64_t kOptionalGraceMs = 3000;
-// The host has the same limit and knows all nodes: what it says shortly afterwards is the same everywhere.
-constexpr int64_t kHostsWordMs = 300;
 
 int64_t now_ms() { return transport::monotonic_ns() / 1'000'000; }
 

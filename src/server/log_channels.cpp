@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "common/support.h"
+#include "common/xml.h"
 #include "server/safe_path.h"
 
 namespace pmix::server {
@@ -83,27 +84,6 @@ std::string time_text(time_t time) {
     return text;
 }
 
-void escape(std::string_view text, std::string& out) {
-    for (const char c : text) {
-        switch (c) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                out += c;
-        }
-    }
-}
-
 std::string source_text(const common::ProcId& source) {
     return source.nspace + ',' + std::to_string(source.rank);
 }
@@ -114,11 +94,11 @@ std::string formatted(const LogWish& wish, const LogEntry& entry) {
     const char* channel = name_of(entry.channel);
     if (wish.xml) {
         line.append("<").append(channel).append(" nspace=\"");
-        escape(wish.source.nspace, line);
+        common::append_xml(wish.source.nspace, line);
         line += "\" rank=\"" + std::to_string(wish.source.rank) + '"';
         if (wish.show_time) line += " timestamp=\"" + time_text(wish.time) + '"';
         line += '>';
-        escape(entry.text, line);
+        common::append_xml(entry.text, line);
         return line.append("</").append(channel).append(">\n");
     }
     if (wish.show_time) line += time_text(wish.time);

@@ -57,17 +57,7 @@ void add_word(std::string& list, std::string_view word) {
 pmix_proc_state_t state_of(const Nspace& nspace, Rank rank) {
     const Client* client = nspace.find_client(rank);
     if (client == nullptr) return PMIX_PROC_STATE_UNDEF;
-    switch (client->state) {
-        case Client::State::registered:
-            return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
-        case Client::State::connected:
-            return PMIX_PROC_STATE_CONNECTED;
-        case Client::State::finalized:
-            return PMIX_PROC_STATE_TERMINATED;
-        case Client::State::lost:
-            return PMIX_PROC_STATE_COMM_FAILED;
-    }
-    return PMIX_PROC_STATE_UNDEF;
+    return process_state(client->state);
 }
 
 bool is_job(const Question& q, const Nspace& nspace) {

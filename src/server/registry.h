@@ -43,6 +43,21 @@ struct Client {
     bool gone() const noexcept { return state == State::finalized || state == State::lost; }
 };
 
+// As queries and reports call it.
+constexpr pmix_proc_state_t process_state(Client::State state) noexcept {
+    switch (state) {
+        case Client::State::registered:
+            return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
+        case Client::State::connected:
+            return PMIX_PROC_STATE_CONNECTED;
+        case Client::State::finalized:
+            return PMIX_PROC_STATE_TERMINATED;
+        case Client::State::lost:
+            return PMIX_PROC_STATE_COMM_FAILED;
+    }
+    return PMIX_PROC_STATE_UNDEF;
+}
+
 struct Nspace {
     std::string name;
     uint32_t number = 0;

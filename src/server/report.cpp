@@ -47,20 +47,6 @@ class Page {
     pmix_status_t status_ = PMIX_SUCCESS;
 };
 
-pmix_proc_state_t state_of(const Client& client) noexcept {
-    switch (client.state) {
-        case Client::State::registered:
-            return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
-        case Client::State::connected:
-            return PMIX_PROC_STATE_CONNECTED;
-        case Client::State::finalized:
-            return PMIX_PROC_STATE_TERMINATED;
-        case Client::State::lost:
-            return PMIX_PROC_STATE_COMM_FAILED;
-    }
-    return PMIX_PROC_STATE_UNDEF;
-}
-
 double seconds_since(int64_t began_ms) noexcept {
     return static_cast<double>(transport::monotonic_ns() / 1'000'000 - began_ms) / 1000.0;
 }
@@ -75,7 +61,7 @@ Page job_page(const Nspace& nspace, const std::map<ProcId, pid_t>& pids) {
         Page one;
         const auto pid = pids.find(ProcId(nspace.name, rank));
         one.number(PMIX_RANK, rank, PMIX_PROC_RANK);
-        one.number(PMIX_PROC_STATE_STATUS, state_of(client), PMIX_PROC_STATE);
+        one.number(PMIX_PROC_STATE_STATUS, process_state(client.state), PMIX_PROC_STATE);
         one.number(PMIX_PROC_PID, pid == pids.end() ? pid_t{0} : pid->second, PMIX_PID);
         one.number(WIREUP_REPORT_CLONES, client.connections, PMIX_UINT32);
         page.page(WIREUP_REPORT_PROC, std::move(one));

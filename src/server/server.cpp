@@ -241,15 +241,16 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
     bool listen = options.listen;
     auto parts = std::make_unique<Parts>(loop, module, std::move(options));
     Setup::Children children;
-    children.contact.server = parts->options.id;
+    transport::Contact contact{parts->options.id, {}};
+    children.server = contact.server;
     children.always = variables_for_all(parts->options);
     if (listen) {
         pmix_status_t rc = parts->listener.open();
         if (rc != PMIX_SUCCESS) return rc;
-        children.contact.addresses = parts->listener.addresses();
+        contact.addresses = parts->listener.addresses();
     }
-    children.uri = transport::format_uri(children.contact);
-    if (!children.contact.addresses.empty()) parts->uri = children.uri;
+    children.uri = transport::format_uri(contact);
+    if (!contact.addresses.empty()) parts->uri = children.uri;
     if (!parts->uri.empty() && !parts->options.rendezvous_file.empty()) {
         auto file = transport::RendezvousFile::create(parts->options.rendezvous_file, parts->uri);
         if (!file) return file.status();

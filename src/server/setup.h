@@ -24,8 +24,8 @@ namespace pmix::server {
 class Setup {
   public:
     struct Children {
-        transport::Contact contact;
-        std::string uri;   // the same as children are told it
+        common::ProcId server;
+        std::string uri;   // where it is, as children are told it
         Variables always;  // for every child
     };
     // drop: ends the connections of a rank (or of all ranks, PMIX_RANK_WILDCARD).
@@ -36,7 +36,7 @@ class Setup {
     Setup(Registry& registry, LaunchEnv& launch_env, Get& get, Fence& fence, Connect& connect, Disconnect& disconnect,
           Groups& groups, Events& events, Children children, Drop drop, Ended ended)
         : registry_(registry), launch_env_(launch_env), get_(get), fence_(fence), connect_(connect),
-          disconnect_(disconnect), groups_(groups), events_(events), sets_(registry, events, children.contact.server),
+          disconnect_(disconnect), groups_(groups), events_(events), sets_(registry, events, children.server),
           children_(std::move(children)), drop_(std::move(drop)), ended_(std::move(ended)) {}
 
     pmix_status_t register_nspace(JobSetup&& job);
