@@ -10,6 +10,7 @@
 namespace pmix::server {
 
 using common::ProcId;
+using common::Rank;
 
 namespace {
 
@@ -114,15 +115,27 @@ pmix_status_t set_variables(char*** env, const Variables& variables, const std::
     return PMIX_SUCCESS;
 }
 
-const LaunchEnv* LaunchEnv::current() noexcept { return g_current.load(); }
+const LaunchEnv* LaunchEnv::current() noexcept {
+    return g_current.load();
+}
 
-void LaunchEnv::set_current(const LaunchEnv* launch_env) noexcept { g_current.store(launch_env); }
+void LaunchEnv::set_current(const LaunchEnv* launch_env) noexcept {
+    g_current.store(launch_env);
+}
 
-LaunchEnv::~LaunchEnv() { delete table_.load(); }
+LaunchEnv::~LaunchEnv() {
+    delete table_.load();
+}
 
-std::unique_ptr<LaunchEnv::Table> LaunchEnv::copy() const {
-    const Table* now = table_.load(std::memory_order_relaxed);
-    return now == nullptr ? std::make_unique<Table>() : std::make_unique<Table>(*now);
+// The first block that is not before this rank's.
+size_t LaunchEnv::place_of(const Table& table, std::string_view nspace, Rank rank) noexcept {
+    const std::pair wanted(nspace, rank);
+    const auto* begin = table.slots.get();
+    const auto* end = begin + table.used.load(std::memory_order_acquire);
+    const auto* at = std::lower_bound(begin, end, wanted, [](const auto& block, const auto& w) {
+        return std::pair<std::string_view, Rank>(block->proc.nspace, block->proc.rank) < w;
+    });
+    return static_cast<size_t>(at - begin);
 }
 
 void LaunchEnv::publish(std::unique_ptr<Table> next) {
@@ -133,47 +146,69 @@ void LaunchEnv::publish(std::unique_ptr<Table> next) {
     if (inside_.load() == 0) retired_.clear();
 }
 
-void LaunchEnv::set(const ProcId& proc, Variables variables, std::vector<Edit> edits) {
-    auto block = std::make_shared<Block>(Block{proc, std::move(variables), std::move(edits)});
-    auto next = copy();
-    auto at = std::lower_bound(next->blocks.begin(), next->blocks.end(), proc,
-                               [](const auto& b, const ProcId& p) { return b->proc < p; });
-    if (at != next->blocks.end() && (*at)->proc == proc) {
-        *at = std::move(block);
-    } else {
-        next->blocks.insert(at, std::move(block));
+void LaunchEnv::set(const ProcId& proc, std::shared_ptr<const Variables> shared, Variables own,
+                    std::shared_ptr<const Edits> edits) {
+    auto block = std::make_shared<Block>(Block{proc, std::move(shared), std::move(own), std::move(edits)});
+    Table* now = table_.load(std::memory_order_relaxed);
+    const size_t used = now == nullptr ? 0 : now->used.load(std::memory_order_relaxed);
+    const size_t at = now == nullptr ? 0 : place_of(*now, proc.nspace, proc.rank);
+    if (now != nullptr && at == used && used < now->capacity) {
+        now->slots[used] = std::move(block);
+        now->used.store(used + 1, std::memory_order_release);
+        return;
     }
+    const bool replaces = at < used && now->slots[at]->proc == proc;
+    const size_t will = used + (replaces ? 0 : 1);
+    auto next = std::make_unique<Table>(std::max<size_t>(16, will + will / 2));
+    for (size_t from = 0, to = 0; from < used; ++from, ++to) {
+        if (from == at && !replaces) ++to;
+        if (from != at || !replaces) next->slots[to] = now->slots[from];
+    }
+    next->slots[at] = std::move(block);
+    next->used.store(will, std::memory_order_relaxed);
+    publish(std::move(next));
+}
+
+template <class Goes>
+void LaunchEnv::remove_if(Goes goes) {
+    const Table* now = table_.load(std::memory_order_relaxed);
+    if (now == nullptr) return;
+    const size_t used = now->used.load(std::memory_order_relaxed);
+    size_t left = 0;
+    for (size_t i = 0; i < used; ++i)
+        if (!goes(now->slots[i]->proc)) ++left;
+    if (left == used) return;
+    auto next = std::make_unique<Table>(std::max<size_t>(16, left + left / 2));
+    size_t to = 0;
+    for (size_t i = 0; i < used; ++i)
+        if (!goes(now->slots[i]->proc)) next->slots[to++] = now->slots[i];
+    next->used.store(left, std::memory_order_relaxed);
     publish(std::move(next));
 }
 
 void LaunchEnv::remove(const ProcId& proc) {
-    auto next = copy();
-    std::erase_if(next->blocks, [&](const auto& b) { return b->proc == proc; });
-    publish(std::move(next));
+    remove_if([&](const ProcId& p) { return p == proc; });
 }
 
 void LaunchEnv::remove(std::string_view nspace) {
-    auto next = copy();
-    std::erase_if(next->blocks, [&](const auto& b) { return b->proc.nspace == nspace; });
-    publish(std::move(next));
+    remove_if([&](const ProcId& p) { return p.nspace == nspace; });
 }
 
-pmix_status_t LaunchEnv::apply(std::string_view nspace, common::Rank rank, char*** env) const noexcept {
+pmix_status_t LaunchEnv::apply(std::string_view nspace, Rank rank, char*** env) const noexcept {
     inside_.fetch_add(1);
     pmix_status_t rc = PMIX_ERR_NOT_FOUND;
     if (const Table* table = table_.load()) {
-        auto less = [](const auto& b, const std::pair<std::string_view, common::Rank>& p) {
-            return std::pair<std::string_view, common::Rank>(b->proc.nspace, b->proc.rank) < p;
-        };
-        auto at = std::lower_bound(table->blocks.begin(), table->blocks.end(), std::pair(nspace, rank), less);
-        if (at != table->blocks.end() && (*at)->proc.nspace == nspace && (*at)->proc.rank == rank) {
+        const size_t at = place_of(*table, nspace, rank);
+        const bool there = at < table->used.load(std::memory_order_acquire);
+        const Block* block = there ? table->slots[at].get() : nullptr;
+        if (block != nullptr && block->proc.nspace == nspace && block->proc.rank == rank) {
             try {
                 rc = PMIX_SUCCESS;
-                for (const Edit& edit : (*at)->edits) {
-                    rc = edit_one(env, edit);
-                    if (rc != PMIX_SUCCESS) break;
-                }
-                if (rc == PMIX_SUCCESS) rc = set_variables(env, (*at)->variables);
+                if (block->edits != nullptr)
+                    for (const Edit& edit : *block->edits)
+                        if (rc == PMIX_SUCCESS) rc = edit_one(env, edit);
+                if (rc == PMIX_SUCCESS && block->shared != nullptr) rc = set_variables(env, *block->shared);
+                if (rc == PMIX_SUCCESS) rc = set_variables(env, block->own);
             } catch (const std::bad_alloc&) {
                 rc = PMIX_ERR_NOMEM;
             }

@@ -1,8 +1,9 @@
 // What a child process finds in its environment: one immutable block per registered rank, behind one atomic pointer.
 //
-// set(), remove() and clear(): loop thread. apply(): any thread, and a child forked from a host with many threads: it
-// takes no lock, asks no loop and allocates only what becomes the caller's. Tables that were replaced are kept until no
-// apply() can be inside. What can go wrong: an unknown rank (PMIX_ERR_NOT_FOUND), no memory (PMIX_ERR_NOMEM).
+// set() and remove(): loop thread. apply(): any thread, and a child forked from a host with many threads: it takes no
+// lock, asks no loop and allocates only what becomes the caller's. Ranks that come in order are appended to the table
+// that readers have; another change replaces it, and what was replaced is kept until no apply() can be inside. What can
+// go wrong: an unknown rank (PMIX_ERR_NOT_FOUND), no memory (PMIX_ERR_NOMEM).
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,11 @@ class LaunchEnv {
     LaunchEnv(const LaunchEnv&) = delete;
     LaunchEnv& operator=(const LaunchEnv&) = delete;
 
-    void set(const common::ProcId& proc, Variables variables, std::vector<Edit> edits);
+    using Edits = std::vector<Edit>;
+
+    // shared: what every child gets; own: this one's, over the shared; edits: before both. Either pointer may be null.
+    void set(const common::ProcId& proc, std::shared_ptr<const Variables> shared, Variables own,
+             std::shared_ptr<const Edits> edits);
     void remove(const common::ProcId& proc);
     void remove(std::string_view nspace);
 
@@ -51,16 +56,23 @@ class LaunchEnv {
   private:
     struct Block {
         common::ProcId proc;
-        Variables variables;
-        std::vector<Edit> edits;
+        std::shared_ptr<const Variables> shared;
+        Variables own;
+        std::shared_ptr<const Edits> edits;
     };
+    // By proc. The slots below `used` are readers' too and do not change.
     struct Table {
-        std::vector<std::shared_ptr<const Block>> blocks;  // by proc
+        explicit Table(size_t room) : capacity(room), slots(std::make_unique<std::shared_ptr<const Block>[]>(room)) {}
+        const size_t capacity;
+        const std::unique_ptr<std::shared_ptr<const Block>[]> slots;
+        std::atomic<size_t> used{0};
     };
+    static size_t place_of(const Table& table, std::string_view nspace, common::Rank rank) noexcept;
     void publish(std::unique_ptr<Table> next);
-    std::unique_ptr<Table> copy() const;
+    template <class Goes>
+    void remove_if(Goes goes);
 
-    std::atomic<const Table*> table_{nullptr};
+    std::atomic<Table*> table_{nullptr};
     mutable std::atomic<int> inside_{0};
     std::vector<std::unique_ptr<const Table>> retired_;
 };

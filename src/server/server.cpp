@@ -41,14 +41,28 @@ std::string local_hostname() {
 }
 
 Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* module, ServerOptions given)
-    : loop(on), options(std::move(given)), scheduler(loop), registry(options.hostname, origin_of(options)),
-      segments(registry, ::geteuid()), host(scheduler, module, options.module_size),
-      events(host, registry, options.id, options.event_cache), get(scheduler, host, registry, segments), commit(registry, get),
-      fence(scheduler, host, registry, segments, get), connect(scheduler, host, registry, segments),
-      disconnect(scheduler, host, registry, segments, connect), groups(scheduler, host, registry, segments, events, get),
-      publish(host), spawn(host, registry, segments, connect),
-      abort(host, registry), chores(scheduler), cleanup(chores), control(host, registry, cleanup),
-      log(host, chores, options.gateway), monitors(scheduler, host, events, chores), credentials(host, options.id),
+    : loop(on),
+      options(std::move(given)),
+      scheduler(loop),
+      registry(options.hostname, origin_of(options)),
+      segments(registry, ::geteuid()),
+      host(scheduler, module, options.module_size),
+      events(host, registry, options.id, options.event_cache),
+      get(scheduler, host, registry, segments),
+      commit(registry, get),
+      fence(scheduler, host, registry, segments, get),
+      connect(scheduler, host, registry, segments),
+      disconnect(scheduler, host, registry, segments, connect),
+      groups(scheduler, host, registry, segments, events, get),
+      publish(host),
+      spawn(host, registry, segments, connect),
+      abort(host, registry),
+      chores(scheduler),
+      cleanup(chores),
+      control(host, registry, cleanup),
+      log(host, chores, options.gateway),
+      monitors(scheduler, host, events, chores),
+      credentials(host, options.id),
       resolve(registry),
       iof(scheduler, host, options.iof_cache),
       tools({options.tool_support, options.system_support, options.scheduler, ::geteuid()}, registry, host),
@@ -73,7 +87,9 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
     me.connections = 1;
 }
 
-Server::Parts::~Parts() { LaunchEnv::set_current(nullptr); }
+Server::Parts::~Parts() {
+    LaunchEnv::set_current(nullptr);
+}
 
 void Server::Parts::peer_admitted(const std::shared_ptr<Peer>& peer) {
     peer->set_serial(next_serial++);
@@ -196,8 +212,8 @@ void Server::Parts::attach(Peer& peer, common::AttachNspaceRequest& request, Rep
 void Server::Parts::drop(const ProcId& proc) {
     std::vector<std::shared_ptr<Peer>> closing;
     for (const auto& [serial, peer] : peers) {
-        bool meant = peer->id().nspace == proc.nspace &&
-                     (proc.rank == PMIX_RANK_WILDCARD || proc.rank == peer->id().rank);
+        bool meant =
+            peer->id().nspace == proc.nspace && (proc.rank == PMIX_RANK_WILDCARD || proc.rank == peer->id().rank);
         if (meant) closing.push_back(peer);
     }
     for (const auto& peer : closing) peer->close();
@@ -243,24 +259,26 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
     Setup::Children children;
     transport::Contact contact{parts->options.id, {}};
     children.server = contact.server;
-    children.always = variables_for_all(parts->options);
     if (listen) {
         pmix_status_t rc = parts->listener.open();
         if (rc != PMIX_SUCCESS) return rc;
         contact.addresses = parts->listener.addresses();
     }
-    children.uri = transport::format_uri(contact);
-    if (!contact.addresses.empty()) parts->uri = children.uri;
+    const std::string uri = transport::format_uri(contact);
+    Variables variables = transport::server_variables(uri);
+    for (auto& variable : variables_for_all(parts->options)) variables.push_back(std::move(variable));
+    children.variables = std::make_shared<const Variables>(std::move(variables));
+    if (!contact.addresses.empty()) parts->uri = uri;
     if (!parts->uri.empty() && !parts->options.rendezvous_file.empty()) {
         auto file = transport::RendezvousFile::create(parts->options.rendezvous_file, parts->uri);
         if (!file) return file.status();
         parts->rendezvous_file = std::move(file).value();
     }
     Parts* p = parts.get();
-    parts->setup = std::make_unique<Setup>(p->registry, p->launch_env, p->get, p->fence, p->connect, p->disconnect,
-                                           p->groups, p->events, std::move(children),
-                                           [p](const ProcId& proc) { p->drop(proc); },
-                                           [p](const Nspace& nspace) { p->nspace_ended(nspace); });
+    parts->setup = std::make_unique<Setup>(
+        p->registry, p->launch_env, p->get, p->fence, p->connect, p->disconnect, p->groups, p->events,
+        std::move(children), [p](const ProcId& proc) { p->drop(proc); },
+        [p](const Nspace& nspace) { p->nspace_ended(nspace); });
     parts->query.set_reporter([p] { return make_report(*p); });
     parts->get.set_register([p](JobSetup&& job) { return p->setup->register_nspace(std::move(job)); });
     LaunchEnv::set_current(&parts->launch_env);
@@ -268,9 +286,13 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
     return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
-SelfPeer& Server::self_peer() noexcept { return *parts_->self; }
+SelfPeer& Server::self_peer() noexcept {
+    return *parts_->self;
+}
 
-void Server::on_frame(Peer& peer, const FrameHeader& header, Bytes payload) { parts_->peer_frame(peer, header, payload); }
+void Server::on_frame(Peer& peer, const FrameHeader& header, Bytes payload) {
+    parts_->peer_frame(peer, header, payload);
+}
 
 Result<LentSegment> Server::lend_segment(const Peer& peer, std::string_view name) {
     Nspace* nspace = parts_->registry.find(name);
@@ -303,8 +325,12 @@ void Server::stop() {
     p.chores.finish();
 }
 
-const ServerOptions& Server::options() const noexcept { return parts_->options; }
+const ServerOptions& Server::options() const noexcept {
+    return parts_->options;
+}
 
-const std::string& Server::uri() const noexcept { return parts_->uri; }
+const std::string& Server::uri() const noexcept {
+    return parts_->uri;
+}
 
 }  // namespace pmix::server

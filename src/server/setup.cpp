@@ -29,9 +29,9 @@ bool make_token(common::Token& token) noexcept {
     return true;
 }
 
-std::vector<LaunchEnv::Edit> edits_of(const common::InfoList& infos) {
+std::shared_ptr<const LaunchEnv::Edits> edits_of(const common::InfoList& infos) {
     using How = LaunchEnv::Edit::How;
-    std::vector<LaunchEnv::Edit> edits;
+    LaunchEnv::Edits edits;
     for (const pmix_info_t& info : infos) {
         std::string_view key = common::key_view(info);
         const pmix_value_t& v = info.value;
@@ -52,7 +52,7 @@ std::vector<LaunchEnv::Edit> edits_of(const common::InfoList& infos) {
         if (key == PMIX_FIRST_ENVAR) edit.how = How::first;
         edits.push_back(std::move(edit));
     }
-    return edits;
+    return edits.empty() ? nullptr : std::make_shared<const LaunchEnv::Edits>(std::move(edits));
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ pmix_status_t Setup::register_nspace(JobSetup&& job) {
         if (fresh) deregister_nspace(nspace.name);
         return rc;
     }
-    for (const auto& [rank, client] : nspace.clients) set_environment(nspace, client);
+    set_environments(nspace);
     if (nspace.data != nullptr) get_.arrived(nspace);
     count_again();
     return PMIX_SUCCESS;
@@ -147,16 +147,20 @@ void Setup::nobody_is_late_for(std::string_view nspace) {
     groups_.nspace_new(nspace);
 }
 
-void Setup::set_environment(Nspace& nspace, const Client& client) {
+void Setup::set_environment(const Nspace& nspace, const Client& client,
+                            const std::shared_ptr<const LaunchEnv::Edits>& edits) {
     ProcId proc(nspace.name, client.rank);
-    Variables variables = transport::client_variables(proc, children_.uri, client.token);
-    variables.insert(variables.end(), children_.always.begin(), children_.always.end());
+    Variables own = transport::client_variables(proc, client.token);
     if (is_open_mpi(nspace)) {
         Variables theirs = open_mpi_variables(nspace, client.rank);
-        variables.insert(variables.end(), std::make_move_iterator(theirs.begin()),
-                         std::make_move_iterator(theirs.end()));
+        own.insert(own.end(), std::make_move_iterator(theirs.begin()), std::make_move_iterator(theirs.end()));
     }
-    launch_env_.set(proc, std::move(variables), edits_of(nspace.envars));
+    launch_env_.set(proc, children_.variables, std::move(own), edits);
+}
+
+void Setup::set_environments(const Nspace& nspace) {
+    const auto edits = edits_of(nspace.envars);
+    for (const auto& [rank, client] : nspace.clients) set_environment(nspace, client, edits);
 }
 
 pmix_status_t Setup::register_client(const ProcId& proc, uint32_t uid, uint32_t gid, void* server_object) {
@@ -179,7 +183,7 @@ pmix_status_t Setup::register_client(const ProcId& proc, uint32_t uid, uint32_t 
         if (nspace.own_node != kNoNode && nspace.data != nullptr) announce_locals(nspace);
     }
     if (nspace.data != nullptr) nspace.data->add_local(proc.rank);
-    set_environment(nspace, client);
+    set_environment(nspace, client, edits_of(nspace.envars));
     count_again();
     return PMIX_SUCCESS;
 }
@@ -242,7 +246,7 @@ pmix_status_t Setup::add_variables(std::string_view name, const common::InfoList
         pmix_status_t rc = nspace->envars.append(info);
         if (rc != PMIX_SUCCESS) return rc;
     }
-    for (const auto& [rank, client] : nspace->clients) set_environment(*nspace, client);
+    set_environments(*nspace);
     common::InfoList fabrics;
     pmix_status_t rc = fabric_facts(infos, fabrics);
     if (rc != PMIX_SUCCESS || fabrics.empty()) return rc;

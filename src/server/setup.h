@@ -25,8 +25,7 @@ class Setup {
   public:
     struct Children {
         common::ProcId server;
-        std::string uri;   // where it is, as children are told it
-        Variables always;  // for every child
+        std::shared_ptr<const Variables> variables;  // for every child: where the server is, and what the host added
     };
     // drop: ends the connections of a rank (or of all ranks, PMIX_RANK_WILDCARD).
     using Drop = std::function<void(const common::ProcId&)>;
@@ -35,9 +34,18 @@ class Setup {
 
     Setup(Registry& registry, LaunchEnv& launch_env, Get& get, Fence& fence, Connect& connect, Disconnect& disconnect,
           Groups& groups, Events& events, Children children, Drop drop, Ended ended)
-        : registry_(registry), launch_env_(launch_env), get_(get), fence_(fence), connect_(connect),
-          disconnect_(disconnect), groups_(groups), events_(events), sets_(registry, events, children.server),
-          children_(std::move(children)), drop_(std::move(drop)), ended_(std::move(ended)) {}
+        : registry_(registry),
+          launch_env_(launch_env),
+          get_(get),
+          fence_(fence),
+          connect_(connect),
+          disconnect_(disconnect),
+          groups_(groups),
+          events_(events),
+          sets_(registry, events, children.server),
+          children_(std::move(children)),
+          drop_(std::move(drop)),
+          ended_(std::move(ended)) {}
 
     pmix_status_t register_nspace(JobSetup&& job);
     void deregister_nspace(std::string_view name);
@@ -61,7 +69,9 @@ class Setup {
     void nobody_is_late_for(std::string_view nspace);
     pmix_status_t ensure_data(Nspace& nspace);
     void announce_locals(Nspace& nspace);
-    void set_environment(Nspace& nspace, const Client& client);
+    void set_environment(const Nspace& nspace, const Client& client,
+                         const std::shared_ptr<const LaunchEnv::Edits>& edits);
+    void set_environments(const Nspace& nspace);
 
     Registry& registry_;
     LaunchEnv& launch_env_;

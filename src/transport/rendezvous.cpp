@@ -22,8 +22,8 @@ constexpr size_t kMaxUri = 16u << 10;
 constexpr size_t kMaxAddresses = 8;
 constexpr size_t kMaxPath = 4095;
 
-// Under these names other libraries expect a server: the URI variables of PMIx 2 to 6, and the plain one that Open MPI's
-// singleton component asks for.
+// Under these names other libraries expect a server: the URI variables of PMIx 2 to 6, and the plain one that Open
+// MPI's singleton component asks for.
 constexpr const char* kForeignUriVariables[] = {
     "PMIX_SERVER_URI61", "PMIX_SERVER_URI51", "PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
     "PMIX_SERVER_URI3",  "PMIX_SERVER_URI2",  "PMIX_SERVER_URI21", "PMIX_SERVER_URI",
@@ -138,7 +138,8 @@ Result<Contact> parse_uri(std::string_view uri) {
     const size_t dot = name.rfind('.');  // a namespace may have dots, a rank has none
     if (dot == name.npos || !parse_rank(name.substr(dot + 1), contact.server.rank)) return PMIX_ERR_BAD_PARAM;
     contact.server.nspace = unescape(name.substr(0, dot));
-    if (contact.server.nspace.empty() || contact.server.nspace.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
+    if (contact.server.nspace.empty() || contact.server.nspace.size() > common::kMaxNspaceLength)
+        return PMIX_ERR_BAD_PARAM;
 
     if (!rest.starts_with(kScheme)) return PMIX_ERR_BAD_PARAM;
     rest.remove_prefix(kScheme.size());
@@ -187,14 +188,19 @@ Result<ClientEnvironment> read_client_environment(EnvironmentReader read) {
     return environment;
 }
 
-std::vector<std::pair<std::string, std::string>> client_variables(const ProcId& child, const std::string& uri,
-                                                                  const Token& token) {
+std::vector<std::pair<std::string, std::string>> server_variables(const std::string& uri) {
     std::vector<std::pair<std::string, std::string>> out;
-    out.reserve(4 + std::size(kForeignUriVariables) + 8);  // and room for what the caller adds
-    out.emplace_back("PMIX_NAMESPACE", child.nspace);
-    out.emplace_back("PMIX_RANK", std::to_string(child.rank));
+    out.reserve(1 + std::size(kForeignUriVariables));
     out.emplace_back(kUriVariable, uri);
     for (const char* name : kForeignUriVariables) out.emplace_back(name, uri);
+    return out;
+}
+
+std::vector<std::pair<std::string, std::string>> client_variables(const ProcId& child, const Token& token) {
+    std::vector<std::pair<std::string, std::string>> out;
+    out.reserve(3);
+    out.emplace_back("PMIX_NAMESPACE", child.nspace);
+    out.emplace_back("PMIX_RANK", std::to_string(child.rank));
     if (token.present()) out.emplace_back(kTokenVariable, format_token(token));
     return out;
 }

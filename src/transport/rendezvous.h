@@ -50,8 +50,10 @@ using EnvironmentReader = const char* (*)(const char* name);  // ::getenv, or a 
 common::Result<common::ProcId> read_identity(EnvironmentReader read);
 common::Result<ClientEnvironment> read_client_environment(EnvironmentReader read);
 
-// The variables a server sets for a child, in full: identity, URI under all its names, token.
-std::vector<std::pair<std::string, std::string>> client_variables(const common::ProcId& child, const std::string& uri,
+// The variables a server sets for a child: for all of them the URI under all its names, for each its identity and
+// token.
+std::vector<std::pair<std::string, std::string>> server_variables(const std::string& uri);
+std::vector<std::pair<std::string, std::string>> client_variables(const common::ProcId& child,
                                                                   const common::Token& token);
 
 }  // namespace pmix::transport

@@ -5,9 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
+#include <random>
 #include <thread>
 
 using namespace pmix::server;
@@ -40,12 +43,20 @@ struct Env {
     }
 };
 
+std::shared_ptr<const Variables> shared(Variables variables) {
+    return std::make_shared<const Variables>(std::move(variables));
+}
+
+std::shared_ptr<const LaunchEnv::Edits> edits(LaunchEnv::Edits of) {
+    return std::make_shared<const LaunchEnv::Edits>(std::move(of));
+}
+
 }  // namespace
 
 // rows: V12
 TEST(LaunchEnvTest, StartsFromNothingReplacesAndKnowsNobodyElse) {
     LaunchEnv launch;
-    launch.set({"job", 0}, {{"A", "1"}, {"B", "2"}}, {});
+    launch.set({"job", 0}, shared({{"A", "0"}, {"B", "2"}}), {{"A", "1"}}, {});  // its own goes over the shared
     Env env;
     ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
     EXPECT_EQ(2u, env.size());
@@ -61,7 +72,7 @@ TEST(LaunchEnvTest, StartsFromNothingReplacesAndKnowsNobodyElse) {
     EXPECT_EQ("3", other.get("C"));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("job", 1, &env.v));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("jo", 0, &env.v));
-    launch.set({"job", 0}, {{"A", "9"}}, {});
+    launch.set({"job", 0}, {}, {{"A", "9"}}, {});
     ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
     EXPECT_EQ("9", env.get("A"));
     launch.remove("job");
@@ -71,15 +82,15 @@ TEST(LaunchEnvTest, StartsFromNothingReplacesAndKnowsNobodyElse) {
 // rows: C8 V12
 TEST(LaunchEnvTest, EditsInTheirOrder) {
     LaunchEnv launch;
-    launch.set({"job", 0}, {},
-               {{How::set, "S", "new", ':'},
-                {How::add, "P", "ignored", ':'},
-                {How::add, "N", "added", ':'},
-                {How::prepend, "P", "front", ':'},
-                {How::append, "P", "back", ':'},
-                {How::first, "P", "mid", ':'},
-                {How::unset, "U", "", ':'},
-                {How::append, "E", "only", ':'}});
+    launch.set({"job", 0}, {}, {},
+               edits({{How::set, "S", "new", ':'},
+                      {How::add, "P", "ignored", ':'},
+                      {How::add, "N", "added", ':'},
+                      {How::prepend, "P", "front", ':'},
+                      {How::append, "P", "back", ':'},
+                      {How::first, "P", "mid", ':'},
+                      {How::unset, "U", "", ':'},
+                      {How::append, "E", "only", ':'}}));
     Env env;
     env.add("S=old");
     env.add("P=a:mid:b");
@@ -93,10 +104,34 @@ TEST(LaunchEnvTest, EditsInTheirOrder) {
 }
 
 // rows: V12
+TEST(LaunchEnvTest, AnyOrderOfRegistrationAndOfLeaving) {
+    LaunchEnv launch;
+    std::vector<uint32_t> order(200);
+    std::iota(order.begin(), order.end(), 0u);
+    // In order they are appended, then backwards and mixed they are put between.
+    std::mt19937 random(7);
+    for (const char* job : {"m", "b", "z"}) {
+        for (uint32_t r : order) launch.set({job, r}, {}, {{"R", job + std::to_string(r)}}, {});
+        std::shuffle(order.begin(), order.end(), random);
+    }
+    for (uint32_t r = 0; r < 200; r += 2) launch.remove(ProcId("b", r));
+    for (uint32_t r = 0; r < 200; r += 4) launch.set({"b", r}, {}, {{"R", "again" + std::to_string(r)}}, {});
+    launch.remove("z");
+    for (uint32_t r = 0; r < 200; ++r) {
+        Env m, b, z;
+        EXPECT_EQ(PMIX_SUCCESS, launch.apply("m", r, &m.v));
+        EXPECT_EQ("m" + std::to_string(r), m.get("R"));
+        EXPECT_EQ(r % 4 == 2 ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS, launch.apply("b", r, &b.v)) << r;
+        EXPECT_EQ(r % 4 == 2 ? "<unset>" : (r % 4 == 0 ? "again" : "b") + std::to_string(r), b.get("R"));
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("z", r, &z.v));
+    }
+}
+
+// rows: V12
 TEST(LaunchEnvTest, InAForkedChildWhileTheHostGoesOn) {
     LaunchEnv launch;
     LaunchEnv::set_current(&launch);
-    launch.set({"job", 0}, {{"A", "1"}}, {});
+    launch.set({"job", 0}, {}, {{"A", "1"}}, {});
     std::atomic<bool> stop{false};
     // Another thread forks, as hosts do, while this one, the loop, registers.
     int good = 0;
@@ -117,7 +152,7 @@ TEST(LaunchEnvTest, InAForkedChildWhileTheHostGoesOn) {
         stop = true;
     });
     for (uint32_t r = 1; !stop; ++r) {
-        launch.set({"other", r % 64}, {{"X", std::to_string(r)}}, {});
+        launch.set({"other", r % 64}, {}, {{"X", std::to_string(r)}}, {});
         if (r % 64 == 0) launch.remove("other");
     }
     forker.join();

@@ -16,11 +16,15 @@ const char* read_test(const char* name) {
     return at == g_environment.end() ? nullptr : at->second.c_str();
 }
 
-Contact contact(std::vector<std::string> addresses) { return {ProcId("pmix-server.17", 3), std::move(addresses)}; }
+Contact contact(std::vector<std::string> addresses) {
+    return {ProcId("pmix-server.17", 3), std::move(addresses)};
+}
 
 TEST(Uri, RoundTrip) {
-    for (const auto& addresses : std::vector<std::vector<std::string>>{
-             {"@wireup/0/17/00ff"}, {"@wireup/0/17/00ff", "/tmp/a/server"}, {"/odd;path/with%percent and space\n\xc3\xa4"}}) {
+    for (const auto& addresses :
+         std::vector<std::vector<std::string>>{{"@wireup/0/17/00ff"},
+                                               {"@wireup/0/17/00ff", "/tmp/a/server"},
+                                               {"/odd;path/with%percent and space\n\xc3\xa4"}}) {
         auto parsed = parse_uri(format_uri(contact(addresses)));
         ASSERT_TRUE(parsed.ok()) << format_uri(contact(addresses));
         EXPECT_EQ(addresses, parsed->addresses);
@@ -30,14 +34,33 @@ TEST(Uri, RoundTrip) {
 }
 
 TEST(Uri, RefusesWhatIsNone) {
-    for (const std::string& bad : std::vector<std::string>{
-             "", ";", "a.0", "a.0;", "a.0;wireup:", "a.0;tcp4://127.0.0.1:5000", "a;wireup:@wireup/x", ".0;wireup:@wireup/x",
-             "a.;wireup:@wireup/x", "a.-1;wireup:@wireup/x", "a.4294967295;wireup:@wireup/x", "a.99999999999;wireup:@wireup/x",
-             "a.0x;wireup:@wireup/x", "a.0;wireup:@other/x", "a.0;wireup:relative", "a.0;wireup:/x;", "a.0;wireup:/x%",
-             "a.0;wireup:/x%4", "a.0;wireup:/x%zz", "a.0;wireup:/x%00", "a.0;wireup:/x y", "a.0;wireup:/x\x80",
-             "a.0;wireup:@wireup/x;;", std::string(20000, 'a'), std::string(300, 'n') + ".0;wireup:@wireup/x",
-             "a.0;wireup:/" + std::string(5000, 'p'),
-             "a.0;wireup:/1;/2;/3;/4;/5;/6;/7;/8;/9"}) {
+    for (const std::string& bad : std::vector<std::string>{"",
+                                                           ";",
+                                                           "a.0",
+                                                           "a.0;",
+                                                           "a.0;wireup:",
+                                                           "a.0;tcp4://127.0.0.1:5000",
+                                                           "a;wireup:@wireup/x",
+                                                           ".0;wireup:@wireup/x",
+                                                           "a.;wireup:@wireup/x",
+                                                           "a.-1;wireup:@wireup/x",
+                                                           "a.4294967295;wireup:@wireup/x",
+                                                           "a.99999999999;wireup:@wireup/x",
+                                                           "a.0x;wireup:@wireup/x",
+                                                           "a.0;wireup:@other/x",
+                                                           "a.0;wireup:relative",
+                                                           "a.0;wireup:/x;",
+                                                           "a.0;wireup:/x%",
+                                                           "a.0;wireup:/x%4",
+                                                           "a.0;wireup:/x%zz",
+                                                           "a.0;wireup:/x%00",
+                                                           "a.0;wireup:/x y",
+                                                           "a.0;wireup:/x\x80",
+                                                           "a.0;wireup:@wireup/x;;",
+                                                           std::string(20000, 'a'),
+                                                           std::string(300, 'n') + ".0;wireup:@wireup/x",
+                                                           "a.0;wireup:/" + std::string(5000, 'p'),
+                                                           "a.0;wireup:/1;/2;/3;/4;/5;/6;/7;/8;/9"}) {
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, parse_uri(bad).status()) << bad.substr(0, 100);
     }
 }
@@ -53,9 +76,9 @@ Token token() {
 
 void set_environment() {
     g_environment.clear();
-    for (auto& [name, value] : client_variables(ProcId("job-1", 5), format_uri(contact({"@wireup/0/17/00ff"})), token())) {
+    for (auto& [name, value] : server_variables(format_uri(contact({"@wireup/0/17/00ff"}))))
         g_environment[name] = value;
-    }
+    for (auto& [name, value] : client_variables(ProcId("job-1", 5), token())) g_environment[name] = value;
 }
 
 TEST(ClientEnvironment, SaysWhatTheServerSet) {
@@ -113,7 +136,8 @@ TEST(ClientEnvironment, HostileValues) {
     for (const auto& [name, value] : spoiled) {
         set_environment();
         g_environment[name] = value;
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, read_client_environment(read_test).status()) << name << "=" << value.substr(0, 40);
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM, read_client_environment(read_test).status())
+            << name << "=" << value.substr(0, 40);
     }
 }
 
