@@ -154,9 +154,16 @@ static int wanted_signal(const pmix_info_t* directives, size_t ndirs) {
     return (int)info_number(directives, ndirs, PMIX_JOB_CTRL_SIGNAL, 0);
 }
 
+/* A job that says only that it may be preempted, or how it wants to be checkpointed, asks for nothing; pmixrun will do
+ * neither to it. */
+static bool informs(const pmix_info_t* directives, size_t ndirs) {
+    return info_find(directives, ndirs, PMIX_JOB_CTRL_PREEMPTIBLE) || info_find(directives, ndirs, PMIX_JOB_CTRL_CHECKPOINT_METHOD);
+}
+
 pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t targets[], size_t ntargets,
                              const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata) {
     int signal_number = wanted_signal(directives, ndirs);
+    if (signal_number == 0 && informs(directives, ndirs)) return PMIX_OPERATION_SUCCEEDED;
     if (signal_number <= 0 || signal_number >= NSIG) return PMIX_ERR_NOT_SUPPORTED;
     pmix_proc_t own_job = *requestor;
     own_job.rank = PMIX_RANK_WILDCARD;

@@ -201,7 +201,7 @@ struct OfGroups {
         : proc(asked) {
         if (key == nullptr) return;
         ask_names = std::string_view(key) == PMIX_GROUP_NAMES;
-        if (asked == nullptr || !session.groups().any() || (infos == nullptr && ninfos != 0)) return;
+        if (asked == nullptr || !session.groups().any_for(ninfos) || (infos == nullptr && ninfos != 0)) return;
         real = *asked;
         const pmix_status_t rc = session.groups().replace(real);
         proc = &real;

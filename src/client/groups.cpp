@@ -30,21 +30,15 @@ GroupVerdict read_verdict(const InfoList& results) {
     return verdict;
 }
 
-// The shared infos of one process, in the results of its group.
-const pmix_data_array_t* shared_by(const InfoList& results, const ProcId& proc) {
-    const pmix_info_t* all = results.find(PMIX_GROUP_INFO_ARRAY);
-    if (all == nullptr || all->value.type != PMIX_DATA_ARRAY || all->value.data.darray == nullptr) return nullptr;
-    const pmix_data_array_t& members = *all->value.data.darray;
-    if (members.type != PMIX_INFO) return nullptr;
-    for (const pmix_info_t& member : InfoView(static_cast<const pmix_info_t*>(members.array), members.size)) {
-        if (member.value.type != PMIX_DATA_ARRAY || member.value.data.darray == nullptr) continue;
-        const pmix_data_array_t& one = *member.value.data.darray;
-        const pmix_proc_t* who = nullptr;
-        if (one.type != PMIX_INFO) continue;
-        InfoView infos(static_cast<const pmix_info_t*>(one.array), one.size);
-        if (infos.get(PMIX_PROCID, &who) == PMIX_SUCCESS && who != nullptr && ProcId(*who) == proc) return &one;
-    }
-    return nullptr;
+// A value that one process shared, in the results of its group.
+std::optional<Result<Value>> shared_by(const InfoList& results, const ProcId& proc, std::string_view key) {
+    std::optional<Result<Value>> found;
+    each_shared(results, [&](const ProcId& member, InfoView infos) {
+        if (found || !(member == proc)) return;
+        const pmix_info_t* info = infos.find(key);
+        if (info != nullptr) found = Value::copy_of(info->value);
+    });
+    return found;
 }
 
 }  // namespace
@@ -116,8 +110,12 @@ void Groups::constructed(const std::string& name, pmix_status_t status, const In
 
 void Groups::gone(const std::string& name) {
     MutexLock lock(mutex_);
-    formed_.erase(name);
+    auto it = formed_.find(name);
+    if (it == formed_.end()) return;
+    if (it->second.context_id) ended_.add(*it->second.context_id, it->second.results);
+    formed_.erase(it);
     if (formed_.empty()) any_.store(false, std::memory_order_release);
+    if (!ended_.empty()) any_ended_.store(true, std::memory_order_release);
 }
 
 pmix_status_t Groups::replace(pmix_proc_t& proc) const {
@@ -132,7 +130,7 @@ pmix_status_t Groups::replace(pmix_proc_t& proc) const {
 
 std::optional<Result<Value>> Groups::answer(const pmix_proc_t* proc, std::string_view key, const pmix_info_t infos[],
                                             size_t ninfos) const {
-    if (!any() || proc == nullptr || key.empty()) return std::nullopt;
+    if (!any_for(ninfos) || proc == nullptr || key.empty()) return std::nullopt;
     const InfoView view(infos, ninfos);
     MutexLock lock(mutex_);
     if (proc->rank == PMIX_RANK_WILDCARD) {
@@ -149,11 +147,10 @@ std::optional<Result<Value>> Groups::answer(const pmix_proc_t* proc, std::string
     if (!number && name.empty()) return std::nullopt;
     for (const auto& [its_name, group] : formed_) {
         if (number ? group.context_id != number : its_name != name) continue;
-        const pmix_data_array_t* shared = shared_by(group.results, ProcId(*proc));
-        if (shared == nullptr) continue;
-        const pmix_info_t* info = InfoView(static_cast<const pmix_info_t*>(shared->array), shared->size).find(key);
-        if (info != nullptr) return Value::copy_of(info->value);
+        auto shared = shared_by(group.results, ProcId(*proc), key);
+        if (shared) return shared;
     }
+    if (number) return ended_.find(*number, ProcId(*proc), key);
     return std::nullopt;  // a value that knows no groups, perhaps
 }
 

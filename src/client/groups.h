@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "client/ended_groups.h"
 #include "common/group_calls.h"
 #include "common/messages.h"
 #include "common/mutex.h"
@@ -63,6 +64,10 @@ class Groups {
     void gone(const std::string& name);
 
     bool any() const noexcept { return any_.load(std::memory_order_acquire); }
+    // Whether a Get with so many infos can be about a group: of one that has ended only its context id is asked.
+    bool any_for(size_t ninfos) const noexcept {
+        return any() || (ninfos != 0 && any_ended_.load(std::memory_order_acquire));
+    }
     // The process that a group's name and rank stand for; others are left alone. PMIX_ERR_NOT_FOUND: no such rank.
     pmix_status_t replace(pmix_proc_t& proc) const;
     // What a Get asks of a group itself: its number or members by its name, or what a member has shared by the qualifier
@@ -81,9 +86,11 @@ class Groups {
     std::unique_ptr<GroupInvites> invites_;
     std::atomic<bool> listening_{false};
     std::atomic<bool> any_{false};
+    std::atomic<bool> any_ended_{false};
     mutable common::Mutex mutex_;
     std::map<std::string, Formed, std::less<>> formed_ GUARDED_BY(mutex_);
     std::map<std::string, unsigned, std::less<>> open_ GUARDED_BY(mutex_);
+    EndedGroups ended_ GUARDED_BY(mutex_);
 };
 
 }  // namespace pmix::client

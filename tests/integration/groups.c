@@ -82,6 +82,15 @@ static void endpoints(int argc, char** argv) {
     PMIX_VALUE_RELEASE(names);
     PMIX_INFO_FREE(infos, ninfos);
     CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    for (uint32_t rank = 0; rank < job_size; rank++) { /* what members shared is there for good */
+        pmix_value_t* value = NULL;
+        peer = rank_of_job(rank);
+        CHECK_OK(PMIx_Get(&peer, PMIX_GROUP_LOCAL_CID, &which, 1, &value));
+        CHECK(value->type == PMIX_SIZE && value->data.size == rank + 40);
+        PMIX_VALUE_RELEASE(value);
+        PMIX_LOAD_PROCID(&peer, name, rank); /* but the group is not */
+        CHECK(PMIx_Get(&peer, "endpoint", &at_once, 1, &value) != PMIX_SUCCESS);
+    }
     finish();
 }
 
