@@ -237,6 +237,10 @@ void clients_node_lost(uint32_t number) {
             wire_free(&assemblage);
         }
     }
+    for (struct job *job = jobs_first(), *next; job; job = next) {
+        next = job->next;
+        launch_forget_if_over(job);
+    }
 }
 
 void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
@@ -265,4 +269,5 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
         tell_failure(job, &name, PMIX_ERR_EXIT_NONZERO_TERM);
     else if (without_finalize)
         tell_failure(job, &name, PMIX_ERR_PROC_TERM_WO_SYNC);
+    launch_forget_if_over(job);
 }

@@ -156,11 +156,22 @@ static pmix_status_t nodes_of(const pmix_proc_t* procs, size_t nprocs, bool want
     return PMIX_SUCCESS;
 }
 
-/* The first operation of that name that the node has not come to. */
-static struct operation* operation_of(uint32_t what, const char* name, int from) {
+static bool same_procs(const struct operation* op, const pmix_proc_t* procs, size_t nprocs) {
+    size_t i = 0;
+    while (i < nprocs && i < op->nprocs && op->procs[i].rank == procs[i].rank &&
+           strncmp(op->procs[i].nspace, procs[i].nspace, PMIX_MAX_NSLEN) == 0)
+        i++;
+    return i == nprocs && i == op->nprocs;
+}
+
+/* The first operation of that name that the node has not come to. Others than those who are late for a construct may
+ * make a new group of its name; of a destruct the late may know fewer members. */
+static struct operation* operation_of(uint32_t what, const char* name, const pmix_proc_t* procs, size_t nprocs, int from) {
     struct operation** at = &operations;
     for (; *at; at = &(*at)->next) {
-        if ((*at)->what == what && strcmp((*at)->name, name) == 0 && !(*at)->arrived[from]) return *at;
+        if ((*at)->what != what || strcmp((*at)->name, name) != 0 || (*at)->arrived[from]) continue;
+        if ((*at)->over && what == PMIX_GROUP_CONSTRUCT && !same_procs(*at, procs, nprocs)) continue;
+        return *at;
     }
     *at = xcalloc(1, sizeof **at);
     (*at)->what = what;
@@ -184,7 +195,7 @@ void on_group(int from, uint64_t id, struct buffer* body) {
         free(procs);
         return;
     }
-    struct operation* op = operation_of(what, name, from);
+    struct operation* op = operation_of(what, name, procs, nprocs, from);
     free(name);
     pmix_status_t known = nodes_of(procs, nprocs, wanted);
     bool first = !op->procs;
@@ -239,9 +250,9 @@ void groups_job_ended(const char* nspace) {
         size_t i = 0;
         while (i < op->nprocs && strncmp(op->procs[i].nspace, nspace, PMIX_MAX_NSLEN) != 0) i++;
         if (i == op->nprocs) continue;
-        memset(op->wanted, 0, sizeof op->wanted); /* nobody is late for it */
-        if (op->over)
-            drop(op);
+        /* Members of other jobs may still be late for it. */
+        if (op->over || (op->flags & FORGIVING))
+            judge(op);
         else
             end(op, PMIX_ERR_PROC_TERM_WO_SYNC);
     }

@@ -146,6 +146,7 @@ static void job_over(struct job* job) {
     report_job_ended(job);
     struct buffer body = {0};
     wire_put_string(&body, job->nspace);
+    wire_put_u8(&body, !job->cut_short);
     for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_JOB_ENDED, &body);
     wire_free(&body);
     jobs_remove(job);
@@ -274,6 +275,7 @@ static void end_unstarted(struct job* job) {
         if (job->procs[rank].phase != PROC_DEFINED) continue;
         job->procs[rank].phase = PROC_ENDED;
         job->alive--;
+        job->cut_short = true;
     }
 }
 

@@ -77,6 +77,8 @@ struct job {
     uint32_t app_count;
     pmix_proc_t parent; /* empty namespace: started by the user */
     bool left_parent;   /* they have disconnected */
+    bool over;          /* the head says so */
+    bool cut_short;     /* some of its processes were never started (known to the head) */
     struct job_io io;
     struct proc* procs;
     uint32_t alive;            /* processes that have not ended */

@@ -276,15 +276,28 @@ void on_job_ended(int from, uint64_t id, struct buffer* body) {
     (void)from;
     (void)id;
     char* nspace = wire_get_string(body);
+    bool all_exit = wire_get_u8(body);
     struct job* job = nspace ? job_find(nspace) : NULL;
     if (job) {
-        collective_job_ended(nspace);
-        groups_job_ended(nspace);
-        delete_sets(job);
-        PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
-        jobs_remove(job);
+        job->over = true;
+        for (uint32_t rank = 0; !all_exit && rank < job->size; rank++) job->procs[rank].phase = PROC_ENDED;
+        launch_forget_if_over(job);
     }
     free(nspace);
+}
+
+/* The head has heard of the end of each process; what their nodes say of it may still be on its way to us. */
+void launch_forget_if_over(struct job* job) {
+    if (!job->over) return;
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (job->procs[rank].phase != PROC_ENDED && mesh_alive((int)job_node_of(job, rank))) return;
+    }
+    for (uint32_t rank = 0; rank < job->size; rank++) job->procs[rank].phase = PROC_ENDED;
+    collective_job_ended(job->nspace);
+    groups_job_ended(job->nspace);
+    delete_sets(job);
+    PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
+    jobs_remove(job);
 }
 
 void launch_deregister_all(void) {

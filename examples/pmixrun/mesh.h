@@ -15,7 +15,7 @@ enum frame {
     FRAME_REPLY,             /* to any request: status, then what the request's page says */
     FRAME_JOB_DEFINE,        /* head -> node, request: the job; register it */
     FRAME_JOB_START,         /* head -> node, request: namespace; reply: the processes started */
-    FRAME_JOB_ENDED,         /* head -> node: namespace; forget it */
+    FRAME_JOB_ENDED,         /* head -> node: namespace, whether an EXIT came of each process; forget it */
     FRAME_QUIT,              /* head -> node: finalize and exit */
     FRAME_KILL,              /* head -> node: procs, signal, whether their end is then no failure */
     FRAME_SPAWN,             /* node -> head, request: the job wanted; reply: its namespace */

@@ -60,7 +60,7 @@ void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
     pmix_proc_t who = peer.id().to_c();
     infos.append_string(PMIX_GROUP_ID, name);
     infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC);
-    announce(PMIX_GROUP_LEFT, peer.id(), group->current(), std::move(infos));
+    announce(PMIX_GROUP_LEFT, peer.id(), group->living(), std::move(infos));
     reply.status(PMIX_SUCCESS);
     lost(*group, peer.id(), false);
 }
@@ -73,9 +73,9 @@ void Groups::lost(Group& group, const ProcId& proc, bool tell) {
         pmix_proc_t who = proc.to_c();
         infos.append_string(PMIX_GROUP_ID, name);
         infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC);
-        announce(PMIX_GROUP_MEMBER_FAILED, proc, group.current(), std::move(infos));
+        announce(PMIX_GROUP_MEMBER_FAILED, proc, group.living(), std::move(infos));
     }
-    const ProcList local = here(group.current());
+    const ProcList local = here(group.living());
     if (local.empty()) {
         registry_.groups().erase(name);
     } else {
@@ -90,7 +90,7 @@ void Groups::lost(Group& group, const ProcId& proc, bool tell) {
 
 // Each node tells its own: all of them hear of the change.
 void Groups::tell_membership(const Group& group, const ProcId& source) {
-    const ProcList local = here(group.current());
+    const ProcList local = here(group.living());
     if (local.empty()) return;
     InfoList infos;
     infos.append_string(PMIX_GROUP_ID, group.name);
@@ -151,12 +151,7 @@ void Groups::member_gone(MemberId who) {
         } else {
             // It stays one of those who must destruct it, so that the others learn that it cannot. With its last
             // process of this node the group is forgotten here.
-            const ProcList local = here(group->current());
-            bool anybody = std::any_of(local.begin(), local.end(), [&](const ProcId& p) {
-                const Nspace* nspace = registry_.find(p.nspace);
-                return nspace != nullptr && !nspace->has_left(p.rank);
-            });
-            if (!anybody) registry_.groups().erase(name);
+            if (!anybody_here(*group)) registry_.groups().erase(name);
         }
     }
     std::vector<Key> keys;
@@ -171,6 +166,14 @@ void Groups::member_gone(MemberId who) {
     }
     nobody_is_late_who([who](MemberId m) { return m == who; });
     end_starters(PMIX_ERR_PROC_TERM_WO_SYNC, [who](const Starter& s) { return s.who == who; });
+}
+
+bool Groups::anybody_here(const Group& group) const {
+    const ProcList local = here(group.living());
+    return std::any_of(local.begin(), local.end(), [&](const ProcId& p) {
+        const Nspace* nspace = registry_.find(p.nspace);
+        return nspace != nullptr && !nspace->has_left(p.rank);
+    });
 }
 
 void Groups::nobody_is_late_who(const std::function<bool(MemberId)>& is_meant) {
@@ -191,15 +194,48 @@ void Groups::nspace_gone(std::string_view nspace) {
     std::vector<Key> keys;
     for (const auto& [key, op] : operations_)
         if (names_it(op.signature)) keys.push_back(key);
-    for (const Key& key : keys) finish(key, PMIX_ERR_NOT_FOUND);
+    for (const Key& key : keys) nspace_gone(key, *find(key), nspace);
     end_starters(PMIX_ERR_NOT_FOUND, [&](const Starter& s) { return registry_.proc_of(s.who).nspace == nspace; });
     // Members of other namespaces may still come to what has ended with it.
     nobody_is_late_who([&](MemberId who) { return registry_.proc_of(who).nspace == nspace; });
     auto& groups = registry_.groups().all();
     for (auto it = groups.begin(); it != groups.end();) {
-        for (Group::Member& m : it->second.members) m.left = m.left || m.proc.nspace == nspace;
-        it = here(it->second.current()).empty() ? groups.erase(it) : std::next(it);
+        Group& group = it->second;
+        bool changed = false;
+        for (Group::Member& m : group.members) {
+            if (m.proc.nspace != nspace || m.left) continue;
+            // As with a member's death: where nobody is told of it, the destruct is what tells. Its error must not
+            // depend on whether a node calls before or after it hears of this end: the nodes wait for each other.
+            (group.notify ? m.left : m.ended) = true;
+            changed = true;
+        }
+        if (!anybody_here(group)) {
+            it = groups.erase(it);
+            continue;
+        }
+        if (changed && group.notify) tell_membership(group, ProcId(std::string(nspace), PMIX_RANK_WILDCARD));
+        ++it;
     }
+}
+
+// A collective that names a namespace which has ended. The host counts upcalls: one that fails is made all the same.
+void Groups::nspace_gone(const Key& key, Operation& op, std::string_view nspace) {
+    if (op.forgives()) {
+        if (op.launched) return;  // the host's word
+        op.piece.order = expand(op.piece.order);  // while it is known who they are
+        op.named_order = expand(op.named_order);
+        for (const ProcId& p : op.piece.order) {
+            if (p.nspace != nspace || std::find(op.piece.failed.begin(), op.piece.failed.end(), p) != op.piece.failed.end())
+                continue;
+            const auto member = registry_.member(p);
+            if (!member || !op.came_already(*member)) op.piece.failed.push_back(p);
+        }
+        op.ended.emplace_back(nspace);
+        return;  // it is judged when the registry has forgotten them: recheck()
+    }
+    if (op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
+    if (!op.launched) launch(key, op);
+    finish(key, PMIX_ERR_PROC_TERM_WO_SYNC);
 }
 
 // A namespace of that name is new: nobody is late for what its namesake left.

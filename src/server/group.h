@@ -68,6 +68,7 @@ class Groups {
     struct Operation {
         uint64_t id = 0;
         Signature signature;  // of those who must come
+        std::vector<std::string> ended;  // namespaces in it that have; the host is not asked for them any more
         GroupPiece piece;     // what this node has to say, and in the end what all nodes said
         common::InfoList infos;
         std::vector<MemberId> came;
@@ -131,12 +132,14 @@ class Groups {
     void finish(const Key& key, pmix_status_t status, const common::InfoList* results = nullptr);
     void failed(const Key& key, Operation& op, const common::ProcId& proc);
     void leader_gone(const Key& key, Operation& op);
+    void nspace_gone(const Key& key, Operation& op, std::string_view nspace);
     void abort(const Key& key, Operation& op);
     void lost(Group& group, const common::ProcId& proc, bool tell);
     void tell_membership(const Group& group, const common::ProcId& source);
     bool assigns_here(const Operation& op, Reach reach) const noexcept;
     std::vector<MemberId> expected(const Signature& signature);
     bool is_gone(MemberId who) const noexcept;
+    bool anybody_here(const Group& group) const;
     common::ProcList expand(const common::ProcList& procs) const;
     common::ProcList here(const common::ProcList& procs) const;
     Operation* find(const Key& key) noexcept;

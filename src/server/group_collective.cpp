@@ -130,7 +130,9 @@ void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) 
     // The members may have become fewer since it ended.
     if (came_late(key, nullptr, *member, reply)) return;
     if (group == nullptr || !group->has(peer.id())) return reply.status(PMIX_ERR_NOT_FOUND);
-    Signature signature = make_signature(group->current());
+    // The host would know nothing of those whose namespace has ended; the local status says that they are missing.
+    Signature signature = make_signature(group->living());
+    const bool whole = group->living().size() == group->current().size();
     auto [at, first] = operations_.try_emplace(key);
     Operation& op = at->second;
     if (first) {
@@ -149,6 +151,10 @@ void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) 
     if (rc != PMIX_SUCCESS) {
         if (first) operations_.erase(key);
         return reply.status(rc);
+    }
+    if (!whole && !op.tolerant) {
+        op.local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
+        return launch(key, op);
     }
     judge(key);
 }
@@ -325,7 +331,11 @@ bool Groups::assigns_here(const Operation& op, Reach reach) const noexcept {
 
 void Groups::launch(const Key& key, Operation& op) {
     op.launched = true;
-    Reach reach = registry_.reach(op.signature);
+    Signature named = op.signature;
+    std::erase_if(named, [&](const ProcId& p) {
+        return std::find(op.ended.begin(), op.ended.end(), p.nspace) != op.ended.end();
+    });
+    Reach reach = registry_.reach(named);
     // Who has not been placed may be anywhere; the callers may know better.
     if (reach == Reach::unknown && (!host_.has_group() || InfoView(op.infos).flag(PMIX_GROUP_LOCAL_ONLY)))
         reach = Reach::here;
@@ -343,7 +353,7 @@ void Groups::launch(const Key& key, Operation& op) {
     if (!host_.has_group()) return finish(key, PMIX_ERR_NOT_SUPPORTED);
     op.hosted = true;
     const auto what = constructs ? PMIX_GROUP_CONSTRUCT : PMIX_GROUP_DESTRUCT;
-    host_.group(what, key.second, op.signature, for_host(key, op),
+    host_.group(what, key.second, named, for_host(key, op),
                 [this, key, id = op.id](HostAnswer& answer) { host_answered(key, id, answer); });
 }
 

@@ -14,6 +14,13 @@ ProcList Group::current() const {
     return list;
 }
 
+ProcList Group::living() const {
+    ProcList list;
+    for (const Member& m : members)
+        if (!m.left && !m.ended) list.push_back(m.proc);
+    return list;
+}
+
 bool Group::has(const ProcId& proc) const noexcept {
     return std::any_of(members.begin(), members.end(), [&](const Member& m) { return !m.left && m.proc == proc; });
 }

@@ -20,6 +20,7 @@ struct Group {
     struct Member {
         common::ProcId proc;
         bool left = false;
+        bool ended = false;  // its namespace has; it has not left, so the group cannot be destructed in peace any more
     };
     std::string name;
     std::vector<Member> members;  // by rank
@@ -27,7 +28,8 @@ struct Group {
     bool notify = false;  // PMIX_GROUP_NOTIFY_TERMINATION was agreed
     bool hosted = false;  // the host knows it
 
-    common::ProcList current() const;
+    common::ProcList current() const;  // who has not left
+    common::ProcList living() const;   // of these, whose namespaces have not ended
     bool has(const common::ProcId& proc) const noexcept;
     // False: was none, or has left before.
     bool remove(const common::ProcId& proc) noexcept;

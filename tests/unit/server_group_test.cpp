@@ -474,3 +474,63 @@ TEST(ServerGroupTest, TheEndOfANamespaceEndsWhatNamesIt) {
     EXPECT_NE(PMIX_SUCCESS, done_of(s[0], a).status);
     EXPECT_EQ(0u, s.server->parts().groups.open());
 }
+
+// rows: R8 R12
+TEST(ServerGroupTest, TheEndOfAMembersNamespaceFailsTheDestructOnEveryNode) {
+    // Another node may have called before it heard of the end, with the same error: the host must see this node's call.
+    for (bool elsewhere : {false, true}) {
+        Setting s(2, 2);
+        s.server->job("other", elsewhere ? 2 : 1, 1, false);
+        const ProcId gone("other", elsewhere ? 1 : 0);
+        if (!elsewhere) s.server->add_client("other", 0);
+        const ProcList members = {kAll, gone};
+        std::unique_ptr<FakeClient> other;
+        uint32_t a = construct(s[0], members), b = construct(s[1], members);
+        if (!elsewhere) {
+            other = std::make_unique<FakeClient>(*s.server, gone);
+            ASSERT_EQ(PMIX_SUCCESS, other->hello());
+            construct(*other, members);
+        }
+        ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
+        ASSERT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+        if (other) other->kill();
+        s.server->settle();
+        s.server->on_loop([&] { s.server->setup().deregister_nspace("other"); });
+        s.host.statuses["group"] = PMIX_ERR_PROC_TERM_WO_SYNC;
+        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], destruct(s[0])).status);
+        ASSERT_EQ(PMIX_GROUP_DESTRUCT, s.host.last("group")->status);
+        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, number_of(s.host.last("group")->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
+        EXPECT_EQ(2u, s.host.count("group"));
+        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[1], destruct(s[1])).status) << "late for the same";
+        EXPECT_EQ(2u, s.host.count("group"));
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[1], destruct(s[1])).status);
+    }
+}
+
+// rows: R8 R12
+TEST(ServerGroupTest, ACollectiveThatANamespaceEndsIsTheHostsToo) {
+    // The members of this node are not all here yet, those of another may be: they wait for this node's call.
+    Setting s(2, 2);
+    s.server->job("other", 1, 1);
+    uint32_t a = construct(s[0], {kAll, {"other", 0}});
+    s.server->settle();
+    s.server->on_loop([&] { s.server->setup().deregister_nspace("other"); });
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], a).status);
+    ASSERT_EQ(1u, s.host.count("group"));
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, number_of(s.host.last("group")->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[1], construct(s[1], {kAll, {"other", 0}})).status);
+    EXPECT_EQ(1u, s.host.count("group"));
+
+    // Where its members may end, it goes on with the others.
+    s.server->job("third", 1, 1);
+    a = construct(s[0], {kAll, {"third", PMIX_RANK_WILDCARD}}, flag(PMIX_GROUP_FT_COLLECTIVE));
+    s.server->settle();
+    s.server->on_loop([&] { s.server->setup().deregister_nspace("third"); });
+    s.server->settle();
+    EXPECT_FALSE(s[0].take(a)) << "rank 1 is missing";
+    uint32_t b = construct(s[1], {kAll, {"third", PMIX_RANK_WILDCARD}}, flag(PMIX_GROUP_FT_COLLECTIVE));
+    Done done = done_of(s[1], b);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done.status);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}}), done.members);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[0], a).status);
+}
