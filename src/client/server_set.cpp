@@ -53,7 +53,7 @@ class ServerSet::Member final : public transport::ConnectionHandler {
         if (frame.header.kind == FrameKind::reply) answered(frame.header.id);
         return set_.hooks_.sink.take_anywhere(frame);
     }
-    void on_frame(transport::ReceivedFrame frame) override {
+    void on_frame(transport::ReceivedFrame frame) REQUIRES(common::loop_thread) override {
         if (frame.header.kind == FrameKind::reply) answered(frame.header.id);
         // Segments are the primary server's, and numbered by it.
         const bool about_segments = frame.header.kind == FrameKind::notify &&
@@ -61,7 +61,7 @@ class ServerSet::Member final : public transport::ConnectionHandler {
         if (about_segments && !set_.is_primary(*this)) return;
         set_.hooks_.sink.on_frame(std::move(frame));
     }
-    void on_closed(pmix_status_t) override { set_.member_closed(*this); }
+    void on_closed(pmix_status_t) REQUIRES(common::loop_thread) override { set_.member_closed(*this); }
 
   private:
     void answered(uint32_t id) noexcept {

@@ -39,7 +39,7 @@ class ServerSet final : public Channel {
     using Make = std::function<common::Result<std::unique_ptr<Channel>>(transport::ConnectionHandler& handler)>;
     pmix_status_t attach(const common::ProcId& id, const Make& make);
     // Says goodbye and closes. Loop.
-    pmix_status_t detach(const common::ProcId& id);
+    pmix_status_t detach(const common::ProcId& id) REQUIRES(common::loop_thread);
     pmix_status_t set_primary(const common::ProcId& id);
 
     // Any thread. The primary one first, then by age.

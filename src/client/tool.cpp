@@ -74,7 +74,10 @@ pmix_status_t disconnect_from_server(Session& session, ServerSet& servers, const
     const ProcId id = attached_as(servers, *wanted);
     if (id.nspace.empty() || id == session.self()) return PMIX_ERR_NOT_FOUND;
     pmix_status_t rc = PMIX_ERROR;
-    session.on_loop_and_wait([&] { rc = servers.detach(id); });
+    session.on_loop_and_wait([&] {
+        transport::assert_on_loop();
+        rc = servers.detach(id);
+    });
     return rc;
 }
 
