@@ -140,12 +140,36 @@ def macros(a):
 def build_and_run(a, source, warnings):
     with tempfile.TemporaryDirectory() as tmp:
         exe = os.path.join(tmp, "program")
+        if a.release:
+            a.include = os.path.join(tmp, "include")
+            o = run([sys.executable, os.path.join(HERE, "header_view.py"), a.release, "--include", INCLUDE, "--out", a.include])
+            if o.returncode:
+                return fail(o.stdout)
+            source = [source] if source.endswith("arrays.c") else ["-include", "view.h", source]
+            bad = imports(a, source, warnings, tmp)
+            if bad:
+                return bad
+        else:
+            source = [source]
         lib = [os.path.abspath(a.lib), "-Wl,-rpath," + os.path.dirname(os.path.abspath(a.lib))] if a.lib else []
-        o = run(compiler(a, warnings) + ["-D_GNU_SOURCE", source, "-x", "none"] + lib + ["-o", exe])
+        o = run(compiler(a, warnings) + ["-D_GNU_SOURCE", *source, "-x", "none"] + lib + ["-o", exe])
         if o.returncode:
             return fail(o.stdout)
         o = run([exe])
         return fail("exit status %d\n%s" % (o.returncode, o.stdout)) if o.returncode else 0
+
+
+def imports(a, source, warnings, tmp):
+    """What a program of that release needs of a library, its own library had."""
+    with open(os.path.join(HERE, "tables", "functions.csv"), newline="") as f:
+        kind = "kind_" + a.release.replace(".", "_")
+        exported = {r["name"] for r in csv.DictReader(f) if r[kind] == "exported" or r[kind].startswith("declared")}
+    o = run(compiler(a, warnings) + ["-D_GNU_SOURCE", *source, "-c", "-o", os.path.join(tmp, "object")])
+    if o.returncode:
+        return fail(o.stdout)
+    needed = re.findall(r" U (PMIx_\w+)", run(["nm", "-u", os.path.join(tmp, "object")]).stdout)
+    strange = sorted(set(needed) - exported)
+    return fail("%s has no %s" % (a.release, " ".join(strange))) if strange or not needed else 0
 
 
 def run_macros(a):
@@ -214,6 +238,7 @@ def main():
     p.add_argument("--include", default=INCLUDE)
     p.add_argument("--lib")
     p.add_argument("--foreign", action="store_true", help="the headers are not ours: take their warnings")
+    p.add_argument("--release", help="run, arrays: as a program of this release is compiled (header_view.py)")
     p.add_argument("--sanitized", action="store_true", help="the library carries a sanitizer's runtime")
     a = p.parse_args()
     return {"headers": headers, "probe": probe, "macros": macros, "run": run_macros, "arrays": run_arrays,

@@ -139,10 +139,12 @@ int main(void) {
     STRUCTS(PMIX_DEVICE_DIST);
     STRUCTS(PMIX_ENDPOINT);
     STRUCTS(PMIX_PROC_NSPACE);
+#ifdef PMIX_PROC_STATS /* gone in 6.0 */
     STRUCTS(PMIX_PROC_STATS);
     STRUCTS(PMIX_DISK_STATS);
     STRUCTS(PMIX_NET_STATS);
     STRUCTS(PMIX_NODE_STATS);
+#endif
 
     int here;
     pmix_data_array_t pointers = {.type = PMIX_POINTER, .size = COUNT, .array = guarded(COUNT * sizeof(void*))};
