@@ -84,6 +84,31 @@ Library* Library::current() noexcept {
     return g_globals.load(std::memory_order_acquire)->library.load(std::memory_order_acquire);
 }
 
+namespace {
+// Held by the init and finalize that is under way. A callback does not wait for it: that one may be waiting for the callback.
+class LifeLock {
+  public:
+    explicit LifeLock(common::Mutex& mutex) NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) {
+        if (transport::EventLoop::on_any_loop()) {
+            held_ = mutex.try_lock();
+        } else {
+            mutex.lock();
+            held_ = true;
+        }
+    }
+    ~LifeLock() NO_THREAD_SAFETY_ANALYSIS {
+        if (held_) mutex_.unlock();
+    }
+    LifeLock(const LifeLock&) = delete;
+    LifeLock& operator=(const LifeLock&) = delete;
+    bool held() const noexcept { return held_; }
+
+  private:
+    common::Mutex& mutex_;
+    bool held_ = false;
+};
+}  // namespace
+
 Library* Library::enter() noexcept {
     Globals* g = g_globals.load(std::memory_order_acquire);
     if (g == &g_none) return nullptr;
@@ -127,16 +152,8 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     Globals* g = globals_for_init();
     if (g == nullptr) return PMIX_ERR_NOMEM;
 
-    // A callback must not wait for an init or finalize that may be waiting for that callback.
-    if (transport::EventLoop::on_any_loop()) {
-        if (!g->mutex.try_lock()) return PMIX_ERR_WOULD_BLOCK;
-    } else {
-        g->mutex.lock();
-    }
-    struct Unlock {
-        common::Mutex& mutex;
-        ~Unlock() { mutex.unlock(); }
-    } unlock{g->mutex};
+    const LifeLock lock(g->mutex);
+    if (!lock.held()) return PMIX_ERR_WOULD_BLOCK;
 
     Library* library = g->library.load(std::memory_order_relaxed);
     if (library != nullptr) {
@@ -175,16 +192,8 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     Globals* g = g_globals.load(std::memory_order_acquire);
     // Until the mutex is ours, somebody else's finalize may take the library away: nothing of it is looked at.
     if (g->library.load(std::memory_order_relaxed) == nullptr) return PMIX_ERR_INIT;
-    const bool on_loop = transport::EventLoop::on_any_loop();
-    if (on_loop) {
-        if (!g->mutex.try_lock()) return PMIX_ERR_WOULD_BLOCK;
-    } else {
-        g->mutex.lock();
-    }
-    struct Unlock {
-        common::Mutex& mutex;
-        ~Unlock() { mutex.unlock(); }
-    } unlock{g->mutex};
+    const LifeLock lock(g->mutex);
+    if (!lock.held()) return PMIX_ERR_WOULD_BLOCK;
 
     Library* library = g->library.load(std::memory_order_relaxed);
     if (library == nullptr || library->role_ != role) return PMIX_ERR_INIT;
@@ -193,7 +202,7 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
         return PMIX_SUCCESS;
     }
     // The last one ends the loop, which cannot be done from the loop.
-    if (on_loop) return PMIX_ERR_WOULD_BLOCK;
+    if (transport::EventLoop::on_any_loop()) return PMIX_ERR_WOULD_BLOCK;
     g->count = 0;
 
     client::Session& session = library->client();

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
+#include "common/bytes.h"
 #include "common/describe.h"
 #include "common/locality.h"
 #include "common/opaque.h"
@@ -42,6 +44,15 @@ inline const void* held_element(const TypeRow& row, const pmix_value_t* v) noexc
 static_assert(offsetof(pmix_cpuset_t, source) == offsetof(pmix_topology_t, source));
 inline const OpaqueOps* opaque_ops_for(const void* element) noexcept {
     return is_hwloc_source(load_field<const char*>(element, offsetof(pmix_cpuset_t, source))) ? open_opaque_ops() : nullptr;
+}
+
+// Decoded bytes as memory of the caller's; never NULL, also for none.
+inline pmix_status_t copy_out(Bytes b, char** out) noexcept {
+    auto* p = static_cast<char*>(std::malloc(b.empty() ? 1 : b.size()));
+    if (p == nullptr) return PMIX_ERR_NOMEM;
+    if (!b.empty()) std::memcpy(p, b.data(), b.size());
+    *out = p;
+    return PMIX_SUCCESS;
 }
 
 inline bool multiply_overflows(size_t a, size_t b, size_t* product) noexcept {

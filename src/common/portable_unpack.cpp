@@ -94,14 +94,6 @@ Bytes view_string(PortableReader& r) noexcept {
     return b;
 }
 
-pmix_status_t copy_out(Bytes b, char** out) noexcept {
-    auto* p = static_cast<char*>(std::malloc(b.empty() ? 1 : b.size()));
-    if (p == nullptr) return PMIX_ERR_NOMEM;
-    if (!b.empty()) std::memcpy(p, b.data(), b.size());
-    *out = p;
-    return PMIX_SUCCESS;
-}
-
 pmix_status_t get_string(PortableReader& r, char** out) noexcept {
     *out = nullptr;
     const Bytes b = view_string(r);
