@@ -65,7 +65,12 @@ PMIX_EXPORT pmix_status_t PMIx_Abort(int status, const char msg[], pmix_proc_t p
  */
 PMIX_EXPORT void PMIx_Progress(void);
 
-/* Stops the progress threads named in @p info, or all of them. */
+/*
+ * Ends the library's progress thread and waits until it has ended; from then on the process drives the library itself,
+ * with PMIx_Progress or by calls that wait. What is queued is run first, unless PMIX_PROGRESS_THREAD_FLUSH in @p info is
+ * false. PMIX_PROGRESS_THREAD_NAME names the thread meant ("wireup"). Does nothing where there is no such thread, and on
+ * that thread itself. A call that waits in another thread meanwhile goes on waiting until somebody drives the library.
+ */
 PMIX_EXPORT void PMIx_Progress_thread_stop(const pmix_info_t *info, size_t ninfo);
 
 /* ==================================================================================================================
@@ -478,9 +483,15 @@ PMIX_EXPORT pmix_status_t PMIx_Group_destruct_nb(const char grp[], const pmix_in
  * ================================================================================================================== */
 
 /*
- * Gives access to the description of a fabric. The library fills @p fabric and keeps it up to date while it is
- * registered, so it must stay where it is until PMIx_Fabric_deregister; it must not be read while an update is
- * announced. Blocks.
+ * Describes a fabric in @p fabric: the one that @p directives select (PMIX_FABRIC_VENDOR, PMIX_FABRIC_IDENTIFIER,
+ * PMIX_FABRIC_PLANE, PMIX_FABRIC_INDEX), by default the one that jobs' messages go over. The description is the host's;
+ * where it has none, what is known of the nodes' network devices, one fabric for each kind of device.
+ *
+ * The caller owns the object and its name, the library all that the other fields point to, PMIX_FABRIC_COST_MATRIX
+ * included. The object must stay where it is until PMIx_Fabric_deregister, and not be read while an update is under way.
+ * The library updates it by itself only for a process with a handler for PMIX_FABRIC_UPDATE_PENDING: when such handlers
+ * are done, and then raises PMIX_FABRIC_UPDATED. PMIX_ERR_NOT_FOUND: no such fabric. PMIX_ERR_NOT_SUPPORTED: none at
+ * all. Blocks.
  */
 PMIX_EXPORT pmix_status_t PMIx_Fabric_register(pmix_fabric_t *fabric, const pmix_info_t directives[], size_t ndirs);
 
@@ -488,13 +499,19 @@ PMIX_EXPORT pmix_status_t PMIx_Fabric_register(pmix_fabric_t *fabric, const pmix
 PMIX_EXPORT pmix_status_t PMIx_Fabric_register_nb(pmix_fabric_t *fabric, const pmix_info_t directives[], size_t ndirs,
                                                   pmix_op_cbfunc_t cbfunc, void *cbdata);
 
-/* Brings @p fabric up to date. Blocks. */
+/*
+ * Brings @p fabric up to date; what has not changed and what cannot be learnt stays as it was. Blocks.
+ * PMIX_ERR_BAD_PARAM: it is not registered.
+ */
 PMIX_EXPORT pmix_status_t PMIx_Fabric_update(pmix_fabric_t *fabric);
 
 /* PMIx_Fabric_update that calls @p cbfunc at its end. */
 PMIX_EXPORT pmix_status_t PMIx_Fabric_update_nb(pmix_fabric_t *fabric, pmix_op_cbfunc_t cbfunc, void *cbdata);
 
-/* Ends PMIx_Fabric_register and frees what @p fabric holds. Blocks. */
+/*
+ * Ends PMIx_Fabric_register: frees what @p fabric points to, save its name. PMIX_ERR_BAD_PARAM: it is not registered.
+ * What is never deregistered is freed by the last finalize.
+ */
 PMIX_EXPORT pmix_status_t PMIx_Fabric_deregister(pmix_fabric_t *fabric);
 
 /* PMIx_Fabric_deregister that calls @p cbfunc at its end. */

@@ -436,8 +436,10 @@ PMIX_EXPORT pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t *proc, pm
                                                      void *cbdata);
 
 /*
- * Packs the job data of the jobs that @p procs belong to into @p dbuf, for the servers of other nodes. The caller
- * frees its content with PMIX_DATA_BUFFER_DESTRUCT.
+ * Appends the job data of the jobs that @p procs belong to to @p dbuf, for the servers of other nodes: for each job a
+ * byte object, in it a buffer with the job's name (PMIX_STRING), then by turns a key (PMIX_STRING) and what stands under
+ * it (PMIX_VALUE). Jobs that are not known here are passed over. Blocks. The caller frees the content with
+ * PMIX_DATA_BUFFER_DESTRUCT. PMIX_ERR_NOT_FOUND: none is known here.
  */
 PMIX_EXPORT pmix_status_t PMIx_server_collect_job_info(pmix_proc_t *procs, size_t nprocs, pmix_data_buffer_t *dbuf);
 

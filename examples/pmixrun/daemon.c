@@ -48,6 +48,7 @@ static pmix_server_module_t module = {
     .job_control = up_job_control,
     .log = up_log,
     .group = up_group,
+    .fabric = up_fabric,
     .iof_pull = up_iof_pull,
     .push_stdin = up_push_stdin,
 };

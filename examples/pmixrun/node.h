@@ -140,6 +140,10 @@ void events_tell(pmix_status_t code, const pmix_proc_t* about, const struct buff
 /* tools.c */
 void up_tool_connected(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc, void* cbdata);
 
+/* fabric.c */
+pmix_status_t up_fabric(const pmix_proc_t* requestor, pmix_fabric_operation_t op, const pmix_info_t directives[],
+                        size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata);
+
 /* spawn.c */
 pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
                        size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata);

@@ -1,14 +1,16 @@
-// The door: job control, allocations, sessions, resource blocks, monitoring, log, credentials, and their _nb forms.
+// The door: job control, allocations, sessions, resource blocks, monitoring, log, credentials, fabrics, and their _nb forms.
 //
-// Any thread. Conversions only: what the calls do is in client/control, monitor, log and credentials. Outputs are made
+// Any thread. Conversions only: what the calls do is in client/control, monitor, log, credentials and fabric. Outputs are made
 // safe before anything can fail.
 #include <pmix.h>
 
 #include "api/boundary.h"
 #include "client/control.h"
 #include "client/credentials.h"
+#include "client/fabric.h"
 #include "client/log.h"
 #include "client/monitor.h"
+#include "client/session.h"
 
 namespace client = pmix::client;
 using pmix::api::boundary;
@@ -134,6 +136,33 @@ pmix_status_t PMIx_Validate_credential_nb(const pmix_byte_object_t* cred, const 
     return boundary([&](Library& library) {
         return client::validate_credential_nb(library.client(), cred, info, ninfo, cbfunc, cbdata);
     });
+}
+
+pmix_status_t PMIx_Fabric_register(pmix_fabric_t* fabric, const pmix_info_t directives[], size_t ndirs) {
+    return boundary([&](Library& library) { return library.client().fabrics().add(fabric, directives, ndirs); });
+}
+
+pmix_status_t PMIx_Fabric_register_nb(pmix_fabric_t* fabric, const pmix_info_t directives[], size_t ndirs,
+                                      pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    return boundary([&](Library& library) {
+        return library.client().fabrics().add_nb(fabric, directives, ndirs, cbfunc, cbdata);
+    });
+}
+
+pmix_status_t PMIx_Fabric_update(pmix_fabric_t* fabric) {
+    return boundary([&](Library& library) { return library.client().fabrics().update(fabric); });
+}
+
+pmix_status_t PMIx_Fabric_update_nb(pmix_fabric_t* fabric, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    return boundary([&](Library& library) { return library.client().fabrics().update_nb(fabric, cbfunc, cbdata); });
+}
+
+pmix_status_t PMIx_Fabric_deregister(pmix_fabric_t* fabric) {
+    return boundary([&](Library& library) { return library.client().fabrics().remove(fabric); });
+}
+
+pmix_status_t PMIx_Fabric_deregister_nb(pmix_fabric_t* fabric, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    return boundary([&](Library& library) { return library.client().fabrics().remove_nb(fabric, cbfunc, cbdata); });
 }
 
 }  // extern "C"

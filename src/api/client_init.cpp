@@ -1,4 +1,5 @@
-// The door: PMIx_Init, PMIx_Finalize, PMIx_Initialized, PMIx_Get_version, PMIx_Abort, PMIx_Progress.
+// The door: PMIx_Init, PMIx_Finalize, PMIx_Initialized, PMIx_Get_version, PMIx_Abort, PMIx_Progress,
+// PMIx_Progress_thread_stop.
 //
 // Any thread. No state here: see library.
 #include <pmix.h>
@@ -7,6 +8,7 @@
 #include "client/session.h"
 #include "client/spawn.h"
 #include "client/version.h"
+#include "common/info_view.h"
 #include "transport/event_loop.h"
 
 using pmix::api::boundary;
@@ -37,6 +39,19 @@ void PMIx_Progress(void) {
     boundary([](Library& library) {
         library.loop().progress();
         return PMIX_SUCCESS;
+    });
+}
+
+void PMIx_Progress_thread_stop(const pmix_info_t* info, size_t ninfo) {
+    boundary([&](Library& library) -> pmix_status_t {
+        if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+        const pmix::common::InfoView infos(info, ninfo);
+        std::string_view name;
+        pmix_status_t rc = infos.get(PMIX_PROGRESS_THREAD_NAME, &name);
+        if (rc != PMIX_SUCCESS) return rc;
+        if (!name.empty() && name != pmix::transport::kLoopThreadName) return PMIX_ERR_NOT_FOUND;
+        const bool flush = !infos.has(PMIX_PROGRESS_THREAD_FLUSH) || infos.flag(PMIX_PROGRESS_THREAD_FLUSH);
+        return library.loop().hand_over(flush);
     });
 }
 

@@ -8,6 +8,7 @@
 
 #include "api/logging.h"
 #include "api/node_topology.h"
+#include "client/fabric.h"
 #include "client/fence.h"
 #include "client/keepalive.h"
 #include "client/session.h"
@@ -174,6 +175,8 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) WIREUP_LOG(api, error, "init of %s: %s", role_name(role), PMIx_Error_string(rc));
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) return rc;
         if (made->client_ == nullptr) return rc;
+        made->client_->fabrics().set_devices(
+            later_fabric_devices(made->topology_, made->client_->self(), server::local_hostname()));
         library = made.release();
         g->init_status = rc;
         g->count = 1;

@@ -100,7 +100,8 @@ class Library {
     client::ServerSet* servers_ = nullptr;  // the session's channel
     bool nameless_ = false;                 // a tool that nobody has named yet; its own name is for its own use
     void* host_base_ = nullptr;
-    std::unique_ptr<NodeTopology> topology_;
+    // Shared with the lookups of devices that the halves start.
+    std::shared_ptr<NodeTopology> topology_;
 };
 
 }  // namespace pmix::api

@@ -127,7 +127,7 @@ pmix_status_t Library::set_up_loop(InfoView infos) {
     auto loop = EventLoop::create(options);
     if (!loop) return loop.status();
     loop_ = std::move(loop).value();
-    topology_ = std::make_unique<NodeTopology>();
+    topology_ = std::make_shared<NodeTopology>();
     return PMIX_SUCCESS;
 }
 
@@ -199,6 +199,8 @@ pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoVie
         auto server = server::Server::create(*loop_, module, std::move(options).value());
         if (!server) return server.status();
         server_ = std::move(server).value();
+        // Not itself: a server's topology is the host's word or its own look, and the loop may wait for this one.
+        server_->parts().fabrics.set_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
         client_ = std::make_unique<client::Session>(*loop_, self, self);
         client_->set_channel(std::make_unique<Loopback>(*loop_, *server_, *client_));
         rc = share_topology(infos);

@@ -168,7 +168,7 @@ common::Result<Topology> NodeTopology::get(const common::ProcId& self, const cha
     if (topology_.pointer == nullptr) {
         if (!common::is_hwloc_source(wanted)) return PMIX_ERR_NOT_SUPPORTED;  // nothing is discovered for that
         if (Hwloc::open() == nullptr) return PMIX_ERR_NOT_SUPPORTED;
-        if (!load_shared(self)) {
+        if (self.nspace.empty() || !load_shared(self)) {
             if (const pmix_status_t rc = discover(nullptr); rc != PMIX_SUCCESS) return rc;
         }
     }
@@ -176,6 +176,14 @@ common::Result<Topology> NodeTopology::get(const common::ProcId& self, const cha
         return PMIX_ERR_NOT_SUPPORTED;
     }
     return topology_;
+}
+
+common::Result<InfoList> node_fabric_devices(NodeTopology& topology, const common::ProcId& self,
+                                             const std::string& hostname) {
+    auto loaded = topology.get(self);
+    if (!loaded) return loaded.status();
+    if (loaded->hwloc == nullptr) return PMIX_ERR_NOT_SUPPORTED;
+    return fabric_devices(*loaded, hostname);
 }
 
 common::Result<InfoList> collect_inventory(NodeTopology& topology, const common::ProcId& self,
@@ -193,7 +201,7 @@ common::Result<InfoList> collect_inventory(NodeTopology& topology, const common:
     if (loaded && loaded->hwloc != nullptr) {
         const Text xml(common::open_opaque_ops()->print_topology(loaded->pointer));
         if (xml != nullptr) rc = node.append_string(PMIX_HWLOC_XML_V2, xml.get());
-        auto devices = fabric_devices(*loaded);
+        auto devices = fabric_devices(*loaded, hostname);
         if (!devices) return devices.status();
         auto list = common::array_value(std::move(devices).value());
         if (!list) return list.status();

@@ -10,6 +10,7 @@
 
 #include <pmix_common.h>
 
+#include <memory>
 #include <string>
 
 #include "api/hwloc_library.h"
@@ -41,7 +42,7 @@ class NodeTopology {
     // host's is shared unless PMIX_SERVER_SHARE_TOPOLOGY is false; our own only if it is true.
     pmix_status_t take_from_host(common::InfoView infos, common::InfoList& to_share);
 
-    // Loads it if need be. self: the process that asks, for what its server shares. wanted: the source that it must
+    // Loads it if need be. self: the process that asks, for what its server shares; nobody: no server is asked. wanted: the source that it must
     // have ("hwloc", "hwloc:2.9.0"), or NULL; PMIX_ERR_NOT_SUPPORTED when it has another.
     common::Result<Topology> get(const common::ProcId& self, const char* wanted = nullptr);
 
@@ -56,6 +57,16 @@ class NodeTopology {
     std::string source_ GUARDED_BY(mutex_);
     bool owned_ GUARDED_BY(mutex_) = false;
 };
+
+// The devices by which this node reaches others, PMIX_FABRIC_DEVICE each. May load the topology.
+common::Result<common::InfoList> node_fabric_devices(NodeTopology& topology, const common::ProcId& self,
+                                                     const std::string& hostname);
+// The same for whoever asks later: the topology lives until then.
+inline auto later_fabric_devices(std::shared_ptr<NodeTopology> topology, common::ProcId self, std::string hostname) {
+    return [topology = std::move(topology), self = std::move(self), hostname = std::move(hostname)] {
+        return node_fabric_devices(*topology, self, hostname);
+    };
+}
 
 // What hwloc and the kernel know of this node: one PMIX_NODE_INFO_ARRAY. A node that hwloc cannot read has a name and
 // memory all the same.

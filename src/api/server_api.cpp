@@ -5,6 +5,7 @@
 // upcall) it is done at once.
 #include <pmix_server.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,9 +15,11 @@
 #include "api/library.h"
 #include "api/node_topology.h"
 #include "common/ids.h"
+#include "common/portable.h"
 #include "common/value.h"
 #include "server/app_setup.h"
 #include "server/fabric_setup.h"
+#include "server/job_piece.h"
 #include "server/job_setup.h"
 #include "server/launch_env.h"
 #include "server/parts.h"
@@ -73,6 +76,32 @@ pmix_status_t on_loop(Library& library, Server& srv, pmix_op_cbfunc_t callback, 
 
 // For a host that gives it back.
 std::unique_ptr<InfoList> lend(InfoList&& infos) { return std::make_unique<InfoList>(std::move(infos)); }
+
+// One byte object for each job: a buffer with its name, then a key and a value by turns. All of them or none.
+pmix_status_t pack_jobs(const std::vector<std::pair<std::string, InfoList>>& jobs, pmix_data_buffer_t* out) {
+    using pmix::common::pack_values;
+    struct Buffer {
+        ~Buffer() { PMIx_Data_buffer_destruct(&buffer); }
+        pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT;
+    };
+    std::vector<pmix_byte_object_t> objects;
+    std::vector<Buffer> packed(jobs.size());
+    pmix_status_t rc = PMIX_SUCCESS;
+    for (size_t i = 0; i < jobs.size() && rc == PMIX_SUCCESS; ++i) {
+        pmix_data_buffer_t* one = &packed[i].buffer;
+        const char* name = jobs[i].first.c_str();
+        rc = pack_values(one, &name, 1, PMIX_STRING);
+        for (const pmix_info_t& info : jobs[i].second) {
+            const char* key = info.key;
+            if (rc == PMIX_SUCCESS) rc = pack_values(one, &key, 1, PMIX_STRING);
+            if (rc == PMIX_SUCCESS) rc = pack_values(one, &info.value, 1, PMIX_VALUE);
+        }
+        objects.push_back({one->base_ptr, one->bytes_used});
+    }
+    for (size_t i = 0; i < objects.size() && rc == PMIX_SUCCESS; ++i)
+        rc = pack_values(out, &objects[i], 1, PMIX_BYTE_OBJECT);
+    return rc;
+}
 
 }  // namespace
 
@@ -285,6 +314,30 @@ pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pm
         return on_loop(library, srv, cbfunc, cbdata, [infos = std::move(infos).value()](Server::Parts& parts) {
             return parts.query.inventory().deliver(infos, parts.options.hostname);
         });
+    });
+}
+
+pmix_status_t PMIx_server_collect_job_info(pmix_proc_t* procs, size_t nprocs, pmix_data_buffer_t* dbuf) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        if (procs == nullptr || nprocs == 0 || dbuf == nullptr) return PMIX_ERR_BAD_PARAM;
+        std::vector<std::string> names;
+        for (size_t i = 0; i < nprocs; ++i) {
+            ProcId id;
+            if (!read_proc(&procs[i], id)) return PMIX_ERR_BAD_PARAM;
+            if (std::find(names.begin(), names.end(), id.nspace) == names.end()) names.push_back(id.nspace);
+        }
+        std::vector<std::pair<std::string, InfoList>> jobs;
+        const pmix_status_t rc = on_loop(library, srv, nullptr, nullptr, [&](Server::Parts& parts) -> pmix_status_t {
+            for (const std::string& name : names) {
+                const server::Nspace* nspace = parts.registry.find(name);
+                if (nspace == nullptr) continue;
+                auto facts = server::job_facts(*nspace);
+                if (facts) jobs.emplace_back(name, std::move(facts).value());
+                else if (facts.status() != PMIX_ERR_NOT_FOUND) return facts.status();
+            }
+            return jobs.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
+        });
+        return rc == PMIX_SUCCESS ? pack_jobs(jobs, dbuf) : rc;
     });
 }
 

@@ -6,6 +6,7 @@
 
 #include "api/library.h"
 #include "api/loopback.h"
+#include "api/node_topology.h"
 #include "client/keepalive.h"
 #include "client/session.h"
 #include "client/singleton.h"
@@ -54,6 +55,7 @@ pmix_status_t Library::set_up_launcher(InfoView infos, const ProcId& self, Serve
     auto server = server::Server::create(*loop_, nullptr, std::move(options));
     if (!server) return server.status();
     server_ = std::move(server).value();
+    server_->parts().fabrics.set_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
     return servers.attach(self, [this](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<client::Channel>> {
         return std::unique_ptr<client::Channel>(std::make_unique<Loopback>(*loop_, *server_, handler));
     });

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <optional>
@@ -171,6 +172,51 @@ char* duplicate(const char* text) {
     return copy;
 }
 
+// --- ways to other nodes ---------------------------------------------------------------------------------------------
+
+const hwloc_obj* pci_device_of(const hwloc_obj& device) noexcept {
+    const hwloc_obj* at = device.parent;
+    while (at != nullptr && at->type == HWLOC_OBJ_OS_DEVICE) at = at->parent;
+    return at != nullptr && at->type == HWLOC_OBJ_PCI_DEVICE ? at : nullptr;
+}
+
+// Name, or the number by which PCI knows the vendor.
+std::string vendor_of(const hwloc_obj& device, const hwloc_obj* pci) {
+    const std::string_view own = fact(device, "Vendor");
+    if (!own.empty()) return std::string(own);
+    if (pci == nullptr) return "unknown";
+    const std::string_view name = fact(*pci, "PCIVendor");
+    if (!name.empty()) return std::string(name);
+    char number[16];
+    std::snprintf(number, sizeof number, "0x%04x", static_cast<unsigned>(pci->attr->pcidev.vendor_id));
+    return number;
+}
+
+pmix_status_t describe_way(const Found& found, std::string_view hostname, common::InfoList& facts) {
+    const hwloc_obj& device = *found.device;
+    const bool network = found.kind->pmix == PMIX_DEVTYPE_NETWORK;
+    const std::string_view address = fact(device, network ? "Address" : "NodeGUID");
+    const auto colons = std::count(address.begin(), address.end(), ':');
+    const char* type = !network ? "openfabrics" : colons == 5 ? "ethernet" : colons == 19 ? "infiniband" : "network";
+    const hwloc_obj* pci = pci_device_of(device);
+    pmix_status_t rc = facts.append_string(PMIX_DEVICE_ID, found.uuid);  // first, by the Standard
+    if (rc == PMIX_SUCCESS) rc = facts.append_string(PMIX_HOSTNAME, hostname);
+    if (rc == PMIX_SUCCESS) rc = facts.append_string(PMIX_FABRIC_DEVICE_NAME, device.name);
+    if (rc == PMIX_SUCCESS) rc = facts.append_string(PMIX_FABRIC_DEVICE_TYPE, type);
+    if (rc == PMIX_SUCCESS) rc = facts.append_string(PMIX_FABRIC_DEVICE_VENDOR, vendor_of(device, pci));
+    if (rc == PMIX_SUCCESS && !address.empty()) rc = facts.append_string(PMIX_FABRIC_DEVICE_ADDRESS, address);
+    if (rc != PMIX_SUCCESS || pci == nullptr) return rc;
+    const auto& at = pci->attr->pcidev;
+    char place[32], number[16];
+    std::snprintf(place, sizeof place, "%04x:%02x:%02x:%02x", static_cast<unsigned>(at.domain),
+                  static_cast<unsigned>(at.bus), static_cast<unsigned>(at.dev), static_cast<unsigned>(at.func));
+    std::snprintf(number, sizeof number, "0x%04x", static_cast<unsigned>(at.device_id));
+    rc = facts.append_string(PMIX_FABRIC_DEVICE_BUS_TYPE, "PCI");
+    if (rc == PMIX_SUCCESS) rc = facts.append_string(PMIX_FABRIC_DEVICE_PCI_DEVID, place);
+    if (rc == PMIX_SUCCESS) rc = facts.append_string(PMIX_FABRIC_DEVICE_VENDORID, number);
+    return rc;
+}
+
 }  // namespace
 
 std::vector<PlaceList> places_of(const Topology& topology, hwloc_const_bitmap_t cpus) {
@@ -211,25 +257,17 @@ common::Result<common::CArray<pmix_device_distance_t>> distances(const Topology&
     return array;
 }
 
-common::Result<common::InfoList> fabric_devices(const Topology& topology) {
+common::Result<common::InfoList> fabric_devices(const Topology& topology, std::string_view hostname) {
     common::InfoList devices;
-    pmix_status_t rc = PMIX_SUCCESS;
-    each_at_depth(topology, HWLOC_TYPE_DEPTH_OS_DEVICE, [&](const hwloc_obj& device) {
-        const bool network = device.attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK;
-        if (rc != PMIX_SUCCESS || device.name == nullptr) return;
-        if (!network && device.attr->osdev.type != HWLOC_OBJ_OSDEV_OPENFABRICS) return;
-        const std::string_view address = fact(device, network ? "Address" : "NodeGUID");
-        const auto colons = std::count(address.begin(), address.end(), ':');
-        const char* type = !network ? "openfabrics" : colons == 5 ? "ethernet" : colons == 19 ? "infiniband" : "network";
+    const DeviceFilter ways{PMIX_DEVTYPE_NETWORK | PMIX_DEVTYPE_OPENFABRICS, {}};
+    for (const Found& found : find_devices(topology, ways, hostname)) {
         common::InfoList facts;
-        rc = facts.append_string(PMIX_FABRIC_DEVICE_NAME, device.name);
-        if (rc == PMIX_SUCCESS) rc = facts.append_string(PMIX_FABRIC_DEVICE_TYPE, type);
-        if (rc == PMIX_SUCCESS && !address.empty()) rc = facts.append_string(PMIX_FABRIC_DEVICE_ADDRESS, address);
-        if (rc != PMIX_SUCCESS) return;
+        pmix_status_t rc = describe_way(found, hostname, facts);
+        if (rc != PMIX_SUCCESS) return rc;
         auto array = common::array_value(std::move(facts));
         rc = array ? devices.append(PMIX_FABRIC_DEVICE, std::move(array).value()) : array.status();
-    });
-    if (rc != PMIX_SUCCESS) return rc;
+        if (rc != PMIX_SUCCESS) return rc;
+    }
     return devices;
 }
 

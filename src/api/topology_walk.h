@@ -29,8 +29,9 @@ inline constexpr pmix_device_type_t kAllDeviceKinds = PMIX_DEVTYPE_BLOCK | PMIX_
 common::Result<common::CArray<pmix_device_distance_t>> distances(const Topology& topology, hwloc_const_bitmap_t cpus,
                                                                  const DeviceFilter& filter, std::string_view hostname);
 
-// The node's ways to other nodes: one PMIX_FABRIC_DEVICE each, with its name, type ("ethernet", "infiniband", "openfabrics",
-// "network") and, where it has one, address.
-common::Result<common::InfoList> fabric_devices(const Topology& topology);
+// The node's ways to other nodes: one PMIX_FABRIC_DEVICE each, with its id, node, name, type ("ethernet", "infiniband",
+// "openfabrics", "network") and vendor ("unknown" where nothing tells), and, where it has them, its address and its place
+// on the bus.
+common::Result<common::InfoList> fabric_devices(const Topology& topology, std::string_view hostname);
 
 }  // namespace pmix::api

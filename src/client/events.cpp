@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/event_spec.h"
+#include "client/fabric.h"
 #include "client/groups.h"
 #include "client/request.h"
 #include "client/session.h"
@@ -61,6 +62,7 @@ struct Events::Run {
     std::string name;
     bool success_ends = false;
     bool replay = false;  // for one handler, of what came before it
+    bool by_name = false;  // one of the chain has asked for this very code
     InfoList results;
     // What the handler that runs was given besides: gone when it says it is done.
     InfoList with_object;
@@ -289,6 +291,10 @@ void Events::start(std::shared_ptr<const Event> event, std::vector<size_t> chain
     run->event = std::move(event);
     run->chain = std::move(chain);
     run->replay = replay;
+    run->by_name = std::any_of(run->chain.begin(), run->chain.end(), [&](size_t reference) {
+        const HandlerSpec* spec = order_.find(reference);
+        return spec != nullptr && !spec->codes.empty();
+    });
     const uint64_t id = next_run_++;
     runs_.emplace(id, std::move(run));
     // From the loop's own stack: whoever raised the event may be a handler or a caller's step.
@@ -308,6 +314,9 @@ void Events::step(uint64_t id) {
             const std::unique_ptr<Run> ended = std::move(it->second);
             runs_.erase(it);
             if (!ended->replay) tell_groups(*ended->event, ended->results, false);
+            // Whoever asked for it has put the descriptions aside by now.
+            if (ended->by_name && ended->event->traits.code == PMIX_FABRIC_UPDATE_PENDING)
+                session_.fabrics().update_all();
             return;
         }
         const size_t reference = found->first;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/events.h"
+#include "client/fabric.h"
 #include "client/groups.h"
 #include "client/iof.h"
 #include "client/lent_values.h"
@@ -34,6 +35,7 @@ Session::Session(transport::EventLoop& loop, common::ProcId self, common::ProcId
     : loop_(loop), self_(std::move(self)), server_(nullptr), namespaces_(self_.nspace),
       own_nspace_(mine_.intern(self_.nspace)), events_(std::make_unique<Events>(*this)), iof_(std::make_unique<Iof>(*this)),
       groups_(std::make_unique<Groups>(*this)),
+      fabrics_(std::make_unique<Fabrics>(*this)),
       lent_(std::make_unique<LentValues>()) {
     servers_.push_back(std::make_unique<const common::ProcId>(std::move(server)));
     server_.store(servers_.back().get(), std::memory_order_release);

@@ -32,6 +32,7 @@
 namespace pmix::client {
 
 class Events;
+class Fabrics;
 class Groups;
 class Iof;
 class LentValues;
@@ -67,6 +68,7 @@ class Session final : public transport::ConnectionHandler {
     QueryCache& query_cache() noexcept { return query_cache_; }
     Iof& iof() noexcept { return *iof_; }
     Groups& groups() noexcept { return *groups_; }
+    Fabrics& fabrics() noexcept { return *fabrics_; }
     LentValues& lent() noexcept { return *lent_; }
 
     bool connected() const noexcept { return channel_ != nullptr && channel_->connected(); }
@@ -233,6 +235,7 @@ class Session final : public transport::ConnectionHandler {
     std::unique_ptr<Events> events_;
     std::unique_ptr<Iof> iof_;
     std::unique_ptr<Groups> groups_;
+    std::unique_ptr<Fabrics> fabrics_;
     std::unique_ptr<LentValues> lent_;
     QueryCache query_cache_;
 

@@ -16,8 +16,9 @@ namespace pmix::server {
 
 namespace {
 
-// Directory trees are walked with a descriptor per level, not by recursion into large frames.
-constexpr size_t kStack = 256 << 10;
+// Directory trees are walked with a descriptor per level, not by recursion into large frames; hwloc's discovery wants more
+// than that. Untouched pages cost nothing.
+constexpr size_t kStack = 1 << 20;
 
 // The calling thread acts as a user while this lives. The calls are the kernel's own, because glibc's setgroups would
 // change every thread of the process.

@@ -83,6 +83,7 @@ constexpr Row kRows[] = {
     {Command::allocate, Asker::process, Call<&Parts::control, &Control::allocate>::run, Answers::later},
     {Command::session_control, Asker::process, Call<&Parts::control, &Control::session_control>::run, Answers::later},
     {Command::resource_block, Asker::process, Call<&Parts::control, &Control::resource_block>::run, Answers::later},
+    {Command::fabric, Asker::process, Call<&Parts::fabrics, &Fabrics::request>::run, Answers::later},
     {Command::get_credential, Asker::process, Call<&Parts::credentials, &CredentialOffice::get>::run, Answers::later},
     {Command::validate_credential, Asker::process, Call<&Parts::credentials, &CredentialOffice::validate>::run,
      Answers::later},

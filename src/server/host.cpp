@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "common/fabric.h"
 #include "common/log.h"
 #include "common/mutex.h"
 #include "server/host_call.h"
@@ -161,10 +162,9 @@ void on_op(pmix_status_t status, void* cbdata) {
     });
 }
 
-void on_infos(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, pmix_release_cbfunc_t release,
-              void* release_cbdata) {
-    auto copy = InfoList::from_c(info, info == nullptr ? 0 : n);
-    if (release != nullptr) release(release_cbdata);
+namespace {
+
+void pass_infos(pmix_status_t status, common::Result<InfoList> copy, void* cbdata) {
     if (!copy.ok()) status = copy.status();
     InfoList infos = copy.ok() ? std::move(copy).value() : InfoList();
     answer(cbdata, [status, infos = std::move(infos)](Host::Call& call) mutable {
@@ -173,6 +173,22 @@ void on_infos(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, p
         a.infos = std::move(infos);
         call.done(a);
     });
+}
+
+}  // namespace
+
+void on_infos(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, pmix_release_cbfunc_t release,
+              void* release_cbdata) {
+    auto copy = InfoList::from_c(info, info == nullptr ? 0 : n);
+    if (release != nullptr) release(release_cbdata);
+    pass_infos(status, std::move(copy), cbdata);
+}
+
+void on_fabric(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, pmix_release_cbfunc_t release,
+               void* release_cbdata) {
+    auto copy = common::portable_fabric(info, info == nullptr ? 0 : n);
+    if (release != nullptr) release(release_cbdata);
+    pass_infos(status, std::move(copy), cbdata);
 }
 
 void on_tool(pmix_status_t status, pmix_proc_t* proc, void* cbdata) {

@@ -72,6 +72,7 @@ class Host {
     bool has_validate_credential() const noexcept { return module_.validate_credential != nullptr; }
     bool has_query() const noexcept { return module_.query != nullptr; }
     bool has_push_stdin() const noexcept { return module_.push_stdin != nullptr; }
+    bool has_fabric() const noexcept { return module_.fabric != nullptr; }
     bool has_group() const noexcept { return module_.group != nullptr; }
     bool has_tool_connected() const noexcept {
         return module_.tool_connected != nullptr || module_.tool_connected2 != nullptr;
@@ -118,6 +119,9 @@ class Host {
     void session_control(const common::ProcId& requestor, uint32_t session, common::InfoList directives, Done done);
     void resource_block(const common::ProcId& requestor, pmix_resource_block_directive_t directive, std::string block,
                         std::vector<pmix_resource_unit_t> units, common::InfoList infos, Done done);
+    // The answer's infos are in the form that can leave the process (common/fabric.h).
+    void fabric(const common::ProcId& requestor, pmix_fabric_operation_t operation, common::InfoList directives,
+                Done done);
     // A host that answers PMIX_OPERATION_SUCCEEDED to the first has given no credential.
     void get_credential(const common::ProcId& proc, common::InfoList directives, Done done);
     void validate_credential(const common::ProcId& proc, std::vector<uint8_t> credential, common::InfoList directives,

@@ -67,6 +67,9 @@ void Host::run(std::unique_ptr<Call> call, F&& upcall, const char* name) {
 void on_op(pmix_status_t status, void* cbdata);
 void on_infos(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, pmix_release_cbfunc_t release,
               void* release_cbdata);
+// As on_infos, of a fabric: what is behind pointers is the host's until it is released.
+void on_fabric(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, pmix_release_cbfunc_t release,
+               void* release_cbdata);
 void on_credential(pmix_status_t status, pmix_byte_object_t* credential, pmix_info_t infos[], size_t n, void* cbdata);
 void on_validation(pmix_status_t status, pmix_info_t infos[], size_t n, void* cbdata);
 

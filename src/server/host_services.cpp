@@ -78,6 +78,16 @@ void Host::session_control(const ProcId& requestor, uint32_t session, InfoList d
     });
 }
 
+void Host::fabric(const ProcId& requestor, pmix_fabric_operation_t operation, InfoList directives, Done done) {
+    if (module_.fabric == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
+    auto call = std::make_unique<Call>(std::move(done));
+    call->proc = requestor.to_c();
+    call->infos = std::move(directives);
+    run(std::move(call), [&](Call& c, void* cbdata) {
+        return module_.fabric(&c.proc, operation, c.infos.c_array(), c.infos.size(), on_fabric, cbdata);
+    });
+}
+
 void Host::resource_block(const ProcId& requestor, pmix_resource_block_directive_t directive, std::string block,
                           std::vector<pmix_resource_unit_t> units, InfoList infos, Done done) {
     if (module_.resource_block == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);

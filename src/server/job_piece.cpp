@@ -53,7 +53,7 @@ std::string proc_text(const Placed& placed) {
 
 }  // namespace
 
-Result<std::vector<uint8_t>> describe_job(const Nspace& nspace) {
+Result<InfoList> job_facts(const Nspace& nspace) {
     if (nspace.data == nullptr) return PMIX_ERR_NOT_FOUND;
     InfoList infos;
     pmix_status_t rc = PMIX_SUCCESS;
@@ -72,8 +72,15 @@ Result<std::vector<uint8_t>> describe_job(const Nspace& nspace) {
         rc = infos.append_string(PMIX_NODE_MAP, node_text(nspace.placed));
     if (rc == PMIX_SUCCESS && nspace.placed.has_procs)
         rc = infos.append_string(PMIX_PROC_MAP, proc_text(nspace.placed));
+    if (rc != PMIX_SUCCESS) return rc;
+    return infos;
+}
+
+Result<std::vector<uint8_t>> describe_job(const Nspace& nspace) {
+    auto infos = job_facts(nspace);
+    if (!infos) return infos.status();
     ByteWriter w;
-    if (rc == PMIX_SUCCESS) rc = common::encode_infos(w, infos.c_array(), infos.size());
+    const pmix_status_t rc = common::encode_infos(w, infos->c_array(), infos->size());
     if (rc != PMIX_SUCCESS) return rc;
     return wrap_job(nspace.name, w.view());
 }

@@ -16,6 +16,8 @@
 
 namespace pmix::server {
 
+// What such a description says.
+common::Result<common::InfoList> job_facts(const Nspace& nspace);
 common::Result<std::vector<uint8_t>> describe_job(const Nspace& nspace);
 // The description of that namespace in a blob; PMIX_ERR_NOT_FOUND: it has none.
 common::Result<JobSetup> described_job(common::Bytes blob, std::string_view nspace);

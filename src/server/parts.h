@@ -14,6 +14,7 @@
 #include "server/credentials.h"
 #include "server/events.h"
 #include "server/exit_watch.h"
+#include "server/fabric.h"
 #include "server/fence.h"
 #include "server/get.h"
 #include "server/group.h"
@@ -90,6 +91,7 @@ struct Server::Parts final : PeerEvents {
     uint64_t next_serial = 1;
     std::string uri;
     Query query;
+    Fabrics fabrics;
     bool stopped = false;
 };
 

@@ -69,7 +69,8 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       listener(loop, scheduler, registry, host, segments, tools, *this,
                {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers,
                 options.socket_file}),
-      query(host, registry, segments, peers, options.id, uri) {
+      query(host, registry, segments, peers, options.id, uri),
+      fabrics(host, chores, query.inventory(), options.hostname) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
     events.set_watch([this](pmix_status_t code, const ProcId& source, const common::InfoList& infos) {

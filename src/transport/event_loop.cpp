@@ -72,7 +72,7 @@ struct EventLoop::State {
 
     // Constant after create().
     const Io* io = nullptr;
-    Drive drive = Drive::own_thread;
+    std::atomic<Drive> drive{Drive::own_thread};  // but for hand_over()
     event_base* base = nullptr;
     Descriptor wake_fd;
     bool edge_triggered = false;
@@ -94,8 +94,9 @@ struct EventLoop::State {
     pthread_t thread{};
     bool started = false;
 
-    // Drive::caller: who turns.
+    // Drive::caller: who turns; also, for as long as it takes, whoever ends the thread.
     common::Mutex turn_mutex;
+    std::atomic<bool> ending{false};  // the thread is to end without a look at the queue
 
     void wake() noexcept {
         const uint64_t one = 1;
@@ -133,6 +134,10 @@ void EventLoop::State::on_wake(evutil_socket_t, short, void* self) noexcept {
         uint64_t count;
         [[maybe_unused]] const ssize_t got = ::read(state->wake_fd.get(), &count, sizeof count);
     }
+    if (state->ending) {
+        event_base_loopbreak(state->base);
+        return;
+    }
     state->run_queue();
 }
 
@@ -157,7 +162,7 @@ void* EventLoop::State::thread_main(void* self) noexcept {
     auto* state = static_cast<State*>(self);
     int old = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-    pthread_setname_np(pthread_self(), "wireup");  // from outside it would be three calls through /proc
+    pthread_setname_np(pthread_self(), kLoopThreadName);  // from outside it would be three calls through /proc
     Enter enter(state);
     event_base_loop(state->base, EVLOOP_NO_EXIT_ON_EMPTY);
     return nullptr;
@@ -244,6 +249,24 @@ pmix_status_t EventLoop::stop() {
     post([base = s.base] { event_base_loopbreak(base); });
     pthread_join(s.thread, nullptr);
     s.started = false;
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t EventLoop::hand_over(bool flush) {
+    State& s = *state_;
+    if (on_loop_thread()) return PMIX_ERR_WOULD_BLOCK;
+    MutexLock turn(s.turn_mutex);
+    if (s.drive != Drive::own_thread || !s.started) return PMIX_SUCCESS;
+    // Who begins to wait from here on turns the loop itself, when the turn is free.
+    s.drive = Drive::caller;
+    if (flush) return stop();
+    s.ending = true;
+    s.wake();
+    pthread_join(s.thread, nullptr);
+    s.started = false;
+    // The wake-up may have been that of tasks which still wait.
+    s.ending = false;
+    s.wake();
     return PMIX_SUCCESS;
 }
 

@@ -2,7 +2,7 @@
 //
 // One loop thread per process owns all mutable state of client, server and transport. It is the loop's own thread
 // (Drive::own_thread), whoever calls progress() (Drive::caller), or the thread that turns the host's event base
-// (Drive::host_base). Only post(), on_loop_thread(), on_any_loop(), drive(), start() and stop() may be called from other
+// (Drive::host_base). Only post(), on_loop_thread(), on_any_loop(), drive(), start(), stop() and hand_over() may be called from other
 // threads.
 //
 // Other threads append to our own queue and write an eventfd. libevent's process-wide locking hooks are left alone
@@ -30,6 +30,8 @@ class EventLoop;
 class Watch;
 
 using TimerId = uint64_t;  // 0 is no timer
+
+inline constexpr const char* kLoopThreadName = "wireup";
 
 enum class Drive : uint8_t { own_thread, caller, host_base };
 
@@ -59,6 +61,11 @@ class EventLoop {
     // Lets the tasks already posted run, ends the thread and joins it. On the loop thread itself it answers
     // PMIX_ERR_WOULD_BLOCK and changes nothing. Later posts are kept, never run, and destroyed with the loop.
     pmix_status_t stop();
+
+    // Drive::own_thread: ends the thread, and from then on callers turn the loop (Drive::caller). flush: the tasks
+    // already posted run first. On the loop thread itself PMIX_ERR_WOULD_BLOCK; nothing where there is no thread. Any
+    // thread. Who waits in another thread meanwhile waits until somebody turns the loop.
+    pmix_status_t hand_over(bool flush);
 
     // Any thread, always later and never on the poster's stack, in the order of posting. Throws bad_alloc.
     void post(Task task);

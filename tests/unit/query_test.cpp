@@ -508,7 +508,11 @@ TEST(SupportTest, TheTableIsWhatIsChecked) {
         ASSERT_NE(nullptr, known.name) << row.string;
         auto told = supported_attributes(row.function, row.levels);
         ASSERT_TRUE(told.ok());
-        EXPECT_TRUE(has(attribute_names(told->get()), PMIx_Get_attribute_name(std::string(row.string).c_str())));
+        // Some strings have two names: the one that is told must be a name of this one.
+        const auto names = attribute_names(told->get());
+        EXPECT_TRUE(std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+            return PMIx_Get_attribute_string(name.c_str()) == row.string;
+        })) << row.string;
     }
     EXPECT_GT(rows, 100u);
     InfoList unknown;

@@ -1,0 +1,106 @@
+// PMIx_Progress_thread_stop: the thread ends, what was queued has run, and the process drives the library from then on.
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <pmix.h>
+#include <pmix_server.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <string>
+
+#include "support/server_here.h"
+
+namespace pmix::test {
+namespace {
+
+int threads_of_the_library() {
+    int n = 0;
+    DIR* folder = ::opendir("/proc/self/task");
+    while (const dirent* entry = ::readdir(folder)) {
+        std::string name;
+        std::ifstream file("/proc/self/task/" + std::string(entry->d_name) + "/comm");
+        std::getline(file, name);
+        n += name == "wireup";
+    }
+    ::closedir(folder);
+    return n;
+}
+
+// The name of a new thread is set by itself.
+bool has_thread() {
+    for (int i = 0; i < 10000 && threads_of_the_library() == 0; ++i) ::usleep(100);
+    return threads_of_the_library() == 1;
+}
+
+void count(pmix_status_t status, void* counter) {
+    EXPECT_EQ(PMIX_SUCCESS, status);
+    ++*static_cast<std::atomic<int>*>(counter);
+}
+
+void register_later(const char* name, std::atomic<int>& done) {
+    pmix_nspace_t nspace;
+    PMIx_Load_nspace(nspace, name);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(nspace, 1, nullptr, 0, count, &done));
+}
+
+// proves: PMIx_Progress_thread_stop client PMIX_PROGRESS_THREAD_NAME
+TEST(ProgressThread, StoppedOnceAndDrivenByTheProcess) {
+    PMIx_Progress_thread_stop(nullptr, 0);  // there is none
+    ServerHere server;
+    ASSERT_TRUE(has_thread());
+    pmix_info_t other = PMIX_INFO_STATIC_INIT;
+    PMIx_Info_load(&other, PMIX_PROGRESS_THREAD_NAME, "somebody else's", PMIX_STRING);
+    PMIx_Progress_thread_stop(&other, 1);
+    PMIx_Progress_thread_stop(nullptr, 1);
+    EXPECT_TRUE(has_thread());
+    PMIx_Info_destruct(&other);
+
+    std::atomic<int> before{0}, after{0};
+    for (int i = 0; i < 100; ++i) register_later(("before." + std::to_string(i)).c_str(), before);
+    PMIx_Info_load(&other, PMIX_PROGRESS_THREAD_NAME, "wireup", PMIX_STRING);
+    PMIx_Progress_thread_stop(&other, 1);
+    PMIx_Info_destruct(&other);
+    EXPECT_EQ(0, threads_of_the_library());
+    EXPECT_EQ(100, before) << "what was queued has run";
+
+    register_later("after", after);
+    EXPECT_EQ(0, after) << "by whom?";
+    for (int i = 0; i < 1000 && after == 0; ++i) PMIx_Progress();
+    EXPECT_EQ(1, after);
+    register_job("blocking");  // who waits drives
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "k", Text("v").get()));
+    EXPECT_EQ("v", text_of(ServerHere::self(), "k"));
+    PMIx_Progress_thread_stop(nullptr, 0);
+    EXPECT_EQ(0, threads_of_the_library());
+}
+
+std::atomic<bool> g_blocked{false}, g_go{false};
+void block(pmix_status_t, void*) {
+    g_blocked = true;
+    while (!g_go) ::usleep(100);
+    PMIx_Progress_thread_stop(nullptr, 0);  // on the thread itself: nothing
+}
+
+// proves: PMIx_Progress_thread_stop client PMIX_PROGRESS_THREAD_FLUSH
+TEST(ProgressThread, WithoutFlushTheRestWaitsForWhoDrives) {
+    ServerHere server;
+    std::atomic<int> queued{0};
+    pmix_nspace_t nspace;
+    PMIx_Load_nspace(nspace, "blocks");
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(nspace, 1, nullptr, 0, block, nullptr));
+    while (!g_blocked) ::usleep(100);
+    register_later("queued", queued);
+    g_go = true;
+    const bool no = false;
+    pmix_info_t flush = PMIX_INFO_STATIC_INIT;
+    PMIx_Info_load(&flush, PMIX_PROGRESS_THREAD_FLUSH, &no, PMIX_BOOL);
+    PMIx_Progress_thread_stop(&flush, 1);
+    EXPECT_EQ(0, threads_of_the_library());
+    // It may have been taken up just before the stop; if not, it is not lost.
+    for (int i = 0; i < 1000 && queued == 0; ++i) PMIx_Progress();
+    EXPECT_EQ(1, queued);
+}
+
+}  // namespace
+}  // namespace pmix::test
