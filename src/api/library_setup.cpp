@@ -93,9 +93,10 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     if (rc != PMIX_SUCCESS) return rc;
     rc = place_socket_file(infos, options);
     if (rc != PMIX_SUCCESS) return rc;
-    options.tool_support = infos.flag(PMIX_SERVER_TOOL_SUPPORT);
+    options.tool_support = infos.flag(PMIX_SERVER_TOOL_SUPPORT) || infos.flag(PMIX_SERVER_SESSION_SUPPORT);
     options.system_support = infos.flag(PMIX_SERVER_SYSTEM_SUPPORT);
     options.scheduler = infos.flag(PMIX_SERVER_SCHEDULER);
+    options.single_listener = infos.flag(PMIX_SINGLE_LISTENER);
     if (const char* file = ::secure_getenv(kFileVariable); file != nullptr && options.rendezvous_file.empty()) {
         options.rendezvous_file = file;
     }

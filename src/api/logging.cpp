@@ -24,7 +24,15 @@ common::ProcId identity(Role role, common::InfoView infos) {
     std::string_view nspace;
     const char* key = role == Role::server ? PMIX_SERVER_NSPACE : PMIX_TOOL_NSPACE;
     if (infos.get(key, &nspace) == PMIX_SUCCESS && nspace.size() <= common::kMaxNspaceLength) self.nspace = nspace;
-    if (role == Role::server) self.rank = 0;
+    if (role != Role::server) return self;
+    const pmix_info_t* rank = infos.find(PMIX_SERVER_RANK);
+    uint64_t n = 0;
+    if (rank != nullptr && rank->value.type == PMIX_PROC_RANK) {
+        n = rank->value.data.rank;
+    } else if (rank != nullptr && common::read_number(rank->value, &n) != PMIX_SUCCESS) {
+        n = 0;  // the init refuses it soon
+    }
+    self.rank = static_cast<common::Rank>(n);
     return self;
 }
 

@@ -165,7 +165,9 @@ pmix_status_t Work::answer_one(size_t i, const char* key) {
     }
     const bool the_servers = common::answers_query(key, common::level::server | common::level::client) ||
                              std::strcmp(key, WIREUP_QUERY_REPORT) == 0;
-    if (!the_servers && !view.flag(PMIX_QUERY_REFRESH_CACHE)) {
+    if (view.flag(PMIX_QUERY_REFRESH_CACHE)) {
+        session_->query_cache().forget(QueryCache::name_of(key, view));
+    } else if (!the_servers) {
         Value known;
         if (session_->query_cache().find(QueryCache::name_of(key, view), known)) return add(i, key, std::move(known));
         Result<Value> value = stored(i, key);

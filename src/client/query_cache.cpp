@@ -39,6 +39,11 @@ void QueryCache::keep(const std::string& name, const pmix_value_t& value) {
     order_.pop_front();
 }
 
+void QueryCache::forget(const std::string& name) {
+    common::MutexLock lock(mutex_);
+    if (answers_.erase(name) != 0) std::erase(order_, name);
+}
+
 void QueryCache::clear() {
     common::MutexLock lock(mutex_);
     answers_.clear();

@@ -24,6 +24,8 @@ class QueryCache {
     // A copy; false: not there.
     bool find(const std::string& name, common::Value& out) const;
     void clear();
+    // What was known is asked again; whatever the answer is, the old one is not true any more.
+    void forget(const std::string& name);
     void keep(const std::string& name, const pmix_value_t& value);
 
   private:

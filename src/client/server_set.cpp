@@ -186,6 +186,7 @@ void ServerSet::take_out(const MemberPtr& member) {
 }
 
 pmix_status_t ServerSet::detach(const ProcId& id) {
+    transport::assert_on_loop();
     MemberPtr member;
     {
         MutexLock lock(mutex_);

@@ -71,7 +71,10 @@ Listener::~Listener() = default;
 pmix_status_t Listener::open() {
     std::vector<std::string> wanted{transport::make_abstract_address()};
     if (wanted.front().empty()) return PMIX_ERR_OUT_OF_RESOURCE;
-    if (!options_.socket_file.empty()) wanted.push_back(options_.socket_file);
+    if (!options_.socket_file.empty()) {
+        if (options_.single) wanted.clear();
+        wanted.push_back(options_.socket_file);
+    }
     for (std::string& address : wanted) {
         auto door = Door::open(loop_, scheduler_, std::move(address), [this](transport::Descriptor socket) {
             transport::assert_on_loop();

@@ -73,6 +73,7 @@ struct ListenerOptions {
     unsigned max_half_open = common::kMaxHalfOpen;
     unsigned max_strangers = 16;  // half-open connections of users that no rank is registered for
     std::string socket_file;      // a path to listen at too, or empty
+    bool single = false;          // listen at one place only: the path, if there is one
 };
 
 class Listener {

@@ -342,38 +342,77 @@ consteval bool all_supported() {
 static_assert(all_supported() && std::size(kRows) == common::supported_queries(common::level::server),
               "support.def has the same keys");
 
+// Whose data a query without a key of ours is about: its qualifiers say it, else the key's usual owners, in their order.
+Result<std::vector<dstore::Owner>> owners_for(const Question& q, const Nspace& nspace, const dstore::Key& key) {
+    using dstore::Owner;
+    const dstore::Reader& reader = nspace.data->reader();
+    const InfoView view = q.qualifiers;
+    std::string_view node_name;
+    uint32_t app = 0, node_id = 0, session = 0;
+    if (view.get(PMIX_HOSTNAME, &node_name) != PMIX_SUCCESS || view.get(PMIX_APPNUM, &app) != PMIX_SUCCESS ||
+        view.get(PMIX_NODEID, &node_id) != PMIX_SUCCESS || view.get(PMIX_SESSION_ID, &session) != PMIX_SUCCESS)
+        return PMIX_ERR_BAD_PARAM;
+    const bool one_rank = common::is_real_rank(q.target.proc.rank);
+
+    const auto node = [&]() -> std::optional<uint32_t> {
+        if (!node_name.empty()) return reader.node_by_name(node_name);
+        if (view.has(PMIX_NODEID)) return reader.node_by_id(node_id);
+        if (one_rank) return reader.node_of(q.target.proc.rank);
+        if (nspace.own_node == common::kNoNode) return std::nullopt;
+        return nspace.own_node;
+    };
+    const auto owner_app = [&] {
+        if (view.has(PMIX_APPNUM) || !one_rank) return Owner::app(app);
+        return Owner::app(reader.app_of(q.target.proc.rank).value_or(0));
+    };
+    const auto owner_session = [&] {
+        dstore::Found found;
+        Value id;
+        uint64_t n = 0;
+        if (!view.has(PMIX_SESSION_ID) &&
+            reader.find(Owner::job(), dstore::Key(PMIX_SESSION_ID), found) == PMIX_SUCCESS &&
+            common::decode_value_into(found.bytes(), id.c_ptr()) == PMIX_SUCCESS &&
+            common::read_number(id.get(), &n) == PMIX_SUCCESS && n <= UINT32_MAX)
+            session = static_cast<uint32_t>(n);
+        return Owner::session(session);
+    };
+
+    std::vector<Owner> owners;
+    if (view.flag(PMIX_SESSION_INFO) || view.has(PMIX_SESSION_ID)) {
+        owners.push_back(owner_session());
+    } else if (view.flag(PMIX_JOB_INFO)) {
+        owners.push_back(Owner::job());
+    } else if (view.flag(PMIX_APP_INFO) || view.has(PMIX_APPNUM)) {
+        owners.push_back(owner_app());
+    } else if (view.flag(PMIX_NODE_INFO) || view.has(PMIX_NODEID) || !node_name.empty()) {
+        if (const auto n = node()) owners.push_back(Owner::node(*n));
+    } else {
+        if (one_rank) owners.push_back(Owner::proc(q.target.proc.rank));
+        if (one_rank && !key.reserved()) return owners;
+        owners.push_back(Owner::job());
+        if (const auto n = node()) owners.push_back(Owner::node(*n));
+        owners.push_back(owner_app());
+        owners.push_back(owner_session());
+    }
+    return owners;
+}
+
 // What the host said about a job, and what its processes committed.
 Result<Value> stored(const Question& q, std::string_view name) {
     auto job = q.job();
     if (!job) return job.status();
     const Nspace& nspace = **job;
     if (nspace.data == nullptr) return PMIX_ERR_NOT_FOUND;
-    const dstore::Reader& reader = nspace.data->reader();
     const dstore::Key key(name);
-    const auto take = [&](dstore::Owner owner, Value& out) {
+    auto owners = owners_for(q, nspace, key);
+    if (!owners) return owners.status();
+    for (const dstore::Owner& owner : *owners) {
         dstore::Found found;
-        return reader.find(owner, key, found) == PMIX_SUCCESS &&
-               common::decode_value_into(found.bytes(), out.c_ptr()) == PMIX_SUCCESS;
-    };
-    Value value;
-    if (common::is_real_rank(q.target.proc.rank)) {
-        if (take(dstore::Owner::proc(q.target.proc.rank), value)) return value;
-        if (!key.reserved()) return PMIX_ERR_NOT_FOUND;
+        Value value;
+        if (nspace.data->reader().find(owner, key, found) == PMIX_SUCCESS &&
+            common::decode_value_into(found.bytes(), value.c_ptr()) == PMIX_SUCCESS)
+            return value;
     }
-    uint32_t number = 0;
-    if (q.qualifiers.has(PMIX_APPNUM) && q.qualifiers.get(PMIX_APPNUM, &number) != PMIX_SUCCESS)
-        return PMIX_ERR_BAD_PARAM;
-    if (q.qualifiers.flag(PMIX_APP_INFO) || q.qualifiers.has(PMIX_APPNUM)) {
-        if (take(dstore::Owner::app(number), value)) return value;
-        return PMIX_ERR_NOT_FOUND;
-    }
-    std::string_view node;
-    q.qualifiers.get(PMIX_HOSTNAME, &node);
-    const auto place = node.empty() ? std::optional<uint32_t>(nspace.own_node) : reader.node_by_name(node);
-    const bool node_only = q.qualifiers.flag(PMIX_NODE_INFO) || !node.empty();
-    if (!node_only && take(dstore::Owner::job(), value)) return value;
-    if (place && *place != common::kNoNode && take(dstore::Owner::node(*place), value)) return value;
-    if (!node_only && take(dstore::Owner::app(0), value)) return value;
     return PMIX_ERR_NOT_FOUND;
 }
 

@@ -68,7 +68,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       tools({options.tool_support, options.system_support, options.scheduler, ::geteuid()}, registry, host),
       listener(loop, scheduler, registry, host, segments, tools, *this,
                {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers,
-                options.socket_file}),
+                options.socket_file, options.single_listener}),
       query(host, registry, segments, peers, options.id, uri),
       fabrics(host, chores, query.inventory(), options.hostname) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});

@@ -44,7 +44,8 @@ struct ServerOptions {
     std::string socket_file;     // PMIX_WIREUP_SOCKET_FILE: where to listen too, for clients in other network namespaces
     bool listen = true;          // off in tests that hand their own socket pairs in
     bool gateway = false;        // PMIX_SERVER_GATEWAY: what is logged here is logged for the system
-    bool tool_support = false;       // PMIX_SERVER_TOOL_SUPPORT
+    bool single_listener = false;    // PMIX_SINGLE_LISTENER: the socket file, if there is one, and nothing else
+    bool tool_support = false;       // PMIX_SERVER_TOOL_SUPPORT, or PMIX_SERVER_SESSION_SUPPORT
     bool system_support = false;     // PMIX_SERVER_SYSTEM_SUPPORT: the system's server of this node
     bool scheduler = false;          // PMIX_SERVER_SCHEDULER
     std::string rendezvous_file;     // PMIX_LAUNCHER_RENDEZVOUS_FILE: where a host wants one

@@ -54,6 +54,16 @@ TEST(Argv, AppendPrependUnique) {
 }
 
 // rows: D15
+TEST(Argv, SplitWithOrWithoutEmptyPieces) {
+    for (const bool with_empty : {false, true}) {
+        char** argv = PMIx_Argv_split_inter(":a::b:", ':', with_empty);
+        EXPECT_EQ(listed(argv), (with_empty ? Strings{"", "a", "", "b"} : Strings{"a", "b"}));
+        EXPECT_EQ(PMIx_Argv_count(argv), with_empty ? 4 : 2) << "what ends with a delimiter has nothing after it";
+        PMIx_Argv_free(argv);
+    }
+}
+
+// rows: D15
 TEST(Argv, BadArguments) {
     char** argv = nullptr;
     EXPECT_EQ(PMIx_Argv_append_nosize(nullptr, "x"), PMIX_ERR_BAD_PARAM);

@@ -399,3 +399,55 @@ TEST(JobCallsTest, JobsThatEndAreUnmapped) {
     ASSERT_NE(nullptr, lent);
     EXPECT_STREQ("job5", lent->data.string);
 }
+
+namespace {
+
+InfoList text_info(const char* key, const char* value) {
+    InfoList infos;
+    infos.append_string(key, value);
+    return infos;
+}
+
+}  // namespace
+
+// rows: V9
+TEST(JobCallsTest, ResourcesAreEveryJobsUntilTheyAreTakenBack) {
+    ServerHere server;
+    register_job("before");
+    InfoList resource = text_info("site.scratch", "/scratch"), other = text_info("site.other", "stays");
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_resources(resource.c_array(), resource.size(), nullptr, nullptr));
+    Answer told;
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_resources(other.c_array(), other.size(), &Answer::done, &told));
+    EXPECT_EQ(PMIX_SUCCESS, told.wait());
+    register_job("after");
+    for (const char* job : {"before", "after"})
+        EXPECT_EQ("/scratch", text_of(ProcId(job, PMIX_RANK_WILDCARD).to_c(), "site.scratch")) << job;
+    // Keys say what goes; the value beside one does not matter.
+    InfoList gone = text_info("site.scratch", "elsewhere");
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deregister_resources(gone.c_array(), gone.size(), nullptr, nullptr));
+    Answer again;
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deregister_resources(gone.c_array(), gone.size(), &Answer::done, &again));
+    EXPECT_EQ(PMIX_SUCCESS, again.wait()) << "it is not there, which is what was wanted";
+    register_job("later");
+    const pmix_proc_t later = ProcId("later", PMIX_RANK_WILDCARD).to_c();
+    EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(later, "site.scratch"));
+    EXPECT_EQ("stays", text_of(later, "site.other"));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_register_resources(nullptr, 1, nullptr, nullptr));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_deregister_resources(nullptr, 1, nullptr, nullptr));
+}
+
+// rows: S1
+TEST(JobCallsTest, ProcessSetsComeAndGo) {
+    char name[] = "even", nobody[] = "odd";
+    const pmix_proc_t members[] = {ProcId("job", 0).to_c(), ProcId("job", 2).to_c()};
+    EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_delete_process_set(name));
+    ServerHere server;
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(name));
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, name));
+    EXPECT_EQ(PMIX_ERR_EXISTS, PMIx_server_define_process_set(members, 2, name));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(nobody));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_delete_process_set(name));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(name));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, name)) << "the name is free again";
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_delete_process_set(nullptr));
+}

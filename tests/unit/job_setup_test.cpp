@@ -230,6 +230,24 @@ TEST(JobSetupTest, RegisteringAgainAdds) {
     EXPECT_EQ(11, read(server, "job", Owner::job(), PMIX_NUM_NODES).number()) << "what was said is not derived again";
 }
 
+// A job that says whose it is is nobody else's to read, whoever its processes run as. rows: V6
+// proves: PMIx_server_register_nspace PMIX_USERID
+TEST(JobSetupTest, TheUserOfAJobMayReadIt) {
+    TestServer server(nullptr);
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("theirs", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_USERID, u32(54321)}})));
+    const auto may = [&](uint32_t uid, const char* nspace) {
+        class Plain final : public server::Peer {
+          public:
+            using Peer::Peer;
+            void send(const common::FrameHeader&, common::Bytes, std::span<const int>) override {}
+            void close() override {}
+        } peer(server::PeerKind::tool, {"tool", 0}, server::Credentials{uid, uid, 1});
+        return server.parts().segments.may_map(peer, *server.parts().registry.find(nspace));
+    };
+    EXPECT_TRUE(may(54321, "theirs"));
+    EXPECT_FALSE(may(54322, "theirs"));
+}
+
 // rows: V7 V9
 TEST(JobSetupTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
     TestServer server(nullptr);

@@ -1,158 +1,25 @@
 // PMIx_Query_info through the public door, in a process that is its own server: the client half, the server half and a
-// host's upcall in one. What only many processes show is in tests/integration.
+// host's upcall in one. What only many processes show is in tests/integration; what qualifiers narrow, in
+// query_realms_test.cpp.
 #include <gtest/gtest.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <chrono>
-#include <cstring>
+#include <algorithm>
 #include <future>
 #include <string>
 #include <vector>
 
-#include "common/array_value.h"
 #include "common/attributes.h"
-#include "common/ids.h"
 #include "common/support.h"
 #include "common/support_question.h"
-#include "common/value.h"
+#include "support/query_here.h"
 
-using pmix::common::CArray;
-using pmix::common::InfoList;
+using namespace pmix::test;
 using pmix::common::infos_in;
-using pmix::common::InfoView;
-using pmix::common::ProcId;
 
 namespace {
-
-// The host's part: knows two keys, remembers what it was asked.
-struct QueryHost {
-    std::atomic<int> upcalls{0};
-    std::vector<std::string> keys;
-    InfoList qualifiers;
-    pmix_proc_t asker{};
-    bool grouped = false;  // answers by query, as the Standard has it
-    pmix_status_t verdict = PMIX_SUCCESS;
-
-    static QueryHost*& current() {
-        static QueryHost* host = nullptr;
-        return host;
-    }
-    static pmix_status_t query(pmix_proc_t* proc, pmix_query_t* queries, size_t n, pmix_info_cbfunc_t done,
-                               void* cbdata) {
-        QueryHost& h = *current();
-        ++h.upcalls;
-        h.asker = *proc;
-        InfoList answers;
-        for (size_t i = 0; i < n; ++i) {
-            h.qualifiers.append_all(queries[i].qualifiers, queries[i].nqual);
-            for (char** key = queries[i].keys; *key != nullptr; ++key) {
-                h.keys.emplace_back(*key);
-                if (std::strncmp(*key, "host.", 5) == 0) answers.append_string(*key, "from the host");
-            }
-        }
-        if (h.verdict != PMIX_SUCCESS) return h.verdict;
-        if (h.grouped) {
-            InfoList group;
-            group.append(PMIX_QUERY_RESULTS, std::move(pmix::common::array_value(std::move(answers))).value());
-            answers = std::move(group);
-        }
-        done(answers.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS, answers.c_array(), answers.size(), cbdata, nullptr,
-             nullptr);
-        return PMIX_SUCCESS;
-    }
-};
-
-class QueryTest : public ::testing::Test {
-  protected:
-    void start(bool host_answers = true) {
-        QueryHost::current() = &host;
-        pmix_server_module_t module{};
-        if (host_answers) module.query = &QueryHost::query;
-        InfoList infos;
-        infos.append_string(PMIX_SERVER_NSPACE, "here");
-        pmix_rank_t rank = 3;
-        infos.append(PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
-        infos.append_string(PMIX_HOSTNAME, "n0");
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
-        running = true;
-    }
-    // A job of two ranks here, or of two nodes with one rank each.
-    void job(const char* name, bool two_nodes = false) {
-        InfoList infos;
-        infos.append_string(PMIX_NODE_MAP, two_nodes ? "n0,n1" : "n0");
-        infos.append_string(PMIX_PROC_MAP, two_nodes ? "0;1" : "0,1");
-        infos.append_number<uint32_t>(PMIX_JOB_SIZE, 2, PMIX_UINT32);
-        infos.append_string(PMIX_CMD_LINE, "./a.out -v");
-        pmix_nspace_t nspace;
-        PMIx_Load_nspace(nspace, name);
-        const int local = two_nodes ? 1 : 2;
-        ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_register_nspace(nspace, local, infos.c_array(), infos.size(), nullptr, nullptr));
-        for (int r = 0; r < local; ++r) {
-            const pmix_proc_t proc = ProcId(name, static_cast<uint32_t>(r)).to_c();
-            ASSERT_EQ(PMIX_SUCCESS,
-                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
-        }
-    }
-    void TearDown() override {
-        if (running) {
-            EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
-        }
-        QueryHost::current() = nullptr;
-    }
-
-    QueryHost host;
-    bool running = false;
-};
-
-// Queries in C's form, for as long as the object lives.
-struct Ask {
-    explicit Ask(std::vector<std::string> given, InfoList narrowed = {})
-        : keys(std::move(given)), qualifiers(std::move(narrowed)) {
-        for (std::string& k : keys) pointers.push_back(k.data());
-        pointers.push_back(nullptr);
-        query.keys = pointers.data();
-        query.qualifiers = qualifiers.c_array();
-        query.nqual = qualifiers.size();
-        status = PMIx_Query_info(&query, 1, &results, &n);
-    }
-    ~Ask() {
-        if (results != nullptr) PMIx_Info_free(results, n);
-    }
-    Ask(const Ask&) = delete;
-    Ask& operator=(const Ask&) = delete;
-
-    const pmix_value_t* value(const char* key) const {
-        const pmix_info_t* info = InfoView(results, n).find(key);
-        return info == nullptr ? nullptr : &info->value;
-    }
-    std::string text(const char* key) const {
-        const pmix_value_t* v = value(key);
-        return v == nullptr || v->type != PMIX_STRING ? "?" : v->data.string;
-    }
-
-    std::vector<std::string> keys;
-    std::vector<char*> pointers;
-    InfoList qualifiers;
-    pmix_query_t query{};
-    pmix_info_t* results = reinterpret_cast<pmix_info_t*>(16);
-    size_t n = 99;
-    pmix_status_t status;
-};
-
-InfoList of_job(const char* nspace) {
-    InfoList infos;
-    infos.append_string(PMIX_NSPACE, nspace);
-    return infos;
-}
-InfoList flag(const char* key) {
-    InfoList infos;
-    infos.append_flag(key, true);
-    return infos;
-}
 
 std::vector<std::string> attribute_names(const pmix_value_t& value) {
     std::vector<std::string> names;
@@ -306,22 +173,38 @@ TEST_F(QueryTest, AnswersAreListedAndGroupedByQuery) {
 }
 
 // rows: Q7
+// proves: PMIx_Query_info PMIX_QUERY_REFRESH_CACHE client
+TEST_F(QueryTest, ARefreshAsksAgainAndReplacesWhatWasKept) {
+    start();
+    host.text = "first";
+    EXPECT_EQ("first", Ask({"host.a"}).text("host.a"));
+    host.text = "second";
+    EXPECT_EQ("first", Ask({"host.a"}).text("host.a")) << "kept";
+    for (const char* now : {"second", "third"}) {  // the refresh itself is asked each time too
+        host.text = now;
+        EXPECT_EQ(now, Ask({"host.a"}, flag(PMIX_QUERY_REFRESH_CACHE)).text("host.a"));
+        EXPECT_EQ(now, Ask({"host.a"}).text("host.a")) << "the new answer is the one that is kept";
+    }
+    EXPECT_EQ(3, host.upcalls);
+    // What the host does not know any more is not known here either.
+    host.verdict = PMIX_ERR_NOT_FOUND;
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({"host.a"}, flag(PMIX_QUERY_REFRESH_CACHE)).status);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({"host.a"}).status);
+}
+
+// rows: Q7
 // proves: PMIx_Query_info PMIX_QUERY_LOCAL_ONLY server
-TEST_F(QueryTest, TheHostsAnswersAreKeptUntilARefresh) {
+TEST_F(QueryTest, TheHostsAnswersAreKeptInBounds) {
     start();
     for (int i = 0; i < 3; ++i) EXPECT_EQ("from the host", Ask({"host.a"}).text("host.a"));
     EXPECT_EQ(1, host.upcalls);
     EXPECT_EQ("from the host", Ask({"host.a"}, flag("test.qualifier")).text("host.a"));
     EXPECT_EQ(2, host.upcalls) << "other qualifiers, another question";
-    EXPECT_EQ("from the host", Ask({"host.a"}, flag(PMIX_QUERY_REFRESH_CACHE)).text("host.a"));
-    EXPECT_EQ(3, host.upcalls);
-    EXPECT_EQ("from the host", Ask({"host.a"}).text("host.a"));
-    EXPECT_EQ(3, host.upcalls);
     for (int i = 0; i < 200; ++i) Ask({"host." + std::to_string(i)});
     Ask({"host.a"});
-    EXPECT_EQ(204, host.upcalls) << "the cache is bounded";
+    EXPECT_EQ(203, host.upcalls) << "the cache is bounded";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({"host.local"}, flag(PMIX_QUERY_LOCAL_ONLY)).status);
-    EXPECT_EQ(204, host.upcalls);
+    EXPECT_EQ(203, host.upcalls);
 }
 
 // rows: Q4 Q10
@@ -405,6 +288,7 @@ TEST_F(QueryTest, TheHostsVerdict) {
 
 // rows: Q3 Q11
 // proves: PMIx_Query_info PMIX_QUERY_ATTRIBUTE_SUPPORT PMIX_CLIENT_ATTRIBUTES PMIX_CLIENT_FUNCTIONS client
+// proves: PMIx_Query_info PMIX_TOOL_ATTRIBUTES PMIX_TOOL_FUNCTIONS client
 // proves: PMIx_Query_info PMIX_SERVER_ATTRIBUTES PMIX_SERVER_FUNCTIONS PMIX_HOST_ATTRIBUTES PMIX_HOST_FUNCTIONS server
 TEST_F(QueryTest, AttributeSupportByLevel) {
     start();
@@ -437,6 +321,19 @@ TEST_F(QueryTest, AttributeSupportByLevel) {
     EXPECT_TRUE(has(names, "PMIX_OPTIONAL"));
     EXPECT_FALSE(has(names, "PMIX_COLLECT_DATA"));
 
+    // What only tools can do, and what tools read of a call that clients have too.
+    Ask attach({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_tool_attach_to_server", "PMIx_Get"}, flag(PMIX_TOOL_ATTRIBUTES));
+    ASSERT_EQ(PMIX_SUCCESS, attach.status);
+    const InfoView of_tools = infos_in(*attach.value("PMIx_tool_attach_to_server"));
+    ASSERT_EQ(1u, of_tools.size());
+    EXPECT_STREQ(PMIX_TOOL_ATTRIBUTES, of_tools[0].key);
+    EXPECT_TRUE(has(attribute_names(of_tools[0].value), "PMIX_SERVER_URI"));
+    EXPECT_TRUE(has(attribute_names(infos_in(*attach.value("PMIx_Get"))[0].value), "PMIX_OPTIONAL"));
+    EXPECT_EQ(PMIX_UNDEF,
+              infos_in(*Ask({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_tool_attach_to_server"}, flag(PMIX_CLIENT_ATTRIBUTES))
+                            .value("PMIx_tool_attach_to_server"))[0]
+                  .value.type);
+
     // As OpenPMIx's tools ask: the functions in a qualifier's text.
     InfoList text;
     text.append_string(PMIX_SERVER_ATTRIBUTES, "PMIx_Fence,PMIx_Connect");
@@ -448,6 +345,11 @@ TEST_F(QueryTest, AttributeSupportByLevel) {
     EXPECT_NE(std::string::npos, functions.text(PMIX_CLIENT_FUNCTIONS).find("PMIx_Fence_nb"));
     EXPECT_NE(std::string::npos, functions.text(PMIX_SERVER_FUNCTIONS).find("PMIx_server_setup_fork"));
     EXPECT_EQ("PMIx_Fence", functions.text(PMIX_HOST_FUNCTIONS));
+    EXPECT_EQ(std::string::npos, functions.text(PMIX_CLIENT_FUNCTIONS).find("PMIx_tool_attach_to_server"));
+    Ask tool_functions({PMIX_QUERY_ATTRIBUTE_SUPPORT}, flag(PMIX_TOOL_FUNCTIONS));
+    ASSERT_EQ(PMIX_SUCCESS, tool_functions.status);
+    EXPECT_NE(std::string::npos, tool_functions.text(PMIX_TOOL_FUNCTIONS).find("PMIx_tool_attach_to_server"));
+    EXPECT_EQ(nullptr, tool_functions.value(PMIX_CLIENT_FUNCTIONS)) << "only the level that was named";
     EXPECT_EQ(0, host.upcalls) << "the library answers all of it";
 }
 

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pmix_server.h>
+#include <pmix_tool.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -132,6 +133,7 @@ pmix_status_t deliver(pmix_rank_t rank, pmix_iof_channel_t channel, std::string 
 }  // namespace
 
 // rows: E10 V1
+// proves: PMIx_server_init PMIX_SERVER_CACHE_SIZE
 TEST(ServerInitTest, TheRingOfEventsHolds512OrAsManyAsTheHostSays) {
     EXPECT_EQ(last(512), heard_late({}));
     EXPECT_EQ(last(8), heard_late(ring(8)));
@@ -172,26 +174,95 @@ TEST(ServerInitTest, AServersOwnLogDoesNotGoToItsHost) {
     EXPECT_EQ(0, g_host_logs);
 }
 
-// rows: V1 O3
-TEST(ServerInitTest, LocalOutputShowsWhatTheHostDelivers) {
+namespace {
+
+// What a server started with these shows of what its host delivers; the two streams are written side by side.
+std::string shown(InfoList infos, size_t wanted) {
     Captured streams;
-    InfoList infos;
-    infos.append_flag(PMIX_IOF_LOCAL_OUTPUT, true);
-    infos.append_flag(PMIX_IOF_RANK_OUTPUT, true);
     const pmix_status_t started = PMIx_server_init(nullptr, infos.c_array(), infos.size());
     pmix_status_t delivered = deliver(0, PMIX_FWD_STDOUT_CHANNEL, "one\ntw");
     if (delivered == PMIX_SUCCESS) delivered = deliver(1, PMIX_FWD_STDERR_CHANNEL, "oops\n");
     if (delivered == PMIX_SUCCESS) delivered = deliver(0, PMIX_FWD_STDOUT_CHANNEL, "o\n");
     if (delivered == PMIX_SUCCESS) delivered = deliver(2, PMIX_FWD_STDDIAG_CHANNEL, "why\n");
-    const std::string wanted = "[0]<stdout>: one\n[1]<stderr>: oops\n[0]<stdout>: two\n[2]<stddiag>: why\n";
-    const std::string shown = streams.read(wanted.size());
     const pmix_status_t ended = PMIx_server_finalize();
+    std::string text = wanted == 0 ? "" : streams.read(wanted);
     streams.restore();
     EXPECT_EQ(PMIX_SUCCESS, started);
     EXPECT_EQ(PMIX_SUCCESS, delivered);
     EXPECT_EQ(PMIX_SUCCESS, ended);
-    // The two streams are written side by side.
-    for (const char* line : {"[0]<stdout>: one\n", "[1]<stderr>: oops\n", "[0]<stdout>: two\n", "[2]<stddiag>: why\n"})
-        EXPECT_NE(std::string::npos, shown.find(line)) << shown;
-    EXPECT_EQ(wanted.size(), shown.size());
+    return text;
+}
+
+InfoList local_output(const char* form = nullptr) {
+    InfoList infos;
+    infos.append_flag(PMIX_IOF_LOCAL_OUTPUT, true);
+    if (form != nullptr) infos.append_flag(form, true);
+    return infos;
+}
+
+}  // namespace
+
+// rows: V1 O3
+// proves: PMIx_server_init PMIX_IOF_LOCAL_OUTPUT PMIX_IOF_RANK_OUTPUT PMIX_IOF_TAG_OUTPUT
+TEST(ServerInitTest, LocalOutputShowsWhatTheHostDelivers) {
+    const auto lines = [](const InfoList& infos, std::vector<std::string> wanted) {
+        size_t size = 0;
+        for (const std::string& line : wanted) size += line.size();
+        InfoList copy;
+        copy.append_all(infos.c_array(), infos.size());
+        const std::string text = shown(std::move(copy), size);
+        for (const std::string& line : wanted) EXPECT_NE(std::string::npos, text.find(line)) << text;
+        EXPECT_EQ(size, text.size()) << text;
+    };
+    lines(local_output(), {"one\n", "oops\n", "two\n", "why\n"});
+    lines(local_output(PMIX_IOF_RANK_OUTPUT),
+          {"[0]<stdout>: one\n", "[1]<stderr>: oops\n", "[0]<stdout>: two\n", "[2]<stddiag>: why\n"});
+    lines(local_output(PMIX_IOF_TAG_OUTPUT), {"[job,0]<stdout>: one\n", "[job,1]<stderr>: oops\n",
+                                              "[job,0]<stdout>: two\n", "[job,2]<stddiag>: why\n"});
+}
+
+// rows: V1 O3
+// proves: PMIx_server_init PMIX_IOF_XML_OUTPUT PMIX_IOF_TIMESTAMP_OUTPUT
+TEST(ServerInitTest, LocalOutputWithTheTimeAndAsXml) {
+    EXPECT_NE(std::string::npos, shown(local_output(PMIX_IOF_XML_OUTPUT), 60).find("<stdout"));
+    const std::string timed = shown(local_output(PMIX_IOF_TIMESTAMP_OUTPUT), 60);
+    int year = 0, month = 0;
+    EXPECT_EQ(2, std::sscanf(timed.c_str(), "%d-%d-", &year, &month)) << timed;
+    EXPECT_GT(year, 2000);
+}
+
+namespace {
+
+// What a reader that comes late is given of 32 bytes in two pieces, of which a server with these keeps 16.
+std::string kept(const char* what_goes) {
+    InfoList infos;
+    infos.append_number<uint32_t>(PMIX_IOF_CACHE_SIZE, 16, PMIX_UINT32);
+    if (what_goes != nullptr) infos.append_flag(what_goes, true);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
+    for (const char* piece : {"0123456789abcdef", "ghijklmnopqrstuv"})
+        EXPECT_EQ(PMIX_SUCCESS, deliver(0, PMIX_FWD_STDOUT_CHANNEL, piece));
+    static std::string text;
+    text.clear();
+    g_over = false;
+    const auto take_text = [](size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t* bytes, pmix_info_t*, size_t) {
+        std::lock_guard lock(g_mutex);
+        if (bytes != nullptr && bytes->bytes != nullptr) text.append(bytes->bytes, bytes->size);
+        g_over = g_over || (bytes != nullptr && bytes->size == 3);
+    };
+    pmix_proc_t source;
+    PMIX_LOAD_PROCID(&source, "job", PMIX_RANK_WILDCARD);
+    EXPECT_GE(PMIx_IOF_pull(&source, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, take_text, nullptr, nullptr), 0);
+    EXPECT_EQ(PMIX_SUCCESS, deliver(0, PMIX_FWD_STDOUT_CHANNEL, "end"));
+    EXPECT_TRUE(wait_for([] { return g_over; }));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    return text;
+}
+
+}  // namespace
+
+// rows: V1 O4
+// proves: PMIx_server_init PMIX_IOF_CACHE_SIZE PMIX_IOF_DROP_OLDEST PMIX_IOF_DROP_NEWEST
+TEST(ServerInitTest, OutputThatNobodyReadsIsKeptInBounds) {
+    EXPECT_EQ("0123456789abcdefend", kept(PMIX_IOF_DROP_NEWEST));
+    EXPECT_EQ("ghijklmnopqrstuvend", kept(PMIX_IOF_DROP_OLDEST));
 }

@@ -23,6 +23,7 @@
 namespace {
 
 using pmix::api::Hwloc;
+using pmix::api::topology_from_xml;
 
 constexpr const char* kTwoPackages = "Package:2 NUMANode:1 L3:1 Core:2 L2:1 L1:1 PU:2";  // CPUs 0-3 and 4-7
 
@@ -543,6 +544,25 @@ TEST_F(TopologyApi, AForeignTopologyIsOnlyHandedOut) {
     pmix_cpuset_t cpuset = parsed("hwloc:0");
     EXPECT_EQ(PMIx_server_generate_locality_string(&cpuset, &text), PMIX_ERR_NOT_SUPPORTED);
     PMIx_Cpuset_destruct(&cpuset);
+}
+
+// The older name says it with a bare pointer to hwloc's object, which stays the host's. rows: H1
+// proves: PMIx_server_init PMIX_TOPOLOGY
+TEST_F(TopologyApi, TheHostsOwnObjectByABarePointer) {
+    const Hwloc& hwloc = *Hwloc::open();
+    hwloc_topology_t own = topology_from_xml(hwloc, xml_of_two_packages().c_str(), false);
+    ASSERT_NE(own, nullptr);
+    {
+        pmix_info_t info = PMIX_INFO_STATIC_INIT;
+        PMIx_Info_load(&info, PMIX_TOPOLOGY, own, PMIX_POINTER);
+        Server server(nullptr, &info, 1);
+        pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+        ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+        EXPECT_EQ(topology.topology, own);
+        PMIx_Topology_destruct(&topology);
+    }
+    EXPECT_EQ(hwloc.topology_abi_check(own), 0) << "still there";
+    hwloc.topology_destroy(own);
 }
 
 // The child of a fork has no library, whatever the parent was doing. rows: H1

@@ -48,6 +48,24 @@ TEST(Structs, ConstructDestructCreateFree){
 #undef ONE
 }
 
+// Coordinates are made with their dimensions, unlike the others; construct and destruct are like them. rows: D13
+TEST(Structs, Coordinates) {
+    pmix_coord_t coord;
+    memset(&coord, 0xee, sizeof coord);
+    PMIx_Coord_construct(&coord);
+    EXPECT_EQ(coord.view, PMIX_COORD_VIEW_UNDEF);
+    EXPECT_EQ(coord.coord, nullptr);
+    EXPECT_EQ(coord.dims, 0u);
+    coord.coord = static_cast<uint32_t*>(calloc(3, sizeof(uint32_t)));
+    coord.dims = 3;
+    PMIx_Coord_destruct(&coord);
+    PMIx_Coord_destruct(&coord);
+    EXPECT_EQ(coord.coord, nullptr);
+    EXPECT_EQ(coord.dims, 0u);
+    PMIx_Coord_construct(nullptr);
+    PMIx_Coord_destruct(nullptr);
+}
+
 // rows: D13
 TEST(Structs, FreeingFreesTheMembers) {
     pmix_app_t* app = PMIx_App_create(2);
@@ -332,6 +350,14 @@ TEST(Infos, FlagHelpers) {
 
 // rows: D14 G14
 TEST(Ids, ChecksAndLoads) {
+    pmix_proc_t proc;
+    memset(&proc, 0xee, sizeof proc);
+    PMIx_Proc_load(&proc, "job", 7);
+    EXPECT_STREQ(proc.nspace, "job");
+    EXPECT_EQ(proc.rank, 7u);
+    EXPECT_EQ(proc.nspace[sizeof proc.nspace - 1], '\0') << "nothing of what was there before";
+    PMIx_Proc_load(&proc, nullptr, PMIX_RANK_WILDCARD);
+    EXPECT_STREQ(proc.nspace, "");
     EXPECT_TRUE(PMIx_Check_reserved_key("pmixer"));
     EXPECT_TRUE(PMIx_Check_reserved_key("pmix.x"));
     EXPECT_FALSE(PMIx_Check_reserved_key("PMIX"));

@@ -1,0 +1,114 @@
+// What the attributes of PMIx_Init about time, threads, sockets and the log do, in a process that has no server, or one
+// that never says a word.
+#include <event2/event.h>
+#include <gtest/gtest.h>
+#include <pmix.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "common/value.h"
+#include "support/listening.h"
+#include "support/temporary_folder.h"
+#include "transport/unix_socket.h"
+
+using pmix::common::InfoList;
+using namespace pmix::test;
+
+namespace {
+
+class InitAttributes : public ::testing::Test {
+  protected:
+    void SetUp() override { forget(); }
+    void TearDown() override { forget(); }
+    static void forget() {
+        for (const char* name : {"PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI_WIREUP"}) ::unsetenv(name);
+    }
+    static pmix_status_t init(InfoList infos) { return PMIx_Init(nullptr, infos.c_array(), infos.size()); }
+};
+
+}  // namespace
+
+// rows: G11 I1
+// proves: PMIx_Init PMIX_TIMEOUT client
+TEST_F(InitAttributes, ASilentServerIsGivenUpWhenTheTimeIsOver) {
+    const std::string address = pmix::transport::make_abstract_address();
+    auto silent = pmix::transport::listen_abstract(address);
+    ASSERT_TRUE(silent.ok());
+    ::setenv("PMIX_NAMESPACE", "job", 1);
+    ::setenv("PMIX_RANK", "0", 1);
+    ::setenv("PMIX_SERVER_URI_WIREUP", ("server.0;wireup:" + address).c_str(), 1);
+    InfoList infos;
+    infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+    const auto before = std::chrono::steady_clock::now();
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, init(std::move(infos)));
+    const auto took = std::chrono::steady_clock::now() - before;
+    EXPECT_GE(took, std::chrono::milliseconds(900));
+    EXPECT_LT(took, std::chrono::seconds(8)) << "without the attribute it is ten";
+    EXPECT_EQ(0, PMIx_Initialized());
+}
+
+// A client connects and is not connected to. rows: I7
+// proves: PMIx_Init PMIX_SINGLE_LISTENER client
+TEST_F(InitAttributes, AClientListensNowhere) {
+    const size_t before = listening_sockets();
+    InfoList infos;
+    infos.append_flag(PMIX_SINGLE_LISTENER, true);
+    PMIx_Info_required(&infos.c_array()[0]);
+    ASSERT_EQ(PMIX_ERR_UNREACH, init(std::move(infos)));
+    EXPECT_EQ(before, listening_sockets());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+}
+
+// rows: I7
+// proves: PMIx_Init PMIX_WIREUP_LOG client
+TEST_F(InitAttributes, TheLogGoesWhereItIsSent) {
+    TemporaryFolder folder;
+    for (bool asked : {false, true}) {
+        InfoList infos;
+        if (asked) infos.append_string(PMIX_WIREUP_LOG, "info@" + folder.path("log"));
+        ASSERT_EQ(PMIX_ERR_UNREACH, init(std::move(infos)));
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+        EXPECT_EQ(asked, folder.text("log").find("init 1 of a client") != std::string::npos) << folder.text("log");
+    }
+    InfoList nonsense;
+    nonsense.append_string(PMIX_WIREUP_LOG, "louder");
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, init(std::move(nonsense)));
+    EXPECT_EQ(0, PMIx_Initialized());
+}
+
+// Callbacks come from the thread that turns the host's loop, and only while it does. rows: I13
+// proves: PMIx_Init PMIX_EVENT_BASE client
+TEST_F(InitAttributes, TheCallersEventBaseIsTheLoop) {
+    event_base* base = event_base_new();
+    InfoList infos;
+    infos.append(PMIX_EVENT_BASE, base, PMIX_POINTER);
+    ASSERT_EQ(PMIX_ERR_UNREACH, init(std::move(infos)));
+    pmix_value_t value;
+    PMIx_Value_construct(&value);
+    value.type = PMIX_INT;
+    value.data.integer = 5;
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "k", &value));
+    struct Got {
+        event_base* base;
+        int calls = 0;
+        std::thread::id thread;
+    } got{base, 0, {}};
+    const auto on_got = [](pmix_status_t, pmix_value_t*, void* self) {
+        auto* g = static_cast<Got*>(self);
+        ++g->calls;
+        g->thread = std::this_thread::get_id();
+        event_base_loopbreak(g->base);
+    };
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Get_nb(nullptr, "k", nullptr, 0, on_got, &got));
+    EXPECT_EQ(0, got.calls);
+    event_base_dispatch(base);
+    EXPECT_EQ(1, got.calls);
+    EXPECT_EQ(std::this_thread::get_id(), got.thread);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    event_base_free(base);
+}
