@@ -1,14 +1,96 @@
 #include "client/spawn.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "client/request.h"
 #include "client/session.h"
+#include "common/app_environment.h"
+#include "common/info_view.h"
 
 namespace pmix::client {
 namespace {
 
 using common::Command;
+using common::InfoView;
+
+// Whether the job, or one of its programs, is one of Open MPI, as far as anything is said.
+struct Model {
+    bool said = false;
+    bool open_mpi = false;
+    void read(InfoView infos) {
+        for (const pmix_info_t& info : infos) {
+            const std::string_view key = common::key_view(info);
+            if (!common::is_model_key(key) || key == PMIX_MODEL_LIBRARY_VERSION) continue;
+            if (info.value.type != PMIX_STRING || info.value.data.string == nullptr) continue;
+            said = true;
+            open_mpi = open_mpi || common::names_open_mpi(info.value.data.string);
+        }
+    }
+};
+
+bool has_variable(char** env, std::string_view name) noexcept {
+    for (; env != nullptr && *env != nullptr; ++env)
+        if (std::strncmp(*env, name.data(), name.size()) == 0 && (*env)[name.size()] == '=') return true;
+    return false;
+}
+
+// The caller's own word for a variable counts more than its environment.
+pmix_status_t add_environment(pmix_app_t& app, bool open_mpi) {
+    std::vector<std::string> more;
+    const pmix_status_t rc = common::harvest(environ, open_mpi, [&](std::string_view name, std::string_view value) {
+        if (!has_variable(app.env, name)) more.push_back(std::string(name) + "=" + std::string(value));
+        return PMIX_SUCCESS;
+    });
+    if (rc != PMIX_SUCCESS) return rc;
+    size_t n = 0;
+    while (app.env != nullptr && app.env[n] != nullptr) ++n;
+    if (n + more.size() > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
+    auto* grown = static_cast<char**>(std::realloc(app.env, (n + more.size() + 1) * sizeof(char*)));
+    if (grown == nullptr) return PMIX_ERR_NOMEM;
+    app.env = grown;
+    app.env[n] = nullptr;
+    for (const std::string& entry : more) {
+        app.env[n] = ::strdup(entry.c_str());
+        if (app.env[n] == nullptr) return PMIX_ERR_NOMEM;
+        app.env[++n] = nullptr;
+    }
+    return PMIX_SUCCESS;
+}
+
+// PMIX_SETUP_APP_ENVARS, of the job or of one program: the caller's environment, as far as it is the programming model's
+// and this library's, goes along, and whoever starts the job hears that this was done.
+pmix_status_t send_environment(common::SpawnRequest& request) {
+    const InfoView of_job(request.infos.data(), request.infos.size());
+    if (of_job.flag(PMIX_ENVARS_HARVESTED)) return PMIX_SUCCESS;
+    const bool for_all = of_job.flag(PMIX_SETUP_APP_ENVARS);
+    const auto wants = [&](const pmix_app_t& app) {
+        return for_all || InfoView(app.info, app.ninfo).flag(PMIX_SETUP_APP_ENVARS);
+    };
+    if (std::none_of(request.apps.begin(), request.apps.end(), wants)) return PMIX_SUCCESS;
+    auto apps = common::CArray<pmix_app_t>::copy_of(request.apps.data(), request.apps.size());
+    if (!apps) return apps.status();
+    for (pmix_app_t& app : *apps) {
+        if (!wants(app)) continue;
+        Model model;
+        model.read(of_job);
+        model.read({app.info, app.ninfo});
+        const pmix_status_t rc = add_environment(app, model.open_mpi || !model.said);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    common::InfoList infos;
+    pmix_status_t rc = infos.append_all(request.infos.data(), request.infos.size());
+    if (rc == PMIX_SUCCESS) rc = infos.append_flag(PMIX_ENVARS_HARVESTED, true);
+    if (rc != PMIX_SUCCESS) return rc;
+    request.apps = common::Apps(std::move(apps).value());
+    request.infos = common::Infos(std::move(infos));
+    return PMIX_SUCCESS;
+}
 
 struct Prepared {
     common::SpawnRequest request;
@@ -30,6 +112,8 @@ common::Result<Prepared> prepare(const pmix_info_t infos[], size_t ninfos, const
     }
     p.request.infos = common::Infos::borrow(infos, ninfos);
     p.request.apps = common::Apps::borrow(apps, napps);
+    rc = send_environment(p.request);
+    if (rc != PMIX_SUCCESS) return rc;
     return p;
 }
 

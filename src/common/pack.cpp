@@ -286,11 +286,13 @@ pmix_status_t decode_elements(ByteReader& r, pmix_data_type_t type, void** out, 
 }
 
 // A bitmap is parsed by us, within bounds. A topology's XML goes to hwloc's parser, which was not written for what a
-// stranger sends: only a process that works with topologies itself takes one.
-pmix_status_t decode_opaque(ByteReader& r, Form form, void* p) noexcept {
+// stranger sends: only a process that works with topologies itself takes one. The source came before: an object of one
+// that is not hwloc's would be nobody's to free.
+pmix_status_t decode_opaque(ByteReader& r, Form form, const void* element, void* p) noexcept {
     Bytes text = read_string(r);
     if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
     if (text.empty()) return PMIX_SUCCESS;
+    if (!is_hwloc_source(load_field<const char*>(element, offsetof(pmix_cpuset_t, source)))) return PMIX_ERR_UNPACK_FAILURE;
     const OpaqueOps* ops = form == Form::bitmap ? open_opaque_ops() : opaque_ops();
     if (ops == nullptr) return PMIX_ERR_NOT_SUPPORTED;
     void* object =
@@ -387,7 +389,7 @@ pmix_status_t decode_field(ByteReader& r, const Field& f, void* element, unsigne
             return decode_buffer(r, reinterpret_cast<pmix_data_buffer_t*>(p));
         case Form::bitmap:
         case Form::topology:
-            return decode_opaque(r, f.form, p);
+            return decode_opaque(r, f.form, element, p);
     }
     return PMIX_ERR_UNKNOWN_DATA_TYPE;
 }

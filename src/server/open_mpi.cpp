@@ -1,7 +1,7 @@
 #include "server/open_mpi.h"
 
+#include "common/app_environment.h"
 #include "common/pack.h"
-#include "server/app_setup.h"
 
 namespace pmix::server {
 namespace {
@@ -29,7 +29,7 @@ bool is_open_mpi(const Nspace& nspace) {
     for (const char* key : {PMIX_PROGRAMMING_MODEL, PMIX_MODEL_LIBRARY_NAME, PMIX_PERSONALITY}) {
         Value value;
         if (read(nspace, dstore::Owner::job(), key, value) && value.type() == PMIX_STRING &&
-            value.get().data.string != nullptr && names_open_mpi(value.get().data.string))
+            value.get().data.string != nullptr && common::names_open_mpi(value.get().data.string))
             return true;
     }
     return false;

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/app_environment.h"
 #include "common/info_view.h"
 #include "common/pack.h"
-#include "server/app_setup.h"
 #include "server/fabric_setup.h"
 #include "server/open_mpi.h"
 
@@ -239,8 +239,8 @@ pmix_status_t Setup::add_variables(std::string_view name, const common::InfoList
     Nspace* nspace = registry_.find(name);
     if (nspace == nullptr) return PMIX_ERR_NOT_FOUND;
     for (const pmix_info_t& info : infos) {
-        const bool model = is_model_key(common::key_view(info)) && info.value.type == PMIX_STRING;
-        if (model && info.value.data.string != nullptr && names_open_mpi(info.value.data.string))
+        const bool model = common::is_model_key(common::key_view(info)) && info.value.type == PMIX_STRING;
+        if (model && info.value.data.string != nullptr && common::names_open_mpi(info.value.data.string))
             nspace->open_mpi = true;
         if (info.value.type != PMIX_ENVAR && common::key_view(info) != PMIX_UNSET_ENVAR) continue;
         pmix_status_t rc = nspace->envars.append(info);

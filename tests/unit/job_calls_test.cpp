@@ -102,6 +102,30 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(nameless, nullptr, 0, &AppSetup::done, &s));
 }
 
+// Whoever asked for the job sent its own variables along; those of this host are not the right ones. rows: V14
+// proves: PMIx_server_setup_application PMIX_ENVARS_HARVESTED
+TEST(JobCallsTest, WhatWasHarvestedIsNotHarvestedAgain) {
+    ServerHere server;
+    pmix_nspace_t job;
+    PMIx_Load_nspace(job, "job");
+    ASSERT_EQ(0, ::setenv("OMPI_MCA_test_harvest", "of the host", 1));
+    for (bool harvested : {false, true}) {
+        InfoList wishes;
+        wishes.append_flag(PMIX_SETUP_APP_ALL, true);
+        wishes.append_flag(PMIX_ENVARS_HARVESTED, harvested);
+        wishes.append_string(PMIX_PROGRAMMING_MODEL, "ompi");
+        AppSetup s;
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_application(job, wishes.c_array(), wishes.size(), &AppSetup::done, &s));
+        ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
+        size_t variables = 0, others = 0;
+        for (size_t i = 0; i < s.ninfos; ++i) ++(s.infos[i].value.type == PMIX_ENVAR ? variables : others);
+        EXPECT_EQ(harvested, variables == 0);
+        EXPECT_EQ(1u, others) << "the model is told all the same";
+        s.release(PMIX_SUCCESS, s.release_data);
+    }
+    ::unsetenv("OMPI_MCA_test_harvest");
+}
+
 // From the launcher to a child on another node, by pack and unpack as a host would carry it.
 // rows: V12 V14 V15
 // proves: PMIx_server_setup_application PMIX_PERSONALITY
