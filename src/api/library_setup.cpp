@@ -14,6 +14,7 @@
 #include "client/singleton.h"
 #include "client/socket_channel.h"
 #include "common/info_view.h"
+#include "common/log.h"
 #include "common/support.h"
 #include "server/job_setup.h"
 #include "server/parts.h"
@@ -154,6 +155,9 @@ pmix_status_t Library::set_up_client(InfoView infos) {
     if (!environment) {
         if (environment.status() != PMIX_ERR_NOT_FOUND) return environment.status();
         // Started by hand, or by a launcher that we cannot talk to: alone.
+        if (transport::read_identity(&read_environment))
+            WIREUP_LOG(api, warn, "no server: PMIX_NAMESPACE is set and PMIX_SERVER_URI_WIREUP is not; the server that "
+                       "started this process runs another libpmix");
         client_ = std::make_unique<client::Session>(*loop_, client::singleton_identity(), ProcId());
         client::describe_singleton(*client_);
         rc = loop_->start();
