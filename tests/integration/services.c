@@ -326,6 +326,7 @@ static void on_credential(pmix_status_t status, pmix_byte_object_t* credential, 
 }
 
 /* Rank 0 proves to the other, on the same node, who it is. `credential [TYPE]`. rows: X1 X2 G16 */
+/* proves: PMIx_Get_credential PMIX_CRED_TYPE client */
 static void credential(int argc, char** argv) {
     pmix_info_t type, *results = NULL;
     size_t nresults = 0, ntypes = argc > 0;

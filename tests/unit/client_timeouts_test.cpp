@@ -10,10 +10,13 @@
 
 #include "client/connect.h"
 #include "client/control.h"
+#include "client/credentials.h"
+#include "client/fabric.h"
 #include "client/fence.h"
 #include "client/group.h"
 #include "client/iof.h"
 #include "client/log.h"
+#include "client/monitor.h"
 #include "client/publish.h"
 #include "client/session.h"
 #include "client/spawn.h"
@@ -41,6 +44,13 @@ void nobody(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_
 // proves: PMIx_Log PMIX_TIMEOUT client
 // proves: PMIx_Group_construct PMIX_TIMEOUT client
 // proves: PMIx_IOF_pull PMIX_TIMEOUT client
+// proves: PMIx_Allocation_request PMIX_TIMEOUT client
+// proves: PMIx_Session_control PMIX_TIMEOUT client
+// proves: PMIx_Resource_block PMIX_TIMEOUT client
+// proves: PMIx_Process_monitor PMIX_TIMEOUT client
+// proves: PMIx_Get_credential PMIX_TIMEOUT client
+// proves: PMIx_Validate_credential PMIX_TIMEOUT client
+// proves: PMIx_Fabric_register PMIX_TIMEOUT client
 TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     auto loop = std::move(transport::EventLoop::create()).value();
     Session session(*loop, ProcId("job", 1), ProcId("server", 0));
@@ -63,6 +73,10 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     pmix_nspace_t child;
     pmix_info_t *results = nullptr, *group_results = nullptr;
     size_t nresults = 0, group_nresults = 0;
+    pmix_info_t* more[3] = {};
+    size_t nmore[3] = {};
+    pmix_byte_object_t credential = PMIX_BYTE_OBJECT_STATIC_INIT, proof = {key, sizeof key};
+    pmix_fabric_t fabric = PMIX_FABRIC_STATIC_INIT;
     const std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls = {
         {"publish", [&] { return publish(session, offer.c_array(), offer.size()); }},
         {"lookup", [&] { return lookup(session, &wanted, 1, info, 1); }},
@@ -75,6 +89,16 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
         {"log", [&] { return log(session, offer.c_array() + 1, 1, info, 1); }},
         {"group_construct",
          [&] { return group_construct(session, "g", procs, 2, info, 1, &group_results, &group_nresults); }},
+        {"allocation", [&] { return allocation_request(session, PMIX_ALLOC_NEW, infos.c_array(), 1, {&more[0], &nmore[0]}); }},
+        {"session_control", [&] { return session_control(session, 1, info, 1, nullptr, nullptr); }},
+        {"resource_block",
+         [&] { return resource_block(session, PMIX_RESOURCE_BLOCK_DEFINE, key, nullptr, 0, info, 1); }},
+        {"monitor",
+         [&] { return process_monitor(session, offer.c_array() + 1, PMIX_SUCCESS, info, 1, {&more[1], &nmore[1]}); }},
+        {"get_credential", [&] { return get_credential(session, info, 1, &credential); }},
+        {"validate_credential",
+         [&] { return validate_credential(session, &proof, info, 1, {&more[2], &nmore[2]}); }},
+        {"fabric_register", [&] { return session.fabrics().add(&fabric, info, 1); }},
         {"iof_pull",
          [&] { return session.iof().pull(procs, 1, info, 1, PMIX_FWD_STDOUT_CHANNEL, &nobody, nullptr, nullptr); }},
     };

@@ -124,6 +124,7 @@ class MonitorsTest : public ::testing::Test {
 };
 
 // rows: J5
+// proves: PMIx_Process_monitor PMIX_MONITOR_HEARTBEAT PMIX_MONITOR_HEARTBEAT_TIME PMIX_MONITOR_HEARTBEAT_DROPS PMIX_MONITOR_ID server
 TEST_F(MonitorsTest, MissingHeartbeatsRaiseTheAlertOnceUntilTheyComeAgain) {
     ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(2, 1, "heart")));
     for (int i = 0; i < 5; ++i) {
@@ -156,6 +157,20 @@ TEST_F(MonitorsTest, MissingHeartbeatsRaiseTheAlertOnceUntilTheyComeAgain) {
 }
 
 // rows: J4 J5
+// proves: PMIx_Process_monitor PMIX_SEND_HEARTBEAT server
+TEST_F(MonitorsTest, AHeartbeatMayBeSentAsARequestToo) {
+    ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(2, 0)));
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(PMIX_SUCCESS, ask(flag(PMIX_SEND_HEARTBEAT), {}));
+        scheduler.advance(2000);
+    }
+    EXPECT_TRUE(peer->events.empty());
+    scheduler.advance(2000);
+    EXPECT_EQ(1u, peer->events.size());
+}
+
+// rows: J4 J5
+// proves: PMIx_Process_monitor PMIX_RANGE PMIX_MONITOR_APP_CONTROL server
 TEST_F(MonitorsTest, CodeAndRangeAreTheCallers) {
     InfoList directives = beats(1, 0);
     const pmix_data_range_t local = PMIX_RANGE_LOCAL;
@@ -172,6 +187,7 @@ TEST_F(MonitorsTest, CodeAndRangeAreTheCallers) {
 }
 
 // rows: J5
+// proves: PMIx_Process_monitor PMIX_MONITOR_CANCEL server
 TEST_F(MonitorsTest, TheyEndByNameAllTogetherAndWithTheirProcess) {
     ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
     EXPECT_EQ(PMIX_ERR_DUPLICATE_KEY, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
@@ -205,6 +221,7 @@ TEST_F(MonitorsTest, WhatIsNoMonitor) {
 }
 
 // rows: J6
+// proves: PMIx_Process_monitor PMIX_MONITOR_FILE PMIX_MONITOR_FILE_SIZE PMIX_MONITOR_FILE_CHECK_TIME PMIX_MONITOR_FILE_DROPS server
 TEST_F(MonitorsTest, AFileThatStopsGrowingIsTold) {
     write("x");
     ASSERT_EQ(PMIX_SUCCESS, ask(text(PMIX_MONITOR_FILE, file), checks(5, 1, PMIX_MONITOR_FILE_SIZE)));
@@ -232,6 +249,7 @@ TEST_F(MonitorsTest, AFileThatStopsGrowingIsTold) {
 }
 
 // rows: J6
+// proves: PMIx_Process_monitor PMIX_MONITOR_FILE_ACCESS PMIX_MONITOR_FILE_MODIFY server
 TEST_F(MonitorsTest, AccessAndModificationAreToldApart) {
     write("x");
     const timespec now[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};

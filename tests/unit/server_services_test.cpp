@@ -309,6 +309,7 @@ TEST_F(ServerServicesTest, CleanupStaysHereAndTheRestGoesUp) {
 }
 
 // rows: J7 U15
+// proves: PMIx_Log PMIX_LOG_STDERR PMIX_LOG_STDOUT PMIX_LOG_GENERATE_TIMESTAMP server
 TEST_F(ServerServicesTest, WhatTheHostDoesNotTakeTheLibraryLogs) {
     const auto m = Services::module();
     start(&m);
@@ -333,6 +334,7 @@ TEST_F(ServerServicesTest, WhatTheHostDoesNotTakeTheLibraryLogs) {
 }
 
 // rows: J7 J8
+// proves: PMIx_Log PMIX_LOG_TAG_OUTPUT PMIX_LOG_XML_OUTPUT PMIX_LOG_TIMESTAMP_OUTPUT PMIX_LOG_SYSLOG PMIX_LOG_LOCAL_SYSLOG PMIX_LOG_SYSLOG_PRI PMIX_LOG_ONCE server
 TEST_F(ServerServicesTest, ChannelsFormatsAndOnce) {
     start(nullptr, {});
     const auto flag = [](const char* key) {
@@ -377,7 +379,48 @@ TEST_F(ServerServicesTest, ChannelsFormatsAndOnce) {
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "y"}}, std::move(required))));
 }
 
+// rows: J7 J8
+// proves: PMIx_Log PMIX_LOG_GLOBAL_SYSLOG PMIX_LOG_TIMESTAMP PMIX_LOG_SOURCE server
+TEST_F(ServerServicesTest, TheGatewayLogsForTheSystemAndItsOwnProcessForOthers) {
+    server::ServerOptions gateway;
+    gateway.gateway = true;
+    start(nullptr, gateway);
+    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_GLOBAL_SYSLOG, "for all"}})));
+    EXPECT_EQ("3:[job,1] for all\n", Sinks::system);
+    // The time of the event, not of the request.
+    InfoList at;
+    const time_t then = 86400 * 365 * 10;
+    at.append(PMIX_LOG_TIMESTAMP, &then, PMIX_TIME);
+    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDOUT, "x"}}, std::move(at))));
+    EXPECT_EQ(0u, Sinks::streams.find("1:1979-12-")) << Sinks::streams;
+    // In the name of another: the server's own process, and nobody else.
+    const pmix_proc_t other = ProcId("elsewhere", 9).to_c();
+    const auto for_other = [&] {
+        InfoList list;
+        list.append(PMIX_LOG_SOURCE, &other, PMIX_PROC);
+        list.append_flag(PMIX_LOG_TAG_OUTPUT, true);
+        return log({{PMIX_LOG_STDOUT, "x"}}, std::move(list));
+    };
+    Sinks::reset();
+    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, for_other()));
+    EXPECT_EQ("1:[job,1]<stdout>: x\n", Sinks::streams);
+    Sinks::reset();
+    ControlRequest request = for_other();
+    auto bytes = common::message_bytes(request);
+    server->on_loop([&] {
+        server->server->on_frame(server->server->self_peer(),
+                                 common::FrameHeader::notify(static_cast<uint16_t>(Command::log)), *bytes);
+        return 0;
+    });
+    EXPECT_TRUE(server->turn_until([] {
+        std::lock_guard lock(Sinks::mutex);
+        return !Sinks::streams.empty();
+    }));
+    EXPECT_EQ("1:[elsewhere,9]<stdout>: x\n", Sinks::streams);
+}
+
 // rows: J7
+// proves: PMIx_Log PMIX_LOG_MSG PMIX_LOG_FILE server
 TEST_F(ServerServicesTest, FilesAreNotWrittenThroughTraps) {
     start(nullptr, {});
     char top[] = "/tmp/services_test.XXXXXX";
@@ -441,6 +484,7 @@ TEST_F(ServerServicesTest, NativeCredentialsAreGoodAsLongAsTheirOwnerIsThere) {
 }
 
 // rows: X1 X2 U14
+// proves: PMIx_Get_credential PMIX_CRED_TYPE server
 TEST_F(ServerServicesTest, TheHostsCredentialsComeFirstUnlessTheListSaysOtherwise) {
     const auto m = Services::module();
     start(&m);
