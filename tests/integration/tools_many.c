@@ -1,0 +1,174 @@
+/* tools_many: a tool with several servers: whom it asks, what it hears from which, and the calls of clients.
+ * usage: tools_many CASE */
+#include "tools_servers.h"
+
+/* rows: T7 T8 T9 T10 */
+/* proves: PMIx_tool_attach_to_server PMIX_PRIMARY_SERVER */
+static void several(void) {
+    struct server a, b;
+    pmix_proc_t server, *servers;
+    size_t count;
+    char text[256];
+    CHECK_OK(start_server(&a, TOOLS, "a", NULL));
+    CHECK_OK(start_server(&b, TOOLS, "b", NULL));
+    CHECK_OK(init_with(PMIX_SERVER_URI, a.uri, PMIX_STRING));
+    pmix_proc_t was = me;
+    CHECK_OK(attach_to(PMIX_SERVER_PIDINFO, &b.pid, PMIX_PID, false, &server));
+    CHECK(PMIX_CHECK_PROCID(&server, &b.name));
+    /* The same again is no second connection. */
+    CHECK_OK(attach_to(PMIX_SERVER_URI, b.uri, PMIX_STRING, false, &server));
+    CHECK_OK(attach_to(PMIX_SERVER_NSPACE, b.name.nspace, PMIX_STRING, false, &server));
+    CHECK(ask(&b, 's') == 1);
+    CHECK_OK(PMIx_tool_get_servers(&servers, &count));
+    CHECK(count == 2 && PMIX_CHECK_PROCID(&servers[0], &a.name) && PMIX_CHECK_PROCID(&servers[1], &b.name));
+    PMIX_PROC_FREE(servers, count);
+
+    CHECK_OK(query_text(PMIX_QUERY_NAMESPACES, text, sizeof text));
+    CHECK(strcmp(text, a.job) == 0);
+    CHECK_OK(PMIx_tool_set_server(&b.name, NULL, 0));
+    CHECK_OK(query_text(PMIX_QUERY_NAMESPACES, text, sizeof text));
+    CHECK(strcmp(text, b.job) == 0);
+    CHECK_OK(PMIx_tool_get_servers(&servers, &count));
+    CHECK(count == 2 && PMIX_CHECK_PROCID(&servers[0], &b.name) && PMIX_CHECK_PROCID(&servers[1], &a.name));
+    PMIX_PROC_FREE(servers, count);
+    /* Who the tool is does not depend on it. */
+    PMIX_LOAD_PROCID(&server, "nobody", 0);
+    CHECK_STATUS(PMIx_tool_set_server(&server, NULL, 0), PMIX_ERR_UNREACH);
+    CHECK_STATUS(PMIx_tool_disconnect(&server), PMIX_ERR_NOT_FOUND);
+    CHECK_STATUS(PMIx_tool_disconnect(NULL), PMIX_ERR_BAD_PARAM);
+
+    CHECK_OK(PMIx_tool_disconnect(&b.name));
+    CHECK(!PMIx_tool_is_connected());
+    CHECK_STATUS(query_text(PMIX_QUERY_NAMESPACES, text, sizeof text), PMIX_ERR_UNREACH);
+    CHECK_OK(PMIx_tool_set_server(&a.name, NULL, 0));
+    CHECK_OK(query_text(PMIX_QUERY_NAMESPACES, text, sizeof text));
+    CHECK(strcmp(text, a.job) == 0);
+    CHECK_OK(attach_to(PMIX_SERVER_URI, b.uri, PMIX_STRING, true, &server));
+    server = primary_server();
+    CHECK(PMIX_CHECK_PROCID(&server, &b.name));
+    CHECK_OK(PMIx_tool_init(&me, NULL, 0));
+    CHECK(PMIX_CHECK_PROCID(&me, &was));
+    CHECK_OK(PMIx_tool_finalize());
+
+    /* One goes by itself: it is told, the other goes on. */
+    pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
+    CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL) >= 0);
+    end_server(&b, SIGKILL);
+    until(&lost, 1);
+    CHECK(PMIX_CHECK_PROCID(&lost_server, &b.name));
+    CHECK_STATUS(query_text(PMIX_QUERY_NAMESPACES, text, sizeof text), PMIX_ERR_UNREACH);
+    CHECK_OK(PMIx_tool_set_server(&a.name, NULL, 0));
+    CHECK_OK(query_text(PMIX_QUERY_NAMESPACES, text, sizeof text));
+    CHECK_OK(PMIx_tool_finalize());
+    end_server(&a, 0);
+}
+
+/* rows: T4 */
+static void events(void) {
+    struct server a, b;
+    bool yes = true;
+    pmix_status_t code = EVENT;
+    CHECK_OK(start_server(&a, TOOLS, "a", NULL));
+    CHECK_OK(start_server(&b, TOOLS, "b", NULL));
+    /* A handler that is older than the first connection. */
+    CHECK_OK(init_with(PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL));
+    pmix_status_t handler = PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL);
+    CHECK(handler >= 0);
+    CHECK_OK(attach_to(PMIX_SERVER_URI, a.uri, PMIX_STRING, false, NULL));
+    ask(&a, 'e');
+    until(&heard, 1);
+    /* It stays with its server, whichever is the primary one. */
+    CHECK_OK(attach_to(PMIX_SERVER_URI, b.uri, PMIX_STRING, true, NULL));
+    ask(&a, 'e');
+    until(&heard, 2);
+    /* And moves when that one has gone. */
+    end_server(&a, 0);
+    CHECK_OK(PMIx_tool_disconnect(&b.name));
+    CHECK_OK(attach_to(PMIX_SERVER_URI, b.uri, PMIX_STRING, true, NULL));
+    ask(&b, 'e');
+    until(&heard, 3);
+    /* Its own events come back to it. */
+    CHECK_OK(PMIx_Notify_event(EVENT, NULL, PMIX_RANGE_LOCAL, NULL, 0, NULL, NULL));
+    until(&heard, 4);
+    CHECK_OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
+    CHECK_OK(PMIx_tool_finalize());
+    end_server(&b, 0);
+}
+
+/* --- the calls of clients --- */
+
+static uint32_t outputs;
+
+static void on_output(size_t handler, pmix_iof_channel_t channel, pmix_proc_t* source, pmix_byte_object_t* payload,
+                      pmix_info_t info[], size_t ninfo) {
+    (void)handler, (void)channel, (void)source, (void)info, (void)ninfo;
+    if (payload->size == 13 && memcmp(payload->bytes, "from the job\n", 13) == 0)
+        __atomic_add_fetch(&outputs, 1, __ATOMIC_SEQ_CST);
+}
+
+/* rows: T1 */
+static void calls(void) {
+    struct server a, b;
+    pmix_value_t* value = NULL;
+    pmix_proc_t job;
+    pmix_app_t app;
+    pmix_nspace_t child;
+    bool yes = true;
+    CHECK_OK(start_server(&a, TOOLS, "a", NULL));
+    CHECK_OK(start_server(&b, TOOLS, "b", NULL));
+    CHECK_OK(init_with(PMIX_SERVER_URI, a.uri, PMIX_STRING));
+    PMIX_LOAD_PROCID(&job, a.job, PMIX_RANK_WILDCARD);
+    CHECK_OK(PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &value));
+    CHECK(value->type == PMIX_UINT32 && value->data.uint32 == 1);
+    PMIX_VALUE_RELEASE(value);
+
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = strdup("true");
+    app.maxprocs = 1;
+    CHECK_OK(PMIx_Spawn(NULL, 0, &app, 1, child));
+    CHECK(strcmp(child, "spawned-for-a-tool") == 0);
+    PMIX_APP_DESTRUCT(&app);
+
+    pmix_info_t directive;
+    PMIX_INFO_LOAD(&directive, PMIX_JOB_CTRL_TERMINATE, &yes, PMIX_BOOL);
+    CHECK_DONE(PMIx_Job_control(&job, 1, &directive, 1, NULL, NULL));
+
+    pmix_status_t pull = PMIx_IOF_pull(&job, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL, on_output, NULL, NULL);
+    CHECK(pull >= 0 && ask(&a, 'p') == 1);
+    ask(&a, 'o');
+    until(&outputs, 1);
+    /* From the server that has it, also when another is the primary one: credit and end included. */
+    CHECK_OK(attach_to(PMIX_SERVER_URI, b.uri, PMIX_STRING, true, NULL));
+    for (uint32_t i = 0; i < 2000; i++) ask(&a, 'o');
+    until(&outputs, 2001);
+    CHECK_OK(PMIx_IOF_deregister((size_t)pull, NULL, 0, NULL, NULL));
+    CHECK(ask(&a, 'p') == 2 && ask(&b, 'p') == 0);
+
+    /* The job of the one is nothing to the other. */
+    CHECK_STATUS(PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &value), PMIX_ERR_NOT_FOUND);
+    PMIX_LOAD_PROCID(&job, b.job, PMIX_RANK_WILDCARD);
+    CHECK_OK(PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &value));
+    PMIX_VALUE_RELEASE(value);
+    CHECK_OK(PMIx_tool_finalize());
+    end_server(&a, 0);
+    end_server(&b, 0);
+}
+
+int main(int argc, char** argv) {
+    static const struct {
+        const char* name;
+        void (*run)(void);
+    } cases[] = {
+        {"several", several},
+        {"events", events},
+        {"calls", calls},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
+            cases[i].run();
+            printf("OK %s\n", argv[1]);
+            return 0;
+        }
+    }
+    return 2;
+}
