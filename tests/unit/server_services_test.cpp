@@ -254,6 +254,30 @@ TEST_F(ServerServicesTest, RequestsGoUpWithTheIdsAndResultsComeBackAlsoWithARefu
     EXPECT_EQ(0u, host.number) << "no targets: all of the caller's job";
 }
 
+// A number for programs of 4.2, a text for later ones: the host gets what was said.
+TEST_F(ServerServicesTest, TheTimeOfAnAllocationMayBeEither) {
+    const auto m = Services::module();
+    start(&m);
+    const uint32_t seconds = 90;
+    for (const bool number : {true, false}) {
+        ControlRequest allocation;
+        InfoList list;
+        ASSERT_EQ(PMIX_SUCCESS, number ? list.append(PMIX_ALLOC_TIME, &seconds, PMIX_UINT32)
+                                       : list.append_string(PMIX_ALLOC_TIME, "0:1:30"));
+        allocation.kind = PMIX_ALLOC_NEW;
+        allocation.infos = std::move(list);
+        EXPECT_EQ(PMIX_SUCCESS, ask<Command::allocate>(*a, allocation));
+        const pmix_info_t* time = host.infos.find(PMIX_ALLOC_TIME);
+        ASSERT_NE(nullptr, time);
+        if (number) {
+            EXPECT_TRUE(time->value.type == PMIX_UINT32 && time->value.data.uint32 == 90);
+        } else {
+            ASSERT_EQ(PMIX_STRING, time->value.type);
+            EXPECT_STREQ("0:1:30", time->value.data.string);
+        }
+    }
+}
+
 // rows: J1 J2 J4 X1 X2 G9
 TEST_F(ServerServicesTest, WithoutEntriesNothingIsPretended) {
     start(nullptr, {});
