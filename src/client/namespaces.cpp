@@ -23,7 +23,7 @@ pmix_status_t Namespaces::adopt(std::string_view name, uint64_t instance, transp
     MutexLock lock(mutex_);
     if (has_ended(instance)) return PMIX_SUCCESS;
     const auto old = std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e->name == name; });
-    if (old != entries_.end() && (*old)->instance == instance) return PMIX_SUCCESS;
+    if (old != entries_.end() && instance <= (*old)->instance) return PMIX_SUCCESS;
     auto reader = dstore::Reader::open(descriptor.release());
     if (!reader) return reader.status();
     auto entry = std::make_unique<Entry>();
@@ -58,6 +58,13 @@ void Namespaces::remove(std::string_view name, uint64_t instance) {
     if (!has_ended(instance)) ended_[next_ended_++ % ended_.size()] = instance;
     for (size_t i = 0; i < entries_.size(); ++i) {
         if (entries_[i]->name == name && entries_[i]->instance == instance) return take_out(i);
+    }
+}
+
+void Namespaces::lose(std::string_view name, uint64_t instance) {
+    MutexLock lock(mutex_);
+    for (size_t i = 0; i < entries_.size(); ++i) {
+        if (entries_[i]->name == name && entries_[i]->instance < instance) return take_out(i);
     }
 }
 

@@ -35,12 +35,16 @@ class Namespaces {
     // The segment of the process's own namespace.
     const dstore::Reader* own() const noexcept { return own_.load(std::memory_order_acquire); }
 
-    // Takes the descriptor. The same instance again changes nothing, and one that has ended is not taken.
+    // Takes the descriptor. A higher instance takes the place of what is there, in one step for readers; the same one
+    // or a lower one changes nothing (a reply may be read after what came later), and one that has ended is not taken.
     pmix_status_t adopt(std::string_view name, uint64_t instance, transport::Descriptor descriptor);
     // The segments of a reply: as many descriptors as the list says, in order.
     pmix_status_t adopt_all(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
     // This life of the namespace is over: it cannot be found any more.
     void remove(std::string_view name, uint64_t instance);
+
+    // The instance that takes its place could not be mapped.
+    void lose(std::string_view name, uint64_t instance);
 
     // Another server's segments take the place of all that is mapped; it numbers them in its own way.
     void remove_all();

@@ -51,19 +51,24 @@ class ServerSet::Member final : public transport::ConnectionHandler {
 
     bool take_anywhere(transport::ReceivedFrame& frame) noexcept override {
         if (frame.header.kind == FrameKind::reply) answered(frame.header.id);
+        if (!is_for_us(frame.header)) return true;
         return set_.hooks_.sink.take_anywhere(frame);
     }
     void on_frame(transport::ReceivedFrame frame) REQUIRES(common::loop_thread) override {
         if (frame.header.kind == FrameKind::reply) answered(frame.header.id);
-        // Segments are the primary server's, and numbered by it.
-        const bool about_segments = frame.header.kind == FrameKind::notify &&
-                                    frame.header.command == static_cast<uint16_t>(Command::segment_gone);
-        if (about_segments && !set_.is_primary(*this)) return;
+        if (!is_for_us(frame.header)) return;
         set_.hooks_.sink.on_frame(std::move(frame));
     }
     void on_closed(pmix_status_t) REQUIRES(common::loop_thread) override { set_.member_closed(*this); }
 
   private:
+    // Segments are the primary server's, and numbered by it.
+    bool is_for_us(const FrameHeader& header) const noexcept {
+        const bool about_segments = header.kind == FrameKind::notify &&
+                                    (header.command == static_cast<uint16_t>(Command::segment_gone) ||
+                                     header.command == static_cast<uint16_t>(Command::attach_nspace));
+        return !about_segments || set_.is_primary(*this);
+    }
     void answered(uint32_t id) noexcept {
         MutexLock lock(mutex_);
         open_.erase(id);

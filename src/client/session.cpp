@@ -165,11 +165,30 @@ void Session::complete(CallPtr call, transport::ReceivedFrame& frame) noexcept {
 }
 
 bool Session::take_anywhere(transport::ReceivedFrame& frame) noexcept {
+    // At once, and not when the loop comes to it: what is answered next may be in the new segment only.
+    if (frame.header.kind == FrameKind::notify &&
+        frame.header.command == static_cast<uint16_t>(common::Command::attach_nspace)) {
+        take_new_segments(frame);
+        return true;
+    }
     if (frame.header.kind != FrameKind::reply) return false;
     CallPtr call = calls_.take_anywhere(frame.header.id);
     if (call == nullptr) return false;
     complete(std::move(call), frame);
     return true;
+}
+
+// The server has begun new segments. Where one cannot be mapped the old one goes all the same: nothing is better than
+// what is no longer true.
+void Session::take_new_segments(transport::ReceivedFrame& frame) noexcept {
+    try {
+        common::AttachNspaceReply fresh;
+        if (common::decode_message(frame.payload, fresh) != PMIX_SUCCESS) return;
+        if (adopt(fresh.segments, std::move(frame.descriptors)) == PMIX_SUCCESS) return;
+        for (const common::SegmentRef& segment : fresh.segments) namespaces_.lose(segment.nspace, segment.instance);
+    } catch (const std::bad_alloc&) {
+        note_failed_comm();
+    }
 }
 
 void Session::on_frame(transport::ReceivedFrame frame) {
@@ -189,6 +208,8 @@ void Session::on_frame(transport::ReceivedFrame frame) {
                 } else {
                     note_failed_comm();
                 }
+            } else if (frame.header.command == static_cast<uint16_t>(common::Command::attach_nspace)) {
+                take_new_segments(frame);
             } else if (frame.header.command == static_cast<uint16_t>(common::Command::segment_gone)) {
                 common::SegmentGoneNotify gone;
                 if (common::decode_message(frame.payload, gone) != PMIX_SUCCESS) break;

@@ -149,6 +149,7 @@ class Session final : public transport::ConnectionHandler {
 
     // transport::ConnectionHandler
     bool take_anywhere(transport::ReceivedFrame& frame) noexcept override;
+    void take_new_segments(transport::ReceivedFrame& frame) noexcept;
     void on_frame(transport::ReceivedFrame frame) REQUIRES(common::loop_thread) override;
     void on_closed(pmix_status_t why) REQUIRES(common::loop_thread) override;
 

@@ -175,6 +175,7 @@ pmix_status_t Writer::State::add_block(Owner owner, std::vector<Item>& items, ui
     h.chain = static_cast<uint8_t>(chain + 1);
     h.prev = head;
     write_block(at(0), *block, h, items);
+    if (head != 0) rewritten += size;
     uint32_t first = static_cast<uint32_t>(*block / kUnit);
     if (chain + 1 > kMaxChain) {
         std::vector<uint32_t> blocks;
@@ -235,6 +236,7 @@ common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, const
     h.prev = 0;
     h.held += static_cast<uint32_t>(size / kUnit);
     write_block_head(at(*block), h, static_cast<uint32_t>(kept), size);
+    rewritten += size;
     return static_cast<uint32_t>(*block / kUnit);
 }
 

@@ -1,6 +1,7 @@
 // The write side of one namespace's segment on one node, and what local peers may not see of it.
 //
-// Owns the segment and the records of remote scope of the local ranks. Called by the server's loop only; each call that
+// Owns the segment and the records of remote scope of the local ranks. Published bytes are never written again; values
+// that were replaced are given back by compact(), which begins a new segment. Called by the server's loop only; each call that
 // succeeds has published before it returns, and readers see all of a record or nothing. What can go wrong: no memory
 // or a full quota (PMIX_ERR_OUT_OF_RESOURCE), bytes from another node that are none of ours (PMIX_ERR_NOT_SUPPORTED,
 // PMIX_ERR_UNPACK_FAILURE). A failed call leaves what was published as it was.
@@ -51,7 +52,7 @@ class Writer {
 
     // For clients, by descriptor passing; stays ours.
     int descriptor() const noexcept;
-    // Through the writer's own mapping; any thread, as long as the writer lives.
+    // Through the writer's own mapping; any thread, as long as the writer lives and until compact().
     const Reader& reader() const noexcept;
     uint64_t published_bytes() const noexcept;
 
@@ -78,6 +79,12 @@ class Writer {
     common::Result<std::vector<uint8_t>> contribution(std::span<const RankSince> ranks) const;
     // Chunks of other nodes, one behind the other.
     Ingested ingest(common::Bytes chunks);
+
+    // So much was published that replaces something that compact() may be worth while.
+    bool compaction_due() const noexcept;
+    // Begins a new segment with what counts, and lets the old one go: descriptor() and reader() are others then, and
+    // clients are to be given them. False: too little would be won, and all is as it was; likewise on failure.
+    common::Result<bool> compact();
 
   private:
     Writer();

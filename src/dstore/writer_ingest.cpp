@@ -39,6 +39,7 @@ common::Result<bool> Writer::State::link(uint64_t offset) {
     }
     const uint64_t generation = view.generations.generation;
     const uint32_t head = newest(view.owner);
+    if (head != 0) rewritten += view.size;
     const uint64_t known_before = known(head);
     const uint64_t newest_generation = head == 0 ? 0 : get64(ref(head) + kBlkGeneration);
     const bool closes = view.generations.full || view.generations.base_generation <= known_before;
@@ -125,6 +126,8 @@ pmix_status_t Writer::State::take_chunk(const ChunkView& chunk, Ingested& result
     // Dictionary and blocks, which are written one behind the other, keep their distances: one copy. Where blocks are
     // left out, the others move towards the dictionary and their records' distances shrink with them.
     const size_t dictionary = chunk.first() - kChunkHeader;
+    // Ranks that were here before mostly say the same keys again.
+    if (newest(chunk.at(wanted.front().offset).owner) != 0) rewritten += dictionary;
     common::Result<uint64_t> place = allocate(dictionary + wanted_bytes);
     if (!place.ok()) return place.status();
     const uint8_t* const from = chunk.bytes().data();

@@ -24,6 +24,8 @@ struct Writer::State {
     std::unique_ptr<Segment> segment;
     std::unique_ptr<Reader> reader;
     uint64_t tail = 0;
+    uint64_t rewritten = 0;      // bytes written for owners that had some before: what may have replaced as much
+    uint64_t look_again_at = 0;  // the last look at them found too little replaced
 
     // ---- Space and publication (writer.cpp)
     // Zeroed only where fresh from the kernel, which is everywhere: nothing is ever allocated twice.
@@ -79,6 +81,18 @@ struct Writer::State {
                                   uint32_t placement);
     pmix_status_t write_column(const ColumnData& data, uint8_t (&column)[layout::kColumnSize]);
     bool same_placement(const Placement& placement) noexcept;
+
+    // ---- A new segment with what counts of an old one (writer_compact.cpp). `from` is not changed, save by the last
+    template <class F>
+    void for_each_owner(F&& fn) const;
+    void collect(uint32_t newest_block, std::vector<uint64_t>& records) const;
+    uint64_t live_bytes() const;
+    pmix_status_t copy_owner(const State& from, Owner owner, uint32_t newest_block);
+    common::Result<uint32_t> copy_lone(const State& from, uint32_t reference);
+    pmix_status_t copy_column(const State& from, uint8_t* column);
+    common::Result<uint32_t> copy_placement(const State& from, uint32_t reference);
+    pmix_status_t copy_catalog(const State& from);
+    void take_locals(State& from);
 
     // ---- Local ranks
     struct Entry {

@@ -24,13 +24,12 @@ class Commit {
             if (!scope || !common::is_valid_key(entry.key)) return reply.status(PMIX_ERR_BAD_PARAM);
         }
         if (nspace->data == nullptr) {
-            auto data = NamespaceData::create(nspace->size_known() ? nspace->size() : 0, registry_.origin());
-            if (!data.ok()) return reply.status(data.status());
-            nspace->data = std::move(data).value();
+            if (pmix_status_t rc = registry_.ensure_data(*nspace); rc != PMIX_SUCCESS) return reply.status(rc);
             nspace->data->add_local(peer.id().rank);
         }
         auto generation = nspace->data->commit(peer.id().rank, request.entries);
         if (!generation.ok()) return reply.status(generation.status());
+        registry_.written(*nspace);
         get_.committed(*nspace, peer.id().rank);
         common::CommitReply message;
         message.generation = nspace->data->generation();

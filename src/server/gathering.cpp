@@ -135,7 +135,8 @@ void add_segments(const Segments& segments, Registry& registry, const Signature&
         last = p.nspace;
         // What it has needs no mention: its mapping shows what was published.
         Nspace* nspace = registry.find(p.nspace);
-        if (nspace != nullptr && !peer.knows_segment(nspace->number)) segments.add(peer, *nspace, list, descriptors);
+        if (nspace != nullptr && nspace->data != nullptr && !peer.knows_segment(nspace->data->instance()))
+            segments.add(peer, *nspace, list, descriptors);
     }
 }
 

@@ -40,9 +40,9 @@ void Get::answer_found(Question& question, Nspace& nspace) {
     std::vector<int> descriptors;
     if (nspace.data != nullptr) {
         message.generation = nspace.data->generation();
-        if (!peer->knows_segment(nspace.number)) segments_.add(*peer, nspace, message.segments, descriptors);
+        if (!peer->knows_segment(nspace.data->instance())) segments_.add(*peer, nspace, message.segments, descriptors);
         // It may not read there, so there is nothing that it can be given.
-        if (!peer->knows_segment(nspace.number)) return question.reply.status(PMIX_ERR_NO_PERMISSIONS);
+        if (!peer->knows_segment(nspace.data->instance())) return question.reply.status(PMIX_ERR_NO_PERMISSIONS);
     }
     question.reply.message(PMIX_SUCCESS, message, descriptors);
 }
@@ -67,8 +67,8 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     Nspace* nspace = registry_.find(proc.nspace);
 
     // The asker says that it has nothing of it: whatever it was given before is lost to it.
-    if (nspace != nullptr && request.generation == 0 && proc.nspace != peer.id().nspace)
-        peer.set_lacks_segment(nspace->number);
+    if (nspace != nullptr && nspace->data != nullptr && request.generation == 0 && proc.nspace != peer.id().nspace)
+        peer.set_lacks_segment(nspace->data->instance());
 
     auto set_timer = [&](auto expire) {
         if (timeout > 0) question.timer = Timer(scheduler_, int64_t{timeout} * 1000, std::move(expire));

@@ -19,13 +19,19 @@ using dstore::Owner;
 using dstore::OwnerKind;
 using dstore::Record;
 
-Result<std::unique_ptr<NamespaceData>> NamespaceData::create(uint32_t job_size, uint64_t origin) {
+Result<std::unique_ptr<NamespaceData>> NamespaceData::create(uint32_t job_size, uint64_t origin, uint32_t instance) {
     dstore::WriterOptions options;
     options.job_size = job_size;
     options.origin = origin;
     auto writer = dstore::Writer::create(options);
     if (!writer.ok()) return writer.status();
-    return std::unique_ptr<NamespaceData>(new NamespaceData(std::move(writer).value()));
+    return std::unique_ptr<NamespaceData>(new NamespaceData(std::move(writer).value(), instance));
+}
+
+Result<bool> NamespaceData::renew(uint32_t instance) {
+    auto renewed = writer_->compact();
+    if (renewed.ok() && *renewed) instance_ = instance;
+    return renewed;
 }
 
 namespace {
@@ -183,14 +189,11 @@ pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt
         Nspace* nspace = registry.find(piece->nspace);
         if (nspace == nullptr && !adopt.empty() && piece->nspace == adopt) nspace = &registry.obtain(adopt);
         if (nspace == nullptr) continue;
-        if (nspace->data == nullptr) {
-            auto data = NamespaceData::create(nspace->size_known() ? nspace->size() : 0, registry.origin());
-            if (!data.ok()) return data.status();
-            nspace->data = std::move(data).value();
-        }
+        if (pmix_status_t rc = registry.ensure_data(*nspace); rc != PMIX_SUCCESS) return rc;
         auto chunks = piece_chunks(*piece, storage);
         if (!chunks.ok()) return chunks.status();
         dstore::Ingested done = nspace->data->ingest(*chunks);
+        registry.written(*nspace);
         if (done.status != PMIX_SUCCESS) return done.status;
     }
     return PMIX_SUCCESS;

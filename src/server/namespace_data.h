@@ -23,7 +23,8 @@ struct Nspace;
 
 class NamespaceData {
   public:
-    static common::Result<std::unique_ptr<NamespaceData>> create(uint32_t job_size, uint64_t origin);
+    // instance: the number of its segment, which renew() changes. Clients know segments by it.
+    static common::Result<std::unique_ptr<NamespaceData>> create(uint32_t job_size, uint64_t origin, uint32_t instance);
 
     // Puts a host's word into the store. `placed`: the placement that goes with it; null keeps the one that is there.
     // own_node: where flat node keys go. resources: the word of register_resources, which loses against the host's
@@ -52,14 +53,21 @@ class NamespaceData {
     dstore::Ingested ingest(common::Bytes chunks) { return writer_->ingest(chunks); }
 
     int descriptor() const noexcept { return writer_->descriptor(); }
+    uint32_t instance() const noexcept { return instance_; }
+    // Much was replaced: a new segment may be worth while (server/renewal.h).
+    bool renewal_due() const noexcept { return writer_->compaction_due(); }
+    // True: descriptor() and reader() are now those of a new segment.
+    common::Result<bool> renew(uint32_t instance);
     // Shared memory in use.
     uint64_t bytes() const noexcept { return writer_->published_bytes(); }
     uint64_t generation() const noexcept { return writer_->reader().publications(); }
     const dstore::Reader& reader() const noexcept { return writer_->reader(); }
 
   private:
-    explicit NamespaceData(std::unique_ptr<dstore::Writer> writer) noexcept : writer_(std::move(writer)) {}
+    NamespaceData(std::unique_ptr<dstore::Writer> writer, uint32_t instance) noexcept
+        : writer_(std::move(writer)), instance_(instance) {}
     std::unique_ptr<dstore::Writer> writer_;
+    uint32_t instance_;
     bool columns_declared_ = false;  // what follows from the placement; once
 };
 

@@ -27,6 +27,7 @@
 #include "server/publish.h"
 #include "server/query.h"
 #include "server/registry.h"
+#include "server/renewal.h"
 #include "server/resolve.h"
 #include "server/scheduler.h"
 #include "server/segments.h"
@@ -88,6 +89,7 @@ struct Server::Parts final : PeerEvents {
     std::unique_ptr<Setup> setup;
     std::map<MemberId, std::unique_ptr<ExitWatch>> leaving;  // finalized ranks that may return
     std::map<uint64_t, std::shared_ptr<Peer>> peers;  // admitted, by serial number
+    Renewal renewal;
     uint64_t next_serial = 1;
     std::string uri;
     Query query;

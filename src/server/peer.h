@@ -58,7 +58,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     bool gone() const noexcept { return gone_; }
 
     void set_serial(uint64_t serial) noexcept { serial_ = serial; }
-    // Namespace instances whose segment this peer has been given: their descriptor need not travel again.
+    // Segments, by their instance, that this peer has been given: their descriptor need not travel again.
     bool knows_segment(uint32_t instance) const { return segments_.count(instance) != 0; }
     void set_knows_segment(uint32_t instance) { segments_.insert(instance); }
     void set_lacks_segment(uint32_t instance) { segments_.erase(instance); }

@@ -67,6 +67,7 @@ pmix_status_t ProcessSets::publish(const ProcessSet& changed) {
     for (auto& [name, nspace] : registry_.nspaces()) {
         if (nspace->data == nullptr) continue;
         pmix_status_t rc = publish(*nspace, changed);
+        registry_.written(*nspace);
         if (rc != PMIX_SUCCESS) return rc;
     }
     return PMIX_SUCCESS;

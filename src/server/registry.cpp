@@ -72,6 +72,14 @@ Nspace& Registry::obtain(std::string_view name) {
     return nspace;
 }
 
+pmix_status_t Registry::ensure_data(Nspace& nspace) {
+    if (nspace.data != nullptr) return PMIX_SUCCESS;
+    auto data = NamespaceData::create(nspace.size_known() ? nspace.size() : 0, origin_, next_segment());
+    if (!data.ok()) return data.status();
+    nspace.data = std::move(data).value();
+    return PMIX_SUCCESS;
+}
+
 void Registry::remove(std::string_view name) {
     auto it = nspaces_.find(name);
     if (it == nspaces_.end()) return;

@@ -5,6 +5,7 @@
 // namespace across time keeps the number (see MemberId).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -112,6 +113,15 @@ class Registry final : public MemberView {
     std::optional<MemberId> member(const common::ProcId& proc) const noexcept;
     common::ProcId proc_of(MemberId member) const;
 
+    // Its segment, empty at first.
+    pmix_status_t ensure_data(Nspace& nspace);
+    // Something was published there: when much of it replaces something, `due` hears of it. See server/renewal.h.
+    void written(const Nspace& nspace) {
+        if (due_ && nspace.data->renewal_due()) due_(nspace.number);
+    }
+    void when_renewal_is_due(std::function<void(uint32_t)> due) { due_ = std::move(due); }
+    uint32_t next_segment() noexcept { return next_segment_++; }
+
     // The rank's life goes on: keeps Nspace::gone in step.
     void set_state(Nspace& nspace, Client& client, Client::State state);
 
@@ -140,6 +150,8 @@ class Registry final : public MemberView {
     std::vector<ProcessSet> process_sets_;
     GroupTable groups_;
     uint32_t next_number_ = 1;
+    uint32_t next_segment_ = 1;
+    std::function<void(uint32_t)> due_;
 };
 
 }  // namespace pmix::server

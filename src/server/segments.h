@@ -32,16 +32,17 @@ class Segments {
     // or a namespace without data adds nothing; the peer may ask for it by name.
     void add(Peer& peer, Nspace& nspace, common::SegmentList& list, std::vector<int>& descriptors) const {
         if (nspace.data == nullptr || !may_map(peer, nspace)) return;
-        bool known = peer.knows_segment(nspace.number);
+        const uint32_t instance = nspace.data->instance();
+        bool known = peer.knows_segment(instance);
         if (!known && descriptors.size() >= common::kMaxFrameDescriptors) return;
         common::SegmentRef ref;
         ref.nspace = nspace.name;
-        ref.instance = nspace.number;
+        ref.instance = instance;
         ref.generation = nspace.data->generation();
         ref.has_descriptor = !known;
         if (!known) {
             descriptors.push_back(nspace.data->descriptor());
-            peer.set_knows_segment(nspace.number);
+            peer.set_knows_segment(instance);
         }
         list.push_back(std::move(ref));
     }

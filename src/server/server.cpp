@@ -69,6 +69,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       listener(loop, scheduler, registry, host, segments, tools, *this,
                {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers,
                 options.socket_file, options.single_listener}),
+      renewal(scheduler, registry, segments, peers, self),
       query(host, registry, segments, peers, options.id, uri),
       fabrics(host, chores, query.inventory(), options.hostname) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
@@ -203,7 +204,7 @@ void Server::Parts::attach(Peer& peer, common::AttachNspaceRequest& request, Rep
     Nspace* nspace = registry.find(request.nspace);
     if (nspace == nullptr || nspace->data == nullptr) return reply.status(PMIX_ERR_NOT_FOUND);
     if (!segments.may_map(peer, *nspace)) return reply.status(PMIX_ERR_NO_PERMISSIONS);
-    if (request.generation == 0) peer.set_lacks_segment(nspace->number);
+    if (request.generation == 0) peer.set_lacks_segment(nspace->data->instance());
     common::AttachNspaceReply message;
     std::vector<int> descriptors;
     segments.add(peer, *nspace, message.segments, descriptors);
@@ -234,18 +235,18 @@ void Server::Parts::drop(const ProcId& proc) {
 void Server::Parts::nspace_ended(const Nspace& nspace) {
     common::SegmentGoneNotify gone;
     gone.nspace = nspace.name;
-    gone.instance = nspace.number;
+    gone.instance = nspace.data->instance();
     auto payload = common::message_bytes(gone);
     if (!payload.ok()) return;
     FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::segment_gone));
     header.payload = static_cast<uint32_t>(payload->size());
     for (const auto& [serial, peer] : peers) {
-        if (!peer->knows_segment(nspace.number)) continue;
-        peer->set_lacks_segment(nspace.number);
+        if (!peer->knows_segment(nspace.data->instance())) continue;
+        peer->set_lacks_segment(nspace.data->instance());
         peer->send(header, *payload, {});
     }
     // The own process maps what it likes.
-    self->set_lacks_segment(nspace.number);
+    self->set_lacks_segment(nspace.data->instance());
     self->send(header, *payload, {});
 }
 
@@ -295,11 +296,12 @@ void Server::on_frame(Peer& peer, const FrameHeader& header, Bytes payload) {
     parts_->peer_frame(peer, header, payload);
 }
 
-Result<LentSegment> Server::lend_segment(const Peer& peer, std::string_view name) {
+Result<LentSegment> Server::lend_segment(Peer& peer, std::string_view name) {
     Nspace* nspace = parts_->registry.find(name);
     if (nspace == nullptr || nspace->data == nullptr) return PMIX_ERR_NOT_FOUND;
     if (!parts_->segments.may_map(peer, *nspace)) return PMIX_ERR_NO_PERMISSIONS;
-    return LentSegment{nspace->data->descriptor(), nspace->number, nspace->data->generation()};
+    peer.set_knows_segment(nspace->data->instance());
+    return LentSegment{nspace->data->descriptor(), nspace->data->instance(), nspace->data->generation()};
 }
 
 void Server::stop() {

@@ -75,7 +75,7 @@ class Server {
     // The payload is borrowed for the call.
     void on_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload);
     // The segment of a namespace for the process itself. PMIX_ERR_NOT_FOUND: no such namespace here.
-    common::Result<LentSegment> lend_segment(const Peer& peer, std::string_view nspace);
+    common::Result<LentSegment> lend_segment(Peer& peer, std::string_view nspace);
 
     // Answers all that waits, closes all connections, stops listening. Then only destruction is left.
     void stop();

@@ -66,9 +66,7 @@ void Setup::count_again() {
 
 pmix_status_t Setup::ensure_data(Nspace& nspace) {
     if (nspace.data != nullptr) return PMIX_SUCCESS;
-    auto data = NamespaceData::create(nspace.size_known() ? nspace.size() : 0, registry_.origin());
-    if (!data.ok()) return data.status();
-    nspace.data = std::move(data).value();
+    if (pmix_status_t rc = registry_.ensure_data(nspace); rc != PMIX_SUCCESS) return rc;
     announce_locals(nspace);
     return PMIX_SUCCESS;
 }
@@ -105,6 +103,7 @@ pmix_status_t Setup::register_nspace(JobSetup&& job) {
         if (rc == PMIX_SUCCESS) {
             announce_locals(nspace);
             rc = nspace.data->apply(std::move(job), place ? &nspace.placed : nullptr, nspace.own_node, nspace.placed);
+            registry_.written(nspace);
         }
         for (const JobSetup& resources : resources_)
             if (rc == PMIX_SUCCESS) rc = nspace.data->apply_resources(resources, nspace.placed);

@@ -1,0 +1,42 @@
+// New segments for namespaces whose values were replaced again and again: when much of a segment is superseded, what
+// counts goes into a new one, and everybody who has the old one is given it.
+//
+// Borrows registry and peers. Loop thread only. A renewal runs between frames: what was answered before is in the old
+// segment too, what is answered later follows the new one on the same ordered connection. A client takes a segment of a
+// higher instance and none of a lower one, so a reply that it reads late does not lead it back. What can go wrong:
+// nothing that anybody notices; without memory, or while a peer does not read, the old segment stays and grows.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "server/peer.h"
+#include "server/registry.h"
+#include "server/scheduler.h"
+#include "server/segments.h"
+
+namespace pmix::server {
+
+class Renewal {
+  public:
+    using Peers = std::map<uint64_t, std::shared_ptr<Peer>>;
+
+    Renewal(Scheduler& scheduler, Registry& registry, const Segments& segments, const Peers& peers,
+            const std::shared_ptr<SelfPeer>& self);
+    Renewal(const Renewal&) = delete;
+    Renewal& operator=(const Renewal&) = delete;
+
+  private:
+    void due(uint32_t number, int64_t ms);
+    void renew(uint32_t number);
+    void tell(Peer& peer, Nspace& nspace, uint32_t before);
+
+    Scheduler& scheduler_;
+    Registry& registry_;
+    const Segments& segments_;
+    const Peers& peers_;
+    const std::shared_ptr<SelfPeer>& self_;
+    std::map<uint32_t, Timer> waiting_;  // by the namespace's number
+};
+
+}  // namespace pmix::server
