@@ -111,7 +111,7 @@ std::string write_nodes(const Names& names) {
     bool brackets = false;
     for (std::string_view name : names) {
         raw += name.size() + 1;
-        brackets = brackets || name.find_first_of("[]") != std::string_view::npos;
+        for (const char c : name) brackets |= c == '[' || c == ']';
     }
     --raw;
     if (!brackets) {  // names with brackets of their own cannot be told from patterns
