@@ -28,7 +28,8 @@ struct Buffer : pmix_data_buffer_t {
 void expect_values(pmix_data_buffer_t& buffer, Elements& went, const char* how) {
     Elements came(went.type(), went.size());
     auto n = static_cast<int32_t>(went.size());
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, came.data(), &n, went.type())) << how << " " << went.type();
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, came.data(), &n, went.type()))
+        << how << " " << went.type();
     ASSERT_EQ(went.size(), static_cast<size_t>(n)) << how;
     const pmix_data_type_t compared = went.type() == PMIX_REGEX ? pmix_data_type_t{PMIX_STRING} : went.type();
     for (size_t i = 0; i < went.size(); ++i)
@@ -44,7 +45,8 @@ TEST_P(Moves, EveryTypeArrivesWhole) {
         Elements went(GetParam(), 1 + seed % 5);
         random.fill(&went);
         Buffer packed;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &packed, went.data(), static_cast<int32_t>(went.size()), GetParam()));
+        ASSERT_EQ(PMIX_SUCCESS,
+                  PMIx_Data_pack(nullptr, &packed, went.data(), static_cast<int32_t>(went.size()), GetParam()));
 
         // Behind other values, and with other values behind.
         Buffer joined;
@@ -75,7 +77,8 @@ TEST_P(Moves, EveryTypeArrivesWhole) {
         while (long_payload.size() < 8192) long_payload.append(payload.bytes, payload.size);
         uint8_t *small = nullptr, *again = nullptr;
         size_t small_size = 0, again_size = 0;
-        ASSERT_TRUE(PMIx_Data_compress(reinterpret_cast<uint8_t*>(long_payload.data()), long_payload.size(), &small, &small_size));
+        ASSERT_TRUE(PMIx_Data_compress(reinterpret_cast<uint8_t*>(long_payload.data()), long_payload.size(), &small,
+                                       &small_size));
         EXPECT_LT(small_size, long_payload.size());
         ASSERT_TRUE(PMIx_Data_decompress(small, small_size, &again, &again_size));
         ASSERT_EQ(long_payload.size(), again_size);

@@ -1,5 +1,5 @@
-// The two types that hold an object of hwloc's, cpusets and topologies, through the calls on data: packed alone, in values
-// and in arrays, copied, moved, printed. Every other type: portable_test, data_api_test, data_moves_test.
+// The two types that hold an object of hwloc's, cpusets and topologies, through the calls on data: packed alone, in
+// values and in arrays, copied, moved, printed. Every other type: portable_test, data_api_test, data_moves_test.
 #include <gtest/gtest.h>
 #include <pmix.h>
 #include <pmix_server.h>

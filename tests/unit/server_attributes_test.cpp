@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdarg>
+#include <cstdio>
 #include <string>
 #include <thread>
 #include <utility>
@@ -211,5 +213,37 @@ TEST(ServerAttributes, TheModulesSizeSaysWhichEntriesItHas) {
         EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
         EXPECT_EQ(size == sizeof module ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_NOT_SUPPORTED, rc) << size;
         EXPECT_EQ(size == sizeof module ? 1 : 0, g_controls) << size;
+    }
+}
+
+namespace {
+
+std::string g_logged;
+
+}  // namespace
+
+// In libc's place, so that nothing of this reaches the machine's log.
+extern "C" void syslog(int, const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char text[256];
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    g_logged += text;
+}
+
+// Only the server of the system's gateway speaks for the system's log. rows: V1
+// proves: PMIx_server_init PMIX_SERVER_GATEWAY
+TEST(ServerAttributes, TheGatewayWritesTheSystemsLog) {
+    for (bool gateway : {false, true}) {
+        g_logged.clear();
+        {
+            ServerHere server(nullptr, with(PMIX_SERVER_GATEWAY, gateway));
+            InfoList data;
+            data.append_string(PMIX_LOG_GLOBAL_SYSLOG, "a line for all");
+            EXPECT_EQ(gateway ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
+                      PMIx_Log(data.c_array(), data.size(), nullptr, 0));
+        }
+        EXPECT_EQ(gateway, g_logged.find("a line for all") != std::string::npos) << g_logged;
     }
 }

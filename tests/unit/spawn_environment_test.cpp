@@ -68,8 +68,10 @@ class SpawnEnvironment : public ::testing::Test {
     }
     bool told() const { return InfoView(request.infos.data(), request.infos.size()).flag(PMIX_ENVARS_HARVESTED); }
 
-    static constexpr std::pair<const char*, const char*> kHere[] = {
-        {"OMPI_MCA_test_spawn", "a=b"}, {"PMIX_MCA_test_spawn", "1"}, {"OMPI_COMM_WORLD_test_spawn", "7"}, {"test_spawn", "x"}};
+    static constexpr std::pair<const char*, const char*> kHere[] = {{"OMPI_MCA_test_spawn", "a=b"},
+                                                                    {"PMIX_MCA_test_spawn", "1"},
+                                                                    {"OMPI_COMM_WORLD_test_spawn", "7"},
+                                                                    {"test_spawn", "x"}};
     common::SpawnRequest request;
 };
 
