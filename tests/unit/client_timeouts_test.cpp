@@ -43,6 +43,7 @@ void nobody(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_
 // proves: PMIx_Job_control PMIX_TIMEOUT client
 // proves: PMIx_Log PMIX_TIMEOUT client
 // proves: PMIx_Group_construct PMIX_TIMEOUT client
+// proves: PMIx_Group_destruct PMIX_TIMEOUT client
 // proves: PMIx_IOF_pull PMIX_TIMEOUT client
 // proves: PMIx_Allocation_request PMIX_TIMEOUT client
 // proves: PMIx_Session_control PMIX_TIMEOUT client
@@ -89,6 +90,7 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
         {"log", [&] { return log(session, offer.c_array() + 1, 1, info, 1); }},
         {"group_construct",
          [&] { return group_construct(session, "g", procs, 2, info, 1, &group_results, &group_nresults); }},
+        {"group_destruct", [&] { return group_destruct(session, "g", info, 1); }},
         {"allocation", [&] { return allocation_request(session, PMIX_ALLOC_NEW, infos.c_array(), 1, {&more[0], &nmore[0]}); }},
         {"session_control", [&] { return session_control(session, 1, info, 1, nullptr, nullptr); }},
         {"resource_block",

@@ -129,7 +129,7 @@ TEST(ServerGroupTest, WhatCannotBeAGroup) {
 }
 
 // rows: R2 R3
-// proves: PMIx_Group_construct PMIX_GROUP_ASSIGN_CONTEXT_ID server
+// proves: PMIx_Group_construct PMIX_GROUP_ASSIGN_CONTEXT_ID PMIX_RANGE server
 TEST(ServerGroupTest, WithoutTheHostsEntryNoContextIdNorOtherNodes) {
     Setting near(1, 1, false);
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
@@ -373,6 +373,7 @@ InfoList leading(size_t leaders, const ProcList& added = {}) {
 
 // Leaders who do not know each other, and those whom they add: each goes up alone, and the host says who is in it.
 // rows: R1 R4 R11 U17
+// proves: PMIx_Group_construct PMIX_GROUP_BOOTSTRAP PMIX_GROUP_ADD_MEMBERS server
 TEST(ServerGroupTest, WhoOnlyTheHostCanGatherGoesUpAlone) {
     Setting s(2, 3);
     s.host.styles["group"] = Style::later;

@@ -297,6 +297,7 @@ TEST_F(ServerServicesTest, WithoutEntriesNothingIsPretended) {
 }
 
 // rows: J2 J3
+// proves: PMIx_Job_control PMIX_JOB_CTRL_ID PMIX_JOB_CTRL_CANCEL server
 TEST_F(ServerServicesTest, CleanupStaysHereAndTheRestGoesUp) {
     const auto m = Services::module();
     start(&m);
