@@ -14,6 +14,9 @@ using common::FrameKind;
 using common::MutexLock;
 using common::ProcId;
 
+// Ended pulls whose output may still be on its way.
+constexpr size_t kEndedPulls = 64;
+
 // One server: its channel, and which of our requests it has not answered.
 class ServerSet::Member final : public transport::ConnectionHandler {
   public:
@@ -288,8 +291,15 @@ ServerSet::MemberPtr ServerSet::route(const FrameHeader& header, Bytes payload) 
             common::IofDeregisterRequest request;
             if (common::decode_message(payload, request) != PMIX_SUCCESS) return primary_;
             auto it = pulls_.find(request.reference);
-            // It gives credit for what is still on its way.
-            return it == pulls_.end() ? primary_ : it->second.lock();
+            if (it == pulls_.end()) return primary_;
+            // Credit is given for what is still on its way: the last few are remembered.
+            ended_pulls_.push_back(request.reference);
+            const MemberPtr home = it->second.lock();
+            if (ended_pulls_.size() > kEndedPulls) {
+                pulls_.erase(ended_pulls_.front());
+                ended_pulls_.pop_front();
+            }
+            return home;
         }
         default:
             return primary_;

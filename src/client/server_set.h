@@ -11,6 +11,7 @@
 // What can go wrong: no primary server (PMIX_ERR_UNREACH), a server that is not attached (PMIX_ERR_NOT_FOUND).
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -77,6 +78,7 @@ class ServerSet final : public Channel {
     MemberPtr primary_ GUARDED_BY(mutex_);
     std::map<uint64_t, Handler> handlers_ GUARDED_BY(mutex_);              // event handlers, by reference
     std::map<uint64_t, std::weak_ptr<Member>> pulls_ GUARDED_BY(mutex_);  // forwarded output, by reference
+    std::deque<uint64_t> ended_pulls_ GUARDED_BY(mutex_);  // some of them, oldest first
     // Out of use, but a caller's thread may still be inside: destroyed later, on the loop.
     std::vector<MemberPtr> retired_;
 };

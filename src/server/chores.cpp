@@ -10,7 +10,9 @@
 #include <deque>
 #include <vector>
 
+#include "common/log.h"
 #include "common/mutex.h"
+#include "transport/deadline.h"
 
 namespace pmix::server {
 
@@ -73,23 +75,32 @@ void run(Chore& chore) noexcept {
 
 struct Chores::State {
     explicit State(Scheduler& s) : scheduler(s) {}
-    static void* thread_main(void* self) {
-        static_cast<State*>(self)->serve();
+    static void* thread_main(void* owned) {
+        const std::unique_ptr<std::shared_ptr<State>> state(static_cast<std::shared_ptr<State>*>(owned));
+        (*state)->serve();
         return nullptr;
     }
     void serve() noexcept {
+        mutex.lock();
         for (;;) {
-            Chore chore;
-            {
-                common::MutexLock lock(mutex);
-                while (waiting.empty() && !ending) changed.wait(mutex);
-                if (waiting.empty()) return;
-                chore = std::move(waiting.front());
-                waiting.pop_front();
-            }
+            while (waiting.empty() && !ending) changed.wait(mutex);
+            if (waiting.empty() || abandoned) break;
+            Chore chore = std::move(waiting.front());
+            waiting.pop_front();
+            current = &chore;
+            mutex.unlock();
             run(chore);
+            mutex.lock();
+            current = nullptr;
+            ++served;
+            changed.notify_all();
+            if (abandoned) break;
+            // Within the lock: the scheduler is there as long as nobody has given us up.
             hand_back(chore);
         }
+        ended = true;
+        changed.notify_all();
+        mutex.unlock();
     }
     void hand_back(Chore& chore) noexcept {
         try {
@@ -97,29 +108,37 @@ struct Chores::State {
         } catch (const std::exception&) {  // no memory: the Task goes, and with it a Reply, which answers an error
         }
     }
-    bool start() noexcept {
+    static bool start(const std::shared_ptr<State>& state) noexcept {
+        std::unique_ptr<std::shared_ptr<State>> owned(new (std::nothrow) std::shared_ptr<State>(state));
+        if (owned == nullptr) return false;
         sigset_t all, before;
         ::sigfillset(&all);
         ::pthread_sigmask(SIG_SETMASK, &all, &before);
         pthread_attr_t attributes;
         ::pthread_attr_init(&attributes);
         ::pthread_attr_setstacksize(&attributes, kStack);
-        const int rc = ::pthread_create(&thread, &attributes, &thread_main, this);
+        const int rc = ::pthread_create(&state->thread, &attributes, &thread_main, owned.get());
         ::pthread_attr_destroy(&attributes);
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        if (rc == 0) [[maybe_unused]] auto* threads = owned.release();
         return rc == 0;
     }
 
     Scheduler& scheduler;
     pthread_t thread{};
-    bool running = false;  // loop
+    bool running = false;    // loop
+    bool no_thread = false;  // loop: the one there was hangs, and there is no memory for another
     common::Mutex mutex;
     common::CondVar changed;
     std::deque<Chore> waiting GUARDED_BY(mutex);
+    Chore* current GUARDED_BY(mutex) = nullptr;
+    uint64_t served GUARDED_BY(mutex) = 0;
     bool ending GUARDED_BY(mutex) = false;
+    bool ended GUARDED_BY(mutex) = false;
+    bool abandoned GUARDED_BY(mutex) = false;
 };
 
-Chores::Chores(Scheduler& scheduler) : state_(std::make_unique<State>(scheduler)) {}
+Chores::Chores(Scheduler& scheduler) : state_(std::make_shared<State>(scheduler)) {}
 
 Chores::~Chores() {
     finish();
@@ -128,7 +147,7 @@ Chores::~Chores() {
 void Chores::add(Rights who, Work work, transport::Task done) {
     State& s = *state_;
     Chore chore{who, std::move(work), std::move(done)};
-    if (!s.running) s.running = s.start();
+    if (!s.running && !s.no_thread) s.running = State::start(state_);
     if (!s.running) {
         run(chore);
         s.hand_back(chore);
@@ -136,25 +155,53 @@ void Chores::add(Rights who, Work work, transport::Task done) {
     }
     common::MutexLock lock(s.mutex);
     s.waiting.push_back(std::move(chore));
-    s.changed.notify_one();
+    s.changed.notify_all();
 }
 
 void Chores::add(Work work, transport::Task done) {
     add({::geteuid(), ::getegid()}, std::move(work), std::move(done));
 }
 
-void Chores::finish() noexcept {
+bool Chores::finish(int64_t patience_ms) noexcept {
     State& s = *state_;
-    if (!s.running) return;
+    if (!s.running) return true;
+    std::deque<Chore> given_up;  // their Replies go on the loop, outside the lock
+    transport::Task hanging;
+    bool lost = false;
     {
         common::MutexLock lock(s.mutex);
         s.ending = true;
-        s.changed.notify_one();
+        s.changed.notify_all();
+        uint64_t served = s.served;
+        int64_t until = transport::Deadline::in_ms(patience_ms).ns();
+        while (!s.ended) {
+            if (s.changed.wait_until(s.mutex, until) || s.ended) continue;
+            if (s.served == served) break;
+            served = s.served;  // it goes on
+            until = transport::Deadline::in_ms(patience_ms).ns();
+        }
+        lost = !s.ended;
+        if (lost) {
+            s.abandoned = true;
+            given_up.swap(s.waiting);
+            if (s.current != nullptr) hanging = std::move(s.current->done);
+        }
     }
-    ::pthread_join(s.thread, nullptr);
     s.running = false;
-    common::MutexLock lock(s.mutex);
-    s.ending = false;
+    if (!lost) {
+        ::pthread_join(s.thread, nullptr);
+        common::MutexLock lock(s.mutex);
+        s.ending = s.ended = false;
+        return true;
+    }
+    ::pthread_detach(s.thread);
+    WIREUP_LOG(server, error, "a chore hangs, and %zu wait behind it: given up", given_up.size());
+    try {
+        state_ = std::make_shared<State>(s.scheduler);  // for what may come yet
+    } catch (const std::bad_alloc&) {
+        s.no_thread = true;
+    }
+    return false;
 }
 
 }  // namespace pmix::server

@@ -1,0 +1,87 @@
+// Chores: their order, and one that hangs, which must not hold up the end of its server.
+#include "server/chores.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "support/fake_scheduler.h"
+
+namespace pmix::server {
+namespace {
+
+struct Gate {
+    std::atomic<bool> inside{false}, open{false}, left{false};
+    void hang() {
+        inside = true;
+        while (!open) ::usleep(100);
+        left = true;
+    }
+    void await(const std::atomic<bool>& what) const {
+        while (!what) ::usleep(100);
+    }
+};
+
+TEST(Chores, OneAfterTheOtherAndTheirWordOnTheLoop) {
+    test::FakeScheduler scheduler;
+    Chores chores(scheduler);
+    auto order = std::make_shared<std::vector<int>>();
+    std::vector<int> done;
+    for (int i = 0; i < 50; ++i) chores.add([order, i](bool) { order->push_back(i); }, [&done, i] { done.push_back(i); });
+    EXPECT_TRUE(chores.finish());
+    EXPECT_TRUE(done.empty()) << "nobody has run the loop";
+    scheduler.run();
+    EXPECT_EQ(50u, order->size());
+    EXPECT_EQ(*order, done);
+    // Another may come.
+    chores.add([order](bool as_user) { order->push_back(as_user ? 50 : -1); });
+    EXPECT_TRUE(chores.finish());
+    EXPECT_EQ(50, order->back());
+}
+
+TEST(Chores, ASlowOneIsWaitedForAsLongAsThereIsProgress) {
+    test::FakeScheduler scheduler;
+    Chores chores(scheduler);
+    std::atomic<int> count{0};
+    for (int i = 0; i < 6; ++i)
+        chores.add([&count](bool) {
+            ::usleep(60'000);
+            ++count;
+        });
+    EXPECT_TRUE(chores.finish(200)) << "each is quicker than that, all together are not";
+    EXPECT_EQ(6, count);
+}
+
+TEST(Chores, WhatHangsIsLeftBehindWithWhatWaitsForIt) {
+    test::FakeScheduler scheduler;
+    auto gate = std::make_shared<Gate>();
+    auto kept = std::make_shared<int>(0);
+    int called = 0;
+    std::atomic<int> later{0};
+    {
+        Chores chores(scheduler);
+        chores.add([gate](bool) { gate->hang(); }, [kept, &called] { ++called; });
+        for (int i = 0; i < 3; ++i) chores.add([kept](bool) { ++*kept; }, [kept, &called] { ++called; });
+        gate->await(gate->inside);
+        EXPECT_FALSE(chores.finish(20));
+        EXPECT_EQ(1, kept.use_count()) << "their words are gone, and with them the Replies in them";
+        // The next has a thread of its own.
+        chores.add([&later](bool) { ++later; }, [&called] { called += 10; });
+        EXPECT_TRUE(chores.finish());
+        EXPECT_EQ(1, later);
+        scheduler.run();
+        EXPECT_EQ(10, called);
+    }
+    // It ends when what it waits for does, and touches nothing of ours: the scheduler of then may be gone.
+    gate->open = true;
+    gate->await(gate->left);
+    scheduler.run();
+    EXPECT_EQ(10, called);
+    EXPECT_EQ(0, *kept);
+}
+
+}  // namespace
+}  // namespace pmix::server
