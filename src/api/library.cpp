@@ -7,6 +7,7 @@
 #include <new>
 
 #include "api/logging.h"
+#include "api/debug_stop.h"
 #include "api/node_topology.h"
 #include "client/fabric.h"
 #include "client/fence.h"
@@ -183,6 +184,8 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
         g_last.store(library);
         g->library.store(library, std::memory_order_seq_cst);
     }
+    if (g->count == 1 && role == Role::client) stop_for_debugger(*library, "pmix-init");
+    if (g->count == 1 && role == Role::tool) stop_for_debugger(*library, "pmix-tool-init");
     WIREUP_LOG(api, info, "init %u of %s: %s", g->count, role_name(role), PMIx_Error_string(g->init_status));
     client::declare_model(library->client(), {infos, ninfos});
     give_out(library->client(), ret_proc);

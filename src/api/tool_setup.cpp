@@ -7,6 +7,7 @@
 #include "api/library.h"
 #include "api/loopback.h"
 #include "api/node_topology.h"
+#include "client/iof.h"
 #include "client/keepalive.h"
 #include "client/session.h"
 #include "client/singleton.h"
@@ -83,6 +84,7 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
     auto session = std::make_unique<client::Session>(*loop_, self, ProcId());
     client::Session* raw = session.get();
     raw->set_is_tool();
+    raw->iof().set_writes_too(infos.flag(PMIX_IOF_LOCAL_OUTPUT));
     auto set = std::make_unique<ServerSet>(ServerSet::Hooks{
         *raw, [raw](const ProcId& id) { raw->server_lost(id); }, [raw](const ProcId& id) { raw->turn_to(id); }});
     ServerSet& servers = *set;

@@ -74,11 +74,12 @@ struct Iof::Handler {
     size_t owed = 0;
     std::map<std::pair<ProcId, pmix_iof_channel_t>, Stream> streams;
 
-    pmix_status_t read(InfoView infos, bool has_function);
+    // shows: what it is given to call is no reason not to write too.
+    pmix_status_t read(InfoView infos, bool has_function, bool shows = false);
     bool buffers() const noexcept { return buffer_bytes != 0 || buffer_seconds != 0; }
 };
 
-pmix_status_t Iof::Handler::read(InfoView infos, bool has_function) {
+pmix_status_t Iof::Handler::read(InfoView infos, bool has_function, bool shows) {
     pmix_status_t rc =
         common::check_required(infos, common::Function::PMIx_IOF_pull, common::level::client | common::level::server);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_IOF_BUFFERING_SIZE, &buffer_bytes);
@@ -90,7 +91,8 @@ pmix_status_t Iof::Handler::read(InfoView infos, bool has_function) {
     format = read_iof_format(infos);
     merge = infos.flag(PMIX_IOF_MERGE_STDERR_STDOUT) || infos.flag(PMIX_MERGE_STDERR_STDOUT);
     const bool file_only = infos.flag(PMIX_IOF_FILE_ONLY) || infos.flag(PMIX_OUTPUT_NOCOPY);
-    console = !file_only && (!has_function || infos.flag(PMIX_IOF_LOCAL_OUTPUT));
+    const bool too = infos.has(PMIX_IOF_LOCAL_OUTPUT) ? infos.flag(PMIX_IOF_LOCAL_OUTPUT) : shows;
+    console = !file_only && (!has_function || too);
     return file_only && !files.any() ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
 }
 
@@ -140,7 +142,7 @@ pmix_status_t Iof::pull(const pmix_proc_t procs[], size_t nprocs, const pmix_inf
     if (rc != PMIX_SUCCESS) return rc;
     r.handler = std::make_shared<Handler>();
     r.handler->function = InfoView(infos, ninfos).flag(PMIX_IOF_FILE_ONLY) ? nullptr : function;
-    rc = r.handler->read({infos, ninfos}, function != nullptr);
+    rc = r.handler->read({infos, ninfos}, function != nullptr, writes_too_);
     InfoList copy;
     if (rc == PMIX_SUCCESS) rc = copy_for_server(infos, ninfos, copy);
     if (rc != PMIX_SUCCESS) return rc;

@@ -44,6 +44,9 @@ class Iof {
     pmix_status_t deregister(size_t reference, pmix_op_cbfunc_t callback, void* cbdata);
     pmix_status_t push(const pmix_proc_t targets[], size_t ntargets, const pmix_byte_object_t* bytes,
                        const pmix_info_t infos[], size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata);
+    // A tool's PMIX_IOF_LOCAL_OUTPUT: what its callbacks are given is written to its own stdout and stderr too, where a
+    // pull does not say otherwise. Before the first call.
+    void set_writes_too(bool yes) noexcept { writes_too_ = yes; }
     // A server's PMIX_IOF_LOCAL_OUTPUT: all that its host delivers is shown here. Loop.
     pmix_status_t show_all(common::InfoView infos);
 
@@ -78,6 +81,7 @@ class Iof {
     size_t next_ = 0;
     IofConsole console_;
     IofStdin stdin_;
+    bool writes_too_ = false;
     bool shut_ = false;
 };
 

@@ -1,5 +1,7 @@
 /* tools_many: a tool with several servers: whom it asks, what it hears from which, and the calls of clients.
  * usage: tools_many CASE */
+#include <fcntl.h>
+
 #include "tools_servers.h"
 
 /* rows: T7 T8 T9 T10 */
@@ -154,6 +156,55 @@ static void calls(void) {
     end_server(&b, 0);
 }
 
+/* Where this process's stdout goes meanwhile. */
+static int stdout_before;
+
+static void take_stdout(const char* file) {
+    fflush(stdout);
+    stdout_before = dup(STDOUT_FILENO);
+    int fd = open(file, O_CREAT | O_TRUNC | O_RDWR, 0600);
+    CHECK(stdout_before >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0 && close(fd) == 0);
+}
+
+static void give_stdout_back(void) {
+    CHECK(dup2(stdout_before, STDOUT_FILENO) >= 0 && close(stdout_before) == 0);
+}
+
+/* What its callback is given is written too, if the tool has said so, and a pull may say otherwise. */
+/* rows: T1 O3 */
+/* proves: PMIx_tool_init PMIX_IOF_LOCAL_OUTPUT */
+static void written(void) {
+    struct server a;
+    struct stat size;
+    pmix_proc_t job;
+    pmix_info_t info[2], no_output;
+    char file[512];
+    bool yes = true, no = false;
+    in_directory(file, sizeof file, "written");
+    CHECK_OK(start_server(&a, TOOLS, "a", NULL));
+    PMIX_LOAD_PROCID(&job, a.job, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&info[0], PMIX_SERVER_URI, a.uri, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_IOF_LOCAL_OUTPUT, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&no_output, PMIX_IOF_LOCAL_OUTPUT, &no, PMIX_BOOL);
+    take_stdout(file);
+    for (int said = 0; said < 2; said++) {
+        for (int otherwise = 0; otherwise < 2; otherwise++) {
+            uint32_t before = __atomic_load_n(&outputs, __ATOMIC_SEQ_CST);
+            off_t was = stat(file, &size) == 0 ? size.st_size : -1;
+            CHECK_OK(PMIx_tool_init(&me, info, said ? 2 : 1));
+            CHECK(PMIx_IOF_pull(&job, 1, &no_output, (size_t)otherwise, PMIX_FWD_STDOUT_CHANNEL, on_output, NULL, NULL) >= 0);
+            ask(&a, 'o');
+            until(&outputs, before + 1);
+            CHECK_OK(PMIx_tool_finalize()); /* all is out by now */
+            CHECK(stat(file, &size) == 0 && size.st_size - was == (said && !otherwise ? 13 : 0));
+        }
+    }
+    give_stdout_back();
+    CHECK(unlink(file) == 0);
+    PMIX_INFO_DESTRUCT(&info[0]);
+    end_server(&a, 0);
+}
+
 int main(int argc, char** argv) {
     static const struct {
         const char* name;
@@ -162,6 +213,7 @@ int main(int argc, char** argv) {
         {"several", several},
         {"events", events},
         {"calls", calls},
+        {"written", written},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
