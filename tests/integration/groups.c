@@ -36,6 +36,13 @@ static void construct(int argc, char** argv) {
         CHECK_STATUS(PMIx_Group_construct(name, order, job_size, NULL, 0, NULL, NULL), PMIX_ERR_EXISTS);
         CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
         CHECK_STATUS(PMIx_Group_destruct(name, NULL, 0), PMIX_ERR_NOT_FOUND);
+        /* What it stood for is a namespace that nobody knows again. */
+        pmix_proc_t gone;
+        pmix_value_t* nothing = NULL;
+        PMIX_LOAD_PROCID(&gone, name, 0);
+        CHECK_STATUS(get_u32(&gone, key, 10, &theirs), PMIX_ERR_NOT_FOUND);
+        PMIX_LOAD_PROCID(&gone, name, PMIX_RANK_WILDCARD);
+        CHECK_STATUS(PMIx_Get(&gone, PMIX_GROUP_CONTEXT_ID, NULL, 0, &nothing), PMIX_ERR_NOT_FOUND);
     }
     CHECK(ids[0] != ids[1]);
     free(order);

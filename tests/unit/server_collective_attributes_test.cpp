@@ -240,3 +240,26 @@ TEST(CollectiveAttributes, WhatTheMembersHavePutTravelsWithTheGroup) {
     EXPECT_EQ("of rank 1", s[0].read_text(1, "endpoint"));
     EXPECT_EQ(0u, s.host.count("direct_modex"));
 }
+
+// rows: R12 R18
+TEST(CollectiveAttributes, NothingIsLeftOfAGroupThatWasDestructed) {
+    Setting s(2, 2);
+    for (int turn = 0; turn < 3; ++turn) {
+        form(s);
+        const uint32_t a = group(s[0], GroupCall::destruct), b = group(s[1], GroupCall::destruct);
+        ASSERT_EQ(PMIX_SUCCESS, status_of(s[0], a));
+        ASSERT_EQ(PMIX_SUCCESS, status_of(s[1], b));
+    }
+    EXPECT_TRUE(s.server.parts().registry.groups().empty());
+    EXPECT_EQ(0u, s.server.parts().groups.open());
+    // Its name is a namespace that nobody knows, as before.
+    s.host.statuses["direct_modex"] = PMIX_ERR_NOT_FOUND;
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s[0], s[0].start_get({"group", 0}, "key")));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s[0], s[0].start_get({"group", 0}, "key", 0, true)));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s[0], s[0].start_get({"group", PMIX_RANK_WILDCARD}, PMIX_GROUP_CONTEXT_ID, 0, true)));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(s[0], s[0].start_fence({{"group", PMIX_RANK_WILDCARD}})));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s[0], group(s[0], GroupCall::names, {{"job", 0}})));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s[0], group(s[0], GroupCall::leave)));
+    EXPECT_EQ(nullptr, s.server.parts().registry.find("group"));
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+}
