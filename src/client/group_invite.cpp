@@ -214,7 +214,7 @@ void GroupInvites::start_join(Join&& given, bool accept) {
     }
     for (const Invitation& i : received_) {
         if (i.name != j.name || !(i.leader == j.leader) || !i.leader_gone) continue;
-        if (i.successor.nspace.empty()) return orphaned(j);
+        if (i.successor.nspace.empty()) return leader_failed(j, i.aborts, i.leads);
         j.leader = i.successor;
         break;
     }
@@ -248,12 +248,17 @@ void GroupInvites::join_heard(Join& join, pmix_status_t code, const ProcId& sour
     if (InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &affected) != PMIX_SUCCESS || affected == nullptr ||
         !(ProcId(*affected) == join.leader))
         return;
-    if (verdict.abort) {
+    leader_failed(join, verdict.abort, verdict.leads);
+}
+
+// What is decided when the inviter has ended: then, or, when it was before we had answered, at our answer.
+void GroupInvites::leader_failed(Join& join, bool abort, bool lead) {
+    if (abort) {
         for (const Invitation& i : received_)
             if (i.name == join.name) announce(PMIX_GROUP_CONSTRUCT_ABORT, join.name, i.invited);
         return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
     }
-    if (verdict.leads) return take_over(join);
+    if (lead) return take_over(join);
     orphaned(join);
 }
 
@@ -322,7 +327,11 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
     }
     for (Invitation& i : received_) {
         if (i.name != name) continue;
-        if (code == PMIX_GROUP_LEADER_FAILED && source == i.leader) i.leader_gone = true;
+        if (code == PMIX_GROUP_LEADER_FAILED && source == i.leader) {
+            i.leader_gone = true;
+            i.leads = verdict.leads;
+            i.aborts = verdict.abort;
+        }
         if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) i.successor = source;
     }
     if (Invite* invite = find_invite(name)) {

@@ -62,6 +62,8 @@ class GroupInvites {
         common::ProcList invited;
         common::ProcId successor;
         bool leader_gone = false;
+        bool leads = false;   // what our own handlers made of that: take over,
+        bool aborts = false;  // or let there be no group
     };
 
     void start_invite(Invite&& invite);
@@ -79,6 +81,7 @@ class GroupInvites {
     void follow(Join& join, const common::InfoList& infos);
     void take_over(Join& join);
     void orphaned(Join& join);
+    void leader_failed(Join& join, bool abort, bool lead);
     void finish(Join& join, pmix_status_t status, common::InfoList&& results);
     void announce(pmix_status_t code, const std::string& name, const common::ProcList& targets,
                   common::InfoList infos = {});

@@ -446,9 +446,9 @@ static void told(int argc, char** argv) {
     survivors_go_on();
 }
 
-/* The inviter dies while it is waited for; rank 1 takes over where it may. rows: R9 R16 */
+/* The inviter dies while it is waited for; rank 1 takes over where it may, also where it has not answered yet. rows: R9 R16 */
 static void inviter_dies(int argc, char** argv) {
-    bool taken = argc > 0 && strcmp(argv[0], "taken") == 0;
+    bool late = argc > 0 && strcmp(argv[0], "late") == 0, taken = late || (argc > 0 && strcmp(argv[0], "taken") == 0);
     start();
     if (me.rank != 0) {
         listen_to(PMIX_GROUP_INVITED, on_invited);
@@ -471,7 +471,9 @@ static void inviter_dies(int argc, char** argv) {
     snprintf(text, sizeof text, "invited.%u", me.rank);
     raise_flag(text);
     /* The last one answers when the inviter has gone: nobody can have everybody's answer before. */
-    if (me.rank + 1 == job_size) CHECK(box_wait(&seen, 1, 20));
+    if (me.rank + 1 == job_size || (late && me.rank == 1)) CHECK(box_wait(&seen, 1, 20));
+    if (late && me.rank == 1) CHECK_OK(put_u32(PMIX_LOCAL, "late", 1));
+    if (late && me.rank == 1) CHECK_OK(fence_of(&me, 1, true, 20)); /* what its handler said has arrived */
     if (taken) {
         pmix_info_t* infos = NULL;
         size_t ninfos = 0;
