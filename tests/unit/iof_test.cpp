@@ -555,6 +555,25 @@ TEST_F(IofTest, WithoutACallbackItIsShownOnOwnStreams) {
     ::close(ends[1]);
 }
 
+// rows: O1
+// proves: PMIx_IOF_pull PMIX_IOF_LOCAL_OUTPUT client
+TEST_F(IofTest, WithACallbackItIsShownTooWhereThatIsAskedFor) {
+    int ends[2];
+    ASSERT_EQ(0, ::pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+    ::fflush(stdout);
+    const int before = ::fcntl(1, F_DUPFD_CLOEXEC, 3);
+    ASSERT_EQ(1, ::dup2(ends[1], 1));
+    const pmix_status_t plain = pull(), shown = pull(flags({PMIX_IOF_LOCAL_OUTPUT}));
+    output(1, "for the callback\n", kOut, static_cast<uint64_t>(plain));
+    output(1, "for both\n", kOut, static_cast<uint64_t>(shown));
+    settle();
+    char text[100];
+    const ssize_t got = ::read(ends[0], text, sizeof text);
+    ::dup2(before, 1);
+    for (int fd : {before, ends[0], ends[1]}) ::close(fd);
+    EXPECT_EQ("for both\n", std::string(text, got > 0 ? static_cast<size_t>(got) : 0));
+}
+
 // rows: V1
 TEST_F(IofTest, AServerShowsAllOutputWhereItIsToldTo) {
     int ends[2];

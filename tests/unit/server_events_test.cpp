@@ -458,3 +458,34 @@ TEST(ServerEventsTest, ProcessSetsAreAnnounced) {
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {PMIX_PROCESS_SET_DEFINE}, 3));
     EXPECT_EQ(1u, s.count(s.o, PMIX_PROCESS_SET_DEFINE));
 }
+
+// A host reports in a daemon's name; whose event it is follows from whom it is about.
+// rows: E11 E13
+// proves: PMIx_Notify_event PMIX_EVENT_AFFECTED_PROC PMIX_EVENT_AFFECTED_PROCS server
+TEST(ServerEventsTest, ANamespacesEventsAreThoseAboutItsProcesses) {
+    Setting s;
+    for (FakeClient* c : {&s.a, &s.o}) ASSERT_EQ(PMIX_SUCCESS, s.listen(*c, {-100}, 0));
+    const auto raise = [&](InfoList infos) {
+        s.server.on_loop([&] {
+            s.server.parts().events.raise(-100, {"daemons", 1}, PMIX_RANGE_NAMESPACE, std::move(infos));
+            return 0;
+        });
+    };
+    raise({});
+    EXPECT_EQ(0u, s.count(s.a, -100));
+    InfoList one, several;
+    const pmix_proc_t rank = ProcId("other", 0).to_c();
+    one.append(PMIX_EVENT_AFFECTED_PROC, &rank, PMIX_PROC);
+    raise(std::move(one));
+    EXPECT_EQ(0u, s.count(s.a, -100));
+    EXPECT_EQ(1u, s.count(s.o, -100));
+    pmix_proc_t both[2] = {rank, ProcId("job", 1).to_c()};
+    pmix_data_array_t array{};
+    array.type = PMIX_PROC;
+    array.size = 2;
+    array.array = both;
+    several.append(PMIX_EVENT_AFFECTED_PROCS, &array, PMIX_DATA_ARRAY);
+    raise(std::move(several));
+    EXPECT_EQ(1u, s.count(s.a, -100));
+    EXPECT_EQ(1u, s.count(s.o, -100));
+}

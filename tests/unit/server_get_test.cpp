@@ -74,6 +74,26 @@ TEST(ServerGetTest, ImmediateTimeoutAndRanksThatAreNone) {
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
+// What the client finds nowhere it asks nobody for; who does ask (another library, an older one) is not made to wait.
+// rows: K19
+// proves: PMIx_Get PMIX_OPTIONAL server
+TEST(ServerGetTest, OptionalIsAnsweredWithWhatIsHere) {
+    Setting s(2);
+    s.connect();
+    for (const ProcId& proc : {ProcId("job", 1), ProcId("job", 3)}) {
+        common::GetRequest request;
+        request.proc = proc;
+        request.key = "k";
+        request.generation = 1;
+        common::InfoList list;
+        list.append_flag(PMIX_OPTIONAL, true);
+        request.infos = std::move(list);
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, s.a.ask<Command::get>(request));
+    }
+    EXPECT_EQ(0u, s.host.count("direct_modex"));
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+}
+
 // rows: K30
 TEST(ServerGetTest, RemoteDataExistsOutsideALocalPeersScope) {
     Setting s(1);

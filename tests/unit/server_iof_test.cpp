@@ -235,6 +235,31 @@ TEST(ServerIofTest, AReaderThatLetsDropHoldsUpNobodyAndIsTold) {
     EXPECT_GT(lost, 0u);
 }
 
+// rows: O1 O4
+// proves: PMIx_IOF_pull PMIX_IOF_DROP_NEWEST PMIX_IOF_DROP_OLDEST server
+TEST(ServerIofTest, WhichOutputIsDroppedIsTheReadersChoice) {
+    for (const char* how : {PMIX_IOF_DROP_NEWEST, PMIX_IOF_DROP_OLDEST}) {
+        Setting s;
+        ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}, kOut, limit(200'000, how)));
+        // What goes out at once is its credit's worth; behind it, the limit's worth is kept, of 40 blocks.
+        for (char c = 'A'; c < 'A' + 40; ++c) EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, std::string(50'000, c)));
+        uint64_t lost = 0;
+        std::string all;
+        for (int i = 0; i < 100; ++i) {
+            const std::string some = s.text(s.a, &lost);
+            all += some;
+            s.credit(s.a, 1, some.size() + 20 * common::kIofFrameCost);
+        }
+        // What is missing is told with the next piece.
+        EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, "end"));
+        all += s.text(s.a, &lost);
+        EXPECT_EQ(40 * 50'000 + 3, all.size() + lost) << how;
+        const bool has_last = all.find(static_cast<char>('A' + 39)) != std::string::npos;
+        EXPECT_GT(lost, 0u) << how;
+        EXPECT_EQ(std::string(how) == PMIX_IOF_DROP_OLDEST, has_last) << how;
+    }
+}
+
 // rows: O8
 TEST(ServerIofTest, ADelivererThatDoesNotWaitIsRefusedInTheEnd) {
     Setting s;
