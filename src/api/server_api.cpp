@@ -52,21 +52,27 @@ bool read_proc(const pmix_proc_t* proc, ProcId& out) {
     return true;
 }
 
-// Runs operation(Server::Parts&) on the loop thread. It answers a status.
+// Runs operation(Server::Parts&) on the loop thread. It answers a status. What the host was due to hear it hears
+// before: its word may free what an upcall that waits is about.
 template <class Operation>
 pmix_status_t on_loop(Library& library, Server& srv, pmix_op_cbfunc_t callback, void* cbdata, Operation operation) {
     auto& loop = library.loop();
     if (callback != nullptr) {
         loop.post([&srv, callback, cbdata, operation = std::move(operation)]() mutable {
+            srv.parts().host.flush();
             pmix_status_t rc = guarded([&] { return operation(srv.parts()); });
             callback(rc, cbdata);
         });
         return PMIX_SUCCESS;
     }
-    if (loop.on_loop_thread()) return operation(srv.parts());
+    if (loop.on_loop_thread()) {
+        srv.parts().host.flush();
+        return operation(srv.parts());
+    }
     pmix_status_t rc = PMIX_ERROR;
     pmix::transport::Waiter done;
     loop.post([&] {
+        srv.parts().host.flush();
         rc = guarded([&] { return operation(srv.parts()); });
         done.complete();
     });

@@ -26,11 +26,15 @@ constexpr int64_t kLongestPauseMs = 500;
 
 void Get::answer(Question& question, pmix_status_t status) {
     if (question.respond) {
-        Respond respond = std::move(question.respond);
-        respond(status, {});
+        tell_host(std::move(question.respond), status, {});
         return;
     }
     question.reply.status(status);
+}
+
+// A host that waited is told when nothing of ours is under way: it may end the job in its callback.
+void Get::tell_host(Respond respond, pmix_status_t status, std::vector<uint8_t> blob) {
+    host_.soon([respond = std::move(respond), status, blob = std::move(blob)]() mutable { respond(status, blob); });
 }
 
 void Get::answer_found(Question& question, Nspace& nspace) {
@@ -229,27 +233,27 @@ void Get::expire_pull(const ProcId& proc, uint64_t id) {
     if (questions.empty() && !it->second.flying) pulls_.erase(it);
 }
 
-void Get::respond_with(Nspace& nspace, Rank rank, Respond& respond) {
+void Get::respond_with(Nspace& nspace, Rank rank, Respond respond) {
     auto blob = nspace.data->contribution(nspace.name, {{rank, 0}});
-    if (!blob.ok()) return respond(blob.status(), {});
+    if (!blob.ok()) return tell_host(std::move(respond), blob.status(), {});
     std::vector<uint8_t> kept = nspace.data->kept_names(nspace.name, rank);
     blob->insert(blob->end(), kept.begin(), kept.end());
-    respond(PMIX_SUCCESS, *blob);
+    tell_host(std::move(respond), PMIX_SUCCESS, std::move(blob).value());
 }
 
 void Get::modex_request(const ProcId& proc, Respond respond) {
     Nspace* nspace = registry_.find(proc.nspace);
     if (nspace != nullptr && proc.rank == PMIX_RANK_WILDCARD) {
         auto job = describe_job(*nspace);
-        return job.ok() ? respond(PMIX_SUCCESS, *job) : respond(job.status(), {});
+        return tell_host(std::move(respond), job.status(), job.ok() ? std::move(job).value() : std::vector<uint8_t>());
     }
-    if (nspace == nullptr || !common::is_real_rank(proc.rank)) return respond(PMIX_ERR_NOT_FOUND, {});
+    if (nspace == nullptr || !common::is_real_rank(proc.rank)) return tell_host(std::move(respond), PMIX_ERR_NOT_FOUND, {});
     if (nspace->data != nullptr && nspace->data->committed(proc.rank) != 0)
-        return respond_with(*nspace, proc.rank, respond);
+        return respond_with(*nspace, proc.rank, std::move(respond));
     // A rank that is announced by number only may still be registered.
     bool expected = nspace->is_local(proc.rank) || (!nspace->placed.has_procs && nspace->has_rank(proc.rank) &&
                                                     nspace->clients.size() < nspace->local_count());
-    if (!expected || nspace->has_left(proc.rank)) return respond(PMIX_ERR_NOT_FOUND, {});
+    if (!expected || nspace->has_left(proc.rank)) return tell_host(std::move(respond), PMIX_ERR_NOT_FOUND, {});
     Question question;
     question.id = next_++;
     question.respond = std::move(respond);
@@ -270,7 +274,7 @@ void Get::committed(Nspace& nspace, Rank rank) {
         if (it->second.empty()) parked_.erase(it);
         for (Question& q : ready) {
             if (q.respond) {
-                respond_with(nspace, rank, q.respond);
+                respond_with(nspace, rank, std::move(q.respond));
             } else if (nspace.data->has(rank, q.key)) {
                 answer_found(q, nspace);
             } else {

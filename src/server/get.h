@@ -88,7 +88,8 @@ class Get {
     void answer_found(Question& question, Nspace& nspace);
     void answer(Question& question, pmix_status_t status);
     void learn(const common::ProcId& proc, common::Bytes blob);
-    void respond_with(Nspace& nspace, common::Rank rank, Respond& respond);
+    void respond_with(Nspace& nspace, common::Rank rank, Respond respond);
+    void tell_host(Respond respond, pmix_status_t status, std::vector<uint8_t> blob);
 
     Scheduler& scheduler_;
     Host& host_;

@@ -1,6 +1,6 @@
 // Upcalls: see host.h. How an answer finds its way:
 //
-//   run()  puts a Call (arguments, Done) into the ticket table, calls the entry with the ticket's number as cbdata
+//   run()  puts a Call (arguments, Done) into the ticket table; soon, the entry is called with its number as cbdata
 //   on_*() the host's callback, any thread: takes the Call out of the table, copies what is only valid now, posts
 //   loop   runs Done, then frees the Call; a data blob goes back to the host by its release function
 //
@@ -232,6 +232,7 @@ Host::Host(Scheduler& scheduler, const pmix_server_module_t* module, size_t modu
 }
 
 Host::~Host() {
+    outbox_->clear();
     std::vector<CallPtr> mine;  // destroyed without the lock: a Done may own a Reply that speaks to a peer
     {
         common::MutexLock lock(tickets().mutex);
@@ -247,7 +248,8 @@ Host::~Host() {
     }
 }
 
-void Host::set_module(const pmix_server_module_t* module, size_t module_size) noexcept {
+void Host::set_module(const pmix_server_module_t* module, size_t module_size) {
+    flush();  // what was asked of the old one
     module_ = read_module(module, module_size);
 }
 
@@ -275,31 +277,67 @@ uint64_t Host::admit(std::unique_ptr<Call> call) {
     return id;
 }
 
-// The host said it all by its return value; a callback that came already has won.
-void Host::settle(uint64_t id, pmix_status_t status) { on_op(status, to_cbdata(id)); }
+Host::Call* find_call(uint64_t id) {
+    common::MutexLock lock(tickets().mutex);
+    auto it = tickets().calls.find(id);
+    return it == tickets().calls.end() ? nullptr : it->second.get();
+}
+
+void forget_call(uint64_t id) {
+    CallPtr call;  // destroyed without the lock
+    common::MutexLock lock(tickets().mutex);
+    auto it = tickets().calls.find(id);
+    if (it == tickets().calls.end()) return;
+    call = std::move(it->second);
+    tickets().calls.erase(it);
+}
+
+void Host::soon(transport::Task call) {
+    if (outbox_->empty()) {
+        scheduler_.post([this, weak = std::weak_ptr<Outbox>(outbox_)] {
+            if (weak.lock() != nullptr) flush();  // else the server has gone meanwhile
+        });
+    }
+    outbox_->push_back(std::move(call));
+}
+
+// Each is taken out first: the host may come to the door and flush again.
+void Host::flush() {
+    for (const auto box = outbox_; !box->empty();) {
+        transport::Task call = std::move(box->front());
+        box->pop_front();
+        try {
+            call();
+        } catch (...) {
+            // The host's own exception, or no memory for one call: the others are still due.
+        }
+    }
+}
 
 void Host::client_connected(const ProcId& proc, void* server_object, InfoList infos, Done done) {
     if (module_.client_connected2 != nullptr) {
         auto call = std::make_unique<Call>(std::move(done));
         call->proc = proc.to_c();
         call->infos = std::move(infos);
-        run(std::move(call), [&](Call& c, void* cbdata) {
+        run(std::move(call), [this, server_object](Call& c, void* cbdata) {
             return module_.client_connected2(&c.proc, server_object, c.infos.c_array(), c.infos.size(), on_op, cbdata);
         });
         return;
     }
-    pmix_status_t rc = PMIX_SUCCESS;
-    if (module_.client_connected != nullptr) {
-        // Hosts that answer this one at all do so by the return value: known ones ignore the callback.
-        pmix_proc_t p = proc.to_c();
-        try {
-            rc = module_.client_connected(&p, server_object, nullptr, nullptr);
-        } catch (...) {
-            rc = PMIX_ERROR;
+    soon([this, proc, server_object, done = std::move(done)]() mutable {
+        pmix_status_t rc = PMIX_SUCCESS;
+        if (module_.client_connected != nullptr) {
+            // Hosts that answer this one at all do so by the return value: known ones ignore the callback.
+            pmix_proc_t p = proc.to_c();
+            try {
+                rc = module_.client_connected(&p, server_object, nullptr, nullptr);
+            } catch (...) {
+                rc = PMIX_ERROR;
+            }
+            if (rc == PMIX_OPERATION_SUCCEEDED || rc == PMIX_ERR_NOT_SUPPORTED) rc = PMIX_SUCCESS;
         }
-        if (rc == PMIX_OPERATION_SUCCEEDED || rc == PMIX_ERR_NOT_SUPPORTED) rc = PMIX_SUCCESS;
-    }
-    later(std::move(done), rc);
+        later(std::move(done), rc);
+    });
 }
 
 void Host::tool_connected(InfoList infos, Done done) {
@@ -319,7 +357,7 @@ void Host::client_finalized(const ProcId& proc, void* server_object, Done done) 
     auto call = std::make_unique<Call>(std::move(done));
     call->proc = proc.to_c();
     run(std::move(call),
-        [&](Call& c, void* cbdata) { return module_.client_finalized(&c.proc, server_object, on_op, cbdata); });
+        [this, server_object](Call& c, void* cbdata) { return module_.client_finalized(&c.proc, server_object, on_op, cbdata); });
 }
 
 void Host::abort(const ProcId& proc, void* server_object, int status, std::string message,
@@ -329,7 +367,7 @@ void Host::abort(const ProcId& proc, void* server_object, int status, std::strin
     call->proc = proc.to_c();
     call->procs = to_c(procs);
     call->texts.push_back(std::move(message));
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this, server_object, status](Call& c, void* cbdata) {
         return module_.abort(&c.proc, server_object, status, c.texts[0].c_str(), c.procs.empty() ? nullptr : c.procs.data(),
                              c.procs.size(), on_op, cbdata);
     });
@@ -343,9 +381,13 @@ void Host::fence(const std::vector<ProcId>& procs, InfoList infos, char* blob, s
     auto call = std::make_unique<Call>(std::move(done));
     call->procs = to_c(procs);
     call->infos = std::move(infos);
-    run(std::move(call), [&](Call& c, void* cbdata) {
-        return module_.fence_nb(c.procs.data(), c.procs.size(), c.infos.c_array(), c.infos.size(), blob, size, on_modex,
-                                cbdata);
+    struct Free {
+        void operator()(char* bytes) const noexcept { std::free(bytes); }
+    };
+    std::unique_ptr<char, Free> held(blob);  // until the host has it
+    run(std::move(call), [this, held = std::move(held), size](Call& c, void* cbdata) mutable {
+        return module_.fence_nb(c.procs.data(), c.procs.size(), c.infos.c_array(), c.infos.size(), held.release(), size,
+                                on_modex, cbdata);
     });
 }
 
@@ -354,7 +396,7 @@ void Host::direct_modex(const ProcId& proc, InfoList infos, Done done) {
     auto call = std::make_unique<Call>(std::move(done));
     call->proc = proc.to_c();
     call->infos = std::move(infos);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.direct_modex(&c.proc, c.infos.c_array(), c.infos.size(), on_modex, cbdata);
     });
 }
@@ -364,7 +406,7 @@ void Host::publish(const ProcId& proc, InfoList infos, Runs runs, Done done) {
     auto call = std::make_unique<Call>(std::move(done), runs);
     call->proc = proc.to_c();
     call->infos = std::move(infos);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.publish(&c.proc, c.infos.c_array(), c.infos.size(), on_op, cbdata);
     });
 }
@@ -375,7 +417,7 @@ void Host::lookup(const ProcId& proc, const std::vector<std::string>& keys, Info
     call->proc = proc.to_c();
     call->infos = std::move(infos);
     set_keys(*call, keys);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.lookup(&c.proc, c.keys.data(), c.infos.c_array(), c.infos.size(), on_lookup, cbdata);
     });
 }
@@ -386,7 +428,7 @@ void Host::unpublish(const ProcId& proc, const std::vector<std::string>& keys, I
     call->proc = proc.to_c();
     call->infos = std::move(infos);
     if (!keys.empty()) set_keys(*call, keys);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.unpublish(&c.proc, c.keys.empty() ? nullptr : c.keys.data(), c.infos.c_array(), c.infos.size(),
                                  on_op, cbdata);
     });
@@ -398,7 +440,7 @@ void Host::spawn(const ProcId& proc, InfoList infos, CArray<pmix_app_t> apps, Do
     call->proc = proc.to_c();
     call->infos = std::move(infos);
     call->apps = std::move(apps);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.spawn(&c.proc, c.infos.c_array(), c.infos.size(), c.apps.data(), c.apps.size(), on_spawn, cbdata);
     });
 }
@@ -408,7 +450,7 @@ void Host::connect(const std::vector<ProcId>& procs, InfoList infos, Done done) 
     auto call = std::make_unique<Call>(std::move(done));
     call->procs = to_c(procs);
     call->infos = std::move(infos);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.connect(c.procs.data(), c.procs.size(), c.infos.c_array(), c.infos.size(), on_op, cbdata);
     });
 }
@@ -418,7 +460,7 @@ void Host::disconnect(const std::vector<ProcId>& procs, InfoList infos, Done don
     auto call = std::make_unique<Call>(std::move(done));
     call->procs = to_c(procs);
     call->infos = std::move(infos);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.disconnect(c.procs.data(), c.procs.size(), c.infos.c_array(), c.infos.size(), on_op, cbdata);
     });
 }
@@ -428,7 +470,7 @@ void Host::register_events(std::vector<pmix_status_t> codes, InfoList infos, Don
     auto call = std::make_unique<Call>(std::move(done));
     call->codes = std::move(codes);
     call->infos = std::move(infos);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.register_events(c.codes.data(), c.codes.size(), c.infos.c_array(), c.infos.size(), on_op, cbdata);
     });
 }
@@ -437,7 +479,7 @@ void Host::deregister_events(std::vector<pmix_status_t> codes, Done done) {
     if (module_.deregister_events == nullptr) return later(std::move(done), PMIX_SUCCESS);
     auto call = std::make_unique<Call>(std::move(done));
     call->codes = std::move(codes);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.deregister_events(c.codes.data(), c.codes.size(), on_op, cbdata);
     });
 }
@@ -447,7 +489,7 @@ void Host::notify_event(pmix_status_t code, const ProcId& source, pmix_data_rang
     auto call = std::make_unique<Call>(std::move(done));
     call->proc = source.to_c();
     call->infos = std::move(infos);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this, code, range](Call& c, void* cbdata) {
         return module_.notify_event(code, &c.proc, range, c.infos.c_array(), c.infos.size(), on_op, cbdata);
     });
 }
@@ -457,7 +499,7 @@ void Host::iof_pull(const std::vector<ProcId>& procs, InfoList infos, pmix_iof_c
     auto call = std::make_unique<Call>(std::move(done));
     call->procs = to_c(procs);
     call->infos = std::move(infos);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this, channels](Call& c, void* cbdata) {
         return module_.iof_pull(c.procs.data(), c.procs.size(), c.infos.c_array(), c.infos.size(), channels, on_op, cbdata);
     });
 }
@@ -472,7 +514,7 @@ void Host::push_stdin(const ProcId& source, const std::vector<ProcId>& targets, 
     call->bytes = std::move(bytes);
     call->object.size = call->bytes.size();
     call->object.bytes = call->bytes.empty() ? nullptr : reinterpret_cast<char*>(call->bytes.data());
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.push_stdin(&c.proc, c.procs.data(), c.procs.size(), c.infos.c_array(), c.infos.size(), &c.object,
                                   on_op, cbdata);
     });
@@ -485,7 +527,7 @@ void Host::group(pmix_group_operation_t operation, std::string name, const std::
     call->procs = to_c(procs);
     call->texts.push_back(std::move(name));
     call->infos = std::move(infos);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this, operation](Call& c, void* cbdata) {
         return module_.group(operation, c.texts[0].data(), c.procs.data(), c.procs.size(), c.infos.c_array(),
                              c.infos.size(), on_infos, cbdata);
     });

@@ -2,6 +2,9 @@
 // back on the loop thread, or, where the operation allows it, on the thread by which the host answers.
 //
 // Upcalls run on the loop thread with no lock held, and what they are given stays valid until the host has answered.
+// They are made when the operation that asks for one has returned, in the order in which they were asked for: the host
+// may call any PMIx_server_* function inside an upcall, and what such a call changes or frees nobody looks at then. See
+// docs/THREADS.md. Those that may be answered anywhere are made at once, by operations that hold nothing.
 // The host may answer before the upcall returns, later, from any thread, by PMIX_OPERATION_SUCCEEDED, or by an error;
 // each becomes exactly one Done. It runs on the loop and never on the stack of the call, unless it may run anywhere:
 // then the answering thread runs it, which saves waking the loop, and the end of the server waits for it. A second
@@ -16,6 +19,7 @@
 #include <pmix_server.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -133,7 +137,13 @@ class Host {
                     std::vector<uint8_t> bytes, Done done);
 
     // A launcher says late what it can do (PMIx_tool_set_server_module).
-    void set_module(const pmix_server_module_t* module, size_t module_size) noexcept;
+    void set_module(const pmix_server_module_t* module, size_t module_size);
+
+    // The host's code (an upcall, a callback of its own) is to run once what runs now has returned.
+    void soon(transport::Task call);
+    // Makes all calls of soon() now. For the door, which is entered with nothing of the server's on the stack: what
+    // the host asks for comes after what it was due to hear.
+    void flush();
 
     // Upcalls that the host has not answered yet.
     size_t open() const;
@@ -143,12 +153,13 @@ class Host {
   private:
     uint64_t admit(std::unique_ptr<Call> call);
     template <class F>
-    void run(std::unique_ptr<Call> call, F&& upcall, const char* name = __builtin_FUNCTION());
-    void settle(uint64_t id, pmix_status_t status);
+    void run(std::unique_ptr<Call> call, F upcall, const char* name = __builtin_FUNCTION());
     void later(Done done, pmix_status_t status);
 
     Scheduler& scheduler_;
     pmix_server_module_t module_;
+    using Outbox = std::deque<transport::Task>;
+    const std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
 };
 
 }  // namespace pmix::server

@@ -40,31 +40,51 @@ struct Host::Call {
 
 inline void* to_cbdata(uint64_t id) noexcept { return reinterpret_cast<void*>(static_cast<uintptr_t>(id)); }
 
-// upcall(call, cbdata) calls the host's entry. The call stays in the table, and with it what the host was lent, until
+void on_op(pmix_status_t status, void* cbdata);
+
+// The call of this number, if nobody has answered it yet; and its end without an answer.
+Host::Call* find_call(uint64_t id);
+void forget_call(uint64_t id);
+
+// Calls the host's entry by upcall(call, cbdata). The call stays in the table, and with it what the host is lent, until
 // somebody answers; the reference stays good during the upcall only if nobody does, so arguments are evaluated first.
 template <class F>
-void Host::run(std::unique_ptr<Call> call, F&& upcall, const char* name) {
-    Call& lent = *call;
+void make_upcall(uint64_t id, F& upcall, [[maybe_unused]] const char* name) {
+    Host::Call* call = find_call(id);
+    if (call == nullptr) return;
     const bool anywhere = call->runs == Runs::anywhere;
-    const uint64_t id = admit(std::move(call));
     // Who it is about; told before, for the host may have freed it all when it returns.
-    const pmix_proc_t& about = lent.procs.empty() ? lent.proc : lent.procs.front();
+    const pmix_proc_t& about = call->procs.empty() ? call->proc : call->procs.front();
     WIREUP_LOG(host, debug, "%s #%llu %.255s:%d%s", name, static_cast<unsigned long long>(id), about.nspace,
-               static_cast<int>(about.rank), lent.procs.size() > 1 ? " and others" : "");
+               static_cast<int>(about.rank), call->procs.size() > 1 ? " and others" : "");
     pmix_status_t rc = PMIX_ERROR;
     try {
-        rc = upcall(lent, to_cbdata(id));
+        rc = upcall(*call, to_cbdata(id));
     } catch (...) {
         // A host in C++ that lets an exception out gets the answer that an error return would have given it.
         rc = PMIX_ERROR;
     }
     if (rc != PMIX_SUCCESS)
         WIREUP_LOG(host, debug, "%s #%llu at once: %s", name, static_cast<unsigned long long>(id), common::log_status(rc));
-    if (rc != PMIX_SUCCESS) settle(id, rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
-    if (anywhere && lent.left.exchange(true, std::memory_order_acq_rel)) delete &lent;
+    // The host said it all by its return value; a callback that came already has won.
+    if (rc != PMIX_SUCCESS) on_op(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc, to_cbdata(id));
+    if (anywhere && call->left.exchange(true, std::memory_order_acq_rel)) delete call;
 }
 
-void on_op(pmix_status_t status, void* cbdata);
+template <class F>
+void Host::run(std::unique_ptr<Call> call, F upcall, const char* name) {
+    const bool anywhere = call->runs == Runs::anywhere;
+    const uint64_t id = admit(std::move(call));
+    // In its turn all the same.
+    if (anywhere && outbox_->empty()) return make_upcall(id, upcall, name);
+    try {
+        soon([id, upcall = std::move(upcall), name]() mutable { make_upcall(id, upcall, name); });
+    } catch (...) {
+        forget_call(id);  // its Reply answers an error
+        throw;
+    }
+}
+
 void on_infos(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, pmix_release_cbfunc_t release,
               void* release_cbdata);
 // As on_infos, of a fabric: what is behind pointers is the host's until it is released.

@@ -14,7 +14,7 @@ void Host::query(const ProcId& asker, CArray<pmix_query_t> queries, Done done) {
     auto call = std::make_unique<Call>(std::move(done));
     call->proc = asker.to_c();
     call->queries = std::move(queries);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.query(&c.proc, c.queries.data(), c.queries.size(), on_infos, cbdata);
     });
 }
@@ -25,7 +25,7 @@ void Host::job_control(const ProcId& requestor, const std::vector<ProcId>& targe
     call->proc = requestor.to_c();
     call->procs = to_c(targets);
     call->infos = std::move(directives);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.job_control(&c.proc, c.procs.empty() ? nullptr : c.procs.data(), c.procs.size(),
                                    c.infos.c_array(), c.infos.size(), on_infos, cbdata);
     });
@@ -37,7 +37,7 @@ void Host::log(const ProcId& client, InfoList data, InfoList directives, Done do
     call->proc = client.to_c();
     call->infos = std::move(data);
     call->more = std::move(directives);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         if (module_.log2 != nullptr) {
             return module_.log2(&c.proc, c.infos.c_array(), c.infos.size(), c.more.c_array(), c.more.size(), on_op,
                                 cbdata);
@@ -52,7 +52,7 @@ void Host::allocate(const ProcId& client, pmix_alloc_directive_t directive, Info
     auto call = std::make_unique<Call>(std::move(done));
     call->proc = client.to_c();
     call->infos = std::move(infos);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this, directive](Call& c, void* cbdata) {
         return module_.allocate(&c.proc, directive, c.infos.c_array(), c.infos.size(), on_infos, cbdata);
     });
 }
@@ -63,7 +63,7 @@ void Host::monitor(const ProcId& requestor, InfoList what, pmix_status_t error, 
     call->proc = requestor.to_c();
     call->infos = std::move(what);
     call->more = std::move(directives);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this, error](Call& c, void* cbdata) {
         return module_.monitor(&c.proc, c.infos.c_array(), error, c.more.c_array(), c.more.size(), on_infos, cbdata);
     });
 }
@@ -73,7 +73,7 @@ void Host::session_control(const ProcId& requestor, uint32_t session, InfoList d
     auto call = std::make_unique<Call>(std::move(done));
     call->proc = requestor.to_c();
     call->infos = std::move(directives);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this, session](Call& c, void* cbdata) {
         return module_.session_control(&c.proc, session, c.infos.c_array(), c.infos.size(), on_infos, cbdata);
     });
 }
@@ -83,7 +83,7 @@ void Host::fabric(const ProcId& requestor, pmix_fabric_operation_t operation, In
     auto call = std::make_unique<Call>(std::move(done));
     call->proc = requestor.to_c();
     call->infos = std::move(directives);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this, operation](Call& c, void* cbdata) {
         return module_.fabric(&c.proc, operation, c.infos.c_array(), c.infos.size(), on_fabric, cbdata);
     });
 }
@@ -96,7 +96,7 @@ void Host::resource_block(const ProcId& requestor, pmix_resource_block_directive
     call->texts.push_back(std::move(block));
     call->units = std::move(units);
     call->infos = std::move(infos);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this, directive](Call& c, void* cbdata) {
         return module_.resource_block(&c.proc, directive, c.texts[0].c_str(), c.units.data(), c.units.size(),
                                       c.infos.c_array(), c.infos.size(), on_op, cbdata);
     });
@@ -107,7 +107,7 @@ void Host::get_credential(const ProcId& proc, InfoList directives, Done done) {
     auto call = std::make_unique<Call>(std::move(done));
     call->proc = proc.to_c();
     call->infos = std::move(directives);
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.get_credential(&c.proc, c.infos.c_array(), c.infos.size(), on_credential, cbdata);
     });
 }
@@ -120,7 +120,7 @@ void Host::validate_credential(const ProcId& proc, std::vector<uint8_t> credenti
     call->bytes = std::move(credential);
     call->object.size = call->bytes.size();
     call->object.bytes = call->bytes.empty() ? nullptr : reinterpret_cast<char*>(call->bytes.data());
-    run(std::move(call), [&](Call& c, void* cbdata) {
+    run(std::move(call), [this](Call& c, void* cbdata) {
         return module_.validate_credential(&c.proc, &c.object, c.infos.c_array(), c.infos.size(), on_validation,
                                            cbdata);
     });

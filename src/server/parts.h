@@ -48,6 +48,7 @@ struct Server::Parts final : PeerEvents {
     void peer_lost(Peer& peer) override;
 
     void finalize(Peer& peer, common::FinalizeRequest& request, Reply reply);
+    void finalized(Nspace& nspace, Client& client, const Peer& peer, Reply reply);
     void attach(Peer& peer, common::AttachNspaceRequest& request, Reply reply);
     // Ends the connections of a rank, or of a whole namespace.
     void drop(const common::ProcId& proc);

@@ -142,6 +142,8 @@ void Server::Parts::peer_lost(Peer& peer) {
         groups.recheck();
         return;
     }
+    // Clones that said goodbye while another was there were no end of their rank. The last hang-up is.
+    if (peer.finalized() && !client->gone() && !stopped) finalized(*nspace, *client, peer, Reply());
     // What it wanted removed at its end stays while its process lives and may return.
     if (!client->may_return) cleanup.member_gone(member_id(nspace->number, client->rank));
     if (peer.finalized() || client->gone()) return;
@@ -175,15 +177,21 @@ void Server::Parts::finalize(Peer& peer, common::FinalizeRequest&, Reply reply) 
     peer.set_finalized();
     monitors.peer_gone(peer);
     if (client == nullptr || !first || client->connections > 1) return reply.status(PMIX_SUCCESS);
-    registry.set_state(*nspace, *client, Client::State::finalized);
-    // Its process waits for our answer, so it is there and may initialise again.
-    const MemberId member = member_id(nspace->number, client->rank);
-    if (auto watch = ExitWatch::open(loop, peer.credentials().pid, [this, member] { exited(member); })) {
+    finalized(*nspace, *client, peer, std::move(reply));
+}
+
+// The last process of a rank has said goodbye, or has hung up after it.
+void Server::Parts::finalized(Nspace& nspace, Client& client, const Peer& peer, Reply reply) {
+    registry.set_state(nspace, client, Client::State::finalized);
+    const MemberId member = member_id(nspace.number, client.rank);
+    // A process that waits for our answer is there, and may initialise again. One that has hung up may be anybody's now.
+    auto watch = peer.gone() ? nullptr : ExitWatch::open(loop, peer.credentials().pid, [this, member] { exited(member); });
+    if (watch != nullptr) {
         leaving[member] = std::move(watch);
-        client->may_return = true;
+        client.may_return = true;
     }
-    void* object = client->server_object;
-    setup->client_gone(*nspace, client->rank);
+    void* object = client.server_object;
+    setup->client_gone(nspace, client.rank);
     host.client_finalized(peer.id(), object, [reply = std::move(reply)](HostAnswer&) mutable {
         // Whatever the host thinks of it, the process is leaving.
         reply.status(PMIX_SUCCESS);
@@ -307,6 +315,7 @@ Result<LentSegment> Server::lend_segment(Peer& peer, std::string_view name) {
 void Server::stop() {
     Parts& p = *parts_;
     if (p.stopped) return;
+    p.host.flush();
     p.stopped = true;
     LaunchEnv::set_current(nullptr);
     p.listener.stop();
@@ -326,6 +335,7 @@ void Server::stop() {
     p.self->close();
     p.cleanup.everybody_gone();
     p.chores.finish();
+    p.host.flush();
 }
 
 const ServerOptions& Server::options() const noexcept {

@@ -279,6 +279,7 @@ TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
                 got.status = status;
                 got.bytes.assign(bytes.begin(), bytes.end());
             });
+            s.server.parts().host.flush();
             return 0;
         });
     };
@@ -328,6 +329,7 @@ TEST(ServerGetTest, AWholeJobIsDescribedToWhoHasNotHeardOfIt) {
                     status = s;
                     described.assign(bytes.begin(), bytes.end());
                 });
+                other.parts().host.flush();
                 return 0;
             });
             return status;

@@ -517,6 +517,7 @@ TEST(ServerGroupTest, ACollectiveThatANamespaceEndsIsTheHostsToo) {
     s.server->settle();
     s.server->on_loop([&] { s.server->setup().deregister_nspace("other"); });
     EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], a).status);
+    s.server->settle();
     ASSERT_EQ(1u, s.host.count("group"));
     EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, number_of(s.host.last("group")->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
     EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[1], construct(s[1], {kAll, {"other", 0}})).status);
