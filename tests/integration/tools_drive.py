@@ -4,6 +4,7 @@
     tools_drive.py CASE --pmixrun FILE --commands DIR [--program FILE] [--mpirun FILE --library DIR]
 
 CASE  commands  each command against a job that waits: what it says, as text and as JSON, and its exit status
+      foreign   each command against a host that serves no tools
       hang      a rank never comes to the fence of the others: wireup-top must name it, and one that never connected
       none      no server answers: one sentence and status 3; wrong command lines: status 2
       pages     --help and --man say the same options
@@ -119,6 +120,27 @@ def commands(options):
     job.end()
 
 
+def foreign(options):
+    """A host that serves no tools: what only asks gets the library's own answers, the rest says why not."""
+    job = start(options, "serve", 2)
+    uri = ["--uri", job.uris[0]]
+    out = run(options, "pps", *uri)
+    check("job %s\n" % job.nspace in out and len(re.findall(r"^ +[01] \S+ +\d+ ", out, re.M)) == 2, out)
+    table = json.loads(run(options, "pps", "--json", *uri))[job.nspace]
+    check(sorted(row["proc"] for row in table) == [job.nspace + ":0", job.nspace + ":1"], table)
+    check(all(os.path.exists("/proc/%s" % row["pid"]) for row in table), table)
+    check(job.nspace in run(options, "pquery", *uri, "PMIX_QUERY_NAMESPACES"))
+    check("PMIx_server_init" in run(options, "pattrs", *uri, "--server"))
+    check("nothing waits here" in run(options, "wireup-top", "--once", *uri))
+    state = report(options, job.uris[0])
+    check({p["pmix.rank"]: p["wireup.rep.clones"] for p in state["wireup.rep.job"]["wireup.rep.proc"]} == {0: 1, 1: 1}, state)
+    for command, *arguments in (["pevent", "-3107"], ["plookup", "key"], ["palloc", "--nodes", "1"],
+                                ["pctrl", "--kill", job.nspace]):
+        said = run(options, command, *uri, *arguments, status=3)
+        check(said.count("\n") == 1 and "takes no tools" in said, said)
+    job.end()
+
+
 def report(options, uri):
     return json.loads(run(options, "wireup-top", "--json", "--uri", uri))[0]
 
@@ -183,7 +205,7 @@ def pages(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["commands", "hang", "none", "pages"])
+    parser.add_argument("case", choices=["commands", "foreign", "hang", "none", "pages"])
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)
     parser.add_argument("--program")

@@ -199,6 +199,8 @@ class FakeClient {
         read();
         return hung_up_;
     }
+    // What a good hello was answered with.
+    const common::HelloReply& hello_reply() const { return hello_->reply(); }
     void kill() { socket_.reset(); }
     int fd() const { return socket_.get(); }
 

@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     for (const Level& level : kLevels) any = any || line.has(level.name);
     const auto wanted = [&](const Level& level) { return !any || line.has(level.name); };
     const bool connect = wanted(kLevels[2]) || wanted(kLevels[3]);
-    const Tool tool(line, false, connect);
+    const Tool tool(line, connect ? Comes::as_either : Comes::not_at_all);
     Infos levels;
     for (const Level& level : kLevels)
         if (wanted(level)) levels.flag(line.operands().empty() ? level.functions : level.attributes);

@@ -24,7 +24,7 @@ const Program kProgram = {
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
-    const Tool tool(line, false, false);
+    const Tool tool(line, Comes::not_at_all);
     struct Row {
         const char* label;
         const char* key;

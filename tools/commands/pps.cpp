@@ -48,7 +48,7 @@ const pmix_data_array_t* rows_of(const Answers& answers) {
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
-    const Tool tool(line);
+    const Tool tool(line, Comes::as_either);
     std::vector<std::string> jobs = line.operands();
     if (jobs.empty()) {
         Infos none;

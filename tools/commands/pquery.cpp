@@ -27,7 +27,7 @@ const Program kProgram = {
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
-    const Tool tool(line);
+    const Tool tool(line, Comes::as_either);
     Infos qualifiers;
     for (const std::string& setting : line.all("qualifier")) qualifiers.from_text(setting);
     const int seconds = static_cast<int>(line.number("timeout-query", 0, 1));

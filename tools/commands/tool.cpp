@@ -53,15 +53,19 @@ void add_choice(const CommandLine& line, Infos& infos) {
     if (seconds > 0) infos.add(PMIX_TIMEOUT, &seconds, PMIX_INT);
 }
 
-Tool::Tool(const CommandLine& line, bool observer, bool connect) {
+Tool::Tool(const CommandLine& line, Comes how) {
     Infos infos;
-    if (connect) {
-        add_choice(line, infos);
-    } else {
+    if (how == Comes::not_at_all) {
         infos.flag(PMIX_TOOL_DO_NOT_CONNECT);
+    } else {
+        add_choice(line, infos);
     }
-    if (observer) infos.flag(WIREUP_OBSERVER);
-    const pmix_status_t rc = PMIx_tool_init(&self_, infos.data(), infos.size());
+    if (how == Comes::as_observer) infos.flag(WIREUP_OBSERVER);
+    pmix_status_t rc = PMIx_tool_init(&self_, infos.data(), infos.size());
+    if (how == Comes::as_either && (rc == PMIX_ERR_NOT_SUPPORTED || rc == PMIX_ERR_UNREACH)) {
+        infos.flag(WIREUP_OBSERVER);
+        rc = PMIx_tool_init(&self_, infos.data(), infos.size());
+    }
     if (rc == PMIX_SUCCESS) return;
     const char* name = line.program().name;
     switch (rc) {
@@ -71,7 +75,7 @@ Tool::Tool(const CommandLine& line, bool observer, bool connect) {
             std::fprintf(stderr, "%s: no server answers (%s)\n", name, PMIx_Error_string(rc));
             std::exit(kNoServer);
         case PMIX_ERR_NOT_SUPPORTED:
-            std::fprintf(stderr, "%s: the server takes no tools\n", name);
+            std::fprintf(stderr, "%s: the server takes no tools: its resource manager serves none\n", name);
             std::exit(kNoServer);
         case PMIX_ERR_NO_PERMISSIONS:
         case PMIX_ERR_INVALID_CRED:

@@ -34,11 +34,14 @@ class Infos {
     std::vector<pmix_info_t> infos_;
 };
 
+// As whom a command comes: a tool, which the host is asked about; an observer, which asks the library only; for commands
+// that only ask, a tool, and an observer where the host takes no tools; or not at all, for the library's own word.
+enum class Comes { as_tool, as_observer, as_either, not_at_all };
+
 // Connected while it lives.
 class Tool {
   public:
-    // observer: without the host's knowledge. connect false: only the library.
-    Tool(const CommandLine& line, bool observer = false, bool connect = true);
+    explicit Tool(const CommandLine& line, Comes how = Comes::as_tool);
     ~Tool();
     const pmix_proc_t& self() const { return self_; }
 

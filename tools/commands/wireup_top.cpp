@@ -218,7 +218,7 @@ int show(const CommandLine& line) {
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
-    const Tool tool(line, true, false);
+    const Tool tool(line, Comes::not_at_all);
     const bool once = line.has("once") || line.has("json") || ::isatty(STDOUT_FILENO) == 0;
     const long interval = line.number("interval", 2, 1);
     for (;;) {
