@@ -243,7 +243,9 @@ void GroupInvites::join_heard(Join& join, pmix_status_t code, const ProcId& sour
         announce(PMIX_GROUP_INVITE_ACCEPTED, join.name, {join.leader});
         return;
     }
-    if (code != PMIX_GROUP_LEADER_FAILED || join.orphan != 0) return;
+    if (code != PMIX_GROUP_LEADER_FAILED) return;
+    // It may be known already, by a replay that no handler has seen; what handlers decide counts all the same.
+    if (join.orphan != 0 && !verdict.abort && !verdict.leads) return;
     const pmix_proc_t* affected = nullptr;
     if (InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &affected) != PMIX_SUCCESS || affected == nullptr ||
         !(ProcId(*affected) == join.leader))
@@ -295,6 +297,7 @@ void GroupInvites::take_over(Join& join) {
     i.infos = std::move(join.infos);
     i.done = std::move(join.done);
     if (join.timer != 0) session_.loop().cancel(join.timer);
+    if (join.orphan != 0) session_.loop().cancel(join.orphan);
     joins_.remove_if([&](const Join& j) { return &j == &join; });
     InfoList infos;
     const pmix_proc_t self = session_.self().to_c();
@@ -329,8 +332,8 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         if (i.name != name) continue;
         if (code == PMIX_GROUP_LEADER_FAILED && source == i.leader) {
             i.leader_gone = true;
-            i.leads = verdict.leads;
-            i.aborts = verdict.abort;
+            i.leads = i.leads || verdict.leads;
+            i.aborts = i.aborts || verdict.abort;
         }
         if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) i.successor = source;
     }
