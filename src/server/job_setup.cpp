@@ -74,6 +74,19 @@ bool is_envar_key(std::string_view key) noexcept {
            key == PMIX_APPEND_ENVAR || key == PMIX_FIRST_ENVAR;
 }
 
+}  // namespace
+
+pmix_status_t check_variable(const pmix_info_t& info) noexcept {
+    if (!is_envar_key(common::key_view(info))) return PMIX_SUCCESS;
+    const pmix_value_t& v = info.value;
+    const bool name_alone = v.type == PMIX_STRING && common::key_view(info) == PMIX_UNSET_ENVAR;
+    if (!name_alone && v.type != PMIX_ENVAR) return PMIX_ERR_BAD_PARAM;
+    const char* name = name_alone ? v.data.string : v.data.envar.envar;
+    return name != nullptr && *name != '\0' && std::strchr(name, '=') == nullptr ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+}
+
+namespace {
+
 class JobReader {
   public:
     explicit JobReader(JobSetup& setup) : setup_(setup), arena_(4096) {}
@@ -200,7 +213,8 @@ pmix_status_t JobReader::scan(const pmix_info_t* infos, size_t n, unsigned depth
             if (key == PMIX_USERID && number(value, &x)) setup_.user = x;
             if (key == PMIX_REGISTER_NODATA && common::truth_of(value) == PMIX_BOOL_TRUE) setup_.nodata = true;
             if (is_envar_key(key)) {
-                pmix_status_t rc = setup_.envars.append(infos[i]);
+                pmix_status_t rc = check_variable(infos[i]);
+                if (rc == PMIX_SUCCESS) rc = setup_.envars.append(infos[i]);
                 if (rc != PMIX_SUCCESS) return rc;
             }
         }

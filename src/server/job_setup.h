@@ -88,6 +88,10 @@ common::Result<JobSetup> read_job(std::string_view nspace, int nlocalprocs, cons
 // The same arrays as PMIx_server_register_resources takes them: what is said there holds for every job.
 inline common::Result<JobSetup> read_resources(const pmix_info_t* infos, size_t n) { return read_job({}, 0, infos, n); }
 
+// A directive for the environment of children (PMIX_SET_ENVAR and its like) has a name that a variable can have:
+// PMIX_ERR_BAD_PARAM. Success for every other info.
+pmix_status_t check_variable(const pmix_info_t& info) noexcept;
+
 // Keys that belong to a node, to a session or to an app even when a host gives them flat, beside the job's own keys.
 dstore::OwnerKind natural_owner(std::string_view key) noexcept;
 

@@ -237,6 +237,8 @@ pmix_status_t Setup::deregister_resources(const JobSetup& named) {
 pmix_status_t Setup::add_variables(std::string_view name, const common::InfoList& infos) {
     Nspace* nspace = registry_.find(name);
     if (nspace == nullptr) return PMIX_ERR_NOT_FOUND;
+    for (const pmix_info_t& info : infos)
+        if (const pmix_status_t rc = check_variable(info); rc != PMIX_SUCCESS) return rc;
     for (const pmix_info_t& info : infos) {
         const bool model = common::is_model_key(common::key_view(info)) && info.value.type == PMIX_STRING;
         if (model && info.value.data.string != nullptr && common::names_open_mpi(info.value.data.string))

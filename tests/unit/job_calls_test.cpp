@@ -225,6 +225,41 @@ TEST(JobCallsTest, EnvironmentDirectivesOfAJob) {
     }
 }
 
+// rows: V12 V15
+TEST(JobCallsTest, NamesThatNoVariableCanHaveAreRefused) {
+    ServerHere server;
+    register_job("job");
+    pmix_nspace_t job, other;
+    PMIx_Load_nspace(job, "job");
+    PMIx_Load_nspace(other, "other");
+    char good[] = "GOOD", nothing[] = "", assigned[] = "A=B", value[] = "v";
+    struct Case {
+        const char* key;
+        char* name;
+        bool name_alone;
+    };
+    for (const Case& c : {Case{PMIX_SET_ENVAR, nothing, false}, Case{PMIX_SET_ENVAR, nullptr, false},
+                          Case{PMIX_ADD_ENVAR, assigned, false}, Case{PMIX_PREPEND_ENVAR, nothing, false},
+                          Case{PMIX_UNSET_ENVAR, nothing, true}, Case{PMIX_UNSET_ENVAR, assigned, false},
+                          Case{PMIX_SET_ENVAR, good, true}}) {
+        InfoList infos;
+        pmix_envar_t variable{good, value, ':'};
+        infos.append(PMIX_SET_ENVAR, &variable, PMIX_ENVAR);
+        variable.envar = c.name;
+        if (c.name_alone) {
+            infos.append_string(c.key, c.name);
+        } else {
+            infos.append(c.key, &variable, PMIX_ENVAR);
+        }
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr))
+            << c.key;
+        EXPECT_EQ("", ChildEnvironment(ProcId("job", 0).to_c()).get("GOOD")) << "nothing of it was done";
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM,
+                  PMIx_server_register_nspace(other, 1, infos.c_array(), infos.size(), nullptr, nullptr))
+            << c.key;
+    }
+}
+
 // Every key by which Open MPI may be named, in what comes from setup_application.
 // rows: V14 V15
 // proves: PMIx_server_setup_application PMIX_MODEL_LIBRARY_NAME PMIX_MODEL_LIBRARY_VERSION PMIX_PERSONALITY
