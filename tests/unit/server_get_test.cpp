@@ -412,3 +412,37 @@ TEST(ServerGetTest, BadCommitsChangeNothing) {
     EXPECT_EQ(PMIX_SUCCESS, s.a.ask<Command::commit>(request));
     EXPECT_EQ("x", s.b.read_text(0, "fine"));
 }
+
+// rows: K4
+TEST(ServerGetTest, ASegmentThatWasMostlyReplacedIsRenewedForAllWhoHaveIt) {
+    Setting s(1);
+    s.connect();
+    uint64_t most = 0;
+    const auto bytes = [&] { return s.server.parts().registry.find("job")->data->bytes(); };
+    for (int i = 0; i < 6000; ++i) {
+        s.a.put("k", std::to_string(i) + std::string(200 + i % 100, 'x'));
+        if (i % 20 != 0) continue;
+        s.server.settle();
+        most = std::max(most, bytes());
+    }
+    s.server.settle();
+    EXPECT_LT(most, 600u << 10) << "1.8 MB were written";
+    for (FakeClient* client : {&s.a, &s.b}) {
+        uint64_t last = 0;
+        size_t renewals = 0;
+        while (auto fresh = client->take_notify<Command::attach_nspace, common::AttachNspaceReply>()) {
+            ASSERT_EQ(1u, fresh->segments.size());
+            EXPECT_EQ("job", fresh->segments[0].nspace);
+            EXPECT_TRUE(fresh->segments[0].has_descriptor);
+            EXPECT_GT(fresh->segments[0].instance, last);
+            last = fresh->segments[0].instance;
+            ++renewals;
+        }
+        EXPECT_GE(renewals, 3u);
+        EXPECT_EQ(1 + renewals, client->descriptors_received());
+    }
+    // Who comes now gets the newest, and what is there is right.
+    FakeClient late(s.server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, late.hello());
+    EXPECT_EQ("5999" + std::string(299, 'x'), late.read_text(0, "k"));
+}
