@@ -26,7 +26,7 @@ struct server {
 
 /* --- the servers ----------------------------------------------------------------------------------------------------- */
 
-static unsigned seen, refused, named, pulled, spawned;
+static unsigned seen, refused, named, pulled, spawned, ready;
 
 static inline void tool_came(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc, void* cbdata) {
     pmix_proc_t name;
@@ -82,6 +82,15 @@ static inline void deliver_output(const char* job) {
     CHECK_DONE(PMIx_server_IOF_deliver(&source, PMIX_FWD_STDOUT_CHANNEL, &bytes, NULL, 0, NULL, NULL));
 }
 
+/* A launcher that this server's host has started waits for its orders. */
+static inline void launcher_ready(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                                  size_t ninfo, pmix_info_t* results, size_t nresults,
+                                  pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)handler, (void)status, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    __atomic_add_fetch(&ready, 1, __ATOMIC_SEQ_CST);
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
 static inline void serve(enum support support, const char* nspace, const char* job, const char* file, int line) {
     static pmix_server_module_t module = {.tool_connected = tool_came, .spawn = host_spawn, .job_control = host_control,
                                           .iof_pull = host_pull};
@@ -98,8 +107,15 @@ static inline void serve(enum support support, const char* nspace, const char* j
     pmix_status_t status = PMIx_server_init(&module, info, count);
     CHECK(write(line, &status, sizeof status) == sizeof status);
     if (status != PMIX_SUCCESS) _exit(0);
+    pmix_info_t directive;
+    pmix_data_array_t directives = {.type = PMIX_INFO, .size = 1, .array = &directive};
+    pmix_status_t code = PMIX_LAUNCHER_READY;
+    CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, launcher_ready, NULL, NULL) >= 0);
+    PMIX_INFO_LOAD(&directive, PMIX_DEBUG_STOP_ON_EXEC, &yes, PMIX_BOOL);
     PMIX_INFO_LOAD(&info[0], PMIX_JOB_SIZE, &size, PMIX_UINT32);
-    CHECK_DONE(PMIx_server_register_nspace(job, 1, info, 1, NULL, NULL));
+    PMIX_INFO_LOAD(&info[1], PMIX_LAUNCH_DIRECTIVES, &directives, PMIX_DATA_ARRAY);
+    CHECK_DONE(PMIx_server_register_nspace(job, 1, info, 2, NULL, NULL));
+    PMIX_INFO_DESTRUCT(&info[1]);
     PMIX_LOAD_PROCID(&rank, job, 0);
     CHECK_DONE(PMIx_server_register_client(&rank, geteuid(), getegid(), NULL, NULL, NULL));
     char** env = NULL;
@@ -115,6 +131,7 @@ static inline void serve(enum support support, const char* nspace, const char* j
         if (letter == 'e') CHECK_DONE(PMIx_Notify_event(EVENT, &rank, PMIX_RANGE_GLOBAL, NULL, 0, NULL, NULL));
         if (letter == 'o') deliver_output(job);
         if (letter == 'p') answer = pulled;
+        if (letter == 'l') answer = __atomic_load_n(&ready, __ATOMIC_SEQ_CST);
         CHECK(write(line, &answer, sizeof answer) == sizeof answer);
         if (letter == 'q') break;
     }
