@@ -128,17 +128,19 @@ class Search {
                 return contacted(*contact);
             }
             case ToolWish::Way::pid:
-                return listed([this](const common::WhoReply&, pid_t pid) { return pid == wish_.pid; }, true);
+                return listed([this](const common::WhoReply&, pid_t pid) { return pid == wish_.pid; }, true,
+                              Trust::any_for_root);
             case ToolWish::Way::nspace:
                 return listed(
                     [this](const common::WhoReply& who, pid_t) {
                         return who.server.nspace == wish_.server.nspace &&
                                (wish_.server.rank == PMIX_RANK_UNDEF || who.server.rank == wish_.server.rank);
                     },
-                    true);
+                    true, wish_.observer ? Trust::any_for_root : Trust::own_or_root);
             case ToolWish::Way::system: {
                 auto found = listed(
-                    [](const common::WhoReply& who, pid_t) { return (who.offers & common::WhoReply::kSystem) != 0; }, true);
+                    [](const common::WhoReply& who, pid_t) { return (who.offers & common::WhoReply::kSystem) != 0; }, true,
+                    Trust::own_or_root);
                 if (found || !wish_.any_after_system) return found;
                 return anybody();
             }
@@ -154,7 +156,7 @@ class Search {
             [this](const common::WhoReply& who, pid_t) {
                 return wish_.observer || (who.offers & common::WhoReply::kTools) != 0;
             },
-            false);
+            false, Trust::own_or_root);
     }
 
     Result<ToolFound> contacted(const transport::Contact& contact) {
@@ -169,18 +171,18 @@ class Search {
     }
 
     // named: the first that fits is the one that was asked for, and its word counts. Else the first that takes us.
+    // What a server says of itself (its namespace, that it is the system's) is no ground to trust another user.
     template <class Fits>
-    Result<ToolFound> listed(Fits&& fits, bool named) {
+    Result<ToolFound> listed(Fits&& fits, bool named, Trust trust) {
         const uid_t me = ::geteuid();
         auto servers = transport::list_servers();
         // Ours before root's.
         std::stable_sort(servers.begin(), servers.end(),
                          [me](const auto& a, const auto& b) { return (a.uid == me) > (b.uid == me); });
         pmix_status_t why = PMIX_ERR_UNREACH;
-        const Trust trust = named ? Trust::any_for_root : Trust::own_or_root;
         std::optional<ProcId> was_attached;
         for (const transport::ListedServer& server : servers) {
-            const bool may = server.uid == me || server.uid == 0 || (me == 0 && named);
+            const bool may = server.uid == me || server.uid == 0 || (me == 0 && trust == Trust::any_for_root);
             if (!may) continue;
             const Deadline patience = sooner(deadline_, Deadline::in_ms(kPatienceMs));
             auto socket = transport::connect_to(server.address, patience, io_);

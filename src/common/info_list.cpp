@@ -1,3 +1,4 @@
+#include "common/info_view.h"
 #include "common/value.h"
 
 namespace pmix::common {
@@ -80,6 +81,19 @@ pmix_status_t InfoList::append_all(const pmix_info_t* array, size_t n) noexcept 
         }
     }
     return PMIX_SUCCESS;
+}
+
+void InfoList::remove(std::string_view key) noexcept {
+    size_t left = 0;
+    for (size_t i = 0; i < size_; ++i) {
+        if (key_view(array_[i]) == key) {
+            destroy_elements(PMIX_INFO, array_ + i, 1);
+        } else {
+            if (left != i) std::memcpy(&array_[left], &array_[i], sizeof array_[i]);
+            ++left;
+        }
+    }
+    size_ = left;
 }
 
 pmix_info_t* InfoList::find(std::string_view key) noexcept {

@@ -266,6 +266,8 @@ class InfoList {
     // The first info with the key, or NULL.
     pmix_info_t* find(std::string_view key) noexcept;
     const pmix_info_t* find(std::string_view key) const noexcept { return const_cast<InfoList*>(this)->find(key); }
+    // Takes out every info with the key.
+    void remove(std::string_view key) noexcept;
 
     // Hands the array out: NULL for an empty list. The last element is marked PMIX_INFO_ARRAY_END.
     pmix_info_t* release(size_t* n) noexcept;

@@ -42,9 +42,11 @@ std::string without_end(std::string path) {
 
 }  // namespace
 
-Host::Done pass_on(Reply reply) {
-    return [reply = std::move(reply)](HostAnswer& a) mutable {
+// done: a part is done already, and a host that knows of nothing more has no word against it.
+Host::Done pass_on(Reply reply, bool done) {
+    return [reply = std::move(reply), done](HostAnswer& a) mutable {
         common::ControlReply message;
+        if (done && (a.status == PMIX_ERR_NOT_SUPPORTED || a.status == PMIX_ERR_NOT_FOUND)) a.status = PMIX_SUCCESS;
         message.infos = std::move(a.infos);
         reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message);
     };
@@ -103,7 +105,7 @@ bool Control::cancel_cleanup(Peer& peer, const pmix_info_t& cancel) {
 }
 
 void Control::job_control(Peer& peer, common::ControlRequest& request, Reply reply) {
-    bool registers = false, modifies = false, cancelled = false, acts = false;
+    bool registers = false, modifies = false, cancelled = false, acts = false, host_only = false;
     InfoList directives;
     pmix_status_t rc = PMIX_SUCCESS;
     for (const pmix_info_t& info : request.directives) {
@@ -118,7 +120,8 @@ void Control::job_control(Peer& peer, common::ControlRequest& request, Reply rep
         cancelled = cancelled || ours;
         // "All of mine": the host may have others.
         const bool all = cancels && (info.value.type != PMIX_STRING || info.value.data.string == nullptr);
-        acts = acts || (!is_no_action(key) && !ours) || (all && host_.has_job_control());
+        host_only = host_only || (!is_no_action(key) && !ours);
+        acts = acts || host_only || (all && host_.has_job_control());
         if (rc == PMIX_SUCCESS && (!ours || all)) rc = directives.append(info);
     }
     if (rc == PMIX_SUCCESS && modifies) rc = registers ? register_cleanup(peer, request) : PMIX_ERR_BAD_PARAM;
@@ -126,7 +129,8 @@ void Control::job_control(Peer& peer, common::ControlRequest& request, Reply rep
     if ((registers || cancelled) && !acts) return reply.status(PMIX_SUCCESS);
     rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.job_control(peer.id(), request.procs, std::move(directives), pass_on(std::move(reply)));
+    host_.job_control(peer.id(), request.procs, std::move(directives),
+                      pass_on(std::move(reply), cancelled && !host_only));
 }
 
 // ---- what only the host can do ----

@@ -31,6 +31,6 @@ class Control {
 };
 
 // The host's answer with its results, whatever its status: a refusal may say why.
-Host::Done pass_on(Reply reply);
+Host::Done pass_on(Reply reply, bool done = false);
 
 }  // namespace pmix::server

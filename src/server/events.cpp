@@ -1,6 +1,8 @@
 // Events: see events.h.
 #include "server/events.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -213,10 +215,21 @@ void Events::deregister_handler(Peer& peer, common::DeregisterEventsRequest& req
     codes_.drop(codes);
 }
 
+namespace {
+// Where an event goes follows from its source, and others act on it: a process speaks for its own job. A tool passes on
+// what it hears from jobs of its own, if it is this user's or root's; who may come from elsewhere speaks for itself.
+bool may_speak_for(const Peer& peer, const ProcId& source) {
+    if (peer.kind() == PeerKind::self || source.nspace == peer.id().nspace) return true;
+    const uid_t uid = peer.credentials().uid;
+    return peer.kind() == PeerKind::tool && (uid == 0 || uid == ::geteuid());
+}
+}  // namespace
+
 void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply) {
     const bool from_host = peer.kind() == PeerKind::self;
     // Nobody but the host speaks for the resource manager.
     ProcId source = request.source.nspace.empty() && !from_host ? peer.id() : request.source;
+    if (!may_speak_for(peer, source)) return reply.status(PMIX_ERR_NO_PERMISSIONS);
     const auto range = static_cast<pmix_data_range_t>(request.range);
     if (range > PMIX_RANGE_PROC_LOCAL) return reply.status(PMIX_ERR_BAD_PARAM);
     auto event = make(request.status, source, range, request.infos.take());
@@ -228,7 +241,7 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
         pmix_status_t rc = up.append_all(event->infos.c_array(), event->infos.size());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
-    if (watch_) watch_(request.status, source, event->infos);
+    if (watch_) watch_(request.status, source, event->infos, from_host);
     // Local delivery does not wait for the host, nor for its leave.
     spread(std::move(event).value());
     if (!hand_up) return reply.status(PMIX_SUCCESS);

@@ -49,7 +49,8 @@ class Events {
     size_t cached() const noexcept { return cache_.size(); }
 
     // Shown every event that a process or the host notifies, before it is spread. Loop.
-    using Watch = std::function<void(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos)>;
+    using Watch = std::function<void(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
+                                     bool from_host)>;
     void set_watch(Watch watch) { watch_ = std::move(watch); }
 
   private:

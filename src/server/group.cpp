@@ -109,11 +109,25 @@ void Groups::announce(pmix_status_t code, const ProcId& source, const ProcList& 
     if (beyond) host_.notify_event(code, source, PMIX_RANGE_CUSTOM, std::move(up), [](HostAnswer&) {});
 }
 
-void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& infos) {
+bool Groups::has_part(const ProcId& proc, std::string_view name) {
+    const auto among = [&](const Signature& list) {
+        return std::any_of(list.begin(), list.end(), [&](const ProcId& p) {
+            return p.nspace == proc.nspace && (p.rank == proc.rank || p.rank == PMIX_RANK_WILDCARD);
+        });
+    };
+    for (const auto& [key, op] : operations_)
+        if (key.second == name && (among(op.signature) || op.leader == proc)) return true;
+    const Group* group = registry_.groups().find(name);
+    return (group != nullptr && group->has(proc)) || invitations_.has_part(proc, name);
+}
+
+void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& infos, bool from_host) {
     if (!common::is_group_event(code)) return;
-    invitations_.heard(code, source, infos);
     std::string_view name;
     if (InfoView(infos).get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
+    // Whoever invites begins something of its own.
+    if (!from_host && code != PMIX_GROUP_INVITED && !has_part(source, name)) return;
+    invitations_.heard(code, source, infos);
     if (code == PMIX_GROUP_CONSTRUCT_ABORT) {
         // Somebody of another node, or whoever leads, has ended it for all.
         const Key key(GroupCall::construct, name);

@@ -49,7 +49,8 @@ class Groups {
     void request(Peer& peer, common::ControlRequest& request, Reply reply);
 
     // An event that a process of this node, or the host, has notified.
-    void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos);
+    // An event about a group. The host's word counts; a process of this node is believed about groups it has part in.
+    void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos, bool from_host);
     void member_gone(MemberId who);
     void recheck();
     void nspace_gone(std::string_view nspace);
@@ -143,6 +144,8 @@ class Groups {
     common::ProcList expand(const common::ProcList& procs) const;
     common::ProcList here(const common::ProcList& procs) const;
     Operation* find(const Key& key) noexcept;
+    // Does it belong to this group, or to what is to become of it?
+    bool has_part(const common::ProcId& proc, std::string_view name);
 
     Scheduler& scheduler_;
     Host& host_;

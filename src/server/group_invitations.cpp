@@ -80,6 +80,12 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
     }
 }
 
+bool GroupInvitations::has_part(const ProcId& proc, std::string_view group) const noexcept {
+    return std::any_of(open_.begin(), open_.end(), [&](const Invitation& i) {
+        return i.group == group && (i.leader == proc || contains(i.invited, proc));
+    });
+}
+
 void GroupInvitations::gone(const ProcId& proc) {
     // A copy: what is announced may come back here.
     const std::vector<Invitation> now = open_;

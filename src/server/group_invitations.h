@@ -19,6 +19,8 @@ class GroupInvitations {
     GroupInvitations(const Registry& registry, Groups& groups) : registry_(registry), groups_(groups) {}
 
     void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos);
+    // Leads or is invited.
+    bool has_part(const common::ProcId& proc, std::string_view group) const noexcept;
     void gone(const common::ProcId& proc);
     void over(const std::string& group);
 

@@ -221,6 +221,8 @@ void on_validation(pmix_status_t status, pmix_info_t infos[], size_t n, void* cb
 }
 
 pmix_status_t append_ids(InfoList& infos, const Credentials& who) {
+    infos.remove(PMIX_USERID);
+    infos.remove(PMIX_GRPID);
     pmix_status_t rc = infos.append_number<uint32_t>(PMIX_USERID, who.uid, PMIX_UINT32);
     if (rc == PMIX_SUCCESS) rc = infos.append_number<uint32_t>(PMIX_GRPID, who.gid, PMIX_UINT32);
     return rc;

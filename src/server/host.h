@@ -46,7 +46,7 @@ struct HostAnswer {
     common::ProcId tool;                   // tool_connected: its name, if the host gave one
 };
 
-// Adds who asks, as the host must see it: PMIX_USERID and PMIX_GRPID.
+// Adds who asks, as the host must see it: PMIX_USERID and PMIX_GRPID, in place of what the asker says of itself.
 pmix_status_t append_ids(common::InfoList& infos, const Credentials& who);
 
 // Where a Done may run. Anywhere: it owns nothing of the loop's, waits for nobody, and runs nothing of the user's.

@@ -50,6 +50,8 @@ void Listener::hello_of_tool(SocketPeer& peer) {
 
     InfoList infos;
     const ProcId named(claim.nspace, claim.rank);
+    if (!named.nspace.empty()) rc = tools_.may_claim(named);
+    if (rc != PMIX_SUCCESS) return refuse(peer, rc);
     const Credentials& who = peer.credentials();
     const auto add = [&](const char* key, const void* data, pmix_data_type_t type) {
         if (rc == PMIX_SUCCESS && infos.find(key) == nullptr) rc = infos.append(key, data, type);

@@ -76,6 +76,9 @@ struct Nspace {
 
     Client* find_client(common::Rank rank) noexcept;
     const Client* find_client(common::Rank rank) const noexcept;
+    // Are there processes that a tool with this namespace's name could be taken for? A host registers a namespace for a
+    // tool, too, of one rank that is no client.
+    bool is_a_job() const noexcept { return !clients.empty() || nlocalprocs > 1 || (size_known() && size() > 1); }
     // The process runs, ran or will run on this node.
     bool is_local(common::Rank rank) const noexcept;
     // Was here and will not come back, unless it connects or is registered again.

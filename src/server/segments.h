@@ -5,6 +5,8 @@
 // serves.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "common/frame.h"
@@ -16,7 +18,9 @@ namespace pmix::server {
 
 class Segments {
   public:
-    Segments(Registry& registry, uint32_t own_uid) noexcept : registry_(registry), own_uid_(own_uid) {}
+    // own: the server's own namespace and user; that one belongs to nobody whom it serves.
+    Segments(Registry& registry, std::string own_nspace, uint32_t own_uid) noexcept
+        : registry_(registry), own_nspace_(std::move(own_nspace)), own_uid_(own_uid) {}
 
     bool may_map(const Peer& peer, const Nspace& nspace) const {
         uint32_t uid = peer.credentials().uid;
@@ -24,7 +28,7 @@ class Segments {
         if (peer.id().nspace == nspace.name) return true;  // it is a registered rank of it
         if (nspace.owner) return *nspace.owner == uid;
         for (const auto& [name, other] : registry_.nspaces())
-            if (other->owner && *other->owner != uid) return false;
+            if (other->owner && *other->owner != uid && name != own_nspace_) return false;
         return true;
     }
 
@@ -49,7 +53,8 @@ class Segments {
 
   private:
     Registry& registry_;
-    uint32_t own_uid_;
+    const std::string own_nspace_;
+    const uint32_t own_uid_;
 };
 
 }  // namespace pmix::server

@@ -45,7 +45,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       options(std::move(given)),
       scheduler(loop),
       registry(options.hostname, origin_of(options)),
-      segments(registry, ::geteuid()),
+      segments(registry, options.id.nspace, ::geteuid()),
       host(scheduler, module, options.module_size),
       events(host, registry, options.id, options.event_cache),
       get(scheduler, host, registry, segments),
@@ -74,8 +74,8 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       fabrics(host, chores, query.inventory(), options.hostname) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
-    events.set_watch([this](pmix_status_t code, const ProcId& source, const common::InfoList& infos) {
-        groups.heard(code, source, infos);
+    events.set_watch([this](pmix_status_t code, const ProcId& source, const common::InfoList& infos, bool from_host) {
+        groups.heard(code, source, infos, from_host);
     });
     events.peer_here(self);
     // The process is a rank of its own namespace, so that its own puts and fences have a place.

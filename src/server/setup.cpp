@@ -80,7 +80,8 @@ pmix_status_t Setup::register_nspace(JobSetup&& job) {
     Placed placed;
     auto derived = derive_placement(job, registry_.hostname(), placed);
     if (!derived.ok()) return derived.status();
-    Nspace& nspace = registry_.obtain(job.nspace);
+    const std::string job_name = job.nspace;
+    Nspace& nspace = registry_.obtain(job_name);
     if (fresh) nobody_is_late_for(job.nspace);
     if (fresh || job.nlocalprocs > 0) nspace.nlocalprocs = std::max(job.nlocalprocs, 0);
     if (job.job_size) nspace.job_size = job.job_size;
@@ -113,6 +114,8 @@ pmix_status_t Setup::register_nspace(JobSetup&& job) {
         if (fresh) deregister_nspace(nspace.name);
         return rc;
     }
+    // A tool that took this name before it was a job's.
+    if (fresh && nspace.is_a_job()) drop_(ProcId(job_name, PMIX_RANK_WILDCARD));
     set_environments(nspace);
     if (nspace.data != nullptr) get_.arrived(nspace);
     count_again();
@@ -171,6 +174,7 @@ pmix_status_t Setup::register_client(const ProcId& proc, uint32_t uid, uint32_t 
     client.gid = gid;
     client.server_object = server_object;
     if (fresh) {
+        drop_(proc);  // a tool that had this name before
         // Without random numbers there is no token, and the kernel's word decides alone.
         if (!make_token(client.token)) client.token = {};
         std::erase(nspace.gone, proc.rank);

@@ -8,11 +8,16 @@ void Spawn::request(Peer& peer, common::SpawnRequest& request, Reply reply) {
     if (apps.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
     common::InfoList infos = request.infos.take();
     pmix_proc_t parent = peer.id().to_c();
+    const bool tool = peer.kind() == PeerKind::tool;
+    infos.remove(PMIX_REQUESTOR_IS_TOOL);
+    infos.remove(PMIX_REQUESTOR_IS_CLIENT);
+    // A tool may launch for somebody else; a process is the parent of what it spawns.
+    if (!tool) infos.remove(PMIX_PARENT_ID);
     pmix_status_t rc = append_ids(infos, peer.credentials());
     if (rc == PMIX_SUCCESS && !infos.find(PMIX_SPAWNED)) rc = infos.append_flag(PMIX_SPAWNED, true);
     if (rc == PMIX_SUCCESS && !infos.find(PMIX_PARENT_ID)) rc = infos.append(PMIX_PARENT_ID, &parent, PMIX_PROC);
     if (rc == PMIX_SUCCESS)
-        rc = infos.append_flag(peer.kind() == PeerKind::tool ? PMIX_REQUESTOR_IS_TOOL : PMIX_REQUESTOR_IS_CLIENT, true);
+        rc = infos.append_flag(tool ? PMIX_REQUESTOR_IS_TOOL : PMIX_REQUESTOR_IS_CLIENT, true);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     host_.spawn(peer.id(), std::move(infos), std::move(apps), [this, reply = std::move(reply)](HostAnswer& a) mutable {
         common::SpawnReply message;

@@ -23,10 +23,15 @@ uint32_t Tools::offers() const noexcept {
     return bits;
 }
 
+// A job's name is its processes'; what is theirs to read and write is not a tool's.
+pmix_status_t Tools::may_claim(const ProcId& id) const noexcept {
+    return registry_.find(id.nspace) != nullptr ? PMIX_ERR_EXISTS : PMIX_SUCCESS;
+}
+
 pmix_status_t Tools::enter(const ProcId& id, const Credentials& who) {
     if (id.nspace.empty() || !common::is_real_rank(id.rank)) return PMIX_ERR_BAD_PARAM;
-    // A job's name is its processes'; what is theirs to read and write is not a tool's.
-    if (registry_.find(id.nspace) != nullptr) return PMIX_ERR_EXISTS;
+    if (const Nspace* nspace = registry_.find(id.nspace); nspace != nullptr && nspace->is_a_job())
+        return PMIX_ERR_EXISTS;
     Holder& holder = names_[id];
     // One process may come twice: back, before its old connection was seen to end.
     if (holder.connections != 0 && holder.pid != who.pid) return PMIX_ERR_EXISTS;

@@ -35,7 +35,10 @@ class Tools {
     pmix_status_t may_connect(common::PeerRole role, const Credentials& who) const noexcept;
     uint32_t offers() const noexcept;
 
-    // Takes a name into use. PMIX_ERR_EXISTS: a process or another tool has it.
+    // A name that a tool says it has. PMIX_ERR_EXISTS: it is a job's.
+    pmix_status_t may_claim(const common::ProcId& id) const noexcept;
+    // Takes a name into use. PMIX_ERR_EXISTS: a process or another tool has it. A host may have registered a namespace
+    // for this tool while it was asked: one of no other process.
     pmix_status_t enter(const common::ProcId& id, const Credentials& who);
     void leave(const common::ProcId& id, const Credentials& who);
     // A name that nobody has, for a tool without one whose host named none.

@@ -331,6 +331,14 @@ TEST_F(ServerServicesTest, CleanupStaysHereAndTheRestGoesUp) {
     EXPECT_EQ(PMIX_SUCCESS, control([](InfoList& l) { l.append(PMIX_JOB_CTRL_CANCEL, nullptr, PMIX_STRING); }));
     EXPECT_EQ(0u, server->parts().cleanup.size());
     EXPECT_EQ(3, host.calls) << "all of mine: the host may have others";
+    // One that knows of no others has nothing against what was cancelled here.
+    for (const pmix_status_t word : {PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_NOT_FOUND, PMIX_ERR_NO_PERMISSIONS}) {
+        EXPECT_EQ(PMIX_SUCCESS, control([](InfoList& l) { l.append_string(PMIX_REGISTER_CLEANUP, "/tmp/not-there-4"); }));
+        host.returns = word;
+        EXPECT_EQ(word == PMIX_ERR_NO_PERMISSIONS ? word : PMIX_SUCCESS,
+                  control([](InfoList& l) { l.append(PMIX_JOB_CTRL_CANCEL, nullptr, PMIX_STRING); }));
+        EXPECT_EQ(word, control([](InfoList& l) { l.append(PMIX_JOB_CTRL_CANCEL, nullptr, PMIX_STRING); })) << "none here";
+    }
 }
 
 // rows: J7 U15
