@@ -1,5 +1,5 @@
 /* fences: sets of participants, repeated, overlapping, at the same time, and those that somebody does not come to.
- * usage: fences repeated|subsets|overlapping|spelling|timeout|self|no_data */
+ * usage: fences repeated|subsets|overlapping|spelling|timeout|self|no_data|generated */
 #include "check.h"
 
 /* rows: F1 F4 F5 */
@@ -57,6 +57,36 @@ static void overlapping(int argc, char** argv) {
         }
     }
     for (int i = 0; i < 3; i++) free(sets[i]);
+    finish();
+}
+
+/* What servers say of the job is had after such a fence, with or without data of the processes. rows: F6
+ * proves: PMIx_Fence PMIX_COLLECT_GENERATED_JOB_INFO server */
+static void generated(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_info_t infos[2];
+    const bool yes = true;
+    PMIX_INFO_LOAD(&infos[0], PMIX_COLLECT_GENERATED_JOB_INFO, &yes, PMIX_BOOL);
+    PMIX_INFO_REQUIRED(&infos[0]);
+    PMIX_INFO_LOAD(&infos[1], PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+    CHECK_OK(put_u32(PMIX_GLOBAL, "mine", me.rank + 7));
+    CHECK_OK(PMIx_Commit());
+    CHECK_OK(PMIx_Fence(NULL, 0, infos, 1));
+    for (uint32_t rank = 0; rank < job_size; rank++) {
+        pmix_proc_t proc = rank_of_job(rank);
+        pmix_value_t* name = NULL;
+        CHECK_OK(PMIx_Get(&proc, PMIX_HOSTNAME, NULL, 0, &name));
+        CHECK(name->type == PMIX_STRING && name->data.string[0]);
+        PMIX_VALUE_RELEASE(name);
+    }
+    CHECK_OK(PMIx_Fence(NULL, 0, infos, 2));
+    for (uint32_t rank = 0; rank < job_size; rank++) {
+        pmix_proc_t proc = rank_of_job(rank);
+        uint32_t number = 0;
+        CHECK_OK(get_u32(&proc, "mine", 5, &number));
+        CHECK(number == rank + 7);
+    }
     finish();
 }
 
@@ -140,7 +170,7 @@ static void no_data(int argc, char** argv) {
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
         {"repeated", repeated}, {"subsets", subsets}, {"overlapping", overlapping}, {"spelling", spelling},
-        {"timeout", timeout},   {"self", self},       {"no_data", no_data},
+        {"timeout", timeout},   {"self", self},       {"no_data", no_data},         {"generated", generated},
     };
     RUN_CASE(cases);
     return 0;

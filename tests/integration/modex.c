@@ -7,7 +7,8 @@ static void pause_for(double seconds) {
     nanosleep(&time, NULL);
 }
 
-/* Everybody asks rank 0 before it has put anything. rows: K20 K21 V13 */
+/* Everybody asks rank 0 before it has put anything, and waits, said or unsaid. rows: K20 K21 V13
+ * proves: PMIx_Get PMIX_WAIT client */
 static void late(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t number = 0;
@@ -18,6 +19,18 @@ static void late(int argc, char** argv) {
         pause_for(0.3);
         CHECK_OK(put_u32(PMIX_GLOBAL, "late", 77));
         CHECK_OK(PMIx_Commit());
+    }
+    if (me.rank % 2) {
+        pmix_info_t infos[2];
+        const bool yes = true;
+        const int seconds = 20;
+        pmix_value_t* value = NULL;
+        PMIX_INFO_LOAD(&infos[0], PMIX_WAIT, &yes, PMIX_BOOL);
+        PMIX_INFO_REQUIRED(&infos[0]);
+        PMIX_INFO_LOAD(&infos[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
+        CHECK_OK(PMIx_Get(&first, "late", infos, 2, &value));
+        CHECK(value->type == PMIX_UINT32 && value->data.uint32 == 77);
+        PMIX_VALUE_RELEASE(value);
     }
     CHECK_OK(get_u32(&first, "late", 20, &number));
     CHECK(number == 77);

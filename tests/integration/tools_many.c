@@ -4,7 +4,7 @@
 
 #include "tools_servers.h"
 
-/* rows: T7 T8 T9 T10 */
+/* rows: T7 T8 T9 T10 T11 */
 /* proves: PMIx_tool_attach_to_server PMIX_PRIMARY_SERVER */
 static void several(void) {
     struct server a, b;
@@ -51,6 +51,15 @@ static void several(void) {
     CHECK_OK(PMIx_tool_init(&me, NULL, 0));
     CHECK(PMIX_CHECK_PROCID(&me, &was));
     CHECK_OK(PMIx_tool_finalize());
+
+    /* The older name of attaching. */
+    CHECK_OK(PMIx_tool_disconnect(&b.name));
+    pmix_info_t where;
+    PMIX_INFO_LOAD(&where, PMIX_SERVER_URI, b.uri, PMIX_STRING);
+    CHECK_OK(PMIx_tool_connect_to_server(&me, &where, 1));
+    CHECK(PMIX_CHECK_PROCID(&me, &was));
+    CHECK_OK(PMIx_tool_set_server(&b.name, NULL, 0));
+    PMIX_INFO_DESTRUCT(&where);
 
     /* One goes by itself: it is told, the other goes on. */
     pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
