@@ -33,6 +33,12 @@ bool has_thread() {
     return threads_of_the_library() == 1;
 }
 
+// A thread that has been joined is listed for a moment yet.
+bool has_no_thread() {
+    for (int i = 0; i < 10000 && threads_of_the_library() != 0; ++i) ::usleep(100);
+    return threads_of_the_library() == 0;
+}
+
 void count(pmix_status_t status, void* counter) {
     EXPECT_EQ(PMIX_SUCCESS, status);
     ++*static_cast<std::atomic<int>*>(counter);
@@ -61,7 +67,7 @@ TEST(ProgressThread, StoppedOnceAndDrivenByTheProcess) {
     PMIx_Info_load(&other, PMIX_PROGRESS_THREAD_NAME, "wireup", PMIX_STRING);
     PMIx_Progress_thread_stop(&other, 1);
     PMIx_Info_destruct(&other);
-    EXPECT_EQ(0, threads_of_the_library());
+    EXPECT_TRUE(has_no_thread());
     EXPECT_EQ(100, before) << "what was queued has run";
 
     register_later("after", after);
@@ -72,7 +78,7 @@ TEST(ProgressThread, StoppedOnceAndDrivenByTheProcess) {
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "k", Text("v").get()));
     EXPECT_EQ("v", text_of(ServerHere::self(), "k"));
     PMIx_Progress_thread_stop(nullptr, 0);
-    EXPECT_EQ(0, threads_of_the_library());
+    EXPECT_TRUE(has_no_thread());
 }
 
 std::atomic<bool> g_blocked{false}, g_go{false};
@@ -96,7 +102,7 @@ TEST(ProgressThread, WithoutFlushTheRestWaitsForWhoDrives) {
     pmix_info_t flush = PMIX_INFO_STATIC_INIT;
     PMIx_Info_load(&flush, PMIX_PROGRESS_THREAD_FLUSH, &no, PMIX_BOOL);
     PMIx_Progress_thread_stop(&flush, 1);
-    EXPECT_EQ(0, threads_of_the_library());
+    EXPECT_TRUE(has_no_thread());
     // It may have been taken up just before the stop; if not, it is not lost.
     for (int i = 0; i < 1000 && queued == 0; ++i) PMIx_Progress();
     EXPECT_EQ(1, queued);
