@@ -60,6 +60,7 @@ struct Iof::Stream {
     transport::TimerId timer = 0;
     transport::Descriptor file;
     bool file_asked = false;
+    bool ended = false;
 };
 
 struct Iof::Handler {
@@ -361,12 +362,16 @@ void Iof::on_notify(common::IofNotify&& message) {
     Handler& handler = *keep;
     const size_t cost = message.data.size() + common::kIofFrameCost;
     Stream& stream = stream_of(handler, message.source, message.channel);
+    const bool ends = message.data.empty();
     InfoList infos = message.infos.take();
     if (message.lost != 0) {
         infos.append_number(kIofLostKey, message.lost, PMIX_UINT64);
         tell_failure(stream, message.lost);
     }
-    if (message.data.empty()) return finish_stream(reference, handler, stream, cost, std::move(infos));
+    if (ends) {
+        finish_stream(reference, handler, stream, cost, std::move(infos));
+        return forget_stream(handler, message.source, message.channel);
+    }
     if (handler.function != nullptr) {
         if (handler.format.any()) {
             std::string text;
@@ -432,6 +437,29 @@ void Iof::finish_stream(size_t reference, Handler& handler, Stream& stream, size
     show(handler, stream, {}, true, reference, cost);
     // A merged stream's file may still be written by the other.
     if (!handler.merge) stream.file.reset();
+}
+
+// What has ended leaves nothing behind, or a server that shows the output of its jobs would keep all that ever ran.
+// Only where both channels go to one file does the one that ends first wait for the other.
+void Iof::forget_stream(Handler& handler, const ProcId& source, pmix_iof_channel_t channel) {
+    auto it = handler.streams.find({source, channel});
+    if (it == handler.streams.end()) return;
+    if (!handler.merge || !handler.files.any()) {
+        handler.streams.erase(it);
+        return;
+    }
+    it->second.ended = true;
+    const auto out = handler.streams.find({source, PMIX_FWD_STDOUT_CHANNEL});
+    const auto err = handler.streams.find({source, PMIX_FWD_STDERR_CHANNEL});
+    if (out == handler.streams.end() || err == handler.streams.end() || !out->second.ended || !err->second.ended) return;
+    handler.streams.erase(out);
+    handler.streams.erase(err);
+}
+
+size_t Iof::streams() const noexcept {
+    size_t n = 0;
+    for (const auto& [reference, handler] : handlers_) n += handler->streams.size();
+    return n;
 }
 
 // ---- buffering ----

@@ -54,6 +54,8 @@ class Iof {
     void on_notify(common::IofNotify&& message);
     // Flushes; nobody is called any more. Loop.
     void shut() noexcept;
+    // What is kept of processes and channels whose output has not ended. Loop.
+    size_t streams() const noexcept;
 
   private:
     struct Handler;
@@ -74,6 +76,7 @@ class Iof {
     void finish_stream(size_t reference, Handler& handler, Stream& stream, size_t cost, common::InfoList infos);
     void give_credit(size_t reference, size_t cost);
     void tell_failure(const Stream& stream, uint64_t lost);
+    void forget_stream(Handler& handler, const common::ProcId& source, pmix_iof_channel_t channel);
     std::string where_of(const common::ProcId& source) const;
 
     Session& session_;

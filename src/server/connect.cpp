@@ -29,9 +29,9 @@ void Connect::launch(TurnId id, Turn& turn) {
     }
     Signature signature = turn.signature;
     host_.connect(signature, for_host(std::move(turn.infos), turn.local_status),
-                  [this, id, signature](HostAnswer& answer) {
+                  [this, id, signature, lives = lives_of(signature)](HostAnswer& answer) {
                       pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
-                      if (status == PMIX_SUCCESS) connected_.insert(signature);
+                      if (status == PMIX_SUCCESS && live_on(signature, lives)) connected_.insert(signature);
                       if (Turn* open = find(id); open != nullptr && status == PMIX_SUCCESS) status = open->local_status;
                       finish(id, status);
                   });
@@ -49,6 +49,12 @@ void Connect::answer(Reply& reply, const Turn& turn, pmix_status_t status) {
 
 void Connect::spawned(const common::ProcId& parent, const std::string& nspace) {
     connected_.insert(make_signature({parent, {nspace, PMIX_RANK_WILDCARD}}));
+}
+
+bool Connect::connects(std::string_view nspace) const noexcept {
+    return std::any_of(connected_.begin(), connected_.end(), [&](const Signature& s) {
+        return std::any_of(s.begin(), s.end(), [&](const common::ProcId& p) { return p.nspace == nspace; });
+    });
 }
 
 void Connect::forget(std::string_view nspace) {
@@ -71,9 +77,9 @@ void Disconnect::launch(TurnId id, Turn& turn) {
         return finish(id, PMIX_ERR_INVALID_OPERATION);
     Signature signature = turn.signature;
     host_.disconnect(signature, for_host(std::move(turn.infos), turn.local_status),
-                     [this, id, signature](HostAnswer& answer) {
+                     [this, id, signature, lives = lives_of(signature)](HostAnswer& answer) {
                          pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
-                         if (status == PMIX_SUCCESS) connect_.disconnected(signature);
+                         if (status == PMIX_SUCCESS && live_on(signature, lives)) connect_.disconnected(signature);
                          if (Turn* open = find(id); open != nullptr && status == PMIX_SUCCESS)
                              status = open->local_status;
                          finish(id, status);

@@ -24,6 +24,7 @@ class Connect final : public Gathering {
     void spawned(const common::ProcId& parent, const std::string& nspace);
     void disconnected(const Signature& signature) { connected_.erase(signature); }
     void forget(std::string_view nspace);
+    bool connects(std::string_view nspace) const noexcept;
 
   private:
     void launch(TurnId id, Turn& turn) override;

@@ -22,8 +22,9 @@ enum class Asker : uint8_t {
     process,  // a client, a tool, or the server's own process
     anyone,   // observers too
 };
-// For the reader of the table: an answer that comes `later` waits for other processes or for the host.
-enum class Answers : uint8_t { now, later };
+// An answer that comes `later` waits for the host; one that `waits`, for other processes, perhaps for long: such a frame
+// must want an answer, or it would be kept for nobody.
+enum class Answers : uint8_t { now, later, waits };
 
 using Run = bool (*)(Parts&, Peer&, Bytes, Reply);
 
@@ -61,8 +62,8 @@ struct Row {
 // Read this and you know the server.
 constexpr Row kRows[] = {
     {Command::commit, Asker::process, Call<&Parts::commit, &Commit::request>::run, Answers::now},
-    {Command::get, Asker::process, Call<&Parts::get, &Get::request>::run, Answers::later},
-    {Command::fence, Asker::process, Call<&Parts::fence, &Fence::request>::run, Answers::later},
+    {Command::get, Asker::process, Call<&Parts::get, &Get::request>::run, Answers::waits},
+    {Command::fence, Asker::process, Call<&Parts::fence, &Fence::request>::run, Answers::waits},
     {Command::publish, Asker::process, Call<&Parts::publish, &Publish::publish>::run, Answers::later},
     {Command::lookup, Asker::process, Call<&Parts::publish, &Publish::lookup>::run, Answers::later},
     {Command::unpublish, Asker::process, Call<&Parts::publish, &Publish::unpublish>::run, Answers::later},
@@ -74,8 +75,8 @@ constexpr Row kRows[] = {
     {Command::register_events, Asker::process, Call<&Parts::events, &Events::register_handler>::run, Answers::later},
     {Command::deregister_events, Asker::process, Call<&Parts::events, &Events::deregister_handler>::run, Answers::now},
     {Command::notify_event, Asker::process, Call<&Parts::events, &Events::notify>::run, Answers::later},
-    {Command::connect, Asker::process, Call<&Parts::connect, &Connect::request>::run, Answers::later},
-    {Command::disconnect, Asker::process, Call<&Parts::disconnect, &Disconnect::request>::run, Answers::later},
+    {Command::connect, Asker::process, Call<&Parts::connect, &Connect::request>::run, Answers::waits},
+    {Command::disconnect, Asker::process, Call<&Parts::disconnect, &Disconnect::request>::run, Answers::waits},
     {Command::job_control, Asker::process, Call<&Parts::control, &Control::job_control>::run, Answers::later},
     {Command::log, Asker::process, Call<&Parts::log, &Log::request>::run, Answers::later},
     {Command::monitor, Asker::process, Call<&Parts::monitors, &Monitors::request>::run, Answers::later},
@@ -88,7 +89,7 @@ constexpr Row kRows[] = {
     {Command::validate_credential, Asker::process, Call<&Parts::credentials, &CredentialOffice::validate>::run,
      Answers::later},
     {Command::query, Asker::anyone, Call<&Parts::query, &Query::request>::run, Answers::later},
-    {Command::group, Asker::process, Call<&Parts::groups, &Groups::request>::run, Answers::later},
+    {Command::group, Asker::process, Call<&Parts::groups, &Groups::request>::run, Answers::waits},
     {Command::spawn, Asker::process, Call<&Parts::spawn, &Spawn::request>::run, Answers::later},
     {Command::iof_pull, Asker::process, Call<&Parts::iof, &Iof::pull>::run, Answers::later},
     {Command::iof_deregister, Asker::process, Call<&Parts::iof, &Iof::deregister>::run, Answers::later},
@@ -114,6 +115,13 @@ bool dispatch(Parts& server, Peer& peer, const FrameHeader& header, Bytes payloa
     }
     if (row->asker != Asker::anyone && peer.kind() == PeerKind::observer) {
         reply.status(PMIX_ERR_NO_PERMISSIONS);
+        return true;
+    }
+    if (row->answers == Answers::waits && header.kind != FrameKind::request) return false;
+    // This one is counted already. A goodbye is always heard, and the host's own process bounds itself.
+    if (row->answers != Answers::now && row->command != Command::finalize && peer.kind() != PeerKind::self &&
+        peer.open_requests()->load(std::memory_order_relaxed) > kMaxOpenRequests) {
+        reply.status(PMIX_ERR_OUT_OF_RESOURCE);
         return true;
     }
     return row->run(server, peer, payload, std::move(reply));

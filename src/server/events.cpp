@@ -175,6 +175,8 @@ Events::Handler Events::make_handler(const common::RegisterEventsRequest& reques
 
 void Events::register_handler(Peer& peer, common::RegisterEventsRequest& request, Reply reply) {
     if (listeners_.count(peer.serial()) == 0) return reply.status(PMIX_ERR_EVENT_REGISTRATION);
+    if (listeners_[peer.serial()].handlers.size() >= kMaxOpenRequests && peer.kind() != PeerKind::self)
+        return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     Handler handler = make_handler(request);
     if (handler.host_codes.empty()) return start_serving(peer.serial(), std::move(handler), std::move(reply));
     InfoList infos = request.infos.take();

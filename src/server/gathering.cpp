@@ -94,6 +94,29 @@ void Gathering::finish(TurnId id, pmix_status_t status) {
     for (Reply& reply : turn.replies) answer(reply, turn, status);
 }
 
+Gathering::Lives Gathering::lives_of(const Signature& signature) const {
+    Lives lives;
+    for (const common::ProcId& p : signature) {
+        const Nspace* nspace = registry_.find(p.nspace);
+        lives.push_back(nspace == nullptr ? 0 : nspace->number);
+    }
+    return lives;
+}
+
+bool Gathering::live_on(const Signature& signature, const Lives& lives) const {
+    const Lives now = lives_of(signature);
+    for (size_t i = 0; i < lives.size(); ++i)
+        if (lives[i] != 0 && lives[i] != now[i]) return false;
+    return true;
+}
+
+bool Gathering::names(std::string_view nspace) const noexcept {
+    return std::any_of(turns_.begin(), turns_.end(), [&](const auto& entry) {
+        const Signature& s = entry.second.signature;
+        return std::any_of(s.begin(), s.end(), [&](const common::ProcId& p) { return p.nspace == nspace; });
+    });
+}
+
 void Gathering::member_gone(MemberId who) { run(collective_.member_gone(who)); }
 
 void Gathering::recheck() { run(collective_.recheck()); }

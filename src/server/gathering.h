@@ -45,6 +45,7 @@ class Gathering {
     void stop(pmix_status_t status);
 
     size_t open() const noexcept { return turns_.size(); }
+    bool names(std::string_view nspace) const noexcept;  // an open turn does
     // What is going on, under this name.
     void report(const char* operation, std::vector<GatheringReport>& out) const;
 
@@ -65,6 +66,12 @@ class Gathering {
     // Everybody is here, or somebody never will be (local_status says so): end it with finish(), now or later.
     virtual void launch(TurnId id, Turn& turn) = 0;
     virtual void answer(Reply& reply, const Turn& turn, pmix_status_t status) = 0;
+
+    // Which bearers of their names the namespaces of a set are; 0: not known here. What the host answers late is not
+    // about the next bearer.
+    using Lives = std::vector<uint32_t>;
+    Lives lives_of(const Signature& signature) const;
+    bool live_on(const Signature& signature, const Lives& lives) const;
 
     void finish(TurnId id, pmix_status_t status);
     Turn* find(TurnId id) noexcept;

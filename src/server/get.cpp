@@ -42,6 +42,7 @@ void Get::answer_found(Question& question, Nspace& nspace) {
     if (peer == nullptr) return;
     common::GetReply message;
     std::vector<int> descriptors;
+    nspace.last_use = registry_.next_use();
     if (nspace.data != nullptr) {
         message.generation = nspace.data->generation();
         if (!peer->knows_segment(nspace.data->instance())) segments_.add(*peer, nspace, message.segments, descriptors);
@@ -139,22 +140,25 @@ void Get::ask_anyone(Nspace& nspace, Question&& question, bool immediate) {
 void Get::ask_host(const ProcId& proc, Question&& question) {
     Pull& p = pulls_[proc];
     p.questions.push_back(std::move(question));
-    if (!p.flying) pull(proc);
+    if (p.flight == 0) pull(proc);
 }
 
 void Get::pull(const ProcId& proc) {
     Pull& p = pulls_[proc];
     p.again.cancel();
-    p.flying = true;
+    p.flight = next_++;
     for (Question& q : p.questions) q.covered = true;
     const Question& first = p.questions.front();
     common::InfoList infos;
     infos.append_all(first.infos.c_array(), first.infos.size());
     if (!first.key.empty()) infos.append_string(PMIX_REQUIRED_KEY, first.key);
-    host_.direct_modex(proc, std::move(infos), [this, proc](HostAnswer& answer) { pulled(proc, answer); });
+    host_.direct_modex(proc, std::move(infos), [this, proc, flight = p.flight](HostAnswer& answer) { pulled(proc, flight, answer); });
 }
 
-void Get::pulled(const ProcId& proc, HostAnswer& answer_of_host) {
+void Get::pulled(const ProcId& proc, uint64_t flight, HostAnswer& answer_of_host) {
+    // A namespace that has ended meanwhile is not asked about any more, even if there is another of its name.
+    const auto asked = pulls_.find(proc);
+    if (asked == pulls_.end() || asked->second.flight != flight) return;
     pmix_status_t status = answer_of_host.status;
     if (common::succeeded(status)) {
         learn(proc, answer_of_host.data);
@@ -164,7 +168,7 @@ void Get::pulled(const ProcId& proc, HostAnswer& answer_of_host) {
     auto it = pulls_.find(proc);
     if (it == pulls_.end()) return;
     Pull& p = it->second;
-    p.flying = false;
+    p.flight = 0;
     Nspace* nspace = registry_.find(proc.nspace);
     bool newcomers = false, patient = false;
     for (auto q = p.questions.begin(); q != p.questions.end();) {
@@ -199,7 +203,7 @@ void Get::pulled(const ProcId& proc, HostAnswer& answer_of_host) {
         p.pause_ms = std::min(std::max(kFirstPauseMs, p.pause_ms * 2), kLongestPauseMs);
         p.again = Timer(scheduler_, p.pause_ms, [this, proc] {
             auto at = pulls_.find(proc);
-            if (at != pulls_.end() && !at->second.flying) pull(proc);
+            if (at != pulls_.end() && at->second.flight == 0) pull(proc);
         });
     }
 }
@@ -209,7 +213,9 @@ void Get::learn(const ProcId& proc, Bytes blob) {
     const Nspace* known = registry_.find(proc.nspace);
     if (!register_ || proc.rank != PMIX_RANK_WILDCARD || (known != nullptr && known->data != nullptr)) return;
     auto job = described_job(blob, proc.nspace);
-    if (job.ok()) register_(std::move(job).value());
+    if (!job.ok()) return;
+    registry_.adopt(proc.nspace);
+    register_(std::move(job).value());
 }
 
 void Get::expire_parked(MemberId where, uint64_t id) {
@@ -230,7 +236,7 @@ void Get::expire_pull(const ProcId& proc, uint64_t id) {
     if (q == questions.end()) return;
     answer(*q, PMIX_ERR_TIMEOUT);
     questions.erase(q);
-    if (questions.empty() && !it->second.flying) pulls_.erase(it);
+    if (questions.empty() && it->second.flight == 0) pulls_.erase(it);
 }
 
 void Get::respond_with(Nspace& nspace, Rank rank, Respond respond) {
@@ -281,6 +287,21 @@ void Get::committed(Nspace& nspace, Rank rank) {
                 answer(q, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
             }
         }
+    }
+    arrived(nspace);
+}
+
+// Who asked before the host had described the job: for the host's own keys there is nothing to wait for any more.
+void Get::described(Nspace& nspace) {
+    const MemberId first = member_id(nspace.number, 0);
+    for (auto it = parked_.lower_bound(first); it != parked_.end() && nspace_number_of(it->first) == nspace.number;) {
+        for (auto q = it->second.begin(); q != it->second.end();) {
+            // With the segment the asker finds what a node or the job says, too.
+            const bool over = !q->respond && (common::is_reserved_key(q->key) || nspace.data->has(rank_of(it->first), q->key));
+            if (over) answer_found(*q, nspace);
+            q = over ? it->second.erase(q) : std::next(q);
+        }
+        it = it->second.empty() ? parked_.erase(it) : std::next(it);
     }
     arrived(nspace);
 }
@@ -338,7 +359,7 @@ void Get::peer_gone(const Peer& peer) {
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         it->second.questions.remove_if(asked);
         // An answer that is on its way still brings data; it finds nobody to answer.
-        it = it->second.questions.empty() && !it->second.flying ? pulls_.erase(it) : std::next(it);
+        it = it->second.questions.empty() && it->second.flight == 0 ? pulls_.erase(it) : std::next(it);
     }
 }
 
@@ -358,6 +379,13 @@ size_t Get::waiting() const noexcept {
     for (const auto& [where, questions] : parked_) n += questions.size();
     for (const auto& [proc, p] : pulls_) n += p.questions.size();
     return n;
+}
+
+bool Get::waiting_for(const Nspace& nspace) const noexcept {
+    const auto parked = parked_.lower_bound(member_id(nspace.number, 0));
+    if (parked != parked_.end() && nspace_number_of(parked->first) == nspace.number) return true;
+    const auto pulled = pulls_.lower_bound(ProcId(nspace.name, 0));
+    return pulled != pulls_.end() && pulled->first.nspace == nspace.name;
 }
 
 void Get::report(const ProcId& self, std::vector<RequestReport>& out) const {

@@ -47,12 +47,15 @@ class Get {
     // News.
     void committed(Nspace& nspace, common::Rank rank);
     void arrived(Nspace& nspace);
+    // The host has said more about the job.
+    void described(Nspace& nspace);
     void member_gone(Nspace& nspace, common::Rank rank);
     void nspace_gone(const Nspace& nspace);
     void peer_gone(const Peer& peer);
     void stop(pmix_status_t status);
 
     size_t waiting() const noexcept;
+    bool waiting_for(const Nspace& nspace) const noexcept;
     // self: stands for the host where that asked.
     void report(const common::ProcId& self, std::vector<RequestReport>& out) const;
 
@@ -71,7 +74,7 @@ class Get {
     };
     struct Pull {
         std::list<Question> questions;
-        bool flying = false;
+        uint64_t flight = 0;  // of the upcall that is on its way; others that come back are of an earlier life
         int64_t pause_ms = 0;
         Timer again;
     };
@@ -82,7 +85,7 @@ class Get {
     void ask_anyone(Nspace& nspace, Question&& question, bool immediate);
     void ask_host(const common::ProcId& proc, Question&& question);
     void pull(const common::ProcId& proc);
-    void pulled(const common::ProcId& proc, HostAnswer& answer);
+    void pulled(const common::ProcId& proc, uint64_t flight, HostAnswer& answer);
     void expire_parked(MemberId where, uint64_t id);
     void expire_pull(const common::ProcId& proc, uint64_t id);
     void answer_found(Question& question, Nspace& nspace);

@@ -267,6 +267,18 @@ void Groups::stop(pmix_status_t status) {
     }
 }
 
+bool Groups::names(std::string_view nspace) const noexcept {
+    const auto of_it = [&](const ProcId& p) { return p.nspace == nspace; };
+    for (const auto& [name, group] : registry_.groups().all())
+        if (std::any_of(group.members.begin(), group.members.end(), [&](const Group::Member& m) { return of_it(m.proc); }))
+            return true;
+    return std::any_of(operations_.begin(), operations_.end(), [&](const auto& entry) {
+        const Operation& op = entry.second;
+        return std::any_of(op.signature.begin(), op.signature.end(), of_it) ||
+               std::any_of(op.piece.order.begin(), op.piece.order.end(), of_it);
+    });
+}
+
 Groups::Operation* Groups::find(const Key& key) noexcept {
     auto it = operations_.find(key);
     return it == operations_.end() ? nullptr : &it->second;

@@ -62,6 +62,8 @@ class Groups {
                   common::InfoList infos);
 
     size_t open() const noexcept { return operations_.size(); }
+    // A group, or the forming of one, is about processes of that namespace.
+    bool names(std::string_view nspace) const noexcept;
     void report(std::vector<GatheringReport>& out);
 
   private:

@@ -415,7 +415,7 @@ void Groups::take_endpoint_data(Operation& op, const std::string& name, const In
         if (said.ok()) merge_group_piece(op.piece, std::move(said).value());
     }
     // Members of jobs that this server has not heard of: their data has a place all the same.
-    for (const ProcId& p : op.piece.order) registry_.obtain(p.nspace);
+    for (const ProcId& p : op.piece.order) registry_.adopt(p.nspace);
     ingest_blob(registry_, all);
     for (const ProcId& p : op.signature)
         if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);

@@ -37,6 +37,8 @@ void Iof::pull(Peer& peer, common::IofPullRequest& request, Reply reply) {
     if (request.channels == 0 || (request.procs.empty() && !own)) return reply.status(PMIX_ERR_BAD_PARAM);
     const Key key{peer.serial(), request.reference};
     if (pulls_.count(key) != 0) return reply.status(PMIX_ERR_BAD_PARAM);
+    const auto mine = std::distance(pulls_.lower_bound({peer.serial(), 0}), pulls_.upper_bound({peer.serial(), UINT64_MAX}));
+    if (mine >= kMaxIofPulls && !own) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     IofLimit limit;
     pmix_status_t rc = read_iof_limit(request.infos.data(), request.infos.size(), limit);
     if (rc != PMIX_SUCCESS) return reply.status(rc);

@@ -187,7 +187,7 @@ pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt
         blob = blob.subspan(piece->size);
         if (piece->kept || piece->group || piece->job) continue;
         Nspace* nspace = registry.find(piece->nspace);
-        if (nspace == nullptr && !adopt.empty() && piece->nspace == adopt) nspace = &registry.obtain(adopt);
+        if (nspace == nullptr && !adopt.empty() && piece->nspace == adopt) nspace = &registry.adopt(adopt);
         if (nspace == nullptr) continue;
         if (pmix_status_t rc = registry.ensure_data(*nspace); rc != PMIX_SUCCESS) return rc;
         auto chunks = piece_chunks(*piece, storage);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "server/abort.h"
+#include "server/adopted.h"
 #include "server/chores.h"
 #include "server/cleanup.h"
 #include "server/commit.h"
@@ -91,6 +92,7 @@ struct Server::Parts final : PeerEvents {
     std::map<MemberId, std::unique_ptr<ExitWatch>> leaving;  // finalized ranks that may return
     std::map<uint64_t, std::shared_ptr<Peer>> peers;  // admitted, by serial number
     Renewal renewal;
+    Adopted adopted;
     uint64_t next_serial = 1;
     std::string uri;
     Query query;

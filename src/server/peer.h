@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,6 +27,13 @@ struct Credentials {
     gid_t gid = static_cast<gid_t>(-1);
     pid_t pid = 0;
 };
+
+// Requests of one peer that may wait for their answers together, and event handlers that it may have. A process with a
+// request open to each of the ranks of the largest jobs has a few thousand for each of its threads; beyond this number it
+// asks without listening, and each costs its server some hundred bytes.
+inline constexpr uint32_t kMaxOpenRequests = 64u << 10;
+// Registrations for output: each gets a queue of its own (kIofQueueBytes).
+inline constexpr uint32_t kMaxIofPulls = 1024;
 
 enum class PeerKind : uint8_t {
     client,  // a process of a registered namespace
@@ -53,6 +61,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
     const Credentials& credentials() const noexcept { return credentials_; }
     // Distinguishes clones: processes that share a rank.
     uint64_t serial() const noexcept { return serial_; }
+    // Its requests that have not been answered. Shared, because answers may be given when the peer has gone, by any thread.
+    using OpenRequests = std::shared_ptr<std::atomic<uint32_t>>;
+    const OpenRequests& open_requests() const noexcept { return open_requests_; }
     // Has said goodbye; its hang-up is then no loss.
     bool finalized() const noexcept { return finalized_; }
     bool gone() const noexcept { return gone_; }
@@ -75,6 +86,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     common::ProcId id_;
     Credentials credentials_;
     uint64_t serial_ = 0;
+    OpenRequests open_requests_ = std::make_shared<std::atomic<uint32_t>>(0);
     std::set<uint32_t> segments_;
     bool finalized_ = false;
     bool gone_ = false;

@@ -72,6 +72,15 @@ Nspace& Registry::obtain(std::string_view name) {
     return nspace;
 }
 
+Nspace& Registry::adopt(std::string_view name) {
+    if (Nspace* known = find(name)) return *known;
+    Nspace& nspace = obtain(name);
+    nspace.adopted = true;
+    nspace.last_use = next_use();
+    if (adopted_) adopted_();
+    return nspace;
+}
+
 pmix_status_t Registry::ensure_data(Nspace& nspace) {
     if (nspace.data != nullptr) return PMIX_SUCCESS;
     auto data = NamespaceData::create(nspace.size_known() ? nspace.size() : 0, origin_, next_segment());

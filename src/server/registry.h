@@ -72,6 +72,8 @@ struct Nspace {
     std::vector<common::Rank> gone;  // ranks that have left, deregistered ones included
     std::unique_ptr<NamespaceData> data;  // none: known by name only
     common::InfoList envars;
+    bool adopted = false;  // of another node, made for what came from there; the host has not registered it
+    uint64_t last_use = 0;  // of an adopted one
     bool open_mpi = false;  // its program was said to be Open MPI's
 
     Client* find_client(common::Rank rank) noexcept;
@@ -111,6 +113,11 @@ class Registry final : public MemberView {
     Nspace* find(uint32_t number) noexcept;
     Nspace& obtain(std::string_view name);
     void remove(std::string_view name);
+    // A place for what comes from other nodes; an adopted one if the host has not registered it. `due` of
+    // when_adopted() hears of fresh ones. See server/adopted.h.
+    Nspace& adopt(std::string_view name);
+    void when_adopted(std::function<void()> due) { adopted_ = std::move(due); }
+    uint64_t next_use() noexcept { return ++uses_; }
     Client* find_client(const common::ProcId& proc) noexcept;
     // Null when the process is not one of a namespace known here.
     std::optional<MemberId> member(const common::ProcId& proc) const noexcept;
@@ -155,6 +162,8 @@ class Registry final : public MemberView {
     uint32_t next_number_ = 1;
     uint32_t next_segment_ = 1;
     std::function<void(uint32_t)> due_;
+    std::function<void()> adopted_;
+    uint64_t uses_ = 0;
 };
 
 }  // namespace pmix::server

@@ -18,15 +18,18 @@ class Reply {
   public:
     Reply() noexcept = default;
     Reply(const std::shared_ptr<Peer>& peer, uint16_t command, uint32_t id) noexcept
-        : peer_(peer), command_(command), id_(id) {}
+        : peer_(peer), open_(peer->open_requests()), command_(command), id_(id) {
+        open_->fetch_add(1, std::memory_order_relaxed);
+    }
     Reply(Reply&& o) noexcept
-        : peer_(std::move(o.peer_)), connection_(std::move(o.connection_)), command_(o.command_),
-          id_(std::exchange(o.id_, 0)) {}
+        : peer_(std::move(o.peer_)), connection_(std::move(o.connection_)), open_(std::move(o.open_)),
+          command_(o.command_), id_(std::exchange(o.id_, 0)) {}
     Reply& operator=(Reply&& o) noexcept {
         if (this != &o) {
             drop();
             peer_ = std::move(o.peer_);
             connection_ = std::move(o.connection_);
+            open_ = std::move(o.open_);
             command_ = o.command_;
             id_ = std::exchange(o.id_, 0);
         }
@@ -69,6 +72,7 @@ class Reply {
     void send(pmix_status_t status, common::Bytes payload, std::span<const int> descriptors) {
         uint32_t id = std::exchange(id_, 0);
         if (id == 0) return;
+        if (auto open = std::move(open_)) open->fetch_sub(1, std::memory_order_relaxed);
         common::FrameHeader header = common::FrameHeader::reply(command_, id, status);
         header.descriptors = static_cast<uint8_t>(descriptors.size());
         header.payload = static_cast<uint32_t>(payload.size());
@@ -88,8 +92,9 @@ class Reply {
 
     std::weak_ptr<Peer> peer_;
     std::weak_ptr<transport::Connection> connection_;  // after leave_loop()
+    Peer::OpenRequests open_;
     uint16_t command_ = 0;
-    uint32_t id_ = 0;
+    uint32_t id_ = 0;  // 0: answered, or none is wanted
 };
 
 }  // namespace pmix::server

@@ -70,6 +70,8 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
                {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers,
                 options.socket_file, options.single_listener}),
       renewal(scheduler, registry, segments, peers, self),
+      adopted(scheduler, registry, get, fence, connect, disconnect, groups, peers,
+              [this](std::string_view name) { setup->deregister_nspace(name); }),
       query(host, registry, segments, peers, options.id, uri),
       fabrics(host, chores, query.inventory(), options.hostname) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
@@ -129,6 +131,7 @@ void Server::Parts::peer_lost(Peer& peer) {
     iof.peer_gone(peer);
     monitors.peer_gone(peer);
     credentials.peer_gone(peer);
+    if (!stopped) adopted.look_soon();
     if (peer.kind() == PeerKind::tool || peer.kind() == PeerKind::observer) return tool_lost(peer);
     Nspace* nspace = registry.find(peer.id().nspace);
     Client* client = nspace == nullptr ? nullptr : nspace->find_client(peer.id().rank);
@@ -290,7 +293,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         std::move(children), [p](const ProcId& proc) { p->drop(proc); },
         [p](const Nspace& nspace) { p->nspace_ended(nspace); });
     parts->query.set_reporter([p] { return make_report(*p); });
-    parts->get.set_register([p](JobSetup&& job) { return p->setup->register_nspace(std::move(job)); });
+    parts->get.set_register([p](JobSetup&& job) { return p->setup->register_nspace(std::move(job), false); });
     LaunchEnv::set_current(&parts->launch_env);
     loop.post([p] { p->listener.start(); });
     return std::unique_ptr<Server>(new Server(std::move(parts)));

@@ -75,8 +75,9 @@ void Setup::announce_locals(Nspace& nspace) {
     for (common::Rank rank : nspace.local_ranks()) nspace.data->add_local(rank);
 }
 
-pmix_status_t Setup::register_nspace(JobSetup&& job) {
+pmix_status_t Setup::register_nspace(JobSetup&& job, bool by_host) {
     bool fresh = registry_.find(job.nspace) == nullptr;
+    if (Nspace* known = registry_.find(job.nspace)) known->adopted = known->adopted && !by_host;
     Placed placed;
     auto derived = derive_placement(job, registry_.hostname(), placed);
     if (!derived.ok()) return derived.status();
@@ -117,7 +118,7 @@ pmix_status_t Setup::register_nspace(JobSetup&& job) {
     // A tool that took this name before it was a job's.
     if (fresh && nspace.is_a_job()) drop_(ProcId(job_name, PMIX_RANK_WILDCARD));
     set_environments(nspace);
-    if (nspace.data != nullptr) get_.arrived(nspace);
+    if (nspace.data != nullptr) get_.described(nspace);
     count_again();
     return PMIX_SUCCESS;
 }
@@ -167,6 +168,7 @@ void Setup::set_environments(const Nspace& nspace) {
 
 pmix_status_t Setup::register_client(const ProcId& proc, uint32_t uid, uint32_t gid, void* server_object) {
     Nspace& nspace = registry_.obtain(proc.nspace);
+    nspace.adopted = false;
     auto [at, fresh] = nspace.clients.try_emplace(proc.rank);
     Client& client = at->second;
     client.rank = proc.rank;

@@ -47,7 +47,8 @@ class Setup {
           drop_(std::move(drop)),
           ended_(std::move(ended)) {}
 
-    pmix_status_t register_nspace(JobSetup&& job);
+    // by_host false: it was described by another server.
+    pmix_status_t register_nspace(JobSetup&& job, bool by_host = true);
     void deregister_nspace(std::string_view name);
     pmix_status_t register_client(const common::ProcId& proc, uint32_t uid, uint32_t gid, void* server_object);
     void deregister_client(const common::ProcId& proc);

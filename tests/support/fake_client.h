@@ -279,14 +279,17 @@ class FakeClient {
             }
             bytes_.insert(bytes_.end(), chunk, chunk + n);
         }
-        while (bytes_.size() >= common::kFrameHeaderSize) {
-            auto header = common::parse_frame_header(bytes_, common::kMaxFramePayload);
+        common::Bytes rest(bytes_);
+        while (rest.size() >= common::kFrameHeaderSize) {
+            auto header = common::parse_frame_header(rest, common::kMaxFramePayload);
             ASSERT_TRUE(header.ok());
             size_t size = common::kFrameHeaderSize + header->payload;
-            if (bytes_.size() < size) break;
-            frames_.push_back({*header, {bytes_.begin() + common::kFrameHeaderSize, bytes_.begin() + static_cast<long>(size)}});
-            bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<long>(size));
+            if (rest.size() < size) break;
+            auto payload = rest.subspan(common::kFrameHeaderSize, header->payload);
+            frames_.push_back({*header, {payload.begin(), payload.end()}});
+            rest = rest.subspan(size);
         }
+        bytes_.erase(bytes_.begin(), bytes_.end() - static_cast<long>(rest.size()));
     }
 
     TestServer& server_;

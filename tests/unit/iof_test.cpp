@@ -292,6 +292,31 @@ TEST_F(IofTest, ACallbackMayDeregisterItself) {
     EXPECT_EQ((std::vector<std::string>{"1:first"}), Got::all());
 }
 
+TEST_F(IofTest, NothingIsKeptOfWhatHasEnded) {
+    const auto streams = [&] {
+        size_t n = 0;
+        session->on_loop_and_wait([&] { n = session->iof().streams(); });
+        return n;
+    };
+    InfoList merged;
+    merged.append_string(PMIX_IOF_OUTPUT_TO_FILE, directory + "/out");
+    merged.append_flag(PMIX_IOF_MERGE_STDERR_STDOUT, true);
+    ASSERT_EQ(0, pull());
+    ASSERT_EQ(1, pull(std::move(merged)));
+    for (uint32_t rank = 0; rank < 3; ++rank) {
+        for (uint64_t reference : {0, 1}) {
+            output(rank, "out\n", kOut, reference);
+            output(rank, "", kOut, reference);
+            // Where both go to one file the first that ends waits for the other.
+            EXPECT_EQ(reference == 1 ? 1u : 0u, streams());
+            output(rank, "err\n", kErr, reference);
+            output(rank, "", kErr, reference);
+            EXPECT_EQ(0u, streams());
+        }
+        EXPECT_EQ("out\nerr\n", file("out.far." + std::to_string(rank) + ".stdout"));
+    }
+}
+
 // rows: O3
 TEST(IofFormatTest, TagsStandOnceInFrontOfEachLine) {
     IofFormat tag, rank, time, detailed, raw;

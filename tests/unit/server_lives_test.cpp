@@ -2,6 +2,8 @@
 // upcall or a callback, names that come again while the host still works for their earlier bearer.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "support/fake_client.h"
 
 using namespace pmix;
@@ -27,6 +29,15 @@ struct Setting {
 pmix_status_t status_of(FakeClient& client, uint32_t id) {
     auto reply = client.wait(id);
     return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
+}
+
+size_t memfds() {
+    size_t n = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        n += std::filesystem::read_symlink(entry.path(), gone).string().find("memfd") != std::string::npos;
+    }
+    return n;
 }
 
 }  // namespace
@@ -199,4 +210,174 @@ TEST(ServerLivesTest, AJobMayEndWhileTheFailureOfAGroupsMemberIsTold) {
     EXPECT_EQ(nullptr, s.server.parts().registry.find("job"));
     EXPECT_EQ(0u, s.server.parts().groups.open());
     (void)id;
+}
+
+// rows: V8 U6
+TEST(ServerLivesTest, AnAnswerAboutAnEarlierLifeIsNoAnswerAboutThisOne) {
+    Setting s(1, 1);
+    s.host.styles["direct_modex"] = Style::later;
+    s.host.statuses["direct_modex"] = PMIX_ERR_NOT_FOUND;
+    s.server.job("other", 2, 1);
+    FakeClient a(s.server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    uint32_t first = a.start_get({"other", 1}, "k");
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
+    s.server.on_loop([&] {
+        s.end("other");
+        return 0;
+    });
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(a, first));
+    s.server.job("other", 2, 1);
+    s.host.statuses["direct_modex"] = PMIX_ERR_UNREACH;
+    uint32_t second = a.start_get({"other", 1}, "k");
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 2; }));
+    s.host.answer_first();
+    s.server.settle();
+    EXPECT_FALSE(a.take(second)) << "that was about the other that has ended";
+    s.host.answer_first();
+    EXPECT_EQ(PMIX_ERR_UNREACH, status_of(a, second));
+}
+
+// rows: V8 C1
+TEST(ServerLivesTest, AConnectThatTheHostGrantsTooLateConnectsNobodyOfTheNextLife) {
+    Setting s(1, 1);
+    s.host.styles["connect"] = Style::later;
+    s.server.job("other", 2, 1);
+    FakeClient a(s.server, {"job", 0});
+    std::vector<ProcId> procs{{"job", 0}, {"other", 1}};
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    common::ConnectRequest request;
+    request.procs = procs;
+    uint32_t id = a.start<Command::connect>(request);
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
+    s.server.on_loop([&] {
+        s.end("other");
+        return 0;
+    });
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(a, id));
+    s.server.job("other", 2, 1);
+    s.host.answer_first();
+    s.server.settle();
+    EXPECT_FALSE(s.server.parts().connect.connected(server::make_signature(procs)));
+    // This one is in time.
+    id = a.start<Command::connect>(request);
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
+    s.host.answer_first();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, id));
+    EXPECT_TRUE(s.server.parts().connect.connected(server::make_signature(procs)));
+}
+
+// Hosts may register the processes before the job.
+// rows: K17 V4
+TEST(ServerLivesTest, WhoAsksBeforeTheJobIsRegisteredHearsWhenItIs) {
+    Setting s(1, 1);
+    s.server.add_client("later", 0);
+    FakeClient a(s.server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    common::GetRequest request;
+    request.proc = {"later", 0};
+    request.key = PMIX_LOCAL_RANK;
+    uint32_t reserved = a.start<Command::get>(request);
+    uint32_t posted = a.start_get({"later", 0}, "k");
+    s.server.settle();
+    EXPECT_FALSE(a.take(reserved));
+    s.server.job("later", 1, 1);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, reserved));
+    EXPECT_FALSE(a.take(posted)) << "that is the process's to say";
+    FakeClient late(s.server, {"later", 0});
+    ASSERT_EQ(PMIX_SUCCESS, late.hello());
+    late.put("k", "v");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, posted));
+}
+
+// No host ends what it has never registered.
+// rows: U6 K17
+TEST(ServerLivesTest, ForeignJobsGoWithThoseWhoAskedForThem) {
+    Setting s(1, 1);
+    TestServer there(&s.module);
+    s.host.data = [&](const Seen& seen) {
+        std::vector<uint8_t> out;
+        there.on_loop([&] {
+            there.parts().get.modex_request(seen.proc, [&](pmix_status_t, common::Bytes bytes) {
+                out.assign(bytes.begin(), bytes.end());
+            });
+            there.parts().host.flush();
+            return 0;
+        });
+        return out;
+    };
+    const auto foreign = [&] {
+        size_t n = 0;
+        for (const auto& [name, nspace] : s.server.parts().registry.nspaces()) n += nspace->adopted;
+        return n;
+    };
+    constexpr size_t kJobs = 40;
+    size_t before = 0;
+    {
+        FakeClient a(s.server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        for (size_t i = 0; i < kJobs; ++i) {
+            const std::string name = "far" + std::to_string(i);
+            there.job(name, 1, 1);
+            {
+                FakeClient b(there, {name, 0});
+                ASSERT_EQ(PMIX_SUCCESS, b.hello());
+                b.put("k", "v");
+                there.settle();
+                if (i == 0) before = memfds();
+                EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_get({name, 0}, "k")));
+            }
+            there.settle();
+            there.on_loop([&] {
+                there.setup().deregister_nspace(name);
+                return 0;
+            });
+        }
+        EXPECT_EQ(kJobs, foreign()) << "it has their segments";
+        s.server.job("far7", 1, 1);  // the host registers one of them after all
+    }
+    ASSERT_TRUE(s.server.turn_until([&] { return foreign() <= server::kIdleAdopted; }));
+    EXPECT_EQ(server::kIdleAdopted, foreign());
+    EXPECT_NE(nullptr, s.server.parts().registry.find("far" + std::to_string(kJobs - 1))) << "the last used";
+    EXPECT_NE(nullptr, s.server.parts().registry.find("far7"));
+    EXPECT_LE(memfds(), before + server::kIdleAdopted + 1);
+}
+
+// rows: K20
+TEST(ServerLivesTest, AProcessThatAsksWithoutListeningIsRefusedInTheEnd) {
+    Setting s;
+    FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < server::kMaxOpenRequests; ++i) {
+        last = a.start_get({"job", 1}, "k");
+        if (i % 100 == 0) s.server.settle();
+    }
+    uint32_t beyond = a.start_get({"job", 1}, "k");
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(a, beyond));
+    EXPECT_FALSE(a.take(last));
+    EXPECT_EQ(server::kMaxOpenRequests, s.server.parts().get.waiting());
+    uint32_t other = b.start_get({"job", 0}, "k");
+    s.server.settle();
+    EXPECT_FALSE(b.take(other)) << "others may";
+    b.put("k", "v");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, last));
+    uint32_t again = a.start_get({"job", 1}, "another");
+    s.server.settle();
+    EXPECT_FALSE(a.take(again)) << "those that are answered do not count";
+    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
+}
+
+// rows: K20
+TEST(ServerLivesTest, AQuestionThatWantsNoAnswerIsNoneOfOurProtocol) {
+    Setting s;
+    FakeClient a(s.server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    common::GetRequest request;
+    request.proc = {"job", 1};
+    request.key = "k";
+    a.tell<Command::get>(request);
+    EXPECT_TRUE(s.server.turn_until([&] { return a.hung_up(); }));
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
