@@ -27,6 +27,14 @@ inline constexpr uint32_t kMaxHelloPayload = 16u << 10;
 // Bytes that may wait unsent towards one peer before it is dropped as a reader that does not read.
 inline constexpr size_t kMaxQueuedBytes = 512u << 20;
 
+// The same in a server, which has many peers: data of any size goes to them in segments, so what waits here is events and
+// answers to queries. One more frame may always come on top.
+inline constexpr size_t kMaxQueuedToPeer = 64u << 20;
+
+// Descriptors that may wait unsent towards one peer. Each counts in the process's own table, and a peer is given one for
+// a namespace that it has not got.
+inline constexpr size_t kMaxQueuedDescriptors = 64;
+
 // Connections that have not finished their hello, per server: beyond it the oldest is dropped.
 inline constexpr unsigned kMaxHalfOpen = 512;
 

@@ -9,6 +9,8 @@ namespace pmix::server {
 
 namespace {
 constexpr int64_t kPauseMs = 50;  // when the process has no descriptors left
+// Per wake-up of the loop, so that who connects without end does not keep it; the watch is level-triggered.
+constexpr int kAcceptsPerTurn = 16;
 }
 
 Door::Door(transport::EventLoop& loop, Scheduler& scheduler, std::string address, Visitor visitor)
@@ -39,7 +41,7 @@ void Door::start() {
 void Door::on_ready(bool, bool) noexcept {
     transport::assert_on_loop();
     try {
-        while (true) {
+        for (int i = 0; i < kAcceptsPerTurn; ++i) {
             auto socket = transport::accept_one(socket_.get(), loop_.io());
             if (socket.ok()) {
                 visitor_(std::move(socket).value());

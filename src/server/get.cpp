@@ -73,7 +73,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
 
     // The asker says that it has nothing of it: whatever it was given before is lost to it.
     if (nspace != nullptr && nspace->data != nullptr && request.generation == 0 && proc.nspace != peer.id().nspace)
-        peer.set_lacks_segment(nspace->data->instance());
+        peer.says_it_lacks(nspace->data->instance());
 
     auto set_timer = [&](auto expire) {
         if (timeout > 0) question.timer = Timer(scheduler_, int64_t{timeout} * 1000, std::move(expire));

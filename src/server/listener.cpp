@@ -141,7 +141,10 @@ pmix_status_t Listener::adopt(transport::Descriptor socket) {
     auto peer = std::make_shared<SocketPeer>(Credentials{who->uid, who->gid, who->pid}, *this, events_);
     peer->stranger_ = is_stranger(who->uid);
     make_room(peer->stranger_);
-    auto connection = transport::Connection::open(loop_, std::move(socket), *peer);
+    transport::ConnectionOptions how;
+    how.max_queued = common::kMaxQueuedToPeer;
+    how.takes_descriptors = false;
+    auto connection = transport::Connection::open(loop_, std::move(socket), *peer, how);
     if (!connection.ok()) return connection.status();
     peer->connection_ = std::move(connection).value();
     waiting_.push_back(peer);

@@ -50,6 +50,7 @@ class SocketPeer final : public Peer, public transport::ConnectionHandler {
     void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) override;
     void close() override;
     std::shared_ptr<transport::Connection> connection() const override { return connection_; }
+    bool has_read_all() const override { return connection_ == nullptr || connection_->all_read(); }
     void on_frame(transport::ReceivedFrame frame) override;
     void on_closed(pmix_status_t why) override;
 

@@ -56,6 +56,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // What any thread may send on, however long this peer lives. Null: only the loop reaches it.
     virtual std::shared_ptr<transport::Connection> connection() const { return nullptr; }
 
+    // Has taken in all that was sent to it.
+    virtual bool has_read_all() const { return true; }
+
     PeerKind kind() const noexcept { return kind_; }
     const common::ProcId& id() const noexcept { return id_; }
     const Credentials& credentials() const noexcept { return credentials_; }
@@ -73,6 +76,11 @@ class Peer : public std::enable_shared_from_this<Peer> {
     bool knows_segment(uint32_t instance) const { return segments_.count(instance) != 0; }
     void set_knows_segment(uint32_t instance) { segments_.insert(instance); }
     void set_lacks_segment(uint32_t instance) { segments_.erase(instance); }
+    // It says that it has not got it. Then it is told again, unless the first is still on its way: descriptors that nobody
+    // takes must not pile up.
+    void says_it_lacks(uint32_t instance) {
+        if (knows_segment(instance) && has_read_all()) set_lacks_segment(instance);
+    }
     void set_finalized() noexcept { finalized_ = true; }
     void set_gone() noexcept { gone_ = true; }
 

@@ -215,7 +215,7 @@ void Server::Parts::attach(Peer& peer, common::AttachNspaceRequest& request, Rep
     Nspace* nspace = registry.find(request.nspace);
     if (nspace == nullptr || nspace->data == nullptr) return reply.status(PMIX_ERR_NOT_FOUND);
     if (!segments.may_map(peer, *nspace)) return reply.status(PMIX_ERR_NO_PERMISSIONS);
-    if (request.generation == 0) peer.set_lacks_segment(nspace->data->instance());
+    if (request.generation == 0) peer.says_it_lacks(nspace->data->instance());
     common::AttachNspaceReply message;
     std::vector<int> descriptors;
     segments.add(peer, *nspace, message.segments, descriptors);

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 
 #include <cassert>
 #include <new>
@@ -75,6 +77,12 @@ int Connection::fd() const noexcept { return state_->fd; }
 size_t Connection::queued_bytes() const noexcept {
     MutexLock lock(state_->send_mutex);
     return state_->queue.bytes();
+}
+
+bool Connection::all_read() const noexcept {
+    MutexLock lock(state_->send_mutex);
+    int unread = 0;
+    return state_->queue.empty() && (!state_->socket || ::ioctl(state_->fd, SIOCOUTQ, &unread) != 0 || unread == 0);
 }
 
 // ---- sending ----
@@ -162,7 +170,9 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> pieces, size_t size
 
 pmix_status_t Connection::State::enqueue(std::span<const iovec> pieces, size_t size, size_t sent,
                                          std::span<const int> fds) {
-    if (queue.bytes() + size - sent > max_queued) return PMIX_ERR_OUT_OF_RESOURCE;
+    // What waits is bounded; what comes on top is one frame, which has a bound of its own.
+    if (queue.bytes() > max_queued) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (queue.descriptors() + fds.size() > common::kMaxQueuedDescriptors) return PMIX_ERR_OUT_OF_RESOURCE;
     std::vector<Descriptor> own;
     own.reserve(fds.size());
     for (int lent : fds) {

@@ -57,7 +57,8 @@ class ConnectionHandler {
 struct ConnectionOptions {
     bool caller_reads = false;                            // costs one epoll descriptor; for clients
     uint32_t max_payload = common::kMaxHelloPayload;      // raised by set_max_payload() after the hello
-    size_t max_queued = common::kMaxQueuedBytes;
+    size_t max_queued = common::kMaxQueuedBytes;          // beyond it nothing more is queued; one frame may reach over it
+    bool takes_descriptors = true;                        // false: a peer that passes one is at once no peer any more
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -102,6 +103,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
     int fd() const noexcept;
     size_t queued_bytes() const noexcept;
+    // The peer has read everything that was sent to it (or is gone).
+    bool all_read() const noexcept;
 
     struct State;  // public in name only: its members are the implementation
     explicit Connection(std::unique_ptr<State> state) noexcept;

@@ -194,6 +194,8 @@ pmix_status_t Connection::State::read_once(bool on_loop, bool& drained) {
         }
         for (size_t i = 0; i < count; ++i) buffer.descriptors.push_back(std::move(owned[i]));
     }
+    if (!takes_descriptors && (!buffer.descriptors.empty() || (message.msg_flags & MSG_CTRUNC) != 0))
+        return PMIX_ERR_UNPACK_FAILURE;
     // Some were lost: more than a frame may have, or no room in our own table.
     if ((message.msg_flags & MSG_CTRUNC) != 0) return PMIX_ERR_OUT_OF_RESOURCE;
     if (n == 0) return PMIX_ERR_LOST_CONNECTION;

@@ -24,13 +24,14 @@ struct Connection::State final : WatchHandler {
 
     State(EventLoop& l, ConnectionHandler& h, const ConnectionOptions& options) noexcept
         : loop(l), io(l.io()), handler(h), caller_reads(options.caller_reads),
-          max_queued(options.max_queued), max_payload(options.max_payload) {}
+          takes_descriptors(options.takes_descriptors), max_queued(options.max_queued), max_payload(options.max_payload) {}
 
     // Constant after open().
     EventLoop& loop;
     const Io& io;
     ConnectionHandler& handler;  // not called once silent is set
     const bool caller_reads;
+    const bool takes_descriptors;
     const size_t max_queued;
     Connection* owner = nullptr;
     int fd = -1;

@@ -41,6 +41,7 @@ class SendQueue {
 
     bool empty() const noexcept { return frames_.empty(); }
     size_t bytes() const noexcept { return bytes_; }
+    size_t descriptors() const noexcept { return descriptors_; }
 
     // What is left of a frame of `size` bytes after `sent` of them. Descriptors only if sent is 0.
     void push(std::span<const iovec> pieces, size_t size, size_t sent, std::vector<Descriptor> descriptors) {
@@ -54,6 +55,7 @@ class SendQueue {
         }
         entry.descriptors = std::move(descriptors);
         bytes_ += entry.data.size();
+        descriptors_ += entry.descriptors.size();
         frames_.push_back(std::move(entry));
     }
 
@@ -76,7 +78,10 @@ class SendQueue {
     // The call took this many bytes (and then the descriptors too).
     void consume(size_t sent) noexcept {
         bytes_ -= sent;
-        if (sent > 0 && !frames_.empty()) frames_.front().descriptors.clear();
+        if (sent > 0 && !frames_.empty()) {
+            descriptors_ -= frames_.front().descriptors.size();
+            frames_.front().descriptors.clear();
+        }
         while (sent > 0) {
             const size_t left = frames_.front().data.size() - front_sent_;
             if (sent < left) {
@@ -90,7 +95,7 @@ class SendQueue {
     }
     void clear() noexcept {
         frames_.clear();
-        bytes_ = front_sent_ = 0;
+        bytes_ = front_sent_ = descriptors_ = 0;
     }
 
   private:
@@ -101,6 +106,7 @@ class SendQueue {
     std::deque<Entry> frames_;
     size_t front_sent_ = 0;
     size_t bytes_ = 0;
+    size_t descriptors_ = 0;
 };
 
 }  // namespace pmix::transport

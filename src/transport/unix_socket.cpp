@@ -63,6 +63,22 @@ Descriptor make_socket(const Io& io) noexcept {
     return Descriptor(io.socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
+// To a socket for listening: processes that connect to it cannot pass descriptors (sendmsg gives them EPERM, from the
+// first byte on, because what connects inherits this). A server needs none, and one that was made for it (a connection
+// with unsent data and a long SO_LINGER, a file of a file system that does not answer) would hold the loop's thread
+// when the kernel gives it back. Linux 6.16 is the first that has this; elsewhere see docs/THREADS.md.
+void refuse_descriptors(int listener) noexcept {
+#ifdef SO_PASSRIGHTS
+    constexpr int kPassRights = SO_PASSRIGHTS;
+#elif defined(__sparc__) || defined(__hppa__)
+    constexpr int kPassRights = -1;  // numbers of their own
+#else
+    constexpr int kPassRights = 83;
+#endif
+    const int off = 0;
+    (void)::setsockopt(listener, SOL_SOCKET, kPassRights, &off, sizeof off);
+}
+
 // A path of any length as a short one: its directory opened once, reached through /proc/self/fd. The descriptor pins
 // the directory, so that nobody can exchange it between two steps.
 struct ShortPath {
@@ -96,6 +112,7 @@ int connect_once(int fd, const Address& address, const Io& io) noexcept {
 Result<Descriptor> listen_on(const Address& address, const Io& io) noexcept {
     Descriptor fd = make_socket(io);
     if (!fd) return status_of(errno);
+    refuse_descriptors(fd.get());
     if (io.bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.un), address.length) != 0) return status_of(errno);
     if (io.listen(fd.get(), kBacklog) != 0) return status_of(errno);
     return fd;
@@ -132,6 +149,7 @@ Result<Descriptor> listen_path(const std::string& path, const Io& io) {
 
     Descriptor fd = make_socket(io);
     if (!fd) return status_of(errno);
+    refuse_descriptors(fd.get());
     // The mode of the file follows the socket's own at bind, so there is no moment in which others could connect.
     if (::fchmod(fd.get(), 0600) != 0) return status_of(errno);
     for (int attempt = 0; io.bind(fd.get(), reinterpret_cast<const sockaddr*>(&at.un), at.length) != 0; ++attempt) {

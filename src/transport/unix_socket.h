@@ -33,6 +33,8 @@ std::string make_abstract_address();
 // Is this one of ours ("@wireup/...", bounded, printable)?
 bool is_abstract_address(std::string_view address) noexcept;
 
+// Where the kernel can (Linux 6.16), who connects to a listening socket of either kind cannot pass descriptors to it.
+
 // Abstract: begins with '@', which stands for the leading NUL.
 common::Result<Descriptor> listen_abstract(std::string_view address, const Io& io = kRealIo);
 

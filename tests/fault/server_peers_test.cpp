@@ -57,6 +57,33 @@ TEST(ServerPeersTest, UnknownCommandsAreAnswered) {
     EXPECT_FALSE(a.hung_up());
 }
 
+// A process may say that it has not got a segment and be given it again; a descriptor that it has not taken in yet is
+// still on its way to it, however often it asks.
+TEST(ServerPeersTest, UnreadAnswersHoldNoDescriptors) {
+    TestServer server(nullptr);
+    server.job("job", 1, 1);
+    server.job("other", 1, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(1u, a.descriptors_received());
+    common::AttachNspaceRequest attach;
+    attach.nspace = "other";
+    const size_t before = open_descriptors();
+    uint32_t last = 0;
+    for (int i = 0; i < 3000; ++i) {
+        last = i % 2 == 0 ? a.start<Command::attach_nspace>(attach) : a.start_get({"other", PMIX_RANK_WILDCARD}, PMIX_JOB_SIZE);
+        if (i % 20 == 0) server.settle();
+    }
+    server.settle();
+    EXPECT_LE(open_descriptors(), before + 1);
+    ASSERT_EQ(PMIX_SUCCESS, status_of(a, last));
+    EXPECT_LE(a.descriptors_received(), 3u);
+    // It has read all: what it lost it gets again.
+    const size_t received = a.descriptors_received();
+    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::attach_nspace>(attach));
+    EXPECT_EQ(received + 1, a.descriptors_received());
+}
+
 // Every command with random payloads: answered or hung up, never anything worse.
 TEST(ServerPeersTest, RandomPayloads) {
     TestServer server(nullptr);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "support/recording_handler.h"
+#include "transport/send_queue.h"
 
 namespace pmix::transport {
 namespace {
@@ -322,9 +323,38 @@ TEST(Connection, APeerThatDoesNotReadIsDropped) {
         ++sent;
     }
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, rc);
-    EXPECT_LE(f.connection->queued_bytes(), options.max_queued);
+    EXPECT_LE(f.connection->queued_bytes(), options.max_queued + chunk.size() + common::kFrameHeaderSize);
     f.turn_until([&] { return !f.handler.closed.empty(); });
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, f.handler.closed[0]);
+}
+
+// Each queued descriptor is one of our own table: a peer that lets them pile up is dropped before the table is full.
+TEST(Connection, APeerThatLeavesDescriptorsUnreadIsDropped) {
+    test::DescriptorCheck check;
+    Fixture f;
+    const size_t before = test::open_descriptors();
+    const int lent = 0;
+    pmix_status_t rc = PMIX_SUCCESS;
+    size_t most = 0;
+    for (int sent = 0; rc == PMIX_SUCCESS && sent < 10'000; ++sent) {
+        rc = f.connection->send(FrameHeader::notify(1), bytes_of("x"), {&lent, 1});
+        most = std::max(most, test::open_descriptors());
+    }
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, rc);
+    EXPECT_EQ(before + common::kMaxQueuedDescriptors, most);
+    f.turn_until([&] { return !f.handler.closed.empty(); });
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, f.handler.closed[0]);
+}
+
+TEST(Connection, KnowsWhetherThePeerHasReadAll) {
+    Fixture f;
+    EXPECT_TRUE(f.connection->all_read());
+    f.connection->send(FrameHeader::notify(1), bytes_of("some text"));
+    EXPECT_FALSE(f.connection->all_read());
+    EXPECT_EQ(bytes_of("some text"), test::read_frame(f.peer.get()).payload);
+    EXPECT_TRUE(f.connection->all_read());
+    f.on_loop([&] { f.connection->close(); });
+    EXPECT_TRUE(f.connection->all_read());
 }
 
 TEST(Connection, HostileHeadersEndTheConnectionOnly) {
@@ -393,6 +423,26 @@ TEST(Connection, UnannouncedDescriptorsEndTheConnection) {
     ASSERT_EQ(1, ::sendmsg(f.peer.get(), &message, MSG_NOSIGNAL));
     f.turn_until([&] { return !f.handler.closed.empty(); });
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, f.handler.closed[0]);
+}
+
+// A server's side: the first is one too many, announced or not.
+TEST(Connection, WhereNoDescriptorIsTakenTheFirstEndsIt) {
+    test::DescriptorCheck check;
+    ConnectionOptions options;
+    options.takes_descriptors = false;
+    Fixture f(options);
+    const auto frame = frame_bytes(with_payload(FrameHeader::request(1, 1), 0, 1), {});
+    const int lent = 0;
+    iovec piece{const_cast<uint8_t*>(frame.data()), frame.size()};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    DescriptorControl control;
+    control.attach(message, &lent, 1);
+    ASSERT_EQ(static_cast<ssize_t>(frame.size()), ::sendmsg(f.peer.get(), &message, 0));
+    f.turn_until([&] { return !f.handler.closed.empty(); });
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, f.handler.closed[0]);
+    EXPECT_TRUE(f.handler.heard.empty());
 }
 
 TEST(Connection, AThrowingHandlerEndsIt) {

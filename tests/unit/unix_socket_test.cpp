@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "support/sockets.h"
+#include "transport/send_queue.h"
 
 namespace pmix::transport {
 namespace {
@@ -63,6 +64,40 @@ TEST(UnixSocket, AbstractListenConnectAccept) {
     EXPECT_EQ(::geteuid(), who->uid);
     EXPECT_EQ(::getegid(), who->gid);
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, peer_credentials(-1).status());
+}
+
+// A passed descriptor is closed on the receiver's thread at the latest, and that may take as long as its maker likes.
+// So the sender is refused, also before its connection was accepted.
+TEST(UnixSocket, WhoConnectsCannotPassDescriptors) {
+    Directory directory;
+    const std::string abstract = make_abstract_address(), path = directory.path + "/socket";
+    auto one = listen_abstract(abstract);
+    auto two = listen_path(path);
+    ASSERT_TRUE(one.ok() && two.ok());
+    int on = -1;
+    socklen_t size = sizeof on;
+    constexpr int kPassRights = 83;
+    if (::getsockopt(one->get(), SOL_SOCKET, kPassRights, &on, &size) != 0) GTEST_SKIP() << "needs Linux 6.16";
+    const auto pass = [](int to) {
+        uint8_t byte = 0;
+        iovec piece{&byte, 1};
+        msghdr message{};
+        message.msg_iov = &piece;
+        message.msg_iovlen = 1;
+        DescriptorControl control;
+        control.attach(message, &to, 1);
+        return ::sendmsg(to, &message, MSG_NOSIGNAL) == 1 ? 0 : errno;
+    };
+    for (const auto& [listener, address] : {std::pair{one->get(), abstract}, {two->get(), path}}) {
+        auto client = connect_to(address, Deadline::in_ms(1000));
+        ASSERT_TRUE(client.ok());
+        EXPECT_EQ(EPERM, pass(client->get())) << address;
+        auto server = accept_one(listener);
+        ASSERT_TRUE(server.ok());
+        EXPECT_EQ(EPERM, pass(client->get())) << address;
+        EXPECT_EQ(0, pass(server->get())) << "a server must be able to";
+        expect_talk(client->get(), server->get());
+    }
 }
 
 TEST(UnixSocket, BadAddresses) {
