@@ -129,6 +129,25 @@ class ByteReader {
         return n;
     }
 
+    // What decoding asks of memory beyond the bytes themselves is taken from here, by this reader and those made from it.
+    // Without one there is no bound: the bytes are this process's own.
+    void set_budget(size_t* bytes) noexcept { budget_ = bytes; }
+    bool spend(size_t bytes) noexcept {
+        if (budget_ == nullptr) return true;
+        if (bytes > *budget_) {
+            fail();
+            return false;
+        }
+        *budget_ -= bytes;
+        return true;
+    }
+    // Reads what bytes() gives.
+    ByteReader inner() noexcept {
+        ByteReader r(bytes());
+        r.budget_ = budget_;
+        return r;
+    }
+
     size_t left() const noexcept { return static_cast<size_t>(end_ - next_); }
     bool ok() const noexcept { return ok_; }
     bool at_end() const noexcept { return next_ == end_; }
@@ -152,6 +171,7 @@ class ByteReader {
     }
     const uint8_t* next_ = nullptr;
     const uint8_t* end_ = nullptr;
+    size_t* budget_ = nullptr;
     bool ok_ = true;
 };
 

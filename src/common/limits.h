@@ -47,6 +47,12 @@ inline constexpr uint32_t kMaxListLength = 16u << 20;
 // Infos in one message: each takes 544 bytes once decoded, some sixty times what a hostile sender pays for it.
 inline constexpr uint32_t kMaxInfosPerMessage = 64u << 10;
 
+// Memory that the elements of a message's lists and arrays may take once decoded, however they are nested: this much, and
+// so much more for each byte of the message. A message of kMaxInfosPerMessage infos fits, as does an array of process ids
+// with names of usual length.
+inline constexpr size_t kMaxDecoded = 40u << 20;
+inline constexpr size_t kMaxDecodedPerByte = 16;
+
 // Committed bytes that one rank may hold on a node. Above it a commit is refused with PMIX_ERR_OUT_OF_RESOURCE.
 inline constexpr uint64_t kMaxRankBytes = 1ull << 30;
 
@@ -75,6 +81,18 @@ inline constexpr size_t kIofMaxHeld = 64u << 20;
 
 // Events kept for handlers that register later (the seed's number), when the host gives no other.
 inline constexpr size_t kEventCacheSize = 512;
+
+// What they take in memory, all together, and those that outlive them likewise; one that takes more than the second
+// number is not kept.
+inline constexpr size_t kEventCacheBytes = 16u << 20;
+inline constexpr size_t kMaxCachedEvent = 1u << 20;
+
+// Keys in one query request, and encoded bytes of answers after which nothing more is added.
+inline constexpr size_t kMaxQueryKeys = 4096;
+inline constexpr size_t kMaxQueryAnswer = 16u << 20;
+
+// Paths that one process may have removed at the end of processes, times the processes whose end counts.
+inline constexpr size_t kMaxCleanupsPerProcess = 64u << 10;
 
 // Events that outlive that because processes they are for have not connected yet.
 inline constexpr size_t kMaxParkedEvents = 4096;

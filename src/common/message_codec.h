@@ -158,7 +158,7 @@ pmix_status_t read(ByteReader& r, T& v) {
         }
     } else {
         static_assert(Struct<T>);
-        ByteReader inner(r.bytes());
+        ByteReader inner = r.inner();
         if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
         return read_fields(inner, v);
     }

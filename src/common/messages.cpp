@@ -83,6 +83,8 @@ pmix_status_t encode_message(ByteWriter& w, const M& message) {
 template <class M>
 pmix_status_t decode_message(Bytes payload, M& message) {
     ByteReader r(payload);
+    size_t budget = kMaxDecoded + kMaxDecodedPerByte * payload.size();
+    r.set_budget(&budget);
     return codec::read_fields(r, message);
 }
 

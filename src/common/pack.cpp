@@ -267,7 +267,7 @@ pmix_status_t decode_elements(ByteReader& r, pmix_data_type_t type, void** out, 
     uint32_t count = r.count(row == nullptr ? 1 : row->min_bytes);
     if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
     if (count == 0) return PMIX_SUCCESS;
-    if (count > kMaxListLength) return PMIX_ERR_UNPACK_FAILURE;
+    if (count > kMaxListLength || !r.spend(size_t{count} * row->size)) return PMIX_ERR_UNPACK_FAILURE;
     pmix_status_t rc = create_array(type, count, out);
     if (rc != PMIX_SUCCESS) return rc;
     *n = count;
@@ -418,6 +418,7 @@ pmix_status_t decode_value_deep(ByteReader& r, pmix_value_t* out, unsigned depth
             if (depth == 0) return PMIX_ERR_UNPACK_FAILURE;
             --depth;
         }
+        if (!r.spend(row->size)) return PMIX_ERR_UNPACK_FAILURE;
         element = std::calloc(1, row->size);
         if (element == nullptr) return PMIX_ERR_NOMEM;
         out->data.ptr = element;

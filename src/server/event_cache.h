@@ -2,13 +2,15 @@
 //
 // Owns a ring of the last events, and behind it the events about jobs which the ring had to let go while processes of
 // this node that are meant by them had not connected yet: each of these stays until those processes have asked for it
-// or have left. Loop thread only. What can go wrong: more such events than kMaxParkedEvents; the oldest go.
+// or have left. Both are bounded by their memory too (kEventCacheBytes). Loop thread only. What can go wrong: more such
+// events than kMaxParkedEvents, or larger ones than there is room for; the oldest go.
 #pragma once
 
 #include <deque>
 #include <vector>
 
 #include "common/ids.h"
+#include "common/limits.h"
 #include "common/value.h"
 #include "server/collective.h"
 
@@ -26,6 +28,7 @@ struct Event {
     bool cache = true;
     bool stays_local = false;
     bool of_environment = false;
+    size_t footprint = 0;    // bytes of memory, about; the cache's
     bool from_here = false;  // a process of this node notified it in its own name
 };
 
@@ -40,11 +43,18 @@ class EventCache {
     template <class Awaited>
     void add(Event&& event, Awaited awaited) {
         if (!event.cache || ring_size_ == 0) return;
-        if (ring_.size() >= ring_size_) {
-            if (!ring_.front().of_environment) park(std::move(ring_.front()), awaited(ring_.front()));
-            ring_.pop_front();
-        }
+        event.footprint = footprint_of(event);
+        if (event.footprint > common::kMaxCachedEvent) return;
+        ring_bytes_ += event.footprint;
         ring_.push_back(std::move(event));
+        while (ring_.size() > ring_size_ || ring_bytes_ > common::kEventCacheBytes) {
+            Event oldest = std::move(ring_.front());
+            ring_.pop_front();
+            ring_bytes_ -= oldest.footprint;
+            if (oldest.of_environment) continue;
+            std::vector<MemberId> members = awaited(oldest);
+            park(std::move(oldest), std::move(members));
+        }
     }
 
     // fn(event), oldest first.
@@ -67,18 +77,23 @@ class EventCache {
     void namespace_gone(std::string_view name, std::string_view server_nspace);
 
     size_t size() const noexcept { return parked_.size() + ring_.size(); }
+    size_t bytes() const noexcept { return parked_bytes_ + ring_bytes_; }
 
   private:
     struct Parked {
         Event event;
         std::vector<MemberId> awaited;
     };
+    static size_t footprint_of(const Event& event);
     void park(Event&& event, std::vector<MemberId> awaited);
     void drop_unawaited();
+    void recount() noexcept;
 
     size_t ring_size_;
     std::deque<Event> ring_;
+    size_t ring_bytes_ = 0;
     std::deque<Parked> parked_;  // all older than the ring's
+    size_t parked_bytes_ = 0;
 };
 
 }  // namespace pmix::server

@@ -20,6 +20,8 @@ pmix_status_t read_iof_limit(const pmix_info_t* infos, size_t n, IofLimit& limit
     const common::InfoView view(infos, n);
     const pmix_status_t rc = view.get(PMIX_IOF_CACHE_SIZE, &limit.bytes);
     if (rc != PMIX_SUCCESS) return rc;
+    // Who asks for more than is kept for all together gets that.
+    limit.bytes = std::min(limit.bytes, static_cast<uint32_t>(common::kIofCacheTotal));
     if (view.flag(PMIX_IOF_DROP_NEWEST)) limit.overflow = IofOverflow::drop_newest;
     if (view.flag(PMIX_IOF_DROP_OLDEST)) limit.overflow = IofOverflow::drop_oldest;
     return PMIX_SUCCESS;

@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "common/array_value.h"
+#include "common/limits.h"
+#include "common/pack.h"
 #include "common/support_question.h"
 
 namespace pmix::server {
@@ -28,9 +30,19 @@ struct Query::Work {
     std::vector<Missing> missing;
     size_t asked = 0;  // keys
     size_t answered = 0;
+    size_t bytes = 0;  // of the answers, encoded
     Reply reply;
 
+    // One more key is asked: few bytes may ask for many, and again for what was asked already.
+    pmix_status_t ask() {
+        ++asked;
+        return asked > common::kMaxQueryKeys || bytes > common::kMaxQueryAnswer ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
+    }
     pmix_status_t add(size_t query, std::string_view key, Value&& value) {
+        common::ByteWriter encoded;
+        const pmix_status_t rc = common::encode_value(encoded, value.get());
+        if (rc != PMIX_SUCCESS) return rc;
+        bytes += encoded.size() + key.size();
         ++answered;
         return found[query].append(key, std::move(value));
     }
@@ -81,7 +93,7 @@ pmix_status_t Query::answer_support(const pmix_query_t& query, Work& work, size_
     for (const std::string& name : q.functions) {
         common::Function function;
         const bool ours = common::find_function(name, &function);
-        ++work.asked;
+        if (const pmix_status_t full = work.ask(); full != PMIX_SUCCESS) return full;
         if (!ours && !host_attributes_.knows(name)) continue;
         InfoList levels;
         pmix_status_t rc = PMIX_SUCCESS;
@@ -102,7 +114,7 @@ pmix_status_t Query::answer_support(const pmix_query_t& query, Work& work, size_
     }
     const auto list = [&](Level level, const char* key, std::string&& functions) -> pmix_status_t {
         if (!q.list_of(level)) return PMIX_SUCCESS;
-        ++work.asked;
+        if (const pmix_status_t full = work.ask(); full != PMIX_SUCCESS) return full;
         if (functions.empty()) return PMIX_SUCCESS;
         auto value = Value::string(functions);
         return value ? work.add(index, key, std::move(value).value()) : value.status();
@@ -118,7 +130,7 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
     auto target = Target::read(peer.id(), qualifiers);
     if (!target) return target.status();
     for (char** key = query.keys; key != nullptr && *key != nullptr; ++key) {
-        ++work.asked;
+        if (const pmix_status_t full = work.ask(); full != PMIX_SUCCESS) return full;
         common::Result<Value> value = PMIX_ERR_NOT_FOUND;
         if (std::strcmp(*key, PMIX_QUERY_SUPPORTED_KEYS) == 0) {
             std::string list = common::supported_query_keys(common::level::server);

@@ -1,0 +1,149 @@
+// What one process may make a server hold: few bytes on the wire must not become many in its memory.
+#include <gtest/gtest.h>
+
+#include "support/fake_client.h"
+
+using namespace pmix;
+using namespace pmix::test;
+using common::InfoList;
+
+namespace {
+
+// A job control request with one directive: an array of n empty infos.
+std::vector<uint8_t> nested_infos(uint32_t n) {
+    pmix_info_t empty{};
+    pmix_data_array_t array{PMIX_INFO, 1, &empty};
+    InfoList list;
+    pmix_info_t outer{};
+    std::strcpy(outer.key, "x");
+    outer.value.type = PMIX_DATA_ARRAY;
+    outer.value.data.darray = &array;
+    EXPECT_EQ(PMIX_SUCCESS, list.append(outer));
+    common::ByteWriter one, whole;
+    EXPECT_EQ(PMIX_SUCCESS, common::encode_element(one, PMIX_INFO, &empty));
+    EXPECT_EQ(PMIX_SUCCESS, common::encode_infos(whole, list.c_array(), list.size()));
+    std::vector<uint8_t> bytes = whole.take();
+    common::store_le<uint32_t>(bytes.data() + bytes.size() - one.size() - 4, n);
+    for (uint32_t i = 1; i < n; ++i) bytes.insert(bytes.end(), one.view().begin(), one.view().end());
+    return bytes;
+}
+
+pmix_status_t decode(const std::vector<uint8_t>& bytes, size_t budget) {
+    common::ByteReader r(bytes);
+    r.set_budget(&budget);
+    InfoList list;
+    return common::decode_infos(r, &list);
+}
+
+}  // namespace
+
+TEST(ServerLimitsTest, NestedInfosCountLikeOthers) {
+    const auto bytes = nested_infos(1000);
+    EXPECT_EQ(PMIX_SUCCESS, decode(bytes, 2000 * sizeof(pmix_info_t)));
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode(bytes, 1000 * sizeof(pmix_info_t)));
+    common::ByteReader unbounded(bytes);
+    InfoList list;
+    EXPECT_EQ(PMIX_SUCCESS, common::decode_infos(unbounded, &list)) << "one's own bytes have no budget";
+}
+
+TEST(ServerLimitsTest, AMessageThatWouldSwellEndsItsConnection) {
+    TestServer server(nullptr);
+    server.job("job", 1, 2);
+    FakeClient good(server, {"job", 0}), evil(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, good.hello());
+    ASSERT_EQ(PMIX_SUCCESS, evil.hello());
+    common::ControlRequest request;
+    auto payload = common::message_bytes(request);
+    ASSERT_TRUE(payload.ok());
+    common::ControlRequest full;
+    InfoList list;
+    for (uint32_t i = 0; i < common::kMaxInfosPerMessage; ++i) ASSERT_EQ(PMIX_SUCCESS, list.append_flag("k", true));
+    full.directives = std::move(list);
+    auto most = common::message_bytes(full);
+    ASSERT_TRUE(most.ok());
+    common::ControlRequest read;
+    EXPECT_EQ(PMIX_SUCCESS, common::decode_message(*most, read)) << "as many as a message may have";
+    // In the place of an empty list of infos (a count of 0): 400,000 within one.
+    const auto swollen = nested_infos(400'000);
+    bool refused = false;
+    for (size_t at = 0; at + 4 <= payload->size(); ++at) {
+        std::vector<uint8_t> bytes(payload->begin(), payload->begin() + static_cast<long>(at));
+        bytes.insert(bytes.end(), swollen.begin(), swollen.end());
+        bytes.insert(bytes.end(), payload->begin() + static_cast<long>(at) + 4, payload->end());
+        common::ControlRequest out;
+        const pmix_status_t rc = common::decode_message(bytes, out);
+        EXPECT_LT(out.directives.size() == 1 && out.directives.data()[0].value.type == PMIX_DATA_ARRAY
+                      ? out.directives.data()[0].value.data.darray->size
+                      : 0,
+                  400'000u);
+        refused = refused || rc == PMIX_ERR_UNPACK_FAILURE;
+    }
+    EXPECT_TRUE(refused);
+}
+
+TEST(ServerLimitsTest, AQueryOfManyKeysIsRefused) {
+    TestServer server(nullptr);
+    server.job("job", 1, 64);
+    FakeClient client(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    const auto ask = [&](const char* key, size_t times, size_t& answer) {
+        std::vector<char*> keys(times, const_cast<char*>(key));
+        keys.push_back(nullptr);
+        pmix_query_t query{};
+        query.keys = keys.data();
+        common::ControlRequest request;
+        request.queries = common::Queries::borrow(&query, 1);
+        auto reply = client.wait(client.start<Command::query>(request));
+        answer = reply ? reply->payload.size() : 0;
+        return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
+    };
+    size_t size = 0;
+    EXPECT_EQ(PMIX_SUCCESS, ask(PMIX_QUERY_NAMESPACES, 20, size));
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(PMIX_QUERY_NAMESPACES, common::kMaxQueryKeys + 1, size));
+    EXPECT_EQ(PMIX_SUCCESS, ask(PMIX_QUERY_LOCAL_PROC_TABLE, 1, size));
+    ASSERT_GT(size, common::kMaxQueryAnswer / common::kMaxQueryKeys) << "the next would prove nothing";
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(PMIX_QUERY_LOCAL_PROC_TABLE, common::kMaxQueryKeys, size));
+    EXPECT_LT(size, 1000u);
+}
+
+TEST(ServerLimitsTest, KeptEventsHaveABudget) {
+    TestServer server(nullptr);
+    server.job("job", 1, 2);
+    FakeClient client(server, {"job", 0}), other(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    ASSERT_EQ(PMIX_SUCCESS, other.hello());
+    const auto notify = [&](int code, InfoList infos) {
+        common::NotifyEventRequest event;
+        event.status = code;
+        event.source = {"job", 0};
+        event.range = PMIX_RANGE_LOCAL;
+        event.infos = std::move(infos);
+        return client.ask<Command::notify_event>(event);
+    };
+    const auto text = [](size_t size) {
+        InfoList infos;
+        EXPECT_EQ(PMIX_SUCCESS, infos.append_string("x", std::string(size, 'y')));
+        return infos;
+    };
+    constexpr size_t kLarge = 60'000, kFit = common::kEventCacheBytes / kLarge;
+    for (size_t i = 0; i < kFit + 50; ++i) ASSERT_EQ(PMIX_SUCCESS, notify(-9000 - static_cast<int>(i), text(kLarge)));
+    EXPECT_LE(server.parts().events.cached(), kFit);
+    EXPECT_GE(server.parts().events.cached(), kFit / 2);
+    // The newest are there.
+    common::RegisterEventsRequest handler;
+    handler.codes = {-9000 - static_cast<int>(kFit + 49)};
+    handler.reference = 5;
+    ASSERT_EQ(PMIX_SUCCESS, other.ask<Command::register_events>(handler));
+    EXPECT_TRUE(other.take_event());
+    // One that would take the place of many reaches whoever listens, and is not kept.
+    const size_t before = server.parts().events.cached();
+    handler.codes = {-8000};
+    handler.reference = 6;
+    ASSERT_EQ(PMIX_SUCCESS, other.ask<Command::register_events>(handler));
+    ASSERT_EQ(PMIX_SUCCESS, notify(-8000, text(common::kMaxCachedEvent)));
+    EXPECT_TRUE(server.turn_until([&] { return other.take_event().has_value(); }));
+    InfoList many;
+    for (int i = 0; i < 3000; ++i) ASSERT_EQ(PMIX_SUCCESS, many.append_flag("k", true));
+    ASSERT_EQ(PMIX_SUCCESS, notify(-8000, std::move(many)));
+    EXPECT_EQ(before, server.parts().events.cached()) << "few bytes on the wire, many in memory";
+}
