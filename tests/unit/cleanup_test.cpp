@@ -113,6 +113,56 @@ TEST_F(CleanupTest, ContradictionsAreRefusedAsAWhole) {
     EXPECT_EQ(1u, cleanup.size()) << "nothing of what was refused is registered";
 }
 
+// rows: J3
+TEST_F(CleanupTest, UsersDoNotMeet) {
+    const std::string f = file("f"), g = file("g");
+    const Rights other{me.uid + 1, me.gid + 1};
+    ASSERT_EQ(PMIX_SUCCESS, add({f}, {}, {.recursive = false, .only_empty = false, .leave_top = false, .ignore = {g}}, {7}, "",
+                                other));
+    EXPECT_EQ(PMIX_SUCCESS, add({}, {f})) << "the same path, another rule, another user";
+    EXPECT_EQ(PMIX_SUCCESS, add({g}, {}));
+    EXPECT_EQ(3u, cleanup.size());
+    end(7);
+    EXPECT_TRUE(there(f)) << "not that user's";
+    end(1);
+    EXPECT_FALSE(there(g));
+    EXPECT_EQ(0u, cleanup.size());
+}
+
+// rows: J3
+TEST_F(CleanupTest, WhatAWishProtectsIsFreeWhenTheWishIsGone) {
+    const std::string a = file("a"), b = file("b"), keep = file("keep");
+    const CleanupRules rules{.recursive = false, .only_empty = false, .leave_top = false, .ignore = {keep}};
+    ASSERT_EQ(PMIX_SUCCESS, add({a, b}, {}, rules, {1}, "one"));
+    ASSERT_EQ(PMIX_SUCCESS, add({a}, {}, rules, {2}, "two"));
+    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({keep}, {}));
+    const std::string one = "one", two = "two";
+    EXPECT_EQ(2u, cleanup.cancel(1, &one));
+    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({keep}, {}));
+    EXPECT_EQ(1u, cleanup.cancel(1, &two));
+    EXPECT_EQ(PMIX_SUCCESS, add({keep}, {}));
+}
+
+// rows: J3
+TEST_F(CleanupTest, ManyPathsAreLookedUpAndBounded) {
+    std::vector<std::string> files, folders;
+    CleanupRules rules;
+    for (int i = 0; i < 20'000; ++i) {
+        files.push_back("/nowhere/f" + std::to_string(i));
+        folders.push_back("/nowhere/d" + std::to_string(i));
+        rules.ignore.push_back("/nowhere/i" + std::to_string(i));
+    }
+    ASSERT_EQ(PMIX_SUCCESS, add(files, folders, rules));
+    EXPECT_EQ(40'000u, cleanup.size());
+    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({rules.ignore.back()}, {}));
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, add({"/nowhere/more"}, {}, {}, std::vector<MemberId>(10'000, 1)));
+    EXPECT_EQ(PMIX_SUCCESS, add({"/nowhere/more"}, {}));
+    EXPECT_EQ(40'001u, cleanup.cancel(1, nullptr));
+    EXPECT_EQ(0u, cleanup.size());
+    EXPECT_EQ(PMIX_SUCCESS, add(files, folders, rules)) << "taken back, it does not count any more";
+    cleanup.cancel(1, nullptr);
+}
+
 // rows: J2 J3
 TEST_F(CleanupTest, WishesAreTakenBackByNameOrAll) {
     const std::string a = file("a"), b = file("b"), c = file("c");
