@@ -36,7 +36,9 @@ void Log::request(Peer& peer, common::ControlRequest& request, Reply reply) {
 void Log::write(std::shared_ptr<const LogWish> wish, Reply reply) {
     auto status = std::make_shared<pmix_status_t>(PMIX_ERROR);
     chores_.add(
-        wish->user, [wish, status, sinks = sinks_](bool as_user) { *status = write_log(*wish, sinks, as_user); },
+        wish->user, [wish, status, sinks = sinks_, streams = streams_](bool as_user) {
+            *status = write_log(*wish, sinks, *streams, as_user);
+        },
         [status, reply = std::move(reply)]() mutable { reply.status(*status); });
 }
 

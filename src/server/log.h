@@ -26,6 +26,8 @@ class Log {
     Log& operator=(const Log&) = delete;
 
     void request(Peer& peer, common::ControlRequest& request, Reply reply);
+    // What waits to be written is answered PMIX_ERR_LOST_CONNECTION, unwritten.
+    void stop() noexcept { streams_->stopping = true; }
     // For tests.
     void set_sinks(const LogSinks& sinks) { sinks_ = sinks; }
 
@@ -35,6 +37,7 @@ class Log {
     Host& host_;
     Chores& chores_;
     const bool gateway_;
+    const std::shared_ptr<LogStreams> streams_ = std::make_shared<LogStreams>();  // the chores' too
     LogSinks sinks_ = system_log_sinks();
 };
 

@@ -20,7 +20,7 @@ using common::InfoView;
 
 namespace {
 
-// For a stream whose reader has stopped.
+// For streams whose reader has stopped, in one request.
 constexpr int kPatienceMs = 5000;
 
 LogChannel channel_of(std::string_view key, bool has_file) {
@@ -47,10 +47,10 @@ const char* name_of(LogChannel channel) {
 }
 
 // Piece by piece, each only when the stream takes it: no piece of PIPE_BUF blocks then.
-pmix_status_t write_stream(int fd, std::string_view text) {
+pmix_status_t write_stream(int fd, std::string_view text, transport::Deadline deadline) {
     while (!text.empty()) {
         pollfd p{fd, POLLOUT, 0};
-        const int ready = ::poll(&p, 1, kPatienceMs);
+        const int ready = ::poll(&p, 1, deadline.poll_ms());
         if (ready < 0 && errno == EINTR) continue;
         if (ready == 0) return PMIX_ERR_TIMEOUT;
         const ssize_t n = ready < 0 ? -1 : ::write(fd, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
@@ -65,7 +65,8 @@ void write_syslog(int priority, const char* text) {
     ::syslog(LOG_USER | priority, "%s", text);
 }
 
-pmix_status_t write_file(const LogWish& wish, std::string_view text, const LogSinks& sinks) {
+pmix_status_t write_file(const LogWish& wish, std::string_view text, const LogSinks& sinks,
+                         transport::Deadline deadline) {
     const size_t slash = wish.file.rfind('/');
     const auto folder = open_folder_of_user(std::string_view(wish.file).substr(0, slash + 1), wish.user.uid);
     if (!folder) return errno == EACCES || errno == EPERM ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_IOF_FAILURE;
@@ -74,7 +75,7 @@ pmix_status_t write_file(const LogWish& wish, std::string_view text, const LogSi
     if (!file) return errno == EACCES || errno == EPERM ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_IOF_FAILURE;
     struct stat info;
     if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return PMIX_ERR_IOF_FAILURE;
-    return sinks.stream(file.get(), text);
+    return sinks.stream(file.get(), text, deadline);
 }
 
 std::string time_text(time_t time) {
@@ -120,12 +121,13 @@ std::string for_syslog(const LogWish& wish, const LogEntry& entry) {
     return text;
 }
 
-pmix_status_t write_one(const LogWish& wish, const LogEntry& entry, const LogSinks& sinks, bool as_user) {
+pmix_status_t write_one(const LogWish& wish, const LogEntry& entry, const LogSinks& sinks, bool as_user,
+                        transport::Deadline deadline) {
     switch (entry.channel) {
         case LogChannel::out:
-            return sinks.stream(STDOUT_FILENO, formatted(wish, entry));
+            return sinks.stream(STDOUT_FILENO, formatted(wish, entry), deadline);
         case LogChannel::error:
-            return sinks.stream(STDERR_FILENO, formatted(wish, entry));
+            return sinks.stream(STDERR_FILENO, formatted(wish, entry), deadline);
         case LogChannel::global_syslog:
             if (!wish.gateway) return PMIX_ERR_NOT_SUPPORTED;
             [[fallthrough]];
@@ -134,7 +136,7 @@ pmix_status_t write_one(const LogWish& wish, const LogEntry& entry, const LogSin
             sinks.syslog(wish.priority, for_syslog(wish, entry).c_str());
             return PMIX_SUCCESS;
         case LogChannel::file:
-            return as_user ? write_file(wish, formatted(wish, entry), sinks) : PMIX_ERR_NO_PERMISSIONS;
+            return as_user ? write_file(wish, formatted(wish, entry), sinks, deadline) : PMIX_ERR_NO_PERMISSIONS;
         case LogChannel::unknown:
             break;
     }
@@ -199,17 +201,24 @@ pmix_status_t check_log_directives(InfoView directives) noexcept {
                                   common::level::server | common::level::client);
 }
 
-pmix_status_t write_log(const LogWish& wish, const LogSinks& sinks, bool as_user) {
+pmix_status_t write_log(const LogWish& wish, const LogSinks& sinks, LogStreams& streams, bool as_user) {
     size_t written = 0;
     pmix_status_t trouble = PMIX_SUCCESS;
+    // Whoever does not read must not hold up what comes behind, for as long as there are requests.
+    auto deadline = transport::Deadline::in_ms(streams.stuck ? 0 : kPatienceMs);
     for (const LogEntry& entry : wish.entries) {
-        const pmix_status_t rc = write_one(wish, entry, sinks, as_user);
-        if (rc == PMIX_SUCCESS) {
+        const pmix_status_t rc =
+            streams.stopping ? PMIX_ERR_LOST_CONNECTION : write_one(wish, entry, sinks, as_user, deadline);
+        const bool stream = entry.channel == LogChannel::out || entry.channel == LogChannel::error;
+        if (rc == PMIX_ERR_TIMEOUT) {
+            streams.stuck = true;
+            deadline = transport::Deadline::in_ms(0);
+        } else if (rc == PMIX_SUCCESS) {
+            if (stream) streams.stuck = false;
             ++written;
             if (wish.once) return PMIX_SUCCESS;
-        } else if (trouble == PMIX_SUCCESS || trouble == PMIX_ERR_NOT_SUPPORTED) {
-            trouble = rc;
         }
+        if (rc != PMIX_SUCCESS && (trouble == PMIX_SUCCESS || trouble == PMIX_ERR_NOT_SUPPORTED)) trouble = rc;
     }
     if (trouble == PMIX_SUCCESS) return PMIX_SUCCESS;
     return written > 0 ? PMIX_ERR_PARTIAL_SUCCESS : trouble;

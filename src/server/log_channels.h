@@ -7,6 +7,7 @@
 #include <pmix_common.h>
 #include <time.h>
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "common/ids.h"
 #include "common/info_view.h"
 #include "server/chores.h"
+#include "transport/deadline.h"
 
 namespace pmix::server {
 
@@ -39,9 +41,15 @@ struct LogWish {
     bool gateway = false;
 };
 
-// Where the bytes go: a seam for tests.
+// What all requests of a server share about its streams. The chores' thread, and the loop, which sets the second.
+struct LogStreams {
+    std::atomic<bool> stuck{false};     // a stream has not been read for a while: nobody waits for it again
+    std::atomic<bool> stopping{false};  // what is not written yet stays unwritten
+};
+
+// Where the bytes go: a seam for tests. PMIX_ERR_TIMEOUT: the stream did not take them before the deadline.
 struct LogSinks {
-    pmix_status_t (*stream)(int fd, std::string_view text);
+    pmix_status_t (*stream)(int fd, std::string_view text, transport::Deadline deadline);
     void (*syslog)(int priority, const char* text);
 };
 LogSinks system_log_sinks() noexcept;
@@ -51,7 +59,8 @@ LogSinks system_log_sinks() noexcept;
 pmix_status_t read_log_wish(common::InfoView data, common::InfoView directives, bool trusted, LogWish& wish);
 // PMIX_ERR_NOT_SUPPORTED: a required directive that is none of ours.
 pmix_status_t check_log_directives(common::InfoView directives) noexcept;
+// All entries together wait for streams for a few seconds at most. PMIX_ERR_LOST_CONNECTION: the server stops.
 // as_user: this thread has the rights of wish.user, so a file may be written.
-pmix_status_t write_log(const LogWish& wish, const LogSinks& sinks, bool as_user);
+pmix_status_t write_log(const LogWish& wish, const LogSinks& sinks, LogStreams& streams, bool as_user);
 
 }  // namespace pmix::server

@@ -332,6 +332,7 @@ void Server::stop() {
     p.get.stop(PMIX_ERR_LOST_CONNECTION);
     p.iof.stop();
     p.monitors.stop();
+    p.log.stop();
     auto peers = std::move(p.peers);
     p.peers.clear();
     for (auto& [serial, peer] : peers) peer->close();

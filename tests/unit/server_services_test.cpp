@@ -132,7 +132,7 @@ struct Sinks {
     static inline std::mutex mutex;
     static inline std::string streams, system;
     static inline bool broken = false;
-    static pmix_status_t stream(int fd, std::string_view text) {
+    static pmix_status_t stream(int fd, std::string_view text, transport::Deadline) {
         std::lock_guard lock(mutex);
         if (broken && fd == 1) return PMIX_ERR_TIMEOUT;
         streams += std::to_string(fd > 2 ? 9 : fd) + ":" + std::string(text);
