@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,12 +86,32 @@ Result<Contact> read_at(const Place& place) {
         size += static_cast<size_t>(n);
     }
     if (size > kMaxText) return PMIX_ERR_BAD_PARAM;
-    // The first line. What follows is for people.
-    return parse_uri(std::string_view(text.data(), size).substr(0, std::min(text.find('\n'), size)));
+    // The first line. What follows is for people. Without a whole one, somebody is about to write it, or never came to.
+    const size_t line = std::min(text.find('\n'), size);
+    auto contact = parse_uri(std::string_view(text.data(), line));
+    if (!contact && line == size) return PMIX_ERR_NOT_FOUND;
+    return contact;
 }
 
-// Was it left by a server that is not there any more?
+struct Identity {
+    dev_t device = 0;
+    ino_t inode = 0;
+    bool operator==(const Identity&) const = default;
+};
+
+Result<Identity> identify(const Place& place, const std::string& name, struct stat* all = nullptr) {
+    struct stat info{};
+    if (::fstatat(place.directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return status_of(errno);
+    if (all != nullptr) *all = info;
+    return Identity{info.st_dev, info.st_ino};
+}
+
+// Was it left by a server that is not there any more? An empty one of our own user's is of a server that was killed while
+// it made it.
 bool is_stale(const Place& place) {
+    struct stat info{};
+    if (identify(place, place.name, &info) && S_ISREG(info.st_mode) && info.st_size == 0 && info.st_uid == ::geteuid())
+        return true;
     auto contact = read_at(place);
     if (!contact) return false;
     for (const std::string& address : contact->addresses) {
@@ -99,24 +122,69 @@ bool is_stale(const Place& place) {
     return true;
 }
 
+// A whole file gets its name, which nobody has. 0, or errno.
+int give_name(const Place& place, const std::string& from) noexcept {
+    const int at = place.directory.get();
+    if (::renameat2(at, from.c_str(), at, place.name.c_str(), RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+    // A file system that cannot do so.
+    if (::linkat(at, from.c_str(), at, place.name.c_str(), 0) != 0) return errno;
+    ::unlinkat(at, from.c_str(), 0);
+    return 0;
+}
+
+// Takes the stale file's place. Somebody else may be doing so too, and then it is not the stale one that comes back.
+int take_place(const Place& place, const std::string& from, const Identity& stale) {
+    const int at = place.directory.get();
+    if (::renameat2(at, from.c_str(), at, place.name.c_str(), RENAME_EXCHANGE) == 0) {
+        auto out = identify(place, from);
+        if (out && *out == stale) {
+            ::unlinkat(at, from.c_str(), 0);
+            return 0;
+        }
+        ::renameat2(at, from.c_str(), at, place.name.c_str(), RENAME_EXCHANGE);
+        return EEXIST;
+    }
+    if (errno == ENOENT) return give_name(place, from);
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+    auto now = identify(place, place.name);
+    if (now && *now == stale) ::unlinkat(at, place.name.c_str(), 0);
+    return give_name(place, from);
+}
+
+std::string temporary_name(const std::string& name) {
+    uint64_t nonce = 0;
+    if (::getrandom(&nonce, sizeof nonce, 0) != static_cast<ssize_t>(sizeof nonce)) nonce = static_cast<uint64_t>(::getpid());
+    // Of a length that fits where the name itself does.
+    return "." + name.substr(0, NAME_MAX - 24) + "." + std::to_string(nonce);
+}
+
 }  // namespace
 
+// Written under another name first, so that nobody ever reads half of it, and a server that is killed leaves nothing at
+// its place.
 Result<RendezvousFile> RendezvousFile::create(const std::string& path, const std::string& uri) {
     auto place = open_place(path);
     if (!place) return place.status();
+    const int at = place->directory.get();
+    const std::string temporary = temporary_name(place->name);
     constexpr int kHow = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    Descriptor file(::openat(place->directory.get(), place->name.c_str(), kHow, 0600));
-    if (!file && errno == EEXIST) {
-        if (!is_stale(*place)) return PMIX_ERR_EXISTS;
-        if (::unlinkat(place->directory.get(), place->name.c_str(), 0) != 0 && errno != ENOENT) return status_of(errno);
-        file.reset(::openat(place->directory.get(), place->name.c_str(), kHow, 0600));
-    }
+    Descriptor file(::openat(at, temporary.c_str(), kHow, 0600));
     if (!file) return status_of(errno);
     struct stat info{};
     const std::string text = uri + "\n" + std::to_string(::getpid()) + "\n";
+    int error = 0;
     if (::fchmod(file.get(), 0600) != 0 || ::fstat(file.get(), &info) != 0 || !write_all(file.get(), text)) {
-        const int error = errno;
-        ::unlinkat(place->directory.get(), place->name.c_str(), 0);
+        error = errno;
+    } else {
+        error = give_name(*place, temporary);
+        if (error == EEXIST) {
+            auto stale = identify(*place, place->name);
+            if (stale && is_stale(*place)) error = take_place(*place, temporary, *stale);
+        }
+    }
+    if (error != 0) {
+        ::unlinkat(at, temporary.c_str(), 0);
         return status_of(error);
     }
     RendezvousFile made;
