@@ -192,18 +192,25 @@ void Listener::hello(SocketPeer& peer, const FrameHeader& header, Bytes payload)
     common::ExpectedPeer expected{client->uid, client->gid, options_.own_uid, client->token};
     rc = common::check_identity(expected, peer.credentials().uid, claim.token);
     if (rc != PMIX_SUCCESS) return refuse(peer, rc);
+    // One that comes while the host is still asked about its rank waits for that answer: the host is told of a rank once.
+    const bool asked = std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& p) {
+        return p->stage_ == SocketPeer::Stage::asking && p->kind() == PeerKind::client && p->id() == id;
+    });
     peer.set_id(id);
     peer.stage_ = SocketPeer::Stage::asking;
     auto self = std::static_pointer_cast<SocketPeer>(peer.shared_from_this());
     // A clone shares the rank: the host has heard of it.
     if (client->connections > 0) return admit(self, *nspace, *client);
+    if (asked) return;
     common::InfoList infos;
     const common::Infos& given = claim.infos;
     infos.append_all(given.data(), given.size());
     append_ids(infos, peer.credentials());
     host_.client_connected(id, client->server_object, std::move(infos),
-                           [this, weak = std::weak_ptr<SocketPeer>(self)](HostAnswer& answer) {
-                               if (auto asked = weak.lock()) decide(asked, answer.status);
+                           [this, id](HostAnswer& answer) {
+                               const auto waiting = waiting_;
+                               for (const auto& p : waiting)
+                                   if (p->kind() == PeerKind::client && p->id() == id) decide(p, answer.status);
                            });
 }
 

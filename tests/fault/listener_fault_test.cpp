@@ -147,6 +147,26 @@ TEST(ListenerFaultTest, AHostThatNeverAnswersEndsAtTheDeadline) {
     expect_well(server);
 }
 
+TEST(ListenerFaultTest, ARankThatComesTwiceIsToldToTheHostOnce) {
+    FakeHost host;
+    host.styles["client_connected2"] = Style::later;
+    pmix_server_module_t module = host.module();
+    server::ServerOptions options = hurried();
+    options.hello_timeout_ms = common::kHelloTimeoutMs;
+    TestServer server(&module, options);
+    server.job("job", 1, 1);
+    Caller one(server), two(server);
+    one.greet(hello_of("job", 0));
+    two.greet(hello_of("job", 0));
+    EXPECT_TRUE(server.turn_until([&] { return host.waiting() == 1; }));
+    server.settle();
+    EXPECT_EQ(1u, host.waiting());
+    EXPECT_EQ(2u, server.parts().listener.half_open());
+    host.answer_waiting();
+    EXPECT_TRUE(server.turn_until([&] { return server.parts().peers.size() == 2; })) << "one answer is for both";
+    EXPECT_EQ(1u, host.count("client_connected2"));
+}
+
 // What is no hello is not answered: it would not be understood.
 TEST(ListenerFaultTest, GarbageIsClosedWithoutAnAnswer) {
     TestServer server(nullptr);
