@@ -83,7 +83,7 @@ TEST(ServerLimitsTest, AMessageThatWouldSwellEndsItsConnection) {
 
 TEST(ServerLimitsTest, AQueryOfManyKeysIsRefused) {
     TestServer server(nullptr);
-    server.job("job", 1, 64);
+    server.job("job", 1, 256);
     FakeClient client(server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, client.hello());
     const auto ask = [&](const char* key, size_t times, size_t& answer) {
@@ -140,7 +140,9 @@ TEST(ServerLimitsTest, KeptEventsHaveABudget) {
     handler.codes = {-8000};
     handler.reference = 6;
     ASSERT_EQ(PMIX_SUCCESS, other.ask<Command::register_events>(handler));
-    ASSERT_EQ(PMIX_SUCCESS, notify(-8000, text(common::kMaxCachedEvent)));
+    server.on_loop([&] {
+        server.parts().events.raise(-8000, {"job", 0}, PMIX_RANGE_LOCAL, text(common::kMaxCachedEvent));
+    });
     EXPECT_TRUE(server.turn_until([&] { return other.take_event().has_value(); }));
     InfoList many;
     for (int i = 0; i < 3000; ++i) ASSERT_EQ(PMIX_SUCCESS, many.append_flag("k", true));

@@ -113,7 +113,6 @@ TEST_F(CleanupTest, ContradictionsAreRefusedAsAWhole) {
     EXPECT_EQ(1u, cleanup.size()) << "nothing of what was refused is registered";
 }
 
-// rows: J3
 TEST_F(CleanupTest, UsersDoNotMeet) {
     const std::string f = file("f"), g = file("g");
     const Rights other{me.uid + 1, me.gid + 1};
@@ -129,7 +128,6 @@ TEST_F(CleanupTest, UsersDoNotMeet) {
     EXPECT_EQ(0u, cleanup.size());
 }
 
-// rows: J3
 TEST_F(CleanupTest, WhatAWishProtectsIsFreeWhenTheWishIsGone) {
     const std::string a = file("a"), b = file("b"), keep = file("keep");
     const CleanupRules rules{.recursive = false, .only_empty = false, .leave_top = false, .ignore = {keep}};
@@ -143,7 +141,6 @@ TEST_F(CleanupTest, WhatAWishProtectsIsFreeWhenTheWishIsGone) {
     EXPECT_EQ(PMIX_SUCCESS, add({keep}, {}));
 }
 
-// rows: J3
 TEST_F(CleanupTest, ManyPathsAreLookedUpAndBounded) {
     std::vector<std::string> files, folders;
     CleanupRules rules;

@@ -30,7 +30,6 @@ LogWish wish_of(size_t n) {
     return wish;
 }
 
-// rows: J7
 TEST(LogChannels, AStreamThatNobodyReadsIsWaitedForOnce) {
     Full full;
     LogStreams streams;
