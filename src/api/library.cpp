@@ -17,6 +17,7 @@
 #include "common/info_view.h"
 #include "common/log.h"
 #include "common/mutex.h"
+#include "server/launch_env.h"
 #include "server/server.h"
 #include "transport/event_loop.h"
 
@@ -123,6 +124,8 @@ Library* Library::enter() noexcept {
 
 void Library::leave() noexcept {
     Globals* g = g_globals.load(std::memory_order_acquire);
+    // In a child forked inside a call (from a callback on a thread that turns the loop) the page says nobody is inside.
+    if (g->inside.load(std::memory_order_relaxed) == 0) return;
     if (g->inside.fetch_sub(1, std::memory_order_seq_cst) == 1 && g->leaving.load(std::memory_order_seq_cst)) {
         g->inside.notify_all();
     }
@@ -141,6 +144,8 @@ Library::~Library() {
 
 void Library::abandon(Library* library) noexcept {
     // In a forked child: our copies of its descriptors are closed, its memory stays as it is.
+    if (library->server_ != nullptr) library->server_->abandon();
+    if (library->keepalive_ != nullptr) library->keepalive_->abandon();
     if (library->client_ != nullptr) library->client_->abandon();
     transport::EventLoop::abandon(std::move(library->loop_));
 }
@@ -224,19 +229,22 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
 
     // No new call gets in; those that wait get an answer and leave.
     g->leaving.store(true, std::memory_order_seq_cst);
+    // Before the library is: setup_fork() is inside with the library, or finds neither.
+    if (library->server_ != nullptr) server::LaunchEnv::set_current(nullptr);
     g->library.store(nullptr, std::memory_order_seq_cst);
     transport::EventLoop& loop = *library->loop_;
     const auto shut = [library] {
         if (library->server_ != nullptr) library->server_->stop();
         library->client_->shut(PMIX_ERR_INIT);
     };
-    if (loop.drive() == transport::Drive::own_thread) {
+    if (loop.drive() != transport::Drive::host_base) {
+        // In a turn, whoever turns: another thread may be in the loop, and may end its thread meanwhile.
         transport::Waiter done;
         loop.post([&] {
             shut();
             done.complete();
         });
-        done.wait();
+        loop.wait(done, transport::Deadline::never());
     } else {
         transport::LoopRole as_loop(loop);
         shut();

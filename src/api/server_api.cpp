@@ -195,12 +195,17 @@ pmix_status_t PMIx_server_deregister_resources(pmix_info_t info[], size_t ninfo,
     });
 }
 
-// Works where nothing else does: in a child forked from the host, without loop, locks or an initialised library.
+// Works where nothing else does: in a child forked from the host, without loop, locks or an initialised library. Where
+// there is one, its last finalize waits for us.
 pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
     if (proc == nullptr || env == nullptr) return PMIX_ERR_BAD_PARAM;
+    const bool inside = Library::enter() != nullptr;
     const server::LaunchEnv* launch_env = server::LaunchEnv::current();
-    if (launch_env == nullptr) return PMIX_ERR_INIT;
-    return launch_env->apply(pmix::common::nspace_view(proc->nspace), proc->rank, env);
+    const pmix_status_t rc =
+        launch_env == nullptr ? PMIX_ERR_INIT
+                              : launch_env->apply(pmix::common::nspace_view(proc->nspace), proc->rank, env);
+    if (inside) Library::leave();
+    return rc;
 }
 
 pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_response_fn_t cbfunc, void* cbdata) {

@@ -18,6 +18,7 @@ using common::InfoList;
 using common::InfoView;
 using common::ProcId;
 using common::ProcList;
+using transport::Deadline;
 
 namespace {
 
@@ -41,9 +42,30 @@ InfoList for_all(const InfoList& infos) {
     return out;
 }
 
-int64_t timeout_ms(const InfoList& infos) noexcept {
+int timeout_s(const InfoList& infos) noexcept {
     int seconds = 0;
-    return InfoView(infos).get(PMIX_TIMEOUT, &seconds) == PMIX_SUCCESS && seconds > 0 ? int64_t{seconds} * 1000 : 0;
+    return InfoView(infos).get(PMIX_TIMEOUT, &seconds) == PMIX_SUCCESS && seconds > 0 ? seconds : 0;
+}
+
+Deadline limit_of(const InfoList& infos) noexcept {
+    const int seconds = timeout_s(infos);
+    return seconds == 0 ? Deadline::never() : Deadline::in_ms(int64_t{seconds} * 1000);
+}
+
+// What a timer takes; at least a moment.
+int64_t left_ms(Deadline limit) noexcept { return limit.remaining_ns() / 1'000'000 + 1; }
+
+// For the collective at the end: of the time that is left to this process and the time that the inviter gives, the
+// shorter one, in whole seconds and at least one.
+void append_limited(InfoList& out, const InfoList& infos, Deadline limit) {
+    for (const pmix_info_t& info : infos)
+        if (common::key_view(info) != PMIX_TIMEOUT) out.append(info);
+    int seconds = timeout_s(infos);
+    if (!limit.is_never()) {
+        const int64_t left = std::max<int64_t>((limit.remaining_ns() + 999'999'999) / 1'000'000'000, 1);
+        if (seconds == 0 || left < seconds) seconds = static_cast<int>(left);
+    }
+    if (seconds != 0) out.append_number<int>(PMIX_TIMEOUT, seconds, PMIX_INT);
 }
 
 }  // namespace
@@ -88,22 +110,26 @@ void GroupInvites::start_invite(Invite&& given) {
     if (shut_) return given.done(PMIX_ERR_INIT, {});
     if (find_invite(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
     Invite& i = invites_.emplace_back(std::move(given));
-    if (const int64_t ms = timeout_ms(i.infos); ms > 0) {
-        transport::assert_on_loop();
-        i.timer = session_.loop().after(ms, [this, name = i.name] {
-            Invite* late = find_invite(name);
-            if (late == nullptr) return;
-            late->timer = 0;
-            if (late->forming) return;  // the collective has the same limit
-            if (!late->optional) return give_up(*late, PMIX_ERR_TIMEOUT);
-            for (const ProcId& p : late->pending) std::erase(late->members, p);
-            late->smaller = late->smaller || !late->pending.empty();
-            late->pending.clear();
-            check(*late);
-        });
-    }
+    i.limit = limit_of(i.infos);
+    watch_limit(i);
     ask(i, ProcList(i.pending));
     check(i);
+}
+
+void GroupInvites::watch_limit(Invite& invite) {
+    transport::assert_on_loop();
+    if (invite.limit.is_never()) return;
+    invite.timer = session_.loop().after(left_ms(invite.limit), [this, name = invite.name] {
+        Invite* late = find_invite(name);
+        if (late == nullptr) return;
+        late->timer = 0;
+        if (late->forming) return;  // the collective has what was left
+        if (!late->optional) return give_up(*late, PMIX_ERR_TIMEOUT);
+        for (const ProcId& p : late->pending) std::erase(late->members, p);
+        late->smaller = late->smaller || !late->pending.empty();
+        late->pending.clear();
+        check(*late);
+    });
 }
 
 void GroupInvites::ask(Invite& invite, const ProcList& whom) {
@@ -149,9 +175,11 @@ void GroupInvites::form(Invite& invite) {
     common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, invite.members);
     announce(PMIX_GROUP_MEMBERSHIP_UPDATE, invite.name, others, std::move(infos));
 
-    InfoList mine;
+    InfoList given, mine;
     for (const pmix_info_t& info : invite.infos)
-        if (common::key_view(info) != PMIX_GROUP_LEADER) mine.append(info);
+        if (common::key_view(info) != PMIX_GROUP_LEADER) given.append(info);
+    // Where who does not come is left out, the limit was for the invitation, and the group has as much again to form.
+    append_limited(mine, given, invite.optional ? Deadline::never() : invite.limit);
     mine.append_flag(PMIX_GROUP_LEADER, true);
     const pmix_status_t rc = construct_on_server(
         session_, invite.name, invite.members, mine.c_array(), mine.size(),
@@ -201,13 +229,14 @@ void GroupInvites::start_join(Join&& given, bool accept) {
     }
     if (find_join(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
     Join& j = joins_.emplace_back(std::move(given));
-    if (const int64_t ms = timeout_ms(j.infos); ms > 0) {
+    j.limit = limit_of(j.infos);
+    if (!j.limit.is_never()) {
         transport::assert_on_loop();
-        j.timer = session_.loop().after(ms, [this, name = j.name] {
+        j.timer = session_.loop().after(left_ms(j.limit), [this, name = j.name] {
             Join* late = find_join(name);
             if (late == nullptr) return;
             late->timer = 0;
-            if (late->forming) return;
+            if (late->forming) return;  // the collective has what was left
             announce(PMIX_GROUP_INVITE_DECLINED, name, {late->leader});
             finish(*late, PMIX_ERR_TIMEOUT, {});
         });
@@ -269,9 +298,10 @@ void GroupInvites::follow(Join& join, const InfoList& infos) {
     ProcList members;
     if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, members);
     if (!contains(members, session_.self())) return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
-    InfoList mine = for_all(infos);
+    InfoList given = for_all(infos), mine;
     for (const pmix_info_t& info : join.infos)
-        if (mine.find(common::key_view(info)) == nullptr) mine.append(info);
+        if (given.find(common::key_view(info)) == nullptr) given.append(info);
+    append_limited(mine, given, join.limit);
     join.forming = true;
     const pmix_status_t rc = construct_on_server(session_, join.name, std::move(members), mine.c_array(), mine.size(),
                                                  [this, name = join.name](pmix_status_t status, InfoList&& results) {
@@ -296,6 +326,7 @@ void GroupInvites::take_over(Join& join) {
     i.smaller = true;
     i.infos = std::move(join.infos);
     i.done = std::move(join.done);
+    i.limit = join.limit;
     if (join.timer != 0) session_.loop().cancel(join.timer);
     if (join.orphan != 0) session_.loop().cancel(join.orphan);
     joins_.remove_if([&](const Join& j) { return &j == &join; });
@@ -304,6 +335,7 @@ void GroupInvites::take_over(Join& join) {
     infos.append(PMIX_GROUP_LEADER, &self, PMIX_PROC);
     announce(PMIX_GROUP_LEADER_SELECTED, i.name, i.invited, std::move(infos));
     Invite& mine = invites_.emplace_back(std::move(i));
+    watch_limit(mine);
     check(mine);
 }
 
@@ -351,8 +383,12 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
 }
 
 void GroupInvites::shut(pmix_status_t why) noexcept {
+    shut_ = true;
+    server_gone(why);
+}
+
+void GroupInvites::server_gone(pmix_status_t why) noexcept {
     try {
-        shut_ = true;
         while (!invites_.empty()) finish(invites_.front(), why, {});
         while (!joins_.empty()) finish(joins_.front(), why, {});
     } catch (const std::bad_alloc&) {

@@ -30,6 +30,8 @@ class GroupInvites {
     // Loop.
     void heard(pmix_status_t code, const std::string& name, const common::ProcId& source, const common::InfoList& infos,
                const GroupVerdict& verdict);
+    // Ends all that is under way: no answer can come any more. After shut() nothing begins either.
+    void server_gone(pmix_status_t why) noexcept;
     void shut(pmix_status_t why) noexcept;
 
   private:
@@ -40,6 +42,7 @@ class GroupInvites {
         common::ProcList invited;  // all who ever were, save those who declined
         common::InfoList infos;
         GroupDone done;
+        transport::Deadline limit = transport::Deadline::never();
         transport::TimerId timer = 0;
         bool optional = false;
         bool smaller = false;  // somebody did not come
@@ -50,7 +53,8 @@ class GroupInvites {
         common::ProcId leader;
         common::InfoList infos;
         GroupDone done;
-        transport::TimerId timer = 0;   // the caller's limit
+        transport::Deadline limit = transport::Deadline::never();
+        transport::TimerId timer = 0;   // for the limit
         transport::TimerId orphan = 0;  // its inviter has ended
         bool forming = false;
     };
@@ -73,6 +77,7 @@ class GroupInvites {
     void invite_heard(Invite& invite, pmix_status_t code, const common::ProcId& who, const GroupVerdict& verdict);
     void join_heard(Join& join, pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
                     const GroupVerdict& verdict);
+    void watch_limit(Invite& invite);
     void ask(Invite& invite, const common::ProcList& whom);
     void check(Invite& invite);
     void form(Invite& invite);

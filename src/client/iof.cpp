@@ -376,6 +376,7 @@ void Iof::on_notify(common::IofNotify&& message) {
         if (handler.format.any()) {
             std::string text;
             stream.lines.add(view_of(message.data), now_text(), text);
+            bool shows = false;  // and gives the credit when it has
             // Shown below too: lines are put together once.
             const Bytes shown(reinterpret_cast<const uint8_t*>(text.data()), text.size());
             if (handler.console || handler.files.any()) {
@@ -386,7 +387,8 @@ void Iof::on_notify(common::IofNotify&& message) {
                     target.file.reset();
                     tell_failure(target, 0);
                 }
-                if (handler.console && !text.empty()) console_.write(target.channel, text, reference, 0);
+                shows = handler.console && !text.empty();
+                if (shows) console_.write(target.channel, text, reference, cost);
             }
             if (!text.empty()) {
                 if (handler.buffers()) {
@@ -395,7 +397,8 @@ void Iof::on_notify(common::IofNotify&& message) {
                     call(reference, stream, text, std::move(infos));
                 }
             }
-            return give_credit(reference, cost);
+            if (!shows) give_credit(reference, cost);
+            return;
         }
         if (handler.buffers()) {
             buffer(reference, stream, message.data);
@@ -430,7 +433,7 @@ void Iof::finish_stream(size_t reference, Handler& handler, Stream& stream, size
         std::string text;
         stream.lines.end(now_text(), text);
         if (!text.empty()) call(reference, stream, text, {});
-        if (handler.console && !text.empty()) console_.write(stream.channel, text, reference, 0);
+        if (handler.console && !text.empty()) console_.write(stream.channel, text, reference, std::exchange(cost, 0));
         if (stream.file && !text.empty()) write_iof_file(stream.file.get(), text);
     }
     call(reference, stream, {}, std::move(infos));

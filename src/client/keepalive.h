@@ -21,6 +21,8 @@ class Keepalive final : public transport::WatchHandler {
     static common::Result<std::unique_ptr<Keepalive>> open(Session& session, const std::string& number)
         REQUIRES(common::loop_thread);
     void on_ready(bool readable, bool writable) noexcept override;
+    // In a forked child: closes our copy of the pipe.
+    void abandon() noexcept { pipe_.reset(); }
 
   private:
     Keepalive(Session& session, int fd) : session_(session), pipe_(fd) {}

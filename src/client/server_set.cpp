@@ -1,7 +1,7 @@
 #include "client/server_set.h"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 
 #include "common/messages.h"
 
@@ -28,37 +28,38 @@ class ServerSet::Member final : public transport::ConnectionHandler {
 
     // Runs send(), with the request in the list before an answer can come.
     template <class F>
-    pmix_status_t sending(const FrameHeader& header, F&& send) {
+    pmix_status_t sending(const FrameHeader& header, Bytes payload, F&& send) {
         const bool asks = header.kind == FrameKind::request;
         if (asks) {
+            const Open open{header.command, pull_of(header, payload)};
             MutexLock lock(mutex_);
             if (closed_) return PMIX_ERR_UNREACH;
-            open_.emplace(header.id, header.command);
+            open_.emplace(header.id, open);
         }
         const pmix_status_t rc = send();
-        if (asks && rc != PMIX_SUCCESS) answered(header.id);
+        if (asks && rc != PMIX_SUCCESS) answered(header.id, rc);
         return rc;
     }
 
     // Ends what is open. No request is taken after it.
     void fail_all() REQUIRES(common::loop_thread) {
-        std::map<uint32_t, uint16_t> open;
+        std::map<uint32_t, Open> open;
         {
             MutexLock lock(mutex_);
             closed_ = true;
             open.swap(open_);
         }
-        for (const auto& [id, command] : open)
-            set_.hooks_.sink.on_frame({FrameHeader::reply(command, id, PMIX_ERR_LOST_CONNECTION), {}, {}});
+        for (const auto& [id, request] : open)
+            set_.hooks_.sink.on_frame({FrameHeader::reply(request.command, id, PMIX_ERR_LOST_CONNECTION), {}, {}});
     }
 
     bool take_anywhere(transport::ReceivedFrame& frame) noexcept override {
-        if (frame.header.kind == FrameKind::reply) answered(frame.header.id);
+        if (frame.header.kind == FrameKind::reply) answered(frame.header.id, frame.header.status);
         if (!is_for_us(frame.header)) return true;
         return set_.hooks_.sink.take_anywhere(frame);
     }
     void on_frame(transport::ReceivedFrame frame) REQUIRES(common::loop_thread) override {
-        if (frame.header.kind == FrameKind::reply) answered(frame.header.id);
+        if (frame.header.kind == FrameKind::reply) answered(frame.header.id, frame.header.status);
         if (!is_for_us(frame.header)) return;
         set_.hooks_.sink.on_frame(std::move(frame));
     }
@@ -72,16 +73,41 @@ class ServerSet::Member final : public transport::ConnectionHandler {
                                      header.command == static_cast<uint16_t>(Command::attach_nspace));
         return !about_segments || set_.is_primary(*this);
     }
-    void answered(uint32_t id) noexcept {
-        MutexLock lock(mutex_);
-        open_.erase(id);
+    // The forwarding that a request begins or ends.
+    static std::optional<uint64_t> pull_of(const FrameHeader& header, Bytes payload) {
+        common::IofPullRequest pull;
+        common::IofDeregisterRequest end;
+        if (header.command == static_cast<uint16_t>(Command::iof_pull) &&
+            common::decode_message(payload, pull) == PMIX_SUCCESS)
+            return pull.reference;
+        if (header.command == static_cast<uint16_t>(Command::iof_deregister) &&
+            common::decode_message(payload, end) == PMIX_SUCCESS)
+            return end.reference;
+        return {};
+    }
+    void answered(uint32_t id, pmix_status_t status) noexcept {
+        Open request;
+        {
+            MutexLock lock(mutex_);
+            auto at = open_.find(id);
+            if (at == open_.end()) return;
+            request = at->second;
+            open_.erase(at);
+        }
+        // Nothing is forwarded any more, or never was.
+        const bool begins = request.command == static_cast<uint16_t>(Command::iof_pull);
+        if (request.pull && !(begins && common::succeeded(status))) set_.forget_pull(*request.pull);
     }
 
     ServerSet& set_;
     const ProcId id_;
     std::unique_ptr<Channel> channel_;
     common::Mutex mutex_;
-    std::map<uint32_t, uint16_t> open_ GUARDED_BY(mutex_);
+    struct Open {
+        uint16_t command = 0;
+        std::optional<uint64_t> pull;
+    };
+    std::map<uint32_t, Open> open_ GUARDED_BY(mutex_);
     bool closed_ GUARDED_BY(mutex_) = false;
 };
 
@@ -113,6 +139,11 @@ std::vector<ProcId> ServerSet::servers() const {
 bool ServerSet::has(const ProcId& id) const {
     MutexLock lock(mutex_);
     return find(id) != nullptr;
+}
+
+size_t ServerSet::pulls() const {
+    MutexLock lock(mutex_);
+    return pulls_.size();
 }
 
 bool ServerSet::connected() const noexcept {
@@ -187,10 +218,16 @@ void ServerSet::take_out(const MemberPtr& member) {
             if (handler.home == member.get()) handler.home = nullptr;
         std::erase_if(pulls_, [&](const auto& entry) { return entry.second.lock() == member; });
     }
-    member->fail_all();
     // It may be what has called us.
     retired_.push_back(member);
+    // First, since a caller that hears of the loss may choose another server at once.
     if (was_primary) hooks_.changed({});
+    member->fail_all();
+}
+
+void ServerSet::forget_pull(uint64_t reference) noexcept {
+    MutexLock lock(mutex_);
+    pulls_.erase(reference);
 }
 
 pmix_status_t ServerSet::detach(const ProcId& id) {
@@ -309,14 +346,15 @@ ServerSet::MemberPtr ServerSet::route(const FrameHeader& header, Bytes payload) 
 pmix_status_t ServerSet::send(const FrameHeader& header, Bytes payload) {
     const MemberPtr to = route(header, payload);
     if (to == nullptr) return PMIX_ERR_UNREACH;
-    return to->sending(header, [&] { return to->channel().send(header, payload); });
+    return to->sending(header, payload, [&] { return to->channel().send(header, payload); });
 }
 
 pmix_status_t ServerSet::send_and_wait(const FrameHeader& header, Bytes payload, transport::Waiter& waiter,
                                        transport::Deadline deadline) {
     const MemberPtr to = route(header, payload);
     if (to == nullptr) return PMIX_ERR_UNREACH;
-    return to->sending(header, [&] { return to->channel().send_and_wait(header, payload, waiter, deadline); });
+    return to->sending(header, payload,
+                       [&] { return to->channel().send_and_wait(header, payload, waiter, deadline); });
 }
 
 common::Result<SegmentGrant> ServerSet::attach(std::string_view nspace) {

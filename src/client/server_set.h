@@ -52,6 +52,8 @@ class ServerSet final : public Channel {
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, transport::Waiter& waiter,
                                 transport::Deadline deadline) override;
     common::Result<SegmentGrant> attach(std::string_view nspace) override;
+    // How many forwardings stand at a server.
+    size_t pulls() const;
     bool connected() const noexcept override;
     void close() noexcept override;
     void abandon() noexcept override;
@@ -69,6 +71,7 @@ class ServerSet final : public Channel {
     // Where a frame goes; notes what it sets up or ends. Null: nowhere.
     MemberPtr route(const common::FrameHeader& header, common::Bytes payload);
     void take_out(const MemberPtr& member) REQUIRES(common::loop_thread);
+    void forget_pull(uint64_t reference) noexcept;
     void settle_handlers(const MemberPtr& primary);
     void member_closed(Member& member) REQUIRES(common::loop_thread);
 

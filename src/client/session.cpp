@@ -4,6 +4,7 @@
 
 #include "client/events.h"
 #include "client/fabric.h"
+#include "client/group_invite.h"
 #include "client/groups.h"
 #include "client/iof.h"
 #include "client/lent_values.h"
@@ -249,6 +250,8 @@ void Session::turn_to(const common::ProcId& server) {
     namespaces_.remove_all();
     query_cache_.clear();
     if (namespaces_.has_removed()) reclaim_soon();
+    // Nobody brings answers to invitations now. Last: it calls the user, who may choose another server.
+    if (server.nspace.empty()) groups_->invites().server_gone(PMIX_ERR_LOST_CONNECTION);
 }
 
 void Session::server_lost(const common::ProcId& server) { events_->raise_lost_connection(server); }

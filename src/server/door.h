@@ -25,6 +25,8 @@ class Door final : public transport::WatchHandler {
     ~Door();
 
     void start();
+    // In a forked child: closes our copy of the socket. Its file, if it has one, is the parent's.
+    void abandon() noexcept { socket_.reset(); }
     const std::string& address() const noexcept { return address_; }
     void on_ready(bool readable, bool writable) noexcept override;
 

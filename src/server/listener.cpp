@@ -105,6 +105,12 @@ void Listener::stop() {
     }
 }
 
+void Listener::abandon() noexcept {
+    for (const auto& door : doors_) door->abandon();
+    for (const auto& peer : waiting_)
+        if (peer->connection_ != nullptr) peer->connection_->abandon();
+}
+
 std::vector<std::string> Listener::addresses() const {
     std::vector<std::string> all;
     for (const auto& door : doors_) all.push_back(door->address());

@@ -87,6 +87,8 @@ class Listener {
     pmix_status_t open();
     void start();
     void stop();
+    // In a forked child: closes our copies of the sockets.
+    void abandon() noexcept;
     // Where it listens: what a client is told, in the order in which it tries.
     std::vector<std::string> addresses() const;
 

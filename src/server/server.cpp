@@ -342,6 +342,13 @@ void Server::stop() {
     p.host.flush();
 }
 
+// No lock and no destructor, as in Connection::abandon(). What a fork gives a child (LaunchEnv) stays.
+void Server::abandon() noexcept {
+    parts_->listener.abandon();
+    for (const auto& [serial, peer] : parts_->peers)
+        if (const auto connection = peer->connection()) connection->abandon();
+}
+
 const ServerOptions& Server::options() const noexcept {
     return parts_->options;
 }

@@ -80,6 +80,10 @@ class Server {
     // Answers all that waits, closes all connections, stops listening. Then only destruction is left.
     void stop();
 
+    // In a forked child, instead of stop() and destruction: closes our copies of the sockets, so that clients see the
+    // parent end when it ends, and does nothing else.
+    void abandon() noexcept;
+
     const ServerOptions& options() const noexcept;
     // What clients are told to connect to.
     const std::string& uri() const noexcept;

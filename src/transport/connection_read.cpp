@@ -146,7 +146,7 @@ bool Connection::read_until(Waiter& waiter, Deadline deadline) noexcept {
     if (s.loop.drive() == Drive::caller || s.loop.on_loop_thread()) return s.loop.wait(waiter, deadline);
     auto keep = shared_from_this();
     if (s.take_read_side()) s.leave_read_side(s.lead(waiter, deadline));
-    return waiter.wait(deadline);
+    return s.loop.wait(waiter, deadline);
 }
 
 pmix_status_t Connection::send_and_wait(const common::FrameHeader& header, common::Bytes payload, Waiter& waiter,

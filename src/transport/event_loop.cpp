@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -49,6 +50,8 @@ constexpr bool kSmallStack = true;
 #else
 constexpr bool kSmallStack = true;
 #endif
+
+Deadline sooner(Deadline a, Deadline b) noexcept { return a.ns() < b.ns() ? a : b; }
 
 // The only wall for exceptions below the loop. What is thrown is bad_alloc, and one step is lost by it.
 template <class F>
@@ -97,11 +100,30 @@ struct EventLoop::State {
     // Drive::caller: who turns; also, for as long as it takes, whoever ends the thread.
     common::Mutex turn_mutex;
     std::atomic<bool> ending{false};  // the thread is to end without a look at the queue
+    // Gets a thread that turns the loop for its waiter out of it when another thread completes the waiter (one that reads
+    // a connection, say). Made when callers become the drive.
+    Descriptor kick_fd;
+    event kick_entry;
+    bool kick_added = false;
+
+    // Who sleeps while the thread turns the loop: they must hear that it does so no longer.
+    struct Sleeper {
+        Waiter* waiter;
+        Sleeper* next;
+        Sleeper* before;
+    };
+    common::Mutex sleepers_mutex;
+    Sleeper* sleepers GUARDED_BY(sleepers_mutex) = nullptr;
 
     void wake() noexcept {
         const uint64_t one = 1;
         [[maybe_unused]] const ssize_t written = ::write(wake_fd.get(), &one, sizeof one);
     }
+    bool make_kick() noexcept;
+    bool watch_kick() noexcept;
+    void turn_for(Waiter& waiter, Deadline deadline) REQUIRES(turn_mutex);
+    void sleep(Waiter& waiter, Deadline deadline) noexcept;
+    void interrupt_sleepers() noexcept;
     void run_queue() noexcept;
     static void on_wake(evutil_socket_t, short, void* self) noexcept;
     static void on_timer(evutil_socket_t, short, void* timer) noexcept;
@@ -199,6 +221,7 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& opt
         return PMIX_ERR_OUT_OF_RESOURCE;
     }
     s.wake_added = true;
+    if (options.drive == Drive::caller && !(s.make_kick() && s.watch_kick())) return PMIX_ERR_OUT_OF_RESOURCE;
     return loop;
 }
 
@@ -217,6 +240,7 @@ EventLoop::~EventLoop() {
         for (auto& [id, timer] : s.timers) evtimer_del(&timer->entry);
         s.timers.clear();
         if (s.wake_added) event_del(&s.wake_entry);
+        if (s.kick_added) event_del(&s.kick_entry);
     }
     if (s.drive != Drive::host_base) event_base_free(s.base);
 }
@@ -257,17 +281,36 @@ pmix_status_t EventLoop::hand_over(bool flush) {
     if (on_loop_thread()) return PMIX_ERR_WOULD_BLOCK;
     MutexLock turn(s.turn_mutex);
     if (s.drive != Drive::own_thread || !s.started) return PMIX_SUCCESS;
+    if (!s.make_kick()) return PMIX_ERR_OUT_OF_RESOURCE;
     // Who begins to wait from here on turns the loop itself, when the turn is free.
     s.drive = Drive::caller;
-    if (flush) return stop();
-    s.ending = true;
-    s.wake();
-    pthread_join(s.thread, nullptr);
-    s.started = false;
-    // The wake-up may have been that of tasks which still wait.
-    s.ending = false;
-    s.wake();
+    if (flush) {
+        stop();
+    } else {
+        s.ending = true;
+        s.wake();
+        pthread_join(s.thread, nullptr);
+        s.started = false;
+        // The wake-up may have been that of tasks which still wait.
+        s.ending = false;
+        s.wake();
+    }
+    s.watch_kick();
+    s.interrupt_sleepers();
     return PMIX_SUCCESS;
+}
+
+bool EventLoop::State::make_kick() noexcept {
+    if (!kick_fd) kick_fd.reset(io->eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    return bool(kick_fd);
+}
+
+// In its own turn. Without it (no memory) whoever turns looks at its waiter now and then.
+bool EventLoop::State::watch_kick() noexcept {
+    const auto nothing = [](evutil_socket_t, short, void*) {};
+    kick_added = event_assign(&kick_entry, base, kick_fd.get(), EV_READ | EV_PERSIST, nothing, nullptr) == 0 &&
+                 event_add(&kick_entry, nullptr) == 0;
+    return kick_added;
 }
 
 void EventLoop::post(Task task) {
@@ -301,31 +344,68 @@ void EventLoop::progress() {
 bool EventLoop::wait(Waiter& waiter, Deadline deadline) {
     State& s = *state_;
     if (on_loop_thread()) return waiter.done();
-    if (s.drive != Drive::caller) return waiter.wait(deadline);
+    if (s.drive == Drive::host_base) return waiter.wait(deadline);
     while (!waiter.done()) {
         if (deadline.passed()) return waiter.done();
-        if (!s.turn_mutex.try_lock()) {
+        if (s.drive == Drive::own_thread) {
+            s.sleep(waiter, deadline);
+        } else if (!s.turn_mutex.try_lock()) {
             // Somebody else turns and may complete us, or stop turning without a word: look again soon.
-            const Deadline soon = Deadline::in_ms(1);
-            waiter.wait(deadline.ns() < soon.ns() ? deadline : soon);
-            continue;
+            waiter.wait(sooner(deadline, Deadline::in_ms(1)));
+        } else {
+            s.turn_for(waiter, deadline);
+            s.turn_mutex.unlock();
         }
-        if (!waiter.done()) {
-            Enter enter(&s);
-            event alarm;
-            const bool bounded = !deadline.is_never();
-            if (bounded) {
-                const int64_t us = deadline.remaining_ns() / 1000 + 1;
-                const timeval in{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
-                evtimer_assign(&alarm, s.base, [](evutil_socket_t, short, void*) {}, nullptr);
-                evtimer_add(&alarm, &in);
-            }
-            event_base_loop(s.base, EVLOOP_ONCE);
-            if (bounded) evtimer_del(&alarm);
-        }
-        s.turn_mutex.unlock();
     }
     return true;
+}
+
+// One turn, which ends early when the waiter is completed by whoever it is.
+void EventLoop::State::turn_for(Waiter& waiter, Deadline deadline) {
+    if (!waiter.begin_poll(kick_fd.get())) return;
+    {
+        Enter enter(this);
+        event alarm;
+        const Deadline until = kick_added ? deadline : sooner(deadline, Deadline::in_ms(10));
+        const bool bounded = !until.is_never();
+        if (bounded) {
+            const int64_t us = until.remaining_ns() / 1000 + 1;
+            const timeval in{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
+            evtimer_assign(&alarm, base, [](evutil_socket_t, short, void*) {}, nullptr);
+            evtimer_add(&alarm, &in);
+        }
+        event_base_loop(base, EVLOOP_ONCE);
+        if (bounded) evtimer_del(&alarm);
+    }
+    if (waiter.end_poll(kick_fd.get())) return;
+    // Its completer has written or writes now: taken in, so that it meets no closed descriptor.
+    uint64_t count;
+    while (::read(kick_fd.get(), &count, sizeof count) < 0) {
+        pollfd ready{kick_fd.get(), POLLIN, 0};
+        ::poll(&ready, 1, -1);
+    }
+}
+
+// While the thread turns the loop. Returns early when it does no longer.
+void EventLoop::State::sleep(Waiter& waiter, Deadline deadline) noexcept {
+    Sleeper self{&waiter, nullptr, nullptr};
+    {
+        // Under the lock from the look at the drive until an interruption would be noticed.
+        MutexLock lock(sleepers_mutex);
+        if (drive != Drive::own_thread || !waiter.begin_sleep()) return;
+        self.next = sleepers;
+        if (sleepers != nullptr) sleepers->before = &self;
+        sleepers = &self;
+    }
+    waiter.sleep(deadline);
+    MutexLock lock(sleepers_mutex);
+    (self.before != nullptr ? self.before->next : sleepers) = self.next;
+    if (self.next != nullptr) self.next->before = self.before;
+}
+
+void EventLoop::State::interrupt_sleepers() noexcept {
+    MutexLock lock(sleepers_mutex);
+    for (Sleeper* s = sleepers; s != nullptr; s = s->next) s->waiter->interrupt();
 }
 
 TimerId EventLoop::after(int64_t ms, Task task) {
@@ -361,6 +441,7 @@ void EventLoop::abandon(std::unique_ptr<EventLoop> loop) noexcept {
     if (!loop) return;
     State* state = loop->state_.release();
     state->wake_fd.reset();  // a close in the child tells the parent's epoll nothing
+    state->kick_fd.reset();
     state->next_abandoned = static_cast<State*>(g_abandoned.load(std::memory_order_relaxed));
     g_abandoned.store(state, std::memory_order_relaxed);
 }

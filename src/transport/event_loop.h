@@ -64,7 +64,7 @@ class EventLoop {
 
     // Drive::own_thread: ends the thread, and from then on callers turn the loop (Drive::caller). flush: the tasks
     // already posted run first. On the loop thread itself PMIX_ERR_WOULD_BLOCK; nothing where there is no thread. Any
-    // thread. Who waits in another thread meanwhile waits until somebody turns the loop.
+    // thread. Who waits in wait() meanwhile turns the loop from then on. PMIX_ERR_OUT_OF_RESOURCE: nothing has changed.
     pmix_status_t hand_over(bool flush);
 
     // Any thread, always later and never on the poster's stack, in the order of posting. Throws bad_alloc.
@@ -76,7 +76,8 @@ class EventLoop {
 
     // Drive::caller: runs what is ready and returns. Two threads at once: one turns, the other returns at once.
     void progress();
-    // Drive::caller: turns the loop until the waiter is done or the deadline passed; true: done. Other drives: waits.
+    // Drive::caller: turns the loop until the waiter is done or the deadline passed; true: done. Other drives: waits,
+    // and turns it when that becomes the drive meanwhile. Whichever thread completes the waiter, this one hears of it.
     bool wait(Waiter& waiter, Deadline deadline);
 
     // Runs task once, not before ms milliseconds from now. Throws bad_alloc.

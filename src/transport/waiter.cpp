@@ -31,23 +31,33 @@ void Waiter::complete() noexcept {
     }
 }
 
-bool Waiter::wait(Deadline deadline) noexcept {
+bool Waiter::wait(Deadline deadline) noexcept { return !begin_sleep() || sleep(deadline); }
+
+bool Waiter::begin_sleep() noexcept {
     uint32_t expected = kIdle;
-    if (!state_.compare_exchange_strong(expected, kSleeping, std::memory_order_acq_rel) && expected == kDone) return true;
+    return state_.compare_exchange_strong(expected, kSleeping, std::memory_order_acq_rel) || expected != kDone;
+}
+
+bool Waiter::sleep(Deadline deadline) noexcept {
     timespec until{};
     if (!deadline.is_never()) {
         until.tv_sec = static_cast<time_t>(deadline.ns() / 1'000'000'000);
         until.tv_nsec = static_cast<long>(deadline.ns() % 1'000'000'000);
     }
-    while (!done()) {
+    while (state_.load(std::memory_order_acquire) == kSleeping) {
         const long rc = futex(state_, FUTEX_WAIT_BITSET, kSleeping, deadline.is_never() ? nullptr : &until);
         if (rc != 0 && errno == ETIMEDOUT) {
             // Back to idle, so that a second wait, or a poll, may follow.
-            expected = kSleeping;
-            return !state_.compare_exchange_strong(expected, kIdle, std::memory_order_acq_rel);
+            uint32_t expected = kSleeping;
+            state_.compare_exchange_strong(expected, kIdle, std::memory_order_acq_rel);
         }
     }
-    return true;
+    return done();
+}
+
+void Waiter::interrupt() noexcept {
+    uint32_t expected = kSleeping;
+    if (state_.compare_exchange_strong(expected, kIdle, std::memory_order_acq_rel)) futex(state_, FUTEX_WAKE, 1, nullptr);
 }
 
 bool Waiter::begin_poll(int kick_fd) noexcept {

@@ -31,6 +31,13 @@ class Waiter {
     bool begin_poll(int kick_fd) noexcept;
     bool end_poll(int kick_fd) noexcept;
 
+    // wait() in two steps, for a sleep that somebody may have to interrupt (EventLoop::hand_over). begin_sleep: false,
+    // already done. sleep: true, completed; false, the deadline passed, or interrupt() came, at any time since
+    // begin_sleep. Who interrupts sees to it that the Waiter is still there.
+    bool begin_sleep() noexcept;
+    bool sleep(Deadline deadline) noexcept;
+    void interrupt() noexcept;
+
   private:
     // From kPolling up the state is kPolling + kick_fd: all that the completer needs comes with its one exchange.
     static constexpr uint32_t kIdle = 0, kSleeping = 1, kDone = 2, kPolling = 3;

@@ -105,7 +105,7 @@ struct Pair {
             task();
             waiter.complete();
         });
-        waiter.wait();
+        loop->wait(waiter, Deadline::never());
     }
     // One request and its answer; the status, or PMIX_ERR_TIMEOUT.
     pmix_status_t ask(const std::string& text, std::string* answer = nullptr, int timeout_ms = -1,
@@ -282,6 +282,24 @@ TEST(CallerReads, CloseEndsTheReader) {
             if (!surely_sent && p.client.last > 0) done = true;
         }
         caller.join();
+    }
+}
+
+// The loop's thread ends while a caller reads: the next caller turns the loop, and gets an answer that the first reads.
+TEST(CallerReads, TheReaderCompletesWhoTurnsTheLoop) {
+    for (int round = 0; round < 50; ++round) {
+        Pair p;
+        std::thread reader([&] { EXPECT_EQ(PMIX_SUCCESS, p.ask("first")); });
+        const auto first = test::read_frame(p.peer.get());
+        ASSERT_EQ(PMIX_SUCCESS, p.loop->hand_over(true));
+        std::thread server([&] {
+            const auto second = test::read_frame(p.peer.get());
+            for (const auto* id : {&second, &first})
+                test::write_all(p.peer.get(), test::frame_bytes(FrameHeader::reply(3, id->header.id, PMIX_SUCCESS), {}));
+        });
+        EXPECT_EQ(PMIX_SUCCESS, p.ask("second"));
+        reader.join();
+        server.join();
     }
 }
 

@@ -236,6 +236,43 @@ TEST(EventLoop, ACallerTurnsTheLoopWhileItWaits) {
     poster.join();
 }
 
+// A reader of a connection, say, completes the call of a thread that turns the loop.
+TEST(EventLoop, AWaiterCompletedByAnotherThreadEndsItsTurn) {
+    test::DescriptorCheck check;
+    auto loop = make_loop(Drive::caller);
+    for (int i = 0; i < 200; ++i) {
+        Waiter waiter;
+        std::atomic<bool> turning{false};
+        loop->post([&] { turning = true; });
+        std::thread other([&] {
+            while (!turning) std::this_thread::yield();
+            waiter.complete();
+        });
+        ASSERT_TRUE(loop->wait(waiter, Deadline::never()));
+        other.join();
+    }
+}
+
+TEST(EventLoop, WhoSleepsTurnsTheLoopOnceItsThreadIsGone) {
+    test::DescriptorCheck check;
+    for (int round = 0; round < 100; ++round) {
+        auto loop = make_loop(Drive::own_thread);
+        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        Waiter waiter, late;
+        std::atomic<bool> there{false};
+        std::thread sleeper([&] {
+            there = true;
+            EXPECT_TRUE(loop->wait(waiter, Deadline::never()));
+        });
+        std::thread patient([&] { EXPECT_FALSE(loop->wait(late, Deadline::in_ms(20))); });
+        while (!there) std::this_thread::yield();
+        ASSERT_EQ(PMIX_SUCCESS, loop->hand_over(round % 2 == 0));
+        loop->post([&] { waiter.complete(); });
+        sleeper.join();
+        patient.join();
+    }
+}
+
 TEST(EventLoop, WaitOnTheLoopDoesNotHang) {
     auto loop = make_loop(Drive::caller);
     bool answered = true;

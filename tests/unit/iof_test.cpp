@@ -599,6 +599,30 @@ TEST_F(IofTest, WithACallbackItIsShownTooWhereThatIsAskedFor) {
     EXPECT_EQ("for both\n", std::string(text, got > 0 ? static_cast<size_t>(got) : 0));
 }
 
+// The same behind a callback that gets formatted lines: it has them at once, but the console's reader sets the pace.
+TEST_F(IofTest, ShownBesideACallbackItIsNotDealtWithBeforeItIsWritten) {
+    int ends[2];
+    ASSERT_EQ(0, ::pipe2(ends, O_CLOEXEC));
+    ::fflush(stdout);
+    const int before = ::fcntl(1, F_DUPFD_CLOEXEC, 3);
+    ASSERT_EQ(1, ::dup2(ends[1], 1));
+    const pmix_status_t reference = pull(flags({PMIX_IOF_RANK_OUTPUT, PMIX_IOF_LOCAL_OUTPUT}));
+    const std::string line = std::string(999, 'x') + '\n';
+    for (int i = 0; i < 200; ++i) output(1, line);
+    output(1, "its last words");
+    output(1, "");  // the end
+    const uint64_t early = credit();
+    ::close(ends[0]);  // nobody reads any more: what waits is dropped, and counts as written
+    const auto deadline = transport::Deadline::in_ms(10'000);
+    while (credit() < 200 * line.size() - 60'000 && !deadline.passed()) settle();
+    ::dup2(before, 1);
+    ::close(before);
+    ::close(ends[1]);
+    EXPECT_EQ(0, reference);
+    EXPECT_LT(early, 200 * line.size() - 60'000);
+    EXPECT_GE(credit(), 200 * line.size() - 60'000);
+}
+
 // rows: V1
 TEST_F(IofTest, AServerShowsAllOutputWhereItIsToldTo) {
     int ends[2];

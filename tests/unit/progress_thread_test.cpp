@@ -8,6 +8,7 @@
 #include <atomic>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "support/server_here.h"
 
@@ -106,6 +107,78 @@ TEST(ProgressThread, WithoutFlushTheRestWaitsForWhoDrives) {
     // It may have been taken up just before the stop; if not, it is not lost.
     for (int i = 0; i < 1000 && queued == 0; ++i) PMIx_Progress();
     EXPECT_EQ(1, queued);
+}
+
+TEST(ProgressThread, FinalizeGoesOnWhenItIsStoppedMeanwhile) {
+    const bool no = false;
+    pmix_info_t flush = PMIX_INFO_STATIC_INIT;
+    PMIx_Info_load(&flush, PMIX_PROGRESS_THREAD_FLUSH, &no, PMIX_BOOL);
+    for (int i = 0; i < 30; ++i) {
+        std::thread other;
+        {
+            ServerHere server;
+            other = std::thread([&] { PMIx_Progress_thread_stop(&flush, 1); });
+        }
+        other.join();
+    }
+    PMIx_Info_destruct(&flush);
+}
+
+common::InfoList external() {
+    common::InfoList infos = ServerHere::named();
+    infos.append_flag(PMIX_EXTERNAL_PROGRESS, true);
+    return infos;
+}
+
+std::atomic<bool> g_asked{false};
+pmix_status_t never_answered(const pmix_proc_t*, const pmix_info_t[], size_t, pmix_modex_cbfunc_t, void*) {
+    g_asked = true;
+    return PMIX_SUCCESS;
+}
+
+// Another thread waits, and turns the loop for it: finalize ends its call all the same.
+TEST(ProgressThread, FinalizeEndsACallThatTurnsTheLoop) {
+    for (int i = 0; i < 20; ++i) {
+        g_asked = false;
+        pmix_server_module_t module{};
+        module.direct_modex = never_answered;
+        std::thread waits;
+        {
+            ServerHere server(&module, external());
+            pmix_nspace_t far;
+            PMIx_Load_nspace(far, "far");
+            common::InfoList job;
+            job.append_string(PMIX_NODE_MAP, "elsewhere");
+            job.append_string(PMIX_PROC_MAP, "0");
+            job.append_number<uint32_t>(PMIX_JOB_SIZE, 1, PMIX_UINT32);
+            ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(far, 0, job.c_array(), job.size(), nullptr, nullptr));
+            waits = std::thread([] {
+                pmix_value_t* value = nullptr;
+                const pmix_proc_t proc = ProcId("far", 0).to_c();
+                EXPECT_NE(PMIX_SUCCESS, PMIx_Get(&proc, "never", nullptr, 0, &value));
+            });
+            for (int k = 0; k < 100'000 && !g_asked; ++k) ::usleep(100);
+            EXPECT_TRUE(g_asked);
+        }
+        waits.join();
+    }
+}
+
+// Another thread drives all the time, through inits and finalizes.
+TEST(ProgressThread, FinalizeTakesItsTurnBesideWhoDrives) {
+    std::atomic<bool> over{false};
+    std::thread drives([&] {
+        while (!over) PMIx_Progress();
+    });
+    const auto done = [](pmix_status_t, void*) {};
+    for (int i = 0; i < 20; ++i) {
+        ServerHere server(nullptr, external());
+        const pmix_proc_t self = ServerHere::self();
+        for (int k = 0; k < 20; ++k)
+            PMIx_Notify_event(-3000 - k, &self, PMIX_RANGE_NAMESPACE, nullptr, 0, done, nullptr);
+    }
+    over = true;
+    drives.join();
 }
 
 }  // namespace

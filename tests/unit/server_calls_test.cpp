@@ -2,16 +2,21 @@
 // The calls that set up jobs: job_calls_test.cpp.
 #include <pmix.h>
 #include <pmix_server.h>
+#include <pmix_tool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <future>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
 #include "support/server_here.h"
+#include "transport/rendezvous.h"
+#include "transport/unix_socket.h"
 
 using namespace pmix::test;
 
@@ -62,6 +67,56 @@ TEST(ServerCallsTest, TheLibraryListensItselfEvenIfTheHostWould) {
         EXPECT_EQ(0, status) << offered;
     }
     EXPECT_EQ(0, g_listener_calls);
+}
+
+namespace {
+
+std::set<std::string> open_sockets() {
+    std::set<std::string> names;
+    for (int fd = 0; fd < 256; ++fd) {
+        char name[64] = "";
+        if (::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), name, sizeof name - 1) > 0 &&
+            std::string_view(name).starts_with("socket:"))
+            names.insert(name);
+    }
+    return names;
+}
+
+}  // namespace
+
+// A daemon's forked child that is a library of its own must not keep the daemon's doors and connections open.
+TEST(ServerCallsTest, AForkedChildGivesBackTheServersSockets) {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "the child of a process with threads starts a thread, which this sanitizer does not allow";
+#endif
+    const std::set<std::string> before = open_sockets();
+    ServerHere server;
+    register_job("job");
+    const std::string uri = ChildEnvironment(ProcId("job", 0).to_c()).get("PMIX_SERVER_URI_WIREUP");
+    auto contact = pmix::transport::parse_uri(uri);
+    ASSERT_TRUE(contact.ok()) << uri;
+    const auto half_open =
+        pmix::transport::connect_to(contact->addresses.front(), pmix::transport::Deadline::in_ms(10'000));
+    ASSERT_TRUE(half_open.ok());
+    std::set<std::string> servers;
+    for (int i = 0; i < 10'000 && servers.size() < before.size() + 3; ++i) {
+        servers = open_sockets();
+        ::usleep(100);
+    }
+    EXPECT_GE(servers.size(), before.size() + 3) << "a door, and both ends of a connection";
+    const pid_t child = ::fork();
+    if (child == 0) {
+        InfoList alone;
+        alone.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
+        if (PMIx_tool_init(nullptr, alone.c_array(), alone.size()) != PMIX_SUCCESS) ::_exit(1);
+        // What is left is what was there before, and this test's own end.
+        const size_t left = open_sockets().size();
+        if (PMIx_tool_finalize() != PMIX_SUCCESS) ::_exit(2);
+        ::_exit(left == before.size() + 1 ? 0 : 3);
+    }
+    int status = -1;
+    ASSERT_EQ(child, ::waitpid(child, &status, 0));
+    EXPECT_EQ(0, status);
 }
 
 // rows: V1

@@ -52,6 +52,24 @@ TEST(Waiter, ManyRoundsAcrossThreads) {
     completer.join();
 }
 
+// An interruption is never lost between begin_sleep() and the sleep itself, and is not taken for a completion.
+TEST(Waiter, ASleepMayBeInterrupted) {
+    for (int i = 0; i < 500; ++i) {
+        Waiter waiter;
+        ASSERT_TRUE(waiter.begin_sleep());
+        std::thread other([&] { waiter.interrupt(); });
+        ASSERT_FALSE(waiter.sleep(Deadline::never()));
+        other.join();
+        ASSERT_FALSE(waiter.done());
+    }
+    Waiter waiter;
+    waiter.interrupt();  // nobody sleeps: nothing
+    ASSERT_TRUE(waiter.begin_sleep());
+    EXPECT_FALSE(waiter.sleep(Deadline::in_ms(1)));
+    waiter.complete();
+    EXPECT_FALSE(waiter.begin_sleep());
+}
+
 TEST(Waiter, KicksAPoll) {
     const int kick = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     uint64_t count = 0;

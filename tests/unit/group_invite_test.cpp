@@ -1,0 +1,154 @@
+// Invitations and joins against a server that the test plays: whose limit of time counts.
+#include "client/group_invite.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "client/events.h"
+#include "client/session.h"
+#include "common/info_view.h"
+#include "common/proc_array.h"
+#include "support/fake_channel.h"
+
+namespace pmix::client {
+namespace {
+
+using common::Command;
+using common::Frame;
+using common::InfoList;
+using common::ProcId;
+using test::FakeChannel;
+
+bool is(const Frame& frame, Command command) { return frame.header.command == static_cast<uint16_t>(command); }
+
+// How a join ended, and when.
+struct Ended {
+    std::atomic<int> times{0};
+    std::atomic<pmix_status_t> status{PMIX_SUCCESS};
+    const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+    static void back(pmix_status_t status, pmix_info_t*, size_t, void* self, pmix_release_cbfunc_t, void*) {
+        auto* ended = static_cast<Ended*>(self);
+        ended->status = status;
+        ++ended->times;
+    }
+    // False: it has not within so many seconds.
+    bool within(int seconds) const {
+        while (times == 0) {
+            if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(seconds)) return false;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return true;
+    }
+};
+
+class GroupInviteTest : public ::testing::Test {
+  protected:
+    GroupInviteTest() {
+        loop = std::move(transport::EventLoop::create()).value();
+        session = std::make_unique<Session>(*loop, ProcId("job", 1), ProcId("server", 0));
+        auto made = std::make_unique<FakeChannel>(*loop, *session);
+        channel = made.get();
+        // Everything is answered but the collective, whose members never come.
+        channel->on_send = [this](const Frame& f) {
+            if (f.header.kind == common::FrameKind::request && !is(f, Command::group))
+                channel->answer(f, PMIX_SUCCESS, common::Nothing{});
+        };
+        session->set_channel(std::move(made));
+        EXPECT_EQ(PMIX_SUCCESS, loop->start());
+    }
+    ~GroupInviteTest() override {
+        loop->post([this] { session->shut(PMIX_ERR_INIT); });
+        loop->stop();
+        transport::LoopRole role(*loop);
+        session.reset();
+    }
+    void settle() {
+        for (int i = 0; i < 6; ++i) session->on_loop_and_wait([] {});
+    }
+    void event(pmix_status_t code, InfoList&& infos) {
+        infos.append_string(PMIX_GROUP_ID, "g");
+        infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+        common::EventNotify e;
+        e.status = code;
+        e.source = ProcId("far", 0);
+        e.range = PMIX_RANGE_CUSTOM;
+        e.infos = std::move(infos);
+        channel->notify(e);
+        settle();
+    }
+    static InfoList members() {
+        InfoList infos;
+        common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, {{"far", 0}, {"job", 1}, {"far", 2}});
+        return infos;
+    }
+    // Accepts with a limit of one second.
+    void join(Ended& ended) {
+        InfoList limit;
+        limit.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+        const pmix_proc_t leader = ProcId("far", 0).to_c();
+        ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, limit.c_array(), limit.size(),
+                                              &Ended::back, &ended));
+        settle();
+    }
+
+    std::unique_ptr<transport::EventLoop> loop;
+    std::unique_ptr<Session> session;
+    FakeChannel* channel = nullptr;
+};
+
+void leads(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+           pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    InfoList said;
+    said.append_flag(PMIX_GROUP_LEADER, true);
+    done(PMIX_SUCCESS, said.c_array(), said.size(), nullptr, nullptr, cbdata);
+}
+
+TEST_F(GroupInviteTest, WhoTakesOverKeepsTheLimitOfItsJoin) {
+    pmix_status_t code = PMIX_GROUP_LEADER_FAILED;
+    ASSERT_GE(session->events().register_handler(&code, 1, nullptr, 0, &leads, nullptr, nullptr), 0);
+    event(PMIX_GROUP_INVITED, members());
+    Ended ended;
+    join(ended);
+    InfoList failed;
+    const pmix_proc_t leader = ProcId("far", 0).to_c();
+    failed.append(PMIX_EVENT_AFFECTED_PROC, &leader, PMIX_PROC);
+    event(PMIX_GROUP_LEADER_FAILED, std::move(failed));
+    EXPECT_TRUE(ended.within(10));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, ended.status);
+    int selected = 0;
+    for (const Frame& f : channel->sent())
+        if (is(f, Command::notify_event))
+            selected += FakeChannel::decoded<common::NotifyEventRequest>(f).status == PMIX_GROUP_LEADER_SELECTED;
+    EXPECT_EQ(1, selected);
+}
+
+TEST_F(GroupInviteTest, TheShorterLimitCountsOnceTheGroupForms) {
+    event(PMIX_GROUP_INVITED, members());
+    Ended ended;
+    join(ended);
+    InfoList update = members();
+    update.append_number<int>(PMIX_TIMEOUT, 600, PMIX_INT);
+    event(PMIX_GROUP_MEMBERSHIP_UPDATE, std::move(update));
+    EXPECT_TRUE(ended.within(30));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, ended.status);
+    int asked = 0;
+    for (const Frame& f : channel->sent()) {
+        if (!is(f, Command::group)) continue;
+        const auto request = FakeChannel::decoded<common::ControlRequest>(f);
+        int seconds = 0, limits = 0;
+        for (size_t i = 0; i < request.infos.size(); ++i)
+            limits += common::key_view(request.infos.data()[i]) == PMIX_TIMEOUT;
+        EXPECT_EQ(1, limits);
+        common::InfoView(request.infos.data(), request.infos.size()).get(PMIX_TIMEOUT, &seconds);
+        EXPECT_EQ(1, seconds) << "what the server is told";
+        ++asked;
+    }
+    EXPECT_EQ(1, asked);
+}
+
+}  // namespace
+}  // namespace pmix::client
