@@ -119,6 +119,9 @@ TEST_F(ServerSetTest, ALostServerEndsInvitesAndJoins) {
     ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "j", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Joined::back, &again));
     settle();
     EXPECT_EQ(0, again.times) << "it waits for its inviter";
+    fresh->lose();
+    settle();
+    EXPECT_EQ(1, again.times);
 }
 
 void swallow(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_info_t*, size_t) {}
