@@ -71,7 +71,7 @@ static void chosen(void) {
     CHECK_OK(PMIx_tool_finalize());
     CHECK_OK(start_server(&system, SYSTEM, "system", NULL));
     for (;;) { /* until whoever asks for nobody does not meet the system's */
-        char name[8];
+        char name[16];
         CHECK_OK(PMIx_tool_init(&me, NULL, 0));
         pmix_proc_t any = primary_server();
         CHECK_OK(PMIx_tool_finalize());
