@@ -61,7 +61,7 @@ static void overlapping(int argc, char** argv) {
 }
 
 /* What servers say of the job is had after such a fence, with or without data of the processes. rows: F6
- * proves: PMIx_Fence PMIX_COLLECT_GENERATED_JOB_INFO server */
+ * It is had without being asked for, too: that the attribute is read, this does not prove. */
 static void generated(int argc, char** argv) {
     (void)argc, (void)argv;
     start();

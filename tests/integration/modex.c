@@ -7,8 +7,7 @@ static void pause_for(double seconds) {
     nanosleep(&time, NULL);
 }
 
-/* Everybody asks rank 0 before it has put anything, and waits, said or unsaid. rows: K20 K21 V13
- * proves: PMIx_Get PMIX_WAIT client */
+/* Everybody asks rank 0 before it has put anything, and waits, said or unsaid. rows: K20 K21 V13 */
 static void late(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t number = 0;
