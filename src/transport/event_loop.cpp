@@ -36,6 +36,19 @@ class Enter {
     const void* before_;
 };
 
+// The loop one of whose handlers this thread is in: unlike above, libevent itself is below us on the stack.
+thread_local const void* t_turning = nullptr;
+
+class Turn {
+  public:
+    explicit Turn(const void* loop) noexcept : enter_(loop), before_(t_turning) { t_turning = loop; }
+    ~Turn() { t_turning = before_; }
+
+  private:
+    Enter enter_;
+    const void* before_;
+};
+
 // Untouched pages cost nothing, but a stack of 2 MiB or more may be given a huge page at its first touch. Handlers of
 // the user's run on it, so it is not as small as it could be.
 constexpr size_t kStackBytes = 1u << 20;
@@ -52,6 +65,9 @@ constexpr bool kSmallStack = true;
 #endif
 
 Deadline sooner(Deadline a, Deadline b) noexcept { return a.ns() < b.ns() ? a : b; }
+
+// What the wake-up's handler is told when the loop has called it for itself.
+constexpr short kHop = EV_WRITE;
 
 // The only wall for exceptions below the loop. What is thrown is bad_alloc, and one step is lost by it.
 template <class F>
@@ -89,6 +105,7 @@ struct EventLoop::State {
     // The loop's own.
     event wake_entry;
     bool wake_added = false;
+    bool hopped = false;        // the queue runs for the second time without a look at the descriptors between
     std::vector<Task> running;  // keeps its capacity between turns
     std::unordered_map<TimerId, std::unique_ptr<Timer>> timers;
     TimerId last_timer = 0;
@@ -149,10 +166,11 @@ void EventLoop::State::run_queue() noexcept {
     running.clear();
 }
 
-void EventLoop::State::on_wake(evutil_socket_t, short, void* self) noexcept {
+void EventLoop::State::on_wake(evutil_socket_t, short what, void* self) noexcept {
     auto* state = static_cast<State*>(self);
-    Enter enter(state);
-    if (!state->edge_triggered) {
+    Turn turn(state);
+    state->hopped = what == kHop;
+    if (!state->edge_triggered && !state->hopped) {
         uint64_t count;
         [[maybe_unused]] const ssize_t got = ::read(state->wake_fd.get(), &count, sizeof count);
     }
@@ -161,6 +179,7 @@ void EventLoop::State::on_wake(evutil_socket_t, short, void* self) noexcept {
         return;
     }
     state->run_queue();
+    state->hopped = false;
 }
 
 bool EventLoop::State::add_timer(Timer& timer) noexcept {
@@ -173,7 +192,7 @@ bool EventLoop::State::add_timer(Timer& timer) noexcept {
 void EventLoop::State::on_timer(evutil_socket_t, short, void* arg) noexcept {
     auto* timer = static_cast<Timer*>(arg);
     State* state = timer->loop;
-    Enter enter(state);
+    Turn turn(state);
     // libevent counts on a coarse and cached clock, and may come some milliseconds early.
     if (monotonic_ns() < timer->due_ns && state->add_timer(*timer)) return;
     auto node = state->timers.extract(timer->id);
@@ -322,7 +341,14 @@ void EventLoop::post(Task task) {
         wake = !s.wake_pending;
         s.wake_pending = true;
     }
-    if (wake) s.wake();
+    if (!wake) return;
+    // From one of the loop's own handlers no system call is needed: the queue runs after those handlers that are ready
+    // now. But once only: what posts itself again and again lets the descriptors have their turn.
+    if (t_turning == &s && !s.hopped) {
+        event_active(&s.wake_entry, kHop, 0);
+    } else {
+        s.wake();
+    }
 }
 
 bool EventLoop::on_any_loop() noexcept { return t_current != nullptr; }
@@ -459,12 +485,12 @@ struct Watch::Inner {
 
     static void on_readable(evutil_socket_t, short, void* self) noexcept {
         auto* inner = static_cast<Inner*>(self);
-        Enter enter(inner->loop);
+        Turn turn(inner->loop);
         inner->handler->on_ready(true, false);  // nothing after this: the Watch may be gone
     }
     static void on_writable(evutil_socket_t, short, void* self) noexcept {
         auto* inner = static_cast<Inner*>(self);
-        Enter enter(inner->loop);
+        Turn turn(inner->loop);
         inner->handler->on_ready(false, true);
     }
 };

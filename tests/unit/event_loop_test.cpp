@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 
 #include <atomic>
+#include <functional>
+#include <future>
 #include <new>
 #include <thread>
 
@@ -302,6 +304,37 @@ TEST(EventLoop, RunsOnTheHostsBase) {
     }
     event_base_free(base);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, EventLoop::create({Drive::host_base, nullptr, &kRealIo}).status());
+}
+
+// What a loop posts to itself runs without a wake-up between, but a task that posts itself keeps no descriptor waiting.
+TEST(EventLoop, ATaskThatPostsItselfLetsTheDescriptorsIn) {
+    auto [a, b] = test::socket_pair();
+    auto loop = make_loop(Drive::own_thread);
+    Ready ready;
+    std::unique_ptr<Watch> watch;
+    long runs = 0;
+    std::promise<void> over;
+    std::function<void()> again = [&] {
+        ++runs;
+        if (runs == 3) test::write_all(b.get(), {1});
+        if (ready.reads == 0 && runs < 1'000'000) {
+            loop->post([&] { again(); });
+        } else {
+            over.set_value();
+        }
+    };
+    {
+        LoopRole role(*loop);
+        watch = loop->watch(a.get(), ready);
+        ASSERT_TRUE(watch->set(true, false));
+    }
+    loop->post([&] { again(); });
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    over.get_future().wait();
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_LT(runs, 16);
+    LoopRole role(*loop);
+    watch.reset();
 }
 
 // The child gives the loop up; the parent's goes on, and still sees its descriptors.
