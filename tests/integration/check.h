@@ -4,8 +4,11 @@
 #ifndef WIREUP_TESTS_INTEGRATION_CHECK_H
 #define WIREUP_TESTS_INTEGRATION_CHECK_H
 
+#include <dirent.h>
 #include <pmix.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -190,6 +193,56 @@ static inline void await_flag(const char* name) {
     CHECK_OK(look_up_string(name, info, 2, NULL, 0, NULL));
     PMIX_INFO_DESTRUCT(&info[0]);
     PMIX_INFO_DESTRUCT(&info[1]);
+}
+
+/* --- before a server is killed: those whose server it is have had their answers --------------------------------------
+ * An answer to one rank says nothing of its neighbours': the server may die between the two. So each of them says when
+ * it has passed the point, to be called once in a process, and who kills looks for it first. */
+
+/* Unheard if the server has died meanwhile: then it has been heard. */
+static inline void say_passed(void) {
+    put_u32(PMIX_LOCAL, "passed", 1);
+    PMIx_Commit();
+}
+
+static inline void await_neighbours_passed(void) {
+    uint32_t number = 0;
+    for (uint32_t rank = 0; rank < job_size; rank++) {
+        pmix_proc_t proc = rank_of_job(rank);
+        if (rank != me.rank && same_node(rank, me.rank)) CHECK_OK(get_u32(&proc, "passed", 0, &number));
+    }
+}
+
+/* --- processes that stand still ------------------------------------------------------------------------------------
+ * SIGSTOP wakes one thread, which has to run to stop the others; until then they go on. */
+
+static inline char state_of_thread(long pid, const char* thread) {
+    char path[320], line[256] = "";
+    snprintf(path, sizeof path, "/proc/%ld/task/%s/stat", pid, thread);
+    FILE* file = fopen(path, "r");
+    if (!file) return 'T'; /* it has ended */
+    const char* got = fgets(line, sizeof line, file);
+    fclose(file);
+    const char* after = got ? strrchr(line, ')') : NULL;
+    return after ? after[2] : 'T';
+}
+
+/* Waits until a process that was sent SIGSTOP does nothing any more. */
+static inline void await_stopped(pid_t pid) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+    DIR* threads = opendir(path);
+    CHECK(threads);
+    for (struct dirent* thread; (thread = readdir(threads));) {
+        if (thread->d_name[0] == '.') continue;
+        while (state_of_thread(pid, thread->d_name) != 'T') sched_yield();
+    }
+    closedir(threads);
+}
+
+static inline void stop_process(pid_t pid) {
+    CHECK(kill(pid, SIGSTOP) == 0);
+    await_stopped(pid);
 }
 
 /* --- start and end -------------------------------------------------------------------------------------------------

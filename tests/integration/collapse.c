@@ -127,12 +127,14 @@ static void collapse(const char* name, const char* when, const char* what, const
     } else if (is(when, "after")) {
         CHECK_OK(perform(name, procs, count));
     }
+    if (is(what, "daemon")) await_neighbours_passed();
     end_as(what);
 }
 
 /* A rank whose server has died: it is told, once, and leaves. */
 static void bereaved(const char* name, const char* when, const pmix_proc_t* procs, size_t count) {
     if (is(when, "after")) CHECK_OK(perform(name, procs, count));
+    say_passed();
     pmix_proc_t all = rank_of_job(PMIX_RANK_WILDCARD);
     pmix_status_t status = is(when, "after") ? perform("fence", &all, 1) : perform(name, procs, count);
     if (!is(when, "in") && status == PMIX_SUCCESS) _exit(3); /* its output is lost with the server */
@@ -277,11 +279,11 @@ static void operation(const char* program, int argc, char** argv) {
         if (rank == me.rank) on_last_node = lost;
     }
     ready(name, &all, 1);
-    if (me.rank == last) collapse(name, when, what, &all, 1);
-    if (me.rank == last || on_last_node) {
-        if (me.rank == last) when = "in"; /* it has had its answer, or not */
-        bereaved(name, when, &all, 1);
+    if (me.rank == last) {
+        collapse(name, when, what, &all, 1);
+        when = "in"; /* it has had its answer, or not */
     }
+    if (me.rank == last || on_last_node) bereaved(name, when, &all, 1);
     go_on(name, when, &all, 1, survivors, nsurvivors, job_size - nsurvivors);
 }
 

@@ -144,22 +144,6 @@ static pid_t pid_of(uint32_t rank) {
     return (pid_t)pid;
 }
 
-static void await_stopped(pid_t pid) {
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    for (;;) {
-        FILE* file = fopen(path, "r");
-        CHECK(file != NULL);
-        size_t size = fread(text, 1, sizeof text - 1, file);
-        fclose(file);
-        text[size] = 0;
-        const char* after = strrchr(text, ')');
-        CHECK(after != NULL);
-        if (after[2] == 'T') return;
-        sched_yield();
-    }
-}
-
 /* Rank 1 reads rank 3 and stops; rank 0 reads rank 2 meanwhile. Then rank 1 goes on, or is killed. */
 static void with_stopped_reader(bool kill_it) {
     start();

@@ -41,6 +41,20 @@ def alive(pid):
         return False
 
 
+def stop(pid):
+    """Stops a process; all of its threads stand still when this returns."""
+    os.kill(pid, signal.SIGSTOP)
+    for thread in os.listdir("/proc/%d/task" % pid):
+        while True:
+            try:
+                with open("/proc/%d/task/%s/stat" % (pid, thread), encoding="utf-8", errors="replace") as stat:
+                    if stat.read().rpartition(")")[2].split()[0] in "TZX":
+                        break
+            except OSError:
+                break
+            os.sched_yield()
+
+
 def main():
     what, number, wanted, command = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
     ranks, nodes = (int(command[command.index(option) + 1]) for option in ("-n", "--nodes"))
@@ -61,7 +75,7 @@ def main():
     victims = [pid for name in what.split("+") for pid in groups[name]]
     if len(victims) > 1:
         for pid in victims:
-            os.kill(pid, signal.SIGSTOP)
+            stop(pid)
     for pid in victims:
         os.kill(pid, number)
     status = head.wait(30)

@@ -1,6 +1,5 @@
 /* lost: the daemon of a node, and with it the PMIx server, dies by SIGKILL while clients wait (run with --continuous
- * and
- * --linger, so that its own clients live long enough to get their answer).
+ * and --linger, so that its own clients live long enough to get their answer).
  * usage: lost fence|get|lookup|calls
  *
  * The last rank kills its daemon, which is its parent. Ranks on that node must be told of the lost server, ranks on
@@ -103,7 +102,7 @@ static void lose_in_calls(void) {
     struct call calls[] = {{.run = fence_all},     {.run = get_absent},  {.run = look_up_absent},  {.run = publish_one},
                            {.run = unpublish_all}, {.run = connect_all}, {.run = abort_the_first}, {.run = spawn_one}};
     const size_t count = sizeof calls / sizeof *calls;
-    CHECK(kill(getppid(), SIGSTOP) == 0);
+    stop_process(getppid());
     for (size_t i = 0; i < count; i++) CHECK(pthread_create(&calls[i].thread, NULL, thread_main, &calls[i]) == 0);
     for (size_t i = 0; i < count; i++) {
         while (!__atomic_load_n(&calls[i].entered, __ATOMIC_SEQ_CST)) sched_yield();
@@ -128,7 +127,8 @@ int main(int argc, char** argv) {
     fence(false);
     if (me.rank == job_size - 1) {
         struct timespec moment = {0, 150000000};
-        /* The others are in their call: or come to it after the loss, which must end as well. */
+        await_neighbours_passed();
+        /* The others are in their call by now, or come to it after the loss, which must end as well. */
         nanosleep(&moment, NULL);
         if (strcmp(what, "calls") == 0) lose_in_calls();
         kill_the_daemon();
@@ -138,6 +138,7 @@ int main(int argc, char** argv) {
         _exit(0);
     }
     alarm(20); /* the answer comes by itself, or this ends the test */
+    if (bereaved) say_passed();
     pmix_status_t status = PMIX_SUCCESS;
     bool looks_up = strcmp(what, "lookup") == 0;
     /* A lookup at the store of node 1 is none of the lost node's business: it waits until the key comes, and rank 0

@@ -86,7 +86,7 @@ static void silent_node(int argc, char** argv) {
         pmix_app_t app;
         pmix_info_t info;
         int second = 1;
-        CHECK(kill((pid_t)daemon_of_last, SIGSTOP) == 0);
+        stop_process((pid_t)daemon_of_last);
         double before = seconds_now();
         app_of(&app, 3, "stays", NULL);
         PMIX_INFO_LOAD(&info, keys[i], &second, PMIX_INT);
