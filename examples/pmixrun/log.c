@@ -37,12 +37,24 @@ static void say_as(const struct demand* demand, const char* stream, const char* 
     wire_free(&line);
 }
 
+/* For a channel of the library's own; in whose name it is, only we can say. */
+static pmix_status_t give_back(const struct demand* demand, const pmix_info_t* entry) {
+    pmix_info_t* directives = xcalloc(demand->ndirs + 1, sizeof *directives);
+    if (demand->ndirs > 0) memcpy(directives, demand->directives, demand->ndirs * sizeof *directives);
+    pmix_info_t* source = &directives[demand->ndirs];
+    PMIX_INFO_LOAD(source, PMIX_LOG_SOURCE, &demand->client, PMIX_PROC);
+    pmix_status_t status = PMIx_Log(entry, 1, directives, demand->ndirs + 1);
+    PMIX_INFO_DESTRUCT(source);
+    free(directives);
+    return status;
+}
+
 /* The time of the request stands among the directives already, where it is wanted. */
 static pmix_status_t log_one(const struct demand* demand, const pmix_info_t* entry) {
     bool out = PMIX_CHECK_KEY(entry, PMIX_LOG_STDOUT), error = PMIX_CHECK_KEY(entry, PMIX_LOG_STDERR);
     /* A file is written with the rights of who asks: the library knows how. */
     if (PMIX_CHECK_KEY(entry, PMIX_LOG_MSG)) return PMIX_ERR_NOT_SUPPORTED;
-    if (!out && !error) return PMIx_Log(entry, 1, demand->directives, demand->ndirs);
+    if (!out && !error) return give_back(demand, entry);
     if (entry->value.type != PMIX_STRING || !entry->value.data.string) return PMIX_ERR_BAD_PARAM;
     say_as(demand, error ? "stderr" : "stdout", entry->value.data.string);
     return PMIX_SUCCESS;

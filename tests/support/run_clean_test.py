@@ -39,6 +39,10 @@ class RunClean(unittest.TestCase):
         self.assertEqual(run_clean("false")[0], 1)
         self.assertEqual(run_clean("--expect", "137", "sh", "-c", "kill -9 $$")[0], 0)
 
+    def test_skipped_is_neither_passed_nor_failed(self):
+        self.assertEqual(run_clean("--match", "^OK", "sh", "-c", "echo no; exit 77"), (77, "no\n"))
+        self.assertEqual(run_clean("sh", "-c", "touch $TMPDIR/f; exit 77")[0], 99)
+
     def test_left_file_in_own_directory(self):
         code, text = run_clean("sh", "-c", "mkdir $TMPDIR/d; touch $TMPDIR/d/f")
         self.assertEqual(code, 99)

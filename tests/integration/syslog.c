@@ -1,0 +1,78 @@
+/* syslog: what PMIx_Log writes to the system's log; syslog_drive.py listens there and compares.
+ * usage: syslog said|lost */
+#include <syslog.h>
+
+#include "check.h"
+
+static pmix_status_t log_to(const char* channel, const char* text, const int* priority) {
+    pmix_info_t data, directive;
+    PMIX_INFO_LOAD(&data, channel, text, PMIX_STRING);
+    if (priority) PMIX_INFO_LOAD(&directive, PMIX_LOG_SYSLOG_PRI, priority, PMIX_INT);
+    pmix_status_t status = PMIx_Log(&data, 1, &directive, priority != NULL);
+    PMIX_INFO_DESTRUCT(&data);
+    return status;
+}
+
+/* Every priority, the one that is meant when none is given, and what a text may not do. */
+static void say_all(void) {
+    static const int priorities[] = {LOG_EMERG,   LOG_ALERT,  LOG_CRIT, LOG_ERR,
+                                     LOG_WARNING, LOG_NOTICE, LOG_INFO, LOG_DEBUG};
+    static const int wrong[] = {-1, 8, LOG_DAEMON | LOG_INFO};
+    char text[64];
+    CHECK_OK(log_to(PMIX_LOG_SYSLOG, "no priority", NULL));
+    for (int i = 0; i < 8; i++) {
+        snprintf(text, sizeof text, "priority %d", i);
+        CHECK_OK(log_to(PMIX_LOG_LOCAL_SYSLOG, text, &priorities[i]));
+    }
+    for (int i = 0; i < 3; i++) CHECK_STATUS(log_to(PMIX_LOG_SYSLOG, "wrong priority", &wrong[i]), PMIX_ERR_BAD_PARAM);
+    CHECK_OK(log_to(PMIX_LOG_SYSLOG, "100%s %n of\n<0>a\tline\n", NULL));
+}
+
+/* Of a job, the system's log of the whole system is that of one node. */
+static void say_global(void) {
+    pmix_status_t status = log_to(PMIX_LOG_GLOBAL_SYSLOG, "for all nodes", NULL);
+    CHECK(status == PMIX_SUCCESS || status == PMIX_ERR_NOT_SUPPORTED);
+    printf("global: %s\n", status == PMIX_SUCCESS ? "written" : "not here");
+}
+
+static void log_both(void) {
+    pmix_info_t data[2], directive;
+    bool yes = true;
+    PMIX_INFO_LOAD(&data[0], PMIX_LOG_LOCAL_SYSLOG, "the first", PMIX_STRING);
+    PMIX_INFO_LOAD(&data[1], PMIX_LOG_SYSLOG, "the second", PMIX_STRING);
+    CHECK_OK(PMIx_Log(data, 2, NULL, 0));
+    PMIX_INFO_LOAD(&directive, PMIX_LOG_ONCE, &yes, PMIX_BOOL);
+    CHECK_OK(PMIx_Log(data, 2, &directive, 1));
+    PMIX_INFO_DESTRUCT(&data[0]);
+    PMIX_INFO_DESTRUCT(&data[1]);
+}
+
+/* rows: J7 J8 */
+/* proves: PMIx_Log server PMIX_LOG_SYSLOG PMIX_LOG_LOCAL_SYSLOG PMIX_LOG_GLOBAL_SYSLOG PMIX_LOG_SYSLOG_PRI */
+static void said(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    if (me.rank == 1) {
+        printf("source: %s\n", me.nspace);
+        say_all();
+        say_global();
+        log_both();
+    }
+    fence(false);
+    finish();
+}
+
+/* Nobody listens: the system's log takes no answers, so nothing is known to be wrong, and nobody waits. rows: J7 */
+static void lost(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    for (int i = 0; i < 20; i++) CHECK_OK(log_to(PMIX_LOG_SYSLOG, "to nobody", NULL));
+    fence(false);
+    finish();
+}
+
+int main(int argc, char** argv) {
+    static const struct test_case cases[] = {{"said", said}, {"lost", lost}};
+    RUN_CASE(cases);
+    return 0;
+}
