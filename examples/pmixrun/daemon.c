@@ -139,7 +139,7 @@ static int take_signals(void) {
  */
 
 static pmix_status_t start_server(void) {
-    pmix_info_t info[7];
+    pmix_info_t info[8];
     size_t count = 6;
     pmix_rank_t rank = (pmix_rank_t)mesh_self();
     bool yes = true;
@@ -151,6 +151,10 @@ static pmix_status_t start_server(void) {
     PMIX_INFO_LOAD(&info[5], PMIX_SERVER_TOOL_SUPPORT, &yes, PMIX_BOOL);
     if (node.options->event_cache > 0) {
         PMIX_INFO_LOAD(&info[count], PMIX_SERVER_CACHE_SIZE, &node.options->event_cache, PMIX_SIZE);
+        count++;
+    }
+    if (mesh_self() == 0) { /* what is for the log of the whole system is written on the first node */
+        PMIX_INFO_LOAD(&info[count], PMIX_SERVER_GATEWAY, &yes, PMIX_BOOL);
         count++;
     }
     pmix_status_t status = PMIx_server_init(&module, info, count);
