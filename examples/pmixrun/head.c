@@ -20,7 +20,6 @@
 #include "report.h"
 #include "sweep.h"
 
-static const double kUntilKill = 1;    /* seconds between SIGTERM and SIGKILL */
 static const double kUntilForced = 10; /* seconds that the nodes have to quit */
 
 enum { EXIT_DAEMON = 1, EXIT_TIMEOUT = 124, EXIT_CANNOT_START = 127 };
@@ -98,7 +97,7 @@ static void kill_procs(const pmix_proc_t* procs, size_t count) {
     late->procs = memcpy(xcalloc(count, sizeof *procs), procs, count * sizeof *procs);
     late->count = count;
     send_kill(procs, count, SIGTERM);
-    loop_after(kUntilKill, kill_late, late);
+    loop_after(options->grace, kill_late, late);
 }
 
 static void expect_end_of(const pmix_proc_t* procs, size_t count) {

@@ -26,6 +26,7 @@ static const char kUsage[] =
     "                    open: to none, but PMIx_IOF_push reaches all\n"
     "  --continuous      a process that fails does not end the job\n"
     "  --linger S        processes of a node whose daemon was lost may live S seconds more (default 0)\n"
+    "  --grace S         processes that are ended have S seconds between SIGTERM and SIGKILL (default 1)\n"
     "  -v                say on stderr what happens\n"
     "\n"
     "Exit status: the first that was not zero, of a process, of PMIx_Abort, 128+N for signal N;\n"
@@ -126,6 +127,8 @@ static void job_option(char** argv, int* at, struct options* options) {
         options->timeout = read_seconds(option, argv[++*at]);
     } else if (!strcmp(option, "--linger")) {
         options->linger = read_seconds(option, argv[++*at]);
+    } else if (!strcmp(option, "--grace")) {
+        options->grace = read_seconds(option, argv[++*at]);
     } else if (!strcmp(option, "--event-cache")) {
         options->event_cache = read_number(option, argv[++*at], 1, 1000000);
     } else if (!strcmp(option, "--tag-output")) {
@@ -166,6 +169,7 @@ struct job_io options_io(const struct options* options) {
 void options_read(int argc, char** argv, struct options* options) {
     memset(options, 0, sizeof *options);
     options->nodes = 1;
+    options->grace = 1;
     int at = 1;
     while (at < argc) {
         struct app app = {.size = 1};

@@ -13,6 +13,7 @@ struct options {
     enum placement placement;
     double timeout;  /* seconds; 0: none */
     double linger;   /* seconds that processes live on when their node's daemon is lost */
+    double grace;    /* seconds between SIGTERM and SIGKILL */
     size_t event_cache; /* events that each server keeps; 0: as many as the library likes */
     bool continuous; /* a process that fails does not end the job */
     bool tag_output;

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 #include "api/topology_walk.h"
@@ -113,32 +114,47 @@ pmix_status_t NodeTopology::take_from_host(InfoView infos, InfoList& to_share) {
     return xml == nullptr ? PMIX_SUCCESS : offer(to_share, xml.get());
 }
 
-// From what the server put into our job's data; nothing is waited for.
-bool NodeTopology::load_shared(const common::ProcId& self) {
-    pmix_proc_t job = self.to_c();
-    job.rank = PMIX_RANK_WILDCARD;
-    InfoList optional;
-    if (optional.append_flag(PMIX_OPTIONAL, true) != PMIX_SUCCESS) return false;
-    const auto find = [&](const char* key) {
-        pmix_value_t* got = nullptr;
-        common::Value value;
-        if (PMIx_Get(&job, key, optional.c_array(), optional.size(), &got) == PMIX_SUCCESS && got != nullptr) {
-            value = common::Value(*got);
-            std::free(got);
-        }
-        return value;
-    };
-    common::Value whole = find(PMIX_TOPOLOGY2);
-    if (whole.type() == PMIX_TOPO && whole.get().data.topo != nullptr && whole.get().data.topo->topology != nullptr &&
-        common::is_hwloc_source(whole.get().data.topo->source)) {
-        pmix_topology_t& got = *whole.c_ptr()->data.topo;
+// What the server put into our job's data. Looked for without the lock: a server's own call asks its loop, which may
+// be waiting for the lock.
+struct NodeTopology::Shared {
+    common::Value whole;
+    common::Value texts[std::size(kXmlKeys)];
+
+    explicit Shared(const common::ProcId& self) {
+        InfoList optional;  // nobody else is asked
+        if (self.nspace.empty() || optional.append_flag(PMIX_OPTIONAL, true) != PMIX_SUCCESS) return;
+        pmix_proc_t job = self.to_c();
+        job.rank = PMIX_RANK_WILDCARD;
+        const auto find = [&](const char* key) {
+            pmix_value_t* got = nullptr;
+            common::Value value;
+            if (PMIx_Get(&job, key, optional.c_array(), optional.size(), &got) == PMIX_SUCCESS && got != nullptr) {
+                value = common::Value(*got);
+                std::free(got);
+            }
+            return value;
+        };
+        whole = find(PMIX_TOPOLOGY2);
+        for (size_t i = 0; i < std::size(kXmlKeys); ++i) texts[i] = find(kXmlKeys[i]);
+    }
+};
+
+bool NodeTopology::loaded() {
+    MutexLock lock(mutex_);
+    return topology_.pointer != nullptr;
+}
+
+bool NodeTopology::adopt_shared(Shared& shared) {
+    if (shared.whole.type() == PMIX_TOPO && shared.whole.get().data.topo != nullptr &&
+        shared.whole.get().data.topo->topology != nullptr &&
+        common::is_hwloc_source(shared.whole.get().data.topo->source)) {
+        pmix_topology_t& got = *shared.whole.c_ptr()->data.topo;
         if (adopt(got.topology, common::kHwlocSource.data(), true)) {
             got.topology = nullptr;
             return true;
         }
     }
-    for (const char* key : kXmlKeys) {
-        const common::Value text = find(key);
+    for (const common::Value& text : shared.texts) {
         if (text.type() == PMIX_STRING && adopt_xml(text.get().data.string)) return true;
     }
     return false;
@@ -164,13 +180,15 @@ pmix_status_t NodeTopology::discover(const char* file) {
 }
 
 common::Result<Topology> NodeTopology::get(const common::ProcId& self, const char* wanted) {
-    MutexLock lock(mutex_);
-    if (topology_.pointer == nullptr) {
+    std::unique_ptr<Shared> shared;
+    if (!loaded()) {
         if (!common::is_hwloc_source(wanted)) return PMIX_ERR_NOT_SUPPORTED;  // nothing is discovered for that
         if (Hwloc::open() == nullptr) return PMIX_ERR_NOT_SUPPORTED;
-        if (self.nspace.empty() || !load_shared(self)) {
-            if (const pmix_status_t rc = discover(nullptr); rc != PMIX_SUCCESS) return rc;
-        }
+        shared = std::make_unique<Shared>(self);
+    }
+    MutexLock lock(mutex_);
+    if (topology_.pointer == nullptr && !adopt_shared(*shared)) {
+        if (const pmix_status_t rc = discover(nullptr); rc != PMIX_SUCCESS) return rc;
     }
     if (wanted != nullptr && ::strncasecmp(wanted, topology_.source, std::strlen(wanted)) != 0) {
         return PMIX_ERR_NOT_SUPPORTED;

@@ -3,7 +3,8 @@
 //
 // Owned by the Library, so that a forked child starts with none. take_from_host() runs inside PMIx_server_init before
 // anybody can see the Library; the rest on any thread. The first load of a large machine may take seconds; others that
-// want the topology wait for it. Never touched by a client's PMIx_Init.
+// want the topology wait for it, the loop among them: so whoever holds the lock waits for nothing but hwloc. Never
+// touched by a client's PMIx_Init.
 // What can go wrong: hwloc is not installed (PMIX_ERR_NOT_SUPPORTED), or it finds nothing. A shared text that does not
 // parse is passed over.
 #pragma once
@@ -47,9 +48,12 @@ class NodeTopology {
     common::Result<Topology> get(const common::ProcId& self, const char* wanted = nullptr);
 
   private:
+    struct Shared;
+
+    bool loaded();
     bool adopt(void* pointer, const char* source, bool owned) REQUIRES(mutex_);
     bool adopt_xml(const char* xml) REQUIRES(mutex_);
-    bool load_shared(const common::ProcId& self) REQUIRES(mutex_);
+    bool adopt_shared(Shared& shared) REQUIRES(mutex_);
     pmix_status_t discover(const char* file) REQUIRES(mutex_);
 
     common::Mutex mutex_;

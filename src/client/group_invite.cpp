@@ -23,7 +23,7 @@ using transport::Deadline;
 namespace {
 
 // How long those whose inviter has ended wait for a successor.
-constexpr int64_t kOrphanMs = 3000;
+constexpr int64_t kOrphanMs = 10'000;
 constexpr size_t kMaxReceived = 256;
 
 bool contains(const ProcList& list, const ProcId& proc) {

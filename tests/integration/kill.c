@@ -136,7 +136,7 @@ static void in_put(int argc, char** argv) {
         die();
     }
     double before = seconds_now();
-    for (bool told = false; seconds_now() - before < 1.0;) {
+    for (bool told = false; !told || seconds_now() - before < 1.0;) {
         pmix_value_t* value = NULL;
         pmix_status_t status = PMIx_Get(&last, "torrent", NULL, 0, &value);
         if (status != PMIX_SUCCESS) continue;

@@ -35,9 +35,12 @@ static void hear(int number) {
 
 static void victim(int argc, char** argv) {
     (void)argc, (void)argv;
-    sigset_t none;
+    sigset_t none, heard_only;
     struct sigaction action = {.sa_handler = hear};
     sigaction(SIGUSR1, &action, NULL);
+    sigemptyset(&heard_only);
+    sigaddset(&heard_only, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &heard_only, NULL); /* but in sigsuspend: it is not to come in between the look and the wait */
     start();
     CHECK_OK(put_u32(PMIX_GLOBAL, "pid", (uint32_t)getpid()));
     CHECK_OK(PMIx_Commit());

@@ -70,7 +70,8 @@ static void limits(int argc, char** argv) {
     finish();
 }
 
-/* The daemon of another node is silent: the spawn ends with its time, and a later one is as good as ever. rows: C5 G11 */
+/* The daemon of another node is silent: the spawn ends with its time, and a later one is as good as ever.
+ * rows: C5 G11 */
 static void silent_node(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t daemon_of_last = 0;
@@ -166,11 +167,12 @@ static void orphans(int argc, char** argv) {
     finish();
 }
 
-/* Without any leave to fail, the failure of one ends both jobs, which is told of each while they end. rows: C3 C6 */
+/* Without any leave to fail, the failure of one ends both jobs, which is told of each while they end. Run with --grace.
+ * rows: C3 C6 */
 static void terminated(int argc, char** argv) {
     (void)argc, (void)argv;
     static struct heard jobs = {.box = SIGNAL_BOX};
-    signal(SIGTERM, SIG_IGN); /* a second is left to it */
+    signal(SIGTERM, SIG_IGN); /* --grace leaves it time to hear of what ends it */
     start();
     listen_for(PMIX_ERR_JOB_TERM_WO_SYNC, &jobs);
     fence(false);
@@ -184,7 +186,7 @@ static void terminated(int argc, char** argv) {
     CHECK(box_wait(&jobs.box, 2, 20)); /* of this job, and of that */
     printf("OK rank %u\n", me.rank);
     fflush(stdout);
-    for (;;) pause();
+    _exit(0);
 }
 
 /* --- many ----------------------------------------------------------------------------------------------------------

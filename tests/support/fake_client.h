@@ -1,6 +1,6 @@
 // A server in this process, turned by the test, and clients that speak frames to it over socket pairs.
 //
-// TestServer owns loop and server; turn_until() runs the loop until something has happened or two seconds have passed.
+// TestServer owns loop and server; turn_until() runs the loop until something has happened or a minute has passed.
 // FakeClient is the other end of one connection: it says its hello, sends requests, collects what comes.
 #pragma once
 
@@ -55,7 +55,7 @@ class TestServer {
     void turn() { loop->progress(); }
     template <class F>
     bool turn_until(F&& done) {
-        auto deadline = transport::Deadline::in_ms(5000);
+        auto deadline = transport::Deadline::in_ms(60'000);
         while (!done()) {
             if (deadline.passed()) return false;
             turn();

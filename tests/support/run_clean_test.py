@@ -13,7 +13,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def run_clean(*arguments):
-    done = subprocess.run([os.path.join(HERE, "run_clean"), *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([os.path.join(HERE, "run_clean"), "--beside", "0.1", *arguments], capture_output=True,
+                          text=True, timeout=60)
     return done.returncode, done.stdout
 
 
@@ -98,7 +99,7 @@ class RunClean(unittest.TestCase):
             listener.settimeout(20)
             code = ("import os,socket\n%s\np=socket.socket(socket.AF_UNIX);p.connect(%r)\n"
                     "socket.send_fds(p,[b'x'],[fd]);p.recv(1)" % (make, path))
-            command = subprocess.Popen([os.path.join(HERE, "run_clean"), *python(code)], stdout=subprocess.PIPE,
+            command = subprocess.Popen([os.path.join(HERE, "run_clean"), "--beside", "0.1", *python(code)], stdout=subprocess.PIPE,
                                        text=True)
             connection, _ = listener.accept()
             _, kept, _, _ = socket.recv_fds(connection, 16, 1)

@@ -46,13 +46,13 @@ TEST(Chores, ASlowOneIsWaitedForAsLongAsThereIsProgress) {
     test::FakeScheduler scheduler;
     Chores chores(scheduler);
     std::atomic<int> count{0};
-    for (int i = 0; i < 12; ++i)
+    for (int i = 0; i < 36; ++i)
         chores.add([&count](bool) {
             ::usleep(100'000);
             ++count;
         });
-    EXPECT_TRUE(chores.finish(1000)) << "each is quicker than that, all together are not";
-    EXPECT_EQ(12, count);
+    EXPECT_TRUE(chores.finish(3000)) << "each is quicker than that, all together are not";
+    EXPECT_EQ(36, count);
 }
 
 TEST(Chores, WhatHangsIsLeftBehindWithWhatWaitsForIt) {

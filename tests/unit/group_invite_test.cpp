@@ -85,10 +85,11 @@ class GroupInviteTest : public ::testing::Test {
         common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, {{"far", 0}, {"job", 1}, {"far", 2}});
         return infos;
     }
-    // Accepts with a limit of one second.
+    // Accepts with a limit that leaves time for the event that follows, also on a busy machine.
+    static constexpr int kLimitS = 4;
     void join(Ended& ended) {
         InfoList limit;
-        limit.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+        limit.append_number<int>(PMIX_TIMEOUT, kLimitS, PMIX_INT);
         const pmix_proc_t leader = ProcId("far", 0).to_c();
         ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, limit.c_array(), limit.size(),
                                               &Ended::back, &ended));
@@ -117,7 +118,7 @@ TEST_F(GroupInviteTest, WhoTakesOverKeepsTheLimitOfItsJoin) {
     const pmix_proc_t leader = ProcId("far", 0).to_c();
     failed.append(PMIX_EVENT_AFFECTED_PROC, &leader, PMIX_PROC);
     event(PMIX_GROUP_LEADER_FAILED, std::move(failed));
-    EXPECT_TRUE(ended.within(10));
+    EXPECT_TRUE(ended.within(60));
     EXPECT_EQ(PMIX_ERR_TIMEOUT, ended.status);
     int selected = 0;
     for (const Frame& f : channel->sent())
@@ -133,7 +134,7 @@ TEST_F(GroupInviteTest, TheShorterLimitCountsOnceTheGroupForms) {
     InfoList update = members();
     update.append_number<int>(PMIX_TIMEOUT, 600, PMIX_INT);
     event(PMIX_GROUP_MEMBERSHIP_UPDATE, std::move(update));
-    EXPECT_TRUE(ended.within(30));
+    EXPECT_TRUE(ended.within(60));
     EXPECT_EQ(PMIX_ERR_TIMEOUT, ended.status);
     int asked = 0;
     for (const Frame& f : channel->sent()) {
@@ -144,7 +145,8 @@ TEST_F(GroupInviteTest, TheShorterLimitCountsOnceTheGroupForms) {
             limits += common::key_view(request.infos.data()[i]) == PMIX_TIMEOUT;
         EXPECT_EQ(1, limits);
         common::InfoView(request.infos.data(), request.infos.size()).get(PMIX_TIMEOUT, &seconds);
-        EXPECT_EQ(1, seconds) << "what the server is told";
+        EXPECT_GE(seconds, 1) << "what the server is told";
+        EXPECT_LE(seconds, kLimitS);
         ++asked;
     }
     EXPECT_EQ(1, asked);

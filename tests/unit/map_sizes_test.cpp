@@ -122,7 +122,8 @@ void measure(Cost& total, int tries, F&& f) {
 }
 
 // Eight times the list costs eight times the blocks and bytes, to the block that is one more because something doubled,
-// and eight times the time, give or take what caches do; a square would be 64 times. rows: V3
+// and eight times the time, give or take what caches and other machines on this one do; a square would be 64 times.
+// rows: V3
 TEST(Maps, AMillionEntriesInLinearTime) {
 #if defined(UNDER_ASAN) || defined(UNDER_TSAN)
     constexpr uint32_t kMany = 160'000;  // the same walk, and time enough for it
@@ -156,7 +157,7 @@ TEST(Maps, AMillionEntriesInLinearTime) {
             ASSERT_TRUE(plain);
             EXPECT_TRUE(*plain == *placed) << static_cast<int>(shape);
         }
-        EXPECT_LT(many.seconds, 24 * few.seconds) << static_cast<int>(shape);
+        EXPECT_LT(many.seconds, 40 * few.seconds) << static_cast<int>(shape);
         EXPECT_LE(many.blocks, 8 * few.blocks + 64) << static_cast<int>(shape);
         EXPECT_LE(many.bytes, 17 * few.bytes) << static_cast<int>(shape) << ": what doubles may be half empty";
         RecordProperty("seconds_of_shape_" + std::to_string(static_cast<int>(shape)), std::to_string(many.seconds));

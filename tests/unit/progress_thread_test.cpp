@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -28,17 +29,18 @@ int threads_of_the_library() {
     return n;
 }
 
-// The name of a new thread is set by itself.
-bool has_thread() {
-    for (int i = 0; i < 10000 && threads_of_the_library() == 0; ++i) ::usleep(100);
-    return threads_of_the_library() == 1;
+// Whether it comes to so many, which may take as long as the machine likes.
+bool comes_to(int threads) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (threads_of_the_library() != threads && std::chrono::steady_clock::now() < until) ::usleep(100);
+    return threads_of_the_library() == threads;
 }
 
+// The name of a new thread is set by itself.
+bool has_thread() { return comes_to(1); }
+
 // A thread that has been joined is listed for a moment yet.
-bool has_no_thread() {
-    for (int i = 0; i < 10000 && threads_of_the_library() != 0; ++i) ::usleep(100);
-    return threads_of_the_library() == 0;
-}
+bool has_no_thread() { return comes_to(0); }
 
 void count(pmix_status_t status, void* counter) {
     EXPECT_EQ(PMIX_SUCCESS, status);

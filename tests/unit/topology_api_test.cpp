@@ -139,6 +139,44 @@ TEST_F(TopologyApi, LoadIsDoneOnce) {
     for (auto& topology : topologies) PMIx_Topology_destruct(&topology);
 }
 
+// A thread that loads asks the loop for what the host has shared, and meanwhile a callback on the loop loads too: neither
+// waits for the other.
+TEST_F(TopologyApi, ACallbackMayLoadWhileAThreadDoes) {
+    Server server;
+    struct Meeting {
+        std::atomic<bool> in_callback{false}, loaded{false};
+        std::atomic<pid_t> loader{0};
+        pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+    } meeting;
+    std::thread loader([&] {
+        while (!meeting.in_callback) sched_yield();
+        meeting.loader = gettid();
+        pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+        EXPECT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+    });
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, "nobody", 0);
+    const auto in_callback = [](pmix_status_t, pmix_value_t*, void* cbdata) {
+        auto& m = *static_cast<Meeting*>(cbdata);
+        m.in_callback = true;
+        while (m.loader == 0) sched_yield();
+        // Until it sleeps, for the loop among others, or is through.
+        for (std::string text = "R"; text == "R";) {
+            std::ifstream file("/proc/self/task/" + std::to_string(m.loader) + "/stat");
+            while (file >> text && text.back() != ')') continue;
+            if (!(file >> text)) break;
+        }
+        EXPECT_EQ(PMIx_Load_topology(&m.topology), PMIX_SUCCESS);
+        m.loaded = true;
+    };
+    pmix_info_t optional;
+    bool yes = true;
+    PMIX_INFO_LOAD(&optional, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+    ASSERT_EQ(PMIx_Get_nb(&proc, "nothing", &optional, 1, in_callback, &meeting), PMIX_SUCCESS);
+    loader.join();
+    while (!meeting.loaded) sched_yield();
+}
+
 // rows: H9
 TEST_F(TopologyApi, DestructLeavesTheLibrarysTopologyAndFreesTheCallers) {
     pmix_topology_t zeroed = PMIX_TOPOLOGY_STATIC_INIT;
