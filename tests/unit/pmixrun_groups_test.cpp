@@ -215,7 +215,7 @@ TEST_F(PmixrunGroups, WhoIsLateForATurnIsAnsweredToo) {
     hear(on_collective, CONNECT, 0, PMIX_SUCCESS);
     ASSERT_EQ(PMIX_SUCCESS, connected.status);
     for (uint32_t kind = 0; kind < 3; ++kind) {
-        Answers late, waits, after;
+        Answers late, waits;
         hear(on_collective_failed, kind, kind == CONNECT ? 1 : 0, PMIX_ERR_PARTIAL_SUCCESS);
         begins[kind](both_jobs(), &late);
         EXPECT_EQ(1, late.count);
