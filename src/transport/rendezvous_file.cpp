@@ -93,24 +93,25 @@ Result<Contact> read_at(const Place& place) {
     return contact;
 }
 
-struct Identity {
-    dev_t device = 0;
-    ino_t inode = 0;
-    bool operator==(const Identity&) const = default;
-};
+// The file that has a name now. As long as it is held, none that comes after it gets its number.
+Descriptor hold(const Place& place, const std::string& name) noexcept {
+    return Descriptor(::openat(place.directory.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
 
-Result<Identity> identify(const Place& place, const std::string& name, struct stat* all = nullptr) {
-    struct stat info{};
-    if (::fstatat(place.directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return status_of(errno);
-    if (all != nullptr) *all = info;
-    return Identity{info.st_dev, info.st_ino};
+// Does the name stand for the file that is held?
+bool is_named(int directory, const std::string& name, const Descriptor& held) noexcept {
+    struct stat mine{}, there{};
+    return held && ::fstat(held.get(), &mine) == 0 &&
+           ::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && mine.st_dev == there.st_dev &&
+           mine.st_ino == there.st_ino;
 }
 
 // Was it left by a server that is not there any more? An empty one of our own user's is of a server that was killed while
 // it made it.
 bool is_stale(const Place& place) {
     struct stat info{};
-    if (identify(place, place.name, &info) && S_ISREG(info.st_mode) && info.st_size == 0 && info.st_uid == ::geteuid())
+    if (::fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+        info.st_size == 0 && info.st_uid == ::geteuid())
         return true;
     auto contact = read_at(place);
     if (!contact) return false;
@@ -134,11 +135,10 @@ int give_name(const Place& place, const std::string& from) noexcept {
 }
 
 // Takes the stale file's place. Somebody else may be doing so too, and then it is not the stale one that comes back.
-int take_place(const Place& place, const std::string& from, const Identity& stale) {
+int take_place(const Place& place, const std::string& from, const Descriptor& stale) {
     const int at = place.directory.get();
     if (::renameat2(at, from.c_str(), at, place.name.c_str(), RENAME_EXCHANGE) == 0) {
-        auto out = identify(place, from);
-        if (out && *out == stale) {
+        if (is_named(at, from, stale)) {
             ::unlinkat(at, from.c_str(), 0);
             return 0;
         }
@@ -147,8 +147,7 @@ int take_place(const Place& place, const std::string& from, const Identity& stal
     }
     if (errno == ENOENT) return give_name(place, from);
     if (errno != EINVAL && errno != ENOSYS) return errno;
-    auto now = identify(place, place.name);
-    if (now && *now == stale) ::unlinkat(at, place.name.c_str(), 0);
+    if (is_named(at, place.name, stale)) ::unlinkat(at, place.name.c_str(), 0);
     return give_name(place, from);
 }
 
@@ -171,16 +170,15 @@ Result<RendezvousFile> RendezvousFile::create(const std::string& path, const std
     constexpr int kHow = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     Descriptor file(::openat(at, temporary.c_str(), kHow, 0600));
     if (!file) return status_of(errno);
-    struct stat info{};
     const std::string text = uri + "\n" + std::to_string(::getpid()) + "\n";
     int error = 0;
-    if (::fchmod(file.get(), 0600) != 0 || ::fstat(file.get(), &info) != 0 || !write_all(file.get(), text)) {
+    if (::fchmod(file.get(), 0600) != 0 || !write_all(file.get(), text)) {
         error = errno;
     } else {
         error = give_name(*place, temporary);
         if (error == EEXIST) {
-            auto stale = identify(*place, place->name);
-            if (stale && is_stale(*place)) error = take_place(*place, temporary, *stale);
+            const Descriptor stale = hold(*place, place->name);
+            if (stale && is_stale(*place)) error = take_place(*place, temporary, stale);
         }
     }
     if (error != 0) {
@@ -189,28 +187,24 @@ Result<RendezvousFile> RendezvousFile::create(const std::string& path, const std
     }
     RendezvousFile made;
     made.directory_ = std::move(place->directory);
+    made.file_ = std::move(file);
     made.name_ = std::move(place->name);
-    made.device_ = info.st_dev;
-    made.inode_ = info.st_ino;
     return made;
 }
 
 RendezvousFile::RendezvousFile(RendezvousFile&& o) noexcept
-    : directory_(std::move(o.directory_)), name_(std::exchange(o.name_, {})), device_(o.device_), inode_(o.inode_) {}
+    : directory_(std::move(o.directory_)), file_(std::move(o.file_)), name_(std::exchange(o.name_, {})) {}
 
 RendezvousFile& RendezvousFile::operator=(RendezvousFile&& o) noexcept {
     std::swap(directory_, o.directory_);
+    std::swap(file_, o.file_);
     std::swap(name_, o.name_);
-    std::swap(device_, o.device_);
-    std::swap(inode_, o.inode_);
     return *this;
 }
 
 RendezvousFile::~RendezvousFile() {
     if (!directory_ || name_.empty()) return;
-    struct stat info{};
-    if (::fstatat(directory_.get(), name_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
-    if (info.st_dev == device_ && info.st_ino == inode_) ::unlinkat(directory_.get(), name_.c_str(), 0);
+    if (is_named(directory_.get(), name_, file_)) ::unlinkat(directory_.get(), name_.c_str(), 0);
 }
 
 Result<Contact> read_rendezvous_file(const std::string& path) {

@@ -10,8 +10,6 @@
 // PMIX_ERR_NO_PERMISSIONS.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 
 #include "common/status.h"
@@ -31,9 +29,8 @@ class RendezvousFile {
 
   private:
     Descriptor directory_;
+    Descriptor file_;  // open, so that no other file gets its inode's number meanwhile
     std::string name_;
-    dev_t device_ = 0;
-    ino_t inode_ = 0;
 };
 
 common::Result<Contact> read_rendezvous_file(const std::string& path);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -112,6 +113,23 @@ TEST_F(RendezvousFileTest, ItsOwnerRemovesNoOther) {
 }
 
 // All find it stale at the same time: one gets the place, and its file stays whole.
+// File systems give the number of a file that is gone to the next one.
+TEST_F(RendezvousFileTest, AnothersIsNotTakenForItsOwnBecauseOfItsNumber) {
+    auto file = std::make_unique<RendezvousFile>(std::move(RendezvousFile::create(path, uri("@wireup/0/1/aa"))).value());
+    struct stat mine{}, others{};
+    ASSERT_EQ(0, ::stat(path.c_str(), &mine));
+    ASSERT_EQ(0, ::unlink(path.c_str()));
+    for (int i = 0; i < 64; ++i) {
+        write("another's");
+        ASSERT_EQ(0, ::stat(path.c_str(), &others));
+        ASSERT_NE(mine.st_ino, others.st_ino);
+        if (i == 63) break;
+        ASSERT_EQ(0, ::unlink(path.c_str()));
+    }
+    file.reset();
+    EXPECT_EQ("another's", text());
+}
+
 TEST_F(RendezvousFileTest, OfServersThatStartAtOnceOneGetsThePlace) {
     for (int round = 0; round < 20; ++round) {
         write(uri("@wireup/0/1/dead") + "\n1\n");
