@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "api/boundary.h"
+#include "api/local_spawn.h"
 #include "client/connect.h"
 #include "client/resolve.h"
 #include "client/spawn.h"
@@ -19,14 +20,21 @@ extern "C" {
 pmix_status_t PMIx_Spawn(const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[], size_t napps,
                          pmix_nspace_t nspace) {
     if (nspace != nullptr) std::memset(nspace, 0, sizeof(pmix_nspace_t));
-    return boundary(
-        [&](Library& library) { return client::spawn(library.client(), job_info, ninfo, apps, napps, nspace); });
+    return boundary([&](Library& library) -> pmix_status_t {
+        auto here = pmix::api::apps_to_start_here(library, apps, napps);
+        if (!here) return here.status();
+        return client::spawn(library.client(), job_info, ninfo, here->empty() ? apps : here->data(), napps, nspace);
+    });
 }
 
 pmix_status_t PMIx_Spawn_nb(const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[], size_t napps,
                             pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
-    return boundary([&](Library& library) {
-        return client::spawn_nb(library.client(), job_info, ninfo, apps, napps, cbfunc, cbdata);
+    if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+    return boundary([&](Library& library) -> pmix_status_t {
+        auto here = pmix::api::apps_to_start_here(library, apps, napps);
+        if (!here) return here.status();
+        return client::spawn_nb(library.client(), job_info, ninfo, here->empty() ? apps : here->data(), napps, cbfunc,
+                                cbdata);
     });
 }
 

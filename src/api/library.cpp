@@ -230,10 +230,11 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     // No new call gets in; those that wait get an answer and leave.
     g->leaving.store(true, std::memory_order_seq_cst);
     // Before the library is: setup_fork() is inside with the library, or finds neither.
-    if (library->server_ != nullptr) server::LaunchEnv::set_current(nullptr);
+    if (library->server() != nullptr) server::LaunchEnv::set_current(nullptr);
     g->library.store(nullptr, std::memory_order_seq_cst);
     transport::EventLoop& loop = *library->loop_;
     const auto shut = [library] {
+        library->ending_ = true;
         if (library->server_ != nullptr) library->server_->stop();
         library->client_->shut(PMIX_ERR_INIT);
     };

@@ -9,10 +9,13 @@
 // threads ends those calls with PMIX_ERR_INIT first and waits until they have left.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include <pmix.h>
 #include <pmix_server.h>
+
+#include "common/status.h"
 
 namespace pmix::common {
 class InfoView;
@@ -28,6 +31,7 @@ class Session;
 }
 namespace pmix::server {
 class Server;
+struct ServerOptions;
 }
 
 namespace pmix::api {
@@ -59,7 +63,9 @@ class Library {
     // Null unless this process is a tool.
     client::ServerSet* servers() noexcept { return servers_; }
     // Null unless this process is a server, or a tool that launches.
-    server::Server* server() noexcept { return server_.get(); }
+    server::Server* server() noexcept { return serving_.load(std::memory_order_acquire); }
+    // A tool: is what it spawns started by its own server? Where it has no other, it has one from then on.
+    common::Result<bool> spawns_here();
     transport::EventLoop& loop() noexcept { return *loop_; }
     NodeTopology& topology() noexcept { return *topology_; }
     Role role() const noexcept { return role_; }
@@ -85,6 +91,8 @@ class Library {
     pmix_status_t set_up_tool(common::InfoView infos);
     pmix_status_t set_up_launcher(common::InfoView infos, const common::ProcId& self, client::ServerSet& servers);
     pmix_status_t connect_tool(common::InfoView infos);
+    pmix_status_t add_server(server::ServerOptions options, client::ServerSet& servers, bool stands_in);
+    common::Result<bool> turn_to_own_server();
     pmix_status_t share_topology(common::InfoView infos);
     // PMIX_ERR_NOT_SUPPORTED: one is marked required, and an init of this role does not do what it says.
     static pmix_status_t check_directives(Role role, common::InfoView infos);
@@ -95,6 +103,8 @@ class Library {
     // Destroyed in reverse order: the halves before the loop they run on.
     std::unique_ptr<transport::EventLoop> loop_;
     std::unique_ptr<server::Server> server_;
+    std::atomic<server::Server*> serving_{nullptr};  // the same, for any thread: a tool's may come late
+    bool ending_ = false;                            // the loop's
     std::unique_ptr<client::Session> client_;
     std::unique_ptr<client::Keepalive> keepalive_;
     client::ServerSet* servers_ = nullptr;  // the session's channel

@@ -204,6 +204,7 @@ pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoVie
         auto server = server::Server::create(*loop_, module, std::move(options).value());
         if (!server) return server.status();
         server_ = std::move(server).value();
+        serving_.store(server_.get(), std::memory_order_release);
         // Not itself: a server's topology is the host's word or its own look, and the loop may wait for this one.
         server_->parts().fabrics.set_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
         client_ = std::make_unique<client::Session>(*loop_, self, self);

@@ -53,13 +53,58 @@ pmix_status_t Library::set_up_launcher(InfoView infos, const ProcId& self, Serve
     options.rendezvous_file = file;
     const std::string variable = take_variable("PMIX_LAUNCHER_RNDZ_FILE");
     if (options.rendezvous_file.empty()) options.rendezvous_file = variable;
+    return add_server(std::move(options), servers, false);
+}
+
+// A tool's own server, and its way there. Loop.
+pmix_status_t Library::add_server(server::ServerOptions options, ServerSet& servers, bool stands_in) {
+    options.local_jobs = true;
+    const ProcId self = options.id;
     auto server = server::Server::create(*loop_, nullptr, std::move(options));
     if (!server) return server.status();
     server_ = std::move(server).value();
+    serving_.store(server_.get(), std::memory_order_release);
     server_->parts().fabrics.set_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
-    return servers.attach(self, [this](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<client::Channel>> {
+    const auto loopback = [this](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<client::Channel>> {
         return std::unique_ptr<client::Channel>(std::make_unique<Loopback>(*loop_, *server_, handler));
+    };
+    return servers.attach(self, loopback, stands_in ? ServerSet::Standing::stand_in : ServerSet::Standing::server);
+}
+
+// Loop. Another server that the tool has is asked, even if none of several is the primary one any more.
+common::Result<bool> Library::turn_to_own_server() {
+    if (ending_) return PMIX_ERR_INIT;
+    const ProcId self = client_->self();
+    const auto ids = servers_->servers();
+    const bool asks_itself = servers_->connected() && !ids.empty() && ids.front() == self;
+    const bool has_other = ids.size() > (servers_->has(self) ? 1u : 0u);
+    if (has_other && !asks_itself) return false;
+    if (server_ == nullptr) {
+        server::ServerOptions options;
+        options.id = self;
+        options.hostname = server::local_hostname();
+        // Where nobody can be let in, processes that need nobody can still be started.
+        pmix_status_t rc = add_server(options, *servers_, true);
+        if (rc != PMIX_SUCCESS && server_ == nullptr) {
+            options.listen = false;
+            rc = add_server(options, *servers_, true);
+        }
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    const pmix_status_t rc = servers_->set_primary(self);
+    if (rc != PMIX_SUCCESS) return rc;
+    return !server_->parts().host.has_spawn();
+}
+
+common::Result<bool> Library::spawns_here() {
+    common::Result<bool> here = PMIX_ERR_NOMEM;
+    client_->on_loop_and_wait([&] {
+        try {
+            here = turn_to_own_server();
+        } catch (const std::bad_alloc&) {  // stays PMIX_ERR_NOMEM
+        }
     });
+    return here;
 }
 
 pmix_status_t Library::set_up_tool(InfoView infos) {
@@ -128,7 +173,7 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
 
 // A later init: connected at last, if it was not.
 pmix_status_t Library::connect_tool(InfoView infos) {
-    if (servers_->connected() || infos.flag(PMIX_TOOL_DO_NOT_CONNECT)) return PMIX_SUCCESS;
+    if ((servers_->connected() && !servers_->stood_in()) || infos.flag(PMIX_TOOL_DO_NOT_CONNECT)) return PMIX_SUCCESS;
     ProcId server;
     const pmix_status_t rc = client::attach_to_server(*client_, *servers_, infos, server);
     return infos.flag(PMIX_TOOL_CONNECT_OPTIONAL) ? PMIX_SUCCESS : rc;

@@ -20,9 +20,10 @@ constexpr size_t kEndedPulls = 64;
 // One server: its channel, and which of our requests it has not answered.
 class ServerSet::Member final : public transport::ConnectionHandler {
   public:
-    Member(ServerSet& set, ProcId id) : set_(set), id_(std::move(id)) {}
+    Member(ServerSet& set, ProcId id, Standing standing) : set_(set), id_(std::move(id)), standing_(standing) {}
 
     const ProcId& id() const noexcept { return id_; }
+    bool stands_in() const noexcept { return standing_ == Standing::stand_in; }
     Channel& channel() noexcept { return *channel_; }
     void set_channel(std::unique_ptr<Channel> channel) noexcept { channel_ = std::move(channel); }
 
@@ -101,6 +102,7 @@ class ServerSet::Member final : public transport::ConnectionHandler {
 
     ServerSet& set_;
     const ProcId id_;
+    const Standing standing_;
     std::unique_ptr<Channel> channel_;
     common::Mutex mutex_;
     struct Open {
@@ -146,6 +148,11 @@ size_t ServerSet::pulls() const {
     return pulls_.size();
 }
 
+bool ServerSet::stood_in() const {
+    MutexLock lock(mutex_);
+    return primary_ != nullptr && primary_->stands_in();
+}
+
 bool ServerSet::connected() const noexcept {
     MutexLock lock(mutex_);
     return primary_ != nullptr && primary_->channel().connected();
@@ -153,10 +160,10 @@ bool ServerSet::connected() const noexcept {
 
 // ---- coming and going ----
 
-pmix_status_t ServerSet::attach(const ProcId& id, const Make& make) {
+pmix_status_t ServerSet::attach(const ProcId& id, const Make& make, Standing standing) {
     retired_.erase(std::remove_if(retired_.begin(), retired_.end(), [](const MemberPtr& m) { return m.use_count() == 1; }),
                    retired_.end());
-    auto member = std::make_shared<Member>(*this, id);
+    auto member = std::make_shared<Member>(*this, id, standing);
     {
         MutexLock lock(mutex_);
         if (find(id) != nullptr) return PMIX_ERR_EXISTS;
@@ -170,7 +177,7 @@ pmix_status_t ServerSet::attach(const ProcId& id, const Make& make) {
     {
         MutexLock lock(mutex_);
         members_.push_back(member);
-        first = primary_ == nullptr && members_.size() == 1;
+        first = primary_ == nullptr ? members_.size() == 1 : primary_->stands_in();
     }
     return first ? set_primary(id) : PMIX_SUCCESS;
 }

@@ -38,7 +38,9 @@ class ServerSet final : public Channel {
 
     // Loop. make(handler) opens the channel whose frames go to the handler. The first server becomes primary.
     using Make = std::function<common::Result<std::unique_ptr<Channel>>(transport::ConnectionHandler& handler)>;
-    pmix_status_t attach(const common::ProcId& id, const Make& make);
+    // One that stands in is the primary one until there is another.
+    enum class Standing : uint8_t { server, stand_in };
+    pmix_status_t attach(const common::ProcId& id, const Make& make, Standing standing = Standing::server);
     // Says goodbye and closes. Loop.
     pmix_status_t detach(const common::ProcId& id) REQUIRES(common::loop_thread);
     pmix_status_t set_primary(const common::ProcId& id);
@@ -46,6 +48,8 @@ class ServerSet final : public Channel {
     // Any thread. The primary one first, then by age.
     std::vector<common::ProcId> servers() const;
     bool has(const common::ProcId& id) const;
+    // Is the primary one there for want of another?
+    bool stood_in() const;
 
     // Channel
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override;

@@ -1,6 +1,8 @@
 // Job control, allocations, sessions, resource blocks: see control.h.
 #include "server/control.h"
 
+#include <unistd.h>
+
 #include "common/info_view.h"
 
 namespace pmix::server {
@@ -127,6 +129,12 @@ void Control::job_control(Peer& peer, common::ControlRequest& request, Reply rep
     if (rc == PMIX_SUCCESS && modifies) rc = registers ? register_cleanup(peer, request) : PMIX_ERR_BAD_PARAM;
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     if ((registers || cancelled) && !acts) return reply.status(PMIX_SUCCESS);
+    // Of this user's own, or root's: who else may come to a tool's server may not.
+    const uid_t uid = peer.credentials().uid;
+    if (local_ != nullptr && local_->own(request.procs)) {
+        if (uid != 0 && uid != ::geteuid()) return reply.status(PMIX_ERR_NO_PERMISSIONS);
+        return reply.message(local_->control(request.procs, directives), common::ControlReply());
+    }
     rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     host_.job_control(peer.id(), request.procs, std::move(directives),

@@ -68,6 +68,7 @@ class Host {
     bool has_fence() const noexcept { return module_.fence_nb != nullptr; }
     bool has_direct_modex() const noexcept { return module_.direct_modex != nullptr; }
     bool has_notify() const noexcept { return module_.notify_event != nullptr; }
+    bool has_spawn() const noexcept { return module_.spawn != nullptr; }
     bool has_connect() const noexcept { return module_.connect != nullptr; }
     bool has_disconnect() const noexcept { return module_.disconnect != nullptr; }
     bool has_job_control() const noexcept { return module_.job_control != nullptr; }

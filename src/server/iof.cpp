@@ -1,9 +1,12 @@
 // Forwarded output and input: see iof.h.
 #include "server/iof.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "common/info_view.h"
+#include "server/local_jobs.h"
 
 namespace pmix::server {
 
@@ -201,9 +204,21 @@ void Iof::credit(Peer& peer, common::IofCredit& request, Reply) {
 // ---- input ----
 
 void Iof::push(Peer& peer, common::IofPushRequest& request, Reply reply) {
-    if (!host_.has_push_stdin()) return reply.status(PMIX_ERR_NOT_SUPPORTED);
+    const bool own = local_ != nullptr && local_->own(request.procs);
+    if (!own && !host_.has_push_stdin()) return reply.status(PMIX_ERR_NOT_SUPPORTED);
     if (request.procs.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
     if (request.probe) return reply.status(PMIX_SUCCESS);
+    if (own) {
+        const uid_t uid = peer.credentials().uid;
+        if (uid != 0 && uid != ::geteuid()) return reply.status(PMIX_ERR_NO_PERMISSIONS);
+        const bool ends = InfoView(request.infos.data(), request.infos.size()).flag(PMIX_IOF_COMPLETE);
+        std::vector<uint8_t> bytes(request.data.begin(), request.data.end());
+        if (ends && !bytes.empty()) local_->push(request.procs, bytes, [](HostAnswer&) {});
+        if (ends) bytes.clear();
+        return local_->push(request.procs, bytes, [reply = std::move(reply)](HostAnswer& a) mutable {
+            reply.status(plain(a.status));
+        });
+    }
     InfoList infos = request.infos.take();
     const pmix_status_t rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);

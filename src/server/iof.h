@@ -32,6 +32,8 @@ struct IofDelivery {
     Callback<void(pmix_status_t)> done;  // once, on the loop, later
 };
 
+class LocalJobs;
+
 class Iof {
   public:
     // cache: for each process and channel that nobody has asked for.
@@ -43,6 +45,9 @@ class Iof {
     void deregister(Peer& peer, common::IofDeregisterRequest& request, Reply reply);
     void push(Peer& peer, common::IofPushRequest& request, Reply reply);
     void credit(Peer& peer, common::IofCredit& request, Reply reply);
+
+    // A tool's own jobs, whose input is written here.
+    void set_local(LocalJobs* local) noexcept { local_ = local; }
 
     void deliver(IofDelivery delivery);
 
@@ -73,6 +78,7 @@ class Iof {
     void send(Pull& pull, uint64_t reference, IofQueue::Part part);
     void tell_host_end(const Pull& pull);
 
+    LocalJobs* local_ = nullptr;
     Scheduler& scheduler_;
     Host& host_;
     IofLimit default_cache_;

@@ -123,6 +123,39 @@ void LaunchEnv::set_current(const LaunchEnv* launch_env) noexcept {
     g_current.store(launch_env);
 }
 
+std::shared_ptr<const LaunchEnv::Edits> LaunchEnv::read_edits(common::InfoView infos) {
+    using How = Edit::How;
+    Edits edits;
+    for (const pmix_info_t& info : infos) {
+        std::string_view key = common::key_view(info);
+        const pmix_value_t& v = info.value;
+        // A name is enough to unset it; some hosts give the whole variable.
+        if (key == PMIX_UNSET_ENVAR) {
+            const char* name = v.type == PMIX_STRING  ? v.data.string
+                               : v.type == PMIX_ENVAR ? v.data.envar.envar
+                                                      : nullptr;
+            if (name != nullptr) edits.push_back({How::unset, name, {}, ','});
+            continue;
+        }
+        if (v.type != PMIX_ENVAR || v.data.envar.envar == nullptr) continue;
+        Edit edit{How::set, v.data.envar.envar, v.data.envar.value == nullptr ? "" : v.data.envar.value,
+                             v.data.envar.separator == '\0' ? ',' : v.data.envar.separator};
+        if (key == PMIX_ADD_ENVAR) edit.how = How::add;
+        if (key == PMIX_PREPEND_ENVAR) edit.how = How::prepend;
+        if (key == PMIX_APPEND_ENVAR) edit.how = How::append;
+        if (key == PMIX_FIRST_ENVAR) edit.how = How::first;
+        edits.push_back(std::move(edit));
+    }
+    return edits.empty() ? nullptr : std::make_shared<const Edits>(std::move(edits));
+}
+
+pmix_status_t LaunchEnv::apply_edits(const Edits& edits, char*** env) {
+    pmix_status_t rc = PMIX_SUCCESS;
+    for (const Edit& edit : edits)
+        if (rc == PMIX_SUCCESS) rc = edit_one(env, edit);
+    return rc;
+}
+
 LaunchEnv::~LaunchEnv() {
     delete table_.load();
 }
@@ -203,10 +236,7 @@ pmix_status_t LaunchEnv::apply(std::string_view nspace, Rank rank, char*** env) 
         const Block* block = there ? table->slots[at].get() : nullptr;
         if (block != nullptr && block->proc.nspace == nspace && block->proc.rank == rank) {
             try {
-                rc = PMIX_SUCCESS;
-                if (block->edits != nullptr)
-                    for (const Edit& edit : *block->edits)
-                        if (rc == PMIX_SUCCESS) rc = edit_one(env, edit);
+                rc = block->edits == nullptr ? PMIX_SUCCESS : apply_edits(*block->edits, env);
                 if (rc == PMIX_SUCCESS && block->shared != nullptr) rc = set_variables(env, *block->shared);
                 if (rc == PMIX_SUCCESS) rc = set_variables(env, block->own);
             } catch (const std::bad_alloc&) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/info_view.h"
 #include "common/status.h"
 
 namespace pmix::server {
@@ -40,6 +41,9 @@ class LaunchEnv {
     LaunchEnv& operator=(const LaunchEnv&) = delete;
 
     using Edits = std::vector<Edit>;
+    // Those among some infos, in their order. Null: none.
+    static std::shared_ptr<const Edits> read_edits(common::InfoView infos);
+    static pmix_status_t apply_edits(const Edits& edits, char*** env);
 
     // shared: what every child gets; own: this one's, over the shared; edits: before both. Either pointer may be null.
     void set(const common::ProcId& proc, std::shared_ptr<const Variables> shared, Variables own,

@@ -23,6 +23,7 @@
 #include "server/iof.h"
 #include "server/launch_env.h"
 #include "server/listener.h"
+#include "server/local_jobs.h"
 #include "server/log.h"
 #include "server/monitors.h"
 #include "server/publish.h"
@@ -89,6 +90,7 @@ struct Server::Parts final : PeerEvents {
     transport::RendezvousFile rendezvous_file;
     std::shared_ptr<SelfPeer> self;
     std::unique_ptr<Setup> setup;
+    std::unique_ptr<LocalJobs> local_jobs;  // none: no tool's server
     std::map<MemberId, std::unique_ptr<ExitWatch>> leaving;  // finalized ranks that may return
     std::map<uint64_t, std::shared_ptr<Peer>> peers;  // admitted, by serial number
     Renewal renewal;

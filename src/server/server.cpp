@@ -278,7 +278,9 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         contact.addresses = parts->listener.addresses();
     }
     const std::string uri = transport::format_uri(contact);
-    Variables variables = transport::server_variables(uri);
+    // Processes that could not reach us are not to try.
+    const bool reachable = listen || !parts->options.local_jobs;
+    Variables variables = reachable ? transport::server_variables(uri) : Variables();
     for (auto& variable : variables_for_all(parts->options)) variables.push_back(std::move(variable));
     children.variables = std::make_shared<const Variables>(std::move(variables));
     if (!contact.addresses.empty()) parts->uri = uri;
@@ -292,6 +294,14 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         p->registry, p->launch_env, p->get, p->fence, p->connect, p->disconnect, p->groups, p->events,
         std::move(children), [p](const ProcId& proc) { p->drop(proc); },
         [p](const Nspace& nspace) { p->nspace_ended(nspace); });
+    if (parts->options.local_jobs) {
+        p->local_jobs = std::make_unique<LocalJobs>(LocalJobs::Around{
+            loop, p->scheduler, p->registry, *p->setup, p->launch_env, p->events, p->iof, p->options.id});
+        p->spawn.set_local(p->local_jobs.get());
+        p->abort.set_local(p->local_jobs.get());
+        p->control.set_local(p->local_jobs.get());
+        p->iof.set_local(p->local_jobs.get());
+    }
     parts->query.set_reporter([p] { return make_report(*p); });
     parts->get.set_register([p](JobSetup&& job) { return p->setup->register_nspace(std::move(job), false); });
     LaunchEnv::set_current(&parts->launch_env);
@@ -324,6 +334,7 @@ void Server::stop() {
     p.listener.stop();
     p.rendezvous_file = {};
     p.leaving.clear();
+    if (p.local_jobs) p.local_jobs->stop();
     // Everybody who waits is told before the connection goes.
     p.fence.stop(PMIX_ERR_LOST_CONNECTION);
     p.connect.stop(PMIX_ERR_LOST_CONNECTION);

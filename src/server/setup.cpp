@@ -29,32 +29,6 @@ bool make_token(common::Token& token) noexcept {
     return true;
 }
 
-std::shared_ptr<const LaunchEnv::Edits> edits_of(const common::InfoList& infos) {
-    using How = LaunchEnv::Edit::How;
-    LaunchEnv::Edits edits;
-    for (const pmix_info_t& info : infos) {
-        std::string_view key = common::key_view(info);
-        const pmix_value_t& v = info.value;
-        // A name is enough to unset it; some hosts give the whole variable.
-        if (key == PMIX_UNSET_ENVAR) {
-            const char* name = v.type == PMIX_STRING  ? v.data.string
-                               : v.type == PMIX_ENVAR ? v.data.envar.envar
-                                                      : nullptr;
-            if (name != nullptr) edits.push_back({How::unset, name, {}, ','});
-            continue;
-        }
-        if (v.type != PMIX_ENVAR || v.data.envar.envar == nullptr) continue;
-        LaunchEnv::Edit edit{How::set, v.data.envar.envar, v.data.envar.value == nullptr ? "" : v.data.envar.value,
-                             v.data.envar.separator == '\0' ? ',' : v.data.envar.separator};
-        if (key == PMIX_ADD_ENVAR) edit.how = How::add;
-        if (key == PMIX_PREPEND_ENVAR) edit.how = How::prepend;
-        if (key == PMIX_APPEND_ENVAR) edit.how = How::append;
-        if (key == PMIX_FIRST_ENVAR) edit.how = How::first;
-        edits.push_back(std::move(edit));
-    }
-    return edits.empty() ? nullptr : std::make_shared<const LaunchEnv::Edits>(std::move(edits));
-}
-
 }  // namespace
 
 void Setup::count_again() {
@@ -162,7 +136,7 @@ void Setup::set_environment(const Nspace& nspace, const Client& client,
 }
 
 void Setup::set_environments(const Nspace& nspace) {
-    const auto edits = edits_of(nspace.envars);
+    const auto edits = LaunchEnv::read_edits(nspace.envars);
     for (const auto& [rank, client] : nspace.clients) set_environment(nspace, client, edits);
 }
 
@@ -188,7 +162,7 @@ pmix_status_t Setup::register_client(const ProcId& proc, uint32_t uid, uint32_t 
         if (nspace.own_node != kNoNode && nspace.data != nullptr) announce_locals(nspace);
     }
     if (nspace.data != nullptr) nspace.data->add_local(proc.rank);
-    set_environment(nspace, client, edits_of(nspace.envars));
+    set_environment(nspace, client, LaunchEnv::read_edits(nspace.envars));
     count_again();
     return PMIX_SUCCESS;
 }

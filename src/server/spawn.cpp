@@ -19,18 +19,26 @@ void Spawn::request(Peer& peer, common::SpawnRequest& request, Reply reply) {
     if (rc == PMIX_SUCCESS)
         rc = infos.append_flag(tool ? PMIX_REQUESTOR_IS_TOOL : PMIX_REQUESTOR_IS_CLIENT, true);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
+    if (local_ != nullptr && peer.kind() == PeerKind::self && !host_.has_spawn()) {
+        auto name = local_->spawn(peer.id(), infos, apps);
+        return answer(reply, name.status(), name ? std::move(name).value() : std::string());
+    }
     host_.spawn(peer.id(), std::move(infos), std::move(apps), [this, reply = std::move(reply)](HostAnswer& a) mutable {
-        common::SpawnReply message;
-        message.nspace = a.nspace;
-        std::vector<int> descriptors;
-        Nspace* nspace = registry_.find(a.nspace);
-        auto asker = reply.peer();
-        if (common::succeeded(a.status) && nspace != nullptr && asker != nullptr) {
-            connect_.spawned(asker->id(), nspace->name);
-            segments_.add(*asker, *nspace, message.segments, descriptors);
-        }
-        reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message, descriptors);
+        answer(reply, a.status, std::move(a.nspace));
     });
+}
+
+void Spawn::answer(Reply& reply, pmix_status_t status, std::string name) {
+    common::SpawnReply message;
+    std::vector<int> descriptors;
+    Nspace* nspace = registry_.find(name);
+    message.nspace = std::move(name);
+    auto asker = reply.peer();
+    if (common::succeeded(status) && nspace != nullptr && asker != nullptr) {
+        connect_.spawned(asker->id(), nspace->name);
+        segments_.add(*asker, *nspace, message.segments, descriptors);
+    }
+    reply.message(common::succeeded(status) ? PMIX_SUCCESS : status, message, descriptors);
 }
 
 }  // namespace pmix::server
