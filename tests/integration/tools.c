@@ -130,7 +130,7 @@ static void file(void) {
     CHECK(unlink(path) == 0);
 }
 
-/* rows: C9 T3 T4 */
+/* rows: T3 T4 */
 /* proves: PMIx_tool_init PMIX_TOOL_DO_NOT_CONNECT PMIX_TOOL_NSPACE PMIX_TOOL_RANK PMIX_TOOL_CONNECT_OPTIONAL */
 static void identity(void) {
     struct server a;
@@ -152,13 +152,6 @@ static void identity(void) {
     CHECK(!servers && count == 0);
     CHECK_STATUS(query_text(PMIX_QUERY_NAMESPACES, text, sizeof text), PMIX_ERR_UNREACH);
     CHECK_STATUS(PMIx_Publish(NULL, 0), PMIX_ERR_BAD_PARAM);
-    pmix_app_t app;
-    pmix_nspace_t child;
-    PMIX_APP_CONSTRUCT(&app);
-    app.cmd = text;
-    app.maxprocs = 1;
-    snprintf(text, sizeof text, "true");
-    CHECK_STATUS(PMIx_Spawn(NULL, 0, &app, 1, child), PMIX_ERR_UNREACH); /* a launcher has its server do it */
     CHECK_STATUS(PMIx_tool_disconnect(&a.name), PMIX_ERR_NOT_FOUND);
     /* Later it may be connected, and stays who it was. */
     pmix_proc_t server, mine;

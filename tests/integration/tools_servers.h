@@ -20,7 +20,7 @@ struct server {
     pid_t pid;
     int line;
     pmix_proc_t name;
-    char job[64];
+    pmix_nspace_t job;
     char uri[512];
 };
 
