@@ -29,8 +29,8 @@ pmix_status_t PMIx_Spawn(const pmix_info_t job_info[], size_t ninfo, const pmix_
 
 pmix_status_t PMIx_Spawn_nb(const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[], size_t napps,
                             pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
-    if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
     return boundary([&](Library& library) -> pmix_status_t {
+        if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
         auto here = pmix::api::apps_to_start_here(library, apps, napps);
         if (!here) return here.status();
         return client::spawn_nb(library.client(), job_info, ninfo, here->empty() ? apps : here->data(), napps, cbfunc,

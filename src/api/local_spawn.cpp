@@ -16,13 +16,15 @@ namespace {
 
 // Who started this process said by them who it is, which is not who its children are.
 bool is_of_this_process(std::string_view entry) noexcept {
-    for (std::string_view name : {"PMIX_NAMESPACE=", "PMIX_RANK=", "PMIX_SERVER_", "PMIX_KEEPALIVE_PIPE=",
-                                  "PMIX_LAUNCHER_RNDZ_", "PMIX_WIREUP_TOKEN="})
+    for (std::string_view name : {"PMIX_NAMESPACE=", "PMIX_RANK=", "PMIX_SERVER_",
+                                  "PMIX_KEEPALIVE_PIPE=", "PMIX_LAUNCHER_RNDZ_", "PMIX_WIREUP_TOKEN="})
         if (entry.starts_with(name)) return true;
     return false;
 }
 
-std::string_view name_of(std::string_view entry) noexcept { return entry.substr(0, entry.find('=')); }
+std::string_view name_of(std::string_view entry) noexcept {
+    return entry.substr(0, entry.find('='));
+}
 
 bool has(char* const* env, std::string_view name) noexcept {
     for (; env != nullptr && *env != nullptr; ++env)

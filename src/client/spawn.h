@@ -1,4 +1,4 @@
-// PMIx_Spawn and PMIx_Abort: start and end processes through the host.
+// PMIx_Spawn and PMIx_Abort: start and end processes through the host. (A tool without one: see api/local_spawn.)
 //
 // Callers' threads; callbacks come from the loop. What can go wrong: bad arguments, an application without a program
 // (PMIX_ERR_JOB_NO_EXE_SPECIFIED), no server, what the host says.

@@ -70,7 +70,9 @@ common::Result<Descriptor> open_nothing() noexcept {
 
 // ---- output ----
 
-ChildOutput::~ChildOutput() { *alive_ = nullptr; }
+ChildOutput::~ChildOutput() {
+    *alive_ = nullptr;
+}
 
 common::Result<Descriptor> ChildOutput::open() noexcept {
     auto pipe = make_pipe();
@@ -145,7 +147,9 @@ void ChildOutput::end() {
 
 // ---- input ----
 
-ChildInput::~ChildInput() { close(PMIX_ERR_IOF_COMPLETE); }
+ChildInput::~ChildInput() {
+    close(PMIX_ERR_IOF_COMPLETE);
+}
 
 common::Result<Descriptor> ChildInput::open() noexcept {
     auto pipe = make_pipe();

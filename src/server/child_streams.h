@@ -1,10 +1,10 @@
 // The standard streams of a child that are forwarded: its output to those who have asked for it (iof), its input from
 // those who push.
 //
-// Each owns this process's end of one pipe. Loop thread only. Output is read one piece at a time, the next when the last
-// was taken over, so that a slow reader holds up the child and nothing else piles up here; what lies in the pipe when the
-// child ends is read at once. What can go wrong: a child that has closed its input (PMIX_ERR_IOF_COMPLETE for who pushes),
-// input that it does not read while more comes (PMIX_ERR_OUT_OF_RESOURCE beyond the limit).
+// Each owns this process's end of one pipe. Loop thread only. Output is read one piece at a time, the next when the
+// last was taken over, so that a slow reader holds up the child and nothing else piles up here; what lies in the pipe
+// when the child ends is read at once. What can go wrong: a child that has closed its input (PMIX_ERR_IOF_COMPLETE for
+// who pushes), input that it does not read while more comes (PMIX_ERR_OUT_OF_RESOURCE beyond the limit).
 #pragma once
 
 #include <pmix_common.h>

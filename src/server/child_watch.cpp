@@ -33,7 +33,9 @@ ChildWatch::ChildWatch(transport::EventLoop& loop, Scheduler& scheduler, pid_t p
     }
 }
 
-ChildWatch::~ChildWatch() { *alive_ = nullptr; }
+ChildWatch::~ChildWatch() {
+    *alive_ = nullptr;
+}
 
 void ChildWatch::on_ready(bool, bool) noexcept {
     transport::assert_on_loop();
@@ -52,7 +54,8 @@ void ChildWatch::look_later() {
     });
 }
 
-// What the process did before its end (its goodbye to this server, above all) may be posted already: its end comes behind.
+// What the process did before its end (its goodbye to this server, above all) may be posted already: its end comes
+// behind.
 void ChildWatch::look() {
     if (over_ || !reap()) {
         if (!over_ && watch_ != nullptr) {

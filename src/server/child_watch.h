@@ -3,8 +3,8 @@
 // Owns a pidfd, which the kernel makes readable when the process ends; where there is none (before Linux 5.3, or no
 // descriptor is left) a timer that looks. It waits for this one process and no other, so that the application's own
 // children, and its handling of SIGCHLD, are not touched. Loop thread only; `ended` runs there, once, in a task of its
-// own, and may destroy the watch. What can go wrong: the application reaps children that are not its own (wait() for any,
-// or SIGCHLD ignored): then the process counts as ended and its exit status is not known.
+// own, and may destroy the watch. What can go wrong: the application reaps children that are not its own (wait() for
+// any, or SIGCHLD ignored): then the process counts as ended and its exit status is not known.
 #pragma once
 
 #include <sys/types.h>

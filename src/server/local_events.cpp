@@ -42,8 +42,7 @@ void LocalJobs::tell_over(const LocalJob& job) {
     if (job.failed) {
         const pmix_proc_t failed = common::ProcId(job.nspace, *job.failed).to_c();
         if (rc == PMIX_SUCCESS) rc = infos.append(PMIX_PROCID, &failed, PMIX_PROC);
-        if (rc == PMIX_SUCCESS && job.failed_code)
-            rc = infos.append_number(PMIX_EXIT_CODE, *job.failed_code, PMIX_INT);
+        if (rc == PMIX_SUCCESS && job.failed_code) rc = infos.append_number(PMIX_EXIT_CODE, *job.failed_code, PMIX_INT);
     }
     if (rc == PMIX_SUCCESS) tell(job, PMIX_EVENT_JOB_END, PMIX_RANK_WILDCARD, std::move(infos));
 }

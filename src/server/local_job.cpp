@@ -204,7 +204,8 @@ Result<Strings> Strings::copy_of(char* const* list) noexcept {
 
 const char* variable_in(char* const* env, std::string_view name) noexcept {
     for (; env != nullptr && *env != nullptr; ++env)
-        if (std::strncmp(*env, name.data(), name.size()) == 0 && (*env)[name.size()] == '=') return *env + name.size() + 1;
+        if (std::strncmp(*env, name.data(), name.size()) == 0 && (*env)[name.size()] == '=')
+            return *env + name.size() + 1;
     return nullptr;
 }
 

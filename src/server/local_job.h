@@ -1,9 +1,9 @@
 // A job that this process starts by itself: what its spawn asked for, read and made ready, and its processes.
 //
-// Plain state and pure reading; loop thread. Everything that can be refused is refused here, before anything is started:
-// attributes that must be understood and are not (PMIX_ERR_NOT_SUPPORTED), other nodes (PMIX_ERR_JOB_ALLOC_FAILED), a
-// folder or a program that is not there (PMIX_ERR_JOB_WDIR_NOT_FOUND, PMIX_ERR_JOB_EXE_NOT_FOUND, _APP_NOT_EXECUTABLE),
-// numbers that cannot be (PMIX_ERR_BAD_PARAM).
+// Plain state and pure reading; loop thread. Everything that can be refused is refused here, before anything is
+// started: attributes that must be understood and are not (PMIX_ERR_NOT_SUPPORTED), other nodes
+// (PMIX_ERR_JOB_ALLOC_FAILED), a folder or a program that is not there (PMIX_ERR_JOB_WDIR_NOT_FOUND,
+// PMIX_ERR_JOB_EXE_NOT_FOUND, _APP_NOT_EXECUTABLE), numbers that cannot be (PMIX_ERR_BAD_PARAM).
 #pragma once
 
 #include <pmix_common.h>

@@ -123,8 +123,7 @@ pmix_status_t LocalJobs::start_one(LocalJob& job, Rank rank, int nothing) {
     if (rc == PMIX_SUCCESS) rc = around_.launch_env.apply(job.nspace, rank, env->place());
     if (job.tools && variable_in(env->get(), "PMIX_KEEPALIVE_PIPE") == nullptr) {
         spec.kept = keepalive_.read.get();
-        if (rc == PMIX_SUCCESS)
-            rc = set_variables(env->place(), {{"PMIX_KEEPALIVE_PIPE", std::to_string(spec.kept)}});
+        if (rc == PMIX_SUCCESS) rc = set_variables(env->place(), {{"PMIX_KEEPALIVE_PIPE", std::to_string(spec.kept)}});
     }
     if (rc != PMIX_SUCCESS) return rc;
     spec.file = app.file.c_str();
@@ -177,7 +176,8 @@ void LocalJobs::ended(const std::string& nspace, Rank rank, std::optional<int> w
     process.watch.reset();
     const ProcId id(job.nspace, rank);
     const Client* client = around_.registry.find_client(id);
-    const bool in_the_middle = client != nullptr && (client->state == Client::State::connected || client->state == Client::State::lost);
+    const bool in_the_middle =
+        client != nullptr && (client->state == Client::State::connected || client->state == Client::State::lost);
     pmix_status_t how = PMIX_SUCCESS, of_job = PMIX_SUCCESS;
     std::optional<int> code;
     if (wait_status) code = WIFSIGNALED(*wait_status) ? 128 + WTERMSIG(*wait_status) : WEXITSTATUS(*wait_status);
@@ -250,7 +250,8 @@ void LocalJobs::stop() noexcept {
 // ---- what a host is asked ----
 
 bool LocalJobs::own(const std::vector<ProcId>& procs) const {
-    return !procs.empty() && std::all_of(procs.begin(), procs.end(), [this](const ProcId& p) { return owns(p.nspace); });
+    return !procs.empty() &&
+           std::all_of(procs.begin(), procs.end(), [this](const ProcId& p) { return owns(p.nspace); });
 }
 
 template <class F>
@@ -258,9 +259,8 @@ void LocalJobs::for_each(const std::vector<ProcId>& procs, F&& f) {
     for (auto& [name, job] : jobs_) {
         for (Rank rank = 0; rank < job->processes.size(); ++rank) {
             LocalProcess& process = job->processes[rank];
-            const bool meant = std::any_of(procs.begin(), procs.end(), [&, &nspace = name](const ProcId& p) {
-                return names(p, nspace, rank);
-            });
+            const bool meant = std::any_of(procs.begin(), procs.end(),
+                                           [&, &nspace = name](const ProcId& p) { return names(p, nspace, rank); });
             if (meant && process.watch != nullptr) f(*job, process);
         }
     }

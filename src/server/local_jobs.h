@@ -1,10 +1,10 @@
 // Jobs of this process's own: what a tool spawns when there is no server to ask and its host has no entry for it. The
-// library is the host of these jobs: it starts their processes on this node, describes them to themselves, hears of their
-// end, and answers what else a host would be asked about them (abort, job control, input).
+// library is the host of these jobs: it starts their processes on this node, describes them to themselves, hears of
+// their end, and answers what else a host would be asked about them (abort, job control, input).
 //
-// Owns the jobs until their last process has ended. Loop thread only. A process that ends badly ends its job, unless the
-// job is recoverable. At the end of the server what still runs is ended too (SIGTERM, and SIGKILL for who does not mind
-// that), unless PMIX_NOHUP was given.
+// Owns the jobs until their last process has ended. Loop thread only. A process that ends badly ends its job, unless
+// the job is recoverable. At the end of the server what still runs is ended too (SIGTERM, and SIGKILL for who does not
+// mind that), unless PMIX_NOHUP was given.
 //
 // What can go wrong: see local_job and process_start; when one process cannot be started, those before it are killed,
 // and nothing of the job is left.

@@ -73,8 +73,8 @@ struct Attributes {
         if (error == 0) error = ::posix_spawnattr_setsigmask(&list, &none);
         if (error == 0) error = ::posix_spawnattr_setsigdefault(&list, &usual);
         if (error == 0)
-            error = ::posix_spawnattr_setflags(
-                &list, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+            error = ::posix_spawnattr_setflags(&list,
+                                               POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     }
 };
 
