@@ -1,6 +1,9 @@
 #include "client/iof_stdin.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,10 +23,31 @@ void IofStdin::start(common::ProcList targets, common::InfoList infos) {
     infos_ = std::move(infos);
     if (running_) return;
     running_ = true;
+    open();
+    if (!sending_) wait();
+}
+
+void IofStdin::open() {
     struct stat what {};
     always_ready_ = ::fstat(STDIN_FILENO, &what) != 0 || S_ISREG(what.st_mode) ||
                     (S_ISCHR(what.st_mode) && ::isatty(STDIN_FILENO) == 0);
-    if (!sending_) wait();
+    socket_ = S_ISSOCK(what.st_mode);
+    // A file's place in it is shared, and reading it does not wait.
+    if (always_ready_ || socket_) return;
+    own_.reset(::open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+}
+
+// EAGAIN: somebody else has taken it.
+ssize_t IofStdin::take(void* bytes, size_t size) const noexcept {
+    if (socket_) return ::recv(STDIN_FILENO, bytes, size, MSG_DONTWAIT);
+    if (own_) return ::read(own_.get(), bytes, size);
+    // Another user's pipe, or no /proc: asked once more at the last moment.
+    pollfd now{STDIN_FILENO, POLLIN, 0};
+    if (!always_ready_ && ::poll(&now, 1, 0) == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return ::read(STDIN_FILENO, bytes, size);
 }
 
 void IofStdin::wait() {
@@ -53,7 +77,7 @@ void IofStdin::read() {
     ssize_t got = -1;
     if (!background) {
         do {
-            got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+            got = take(bytes.data(), bytes.size());
         } while (got < 0 && errno == EINTR);
         if (got < 0 && errno == EAGAIN) return wait();
     }
@@ -95,6 +119,7 @@ void IofStdin::stop(bool tell) {
     if (!running_) return;
     running_ = false;
     watch_.reset();
+    own_.reset();
     if (timer_ != 0) session_.loop().cancel(std::exchange(timer_, 0));
     if (!tell) return;
     common::IofPushRequest request;

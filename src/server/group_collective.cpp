@@ -457,6 +457,7 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     if (numbered) group.context_id = number;
     group.notify = op.notify;
     group.hosted = op.hosted;
+    group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
     registry_.groups().add(std::move(group));
     invitations_.over(key.second);
 

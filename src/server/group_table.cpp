@@ -54,9 +54,18 @@ void GroupTable::erase(std::string_view name) {
     if (it != groups_.end()) groups_.erase(it);
 }
 
+void GroupTable::hide(std::string_view name, bool hidden) noexcept {
+    if (Group* group = find(name)) group->hidden = hidden;
+}
+
+const Group* GroupTable::meant_by(std::string_view nspace) const noexcept {
+    const Group* group = find(nspace);
+    return group == nullptr || group->hidden ? nullptr : group;
+}
+
 pmix_status_t GroupTable::replace(ProcId& proc) const {
     if (groups_.empty() || !common::is_real_rank(proc.rank)) return PMIX_SUCCESS;
-    const Group* group = find(proc.nspace);
+    const Group* group = meant_by(proc.nspace);
     if (group == nullptr) return PMIX_SUCCESS;
     if (proc.rank >= group->members.size() || group->members[proc.rank].left) return PMIX_ERR_NOT_FOUND;
     proc = ProcId(group->members[proc.rank].proc);
@@ -65,12 +74,12 @@ pmix_status_t GroupTable::replace(ProcId& proc) const {
 
 pmix_status_t GroupTable::replace(ProcList& procs) const {
     if (groups_.empty()) return PMIX_SUCCESS;
-    if (std::none_of(procs.begin(), procs.end(), [&](const ProcId& p) { return find(p.nspace) != nullptr; }))
+    if (std::none_of(procs.begin(), procs.end(), [&](const ProcId& p) { return meant_by(p.nspace) != nullptr; }))
         return PMIX_SUCCESS;
     ProcList out;
     out.reserve(procs.size());
     for (ProcId& p : procs) {
-        const Group* group = find(p.nspace);
+        const Group* group = meant_by(p.nspace);
         if (group != nullptr && p.rank == PMIX_RANK_WILDCARD) {
             for (const Group::Member& m : group->members)
                 if (!m.left) out.push_back(m.proc);

@@ -27,6 +27,7 @@ struct Group {
     std::optional<size_t> context_id;
     bool notify = false;  // PMIX_GROUP_NOTIFY_TERMINATION was agreed
     bool hosted = false;  // the host knows it
+    bool hidden = false;  // a namespace has its name, and is what that means: see GroupTable::hide
 
     common::ProcList current() const;  // who has not left
     common::ProcList living() const;   // of these, whose namespaces have not ended
@@ -41,6 +42,9 @@ class GroupTable {
     const Group* find(std::string_view name) const noexcept;
     Group& add(Group&& group);
     void erase(std::string_view name);
+    // A namespace of that name comes or goes. Names of jobs can be guessed, and groups are made by any job's processes: what
+    // others say of the job must not go to a group's members.
+    void hide(std::string_view name, bool hidden) noexcept;
     bool empty() const noexcept { return groups_.empty(); }
     const std::map<std::string, Group, std::less<>>& all() const noexcept { return groups_; }
     std::map<std::string, Group, std::less<>>& all() noexcept { return groups_; }
@@ -53,6 +57,7 @@ class GroupTable {
     std::vector<std::string> names_of(const common::ProcId& proc) const;
 
   private:
+    const Group* meant_by(std::string_view nspace) const noexcept;
     std::map<std::string, Group, std::less<>> groups_;
 };
 

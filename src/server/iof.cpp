@@ -40,8 +40,7 @@ void Iof::pull(Peer& peer, common::IofPullRequest& request, Reply reply) {
     if (request.channels == 0 || (request.procs.empty() && !own)) return reply.status(PMIX_ERR_BAD_PARAM);
     const Key key{peer.serial(), request.reference};
     if (pulls_.count(key) != 0) return reply.status(PMIX_ERR_BAD_PARAM);
-    const auto mine = std::distance(pulls_.lower_bound({peer.serial(), 0}), pulls_.upper_bound({peer.serial(), UINT64_MAX}));
-    if (mine >= kMaxIofPulls && !own) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    if (has_enough(peer.serial()) && !own) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     IofLimit limit;
     pmix_status_t rc = read_iof_limit(request.infos.data(), request.infos.size(), limit);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
@@ -59,6 +58,10 @@ void Iof::pull(Peer& peer, common::IofPullRequest& request, Reply reply) {
                    });
 }
 
+bool Iof::has_enough(uint64_t serial) const noexcept {
+    return std::distance(pulls_.lower_bound({serial, 0}), pulls_.upper_bound({serial, UINT64_MAX})) >= kMaxIofPulls;
+}
+
 // From here on the reader gets what comes, and first what was kept.
 void Iof::settle(Key key, Pull pull, Reply reply, pmix_status_t status) {
     auto peer = pull.peer.lock();
@@ -66,6 +69,11 @@ void Iof::settle(Key key, Pull pull, Reply reply, pmix_status_t status) {
     if (!common::succeeded(status) || !here) {
         if (common::succeeded(status)) tell_host_end(pull);
         return reply.status(status);
+    }
+    // Many may have been at the host together.
+    if (has_enough(peer->serial()) && peer->kind() != PeerKind::self) {
+        tell_host_end(pull);
+        return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     }
     auto [it, fresh] = pulls_.emplace(key, std::move(pull));
     if (!fresh) return reply.status(PMIX_ERR_BAD_PARAM);

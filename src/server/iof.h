@@ -73,6 +73,7 @@ class Iof {
     };
     using Pulls = std::map<Key, Pull>;
 
+    bool has_enough(uint64_t serial) const noexcept;
     void settle(Key key, Pull pull, Reply reply, pmix_status_t status);
     void pump(Pulls::iterator it);
     void send(Pull& pull, uint64_t reference, IofQueue::Part part);

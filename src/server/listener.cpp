@@ -118,11 +118,7 @@ std::vector<std::string> Listener::addresses() const {
 }
 
 bool Listener::is_stranger(uint32_t uid) const {
-    if (uid == options_.own_uid || uid == 0) return false;
-    for (const auto& [name, nspace] : registry_.nspaces())
-        for (const auto& [rank, client] : nspace->clients)
-            if (client.uid == uid) return false;
-    return true;
+    return uid != options_.own_uid && uid != 0 && !registry_.has_user(uid);
 }
 
 // The oldest has had the longest time to speak.
@@ -231,6 +227,7 @@ void Listener::decide(const std::shared_ptr<SocketPeer>& peer, pmix_status_t sta
 }
 
 void Listener::admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Client& client) {
+    if (client.connections >= kMaxClones) return refuse(*peer, PMIX_ERR_OUT_OF_RESOURCE);
     common::HelloReply mine;
     mine.server = options_.server;
     mine.library_version = "Wireup " WIREUP_VERSION;

@@ -32,6 +32,9 @@ struct Credentials {
 // request open to each of the ranks of the largest jobs has a few thousand for each of its threads; beyond this number it
 // asks without listening, and each costs its server some hundred bytes.
 inline constexpr uint32_t kMaxOpenRequests = 64u << 10;
+// Processes that are one rank at a time. A rank's helpers are a handful; each takes a descriptor of the server's, which all
+// ranks of the node must do with.
+inline constexpr uint32_t kMaxClones = 128;
 // Registrations for output: each gets a queue of its own (kIofQueueBytes).
 inline constexpr uint32_t kMaxIofPulls = 1024;
 

@@ -69,6 +69,7 @@ Nspace& Registry::obtain(std::string_view name) {
     Nspace& nspace = *fresh;
     by_number_.emplace(nspace.number, &nspace);
     nspaces_.emplace(std::string(name), std::move(fresh));
+    groups_.hide(name, true);
     return nspace;
 }
 
@@ -92,8 +93,15 @@ pmix_status_t Registry::ensure_data(Nspace& nspace) {
 void Registry::remove(std::string_view name) {
     auto it = nspaces_.find(name);
     if (it == nspaces_.end()) return;
+    for (const auto& [rank, client] : it->second->clients) user_left(client.uid);
+    groups_.hide(name, false);
     by_number_.erase(it->second->number);
     nspaces_.erase(it);
+}
+
+void Registry::user_left(uint32_t uid) noexcept {
+    auto it = users_.find(uid);
+    if (it != users_.end() && --it->second == 0) users_.erase(it);
 }
 
 Client* Registry::find_client(const ProcId& proc) noexcept {

@@ -118,6 +118,10 @@ class Registry final : public MemberView {
     Nspace& adopt(std::string_view name);
     void when_adopted(std::function<void()> due) { adopted_ = std::move(due); }
     uint64_t next_use() noexcept { return ++uses_; }
+    // A rank of that user is registered, or is no more: whoever changes Nspace::clients says so.
+    void user_came(uint32_t uid) { ++users_[uid]; }
+    void user_left(uint32_t uid) noexcept;
+    bool has_user(uint32_t uid) const noexcept { return users_.find(uid) != users_.end(); }
     Client* find_client(const common::ProcId& proc) noexcept;
     // Null when the process is not one of a namespace known here.
     std::optional<MemberId> member(const common::ProcId& proc) const noexcept;
@@ -164,6 +168,7 @@ class Registry final : public MemberView {
     std::function<void(uint32_t)> due_;
     std::function<void()> adopted_;
     uint64_t uses_ = 0;
+    std::map<uint32_t, size_t> users_;  // how many ranks each has
 };
 
 }  // namespace pmix::server

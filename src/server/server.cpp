@@ -86,6 +86,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
     Client& me = own.clients[options.id.rank];
     me.rank = options.id.rank;
     me.uid = ::geteuid();
+    registry.user_came(me.uid);
     me.gid = ::getegid();
     me.state = Client::State::connected;
     me.connections = 1;

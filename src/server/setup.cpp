@@ -146,6 +146,8 @@ pmix_status_t Setup::register_client(const ProcId& proc, uint32_t uid, uint32_t 
     auto [at, fresh] = nspace.clients.try_emplace(proc.rank);
     Client& client = at->second;
     client.rank = proc.rank;
+    registry_.user_came(uid);
+    if (!fresh) registry_.user_left(client.uid);
     client.uid = uid;
     client.gid = gid;
     client.server_object = server_object;
@@ -175,6 +177,7 @@ void Setup::deregister_client(const ProcId& proc) {
     bool was_gone = client->gone();
     const bool may_return = client->may_return;
     if (!was_gone) nspace->gone.push_back(proc.rank);  // stays there: the namespace still counts it among its own
+    registry_.user_left(client->uid);
     nspace->clients.erase(proc.rank);
     launch_env_.remove(proc);
     if (!was_gone || may_return) client_gone(*nspace, proc.rank);

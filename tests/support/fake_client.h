@@ -243,6 +243,11 @@ class FakeClient {
     }
     const dstore::Reader* reader() const { return reader_.get(); }
     size_t descriptors_received() const { return received_; }
+    // Of segments that nobody will look into.
+    void drop_descriptors() {
+        read();
+        descriptors_.clear();
+    }
 
   private:
     void adopt(const common::SegmentList& segments) {

@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <fstream>
+#include <future>
 #include <mutex>
 #include <sstream>
 
@@ -505,6 +507,42 @@ TEST_F(IofTest, OwnStdinIsCollectedUntilItsEnd) {
     ::dup2(before, 0);
     ::close(before);
     ::close(ends[0]);
+}
+
+// A process that shares stdin takes what made it ready. rows: O7
+TEST_F(IofTest, OwnStdinThatAnotherHasEmptiedIsNotWaitedFor) {
+    const int before = ::fcntl(0, F_DUPFD_CLOEXEC, 3);
+    for (bool socket : {false, true}) {
+        SCOPED_TRACE(socket ? "socket" : "pipe");
+        int ends[2];
+        ASSERT_EQ(0, socket ? ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) : ::pipe2(ends, O_CLOEXEC));
+        ASSERT_EQ(0, ::dup2(ends[0], 0));
+        const size_t sent = channel->sent().size();
+        IofStdin in(*session);
+        std::promise<void> promise;
+        auto back = promise.get_future();
+        loop->post([&] {
+            in.start({{"far", 2}}, {});
+            in.on_ready(true, false);
+            promise.set_value();
+        });
+        const bool came_back = back.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+        EXPECT_TRUE(came_back) << "the loop waits for input";
+        EXPECT_EQ(sent, channel->sent().size());
+        EXPECT_EQ(0, ::fcntl(0, F_GETFL) & O_NONBLOCK) << "that is not ours to change";
+        ASSERT_EQ(5, ::write(ends[1], "input", 5));  // it goes on, and reads on
+        back.wait();
+        const auto deadline = transport::Deadline::in_ms(30'000);
+        while (channel->sent().size() == sent && !deadline.passed()) settle();
+        ASSERT_GT(channel->sent().size(), sent);
+        EXPECT_EQ(5u, FakeChannel::decoded<common::IofPushRequest>(channel->sent()[sent]).data.size());
+        session->on_loop_and_wait([&] { in.stop(false); });
+        settle();
+        ::dup2(before, 0);
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+    ::close(before);
 }
 
 // rows: O7

@@ -171,3 +171,83 @@ TEST(ServerTrustTest, TheOneUserServedMayReadWhatNobodyOwns) {
     auto second = std::make_shared<OtherUser>(ProcId("job2", 0), 1001);
     EXPECT_FALSE(parts.segments.may_map(*second, nspace));
 }
+
+// Names of jobs can be guessed, and a group may have any name that is no job's yet. rows: R6
+TEST(ServerTrustTest, AGroupDoesNotStandForALaterJobOfItsName) {
+    TestServer server(nullptr);
+    server.job("first", 1, 2);
+    FakeClient a(server, {"first", 0}), b(server, {"first", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    const auto status = [](FakeClient& client, uint32_t id) {
+        auto reply = client.wait(id);
+        return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
+    };
+    const auto both = [&](auto&& start) {
+        const uint32_t one = start(a), two = start(b);
+        const pmix_status_t first = status(a, one), second = status(b, two);
+        EXPECT_EQ(first, second);
+        return first;
+    };
+    const auto construct = [](FakeClient& client) {
+        common::ControlRequest request;
+        request.kind = static_cast<uint32_t>(common::GroupCall::construct);
+        request.name = "slurm.7.0";
+        request.procs = {{"first", PMIX_RANK_WILDCARD}};
+        return client.start<Command::group>(request);
+    };
+    const auto fence = [](FakeClient& client) { return client.start_fence({{"slurm.7.0", PMIX_RANK_WILDCARD}}); };
+    ASSERT_EQ(PMIX_SUCCESS, both(construct));
+    EXPECT_EQ(PMIX_SUCCESS, both(fence)) << "the group is known by its name";
+
+    server.job("slurm.7.0", 1, 1);
+    FakeClient victim(server, {"slurm.7.0", 0});
+    ASSERT_EQ(PMIX_SUCCESS, victim.hello());
+    EXPECT_EQ(PMIX_SUCCESS, status(victim, fence(victim)));
+    a.put("k", "of the group's first member");
+    victim.put("k", "its own");
+    EXPECT_EQ(PMIX_SUCCESS, status(victim, victim.start_get({"slurm.7.0", 0}, "k")));
+    EXPECT_EQ("its own", victim.read_text(0, "k"));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, both(fence)) << "they are not of that job";
+    // The job ends, and the name is the group's once more.
+    server.on_loop([&] {
+        server.setup().deregister_nspace("slurm.7.0");
+        return 0;
+    });
+    EXPECT_EQ(PMIX_SUCCESS, both(fence));
+    const auto destruct = [](FakeClient& client) {
+        common::ControlRequest request;
+        request.kind = static_cast<uint32_t>(common::GroupCall::destruct);
+        request.name = "slurm.7.0";
+        return client.start<Command::group>(request);
+    };
+    EXPECT_EQ(PMIX_SUCCESS, both(destruct));
+}
+
+// Users without a rank share a part of the room for new connections: who has one is counted.
+TEST(ServerTrustTest, AUserIsKnownAsLongAsARankIsHis) {
+    TestServer server(nullptr);
+    server.job("job", 1, 1, false);
+    const auto known = [&](uint32_t uid) { return server.parts().registry.has_user(uid); };
+    EXPECT_TRUE(known(::geteuid())) << "the server's own";
+    EXPECT_FALSE(known(4242));
+    server.add_client("job", 0, 4242);
+    server.add_client("job", 1, 4242);
+    EXPECT_TRUE(known(4242));
+    server.add_client("job", 0, 4243);  // registered once more, for another
+    EXPECT_TRUE(known(4242));
+    EXPECT_TRUE(known(4243));
+    const auto on_loop = [&](auto&& f) {
+        server.on_loop([&] {
+            f();
+            return 0;
+        });
+    };
+    on_loop([&] { server.setup().deregister_client({"job", 1}); });
+    EXPECT_FALSE(known(4242));
+    on_loop([&] { server.setup().deregister_client({"job", 1}); });
+    EXPECT_TRUE(known(4243));
+    on_loop([&] { server.setup().deregister_nspace("job"); });
+    EXPECT_FALSE(known(4243));
+    EXPECT_TRUE(known(::geteuid()));
+}

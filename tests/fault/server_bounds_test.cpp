@@ -1,0 +1,195 @@
+// How many of a kind one process, or all, may have at a server: handlers, registrations for output, clones of a rank,
+// jobs of other nodes. Each number is beyond what programs need; what is beyond it is refused or forgotten, no more.
+#include <gtest/gtest.h>
+
+#include "support/fake_client.h"
+
+using namespace pmix;
+using namespace pmix::test;
+
+namespace {
+
+struct Setting {
+    Setting() : module(host.module()), server(&module) { server.job("job", 1, 2); }
+    FakeHost host;
+    pmix_server_module_t module;
+    TestServer server;
+};
+
+common::IofPullRequest pull_number(uint64_t reference) {
+    common::IofPullRequest request;
+    request.procs = {{"job", PMIX_RANK_WILDCARD}};
+    request.channels = PMIX_FWD_STDOUT_CHANNEL;
+    request.reference = reference;
+    return request;
+}
+
+// Sends request(i) for i = from .. to - 1, some at a time, and expects success of each.
+template <Command C, class F>
+void ask_all(FakeClient& client, uint64_t from, uint64_t to, F&& request) {
+    constexpr uint64_t kTogether = 64;
+    while (from < to) {
+        std::vector<uint32_t> ids;
+        for (; from < to && ids.size() < kTogether; ++from) ids.push_back(client.start<C>(request(from)));
+        for (uint32_t id : ids) {
+            auto reply = client.wait(id);
+            ASSERT_TRUE(reply);
+            ASSERT_EQ(PMIX_SUCCESS, reply->header.status);
+        }
+    }
+}
+
+}  // namespace
+
+// rows: E1 K20
+TEST(ServerBoundsTest, AProcessHasSoManyEventHandlers) {
+    Setting s;
+    FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    const auto handler = [](uint64_t reference) {
+        common::RegisterEventsRequest request;
+        request.codes = {-7000};
+        request.reference = reference;
+        return request;
+    };
+    ask_all<Command::register_events>(a, 0, server::kMaxOpenRequests, handler);
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, a.ask<Command::register_events>(handler(server::kMaxOpenRequests)));
+    EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::register_events>(handler(0))) << "others may";
+    common::DeregisterEventsRequest gone;
+    gone.reference = 7;
+    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::deregister_events>(gone));
+    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::register_events>(handler(server::kMaxOpenRequests)));
+}
+
+// rows: O2 K20
+TEST(ServerBoundsTest, AProcessHasSoManyRegistrationsForOutput) {
+    Setting s;
+    FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ask_all<Command::iof_pull>(a, 0, server::kMaxIofPulls, pull_number);
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, a.ask<Command::iof_pull>(pull_number(server::kMaxIofPulls)));
+    EXPECT_EQ(server::kMaxIofPulls, s.host.count("iof_pull")) << "the host hears nothing of what is refused";
+    EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::iof_pull>(pull_number(0))) << "others may";
+}
+
+// Nor by asking for all of them before the host has answered for one. rows: O2 K20
+TEST(ServerBoundsTest, RegistrationsThatAreAtTheHostTogetherAreCountedWhenTheyComeBack) {
+    Setting s;
+    s.host.styles["iof_pull"] = Style::later;
+    FakeClient a(s.server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    std::vector<uint32_t> ids;
+    constexpr size_t kBeyond = 3;
+    for (uint64_t i = 0; i < server::kMaxIofPulls + kBeyond; ++i) {
+        ids.push_back(a.start<Command::iof_pull>(pull_number(i)));
+        if (i % 64 == 0) s.server.settle();
+    }
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == ids.size(); }));
+    s.host.styles["iof_pull"] = Style::before_return;
+    s.host.answer_waiting();
+    size_t refused = 0;
+    for (uint32_t id : ids) {
+        auto reply = a.wait(id);
+        ASSERT_TRUE(reply);
+        refused += reply->header.status == PMIX_ERR_OUT_OF_RESOURCE;
+        ASSERT_EQ(refused > 0 ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS, reply->header.status);
+    }
+    EXPECT_EQ(kBeyond, refused);
+    // The host had taken them: it is told that they are over.
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("iof_pull") == ids.size() + kBeyond; }));
+    EXPECT_NE(nullptr, s.host.last("iof_pull")->infos.find(PMIX_IOF_STOP));
+}
+
+// rows: I8 K20
+TEST(ServerBoundsTest, ARankIsSoManyProcesses) {
+    Setting s;
+    std::vector<std::unique_ptr<FakeClient>> clones;
+    for (uint32_t i = 0; i < server::kMaxClones; ++i) {
+        clones.push_back(std::make_unique<FakeClient>(s.server, ProcId("job", 0)));
+        ASSERT_EQ(PMIX_SUCCESS, clones.back()->hello()) << i;
+    }
+    FakeClient beyond(s.server, {"job", 0}), other(s.server, {"job", 1});
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, beyond.hello());
+    EXPECT_TRUE(s.server.turn_until([&] { return beyond.hung_up(); }));
+    EXPECT_EQ(PMIX_SUCCESS, other.hello()) << "other ranks may";
+    EXPECT_EQ(server::kMaxClones, s.server.parts().registry.find_client({"job", 0})->connections);
+    clones.pop_back();
+    ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == server::kMaxClones; }));
+    FakeClient next(s.server, {"job", 0});
+    EXPECT_EQ(PMIX_SUCCESS, next.hello()) << "one has gone";
+    EXPECT_EQ(2u, s.host.count("client_connected2")) << "the host hears of each rank once";
+}
+
+// Those that come while the host is still asked about their rank are let in together. rows: I8 K20
+TEST(ServerBoundsTest, ARankIsSoManyProcessesAlsoWhenTheyComeTogether) {
+    Setting s;
+    s.host.styles["client_connected2"] = Style::later;
+    std::vector<std::unique_ptr<FakeClient>> clones;
+    for (uint32_t i = 0; i < server::kMaxClones + 5; ++i) {
+        clones.push_back(std::make_unique<FakeClient>(s.server, ProcId("job", 0)));
+        common::HelloRequest mine;
+        mine.role = common::PeerRole::client;
+        mine.nspace = "job";
+        mine.rank = 0;
+        common::HelloClient hello(std::move(mine), {});
+        clones.back()->start<Command::hello>(hello.request());
+        s.server.settle();
+    }
+    ASSERT_EQ(1u, s.host.waiting());
+    s.host.answer_waiting();
+    const auto* rank = s.server.parts().registry.find_client({"job", 0});
+    ASSERT_TRUE(s.server.turn_until([&] { return rank->connections > 0; }));
+    ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().listener.half_open() == 0; }));
+    EXPECT_EQ(server::kMaxClones, rank->connections);
+}
+
+// Each is in use by a process here, so none is idle; no host will ever end them. rows: U6 K17
+TEST(ServerBoundsTest, ForeignJobsInUseAreSoMany) {
+    Setting s;
+    TestServer there(&s.module);
+    s.host.data = [&](const Seen& seen) {
+        std::vector<uint8_t> out;
+        there.on_loop([&] {
+            there.parts().get.modex_request(seen.proc, [&](pmix_status_t, common::Bytes bytes) {
+                out.assign(bytes.begin(), bytes.end());
+            });
+            there.parts().host.flush();
+            return 0;
+        });
+        return out;
+    };
+    const auto foreign = [&] {
+        size_t n = 0;
+        for (const auto& [name, nspace] : s.server.parts().registry.nspaces()) n += nspace->adopted;
+        return n;
+    };
+    constexpr size_t kBeyond = 4;
+    FakeClient a(s.server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    for (size_t i = 0; i < server::kMaxAdopted + kBeyond; ++i) {
+        const std::string name = "far" + std::to_string(i);
+        there.job(name, 1, 1);
+        {
+            FakeClient b(there, {name, 0});
+            ASSERT_EQ(PMIX_SUCCESS, b.hello());
+            b.put("k", "v");
+            there.settle();
+            auto reply = a.wait(a.start_get({name, 0}, "k"));
+            ASSERT_TRUE(reply);
+            ASSERT_EQ(PMIX_SUCCESS, reply->header.status) << name;
+        }
+        there.settle();
+        there.on_loop([&] {
+            there.setup().deregister_nspace(name);
+            return 0;
+        });
+        a.drop_descriptors();
+    }
+    ASSERT_TRUE(s.server.turn_until([&] { return foreign() == server::kMaxAdopted; }));
+    for (size_t i = 0; i < kBeyond; ++i)
+        EXPECT_EQ(nullptr, s.server.parts().registry.find("far" + std::to_string(i))) << "the oldest";
+    EXPECT_NE(nullptr, s.server.parts().registry.find("far" + std::to_string(kBeyond)));
+    EXPECT_FALSE(a.hung_up());
+}
