@@ -267,6 +267,97 @@ TEST(ServerLivesTest, AConnectThatTheHostGrantsTooLateConnectsNobodyOfTheNextLif
     EXPECT_TRUE(s.server.parts().connect.connected(server::make_signature(procs)));
 }
 
+// Data of the earlier bearer that a fence brings too late is none of the next one's.
+// rows: V8 F5
+TEST(ServerLivesTest, AFenceThatTheHostEndsTooLateBringsNothingToTheNextLife) {
+    Setting s(1, 1);
+    std::vector<uint8_t> blob;
+    TestServer there(&s.module);
+    there.job("other", 1, 2);
+    {
+        FakeClient b(there, {"other", 1});
+        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        b.put("k", "of the first life");
+        there.settle();
+        there.on_loop([&] {
+            there.parts().get.modex_request({"other", 1}, [&](pmix_status_t status, common::Bytes bytes) {
+                EXPECT_EQ(PMIX_SUCCESS, status);
+                blob.assign(bytes.begin(), bytes.end());
+            });
+            there.parts().host.flush();
+            return 0;
+        });
+        ASSERT_FALSE(blob.empty());
+    }
+    s.host.styles["fence"] = Style::later;
+    s.host.data = [&](const Seen&) { return blob; };
+    const auto has_it = [&] { return s.server.parts().registry.find("other")->data->has(1, "k"); };
+    for (bool ends : {true, false}) {
+        SCOPED_TRACE(ends ? "the job ends meanwhile" : "it does not");
+        s.server.job("other", 2, 1);
+        FakeClient a(s.server, {"job", 0}), c(s.server, {"other", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_EQ(PMIX_SUCCESS, c.hello());
+        const std::vector<ProcId> procs{{"job", 0}, {"other", PMIX_RANK_WILDCARD}};
+        const uint32_t mine = a.start_fence(procs, true), its = c.start_fence(procs, true);
+        ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
+        if (ends) {
+            s.server.on_loop([&] {
+                s.end("other");
+                return 0;
+            });
+            EXPECT_NE(PMIX_SUCCESS, status_of(a, mine));
+            s.server.job("other", 2, 1);
+        }
+        EXPECT_FALSE(has_it());
+        s.host.answer_first();
+        s.server.settle();
+        if (!ends) {
+            EXPECT_EQ(PMIX_SUCCESS, status_of(a, mine));
+            EXPECT_EQ(PMIX_SUCCESS, status_of(c, its));
+        }
+        EXPECT_EQ(!ends, has_it());
+        s.server.on_loop([&] {
+            s.end("other");
+            return 0;
+        });
+    }
+}
+
+// rows: V8 C4
+TEST(ServerLivesTest, ADisconnectThatTheHostGrantsTooLatePartsNobodyOfTheNextLife) {
+    Setting s(1, 1);
+    s.server.job("other", 2, 1);
+    FakeClient a(s.server, {"job", 0});
+    const std::vector<ProcId> procs{{"job", 0}, {"other", 1}};
+    const server::Signature both = server::make_signature(procs);
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    common::ConnectRequest request;
+    request.procs = procs;
+    ASSERT_EQ(PMIX_SUCCESS, a.ask<Command::connect>(request));
+    ASSERT_TRUE(s.server.parts().connect.connected(both));
+    s.host.styles["disconnect"] = Style::later;
+    uint32_t id = a.start<Command::disconnect>(request);
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
+    s.server.on_loop([&] {
+        s.end("other");
+        return 0;
+    });
+    EXPECT_NE(PMIX_SUCCESS, status_of(a, id));
+    EXPECT_FALSE(s.server.parts().connect.connected(both));
+    s.server.job("other", 2, 1);
+    ASSERT_EQ(PMIX_SUCCESS, a.ask<Command::connect>(request));
+    s.host.answer_first();
+    s.server.settle();
+    EXPECT_TRUE(s.server.parts().connect.connected(both)) << "that was about the other that has ended";
+    // This one is in time.
+    id = a.start<Command::disconnect>(request);
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
+    s.host.answer_first();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, id));
+    EXPECT_FALSE(s.server.parts().connect.connected(both));
+}
+
 // Hosts may register the processes before the job.
 // rows: K17 V4
 TEST(ServerLivesTest, WhoAsksBeforeTheJobIsRegisteredHearsWhenItIs) {
