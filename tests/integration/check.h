@@ -170,6 +170,17 @@ static inline void raise_flag(const char* name) {
     PMIX_INFO_DESTRUCT(&info);
 }
 
+/* One that stays up when the job of who raised it is over. */
+static inline void raise_lasting_flag(const char* name) {
+    pmix_info_t info[2];
+    pmix_persistence_t session_long = PMIX_PERSIST_SESSION;
+    PMIX_INFO_LOAD(&info[0], name, "up", PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_PERSISTENCE, &session_long, PMIX_PERSIST);
+    CHECK_OK(PMIx_Publish(info, 2));
+    PMIX_INFO_DESTRUCT(&info[0]);
+    PMIX_INFO_DESTRUCT(&info[1]);
+}
+
 static inline pmix_status_t look_up_string(const char* name, const pmix_info_t* info, size_t ninfo, char* text,
                                            size_t size, pmix_proc_t* publisher) {
     pmix_pdata_t wanted;

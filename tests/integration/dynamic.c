@@ -36,7 +36,8 @@ static void child(void) {
 static void spawned(int argc, char** argv) {
     (void)argc, (void)argv;
     child();
-    if (me.rank == 0) raise_flag("child.up");
+    await_flag("child.seen"); /* what is known of this job goes with it */
+    if (me.rank == 0) raise_lasting_flag("child.up");
     finish();
 }
 
@@ -55,6 +56,7 @@ static void spawns(int argc, char** argv) {
         PMIX_LOAD_PROCID(&job, nspace, PMIX_RANK_WILDCARD);
         CHECK_OK(get_u32(&job, PMIX_JOB_SIZE, 10, &size));
         CHECK(size == 3);
+        raise_flag("child.seen");
         await_flag("child.up");
     }
     fence(false);

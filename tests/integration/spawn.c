@@ -59,6 +59,7 @@ static void member(int argc, char** argv) {
     CHECK(getcwd(wdir, sizeof wdir) && strcmp(wdir, argv[5]) == 0);
     const char* set = getenv("SPAWN_TEST");
     CHECK(set && strcmp(set, argv[6]) == 0);
+    be_seen(argv[7]);
     child_done(argv[7]);
 }
 
@@ -135,18 +136,16 @@ static void apps(int argc, char** argv) {
         CHECK(number == 6);
         CHECK_OK(get_u32(&job, PMIX_JOB_NUM_APPS, 0, &number));
         CHECK(number == 3);
+        say_seen("apps");
         await_children("apps", 6);
     }
     fence(false);
     finish();
 }
 
-/* The job's nodes are looked at while it is there: what is known of it goes with it. */
 static void look(const char* nspace, const char* wanted, const char* flag) {
-    char name[96];
     check_nodes(nspace, wanted);
-    snprintf(name, sizeof name, "%s.seen", flag);
-    raise_flag(name);
+    say_seen(flag);
 }
 
 static void spawn_on(const char* key, const char* where, int count, const char* flag, const char* wanted) {

@@ -56,17 +56,10 @@ static inline void await_children(const char* flag, uint32_t count) {
 /* --- children ------------------------------------------------------------------------------------------------------
  */
 
-/* The flag stays up when the child's job is over. */
 static inline void child_done(const char* flag) {
     char name[96];
-    pmix_info_t info[2];
-    pmix_persistence_t session_long = PMIX_PERSIST_SESSION;
     snprintf(name, sizeof name, "%s.%u", flag, me.rank);
-    PMIX_INFO_LOAD(&info[0], name, "up", PMIX_STRING);
-    PMIX_INFO_LOAD(&info[1], PMIX_PERSISTENCE, &session_long, PMIX_PERSIST);
-    CHECK_OK(PMIx_Publish(info, 2));
-    PMIX_INFO_DESTRUCT(&info[0]);
-    PMIX_INFO_DESTRUCT(&info[1]);
+    raise_lasting_flag(name);
     finish();
 }
 
@@ -89,13 +82,24 @@ static inline void child(int argc, char** argv) {
     child_done(argv[0]);
 }
 
-/* seen FLAG: is there until its parent has looked at it and says so with FLAG.seen */
-static inline void seen(int argc, char** argv) {
+/* The parent looks at the child's job while it is there (what is known of it goes with it), and says so with FLAG.seen. */
+static inline void be_seen(const char* flag) {
     char name[96];
+    snprintf(name, sizeof name, "%s.seen", flag);
+    await_flag(name);
+}
+
+static inline void say_seen(const char* flag) {
+    char name[96];
+    snprintf(name, sizeof name, "%s.seen", flag);
+    raise_flag(name);
+}
+
+/* seen FLAG: nothing but that */
+static inline void seen(int argc, char** argv) {
     CHECK(argc == 1);
     start();
-    snprintf(name, sizeof name, "%s.seen", argv[0]);
-    await_flag(name);
+    be_seen(argv[0]);
     child_done(argv[0]);
 }
 

@@ -153,6 +153,7 @@ TEST_F(TopologyApi, ACallbackMayLoadWhileAThreadDoes) {
         meeting.loader = gettid();
         pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
         EXPECT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+        PMIx_Topology_destruct(&topology);
     });
     pmix_proc_t proc;
     PMIX_LOAD_PROCID(&proc, "nobody", 0);
@@ -175,6 +176,7 @@ TEST_F(TopologyApi, ACallbackMayLoadWhileAThreadDoes) {
     ASSERT_EQ(PMIx_Get_nb(&proc, "nothing", &optional, 1, in_callback, &meeting), PMIX_SUCCESS);
     loader.join();
     while (!meeting.loaded) sched_yield();
+    PMIx_Topology_destruct(&meeting.topology);
 }
 
 // rows: H9
