@@ -11,6 +11,7 @@
 
 #include "server/safe_path.h"
 #include "support/fake_scheduler.h"
+#include "support/fewer_rights.h"
 
 namespace pmix::server {
 namespace {
@@ -111,6 +112,36 @@ TEST_F(CleanupTest, ContradictionsAreRefusedAsAWhole) {
     for (const char* bad : {"relative", "/", "", "/tmp/..", "/tmp/."})
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, add({bad}, {})) << bad;
     EXPECT_EQ(1u, cleanup.size()) << "nothing of what was refused is registered";
+}
+
+// A server that may not act as the user leaves the user's files alone: with its own rights it would be the server that
+// removes them. Root sees the difference; of others the kernel would refuse it anyway. rows: J3
+TEST_F(CleanupTest, WithoutTheUsersRightsNothingIsRemoved) {
+    const Rights other{kOther, kOther};
+    const auto of_other = [&](const char* name) {
+        const std::string d = folder(name), f = file(std::string(name) + "/f");
+        if (me.uid == 0) {
+            EXPECT_EQ(0, ::chmod(top.c_str(), 0755));
+            EXPECT_EQ(0, ::chown(d.c_str(), kOther, kOther));
+            EXPECT_EQ(0, ::chown(f.c_str(), kOther, kOther));
+        }
+        return f;
+    };
+    const std::string refused = of_other("refused"), granted = of_other("granted");
+    ASSERT_EQ(PMIX_SUCCESS, add({refused}, {}, {}, {1}, "", other));
+    {
+        const test::FewerRights fewer;
+        end(1);  // the chores' thread begins here
+    }
+    EXPECT_TRUE(there(refused));
+    EXPECT_EQ(0u, cleanup.size());
+    if (me.uid != 0) return;
+    Chores able(scheduler);
+    Cleanup with_rights(able);
+    ASSERT_EQ(PMIX_SUCCESS, with_rights.add({1, "", {1}, other}, {granted}, {}, {}));
+    with_rights.member_gone(1);
+    able.finish();
+    EXPECT_FALSE(there(granted));
 }
 
 TEST_F(CleanupTest, UsersDoNotMeet) {

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <optional>
 
 #include "support/fake_host.h"
 #include "support/fake_scheduler.h"
+#include "support/fewer_rights.h"
 
 namespace pmix::server {
 namespace {
@@ -24,7 +26,8 @@ constexpr pmix_status_t kCode = PMIX_EXTERNAL_ERR_BASE - 60;
 // What was sent to it: statuses of replies, events.
 class NotingPeer final : public Peer {
   public:
-    NotingPeer(ProcId id, uint64_t serial) : Peer(PeerKind::client, std::move(id), {::geteuid(), ::getegid(), 1}) {
+    NotingPeer(ProcId id, uint64_t serial, uint32_t uid = ::geteuid())
+        : Peer(PeerKind::client, std::move(id), {uid, uid == ::geteuid() ? ::getegid() : uid, 1}) {
         set_serial(serial);
     }
     void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int>) override {
@@ -184,6 +187,48 @@ TEST_F(MonitorsTest, CodeAndRangeAreTheCallers) {
     EXPECT_TRUE(
         InfoView(peer->events.front().infos.data(), peer->events.front().infos.size()).flag(PMIX_MONITOR_APP_CONTROL));
     EXPECT_EQ(0u, fake.count("notify_event")) << "it stays on the node";
+}
+
+// A file that changes all the time, watched for another user: where the server may not act as that user, it does not look
+// with its own rights, and to the user the file is one that cannot be seen. rows: J6
+TEST_F(MonitorsTest, WithoutTheUsersRightsAFileIsNotLookedAt) {
+    constexpr uint32_t kOther = 4242;
+    for (bool able : {false, true}) {
+        if (able && ::geteuid() != 0) continue;
+        SCOPED_TRACE(able);
+        Chores others(scheduler);
+        Monitors watching(scheduler, host, events, others);
+        auto user = std::make_shared<NotingPeer>(ProcId("job", 2), able ? 9 : 8, kOther);
+        events.peer_here(user);
+        common::RegisterEventsRequest listen;
+        const pmix_status_t code = able ? kCode - 1 : kCode - 2;
+        listen.codes = {code};
+        events.register_handler(*user, listen, Reply());
+        const auto looked = [&] {
+            others.finish();
+            EXPECT_TRUE(scheduler.run_until([&] { return scheduler.timers() == 1; }));
+        };
+        EXPECT_EQ(0, ::chmod(directory.c_str(), 0755));
+        write("x");
+        std::optional<test::FewerRights> fewer;
+        if (!able) fewer.emplace();
+        ControlRequest request;
+        request.kind = static_cast<uint32_t>(code);
+        request.infos = text(PMIX_MONITOR_FILE, file);
+        request.directives = checks(10, 0, PMIX_MONITOR_FILE_SIZE);
+        watching.request(*user, request, Reply(user, static_cast<uint16_t>(common::Command::monitor), 1));
+        EXPECT_TRUE(scheduler.run_until([&] { return !user->statuses.empty(); }));
+        EXPECT_EQ(PMIX_SUCCESS, user->statuses.back());
+        looked();
+        write("more");
+        scheduler.advance(10'000);
+        looked();
+        EXPECT_EQ(able ? 0u : 1u, user->events.size());
+        fewer.reset();
+        watching.peer_gone(*user);
+        others.finish();
+        scheduler.run();
+    }
 }
 
 // rows: J5
