@@ -37,7 +37,7 @@ static void spawned(int argc, char** argv) {
     (void)argc, (void)argv;
     child();
     await_flag("child.seen"); /* what is known of this job goes with it */
-    if (me.rank == 0) raise_lasting_flag("child.up");
+    if (me.rank == 0) raise_flag("child.up");
     finish();
 }
 

@@ -155,7 +155,7 @@ static void embedded_barrier(int argc, char** argv) {
 static void alone(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t number = 0;
-    alarm(60);
+    alarm(200);
     CHECK_STATUS(put_u32(PMIX_GLOBAL, "alone", 1), PMIX_ERR_INIT);
     CHECK_STATUS(PMIx_Commit(), PMIX_ERR_INIT);
     CHECK_STATUS(PMIx_Fence(NULL, 0, NULL, 0), PMIX_ERR_INIT);

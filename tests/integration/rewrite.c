@@ -82,7 +82,6 @@ int main(int argc, char** argv) {
     const long pids[2] = {getpid(), getppid()};
     pthread_t reader;
     start();
-    alarm(110);
     CHECK(job_size <= MOST_RANKS);
     put_at(0);
     fence(true);

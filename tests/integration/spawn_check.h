@@ -59,7 +59,7 @@ static inline void await_children(const char* flag, uint32_t count) {
 static inline void child_done(const char* flag) {
     char name[96];
     snprintf(name, sizeof name, "%s.%u", flag, me.rank);
-    raise_lasting_flag(name);
+    raise_flag(name);
     finish();
 }
 

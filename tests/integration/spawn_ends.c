@@ -227,7 +227,6 @@ static void many(int argc, char** argv) {
     unsigned count = (unsigned)strtoul(argv[0], NULL, 10);
     long most = strtol(argv[1], NULL, 10);
     start();
-    alarm(110);
     long keeper = status_of(getppid(), "PPid:");
     const long pids[3] = {getpid(), getppid(), status_of(keeper, "PPid:")};
     long before[3] = {0, 0, 0};

@@ -64,7 +64,7 @@ static void echo(int argc, char** argv) {
     (void)argc, (void)argv;
     static char text[1 << 17];
     size_t size = 0;
-    alarm(60);
+    alarm(200);
     for (ssize_t got; (got = read(STDIN_FILENO, text + size, sizeof text - size)) != 0;) {
         if (got < 0 && errno != EINTR) _exit(3);
         if (got > 0) size += (size_t)got;

@@ -196,7 +196,7 @@ static int client(const char* what, unsigned count, long most_kib) {
 
 int main(int argc, char** argv) {
     CHECK(argc == 4);
-    alarm(110);
+    alarm(200);
     if (!getenv("PMIX_NAMESPACE")) return host(argv);
     return client(argv[1], (unsigned)strtoul(argv[2], NULL, 10), strtol(argv[3], NULL, 10));
 }

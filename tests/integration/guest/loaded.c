@@ -226,7 +226,7 @@ static void server_client(const char* first, const char* second) {
 }
 
 int main(int argc, char** argv) {
-    alarm(60);
+    alarm(200);
     if (argc == 4 && strcmp(argv[1], "cycles") == 0) {
         cycles(atoi(argv[2]), argv[3]);
     } else if (argc == 4 && strcmp(argv[1], "two_clients") == 0) {

@@ -133,7 +133,7 @@ static void take_environment(int line, enum token token) {
 static int be_client(uid_t user, enum token token, int line, pmix_status_t wanted) {
     take_environment(line, token);
     become(user);
-    alarm(20);
+    alarm(200);
     CHECK_STATUS(PMIx_Init(&me, NULL, 0), wanted);
     CHECK(PMIx_Initialized() == (wanted == PMIX_SUCCESS));
     if (wanted != PMIX_SUCCESS) {
