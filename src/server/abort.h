@@ -5,6 +5,8 @@
 // Loop thread, nothing owned. No procs: the asker's whole namespace, which the host sees as NULL.
 #pragma once
 
+#include <unistd.h>
+
 #include "common/messages.h"
 #include "server/host.h"
 #include "server/local_jobs.h"
@@ -18,8 +20,11 @@ class Abort {
     Abort(Host& host, Registry& registry) : host_(host), registry_(registry) {}
     void set_local(LocalJobs* local) noexcept { local_ = local; }
     void request(Peer& peer, common::AbortRequest& request, Reply reply) {
-        const bool own = local_ != nullptr && local_->owns(peer.id().nspace);
-        if (own && (request.procs.empty() || local_->own(request.procs))) {
+        const bool own =
+            local_ != nullptr && (request.procs.empty() ? local_->owns(peer.id().nspace) : local_->own(request.procs));
+        if (own) {
+            const uid_t uid = peer.credentials().uid;
+            if (uid != 0 && uid != ::geteuid()) return reply.status(PMIX_ERR_NO_PERMISSIONS);
             reply.status(PMIX_SUCCESS);
             return local_->abort(peer.id(), request.status, request.procs);
         }

@@ -148,7 +148,10 @@ void ChildOutput::end() {
 // ---- input ----
 
 ChildInput::~ChildInput() {
-    close(PMIX_ERR_IOF_COMPLETE);
+    try {
+        close(PMIX_ERR_IOF_COMPLETE);
+    } catch (const std::bad_alloc&) {  // those who wait are answered as their callbacks go
+    }
 }
 
 common::Result<Descriptor> ChildInput::open() noexcept {

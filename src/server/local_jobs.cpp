@@ -316,7 +316,10 @@ void LocalJobs::push(const std::vector<ProcId>& targets, const std::vector<uint8
         ~Answer() {
             HostAnswer a;
             a.status = status;
-            done(a);
+            try {
+                done(a);
+            } catch (const std::bad_alloc&) {  // whoever waits has been given an error as its reply went
+            }
         }
         Host::Done done;
         pmix_status_t status = PMIX_SUCCESS;

@@ -106,10 +106,11 @@ common::Result<std::string> find_program(const std::string& name, const char* pa
 
 pmix_status_t start_process(const StartSpec& spec, pid_t* child) noexcept {
     Actions actions;
+    // First, since its number may be that of a stream.
+    if (spec.folder >= 0) actions.enter(spec.folder);
     for (int i = 0; i < 3; ++i)
         if (spec.streams[i] >= 0) actions.move(spec.streams[i], i);
     if (spec.kept >= 0) actions.move(spec.kept, spec.kept);
-    if (spec.folder >= 0) actions.enter(spec.folder);
     Attributes attributes;
     attributes.set();
     if (actions.error != 0 || attributes.error != 0) return PMIX_ERR_NOMEM;

@@ -147,6 +147,34 @@ static void controlled(void) {
     forget_streams();
 }
 
+/* A tool that turns the loop itself, and gives up one of its jobs by PMIx_Abort. */
+/* rows: C9 */
+static void turned(void) {
+    pmix_info_t info[2];
+    pmix_nspace_t nspace;
+    PMIX_INFO_LOAD(&info[0], PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_EXTERNAL_PROGRESS, &yes, PMIX_BOOL);
+    alarm(100);
+    CHECK_OK(PMIx_tool_init(&me, info, 2));
+    listen_for_ends();
+    for (int i = 0; i < 2; i++) {
+        wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+        wish(PMIX_FWD_STDIN, &yes, PMIX_BOOL);
+        CHECK_OK(spawn(WORDS("cat"), 2, nspace));
+        pmix_proc_t all;
+        PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
+        if (i == 0) CHECK_OK(push(nspace, PMIX_RANK_WILDCARD, NULL));
+        if (i == 1) CHECK_OK(PMIx_Abort(3, "not wanted any more", &all, 1));
+        double end = seconds_now() + LONG;
+        while (count_notices(PMIX_EVENT_JOB_END, nspace) == 0) {
+            CHECK(seconds_now() < end);
+            PMIx_Progress();
+        }
+        job_ends(nspace, i ? PMIX_ERR_JOB_KILLED_BY_CMD : PMIX_SUCCESS);
+    }
+    CHECK_OK(PMIx_tool_finalize());
+}
+
 /* --- what is refused --------------------------------------------------------------------------------------------------- */
 
 static pmix_status_t spawn_wishing(const char* key, const void* data, pmix_data_type_t type) {
@@ -327,7 +355,9 @@ static _Noreturn void as_launcher(void) {
     CHECK_OK(PMIx_tool_set_server_module(&module));
     printf("launcher\n");
     fflush(stdout);
-    for (;;) pause(); /* until the tool goes */
+    while (__atomic_load_n(&heard, __ATOMIC_SEQ_CST) == 0) usleep(1000); /* until the tool goes */
+    PMIx_tool_finalize();
+    _exit(0);
 }
 
 static uint32_t waiting;
@@ -336,6 +366,39 @@ static void on_waiting(size_t handler, pmix_status_t status, const pmix_proc_t* 
     (void)handler, (void)status, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
     __atomic_add_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
     done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+/* A tool that is killed tells nobody; a launcher that it has started sees it all the same, and ends. */
+/* rows: C9 T13 */
+/* proves: PMIx_Spawn tool PMIX_SPAWN_TOOL */
+static void killed(void) {
+    int open_until_all_are_gone[2], status;
+    char byte = 0;
+    CHECK(pipe(open_until_all_are_gone) == 0);
+    pid_t tool = fork();
+    CHECK(tool >= 0);
+    if (tool == 0) {
+        pmix_nspace_t nspace;
+        pmix_info_t directive;
+        pmix_data_array_t directives = {.type = PMIX_INFO, .size = 1, .array = &directive};
+        PMIX_INFO_LOAD(&directive, PMIX_DEBUG_STOP_ON_EXEC, &yes, PMIX_BOOL);
+        close(open_until_all_are_gone[0]);
+        alone();
+        wish(PMIX_SPAWN_TOOL, &yes, PMIX_BOOL);
+        wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+        wish(PMIX_LAUNCH_DIRECTIVES, &directives, PMIX_DATA_ARRAY);
+        CHECK_OK(spawn(WORDS(program, "as-launcher"), 1, nspace));
+        pull(nspace);
+        await_lines(out, 1);
+        CHECK(write(open_until_all_are_gone[1], out->text, 1) == 1);
+        for (;;) pause();
+    }
+    close(open_until_all_are_gone[1]);
+    CHECK(read(open_until_all_are_gone[0], &byte, 1) == 1 && byte == 'l');
+    CHECK(kill(tool, SIGKILL) == 0 && waitpid(tool, &status, 0) == tool);
+    alarm(60);
+    CHECK(read(open_until_all_are_gone[0], &byte, 1) == 0);
+    close(open_until_all_are_gone[0]);
 }
 
 /* The Standard's indirect launch: the tool starts a launcher, and has that one start the job. */
@@ -384,6 +447,7 @@ int main(int argc, char** argv) {
         void (*run)(void);
     } cases[] = {
         {"ends", ends}, {"controlled", controlled}, {"refused", not_started}, {"left", left}, {"servers", servers}, {"indirect", indirect},
+        {"killed", killed}, {"turned", turned},
     };
     static char self[4096];
     CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
