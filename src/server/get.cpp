@@ -34,7 +34,10 @@ void Get::answer(Question& question, pmix_status_t status) {
 
 // A host that waited is told when nothing of ours is under way: it may end the job in its callback.
 void Get::tell_host(Respond respond, pmix_status_t status, std::vector<uint8_t> blob) {
-    host_.soon([respond = std::move(respond), status, blob = std::move(blob)]() mutable { respond(status, blob); });
+    host_.soon([respond = std::move(respond), status, blob = std::move(blob)]() mutable {
+        WIREUP_LOG(host, debug, "the host's direct modex is answered: status %d, %zu bytes", status, blob.size());
+        respond(status, blob);
+    });
 }
 
 void Get::answer_found(Question& question, Nspace& nspace) {
@@ -66,7 +69,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     // daemons look for a key that nobody has, on the thread that would have to answer). With a timeout it may wait.
     bool immediate = view.flag(PMIX_IMMEDIATE) || view.flag(PMIX_OPTIONAL) ||
                      (peer.kind() == PeerKind::self && timeout == 0);
-    bool refresh = view.flag(PMIX_GET_REFRESH_CACHE);
+    bool refresh = question.refresh = view.flag(PMIX_GET_REFRESH_CACHE);
     ProcId proc = request.proc.nspace.empty() ? peer.id() : request.proc;
     if (registry_.groups().replace(proc) != PMIX_SUCCESS) return answer(question, PMIX_ERR_NOT_FOUND);
     Nspace* nspace = registry_.find(proc.nspace);
@@ -146,13 +149,31 @@ void Get::ask_host(const ProcId& proc, Question&& question) {
 void Get::pull(const ProcId& proc) {
     Pull& p = pulls_[proc];
     p.again.cancel();
-    p.flight = next_++;
-    for (Question& q : p.questions) q.covered = true;
-    const Question& first = p.questions.front();
+    const uint64_t flight = next_++;
+    host_.soon([this, proc, flight] { upcall(proc, flight); });
+    p.flight = flight;
+}
+
+// What has been read from sockets and posted by the host comes first: the answer may be among it.
+void Get::upcall(const ProcId& proc, uint64_t flight) {
+    const auto it = pulls_.find(proc);
+    if (it == pulls_.end() || it->second.flight != flight) return;
+    auto& questions = it->second.questions;
+    if (questions.empty()) {
+        pulls_.erase(it);
+        return;
+    }
+    for (Question& q : questions) q.covered = true;
+    const Question& first = questions.front();
     common::InfoList infos;
-    infos.append_all(first.infos.c_array(), first.infos.size());
-    if (!first.key.empty()) infos.append_string(PMIX_REQUIRED_KEY, first.key);
-    host_.direct_modex(proc, std::move(infos), [this, proc, flight = p.flight](HostAnswer& answer) { pulled(proc, flight, answer); });
+    pmix_status_t rc = infos.append_all(first.infos.c_array(), first.infos.size());
+    if (rc == PMIX_SUCCESS && !first.key.empty()) rc = infos.append_string(PMIX_REQUIRED_KEY, first.key);
+    if (rc != PMIX_SUCCESS) {
+        HostAnswer none;
+        none.status = rc;
+        return pulled(proc, flight, none);
+    }
+    host_.direct_modex(proc, std::move(infos), [this, proc, flight](HostAnswer& answer) { pulled(proc, flight, answer); });
 }
 
 void Get::pulled(const ProcId& proc, uint64_t flight, HostAnswer& answer_of_host) {
@@ -163,7 +184,7 @@ void Get::pulled(const ProcId& proc, uint64_t flight, HostAnswer& answer_of_host
     if (common::succeeded(status)) {
         learn(proc, answer_of_host.data);
         status = answer_of_host.data.empty() ? PMIX_SUCCESS : ingest_blob(registry_, answer_of_host.data, proc.nspace);
-        if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && nspace->data != nullptr) arrived(*nspace);
+        if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && nspace->data != nullptr) answer_anyone(*nspace);
     }
     auto it = pulls_.find(proc);
     if (it == pulls_.end()) return;
@@ -248,6 +269,7 @@ void Get::respond_with(Nspace& nspace, Rank rank, Respond respond) {
 }
 
 void Get::modex_request(const ProcId& proc, Respond respond) {
+    WIREUP_LOG(host, debug, "the host asks for a direct modex of %s:%u", proc.nspace.c_str(), proc.rank);
     Nspace* nspace = registry_.find(proc.nspace);
     if (nspace != nullptr && proc.rank == PMIX_RANK_WILDCARD) {
         auto job = describe_job(*nspace);
@@ -288,7 +310,7 @@ void Get::committed(Nspace& nspace, Rank rank) {
             }
         }
     }
-    arrived(nspace);
+    answer_anyone(nspace);
 }
 
 // Who asked before the host had described the job: for the host's own keys there is nothing to wait for any more.
@@ -306,8 +328,24 @@ void Get::described(Nspace& nspace) {
     arrived(nspace);
 }
 
-// Questions for whoever has the key.
 void Get::arrived(Nspace& nspace) {
+    answer_anyone(nspace);
+    if (nspace.data == nullptr) return;
+    for (auto it = pulls_.lower_bound(ProcId(nspace.name, 0)); it != pulls_.end() && it->first.nspace == nspace.name;) {
+        const Rank rank = it->first.rank;
+        auto& questions = it->second.questions;
+        for (auto q = questions.begin(); q != questions.end();) {
+            const bool have = common::is_real_rank(rank) && !q->refresh && nspace.data->has(rank, q->key);
+            if (have) answer_found(*q, nspace);
+            q = have ? questions.erase(q) : std::next(q);
+        }
+        // With nobody left to ask for it the upcall's answer may come or not.
+        it = questions.empty() ? pulls_.erase(it) : std::next(it);
+    }
+}
+
+// Questions for whoever has the key.
+void Get::answer_anyone(Nspace& nspace) {
     auto it = parked_.find(member_id(nspace.number, PMIX_RANK_UNDEF));
     if (it == parked_.end()) return;
     for (auto q = it->second.begin(); q != it->second.end();) {

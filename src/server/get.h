@@ -2,7 +2,7 @@
 // modex out (the host is asked) and in (the host asks).
 //
 // Loop thread only. Two tables: `parked_`, questions for processes of this node, waiting for a commit; `pulls_`,
-// questions for other nodes, one upcall at a time for each process. Both are swept when the process, its namespace, the
+// questions for other nodes, one upcall at a time for each process (and none if the data comes before it is made). Both are swept when the process, its namespace, the
 // asker or the server goes, so every question ends. Without a timeout a direct modex waits for the target's first commit
 // and no longer: a key that is then missing is not found, and asking again asks the host again. With a timeout it is
 // repeated, in growing steps, until the key is there or the time is over.
@@ -46,6 +46,8 @@ class Get {
 
     // News.
     void committed(Nspace& nspace, common::Rank rank);
+    // Data of other nodes, however it came. Who asked for what is now here is answered, and the host's answer is not
+    // waited for: Open MPI's daemons hold a direct modex until the next fence ends, and forget one that comes later.
     void arrived(Nspace& nspace);
     // The host has said more about the job.
     void described(Nspace& nspace);
@@ -70,6 +72,7 @@ class Get {
         Respond respond;
         Timer timer;
         bool timed = false;
+        bool refresh = false;  // only the owner's newest word will do
         bool covered = false;  // the upcall that is on its way was made after it asked
     };
     struct Pull {
@@ -83,8 +86,10 @@ class Get {
 
     void ask_local(Nspace& nspace, common::Rank rank, Question&& question);
     void ask_anyone(Nspace& nspace, Question&& question, bool immediate);
+    void answer_anyone(Nspace& nspace);
     void ask_host(const common::ProcId& proc, Question&& question);
     void pull(const common::ProcId& proc);
+    void upcall(const common::ProcId& proc, uint64_t flight);
     void pulled(const common::ProcId& proc, uint64_t flight, HostAnswer& answer);
     void expire_parked(MemberId where, uint64_t id);
     void expire_pull(const common::ProcId& proc, uint64_t id);

@@ -234,7 +234,7 @@ Host::Host(Scheduler& scheduler, const pmix_server_module_t* module, size_t modu
 }
 
 Host::~Host() {
-    outbox_->clear();
+    outbox_->calls.clear();
     std::vector<CallPtr> mine;  // destroyed without the lock: a Done may own a Reply that speaks to a peer
     {
         common::MutexLock lock(tickets().mutex);
@@ -295,25 +295,29 @@ void forget_call(uint64_t id) {
 }
 
 void Host::soon(transport::Task call) {
-    if (outbox_->empty()) {
+    if (outbox_->calls.empty() && !outbox_->flushing) {
         scheduler_.post([this, weak = std::weak_ptr<Outbox>(outbox_)] {
             if (weak.lock() != nullptr) flush();  // else the server has gone meanwhile
         });
     }
-    outbox_->push_back(std::move(call));
+    outbox_->calls.push_back(std::move(call));
 }
 
 // Each is taken out first: the host may come to the door and flush again.
 void Host::flush() {
-    for (const auto box = outbox_; !box->empty();) {
-        transport::Task call = std::move(box->front());
-        box->pop_front();
+    const auto box = outbox_;
+    const bool before = box->flushing;
+    box->flushing = true;  // what is added meanwhile is made by this very loop
+    while (!box->calls.empty()) {
+        transport::Task call = std::move(box->calls.front());
+        box->calls.pop_front();
         try {
             call();
         } catch (...) {
             // The host's own exception, or no memory for one call: the others are still due.
         }
     }
+    box->flushing = before;
 }
 
 void Host::client_connected(const ProcId& proc, void* server_object, InfoList infos, Done done) {

@@ -159,7 +159,10 @@ class Host {
 
     Scheduler& scheduler_;
     pmix_server_module_t module_;
-    using Outbox = std::deque<transport::Task>;
+    struct Outbox {
+        std::deque<transport::Task> calls;
+        bool flushing = false;
+    };
     const std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
 };
 

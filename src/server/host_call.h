@@ -76,7 +76,7 @@ void Host::run(std::unique_ptr<Call> call, F upcall, const char* name) {
     const bool anywhere = call->runs == Runs::anywhere;
     const uint64_t id = admit(std::move(call));
     // In its turn all the same.
-    if (anywhere && outbox_->empty()) return make_upcall(id, upcall, name);
+    if (anywhere && outbox_->calls.empty()) return make_upcall(id, upcall, name);
     try {
         soon([id, upcall = std::move(upcall), name]() mutable { make_upcall(id, upcall, name); });
     } catch (...) {

@@ -211,7 +211,8 @@ class FakeClient {
         request.entries.push_back({static_cast<uint8_t>(scope), key, w.view()});
         tell<Command::commit>(request);
     }
-    uint32_t start_get(const ProcId& proc, const std::string& key, int timeout_s = 0, bool immediate = false) {
+    uint32_t start_get(const ProcId& proc, const std::string& key, int timeout_s = 0, bool immediate = false,
+                       bool refresh = false) {
         common::GetRequest request;
         request.proc = proc;
         request.key = key;
@@ -219,6 +220,7 @@ class FakeClient {
         common::InfoList list;
         if (timeout_s > 0) list.append_number<int>(PMIX_TIMEOUT, timeout_s, PMIX_INT);
         if (immediate) list.append_flag(PMIX_IMMEDIATE, true);
+        if (refresh) list.append_flag(PMIX_GET_REFRESH_CACHE, true);
         request.infos = std::move(list);
         return start<Command::get>(request);
     }

@@ -169,6 +169,57 @@ TEST(ServerGetTest, TheHostsErrorReachesAllWaiters) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(none.a, none.a.start_get({"job", 2}, "k"))) << "no entry in the module";
 }
 
+// A host may hold a direct modex until a fence ends, and forget it: what the fence brings is an answer, too.
+// rows: K21 F2
+TEST(ServerGetTest, WhatAFenceBringsIsNotWaitedForAtTheHost) {
+    Setting s(2);
+    s.host.styles["direct_modex"] = s.host.styles["fence"] = Style::later;
+    s.host.data = [](const Seen& seen) {
+        return seen.what == "fence" ? blob_of(2, "k", "far", 1) : blob_of(2, "other", "later", 2);
+    };
+    s.connect();
+    uint32_t fa = s.a.start_fence({{"job", PMIX_RANK_WILDCARD}}, true);
+    uint32_t fb = s.b.start_fence({{"job", PMIX_RANK_WILDCARD}}, true);
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("fence") == 1; }));
+    uint32_t ga = s.a.start_get({"job", 2}, "k"), other = s.b.start_get({"job", 3}, "k");
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 2; }));
+    s.host.answer_first();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, ga));
+    EXPECT_EQ("far", s.a.read_text(2, "k"));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, fa));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, fb));
+    EXPECT_FALSE(s.b.take(other)) << "nothing of that rank came";
+    // What the host was asked for first does not keep others from asking.
+    uint32_t again = s.a.start_get({"job", 2}, "other");
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 3; }));
+    s.host.answer_waiting();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, again));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.b, other));
+    s.server.settle();
+    EXPECT_FALSE(s.a.take(ga)) << "once";
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+}
+
+// Who has not been asked yet when the fence ends is not asked at all.
+// rows: K21 F2
+TEST(ServerGetTest, AGetThatMeetsTheEndOfAFenceDoesNotGoToTheHost) {
+    Setting s(2);
+    s.host.styles["direct_modex"] = s.host.styles["fence"] = Style::later;
+    s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
+    s.connect();
+    for (FakeClient* client : {&s.a, &s.b}) client->start_fence({{"job", PMIX_RANK_WILDCARD}}, true);
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("fence") == 1; }));
+    uint32_t g = s.a.start_get({"job", 2}, "k");  // lies in the socket
+    s.host.answer_first();                        // lies in the loop's queue
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, g));
+    EXPECT_EQ(0u, s.host.count("direct_modex"));
+    // The newest word of its owner comes from there only.
+    uint32_t newest = s.a.start_get({"job", 2}, "k", 0, false, true);
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 1; }));
+    s.host.answer_waiting();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, newest));
+}
+
 // rows: K22
 TEST(ServerGetTest, AnyRankThatHasTheKey) {
     Setting s(2);
