@@ -351,11 +351,11 @@ static void defined(pmix_status_t status, struct buffer* body, void* argument) {
     wire_free(&name);
 }
 
-static struct launch* launch_new(struct app* apps, uint32_t app_count, enum placement placement,
+static struct launch* launch_new(struct app* apps, uint32_t app_count, struct layout layout,
                                  const pmix_proc_t* parent, int asker, uint64_t id) {
     pmix_nspace_t nspace;
     snprintf(nspace, sizeof nspace, "%s.%u", base_name, job_count + 1);
-    struct job* job = job_new(nspace, job_count + 1, (uint32_t)options->nodes, placement, apps, app_count, parent);
+    struct job* job = job_new(nspace, job_count + 1, (uint32_t)options->nodes, layout, apps, app_count, parent);
     if (!job) return NULL;
     struct launch* launch = xcalloc(1, sizeof *launch);
     job_count++;
@@ -377,7 +377,7 @@ static void launch_job(struct launch* launch) {
 static void on_spawn(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t parent;
     wire_get_proc(body, &parent);
-    enum placement placement = wire_get_u32(body) == BY_NODE ? BY_NODE : BY_SLOT;
+    struct layout layout = layout_get(body);
     uint32_t wanted = wire_get_u32(body), start_limit = wire_get_u32(body), life = wire_get_u32(body);
     struct job_io io;
     jobio_get(body, &io);
@@ -389,7 +389,7 @@ static void on_spawn(int from, uint64_t id, struct buffer* body) {
     }
     struct app* apps = xcalloc(count, sizeof *apps);
     for (uint32_t i = 0; i < count; i++) app_get(body, &apps[i]);
-    struct launch* launch = launch_new(apps, count, placement, &parent, from, id);
+    struct launch* launch = launch_new(apps, count, layout, &parent, from, id);
     if (!launch) {
         jobio_destruct(&io);
         mesh_reply(from, id, PMIX_ERR_JOB_INSUFFICIENT_RESOURCES, NULL);
@@ -544,7 +544,8 @@ int head_main(const struct options* given, const char* server_nspace, const stru
     loop_watch(signals, POLLIN, signal_ready, NULL);
     loop_watch(keeper->line, POLLIN, keeper_ready, NULL);
     if (options->timeout > 0) loop_after(options->timeout, time_over, NULL);
-    struct launch* first = launch_new(options->apps, options->app_count, options->placement, NULL, -1, 0);
+    struct layout layout = {options->placement, options->placement};
+    struct launch* first = launch_new(options->apps, options->app_count, layout, NULL, -1, 0);
     first->job->io = options_io(options);
     launch_job(first);
     loop_run(&stop);

@@ -27,6 +27,15 @@ static void share_out(const struct place* places, uint32_t count, uint32_t size,
     }
 }
 
+/* The same, one to each in turn. */
+static void deal_out(const struct place* places, uint32_t count, uint32_t size, uint32_t* shares) {
+    for (uint32_t i = 0; size > 0; i = (i + 1) % count) {
+        if (shares[i] == places[i].slots) continue;
+        shares[i]++;
+        size--;
+    }
+}
+
 static void put_on(struct job* job, uint32_t rank, uint32_t node) {
     uint32_t local = job->size_on[node]++;
     job->ranks_on[node][local] = rank;
@@ -37,18 +46,14 @@ static void put_on(struct job* job, uint32_t rank, uint32_t node) {
 
 static void place(struct job* job, const struct place* places, uint32_t count, uint32_t first, uint32_t size) {
     uint32_t* shares = xcalloc(count, sizeof *shares);
-    if (job->placement == BY_SLOT) {
+    if (job->layout.shares == BY_SLOT) {
         share_out(places, count, size, shares);
-        for (uint32_t i = 0; i < count; i++) {
-            for (uint32_t n = 0; n < shares[i]; n++) put_on(job, first++, places[i].node);
-        }
     } else {
-        for (uint32_t i = 0; size > 0; i = (i + 1) % count) {
-            if (shares[i] == places[i].slots) continue;
-            shares[i]++;
-            size--;
-            put_on(job, first++, places[i].node);
-        }
+        deal_out(places, count, size, shares);
+    }
+    uint32_t at_once = job->layout.ranks == BY_NODE ? 1 : size; /* on one node, before it is the next one's turn */
+    for (uint32_t i = 0; size > 0; i = (i + 1) % count) {
+        for (uint32_t n = 0; n < at_once && shares[i] > 0; n++, shares[i]--, size--) put_on(job, first++, places[i].node);
     }
     free(shares);
 }
@@ -80,12 +85,12 @@ static bool place_all(struct job* job, uint32_t nodes) {
     return true;
 }
 
-struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, enum placement placement, struct app* apps,
+struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, struct layout layout, struct app* apps,
                     uint32_t app_count, const pmix_proc_t* parent) {
     struct job* job = xcalloc(1, sizeof *job);
     snprintf(job->nspace, sizeof job->nspace, "%s", nspace);
     job->number = number;
-    job->placement = placement;
+    job->layout = layout;
     job->apps = apps;
     job->app_count = app_count;
     if (parent) job->parent = *parent;
@@ -109,6 +114,7 @@ void app_destruct(struct app* app) {
     free(app->wdir);
     free(app->pset);
     free(app->places);
+    free(app->cpus);
 }
 
 void job_free(struct job* job) {
@@ -130,6 +136,8 @@ void app_put(struct buffer* b, const struct app* app) {
     wire_put_u8(b, app->session_wdir);
     wire_put_u8(b, app->index_argv);
     wire_put_bytes(b, app->places, app->place_count * sizeof *app->places);
+    wire_put_string(b, app->cpus);
+    wire_put_u8(b, (uint8_t)app->binding);
 }
 
 void app_get(struct buffer* b, struct app* app) {
@@ -144,12 +152,26 @@ void app_get(struct buffer* b, struct app* app) {
     struct buffer places = wire_get_view(b);
     app->place_count = (uint32_t)(places.size / sizeof *app->places);
     if (app->place_count > 0) app->places = memcpy(xcalloc(1, places.size), places.data, places.size);
+    app->cpus = wire_get_string(b);
+    app->binding = (enum binding)wire_get_u8(b);
+}
+
+void layout_put(struct buffer* b, struct layout layout) {
+    wire_put_u8(b, layout.shares);
+    wire_put_u8(b, layout.ranks);
+}
+
+struct layout layout_get(struct buffer* b) {
+    struct layout layout;
+    layout.shares = wire_get_u8(b) == BY_NODE ? BY_NODE : BY_SLOT;
+    layout.ranks = wire_get_u8(b) == BY_NODE ? BY_NODE : BY_SLOT;
+    return layout;
 }
 
 void job_put(struct buffer* b, const struct job* job) {
     wire_put_string(b, job->nspace);
     wire_put_u32(b, job->number);
-    wire_put_u32(b, job->placement);
+    layout_put(b, job->layout);
     wire_put_proc(b, &job->parent);
     jobio_put(b, &job->io);
     wire_put_u32(b, job->app_count);
@@ -160,7 +182,7 @@ struct job* job_get(struct buffer* b, uint32_t nodes) {
     pmix_proc_t parent;
     char* nspace = wire_get_string(b);
     uint32_t number = wire_get_u32(b);
-    enum placement placement = wire_get_u32(b) == BY_NODE ? BY_NODE : BY_SLOT;
+    struct layout layout = layout_get(b);
     struct job_io io;
     wire_get_proc(b, &parent);
     jobio_get(b, &io);
@@ -172,7 +194,7 @@ struct job* job_get(struct buffer* b, uint32_t nodes) {
     }
     struct app* apps = xcalloc(app_count, sizeof *apps);
     for (uint32_t i = 0; i < app_count; i++) app_get(b, &apps[i]);
-    struct job* job = job_new(nspace, number, nodes, placement, apps, app_count, &parent);
+    struct job* job = job_new(nspace, number, nodes, layout, apps, app_count, &parent);
     free(nspace);
     if (!job) {
         jobio_destruct(&io);
@@ -234,6 +256,12 @@ uint32_t job_app_of(const struct job* job, uint32_t rank) {
     uint32_t app = 0;
     while (app + 1 < job->app_count && rank >= job->apps[app + 1].first) app++;
     return app;
+}
+
+uint32_t job_app_local_rank(const struct job* job, uint32_t rank) {
+    uint32_t app = job_app_of(job, rank), number = 0;
+    for (uint32_t other = job->apps[app].first; other < rank; other++) number += job->procs[other].node == job->procs[rank].node;
+    return number;
 }
 
 char* job_ranks_on(const struct job* job, uint32_t node) {

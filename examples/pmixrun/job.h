@@ -7,12 +7,18 @@
 #ifndef PMIXRUN_JOB_H
 #define PMIXRUN_JOB_H
 
+#include "binding.h"
 #include "jobio.h"
 #include "wire.h"
 
 enum { MAX_NODES = 64 };
 
 enum placement { BY_SLOT, BY_NODE }; /* blocks of neighbouring ranks; or one to each node in turn */
+
+struct layout {
+    enum placement shares; /* how many processes each node gets */
+    enum placement ranks;  /* and how their ranks go round the nodes */
+};
 
 #define NO_LIMIT UINT32_MAX
 
@@ -33,6 +39,8 @@ struct app {
     bool index_argv;   /* argv[0] of rank 3 is NAME-3 */
     struct place* places; /* NULL: all nodes */
     uint32_t place_count;
+    char* cpus; /* that its processes may run on; NULL: all */
+    enum binding binding;
 };
 
 enum wanted_event { /* events about the job that its spawn asked for */
@@ -70,7 +78,7 @@ struct job {
     uint32_t number; /* 1 for the one of the command line, then the spawned ones */
     uint32_t size;
     uint32_t nodes; /* that have a process of it */
-    enum placement placement;
+    struct layout layout;
     uint32_t* ranks_on[MAX_NODES]; /* in order */
     uint32_t size_on[MAX_NODES];
     struct app* apps;
@@ -90,9 +98,11 @@ struct job {
 
 /* Describes a job of `nodes` nodes; the apps are taken over, and so is `io`, set afterwards. It is not in the list yet.
  * NULL, with the apps gone: its processes cannot be placed, because there are not as many slots. */
-struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, enum placement placement, struct app* apps,
+struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, struct layout layout, struct app* apps,
                     uint32_t app_count, const pmix_proc_t* parent);
 void job_free(struct job* job);
+void layout_put(struct buffer* b, struct layout layout);
+struct layout layout_get(struct buffer* b);
 void job_put(struct buffer* b, const struct job* job);
 struct job* job_get(struct buffer* b, uint32_t nodes);
 void app_put(struct buffer* b, const struct app* app);
@@ -111,6 +121,8 @@ uint32_t job_size_on(const struct job* job, uint32_t node);
 uint32_t job_rank_at(const struct job* job, uint32_t node, uint32_t local_rank);
 uint32_t job_local_rank(const struct job* job, uint32_t rank);
 uint32_t job_app_of(const struct job* job, uint32_t rank);
+/* Among the processes of its application on its node. */
+uint32_t job_app_local_rank(const struct job* job, uint32_t rank);
 /* "3,4,5": the ranks on a node; the caller frees it. */
 char* job_ranks_on(const struct job* job, uint32_t node);
 

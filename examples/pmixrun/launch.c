@@ -75,7 +75,7 @@ static char** make_env(const struct app* app) {
 
 struct failure { /* what the child reports when it could not become the program */
     int error;
-    char what; /* 'd': its directory, 'x': the program */
+    char what; /* 'd': its directory, 'b': its CPUs, 'x': the program */
 };
 
 static _Noreturn void child_fails(int report, char what) {
@@ -85,8 +85,8 @@ static _Noreturn void child_fails(int report, char what) {
     _exit(127);
 }
 
-static _Noreturn void become(const struct app* app, char** argv, char** env, const int fds[CHILD_FDS], int report,
-                             pid_t daemon_pid) {
+static _Noreturn void become(const struct app* app, char** argv, char** env, const cpu_set_t* cpus,
+                             const int fds[CHILD_FDS], int report, pid_t daemon_pid) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -99,21 +99,24 @@ static _Noreturn void become(const struct app* app, char** argv, char** env, con
     if (fds[3] >= 0) fcntl(fds[3], F_SETFD, 0);
     const char* wdir = app->session_wdir ? node.directory : app->wdir;
     if (wdir && chdir(wdir) != 0) child_fails(report, 'd');
+    if (cpus && sched_setaffinity(0, sizeof *cpus, cpus) != 0) child_fails(report, 'b');
     execvpe(app->program ? app->program : app->argv[0], argv, env);
     child_fails(report, 'x');
 }
 
 static pmix_status_t failure_status(const struct failure* failure) {
     if (failure->what == 'd') return PMIX_ERR_JOB_WDIR_NOT_FOUND;
+    if (failure->what == 'b') return PMIX_ERR_JOB_ALLOC_FAILED;
     return failure->error == ENOENT ? PMIX_ERR_JOB_EXE_NOT_FOUND : PMIX_ERR_JOB_APP_NOT_EXECUTABLE;
 }
 
 static void explain(struct buffer* why, const struct app* app, const struct failure* failure) {
     char text[5000];
     const char* wdir = app->session_wdir ? node.directory : app->wdir;
-    const char* name = failure->what == 'd' ? wdir : app->program ? app->program : app->argv[0];
-    snprintf(text, sizeof text, "cannot %s %s: %s", failure->what == 'd' ? "enter" : "run", name,
-             strerror(failure->error));
+    const char *name = app->program ? app->program : app->argv[0], *verb = "run";
+    if (failure->what == 'd') name = wdir, verb = "enter";
+    if (failure->what == 'b') name = app->cpus ? app->cpus : "its CPUs", verb = "bind to";
+    snprintf(text, sizeof text, "cannot %s %s: %s", verb, name, strerror(failure->error));
     wire_append(why, text, strlen(text) + 1);
 }
 
@@ -155,8 +158,11 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
         change_env(&env, setting);
     }
     char** argv = make_argv(app, rank);
+    cpu_set_t cpus;
+    bool bound = app->cpus || app->binding != BIND_NONE;
+    if (bound) binding_make(app->cpus, app->binding, job_app_local_rank(job, rank), &cpus);
     pid_t daemon_pid = getpid(), pid = fork();
-    if (pid == 0) become(app, argv, env, fds, report[1], daemon_pid);
+    if (pid == 0) become(app, argv, env, bound ? &cpus : NULL, fds, report[1], daemon_pid);
     failure.error = errno;
     if (pid > 0) setpgid(pid, pid); /* the child does it too: whoever is first */
     close(report[1]);

@@ -95,9 +95,10 @@ static char** copy_strings(char* const* list) {
     return copy;
 }
 
-/* How the processes are spread: "slot", "node", or "ppr:N:node", which is "slot" with at most N on each node. */
+/* How the processes are spread: "slot", "node", or "ppr:N:node", which is "slot" with at most N on each node. Their ranks
+ * follow, or go as PMIX_RANKBY says: "slot" or "node". */
 struct spread {
-    enum placement placement;
+    struct layout layout;
     uint32_t ppr; /* 0: no limit */
     bool known;
 };
@@ -110,15 +111,22 @@ static void read_ppr(const char* text, struct spread* spread) {
 }
 
 static struct spread read_spread(const pmix_info_t* info, size_t ninfo) {
-    struct spread spread = {BY_SLOT, 0, true};
+    struct spread spread = {{BY_SLOT, BY_SLOT}, 0, true};
     const char *how = info_string(info, ninfo, PMIX_MAPBY), *ppr = info_string(info, ninfo, PMIX_PPR);
+    const char* ranks = info_string(info, ninfo, PMIX_RANKBY);
     if (how && strncmp(how, "ppr:", 4) == 0)
         read_ppr(how + 4, &spread);
     else if (how && strcmp(how, "node") == 0)
-        spread.placement = BY_NODE;
+        spread.layout = (struct layout){BY_NODE, BY_NODE};
     else if (how && strcmp(how, "slot") != 0)
         spread.known = false;
     if (ppr) read_ppr(ppr, &spread);
+    if (ranks && strcmp(ranks, "node") == 0)
+        spread.layout.ranks = BY_NODE;
+    else if (ranks && strcmp(ranks, "slot") == 0)
+        spread.layout.ranks = BY_SLOT;
+    else if (ranks)
+        spread.known = false;
     return spread;
 }
 
@@ -127,7 +135,7 @@ static struct spread read_spread(const pmix_info_t* info, size_t ninfo) {
 static bool offered(const pmix_info_t* info) {
     static const char* const keys[] = {
         PMIX_WDIR, PMIX_SET_SESSION_CWD, PMIX_PREFIX, PMIX_HOST, PMIX_HOSTFILE, PMIX_ADD_HOST, PMIX_ADD_HOSTFILE,
-        PMIX_MAPBY, PMIX_PPR, PMIX_INDEX_ARGV, PMIX_PRELOAD_BIN, PMIX_NO_PROCS_ON_HEAD, PMIX_NO_OVERSUBSCRIBE,
+        PMIX_MAPBY, PMIX_PPR, PMIX_RANKBY, PMIX_CPU_LIST, PMIX_BINDTO, PMIX_INDEX_ARGV, PMIX_PRELOAD_BIN, PMIX_NO_PROCS_ON_HEAD, PMIX_NO_OVERSUBSCRIBE,
         PMIX_PSET_NAME, PMIX_JOB_RECOVERABLE, PMIX_ENVARS_HARVESTED,
         PMIX_SET_ENVAR, PMIX_UNSET_ENVAR, PMIX_ADD_ENVAR, PMIX_PREPEND_ENVAR, PMIX_APPEND_ENVAR, PMIX_FIRST_ENVAR,
         PMIX_TIMEOUT, PMIX_SPAWN_TIMEOUT, PMIX_JOB_TIMEOUT,
@@ -152,8 +160,12 @@ static bool offered(const pmix_info_t* info) {
 static bool demands_more(const pmix_info_t* info, size_t ninfo, bool spread_known) {
     for (size_t i = 0; i < ninfo; i++) {
         if (!PMIX_INFO_IS_REQUIRED(&info[i])) continue;
-        bool spreads = PMIX_CHECK_KEY(&info[i], PMIX_MAPBY) || PMIX_CHECK_KEY(&info[i], PMIX_PPR);
+        bool spreads = PMIX_CHECK_KEY(&info[i], PMIX_MAPBY) || PMIX_CHECK_KEY(&info[i], PMIX_PPR) ||
+                       PMIX_CHECK_KEY(&info[i], PMIX_RANKBY);
+        enum binding binding;
+        bool binds = PMIX_CHECK_KEY(&info[i], PMIX_BINDTO);
         if (!offered(&info[i]) || (spreads && !spread_known)) return true;
+        if (binds && !binding_read(info_string(&info[i], 1, PMIX_BINDTO), &binding)) return true;
     }
     return false;
 }
@@ -187,10 +199,15 @@ static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const 
     struct app app = {.size = (uint32_t)from->maxprocs};
     const char* wdir = from->cwd ? from->cwd : string_of(from, job_info, ninfo, PMIX_WDIR);
     const char* pset = info_string(from->info, from->ninfo, PMIX_PSET_NAME);
+    const char* cpus = string_of(from, job_info, ninfo, PMIX_CPU_LIST);
+    cpu_set_t listed;
+    if (cpus && !cpus_read(cpus, &listed)) return PMIX_ERR_BAD_PARAM;
     app.wdir = wdir ? xstrdup(wdir) : NULL;
     app.session_wdir = !wdir && true_for(from, job_info, ninfo, PMIX_SET_SESSION_CWD);
     app.index_argv = true_for(from, job_info, ninfo, PMIX_INDEX_ARGV);
     app.pset = pset ? xstrdup(pset) : NULL;
+    app.cpus = cpus ? xstrdup(cpus) : NULL;
+    (void)binding_read(string_of(from, job_info, ninfo, PMIX_BINDTO), &app.binding); /* else it is not bound */
     app.program = program_of(from, string_of(from, job_info, ninfo, PMIX_PREFIX));
     app.argv = copy_strings(has_argv ? from->argv : only_name);
     app.env = copy_strings(from->env);
@@ -268,7 +285,7 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     wish->cbfunc = cbfunc;
     wish->cbdata = cbdata;
     wire_put_proc(&wish->body, parent && parent->type == PMIX_PROC ? parent->data.proc : proc);
-    wire_put_u32(&wish->body, spread.placement);
+    layout_put(&wish->body, spread.layout);
     wire_put_u32(&wish->body, wanted_events(job_info, ninfo));
     wire_put_u32(&wish->body, start_limit(job_info, ninfo));
     wire_put_u32(&wish->body, life > 0 && life < INT32_MAX ? (uint32_t)life : 0);

@@ -235,7 +235,7 @@ static void required(int argc, char** argv) {
     (void)argc, (void)argv;
     static const struct {
         const char *key, *value;
-    } offers[] = {{"lab.unknown", "x"}, {PMIX_CPU_LIST, "0"}, {PMIX_MAPBY, "core"}, {PMIX_PPR, "2:socket"}};
+    } offers[] = {{"lab.unknown", "x"}, {PMIX_BINDTO, "socket"}, {PMIX_RANKBY, "core"}, {PMIX_MAPBY, "core"}, {PMIX_PPR, "2:socket"}};
     start();
     for (size_t i = 0; me.rank == 0 && i < sizeof offers / sizeof *offers; i++) {
         for (int of_app = 0; of_app < 2; of_app++) {
