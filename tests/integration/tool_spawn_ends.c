@@ -1,5 +1,11 @@
 /* tool_spawn_ends: a tool without a server starts what it spawns by itself. What is refused, how jobs end, what is left when
  * the tool goes, and servers that it meets later. usage: tool_spawn_ends CASE */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
 #include "tool_spawn.h"
 
 /* A client whose rank 0 aborts its job. */
@@ -13,6 +19,15 @@ static _Noreturn void as_aborter(void) {
 static _Noreturn void as_leaver(void) {
     start();
     _exit(0);
+}
+
+/* A client of a job whose server cannot be reached: alone. */
+static _Noreturn void as_alone(void) {
+    alarm(60);
+    CHECK(getenv("PMIX_NAMESPACE") && !getenv("PMIX_SERVER_URI_WIREUP"));
+    CHECK_STATUS(PMIx_Init(&me, NULL, 0), PMIX_ERR_UNREACH);
+    CHECK_OK(PMIx_Finalize(NULL, 0));
+    _exit(3);
 }
 
 /* --- how they end ------------------------------------------------------------------------------------------------------ */
@@ -290,6 +305,29 @@ static void left(void) {
     CHECK(before == after);
 }
 
+/* Where there are no sockets nobody can be served, and processes are started all the same. */
+/* rows: C9 */
+static void without_sockets(void) {
+    struct sock_filter refuse[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof refuse / sizeof *refuse, refuse};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+        printf("skipped: no filter for system calls\n");
+        return;
+    }
+    CHECK(socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EACCES);
+    alone();
+    listen_for_ends();
+    runs(WORDS("true"), 3, PMIX_SUCCESS);
+    struct notice end = runs(WORDS(program, "as-alone"), 1, PMIX_ERR_JOB_NON_ZERO_TERM);
+    CHECK(end.exit_code == 3);
+    CHECK_OK(PMIx_tool_finalize());
+}
+
 /* --- servers that it has, or gets ---------------------------------------------------------------------------------------- */
 
 static pmix_status_t own_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
@@ -447,13 +485,14 @@ int main(int argc, char** argv) {
         void (*run)(void);
     } cases[] = {
         {"ends", ends}, {"controlled", controlled}, {"refused", not_started}, {"left", left}, {"servers", servers}, {"indirect", indirect},
-        {"killed", killed}, {"turned", turned},
+        {"killed", killed}, {"turned", turned}, {"without_sockets", without_sockets},
     };
     static char self[4096];
     CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
     program = self;
     if (argc > 1 && strcmp(argv[1], "as-aborter") == 0) as_aborter();
     if (argc > 1 && strcmp(argv[1], "as-leaver") == 0) as_leaver();
+    if (argc > 1 && strcmp(argv[1], "as-alone") == 0) as_alone();
     if (argc > 1 && strcmp(argv[1], "as-launcher") == 0) as_launcher();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
