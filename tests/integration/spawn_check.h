@@ -82,7 +82,8 @@ static inline void child(int argc, char** argv) {
     child_done(argv[0]);
 }
 
-/* The parent looks at the child's job while it is there (what is known of it goes with it), and says so with FLAG.seen. */
+/* The parent looks at the child's job while it is there (what is known of it goes with it), and says so with
+ * FLAG.seen. */
 static inline void be_seen(const char* flag) {
     char name[96];
     snprintf(name, sizeof name, "%s.seen", flag);

@@ -139,8 +139,8 @@ TEST_F(TopologyApi, LoadIsDoneOnce) {
     for (auto& topology : topologies) PMIx_Topology_destruct(&topology);
 }
 
-// A thread that loads asks the loop for what the host has shared, and meanwhile a callback on the loop loads too: neither
-// waits for the other.
+// A thread that loads asks the loop for what the host has shared, and meanwhile a callback on the loop loads too:
+// neither waits for the other.
 TEST_F(TopologyApi, ACallbackMayLoadWhileAThreadDoes) {
     Server server;
     struct Meeting {
