@@ -196,7 +196,7 @@ void LocalJobs::ended(const std::string& nspace, Rank rank, std::optional<int> w
         how = PMIX_ERR_PROC_KILLED_BY_CMD;
         of_job = PMIX_ERR_JOB_KILLED_BY_CMD;
     }
-    WIREUP_LOG(server, info, "%s:%u ended: %s", nspace.c_str(), rank, PMIx_Error_string(how));
+    WIREUP_LOG(server, info, "%s:%u ended: %s", nspace.c_str(), rank, common::log_status(how));
     if (how != PMIX_SUCCESS && !job.failed) {
         job.failed = rank;
         job.failed_code = code;
