@@ -149,22 +149,8 @@ TEST(ServerBoundsTest, ARankIsSoManyProcessesAlsoWhenTheyComeTogether) {
 TEST(ServerBoundsTest, ForeignJobsInUseAreSoMany) {
     Setting s;
     TestServer there(&s.module);
-    s.host.data = [&](const Seen& seen) {
-        std::vector<uint8_t> out;
-        there.on_loop([&] {
-            there.parts().get.modex_request(seen.proc, [&](pmix_status_t, common::Bytes bytes) {
-                out.assign(bytes.begin(), bytes.end());
-            });
-            there.parts().host.flush();
-            return 0;
-        });
-        return out;
-    };
-    const auto foreign = [&] {
-        size_t n = 0;
-        for (const auto& [name, nspace] : s.server.parts().registry.nspaces()) n += nspace->adopted;
-        return n;
-    };
+    s.host.data = modex_from(there);
+    const auto foreign = [&] { return foreign_jobs(s.server); };
     constexpr size_t kBeyond = 4;
     FakeClient a(s.server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());

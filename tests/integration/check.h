@@ -281,4 +281,21 @@ static inline void run_case(const struct test_case* cases, size_t count, int arg
 }
 #define RUN_CASE(cases) run_case(cases, sizeof(cases) / sizeof *(cases), argc, argv)
 
+/* As above, for cases without arguments. */
+struct plain_case {
+    const char* name;
+    void (*run)(void);
+};
+
+static inline void run_plain_case(const struct plain_case* cases, size_t count, int argc, char** argv) {
+    for (size_t i = 0; i < count && argc > 1; i++) {
+        if (strcmp(cases[i].name, argv[1]) != 0) continue;
+        cases[i].run();
+        return;
+    }
+    printf("FAIL: no case %s\n", argc > 1 ? argv[1] : "given");
+    exit(2);
+}
+#define RUN_PLAIN_CASE(cases) run_plain_case(cases, sizeof(cases) / sizeof *(cases), argc, argv)
+
 #endif

@@ -258,18 +258,12 @@ static void lines(void) {
 }
 
 int main(int argc, char** argv) {
-    static const struct {
-        const char* name;
-        void (*run)(void);
-    } cases[] = {{"many", many},         {"ends", stream_ends}, {"stalled", stalled}, {"killed", killed},
-                 {"dropping", dropping}, {"push", push},        {"lines", lines}};
+    static const struct plain_case cases[] = {
+        {"many", many},         {"ends", stream_ends}, {"stalled", stalled}, {"killed", killed},
+        {"dropping", dropping}, {"push", push},        {"lines", lines},
+    };
     if (argc > 2) bytes_each = strtoul(argv[2], NULL, 10);
     if (argc > 3) growth_allowed = strtoul(argv[3], NULL, 10);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases && argc > 1; i++) {
-        if (strcmp(cases[i].name, argv[1]) != 0) continue;
-        cases[i].run();
-        return 0;
-    }
-    printf("FAIL: no case\n");
-    return 2;
+    RUN_PLAIN_CASE(cases);
+    return 0;
 }

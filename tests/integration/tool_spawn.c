@@ -222,10 +222,7 @@ static void forwarded(void) {
 }
 
 int main(int argc, char** argv) {
-    static const struct {
-        const char* name;
-        void (*run)(void);
-    } cases[] = {
+    static const struct plain_case cases[] = {
         {"unconnected", unconnected},
         {"launching", launching},
         {"environment", environment},
@@ -236,12 +233,7 @@ int main(int argc, char** argv) {
     program = self;
     if (argc > 2 && strcmp(argv[1], "as-client") == 0) return as_client(atoi(argv[2]));
     if (argc > 1 && strcmp(argv[1], "as-environment") == 0) return as_environment(argc - 2, argv + 2);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
-            cases[i].run();
-            printf("OK %s\n", argv[1]);
-            return 0;
-        }
-    }
-    return 2;
+    RUN_PLAIN_CASE(cases);
+    printf("OK %s\n", argv[1]);
+    return 0;
 }

@@ -480,10 +480,7 @@ static void indirect(void) {
 }
 
 int main(int argc, char** argv) {
-    static const struct {
-        const char* name;
-        void (*run)(void);
-    } cases[] = {
+    static const struct plain_case cases[] = {
         {"ends", ends}, {"controlled", controlled}, {"refused", not_started}, {"left", left}, {"servers", servers}, {"indirect", indirect},
         {"killed", killed}, {"turned", turned}, {"without_sockets", without_sockets},
     };
@@ -494,12 +491,7 @@ int main(int argc, char** argv) {
     if (argc > 1 && strcmp(argv[1], "as-leaver") == 0) as_leaver();
     if (argc > 1 && strcmp(argv[1], "as-alone") == 0) as_alone();
     if (argc > 1 && strcmp(argv[1], "as-launcher") == 0) as_launcher();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
-            cases[i].run();
-            printf("OK %s\n", argv[1]);
-            return 0;
-        }
-    }
-    return 2;
+    RUN_PLAIN_CASE(cases);
+    printf("OK %s\n", argv[1]);
+    return 0;
 }

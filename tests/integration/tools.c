@@ -407,10 +407,7 @@ static void launcher(void) {
 }
 
 int main(int argc, char** argv) {
-    static const struct {
-        const char* name;
-        void (*run)(void);
-    } cases[] = {
+    static const struct plain_case cases[] = {
         {"ways", ways},
         {"file", file},
         {"chosen", chosen},
@@ -420,12 +417,7 @@ int main(int argc, char** argv) {
         {"launcher", launcher},
         {"users", users},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
-            cases[i].run();
-            printf("OK %s\n", argv[1]);
-            return 0;
-        }
-    }
-    return 2;
+    RUN_PLAIN_CASE(cases);
+    printf("OK %s\n", argv[1]);
+    return 0;
 }

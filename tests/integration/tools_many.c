@@ -218,21 +218,13 @@ static void written(void) {
 }
 
 int main(int argc, char** argv) {
-    static const struct {
-        const char* name;
-        void (*run)(void);
-    } cases[] = {
+    static const struct plain_case cases[] = {
         {"several", several},
         {"events", events},
         {"calls", calls},
         {"written", written},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
-            cases[i].run();
-            printf("OK %s\n", argv[1]);
-            return 0;
-        }
-    }
-    return 2;
+    RUN_PLAIN_CASE(cases);
+    printf("OK %s\n", argv[1]);
+    return 0;
 }

@@ -313,6 +313,28 @@ class FakeClient {
     bool hung_up_ = false;
 };
 
+// For FakeHost::data: the answer to a direct modex is what another node's server says of the process.
+inline auto modex_from(TestServer& there) {
+    return [&there](const Seen& seen) {
+        std::vector<uint8_t> out;
+        there.on_loop([&] {
+            there.parts().get.modex_request(seen.proc, [&](pmix_status_t, common::Bytes bytes) {
+                out.assign(bytes.begin(), bytes.end());
+            });
+            there.parts().host.flush();
+            return 0;
+        });
+        return out;
+    };
+}
+
+// The jobs of other nodes that this server knows.
+inline size_t foreign_jobs(TestServer& server) {
+    size_t n = 0;
+    for (const auto& [name, nspace] : server.parts().registry.nspaces()) n += nspace->adopted;
+    return n;
+}
+
 // The value of an info as a number, or -1.
 inline int64_t number_of(const common::InfoList& list, const char* key) {
     const pmix_info_t* info = list.find(key);

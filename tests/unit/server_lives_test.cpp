@@ -386,22 +386,8 @@ TEST(ServerLivesTest, WhoAsksBeforeTheJobIsRegisteredHearsWhenItIs) {
 TEST(ServerLivesTest, ForeignJobsGoWithThoseWhoAskedForThem) {
     Setting s(1, 1);
     TestServer there(&s.module);
-    s.host.data = [&](const Seen& seen) {
-        std::vector<uint8_t> out;
-        there.on_loop([&] {
-            there.parts().get.modex_request(seen.proc, [&](pmix_status_t, common::Bytes bytes) {
-                out.assign(bytes.begin(), bytes.end());
-            });
-            there.parts().host.flush();
-            return 0;
-        });
-        return out;
-    };
-    const auto foreign = [&] {
-        size_t n = 0;
-        for (const auto& [name, nspace] : s.server.parts().registry.nspaces()) n += nspace->adopted;
-        return n;
-    };
+    s.host.data = modex_from(there);
+    const auto foreign = [&] { return foreign_jobs(s.server); };
     constexpr size_t kJobs = 40;
     size_t before = 0;
     {
