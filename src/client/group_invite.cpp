@@ -351,8 +351,12 @@ void GroupInvites::finish(Join& join, pmix_status_t status, InfoList&& results) 
 // ---- events ----
 
 void GroupInvites::heard(pmix_status_t code, const std::string& name, const ProcId& source, const InfoList& infos,
-                         const GroupVerdict& verdict) {
+                         const GroupVerdict& verdict, bool replayed) {
     if (code == PMIX_GROUP_INVITED) {
+        const bool known = std::any_of(received_.begin(), received_.end(),
+                                       [&](const Invitation& i) { return i.name == name && i.leader == source; });
+        // Told once more because we began to listen: what has become of it since then stands.
+        if (replayed && known) return;
         ProcList invited;
         if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, invited);
         std::erase_if(received_, [&](const Invitation& i) { return i.name == name && i.leader == source; });

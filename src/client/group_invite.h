@@ -29,7 +29,7 @@ class GroupInvites {
 
     // Loop.
     void heard(pmix_status_t code, const std::string& name, const common::ProcId& source, const common::InfoList& infos,
-               const GroupVerdict& verdict);
+               const GroupVerdict& verdict, bool replayed);
     // Ends all that is under way: no answer can come any more. After shut() nothing begins either.
     void server_gone(pmix_status_t why) noexcept;
     void shut(pmix_status_t why) noexcept;

@@ -81,7 +81,7 @@ void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& inf
             session_.ask_nb<Command::group>(request, [](pmix_status_t, common::ControlReply&) {});
         }
     }
-    invites_->heard(code, std::string(name), source, infos, verdict);
+    invites_->heard(code, std::string(name), source, infos, verdict, replayed);
 }
 
 void Groups::shut(pmix_status_t why) noexcept { invites_->shut(why); }
