@@ -27,7 +27,10 @@ void Groups::bootstrap(Peer& peer, common::ControlRequest& request, Reply reply)
     auto member = registry_.member(peer.id());
     ProcList added;
     const pmix_info_t* add = view.find(PMIX_GROUP_ADD_MEMBERS);
-    bool well = member.has_value() && registry_.find(request.name) == nullptr &&
+    // As with other constructs: who has called already is not left alone.
+    const bool forms = std::any_of(starters_.begin(), starters_.end(),
+                                   [&](const Starter& s) { return s.group == request.name; });
+    bool well = member.has_value() && (forms || registry_.find(request.name) == nullptr) &&
                 view.get(PMIX_TIMEOUT, &timeout) == PMIX_SUCCESS && timeout >= 0 &&
                 (add == nullptr || (leads && common::read_proc_array(add->value, added)));
     // A leader names itself and nobody else; how many they are it must know.

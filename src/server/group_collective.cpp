@@ -65,7 +65,8 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     // Who names nobody, or is one of several leaders that do not know each other, is gathered by the host.
     if (request.procs.empty() || InfoView(request.infos.data(), request.infos.size()).find(PMIX_GROUP_BOOTSTRAP) != nullptr)
         return bootstrap(peer, request, std::move(reply));
-    if (registry_.find(request.name) != nullptr) return reply.status(PMIX_ERR_BAD_PARAM);
+    // A job that takes the name of a group which forms already does not leave those alone who have called.
+    if (registry_.find(request.name) != nullptr && find(key) == nullptr) return reply.status(PMIX_ERR_BAD_PARAM);
     for (const ProcId& p : request.procs) {
         bool whole = p.rank == PMIX_RANK_WILDCARD;
         if (p.nspace.empty() || (!whole && !common::is_real_rank(p.rank))) return reply.status(PMIX_ERR_BAD_PARAM);

@@ -465,6 +465,23 @@ TEST(ServerGroupTest, WhoLeavesIsAnnouncedAndNotWaitedFor) {
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 2}, {"job", 3}}), s.host.last("group")->procs);
 }
 
+// Names of jobs are the host's to choose: those who have called already do not wait for the others for ever.
+// rows: R1
+TEST(ServerGroupTest, AJobThatTakesTheNameOfAGroupWhichFormsKeepsNobodyOut) {
+    Setting s(1, 3);
+    uint32_t ids[3] = {construct(s[0])};
+    s.server->settle();
+    s.server->job(kName, 1, 1);
+    for (size_t i = 1; i < 3; ++i) ids[i] = construct(s[i]);
+    for (size_t i = 0; i < 3; ++i) {
+        const Done done = done_of(s[i], ids[i]);
+        EXPECT_EQ(PMIX_SUCCESS, done.status);
+        EXPECT_EQ(3u, done.members.size());
+    }
+    EXPECT_EQ(0u, s.server->parts().groups.open());
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0])).status) << "now it is a namespace's name";
+}
+
 // rows: R8 R12
 TEST(ServerGroupTest, TheEndOfANamespaceEndsWhatNamesIt) {
     Setting s(1, 1);
