@@ -127,6 +127,7 @@ void Iof::settle(size_t reference, pmix_status_t status) {
         it->second->active = true;
     } else {
         handlers_.erase(it);
+        if (status == PMIX_ERR_TIMEOUT) given_up_.insert(reference);
     }
 }
 
@@ -217,6 +218,13 @@ void Iof::drop(size_t reference) {
     }
 }
 
+// What comes for it from here on is for nobody.
+void Iof::tell_gone(size_t reference) {
+    common::IofDeregisterRequest request;
+    request.reference = reference;
+    if (auto payload = common::message_bytes(request)) session_.tell(Command::iof_deregister, payload.value());
+}
+
 // Everything that came before is flushed. With the server's help also what it still has; where nobody may wait, what is
 // here.
 void Iof::leave(size_t reference, bool wait_for_server, std::function<void(pmix_status_t)> answer) {
@@ -232,11 +240,9 @@ void Iof::leave(size_t reference, bool wait_for_server, std::function<void(pmix_
         }
         drop(reference);
     };
-    common::IofDeregisterRequest request;
-    request.reference = reference;
     if (!wait_for_server) {
         flush_and_drop();
-        if (auto payload = common::message_bytes(request)) session_.tell(Command::iof_deregister, payload.value());
+        tell_gone(reference);
         return answer(PMIX_SUCCESS);
     }
     const auto done = [flush_and_drop, answer](pmix_status_t status, common::Nothing&) {
@@ -244,6 +250,8 @@ void Iof::leave(size_t reference, bool wait_for_server, std::function<void(pmix_
         // A server that is gone delivers nothing any more either.
         answer(status == PMIX_ERR_BAD_PARAM ? status : PMIX_SUCCESS);
     };
+    common::IofDeregisterRequest request;
+    request.reference = reference;
     const pmix_status_t rc = session_.ask_nb<Command::iof_deregister>(request, done);
     common::Nothing nothing;
     if (rc != PMIX_SUCCESS) done(rc, nothing);
@@ -357,6 +365,9 @@ void Iof::tell_failure(const Stream& stream, uint64_t lost) {
 void Iof::on_notify(common::IofNotify&& message) {
     const auto reference = static_cast<size_t>(message.reference);
     auto it = handlers_.find(reference);
+    // The host has said yes after all, when nobody waited any more. A reader that gives no credit would hold up whom it
+    // reads.
+    if (!shut_ && given_up_.erase(reference) != 0) tell_gone(reference);
     if (shut_ || it == handlers_.end() || !it->second->active) return;
     const auto keep = it->second;  // its callback may deregister it
     Handler& handler = *keep;

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "client/iof_console.h"
 #include "client/iof_stdin.h"
@@ -65,6 +66,7 @@ class Iof {
     // All of these on the loop.
     common::Result<size_t> add(Registration& registration);
     void settle(size_t reference, pmix_status_t status);
+    void tell_gone(size_t reference);
     void leave(size_t reference, bool wait_for_server, std::function<void(pmix_status_t)> answer);
     void drop(size_t reference);
     Stream& stream_of(Handler& handler, const common::ProcId& source, pmix_iof_channel_t channel);
@@ -81,6 +83,7 @@ class Iof {
 
     Session& session_;
     std::map<size_t, std::shared_ptr<Handler>> handlers_;
+    std::set<size_t> given_up_;  // pulls whose answer came too late, or will
     size_t next_ = 0;
     IofConsole console_;
     IofStdin stdin_;

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <fstream>
 #include <future>
 #include <mutex>
@@ -148,7 +149,7 @@ class IofTest : public ::testing::Test {
         return Heard::all().size() == n;
     }
 
-    pmix_status_t status = PMIX_SUCCESS;
+    std::atomic<pmix_status_t> status{PMIX_SUCCESS};
     std::string directory;
     std::unique_ptr<transport::EventLoop> loop;
     std::unique_ptr<Session> session;
@@ -227,6 +228,23 @@ TEST_F(IofTest, TheNumberComesByCallbackWhereOneIsGiven) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, session->iof().pull(nullptr, 0, nullptr, 0, kOut, &Got::on, &Number::on, &none));
     settle();
     EXPECT_EQ(1, none.status);
+}
+
+// A host that says yes after the caller's limit has made a reader that nobody knows of, and that gives no credit.
+// rows: O1 O8
+TEST_F(IofTest, WhatIsPulledTooLateIsGivenBack) {
+    status = PMIX_ERR_TIMEOUT;
+    ASSERT_EQ(PMIX_ERR_TIMEOUT, pull());
+    status = PMIX_SUCCESS;
+    for (int i = 0; i < 2; ++i) output(1, "late");
+    int ended = 0;
+    for (const Frame& f : channel->sent()) {
+        if (f.header.command != static_cast<uint16_t>(Command::iof_deregister)) continue;
+        EXPECT_EQ(0u, FakeChannel::decoded<common::IofDeregisterRequest>(f).reference);
+        ++ended;
+    }
+    EXPECT_EQ(1, ended);
+    EXPECT_TRUE(Got::all().empty());
 }
 
 // rows: O8
