@@ -205,6 +205,12 @@ void on_group(int from, uint64_t id, struct buffer* body) {
     } else {
         free(procs);
     }
+    /* Their end was quicker than their call: the others go on without them, and would not come to this. */
+    if (first && known == PMIX_SUCCESS && !collective_anybody_left(op->procs, op->nprocs, (uint32_t)from)) {
+        mesh_reply(from, id, PMIX_ERR_PROC_TERM_WO_SYNC, NULL);
+        drop(op);
+        return;
+    }
     /* Who has heard that a member left does not name it any more; the others will not wait for it. */
     for (int i = 0; i < mesh_nodes(); i++) op->wanted[i] = wanted[i] && (first || op->wanted[i] || op->arrived[i]);
     op->arrived[from] = true;

@@ -156,6 +156,19 @@ TEST_F(PmixrunGroups, WhereMembersMayEndItGoesOnWithoutTheJob) {
     EXPECT_EQ(PMIX_SUCCESS, answer(b));
 }
 
+// A node's word that its processes have ended comes from it directly, their call through its server.
+TEST_F(PmixrunGroups, WhoCallsAndEndsIsNoBeginningOfAnotherGroup) {
+    enum { FORGIVING = 4 };
+    for (uint32_t i = 0; i < job_size_on(parent_, 1); ++i) parent_->procs[job_rank_at(parent_, 1, i)].phase = PROC_ENDED;
+    groups_proc_ended();
+    for (uint32_t flags : {0u, static_cast<uint32_t>(FORGIVING)}) {
+        uint64_t a = comes(0, PMIX_GROUP_CONSTRUCT, {"parent"}, PMIX_SUCCESS, flags);
+        EXPECT_EQ(flags != 0 ? PMIX_SUCCESS : PMIX_ERR_PROC_TERM_WO_SYNC, answer(a));
+        uint64_t b = comes(1, PMIX_GROUP_CONSTRUCT, {"parent"}, PMIX_SUCCESS, flags);
+        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(b)) << "nobody else comes to it";
+    }
+}
+
 namespace {
 
 struct Answers {
