@@ -275,10 +275,14 @@ void Events::keep(std::shared_ptr<const Event> event) {
 }
 
 void Events::deliver(const std::shared_ptr<const Event>& event) {
+    // An invitation stands from when it comes. Handlers decide nothing about it, and one that takes its time would put it
+    // behind what becomes of it.
+    const bool invites = event->traits.code == PMIX_GROUP_INVITED;
+    if (invites) tell_groups(*event, {}, false);
     std::vector<size_t> chain = order_.chain(event->traits);
     std::erase_if(chain, [&](size_t reference) { return !handlers_.at(reference).active; });
     if (!chain.empty()) return start(event, std::move(chain));
-    tell_groups(*event, {}, false);
+    if (!invites) tell_groups(*event, {}, false);
 }
 
 void Events::deliver_to(size_t reference, const std::shared_ptr<const Event>& event) {
@@ -313,7 +317,8 @@ void Events::step(uint64_t id) {
         if (found == handlers_.end()) {  // the end, or those that are left were deregistered meanwhile
             const std::unique_ptr<Run> ended = std::move(it->second);
             runs_.erase(it);
-            if (!ended->replay) tell_groups(*ended->event, ended->results, false);
+            if (!ended->replay && ended->event->traits.code != PMIX_GROUP_INVITED)
+                tell_groups(*ended->event, ended->results, false);
             // Whoever asked for it has put the descriptions aside by now.
             if (ended->by_name && ended->event->traits.code == PMIX_FABRIC_UPDATE_PENDING)
                 session_.fabrics().update_all();

@@ -108,8 +108,11 @@ void GroupInvites::invite(std::string name, ProcList members, InfoList infos, Gr
 
 void GroupInvites::start_invite(Invite&& given) {
     if (shut_) return given.done(PMIX_ERR_INIT, {});
+    // Lost since the caller looked: all that its end ends has been ended.
+    if (!session_.connected()) return given.done(PMIX_ERR_UNREACH, {});
     if (find_invite(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
     Invite& i = invites_.emplace_back(std::move(given));
+    i.id = next_++;
     i.limit = limit_of(i.infos);
     watch_limit(i);
     ask(i, ProcList(i.pending));
@@ -183,9 +186,9 @@ void GroupInvites::form(Invite& invite) {
     mine.append_flag(PMIX_GROUP_LEADER, true);
     const pmix_status_t rc = construct_on_server(
         session_, invite.name, invite.members, mine.c_array(), mine.size(),
-        [this, name = invite.name](pmix_status_t status, InfoList&& results) {
+        [this, name = invite.name, id = invite.id](pmix_status_t status, InfoList&& results) {
             Invite* i = find_invite(name);
-            if (i == nullptr) return;
+            if (i == nullptr || i->id != id) return;
             const bool good = status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
             if (!good) return give_up(*i, status);
             InfoList said;
@@ -223,12 +226,14 @@ void GroupInvites::join(std::string name, ProcId leader, bool accept, InfoList i
 
 void GroupInvites::start_join(Join&& given, bool accept) {
     if (shut_) return given.done(PMIX_ERR_INIT, {});
+    if (!session_.connected()) return given.done(PMIX_ERR_UNREACH, {});
     if (!accept) {
         announce(PMIX_GROUP_INVITE_DECLINED, given.name, {given.leader});
         return given.done(PMIX_SUCCESS, {});
     }
     if (find_join(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
     Join& j = joins_.emplace_back(std::move(given));
+    j.id = next_++;
     j.limit = limit_of(j.infos);
     if (!j.limit.is_never()) {
         transport::assert_on_loop();
@@ -303,11 +308,12 @@ void GroupInvites::follow(Join& join, const InfoList& infos) {
         if (given.find(common::key_view(info)) == nullptr) given.append(info);
     append_limited(mine, given, join.limit);
     join.forming = true;
-    const pmix_status_t rc = construct_on_server(session_, join.name, std::move(members), mine.c_array(), mine.size(),
-                                                 [this, name = join.name](pmix_status_t status, InfoList&& results) {
-                                                     Join* j = find_join(name);
-                                                     if (j != nullptr) finish(*j, status, std::move(results));
-                                                 });
+    const pmix_status_t rc = construct_on_server(
+        session_, join.name, std::move(members), mine.c_array(), mine.size(),
+        [this, name = join.name, id = join.id](pmix_status_t status, InfoList&& results) {
+            Join* j = find_join(name);
+            if (j != nullptr && j->id == id) finish(*j, status, std::move(results));
+        });
     if (rc != PMIX_SUCCESS) finish(join, rc, {});
 }
 
@@ -334,6 +340,7 @@ void GroupInvites::take_over(Join& join) {
     const pmix_proc_t self = session_.self().to_c();
     infos.append(PMIX_GROUP_LEADER, &self, PMIX_PROC);
     announce(PMIX_GROUP_LEADER_SELECTED, i.name, i.invited, std::move(infos));
+    i.id = next_++;
     Invite& mine = invites_.emplace_back(std::move(i));
     watch_limit(mine);
     check(mine);
@@ -383,7 +390,12 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
     }
     // Somebody accepts what is over: it must not wait for it.
     if (code == PMIX_GROUP_INVITE_ACCEPTED) return announce(PMIX_GROUP_CONSTRUCT_ABORT, name, {source});
-    if (Join* join = find_join(name)) join_heard(*join, code, source, infos, verdict);
+    Join* join = find_join(name);
+    if (join == nullptr) return;
+    // A successor of before we listened is this join's only if its inviter has ended: there may have been another group
+    // of the name.
+    if (replayed && code == PMIX_GROUP_LEADER_SELECTED && join->orphan == 0) return;
+    join_heard(*join, code, source, infos, verdict);
 }
 
 void GroupInvites::shut(pmix_status_t why) noexcept {

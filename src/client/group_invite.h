@@ -36,6 +36,7 @@ class GroupInvites {
 
   private:
     struct Invite {
+        uint64_t id = 0;
         std::string name;
         common::ProcList members;  // in the order of the group's ranks; who does not come is taken out
         common::ProcList pending;
@@ -49,6 +50,7 @@ class GroupInvites {
         bool forming = false;
     };
     struct Join {
+        uint64_t id = 0;
         std::string name;
         common::ProcId leader;
         common::InfoList infos;
@@ -96,6 +98,7 @@ class GroupInvites {
     std::list<Invite> invites_;
     std::list<Join> joins_;
     std::deque<Invitation> received_;
+    uint64_t next_ = 1;  // a name may be used again before the collective of its last use has been answered
     bool shut_ = false;
 };
 

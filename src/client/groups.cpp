@@ -48,12 +48,15 @@ Groups::Groups(Session& session) : session_(session), invites_(std::make_unique<
 Groups::~Groups() = default;
 
 void Groups::listen() {
-    if (listening_.exchange(true)) return;
+    if (listening_.load(std::memory_order_acquire)) return;
+    // Whoever comes second goes on when the request is out: what it asks next must not arrive before it.
+    MutexLock lock(listen_mutex_);
+    if (listening_.load(std::memory_order_relaxed)) return;
     common::RegisterEventsRequest request;
     request.codes.assign(std::begin(common::kGroupEvents), std::end(common::kGroupEvents));
     request.reference = kReference;
     const pmix_status_t rc = session_.ask_nb<Command::register_events>(request, [](pmix_status_t, common::Nothing&) {});
-    if (rc != PMIX_SUCCESS) listening_.store(false);
+    listening_.store(rc == PMIX_SUCCESS, std::memory_order_release);
 }
 
 void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& infos, const InfoList& results,

@@ -84,6 +84,7 @@ class Groups {
 
     Session& session_;
     std::unique_ptr<GroupInvites> invites_;
+    common::Mutex listen_mutex_;
     std::atomic<bool> listening_{false};
     std::atomic<bool> any_{false};
     std::atomic<bool> any_ended_{false};

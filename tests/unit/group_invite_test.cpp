@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <thread>
 
 #include "client/events.h"
+#include "client/group.h"
 #include "client/session.h"
 #include "common/info_view.h"
 #include "common/proc_array.h"
@@ -69,12 +72,12 @@ class GroupInviteTest : public ::testing::Test {
     void settle() {
         for (int i = 0; i < 6; ++i) session->on_loop_and_wait([] {});
     }
-    void event(pmix_status_t code, InfoList&& infos, bool replayed = false) {
+    void event(pmix_status_t code, InfoList&& infos, bool replayed = false, const ProcId& source = {"far", 0}) {
         infos.append_string(PMIX_GROUP_ID, "g");
         infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
         common::EventNotify e;
         e.status = code;
-        e.source = ProcId("far", 0);
+        e.source = source;
         e.range = PMIX_RANGE_CUSTOM;
         e.infos = std::move(infos);
         if (replayed) e.replay_for = Groups::kReference + 1;
@@ -95,6 +98,10 @@ class GroupInviteTest : public ::testing::Test {
         ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, limit.c_array(), limit.size(),
                                               &Ended::back, &ended));
         settle();
+    }
+    // Whoever waits still is answered now.
+    void end_all() {
+        session->on_loop_and_wait([this] { session->groups().shut(PMIX_ERR_INIT); });
     }
     int times_selected() const {
         int selected = 0;
@@ -147,6 +154,128 @@ TEST_F(GroupInviteTest, AReplayTakesNothingBack) {
     join(ended);
     EXPECT_EQ(1, times_selected());
     EXPECT_TRUE(ended.within(60));
+}
+
+// A handler of the invitation that takes its time.
+struct Slow {
+    static inline pmix_event_notification_cbfunc_fn_t done = nullptr;
+    static inline void* cbdata = nullptr;
+    static void on(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+                   pmix_event_notification_cbfunc_fn_t done_given, void* cbdata_given) {
+        done = done_given;
+        cbdata = cbdata_given;
+    }
+};
+
+// What becomes of an invitation comes behind it, however long the handlers of the invitation take.
+TEST_F(GroupInviteTest, AHandlerThatTakesItsTimeTakesNothingBack) {
+    pmix_status_t invited = PMIX_GROUP_INVITED, gone = PMIX_GROUP_LEADER_FAILED;
+    ASSERT_GE(session->events().register_handler(&invited, 1, nullptr, 0, &Slow::on, nullptr, nullptr), 0);
+    ASSERT_GE(session->events().register_handler(&gone, 1, nullptr, 0, &leads, nullptr, nullptr), 0);
+    Slow::done = nullptr;
+    event(PMIX_GROUP_INVITED, members());
+    ASSERT_NE(nullptr, Slow::done);
+    InfoList failed;
+    const pmix_proc_t leader = ProcId("far", 0).to_c();
+    failed.append(PMIX_EVENT_AFFECTED_PROC, &leader, PMIX_PROC);
+    event(PMIX_GROUP_LEADER_FAILED, std::move(failed));
+    Slow::done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, Slow::cbdata);
+    settle();
+    Ended ended;
+    join(ended);
+    EXPECT_EQ(1, times_selected());
+    end_all();
+    EXPECT_EQ(1, ended.times);
+}
+
+// Another group of the name had a second inviter, and this process hears of that only now.
+TEST_F(GroupInviteTest, AReplayedSuccessorIsNobodysWhoseInviterIsThere) {
+    Ended ended;
+    join(ended);
+    event(PMIX_GROUP_LEADER_SELECTED, {}, true, {"far", 2});
+    event(PMIX_GROUP_MEMBERSHIP_UPDATE, members());
+    int formed = 0;
+    for (const Frame& f : channel->sent()) formed += is(f, Command::group);
+    EXPECT_EQ(1, formed) << "its own inviter is followed";
+    end_all();
+    EXPECT_EQ(1, ended.times);
+}
+
+// A name may be used again before the collective that was given up has been answered.
+TEST_F(GroupInviteTest, ALateAnswerIsNotThatOfTheNextInvitation) {
+    const pmix_proc_t other = ProcId("far", 0).to_c();
+    Ended first, second;
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &other, 1, nullptr, 0, &Ended::back, &first));
+    settle();
+    event(PMIX_GROUP_INVITE_ACCEPTED, {});
+    const std::vector<Frame> sent = channel->sent();
+    const auto collective = std::find_if(sent.begin(), sent.end(), [](const Frame& f) { return is(f, Command::group); });
+    ASSERT_NE(sent.end(), collective);
+    event(PMIX_GROUP_CONSTRUCT_ABORT, {});
+    EXPECT_EQ(1, first.times);
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &other, 1, nullptr, 0, &Ended::back, &second));
+    settle();
+    channel->answer(*collective, PMIX_GROUP_CONSTRUCT_ABORT, common::ControlReply());
+    settle();
+    EXPECT_EQ(0, second.times) << "nobody has answered it yet";
+    end_all();
+    EXPECT_EQ(1, first.times);
+    EXPECT_EQ(1, second.times);
+}
+
+// A tool's server may go while a join is on its way to the loop.
+TEST_F(GroupInviteTest, WhoseServerHasGoneMeanwhileIsAnswered) {
+    std::promise<void> go_on;
+    loop->post([this, held = go_on.get_future()]() mutable {
+        held.wait();
+        channel->open = false;
+        session->groups().invites().server_gone(PMIX_ERR_LOST_CONNECTION);
+    });
+    const pmix_proc_t leader = ProcId("far", 0).to_c(), others[] = {ProcId("far", 0).to_c(), ProcId("far", 2).to_c()};
+    Ended joined, invited;
+    EXPECT_EQ(PMIX_SUCCESS,
+              group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &joined));
+    EXPECT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "h", others, 2, nullptr, 0, &Ended::back, &invited));
+    go_on.set_value();
+    settle();
+    EXPECT_EQ(1, joined.times);
+    EXPECT_EQ(PMIX_ERR_UNREACH, joined.status);
+    EXPECT_EQ(1, invited.times);
+    EXPECT_EQ(PMIX_ERR_UNREACH, invited.status);
+}
+
+// The events are asked for once, and whatever any thread asks afterwards comes behind that.
+TEST_F(GroupInviteTest, WhoeverAsksSecondDoesNotOvertakeTheListening) {
+    std::promise<void> began;
+    std::atomic<bool> first{true};
+    std::atomic<int> before{0}, asked{0};
+    std::atomic<bool> sent{false};
+    channel->on_send = [&](const Frame& f) {
+        if (is(f, Command::group)) {
+            ++asked;
+            if (!sent) ++before;
+        }
+        if (!is(f, Command::register_events) || !first.exchange(false)) return;
+        began.set_value();
+        // The others have a moment to do it wrong.
+        const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+        while (asked == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+        sent = true;
+    };
+    const auto construct = [this](const char* name) {
+        InfoList infos;
+        infos.append_flag(PMIX_GROUP_NOTIFY_TERMINATION, true);
+        const pmix_proc_t all = ProcId("job", PMIX_RANK_WILDCARD).to_c();
+        return group_construct_nb(
+            *session, name, &all, 1, infos.c_array(), infos.size(),
+            [](pmix_status_t, pmix_info_t*, size_t, void*, pmix_release_cbfunc_t, void*) {}, nullptr);
+    };
+    std::thread one([&] { EXPECT_EQ(PMIX_SUCCESS, construct("a")); });
+    began.get_future().wait();
+    EXPECT_EQ(PMIX_SUCCESS, construct("b"));
+    one.join();
+    EXPECT_EQ(2, asked);
+    EXPECT_EQ(0, before);
 }
 
 TEST_F(GroupInviteTest, TheShorterLimitCountsOnceTheGroupForms) {
