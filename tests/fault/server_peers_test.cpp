@@ -156,19 +156,25 @@ TEST(ServerPeersTest, AnotherUsersProcessIsRefused) {
 }
 
 TEST(ServerPeersTest, SilenceIsCutOffAndTheCapHolds) {
-    server::ServerOptions options;
-    options.hello_timeout_ms = 100;
-    options.max_half_open = 4;
-    TestServer server(nullptr, options);
-    server.job("job", 1, 1);
-    std::vector<std::unique_ptr<FakeClient>> silent;
-    for (int i = 0; i < 10; ++i) silent.push_back(std::make_unique<FakeClient>(server, ProcId("job", 0)));
-    EXPECT_LE(server.parts().listener.half_open(), 4u);
-    EXPECT_TRUE(silent[0]->hung_up()) << "the oldest went first";
-    FakeClient good(server, {"job", 0});
-    EXPECT_EQ(PMIX_SUCCESS, good.hello()) << "there is room for one that speaks";
-    EXPECT_TRUE(server.turn_until([&] { return server.parts().listener.half_open() == 0; }));
-    for (auto& s : silent) EXPECT_TRUE(s->hung_up());
+    // Where the machine keeps this process from running for longer than a limit, who speaks is too late, too.
+    pmix_status_t spoke = PMIX_ERROR;
+    for (int limit_ms : {100, 2000, 20'000}) {
+        server::ServerOptions options;
+        options.hello_timeout_ms = limit_ms;
+        options.max_half_open = 4;
+        TestServer server(nullptr, options);
+        server.job("job", 1, 1);
+        std::vector<std::unique_ptr<FakeClient>> silent;
+        for (int i = 0; i < 10; ++i) silent.push_back(std::make_unique<FakeClient>(server, ProcId("job", 0)));
+        EXPECT_LE(server.parts().listener.half_open(), 4u);
+        EXPECT_TRUE(silent[0]->hung_up()) << "the oldest went first";
+        FakeClient good(server, {"job", 0});
+        spoke = good.hello();
+        EXPECT_TRUE(server.turn_until([&] { return server.parts().listener.half_open() == 0; }));
+        for (auto& s : silent) EXPECT_TRUE(s->hung_up());
+        if (spoke == PMIX_SUCCESS) break;
+    }
+    EXPECT_EQ(PMIX_SUCCESS, spoke) << "there is room for one that speaks";
 }
 
 // A client dies at each step of put, commit, fence and get; the other one always gets its answer.

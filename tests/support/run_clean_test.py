@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 def run_clean(*arguments):
     done = subprocess.run([os.path.join(HERE, "run_clean"), "--beside", "0.1", *arguments], capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=120)
     return done.returncode, done.stdout
 
 
@@ -87,7 +87,7 @@ class RunClean(unittest.TestCase):
         self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep 4712$"]).returncode, 0)
 
     def test_process_that_ends_in_time(self):
-        self.assertEqual(run_clean("--settle", "10", "sh", "-c", "sleep 0.2 &")[0], 0)
+        self.assertEqual(run_clean("--settle", "60", "sh", "-c", "sleep 0.2 &")[0], 0)
 
     def keep_descriptor(self, make):
         """Runs a command that makes a descriptor and hands it to this process, which keeps it: nothing below run_clean
@@ -96,7 +96,7 @@ class RunClean(unittest.TestCase):
             path = os.path.join(directory, "s")
             listener.bind(path)
             listener.listen(1)
-            listener.settimeout(20)
+            listener.settimeout(60)
             code = ("import os,socket\n%s\np=socket.socket(socket.AF_UNIX);p.connect(%r)\n"
                     "socket.send_fds(p,[b'x'],[fd]);p.recv(1)" % (make, path))
             command = subprocess.Popen([os.path.join(HERE, "run_clean"), "--beside", "0.1", *python(code)], stdout=subprocess.PIPE,
@@ -104,7 +104,7 @@ class RunClean(unittest.TestCase):
             connection, _ = listener.accept()
             _, kept, _, _ = socket.recv_fds(connection, 16, 1)
             connection.close()
-            text = command.communicate(timeout=30)[0]
+            text = command.communicate(timeout=60)[0]
             os.close(kept[0])
             return command.returncode, text
 
@@ -122,7 +122,7 @@ class RunClean(unittest.TestCase):
     def test_timeout(self):
         start = time.monotonic()
         self.assertEqual(run_clean("--timeout", "0.3", "sh", "-c", "sleep 4713 & sleep 4713")[0], 124)
-        self.assertLess(time.monotonic() - start, 10)
+        self.assertLess(time.monotonic() - start, 100)
         self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep 4713$"]).returncode, 0)
 
     def test_command_ends_with_run_clean(self):
@@ -130,7 +130,7 @@ class RunClean(unittest.TestCase):
                                    stdout=subprocess.PIPE)
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(20), 128 + signal.SIGTERM)
+        self.assertEqual(process.wait(60), 128 + signal.SIGTERM)
         process.stdout.close()
         self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep 4714$"]).returncode, 0)
 

@@ -75,7 +75,7 @@ struct Answer {
     std::promise<pmix_status_t> promise;
     pmix_status_t wait() {
         auto f = promise.get_future();
-        return f.wait_for(std::chrono::seconds(10)) == std::future_status::ready ? f.get() : PMIX_ERR_TIMEOUT;
+        return f.wait_for(std::chrono::seconds(60)) == std::future_status::ready ? f.get() : PMIX_ERR_TIMEOUT;
     }
     static void done(pmix_status_t status, void* cbdata) { static_cast<Answer*>(cbdata)->promise.set_value(status); }
 };

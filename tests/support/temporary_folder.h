@@ -1,4 +1,5 @@
-// A folder under /tmp that goes with the object, and the texts in it.
+// A folder under /tmp that goes with the object, and the texts in it. Its name is none that run_clean looks for: a test
+// that runs beside this one would take it for its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@ namespace pmix::test {
 class TemporaryFolder {
   public:
     TemporaryFolder() {
-        char name[] = "/tmp/wireup-test.XXXXXX";
+        char name[] = "/tmp/unit-test.XXXXXX";
         EXPECT_NE(nullptr, ::mkdtemp(name));
         folder_ = name;
     }

@@ -20,7 +20,7 @@ namespace {
 class Cleaned {
   public:
     explicit Cleaned(const char* how, InfoList rules = {}, const char* what = "") {
-        char top[] = "/tmp/wireup-cleanup.XXXXXX";
+        char top[] = "/tmp/unit-test.XXXXXX";
         if (::mkdtemp(top) == nullptr) return;
         base_ = top;
         ::mkdir((base_ + "/sub").c_str(), 0700);

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -42,14 +43,19 @@ TEST_F(InitAttributes, ASilentServerIsGivenUpWhenTheTimeIsOver) {
     ::setenv("PMIX_NAMESPACE", "job", 1);
     ::setenv("PMIX_RANK", "0", 1);
     ::setenv("PMIX_SERVER_URI_WIREUP", ("server.0;wireup:" + address).c_str(), 1);
-    InfoList infos;
-    infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
-    const auto before = std::chrono::steady_clock::now();
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, init(std::move(infos)));
-    const auto took = std::chrono::steady_clock::now() - before;
-    EXPECT_GE(took, std::chrono::milliseconds(900));
-    EXPECT_LT(took, std::chrono::seconds(8)) << "without the attribute it is ten";
-    EXPECT_EQ(0, PMIx_Initialized());
+    // A machine that stops this process makes it longer, but not each time.
+    std::chrono::steady_clock::duration least = std::chrono::seconds(60);
+    for (int i = 0; i < 5 && least >= std::chrono::seconds(8); ++i) {
+        InfoList infos;
+        infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+        const auto before = std::chrono::steady_clock::now();
+        EXPECT_EQ(PMIX_ERR_TIMEOUT, init(std::move(infos)));
+        const auto took = std::chrono::steady_clock::now() - before;
+        EXPECT_GE(took, std::chrono::milliseconds(900));
+        least = std::min(least, took);
+        EXPECT_EQ(0, PMIx_Initialized());
+    }
+    EXPECT_LT(least, std::chrono::seconds(8)) << "without the attribute it is ten";
 }
 
 // A client connects and is not connected to. rows: I7

@@ -144,7 +144,7 @@ class IofTest : public ::testing::Test {
         EXPECT_GE(session->events().register_handler(codes, 2, nullptr, 0, &Heard::on, nullptr, nullptr), 0);
     }
     bool hears(size_t n) {
-        const auto deadline = transport::Deadline::in_ms(10'000);
+        const auto deadline = transport::Deadline::in_ms(60'000);
         while (Heard::all().size() < n && !deadline.passed()) settle();
         return Heard::all().size() == n;
     }
@@ -507,7 +507,7 @@ TEST_F(IofTest, OwnStdinIsCollectedUntilItsEnd) {
     ::close(ends[1]);
     std::string all;
     bool end = false;
-    const auto deadline = transport::Deadline::in_ms(10'000);
+    const auto deadline = transport::Deadline::in_ms(60'000);
     while (!end && !deadline.passed()) {
         settle();
         all.clear();
@@ -544,13 +544,13 @@ TEST_F(IofTest, OwnStdinThatAnotherHasEmptiedIsNotWaitedFor) {
             in.on_ready(true, false);
             promise.set_value();
         });
-        const bool came_back = back.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+        const bool came_back = back.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
         EXPECT_TRUE(came_back) << "the loop waits for input";
         EXPECT_EQ(sent, channel->sent().size());
         EXPECT_EQ(0, ::fcntl(0, F_GETFL) & O_NONBLOCK) << "that is not ours to change";
         ASSERT_EQ(5, ::write(ends[1], "input", 5));  // it goes on, and reads on
         back.wait();
-        const auto deadline = transport::Deadline::in_ms(30'000);
+        const auto deadline = transport::Deadline::in_ms(60'000);
         while (channel->sent().size() == sent && !deadline.passed()) settle();
         ASSERT_GT(channel->sent().size(), sent);
         EXPECT_EQ(5u, FakeChannel::decoded<common::IofPushRequest>(channel->sent()[sent]).data.size());
@@ -618,7 +618,7 @@ TEST_F(IofTest, WithoutACallbackItIsShownOnOwnStreams) {
     std::string all;
     char chunk[4096];
     const size_t wanted = 200 * (line.size() + std::string("[1]<stdout>: ").size());
-    const auto deadline = transport::Deadline::in_ms(10'000);
+    const auto deadline = transport::Deadline::in_ms(60'000);
     ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
     while (all.size() < wanted && !deadline.passed()) {
         const ssize_t got = ::read(ends[0], chunk, sizeof chunk);
@@ -669,7 +669,7 @@ TEST_F(IofTest, ShownBesideACallbackItIsNotDealtWithBeforeItIsWritten) {
     output(1, "");  // the end
     const uint64_t early = credit();
     ::close(ends[0]);  // nobody reads any more: what waits is dropped, and counts as written
-    const auto deadline = transport::Deadline::in_ms(10'000);
+    const auto deadline = transport::Deadline::in_ms(60'000);
     while (credit() < 200 * line.size() - 60'000 && !deadline.passed()) settle();
     ::dup2(before, 1);
     ::close(before);

@@ -420,7 +420,7 @@ size_t segments_mapped() {
 
 template <class F>
 bool soon(F&& f) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!f()) {
         if (std::chrono::steady_clock::now() > deadline) return false;
         std::this_thread::yield();

@@ -19,7 +19,7 @@ namespace {
 class Log : public ::testing::Test {
   protected:
     void SetUp() override {
-        char name[] = "/tmp/wireup-log.XXXXXX";
+        char name[] = "/tmp/unit-test.XXXXXX";
         ASSERT_NE(::mkdtemp(name), nullptr);
         folder_ = name;
     }

@@ -130,8 +130,8 @@ TEST(Maps, AMillionEntriesInLinearTime) {
 #else
     constexpr uint32_t kMany = 1'000'000;
 #endif
-    for (Shape shape : kShapes) {
-        Cost few, many;
+    // Other work on this machine, or a clock that ticks slowly, may spoil a measurement of time, but not each one.
+    const auto measured = [](Shape shape, Cost& few, Cost& many) {
         for (uint32_t n : {kMany / 8, kMany}) {
             const std::string names = node_list(shape, n), ranks = rank_list(shape, n);
             Cost& total = n == kMany ? many : few;
@@ -156,6 +156,14 @@ TEST(Maps, AMillionEntriesInLinearTime) {
             auto plain = parse_proc_map(ranks);
             ASSERT_TRUE(plain);
             EXPECT_TRUE(*plain == *placed) << static_cast<int>(shape);
+        }
+    };
+    for (Shape shape : kShapes) {
+        Cost few, many;
+        for (int attempt = 0; attempt < 4; ++attempt) {
+            few = many = {};
+            measured(shape, few, many);
+            if (HasFatalFailure() || many.seconds < 40 * few.seconds) break;
         }
         EXPECT_LT(many.seconds, 40 * few.seconds) << static_cast<int>(shape);
         EXPECT_LE(many.blocks, 8 * few.blocks + 64) << static_cast<int>(shape);

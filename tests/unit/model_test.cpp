@@ -48,7 +48,7 @@ std::set<std::string> heard() {
     pmix_status_t code = PMIX_MODEL_DECLARED;
     EXPECT_GE(PMIx_Register_event_handler(&code, 1, nullptr, 0, &Heard::handler, nullptr, nullptr), 0);
     auto keys = promise.get_future();
-    return keys.wait_for(std::chrono::seconds(10)) == std::future_status::ready ? keys.get() : std::set<std::string>();
+    return keys.wait_for(std::chrono::seconds(60)) == std::future_status::ready ? keys.get() : std::set<std::string>();
 }
 
 std::set<std::string> all() {

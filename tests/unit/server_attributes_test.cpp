@@ -39,7 +39,7 @@ uint32_t offers(InfoList infos, bool host_takes_tools = true) {
     if (host_takes_tools) module.tool_connected = &tool_came;
     ServerHere server(&module, std::move(infos));
     for (const WhoReply& who :
-         pmix::client::look_around(pmix::transport::Deadline::in_ms(10'000), pmix::transport::kRealIo))
+         pmix::client::look_around(pmix::transport::Deadline::in_ms(60'000), pmix::transport::kRealIo))
         if (who.pid == static_cast<uint32_t>(::getpid())) return who.offers;
     return 999;
 }

@@ -284,7 +284,7 @@ TEST(ServerCallsTest, AServerHearsWhatItNotifies) {
     pmix_proc_t self = ServerHere::self();
     ASSERT_EQ(PMIX_SUCCESS, PMIx_Notify_event(code, &self, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
     auto heard = source.get_future();
-    ASSERT_EQ(std::future_status::ready, heard.wait_for(std::chrono::seconds(10)));
+    ASSERT_EQ(std::future_status::ready, heard.wait_for(std::chrono::seconds(60)));
     EXPECT_EQ(ProcId("here", 3), heard.get());
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(reference), nullptr, nullptr));
 }

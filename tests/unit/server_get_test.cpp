@@ -147,7 +147,7 @@ TEST(ServerGetTest, WithATimeoutItIsTriedUntilTheKeyIsThere) {
     s.host.data = [&](const Seen&) {
         return ++turn < 4 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2);
     };
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 5)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 60)));
     EXPECT_EQ(4u, s.host.count("direct_modex"));
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "never", 1)));
     EXPECT_EQ(0u, s.server.parts().get.waiting());

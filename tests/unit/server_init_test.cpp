@@ -37,7 +37,7 @@ void take(size_t, pmix_status_t status, const pmix_proc_t*, pmix_info_t infos[],
 
 template <class Done>
 bool wait_for(Done done) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (;;) {
         {
             std::lock_guard lock(g_mutex);
@@ -101,7 +101,7 @@ class Captured {
     std::string read(size_t wanted) {
         std::string text;
         pollfd p{ends_[0], POLLIN, 0};
-        while (text.size() < wanted && ::poll(&p, 1, 10'000) > 0) {
+        while (text.size() < wanted && ::poll(&p, 1, 60'000) > 0) {
             char chunk[4096];
             const ssize_t got = ::read(ends_[0], chunk, sizeof chunk);
             if (got <= 0) break;

@@ -467,7 +467,7 @@ TEST(ServerUpcallsTest, ResolveFromTheMaps) {
 // What a process asked to be removed goes with the last one that asked, follows no link, and the host is not bothered.
 TEST(ServerUpcallsTest, CleanupIsDoneHere) {
     Setting s;
-    char top[] = "/tmp/wireup-test.XXXXXX";
+    char top[] = "/tmp/unit-test.XXXXXX";
     ASSERT_NE(nullptr, ::mkdtemp(top));
     std::string base = top, kept = base + ".kept";
     ::mkdir((base + "/sub").c_str(), 0700);

@@ -35,7 +35,7 @@ struct Once {
         thread = std::this_thread::get_id();
         if (++calls == 1) waiter.complete();
     }
-    bool wait() { return waiter.wait(transport::Deadline::in_ms(20'000)); }
+    bool wait() { return waiter.wait(transport::Deadline::in_ms(60'000)); }
     static void op(pmix_status_t rc, void* self) { static_cast<Once*>(self)->fire(rc); }
 };
 

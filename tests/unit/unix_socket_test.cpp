@@ -16,7 +16,7 @@ namespace {
 class Directory {
   public:
     Directory() {
-        char name[] = "/tmp/wireup-socket-test-XXXXXX";
+        char name[] = "/tmp/unit-test.XXXXXX";
         path = ::mkdtemp(name);
     }
     ~Directory() { std::filesystem::remove_all(path); }
