@@ -33,7 +33,7 @@ TREE = {
 
 
 def run(command, **more):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=280, check=False,
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=800, check=False,
                           **more)
     if done.returncode != 0:
         sys.exit("%s\nfailed (%d):\n%s" % (" ".join(command), done.returncode, done.stdout))

@@ -81,7 +81,7 @@ def ask(folder, arguments, lines):
     with tempfile.TemporaryDirectory() as tmp:
         env["TMPDIR"] = tmp
         run = subprocess.run([maps] + arguments, env=env, input="".join(l + "\n" for l in lines), capture_output=True,
-                             text=True, timeout=100)
+                             text=True, timeout=800)
     library = next((l for l in run.stderr.splitlines() if l.startswith("library ")), run.stderr)
     if run.returncode != 0:
         sys.exit("%s %s: exit %d\n%s" % (folder, arguments, run.returncode, run.stderr))
