@@ -1,6 +1,7 @@
 #include "api/library.h"
 
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -249,6 +250,12 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     } else {
         transport::LoopRole as_loop(loop);
         shut();
+        // Nobody turns the base: what those who are inside wait for is done here.
+        while (g->inside.load(std::memory_order_seq_cst) != 0) {
+            loop.run_posted();
+            const timespec pause{0, 1'000'000};
+            ::nanosleep(&pause, nullptr);
+        }
     }
     for (uint32_t n; (n = g->inside.load(std::memory_order_seq_cst)) != 0;) g->inside.wait(n);
     loop.stop();

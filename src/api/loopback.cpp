@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <new>
+#include <string>
 
 namespace pmix::api {
 
@@ -54,20 +55,28 @@ common::Result<client::SegmentGrant> Loopback::attach_on_loop(std::string_view n
     return client::SegmentGrant{std::move(own), lent->instance, lent->generation};
 }
 
-common::Result<client::SegmentGrant> Loopback::attach(std::string_view nspace) {
+common::Result<client::SegmentGrant> Loopback::attach(std::string_view nspace, transport::Deadline deadline) {
     if (!connected()) return PMIX_ERR_UNREACH;
     if (loop_.on_loop_thread()) return attach_on_loop(nspace);
-    common::Result<client::SegmentGrant> grant = PMIX_ERR_NOMEM;
-    transport::Waiter done;
-    loop_.post([&] {
+    // Theirs together: who asks may have given up when the loop comes to it.
+    struct Question {
+        std::string nspace;
+        common::Result<client::SegmentGrant> grant = PMIX_ERR_NOMEM;
+        transport::Waiter done;
+    };
+    const auto question = std::make_shared<Question>();
+    question->nspace = nspace;
+    loop_.post([this, open = open_, question] {
         try {
-            grant = attach_on_loop(nspace);
-        } catch (const std::bad_alloc&) {  // stays PMIX_ERR_NOMEM
+            question->grant = PMIX_ERR_UNREACH;
+            if (open->load(std::memory_order_acquire)) question->grant = attach_on_loop(question->nspace);
+        } catch (const std::bad_alloc&) {
+            question->grant = PMIX_ERR_NOMEM;
         }
-        done.complete();
+        question->done.complete();
     });
-    loop_.wait(done, transport::Deadline::never());
-    return grant;
+    if (!loop_.wait(question->done, deadline)) return PMIX_ERR_TIMEOUT;
+    return std::move(question->grant);
 }
 
 void Loopback::close() noexcept {

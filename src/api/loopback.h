@@ -26,7 +26,7 @@ class Loopback final : public client::Channel {
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override;
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, transport::Waiter& waiter,
                                 transport::Deadline deadline) override;
-    common::Result<client::SegmentGrant> attach(std::string_view nspace) override;
+    common::Result<client::SegmentGrant> attach(std::string_view nspace, transport::Deadline deadline) override;
     bool connected() const noexcept override { return open_->load(std::memory_order_acquire); }
     void close() noexcept override;
 

@@ -51,9 +51,10 @@ class Channel {
                                         transport::Waiter& waiter, transport::Deadline deadline) = 0;
 
     // The segment of a namespace without a wait, where that can be done: a server that asks itself, on its loop thread.
-    // PMIX_ERR_WOULD_BLOCK: ask by frame. PMIX_ERR_NOT_FOUND: there is none.
-    virtual common::Result<SegmentGrant> attach(std::string_view nspace) {
-        (void)nspace;
+    // PMIX_ERR_WOULD_BLOCK: ask by frame. PMIX_ERR_NOT_FOUND: there is none. On another thread it waits for its loop, and
+    // PMIX_ERR_TIMEOUT says that the deadline passed first: a host may not turn its event base.
+    virtual common::Result<SegmentGrant> attach(std::string_view nspace, transport::Deadline deadline) {
+        (void)nspace, (void)deadline;
         return PMIX_ERR_WOULD_BLOCK;
     }
 

@@ -115,8 +115,10 @@ bool settle_here(Session& session, const GetRequest& request, Outcome& out) {
     search(session, request, out);
     if (out.status != PMIX_ERR_NOT_FOUND) return true;
     // In a server the segments are at hand.
-    if (session.reader(request.nspace) == nullptr && session.attach_here(request.nspace)) {
-        search(session, request, out);
+    if (session.reader(request.nspace) == nullptr) {
+        const pmix_status_t rc = session.attach_here(request.nspace, request.timeout_s);
+        if (rc == PMIX_ERR_TIMEOUT) out.status = rc;
+        if (rc == PMIX_SUCCESS) search(session, request, out);
         if (out.status != PMIX_ERR_NOT_FOUND) return true;
     }
     return !server_may_know(session, request);

@@ -26,7 +26,7 @@ common::Result<std::string_view> checked_nspace(const char* nspace) noexcept {
 const dstore::Reader* placed(Session& session, std::string_view nspace) {
     if (nspace.empty()) return nullptr;
     const dstore::Reader* reader = session.reader(nspace);
-    if (reader == nullptr && session.attach_here(nspace)) reader = session.reader(nspace);
+    if (reader == nullptr && session.attach_here(nspace) == PMIX_SUCCESS) reader = session.reader(nspace);
     return reader != nullptr && reader->nodes() != 0 ? reader : nullptr;
 }
 

@@ -364,14 +364,14 @@ pmix_status_t ServerSet::send_and_wait(const FrameHeader& header, Bytes payload,
                        [&] { return to->channel().send_and_wait(header, payload, waiter, deadline); });
 }
 
-common::Result<SegmentGrant> ServerSet::attach(std::string_view nspace) {
+common::Result<SegmentGrant> ServerSet::attach(std::string_view nspace, transport::Deadline deadline) {
     MemberPtr to;
     {
         MutexLock lock(mutex_);
         to = primary_;
     }
     if (to == nullptr) return PMIX_ERR_NOT_FOUND;
-    return to->channel().attach(nspace);
+    return to->channel().attach(nspace, deadline);
 }
 
 }  // namespace pmix::client

@@ -62,13 +62,13 @@ pmix_status_t Session::adopt(const common::SegmentList& segments, std::vector<tr
     return rc;
 }
 
-bool Session::attach_here(std::string_view nspace) {
-    if (channel_ == nullptr) return false;
-    auto grant = channel_->attach(nspace);
-    if (!grant) return false;
+pmix_status_t Session::attach_here(std::string_view nspace, int timeout_s) {
+    if (channel_ == nullptr) return PMIX_ERR_UNREACH;
+    auto grant = channel_->attach(nspace, deadline_for(timeout_s));
+    if (!grant) return grant.status();
     const pmix_status_t rc = namespaces_.adopt(nspace, grant->instance, std::move(grant->descriptor));
     if (namespaces_.has_removed()) reclaim_soon();
-    return rc == PMIX_SUCCESS;
+    return rc;
 }
 
 void Session::reclaim_soon() {
@@ -88,7 +88,7 @@ void Session::reclaim(int64_t next_try_ms) {
 }
 
 pmix_status_t Session::attach(std::string_view nspace) {
-    if (reader(nspace) != nullptr || attach_here(nspace)) return PMIX_SUCCESS;
+    if (reader(nspace) != nullptr || attach_here(nspace) == PMIX_SUCCESS) return PMIX_SUCCESS;
     common::AttachNspaceRequest request;
     request.nspace = nspace;
     common::AttachNspaceReply reply;

@@ -84,8 +84,9 @@ class Session final : public transport::ConnectionHandler {
     pmix_status_t adopt(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
     // Maps a namespace's segment if there is one that is not mapped yet. May wait.
     pmix_status_t attach(std::string_view nspace);
-    // The same where no wait is needed (a server and its own segments). True: it is mapped now.
-    bool attach_here(std::string_view nspace);
+    // The same where nobody else is waited for (a server and its own segments). PMIX_ERR_TIMEOUT: its loop did not come to
+    // it within so many seconds (0: no limit).
+    pmix_status_t attach_here(std::string_view nspace, int timeout_s = 0);
     // Commits so far. Under the commit mutex.
     uint64_t commits() const noexcept { return commits_; }
     void count_commit() noexcept { ++commits_; }

@@ -367,6 +367,11 @@ void EventLoop::progress() {
     s.turn_mutex.unlock();
 }
 
+void EventLoop::run_posted() noexcept {
+    assert_on_loop();
+    state_->run_queue();
+}
+
 bool EventLoop::wait(Waiter& waiter, Deadline deadline) {
     State& s = *state_;
     if (on_loop_thread()) return waiter.done();

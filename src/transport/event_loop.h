@@ -80,6 +80,9 @@ class EventLoop {
     // and turns it when that becomes the drive meanwhile. Whichever thread completes the waiter, this one hears of it.
     bool wait(Waiter& waiter, Deadline deadline);
 
+    // Runs what has been posted, for whoever acts as the loop while nobody turns it. Not from a task.
+    void run_posted() noexcept REQUIRES(common::loop_thread);
+
     // Runs task once, not before ms milliseconds from now. Throws bad_alloc.
     TimerId after(int64_t ms, Task task) REQUIRES(common::loop_thread);
     // False: it ran, was cancelled, or never was.
