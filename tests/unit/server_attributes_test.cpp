@@ -38,9 +38,11 @@ uint32_t offers(InfoList infos, bool host_takes_tools = true) {
     pmix_server_module_t module{};
     if (host_takes_tools) module.tool_connected = &tool_came;
     ServerHere server(&module, std::move(infos));
-    for (const WhoReply& who :
-         pmix::client::look_around(pmix::transport::Deadline::in_ms(60'000), pmix::transport::kRealIo))
-        if (who.pid == static_cast<uint32_t>(::getpid())) return who.offers;
+    // Who asks has little patience with each server; where this process is stopped for longer, it asks again.
+    for (int i = 0; i < 5; ++i)
+        for (const WhoReply& who :
+             pmix::client::look_around(pmix::transport::Deadline::in_ms(60'000), pmix::transport::kRealIo))
+            if (who.pid == static_cast<uint32_t>(::getpid())) return who.offers;
     return 999;
 }
 
