@@ -126,9 +126,9 @@ def main():
     os.environ["PATH"] += ":/usr/sbin"
     library = system_library()
     root = os.geteuid() == 0
-    work = tempfile.mkdtemp()
     short = None
     if place == "copy":
+        work = tempfile.mkdtemp()
         short = tempfile.mkdtemp(prefix="m.", dir="/tmp")  # TMPDIR may be too long
         os.chmod(short, 0o755)
         socket = os.path.join(short, "socket")
@@ -144,6 +144,7 @@ def main():
             socket = os.path.realpath(SOCKET_NAME.search(file.read())[0][:-1].decode())
         if not socket.startswith("/run/"):
             skip("this libmunge looks for " + socket)
+        work = tempfile.mkdtemp()
         os.makedirs(os.path.dirname(socket), 0o755)
         options = ["-x", "LD_LIBRARY_PATH=" + library_path]
     munged, stranger = Munged(work, "own", socket), Munged(work, "stranger", os.path.join(work, "s"))
