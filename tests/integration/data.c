@@ -152,7 +152,7 @@ static void scopes(int argc, char** argv) {
         CHECK(number == (local ? 1000 : 2000) + rank);
         CHECK_OK(get_u32(&peer, local ? "only.local" : "only.remote", 5, &number));
         CHECK(number == rank);
-        CHECK_STATUS(get_u32(&peer, local ? "only.remote" : "only.local", 2, &number), PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+        CHECK_STATUS(get_u32(&peer, local ? "only.remote" : "only.local", 60, &number), PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
     }
     fence(false);
     finish();

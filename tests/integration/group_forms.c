@@ -48,21 +48,21 @@ static void refused(bool dies, bool replaced) {
         static struct results mine = {.box = SIGNAL_BOX};
         pmix_proc_t asked[2] = {rank_of_job(1), rank_of_job(other)};
         CHECK_OK(PMIx_Group_invite_nb(name, asked, 2, NULL, 0, with_results, &mine));
-        CHECK(box_wait(&mine.box, 1, 20));
+        CHECK(box_wait(&mine.box, 1, 60));
         CHECK(mine.box.status == (replaced ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS));
         CHECK(mine.members == (replaced ? 3u : 2u));
         CHECK(box_count(&seen) == 1);
         CHECK(seen.status == (dies ? PMIX_GROUP_INVITE_FAILED : PMIX_GROUP_INVITE_DECLINED));
         CHECK(box_count(&mine.box) == 1);
     } else if (me.rank == other) {
-        CHECK(box_wait(&invited, 1, 20));
+        CHECK(box_wait(&invited, 1, 60));
         if (dies) die();
         CHECK_OK(PMIx_Group_join(name, &inviter, PMIX_GROUP_DECLINE, NULL, 0, NULL, NULL));
     } else if (me.rank == 1 || (replaced && me.rank == instead)) {
         static struct results mine = {.box = SIGNAL_BOX};
-        CHECK(box_wait(&invited, 1, 20));
+        CHECK(box_wait(&invited, 1, 60));
         CHECK_OK(PMIx_Group_join_nb(name, &inviter, PMIX_GROUP_ACCEPT, NULL, 0, with_results, &mine));
-        CHECK(box_wait(&mine.box, 1, 20));
+        CHECK(box_wait(&mine.box, 1, 60));
         CHECK_OK(mine.box.status);
         CHECK(mine.members == (replaced ? 3u : 2u));
         CHECK(box_count(&mine.box) == 1);
@@ -73,7 +73,7 @@ static void refused(bool dies, bool replaced) {
         PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
         CHECK_OK(fence_of(&whole, 1, false, 20));
         CHECK_OK(PMIx_Group_destruct_nb(name, NULL, 0, op_done, &gone));
-        CHECK(box_wait(&gone, 1, 20));
+        CHECK(box_wait(&gone, 1, 60));
         CHECK_OK(gone.status);
     }
     pmix_proc_t last[2] = {rank_of_job(0), rank_of_job(4)}; /* nobody was asked who was not to be */
@@ -215,7 +215,7 @@ static void two_jobs_invited(int argc, char** argv) {
         pmix_info_t assign = flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
         CHECK_OK(PMIx_Group_invite(name, all, 8, &assign, 1, &infos, &ninfos));
     } else {
-        CHECK(box_wait(&invited, 1, 20));
+        CHECK(box_wait(&invited, 1, 60));
         CHECK_OK(PMIx_Group_join(name, &inviter, PMIX_GROUP_ACCEPT, NULL, 0, &infos, &ninfos));
     }
     member_of_both(procs, 3, name, infos, ninfos);
@@ -231,7 +231,7 @@ static void second_invited(int argc, char** argv) {
     start();
     listen_to(PMIX_GROUP_INVITED, on_invited);
     pmix_proc_t procs[2] = {parent_of_job(), all_of_job()};
-    CHECK(box_wait(&invited, 1, 20));
+    CHECK(box_wait(&invited, 1, 60));
     CHECK(PMIX_CHECK_PROCID(&inviter, &procs[0]));
     CHECK_OK(PMIx_Group_join(name, &inviter, PMIX_GROUP_ACCEPT, NULL, 0, &infos, &ninfos));
     member_of_both(procs, 5, name, infos, ninfos);

@@ -134,7 +134,7 @@ static void optional(int argc, char** argv) {
     start();
     pmix_proc_t all = all_of_job();
     /* All but the silent one are to be there in time: so they come together, and have longer than any of them takes. */
-    pmix_info_t directives[2] = {limit(6), flag(PMIX_GROUP_OPTIONAL)};
+    pmix_info_t directives[2] = {limit(12), flag(PMIX_GROUP_OPTIONAL)};
     pmix_info_t* infos = NULL;
     size_t ninfos = 0;
     fence(false);
@@ -181,7 +181,7 @@ static void on_event(size_t reference, pmix_status_t status, const pmix_proc_t* 
 }
 
 static void joined(pmix_status_t wanted, size_t members) {
-    CHECK(box_wait(&invited, 1, 20));
+    CHECK(box_wait(&invited, 1, 60));
     pmix_info_t* infos = NULL;
     size_t ninfos = 0;
     CHECK_STATUS(PMIx_Group_join(name, &inviter, PMIX_GROUP_ACCEPT, NULL, 0, &infos, &ninfos), wanted);
@@ -212,7 +212,7 @@ static void invite(int argc, char** argv) {
     } else {
         joined(PMIX_SUCCESS, job_size);
     }
-    CHECK(box_wait(&seen, 1, 20));
+    CHECK(box_wait(&seen, 1, 60));
     CHECK(seen.status == PMIX_GROUP_CONSTRUCT_COMPLETE);
     pmix_proc_t whole;
     PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
@@ -257,7 +257,7 @@ static void declined(bool aborts) {
         if (infos) PMIX_INFO_FREE(infos, ninfos);
         CHECK(seen.status == PMIX_GROUP_INVITE_DECLINED);
     } else if (last) {
-        CHECK(box_wait(&invited, 1, 20));
+        CHECK(box_wait(&invited, 1, 60));
         CHECK_OK(PMIx_Group_join(name, &inviter, PMIX_GROUP_DECLINE, NULL, 0, NULL, NULL));
     } else if (aborts) {
         joined(PMIX_GROUP_CONSTRUCT_ABORT, 0);
@@ -291,9 +291,9 @@ static void leave(int argc, char** argv) {
         CHECK_OK(PMIx_Group_leave(name, NULL, 0));
         CHECK_STATUS(PMIx_Group_leave(name, NULL, 0), PMIX_ERR_NOT_FOUND);
     } else {
-        CHECK(box_wait(&seen, 1, 20));
-        pmix_info_t ten = limit(10);
-        CHECK_OK(PMIx_Group_destruct(name, &ten, 1));
+        CHECK(box_wait(&seen, 1, 60));
+        pmix_info_t long_time = limit(60);
+        CHECK_OK(PMIx_Group_destruct(name, &long_time, 1));
     }
     fence(false);
     finish();
@@ -468,12 +468,12 @@ static void inviter_dies(int argc, char** argv) {
         }
         die();
     }
-    CHECK(box_wait(&invited, 1, 20));
+    CHECK(box_wait(&invited, 1, 60));
     char text[32];
     snprintf(text, sizeof text, "invited.%u", me.rank);
     raise_flag(text);
     /* The last one answers when the inviter has gone: nobody can have everybody's answer before. */
-    if (me.rank + 1 == job_size || (late && me.rank == 1)) CHECK(box_wait(&seen, 1, 20));
+    if (me.rank + 1 == job_size || (late && me.rank == 1)) CHECK(box_wait(&seen, 1, 60));
     if (late && me.rank == 1) CHECK_OK(put_u32(PMIX_LOCAL, "late", 1));
     if (late && me.rank == 1) CHECK_OK(fence_of(&me, 1, true, 20)); /* what its handler said has arrived */
     if (taken) {

@@ -78,9 +78,9 @@ def main():
             stop(pid)
     for pid in victims:
         os.kill(pid, number)
-    status = head.wait(30)
+    status = head.wait(100)
     status = 128 - status if status < 0 else status
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     everything = keepers + daemons + processes + started
     while any(map(alive, everything)) and time.monotonic() < deadline:
         time.sleep(0.01)

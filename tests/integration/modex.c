@@ -69,7 +69,7 @@ static void timeout(int argc, char** argv) {
     pmix_proc_t next = rank_of_job((me.rank + 1) % job_size);
     double before = seconds_now();
     CHECK_STATUS(get_u32(&next, "never", 1, &number), PMIX_ERR_TIMEOUT);
-    CHECK(seconds_now() - before > 0.8 && seconds_now() - before < 15);
+    CHECK(seconds_now() - before > 0.8 && seconds_now() - before < 60);
     fence(false);
     finish();
 }
@@ -93,7 +93,7 @@ static void left(int argc, char** argv) {
     if (me.rank % 2) pause_for(0.4); /* some ask before it has left, some after */
     pmix_status_t status = get_u32(&last, "legacy", 0, &number);
     CHECK(commits ? status == PMIX_SUCCESS && number == 5 : status != PMIX_SUCCESS);
-    CHECK(seconds_now() - before < 20);
+    CHECK(seconds_now() - before < 60);
     finish();
 }
 

@@ -252,7 +252,7 @@ static void refusals(int argc, char** argv) {
     struct called called = {SIGNAL_BOX, ""};
     pmix_query_t query = {(char*[]){PMIX_QUERY_NAMESPACES, NULL}, NULL, 0};
     CHECK_OK(PMIx_Query_info_nb(&query, 1, on_answer, &called));
-    CHECK(box_wait(&called.box, 1, 20) && called.box.status == PMIX_SUCCESS);
+    CHECK(box_wait(&called.box, 1, 60) && called.box.status == PMIX_SUCCESS);
     CHECK(in_list(called.namespaces, me.nspace));
     finish();
 }

@@ -123,7 +123,9 @@ static void ends(void) {
 /* proves: PMIx_Job_control tool PMIX_JOB_CTRL_SIGNAL PMIX_JOB_CTRL_TERMINATE PMIX_JOB_CTRL_KILL PMIX_JOB_CTRL_PAUSE */
 /* proves: PMIx_Job_control tool PMIX_JOB_CTRL_RESUME */
 static void controlled(void) {
-    const char* const* script = SHELL("trap 'echo usr1' USR1; trap 'echo term; exit 0' TERM; echo $$; while :; do read line; done");
+    /* In short waits: a shell that has looked for signals and is about to wait would sleep through the next one. */
+    const char* const* script = SHELL("trap 'echo usr1' USR1; trap 'echo term; exit 0' TERM; echo $$; "
+                                      "while :; do sleep 0.1 & wait $!; done");
     const char* const keys[] = {PMIX_JOB_CTRL_TERMINATE, PMIX_JOB_CTRL_KILL};
     pmix_nspace_t nspace;
     int usr1 = SIGUSR1;
@@ -132,7 +134,6 @@ static void controlled(void) {
     for (int i = 0; i < 2; i++) {
         wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
         wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
-        wish(PMIX_FWD_STDIN, &yes, PMIX_BOOL); /* it waits there, where a signal reaches nobody but it */
         CHECK_OK(spawn(script, 1, nspace));
         pull(nspace);
         char path[64], state[512] = "";

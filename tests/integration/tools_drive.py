@@ -47,12 +47,12 @@ class Job:
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=100)
 
 
 def run(options, command, *arguments, status=0):
     done = subprocess.run([os.path.join(options.commands, command), *arguments], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100, check=False)
     check(done.returncode == status, command, arguments, done.returncode, done.stdout, done.stderr)
     return done.stderr if status != 0 else done.stdout
 
@@ -102,7 +102,7 @@ def commands(options):
         if listener.poll() is not None:
             break
         time.sleep(0.05)
-    check("-3108" in listener.communicate(timeout=30)[0] and listener.returncode == 0)
+    check("-3108" in listener.communicate(timeout=100)[0] and listener.returncode == 0)
     # Stopped, and let go again.
     run(options, "pctrl", *uri, "--pause", job.nspace + ":1")
     stat = lambda pid: open("/proc/%d/stat" % pid, encoding="utf-8").read().rpartition(")")[2].split()[0]

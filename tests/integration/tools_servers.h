@@ -139,10 +139,11 @@ static inline void serve(enum support support, const char* nspace, const char* j
     _exit(0);
 }
 
-static inline pmix_status_t start_server(struct server* s, enum support support, const char* name, const char* file) {
+/* So much later. Not beside a thread of the library: what this one holds when it forks, the child never gets. */
+static inline void fork_server(struct server* s, enum support support, const char* name, const char* file, int after_ms) {
     int lines[2];
-    pmix_status_t status = PMIX_ERROR;
     char nspace[64];
+    CHECK(!PMIx_Initialized());
     snprintf(nspace, sizeof nspace, "tools-%s.%d", name, (int)getpid());
     snprintf(s->job, sizeof s->job, "job-%s.%d", name, (int)getpid());
     PMIX_LOAD_PROCID(&s->name, nspace, 0);
@@ -151,13 +152,23 @@ static inline pmix_status_t start_server(struct server* s, enum support support,
     CHECK(s->pid >= 0);
     if (s->pid == 0) {
         close(lines[0]);
+        usleep(after_ms * 1000);
         serve(support, nspace, s->job, file, lines[1]);
     }
     close(lines[1]);
     s->line = lines[0];
+}
+
+static inline pmix_status_t server_status(struct server* s) {
+    pmix_status_t status = PMIX_ERROR;
     CHECK(read(s->line, &status, sizeof status) == sizeof status);
     if (status == PMIX_SUCCESS) CHECK(read(s->line, s->uri, sizeof s->uri) == sizeof s->uri);
     return status;
+}
+
+static inline pmix_status_t start_server(struct server* s, enum support support, const char* name, const char* file) {
+    fork_server(s, support, name, file, 0);
+    return server_status(s);
 }
 
 static inline uint32_t ask(struct server* s, char letter) {

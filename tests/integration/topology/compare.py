@@ -31,7 +31,7 @@ SYNTHETIC = [
 def ask(folder, cpusets, **environment):
     env = {k: v for k, v in os.environ.items() if not k.startswith("HWLOC_")}
     env.update(environment, LD_LIBRARY_PATH=folder)
-    run = subprocess.run([facts] + cpusets, env=env, capture_output=True, text=True, timeout=60)
+    run = subprocess.run([facts] + cpusets, env=env, capture_output=True, text=True, timeout=380)
     if run.returncode != 0:
         sys.exit(f"{folder}: exit {run.returncode}\n{run.stdout}{run.stderr}")
     library = next(line for line in run.stderr.splitlines() if line.startswith("library "))
