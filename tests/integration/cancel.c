@@ -88,7 +88,7 @@ static void everything_works(void) {
     fence(true);
     for (uint32_t rank = 0; rank < job_size; rank++) {
         pmix_proc_t proc = rank_of_job(rank);
-        CHECK_OK(get_u32(&proc, "afterwards", 10, &number));
+        CHECK_OK(get_u32(&proc, "afterwards", 60, &number));
         CHECK(number == rank + 7);
     }
 }

@@ -193,7 +193,7 @@ static void go_on(const char* name, const char* when, const pmix_proc_t* procs, 
         if (is(name, "connect")) CHECK_OK(perform("disconnect", survivors, nsurvivors));
     }
     check_told(name, when, victims); /* and no more than once */
-    CHECK_OK(fence_of(survivors, nsurvivors, false, 20));
+    CHECK_OK(fence_of(survivors, nsurvivors, false, 60));
     finish();
 }
 

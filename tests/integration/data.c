@@ -141,16 +141,16 @@ static void scopes(int argc, char** argv) {
     CHECK_OK(put_u32(PMIX_INTERNAL, "only.mine", me.rank));
     CHECK_OK(PMIx_Commit());
     fence(true);
-    CHECK_OK(get_u32(&me, "only.mine", 5, &number));
+    CHECK_OK(get_u32(&me, "only.mine", 60, &number));
     CHECK(number == me.rank);
-    CHECK_OK(get_u32(&me, "only.remote", 5, &number)); /* one always finds one's own */
+    CHECK_OK(get_u32(&me, "only.remote", 60, &number)); /* one always finds one's own */
     for (uint32_t rank = 0; rank < job_size; rank++) {
         if (rank == me.rank) continue;
         pmix_proc_t peer = rank_of_job(rank);
         bool local = same_node(me.rank, rank);
-        CHECK_OK(get_u32(&peer, "both", 5, &number));
+        CHECK_OK(get_u32(&peer, "both", 60, &number));
         CHECK(number == (local ? 1000 : 2000) + rank);
-        CHECK_OK(get_u32(&peer, local ? "only.local" : "only.remote", 5, &number));
+        CHECK_OK(get_u32(&peer, local ? "only.local" : "only.remote", 60, &number));
         CHECK(number == rank);
         CHECK_STATUS(get_u32(&peer, local ? "only.remote" : "only.local", 60, &number), PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
     }
@@ -173,7 +173,7 @@ static void replace(int argc, char** argv) {
     fence(true);
     for (uint32_t rank = 0; rank < job_size; rank++) {
         pmix_proc_t peer = rank_of_job(rank);
-        CHECK_OK(get_u32(&peer, "again", 5, &number));
+        CHECK_OK(get_u32(&peer, "again", 60, &number));
         CHECK(number == 2);
     }
     fence(false);
@@ -230,7 +230,7 @@ static void many(int argc, char** argv) {
             pmix_proc_t peer = rank_of_job(rank);
             for (int back = round; back >= 0 && back > round - 2; back--) {
                 snprintf(key, sizeof key, "round.%d", back);
-                CHECK_OK(get_u32(&peer, key, 5, &number));
+                CHECK_OK(get_u32(&peer, key, 60, &number));
                 CHECK(number == rank + (uint32_t)back * 1000);
             }
         }
@@ -249,7 +249,7 @@ static void fresh(int argc, char** argv) {
     CHECK_OK(put_u32(PMIX_GLOBAL, "fresh", 1));
     CHECK_OK(PMIx_Commit());
     fence(true);
-    CHECK_OK(get_u32(&next, "fresh", 5, &number));
+    CHECK_OK(get_u32(&next, "fresh", 60, &number));
     CHECK(number == 1);
     fence(false);
     CHECK_OK(put_u32(PMIX_GLOBAL, "fresh", 2));
@@ -274,7 +274,7 @@ static void uncommitted(int argc, char** argv) {
     CHECK_OK(PMIx_Commit());
     CHECK_OK(put_u32(PMIX_GLOBAL, "staged", 8));
     fence(true);
-    CHECK_OK(get_u32(&next, "committed", 5, &number));
+    CHECK_OK(get_u32(&next, "committed", 60, &number));
     CHECK(number == 7);
     CHECK_STATUS(get(next.rank, "staged", PMIX_OPTIONAL, &got), PMIX_ERR_NOT_FOUND);
     CHECK(got == NULL);
@@ -282,7 +282,7 @@ static void uncommitted(int argc, char** argv) {
     fence(false);
     CHECK_OK(PMIx_Commit());
     fence(true);
-    CHECK_OK(get_u32(&next, "staged", 5, &number));
+    CHECK_OK(get_u32(&next, "staged", 60, &number));
     CHECK(number == 8);
     fence(false);
     finish();

@@ -54,7 +54,7 @@ static void spawns(int argc, char** argv) {
         uint32_t size = 0;
         pmix_proc_t job;
         PMIX_LOAD_PROCID(&job, nspace, PMIX_RANK_WILDCARD);
-        CHECK_OK(get_u32(&job, PMIX_JOB_SIZE, 10, &size));
+        CHECK_OK(get_u32(&job, PMIX_JOB_SIZE, 60, &size));
         CHECK(size == 3);
         raise_flag("child.seen");
         await_flag("child.up");
@@ -85,13 +85,13 @@ static void together(const char* other) {
     CHECK_OK(put_u32(PMIX_GLOBAL, "put before", me.rank + 50));
     CHECK_OK(PMIx_Commit());
     CHECK_OK(PMIx_Connect(both, 2, NULL, 0));
-    CHECK_OK(get_u32(&both[1], PMIX_JOB_SIZE, 10, &size));
+    CHECK_OK(get_u32(&both[1], PMIX_JOB_SIZE, 60, &size));
     for (uint32_t rank = 0; rank < size; rank++) { /* of each process there, on whichever node, and no fence between */
         PMIX_LOAD_PROCID(&peer, other, rank);
         pmix_value_t* host = NULL;
         CHECK_OK(PMIx_Get(&peer, PMIX_HOSTNAME, NULL, 0, &host));
         PMIX_VALUE_RELEASE(host);
-        CHECK_OK(get_u32(&peer, "put before", 10, &number));
+        CHECK_OK(get_u32(&peer, "put before", 60, &number));
         CHECK(number == rank + 50);
     }
     CHECK_OK(put_u32(PMIX_GLOBAL, "across", me.rank + 10));
@@ -99,7 +99,7 @@ static void together(const char* other) {
     CHECK_OK(fence_of(both, 2, true, 30));
     for (uint32_t rank = 0; rank < size; rank++) {
         PMIX_LOAD_PROCID(&peer, other, rank);
-        CHECK_OK(get_u32(&peer, "across", 10, &number));
+        CHECK_OK(get_u32(&peer, "across", 60, &number));
         CHECK(number == rank + 10);
     }
     CHECK_OK(PMIx_Disconnect(both, 2, NULL, 0));

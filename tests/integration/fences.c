@@ -84,7 +84,7 @@ static void generated(int argc, char** argv) {
     for (uint32_t rank = 0; rank < job_size; rank++) {
         pmix_proc_t proc = rank_of_job(rank);
         uint32_t number = 0;
-        CHECK_OK(get_u32(&proc, "mine", 5, &number));
+        CHECK_OK(get_u32(&proc, "mine", 60, &number));
         CHECK(number == rank + 7);
     }
     finish();
@@ -134,10 +134,10 @@ static void timeout(int argc, char** argv) {
     await_flag("late");
     CHECK_OK(put_u32(PMIX_GLOBAL, "after", me.rank));
     CHECK_OK(PMIx_Commit());
-    CHECK_OK(fence_of(NULL, 0, true, 20));
+    CHECK_OK(fence_of(NULL, 0, true, 60));
     for (uint32_t rank = 0; rank < job_size; rank++) {
         pmix_proc_t peer = rank_of_job(rank);
-        CHECK_OK(get_u32(&peer, "after", 5, &number));
+        CHECK_OK(get_u32(&peer, "after", 60, &number));
         CHECK(number == rank);
     }
     finish();
@@ -147,8 +147,8 @@ static void timeout(int argc, char** argv) {
 static void self(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
-    CHECK_OK(fence_of(&me, 1, false, 10));
-    CHECK_OK(fence_of(&me, 1, true, 10));
+    CHECK_OK(fence_of(&me, 1, false, 60));
+    CHECK_OK(fence_of(&me, 1, true, 60));
     fence(false);
     finish();
 }

@@ -71,7 +71,7 @@ static void refused(bool dies, bool replaced) {
         struct signal_box gone = SIGNAL_BOX;
         pmix_proc_t whole;
         PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
-        CHECK_OK(fence_of(&whole, 1, false, 20));
+        CHECK_OK(fence_of(&whole, 1, false, 60));
         CHECK_OK(PMIx_Group_destruct_nb(name, NULL, 0, op_done, &gone));
         CHECK(box_wait(&gone, 1, 60));
         CHECK_OK(gone.status);
@@ -144,18 +144,18 @@ static void member_of_both(const pmix_proc_t procs[2], size_t others, const char
     for (int i = 0; i < 2; i++) {
         pmix_proc_t job = procs[i];
         job.rank = PMIX_RANK_WILDCARD;
-        CHECK_OK(get_u32(&job, PMIX_JOB_SIZE, 5, &number));
+        CHECK_OK(get_u32(&job, PMIX_JOB_SIZE, 60, &number));
         CHECK(number == job_size || number == others);
     }
     CHECK_OK(put_u32(PMIX_GLOBAL, "number", (uint32_t)id->data.size));
     CHECK_OK(PMIx_Commit());
-    CHECK_OK(fence_of(&whole, 1, true, 20));
+    CHECK_OK(fence_of(&whole, 1, true, 60));
     for (size_t rank = 0; rank < total; rank++) {
         pmix_proc_t peer;
         PMIX_LOAD_PROCID(&peer, group, (pmix_rank_t)rank);
-        CHECK_OK(get_u32(&peer, "number", 5, &number));
+        CHECK_OK(get_u32(&peer, "number", 60, &number));
         CHECK(number == (uint32_t)id->data.size);
-        CHECK_OK(get_u32(member_of(infos, ninfos, rank), "number", 5, &number));
+        CHECK_OK(get_u32(member_of(infos, ninfos, rank), "number", 60, &number));
     }
 }
 
@@ -283,7 +283,7 @@ static void bootstrap(int argc, char** argv) {
         PMIX_INFO_FREE(infos, ninfos);
         pmix_proc_t whole;
         PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
-        CHECK_OK(fence_of(&whole, 1, false, 20));
+        CHECK_OK(fence_of(&whole, 1, false, 60));
         CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
     }
     fence(false);

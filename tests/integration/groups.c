@@ -30,7 +30,7 @@ static void construct(int argc, char** argv) {
         fence(true);
         for (uint32_t rank = 0; rank < job_size; rank++) {
             pmix_proc_t peer = rank_of_job(rank);
-            CHECK_OK(get_u32(&peer, key, 10, &theirs));
+            CHECK_OK(get_u32(&peer, key, 60, &theirs));
             CHECK(theirs == (uint32_t)ids[turn]);
         }
         CHECK_STATUS(PMIx_Group_construct(name, order, job_size, NULL, 0, NULL, NULL), PMIX_ERR_EXISTS);
@@ -113,14 +113,14 @@ static void fences(int argc, char** argv) {
         PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
         CHECK_OK(put_u32(PMIX_GLOBAL, "two", me.rank));
         CHECK_OK(PMIx_Commit());
-        CHECK_OK(fence_of(&whole, 1, true, 20));
+        CHECK_OK(fence_of(&whole, 1, true, 60));
         PMIX_LOAD_PROCID(&whole, name, 1);
-        CHECK_OK(get_u32(&whole, "two", 5, &number));
+        CHECK_OK(get_u32(&whole, "two", 60, &number));
         CHECK(number == job_size - 1);
         pmix_proc_t ranks[2];
         PMIX_LOAD_PROCID(&ranks[0], name, 0);
         PMIX_LOAD_PROCID(&ranks[1], name, 1);
-        CHECK_OK(fence_of(ranks, 2, false, 20));
+        CHECK_OK(fence_of(ranks, 2, false, 60));
     }
     fence(false);
     if (in) CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
@@ -216,7 +216,7 @@ static void invite(int argc, char** argv) {
     CHECK(seen.status == PMIX_GROUP_CONSTRUCT_COMPLETE);
     pmix_proc_t whole;
     PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
-    CHECK_OK(fence_of(&whole, 1, false, 20));
+    CHECK_OK(fence_of(&whole, 1, false, 60));
     CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
     finish();
 }
@@ -475,7 +475,7 @@ static void inviter_dies(int argc, char** argv) {
     /* The last one answers when the inviter has gone: nobody can have everybody's answer before. */
     if (me.rank + 1 == job_size || (late && me.rank == 1)) CHECK(box_wait(&seen, 1, 60));
     if (late && me.rank == 1) CHECK_OK(put_u32(PMIX_LOCAL, "late", 1));
-    if (late && me.rank == 1) CHECK_OK(fence_of(&me, 1, true, 20)); /* what its handler said has arrived */
+    if (late && me.rank == 1) CHECK_OK(fence_of(&me, 1, true, 60)); /* what its handler said has arrived */
     if (taken) {
         pmix_info_t* infos = NULL;
         size_t ninfos = 0;

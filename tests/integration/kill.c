@@ -25,9 +25,9 @@ static void survivors_go_on(void) {
     for (uint32_t rank = 0; rank + 1 < job_size; rank++) others[rank] = rank_of_job(rank);
     CHECK_OK(put_u32(PMIX_GLOBAL, "alive", me.rank));
     CHECK_OK(PMIx_Commit());
-    CHECK_OK(fence_of(others, job_size - 1, true, 20));
+    CHECK_OK(fence_of(others, job_size - 1, true, 60));
     for (uint32_t rank = 0; rank + 1 < job_size; rank++) {
-        CHECK_OK(get_u32(&others[rank], "alive", 5, &number));
+        CHECK_OK(get_u32(&others[rank], "alive", 60, &number));
         CHECK(number == rank);
     }
     free(others);
@@ -84,7 +84,7 @@ static void after_fence(int argc, char** argv) {
     CHECK_OK(PMIx_Commit());
     fence(true);
     if (victim()) die();
-    CHECK_OK(get_u32(&last, "legacy", 5, &number));
+    CHECK_OK(get_u32(&last, "legacy", 60, &number));
     CHECK(number == 99);
     survivors_go_on();
 }

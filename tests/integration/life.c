@@ -48,7 +48,7 @@ static void again(int argc, char** argv) {
         CHECK_OK(put_u32(PMIX_GLOBAL, key, me.rank * 100 + (uint32_t)i));
         CHECK_OK(PMIx_Commit());
         fence(true);
-        CHECK_OK(get_u32(&next, key, 10, &number));
+        CHECK_OK(get_u32(&next, key, 60, &number));
         CHECK(number == next.rank * 100 + (uint32_t)i);
         CHECK_OK(PMIx_Finalize(NULL, 0));
     }

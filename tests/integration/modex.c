@@ -46,7 +46,7 @@ static void absent(int argc, char** argv) {
     CHECK_OK(put_u32(PMIX_GLOBAL, "some", 1));
     CHECK_OK(PMIx_Commit());
     fence(false);
-    CHECK_OK(get_u32(&next, "some", 10, &number));
+    CHECK_OK(get_u32(&next, "some", 60, &number));
     pmix_status_t status = get_u32(&next, "other", 1, &number);
     CHECK(status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT);
     status = get_u32(&nobody, "some", 1, &number);
@@ -55,7 +55,7 @@ static void absent(int argc, char** argv) {
     CHECK_OK(put_u32(PMIX_GLOBAL, "other", 2));
     CHECK_OK(PMIx_Commit());
     fence(false);
-    CHECK_OK(get_u32(&next, "other", 10, &number));
+    CHECK_OK(get_u32(&next, "other", 60, &number));
     CHECK(number == 2);
     fence(false);
     finish();
