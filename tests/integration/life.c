@@ -127,7 +127,7 @@ static void described(int argc, char** argv) {
     free(mine);
     CHECK(local == local_size);
     double before = seconds_now();
-    CHECK_STATUS(get_u32(&job, "pmix.no.such.key", 30, &number), PMIX_ERR_NOT_FOUND);
+    CHECK_STATUS(get_u32(&job, "pmix.no.such.key", 100, &number), PMIX_ERR_NOT_FOUND);
     CHECK(seconds_now() - before < 60); /* a reserved key is known or not: nobody waits for it */
     finish();
 }
