@@ -1,6 +1,7 @@
 #include "server/host_attributes.h"
 
 #include <algorithm>
+#include <set>
 
 #include "common/attributes.h"
 #include "common/support.h"
@@ -8,22 +9,20 @@
 namespace pmix::server {
 
 pmix_status_t HostAttributes::add(std::string_view function, std::vector<std::string> attributes) {
-    if (!common::is_host_function(function)) return PMIX_ERR_BAD_PARAM;
-    // An entry and the function it serves are one.
-    const bool repeated = std::ranges::any_of(attributes_, [&](const auto& known) {
-        return known.first == function || common::host_function_serves(function, known.first) ||
-               common::host_function_serves(known.first, function);
-    });
-    if (repeated) return PMIX_ERR_REPEAT_ATTR_REGISTRATION;
+    // A host may be newer than this library, and have functions that it lacks.
+    if (!common::is_host_function(function) && !function.starts_with("PMIx_")) return PMIX_ERR_BAD_PARAM;
+    if (attributes_.find(function) != attributes_.end()) return PMIX_ERR_REPEAT_ATTR_REGISTRATION;
     attributes_.emplace(function, std::move(attributes));
     return PMIX_SUCCESS;
 }
 
 std::vector<std::string> HostAttributes::names_of(std::string_view function) const {
+    if (const auto exact = attributes_.find(function); exact != attributes_.end()) return exact->second;
     std::vector<std::string> names;
     for (const auto& [registered, attributes] : attributes_) {
-        if (common::host_function_serves(registered, function))
-            names.insert(names.end(), attributes.begin(), attributes.end());
+        if (!common::host_function_serves(registered, function)) continue;
+        for (const std::string& name : attributes)
+            if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
     return names;
 }
@@ -39,10 +38,12 @@ bool HostAttributes::knows(std::string_view function) const noexcept {
 }
 
 std::string HostAttributes::functions() const {
+    std::set<std::string_view> names;
+    for (const auto& [registered, attributes] : attributes_) names.insert(common::user_function(registered));
     std::string list;
-    for (const auto& [registered, attributes] : attributes_) {
+    for (const std::string_view name : names) {
         if (!list.empty()) list += ',';
-        list += common::user_function(registered);
+        list += name;
     }
     return list;
 }

@@ -1,7 +1,10 @@
 // The attributes that the host says it supports, by function (PMIx_Register_attributes).
 //
-// Loop thread only; plain state. PMIX_ERR_REPEAT_ATTR_REGISTRATION: the function has been registered;
-// PMIX_ERR_BAD_PARAM: it is no entry of the module and no function of the interface.
+// Loop thread only; plain state. The two forms of a function (PMIx_Fence, PMIx_Fence_nb) and the entry of the module
+// that serves them are registrations of their own, because hosts register them one after the other: a query gets the
+// list that was registered under the very name it asks for, else the union of those that serve this function.
+// PMIX_ERR_REPEAT_ATTR_REGISTRATION: the same name has been registered; PMIX_ERR_BAD_PARAM: it is no entry of the
+// module and has not the form of a function's name.
 #pragma once
 
 #include <map>

@@ -362,13 +362,47 @@ TEST_F(QueryTest, RegisteringAttributes) {
     start();
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
     EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(entry, attributes));
-    EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(function, attributes)) << "the same one";
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(function, attributes)) << "another name of it is no repeat";
+    EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(function, attributes));
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(other, nullptr)) << "no attributes at all";
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nonsense, attributes));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nullptr, attributes));
     Ask ask({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Publish"}, flag(PMIX_HOST_ATTRIBUTES));
     ASSERT_EQ(PMIX_SUCCESS, ask.status);
     EXPECT_EQ(PMIX_UNDEF, infos_in(*ask.value("PMIx_Publish"))[0].value.type);
+}
+
+// PRRTE registers both forms of each function. rows: Q12
+TEST_F(QueryTest, RegisterAttributes_BothFormsOfAFunction_EachKeepsItsOwn) {
+    char blocking[] = "PMIx_Fence", nonblocking[] = "PMIx_Fence_nb";
+    char one[] = "PMIX_TIMEOUT", two[] = "PMIX_COLLECT_DATA";
+    char* both[] = {one, two, nullptr};
+    char* first[] = {one, nullptr};
+    start();
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(blocking, both));
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(nonblocking, first));
+    EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(nonblocking, first));
+    Ask ask({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Fence", "PMIx_Fence_nb"}, flag(PMIX_HOST_ATTRIBUTES));
+    ASSERT_EQ(PMIX_SUCCESS, ask.status);
+    EXPECT_EQ(2u, attribute_names(infos_in(*ask.value("PMIx_Fence"))[0].value).size());
+    EXPECT_EQ(1u, attribute_names(infos_in(*ask.value("PMIx_Fence_nb"))[0].value).size());
+    Ask functions({PMIX_QUERY_ATTRIBUTE_SUPPORT}, flag(PMIX_HOST_FUNCTIONS));
+    EXPECT_EQ("PMIx_Fence,PMIx_Fence_nb", functions.text(PMIX_HOST_FUNCTIONS));
+}
+
+// Every function of the interface can be registered, under every name that it has. rows: Q12
+TEST_F(QueryTest, RegisterAttributes_AllPairs_NoneIsARepeat) {
+    start();
+    char one[] = "PMIX_TIMEOUT";
+    char* attributes[] = {one, nullptr};
+    for (const char* name :
+         {"Init", "Finalize", "Abort", "Fence", "Get", "Publish", "Lookup", "Unpublish", "Spawn", "Connect",
+          "Disconnect", "Query_info", "Log", "Job_control", "Group_construct", "Group_invite", "Group_join",
+          "Group_leave", "Group_destruct", "Register_event_handler", "Notify_event", "Allocate_resources"}) {
+        std::string blocking = std::string("PMIx_") + name, nonblocking = blocking + "_nb";
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(blocking.data(), attributes)) << blocking;
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(nonblocking.data(), attributes)) << nonblocking;
+    }
 }
 
 // proves: PMIx_Query_info PMIX_QUERY_SUPPORTED_KEYS PMIX_QUERY_SUPPORTED_QUALIFIERS client
