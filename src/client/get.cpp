@@ -8,6 +8,7 @@
 #include "client/groups.h"
 #include "client/lent_values.h"
 #include "client/lookup.h"
+#include "client/query_cache.h"
 #include "client/session.h"
 #include "client/version.h"
 #include "common/info_view.h"
@@ -109,6 +110,19 @@ void take_reply(Session& session, const GetRequest& request, pmix_status_t statu
     }
 }
 
+// What PMIx_Query_info has returned to this process, it finds here.
+bool queried(Session& session, const GetRequest& request, Outcome& out) {
+    const QueryCache& answers = session.query_cache();
+    if (!answers.used() || request.stores_only || request.refresh) return false;
+    if (request.all_keys() || request.scope != PMIX_SCOPE_UNDEF) return false;
+    Value value;
+    const common::InfoView infos(request.infos, request.ninfos);
+    if (!answers.find(session.self(), common::ProcId(request.nspace, request.rank), request.key, infos, value))
+        return false;
+    out.make(std::move(value));
+    return true;
+}
+
 // True: the answer (or the failure) is in out. False: the server is to be asked.
 bool settle_here(Session& session, const GetRequest& request, Outcome& out) {
     if (request.refresh && session.connected()) return false;
@@ -121,6 +135,7 @@ bool settle_here(Session& session, const GetRequest& request, Outcome& out) {
         if (rc == PMIX_SUCCESS) search(session, request, out);
         if (out.status != PMIX_ERR_NOT_FOUND) return true;
     }
+    if (queried(session, request, out)) return true;
     return !server_may_know(session, request);
 }
 
@@ -257,13 +272,14 @@ pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char*
 }
 
 pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, const pmix_info_t infos[], size_t ninfos,
-                  pmix_value_t** ret_value) {
+                  pmix_value_t** ret_value, bool stores_only) {
     if (ret_value == nullptr) return PMIX_ERR_BAD_PARAM;
     clear_result(infos, ninfos, ret_value);
     OfGroups of_groups(session, proc, key, infos, ninfos);
     auto request = parse_get(session.self(), of_groups.proc, key, infos, ninfos);
     if (!request) return request.status();
     if (request->into_caller && *ret_value == nullptr) return PMIX_ERR_BAD_PARAM;
+    request->stores_only = stores_only;
 
     Outcome out;
     if (of_groups.said || of_groups.ask_names) {

@@ -20,8 +20,9 @@ void clear_result(const pmix_info_t infos[], size_t ninfos, pmix_value_t** ret_v
 // The usual Get: no qualifiers, and the value is here. Anything but PMIX_SUCCESS: nothing has happened, ask get().
 pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char* key, pmix_value_t** ret_value);
 
+// stores_only: what PMIx_Query_info has returned earlier is not looked at.
 pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, const pmix_info_t infos[], size_t ninfos,
-                  pmix_value_t** ret_value);
+                  pmix_value_t** ret_value, bool stores_only = false);
 
 pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key, const pmix_info_t infos[],
                      size_t ninfos, pmix_value_cbfunc_t callback, void* cbdata);

@@ -31,6 +31,7 @@ struct GetRequest {
     bool refresh = false;
     bool lend = false;         // PMIX_GET_POINTER_VALUES
     bool into_caller = false;  // PMIX_GET_STATIC_VALUES
+    bool stores_only = false;  // not what queries have returned
     pmix_scope_t scope = PMIX_SCOPE_UNDEF;
     int timeout_s = 0;
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "client/get.h"
@@ -71,11 +72,18 @@ class Work {
     pmix_status_t finish(InfoList& results);
 
   private:
-    pmix_status_t add(size_t i, std::string_view key, Result<Value>&& value) {
+    enum class Keep : bool { no, yes };  // for later calls of PMIx_Get, and of this function
+    pmix_status_t add(size_t i, std::string_view key, Result<Value>&& value, Keep keep = Keep::yes) {
         if (!value) return value.status();
         ++answered_;
+        if (keep == Keep::yes && session_ != nullptr) session_->query_cache().keep(name_of(i, key), value->get());
         return found_[i].append(key, std::move(value).value());
     }
+    std::string name_of(size_t i, std::string_view key) const {
+        const InfoView qualifiers = qualifiers_of(queries_[i]);
+        return QueryCache::name_of(key, QueryCache::process_of(session_->self(), qualifiers), qualifiers);
+    }
+    pmix_status_t list(size_t i, InfoList& results) const;
     pmix_status_t answer_one(size_t i, const char* key);
     Result<Value> stored(size_t i, const char* key) const;
     pmix_status_t finish_support(size_t i);
@@ -119,7 +127,7 @@ Result<Value> Work::stored(size_t i, const char* key) const {
     }
     if (rc != PMIX_SUCCESS) return rc;
     pmix_value_t* value = nullptr;
-    rc = get(*session_, &proc, key, narrowed.c_array(), narrowed.size(), &value);
+    rc = get(*session_, &proc, key, narrowed.c_array(), narrowed.size(), &value, true);
     if (rc != PMIX_SUCCESS) return PMIX_ERR_NOT_FOUND;
     const pmix_value_t content = *value;
     std::free(value);
@@ -166,12 +174,12 @@ pmix_status_t Work::answer_one(size_t i, const char* key) {
     const bool the_servers = common::answers_query(key, common::level::server | common::level::client) ||
                              std::strcmp(key, WIREUP_QUERY_REPORT) == 0;
     if (view.flag(PMIX_QUERY_REFRESH_CACHE)) {
-        session_->query_cache().forget(QueryCache::name_of(key, view));
+        session_->query_cache().forget(name_of(i, key));
     } else if (!the_servers) {
         Value known;
-        if (session_->query_cache().find(QueryCache::name_of(key, view), known)) return add(i, key, std::move(known));
+        if (session_->query_cache().find(name_of(i, key), known)) return add(i, key, std::move(known), Keep::no);
         Result<Value> value = stored(i, key);
-        if (value) return add(i, key, std::move(value));
+        if (value) return add(i, key, std::move(value), Keep::no);
         if (value.status() == PMIX_ERR_BAD_PARAM) return PMIX_ERR_BAD_PARAM;
     }
     open_[i].emplace_back(key);
@@ -249,10 +257,8 @@ pmix_status_t Work::take(pmix_status_t status, const common::ControlReply& reply
             if (key == PMIX_QUERY_SUPPORTED_KEYS && info.value.type == PMIX_STRING) {
                 copy =
                     Value::string(common::supported_query_keys(common::level::client) + "," + info.value.data.string);
-            } else if (!common::answers_query(key, common::level::server) && key != WIREUP_QUERY_REPORT) {
-                session_->query_cache().keep(QueryCache::name_of(key, qualifiers_of(queries_[i])), info.value);
             }
-            rc = add(i, key, std::move(copy));
+            rc = add(i, key, std::move(copy), key == WIREUP_QUERY_REPORT ? Keep::no : Keep::yes);
             if (rc != PMIX_SUCCESS) return rc;
         }
     }
@@ -303,6 +309,22 @@ pmix_status_t Work::finish_support(size_t i) {
     return PMIX_SUCCESS;
 }
 
+// The answers to one query in the order of its keys, whoever gave them: callers read them by their places too.
+pmix_status_t Work::list(size_t i, InfoList& results) const {
+    const InfoList& found = found_[i];
+    if (is_support(i)) return results.append_all(found.c_array(), found.size());
+    std::unordered_map<std::string_view, std::vector<size_t>> places;  // of each key, the last one first
+    for (size_t n = found.size(); n-- > 0;) places[key_view(found[n])].push_back(n);
+    for (char** key = queries_[i].keys; *key != nullptr; ++key) {
+        const auto at = places.find(*key);
+        if (at == places.end() || at->second.empty()) continue;
+        const pmix_status_t rc = results.append(found[at->second.back()]);
+        if (rc != PMIX_SUCCESS) return rc;
+        at->second.pop_back();
+    }
+    return PMIX_SUCCESS;
+}
+
 pmix_status_t Work::finish(InfoList& results) {
     pmix_status_t rc = PMIX_SUCCESS;
     for (size_t i = 0; i < found_.size() && rc == PMIX_SUCCESS; ++i) {
@@ -310,26 +332,8 @@ pmix_status_t Work::finish(InfoList& results) {
     }
     if (rc != PMIX_SUCCESS) return rc;
     if (answered_ == 0) return common::succeeded(verdict_) ? PMIX_ERR_NOT_FOUND : verdict_;
-    for (const InfoList& one : found_) {
-        rc = results.append_all(one.c_array(), one.size());
-        if (rc != PMIX_SUCCESS) return rc;
-    }
-    for (size_t i = 0; i < found_.size(); ++i) {
-        if (is_support(i)) continue;
-        InfoList group;
-        if (queries_[i].nqual != 0) {
-            InfoList given;
-            rc = given.append_all(queries_[i].qualifiers, queries_[i].nqual);
-            auto value = common::array_value(std::move(given));
-            if (rc == PMIX_SUCCESS)
-                rc = value ? group.append(PMIX_QUERY_QUALIFIERS, std::move(value).value()) : value.status();
-        }
-        if (rc == PMIX_SUCCESS) rc = group.append_all(found_[i].c_array(), found_[i].size());
-        auto value = common::array_value(std::move(group));
-        if (rc == PMIX_SUCCESS)
-            rc = value ? results.append(PMIX_QUERY_RESULTS, std::move(value).value()) : value.status();
-        if (rc != PMIX_SUCCESS) return rc;
-    }
+    for (size_t i = 0; i < found_.size() && rc == PMIX_SUCCESS; ++i) rc = list(i, results);
+    if (rc != PMIX_SUCCESS) return rc;
     return answered_ == asked_ ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS;
 }
 
@@ -376,8 +380,6 @@ pmix_status_t query(Session& session, const pmix_query_t queries[], size_t nquer
     if (work.needs_server()) {
         common::ControlReply reply;
         rc = session.ask<Command::query>(work.request(), reply);
-        // The host cannot: as if it did not know.
-        if (rc == PMIX_ERR_NOT_SUPPORTED) rc = PMIX_ERR_NOT_FOUND;
         rc = work.take(rc, reply);
         if (rc != PMIX_SUCCESS) return rc;
     }

@@ -1,12 +1,12 @@
 // PMIx_Query_info: what this process knows first, then the server, which asks the host.
 //
-// Callers' threads; callbacks come from the loop. The answer lists what was found, key by key, as all releases of
-// OpenPMIx do and their users expect; behind that stands, as the Standard has it, one PMIX_QUERY_RESULTS per query with
-// its qualifiers and the same answers. (A query for attribute support has no such group.)
+// Callers' threads; callbacks come from the loop. The answer is a list with one info per key that was found, query by
+// query and in the order of the keys, as all releases of OpenPMIx have it: their users take the number of infos for the
+// number of answers, and the first one for the answer to their only key.
 //
 // What can go wrong: bad arguments, a process named in two ways (PMIX_ERR_BAD_PARAM); some keys not found
-// (PMIX_ERR_PARTIAL_SUCCESS), none (PMIX_ERR_NOT_FOUND; PMIX_ERR_NOT_SUPPORTED from query_nb where the host answers no
-// queries); and what the server and the host say.
+// (PMIX_ERR_PARTIAL_SUCCESS), none (PMIX_ERR_NOT_FOUND; PMIX_ERR_NOT_SUPPORTED where the host answers no queries); and
+// what the server and the host say.
 #pragma once
 
 #include <pmix.h>

@@ -1,15 +1,17 @@
-// What the host has answered to queries of this process: asked again without PMIX_QUERY_REFRESH_CACHE, it is not asked
-// again.
+// The answers that queries of this process have returned. PMIx_Get finds them where no store has a value. A query finds
+// those of the host, unless it has PMIX_QUERY_REFRESH_CACHE; what the server library answers by itself it asks for each
+// time (client/query.cpp), because only the server's data is current.
 //
-// Any thread, one lock. Bounded: the oldest answer goes. What the server library answers by itself is not kept, since
-// that is up to date only there.
+// Any thread, one lock. Bounded: the oldest answer is dropped.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "common/ids.h"
 #include "common/info_view.h"
 #include "common/mutex.h"
 #include "common/value.h"
@@ -18,9 +20,18 @@ namespace pmix::client {
 
 class QueryCache {
   public:
-    // Names the question: the key, and the qualifiers but for the refresh. Empty: it cannot be named.
-    static std::string name_of(std::string_view key, common::InfoView qualifiers);
+    // The process that a query's qualifiers name. An empty namespace: none is named.
+    static common::ProcId process_of(const common::ProcId& self, common::InfoView qualifiers);
+    // Names the question: key, process, and what else narrows it, in any order. Directives (PMIX_TIMEOUT, a refresh)
+    // are no part of it. Empty: it cannot be named.
+    static std::string name_of(std::string_view key, const common::ProcId& proc, common::InfoView qualifiers);
 
+    // Has anything been kept? Without it there is nothing to find.
+    bool used() const noexcept { return used_.load(std::memory_order_acquire); }
+    // For PMIx_Get: what a query for this key of this process returned, or, for the caller's own job, a query that
+    // named no process. self: the caller.
+    bool find(const common::ProcId& self, const common::ProcId& proc, std::string_view key, common::InfoView qualifiers,
+              common::Value& out) const;
     // A copy; false: not there.
     bool find(const std::string& name, common::Value& out) const;
     void clear();
@@ -30,6 +41,7 @@ class QueryCache {
 
   private:
     static constexpr size_t kMaxAnswers = 64;
+    std::atomic<bool> used_{false};  // something has been kept
     mutable common::Mutex mutex_;
     std::unordered_map<std::string, common::Value> answers_ GUARDED_BY(mutex_);
     std::deque<std::string> order_ GUARDED_BY(mutex_);
