@@ -1,5 +1,5 @@
 /* kill: a client dies by SIGKILL at the worst moment (run with --continuous): everybody else gets an answer.
- * usage: kill before_fence|in_fence|after_fence|wanted|in_put|in_lookup */
+ * usage: kill before_init|before_fence|in_fence|after_fence|wanted|in_put|in_lookup */
 #include <signal.h>
 
 #include "check.h"
@@ -32,6 +32,20 @@ static void survivors_go_on(void) {
     }
     free(others);
     finish();
+}
+
+/* It ends before its server has seen a connection: only the host can know. rows: F7 V11 */
+static void before_init(int argc, char** argv) {
+    (void)argc, (void)argv;
+    const char *rank = getenv("PMIX_RANK"), *size = getenv("KILL_RANKS");
+    if (rank && size && atoi(rank) == atoi(size) - 1) die();
+    start();
+    const double before = seconds_now();
+    const pmix_status_t status = fence_of(NULL, 0, true, 0);
+    CHECK(status != PMIX_SUCCESS);
+    CHECK(status != PMIX_ERR_TIMEOUT);
+    in_time(before);
+    survivors_go_on();
 }
 
 /* It never comes: an error for all, without any timeout. rows: F7 */
@@ -165,6 +179,7 @@ static void in_lookup(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
+        {"before_init", before_init},
         {"before_fence", before_fence},
         {"in_fence", in_fence},
         {"after_fence", after_fence},
