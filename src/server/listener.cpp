@@ -211,8 +211,13 @@ void Listener::hello(SocketPeer& peer, const FrameHeader& header, Bytes payload)
     host_.client_connected(id, client->server_object, std::move(infos),
                            [this, id](HostAnswer& answer) {
                                const auto waiting = waiting_;
-                               for (const auto& p : waiting)
-                                   if (p->kind() == PeerKind::client && p->id() == id) decide(p, answer.status);
+                               bool anybody = false;
+                               for (const auto& p : waiting) {
+                                   if (p->kind() != PeerKind::client || p->id() != id) continue;
+                                   anybody = true;
+                                   decide(p, answer.status);
+                               }
+                               if (!anybody && common::succeeded(answer.status)) events_.lost_before_admission(id);
                            });
 }
 

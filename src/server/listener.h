@@ -33,6 +33,8 @@ class PeerEvents {
     virtual void peer_admitted(const std::shared_ptr<Peer>& peer) = 0;
     virtual void peer_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload) = 0;
     virtual void peer_lost(Peer& peer) = 0;
+    // The host took this rank as connected, but its connection had ended before that answer: there was never a peer.
+    virtual void lost_before_admission(const common::ProcId& id) = 0;
 
   protected:
     ~PeerEvents() = default;

@@ -48,6 +48,7 @@ struct Server::Parts final : PeerEvents {
     void peer_admitted(const std::shared_ptr<Peer>& peer) override;
     void peer_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload) override;
     void peer_lost(Peer& peer) override;
+    void lost_before_admission(const common::ProcId& id) override;
 
     void finalize(Peer& peer, common::FinalizeRequest& request, Reply reply);
     void finalized(Nspace& nspace, Client& client, const Peer& peer, Reply reply);
@@ -57,6 +58,7 @@ struct Server::Parts final : PeerEvents {
     // The process of a rank that has finalized has ended.
     void exited(MemberId member);
     void tool_lost(Peer& peer);
+    void rank_lost(Nspace& nspace, Client& client, const common::ProcId& id);
     // Who has its segment is to unmap it.
     void nspace_ended(const Nspace& nspace);
 

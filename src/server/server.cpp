@@ -150,17 +150,30 @@ void Server::Parts::peer_lost(Peer& peer) {
     if (peer.finalized() && !client->gone() && !stopped) finalized(*nspace, *client, peer, Reply());
     // What it wanted removed at its end stays while its process lives and may return.
     if (!client->may_return) cleanup.member_gone(member_id(nspace->number, client->rank));
-    if (peer.finalized() || client->gone()) return;
-    registry.set_state(*nspace, *client, Client::State::lost);
-    setup->client_gone(*nspace, client->rank);
+    if (!peer.finalized()) rank_lost(*nspace, *client, peer.id());
+}
+
+void Server::Parts::lost_before_admission(const ProcId& id) {
+    Nspace* nspace = registry.find(id.nspace);
+    Client* client = nspace == nullptr ? nullptr : nspace->find_client(id.rank);
+    if (client == nullptr || client->connections > 0) return;
+    WIREUP_LOG(server, info, "%s:%u ended its connection before it was admitted", id.nspace.c_str(), id.rank);
+    rank_lost(*nspace, *client, id);
+}
+
+// The last connection of a rank has ended without a finalize.
+void Server::Parts::rank_lost(Nspace& nspace, Client& client, const ProcId& id) {
+    if (client.gone()) return;
+    registry.set_state(nspace, client, Client::State::lost);
+    setup->client_gone(nspace, client.rank);
     if (stopped) return;
     common::InfoList infos;
-    pmix_proc_t proc = peer.id().to_c();
+    pmix_proc_t proc = id.to_c();
     infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
     // For the host's handlers, and for peers that ask for this very code: nobody's default handler is to take the
     // hang-up of a neighbour for the end of the job before the host has said so.
     infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
-    events.raise(PMIX_ERR_LOST_CONNECTION, peer.id(), PMIX_RANGE_NAMESPACE, std::move(infos));
+    events.raise(PMIX_ERR_LOST_CONNECTION, id, PMIX_RANGE_NAMESPACE, std::move(infos));
 }
 
 // It leaves nothing behind but its name, which is free again.

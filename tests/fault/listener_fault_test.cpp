@@ -172,6 +172,32 @@ TEST(ListenerFaultTest, AHostThatNeverAnswersEndsAtTheDeadline) {
     EXPECT_EQ(1u, asked);
 }
 
+// A process that is killed while its host is asked about it was a rank for the host and never a peer for the server: its
+// neighbours' fence must not wait for it. rows: F7
+TEST(ListenerFaultTest, Fence_MemberEndsBeforeItsAdmission_IsAnswered) {
+    FakeHost host;
+    pmix_server_module_t module = host.module();
+    TestServer server(&module, hurried(60'000));
+    server.job("job", 1, 2);
+    FakeClient waiting(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, waiting.hello());
+    const uint32_t fence = waiting.start_fence({{"job", PMIX_RANK_WILDCARD}});
+    host.styles["client_connected2"] = Style::later;
+    {
+        Caller killed(server);
+        killed.greet(hello_of("job", 1));
+        ASSERT_TRUE(server.turn_until([&] { return host.waiting() == 1; }));
+    }
+    ASSERT_TRUE(server.turn_until([&] { return server.parts().listener.half_open() == 0; }));
+    host.answer_waiting();
+    const auto answer = waiting.wait(fence);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, answer->header.status);
+    host.styles.clear();
+    FakeClient again(server, {"job", 1});
+    EXPECT_EQ(PMIX_SUCCESS, again.hello()) << "the rank itself may still come";
+}
+
 TEST(ListenerFaultTest, ARankThatComesTwiceIsToldToTheHostOnce) {
     FakeHost host;
     host.styles["client_connected2"] = Style::later;
