@@ -1700,6 +1700,11 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 /* Any initialisation. */
 #define PMIX_WIREUP_LOG         "wireup.log"             /* char*: what to log and where, as WIREUP_LOG in the environment */
 
+/* Any initialisation, or PMIX_WIREUP_STRICT=1 in the environment: operations do what the Standard says, also where MPI
+ * libraries and resource managers need another default. A server in strict mode passes it on to the processes that it
+ * starts. */
+#define PMIX_WIREUP_STRICT      "wireup.strict"          /* bool */
+
 /* Initialisation of a server; WIREUP_SOCKET_FILE in its environment does the same. A name in the kernel cannot be reached from
  * another network namespace: with this the server listens at a socket file too, of mode 0600, in the directory that
  * PMIX_SERVER_TMPDIR names. It is removed at finalize; one that a killed server left is replaced by the next of its name. */

@@ -1,11 +1,14 @@
 #include "api/library.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <new>
+#include <vector>
 
 #include "api/logging.h"
 #include "api/debug_stop.h"
@@ -18,6 +21,7 @@
 #include "common/info_view.h"
 #include "common/log.h"
 #include "common/mutex.h"
+#include "common/strict.h"
 #include "server/launch_env.h"
 #include "server/server.h"
 #include "transport/event_loop.h"
@@ -51,6 +55,18 @@ constinit Globals g_none;
 constinit std::atomic<Globals*> g_globals{&g_none};
 // Not wiped by fork: tells a child whose library it inherited.
 constinit std::atomic<Library*> g_last{nullptr};
+
+// The caller's directives, and strict mode among them where it comes from the environment: the server reads it there.
+std::vector<pmix_info_t> with_strict(const pmix_info_t infos[], size_t ninfos, bool strict) {
+    std::vector<pmix_info_t> all(infos, infos + ninfos);
+    if (!strict || common::InfoView(infos, ninfos).has(PMIX_WIREUP_STRICT)) return all;
+    pmix_info_t& info = all.emplace_back();
+    std::memset(&info, 0, sizeof info);
+    std::strcpy(info.key, PMIX_WIREUP_STRICT);
+    info.value.type = PMIX_BOOL;
+    info.value.data.flag = true;
+    return all;
+}
 
 void wipe_in_child() {
     // Only where the kernel cannot wipe pages itself (before Linux 4.14).
@@ -174,14 +190,20 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
         if (Library* inherited = g_last.exchange(nullptr)) abandon(inherited);
         std::unique_ptr<Library> made(new (std::nothrow) Library(role));
         if (made == nullptr) return PMIX_ERR_NOMEM;
+        auto strict = common::strict_mode({infos, ninfos}, ::secure_getenv(common::kStrictVariable));
+        if (!strict) return strict.status();
+        made->strict_ = *strict;
         const pmix_status_t logging = begin_log(role, {infos, ninfos});
         if (logging != PMIX_SUCCESS) return logging;
-        const pmix_status_t rc = role == Role::server ? made->set_up_server(module, {infos, ninfos})
-                                 : role == Role::tool ? made->set_up_tool({infos, ninfos})
-                                                      : made->set_up_client({infos, ninfos});
+        const auto all = with_strict(infos, ninfos, *strict);
+        const common::InfoView told(all.data(), all.size());
+        const pmix_status_t rc = role == Role::server ? made->set_up_server(module, told)
+                                 : role == Role::tool ? made->set_up_tool(told)
+                                                      : made->set_up_client(told);
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) WIREUP_LOG(api, error, "init of %s: %s", role_name(role), PMIx_Error_string(rc));
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) return rc;
         if (made->client_ == nullptr) return rc;
+        made->client_->set_strict(*strict);
         made->client_->fabrics().set_devices(
             later_fabric_devices(made->topology_, made->client_->self(), server::local_hostname()));
         library = made.release();

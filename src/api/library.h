@@ -109,6 +109,7 @@ class Library {
     std::unique_ptr<client::Keepalive> keepalive_;
     client::ServerSet* servers_ = nullptr;  // the session's channel
     bool nameless_ = false;                 // a tool that nobody has named yet; its own name is for its own use
+    bool strict_ = false;                   // common/strict.h; decided before the halves are made
     void* host_base_ = nullptr;
     // Shared with the lookups of devices that the halves start.
     std::shared_ptr<NodeTopology> topology_;

@@ -97,6 +97,7 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     options.tool_support = infos.flag(PMIX_SERVER_TOOL_SUPPORT) || infos.flag(PMIX_SERVER_SESSION_SUPPORT);
     options.system_support = infos.flag(PMIX_SERVER_SYSTEM_SUPPORT);
     options.scheduler = infos.flag(PMIX_SERVER_SCHEDULER);
+    options.strict = infos.flag(PMIX_WIREUP_STRICT);
     options.single_listener = infos.flag(PMIX_SINGLE_LISTENER);
     if (const char* file = ::secure_getenv(kFileVariable); file != nullptr && options.rendezvous_file.empty()) {
         options.rendezvous_file = file;
@@ -138,8 +139,11 @@ pmix_status_t Library::check_against(InfoView infos) const {
         infos.flag(PMIX_EXTERNAL_PROGRESS) != (loop_->drive() == Drive::caller)) {
         return PMIX_ERR_BAD_PARAM;
     }
+    bool strict = strict_;
+    pmix_status_t rc = infos.get(PMIX_WIREUP_STRICT, &strict);
+    if (rc != PMIX_SUCCESS || strict != strict_) return PMIX_ERR_BAD_PARAM;
     void* base = host_base_;
-    const pmix_status_t rc = infos.get(PMIX_EVENT_BASE, &base);
+    rc = infos.get(PMIX_EVENT_BASE, &base);
     if (rc != PMIX_SUCCESS) return rc;
     return base == host_base_ ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }

@@ -59,6 +59,7 @@ pmix_status_t Library::set_up_launcher(InfoView infos, const ProcId& self, Serve
 // A tool's own server, and its way there. Loop.
 pmix_status_t Library::add_server(server::ServerOptions options, ServerSet& servers, bool stands_in) {
     options.local_jobs = true;
+    options.strict = strict_;
     const ProcId self = options.id;
     auto server = server::Server::create(*loop_, nullptr, std::move(options));
     if (!server) return server.status();

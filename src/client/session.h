@@ -55,6 +55,9 @@ class Session final : public transport::ConnectionHandler {
     Namespaces& namespaces() noexcept { return namespaces_; }
     dstore::PrivateStore& mine() noexcept { return mine_; }
     dstore::PrivateStore::Nspace own_nspace() const noexcept { return own_nspace_; }
+    // Is this process in strict mode (common/strict.h)? Set before the first call.
+    bool strict() const noexcept { return strict_; }
+    void set_strict(bool strict) noexcept { strict_ = strict; }
     // Has PMIx_Store_internal been used for another process?
     bool stored_for_others() const noexcept { return stored_for_others_.load(std::memory_order_acquire); }
     void set_stored_for_others() noexcept { stored_for_others_.store(true, std::memory_order_release); }
@@ -232,6 +235,7 @@ class Session final : public transport::ConnectionHandler {
     dstore::PrivateStore mine_;
     const dstore::PrivateStore::Nspace own_nspace_;
     bool is_tool_ = false;
+    bool strict_ = false;
     std::atomic<bool> reclaiming_{false};
     std::atomic<bool> stored_for_others_{false};
     std::unique_ptr<Events> events_;

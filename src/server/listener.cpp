@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "common/info_view.h"
 #include "common/log.h"
 #include "common/messages.h"
 
@@ -183,6 +184,7 @@ void Listener::hello(SocketPeer& peer, const FrameHeader& header, Bytes payload)
     if (rc == PMIX_ERR_UNPACK_FAILURE) return peer.close();
     if (rc != PMIX_SUCCESS) return refuse(peer, rc);
     const common::HelloRequest& claim = peer.hello_.claim();
+    peer.set_strict(options_.strict || common::InfoView(claim.infos.data(), claim.infos.size()).flag(PMIX_WIREUP_STRICT));
     if (claim.role == common::PeerRole::server_clone) return refuse(peer, PMIX_ERR_NOT_SUPPORTED);
     ProcId id(claim.nspace, claim.rank);
     Nspace* nspace = registry_.find(id.nspace);

@@ -76,6 +76,7 @@ struct ListenerOptions {
     unsigned max_half_open = common::kMaxHalfOpen;
     unsigned max_strangers = 16;  // half-open connections of users that no rank is registered for
     std::string socket_file;      // a path to listen at too, or empty
+    bool strict = false;          // all who connect are served in strict mode
     bool single = false;          // listen at one place only: the path, if there is one
 };
 

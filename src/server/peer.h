@@ -74,6 +74,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
     bool finalized() const noexcept { return finalized_; }
     bool gone() const noexcept { return gone_; }
 
+    // Are its requests served in strict mode (common/strict.h)?
+    bool strict() const noexcept { return strict_; }
+
+    void set_strict(bool strict) noexcept { strict_ = strict; }
     void set_serial(uint64_t serial) noexcept { serial_ = serial; }
     // Segments, by their instance, that this peer has been given: their descriptor need not travel again.
     bool knows_segment(uint32_t instance) const { return segments_.count(instance) != 0; }
@@ -99,6 +103,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     uint64_t serial_ = 0;
     OpenRequests open_requests_ = std::make_shared<std::atomic<uint32_t>>(0);
     std::set<uint32_t> segments_;
+    bool strict_ = false;
     bool finalized_ = false;
     bool gone_ = false;
 };

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "common/strict.h"
 #include "common/info_view.h"
 #include "common/log.h"
 #include "server/dispatch.h"
@@ -24,6 +25,8 @@ Variables variables_for_all(const ServerOptions& options) {
     v.emplace_back("PMIX_VERSION", "5.0.0");
     v.emplace_back("PMIX_SECURITY_MODE", "native");
     if (!options.tmpdir.empty()) v.emplace_back("PMIX_SERVER_TMPDIR", options.tmpdir);
+    // A host that is in strict mode has processes that are.
+    if (options.strict) v.emplace_back(common::kStrictVariable, "1");
     if (!options.system_tmpdir.empty()) v.emplace_back("PMIX_SYSTEM_TMPDIR", options.system_tmpdir);
     return v;
 }
@@ -68,7 +71,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       tools({options.tool_support, options.system_support, options.scheduler, ::geteuid()}, registry, host),
       listener(loop, scheduler, registry, host, segments, tools, *this,
                {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers,
-                options.socket_file, options.single_listener}),
+                options.socket_file, options.strict, options.single_listener}),
       renewal(scheduler, registry, segments, peers, self),
       adopted(scheduler, registry, get, fence, connect, disconnect, groups, peers,
               [this](std::string_view name) { setup->deregister_nspace(name); }),
@@ -76,6 +79,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       fabrics(host, chores, query.inventory(), options.hostname) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
+    self->set_strict(options.strict);
     events.set_watch([this](pmix_status_t code, const ProcId& source, const common::InfoList& infos, bool from_host) {
         groups.heard(code, source, infos, from_host);
     });

@@ -43,6 +43,7 @@ struct ServerOptions {
     unsigned max_strangers = 16; // half-open connections of users without a registered rank
     std::string socket_file;     // PMIX_WIREUP_SOCKET_FILE: where to listen too, for clients in other network namespaces
     bool listen = true;          // off in tests that hand their own socket pairs in
+    bool strict = false;         // PMIX_WIREUP_STRICT
     bool gateway = false;        // PMIX_SERVER_GATEWAY: what is logged here is logged for the system
     bool single_listener = false;    // PMIX_SINGLE_LISTENER: the socket file, if there is one, and nothing else
     bool tool_support = false;       // PMIX_SERVER_TOOL_SUPPORT, or PMIX_SERVER_SESSION_SUPPORT

@@ -27,7 +27,7 @@ class InitAttributes : public ::testing::Test {
     void SetUp() override { forget(); }
     void TearDown() override { forget(); }
     static void forget() {
-        for (const char* name : {"PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI_WIREUP"}) ::unsetenv(name);
+        for (const char* name : {"PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI_WIREUP", "PMIX_WIREUP_STRICT"}) ::unsetenv(name);
     }
     static pmix_status_t init(InfoList infos) { return PMIx_Init(nullptr, infos.c_array(), infos.size()); }
 };
@@ -83,6 +83,34 @@ TEST_F(InitAttributes, TheLogGoesWhereItIsSent) {
     }
     InfoList nonsense;
     nonsense.append_string(PMIX_WIREUP_LOG, "louder");
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, init(std::move(nonsense)));
+    EXPECT_EQ(0, PMIx_Initialized());
+}
+
+// What strict mode does stands with the operations that have one. rows: I1
+// proves: PMIx_Init PMIX_WIREUP_STRICT client
+TEST_F(InitAttributes, StrictMode_AnInitThatContradictsTheFirst_IsRefused) {
+    const auto says = [](bool strict) {
+        InfoList infos;
+        infos.append_flag(PMIX_WIREUP_STRICT, strict);
+        return init(std::move(infos));
+    };
+    for (const char* variable : {"", "0", "1"}) {
+        const bool on = *variable == '1';
+        ::setenv("PMIX_WIREUP_STRICT", variable, 1);
+        EXPECT_EQ(PMIX_ERR_UNREACH, init({}));
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM, says(!on)) << variable;
+        EXPECT_EQ(PMIX_ERR_UNREACH, says(on)) << variable;
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+        // The attribute of the first init counts more than the variable.
+        EXPECT_EQ(PMIX_ERR_UNREACH, says(!on));
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM, says(on)) << variable;
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    }
+    ::unsetenv("PMIX_WIREUP_STRICT");
+    InfoList nonsense;
+    nonsense.append_string(PMIX_WIREUP_STRICT, "perhaps");
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, init(std::move(nonsense)));
     EXPECT_EQ(0, PMIx_Initialized());
 }

@@ -134,6 +134,25 @@ TEST(ServerAttributes, TheLogGoesWhereItIsSent) {
     }
 }
 
+// What strict mode does stands with the operations that have one; here: who is in it.
+// proves: PMIx_server_init PMIX_WIREUP_STRICT
+TEST(ServerAttributes, StrictMode_OfTheServer_IsPassedOnToItsProcesses) {
+    for (bool asked : {false, true}) {
+        InfoList infos = ServerHere::named();
+        infos.append_flag(PMIX_WIREUP_STRICT, asked);
+        ServerHere server(nullptr, std::move(infos));
+        register_job("job");
+        EXPECT_EQ(asked ? "1" : "", ChildEnvironment(ProcId("job", 0).to_c()).get("PMIX_WIREUP_STRICT"));
+    }
+    ::setenv("PMIX_WIREUP_STRICT", "1", 1);
+    {
+        ServerHere server(nullptr, ServerHere::named());
+        register_job("job");
+        EXPECT_EQ("1", ChildEnvironment(ProcId("job", 0).to_c()).get("PMIX_WIREUP_STRICT"));
+    }
+    ::unsetenv("PMIX_WIREUP_STRICT");
+}
+
 namespace {
 
 struct Told {

@@ -72,6 +72,21 @@ TEST(ToolInit, DrivenByAnEventBaseOfTheTools) {
     event_base_free(base);
 }
 
+// What strict mode does stands with the operations that have one.
+// proves: PMIx_tool_init PMIX_WIREUP_STRICT
+TEST(ToolInit, StrictMode_AnInitThatContradictsTheFirst_IsRefused) {
+    const auto says = [](bool strict) {
+        InfoList infos;
+        infos.append_flag(PMIX_WIREUP_STRICT, strict);
+        return init(std::move(infos));
+    };
+    ASSERT_EQ(PMIX_SUCCESS, says(true));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, says(false));
+    EXPECT_EQ(PMIX_SUCCESS, says(true));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+}
+
 // proves: PMIx_tool_init PMIX_WIREUP_LOG
 TEST(ToolInit, ItsLog) {
     char path[] = "/tmp/tool_init_test.XXXXXX";
