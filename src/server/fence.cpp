@@ -8,6 +8,7 @@
 #include "common/info_view.h"
 #include "common/value.h"
 #include "server/get.h"
+#include "server/modex_blob.h"
 
 namespace pmix::server {
 
@@ -63,24 +64,29 @@ void Fence::launch(TurnId id, Turn& turn) {
     if (!host_.has_fence()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
 
     Sent sending;
-    char* data = nullptr;
-    size_t size = 0;
+    std::vector<uint8_t> blob;
     if (turn.collect) {
-        auto blob = collect(turn.signature, sending);
-        if (!blob.ok()) {
+        auto collected = collect(turn.signature, sending);
+        if (collected.ok()) {
+            blob = std::move(collected).value();
+        } else {
             // The others must not wait for this node: it takes part with nothing, and says so.
-            if (turn.local_status == PMIX_SUCCESS) turn.local_status = blob.status();
+            if (turn.local_status == PMIX_SUCCESS) turn.local_status = collected.status();
             sending.clear();
-        } else if (!blob->empty()) {
-            data = static_cast<char*>(std::malloc(blob->size()));
-            if (data == nullptr) {
-                turn.local_status = PMIX_ERR_NOMEM;
-                sending.clear();
-            } else {
-                size = blob->size();
-                std::memcpy(data, blob->data(), size);
-            }
         }
+    }
+    // Never without data: Slurm's plug-in exchanges a fence between nodes only if the infos name PMIX_COLLECT_DATA,
+    // with whatever value, and there are bytes. Otherwise each node's part ends at once, and where only some nodes have
+    // bytes those nodes wait for the others without end.
+    if (blob.empty()) blob = wrap_presence();
+    char* data = static_cast<char*>(std::malloc(blob.size()));
+    size_t size = 0;
+    if (data == nullptr) {
+        turn.local_status = PMIX_ERR_NOMEM;
+        sending.clear();
+    } else {
+        size = blob.size();
+        std::memcpy(data, blob.data(), size);
     }
     InfoList infos = std::move(turn.infos);
     // The infos are the first caller's; what any member asked for counts for all.
@@ -92,6 +98,8 @@ void Fence::launch(TurnId id, Turn& turn) {
         } else {
             infos.append_flag(PMIX_COLLECT_DATA, true);
         }
+    } else if (!turn.collect && infos.find(PMIX_COLLECT_DATA) == nullptr) {
+        infos.append_flag(PMIX_COLLECT_DATA, false);
     }
     infos.append_flag(PMIX_SORTED_PROC_ARRAY, true);
     infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, turn.local_status, PMIX_STATUS);
@@ -106,7 +114,7 @@ void Fence::launch(TurnId id, Turn& turn) {
 void Fence::host_answered(TurnId id, const Signature& signature, const Sent& sending, HostAnswer& answer) {
     pmix_status_t status = answer.status;
     // Also when the turn has timed out meanwhile: the data is here, and later gets are spared a trip.
-    if (common::succeeded(status) && !answer.data.empty()) {
+    if (common::succeeded(status) && !is_presence_only(answer.data)) {
         status = ingest_blob(registry_, answer.data);
         for (const common::ProcId& p : signature)
             if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);

@@ -14,6 +14,7 @@ constexpr uint8_t kCompressed = 1;
 constexpr uint8_t kKept = 2;
 constexpr uint8_t kGroup = 4;
 constexpr uint8_t kJob = 8;
+constexpr uint8_t kPresence = 16;
 
 std::vector<uint8_t> wrap(std::string_view nspace, uint8_t flags, Bytes payload, size_t raw_size) {
     ByteWriter w(kBlobHeader + nspace.size() + payload.size());
@@ -53,6 +54,19 @@ std::vector<uint8_t> wrap_job(std::string_view nspace, Bytes infos) {
     return packed ? wrap(nspace, kJob | kCompressed, *packed, infos.size()) : wrap(nspace, kJob, infos, infos.size());
 }
 
+std::vector<uint8_t> wrap_presence() {
+    return wrap({}, kPresence, {}, 0);
+}
+
+bool is_presence_only(Bytes blob) noexcept {
+    while (!blob.empty()) {
+        auto piece = read_piece(blob);
+        if (!piece.ok() || !piece->presence) return false;
+        blob = blob.subspan(piece->size);
+    }
+    return true;
+}
+
 bool says_kept(Bytes blob, std::string_view nspace, uint32_t rank, std::string_view key) noexcept {
     while (!blob.empty()) {
         auto piece = read_piece(blob);
@@ -87,6 +101,7 @@ Result<Piece> read_piece(Bytes blob) {
     piece.kept = (flags & kKept) != 0;
     piece.group = (flags & kGroup) != 0;
     piece.job = (flags & kJob) != 0;
+    piece.presence = (flags & kPresence) != 0;
     piece.raw_size = raw;
     piece.size = kBlobHeader + name + payload;
     return piece;

@@ -8,6 +8,9 @@
 //              exists (PMIX_ERR_EXISTS_OUTSIDE_SCOPE) instead of waiting for it.
 //           8: no chunks but what the host said about the job as a whole, as infos (job_piece.h)
 //           4: no chunks but what the servers say to each other while a group forms (group_piece.h); name is the group's.
+//           16: empty, without a name: a node takes part in a fence and has no data for it. Some hosts exchange a fence
+//              between nodes only if it has data (docs/ENGINES.md). A reader that does not know the flag skips the
+//              section as one of an unknown namespace.
 //
 // Self-delimiting, because hosts just concatenate. Pure, any thread. Bytes that are no piece: PMIX_ERR_NOT_SUPPORTED for
 // another magic or version (another library at the other end), PMIX_ERR_UNPACK_FAILURE for the rest.
@@ -41,6 +44,11 @@ std::vector<uint8_t> wrap_group(std::string_view group, common::Bytes payload);
 
 std::vector<uint8_t> wrap_job(std::string_view nspace, common::Bytes infos);
 
+// The section of a node that takes part in a fence without data.
+std::vector<uint8_t> wrap_presence();
+// True if a blob consists of such sections only, or is empty.
+bool is_presence_only(common::Bytes blob) noexcept;
+
 struct Piece {
     std::string_view nspace;
     common::Bytes payload;
@@ -48,6 +56,7 @@ struct Piece {
     bool kept = false;   // names, no chunks
     bool group = false;  // a group_piece, no chunks
     bool job = false;    // a description, no chunks
+    bool presence = false;  // empty
     uint32_t raw_size = 0;
     size_t size = 0;  // where the next piece starts
 };

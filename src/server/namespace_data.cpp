@@ -185,7 +185,7 @@ pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt
         auto piece = read_piece(blob);
         if (!piece.ok()) return piece.status();
         blob = blob.subspan(piece->size);
-        if (piece->kept || piece->group || piece->job) continue;
+        if (piece->kept || piece->group || piece->job || piece->presence) continue;
         Nspace* nspace = registry.find(piece->nspace);
         if (nspace == nullptr && !adopt.empty() && piece->nspace == adopt) nspace = &registry.adopt(adopt);
         if (nspace == nullptr) continue;

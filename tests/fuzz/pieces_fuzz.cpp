@@ -24,6 +24,7 @@ constexpr size_t kMost = size_t{1} << 20;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     common::Bytes rest(data, size);
     (void)server::says_kept(rest, "job", 1, "key");
+    (void)server::is_presence_only(rest);
     auto plain = common::inflate_bounded(rest, kMost, 64);
     must(!plain.ok() || plain->size() <= kMost);
     for (int pieces = 0; !rest.empty() && pieces < 1000; ++pieces) {

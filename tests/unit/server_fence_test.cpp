@@ -26,6 +26,11 @@ std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::s
     return server::wrap_piece("job", *bytes);
 }
 
+// The last fence reached the host without any data.
+bool sent_nothing(const FakeHost& host) {
+    return server::is_presence_only(host.last("fence")->blob);
+}
+
 pmix_status_t status_of(FakeClient& client, uint32_t id) {
     auto reply = client.wait(id);
     return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
@@ -143,12 +148,12 @@ TEST(ServerFenceTest, NothingNewIsNotSentAgain) {
     FakeClient a(server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
-    EXPECT_TRUE(host.last("fence")->null_blob) << "nothing was committed";
+    EXPECT_TRUE(sent_nothing(host)) << "nothing was committed";
     a.put("k", "first");
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
-    EXPECT_FALSE(host.last("fence")->null_blob);
+    EXPECT_FALSE(sent_nothing(host));
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
-    EXPECT_TRUE(host.last("fence")->null_blob);
+    EXPECT_TRUE(sent_nothing(host));
     a.put("k2", "second");
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
     std::string sent(host.last("fence")->blob.begin(), host.last("fence")->blob.end());
@@ -158,10 +163,78 @@ TEST(ServerFenceTest, NothingNewIsNotSentAgain) {
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({{"job", 0}, {"job", 1}}, true)));
     sent.assign(host.last("fence")->blob.begin(), host.last("fence")->blob.end());
     EXPECT_NE(std::string::npos, sent.find("first"));
-    // no collection: no blob
+    // no collection: no data
     a.put("k3", "third");
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
-    EXPECT_TRUE(host.last("fence")->null_blob);
+    EXPECT_TRUE(sent_nothing(host));
+}
+
+// A host may take a fence without bytes for one that needs no exchange (Slurm's plug-in does so where the infos do not
+// name PMIX_COLLECT_DATA or there is no data). Every upcall carries both, and no value is claimed that nobody gave.
+// rows: F2 F4
+// proves: PMIx_Fence PMIX_COLLECT_DATA server
+TEST(ServerFenceTest, Upcall_NoDataToSend_CarriesPresenceSectionAndCollectKey) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    const auto fence = [&](common::InfoList infos) {
+        common::FenceRequest request;
+        request.procs = {kJob};
+        request.infos = std::move(infos);
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(request)));
+        const Seen* seen = host.last("fence");
+        EXPECT_EQ(16u, seen->blob.size());
+        EXPECT_TRUE(server::is_presence_only(seen->blob));
+        size_t named = 0;
+        for (size_t i = 0; i < seen->infos.size(); ++i)
+            named += std::string_view(seen->infos.c_array()[i].key) == PMIX_COLLECT_DATA ? 1 : 0;
+        EXPECT_EQ(1u, named);
+        return common::InfoView(seen->infos).flag(PMIX_COLLECT_DATA);
+    };
+    common::InfoList yes, no;
+    yes.append_flag(PMIX_COLLECT_DATA, true);
+    no.append_flag(PMIX_COLLECT_DATA, false);
+    EXPECT_FALSE(fence({}));
+    EXPECT_FALSE(fence(std::move(no)));
+    EXPECT_TRUE(fence(std::move(yes))) << "nothing was committed";
+}
+
+// Sections of nodes with and without data come in any order, and those of older servers are missing altogether.
+// rows: F2
+TEST(ServerFenceTest, Answer_PresenceSections_AreSkippedAndDataIsRead) {
+    const std::vector<uint8_t> presence = server::wrap_presence();
+    const std::vector<uint8_t> data = blob_of(1, "k", "from far");
+    const auto joined = [](std::initializer_list<std::vector<uint8_t>> parts) {
+        std::vector<uint8_t> all;
+        for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+        return all;
+    };
+    const struct {
+        std::vector<uint8_t> answer;
+        bool has_data;
+    } cases[] = {{{}, false},
+                 {presence, false},
+                 {joined({presence, presence, presence}), false},
+                 {joined({presence, data}), true},
+                 {joined({data, presence, presence}), true}};
+    for (const auto& c : cases) {
+        FakeHost host;
+        auto module = host.module();
+        TestServer server(&module);
+        server.job("job", 2, 1);
+        FakeClient a(server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        host.data = [&](const Seen&) { return c.answer; };
+        EXPECT_EQ(!c.has_data, server::is_presence_only(c.answer));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+        EXPECT_EQ(c.has_data, a.read_text(1, "k") == "from far");
+    }
+    std::vector<uint8_t> torn = presence;
+    torn.resize(presence.size() - 1);
+    EXPECT_FALSE(server::is_presence_only(torn));
 }
 
 // rows: U1 G3
