@@ -63,12 +63,8 @@ void search(Session& session, const GetRequest& request, Outcome& out) {
         out.make(look_up_all(from, request));
         return;
     }
-    out.status = look_up(from, request, out.hit);
-    if (out.status == PMIX_ERR_NOT_FOUND && request.reserved()) {
-        out.make(identity_value(request));
-    } else if (out.status == PMIX_SUCCESS && request.scope != PMIX_SCOPE_UNDEF && request.scope != out.hit.scope()) {
-        out.status = PMIX_ERR_NOT_FOUND;
-    }
+    out.status = request.scope == PMIX_SCOPE_UNDEF ? look_up(from, request, out.hit) : look_up_in_scope(from, request, out.hit);
+    if (out.status == PMIX_ERR_NOT_FOUND && request.reserved()) out.make(identity_value(request));
 }
 
 // Could the server know what our stores do not?

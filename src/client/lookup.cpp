@@ -8,6 +8,7 @@
 namespace pmix::client {
 namespace {
 
+using dstore::in_scope;
 using dstore::Key;
 using dstore::Owner;
 using dstore::Reader;
@@ -168,6 +169,19 @@ pmix_status_t look_up(const Sources& from, const GetRequest& request, Hit& hit) 
     return find_shared(from, request, key, hit.found_);
 }
 
+pmix_status_t look_up_in_scope(const Sources& from, const GetRequest& request, Hit& hit) noexcept {
+    if (request.scope == PMIX_REMOTE && request.own_nspace && request.rank == from.self.rank) {
+        // What this process put for remote peers, where that is not what it finds otherwise.
+        auto apart = from.mine.find_for_remote(from.own_nspace, request.rank, Key(request.key));
+        if (apart && in_scope(request.scope, apart.scope())) {
+            new (&hit.mine_) dstore::PrivateStore::Lookup(std::move(apart));
+            return PMIX_SUCCESS;
+        }
+    }
+    const pmix_status_t rc = look_up(from, request, hit);
+    return rc == PMIX_SUCCESS && !in_scope(request.scope, hit.scope()) ? PMIX_ERR_NOT_FOUND : rc;
+}
+
 common::Result<common::Value> look_up_all(const Sources& from, const GetRequest& request) {
     common::InfoList infos;
     std::set<std::string, std::less<>> seen;
@@ -182,9 +196,11 @@ common::Result<common::Value> look_up_all(const Sources& from, const GetRequest&
     const auto nspace = from.mine.nspace(request.nspace);
     const auto take_mine = [&](bool reserved) {
         if (nspace == dstore::PrivateStore::kNone) return;
-        from.mine.for_each(nspace, request.rank, [&](std::string_view key, pmix_scope_t, common::Bytes bytes) {
-            if (common::is_reserved_key(key) == reserved) take(key, bytes);
-        });
+        const auto visit = [&](std::string_view key, pmix_scope_t scope, common::Bytes bytes) {
+            if (common::is_reserved_key(key) == reserved && in_scope(request.scope, scope)) take(key, bytes);
+        };
+        if (request.scope == PMIX_REMOTE) from.mine.for_each_apart(nspace, request.rank, visit);
+        from.mine.for_each(nspace, request.rank, visit);
     };
 
     take_mine(false);
@@ -198,7 +214,9 @@ common::Result<common::Value> look_up_all(const Sources& from, const GetRequest&
         }
         for (size_t i = 0; i < n; ++i) {
             const pmix_status_t rc = from.target->for_each(
-                owners[i], [&](std::string_view key, const dstore::Found& found) { take(key, found.bytes()); });
+                owners[i], [&](std::string_view key, const dstore::Found& found) {
+                    if (in_scope(request.scope, found.scope())) take(key, found.bytes());
+                });
             if (rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_FOUND) return rc;
         }
     }

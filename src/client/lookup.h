@@ -48,6 +48,8 @@ inline constexpr size_t kMaxOwners = 6;
 size_t owners_for(const Sources& from, const GetRequest& request, std::span<dstore::Owner, kMaxOwners> out) noexcept;
 
 pmix_status_t look_up(const Sources& from, const GetRequest& request, Hit& hit) noexcept;
+// The same where a scope was asked for (PMIX_DATA_SCOPE): data of another scope is not found.
+pmix_status_t look_up_in_scope(const Sources& from, const GetRequest& request, Hit& hit) noexcept;
 
 // A PMIX_DATA_ARRAY of infos: everything known of the process, each key once, as look_up would find it.
 common::Result<common::Value> look_up_all(const Sources& from, const GetRequest& request);

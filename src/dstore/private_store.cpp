@@ -20,13 +20,9 @@ using common::Bytes;
 // itself in, then loads the slot; the writer first exchanges it, then looks at the count, all four in one total order.
 // So if the writer sees nobody, whoever comes later sees the new node, and what was replaced may be freed.
 struct PrivateStore::Node {
-    // The head of a node that is staged, or was replaced while it was; and of one that is retired. Never both.
-    struct Staged {
-        uint32_t place;  // in the staged list, plus one; 0: not staged
-        bool replaced;   // no slot has the node any more, only the staged list does
-    };
+    // The head of a node that is in a slot, and of one that is retired. Never both.
     union {
-        Staged staged;
+        uint32_t place;  // in the staged list, plus one; 0: not staged
         Node* next;
     };
     uint32_t rank;
@@ -191,38 +187,92 @@ void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_sc
     arena_.prefetch();
 }
 
+// A node as remote peers see it, for a slot of its own. Not staged.
+PrivateStore::Node* PrivateStore::copy_for_remote(Node* node) {
+    Node* copy = allocate(node->size());
+    copy->rank = node->rank;
+    copy->nspace = node->nspace | kForRemote;
+    copy->scope = node->scope;
+    copy->key_length = node->key_length;
+    copy->value_length = node->value_length;
+    std::memcpy(copy->value_bytes(), node->value_bytes(), node->value_length);
+    std::memcpy(copy->key_bytes(), node->key_bytes(), node->key_length);
+    return copy;
+}
+
 // Puts a node in its place. If that throws, nothing has changed.
+//
+// A key has one slot, or two: where remote peers see another value than local ones, theirs is in a slot of its own, and
+// the usual slot has what local peers see, or the process alone. A slot is never given back, so once there are two, both
+// are kept up to date.
 void PrivateStore::insert(Node* node, const Key& key) {
-    const auto scope = static_cast<pmix_scope_t>(node->scope);
-    const bool stage = scope == PMIX_LOCAL || scope == PMIX_REMOTE || scope == PMIX_GLOBAL;
-    if (stage && staged_.size() == staged_.capacity()) staged_.reserve(staged_.size() * 2 + 16);
+    const Audience meant_for = audience_of(node->scope);
+    if (meant_for != audience::nobody && staged_.size() == staged_.capacity()) staged_.reserve(staged_.size() * 2 + 16);
     const Table* table = table_.load(std::memory_order_relaxed);
+    // No put fills more than one free slot.
     if (table == nullptr || (used_ + 1) * 4 > (table->mask + 1) * 3) grow();
     const uint64_t tag = tag_of(node->nspace, node->rank, key.hash());
     Slot* slot = probe(tag, node->nspace, node->rank, key);
     const uint64_t before = slot->word.load(std::memory_order_relaxed);
-    slot->word.store(Slot::pack(tag, node), std::memory_order_seq_cst);
-    bytes_ += node->size();
     if (before == 0) {
-        ++used_;
+        fill(*slot, tag, node);
+    } else if (Node* old = Slot::node_of(before); old->scope != node->scope || apart_) {
+        replace_for(meant_for, *slot, tag, node, old, key);
     } else {
-        Node* old = Slot::node_of(before);
-        const uint32_t place = old->staged.place;
-        if (place != 0 && other_audience(static_cast<pmix_scope_t>(old->scope), scope)) {
-            old->staged.replaced = true;
-        } else {
-            if (place != 0) {
-                staged_[place - 1] = stage ? node : nullptr;
-                if (stage) node->staged.place = place;
-            }
-            retire(old);
-        }
+        exchange(*slot, tag, node, true);
     }
-    if (stage && node->staged.place == 0) {
+    if (meant_for != audience::nobody && node->place == 0) {
         staged_.push_back(node);
-        node->staged.place = static_cast<uint32_t>(staged_.size());
+        node->place = static_cast<uint32_t>(staged_.size());
     }
     staged_count_.store(staged_.size(), std::memory_order_relaxed);
+}
+
+// The scopes of the old and of the new value differ, or may have differed before.
+void PrivateStore::replace_for(Audience meant_for, Slot& slot, uint64_t tag, Node* node, Node* old, const Key& key) {
+    const uint64_t apart_tag = tag_of(node->nspace | kForRemote, node->rank, key.hash());
+    Slot* const apart = probe(apart_tag, node->nspace | kForRemote, node->rank, key);
+    const uint64_t word = apart->word.load(std::memory_order_relaxed);
+    const auto put_apart = [&](Node* for_remote, bool takes_place) {
+        apart_ = true;
+        if (word == 0) return fill(*apart, apart_tag, for_remote);
+        exchange(*apart, apart_tag, for_remote, takes_place);
+    };
+    if (meant_for == audience::remote && old->scope != PMIX_REMOTE) {
+        node->nspace |= kForRemote;
+        return put_apart(node, true);
+    }
+    if (meant_for == audience::everybody) {
+        if (word != 0) put_apart(copy_for_remote(node), false);
+    } else if (meant_for == audience::local &&
+               (old->scope == PMIX_REMOTE ||
+                (old->scope == PMIX_GLOBAL && (word == 0 || Slot::node_of(word)->scope == PMIX_GLOBAL)))) {
+        // Remote peers go on to see the old one, and its copy takes over its place among the staged.
+        Node* for_remote = copy_for_remote(old);
+        for_remote->place = std::exchange(old->place, 0);
+        if (for_remote->place != 0) staged_[for_remote->place - 1] = for_remote;
+        put_apart(for_remote, false);
+    }
+    exchange(slot, tag, node, true);
+}
+
+void PrivateStore::fill(Slot& slot, uint64_t tag, Node* node) {
+    slot.word.store(Slot::pack(tag, node), std::memory_order_seq_cst);
+    bytes_ += node->size();
+    ++used_;
+}
+
+// Puts a node into its slot and retires what was there. Where that is staged, the new one is in its place, or nobody.
+void PrivateStore::exchange(Slot& slot, uint64_t tag, Node* node, bool takes_place) {
+    Node* old = Slot::node_of(slot.word.load(std::memory_order_relaxed));
+    slot.word.store(Slot::pack(tag, node), std::memory_order_seq_cst);
+    bytes_ += node->size();
+    if (const uint32_t place = old->place; place != 0) {
+        takes_place = takes_place && audience_of(node->scope) != audience::nobody;
+        staged_[place - 1] = takes_place ? node : nullptr;
+        if (takes_place) node->place = place;
+    }
+    retire(old);
 }
 
 void PrivateStore::retire(Node* node) {
@@ -279,6 +329,12 @@ PrivateStore::Lookup PrivateStore::find(Nspace nspace, common::Rank rank, const 
     return {};
 }
 
+PrivateStore::Lookup PrivateStore::find_for_remote(Nspace nspace, common::Rank rank, const Key& key) const noexcept {
+    if (nspace == kNone) return {};
+    if (Lookup apart = find(nspace | kForRemote, rank, key)) return apart;
+    return find(nspace, rank, key);
+}
+
 PrivateStore::Lookup::Lookup(Lookup&& o) noexcept
     : store_(std::exchange(o.store_, nullptr)), node_(std::exchange(o.node_, nullptr)) {}
 PrivateStore::Lookup::~Lookup() {
@@ -307,8 +363,7 @@ size_t PrivateStore::visit_staged(Visit fn, void* context) {
         ++told;
     }
     for (Node* n : staged_) {
-        if (n == nullptr) continue;
-        if (std::exchange(n->staged, {}).replaced) retire(n);
+        if (n != nullptr) n->place = 0;
     }
     staged_.clear();
     staged_count_.store(0, std::memory_order_relaxed);

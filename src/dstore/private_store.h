@@ -44,7 +44,8 @@ class PrivateStore {
     // kNone: nothing was ever stored for it. No lock.
     Nspace nspace(std::string_view nspace) const noexcept;
 
-    // Replaces what is there. Scopes local, remote and global are staged for take_staged(); internal is not.
+    // Replaces what is there for the same peers. Scopes local, remote and global are staged for take_staged(); internal
+    // is not.
     void put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, common::Bytes value) {
         put(nspace, rank, key, scope, value, {});
     }
@@ -71,7 +72,10 @@ class PrivateStore {
         const PrivateStore* store_ = nullptr;
         Node* node_ = nullptr;
     };
+    // What the process itself gets back: where remote peers see another value than local ones, what the local ones see.
     Lookup find(Nspace nspace, common::Rank rank, const Key& key) const noexcept;
+    // What remote peers see, where that is another value; and otherwise as find(), whatever its scope.
+    Lookup find_for_remote(Nspace nspace, common::Rank rank, const Key& key) const noexcept;
 
     // fn(std::string_view key, pmix_scope_t scope, common::Bytes value) for every key of a process. Takes the mutex:
     // fn must not call back.
@@ -79,10 +83,15 @@ class PrivateStore {
     void for_each(Nspace nspace, common::Rank rank, F&& fn) const {
         visit(nspace, rank, call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
     }
+    // The same for the values that remote peers see where local ones see another.
+    template <class F>
+    void for_each_apart(Nspace nspace, common::Rank rank, F&& fn) const {
+        visit(nspace | kForRemote, rank, call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
+    }
 
     // fn(std::string_view key, pmix_scope_t scope, common::Bytes value) for each value that was put since the last
-    // take_staged, the newest per key and audience (a value for local peers and one for remote peers are two), in the
-    // order of first put; then none is staged. If fn throws, all stay staged. Takes the mutex: fn must not call back.
+    // take_staged, the newest per key and peers that it is meant for (see audience_of), in the order in which they
+    // were put; then none is staged. If fn throws, all stay staged. Takes the mutex: fn must not call back.
     template <class F>
     size_t take_staged(F&& fn) {
         return visit_staged(call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
@@ -113,9 +122,15 @@ class PrivateStore {
     }
     void visit(Nspace nspace, common::Rank rank, Visit fn, void* context) const;
     size_t visit_staged(Visit fn, void* context);
+    // Part of a namespace's number in a slot whose value only remote peers see.
+    static constexpr Nspace kForRemote = Nspace{1} << 31;
+    Node* copy_for_remote(Node* node) REQUIRES(mutex_);
     Slot* probe(uint64_t tag, Nspace nspace, common::Rank rank, const Key& key) REQUIRES(mutex_);
     Node* allocate(size_t size) REQUIRES(mutex_);
     void insert(Node* node, const Key& key) REQUIRES(mutex_);
+    void replace_for(Audience meant_for, Slot& slot, uint64_t tag, Node* node, Node* old, const Key& key) REQUIRES(mutex_);
+    void fill(Slot& slot, uint64_t tag, Node* node) REQUIRES(mutex_);
+    void exchange(Slot& slot, uint64_t tag, Node* node, bool takes_place) REQUIRES(mutex_);
     void grow() REQUIRES(mutex_);
     void retire(Node* node) REQUIRES(mutex_);
     void free_retired() REQUIRES(mutex_);
@@ -126,6 +141,7 @@ class PrivateStore {
     std::atomic<NspaceNode*> nspaces_{nullptr};
     mutable std::atomic<uint64_t> readers_{0};
     std::atomic<size_t> staged_count_{0};
+    bool apart_ GUARDED_BY(mutex_) = false;  // some key has two slots
     size_t used_ GUARDED_BY(mutex_) = 0;
     size_t bytes_ GUARDED_BY(mutex_) = 0;
     Nspace last_nspace_ GUARDED_BY(mutex_) = kNone;

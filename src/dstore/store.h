@@ -60,10 +60,24 @@ struct Record {
     pmix_scope_t scope = PMIX_GLOBAL;
 };
 
-// One key may stand for two audiences at once: a value for local peers and another one for remote peers. Any other pair
-// of scopes replaces.
-constexpr bool other_audience(pmix_scope_t a, pmix_scope_t b) noexcept {
-    return (a == PMIX_LOCAL && b == PMIX_REMOTE) || (a == PMIX_REMOTE && b == PMIX_LOCAL);
+// Which peers a value is meant for. One key may have two values at once, one for local and one for remote peers; a later
+// value replaces an earlier one for the peers that it is meant for.
+using Audience = unsigned;
+namespace audience {
+inline constexpr Audience nobody = 0, local = 1, remote = 2, everybody = 3;
+}  // namespace audience
+constexpr Audience audience_of(pmix_scope_t scope) noexcept {
+    return scope == PMIX_LOCAL    ? audience::local
+           : scope == PMIX_REMOTE ? audience::remote
+           : scope == PMIX_GLOBAL ? audience::everybody
+                                  : audience::nobody;
+}
+
+// Is a value that was put with scope `has` data of the scope `asked` (PMIX_DATA_SCOPE)? What everybody may see, local
+// and remote peers may see.
+constexpr bool in_scope(pmix_scope_t asked, pmix_scope_t has) noexcept {
+    return asked == PMIX_SCOPE_UNDEF || asked == has ||
+           (has == PMIX_GLOBAL && (asked == PMIX_LOCAL || asked == PMIX_REMOTE));
 }
 
 // An answer. Most point into the segment; small computed scalars are held in place, computed lists in a string of

@@ -329,22 +329,24 @@ common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Recor
             (r.scope != PMIX_LOCAL && r.scope != PMIX_REMOTE && r.scope != PMIX_GLOBAL)) {
             return PMIX_ERR_BAD_PARAM;
         }
-        bool replaced = false;
-        for (size_t k = i + 1; k < seen.size() && seen[k].first == seen[i].first && !replaced; ++k) {
+        // Of one key, later values count for the peers that they are meant for.
+        Audience left = audience_of(r.scope);
+        for (size_t k = i + 1; k < seen.size() && seen[k].first == seen[i].first && left != audience::nobody; ++k) {
             const Record& later = records[seen[k].second];
-            replaced = later.key == r.key && !other_audience(later.scope, r.scope);
+            if (later.key == r.key) left &= ~audience_of(later.scope);
         }
-        if (replaced) continue;
+        if (left == audience::nobody) continue;
+        const pmix_scope_t scope = left == audience::everybody ? PMIX_GLOBAL : left == audience::local ? PMIX_LOCAL : PMIX_REMOTE;
         auto same = [&](Bytes b) { return std::equal(b.begin(), b.end(), r.value.begin(), r.value.end()); };
         const State::Entry* before = State::find_entry(local.remote, key);
-        if (r.scope == PMIX_REMOTE) {
+        if (scope == PMIX_REMOTE) {
             if (before != nullptr && before->scope == PMIX_REMOTE && same(before->value)) continue;
             State::Entry e;
             e.own.reset(new uint8_t[r.key.size() + r.value.size()]);
             std::memcpy(e.own.get(), r.key.data(), r.key.size());
             std::memcpy(e.own.get() + r.key.size(), r.value.data(), r.value.size());
             e.hash = key.hash();
-            e.scope = r.scope;
+            e.scope = scope;
             e.key = {reinterpret_cast<const char*>(e.own.get()), r.key.size()};
             e.value = {e.own.get() + r.key.size(), r.value.size()};
             own_bytes += r.key.size() + r.value.size();
@@ -352,13 +354,13 @@ common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Recor
             continue;
         }
         RecordView there;
-        if (s.find_own(owner, key, &there) && there.scope == r.scope && same({there.value, there.length}) &&
-            (r.scope == PMIX_LOCAL || (before != nullptr && before->scope == PMIX_GLOBAL))) {
+        if (s.find_own(owner, key, &there) && there.scope == scope && same({there.value, there.length}) &&
+            (scope == PMIX_LOCAL || (before != nullptr && before->scope == PMIX_GLOBAL))) {
             continue;
         }
         common::Result<uint32_t> entry = s.intern(key);
         if (!entry.ok()) return entry.status();
-        items.push_back({key.hash(), r.scope, *entry * kUnit, r.value});
+        items.push_back({key.hash(), scope, *entry * kUnit, r.value});
     }
     const bool first = local.generation == 0;
     if (items.empty() && entries.empty() && !first) return local.generation;

@@ -129,6 +129,18 @@ static void types(int argc, char** argv) {
     finish();
 }
 
+static pmix_status_t get_in_scope(uint32_t rank, const char* key, pmix_scope_t scope, uint32_t* number) {
+    pmix_proc_t peer = rank_of_job(rank);
+    pmix_value_t* got = NULL;
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, PMIX_DATA_SCOPE, &scope, PMIX_SCOPE);
+    pmix_status_t rc = PMIx_Get(&peer, key, &info, 1, &got);
+    if (rc != PMIX_SUCCESS) return rc;
+    *number = got->data.uint32;
+    PMIX_VALUE_RELEASE(got);
+    return rc;
+}
+
 /* Who sees what: the same key in two scopes, and keys that are not for the asker. rows: K5 K29 K30 */
 static void scopes(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -136,11 +148,18 @@ static void scopes(int argc, char** argv) {
     start();
     CHECK_OK(put_u32(PMIX_LOCAL, "both", 1000 + me.rank));
     CHECK_OK(put_u32(PMIX_REMOTE, "both", 2000 + me.rank));
+    CHECK_OK(put_u32(PMIX_GLOBAL, "for.all", 3000 + me.rank));
     CHECK_OK(put_u32(PMIX_LOCAL, "only.local", me.rank));
     CHECK_OK(put_u32(PMIX_REMOTE, "only.remote", me.rank));
     CHECK_OK(put_u32(PMIX_INTERNAL, "only.mine", me.rank));
     CHECK_OK(PMIx_Commit());
     fence(true);
+    CHECK_OK(get_u32(&me, "both", 60, &number));
+    CHECK(number == 1000 + me.rank);
+    CHECK_OK(get_in_scope(me.rank, "both", PMIX_LOCAL, &number));
+    CHECK(number == 1000 + me.rank);
+    CHECK_OK(get_in_scope(me.rank, "both", PMIX_REMOTE, &number));
+    CHECK(number == 2000 + me.rank);
     CHECK_OK(get_u32(&me, "only.mine", 60, &number));
     CHECK(number == me.rank);
     CHECK_OK(get_u32(&me, "only.remote", 60, &number)); /* one always finds one's own */
@@ -153,6 +172,13 @@ static void scopes(int argc, char** argv) {
         CHECK_OK(get_u32(&peer, local ? "only.local" : "only.remote", 60, &number));
         CHECK(number == rank);
         CHECK_STATUS(get_u32(&peer, local ? "only.remote" : "only.local", 60, &number), PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+        /* A value for everybody is data of either scope. */
+        CHECK_OK(get_in_scope(rank, "for.all", PMIX_LOCAL, &number));
+        CHECK(number == 3000 + rank);
+        CHECK_OK(get_in_scope(rank, "for.all", PMIX_REMOTE, &number));
+        CHECK(number == 3000 + rank);
+        CHECK_OK(get_in_scope(rank, "both", local ? PMIX_LOCAL : PMIX_REMOTE, &number));
+        CHECK_STATUS(get_in_scope(rank, "both", local ? PMIX_REMOTE : PMIX_LOCAL, &number), PMIX_ERR_NOT_FOUND);
     }
     fence(false);
     finish();

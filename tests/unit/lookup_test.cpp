@@ -225,6 +225,53 @@ TEST_F(LookupTest, ScopeOfAHit) {
     EXPECT_EQ(host.scope(), PMIX_SCOPE_UNDEF);
 }
 
+// rows: K29
+TEST_F(LookupTest, DataScope_OwnKeyInTwoScopes_EachIsFound) {
+    const auto in = [&](pmix_scope_t scope, common::Rank rank, const char* key) {
+        GetRequest r = request(rank, key);
+        r.scope = scope;
+        Hit hit;
+        const pmix_status_t rc = look_up_in_scope(sources(), r, hit);
+        if (rc == PMIX_ERR_NOT_FOUND) return std::string("-");
+        EXPECT_EQ(rc, PMIX_SUCCESS);
+        common::Value v;
+        EXPECT_EQ(common::decode_value_into(hit.bytes(), v.c_ptr()), PMIX_SUCCESS);
+        return std::string(v.get().data.string);
+    };
+    store(1, "two", "near", PMIX_LOCAL);
+    EXPECT_EQ(in(PMIX_REMOTE, 1, "two"), "-");
+    store(1, "two", "far", PMIX_REMOTE);
+    store(1, "all", "everywhere", PMIX_GLOBAL);
+    store(1, "far", "there", PMIX_REMOTE);
+    store(1, "mine", "here", PMIX_INTERNAL);
+    EXPECT_EQ(text(request(1, "two")), "near");
+    EXPECT_EQ(in(PMIX_LOCAL, 1, "two"), "near");
+    EXPECT_EQ(in(PMIX_REMOTE, 1, "two"), "far");
+    EXPECT_EQ(in(PMIX_GLOBAL, 1, "two"), "-");
+    for (pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL}) EXPECT_EQ(in(scope, 1, "all"), "everywhere");
+    EXPECT_EQ(in(PMIX_INTERNAL, 1, "all"), "-");
+    EXPECT_EQ(in(PMIX_LOCAL, 1, "far"), "-");
+    EXPECT_EQ(in(PMIX_INTERNAL, 1, "mine"), "here");
+    EXPECT_EQ(in(PMIX_LOCAL, 1, "mine"), "-");
+    // Of peers: rank 3 put it for local peers, rank 1 (before) for everybody.
+    EXPECT_EQ(in(PMIX_LOCAL, 3, "rare"), "from-3");
+    EXPECT_EQ(in(PMIX_REMOTE, 3, "rare"), "-");
+
+    GetRequest all = request(1, "");
+    all.scope = PMIX_REMOTE;
+    auto infos = look_up_all(sources(), all);
+    ASSERT_TRUE(infos.ok());
+    std::map<std::string, std::string> seen;
+    const pmix_data_array_t& array = *infos->get().data.darray;
+    for (size_t i = 0; i < array.size; ++i) {
+        const auto& info = static_cast<const pmix_info_t*>(array.array)[i];
+        seen[info.key] = info.value.data.string;
+    }
+    const std::map<std::string, std::string> remote = {
+        {"two", "far"}, {"all", "everywhere"}, {"far", "there"}, {"app.key", "from-1"}};
+    EXPECT_EQ(seen, remote);
+}
+
 // rows: K14
 TEST_F(LookupTest, AllKeysOfARankOnceEach) {
     store(1, "app.key", "newer", PMIX_GLOBAL);

@@ -45,7 +45,7 @@ TEST(PrivateStore, ValuesForLocalAndForRemotePeersAreStagedSideBySide) {
     const auto ns = s.intern("job");
     s.put(ns, 0, Key("k"), PMIX_LOCAL, u32(1));
     s.put(ns, 0, Key("k"), PMIX_REMOTE, u32(2));
-    EXPECT_EQ(value(s, ns, 0, "k"), u32(2));
+    EXPECT_EQ(value(s, ns, 0, "k"), u32(1));
     std::vector<std::pair<pmix_scope_t, Buffer>> told;
     const auto tell = [&](std::string_view, pmix_scope_t scope, common::Bytes v) {
         told.emplace_back(scope, Buffer(v.begin(), v.end()));
@@ -58,6 +58,48 @@ TEST(PrivateStore, ValuesForLocalAndForRemotePeersAreStagedSideBySide) {
     s.put(ns, 0, Key("k"), PMIX_REMOTE, u32(3));
     s.put(ns, 0, Key("k"), PMIX_GLOBAL, u32(4));
     EXPECT_EQ(s.take_staged(tell), 1u);
+}
+
+// Every order of three puts, with and without a commit after each, beside a model: what local peers see, what remote
+// peers see, what the process finds. rows: K29
+TEST(PrivateStore, PutsInSeveralScopes_InAnyOrder_EachAudienceHasItsNewest) {
+    constexpr pmix_scope_t kScopes[] = {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL};
+    for (unsigned order = 0; order < 3u * 3 * 3 * 3 * 16; ++order) {
+        PrivateStore s;
+        const auto ns = s.intern("job");
+        unsigned rest = order;
+        uint32_t local = 0, remote = 0;        // what the puts mean
+        uint32_t at_local = 0, at_remote = 0;  // what the commits brought there
+        std::string told;
+        const auto commit = [&] {
+            s.take_staged([&](std::string_view, pmix_scope_t scope, common::Bytes v) {
+                const uint32_t n = common::load_le<uint32_t>(v.data() + 2);
+                if (scope != PMIX_REMOTE) at_local = n;
+                if (scope != PMIX_LOCAL) at_remote = n;
+            });
+        };
+        for (uint32_t n = 1; n <= 4; ++n) {
+            const pmix_scope_t scope = kScopes[rest % 3];
+            rest /= 3;
+            told += std::to_string(scope) + ' ';
+            s.put(ns, 0, Key("k"), scope, u32(n));
+            if (scope != PMIX_REMOTE) local = n;
+            if (scope != PMIX_LOCAL) remote = n;
+            EXPECT_EQ(value(s, ns, 0, "k"), u32(local != 0 ? local : remote)) << told;
+            if (remote != 0) {
+                const auto hit = s.find_for_remote(ns, 0, Key("k"));
+                ASSERT_TRUE(hit) << told;
+                EXPECT_EQ(Buffer(hit.bytes().begin(), hit.bytes().end()), u32(remote)) << told;
+            }
+            if ((order / 81) >> (n - 1) & 1) commit();
+        }
+        commit();
+        EXPECT_EQ(at_local, local) << told << order / 81;
+        EXPECT_EQ(at_remote, remote) << told << order / 81;
+        size_t listed = 0;
+        s.for_each(ns, 0, [&](std::string_view, pmix_scope_t, common::Bytes) { ++listed; });
+        EXPECT_EQ(listed, 1u) << told;
+    }
 }
 
 TEST(PrivateStore, GrowsAndKeepsEverything) {
@@ -91,7 +133,8 @@ TEST(PrivateStore, StagedOncePerCommit) {
         });
         return told;
     };
-    const Told first = {{"b", PMIX_REMOTE, u32(2)}, {"a", PMIX_LOCAL, u32(1)}};
+    // Local peers still get the first value of "b".
+    const Told first = {{"b", PMIX_GLOBAL, u32(1)}, {"a", PMIX_LOCAL, u32(1)}, {"b", PMIX_REMOTE, u32(2)}};
     EXPECT_EQ(take(), first);
     EXPECT_FALSE(s.anything_staged());
     EXPECT_EQ(take(), Told{});

@@ -175,6 +175,30 @@ TEST(Writer, CommitByScope) {
     EXPECT_EQ(get(other->reader(), Owner::proc(2), "local"), Buffer{});
 }
 
+// One commit with a key in several scopes does what as many commits would. rows: K5 K29
+TEST(Writer, OneCommitOfAKeyInSeveralScopes_EachAudienceHasItsNewest) {
+    constexpr pmix_scope_t kScopes[] = {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL};
+    for (unsigned order = 0; order < 27; ++order) {
+        const pmix_scope_t scopes[] = {kScopes[order % 3], kScopes[order / 3 % 3], kScopes[order / 9]};
+        auto at_once = make_writer(), one_by_one = make_writer();
+        at_once->add_local(2);
+        one_by_one->add_local(2);
+        Records all;
+        for (uint32_t n = 1; n <= 3; ++n) {
+            all.add("k", u32(n), scopes[n - 1]);
+            ASSERT_TRUE(one_by_one->commit(2, Records().add("k", u32(n), scopes[n - 1]).list()).ok());
+        }
+        ASSERT_TRUE(at_once->commit(2, all.list()).ok());
+        const auto seen = [](const Writer& w) {
+            auto other = make_writer();
+            const RankSince since[] = {{2, 0}};
+            EXPECT_EQ(other->ingest(w.contribution(since).value()).status, PMIX_SUCCESS);
+            return std::pair(get(w.reader(), Owner::proc(2), "k"), get(other->reader(), Owner::proc(2), "k"));
+        };
+        EXPECT_EQ(seen(*at_once), seen(*one_by_one)) << order;
+    }
+}
+
 TEST(Writer, CommitRefuses) {
     auto w = make_writer();
     EXPECT_EQ(w->commit(0, Records().add("k", u32(1)).list()).status(), PMIX_ERR_BAD_PARAM);
