@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "facts.h"
 #include "loop.h"
 #include "node.h"
 #include "sweep.h"
@@ -78,6 +79,7 @@ static const frame_handler handlers[FRAME_KINDS] = {
     [FRAME_LOOKUP] = on_lookup,
     [FRAME_UNPUBLISH] = on_unpublish,
     [FRAME_EVENT] = on_event,
+    [FRAME_FACT] = on_fact,
     [FRAME_LOG] = on_log,
 };
 

@@ -35,6 +35,7 @@ enum frame {
     FRAME_PUBLISH,           /* node -> node 0, request */
     FRAME_LOOKUP,            /* node -> node 0, request; reply: what was found */
     FRAME_UNPUBLISH,         /* node -> node 0, request */
+    FRAME_FACT,              /* node -> nodes, request: key, namespace, rank; reply: a value */
     FRAME_LOG,               /* head -> first node: code, whom it is about, where to log it, infos */
     FRAME_EVENT,             /* node -> nodes in range, head -> nodes: code, source, range, infos */
     FRAME_KINDS

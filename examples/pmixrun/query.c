@@ -1,25 +1,33 @@
-/* query.c: PMIx_Query_info, for what every node knows: the jobs there are, their size, the processes of this node.
+/* query.c: PMIx_Query_info, for what the library's server does not answer by itself: all jobs there are, their sizes,
+ * and processes of several nodes.
  *
- * What this owns: nothing; a query is answered from the job list.
+ * What this owns: the queries that wait for what other nodes know (facts.h).
  * Which thread calls it: up_query a thread of the library; all else the loop.
  * What can go wrong: nothing of what was asked is known (PMIX_ERR_NOT_FOUND), or only some
- * (PMIX_QUERY_PARTIAL_SUCCESS). */
+ * (PMIX_ERR_PARTIAL_SUCCESS). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "facts.h"
 #include "loop.h"
 #include "node.h"
 
 struct question {
-    struct question* next;
+    struct asking* asking;
     char* key;
     pmix_nspace_t nspace; /* the qualifier, else the asker's */
+    pmix_rank_t rank;     /* the qualifier, else PMIX_RANK_WILDCARD */
+    char* hostname;       /* the qualifier, else NULL */
+    bool unknown;         /* it is narrowed by something that nobody here reads */
+    bool answered;
+    pmix_value_t value;
 };
 
 struct asking {
     struct question* questions; /* in order */
     size_t count;
+    size_t open; /* that other nodes have not answered yet, and one for run_query itself */
     pmix_info_cbfunc_t cbfunc;
     void* cbdata;
 };
@@ -48,59 +56,39 @@ static char* all_namespaces(void) {
     return (char*)names.data;
 }
 
-static pmix_data_array_t* local_procs(const struct job* job) {
-    uint32_t here = (uint32_t)mesh_self(), count = job_size_on(job, here);
-    pmix_data_array_t* array = xcalloc(1, sizeof *array);
-    pmix_proc_info_t* procs = xcalloc(count, sizeof *procs);
-    array->type = PMIX_PROC_INFO;
-    array->size = count;
-    array->array = procs;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = job_rank_at(job, here, i);
-        const struct app* app = &job->apps[job_app_of(job, rank)];
-        PMIX_LOAD_PROCID(&procs[i].proc, job->nspace, rank);
-        procs[i].hostname = xstrdup(node.hostname);
-        procs[i].executable_name = xstrdup(app->program ? app->program : app->argv[0]);
-        procs[i].pid = job->procs[rank].pid;
-        procs[i].state = job->procs[rank].phase == PROC_RUNNING ? PMIX_PROC_STATE_RUNNING
-                         : job->procs[rank].phase == PROC_ENDED ? PMIX_PROC_STATE_TERMINATED
-                                                                : PMIX_PROC_STATE_UNDEF;
-    }
-    return array;
-}
-
-static bool answer_one(const struct question* question, pmix_info_t* info) {
+static bool answer_here(const struct question* question, pmix_value_t* value) {
     const struct job* job = job_find(question->nspace);
+    value->type = PMIX_UINT32;
     if (strcmp(question->key, PMIX_QUERY_NAMESPACES) == 0) {
-        info->value.type = PMIX_STRING;
-        info->value.data.string = all_namespaces();
+        value->type = PMIX_STRING;
+        value->data.string = all_namespaces();
     } else if (!job) {
         return false;
     } else if (strcmp(question->key, PMIX_JOB_SIZE) == 0) {
-        PMIX_INFO_LOAD(info, PMIX_JOB_SIZE, &job->size, PMIX_UINT32);
+        value->data.uint32 = job->size;
     } else if (strcmp(question->key, PMIX_NUM_NODES) == 0) {
-        PMIX_INFO_LOAD(info, PMIX_NUM_NODES, &job->nodes, PMIX_UINT32);
+        value->data.uint32 = job->nodes;
     } else if (strcmp(question->key, PMIX_JOB_NUM_APPS) == 0) {
-        PMIX_INFO_LOAD(info, PMIX_JOB_NUM_APPS, &job->app_count, PMIX_UINT32);
-    } else if (strcmp(question->key, PMIX_QUERY_LOCAL_PROC_TABLE) == 0) {
-        info->value.type = PMIX_DATA_ARRAY;
-        info->value.data.darray = local_procs(job);
+        value->data.uint32 = job->app_count;
     } else {
         return false;
     }
-    PMIX_LOAD_KEY(info->key, question->key);
     return true;
 }
 
-static void run_query(void* argument) {
-    struct asking* asking = argument;
+static void finish_when_answered(struct asking* asking) {
+    if (--asking->open > 0) return;
     struct answers* answers = xcalloc(1, sizeof *answers);
-    PMIX_INFO_CREATE(answers->list, asking->count);
-    for (struct question *question = asking->questions, *next; question; question = next) {
-        next = question->next;
-        answers->count += answer_one(question, &answers->list[answers->count]);
+    answers->list = xcalloc(asking->count, sizeof *answers->list);
+    for (size_t i = 0; i < asking->count; i++) {
+        struct question* question = &asking->questions[i];
+        if (question->answered) {
+            pmix_info_t* info = &answers->list[answers->count++];
+            PMIX_LOAD_KEY(info->key, question->key);
+            info->value = question->value;
+        }
         free(question->key);
-        free(question);
+        free(question->hostname);
     }
     pmix_status_t status = answers->count == asking->count ? PMIX_SUCCESS
                            : answers->count > 0            ? PMIX_ERR_PARTIAL_SUCCESS
@@ -109,35 +97,71 @@ static void run_query(void* argument) {
         asking->cbfunc(status, answers->list, answers->count, asking->cbdata, release, answers);
     } else {
         asking->cbfunc(status, NULL, 0, asking->cbdata, NULL, NULL);
-        infos_free(answers->list, asking->count);
-        free(answers);
+        release(answers);
     }
+    free(asking->questions);
     free(asking);
+}
+
+static void fact_answered(pmix_value_t* value, void* argument) {
+    struct question* question = argument;
+    question->answered = value != NULL;
+    if (value) question->value = *value;
+    finish_when_answered(question->asking);
+}
+
+static void run_query(void* argument) {
+    struct asking* asking = argument;
+    asking->open = 1;
+    for (size_t i = 0; i < asking->count; i++) {
+        struct question* question = &asking->questions[i];
+        question->answered = answer_here(question, &question->value);
+        if (question->answered || question->unknown || !fact_is_one(question->key)) continue;
+        struct fact fact = {question->key, question->nspace, question->rank, question->hostname};
+        asking->open++;
+        fact_ask(&fact, fact_answered, question);
+    }
+    finish_when_answered(asking);
 }
 
 /* --- the upcall ----------------------------------------------------------------------------------------------------
  */
 
-static void nspace_of(const pmix_query_t* query, const pmix_proc_t* asker, pmix_nspace_t nspace) {
-    const char* name = info_string(query->qualifiers, query->nqual, PMIX_NSPACE);
-    const pmix_value_t* proc = info_find(query->qualifiers, query->nqual, PMIX_PROCID);
-    if (proc && proc->type == PMIX_PROC && proc->data.proc) name = proc->data.proc->nspace;
-    PMIX_LOAD_NSPACE(nspace, name ? name : asker->nspace);
+static void read_qualifiers(const pmix_query_t* query, const pmix_proc_t* asker, struct question* question) {
+    const pmix_info_t* info = query->qualifiers;
+    size_t count = query->nqual;
+    const char *name = info_string(info, count, PMIX_NSPACE), *hostname = info_string(info, count, PMIX_HOSTNAME);
+    const pmix_value_t *proc = info_find(info, count, PMIX_PROCID), *rank = info_find(info, count, PMIX_RANK);
+    question->rank = PMIX_RANK_WILDCARD;
+    if (rank && rank->type == PMIX_PROC_RANK)
+        question->rank = rank->data.rank;
+    else if (rank)
+        question->rank = (pmix_rank_t)info_number(info, count, PMIX_RANK, PMIX_RANK_WILDCARD);
+    if (proc && proc->type == PMIX_PROC && proc->data.proc) {
+        name = proc->data.proc->nspace;
+        question->rank = proc->data.proc->rank;
+    }
+    PMIX_LOAD_NSPACE(question->nspace, name ? name : asker->nspace);
+    if (hostname) question->hostname = xstrdup(hostname);
+    question->unknown = info_true(info, count, PMIX_QUERY_REPORT_AVG) ||
+                        info_true(info, count, PMIX_QUERY_REPORT_MINMAX) ||
+                        (!hostname && info_find(info, count, PMIX_NODEID));
 }
 
 pmix_status_t up_query(pmix_proc_t* proc, pmix_query_t* queries, size_t nqueries, pmix_info_cbfunc_t cbfunc,
                        void* cbdata) {
     struct asking* asking = xcalloc(1, sizeof *asking);
-    struct question** last = &asking->questions;
+    size_t most = 0;
+    for (size_t i = 0; i < nqueries; i++) most += strings_count(queries[i].keys);
+    asking->questions = xcalloc(most, sizeof *asking->questions);
     asking->cbfunc = cbfunc;
     asking->cbdata = cbdata;
     for (size_t i = 0; i < nqueries; i++) {
         for (char** key = queries[i].keys; key && *key; key++) {
-            *last = xcalloc(1, sizeof **last);
-            (*last)->key = xstrdup(*key);
-            nspace_of(&queries[i], proc, (*last)->nspace);
-            last = &(*last)->next;
-            asking->count++;
+            struct question* question = &asking->questions[asking->count++];
+            question->asking = asking;
+            question->key = xstrdup(*key);
+            read_qualifiers(&queries[i], proc, question);
         }
     }
     loop_post(run_query, asking);
@@ -145,7 +169,22 @@ pmix_status_t up_query(pmix_proc_t* proc, pmix_query_t* queries, size_t nqueries
 }
 
 void query_register(void) {
-    char* attributes[] = {"PMIX_QUERY_NAMESPACES", "PMIX_JOB_SIZE", "PMIX_NUM_NODES", "PMIX_JOB_NUM_APPS",
-                          "PMIX_QUERY_LOCAL_PROC_TABLE", "PMIX_NSPACE", "PMIX_PROCID", NULL};
+    char* attributes[] = {"PMIX_QUERY_NAMESPACES",
+                          "PMIX_JOB_SIZE",
+                          "PMIX_NUM_NODES",
+                          "PMIX_JOB_NUM_APPS",
+                          "PMIX_QUERY_PROC_TABLE",
+                          "PMIX_QUERY_LOCAL_PROC_TABLE",
+                          "PMIX_QUERY_MEMORY_USAGE",
+                          "PMIX_DAEMON_MEMORY",
+                          "PMIX_CLIENT_AVG_MEMORY",
+                          "PMIX_SERVER_URI",
+                          "PMIX_PROC_PID",
+                          "PMIX_PROC_STATE_STATUS",
+                          "PMIX_NSPACE",
+                          "PMIX_PROCID",
+                          "PMIX_RANK",
+                          "PMIX_HOSTNAME",
+                          NULL};
     PMIx_Register_attributes("query", attributes);
 }

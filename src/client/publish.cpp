@@ -1,5 +1,6 @@
 #include "client/publish.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "client/request.h"
@@ -58,9 +59,24 @@ pmix_status_t prepare_unpublish(char** keys, const pmix_info_t infos[], size_t n
     return PMIX_SUCCESS;
 }
 
-// What a lookup as a whole has come to.
-pmix_status_t lookup_status(pmix_status_t rc, size_t found) noexcept {
-    if (found != 0) return rc == PMIX_ERR_PARTIAL_SUCCESS ? PMIX_SUCCESS : plain(rc);
+// How many of the keys a lookup waits for (PMIX_WAIT; 0 there means all of them). Without it: none.
+pmix_status_t read_wait(const pmix_info_t infos[], size_t ninfos, size_t nkeys, size_t* wanted) noexcept {
+    const pmix_info_t* wait = common::InfoView(infos, ninfos).find(PMIX_WAIT);
+    *wanted = 0;
+    if (wait == nullptr) return PMIX_SUCCESS;
+    int64_t n = 0;
+    if (wait->value.type != PMIX_BOOL && common::read_number(wait->value, &n) != PMIX_SUCCESS)
+        return PMIX_ERR_BAD_PARAM;
+    if (n < 0) return PMIX_ERR_BAD_PARAM;
+    *wanted = n == 0 ? nkeys : std::min(static_cast<size_t>(n), nkeys);
+    return PMIX_SUCCESS;
+}
+
+// What a lookup as a whole has come to. wanted: so many keys were to be waited for, and a host that has not done so
+// must not pass for one that has.
+pmix_status_t lookup_status(pmix_status_t rc, size_t found, size_t wanted) noexcept {
+    if (found != 0 && common::succeeded(rc) && found < wanted) return PMIX_ERR_PARTIAL_SUCCESS;
+    if (found != 0) return rc == PMIX_ERR_PARTIAL_SUCCESS && found >= wanted ? PMIX_SUCCESS : plain(rc);
     return common::succeeded(rc) || rc == PMIX_ERR_PARTIAL_SUCCESS ? PMIX_ERR_NOT_FOUND : rc;
 }
 
@@ -96,6 +112,8 @@ pmix_status_t lookup(Session& session, pmix_pdata_t data[], size_t ndata, const 
         request.keys.emplace_back(data[i].key, length);
     }
     request.infos = Infos::borrow(infos, ninfos);
+    size_t wanted = 0;
+    if (const pmix_status_t bad = read_wait(infos, ninfos, ndata, &wanted); bad != PMIX_SUCCESS) return bad;
     for (size_t i = 0; i < ndata; ++i) std::memset(&data[i].value, 0, sizeof data[i].value);
 
     common::LookupReply reply;
@@ -114,7 +132,7 @@ pmix_status_t lookup(Session& session, pmix_pdata_t data[], size_t ndata, const 
             break;
         }
     }
-    return lookup_status(rc, found);
+    return lookup_status(rc, found, wanted);
 }
 
 pmix_status_t lookup_nb(Session& session, char** keys, const pmix_info_t infos[], size_t ninfos,
@@ -127,7 +145,10 @@ pmix_status_t lookup_nb(Session& session, char** keys, const pmix_info_t infos[]
     common::LookupRequest request;
     request.keys = std::move(list).value();
     request.infos = Infos::borrow(infos, ninfos);
-    const auto done = [callback, cbdata](pmix_status_t rc, common::LookupReply& reply) {
+    size_t wanted = 0;
+    if (const pmix_status_t bad = read_wait(infos, ninfos, request.keys.size(), &wanted); bad != PMIX_SUCCESS)
+        return bad;
+    const auto done = [callback, cbdata, wanted](pmix_status_t rc, common::LookupReply& reply) {
         auto found = common::CArray<pmix_pdata_t>::zeroed(reply.items.size());
         if (!found) {
             callback(found.status(), nullptr, 0, cbdata);
@@ -141,7 +162,7 @@ pmix_status_t lookup_nb(Session& session, char** keys, const pmix_info_t infos[]
             data.proc = item.owner.to_c();
             ++n;
         }
-        callback(lookup_status(rc, n), n == 0 ? nullptr : found->data(), n, cbdata);
+        callback(lookup_status(rc, n, wanted), n == 0 ? nullptr : found->data(), n, cbdata);
     };
     return session.ask_nb<Command::lookup>(request, done, p.timeout_s);
 }

@@ -99,6 +99,34 @@ uint8_t Events::nearness(const Event& event, const Peer& peer) const {
     return bits;
 }
 
+// All the processes that this names run on this node.
+bool Events::within_node(const ProcId& pattern) const {
+    const Nspace* nspace = registry_.find(pattern.nspace);
+    if (nspace == nullptr) return false;
+    return pattern.rank == PMIX_RANK_WILDCARD ? nspace->all_local() : nspace->is_local(pattern.rank);
+}
+
+// For a host that takes no events: does delivery on this node reach anybody? A process other than the notifier in the
+// event's range is somebody, also one that has not connected or registered for it yet. So is a handler of the
+// notifier's, or the host's own, that wants it.
+bool Events::somebody_is_told(const Event& event, const Peer& notifier) const {
+    if (event.range == PMIX_RANGE_NAMESPACE && within_node({event.source.nspace, PMIX_RANK_WILDCARD})) return true;
+    if (event.range == PMIX_RANGE_CUSTOM &&
+        std::all_of(event.targets.begin(), event.targets.end(), [&](const ProcId& t) { return within_node(t); }))
+        return true;
+    for (const auto& [serial, listener] : listeners_) {
+        const auto peer = listener.peer.lock();
+        if (peer == nullptr || !reaches(event, *peer)) continue;
+        const bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
+                                        [&](const Handler& h) { return wants(h, event); });
+        if (wanted || (peer->kind() != PeerKind::self && peer->id() != notifier.id())) return true;
+    }
+    for (const auto& [name, nspace] : registry_.nspaces())
+        for (const auto& [rank, client] : nspace->clients)
+            if (client.state == Client::State::registered && reaches(event, {name, rank}, false)) return true;
+    return false;
+}
+
 std::vector<MemberId> Events::awaited(const Event& event) const {
     std::vector<MemberId> members;
     for (const auto& [name, nspace] : registry_.nspaces())
@@ -243,9 +271,11 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
         pmix_status_t rc = up.append_all(event->infos.c_array(), event->infos.size());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
+    const bool lost = hand_up && !host_.has_notify() && !somebody_is_told(*event, peer);
     if (watch_) watch_(request.status, source, event->infos, from_host);
     // Local delivery does not wait for the host, nor for its leave.
     spread(std::move(event).value());
+    if (lost) return reply.status(PMIX_ERR_NOT_SUPPORTED);
     if (!hand_up) return reply.status(PMIX_SUCCESS);
     host_.notify_event(request.status, source, range, std::move(up), [reply = std::move(reply)](HostAnswer& a) mutable {
         reply.status(common::succeeded(a.status) ? PMIX_SUCCESS : a.status);

@@ -6,7 +6,8 @@
 //
 // Registration and replay are one step: what came before is replayed for the new handler alone, what comes after
 // reaches all, so nothing is missed and nothing comes twice. What can go wrong: the host refuses a code, which refuses
-// the registration.
+// the registration; a host without notify_event, and an event for processes of other nodes alone
+// (PMIX_ERR_NOT_SUPPORTED).
 #pragma once
 
 #include <functional>
@@ -74,6 +75,8 @@ class Events {
     bool reaches(const Event& event, const Peer& peer) const {
         return reaches(event, peer.id(), peer.kind() == PeerKind::self);
     }
+    bool within_node(const common::ProcId& pattern) const;
+    bool somebody_is_told(const Event& event, const Peer& notifier) const;
     bool apart(std::string_view nspace, std::string_view other) const;
     uint8_t nearness(const Event& event, const Peer& peer) const;
     std::vector<MemberId> awaited(const Event& event) const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "common/array_value.h"
 #include "common/limits.h"
@@ -25,6 +26,7 @@ struct Query::Work {
     struct Missing {
         size_t query;  // place in the request
         std::string key;
+        std::optional<Value> own;  // what is answered if the host has nothing better
     };
     std::vector<InfoList> found;
     std::vector<Missing> missing;
@@ -47,6 +49,7 @@ struct Query::Work {
         return found[query].append(key, std::move(value));
     }
     void take_from_host(const InfoList& infos);
+    void take_own();
     void answer(pmix_status_t verdict);
 };
 
@@ -68,8 +71,15 @@ void Query::Work::take_from_host(const InfoList& infos) {
     }
 }
 
+void Query::Work::take_own() {
+    for (Missing& m : missing) {
+        if (m.own && found[m.query].append(m.key, std::move(*m.own)) == PMIX_SUCCESS) ++answered;
+    }
+}
+
 // verdict: of the host, for what was not found here.
 void Query::Work::answer(pmix_status_t verdict) {
+    take_own();
     common::ControlReply message;
     InfoList all;
     for (InfoList& one : found) {
@@ -146,13 +156,17 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
         } else {
             value = answer_query(known_, peer, *key, *target, qualifiers);
         }
-        if (value) {
+        const bool may_go_up = !qualifiers.flag(PMIX_QUERY_LOCAL_ONLY) && peer.kind() != PeerKind::observer;
+        if (value && may_go_up && host_.has_query() && lacks_pids(*key, *value)) {
+            // The host has started the processes, and may know those that have not connected.
+            work.missing.push_back({index, *key, std::move(value).value()});
+        } else if (value) {
             const pmix_status_t rc = work.add(index, *key, std::move(value).value());
             if (rc != PMIX_SUCCESS) return rc;
         } else if (value.status() == PMIX_ERR_BAD_PARAM || value.status() == PMIX_ERR_NOMEM) {
             return value.status();
-        } else if (!qualifiers.flag(PMIX_QUERY_LOCAL_ONLY) && peer.kind() != PeerKind::observer) {
-            work.missing.push_back({index, *key});
+        } else if (may_go_up) {
+            work.missing.push_back({index, *key, {}});
         }
     }
     return PMIX_SUCCESS;

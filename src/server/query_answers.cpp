@@ -41,6 +41,12 @@ struct Question {
             return name != known.registry.hostname();
         return qualifiers.has(PMIX_NODEID);
     }
+    // Are its processes of this node all that is asked about? Otherwise what is known here is a part, and no answer.
+    bool here_is_all(const Nspace& nspace) const {
+        std::string_view name;
+        const bool this_node = qualifiers.get(PMIX_HOSTNAME, &name) == PMIX_SUCCESS && !name.empty();
+        return !of_other_node() && (this_node || qualifiers.flag(PMIX_QUERY_LOCAL_ONLY) || nspace.all_local());
+    }
     pid_t pid_of(const ProcId& proc) const {
         for (const auto& [serial, peer] : known.peers)
             if (peer->id() == proc) return peer->credentials().pid;
@@ -136,6 +142,7 @@ Result<Value> processes(const Question& q, const Nspace& nspace) {
 Result<Value> local_processes(const Question& q) {
     auto job = q.job();
     if (!job) return job.status();
+    if (q.of_other_node()) return PMIX_ERR_NOT_FOUND;
     return processes(q, **job);
 }
 
@@ -143,7 +150,7 @@ Result<Value> local_processes(const Question& q) {
 Result<Value> all_processes(const Question& q) {
     auto job = q.job();
     if (!job) return job.status();
-    if (!(*job)->all_local()) return PMIX_ERR_NOT_FOUND;
+    if (!q.here_is_all(**job)) return PMIX_ERR_NOT_FOUND;
     return processes(q, **job);
 }
 
@@ -217,26 +224,73 @@ Result<Value> servers(const Question& q) {
 }
 
 Result<Value> server_uri(const Question& q) {
-    if (q.known.uri.empty()) return PMIX_ERR_NOT_FOUND;
+    if (q.of_other_node() || q.known.uri.empty()) return PMIX_ERR_NOT_FOUND;
     return Value::string(q.known.uri);
+}
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+// PMIX_QUERY_REPORT_AVG: one row with the means; PMIX_QUERY_REPORT_MINMAX: two rows, the least and the greatest of each
+// figure; both: three. Their process is the whole job.
+Result<Value> summary(const Question& q, const std::vector<ProcessUse>& uses, bool average, bool minmax) {
+    const size_t n = (average ? 1 : 0) + (minmax ? 2 : 0);
+    auto rows = common::CArray<pmix_proc_stats_t>::zeroed(n);
+    if (!rows) return rows.status();
+    for (size_t i = 0; i < n; ++i) {
+        pmix_proc_stats_t& row = (*rows)[i];
+        row.node = ::strdup(q.known.registry.hostname().c_str());
+        if (row.node == nullptr) return PMIX_ERR_NOMEM;
+        row.proc = ProcId(q.target.proc.nspace, PMIX_RANK_WILDCARD).to_c();
+    }
+    const auto figure = [&](auto of, auto store) {
+        double sum = 0, least = of(uses.front()), most = least;
+        for (const ProcessUse& use : uses) {
+            sum += of(use);
+            least = std::min(least, of(use));
+            most = std::max(most, of(use));
+        }
+        size_t at = 0;
+        if (average) store((*rows)[at++], sum / static_cast<double>(uses.size()));
+        if (!minmax) return;
+        store((*rows)[at++], least);
+        store((*rows)[at], most);
+    };
+    using Stats = pmix_proc_stats_t;
+    figure([](const ProcessUse& u) { return static_cast<double>(u.threads); },
+           [](Stats& r, double v) { r.num_threads = static_cast<uint16_t>(v); });
+    figure([](const ProcessUse& u) { return u.proportional; },
+           [](Stats& r, double v) { r.pss = static_cast<float>(v / kMiB); });
+    figure([](const ProcessUse& u) { return u.resident; },
+           [](Stats& r, double v) { r.rss = static_cast<float>(v / kMiB); });
+    figure([](const ProcessUse& u) { return u.virtual_now; },
+           [](Stats& r, double v) { r.vsize = static_cast<float>(v / kMiB); });
+    figure([](const ProcessUse& u) { return u.virtual_peak; },
+           [](Stats& r, double v) { r.peak_vsize = static_cast<float>(v / kMiB); });
+    return common::array_value(std::move(rows).value());
 }
 
 Result<Value> memory_usage(const Question& q) {
     auto job = q.job();
     if (!job) return job.status();
+    const bool one_rank = q.target.named_rank && q.target.proc.rank != PMIX_RANK_WILDCARD;
+    if (one_rank ? q.of_other_node() : !q.here_is_all(**job)) return PMIX_ERR_NOT_FOUND;
     std::vector<Rank> ranks;
-    for (const auto& [rank, client] : (*job)->clients)
-        if (!q.target.named_rank || q.target.proc.rank == PMIX_RANK_WILDCARD || q.target.proc.rank == rank)
-            ranks.push_back(rank);
+    std::vector<ProcessUse> uses;
+    for (const auto& [rank, client] : (*job)->clients) {
+        if (one_rank && q.target.proc.rank != rank) continue;
+        // It has a memory too, and nobody here knows which process it is.
+        if (client.state == Client::State::registered) return PMIX_ERR_NOT_FOUND;
+        ranks.push_back(rank);
+    }
     auto rows = common::CArray<pmix_proc_stats_t>::zeroed(ranks.size());
     if (!rows) return rows.status();
     size_t n = 0;
-    constexpr double kMiB = 1024.0 * 1024.0;
     for (Rank rank : ranks) {
         ProcessUse use;
         const ProcId proc((*job)->name, rank);
         const pid_t pid = q.pid_of(proc);
         if (!read_process_use(pid, use)) continue;
+        uses.push_back(use);
         pmix_proc_stats_t& row = (*rows)[n++];
         row.node = ::strdup(q.known.registry.hostname().c_str());
         row.proc = proc.to_c();
@@ -249,6 +303,9 @@ Result<Value> memory_usage(const Question& q) {
         row.peak_vsize = static_cast<float>(use.virtual_peak / kMiB);
     }
     if (n == 0) return PMIX_ERR_NOT_FOUND;
+    const bool average = q.qualifiers.flag(PMIX_QUERY_REPORT_AVG);
+    const bool minmax = q.qualifiers.flag(PMIX_QUERY_REPORT_MINMAX);
+    if (average || minmax) return summary(q, uses, average, minmax);
     // The rows of processes that have ended are empty: nothing is lost with them but their place.
     auto value = common::CArray<pmix_proc_stats_t>::copy_of(rows->data(), n);
     if (!value) return value.status();
@@ -256,7 +313,7 @@ Result<Value> memory_usage(const Question& q) {
 }
 
 Result<Value> megabytes(double bytes) {
-    return Value::number(static_cast<float>(bytes / (1024.0 * 1024.0)), PMIX_FLOAT);
+    return Value::number(static_cast<float>(bytes / kMiB), PMIX_FLOAT);
 }
 
 Result<Value> daemon_memory(const Question& q) {
@@ -417,6 +474,14 @@ Result<Value> stored(const Question& q, std::string_view name) {
 }
 
 }  // namespace
+
+bool lacks_pids(std::string_view key, const Value& answer) noexcept {
+    if (key != PMIX_QUERY_PROC_TABLE && key != PMIX_QUERY_LOCAL_PROC_TABLE) return false;
+    const pmix_data_array_t* array = answer.get().type == PMIX_DATA_ARRAY ? answer.get().data.darray : nullptr;
+    if (array == nullptr || array->type != PMIX_PROC_INFO) return false;
+    const auto* rows = static_cast<const pmix_proc_info_t*>(array->array);
+    return std::any_of(rows, rows + array->size, [](const pmix_proc_info_t& row) { return row.pid == 0; });
+}
 
 Result<Target> Target::read(const ProcId& asker, InfoView qualifiers) {
     Target t;

@@ -40,6 +40,9 @@ struct Target {
     bool named_rank = false;
 };
 
+// A table of processes in which some have no pid, because they have not connected or have gone.
+bool lacks_pids(std::string_view key, const common::Value& answer) noexcept;
+
 common::Result<common::Value> answer_query(const Known& known, const Peer& asker, std::string_view key,
                                            const Target& target, common::InfoView qualifiers);
 

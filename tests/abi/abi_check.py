@@ -191,6 +191,7 @@ def listed():
         return f.read().split()
 
 
+# Names without the prefix PMIx_ are held against the same list. rows: G21
 def symbols(a):
     bad = 0
     want = listed()

@@ -79,6 +79,41 @@ static void wait(int argc, char** argv) {
     finish();
 }
 
+/* PMIX_WAIT 1 of two keys: the first one that is there ends the wait. Both: they are never there. rows: P5
+ * proves: PMIx_Lookup PMIX_WAIT client */
+static void some(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_info_t info[2];
+    pmix_pdata_t wanted[2];
+    int count = 1, seconds = 60;
+    start();
+    for (int i = 0; i < 2; i++) {
+        PMIX_PDATA_CONSTRUCT(&wanted[i]);
+        PMIX_LOAD_KEY(wanted[i].key, i == 0 ? "never.there" : "there.later");
+    }
+    if (me.rank == 0) {
+        await_flag("waiting");
+        CHECK_OK(publish("there.later", "x", -1, -1));
+    } else {
+        if (me.rank == 1) raise_flag("waiting");
+        PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &count, PMIX_INT);
+        PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
+        CHECK_OK(PMIx_Lookup(wanted, 2, info, 2));
+        CHECK(wanted[0].value.type == PMIX_UNDEF && wanted[1].value.type == PMIX_STRING);
+    }
+    count = 0, seconds = 1;
+    PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &count, PMIX_INT);
+    PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    CHECK_STATUS(PMIx_Lookup(wanted, 2, info, 2), PMIX_ERR_TIMEOUT);
+    CHECK(wanted[1].value.type == PMIX_UNDEF);
+    count = -1;
+    PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &count, PMIX_INT);
+    CHECK_STATUS(PMIx_Lookup(wanted, 2, info, 2), PMIX_ERR_BAD_PARAM);
+    for (int i = 0; i < 2; i++) PMIX_PDATA_DESTRUCT(&wanted[i]);
+    fence(false);
+    finish();
+}
+
 /* rows: P5 G11 */
 static void timeout(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -239,15 +274,9 @@ static void arguments(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"basic", basic},
-        {"duplicate", duplicate},
-        {"wait", wait},
-        {"timeout", timeout},
-        {"partial", partial},
-        {"ranges", ranges},
-        {"persistence", persistence},
-        {"unpublish", unpublish},
-        {"arguments", arguments},
+        {"basic", basic},         {"duplicate", duplicate}, {"wait", wait},     {"some", some},
+        {"timeout", timeout},     {"partial", partial},     {"ranges", ranges}, {"persistence", persistence},
+        {"unpublish", unpublish}, {"arguments", arguments},
     };
     RUN_CASE(cases);
     return 0;

@@ -29,6 +29,7 @@ struct QueryHost {
     std::vector<std::string> keys;
     InfoList qualifiers;
     pmix_proc_t asker{};
+    bool table = false;    // answers for a table of processes, with one row, of process 77
     bool grouped = false;  // answers by query, as the Standard has it
     pmix_status_t verdict = PMIX_SUCCESS;
     std::string text = "from the host";
@@ -48,6 +49,11 @@ struct QueryHost {
             for (char** key = queries[i].keys; *key != nullptr; ++key) {
                 h.keys.emplace_back(*key);
                 if (std::strncmp(*key, "host.", 5) == 0) answers.append_string(*key, h.text);
+                if (!h.table || std::strcmp(*key, PMIX_QUERY_PROC_TABLE) != 0) continue;
+                pmix_proc_info_t row{};
+                row.pid = 77;
+                pmix_data_array_t array{PMIX_PROC_INFO, 1, &row};
+                answers.append(PMIX_QUERY_PROC_TABLE, &array, PMIX_DATA_ARRAY);
             }
         }
         if (h.verdict != PMIX_SUCCESS) return h.verdict;

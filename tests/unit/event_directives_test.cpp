@@ -126,7 +126,7 @@ TEST(EventDirectives, WhoseEventsAreWanted) {
     EXPECT_EQ("range all", chain.order(event));
 }
 
-// rows: E3
+// rows: E3 E19
 // proves: PMIx_Register_event_handler PMIX_EVENT_JOB_LEVEL PMIX_EVENT_ENVIRO_LEVEL
 TEST(EventDirectives, Levels) {
     Chain chain;
@@ -140,7 +140,7 @@ TEST(EventDirectives, Levels) {
     EXPECT_EQ("environment both", chain.order(event));
 }
 
-// rows: E3
+// rows: E3 E20
 // proves: PMIx_Register_event_handler PMIX_EVENT_GROUP_COMM PMIX_EVENT_GROUP_MIGRATE PMIX_EVENT_GROUP_PROC
 // proves: PMIx_Register_event_handler PMIX_EVENT_GROUP_JOB PMIX_EVENT_GROUP_NODE
 // proves: PMIx_Register_event_handler PMIX_EVENT_GROUP_NAME PMIX_EVENT_NAME

@@ -116,7 +116,7 @@ class EventsTest : public ::testing::Test {
     FakeChannel* channel = nullptr;
 };
 
-// rows: E6
+// rows: E6 E23
 TEST_F(EventsTest, EachHandlerSeesWhatTheEarlierOnesReturned) {
     const size_t a = add_named({kCode}, "a"), b = add_named({kCode}, "b"), c = add({});
     record.behave = [&](const Seen& s, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
@@ -132,7 +132,38 @@ TEST_F(EventsTest, EachHandlerSeesWhatTheEarlierOnesReturned) {
     EXPECT_EQ(record.seen[2].results, (std::vector<std::string>{"from.0", "a", "from.1", "b"}));
 }
 
-// rows: E6
+// A handler that returns no results of its own leaves its name, and what it said as the value. rows: E6 E23
+TEST_F(EventsTest, Chain_AHandlerHasAnswered_ItsNameAndStatusAreAmongTheResults) {
+    add_named({kCode}, "first");
+    add_named({kCode}, "second");
+    add({});
+    static std::vector<std::pair<std::string, pmix_status_t>> told;
+    told.clear();
+    const auto look = [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t* results,
+                         size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+        for (size_t i = 0; i < nresults; ++i) {
+            EXPECT_EQ(PMIX_STATUS, results[i].value.type);
+            told.emplace_back(results[i].key, results[i].value.data.status);
+        }
+        done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
+    };
+    InfoList last;
+    last.append_flag(PMIX_EVENT_HDLR_LAST, true);
+    pmix_status_t code = kCode;
+    ASSERT_GE(session->events().register_handler(&code, 1, last.c_array(), last.size(), look, nullptr, nullptr), 0);
+    int turn = 0;
+    record.behave = [&](const Seen&, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+        done(++turn == 1 ? PMIX_EVENT_PARTIAL_ACTION_TAKEN : PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr,
+             cbdata);
+    };
+    raise(kCode);
+    drain();
+    ASSERT_EQ(3u, told.size());
+    EXPECT_EQ((std::pair<std::string, pmix_status_t>("first", PMIX_EVENT_PARTIAL_ACTION_TAKEN)), told[0]);
+    EXPECT_EQ((std::pair<std::string, pmix_status_t>("second", PMIX_EVENT_NO_ACTION_TAKEN)), told[1]);
+}
+
+// rows: E6 E23
 TEST_F(EventsTest, ResultsOfTheNamelessAndOfTheOneShot) {
     add({kCode});
     InfoList once;
@@ -162,6 +193,7 @@ TEST_F(EventsTest, EachHandlerMeetsEventsInTheirOrder) {
 
 // Named by infos, a handler's PMIX_SUCCESS ends the chain; named by codes, it does not.
 // rows: E6
+// rows: E20
 // proves: PMIx_Register_event_handler PMIX_EVENT_NAME PMIX_EVENT_GROUP_NAME client
 TEST_F(EventsTest, SuccessEndsAChainForHandlersNamedByInfos) {
     InfoList named;
@@ -220,7 +252,7 @@ TEST_F(EventsTest, GroupsOfEvents) {
               PMIX_ERR_BAD_PARAM);
 }
 
-// rows: G10
+// rows: G10 E21
 TEST_F(EventsTest, TroubleWithTheServerStaysInTheProcess) {
     add({PMIX_ERR_LOST_SERVER_CONNECTION, PMIX_ERR_FAILED_COMM});
     const size_t sent = channel->sent().size();

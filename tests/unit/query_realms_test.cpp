@@ -34,7 +34,7 @@ InfoList node(const char* name, uint32_t id, const char* peers, const char* colo
 class QueryRealms : public QueryTest {
   protected:
     void SetUp() override {
-        start(false);
+        start();  // with a host that knows nothing of this
         InfoList infos;
         infos.append_number<uint32_t>(PMIX_JOB_SIZE, 2, PMIX_UINT32);
         infos.append_number<uint32_t>(PMIX_SESSION_ID, 7, PMIX_UINT32);

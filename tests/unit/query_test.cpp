@@ -97,15 +97,73 @@ TEST_F(QueryTest, WhatTheServerKnowsItAnswersWithoutTheHost) {
     const InfoView servers = infos_in(*own.value(PMIX_QUERY_AVAIL_SERVERS));
     ASSERT_EQ(1u, servers.size());
     EXPECT_STREQ("here", infos_in(servers[0].value).find(PMIX_NSPACE)->value.data.string);
-    EXPECT_EQ(0, host.upcalls);
+    EXPECT_EQ(1, host.upcalls) << "for the pids of processes that have not connected";
+    EXPECT_EQ((std::vector<std::string>{PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE}), host.keys);
 
     // Processes of other nodes are the host's business.
     Ask far({PMIX_QUERY_PROC_TABLE}, of_job("two"));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, far.status);
-    EXPECT_EQ(1, host.upcalls);
+    EXPECT_EQ(2, host.upcalls);
     Ask unknown({PMIX_QUERY_PROC_TABLE}, of_job("nobody"));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, unknown.status);
     EXPECT_EQ(nullptr, unknown.results);
+}
+
+// A part of a table is no answer: the host is asked, or the query fails. rows: Q16 Q17 Q18
+// proves: PMIx_Query_info PMIX_QUERY_MEMORY_USAGE PMIX_QUERY_LOCAL_PROC_TABLE PMIX_HOSTNAME server
+// proves: PMIx_Query_info PMIX_SERVER_URI PMIX_HOSTNAME server
+// proves: PMIx_Query_info PMIX_DAEMON_MEMORY PMIX_HOSTNAME server
+// proves: PMIx_Query_info PMIX_CLIENT_AVG_MEMORY PMIX_HOSTNAME server
+TEST_F(QueryTest, Query_OfAnotherNode_IsTheHostsToAnswer) {
+    start();
+    job("two", true);
+    const auto of_node = [](const char* name, const char* nspace) {
+        InfoList infos = of_job(nspace);
+        infos.append_string(PMIX_HOSTNAME, name);
+        return infos;
+    };
+    int asked = 0;
+    for (const char* key : {PMIX_SERVER_URI, PMIX_DAEMON_MEMORY, PMIX_CLIENT_AVG_MEMORY, PMIX_QUERY_MEMORY_USAGE,
+                            PMIX_QUERY_LOCAL_PROC_TABLE}) {
+        host.keys.clear();
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({key}, of_node("n1", "two")).status) << key;
+        EXPECT_EQ(++asked, host.upcalls) << key;
+        EXPECT_EQ(std::vector<std::string>{key}, host.keys);
+    }
+    for (const char* key : {PMIX_QUERY_PROC_TABLE, PMIX_QUERY_MEMORY_USAGE}) {
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({key}, of_job("two")).status) << key << ": the whole job is meant";
+        EXPECT_EQ(++asked, host.upcalls) << key;
+    }
+    // This node by its name.
+    Ask own({PMIX_SERVER_URI, PMIX_DAEMON_MEMORY}, of_node("n0", "two"));
+    EXPECT_EQ(PMIX_SUCCESS, own.status);
+    EXPECT_EQ(asked, host.upcalls);
+    InfoList here = of_node("n0", "two");
+    here.append_flag(PMIX_QUERY_LOCAL_ONLY, true);
+    Ask table({PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_PROC_TABLE}, std::move(here));
+    ASSERT_EQ(PMIX_SUCCESS, table.status) << "no more than this node is asked about";
+    EXPECT_EQ(1u, table.value(PMIX_QUERY_LOCAL_PROC_TABLE)->data.darray->size);
+    EXPECT_EQ(1u, table.value(PMIX_QUERY_PROC_TABLE)->data.darray->size);
+    EXPECT_EQ(asked, host.upcalls);
+}
+
+// rows: Q16
+TEST_F(QueryTest, ProcTable_WithProcessesThatHaveNotConnected_IsTheHostsOwn) {
+    start();
+    job("one");
+    host.verdict = PMIX_ERR_NOT_SUPPORTED;  // then what this server knows is the answer
+    Ask own({PMIX_QUERY_PROC_TABLE}, of_job("one"));
+    ASSERT_EQ(PMIX_SUCCESS, own.status);
+    EXPECT_EQ(1, host.upcalls);
+    EXPECT_EQ(2u, own.value(PMIX_QUERY_PROC_TABLE)->data.darray->size);
+    host.verdict = PMIX_SUCCESS;
+    host.table = true;
+    Ask theirs({PMIX_QUERY_NAMESPACES, PMIX_QUERY_PROC_TABLE}, of_job("one"));
+    ASSERT_EQ(PMIX_SUCCESS, theirs.status);
+    ASSERT_EQ(2u, theirs.n);
+    const pmix_data_array_t* rows = theirs.value(PMIX_QUERY_PROC_TABLE)->data.darray;
+    ASSERT_EQ(1u, rows->size);
+    EXPECT_EQ(77, static_cast<const pmix_proc_info_t*>(rows->array)[0].pid);
 }
 
 // rows: S3 Q8
@@ -501,7 +559,9 @@ TEST_F(QueryTest, SupportedKeysAndQualifiers) {
     EXPECT_EQ(PMIX_MAPBY, keys.text(PMIX_QUERY_SPAWN_SUPPORT));
     Ask qualifiers({PMIX_QUERY_SUPPORTED_QUALIFIERS, PMIX_QUERY_MEMORY_USAGE, PMIX_QUERY_NAMESPACES});
     ASSERT_EQ(PMIX_SUCCESS, qualifiers.status);
-    EXPECT_EQ(std::string(PMIX_NSPACE) + "," + PMIX_RANK + "," + PMIX_PROCID, qualifiers.text(PMIX_QUERY_MEMORY_USAGE));
+    EXPECT_EQ(std::string(PMIX_NSPACE) + "," + PMIX_RANK + "," + PMIX_PROCID + "," + PMIX_HOSTNAME + "," +
+                  PMIX_QUERY_REPORT_AVG + "," + PMIX_QUERY_REPORT_MINMAX,
+              qualifiers.text(PMIX_QUERY_MEMORY_USAGE));
     EXPECT_EQ("", qualifiers.text(PMIX_QUERY_NAMESPACES));
     EXPECT_EQ(0, host.upcalls);
 }

@@ -123,6 +123,81 @@ TEST(ServerEventsTest, ASessionEndsWhereAnotherBegins) {
     EXPECT_FALSE(two.take_event());
 }
 
+// A host without notify_event carries nothing to other nodes. The notifier is told where its event has reached nobody.
+// rows: E18
+TEST(ServerEventsTest, Notify_HostTakesNoEvents_NotSupportedWhereNobodyIsTold) {
+    FakeHost host;
+    pmix_server_module_t module = host.module();
+    module.notify_event = nullptr;
+    TestServer server(&module, {});
+    server.job("wide", 4, 1);  // one of its four processes is here
+    server.job("here", 1, 2);  // all of it is
+    FakeClient a(server, {"wide", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    const auto notify = [&](FakeClient& client, const char* nspace, pmix_data_range_t range, InfoList infos = {}) {
+        common::NotifyEventRequest request;
+        request.status = -100;
+        request.source = {nspace, 0};
+        request.range = range;
+        request.infos = std::move(infos);
+        return client.ask<Command::notify_event>(request);
+    };
+    const auto to = [](const char* nspace, pmix_rank_t rank) {
+        InfoList custom;
+        pmix_proc_t target = ProcId(nspace, rank).to_c();
+        pmix_data_array_t array{PMIX_PROC, 1, &target};
+        custom.append(PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
+        return custom;
+    };
+    // Its job goes on elsewhere, and nobody else of it is here.
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_NAMESPACE));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_RM));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("wide", 2)));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("nobody", PMIX_RANK_WILDCARD)));
+    // Ranges that end on this node.
+    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_LOCAL));
+    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_PROC_LOCAL));
+    InfoList stays;
+    stays.append_flag(PMIX_EVENT_STAYS_LOCAL, true);
+    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_NAMESPACE, std::move(stays)));
+    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_CUSTOM, to("here", PMIX_RANK_WILDCARD)));
+    // The processes of the other job will have it as soon as they connect, and are told.
+    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_SESSION));
+    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_GLOBAL));
+    // A handler of its own wants it.
+    common::RegisterEventsRequest listen;
+    listen.codes = {-100};
+    ASSERT_EQ(PMIX_SUCCESS, a.ask<Command::register_events>(listen));
+    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_NAMESPACE));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("wide", 2))) << "not for itself";
+    // A job of this node alone.
+    FakeClient b(server, {"here", 0});
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    EXPECT_EQ(PMIX_SUCCESS, notify(b, "here", PMIX_RANGE_NAMESPACE));
+}
+
+// Local delivery is not held up by a host that takes none. rows: E18
+TEST(ServerEventsTest, Notify_HostTakesNoEvents_LocalProcessesAreTold) {
+    FakeHost host;
+    pmix_server_module_t module = host.module();
+    module.notify_event = nullptr;
+    TestServer server(&module, {});
+    server.job("wide", 2, 2);
+    FakeClient a(server, {"wide", 0}), b(server, {"wide", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    common::RegisterEventsRequest listen;
+    listen.codes = {-100};
+    ASSERT_EQ(PMIX_SUCCESS, b.ask<Command::register_events>(listen));
+    common::NotifyEventRequest request;
+    request.status = -100;
+    request.source = {"wide", 0};
+    request.range = PMIX_RANGE_NAMESPACE;
+    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::notify_event>(request));
+    server.settle();
+    EXPECT_TRUE(b.take_event());
+}
+
 // rows: E2 E11 E16
 // proves: PMIx_Notify_event PMIX_EVENT_NON_DEFAULT server
 TEST(ServerEventsTest, CodesDefaultsAndDeregistration) {
@@ -240,7 +315,41 @@ TEST(ServerEventsTest, WhoeverWantsACodeThatTheHostIsAskedForWaitsWithTheFirst) 
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("deregister_events") == 1; }));
 }
 
-// rows: E15
+// A registration for two codes is refused because of one while the host is still asked for the other, and with that one
+// nobody wants the other any more. rows: E15
+TEST(ServerEventsTest, Deregister_WhileTheHostIsAsked_GivesTheCodeBackWhenItAnswers) {
+    Setting s;
+    s.host.styles["register_events"] = Style::later;
+    s.host.statuses["register_events"] = PMIX_ERR_NO_PERMISSIONS;
+    const auto ask = [](FakeClient& c, std::vector<int32_t> codes) {
+        common::RegisterEventsRequest request;
+        request.codes = std::move(codes);
+        return c.start<Command::register_events>(request);
+    };
+    const uint32_t first = ask(s.a, {-4000});
+    s.server.settle();
+    s.host.statuses["register_events"] = PMIX_SUCCESS;
+    const uint32_t second = ask(s.b, {-4000, -4001});
+    s.server.settle();
+    ASSERT_EQ(2u, s.host.waiting());
+    EXPECT_EQ((std::vector<pmix_status_t>{-4001}), s.host.last("register_events")->codes);
+    s.host.answer_first();  // -4000 is refused, for both of them
+    for (auto [client, id] : {std::pair(&s.a, first), std::pair(&s.b, second)}) {
+        auto answer = client->wait(id);
+        ASSERT_TRUE(answer);
+        EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, answer->header.status);
+    }
+    EXPECT_EQ(0u, s.host.count("deregister_events")) << "the host has not said yes to -4001 yet";
+    s.host.answer_first();
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("deregister_events") == 1; }));
+    EXPECT_EQ((std::vector<pmix_status_t>{-4001}), s.host.last("deregister_events")->codes);
+    // It is as if nobody had ever asked.
+    s.host.styles["register_events"] = Style::before_return;
+    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {-4001}, 0));
+    EXPECT_EQ(3u, s.host.count("register_events"));
+}
+
+// rows: E15 E19
 TEST(ServerEventsTest, TheHostIsAskedByLevel) {
     Setting s;
     const auto listen = [&](FakeClient& c, std::vector<int32_t> codes, const char* level, uint64_t reference) {
@@ -336,7 +445,7 @@ TEST(ServerEventsTest, ARefusedRegistrationLeavesNothing) {
     EXPECT_EQ(0u, s.count(s.b, -4000));
 }
 
-// For the host alone, and only if it asks for this very code.
+// For the host alone, and only if it asks for this very code. It names nobody who is to be told. rows: E21
 TEST(ServerEventsTest, ABrokenProtocolIsToldToTheHost) {
     Setting s;
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {PMIX_ERR_FAILED_COMM}, 0));
@@ -346,8 +455,11 @@ TEST(ServerEventsTest, ABrokenProtocolIsToldToTheHost) {
         self.set_sink([&](const common::FrameHeader& header, common::Bytes payload, std::span<const int>) {
             common::EventNotify event;
             if (header.kind == common::FrameKind::notify && common::decode_message(payload, event) == PMIX_SUCCESS &&
-                event.status == PMIX_ERR_FAILED_COMM)
+                event.status == PMIX_ERR_FAILED_COMM) {
                 sources.push_back(event.source);
+                const common::InfoView infos(event.infos.data(), event.infos.size());
+                EXPECT_FALSE(infos.has(PMIX_EVENT_CUSTOM_RANGE));
+            }
         });
         common::RegisterEventsRequest request;
         request.codes = {PMIX_ERR_FAILED_COMM};

@@ -110,6 +110,27 @@ TEST(ServerFenceTest, OneUpcallWithOneBlobAndTheAnswerIsReadable) {
     EXPECT_FALSE(a.read_text(1, "r")) << "remote data is not for local peers";
 }
 
+// Optional attributes that the library does not read are the host's to read. rows: F11
+TEST(ServerFenceTest, Fence_WithACollectiveAlgorithm_ReachesTheHost) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 4, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    common::InfoList infos;
+    infos.append_string(PMIX_COLLECTIVE_ALGO, "ring,tree");
+    infos.append_flag(PMIX_COLLECTIVE_ALGO_REQD, true);
+    common::FenceRequest request;
+    request.procs = {kJob};
+    request.infos = std::move(infos);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(request)));
+    const Seen* seen = host.last("fence");
+    ASSERT_NE(nullptr, seen->infos.find(PMIX_COLLECTIVE_ALGO));
+    EXPECT_STREQ("ring,tree", seen->infos.find(PMIX_COLLECTIVE_ALGO)->value.data.string);
+    EXPECT_TRUE(common::InfoView(seen->infos).flag(PMIX_COLLECTIVE_ALGO_REQD));
+}
+
 // The infos that the host sees are the first caller's, but data is collected if any member asked for it.
 // rows: F2
 // proves: PMIx_Fence PMIX_COLLECT_DATA server

@@ -132,7 +132,7 @@ pmix_status_t deliver(pmix_rank_t rank, pmix_iof_channel_t channel, std::string 
 
 }  // namespace
 
-// rows: E10 V1
+// rows: E10 E22 V1
 // proves: PMIx_server_init PMIX_SERVER_CACHE_SIZE
 TEST(ServerInitTest, TheRingOfEventsHolds512OrAsManyAsTheHostSays) {
     EXPECT_EQ(last(512), heard_late({}));

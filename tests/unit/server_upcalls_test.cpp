@@ -143,7 +143,47 @@ TEST(ServerUpcallsTest, NullEntriesAreNotSupportedAndNeverHang) {
     EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::register_events>(events)) << "fine without the host";
     common::NotifyEventRequest notify;
     notify.range = PMIX_RANGE_SESSION;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::notify_event>(notify)) << "nobody else is here to be told";
+    notify.range = PMIX_RANGE_LOCAL;
     EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::notify_event>(notify));
+    // Of another node.
+    common::FenceRequest fence;
+    fence.procs = {{"job", PMIX_RANK_WILDCARD}};
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::fence>(fence));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::disconnect>(connect));
+    common::GetRequest get;
+    get.proc = {"job", 1};
+    get.key = "k";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, a.ask<Command::get>(get)) << "at once";
+    common::SpawnRequest spawn;
+    char command[] = "true";
+    pmix_app_t app{};
+    app.cmd = command;
+    app.maxprocs = 1;
+    spawn.apps = common::Apps::borrow(&app, 1);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::spawn>(spawn));
+    common::ControlRequest group;
+    group.kind = static_cast<uint32_t>(common::GroupCall::construct);
+    group.name = "group";
+    group.procs = {{"job", PMIX_RANK_WILDCARD}};
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::group>(group));
+    common::ControlRequest control;
+    control.procs = {{"job", 1}};
+    InfoList kill;
+    kill.append_flag(PMIX_JOB_CTRL_TERMINATE, true);
+    control.directives = std::move(kill);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::job_control>(control));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::allocate>(common::ControlRequest{}));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::session_control>(common::ControlRequest{}));
+    common::IofPullRequest pull;
+    pull.channels = PMIX_FWD_STDOUT_CHANNEL;
+    pull.procs = {{"job", 1}};
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_pull>(pull));
+    common::IofPushRequest push;
+    push.procs = {{"job", 1}};
+    const uint8_t bytes[] = {'x'};
+    push.data = bytes;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_push>(push));
     EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
 }
 

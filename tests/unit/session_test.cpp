@@ -327,7 +327,7 @@ TEST_F(SessionTest, GetNbCallsBackOnceForAHitAMissAndARefusal) {
     EXPECT_EQ(hit.once.calls, 1);
 }
 
-// rows: K11 K12 K15
+// rows: K11 K12 K15 K35
 TEST_F(SessionTest, StaticAndLentValues) {
     pmix_value_t v;
     v.type = PMIX_STRING;

@@ -1,0 +1,302 @@
+/* facts.c: what only one node knows: the pids, states and memory of its processes, and what its server is.
+ *
+ * What this owns: the questions that are on their way to other nodes. Each goes to all nodes that it concerns; their
+ * parts are put together in order, and one part that is missing makes the whole answer missing.
+ * Which thread calls it: the loop; the library's answer comes on a thread of its own.
+ * What can go wrong: a node that is lost or that does not know: no answer. */
+#include "facts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop.h"
+#include "node.h"
+
+struct part { /* what one node answered */
+    struct facts* facts;
+    bool have;
+    pmix_value_t value;
+};
+
+struct facts { /* one question, until all have answered */
+    fact_done done;
+    void* argument;
+    int open;
+    int count;
+    struct part parts[MAX_NODES];
+};
+
+struct looking { /* a question of another node (or our own) in our library */
+    int from;
+    uint64_t id;
+    pmix_info_t qualifiers[3];
+    char* keys[2];
+    pmix_query_t query;
+    pmix_status_t status;
+    pmix_value_t value;
+};
+
+static bool is(const char* key, const char* other) { return strcmp(key, other) == 0; }
+
+/* --- one value for another process ---------------------------------------------------------------------------------
+ */
+
+static bool put_value(struct buffer* body, pmix_value_t* value) {
+    pmix_data_buffer_t packed;
+    pmix_byte_object_t bytes = {NULL, 0};
+    PMIx_Data_buffer_construct(&packed);
+    bool good = PMIx_Data_pack(NULL, &packed, value, 1, PMIX_VALUE) == PMIX_SUCCESS &&
+                PMIx_Data_unload(&packed, &bytes) == PMIX_SUCCESS;
+    if (good) wire_put_bytes(body, bytes.bytes, bytes.size);
+    free(bytes.bytes);
+    PMIx_Data_buffer_destruct(&packed);
+    return good;
+}
+
+static bool get_value(struct buffer* body, pmix_value_t* value) {
+    struct buffer view = wire_get_view(body);
+    if (body->bad || view.size == 0) return false;
+    pmix_data_buffer_t packed;
+    pmix_byte_object_t bytes = {memcpy(xcalloc(view.size, 1), view.data, view.size), view.size};
+    int32_t count = 1;
+    PMIx_Data_buffer_construct(&packed);
+    bool good = PMIx_Data_load(&packed, &bytes) == PMIX_SUCCESS && /* which takes the bytes */
+                PMIx_Data_unpack(NULL, &packed, value, &count, PMIX_VALUE) == PMIX_SUCCESS && count == 1;
+    PMIx_Data_buffer_destruct(&packed);
+    return good;
+}
+
+/* --- putting the parts together ------------------------------------------------------------------------------------
+ */
+
+static size_t size_of_row(const pmix_value_t* value) {
+    if (value->type != PMIX_DATA_ARRAY || !value->data.darray) return 0;
+    return value->data.darray->type == PMIX_PROC_INFO    ? sizeof(pmix_proc_info_t)
+           : value->data.darray->type == PMIX_PROC_STATS ? sizeof(pmix_proc_stats_t)
+                                                         : 0;
+}
+
+static int by_rank(const void* a, const void* b) {
+    const pmix_proc_info_t *one = a, *other = b;
+    return one->proc.rank < other->proc.rank ? -1 : one->proc.rank > other->proc.rank;
+}
+
+static int by_rank_stats(const void* a, const void* b) {
+    const pmix_proc_stats_t *one = a, *other = b;
+    return one->proc.rank < other->proc.rank ? -1 : one->proc.rank > other->proc.rank;
+}
+
+/* Moves the rows of the second table behind those of the first. */
+static void append_rows(pmix_value_t* to, pmix_value_t* from) {
+    pmix_data_array_t *all = to->data.darray, *more = from->data.darray;
+    size_t row = size_of_row(to);
+    if (more->size > 0) {
+        all->array = xrealloc(all->array, (all->size + more->size) * row);
+        memcpy((char*)all->array + all->size * row, more->array, more->size * row);
+        all->size += more->size;
+    }
+    free(more->array); /* its rows have moved */
+    free(more);
+    from->type = PMIX_UNDEF;
+}
+
+static bool join(struct facts* facts, pmix_value_t* all) {
+    for (int i = 0; i < facts->count; i++) {
+        if (!facts->parts[i].have) return false;
+    }
+    *all = facts->parts[0].value;
+    facts->parts[0].have = false;
+    for (int i = 1; i < facts->count; i++) {
+        pmix_value_t* part = &facts->parts[i].value;
+        if (size_of_row(all) == 0 || size_of_row(part) == 0 || part->data.darray->type != all->data.darray->type) {
+            PMIX_VALUE_DESTRUCT(all);
+            return false;
+        }
+        append_rows(all, part);
+        facts->parts[i].have = false;
+    }
+    if (size_of_row(all) != 0 && all->data.darray->size > 1) {
+        bool infos = all->data.darray->type == PMIX_PROC_INFO;
+        qsort(all->data.darray->array, all->data.darray->size, size_of_row(all), infos ? by_rank : by_rank_stats);
+    }
+    return true;
+}
+
+static void part_done(struct facts* facts) {
+    if (--facts->open > 0) return;
+    pmix_value_t all = {.type = PMIX_UNDEF};
+    bool have = facts->count > 0 && join(facts, &all);
+    for (int i = 0; i < facts->count; i++) {
+        if (facts->parts[i].have) PMIX_VALUE_DESTRUCT(&facts->parts[i].value);
+    }
+    facts->done(have ? &all : NULL, facts->argument);
+    free(facts);
+}
+
+static void replied(pmix_status_t status, struct buffer* body, void* argument) {
+    struct part* part = argument;
+    part->have = status == PMIX_SUCCESS && get_value(body, &part->value);
+    part_done(part->facts);
+}
+
+/* --- asking --------------------------------------------------------------------------------------------------------
+ */
+
+static int node_of_name(const char* hostname) {
+    for (int i = 0; i < mesh_nodes(); i++) {
+        char name[sizeof node.hostname];
+        snprintf(name, sizeof name, "node%d", i + 1);
+        if (is(name, hostname)) return i;
+    }
+    return -1;
+}
+
+bool fact_is_one(const char* key) {
+    return is(key, PMIX_QUERY_PROC_TABLE) || is(key, PMIX_QUERY_LOCAL_PROC_TABLE) || is(key, PMIX_QUERY_MEMORY_USAGE) ||
+           is(key, PMIX_PROC_PID) || is(key, PMIX_PROC_STATE_STATUS) || is(key, PMIX_SERVER_URI) ||
+           is(key, PMIX_DAEMON_MEMORY) || is(key, PMIX_CLIENT_AVG_MEMORY);
+}
+
+/* Which nodes have a part of the answer; none: it cannot be had. */
+static int nodes_of(const struct fact* fact, int nodes[MAX_NODES]) {
+    int named = fact->hostname ? node_of_name(fact->hostname) : mesh_self();
+    bool one_node = is(fact->key, PMIX_SERVER_URI) || is(fact->key, PMIX_DAEMON_MEMORY) ||
+                    is(fact->key, PMIX_CLIENT_AVG_MEMORY);
+    const struct job* job = job_find(fact->nspace);
+    if (!one_node && !job) return 0;
+    bool one_rank = fact->rank != PMIX_RANK_WILDCARD && !is(fact->key, PMIX_QUERY_PROC_TABLE) &&
+                    !is(fact->key, PMIX_QUERY_LOCAL_PROC_TABLE);
+    if (!one_node && one_rank) {
+        if (fact->rank >= job->size) return 0;
+        nodes[0] = (int)job_node_of(job, fact->rank);
+        return 1;
+    }
+    if (is(fact->key, PMIX_PROC_PID) || is(fact->key, PMIX_PROC_STATE_STATUS)) return 0; /* of whom? */
+    if (one_node || is(fact->key, PMIX_QUERY_LOCAL_PROC_TABLE) || fact->hostname) {
+        nodes[0] = named;
+        return named >= 0 ? 1 : 0;
+    }
+    int count = 0;
+    for (int i = 0; i < mesh_nodes(); i++) {
+        if (job_size_on(job, (uint32_t)i) > 0) nodes[count++] = i;
+    }
+    return count;
+}
+
+void fact_ask(const struct fact* fact, fact_done done, void* argument) {
+    struct facts* facts = xcalloc(1, sizeof *facts);
+    int nodes[MAX_NODES];
+    facts->done = done;
+    facts->argument = argument;
+    facts->count = nodes_of(fact, nodes);
+    facts->open = facts->count + 1; /* this function's own part */
+    struct buffer body = {0};
+    wire_put_string(&body, fact->key);
+    wire_put_string(&body, fact->nspace);
+    wire_put_u32(&body, fact->rank);
+    for (int i = 0; i < facts->count; i++) {
+        facts->parts[i].facts = facts;
+        mesh_request(nodes[i], FRAME_FACT, &body, 0, replied, &facts->parts[i]);
+    }
+    wire_free(&body);
+    part_done(facts);
+}
+
+/* --- answering -----------------------------------------------------------------------------------------------------
+ */
+
+static pmix_proc_state_t state_of(const struct proc* proc) {
+    return proc->phase == PROC_RUNNING ? PMIX_PROC_STATE_RUNNING
+           : proc->phase == PROC_ENDED ? PMIX_PROC_STATE_TERMINATED
+                                       : PMIX_PROC_STATE_UNDEF;
+}
+
+static pmix_data_array_t* local_procs(const struct job* job) {
+    uint32_t self = (uint32_t)mesh_self(), count = job_size_on(job, self);
+    pmix_data_array_t* array = xcalloc(1, sizeof *array);
+    pmix_proc_info_t* procs = xcalloc(count, sizeof *procs);
+    array->type = PMIX_PROC_INFO;
+    array->size = count;
+    array->array = procs;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rank = job_rank_at(job, self, i);
+        const struct app* app = &job->apps[job_app_of(job, rank)];
+        PMIX_LOAD_PROCID(&procs[i].proc, job->nspace, rank);
+        procs[i].hostname = xstrdup(node.hostname);
+        procs[i].executable_name = xstrdup(app->program ? app->program : app->argv[0]);
+        procs[i].pid = job->procs[rank].pid;
+        procs[i].state = state_of(&job->procs[rank]);
+    }
+    return array;
+}
+
+static void reply_value(int from, uint64_t id, pmix_value_t* value) {
+    struct buffer body = {0};
+    bool good = put_value(&body, value);
+    mesh_reply(from, id, good ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, good ? &body : NULL);
+    wire_free(&body);
+    PMIX_VALUE_DESTRUCT(value);
+}
+
+static void library_answered(void* argument) {
+    struct looking* looking = argument;
+    if (looking->status == PMIX_SUCCESS)
+        reply_value(looking->from, looking->id, &looking->value);
+    else
+        mesh_reply(looking->from, looking->id, looking->status, NULL);
+    for (size_t i = 0; i < looking->query.nqual; i++) PMIX_INFO_DESTRUCT(&looking->qualifiers[i]);
+    free(looking->keys[0]);
+    free(looking);
+}
+
+static void library_answers(pmix_status_t status, pmix_info_t* info, size_t ninfo, void* cbdata,
+                            pmix_release_cbfunc_t release, void* release_data) {
+    struct looking* looking = cbdata;
+    const pmix_value_t* value = info_find(info, ninfo, looking->keys[0]);
+    looking->status = status == PMIX_SUCCESS && !value ? PMIX_ERR_NOT_FOUND : status;
+    if (looking->status == PMIX_SUCCESS) looking->status = PMIx_Value_xfer(&looking->value, value);
+    if (release) release(release_data);
+    loop_post(library_answered, looking);
+}
+
+/* Our own server knows it; it must not hand the question back to us. */
+static void ask_library(int from, uint64_t id, const char* key, const char* nspace, pmix_rank_t rank) {
+    struct looking* looking = xcalloc(1, sizeof *looking);
+    bool yes = true;
+    looking->from = from;
+    looking->id = id;
+    looking->keys[0] = xstrdup(key);
+    PMIX_INFO_LOAD(&looking->qualifiers[0], PMIX_QUERY_LOCAL_ONLY, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&looking->qualifiers[1], PMIX_NSPACE, nspace, PMIX_STRING);
+    PMIX_INFO_LOAD(&looking->qualifiers[2], PMIX_RANK, &rank, PMIX_PROC_RANK);
+    looking->query.keys = looking->keys;
+    looking->query.qualifiers = looking->qualifiers;
+    looking->query.nqual = rank == PMIX_RANK_WILDCARD ? 2 : 3;
+    pmix_status_t status = PMIx_Query_info_nb(&looking->query, 1, library_answers, looking);
+    if (status == PMIX_SUCCESS) return;
+    looking->status = status;
+    library_answered(looking);
+}
+
+void on_fact(int from, uint64_t id, struct buffer* body) {
+    char *key = wire_get_string(body), *nspace = wire_get_string(body);
+    pmix_rank_t rank = wire_get_u32(body);
+    const struct job* job = nspace ? job_find(nspace) : NULL;
+    pmix_value_t value = {.type = PMIX_UNDEF};
+    if (body->bad || !key || !nspace) {
+        mesh_reply(from, id, PMIX_ERR_BAD_PARAM, NULL);
+    } else if (job && (is(key, PMIX_QUERY_PROC_TABLE) || is(key, PMIX_QUERY_LOCAL_PROC_TABLE))) {
+        value.type = PMIX_DATA_ARRAY;
+        value.data.darray = local_procs(job);
+        reply_value(from, id, &value);
+    } else if (job && rank < job->size && is(key, PMIX_PROC_PID)) {
+        value.type = PMIX_PID;
+        value.data.pid = job->procs[rank].pid;
+        reply_value(from, id, &value);
+    } else {
+        ask_library(from, id, key, nspace, rank);
+    }
+    free(key);
+    free(nspace);
+}
