@@ -141,7 +141,7 @@ static pmix_status_t get_in_scope(uint32_t rank, const char* key, pmix_scope_t s
     return rc;
 }
 
-/* Who sees what: the same key in two scopes, and keys that are not for the asker. rows: K5 K29 K30 */
+/* Who sees what: the same key in two scopes, and keys that are not for the asker. rows: K1 K5 K29 K30 */
 static void scopes(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t number = 0;

@@ -1,5 +1,5 @@
 /* forward: output of some ranks read by others, and input pushed to them.
- * usage: forward many|ends|stalled|killed|dropping|push|lines [BYTES [GROWTH]]
+ * usage: forward many|ends|stalled|killed|dropping|push|lines|copy|redirect [BYTES [GROWTH]]
  * BYTES: what each source writes. GROWTH: MiB by which a server's memory may grow meanwhile; 0: not looked at. */
 #include <errno.h>
 #include <pmix_tool.h>
@@ -244,6 +244,37 @@ static void push(void) {
     finish();
 }
 
+/* Rank 1's output goes to who reads it instead of to pmixrun's own, or with PMIX_IOF_COPY to both; what pmixrun prints,
+ * the test's command looks at. rows: O1
+ * proves: PMIx_IOF_pull PMIX_IOF_COPY PMIX_IOF_REDIRECT client */
+static void copied(bool copy) {
+    start();
+    if (me.rank == 0) {
+        pmix_info_t info;
+        PMIX_INFO_LOAD(&info, copy ? PMIX_IOF_COPY : PMIX_IOF_REDIRECT, NULL, PMIX_BOOL);
+        pull(1, PMIX_FWD_STDOUT_CHANNEL, &info, 1);
+        PMIX_INFO_DESTRUCT(&info);
+    }
+    fence(false);
+    if (me.rank == 1) {
+        printf("seen by its reader\n");
+        fflush(stdout);
+    }
+    if (me.rank == 0) {
+        pthread_mutex_lock(&lock);
+        while (seen[1] < strlen("seen by its reader\n")) pthread_cond_wait(&changed, &lock); /* or the alarm */
+        pthread_mutex_unlock(&lock);
+    }
+    fence(false);
+    finish();
+}
+static void with_copy(void) {
+    copied(true);
+}
+static void redirected(void) {
+    copied(false);
+}
+
 /* Not a PMIx process: numbered lines, for whoever reads pmixrun's own output. */
 static void lines(void) {
     static char line[100];
@@ -260,7 +291,8 @@ static void lines(void) {
 int main(int argc, char** argv) {
     static const struct plain_case cases[] = {
         {"many", many},         {"ends", stream_ends}, {"stalled", stalled}, {"killed", killed},
-        {"dropping", dropping}, {"push", push},        {"lines", lines},
+        {"dropping", dropping}, {"push", push},        {"lines", lines},     {"copy", with_copy},
+        {"redirect", redirected},
     };
     if (argc > 2) bytes_each = strtoul(argv[2], NULL, 10);
     if (argc > 3) growth_allowed = strtoul(argv[3], NULL, 10);

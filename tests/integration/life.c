@@ -151,6 +151,35 @@ static void embedded_barrier(int argc, char** argv) {
     printf("OK rank %u\n", me.rank);
 }
 
+/* Without it nobody waits: the others end, as the resource manager sees it, while rank 0 has not come to its finalize.
+ * rows: I10 */
+static void no_barrier(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    fence(false);
+    bool ended = me.rank != 0;
+    while (!ended) { /* or the alarm */
+        pmix_info_t of_job, *results = NULL;
+        size_t nresults = 0;
+        char* keys[] = {PMIX_QUERY_PROC_TABLE, NULL};
+        PMIX_INFO_LOAD(&of_job, PMIX_NSPACE, me.nspace, PMIX_STRING);
+        pmix_query_t query = {keys, &of_job, 1};
+        CHECK_OK(PMIx_Query_info(&query, 1, &results, &nresults));
+        CHECK(nresults == 1 && results[0].value.type == PMIX_DATA_ARRAY);
+        const pmix_data_array_t* table = results[0].value.data.darray;
+        const pmix_proc_info_t* rows = table->array;
+        CHECK(table->size == job_size);
+        ended = true;
+        for (size_t i = 0; i < table->size; i++)
+            if (rows[i].proc.rank != 0 && rows[i].state != PMIX_PROC_STATE_TERMINATED) ended = false;
+        PMIX_INFO_FREE(results, nresults);
+        PMIX_INFO_DESTRUCT(&of_job);
+        struct timespec pause = {0, 10000000};
+        if (!ended) nanosleep(&pause, NULL);
+    }
+    finish();
+}
+
 /* Started by hand: no server, but an identity, and a life of its own. rows: I4 I11 G8 */
 static void alone(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -174,6 +203,7 @@ static void alone(int argc, char** argv) {
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
         {"counted", counted}, {"again", again}, {"described", described}, {"embedded_barrier", embedded_barrier},
+        {"no_barrier", no_barrier},
         {"alone", alone}, {"out_of_step", out_of_step}, {"leaves", leaves},
     };
     RUN_CASE(cases);

@@ -109,7 +109,7 @@ TEST(ServerUpcallsTest, EveryStyleBecomesOneReply) {
     }, 2);
 }
 
-// rows: G9 P9
+// rows: G9 K21 P9
 TEST(ServerUpcallsTest, NullEntriesAreNotSupportedAndNeverHang) {
     TestServer server(nullptr);
     server.job("job", 2, 1);
