@@ -216,14 +216,14 @@ PMIX_EXPORT pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nque
  * NULL means the local node, and all namespaces. @p procs receives an array that the caller frees with PMIX_PROC_FREE;
  * none there is success with NULL and 0. May block.
  */
-PMIX_EXPORT pmix_status_t PMIx_Resolve_peers(const char *nodename, const pmix_nspace_t nspace, pmix_proc_t **procs,
+PMIX_EXPORT pmix_status_t PMIx_Resolve_peers(const char *nodename, const char nspace[], pmix_proc_t **procs,
                                              size_t *nprocs);
 
 /*
  * Lists the nodes that hold processes of @p nspace (NULL: of any) as text with commas, in @p nodelist. The caller
  * frees it. May block.
  */
-PMIX_EXPORT pmix_status_t PMIx_Resolve_nodes(const pmix_nspace_t nspace, char **nodelist);
+PMIX_EXPORT pmix_status_t PMIx_Resolve_nodes(const char nspace[], char **nodelist);
 
 /* ==================================================================================================================
  * Events (chapter 10)

@@ -188,7 +188,7 @@ PMIX_EXPORT bool PMIx_Procid_invalid(const pmix_proc_t *p);
 PMIX_EXPORT void PMIx_Proc_load(pmix_proc_t *p, const char *nspace, pmix_rank_t rank);
 
 /* Makes "cluster:nspace" in @p target. */
-PMIX_EXPORT void PMIx_Multicluster_nspace_construct(pmix_nspace_t target, pmix_nspace_t cluster, pmix_nspace_t nspace);
+PMIX_EXPORT void PMIx_Multicluster_nspace_construct(pmix_nspace_t target, char cluster[], char nspace[]);
 
 /* Takes @p target apart at its first colon. */
 PMIX_EXPORT void PMIx_Multicluster_nspace_parse(pmix_nspace_t target, pmix_nspace_t cluster, pmix_nspace_t nspace);

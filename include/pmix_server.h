@@ -346,11 +346,11 @@ static inline pmix_status_t pmix_server_init_sized(pmix_server_module_t *module,
  * second call for the same name adds data. With @p cbfunc NULL the call blocks; otherwise it returns PMIX_SUCCESS and
  * calls it, never before it returned.
  */
-PMIX_EXPORT pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocalprocs, pmix_info_t info[],
+PMIX_EXPORT pmix_status_t PMIx_server_register_nspace(const char nspace[], int nlocalprocs, pmix_info_t info[],
                                                       size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata);
 
 /* Forgets a job, all its data and clients. Blocks if @p cbfunc is NULL. */
-PMIX_EXPORT void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t cbfunc, void *cbdata);
+PMIX_EXPORT void PMIx_server_deregister_nspace(const char nspace[], pmix_op_cbfunc_t cbfunc, void *cbdata);
 
 /*
  * Registers one local process: only a process of that user and group can connect as @p proc.
@@ -377,11 +377,11 @@ PMIX_EXPORT pmix_status_t PMIx_server_setup_fork(const pmix_proc_t *proc, char *
  * answered with the devices of the inventory (PMIx_server_deliver_inventory) and a key; nothing is reserved. Does not
  * block.
  */
-PMIX_EXPORT pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
+PMIX_EXPORT pmix_status_t PMIx_server_setup_application(const char nspace[], pmix_info_t info[], size_t ninfo,
                                                         pmix_setup_application_cbfunc_t cbfunc, void *cbdata);
 
 /* Prepares this node for a job, with the infos of PMIx_server_setup_application. Blocks if @p cbfunc is NULL. */
-PMIX_EXPORT pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
+PMIX_EXPORT pmix_status_t PMIx_server_setup_local_support(const char nspace[], pmix_info_t info[], size_t ninfo,
                                                           pmix_op_cbfunc_t cbfunc, void *cbdata);
 
 /*

@@ -515,6 +515,33 @@ static void statistics(void) {
 #endif
 }
 
+/* A namespace or key may be written as a literal: compilers that know the size of an array must not warn (gcc 12 does
+ * where a parameter is one of 256 bytes). Compiled, never called. */
+void literals(void);
+void literals(void) {
+    pmix_proc_t proc, *procs = NULL;
+    pmix_nspace_t nspace;
+    pmix_key_t key;
+    pmix_info_t info;
+    size_t count = 0;
+    char* list = NULL;
+    PMIX_LOAD_PROCID(&proc, "job", 3);
+    PMIX_LOAD_NSPACE(nspace, "job");
+    PMIX_LOAD_KEY(key, "key");
+    PMIX_INFO_LOAD(&info, "key", "text", PMIX_STRING);
+    failed += PMIX_CHECK_NSPACE(nspace, "job") + PMIX_CHECK_NSPACE("job", proc.nspace) + PMIX_CHECK_KEY(&info, "key");
+    failed += PMIX_CHECK_RESERVED_KEY("key");
+    failed += PMIx_server_register_nspace("job", 1, &info, 1, NULL, NULL);
+    PMIx_server_deregister_nspace("job", NULL, NULL);
+    failed += PMIx_server_setup_application("job", &info, 1, NULL, NULL);
+    failed += PMIx_server_setup_local_support("job", &info, 1, NULL, NULL);
+    failed += PMIx_Resolve_peers("node", "job", &procs, &count);
+    failed += PMIx_Resolve_nodes("job", &list);
+#ifndef __cplusplus /* there the parameters are char* */
+    PMIX_MULTICLUSTER_NSPACE_CONSTRUCT(nspace, "cluster", "job");
+#endif
+}
+
 int main(void) {
     names();
     lists_of_strings();
