@@ -84,6 +84,7 @@ class Work {
         return QueryCache::name_of(key, QueryCache::process_of(session_->self(), qualifiers), qualifiers);
     }
     pmix_status_t list(size_t i, InfoList& results) const;
+    pmix_status_t group(size_t i, InfoList& results) const;
     pmix_status_t answer_one(size_t i, const char* key);
     Result<Value> stored(size_t i, const char* key) const;
     pmix_status_t finish_support(size_t i);
@@ -325,6 +326,24 @@ pmix_status_t Work::list(size_t i, InfoList& results) const {
     return PMIX_SUCCESS;
 }
 
+// As the Standard has it: one PMIX_QUERY_RESULTS for the query, with its qualifiers in front.
+pmix_status_t Work::group(size_t i, InfoList& results) const {
+    InfoList one;
+    pmix_status_t rc = PMIX_SUCCESS;
+    if (queries_[i].nqual != 0) {
+        InfoList given;
+        rc = given.append_all(queries_[i].qualifiers, queries_[i].nqual);
+        if (rc != PMIX_SUCCESS) return rc;
+        auto qualifiers = common::array_value(std::move(given));
+        if (!qualifiers) return qualifiers.status();
+        rc = one.append(PMIX_QUERY_QUALIFIERS, std::move(qualifiers).value());
+    }
+    if (rc == PMIX_SUCCESS) rc = list(i, one);
+    if (rc != PMIX_SUCCESS) return rc;
+    auto value = common::array_value(std::move(one));
+    return value ? results.append(PMIX_QUERY_RESULTS, std::move(value).value()) : value.status();
+}
+
 pmix_status_t Work::finish(InfoList& results) {
     pmix_status_t rc = PMIX_SUCCESS;
     for (size_t i = 0; i < found_.size() && rc == PMIX_SUCCESS; ++i) {
@@ -332,7 +351,9 @@ pmix_status_t Work::finish(InfoList& results) {
     }
     if (rc != PMIX_SUCCESS) return rc;
     if (answered_ == 0) return common::succeeded(verdict_) ? PMIX_ERR_NOT_FOUND : verdict_;
-    for (size_t i = 0; i < found_.size() && rc == PMIX_SUCCESS; ++i) rc = list(i, results);
+    const bool grouped = session_ != nullptr && session_->strict();
+    for (size_t i = 0; i < found_.size() && rc == PMIX_SUCCESS; ++i)
+        rc = grouped ? group(i, results) : list(i, results);
     if (rc != PMIX_SUCCESS) return rc;
     return answered_ == asked_ ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS;
 }

@@ -2,7 +2,8 @@
 //
 // Callers' threads; callbacks come from the loop. The answer is a list with one info per key that was found, query by
 // query and in the order of the keys, as all releases of OpenPMIx have it: their users take the number of infos for the
-// number of answers, and the first one for the answer to their only key.
+// number of answers, and the first one for the answer to their only key. In strict mode it is one PMIX_QUERY_RESULTS per
+// query instead.
 //
 // What can go wrong: bad arguments, a process named in two ways (PMIX_ERR_BAD_PARAM); some keys not found
 // (PMIX_ERR_PARTIAL_SUCCESS), none (PMIX_ERR_NOT_FOUND; PMIX_ERR_NOT_SUPPORTED where the host answers no queries); and

@@ -271,7 +271,8 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
         pmix_status_t rc = up.append_all(event->infos.c_array(), event->infos.size());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
-    const bool lost = hand_up && !host_.has_notify() && !somebody_is_told(*event, peer);
+    // In strict mode: every event that a host would have to carry, as the event page says.
+    const bool lost = hand_up && !host_.has_notify() && (peer.strict() || !somebody_is_told(*event, peer));
     if (watch_) watch_(request.status, source, event->infos, from_host);
     // Local delivery does not wait for the host, nor for its leave.
     spread(std::move(event).value());

@@ -70,7 +70,7 @@ struct QueryHost {
 
 class QueryTest : public ::testing::Test {
   protected:
-    void start(bool host_answers = true) {
+    void start(bool host_answers = true, bool strict = false) {
         QueryHost::current() = &host;
         pmix_server_module_t module{};
         if (host_answers) module.query = &QueryHost::query;
@@ -79,6 +79,7 @@ class QueryTest : public ::testing::Test {
         pmix_rank_t rank = 3;
         infos.append(PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
         infos.append_string(PMIX_HOSTNAME, "n0");
+        if (strict) infos.append_flag(PMIX_WIREUP_STRICT, true);
         ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
         running = true;
     }

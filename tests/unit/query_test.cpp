@@ -250,6 +250,25 @@ TEST_F(QueryTest, Query_AnyNumberOfKeys_OneInfoForEachAnswerInTheirOrder) {
     }
 }
 
+// rows: Q2
+TEST_F(QueryTest, Query_InStrictMode_OneResultForEachQueryWithItsQualifiers) {
+    start(true, true);
+    Ask ask({"host.a", "nobody.knows", PMIX_QUERY_NAMESPACES, "host.a"}, flag("test.qualifier"));
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, ask.status);
+    ASSERT_EQ(1u, ask.n);
+    EXPECT_STREQ(PMIX_QUERY_RESULTS, ask.results[0].key);
+    const InfoView inner = infos_in(ask.results[0].value);
+    ASSERT_EQ(4u, inner.size());
+    EXPECT_STREQ(PMIX_QUERY_QUALIFIERS, inner[0].key);
+    EXPECT_STREQ("test.qualifier", infos_in(inner[0].value)[0].key);
+    EXPECT_STREQ("host.a", inner[1].key);
+    EXPECT_STREQ(PMIX_QUERY_NAMESPACES, inner[2].key);
+    EXPECT_STREQ("host.a", inner[3].key);
+    Ask bare({"host.c"});
+    ASSERT_EQ(1u, bare.n);
+    EXPECT_EQ(1u, infos_in(bare.results[0].value).size()) << "no qualifiers, none told";
+}
+
 // rows: Q15
 TEST_F(QueryTest, Get_AfterAQuery_FindsWhatItReturned) {
     start();

@@ -196,6 +196,20 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_LocalProcessesAreTold) {
     EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::notify_event>(request));
     server.settle();
     EXPECT_TRUE(b.take_event());
+    // In strict mode the notifier is told that it goes no further, and the event is delivered all the same.
+    server::ServerOptions options;
+    options.strict = true;
+    TestServer strict(&module, std::move(options));
+    strict.job("wide", 2, 2);
+    FakeClient c(strict, {"wide", 0}), d(strict, {"wide", 1});
+    ASSERT_EQ(PMIX_SUCCESS, c.hello());
+    ASSERT_EQ(PMIX_SUCCESS, d.hello());
+    ASSERT_EQ(PMIX_SUCCESS, d.ask<Command::register_events>(listen));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, c.ask<Command::notify_event>(request));
+    strict.settle();
+    EXPECT_TRUE(d.take_event());
+    request.range = PMIX_RANGE_LOCAL;
+    EXPECT_EQ(PMIX_SUCCESS, c.ask<Command::notify_event>(request));
 }
 
 // rows: E2 E11 E16
