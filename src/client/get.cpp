@@ -100,6 +100,9 @@ void take_reply(Session& session, const GetRequest& request, pmix_status_t statu
             out.is_made = out.status == PMIX_SUCCESS;
         } else {
             search(session, request, out);
+            // It is in a segment for which this process had no room.
+            if (out.status == PMIX_ERR_NOT_FOUND && session.namespaces().lacks(request.nspace))
+                out.status = PMIX_ERR_OUT_OF_RESOURCE;
         }
     } catch (const std::bad_alloc&) {
         out.status = PMIX_ERR_NOMEM;
@@ -127,12 +130,17 @@ bool settle_here(Session& session, const GetRequest& request, Outcome& out) {
     // In a server the segments are at hand.
     if (session.reader(request.nspace) == nullptr) {
         const pmix_status_t rc = session.attach_here(request.nspace, request.timeout_s);
-        if (rc == PMIX_ERR_TIMEOUT) out.status = rc;
+        if (rc == PMIX_ERR_TIMEOUT || rc == PMIX_ERR_OUT_OF_RESOURCE) out.status = rc;
         if (rc == PMIX_SUCCESS) search(session, request, out);
         if (out.status != PMIX_ERR_NOT_FOUND) return true;
     }
     if (queried(session, request, out)) return true;
     return !server_may_know(session, request);
+}
+
+// Not found, but it may be in a segment that this process could not take when the server sent it.
+bool is_lacked(Session& session, const GetRequest& request, const Outcome& out) noexcept {
+    return out.status == PMIX_ERR_NOT_FOUND && session.namespaces().lacks(request.nspace);
 }
 
 // A number is whole as it stands.
@@ -202,6 +210,46 @@ struct Pending {
         callback(out.status, out.status == PMIX_SUCCESS ? out.made.c_ptr() : nullptr, cbdata);
     }
 };
+
+using PendingPtr = std::shared_ptr<Pending>;
+
+pmix_status_t fire_later(Session& session, const PendingPtr& pending, std::unique_ptr<Outcome> out) {
+    session.loop().post([pending, out = std::move(out)] { pending->fire(*out); });
+    return PMIX_SUCCESS;
+}
+
+// Looks here, then asks. may_attach: a segment that this process could not take is asked for first, once.
+pmix_status_t begin_nb(Session& session, const PendingPtr& pending, bool may_attach) {
+    auto out = std::make_unique<Outcome>();
+    bool settled, lacked;
+    {
+        Reading reading;
+        settled = settle_here(session, pending->request, *out);
+        lacked = may_attach && is_lacked(session, pending->request, *out);
+        if (settled) Pending::keep(*out);
+    }
+    if (lacked) {
+        const auto attached = [&session, pending](pmix_status_t status) {
+            if (status == PMIX_SUCCESS) status = begin_nb(session, pending, false);
+            if (status == PMIX_SUCCESS) return;
+            Outcome failed;
+            failed.status = status;
+            pending->fire(failed);
+        };
+        return session.attach_nb(pending->request.nspace, attached, pending->request.timeout_s);
+    }
+    if (settled) return fire_later(session, pending, std::move(out));
+    const auto done = [&session, pending](pmix_status_t status, common::GetReply& reply) {
+        Outcome late;
+        {
+            Reading reading;
+            take_reply(session, pending->request, status, reply, late);
+            Pending::keep(late);
+        }
+        pending->fire(late);
+    };
+    return session.ask_nb<Command::get>(message_for(session, pending->request), done, pending->request.timeout_s);
+}
 
 // What a Get asks of groups, which no store knows: a member by its rank in the group becomes the process that it is.
 struct OfGroups {
@@ -289,11 +337,18 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
         }
         return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
     }
-    {
-        Reading reading;
-        if (settle_here(session, *request, out)) {
-            return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
+    for (bool again = true; again;) {
+        {
+            Reading reading;
+            const bool settled = settle_here(session, *request, out);
+            again = again && is_lacked(session, *request, out);
+            if (settled && !again) {
+                return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
+            }
         }
+        if (!again) break;
+        const pmix_status_t rc = session.attach(request->nspace, request->timeout_s);
+        if (rc != PMIX_SUCCESS) return rc;
     }
     common::GetReply reply;
     const pmix_status_t rc = session.ask<Command::get>(message_for(session, *request), reply, request->timeout_s);
@@ -330,28 +385,11 @@ pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key,
         };
         return session.ask_nb<Command::group>(names_request(pending->request), told, pending->request.timeout_s);
     }
-    bool settled = of_groups.said.has_value();
-    if (settled) {
+    if (of_groups.said) {
         out->make(std::move(*of_groups.said));
-    } else {
-        Reading reading;
-        settled = settle_here(session, pending->request, *out);
-        if (settled) Pending::keep(*out);
+        return fire_later(session, pending, std::move(out));
     }
-    if (settled) {
-        session.loop().post([pending, out = std::move(out)] { pending->fire(*out); });
-        return PMIX_SUCCESS;
-    }
-    const auto done = [&session, pending](pmix_status_t status, common::GetReply& reply) {
-        Outcome late;
-        {
-            Reading reading;
-            take_reply(session, pending->request, status, reply, late);
-            Pending::keep(late);
-        }
-        pending->fire(late);
-    };
-    return session.ask_nb<Command::get>(message_for(session, pending->request), done, pending->request.timeout_s);
+    return begin_nb(session, pending, true);
 }
 
 }  // namespace pmix::client

@@ -74,6 +74,8 @@ pmix_status_t receive_all(int fd, uint8_t* into, size_t size, std::vector<Descri
                 }
             }
             if (descriptors.size() > common::kMaxFrameDescriptors) return PMIX_ERR_UNPACK_FAILURE;
+            // No room for the job's segment in our own table: without it there is no use in being connected.
+            if ((message.msg_flags & MSG_CTRUNC) != 0) return PMIX_ERR_OUT_OF_RESOURCE;
             into += n;
             size -= static_cast<size_t>(n);
         } else if (n == 0) {

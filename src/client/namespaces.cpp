@@ -24,6 +24,8 @@ pmix_status_t Namespaces::adopt(std::string_view name, uint64_t instance, transp
     if (has_ended(instance)) return PMIX_SUCCESS;
     const auto old = std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e->name == name; });
     if (old != entries_.end() && instance <= (*old)->instance) return PMIX_SUCCESS;
+    const auto lacked = find_lacked(name);
+    if (lacked != lacked_.end() && instance < lacked->instance) return PMIX_SUCCESS;
     auto reader = dstore::Reader::open(descriptor.release());
     if (!reader) return reader.status();
     auto entry = std::make_unique<Entry>();
@@ -38,6 +40,10 @@ pmix_status_t Namespaces::adopt(std::string_view name, uint64_t instance, transp
     head_.store(fresh, std::memory_order_release);
     if (name == own_name_) own_.store(fresh->reader.get(), std::memory_order_release);
     if (replaces) take_out(place);
+    if (lacked != lacked_.end()) {
+        lacked_.erase(lacked);
+        lacks_any_.store(!lacked_.empty(), std::memory_order_release);
+    }
     return PMIX_SUCCESS;
 }
 
@@ -47,7 +53,12 @@ pmix_status_t Namespaces::adopt_all(const common::SegmentList& segments,
     for (const common::SegmentRef& segment : segments) {
         if (!segment.has_descriptor) continue;
         if (next == descriptors.size()) return PMIX_ERR_UNPACK_FAILURE;
-        const pmix_status_t rc = adopt(segment.nspace, segment.instance, std::move(descriptors[next++]));
+        transport::Descriptor descriptor = std::move(descriptors[next++]);
+        if (!descriptor) {
+            lose(segment.nspace, segment.instance);
+            continue;
+        }
+        const pmix_status_t rc = adopt(segment.nspace, segment.instance, std::move(descriptor));
         if (rc != PMIX_SUCCESS) return rc;
     }
     return PMIX_SUCCESS;
@@ -56,22 +67,48 @@ pmix_status_t Namespaces::adopt_all(const common::SegmentList& segments,
 void Namespaces::remove(std::string_view name, uint64_t instance) {
     MutexLock lock(mutex_);
     if (!has_ended(instance)) ended_[next_ended_++ % ended_.size()] = instance;
+    const auto lacked = find_lacked(name);
+    if (lacked != lacked_.end() && lacked->instance <= instance) lacked_.erase(lacked);
+    lacks_any_.store(!lacked_.empty(), std::memory_order_release);
     for (size_t i = 0; i < entries_.size(); ++i) {
         if (entries_[i]->name == name && entries_[i]->instance == instance) return take_out(i);
     }
 }
 
 void Namespaces::lose(std::string_view name, uint64_t instance) {
+    if (name.empty() || name.size() > common::kMaxNspaceLength) return;
     MutexLock lock(mutex_);
-    for (size_t i = 0; i < entries_.size(); ++i) {
-        if (entries_[i]->name == name && entries_[i]->instance < instance) return take_out(i);
+    if (has_ended(instance)) return;
+    const auto old = std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e->name == name; });
+    if (old != entries_.end()) {
+        if (instance <= (*old)->instance) return;
+        take_out(static_cast<size_t>(old - entries_.begin()));
     }
+    const auto lacked = find_lacked(name);
+    if (lacked != lacked_.end()) {
+        lacked->instance = std::max(lacked->instance, instance);
+    } else {
+        lacked_.push_back({std::string(name), instance});
+    }
+    lacks_any_.store(true, std::memory_order_release);
+}
+
+std::vector<Namespaces::Lacked>::iterator Namespaces::find_lacked(std::string_view name) {
+    return std::find_if(lacked_.begin(), lacked_.end(), [&](const Lacked& l) { return l.name == name; });
+}
+
+bool Namespaces::lacks(std::string_view name) const noexcept {
+    if (!lacks_any_.load(std::memory_order_acquire)) return false;
+    MutexLock lock(mutex_);
+    return std::any_of(lacked_.begin(), lacked_.end(), [&](const Lacked& l) { return l.name == name; });
 }
 
 void Namespaces::remove_all() {
     MutexLock lock(mutex_);
     while (!entries_.empty()) take_out(entries_.size() - 1);
     ended_.fill(0);
+    lacked_.clear();
+    lacks_any_.store(false, std::memory_order_release);
 }
 
 // Readers that stand on the entry go on along its `next`: what lies behind it is removed later than it, if at all.

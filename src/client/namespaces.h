@@ -38,13 +38,18 @@ class Namespaces {
     // Takes the descriptor. A higher instance takes the place of what is there, in one step for readers; the same one
     // or a lower one changes nothing (a reply may be read after what came later), and one that has ended is not taken.
     pmix_status_t adopt(std::string_view name, uint64_t instance, transport::Descriptor descriptor);
-    // The segments of a reply: as many descriptors as the list says, in order.
+    // The segments of a message: as many descriptors as the list says, in order. A segment whose descriptor is empty (this
+    // process had no room for it) is lacked from then on; that is no failure.
     pmix_status_t adopt_all(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
     // This life of the namespace is over: it cannot be found any more.
     void remove(std::string_view name, uint64_t instance);
 
-    // The instance that takes its place could not be mapped.
+    // The instance that takes the place of what is mapped could not be had: nothing is found any more, and the namespace is
+    // lacked until an instance of this number or a higher one is adopted.
     void lose(std::string_view name, uint64_t instance);
+    // There is a segment of this namespace that the server has sent and this process could not take: it is to be asked for
+    // again.
+    bool lacks(std::string_view name) const noexcept;
 
     // Another server's segments take the place of all that is mapped; it numbers them in its own way.
     void remove_all();
@@ -78,11 +83,19 @@ class Namespaces {
     void unmap(size_t at, std::span<const common::Bytes> lent) REQUIRES(mutex_);
     bool has_ended(uint64_t instance) const noexcept REQUIRES(mutex_);
 
+    struct Lacked {
+        std::string name;
+        uint64_t instance = 0;
+    };
+    std::vector<Lacked>::iterator find_lacked(std::string_view name) REQUIRES(mutex_);
+
     const std::string own_name_;
     std::atomic<const Entry*> head_{nullptr};
     std::atomic<const dstore::Reader*> own_{nullptr};
     std::atomic<bool> has_removed_{false};
-    common::Mutex mutex_;
+    std::atomic<bool> lacks_any_{false};
+    mutable common::Mutex mutex_;
+    std::vector<Lacked> lacked_ GUARDED_BY(mutex_);
     std::vector<std::unique_ptr<Entry>> entries_ GUARDED_BY(mutex_);
     std::vector<std::unique_ptr<Entry>> removed_ GUARDED_BY(mutex_);
     // What is left of segments with lent values in them.

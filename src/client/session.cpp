@@ -87,12 +87,22 @@ void Session::reclaim(int64_t next_try_ms) {
     if (namespaces_.has_removed()) reclaim_soon();
 }
 
-pmix_status_t Session::attach(std::string_view nspace) {
-    if (reader(nspace) != nullptr || attach_here(nspace) == PMIX_SUCCESS) return PMIX_SUCCESS;
+pmix_status_t Session::attach(std::string_view nspace, int timeout_s) {
+    if (reader(nspace) != nullptr || attach_here(nspace, timeout_s) == PMIX_SUCCESS) return PMIX_SUCCESS;
     common::AttachNspaceRequest request;
     request.nspace = nspace;
-    common::AttachNspaceReply reply;
-    return ask<common::Command::attach_nspace>(request, reply);
+    for (int tries = kAttachTries;; --tries) {
+        common::AttachNspaceReply reply;
+        const pmix_status_t rc = ask<common::Command::attach_nspace>(request, reply, timeout_s);
+        if (attach_again(nspace, rc, reply) && tries > 1) continue;
+        return rc == PMIX_SUCCESS && namespaces_.lacks(nspace) ? PMIX_ERR_OUT_OF_RESOURCE : rc;
+    }
+}
+
+bool Session::attach_again(std::string_view nspace, pmix_status_t rc, const common::AttachNspaceReply& reply) const noexcept {
+    return rc == PMIX_SUCCESS && namespaces_.lacks(nspace) &&
+           std::any_of(reply.segments.begin(), reply.segments.end(),
+                       [&](const common::SegmentRef& s) { return s.nspace == nspace && !s.has_descriptor; });
 }
 
 pmix_status_t Session::send(FrameHeader header, common::Bytes payload) {

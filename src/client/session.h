@@ -85,8 +85,25 @@ class Session final : public transport::ConnectionHandler {
 
     // Segments that came with a reply or at the start.
     pmix_status_t adopt(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
-    // Maps a namespace's segment if there is one that is not mapped yet. May wait.
-    pmix_status_t attach(std::string_view nspace);
+    // Maps a namespace's segment if there is one that is not mapped yet. May wait. PMIX_ERR_OUT_OF_RESOURCE: there is one,
+    // and no room for its descriptor in this process. timeout_s 0: no limit.
+    pmix_status_t attach(std::string_view nspace, int timeout_s = 0);
+    // The same without a wait: done(status) runs on the loop, once if this answers PMIX_SUCCESS and never otherwise.
+    template <class Done>
+    pmix_status_t attach_nb(std::string_view nspace, Done done, int timeout_s = 0, int tries = kAttachTries) {
+        common::AttachNspaceRequest request;
+        request.nspace = nspace;
+        return ask_nb<common::Command::attach_nspace>(
+            request,
+            [this, name = request.nspace, done, timeout_s, tries](pmix_status_t rc, common::AttachNspaceReply& reply) {
+                if (attach_again(name, rc, reply) && tries > 1) {
+                    rc = attach_nb(name, done, timeout_s, tries - 1);
+                    if (rc == PMIX_SUCCESS) return;
+                }
+                done(rc == PMIX_SUCCESS && namespaces_.lacks(name) ? PMIX_ERR_OUT_OF_RESOURCE : rc);
+            },
+            timeout_s);
+    }
     // The same where nobody else is waited for (a server and its own segments). PMIX_ERR_TIMEOUT: its loop did not come to
     // it within so many seconds (0: no limit).
     pmix_status_t attach_here(std::string_view nspace, int timeout_s = 0);
@@ -207,6 +224,11 @@ class Session final : public transport::ConnectionHandler {
             return PMIX_ERR_NOMEM;
         }
     }
+
+    // The server sends a descriptor anew only when everything before it has been read, so that unread ones do not pile up.
+    // An answer without one says that something else was under way to this process: by now it has been read.
+    static constexpr int kAttachTries = 16;
+    bool attach_again(std::string_view nspace, pmix_status_t rc, const common::AttachNspaceReply& reply) const noexcept;
 
     // A message could not be read, or not be written: the process itself hears of it.
     void note_failed_comm() noexcept;

@@ -29,7 +29,8 @@ namespace pmix::transport {
 struct ReceivedFrame {
     common::FrameHeader header;
     common::Bytes payload;
-    std::vector<Descriptor> descriptors;  // as many as header.descriptors says; take with std::move
+    // As many as header.descriptors says; take with std::move. Those for which this process had no room are empty.
+    std::vector<Descriptor> descriptors;
 
     common::Frame copy() const { return {header, {payload.begin(), payload.end()}}; }
 };

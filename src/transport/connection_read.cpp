@@ -182,6 +182,7 @@ pmix_status_t Connection::State::read_once(bool on_loop, bool& drained) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) return PMIX_SUCCESS;
         return errno == ENOMEM || errno == ENOBUFS ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_LOST_CONNECTION;
     }
+    size_t received_now = 0;
     for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
         const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -193,11 +194,14 @@ pmix_status_t Connection::State::read_once(bool on_loop, bool& drained) {
             owned[i].reset(received);
         }
         for (size_t i = 0; i < count; ++i) buffer.descriptors.push_back(std::move(owned[i]));
+        received_now += count;
     }
     if (!takes_descriptors && (!buffer.descriptors.empty() || (message.msg_flags & MSG_CTRUNC) != 0))
         return PMIX_ERR_UNPACK_FAILURE;
-    // Some were lost: more than a frame may have, or no room in our own table.
-    if ((message.msg_flags & MSG_CTRUNC) != 0) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (received_now > common::kMaxFrameDescriptors) return PMIX_ERR_OUT_OF_RESOURCE;
+    // Our table is full: those of this read end with an empty one, which stands for the rest, as many as the frame's
+    // header counts.
+    if ((message.msg_flags & MSG_CTRUNC) != 0) buffer.descriptors.emplace_back();
     if (n == 0) return PMIX_ERR_LOST_CONNECTION;
     buffer.filled(static_cast<size_t>(n));
     // Less than was asked for is all there was: no second read to hear EAGAIN.
@@ -215,14 +219,8 @@ pmix_status_t Connection::State::dispatch(bool on_loop) {
         frame_size = kFrameHeaderSize + header->payload;
         if (bytes.size() < frame_size) break;
 
-        auto& fds = buffer.descriptors;
-        if (fds.size() < header->descriptors) return PMIX_ERR_UNPACK_FAILURE;
         ReceivedFrame frame{*header, bytes.subspan(kFrameHeaderSize, header->payload), {}};
-        if (header->descriptors > 0) {
-            const auto last = fds.begin() + header->descriptors;
-            frame.descriptors.assign(std::make_move_iterator(fds.begin()), std::make_move_iterator(last));
-            fds.erase(fds.begin(), last);
-        }
+        if (!take_descriptors(frame)) return PMIX_ERR_UNPACK_FAILURE;
         deliver(frame, on_loop);
         buffer.consume(frame_size);
         frame_size = kFrameHeaderSize;
@@ -230,6 +228,22 @@ pmix_status_t Connection::State::dispatch(bool on_loop) {
     // A frame's descriptors come with its first byte, so what is left can only be an unfinished frame's.
     if (buffer.descriptors.size() > common::kMaxFrameDescriptors) return PMIX_ERR_OUT_OF_RESOURCE;
     return PMIX_SUCCESS;
+}
+
+// Gives the frame as many descriptors as its header counts; empty ones in the place of those that were lost. False: fewer
+// were sent.
+bool Connection::State::take_descriptors(ReceivedFrame& frame) {
+    auto& all = buffer.descriptors;
+    const size_t count = frame.header.descriptors;
+    if (count == 0) return true;
+    const auto lost = std::find_if(all.begin(), all.end(), [](const Descriptor& d) { return !d; });
+    const auto had = static_cast<size_t>(lost - all.begin());
+    if (had < count && lost == all.end()) return false;
+    const auto last = all.begin() + static_cast<std::ptrdiff_t>(std::min(had, count));
+    frame.descriptors.assign(std::make_move_iterator(all.begin()), std::make_move_iterator(last));
+    frame.descriptors.resize(count);
+    all.erase(all.begin(), had < count ? lost + 1 : last);
+    return true;
 }
 
 void Connection::State::deliver(ReceivedFrame& frame, bool on_loop) {

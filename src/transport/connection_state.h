@@ -80,6 +80,7 @@ struct Connection::State final : WatchHandler {
     void await_kick() noexcept;
     pmix_status_t read_once(bool on_loop, bool& drained);
     pmix_status_t dispatch(bool on_loop);
+    bool take_descriptors(ReceivedFrame& frame);
     void deliver(ReceivedFrame& frame, bool on_loop);
     void deliver_deferred() REQUIRES(common::loop_thread);
 

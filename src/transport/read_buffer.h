@@ -44,7 +44,8 @@ class ReadBuffer {
     }
     void filled(size_t n) noexcept { end_ += n; }
 
-    // Oldest first; at most those of one unfinished frame stay here between reads.
+    // Oldest first; at most those of one unfinished frame stay here between reads. An empty one stands for all that did not
+    // fit into this process's table, from that place to the end of what one read brought.
     std::vector<Descriptor> descriptors;
 
   private:

@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "support/full_table.h"
 #include "support/recording_handler.h"
 #include "transport/send_queue.h"
 
@@ -423,6 +424,67 @@ TEST(Connection, UnannouncedDescriptorsEndTheConnection) {
     ASSERT_EQ(1, ::sendmsg(f.peer.get(), &message, MSG_NOSIGNAL));
     f.turn_until([&] { return !f.handler.closed.empty(); });
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, f.handler.closed[0]);
+}
+
+// Sends a frame with descriptors, all of it in one call.
+void send_with_descriptors(int fd, const std::vector<uint8_t>& bytes, std::span<const int> fds) {
+    iovec piece{const_cast<uint8_t*>(bytes.data()), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    DescriptorControl control;
+    control.attach(message, fds.data(), fds.size());
+    ASSERT_EQ(static_cast<ssize_t>(bytes.size()), ::sendmsg(fd, &message, MSG_NOSIGNAL));
+}
+
+// Frames whose descriptors do not fit into the table come whole, with empty descriptors; those before and behind keep theirs.
+TEST(Connection, ReceiveDescriptors_TableFull_FrameComesWithEmptyOnes) {
+    test::DescriptorCheck check;
+    Fixture f;
+    const int event = ::eventfd(7, EFD_CLOEXEC);
+    const std::vector<int> two{event, event};
+    // The second half of the first frame is on its way when the frames behind it come.
+    const auto first = frame_bytes(with_payload(FrameHeader::notify(10), 0, 1), bytes_of("first"));
+    send_with_descriptors(f.peer.get(), {first.begin(), first.begin() + 18}, {&event, 1});
+    f.turn();
+    {
+        test::FullTable full;
+        test::write_all(f.peer.get(), {first.begin() + 18, first.end()});
+        send_with_descriptors(f.peer.get(), frame_bytes(with_payload(FrameHeader::notify(11), 0, 2), bytes_of("second")), two);
+        test::write_all(f.peer.get(), frame_bytes(FrameHeader::notify(12), bytes_of("third")));
+        f.turn_until([&] { return f.handler.heard.size() == 3 || !f.handler.closed.empty(); });
+    }
+    send_with_descriptors(f.peer.get(), frame_bytes(with_payload(FrameHeader::notify(13), 0, 1), bytes_of("fourth")), {&event, 1});
+    f.turn_until([&] { return f.handler.heard.size() == 4 || !f.handler.closed.empty(); });
+    ASSERT_TRUE(f.handler.closed.empty()) << f.handler.closed[0];
+    ASSERT_EQ(4u, f.handler.descriptors.size());
+    EXPECT_TRUE(f.handler.descriptors[0]);
+    EXPECT_FALSE(f.handler.descriptors[1]);
+    EXPECT_FALSE(f.handler.descriptors[2]);
+    EXPECT_TRUE(f.handler.descriptors[3]);
+    EXPECT_EQ(2u, f.handler.heard[1].descriptors);
+    ::close(event);
+}
+
+// A frame that begins in one read and ends in another lost its descriptors; the next frame's are not taken for its own.
+TEST(Connection, ReceiveDescriptors_LostWithHalfAFrame_NextFrameKeepsItsOwn) {
+    test::DescriptorCheck check;
+    Fixture f;
+    const int event = ::eventfd(7, EFD_CLOEXEC);
+    const auto first = frame_bytes(with_payload(FrameHeader::notify(10), 0, 1), bytes_of("first"));
+    {
+        test::FullTable full;
+        send_with_descriptors(f.peer.get(), {first.begin(), first.begin() + 5}, {&event, 1});
+        f.turn();
+    }
+    test::write_all(f.peer.get(), {first.begin() + 5, first.end()});
+    send_with_descriptors(f.peer.get(), frame_bytes(with_payload(FrameHeader::notify(11), 0, 1), bytes_of("second")), {&event, 1});
+    f.turn_until([&] { return f.handler.heard.size() == 2 || !f.handler.closed.empty(); });
+    ASSERT_TRUE(f.handler.closed.empty()) << f.handler.closed[0];
+    ASSERT_EQ(2u, f.handler.descriptors.size());
+    EXPECT_FALSE(f.handler.descriptors[0]);
+    EXPECT_TRUE(f.handler.descriptors[1]);
+    ::close(event);
 }
 
 // A server's side: the first is one too many, announced or not.

@@ -151,6 +151,41 @@ TEST(Namespaces, WhatHasEndedIsNotTaken) {
     EXPECT_NE(all.find("job"), nullptr);
 }
 
+// A segment whose descriptor could not be received: what it replaces goes, and it is lacked until it comes again.
+TEST(Namespaces, AdoptAll_DescriptorEmpty_OldSegmentGoesAndIsLackedUntilAdopted) {
+    Namespaces all("own");
+    auto first = job_of(1), second = job_of(2);
+    ASSERT_EQ(all.adopt("own", 3, descriptor_of(*first)), PMIX_SUCCESS);
+    const auto listed = [](uint64_t instance) {
+        common::SegmentRef ref;
+        ref.nspace = "own";
+        ref.instance = instance;
+        ref.has_descriptor = true;
+        return common::SegmentList{ref};
+    };
+    std::vector<transport::Descriptor> empty(1);
+    EXPECT_EQ(all.adopt_all(listed(3), std::move(empty)), PMIX_SUCCESS);
+    EXPECT_NE(all.own(), nullptr) << "this instance is mapped";
+    EXPECT_FALSE(all.lacks("own"));
+    empty = std::vector<transport::Descriptor>(1);
+    EXPECT_EQ(all.adopt_all(listed(5), std::move(empty)), PMIX_SUCCESS);
+    EXPECT_EQ(all.own(), nullptr);
+    EXPECT_TRUE(all.lacks("own"));
+    EXPECT_FALSE(all.lacks("job"));
+    EXPECT_EQ(all.adopt("own", 4, descriptor_of(*first)), PMIX_SUCCESS);
+    EXPECT_EQ(all.own(), nullptr) << "an older one does not take its place";
+    EXPECT_EQ(all.adopt("own", 5, descriptor_of(*second)), PMIX_SUCCESS);
+    EXPECT_NE(all.own(), nullptr);
+    EXPECT_FALSE(all.lacks("own"));
+    EXPECT_TRUE(all.reclaim(nothing_lent));
+
+    empty = std::vector<transport::Descriptor>(1);
+    EXPECT_EQ(all.adopt_all(listed(6), std::move(empty)), PMIX_SUCCESS);
+    all.remove("own", 6);
+    EXPECT_FALSE(all.lacks("own")) << "it has ended";
+    EXPECT_TRUE(all.reclaim(nothing_lent));
+}
+
 TEST(Namespaces, ReadersAgainstRemoval) {
     Namespaces all("own");
     std::atomic<bool> stop{false};
