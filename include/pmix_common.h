@@ -1710,6 +1710,17 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
  * PMIX_SERVER_TMPDIR names. It is removed at finalize; one that a killed server left is replaced by the next of its name. */
 #define PMIX_WIREUP_SOCKET_FILE "wireup.sock"            /* bool */
 
+/* Initialisation of a server; WIREUP_UNMAPPED_USERS=0 in its environment forbids it as well. A process whose user the
+ * server's user namespace does not map may connect as a rank if it shows the rank's token. False: only users whom the
+ * kernel can name. */
+#define PMIX_WIREUP_UNMAPPED_USERS "wireup.unmapped" /* bool, default true */
+
+/* Initialisation of a server; WIREUP_USER_MEMORY in its environment does the same. Memory that the processes of one
+ * user may make the server hold beyond the data of their jobs: requests that wait, unfinished messages, registrations.
+ * Beyond it their requests are answered PMIX_ERR_OUT_OF_RESOURCE. Default: 1 GiB, or a sixteenth of the machine's
+ * memory where that is more. */
+#define PMIX_WIREUP_USER_MEMORY "wireup.usermem" /* size_t: bytes */
+
 /* A log. PMIX_LOG_MSG among the data of PMIx_Log is then a line for that file, written with the rights of the caller. */
 #define PMIX_LOG_FILE "wireup.logfile" /* char*: file, with its full path */
 

@@ -80,6 +80,12 @@ pmix_status_t place_socket_file(InfoView infos, server::ServerOptions& options) 
     return PMIX_SUCCESS;
 }
 
+bool unmapped_users_permitted(InfoView infos) {
+    if (infos.has(PMIX_WIREUP_UNMAPPED_USERS)) return infos.flag(PMIX_WIREUP_UNMAPPED_USERS);
+    const char* asked = ::secure_getenv("WIREUP_UNMAPPED_USERS");
+    return asked == nullptr || std::string_view(asked) != "0";
+}
+
 common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     server::ServerOptions options;
     pmix_status_t rc = read_id(infos, options.id);
@@ -99,6 +105,7 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     options.scheduler = infos.flag(PMIX_SERVER_SCHEDULER);
     options.strict = infos.flag(PMIX_WIREUP_STRICT);
     options.single_listener = infos.flag(PMIX_SINGLE_LISTENER);
+    options.unmapped_users = unmapped_users_permitted(infos);
     if (const char* file = ::secure_getenv(kFileVariable); file != nullptr && options.rendezvous_file.empty()) {
         options.rendezvous_file = file;
     }

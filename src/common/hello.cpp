@@ -31,11 +31,11 @@ bool Token::present() const noexcept {
 }
 
 pmix_status_t check_identity(const ExpectedPeer& expected, uint32_t uid, Bytes shown) noexcept {
-    if (!shown.empty()) {
-        const bool right = expected.token.present() && same_secret(shown, expected.token.client);
-        return right ? PMIX_SUCCESS : PMIX_ERR_INVALID_CRED;
-    }
-    const bool known = uid == expected.uid || uid == expected.server_uid || uid == 0;
+    const bool proven = !shown.empty() && expected.token.present() && same_secret(shown, expected.token.client);
+    if (!shown.empty() && !proven) return PMIX_ERR_INVALID_CRED;
+    bool known = uid == expected.uid || uid == expected.server_uid || uid == 0;
+    // Every user without a number looks like this, also where the rank's user or the server's is one of them.
+    if (uid == expected.overflow_uid) known = proven && (known || expected.unmapped_users);
     return known ? PMIX_SUCCESS : PMIX_ERR_INVALID_CRED;
 }
 

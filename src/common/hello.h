@@ -47,11 +47,14 @@ struct ExpectedPeer {
     uint32_t uid = 0;
     uint32_t gid = 0;
     uint32_t server_uid = 0;  // the server's own effective uid
+    uint32_t overflow_uid = 65534;  // what the kernel reports for a user that this server's user namespace does not map
+    bool unmapped_users = true;     // such a process may be the rank, if it shows the rank's token
     Token token;
 };
-// May a process with these kernel credentials, showing this (maybe empty) token half, be that rank? A shown token decides
-// alone: it must match (a stale one from an earlier instance of the namespace does not get in), and then the numbers,
-// which differ across user namespaces, do not matter. Without one the uid must be the registered one, the server's or 0.
+// May a process with these kernel credentials, showing this (maybe empty) token half, be that rank? The kernel's uid
+// decides: it must be the registered one, the server's or 0. A token that is shown must match as well (a stale one from
+// an earlier instance of the namespace does not get in). The token stands in for the uid only where the kernel has no
+// number for the user: then it is required, and the host may forbid that.
 pmix_status_t check_identity(const ExpectedPeer& expected, uint32_t uid, Bytes shown) noexcept;
 
 class HelloClient {

@@ -193,7 +193,13 @@ void Listener::hello(SocketPeer& peer, const FrameHeader& header, Bytes payload)
     const bool is_tool = claim.role == common::PeerRole::tool && (client == nullptr || claim.token.empty());
     if (is_tool || claim.role == common::PeerRole::observer) return hello_of_tool(peer);
     if (client == nullptr) return refuse(peer, PMIX_ERR_NOT_FOUND);
-    common::ExpectedPeer expected{client->uid, client->gid, options_.own_uid, client->token};
+    common::ExpectedPeer expected;
+    expected.uid = client->uid;
+    expected.gid = client->gid;
+    expected.server_uid = options_.own_uid;
+    expected.overflow_uid = options_.overflow_uid;
+    expected.unmapped_users = options_.unmapped_users;
+    expected.token = client->token;
     rc = common::check_identity(expected, peer.credentials().uid, claim.token);
     if (rc != PMIX_SUCCESS) return refuse(peer, rc);
     // One that comes while the host is still asked about its rank waits for that answer: the host is told of a rank once.

@@ -2,8 +2,9 @@
 //
 // Owns the listening sockets and the connections that have not said who they are. Loop thread only. Nobody is waited
 // for: a connection that is silent past its deadline, or is one too many, is dropped. Who connects is what the kernel
-// says (SO_PEERCRED), held against what the host registered for the rank, or the rank's token where numbers differ.
-// Users without a registered rank share a small part of the room, so they cannot keep the others out.
+// says (SO_PEERCRED), held against what the host registered for the rank; the rank's token stands in only where the
+// kernel has no number for the user. Users without a registered rank share a small part of the room, so they cannot
+// keep the others out.
 //
 // What can go wrong: no socket (start() fails); no descriptors left: it pauses and tries again.
 #pragma once
@@ -72,6 +73,8 @@ class SocketPeer final : public Peer, public transport::ConnectionHandler {
 struct ListenerOptions {
     common::ProcId server;
     uint32_t own_uid = 0;
+    uint32_t overflow_uid = 65534;  // see common::ExpectedPeer
+    bool unmapped_users = true;
     int hello_timeout_ms = common::kHelloTimeoutMs;
     unsigned max_half_open = common::kMaxHalfOpen;
     unsigned max_strangers = 16;  // half-open connections of users that no rank is registered for

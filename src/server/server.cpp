@@ -9,6 +9,7 @@
 #include "server/dispatch.h"
 #include "server/parts.h"
 #include "server/report.h"
+#include "transport/unix_socket.h"
 
 namespace pmix::server {
 
@@ -70,8 +71,9 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       iof(scheduler, host, options.iof_cache),
       tools({options.tool_support, options.system_support, options.scheduler, ::geteuid()}, registry, host),
       listener(loop, scheduler, registry, host, segments, tools, *this,
-               {options.id, ::geteuid(), options.hello_timeout_ms, options.max_half_open, options.max_strangers,
-                options.socket_file, options.strict, options.single_listener}),
+               {options.id, ::geteuid(), transport::overflow_uid(), options.unmapped_users, options.hello_timeout_ms,
+                options.max_half_open, options.max_strangers, options.socket_file, options.strict,
+                options.single_listener}),
       renewal(scheduler, registry, segments, peers, self),
       adopted(scheduler, registry, get, fence, connect, disconnect, groups, peers,
               [this](std::string_view name) { setup->deregister_nspace(name); }),

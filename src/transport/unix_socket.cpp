@@ -6,8 +6,10 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 namespace pmix::transport {
@@ -218,6 +220,16 @@ Result<PeerCredentials> peer_credentials(int fd, const Io& io) {
         return PMIX_ERR_INVALID_CRED;
     }
     return PeerCredentials{kernel.pid, kernel.uid, kernel.gid};
+}
+
+uint32_t overflow_uid() {
+    constexpr uint32_t kKernelsDefault = 65534;
+    Descriptor file(::open("/proc/sys/kernel/overflowuid", O_RDONLY | O_CLOEXEC));
+    char text[16] = {};
+    if (!file || ::read(file.get(), text, sizeof text - 1) <= 0) return kKernelsDefault;
+    uint32_t uid = 0;
+    const auto end = std::from_chars(text, text + std::strlen(text), uid);
+    return end.ec == std::errc() ? uid : kKernelsDefault;
 }
 
 }  // namespace pmix::transport

@@ -52,4 +52,7 @@ common::Result<Descriptor> connect_to(const std::string& address, Deadline deadl
 
 common::Result<PeerCredentials> peer_credentials(int fd, const Io& io = kRealIo);
 
+// The uid that the kernel reports for users whom the reader's user namespace does not map.
+uint32_t overflow_uid();
+
 }  // namespace pmix::transport

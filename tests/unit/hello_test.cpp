@@ -33,6 +33,8 @@ struct Conversation {
     const char* what;
     Token client_token{}, server_token{};
     uint32_t client_uid = 1000;       // as the server's kernel says
+    uint32_t rank_uid = 1000;         // as the host registered it
+    bool unmapped_users = true;
     bool server_trusted = true;       // as the client's kernel says
     std::function<void(HelloRequest&)> spoil_request{};  // between the two
     std::function<void(HelloReply&)> spoil_reply{};
@@ -52,7 +54,8 @@ TEST_P(Hello, Conversation) {
     if (c.spoil_request) c.spoil_request(sent);
     pmix_status_t rc = server.receive(FrameHeader::request(kHello, 1), bytes(sent));
     ExpectedPeer expected;
-    expected.uid = 1000;
+    expected.uid = c.rank_uid;
+    expected.unmapped_users = c.unmapped_users;
     expected.server_uid = 500;
     expected.token = c.server_token;
     if (rc == PMIX_SUCCESS) {
@@ -90,6 +93,19 @@ INSTANTIATE_TEST_SUITE_P(
         Conversation{.what = "other user", .client_uid = 1001, .server_says = PMIX_ERR_INVALID_CRED, .client_says = PMIX_ERR_INVALID_CRED},
         Conversation{.what = "across user namespaces, both prove",
                      .client_token = token(1), .server_token = token(1), .client_uid = 65534, .server_trusted = false},
+        Conversation{.what = "other user with the right token",
+                     .client_token = token(1), .server_token = token(1), .client_uid = 1001,
+                     .server_says = PMIX_ERR_INVALID_CRED, .client_says = PMIX_ERR_INVALID_CRED},
+        Conversation{.what = "across user namespaces, no token", .client_uid = 65534,
+                     .server_says = PMIX_ERR_INVALID_CRED, .client_says = PMIX_ERR_INVALID_CRED},
+        Conversation{.what = "across user namespaces, the host forbids it",
+                     .client_token = token(1), .server_token = token(1), .client_uid = 65534, .unmapped_users = false,
+                     .server_says = PMIX_ERR_INVALID_CRED, .client_says = PMIX_ERR_INVALID_CRED},
+        Conversation{.what = "rank of a user without a number, no token", .client_uid = 65534, .rank_uid = 65534,
+                     .server_says = PMIX_ERR_INVALID_CRED, .client_says = PMIX_ERR_INVALID_CRED},
+        Conversation{.what = "rank of a user without a number, token",
+                     .client_token = token(1), .server_token = token(1), .client_uid = 65534, .rank_uid = 65534,
+                     .unmapped_users = false},
         Conversation{.what = "same user, a token of an earlier instance",
                      .client_token = token(2), .server_token = token(1),
                      .server_says = PMIX_ERR_INVALID_CRED, .client_says = PMIX_ERR_INVALID_CRED},

@@ -1,13 +1,18 @@
 /* users: who may be which rank, with real processes of three users: the server's, the one that the rank is registered
  * for, and a stranger. Needs root, to become them.
- * usage: users root|user    whose process the server is
+ * usage: users root|user           whose process the server is
+ *        users unmapped|forbidden|environment
+ *                                  the server is in a user namespace that maps root alone; the last two: and its host, or
+ *                                  the environment, admits only users whom the kernel can name
  *
  * Nothing is executed, so that nobody needs access to the build: the processes are forked before any is a server or a
  * client, become their user, and then initialise. */
 #define PMIX_SERVER_INIT_PLAIN
 #include <dirent.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pmix_server.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -78,11 +83,23 @@ static void send_environment(int line, const pmix_proc_t* rank) {
     CHECK(write(line, text, size) == (ssize_t)size);
 }
 
-static int serve(uid_t user, int line) {
+/* From now on the kernel has numbers here for root's processes only. */
+static bool map_root_alone(void) {
+    if (unshare(CLONE_NEWUSER) != 0) return false;
+    int map = open("/proc/self/uid_map", O_WRONLY);
+    bool done = map >= 0 && write(map, "0 0 1\n", 6) == 6;
+    if (map >= 0) close(map);
+    return done;
+}
+
+static int serve(uid_t user, bool forbidden, int line) {
     static pmix_server_module_t module = {.client_connected2 = client_came, .client_finalized = client_left};
     pmix_proc_t rank;
     become(user);
-    CHECK_OK(PMIx_server_init(&module, NULL, 0));
+    pmix_info_t named;
+    bool unmapped = false;
+    PMIX_INFO_LOAD(&named, PMIX_WIREUP_UNMAPPED_USERS, &unmapped, PMIX_BOOL);
+    CHECK_OK(PMIx_server_init(&module, forbidden ? &named : NULL, forbidden));
     register_the_job(&rank);
     for (char letter; read(line, &letter, 1) == 1;) {
         uint32_t number = letter == 'f' ? open_descriptors() : __atomic_load_n(&connected, __ATOMIC_SEQ_CST);
@@ -173,41 +190,69 @@ static void try(uid_t user, enum token token, int line, pmix_status_t wanted) {
     try_told(user, token, line, wanted, wanted == PMIX_SUCCESS);
 }
 
-/* rows: V10 */
-int main(int argc, char** argv) {
-    CHECK(argc == 2);
-    if (geteuid() != 0) {
-        printf("skipped: needs root\n");
-        return 0;
-    }
-    bool root = strcmp(argv[1], "root") == 0;
-    int ends[2], status = 0;
-    CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-    pid_t server = fork();
-    CHECK(server >= 0);
-    if (server == 0) {
-        close(ends[0]);
-        _exit(serve(root ? 0 : OWNER, ends[1]));
-    }
-    close(ends[1]);
-    int line = ends[0];
-
-    /* The owner of the rank, told apart by the kernel or by the token. */
+/* The kernel names every user: its number decides, whatever token is shown. */
+static void try_named_users(int line, bool root) {
     try(OWNER, RIGHT, line, PMIX_SUCCESS);
     try(OWNER, NONE, line, PMIX_SUCCESS);
-    /* A wrong token is worse than none: it is from another life of the name. */
+    /* A wrong token is worse than none: it is from another instance of the namespace. */
     try(OWNER, WRONG, line, PMIX_ERR_INVALID_CRED);
-    /* A stranger, who could read the server's name in the kernel's list, but nobody's environment. */
     for (int i = 0; i < 3; i++) try(STRANGER, NONE, line, PMIX_ERR_INVALID_CRED);
     try(STRANGER, WRONG, line, PMIX_ERR_INVALID_CRED);
-    /* With the rank's token numbers do not count: they differ between user namespaces. */
-    try(STRANGER, RIGHT, line, PMIX_SUCCESS);
+    /* Another user who has read the rank's environment is still another user. */
+    try(STRANGER, RIGHT, line, PMIX_ERR_INVALID_CRED);
     /* Root may be anybody at the server. But a client believes no other user's server without its half of the token, and
      * root as little as others: then the client is the one that leaves. */
     try(0, RIGHT, line, PMIX_SUCCESS);
     try_told(0, NONE, line, root ? PMIX_SUCCESS : PMIX_ERR_INVALID_CRED, true);
     /* And the rank is still its owner's. */
     try(OWNER, RIGHT, line, PMIX_SUCCESS);
+}
+
+/* The kernel has no number for the user: the token is required, and stands in for the number where the host permits. */
+static void try_unmapped_users(int line, bool permitted) {
+    try(OWNER, RIGHT, line, permitted ? PMIX_SUCCESS : PMIX_ERR_INVALID_CRED);
+    try(OWNER, NONE, line, PMIX_ERR_INVALID_CRED);
+    try(OWNER, WRONG, line, PMIX_ERR_INVALID_CRED);
+    try(STRANGER, NONE, line, PMIX_ERR_INVALID_CRED);
+    try(0, RIGHT, line, PMIX_SUCCESS);
+}
+
+/* rows: V10 */
+/* proves: PMIx_server_init PMIX_WIREUP_UNMAPPED_USERS */
+int main(int argc, char** argv) {
+    CHECK(argc == 2);
+    if (geteuid() != 0) {
+        printf("skipped: needs root\n");
+        return 0;
+    }
+    const bool user = strcmp(argv[1], "user") == 0, forbidden = strcmp(argv[1], "forbidden") == 0;
+    const bool environment = strcmp(argv[1], "environment") == 0;
+    const bool unmapped = forbidden || environment || strcmp(argv[1], "unmapped") == 0;
+    int ends[2], status = 0;
+    CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    pid_t server = fork();
+    CHECK(server >= 0);
+    if (server == 0) {
+        close(ends[0]);
+        if (unmapped && !map_root_alone()) _exit(77);
+        if (environment) setenv("WIREUP_UNMAPPED_USERS", "0", 1);
+        _exit(serve(user ? OWNER : 0, forbidden, ends[1]));
+    }
+    close(ends[1]);
+    int line = ends[0];
+    if (unmapped) {
+        char letter = 'c';
+        uint32_t number = 0;
+        signal(SIGPIPE, SIG_IGN);
+        if (write(line, &letter, 1) != 1 || read(line, &number, sizeof number) != sizeof number) {
+            CHECK(waitpid(server, &status, 0) == server && WIFEXITED(status) && WEXITSTATUS(status) == 77);
+            printf("skipped: user namespaces are not permitted here\n");
+            return 0;
+        }
+        try_unmapped_users(line, !forbidden && !environment);
+    } else {
+        try_named_users(line, !user);
+    }
 
     close(line);
     CHECK(waitpid(server, &status, 0) == server && status == 0);
