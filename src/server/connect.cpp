@@ -10,8 +10,9 @@ using common::InfoList;
 namespace {
 
 // All attributes of the first caller, and what the library adds.
-InfoList for_host(InfoList&& infos, pmix_status_t local_status) {
+InfoList for_host(InfoList&& infos, const Participants& users, pmix_status_t local_status) {
     InfoList out = std::move(infos);
+    users.append_ids(out);
     out.append_flag(PMIX_SORTED_PROC_ARRAY, true);
     out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, local_status, PMIX_STATUS);
     return out;
@@ -28,7 +29,7 @@ void Connect::launch(TurnId id, Turn& turn) {
         return finish(id, status);
     }
     Signature signature = turn.signature;
-    host_.connect(signature, for_host(std::move(turn.infos), turn.local_status),
+    host_.connect(signature, for_host(std::move(turn.infos), turn.users, turn.local_status),
                   [this, id, signature, lives = lives_of(signature)](HostAnswer& answer) {
                       pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
                       if (status == PMIX_SUCCESS && live_on(signature, lives)) connected_.insert(signature);
@@ -76,7 +77,7 @@ void Disconnect::launch(TurnId id, Turn& turn) {
     if (reach == Reach::here && turn.local_status == PMIX_SUCCESS && !connect_.connected(turn.signature))
         return finish(id, PMIX_ERR_INVALID_OPERATION);
     Signature signature = turn.signature;
-    host_.disconnect(signature, for_host(std::move(turn.infos), turn.local_status),
+    host_.disconnect(signature, for_host(std::move(turn.infos), turn.users, turn.local_status),
                      [this, id, signature, lives = lives_of(signature)](HostAnswer& answer) {
                          pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
                          if (status == PMIX_SUCCESS && live_on(signature, lives)) connect_.disconnected(signature);

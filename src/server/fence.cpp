@@ -101,6 +101,7 @@ void Fence::launch(TurnId id, Turn& turn) {
     } else if (!turn.collect && infos.find(PMIX_COLLECT_DATA) == nullptr) {
         infos.append_flag(PMIX_COLLECT_DATA, false);
     }
+    turn.users.append_ids(infos);
     infos.append_flag(PMIX_SORTED_PROC_ARRAY, true);
     infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, turn.local_status, PMIX_STATUS);
     Signature signature = turn.signature;

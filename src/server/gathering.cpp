@@ -39,6 +39,7 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
                peer.id().nspace.c_str(), peer.id().rank, entered.state == Collective::State::waiting ? "" : ", the last here");
     Turn& turn = turns_[entered.turn];
     if (entered.first) turn.signature = std::move(signature);
+    turn.users.add(peer.credentials());
     turn.replies.push_back(std::move(reply));
     turn.collect = turn.collect || view.flag(PMIX_COLLECT_DATA);
     turn.required_unknown =

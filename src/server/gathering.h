@@ -53,6 +53,7 @@ class Gathering {
     struct Turn {
         Signature signature;
         common::InfoList infos;  // of the first caller
+        Participants users;      // of all callers
         std::vector<Reply> replies;
         Timer timer;
         int64_t began_ms = transport::monotonic_ns() / 1'000'000;

@@ -5,6 +5,7 @@
 
 #include "common/info_view.h"
 #include "common/log.h"
+#include "common/pack.h"
 #include "server/job_piece.h"
 #include "server/modex_blob.h"
 
@@ -22,6 +23,14 @@ namespace {
 // Between two tries of a direct modex whose key is not there yet, while its timeout runs.
 constexpr int64_t kFirstPauseMs = 10;
 constexpr int64_t kLongestPauseMs = 500;
+
+bool encode(const common::Infos& infos, std::vector<uint8_t>& out) {
+    if (infos.empty()) return true;
+    common::ByteWriter w;
+    if (common::encode_infos(w, infos.data(), infos.size()) != PMIX_SUCCESS) return false;
+    out = w.take();
+    return true;
+}
 }  // namespace
 
 void Get::answer(Question& question, pmix_status_t status) {
@@ -59,9 +68,9 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     Question question;
     question.id = next_++;
     question.key = std::move(request.key);
-    question.infos = request.infos.take();
+    question.who = peer.credentials();
     question.reply = std::move(reply);
-    InfoView view(question.infos);
+    InfoView view(request.infos.data(), request.infos.size());
     int timeout = 0;
     if (view.get(PMIX_TIMEOUT, &timeout) != PMIX_SUCCESS || timeout < 0) return answer(question, PMIX_ERR_BAD_PARAM);
     question.timed = timeout > 0;
@@ -73,6 +82,9 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     ProcId proc = request.proc.nspace.empty() ? peer.id() : request.proc;
     if (registry_.groups().replace(proc) != PMIX_SUCCESS) return answer(question, PMIX_ERR_NOT_FOUND);
     Nspace* nspace = registry_.find(proc.nspace);
+    // Another user's: whether its processes have the key is not for this one to know.
+    if (nspace != nullptr && nspace->owner && !segments_.may_map(peer, *nspace))
+        return answer(question, PMIX_ERR_NO_PERMISSIONS);
 
     // The asker says that it has nothing of it: whatever it was given before is lost to it.
     if (nspace != nullptr && nspace->data != nullptr && request.generation == 0 && proc.nspace != peer.id().nspace)
@@ -88,6 +100,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
             return ask_local(*nspace, proc.rank, std::move(question));
         }
         if (immediate || !host_.has_direct_modex()) return answer(question, PMIX_ERR_NOT_FOUND);
+        if (!encode(request.infos, question.infos)) return answer(question, PMIX_ERR_OUT_OF_RESOURCE);
         set_timer([this, proc, id = question.id] { expire_pull(proc, id); });
         return ask_host(proc, std::move(question));
     }
@@ -123,6 +136,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     }
     if (immediate || !host_.has_direct_modex() || (nspace->size_known() && !nspace->has_rank(proc.rank)))
         return have ? answer_found(question, *nspace) : answer(question, PMIX_ERR_NOT_FOUND);
+    if (!encode(request.infos, question.infos)) return answer(question, PMIX_ERR_OUT_OF_RESOURCE);
     set_timer([this, proc, id = question.id] { expire_pull(proc, id); });
     ask_host(proc, std::move(question));
 }
@@ -163,11 +177,21 @@ void Get::upcall(const ProcId& proc, uint64_t flight) {
         pulls_.erase(it);
         return;
     }
-    for (Question& q : questions) q.covered = true;
-    const Question& first = questions.front();
+    // The host answers a user, not a node: what it gives one user's processes it has not given to another's.
+    const auto next = std::find_if(questions.begin(), questions.end(), [](const Question& q) { return !q.covered; });
+    // To the end of the list, so that each user's has its turn where they are asked again and again.
+    questions.splice(questions.end(), questions, next != questions.end() ? next : questions.begin());
+    const Question& first = questions.back();
+    const Credentials who = it->second.who = first.who;
+    for (Question& q : questions) q.covered = q.covered || q.who.uid == who.uid;
     common::InfoList infos;
-    pmix_status_t rc = infos.append_all(first.infos.c_array(), first.infos.size());
+    pmix_status_t rc = PMIX_SUCCESS;
+    if (!first.infos.empty()) {
+        common::ByteReader encoded(first.infos);
+        rc = common::decode_infos(encoded, &infos);
+    }
     if (rc == PMIX_SUCCESS && !first.key.empty()) rc = infos.append_string(PMIX_REQUIRED_KEY, first.key);
+    if (rc == PMIX_SUCCESS) rc = append_ids(infos, who);
     if (rc != PMIX_SUCCESS) {
         HostAnswer none;
         none.status = rc;
@@ -184,6 +208,8 @@ void Get::pulled(const ProcId& proc, uint64_t flight, HostAnswer& answer_of_host
     if (common::succeeded(status)) {
         learn(proc, answer_of_host.data);
         status = answer_of_host.data.empty() ? PMIX_SUCCESS : ingest_blob(registry_, answer_of_host.data, proc.nspace);
+        if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && status == PMIX_SUCCESS)
+            nspace->readers.insert(asked->second.who.uid);
         if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && nspace->data != nullptr) answer_anyone(*nspace);
     }
     auto it = pulls_.find(proc);
@@ -193,6 +219,12 @@ void Get::pulled(const ProcId& proc, uint64_t flight, HostAnswer& answer_of_host
     Nspace* nspace = registry_.find(proc.nspace);
     bool newcomers = false, patient = false;
     for (auto q = p.questions.begin(); q != p.questions.end();) {
+        // Another user's question has an upcall of its own, or had one and is asked again.
+        if (q->who.uid != p.who.uid) {
+            (q->covered ? patient : newcomers) = true;
+            ++q;
+            continue;
+        }
         bool have = nspace != nullptr && nspace->data != nullptr &&
                     (!common::is_real_rank(proc.rank) || nspace->data->has(proc.rank, q->key) ||
                      (q->key.empty() && common::succeeded(status)));
@@ -265,6 +297,7 @@ void Get::respond_with(Nspace& nspace, Rank rank, Respond respond) {
     if (!blob.ok()) return tell_host(std::move(respond), blob.status(), {});
     std::vector<uint8_t> kept = nspace.data->kept_names(nspace.name, rank);
     blob->insert(blob->end(), kept.begin(), kept.end());
+    append_owner(nspace, *blob);
     tell_host(std::move(respond), PMIX_SUCCESS, std::move(blob).value());
 }
 
@@ -273,6 +306,7 @@ void Get::modex_request(const ProcId& proc, Respond respond) {
     Nspace* nspace = registry_.find(proc.nspace);
     if (nspace != nullptr && proc.rank == PMIX_RANK_WILDCARD) {
         auto job = describe_job(*nspace);
+        if (job.ok()) append_owner(*nspace, *job);
         return tell_host(std::move(respond), job.status(), job.ok() ? std::move(job).value() : std::vector<uint8_t>());
     }
     if (nspace == nullptr || !common::is_real_rank(proc.rank)) return tell_host(std::move(respond), PMIX_ERR_NOT_FOUND, {});

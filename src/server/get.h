@@ -67,7 +67,8 @@ class Get {
         uint64_t id = 0;
         int64_t began_ms = transport::monotonic_ns() / 1'000'000;
         std::string key;  // empty: everything
-        common::InfoList infos;
+        std::vector<uint8_t> infos;  // encoded, for an upcall; an info takes 552 bytes otherwise
+        Credentials who;
         Reply reply;
         Respond respond;
         Timer timer;
@@ -77,6 +78,7 @@ class Get {
     };
     struct Pull {
         std::list<Question> questions;
+        Credentials who;      // for whom the host was asked last
         uint64_t flight = 0;  // of the upcall that is on its way; others that come back are of an earlier life
         int64_t pause_ms = 0;
         Timer again;

@@ -17,7 +17,7 @@ using common::ProcList;
 
 void Groups::request(Peer& peer, common::ControlRequest& request, Reply reply) {
     const auto call = static_cast<GroupCall>(request.kind);
-    if (call == GroupCall::names) return names(request, std::move(reply));
+    if (call == GroupCall::names) return names(peer, request, std::move(reply));
     if (request.name.empty() || request.name.size() > common::kMaxNspaceLength) return reply.status(PMIX_ERR_BAD_PARAM);
     switch (call) {
         case GroupCall::construct:
@@ -35,8 +35,9 @@ void Groups::request(Peer& peer, common::ControlRequest& request, Reply reply) {
     reply.status(PMIX_ERR_NOT_SUPPORTED);
 }
 
-void Groups::names(common::ControlRequest& request, Reply reply) {
+void Groups::names(Peer& peer, common::ControlRequest& request, Reply reply) {
     if (request.procs.size() != 1) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (!segments_.may_know(peer, request.procs[0].nspace)) return reply.status(PMIX_ERR_NOT_FOUND);
     std::vector<std::string> names = registry_.groups().names_of(request.procs[0]);
     if (names.empty()) return reply.status(PMIX_ERR_NOT_FOUND);
     std::vector<char*> texts;

@@ -74,6 +74,7 @@ class Groups {
         std::vector<std::string> ended;  // namespaces in it that have; the host is not asked for them any more
         GroupPiece piece;     // what this node has to say, and in the end what all nodes said
         common::InfoList infos;
+        Participants users;
         std::vector<MemberId> came;
         std::vector<Reply> replies;
         std::map<MemberId, unsigned> undecided;  // events about failures that a caller was given and has not answered
@@ -113,13 +114,13 @@ class Groups {
 
     void construct(Peer& peer, common::ControlRequest& request, Reply reply);
     void bootstrap(Peer& peer, common::ControlRequest& request, Reply reply);
-    common::InfoList bootstrap_infos(const common::ProcId& who, const common::InfoList& infos, const std::string& group);
+    common::InfoList bootstrap_infos(const Peer& peer, const common::InfoList& infos, const std::string& group);
     void bootstrapped(uint64_t id, HostAnswer& answer);
     void end_starters(pmix_status_t status, const std::function<bool(const Starter&)>& is_meant);
     void destruct(Peer& peer, common::ControlRequest& request, Reply reply);
     void leave(Peer& peer, const std::string& name, Reply reply);
     void decide(Peer& peer, const common::ControlRequest& request, Reply reply);
-    void names(common::ControlRequest& request, Reply reply);
+    void names(Peer& peer, common::ControlRequest& request, Reply reply);
 
     pmix_status_t join(Operation& op, const Key& key, Peer& peer, common::InfoList& infos, Reply& reply);
     // signature null: whatever it was.

@@ -57,12 +57,13 @@ void Groups::bootstrap(Peer& peer, common::ControlRequest& request, Reply reply)
             end_starters(PMIX_ERR_TIMEOUT, [id](const Starter& s) { return s.id == id; });
         });
     }
-    host_.group(PMIX_GROUP_CONSTRUCT, request.name, {peer.id()}, bootstrap_infos(peer.id(), infos, request.name),
+    host_.group(PMIX_GROUP_CONSTRUCT, request.name, {peer.id()}, bootstrap_infos(peer, infos, request.name),
                 [this, id](HostAnswer& answer) { bootstrapped(id, answer); });
 }
 
 // All that the caller said but for what it shares, which goes with its data; and who it is, if it is none of the leaders.
-InfoList Groups::bootstrap_infos(const ProcId& who, const InfoList& infos, const std::string& group) {
+InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const std::string& group) {
+    const ProcId& who = peer.id();
     InfoList out;
     pmix_status_t status = PMIX_SUCCESS;
     for (const pmix_info_t& info : infos) {
@@ -80,6 +81,7 @@ InfoList Groups::bootstrap_infos(const ProcId& who, const InfoList& infos, const
     if (piece.ok()) blob = wrap_group(group, *piece);
     if (!piece.ok()) status = piece.status();
     Nspace* nspace = registry_.find(who.nspace);
+    if (nspace != nullptr) append_owner(*nspace, blob);
     if (nspace != nullptr && nspace->data != nullptr && nspace->data->committed(who.rank) != 0) {
         auto data = nspace->data->contribution(nspace->name, {{who.rank, 0}});
         if (data.ok()) blob.insert(blob.end(), data->begin(), data->end());
@@ -90,6 +92,7 @@ InfoList Groups::bootstrap_infos(const ProcId& who, const InfoList& infos, const
         pmix_status_t rc = out.append(PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT);
         if (rc != PMIX_SUCCESS) status = rc;
     }
+    if (pmix_status_t rc = append_ids(out, peer.credentials()); rc != PMIX_SUCCESS) status = rc;
     out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, status, PMIX_STATUS);
     return out;
 }

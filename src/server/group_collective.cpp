@@ -180,6 +180,7 @@ pmix_status_t Groups::join(Operation& op, const Key& key, Peer& peer, InfoList& 
     }
     const MemberId who = *registry_.member(peer.id());
     if (!op.came_already(who)) op.came.push_back(who);
+    op.users.add(peer.credentials());
     op.replies.push_back(std::move(reply));
     return PMIX_SUCCESS;
 }
@@ -381,6 +382,7 @@ InfoList Groups::for_host(const Key& key, Operation& op) {
         if (!piece.ok()) op.local_status = piece.status();
         for (auto& [nspace, ranks] : registry_.local_members(op.signature)) {
             if (nspace->data == nullptr) continue;
+            append_owner(*nspace, blob);
             std::vector<dstore::RankSince> since;
             for (common::Rank rank : ranks)
                 if (nspace->data->committed(rank) != 0) since.push_back({rank, 0});
@@ -398,6 +400,7 @@ InfoList Groups::for_host(const Key& key, Operation& op) {
         pmix_status_t rc = out.append(PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT);
         if (rc != PMIX_SUCCESS) op.local_status = rc;
     }
+    op.users.append_ids(out);
     out.append_flag(PMIX_SORTED_PROC_ARRAY, true);
     out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, op.local_status, PMIX_STATUS);
     return out;
@@ -418,6 +421,14 @@ void Groups::take_endpoint_data(Operation& op, const std::string& name, const In
     // Members of jobs that this server has not heard of: their data has a place all the same.
     for (const ProcId& p : op.piece.order) registry_.adopt(p.nspace);
     ingest_blob(registry_, all);
+    // Data of a job that nobody has named a user of: for those who are in the group with it.
+    for (const ProcId& p : op.piece.order) {
+        Nspace* nspace = registry_.find(p.nspace);
+        for (const Reply& reply : op.replies) {
+            const auto peer = reply.peer();
+            if (nspace != nullptr && !nspace->owner && peer != nullptr) nspace->readers.insert(peer->credentials().uid);
+        }
+    }
     for (const ProcId& p : op.signature)
         if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);
 }

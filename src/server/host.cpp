@@ -220,12 +220,27 @@ void on_validation(pmix_status_t status, pmix_info_t infos[], size_t n, void* cb
     on_infos(status, infos, n, cbdata, nullptr, nullptr);
 }
 
-pmix_status_t append_ids(InfoList& infos, const Credentials& who) {
+void remove_ids(InfoList& infos) {
     infos.remove(PMIX_USERID);
     infos.remove(PMIX_GRPID);
+}
+
+pmix_status_t append_ids(InfoList& infos, const Credentials& who) {
+    remove_ids(infos);
     pmix_status_t rc = infos.append_number<uint32_t>(PMIX_USERID, who.uid, PMIX_UINT32);
     if (rc == PMIX_SUCCESS) rc = infos.append_number<uint32_t>(PMIX_GRPID, who.gid, PMIX_UINT32);
     return rc;
+}
+
+void replace_ids(pmix_app_t& app, const Credentials& who) noexcept {
+    for (size_t i = 0; i < app.ninfo; ++i) {
+        pmix_info_t& info = app.info[i];
+        const std::string_view key = common::key_view(info);
+        if (key != PMIX_USERID && key != PMIX_GRPID) continue;
+        common::destroy_value(&info.value);
+        info.value.type = PMIX_UINT32;
+        info.value.data.uint32 = key == PMIX_USERID ? who.uid : who.gid;
+    }
 }
 
 Host::Host(Scheduler& scheduler, const pmix_server_module_t* module, size_t module_size)

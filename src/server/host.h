@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,34 @@ struct HostAnswer {
     common::ProcId tool;                   // tool_connected: its name, if the host gave one
 };
 
-// Adds who asks, as the host must see it: PMIX_USERID and PMIX_GRPID, in place of what the asker says of itself.
+// Adds the requester's user and group as the kernel reported them: PMIX_USERID and PMIX_GRPID, in place of what the
+// requester itself wrote there. The infos of every upcall pass through one of these three.
 pmix_status_t append_ids(common::InfoList& infos, const Credentials& who);
+// For what several processes of different users ask together: nobody's.
+void remove_ids(common::InfoList& infos);
+// For infos within an application, which are not about the requester: those that are there are replaced.
+void replace_ids(pmix_app_t& app, const Credentials& who) noexcept;
+
+// Whose processes take part in a collective operation: one user, or several.
+class Participants {
+  public:
+    void add(const Credentials& who) noexcept {
+        if (!first_) {
+            first_ = who;
+        } else if (first_->uid != who.uid || first_->gid != who.gid) {
+            several_ = true;
+        }
+    }
+    pmix_status_t append_ids(common::InfoList& infos) const {
+        if (first_ && !several_) return server::append_ids(infos, *first_);
+        remove_ids(infos);
+        return PMIX_SUCCESS;
+    }
+
+  private:
+    std::optional<Credentials> first_;
+    bool several_ = false;
+};
 
 // Where a Done may run. Anywhere: it owns nothing of the loop's, waits for nobody, and runs nothing of the user's.
 enum class Runs : uint8_t { on_loop, anywhere };

@@ -15,6 +15,7 @@ constexpr uint8_t kKept = 2;
 constexpr uint8_t kGroup = 4;
 constexpr uint8_t kJob = 8;
 constexpr uint8_t kPresence = 16;
+constexpr uint8_t kOwner = 32;
 
 std::vector<uint8_t> wrap(std::string_view nspace, uint8_t flags, Bytes payload, size_t raw_size) {
     ByteWriter w(kBlobHeader + nspace.size() + payload.size());
@@ -43,6 +44,24 @@ std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std
     names.u32(static_cast<uint32_t>(keys.size()));
     for (const std::string& key : keys) names.string(key);
     return wrap(nspace, kKept, names.view(), names.size());
+}
+
+// To a reader that does not know it: names that a rank which nobody is keeps to itself, and there are none.
+std::vector<uint8_t> wrap_owner(std::string_view nspace, uint32_t uid) {
+    ByteWriter w;
+    w.u32(PMIX_RANK_INVALID);
+    w.u32(0);
+    w.u32(uid);
+    return wrap(nspace, kKept | kOwner, w.view(), w.size());
+}
+
+std::optional<uint32_t> piece_owner(const Piece& piece) noexcept {
+    if (!piece.owner) return std::nullopt;
+    ByteReader r(piece.payload);
+    r.u32();
+    r.u32();
+    const uint32_t uid = r.u32();
+    return r.ok() ? std::optional(uid) : std::nullopt;
 }
 
 std::vector<uint8_t> wrap_group(std::string_view group, Bytes payload) {
@@ -98,7 +117,8 @@ Result<Piece> read_piece(Bytes blob) {
     if (!r.ok() || name > common::kMaxNspaceLength) return PMIX_ERR_UNPACK_FAILURE;
     piece.nspace = {reinterpret_cast<const char*>(name_bytes.data()), name_bytes.size()};
     piece.compressed = (flags & kCompressed) != 0;
-    piece.kept = (flags & kKept) != 0;
+    piece.owner = (flags & kOwner) != 0;
+    piece.kept = (flags & kKept) != 0 && !piece.owner;
     piece.group = (flags & kGroup) != 0;
     piece.job = (flags & kJob) != 0;
     piece.presence = (flags & kPresence) != 0;

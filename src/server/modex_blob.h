@@ -3,7 +3,8 @@
 //   u32 magic "WUPB" · u8 version · u8 flags · u16 name bytes · u32 payload bytes · u32 raw bytes · name · payload
 //                                                                                       all little-endian
 //   flags   1: the payload is compressed
-//           2: no chunks but names: u32 rank, u32 count, then the keys (u32 length, bytes) that the rank has put for its
+//           2: no chunks but names: u32 rank, u32 count, then the keys (u32 length, bytes) that the rank has put for
+//           its
 //              own node only. In the answer to a direct modex, so that whoever asks for one of them learns that it
 //              exists (PMIX_ERR_EXISTS_OUTSIDE_SCOPE) instead of waiting for it.
 //           8: no chunks but what the host said about the job as a whole, as infos (job_piece.h)
@@ -11,11 +12,15 @@
 //           16: empty, without a name: a node takes part in a fence and has no data for it. Some hosts exchange a fence
 //              between nodes only if it has data (docs/ENGINES.md). A reader that does not know the flag skips the
 //              section as one of an unknown namespace.
+//           34: (32, and 2 for readers that do not know it) no chunks but whose the namespace is: u32 PMIX_RANK_INVALID,
+//              u32 0, u32 user. In the answer to a direct modex and in a group's data, so that the user's processes of
+//              the other node may read it and those of other users may not.
 //
-// Self-delimiting, because hosts just concatenate. Pure, any thread. Bytes that are no piece: PMIX_ERR_NOT_SUPPORTED for
-// another magic or version (another library at the other end), PMIX_ERR_UNPACK_FAILURE for the rest.
+// Self-delimiting, because hosts just concatenate. Pure, any thread. Bytes that are no piece: PMIX_ERR_NOT_SUPPORTED
+// for another magic or version (another library at the other end), PMIX_ERR_UNPACK_FAILURE for the rest.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +45,8 @@ std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std
 // One of the pieces says so of this key.
 bool says_kept(common::Bytes blob, std::string_view nspace, uint32_t rank, std::string_view key) noexcept;
 
+std::vector<uint8_t> wrap_owner(std::string_view nspace, uint32_t uid);
+
 std::vector<uint8_t> wrap_group(std::string_view group, common::Bytes payload);
 
 std::vector<uint8_t> wrap_job(std::string_view nspace, common::Bytes infos);
@@ -54,6 +61,7 @@ struct Piece {
     common::Bytes payload;
     bool compressed = false;
     bool kept = false;   // names, no chunks
+    bool owner = false;  // the user whose it is, no chunks
     bool group = false;  // a group_piece, no chunks
     bool job = false;    // a description, no chunks
     bool presence = false;  // empty
@@ -61,6 +69,8 @@ struct Piece {
     size_t size = 0;  // where the next piece starts
 };
 common::Result<Piece> read_piece(common::Bytes blob);
+// The user that an owner piece names.
+std::optional<uint32_t> piece_owner(const Piece& piece) noexcept;
 // The chunks: the payload itself, or unpacked into `storage`.
 common::Result<common::Bytes> piece_chunks(const Piece& piece, std::vector<uint8_t>& storage);
 

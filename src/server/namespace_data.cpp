@@ -179,6 +179,12 @@ std::vector<uint8_t> NamespaceData::kept_names(std::string_view nspace, common::
     return wrap_kept(nspace, rank, keys);
 }
 
+void append_owner(const Nspace& nspace, std::vector<uint8_t>& blob) {
+    if (!nspace.owner) return;
+    const std::vector<uint8_t> piece = wrap_owner(nspace.name, *nspace.owner);
+    blob.insert(blob.end(), piece.begin(), piece.end());
+}
+
 pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt) {
     std::vector<uint8_t> storage;
     while (!blob.empty()) {
@@ -187,6 +193,12 @@ pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt
         blob = blob.subspan(piece->size);
         if (piece->kept || piece->group || piece->job || piece->presence) continue;
         Nspace* nspace = registry.find(piece->nspace);
+        if (piece->owner) {
+            // What this node's host says of it is worth more.
+            const auto uid = piece_owner(*piece);
+            if (nspace != nullptr && uid && !nspace->owner) nspace->owner = uid;
+            continue;
+        }
         if (nspace == nullptr && !adopt.empty() && piece->nspace == adopt) nspace = &registry.adopt(adopt);
         if (nspace == nullptr) continue;
         if (pmix_status_t rc = registry.ensure_data(*nspace); rc != PMIX_SUCCESS) return rc;

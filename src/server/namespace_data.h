@@ -71,6 +71,9 @@ class NamespaceData {
     bool columns_declared_ = false;  // what follows from the placement; once
 };
 
+// To be read by a server that has the namespace's data from here: the user whose it is, if that is known.
+void append_owner(const Nspace& nspace, std::vector<uint8_t>& blob);
+
 // Takes over what the pieces of a blob hold, each into its namespace; pieces of namespaces unknown here are skipped, or
 // make a namespace of their own when `adopt` names it. Hosts concatenate the blobs of nodes in any order.
 pmix_status_t ingest_blob(Registry& registry, common::Bytes blob, std::string_view adopt = {});

@@ -1,8 +1,9 @@
 // Who may map which namespace's segment, and what of it must still travel.
 //
 // Borrowed: the registry. Loop thread only. A segment goes to processes of the user that the namespace belongs to, to
-// root and to the server's own user; where the host never said whose a namespace is, to the one user that this server
-// serves.
+// root and to the server's own user. Where neither the host nor the data from its own node says whose a namespace is,
+// it goes to the users for whom the host has fetched it; one that the host has registered also to the only user that
+// this server serves.
 #pragma once
 
 #include <string>
@@ -27,9 +28,34 @@ class Segments {
         if (peer.kind() == PeerKind::self || uid == own_uid_ || uid == 0) return true;
         if (peer.id().nspace == nspace.name) return true;  // it is a registered rank of it
         if (nspace.owner) return *nspace.owner == uid;
+        if (nspace.readers.count(uid) != 0) return true;
+        if (nspace.adopted) return false;
         for (const auto& [name, other] : registry_.nspaces())
             if (other->owner && *other->owner != uid && name != own_nspace_) return false;
         return true;
+    }
+
+    // May the peer be told that there is such a job, and what is in it?
+    bool may_know(const Peer& peer, std::string_view nspace) const {
+        if (peer.id().nspace == nspace) return true;
+        const Nspace* known = registry_.find(nspace);
+        // One that is not known here has no user either.
+        if (known == nullptr)
+            return peer.kind() == PeerKind::self || peer.credentials().uid == own_uid_ || peer.credentials().uid == 0;
+        return may_map(peer, *known);
+    }
+    // Of processes, one at least.
+    template <class Procs>
+    bool may_know_any(const Peer& peer, const Procs& procs) const {
+        std::string_view last;
+        bool may = false;
+        for (const common::ProcId& p : procs) {
+            if (p.nspace == last) continue;
+            last = p.nspace;
+            may = may_know(peer, p.nspace);
+            if (may) break;
+        }
+        return may;
     }
 
     // Adds the namespace to a message's list, with the descriptor if the peer has not got it yet. A message that is full

@@ -19,6 +19,7 @@ void Spawn::request(Peer& peer, common::SpawnRequest& request, Reply reply) {
     if (rc == PMIX_SUCCESS)
         rc = infos.append_flag(tool ? PMIX_REQUESTOR_IS_TOOL : PMIX_REQUESTOR_IS_CLIENT, true);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
+    for (pmix_app_t& app : apps) replace_ids(app, peer.credentials());
     if (local_ != nullptr && peer.kind() == PeerKind::self && !host_.has_spawn()) {
         auto name = local_->spawn(peer.id(), infos, apps);
         return answer(reply, name.status(), name ? std::move(name).value() : std::string());
