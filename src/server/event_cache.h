@@ -7,6 +7,8 @@
 #pragma once
 
 #include <deque>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "common/ids.h"
@@ -30,6 +32,10 @@ struct Event {
     bool of_environment = false;
     size_t footprint = 0;    // bytes of memory, about; the cache's
     bool from_here = false;  // a process of this node notified it in its own name
+    // A client's event is for its own user's processes. None: the host's, the library's, or of a user who may do all.
+    std::optional<uint32_t> user;
+    // For processes that may know one of these jobs; empty: for all.
+    std::vector<std::string> jobs;
 };
 
 class EventCache {

@@ -30,6 +30,11 @@ bool names(const ProcId& pattern, const ProcId& proc) {
     return pattern.nspace == proc.nspace && (pattern.rank == PMIX_RANK_WILDCARD || pattern.rank == proc.rank);
 }
 
+// Root and the server's own user could do by other means whatever an event makes a process do.
+bool is_trusted(uint32_t uid) {
+    return uid == 0 || uid == ::geteuid();
+}
+
 std::optional<uint32_t> session_of(const Nspace* nspace) {
     if (nspace == nullptr || nspace->data == nullptr) return {};
     dstore::Found found;
@@ -66,6 +71,15 @@ bool Events::apart(std::string_view nspace, std::string_view other) const {
     if (nspace == other) return false;
     const auto a = session_of(registry_.find(nspace)), b = session_of(registry_.find(other));
     return a && b && *a != *b;
+}
+
+// A rank of root's is protected as any other: only tools of the trusted users look at what other users' processes say.
+bool Events::is_for_user(const Event& event, const Peer& peer) const {
+    if (peer.kind() == PeerKind::self) return true;
+    const uint32_t uid = peer.credentials().uid;
+    if (event.user && *event.user != uid && (peer.kind() == PeerKind::client || !is_trusted(uid))) return false;
+    return event.jobs.empty() || std::any_of(event.jobs.begin(), event.jobs.end(),
+                                             [&](const std::string& job) { return segments_.may_know(peer, job); });
 }
 
 bool Events::reaches(const Event& event, const ProcId& id, bool is_self) const {
@@ -123,7 +137,8 @@ bool Events::somebody_is_told(const Event& event, const Peer& notifier) const {
     }
     for (const auto& [name, nspace] : registry_.nspaces())
         for (const auto& [rank, client] : nspace->clients)
-            if (client.state == Client::State::registered && reaches(event, {name, rank}, false)) return true;
+            if (client.state == Client::State::registered && (!event.user || *event.user == client.uid) &&
+                reaches(event, {name, rank}, false)) return true;
     return false;
 }
 
@@ -131,7 +146,8 @@ std::vector<MemberId> Events::awaited(const Event& event) const {
     std::vector<MemberId> members;
     for (const auto& [name, nspace] : registry_.nspaces())
         for (const auto& [rank, client] : nspace->clients)
-            if (client.state == Client::State::registered && reaches(event, {name, rank}, false))
+            if (client.state == Client::State::registered && (!event.user || *event.user == client.uid) &&
+                reaches(event, {name, rank}, false))
                 members.push_back(member_id(nspace->number, rank));
     return members;
 }
@@ -262,13 +278,18 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
     if (!may_speak_for(peer, source)) return reply.status(PMIX_ERR_NO_PERMISSIONS);
     const auto range = static_cast<pmix_data_range_t>(request.range);
     if (range > PMIX_RANGE_PROC_LOCAL) return reply.status(PMIX_ERR_BAD_PARAM);
-    auto event = make(request.status, source, range, request.infos.take());
+    InfoList infos = request.infos.take();
+    // Nobody who is told of the event takes the sender's claim for the kernel's.
+    if (!from_host) remove_ids(infos);
+    auto event = make(request.status, source, range, std::move(infos));
     if (!event) return reply.status(event.status());
     event->from_here = !from_host && source == peer.id();
+    if (!from_host && !is_trusted(peer.credentials().uid)) event->user = peer.credentials().uid;
     const bool hand_up = !from_host && goes_up(*event);
     InfoList up;
     if (hand_up) {
         pmix_status_t rc = up.append_all(event->infos.c_array(), event->infos.size());
+        if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
     // In strict mode: every event that a host would have to carry, as the event page says.
@@ -283,17 +304,23 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
     });
 }
 
-void Events::raise(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos) {
+void Events::raise(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos,
+                   std::vector<std::string> jobs) {
     auto event = make(code, source, range, std::move(infos));
-    if (event) spread(std::move(event).value());
+    if (!event) return;
+    event->jobs = std::move(jobs);
+    spread(std::move(event).value());
 }
 
-void Events::announce(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos) {
+void Events::announce(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos,
+                      const Credentials& who) {
     InfoList up;
-    const bool copied = up.append_all(infos.c_array(), infos.size()) == PMIX_SUCCESS;
+    const bool copied =
+        up.append_all(infos.c_array(), infos.size()) == PMIX_SUCCESS && append_ids(up, who) == PMIX_SUCCESS;
     auto event = make(code, source, range, std::move(infos));
     if (!event) return;
     const bool hand_up = copied && goes_up(*event);
+    if (!is_trusted(who.uid)) event->user = who.uid;
     spread(std::move(event).value());
     if (hand_up) host_.notify_event(code, source, range, std::move(up), [](HostAnswer&) {});
 }

@@ -2,7 +2,8 @@
 //
 // Owns the registrations of all peers. Loop thread only. Every process in range gets an event from here, also the one
 // that notified it, so that for each of them its events and its registrations have one order; an event that the host
-// handed down is never handed up. What goes to one peer carries a number that rises by one.
+// handed down is never handed up. What goes to one peer carries a number that rises by one. An event of a client
+// reaches processes of the same user, whatever its range; beyond them the host decides, who may hand it down again.
 //
 // Registration and replay are one step: what came before is replayed for the new handler alone, what comes after
 // reaches all, so nothing is missed and nothing comes twice. What can go wrong: the host refuses a code, which refuses
@@ -21,14 +22,15 @@
 #include "server/host.h"
 #include "server/registry.h"
 #include "server/reply.h"
+#include "server/segments.h"
 
 namespace pmix::server {
 
 class Events {
   public:
     // self: this server's own id.
-    Events(Host& host, Registry& registry, const common::ProcId& self, size_t ring)
-        : host_(host), registry_(registry), self_(self), codes_(host), cache_(ring) {}
+    Events(Host& host, Registry& registry, const Segments& segments, const common::ProcId& self, size_t ring)
+        : host_(host), registry_(registry), segments_(segments), self_(self), codes_(host), cache_(ring) {}
     Events(const Events&) = delete;
     Events& operator=(const Events&) = delete;
 
@@ -41,11 +43,15 @@ class Events {
     void deregister_handler(Peer& peer, common::DeregisterEventsRequest& request, Reply reply);
     void notify(Peer& peer, common::NotifyEventRequest& request, Reply reply);
 
-    // From the library itself: to local processes and the server's own handlers, not to the host.
-    void raise(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range, common::InfoList infos);
+    // From the library itself: to local processes and the server's own handlers, not to the host. jobs: only to
+    // processes that may know one of them; empty: to all in range.
+    void raise(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range, common::InfoList infos,
+               std::vector<std::string> jobs = {});
 
     // The same, and to the host where the range goes beyond this node.
-    void announce(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range, common::InfoList infos);
+    // In the name of this user's process: it reaches that user's processes, and the host is told whose it is.
+    void announce(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range, common::InfoList infos,
+                  const Credentials& who);
 
     size_t cached() const noexcept { return cache_.size(); }
 
@@ -73,10 +79,11 @@ class Events {
     static Handler make_handler(const common::RegisterEventsRequest& request);
     bool reaches(const Event& event, const common::ProcId& id, bool is_self) const;
     bool reaches(const Event& event, const Peer& peer) const {
-        return reaches(event, peer.id(), peer.kind() == PeerKind::self);
+        return is_for_user(event, peer) && reaches(event, peer.id(), peer.kind() == PeerKind::self);
     }
     bool within_node(const common::ProcId& pattern) const;
     bool somebody_is_told(const Event& event, const Peer& notifier) const;
+    bool is_for_user(const Event& event, const Peer& peer) const;
     bool apart(std::string_view nspace, std::string_view other) const;
     uint8_t nearness(const Event& event, const Peer& peer) const;
     std::vector<MemberId> awaited(const Event& event) const;
@@ -88,6 +95,7 @@ class Events {
     Watch watch_;
     Host& host_;
     Registry& registry_;
+    const Segments& segments_;
     const common::ProcId self_;
     EventCodes codes_;
     EventCache cache_;

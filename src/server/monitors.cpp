@@ -204,7 +204,7 @@ void Monitors::raise(const Monitor& m) {
     if (!m.file.empty()) infos.append_string(PMIX_MONITOR_FILE, m.file);
     infos.append_number<uint32_t>(m.file.empty() ? PMIX_MONITOR_HEARTBEAT_DROPS : PMIX_MONITOR_FILE_DROPS, m.missed,
                                   PMIX_UINT32);
-    events_.announce(m.code, m.proc, m.range, std::move(infos));
+    events_.announce(m.code, m.proc, m.range, std::move(infos), {m.user.uid, m.user.gid, 0});
 }
 
 // ---- heartbeats ----

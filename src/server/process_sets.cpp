@@ -31,7 +31,12 @@ void ProcessSets::announce(pmix_status_t code, const ProcessSet& set) {
         array.array = members.data();
         infos.append(PMIX_PSET_MEMBERS, &array, PMIX_DATA_ARRAY);
     }
-    events_.raise(code, self_, PMIX_RANGE_LOCAL, std::move(infos));
+    std::vector<std::string> jobs;
+    for (const ProcId& p : set.members)
+        if (jobs.empty() || jobs.back() != p.nspace) jobs.push_back(p.nspace);
+    std::sort(jobs.begin(), jobs.end());
+    jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+    events_.raise(code, self_, PMIX_RANGE_LOCAL, std::move(infos), std::move(jobs));
 }
 
 // All names of one process, in the order in which the sets were defined. None is an empty list: the process was in one.

@@ -154,13 +154,25 @@ Result<Value> all_processes(const Question& q) {
     return processes(q, **job);
 }
 
+// Sets and groups of other users' processes are not there for the requester.
+bool may_know(const Question& q, const ProcessSet& set) {
+    return q.known.segments.may_know_any(q.asker, set.members);
+}
+bool may_know(const Question& q, const Group& group) {
+    return std::any_of(group.members.begin(), group.members.end(),
+                       [&](const Group::Member& m) { return q.known.segments.may_know(q.asker, m.proc.nspace); });
+}
+
 Result<Value> set_count(const Question& q) {
-    return Value::number(q.known.registry.process_sets().size(), PMIX_SIZE);
+    const auto& sets = q.known.registry.process_sets();
+    const auto n = std::count_if(sets.begin(), sets.end(), [&](const ProcessSet& set) { return may_know(q, set); });
+    return Value::number(static_cast<size_t>(n), PMIX_SIZE);
 }
 
 Result<Value> set_names(const Question& q) {
     std::string list;
-    for (const ProcessSet& set : q.known.registry.process_sets()) add_word(list, set.name);
+    for (const ProcessSet& set : q.known.registry.process_sets())
+        if (may_know(q, set)) add_word(list, set.name);
     return Value::string(list);
 }
 
@@ -168,7 +180,7 @@ Result<Value> set_members(const Question& q) {
     std::string_view name;
     if (q.qualifiers.get(PMIX_PSET_NAME, &name) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
     for (const ProcessSet& set : q.known.registry.process_sets()) {
-        if (set.name != name) continue;
+        if (set.name != name || !may_know(q, set)) continue;
         auto members = common::CArray<pmix_proc_t>::zeroed(set.members.size());
         if (!members) return members.status();
         for (size_t i = 0; i < set.members.size(); ++i) (*members)[i] = set.members[i].to_c();
@@ -179,13 +191,16 @@ Result<Value> set_members(const Question& q) {
 
 // Of groups that have a member on this node.
 Result<Value> group_count(const Question& q) {
-    return Value::number(q.known.registry.groups().all().size(), PMIX_SIZE);
+    const auto& groups = q.known.registry.groups().all();
+    const auto n = std::count_if(groups.begin(), groups.end(), [&](const auto& g) { return may_know(q, g.second); });
+    return Value::number(static_cast<size_t>(n), PMIX_SIZE);
 }
 
 Result<Value> group_names(const Question& q) {
     const auto& groups = q.known.registry.groups().all();
     std::vector<char*> names;
-    for (const auto& [name, group] : groups) names.push_back(const_cast<char*>(name.c_str()));
+    for (const auto& [name, group] : groups)
+        if (may_know(q, group)) names.push_back(const_cast<char*>(name.c_str()));
     pmix_data_array_t array{};
     array.type = PMIX_STRING;
     array.size = names.size();
@@ -197,7 +212,7 @@ Result<Value> group_members(const Question& q) {
     std::string_view name;
     if (q.qualifiers.get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return PMIX_ERR_BAD_PARAM;
     const Group* group = q.known.registry.groups().find(name);
-    if (group == nullptr) return PMIX_ERR_NOT_FOUND;
+    if (group == nullptr || !may_know(q, *group)) return PMIX_ERR_NOT_FOUND;
     const common::ProcList members = group->current();
     auto array = common::CArray<pmix_proc_t>::zeroed(members.size());
     if (!array) return array.status();

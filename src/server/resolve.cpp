@@ -8,7 +8,7 @@ namespace pmix::server {
 
 using common::kNoNode;
 
-void Resolve::peers(Peer&, common::ResolveRequest& request, Reply reply) {
+void Resolve::peers(Peer& peer, common::ResolveRequest& request, Reply reply) {
     common::ResolvePeersReply message;
     bool own = request.node.empty() || request.node == registry_.hostname();
     bool known = false;
@@ -24,18 +24,18 @@ void Resolve::peers(Peer&, common::ResolveRequest& request, Reply reply) {
     };
     if (request.nspace.empty()) {
         for (const auto& [name, nspace] : registry_.nspaces())
-            if (nspace->has_placement) add(*nspace);
+            if (nspace->has_placement && segments_.may_know(peer, name)) add(*nspace);
         known = known || own;
     } else {
         const Nspace* nspace = registry_.find(request.nspace);
-        if (nspace == nullptr) return reply.status(PMIX_ERR_NOT_FOUND);
+        if (nspace == nullptr || !segments_.may_know(peer, request.nspace)) return reply.status(PMIX_ERR_NOT_FOUND);
         add(*nspace);
     }
     if (!known) return reply.status(PMIX_ERR_NOT_FOUND);
     reply.message(PMIX_SUCCESS, message);
 }
 
-void Resolve::nodes(Peer&, common::ResolveRequest& request, Reply reply) {
+void Resolve::nodes(Peer& peer, common::ResolveRequest& request, Reply reply) {
     common::ResolveNodesReply message;
     std::set<std::string, std::less<>> seen;
     auto add = [&](const Nspace& nspace) {
@@ -46,10 +46,11 @@ void Resolve::nodes(Peer&, common::ResolveRequest& request, Reply reply) {
         }
     };
     if (request.nspace.empty()) {
-        for (const auto& [name, nspace] : registry_.nspaces()) add(*nspace);
+        for (const auto& [name, nspace] : registry_.nspaces())
+            if (segments_.may_know(peer, name)) add(*nspace);
     } else {
         const Nspace* nspace = registry_.find(request.nspace);
-        if (nspace == nullptr) return reply.status(PMIX_ERR_NOT_FOUND);
+        if (nspace == nullptr || !segments_.may_know(peer, request.nspace)) return reply.status(PMIX_ERR_NOT_FOUND);
         add(*nspace);
     }
     reply.message(PMIX_SUCCESS, message);

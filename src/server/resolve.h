@@ -1,23 +1,26 @@
 // Resolve: which processes run on a node, which nodes a namespace has. Answered from the registry.
 //
 // Loop thread, nothing owned. Unknown namespaces and nodes are PMIX_ERR_NOT_FOUND; a known node without processes of a
-// known namespace is an empty list. Without a namespace: all namespaces that this server knows.
+// known namespace is an empty list. Without a namespace: all namespaces that this server knows. Jobs of other users are
+// not known to the requester.
 #pragma once
 
 #include "common/messages.h"
 #include "server/registry.h"
 #include "server/reply.h"
+#include "server/segments.h"
 
 namespace pmix::server {
 
 class Resolve {
   public:
-    explicit Resolve(Registry& registry) : registry_(registry) {}
+    Resolve(Registry& registry, const Segments& segments) : registry_(registry), segments_(segments) {}
     void peers(Peer& peer, common::ResolveRequest& request, Reply reply);
     void nodes(Peer& peer, common::ResolveRequest& request, Reply reply);
 
   private:
     Registry& registry_;
+    const Segments& segments_;
 };
 
 }  // namespace pmix::server

@@ -48,7 +48,8 @@ class MonitorsTest : public ::testing::Test {
         : module(fake.module()),
           host(scheduler, &module, sizeof module),
           registry("n0"),
-          events(host, registry, {"server", 0}, 16),
+          segments(registry, "server", ::geteuid()),
+          events(host, registry, segments, {"server", 0}, 16),
           chores(scheduler),
           monitors(scheduler, host, events, chores) {
         peer = std::make_shared<NotingPeer>(ProcId("job", 1), 7);
@@ -119,6 +120,7 @@ class MonitorsTest : public ::testing::Test {
     pmix_server_module_t module;
     Host host;
     Registry registry;
+    server::Segments segments;
     Events events;
     Chores chores;
     Monitors monitors;
