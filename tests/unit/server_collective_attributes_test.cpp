@@ -93,7 +93,7 @@ void form(Setting& s) {
 
 }  // namespace
 
-// rows: F1 C1 C4
+// rows: F1 F12 C1 C4
 // proves: PMIx_Fence PMIX_ALL_CLONES_PARTICIPATE server
 // proves: PMIx_Connect PMIX_ALL_CLONES_PARTICIPATE server
 // proves: PMIx_Disconnect PMIX_ALL_CLONES_PARTICIPATE server
