@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/bytes.h"
+#include "common/limits.h"
 
 namespace pmix::client {
 
@@ -43,7 +44,17 @@ class CommitFrame {
     }
     uint32_t count() const noexcept { return count_; }
     size_t size() const noexcept { return copied_.size() + lent_bytes_; }
-    // Good until the next add().
+    // Bytes of one entry in a frame, and of a whole frame beside its entries.
+    static constexpr size_t entry_size(size_t key, size_t value) noexcept { return 4 + 1 + 4 + key + 4 + value; }
+    static constexpr size_t kEmptySize = 8 + 4 + 8;
+    // Would the frame, finished, still have at most `limit` bytes with this entry?
+    bool has_room(size_t key, size_t value, size_t limit) const noexcept {
+        const size_t taken = size() + sizeof(uint64_t);
+        return taken <= limit && entry_size(key, value) <= limit - taken && count_ < common::kMaxListLength;
+    }
+    // Once, after the last add().
+    void finish(uint64_t resent_up_to) { copied_.u64(resent_up_to); }
+    // After finish().
     std::span<const common::Bytes> pieces() {
         copied_.patch_u32(count_at_, count_);
         pieces_.clear();

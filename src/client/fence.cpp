@@ -55,18 +55,19 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
                     size_t ninfos) {
     auto p = prepare(session, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
-    if (p->only_self) return PMIX_SUCCESS;
+    if (p->only_self) return session.refusals().reported_by(PMIX_SUCCESS);
     common::FenceReply reply;
     const pmix_status_t rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
-    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
+    return session.refusals().reported_by(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
 }
 
 pmix_status_t fence_nb(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
                        size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata) {
     auto p = prepare(session, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
-    const auto tell = [callback, cbdata](pmix_status_t rc) {
-        if (callback != nullptr) callback(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc, cbdata);
+    const auto tell = [&session, callback, cbdata](pmix_status_t rc) {
+        rc = session.refusals().reported_by(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
+        if (callback != nullptr) callback(rc, cbdata);
     };
     if (p->only_self) {
         session.loop().post([tell] { tell(PMIX_SUCCESS); });

@@ -244,6 +244,7 @@ pmix_status_t begin_nb(Session& session, const PendingPtr& pending, bool may_att
         {
             Reading reading;
             take_reply(session, pending->request, status, reply, late);
+            late.status = session.refusals().reported_by(late.status);
             Pending::keep(late);
         }
         pending->fire(late);
@@ -355,6 +356,7 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
     if (rc == PMIX_ERR_WOULD_BLOCK) return rc;
     Reading reading;
     take_reply(session, *request, rc, reply, out);
+    out.status = session.refusals().reported_by(out.status);
     return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 #include "client/commit_frame.h"
@@ -18,6 +19,19 @@ common::Result<std::string_view> checked_key(const char* key) noexcept {
     return std::string_view(key, length);
 }
 
+// A commit has as many frames as it needs, but a value lies in one. What no commit will send has the codec's bounds
+// only.
+bool can_be_sent(std::string_view key, pmix_scope_t scope, size_t value) noexcept {
+    if (scope == PMIX_INTERNAL) return value < common::kMaxFramePayload;
+    return CommitFrame::entry_size(key.size(), value) <= common::kMaxFramePayload - CommitFrame::kEmptySize;
+}
+
+// How the private store knows a commit; 0 is none.
+uint32_t mark_of(uint64_t commit) noexcept {
+    const auto mark = static_cast<uint32_t>(commit);
+    return mark != 0 ? mark : 1;
+}
+
 // Encodes and stores. Texts and byte objects, which is nearly everything that is ever put, go into the store in two
 // pieces, without a buffer between.
 pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common::Rank rank, std::string_view key,
@@ -28,7 +42,7 @@ pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common
     if (text || object) {
         const auto* bytes = reinterpret_cast<const uint8_t*>(text ? value.data.string : value.data.bo.bytes);
         const size_t n = text ? std::strlen(value.data.string) + 1 : value.data.bo.size;
-        if (n >= common::kMaxFramePayload) return PMIX_ERR_BAD_PARAM;
+        if (!can_be_sent(key, scope, common::kBytesOffset + n)) return PMIX_ERR_BAD_PARAM;
         uint8_t head[common::kBytesOffset];
         common::store_le<uint16_t>(head, value.type);
         common::store_le<uint32_t>(head + 2, static_cast<uint32_t>(n));
@@ -37,8 +51,10 @@ pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common
     }
     common::ByteWriter encoded(96);
     const pmix_status_t rc = common::encode_value(encoded, value);
-    if (rc == PMIX_SUCCESS) store.put(nspace, rank, dstore::Key(key), scope, encoded.view());
-    return rc;
+    if (rc != PMIX_SUCCESS) return rc;
+    if (!can_be_sent(key, scope, encoded.size())) return PMIX_ERR_BAD_PARAM;
+    store.put(nspace, rank, dstore::Key(key), scope, encoded.view());
+    return PMIX_SUCCESS;
 }
 
 }  // namespace
@@ -71,24 +87,55 @@ pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const ch
     return keep(session, nspace, rank, *name, PMIX_INTERNAL, *value);
 }
 
-pmix_status_t commit(Session& session) {
-    if (!session.mine().anything_staged()) return PMIX_SUCCESS;
-    // Order of commits is order of sends.
+pmix_status_t commit(Session& session, size_t frame_limit) {
+    // Order of commits is order of sends, and what another thread's Commit has taken is on its way when this one
+    // returns.
     common::MutexLock lock(session.commit_mutex());
+    dstore::PrivateStore& store = session.mine();
+    CommitRefusals& refusals = session.refusals();
+    if (const auto refused = refusals.to_stage_again()) {
+        store.stage_again(session.own_nspace(), session.self().rank, mark_of(refused->first));
+        session.set_resent_up_to(refused->last);
+        refusals.staged_again(*refused);
+    }
+    // A Commit that fails sends nothing: the next one sends all.
+    if (const pmix_status_t rc = refusals.reported_by(PMIX_SUCCESS); rc != PMIX_SUCCESS) return rc;
+    if (!store.anything_staged() && session.resent_up_to() == 0) return PMIX_SUCCESS;
+    if (!session.connected()) {
+        // With a server that was lost it is an error. Alone from the start: nobody else is there to see it.
+        if (session.has_server()) return PMIX_ERR_UNREACH;
+        store.take_staged([](std::string_view, pmix_scope_t, common::Bytes) {});
+        return PMIX_SUCCESS;
+    }
 
     // Large values are sent from where the store has them.
-    const dstore::PrivateStore::Hold hold(session.mine());
-    CommitFrame frame(session.commits() + 1, session.mine().bytes());
-    session.mine().take_staged([&](std::string_view key, pmix_scope_t scope, common::Bytes value) {
-        frame.add(static_cast<uint8_t>(scope), key, value);
-    });
-    if (frame.count() == 0) return PMIX_SUCCESS;
-    if (!session.connected()) {
-        // Alone from the start: nobody else is there to see it. With a server that was lost it is an error.
-        return session.has_server() ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
+    const dstore::PrivateStore::Hold hold(store);
+    for (;;) {
+        const uint64_t number = session.commits() + 1;
+        CommitFrame frame(number, store.bytes());
+        bool full = false;
+        store.take_staged(
+            [&](std::string_view key, pmix_scope_t scope, common::Bytes value) {
+                full = frame.count() != 0 && !frame.has_room(key.size(), value.size(), frame_limit);
+                if (!full) frame.add(static_cast<uint8_t>(scope), key, value);
+                return !full;
+            },
+            mark_of(number));
+        session.count_commit();
+        pmix_status_t rc = PMIX_ERR_NOMEM;
+        try {
+            frame.finish(full ? 0 : session.resent_up_to());
+            rc = session.tell(common::Command::commit, frame.pieces());
+        } catch (const std::bad_alloc&) {  // as if it had been refused
+        }
+        if (rc != PMIX_SUCCESS) {
+            refusals.not_sent(number);
+            return rc;
+        }
+        if (full) continue;
+        session.set_resent_up_to(0);
+        return PMIX_SUCCESS;
     }
-    session.count_commit();
-    return session.tell(common::Command::commit, frame.pieces());
 }
 
 }  // namespace pmix::client

@@ -182,6 +182,15 @@ bool Session::take_anywhere(transport::ReceivedFrame& frame) noexcept {
         take_new_segments(frame);
         return true;
     }
+    // At once, so that no answer to a later request overtakes it.
+    if (frame.header.kind == FrameKind::notify &&
+        frame.header.command == static_cast<uint16_t>(common::Command::commit_refused)) {
+        common::CommitRefusedNotify refused;
+        if (common::decode_message(frame.payload, refused) == PMIX_SUCCESS) {
+            refusals_.note(refused.generation, refused.status);
+        }
+        return true;
+    }
     if (frame.header.kind != FrameKind::reply) return false;
     CallPtr call = calls_.take_anywhere(frame.header.id);
     if (call == nullptr) return false;

@@ -20,6 +20,7 @@
 
 #include "client/calls.h"
 #include "client/channel.h"
+#include "client/commit_refusals.h"
 #include "client/namespaces.h"
 #include "client/query_cache.h"
 #include "common/ids.h"
@@ -110,6 +111,11 @@ class Session final : public transport::ConnectionHandler {
     // Commits so far. Under the commit mutex.
     uint64_t commits() const noexcept { return commits_; }
     void count_commit() noexcept { ++commits_; }
+    // What was refused of the commits up to this one is staged again, and the server does not know that yet; 0:
+    // nothing. Under the commit mutex.
+    uint64_t resent_up_to() const noexcept { return resent_up_to_; }
+    void set_resent_up_to(uint64_t commit) noexcept { resent_up_to_ = commit; }
+    CommitRefusals& refusals() noexcept { return refusals_; }
     common::Mutex& commit_mutex() noexcept { return commit_mutex_; }
 
     // Asks and waits. timeout_s 0: no limit. A server that does not keep the limit it was given is given up somewhat
@@ -269,6 +275,8 @@ class Session final : public transport::ConnectionHandler {
 
     common::Mutex commit_mutex_;
     uint64_t commits_ = 0;
+    uint64_t resent_up_to_ = 0;
+    CommitRefusals refusals_;
 };
 
 }  // namespace pmix::client

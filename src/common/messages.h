@@ -149,14 +149,28 @@ struct CommitEntry {
     }
 };
 
-// No reply is asked for when the frame is sent as a notify; order on the socket is enough for what follows.
+// No reply is asked for when the frame is sent as a notify; order on the socket is enough for what follows, and a
+// refusal is answered by CommitRefusedNotify.
 struct CommitRequest {
     uint64_t generation = 0;  // the sender's n-th commit, from 1
     std::vector<CommitEntry> entries;
+    // What was refused of the commits up to this one has been sent again in commits up to and including this message.
+    uint64_t resent_up_to = 0;
     using Self = CommitRequest;
     template <class V>
     static void fields(V&& v) {
-        WIREUP_FIELD(generation) WIREUP_FIELD(entries)
+        WIREUP_FIELD(generation) WIREUP_FIELD(entries) WIREUP_FIELD(resent_up_to)
+    }
+};
+
+// To the sender of a commit that was sent as a notify and could not be taken over: nothing of it is published.
+struct CommitRefusedNotify {
+    uint64_t generation = 0;  // of the CommitRequest
+    int32_t status = 0;
+    using Self = CommitRefusedNotify;
+    template <class V>
+    static void fields(V&& v) {
+        WIREUP_FIELD(generation) WIREUP_FIELD(status)
     }
 };
 

@@ -1,5 +1,6 @@
 #include "dstore/private_store.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -21,8 +22,12 @@ using common::Bytes;
 // So if the writer sees nobody, whoever comes later sees the new node, and what was replaced may be freed.
 struct PrivateStore::Node {
     // The head of a node that is in a slot, and of one that is retired. Never both.
+    struct Staged {
+        uint32_t place;   // in the staged list, plus one; 0: not staged
+        uint32_t commit;  // the mark under which it was taken; 0: it was not
+    };
     union {
-        uint32_t place;  // in the staged list, plus one; 0: not staged
+        Staged staged;
         Node* next;
     };
     uint32_t rank;
@@ -207,7 +212,7 @@ PrivateStore::Node* PrivateStore::copy_for_remote(Node* node) {
 // are kept up to date.
 void PrivateStore::insert(Node* node, const Key& key) {
     const Audience meant_for = audience_of(node->scope);
-    if (meant_for != audience::nobody && staged_.size() == staged_.capacity()) staged_.reserve(staged_.size() * 2 + 16);
+    if (meant_for != audience::nobody && staged_.size() == staged_.capacity()) reserve_staged(staged_.size() + 1);
     const Table* table = table_.load(std::memory_order_relaxed);
     // No put fills more than one free slot.
     if (table == nullptr || (used_ + 1) * 4 > (table->mask + 1) * 3) grow();
@@ -221,9 +226,9 @@ void PrivateStore::insert(Node* node, const Key& key) {
     } else {
         exchange(*slot, tag, node, true);
     }
-    if (meant_for != audience::nobody && node->place == 0) {
+    if (meant_for != audience::nobody && node->staged.place == 0) {
         staged_.push_back(node);
-        node->place = static_cast<uint32_t>(staged_.size());
+        node->staged.place = static_cast<uint32_t>(staged_.size());
     }
     staged_count_.store(staged_.size(), std::memory_order_relaxed);
 }
@@ -249,8 +254,8 @@ void PrivateStore::replace_for(Audience meant_for, Slot& slot, uint64_t tag, Nod
                 (old->scope == PMIX_GLOBAL && (word == 0 || Slot::node_of(word)->scope == PMIX_GLOBAL)))) {
         // Remote peers go on to see the old one, and its copy takes over its place among the staged.
         Node* for_remote = copy_for_remote(old);
-        for_remote->place = std::exchange(old->place, 0);
-        if (for_remote->place != 0) staged_[for_remote->place - 1] = for_remote;
+        for_remote->staged = std::exchange(old->staged, {});
+        if (const uint32_t place = for_remote->staged.place; place != 0) staged_[place - 1] = for_remote;
         put_apart(for_remote, false);
     }
     exchange(slot, tag, node, true);
@@ -267,10 +272,10 @@ void PrivateStore::exchange(Slot& slot, uint64_t tag, Node* node, bool takes_pla
     Node* old = Slot::node_of(slot.word.load(std::memory_order_relaxed));
     slot.word.store(Slot::pack(tag, node), std::memory_order_seq_cst);
     bytes_ += node->size();
-    if (const uint32_t place = old->place; place != 0) {
+    if (const uint32_t place = old->staged.place; place != 0) {
         takes_place = takes_place && audience_of(node->scope) != audience::nobody;
         staged_[place - 1] = takes_place ? node : nullptr;
-        if (takes_place) node->place = place;
+        if (takes_place) node->staged.place = place;
     }
     retire(old);
 }
@@ -354,21 +359,56 @@ void PrivateStore::visit(Nspace nspace, common::Rank rank, Visit fn, void* conte
     }
 }
 
-size_t PrivateStore::visit_staged(Visit fn, void* context) {
+size_t PrivateStore::visit_staged(VisitWhile fn, void* context, uint32_t commit) {
     common::MutexLock lock(mutex_);
     size_t told = 0;
-    for (Node* n : staged_) {
+    size_t end = 0;
+    for (; end < staged_.size(); ++end) {
+        Node* const n = staged_[end];
         if (n == nullptr) continue;
-        fn(context, n->key(), n->scope, n->value());
+        if (!fn(context, n->key(), n->scope, n->value())) break;
         ++told;
     }
-    for (Node* n : staged_) {
-        if (n != nullptr) n->place = 0;
+    for (size_t i = 0; i < end; ++i) {
+        if (staged_[i] != nullptr) staged_[i]->staged = {0, commit};
     }
-    staged_.clear();
-    staged_count_.store(0, std::memory_order_relaxed);
+    staged_.erase(staged_.begin(), staged_.begin() + static_cast<ptrdiff_t>(end));
+    number_staged();
     free_retired();
     return told;
+}
+
+void PrivateStore::reserve_staged(size_t size) {
+    if (size <= staged_.capacity()) return;
+    if (size > UINT32_MAX) throw std::bad_alloc();
+    staged_.reserve(std::max(size, staged_.size() * 2 + 16));
+}
+
+void PrivateStore::stage_again(Nspace nspace, common::Rank rank, uint32_t since_commit) {
+    common::MutexLock lock(mutex_);
+    const Table* table = table_.load(std::memory_order_relaxed);
+    if (table == nullptr) return;
+    std::vector<Node*> again;
+    // In front of what was put since; and of one key, what remote peers alone see before what was put over it.
+    for (const Nspace slots_of : {nspace | kForRemote, nspace}) {
+        for (size_t i = 0; i <= table->mask; ++i) {
+            Node* n = Slot::node_of(table->slots()[i].word.load(std::memory_order_relaxed));
+            if (n == nullptr || n->nspace != slots_of || n->rank != rank) continue;
+            if (n->staged.place != 0 || n->staged.commit == 0) continue;
+            if (static_cast<int32_t>(n->staged.commit - since_commit) >= 0) again.push_back(n);
+        }
+    }
+    reserve_staged(staged_.size() + again.size());
+    staged_.insert(staged_.begin(), again.begin(), again.end());
+    number_staged();
+}
+
+// Places follow from the list.
+void PrivateStore::number_staged() {
+    for (size_t i = 0; i < staged_.size(); ++i) {
+        if (staged_[i] != nullptr) staged_[i]->staged.place = static_cast<uint32_t>(i + 1);
+    }
+    staged_count_.store(staged_.size(), std::memory_order_relaxed);
 }
 
 size_t PrivateStore::bytes() const noexcept {

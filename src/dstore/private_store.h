@@ -91,11 +91,16 @@ class PrivateStore {
 
     // fn(std::string_view key, pmix_scope_t scope, common::Bytes value) for each value that was put since the last
     // take_staged, the newest per key and peers that it is meant for (see audience_of), in the order in which they
-    // were put; then none is staged. If fn throws, all stay staged. Takes the mutex: fn must not call back.
+    // were put. What fn has seen is not staged any more. An fn that answers bool ends the walk with false: that value
+    // and all behind it stay staged. If fn throws, all stay staged. Takes the mutex: fn must not call back.
+    // commit: marks what is taken, for stage_again(); 0: nothing does.
     template <class F>
-    size_t take_staged(F&& fn) {
-        return visit_staged(call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
+    size_t take_staged(F&& fn, uint32_t commit = 0) {
+        return visit_staged(call_while<F>, const_cast<void*>(static_cast<const void*>(&fn)), commit);
     }
+    // Stages anew, in front of what is staged, what was taken with this mark or a later one (they wrap around) and is
+    // still the value of its key. May throw; nothing has changed then.
+    void stage_again(Nspace nspace, common::Rank rank, uint32_t since_commit);
     // While it lives, whatever fn of for_each and take_staged was shown stays where it is.
     class Hold {
       public:
@@ -120,8 +125,19 @@ class PrivateStore {
     static void call(void* f, std::string_view key, pmix_scope_t scope, common::Bytes value) {
         (*static_cast<std::remove_reference_t<F>*>(f))(key, scope, value);
     }
+    using VisitWhile = bool (*)(void* context, std::string_view key, pmix_scope_t scope, common::Bytes value);
+    template <class F>
+    static bool call_while(void* f, std::string_view key, pmix_scope_t scope, common::Bytes value) {
+        auto& fn = *static_cast<std::remove_reference_t<F>*>(f);
+        if constexpr (std::is_same_v<decltype(fn(key, scope, value)), bool>) {
+            return fn(key, scope, value);
+        } else {
+            fn(key, scope, value);
+            return true;
+        }
+    }
     void visit(Nspace nspace, common::Rank rank, Visit fn, void* context) const;
-    size_t visit_staged(Visit fn, void* context);
+    size_t visit_staged(VisitWhile fn, void* context, uint32_t commit);
     // Part of a namespace's number in a slot whose value only remote peers see.
     static constexpr Nspace kForRemote = Nspace{1} << 31;
     Node* copy_for_remote(Node* node) REQUIRES(mutex_);
@@ -132,6 +148,8 @@ class PrivateStore {
     void fill(Slot& slot, uint64_t tag, Node* node) REQUIRES(mutex_);
     void exchange(Slot& slot, uint64_t tag, Node* node, bool takes_place) REQUIRES(mutex_);
     void grow() REQUIRES(mutex_);
+    void reserve_staged(size_t size) REQUIRES(mutex_);
+    void number_staged() REQUIRES(mutex_);
     void retire(Node* node) REQUIRES(mutex_);
     void free_retired() REQUIRES(mutex_);
 

@@ -23,7 +23,13 @@ constexpr size_t kMaxRemembered = 1024;
 
 void Fence::request(Peer& peer, common::FenceRequest& request, Reply reply) {
     if (request.procs.empty()) request.procs.emplace_back(peer.id().nspace, PMIX_RANK_WILDCARD);
-    enter(peer, std::move(request.procs), request.infos.take(), std::move(reply));
+    // What the others would look for afterwards is not all there.
+    pmix_status_t local = PMIX_SUCCESS;
+    if (const Nspace* own = registry_.find(peer.id().nspace); own != nullptr && !own->refused_commits.empty()) {
+        const auto refused = own->refused_commits.find({peer.id().rank, peer.serial()});
+        if (refused != own->refused_commits.end()) local = refused->second.status;
+    }
+    enter(peer, std::move(request.procs), request.infos.take(), std::move(reply), local);
 }
 
 // Only what is newer than what this set was given before. Ranks that never committed have nothing to say.

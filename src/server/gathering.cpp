@@ -15,7 +15,7 @@ Gathering::Turn* Gathering::find(TurnId id) noexcept {
     return it == turns_.end() ? nullptr : &it->second;
 }
 
-void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos, Reply reply) {
+void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos, Reply reply, pmix_status_t local) {
     for (const common::ProcId& p : procs) {
         bool whole = p.rank == PMIX_RANK_WILDCARD;
         if (p.nspace.empty() || (!whole && !common::is_real_rank(p.rank))) return reply.status(PMIX_ERR_BAD_PARAM);
@@ -55,6 +55,7 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
             turn.timer = Timer(scheduler_, ms, [this, id = entered.turn] { expire(id); });
         }
     }
+    if (turn.local_status == PMIX_SUCCESS) turn.local_status = local;
     if (entered.state == Collective::State::broken) turn.local_status = PMIX_ERR_PARTIAL_SUCCESS;
     if (entered.state != Collective::State::waiting) start(entered.turn, turn);
 }

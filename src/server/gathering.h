@@ -34,7 +34,9 @@ class Gathering {
     Gathering(const Gathering&) = delete;
     Gathering& operator=(const Gathering&) = delete;
 
-    void enter(Peer& peer, common::ProcList procs, common::InfoList infos, Reply reply);
+    // local: what this caller adds to the local status of its round.
+    void enter(Peer& peer, common::ProcList procs, common::InfoList infos, Reply reply,
+               pmix_status_t local = PMIX_SUCCESS);
 
     void member_gone(MemberId who);
     // Ranks or maps were registered: a turn may be complete now.

@@ -144,6 +144,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
 // A process of this node that has not committed the key. It may not even have been started.
 void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
     if (nspace.has_left(rank)) return answer(question, PMIX_ERR_NOT_FOUND);
+    if (const pmix_status_t why = nspace.refused(rank); why != PMIX_SUCCESS) return answer(question, why);
     WIREUP_LOG(server, debug, "a get of \"%s\" waits for %s:%u to commit it", question.key.c_str(), nspace.name.c_str(), rank);
     parked_[member_id(nspace.number, rank)].push_back(std::move(question));
 }
@@ -316,6 +317,8 @@ void Get::modex_request(const ProcId& proc, Respond respond) {
     bool expected = nspace->is_local(proc.rank) || (!nspace->placed.has_procs && nspace->has_rank(proc.rank) &&
                                                     nspace->clients.size() < nspace->local_count());
     if (!expected || nspace->has_left(proc.rank)) return tell_host(std::move(respond), PMIX_ERR_NOT_FOUND, {});
+    if (const pmix_status_t why = nspace->refused(proc.rank); why != PMIX_SUCCESS)
+        return tell_host(std::move(respond), why, {});
     Question question;
     question.id = next_++;
     question.respond = std::move(respond);
@@ -394,11 +397,15 @@ void Get::answer_anyone(Nspace& nspace) {
 }
 
 void Get::member_gone(Nspace& nspace, Rank rank) {
+    refused(nspace, rank, PMIX_ERR_NOT_FOUND);
+}
+
+void Get::refused(Nspace& nspace, Rank rank, pmix_status_t status) {
     auto it = parked_.find(member_id(nspace.number, rank));
     if (it == parked_.end()) return;
     std::list<Question> over = std::move(it->second);
     parked_.erase(it);
-    for (Question& q : over) answer(q, PMIX_ERR_NOT_FOUND);
+    for (Question& q : over) answer(q, status);
 }
 
 void Get::nspace_gone(const Nspace& nspace) {

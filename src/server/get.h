@@ -46,6 +46,8 @@ class Get {
 
     // News.
     void committed(Nspace& nspace, common::Rank rank);
+    // A commit of the rank could not be taken over: nobody waits for what it may have held.
+    void refused(Nspace& nspace, common::Rank rank, pmix_status_t status);
     // Data of other nodes, however it came. Who asked for what is now here is answered, and the host's answer is not
     // waited for: Open MPI's daemons hold a direct modex until the next fence ends, and forget one that comes later.
     void arrived(Nspace& nspace);

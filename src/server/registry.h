@@ -60,6 +60,12 @@ constexpr pmix_proc_state_t process_state(Client::State state) noexcept {
     return PMIX_PROC_STATE_UNDEF;
 }
 
+// A commit of a process that was not taken over; its Get and Fence partners are told.
+struct RefusedCommit {
+    uint64_t generation = 0;  // of the process's newest one
+    pmix_status_t status = PMIX_SUCCESS;
+};
+
 struct Nspace {
     std::string name;
     uint32_t number = 0;
@@ -77,9 +83,16 @@ struct Nspace {
     bool adopted = false;  // of another node, made for what came from there; the host has not registered it
     uint64_t last_use = 0;  // of an adopted one
     bool open_mpi = false;  // its program was said to be Open MPI's
+    // By rank and Peer::serial(), until the process has sent all of it again. See server/commit.h.
+    std::map<std::pair<common::Rank, uint64_t>, RefusedCommit> refused_commits;
 
     Client* find_client(common::Rank rank) noexcept;
     const Client* find_client(common::Rank rank) const noexcept;
+    // Why something that the rank has committed is missing; PMIX_SUCCESS: nothing is.
+    pmix_status_t refused(common::Rank rank) const noexcept {
+        auto at = refused_commits.lower_bound({rank, 0});
+        return at == refused_commits.end() || at->first.first != rank ? PMIX_SUCCESS : at->second.status;
+    }
     // Are there processes that a tool with this namespace's name could be taken for? A host registers a namespace for a
     // tool, too, of one rank that is no client.
     bool is_a_job() const noexcept { return !clients.empty() || nlocalprocs > 1 || (size_known() && size() > 1); }

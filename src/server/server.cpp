@@ -117,6 +117,15 @@ void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payl
         ours = dispatch(*this, peer, header, payload);
     } catch (const std::bad_alloc&) {
         ours = true;  // its Reply has answered an error
+        // A commit has none. Where there is no memory to refuse it the connection ends.
+        if (header.kind == common::FrameKind::notify &&
+            header.command == static_cast<uint16_t>(common::Command::commit)) {
+            try {
+                commit.unread(peer, payload);
+            } catch (const std::bad_alloc&) {
+                peer.close();
+            }
+        }
     }
     if (ours || peer.kind() == PeerKind::self) return;
     // For the host, if it has asked for this code.
@@ -135,6 +144,7 @@ void Server::Parts::peer_lost(Peer& peer) {
     peers.erase(peer.serial());
     events.peer_gone(peer);
     get.peer_gone(peer);
+    commit.peer_gone(peer);
     iof.peer_gone(peer);
     monitors.peer_gone(peer);
     credentials.peer_gone(peer);

@@ -19,11 +19,14 @@ class FakeChannel final : public client::Channel {
 
     // Runs for each frame, on the sender's thread, after the frame was recorded. May answer().
     std::function<void(const common::Frame&)> on_send;
+    // Runs before a frame is recorded; anything but success is send()'s answer, and the frame is lost.
+    std::function<pmix_status_t(const common::Frame&)> before_send;
     bool open = true;
 
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override {
         if (!open) return PMIX_ERR_UNREACH;
         common::Frame frame{header, {payload.begin(), payload.end()}};
+        if (const pmix_status_t rc = before_send ? before_send(frame) : PMIX_SUCCESS; rc != PMIX_SUCCESS) return rc;
         {
             common::MutexLock lock(mutex_);
             sent_.push_back(frame);
@@ -50,6 +53,11 @@ class FakeChannel final : public client::Channel {
     void notify(const common::EventNotify& event) {
         auto payload = common::message_bytes(event);
         deliver(common::FrameHeader::notify(static_cast<uint16_t>(common::Command::event)), std::move(payload).value());
+    }
+    void notify(const common::CommitRefusedNotify& refused) {
+        auto payload = common::message_bytes(refused);
+        deliver(common::FrameHeader::notify(static_cast<uint16_t>(common::Command::commit_refused)),
+                std::move(payload).value());
     }
     void notify(const common::IofNotify& output) {
         auto payload = common::message_bytes(output);

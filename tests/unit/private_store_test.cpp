@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "support/store_values.h"
@@ -153,6 +154,83 @@ TEST(PrivateStore, AFailedTakeLosesNothing) {
     EXPECT_THROW(s.take_staged([](std::string_view, pmix_scope_t, common::Bytes) { throw std::bad_alloc(); }), std::bad_alloc);
     size_t n = s.take_staged([](std::string_view, pmix_scope_t, common::Bytes) {});
     EXPECT_EQ(n, 1u);
+}
+
+TEST(PrivateStore, TakeStaged_UntilFull_LeavesTheRestStaged) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    const auto name = [](uint32_t i) { return "k" + std::to_string(i); };
+    for (uint32_t i = 0; i < 10; ++i) s.put(ns, 0, Key(name(i)), PMIX_GLOBAL, u32(i));
+    std::vector<std::string> told;
+    const auto take = [&](size_t most) {
+        size_t n = 0;
+        return s.take_staged([&](std::string_view key, pmix_scope_t, common::Bytes) {
+            if (n++ == most) return false;
+            told.emplace_back(key);
+            return true;
+        });
+    };
+    EXPECT_EQ(take(3), 3u);
+    EXPECT_TRUE(s.anything_staged());
+    s.put(ns, 0, Key(name(1)), PMIX_GLOBAL, u32(100));  // taken already: staged anew, at the end
+    s.put(ns, 0, Key(name(5)), PMIX_GLOBAL, u32(101));  // keeps its place
+    s.put(ns, 0, Key(name(6)), PMIX_INTERNAL, u32(102));
+    EXPECT_EQ(take(100), 7u);
+    EXPECT_EQ(told, (std::vector<std::string>{"k0", "k1", "k2", "k3", "k4", "k5", "k7", "k8", "k9", "k1"}));
+    EXPECT_FALSE(s.anything_staged());
+}
+
+TEST(PrivateStore, StageAgain_OfWhatWasTakenSinceACommit_StagesWhatStillCounts) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    uint32_t commit = UINT32_MAX - 1;  // marks wrap around
+    std::vector<std::string> told;
+    const auto take = [&](uint32_t mark) {
+        told.clear();
+        return s.take_staged([&](std::string_view key, pmix_scope_t, common::Bytes) { told.emplace_back(key); }, mark);
+    };
+    s.put(ns, 0, Key("old"), PMIX_GLOBAL, u32(1));
+    take(commit++);
+    s.put(ns, 0, Key("a"), PMIX_GLOBAL, u32(1));
+    s.put(ns, 0, Key("b"), PMIX_GLOBAL, u32(1));
+    s.put(ns, 0, Key("c"), PMIX_GLOBAL, u32(1));
+    s.put(ns, 1, Key("another's"), PMIX_GLOBAL, u32(1));
+    take(commit);
+    s.put(ns, 0, Key("b"), PMIX_GLOBAL, u32(2));
+    take(1);
+    s.put(ns, 0, Key("c"), PMIX_INTERNAL, u32(2));
+    s.stage_again(ns, 0, commit);
+    s.stage_again(ns, 0, commit);
+    EXPECT_EQ(take(2), 2u);
+    std::sort(told.begin(), told.end());
+    EXPECT_EQ(told, (std::vector<std::string>{"a", "b"}));
+    s.stage_again(ns, 0, 3);
+    EXPECT_FALSE(s.anything_staged());
+}
+
+// What was refused comes before what was put over it since: the later value counts for the peers that it is meant for.
+TEST(PrivateStore, StageAgain_OfValueThatOnlyRemotePeersSeeNow_ComesBeforeTheLocalOne) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    std::vector<std::pair<pmix_scope_t, Buffer>> told;
+    const auto take = [&](uint32_t mark) {
+        told.clear();
+        s.take_staged([&](std::string_view, pmix_scope_t scope, common::Bytes v) {
+            told.emplace_back(scope, Buffer(v.begin(), v.end()));
+        }, mark);
+        return told;
+    };
+    const std::vector<std::pair<pmix_scope_t, Buffer>> both = {{PMIX_GLOBAL, u32(1)}, {PMIX_LOCAL, u32(2)}};
+    s.put(ns, 0, Key("k"), PMIX_GLOBAL, u32(1));
+    take(1);
+    s.put(ns, 0, Key("k"), PMIX_LOCAL, u32(2));
+    s.stage_again(ns, 0, 1);
+    EXPECT_EQ(take(2), both);
+    s.stage_again(ns, 0, 1);
+    EXPECT_EQ(take(3), both) << "both were taken";
+    s.put(ns, 0, Key("k"), PMIX_REMOTE, u32(3));
+    s.stage_again(ns, 0, 1);
+    EXPECT_EQ(take(4), (std::vector<std::pair<pmix_scope_t, Buffer>>{{PMIX_LOCAL, u32(2)}, {PMIX_REMOTE, u32(3)}}));
 }
 
 TEST(PrivateStore, ReplacedValuesAreFreedUnlessHeldOrLent) {

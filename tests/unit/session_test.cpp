@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <map>
 #include <thread>
 
 #include "client/commit_frame.h"
@@ -220,6 +222,255 @@ TEST_F(SessionTest, CommitSendsOnlyWhatChanged) {
     EXPECT_EQ(second.entries[0].key, "d");
 }
 
+// What a server has of a session's commits, which it may refuse.
+struct Committed {
+    std::map<std::string, std::string> values;
+    struct One {
+        uint64_t generation, resent_up_to;
+        std::vector<std::string> keys;
+    };
+    std::vector<One> commits;
+
+    static std::string text_of(common::Bytes encoded) {
+        common::Value value;
+        EXPECT_EQ(common::decode_value_into(encoded, value.c_ptr()), PMIX_SUCCESS);
+        return value.type() == PMIX_STRING ? value.get().data.string : "";
+    }
+    void take(const Frame& frame) {
+        const auto request = FakeChannel::decoded<common::CommitRequest>(frame);
+        EXPECT_EQ(request.generation, commits.size() + 1);
+        commits.push_back({request.generation, request.resent_up_to, {}});
+        for (const auto& e : request.entries) {
+            values[std::string(e.key)] = text_of(e.value);
+            commits.back().keys.emplace_back(e.key);
+        }
+    }
+};
+
+class CommitTest : public SessionTest {
+  protected:
+    CommitTest() {
+        channel->on_send = [this](const Frame& frame) {
+            if (frame.header.command == static_cast<uint16_t>(Command::commit)) {
+                server.take(frame);
+                if (refuse_next-- <= 0) return;
+                common::CommitRefusedNotify refused;
+                refused.generation = server.commits.back().generation;
+                refused.status = PMIX_ERR_OUT_OF_RESOURCE;
+                channel->notify(refused);
+            } else if (frame.header.command == static_cast<uint16_t>(Command::fence)) {
+                channel->answer(frame, fence_status, common::FenceReply());
+            } else if (frame.header.command == static_cast<uint16_t>(Command::get)) {
+                common::GetReply reply;
+                reply.is_inline = true;
+                common::ByteWriter w;
+                common::encode_string_value(w, "peer's");
+                reply.value = w.take();
+                channel->answer(frame, get_status, reply);
+            }
+        };
+    }
+    void put_text(const std::string& key, const std::string& text, pmix_scope_t scope = PMIX_GLOBAL) {
+        pmix_value_t v;
+        v.type = PMIX_STRING;
+        v.data.string = const_cast<char*>(text.c_str());
+        ASSERT_EQ(put(*session, scope, key.c_str(), &v), PMIX_SUCCESS);
+    }
+    // What the server has sent by now has been read.
+    void settle() {
+        session->on_loop_and_wait([] {});
+    }
+    pmix_status_t get_from_peer() {
+        pmix_value_t* value = nullptr;
+        const pmix_proc_t peer = common::ProcId("job", 2).to_c();
+        const pmix_status_t rc = get(*session, &peer, "k", nullptr, 0, &value);
+        EXPECT_EQ(rc == PMIX_SUCCESS, value != nullptr);
+        if (value != nullptr) {
+            common::destroy_value(value);
+            free(value);
+        }
+        return rc;
+    }
+
+    Committed server;
+    int refuse_next = 0;
+    pmix_status_t fence_status = PMIX_SUCCESS;
+    pmix_status_t get_status = PMIX_SUCCESS;
+};
+
+// rows: K8
+TEST_F(CommitTest, Commit_AfterRefusal_ReportsItOnceAndSendsAllAgain) {
+    put_text("a", "1");
+    put_text("b", "2");
+    refuse_next = 1;
+    ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+    settle();
+    put_text("c", "3");
+    put_text("b", "4");
+    put_text("i", "internal", PMIX_INTERNAL);
+    server.values.clear();
+    EXPECT_EQ(commit(*session), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(server.commits.size(), 1u) << "what fails sends nothing";
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    ASSERT_EQ(server.commits.size(), 2u);
+    EXPECT_EQ(server.commits[1].resent_up_to, 1u);
+    EXPECT_EQ(server.values, (std::map<std::string, std::string>{{"a", "1"}, {"b", "4"}, {"c", "3"}}));
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_EQ(server.commits.size(), 2u) << "nothing is staged";
+    put_text("d", "5");
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_EQ(server.commits.back().resent_up_to, 0u);
+    EXPECT_EQ(server.commits.back().keys.size(), 1u);
+}
+
+// rows: K8
+TEST_F(CommitTest, Commit_AfterRefusalOfValuesThatWereReplacedSince_TellsTheServerSo) {
+    put_text("a", "1");
+    refuse_next = 1;
+    ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+    put_text("a", "2");
+    ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+    settle();
+    EXPECT_EQ(commit(*session), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    ASSERT_EQ(server.commits.size(), 3u);
+    EXPECT_EQ(server.commits[2].resent_up_to, 1u);
+    EXPECT_EQ(server.values["a"], "2");
+}
+
+// rows: K8 F1
+TEST_F(CommitTest, Fence_AfterRefusal_ReportsItAndTheNextCommitTriesAgain) {
+    const pmix_proc_t self = session->self().to_c();
+    for (const bool by_server : {false, true}) {
+        put_text("a", by_server ? "1" : "2");
+        refuse_next = 1;
+        ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+        fence_status = by_server ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
+        EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_ERR_OUT_OF_RESOURCE);
+        fence_status = PMIX_SUCCESS;
+        EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_SUCCESS) << "once";
+        server.values.clear();
+        EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+        EXPECT_EQ(server.values.count("a"), 1u);
+    }
+    put_text("a", "3");
+    refuse_next = 1;
+    ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+    settle();
+    EXPECT_EQ(fence(*session, &self, 1, nullptr, 0), PMIX_ERR_OUT_OF_RESOURCE) << "of this process alone";
+    EXPECT_EQ(fence(*session, &self, 1, nullptr, 0), PMIX_SUCCESS);
+    put_text("a", "4");
+    refuse_next = 1;
+    ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+    Once once;
+    ASSERT_EQ(fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &once), PMIX_SUCCESS);
+    ASSERT_TRUE(once.wait());
+    EXPECT_EQ(once.status, PMIX_ERR_OUT_OF_RESOURCE);
+}
+
+// rows: K8
+TEST_F(CommitTest, Get_ThatAsksAfterRefusal_ReportsIt) {
+    put_text("a", "1");
+    refuse_next = 1;
+    ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+    get_status = PMIX_ERR_NOT_FOUND;
+    EXPECT_EQ(get_from_peer(), PMIX_ERR_NOT_FOUND) << "a failure of its own comes first";
+    get_status = PMIX_SUCCESS;
+    EXPECT_EQ(get_from_peer(), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(get_from_peer(), PMIX_SUCCESS);
+}
+
+// rows: K8
+TEST_F(CommitTest, Commit_OfMoreThanAFrame_SendsSeveralInOrder) {
+    const std::string large(1000, 'l');
+    for (int i = 0; i < 10; ++i) put_text("k" + std::to_string(i), large);
+    put_text("larger than a frame", std::string(5000, 'm'));
+    put_text("last", "x");
+    EXPECT_EQ(commit(*session, 4096), PMIX_SUCCESS);
+    ASSERT_EQ(server.commits.size(), 6u);
+    EXPECT_EQ(server.values.size(), 12u);
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(server.commits[static_cast<size_t>(i) / 3].keys.at(static_cast<size_t>(i) % 3),
+                  "k" + std::to_string(i));
+    }
+    for (const Frame& frame : channel->sent()) {
+        const bool single = FakeChannel::decoded<common::CommitRequest>(frame).entries.size() == 1;
+        EXPECT_TRUE(frame.payload.size() <= 4096 || single);
+    }
+    EXPECT_EQ(server.commits[4].keys.size(), 1u);
+}
+
+// rows: K8
+TEST_F(CommitTest, Commit_WhoseSecondFrameIsNotSent_KeepsItForTheNext) {
+    const std::string large(1000, 'l');
+    put_text("both", "near", PMIX_LOCAL);
+    for (int i = 0; i < 10; ++i) put_text("k" + std::to_string(i), large);
+    int sends = 0;
+    channel->before_send = [&](const Frame&) { return ++sends == 2 ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS; };
+    EXPECT_EQ(commit(*session, 4096), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(sends, 2) << "order is kept: nothing overtakes what was not sent";
+    channel->before_send = nullptr;
+    server.commits.clear();
+    channel->on_send = [this](const Frame& frame) {
+        for (const auto& e : FakeChannel::decoded<common::CommitRequest>(frame).entries) {
+            server.values[std::string(e.key)] = Committed::text_of(e.value);
+        }
+    };
+    EXPECT_EQ(commit(*session, 4096), PMIX_SUCCESS);
+    EXPECT_EQ(server.values.size(), 11u);
+    EXPECT_EQ(commit(*session, 4096), PMIX_SUCCESS);
+}
+
+// rows: K8
+TEST_F(CommitTest, Commit_ToLostServer_FailsEachTime) {
+    put_text("a", "1");
+    channel->open = false;
+    EXPECT_EQ(commit(*session), PMIX_ERR_UNREACH);
+    EXPECT_EQ(commit(*session), PMIX_ERR_UNREACH) << "it is not there now either";
+    channel->open = true;
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_EQ(server.values["a"], "1");
+}
+
+// What another thread's Commit has taken from the store is on its way when this thread's Commit returns.
+// rows: K8 G3
+TEST_F(CommitTest, Commit_BesideAnotherThreads_ReturnsWhenItIsSent) {
+    std::atomic<bool> sending{false}, go_on{false}, sent{false};
+    channel->before_send = [&](const Frame&) {
+        sending = true;
+        while (!go_on) std::this_thread::yield();
+        sent = true;
+        return PMIX_SUCCESS;
+    };
+    put_text("a", "1");
+    std::thread other([&] { EXPECT_EQ(commit(*session), PMIX_SUCCESS); });
+    while (!sending) std::this_thread::yield();
+    std::thread release([&] {
+        // Time for a Commit that does not wait to return.
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        go_on = true;
+    });
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_TRUE(sent);
+    other.join();
+    release.join();
+}
+
+// A frame takes so much; what could never be sent is refused by Put.
+TEST_F(CommitTest, Put_OfValueThatNoFrameCanTake_IsRefused) {
+    const std::string key = "k";
+    const size_t most =
+        common::kMaxFramePayload - CommitFrame::kEmptySize - CommitFrame::entry_size(key.size(), common::kBytesOffset);
+    // Never touched: it is not copied.
+    const std::unique_ptr<void, decltype(&free)> bytes(calloc(most + 1, 1), &free);
+    ASSERT_NE(bytes, nullptr);
+    pmix_value_t v;
+    v.type = PMIX_BYTE_OBJECT;
+    v.data.bo = {static_cast<char*>(bytes.get()), most + 1};
+    EXPECT_EQ(put(*session, PMIX_GLOBAL, key.c_str(), &v), PMIX_ERR_BAD_PARAM);
+    EXPECT_FALSE(session->mine().anything_staged());
+}
+
 TEST(CommitFrame, IsACommitRequest) {
     common::CommitRequest request;
     request.generation = 7;
@@ -237,7 +488,16 @@ TEST(CommitFrame, IsACommitRequest) {
         some.generation = 7;
         some.entries.assign(request.entries.begin(), request.entries.begin() + static_cast<ptrdiff_t>(n));
         CommitFrame frame(7, 0);
-        for (const auto& e : some.entries) frame.add(e.scope, e.key, e.value);
+        some.resent_up_to = 5;
+        size_t expected = CommitFrame::kEmptySize;
+        for (const auto& e : some.entries) {
+            expected += CommitFrame::entry_size(e.key.size(), e.value.size());
+            EXPECT_TRUE(frame.has_room(e.key.size(), e.value.size(), expected));
+            EXPECT_FALSE(frame.has_room(e.key.size(), e.value.size(), expected - 1));
+            frame.add(e.scope, e.key, e.value);
+        }
+        frame.finish(5);
+        EXPECT_EQ(expected, frame.size());
         common::Blob mine;
         const auto pieces = frame.pieces();
         EXPECT_LE(pieces.size(), transport::Connection::kMaxPieces);
