@@ -19,7 +19,10 @@ using common::Bytes;
 //
 // Only where the 16 bits agree is a node looked at, which a put may replace at that moment. The reader first counts
 // itself in, then loads the slot; the writer first exchanges it, then looks at the count, all four in one total order.
-// So if the writer sees nobody, whoever comes later sees the new node, and what was replaced may be freed.
+// So if the writer sees nobody, whoever comes later sees the new node, and what was replaced may be freed. If it sees
+// somebody it begins a new epoch: the exchange of the counter tells how many came in during the old one, nobody comes
+// in late (the same instruction counts a reader and tells it its epoch), and when as many have left, what was replaced
+// before the new epoch may be freed, however many readers overlap in the new one. One old epoch drains at a time.
 struct PrivateStore::Node {
     // The head of a node that is in a slot, and of one that is retired. Never both.
     struct Staged {
@@ -156,6 +159,10 @@ PrivateStore::Node* PrivateStore::allocate(size_t size) {
     return new (memory) Node{};
 }
 
+inline void PrivateStore::free_retired() {
+    if (retired_ != nullptr || draining_ != nullptr) reclaim();
+}
+
 void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, Bytes head, Bytes body) {
     const size_t length = head.size() + body.size();
     const size_t size = Node::kValueAt + length + key.name().size();
@@ -285,10 +292,30 @@ void PrivateStore::retire(Node* node) {
     retired_ = node;
 }
 
-void PrivateStore::free_retired() {
-    if (retired_ == nullptr || readers_.load(std::memory_order_seq_cst) != 0) return;
+void PrivateStore::reclaim() {
+    if (draining_ != nullptr) {
+        const uint64_t now = entered_.load(std::memory_order_relaxed) >> kEpochBit;
+        std::atomic<uint64_t>& left = left_[now ^ 1];
+        if (left.load(std::memory_order_seq_cst) != drained_at_) return;
+        left.store(0, std::memory_order_relaxed);
+        free_list(std::exchange(draining_, nullptr));
+    }
+    if (retired_ == nullptr) return;
+    // First those who left: if as many have come in by then, nobody was inside in between.
+    const uint64_t present = entered_.load(std::memory_order_relaxed) >> kEpochBit;
+    const uint64_t left = left_[present].load(std::memory_order_seq_cst);
+    if ((entered_.load(std::memory_order_seq_cst) & ~(uint64_t{1} << kEpochBit)) == left) {
+        return free_list(std::exchange(retired_, nullptr));
+    }
+    draining_ = std::exchange(retired_, nullptr);
+    // From here on readers count in the other epoch, in which nobody is.
+    drained_at_ =
+        entered_.exchange((present ^ 1) << kEpochBit, std::memory_order_seq_cst) & ~(uint64_t{1} << kEpochBit);
+}
+
+void PrivateStore::free_list(Node* list) {
     Node* kept = nullptr;
-    for (Node* n = std::exchange(retired_, nullptr); n != nullptr;) {
+    for (Node* n = list; n != nullptr;) {
         Node* next = n->next;
         if (n->lent.load(std::memory_order_acquire)) {
             n->next = kept;
@@ -320,7 +347,7 @@ PrivateStore::Lookup PrivateStore::find(Nspace nspace, common::Rank rank, const 
         if (there == 0) return {};
         if (Slot::may_be(there, tag)) break;
     }
-    readers_.fetch_add(1, std::memory_order_seq_cst);
+    std::atomic<uint64_t>* const left = enter();
     // The table again: the slot found above may be one that puts no longer touch.
     table = table_.load(std::memory_order_seq_cst);
     for (i = Slot::home(tag, table->mask);; i = (i + 1) & table->mask) {
@@ -328,9 +355,9 @@ PrivateStore::Lookup PrivateStore::find(Nspace nspace, common::Rank rank, const 
         if (there == 0) break;
         if (!Slot::may_be(there, tag)) continue;
         Node* n = Slot::node_of(there);
-        if (n->rank == rank && n->nspace == nspace && n->key() == key.name()) return {this, n};
+        if (n->rank == rank && n->nspace == nspace && n->key() == key.name()) return {left, n};
     }
-    readers_.fetch_sub(1, std::memory_order_release);
+    left->fetch_add(1, std::memory_order_release);
     return {};
 }
 
@@ -341,9 +368,9 @@ PrivateStore::Lookup PrivateStore::find_for_remote(Nspace nspace, common::Rank r
 }
 
 PrivateStore::Lookup::Lookup(Lookup&& o) noexcept
-    : store_(std::exchange(o.store_, nullptr)), node_(std::exchange(o.node_, nullptr)) {}
+    : left_(std::exchange(o.left_, nullptr)), node_(std::exchange(o.node_, nullptr)) {}
 PrivateStore::Lookup::~Lookup() {
-    if (node_ != nullptr) store_->readers_.fetch_sub(1, std::memory_order_release);
+    if (node_ != nullptr) left_->fetch_add(1, std::memory_order_release);
 }
 Bytes PrivateStore::Lookup::bytes() const noexcept { return node_->value(); }
 pmix_scope_t PrivateStore::Lookup::scope() const noexcept { return node_->scope; }

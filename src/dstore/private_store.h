@@ -1,9 +1,9 @@
 // What this process alone knows: its own puts and what PMIx_Store_internal was given.
 //
 // Owns the encoded values in process memory. put() and the staged list: any thread, under one mutex. find(): any
-// thread, no lock; a miss costs a probe and no atomic write, a hit holds the value by a Lookup, which keeps replaced
-// values from being freed while anybody is inside. Lent values live as long as the store. What can go wrong: memory
-// (std::bad_alloc, nothing changed).
+// thread, no lock; a miss costs a probe and no atomic write, a hit holds the value by a Lookup: a replaced value is
+// freed when the readers that were inside when it was replaced have left, whoever came in later. Lent values live as
+// long as the store. What can go wrong: memory (std::bad_alloc, nothing changed).
 #pragma once
 
 #include <atomic>
@@ -68,8 +68,8 @@ class PrivateStore {
 
       private:
         friend class PrivateStore;
-        Lookup(const PrivateStore* store, Node* node) noexcept : store_(store), node_(node) {}
-        const PrivateStore* store_ = nullptr;
+        Lookup(std::atomic<uint64_t>* left, Node* node) noexcept : left_(left), node_(node) {}
+        std::atomic<uint64_t>* left_ = nullptr;
         Node* node_ = nullptr;
     };
     // What the process itself gets back: where remote peers see another value than local ones, what the local ones see.
@@ -104,15 +104,13 @@ class PrivateStore {
     // While it lives, whatever fn of for_each and take_staged was shown stays where it is.
     class Hold {
       public:
-        explicit Hold(const PrivateStore& store) noexcept : store_(store) {
-            store_.readers_.fetch_add(1, std::memory_order_seq_cst);
-        }
-        ~Hold() { store_.readers_.fetch_sub(1, std::memory_order_release); }
+        explicit Hold(const PrivateStore& store) noexcept : left_(store.enter()) {}
+        ~Hold() { left_->fetch_add(1, std::memory_order_release); }
         Hold(const Hold&) = delete;
         Hold& operator=(const Hold&) = delete;
 
       private:
-        const PrivateStore& store_;
+        std::atomic<uint64_t>* const left_;
     };
     bool anything_staged() const noexcept { return staged_count_.load(std::memory_order_relaxed) != 0; }
 
@@ -152,18 +150,30 @@ class PrivateStore {
     void number_staged() REQUIRES(mutex_);
     void retire(Node* node) REQUIRES(mutex_);
     void free_retired() REQUIRES(mutex_);
+    void reclaim() REQUIRES(mutex_);
+    void free_list(Node* list) REQUIRES(mutex_);
+    // Counts a reader in. Where it counts itself out.
+    std::atomic<uint64_t>* enter() const noexcept {
+        return &left_[entered_.fetch_add(1, std::memory_order_seq_cst) >> kEpochBit];
+    }
 
     mutable common::Mutex mutex_;
     NodeArena arena_ GUARDED_BY(mutex_);
     std::atomic<Table*> table_{nullptr};
     std::atomic<NspaceNode*> nspaces_{nullptr};
-    mutable std::atomic<uint64_t> readers_{0};
+    // Readers that have come in during the present epoch; the highest bit is the epoch's number. And those of each of
+    // the two epochs that have left.
+    static constexpr unsigned kEpochBit = 63;
+    mutable std::atomic<uint64_t> entered_{0};
+    mutable std::atomic<uint64_t> left_[2] = {};
     std::atomic<size_t> staged_count_{0};
     bool apart_ GUARDED_BY(mutex_) = false;  // some key has two slots
     size_t used_ GUARDED_BY(mutex_) = 0;
     size_t bytes_ GUARDED_BY(mutex_) = 0;
     Nspace last_nspace_ GUARDED_BY(mutex_) = kNone;
-    Node* retired_ GUARDED_BY(mutex_) = nullptr;
+    Node* retired_ GUARDED_BY(mutex_) = nullptr;   // in the present epoch
+    Node* draining_ GUARDED_BY(mutex_) = nullptr;  // in the one before, in which so many readers came in
+    uint64_t drained_at_ GUARDED_BY(mutex_) = 0;
     Node* lent_ GUARDED_BY(mutex_) = nullptr;  // retired, but somebody outside holds a pointer
     std::vector<Node*, ArenaAllocator<Node*>> staged_ GUARDED_BY(mutex_);
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "support/store_values.h"
 
@@ -259,6 +260,33 @@ TEST(PrivateStore, ReplacedValuesAreFreedUnlessHeldOrLent) {
     EXPECT_EQ(s.bytes(), 2 * one);
     const Buffer expected = blob(1000, 201);
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), lent));
+}
+
+// Readers overlap, so that at no moment nobody is inside: what was replaced is freed all the same.
+TEST(PrivateStore, FreeRetired_WithOverlappingReaders_IsNotStarved) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    s.put(ns, 0, Key("k"), PMIX_INTERNAL, blob(1000, 0));
+    const size_t one = s.bytes();
+    auto before = std::make_unique<PrivateStore::Lookup>(s.find(ns, 0, Key("k")));
+    const auto first = *before->bytes().begin();
+    size_t most = 0;
+    for (int i = 1; i < 1000; ++i) {
+        s.put(ns, 0, Key("k"), PMIX_INTERNAL, blob(1000, static_cast<uint8_t>(i)));
+        auto next = std::make_unique<PrivateStore::Lookup>(s.find(ns, 0, Key("k")));
+        const Buffer expected = blob(1000, static_cast<uint8_t>(i - 1));
+        EXPECT_EQ(Buffer(before->bytes().begin(), before->bytes().end()), expected) << "held by its reader";
+        before = std::move(next);
+        most = std::max(most, s.bytes());
+    }
+    (void)first;
+    EXPECT_LE(most, 6 * one);
+    // One that stays keeps what it may see, and what was replaced after it, but nobody else's.
+    const auto stays = s.find(ns, 0, Key("k"));
+    before.reset();
+    for (int i = 0; i < 10; ++i) s.put(ns, 0, Key("k"), PMIX_INTERNAL, blob(1000, static_cast<uint8_t>(i)));
+    const Buffer last = blob(1000, static_cast<uint8_t>(999));
+    EXPECT_EQ(Buffer(stays.bytes().begin(), stays.bytes().end()), last);
 }
 
 // More than small tables hold, whose slots have all the hash they need; values of all sizes, each put twice.
