@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "common/pack.h"
+#include "dstore/keyed_hash.h"
 
 namespace pmix::dstore {
 
@@ -85,7 +86,7 @@ struct ColumnBuilder::State {
         uint32_t limit = 0;
         uint32_t count = 0;
         std::vector<std::vector<uint8_t>> values;
-        std::unordered_multimap<uint32_t, uint32_t> by_hash;
+        std::unordered_multimap<uint32_t, uint32_t, KeyedHash> by_hash;
         uint32_t last_value = 0;
 
         bool has(uint32_t i) const noexcept { return i < limit && (valid[i / 64] >> i % 64 & 1) != 0; }

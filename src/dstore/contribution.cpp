@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "dstore/block.h"
+#include "dstore/keyed_hash.h"
 #include "dstore/layout.h"
 
 namespace pmix::dstore {
@@ -25,7 +26,7 @@ struct ChunkBuilder::State {
         size_t count;
     };
     std::vector<Entry> keys;
-    std::unordered_multimap<uint32_t, uint32_t> by_hash;
+    std::unordered_multimap<uint32_t, uint32_t, KeyedHash> by_hash;
     uint64_t keys_size = 0;
     std::vector<Item> items;
     std::vector<Block> blocks;
@@ -160,11 +161,14 @@ bool check_block(Bytes chunk, size_t at, size_t units, const EntryStarts& starts
     const uint8_t* where = hash + 4 * count;
     uint64_t next = kBlkArrays + 8 * count;
     uint32_t before = 0;
+    unsigned equal = 0;
     for (uint64_t i = 0; i < count; ++i, hash += 4, where += 4) {
         const uint32_t h = get32(hash);
         const uint64_t rec = uint64_t{get32(where)} * kUnit;
         // Records lie in the order of the hashes and do not share bytes.
         if (h < before || rec < next || rec > size || size - rec < kRecValue) return false;
+        equal = h == before ? equal + 1 : 0;
+        if (equal > kEqualHashBound) return false;
         before = h;
         const uint8_t* const r = b + rec;
         const uint64_t length = get32(r + kRecLength);

@@ -65,6 +65,9 @@ inline constexpr uint8_t kFlagGap = 4;        // something between this block an
 inline constexpr unsigned kMaxChain = 4;       // the writer merges longer ones
 inline constexpr unsigned kChainBound = 16;    // a reader gives up here
 inline constexpr unsigned kEqualHashBound = 1024;
+// The writer takes no more keys of one owner that have one hash. Of a million keys chosen without a purpose hardly ever
+// three have, so whoever comes near it chose them.
+inline constexpr unsigned kMaxEqualHashes = 64;
 inline constexpr uint32_t kLinearRecords = 16;  // up to here a scan beats a search
 
 // ---- Record. The value starts 10 bytes in, so that the payload of strings and byte objects (6 bytes on) is aligned --

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dstore/contribution.h"
+#include "dstore/keyed_hash.h"
 #include "dstore/writer_state.h"
 
 namespace pmix::dstore {
@@ -107,17 +108,18 @@ uint32_t Writer::State::newest(Owner owner) const noexcept {
 
 common::Result<uint32_t> Writer::State::intern(const Key& key) {
     if (!common::is_valid_key(key.name())) return PMIX_ERR_BAD_PARAM;
+    const KeyedHash place;
     if ((keys + 1) * 4 > key_slots.size() * 3) {
         std::vector<uint32_t> larger(std::max<size_t>(64, key_slots.size() * 2));
         for (uint32_t reference : key_slots) {
             if (reference == 0) continue;
-            size_t s = get32(ref(reference) + kKeyHash) & (larger.size() - 1);
+            size_t s = place(get32(ref(reference) + kKeyHash)) & (larger.size() - 1);
             while (larger[s] != 0) s = (s + 1) & (larger.size() - 1);
             larger[s] = reference;
         }
         key_slots = std::move(larger);
     }
-    size_t s = key.hash() & (key_slots.size() - 1);
+    size_t s = place(key.hash()) & (key_slots.size() - 1);
     for (; key_slots[s] != 0; s = (s + 1) & (key_slots.size() - 1)) {
         if (get32(ref(key_slots[s]) + kKeyHash) == key.hash() && key_name(key_slots[s]) == key.name()) {
             return key_slots[s];
@@ -133,7 +135,7 @@ common::Result<uint32_t> Writer::State::intern(const Key& key) {
 
 // ---- Blocks -------------------------------------------------------------------------------------------------------------
 
-bool Writer::State::find_own(Owner owner, const Key& key, RecordView* record) noexcept {
+bool Writer::State::find_own(Owner owner, const Key& key, RecordView* record, unsigned* equal) noexcept {
     Access access(segment->mapping());
     bool ok = true;
     for (uint32_t reference = access.newest(owner, &ok); reference != 0;) {
@@ -141,6 +143,7 @@ bool Writer::State::find_own(Owner owner, const Key& key, RecordView* record) no
         if (!block.load(access, reference)) return false;
         for (uint32_t i = block.lower_bound(key.hash()); i < block.count() && block.hash(i) == key.hash(); ++i) {
             if (record->load(access, block.record(i)) && record->key == key.name()) return true;
+            if (equal != nullptr) ++*equal;
         }
         reference = block.prev();
     }
@@ -279,16 +282,15 @@ uint64_t Writer::committed(common::Rank rank) const noexcept {
     return local == state_->locals.end() ? 0 : local->second.generation;
 }
 
-const Writer::State::Entry* Writer::State::find_entry(const std::vector<Entry>& entries, const Key& key) noexcept {
+const Writer::State::Entry* Writer::State::find_entry(const std::vector<Entry>& entries, const Key& key,
+                                                      unsigned* equal) noexcept {
     auto e = std::lower_bound(entries.begin(), entries.end(), key.hash(),
                               [](const Entry& x, uint32_t hash) { return x.hash < hash; });
     for (; e != entries.end() && e->hash == key.hash(); ++e) {
         if (e->key == key.name()) return &*e;
+        if (equal != nullptr) ++*equal;
     }
     return nullptr;
-}
-Writer::State::Entry* Writer::State::find_entry(std::vector<Entry>& entries, const Key& key) noexcept {
-    return const_cast<Entry*>(find_entry(static_cast<const std::vector<Entry>&>(entries), key));
 }
 
 bool Writer::exists_outside_scope(common::Rank rank, const Key& key) const noexcept {
@@ -297,6 +299,45 @@ bool Writer::exists_outside_scope(common::Rank rank, const Key& key) const noexc
     const State::Entry* e = State::find_entry(local->second.remote, key);
     return e != nullptr && e->scope == PMIX_REMOTE;
 }
+
+namespace {
+
+// A record of a commit, and for which peers it is left once later ones of its key are there.
+struct Hashed {
+    uint32_t hash;
+    Audience left;
+    size_t record;
+};
+
+// Leaves of each key the last record for each audience. `seen` is in order of hashes and then of records. False: more
+// keys of one hash than are taken.
+bool drop_replaced(std::span<const Record> records, std::vector<Hashed>& seen) {
+    struct Later {
+        std::string_view key;
+        Audience has;
+    };
+    std::vector<Later> keys;
+    for (size_t begin = 0, end; begin < seen.size(); begin = end) {
+        for (end = begin + 1; end < seen.size() && seen[end].hash == seen[begin].hash;) ++end;
+        if (end == begin + 1) continue;
+        keys.clear();
+        for (size_t i = end; i-- > begin;) {
+            const std::string_view key = records[seen[i].record].key;
+            auto later = std::find_if(keys.begin(), keys.end(), [&](const Later& k) { return k.key == key; });
+            if (later == keys.end()) {
+                if (keys.size() == kMaxEqualHashes) return false;
+                keys.push_back({key, audience::nobody});
+                later = std::prev(keys.end());
+            }
+            const Audience meant_for = seen[i].left;
+            seen[i].left &= ~later->has;
+            later->has |= meant_for;
+        }
+    }
+    return true;
+}
+
+}  // namespace
 
 common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Record> records) {
     State& s = *state_;
@@ -316,29 +357,31 @@ common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Recor
     changes.reserve(records.size());
     items.reserve(records.size());
     entries.reserve(records.size());
-    std::vector<std::pair<uint32_t, size_t>> seen;  // hash, record: the last one of a key and audience counts
+    std::vector<Hashed> seen;
     seen.reserve(records.size());
-    for (size_t i = 0; i < records.size(); ++i) seen.emplace_back(hash_key(records[i].key), i);
-    std::sort(seen.begin(), seen.end());
+    for (size_t i = 0; i < records.size(); ++i)
+        seen.push_back({hash_key(records[i].key), audience_of(records[i].scope), i});
+    std::sort(seen.begin(), seen.end(), [](const Hashed& x, const Hashed& y) {
+        return x.hash != y.hash ? x.hash < y.hash : x.record < y.record;
+    });
+    if (!drop_replaced(records, seen)) return PMIX_ERR_OUT_OF_RESOURCE;
 
     uint64_t own_bytes = 0;
     for (size_t i = 0; i < seen.size(); ++i) {
-        const Record& r = records[seen[i].second];
-        const Key key(r.key, seen[i].first);
+        const Record& r = records[seen[i].record];
+        const Key key(r.key, seen[i].hash);
         if (!common::is_valid_key(r.key) || r.value.size() < 2 || r.value.size() > UINT32_MAX - 64 ||
             (r.scope != PMIX_LOCAL && r.scope != PMIX_REMOTE && r.scope != PMIX_GLOBAL)) {
             return PMIX_ERR_BAD_PARAM;
         }
         // Of one key, later values count for the peers that they are meant for.
-        Audience left = audience_of(r.scope);
-        for (size_t k = i + 1; k < seen.size() && seen[k].first == seen[i].first && left != audience::nobody; ++k) {
-            const Record& later = records[seen[k].second];
-            if (later.key == r.key) left &= ~audience_of(later.scope);
-        }
+        const Audience left = seen[i].left;
         if (left == audience::nobody) continue;
         const pmix_scope_t scope = left == audience::everybody ? PMIX_GLOBAL : left == audience::local ? PMIX_LOCAL : PMIX_REMOTE;
         auto same = [&](Bytes b) { return std::equal(b.begin(), b.end(), r.value.begin(), r.value.end()); };
-        const State::Entry* before = State::find_entry(local.remote, key);
+        unsigned equal = 0;
+        const State::Entry* before = State::find_entry(local.remote, key, &equal);
+        if (before == nullptr && equal >= kMaxEqualHashes) return PMIX_ERR_OUT_OF_RESOURCE;
         if (scope == PMIX_REMOTE) {
             if (before != nullptr && before->scope == PMIX_REMOTE && same(before->value)) continue;
             State::Entry e;
@@ -354,7 +397,10 @@ common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Recor
             continue;
         }
         RecordView there;
-        if (s.find_own(owner, key, &there) && there.scope == scope && same({there.value, there.length}) &&
+        equal = 0;
+        const bool known = s.find_own(owner, key, &there, &equal);
+        if (!known && equal >= kMaxEqualHashes) return PMIX_ERR_OUT_OF_RESOURCE;
+        if (known && there.scope == scope && same({there.value, there.length}) &&
             (scope == PMIX_LOCAL || (before != nullptr && before->scope == PMIX_GLOBAL))) {
             continue;
         }

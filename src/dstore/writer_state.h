@@ -44,7 +44,7 @@ struct Writer::State {
     void set_newest(Owner owner, uint32_t reference) noexcept;
     uint32_t newest(Owner owner) const noexcept;
 
-    // ---- Keys: name -> dictionary entry, in units
+    // ---- Keys: name -> dictionary entry, in units. A key's place is its hash's, keyed
     std::vector<uint32_t> key_slots;
     size_t keys = 0;
     common::Result<uint32_t> intern(const Key& key);
@@ -55,7 +55,8 @@ struct Writer::State {
 
     // ---- Blocks
     // The record of an owner's own chain, columns and other owners left out.
-    bool find_own(Owner owner, const Key& key, RecordView* record) noexcept;
+    // equal, where given: how many records of other keys with its hash were met.
+    bool find_own(Owner owner, const Key& key, RecordView* record, unsigned* equal = nullptr) noexcept;
     // Appends a block of the items (sorted here) and makes it the newest one.
     pmix_status_t add_block(Owner owner, std::vector<Item>& items, uint64_t generation, uint64_t known);
     // A block that refers to all records of `blocks`, the first one counting where several have a key.
@@ -110,8 +111,8 @@ struct Writer::State {
         std::vector<Entry> remote;
     };
     std::unordered_map<common::Rank, Local> locals;
-    static Entry* find_entry(std::vector<Entry>& entries, const Key& key) noexcept;
-    static const Entry* find_entry(const std::vector<Entry>& entries, const Key& key) noexcept;
+    static const Entry* find_entry(const std::vector<Entry>& entries, const Key& key,
+                                   unsigned* equal = nullptr) noexcept;
 };
 
 }  // namespace pmix::dstore

@@ -6,9 +6,13 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
+#include <unordered_map>
 
 #include "dstore/layout.h"
 #include "support/sanitizers.h"
@@ -18,6 +22,129 @@ namespace pmix::dstore {
 namespace {
 
 using namespace test;
+
+// Keys of 16 bytes with chosen hashes: the second half is what the first half and the hash leave, hash_key read
+// backwards.
+class ChosenKeys {
+  public:
+    ChosenKeys() {
+        while (kMultiplier * inverse_ != 1) inverse_ *= 2 - kMultiplier * inverse_;
+    }
+    std::string with(uint32_t hash) {
+        for (;;) {
+            const uint64_t first = 0x3031'3233'0000'0000ull + ++next_ * 0x0101 % 0xffff'ffffull;
+            const uint64_t before = step((kStart + 16 * kMultiplier) ^ first);
+            const uint64_t mixed = ((uint64_t{hash} << 32 | 0x1234'5678u)) * inverse_;
+            const uint64_t second = (mixed ^ mixed >> 32) * inverse_ ^ before;
+            std::string key(16, '\0');
+            common::store_le(reinterpret_cast<uint8_t*>(key.data()), first);
+            common::store_le(reinterpret_cast<uint8_t*>(key.data()) + 8, second);
+            if (key.find('\0') == key.npos) return key;
+        }
+    }
+
+  private:
+    static constexpr uint64_t kMultiplier = 0x9fb21c651e98df25ull, kStart = 0x2545f4914f6cdd1dull;
+    static uint64_t step(uint64_t word) { return word * kMultiplier ^ (word * kMultiplier) >> 32; }
+    uint64_t inverse_ = kMultiplier;
+    uint64_t next_ = 0;
+};
+
+// Many keys, each with this hash.
+template <class F>
+std::vector<std::string> chosen_keys(F&& hash_of, uint32_t n = 60'000) {
+    ChosenKeys chosen;
+    std::vector<std::string> keys;
+    for (uint32_t i = 0; i < n; ++i) {
+        keys.push_back(chosen.with(hash_of(i)));
+        EXPECT_EQ(hash_of(i), hash_key(keys.back()));
+    }
+    std::sort(keys.begin(), keys.end());
+    EXPECT_EQ(keys.end(), std::unique(keys.begin(), keys.end()));
+    return keys;
+}
+
+std::vector<Record> records_of(const std::vector<std::string>& keys, common::Bytes value,
+                               pmix_scope_t scope = PMIX_GLOBAL) {
+    std::vector<Record> records;
+    for (const std::string& key : keys) records.push_back({key, value, scope});
+    return records;
+}
+
+double cpu_seconds() {
+    timespec t{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+TEST(Writer, Commit_OfManyKeysWithOneHash_IsRefusedAndChangesNothing) {
+    const auto keys = chosen_keys([](uint32_t) { return 0x1234'5678u; });
+    const auto value = u32(1);
+    for (const pmix_scope_t scope : {PMIX_GLOBAL, PMIX_REMOTE, PMIX_LOCAL}) {
+        auto w = make_writer();
+        w->add_local(0);
+        EXPECT_EQ(w->commit(0, records_of(keys, value, scope)).status(), PMIX_ERR_OUT_OF_RESOURCE);
+        EXPECT_EQ(w->committed(0), 0u);
+        // In small commits: as many as a table of them may have, and no more.
+        size_t taken = 0;
+        for (size_t i = 0; i < 1000; ++i) taken += w->commit(0, records_of({keys[i]}, value, scope)).ok();
+        EXPECT_GE(taken, size_t{layout::kMaxEqualHashes});
+        EXPECT_LE(taken, size_t{2 * layout::kMaxEqualHashes});
+        EXPECT_TRUE(w->commit(0, records_of({keys[3]}, u32(2), scope)).ok()) << "one that is there may change";
+        EXPECT_TRUE(w->commit(0, records_of({"another"}, value, scope)).ok());
+        EXPECT_EQ(get(w->reader(), Owner::proc(0), keys[3]), scope == PMIX_REMOTE ? Buffer{} : u32(2));
+    }
+}
+
+// Hashes that differ, but that fall together in tables whose sizes are known: powers of two, and libstdc++'s primes.
+TEST(Writer, CommitAndContribution_OfKeysWhoseHashesFallTogether_TakeWhatOthersTake) {
+    const auto value = u32(1);
+    const auto seconds = [&](const std::vector<std::string>& keys) {
+        auto w = make_writer();
+        w->add_local(0);
+        const double begin = cpu_seconds();
+        EXPECT_TRUE(w->commit(0, records_of(keys, value)).ok());
+        const RankSince all{0, 0};
+        auto chunk = w->contribution({&all, 1});
+        EXPECT_TRUE(chunk.ok());
+        auto there = make_writer();
+        EXPECT_EQ(there->ingest(*chunk).status, PMIX_SUCCESS);
+        return cpu_seconds() - begin;
+    };
+    const double usual = seconds(chosen_keys([](uint32_t i) { return i * 0x9e37'79b1u; }));
+    std::unordered_multimap<uint32_t, uint32_t> sizes;
+    for (uint32_t i = 0; i < 60'000; ++i) sizes.emplace(i, i);
+    const auto buckets = static_cast<uint32_t>(sizes.bucket_count());
+    for (const uint32_t step : {uint32_t{1} << 16, buckets}) {
+        const uint32_t n = std::min(60'000u, UINT32_MAX / step);
+        EXPECT_LT(seconds(chosen_keys([&](uint32_t i) { return i * step; }, n)), 10 * usual + 0.5) << step;
+    }
+}
+
+TEST(Writer, Commit_OfOneKeyInManyScopes_LeavesWhatCounts) {
+    // As a plain model says: which of the records of one key nobody replaced.
+    const pmix_scope_t scopes[] = {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL};
+    for (uint32_t n = 0; n < 81; ++n) {
+        const uint32_t digits[] = {n % 3, n / 3 % 3, n / 9 % 3, n / 27};
+        auto w = make_writer();
+        w->add_local(0);
+        std::vector<Record> records;
+        std::vector<std::vector<uint8_t>> values;
+        for (uint32_t i = 0; i < 4; ++i) values.push_back(u32(i));
+        for (uint32_t i = 0; i < 4; ++i) records.push_back({"k", values[i], scopes[digits[i]]});
+        ASSERT_TRUE(w->commit(0, records).ok());
+        std::optional<uint32_t> here;
+        for (uint32_t i = 0; i < 4; ++i) {
+            Audience left = audience_of(scopes[digits[i]]);
+            for (uint32_t k = i + 1; k < 4; ++k) left &= ~audience_of(scopes[digits[k]]);
+            if ((left & audience::local) != 0) here = i;
+        }
+        pmix_status_t rc = PMIX_SUCCESS;
+        const auto found = get(w->reader(), Owner::proc(0), "k", &rc);
+        ASSERT_EQ(here ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, rc) << n;
+        EXPECT_EQ(found, here ? values[*here] : Buffer{}) << n;
+    }
+}
 
 TEST(Writer, PutIsSeenAtEveryAddress) {
     auto w = make_writer();
