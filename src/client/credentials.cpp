@@ -7,6 +7,7 @@
 #include "client/munge.h"
 #include "client/service.h"
 #include "common/credential_types.h"
+#include "common/support.h"
 
 namespace pmix::client {
 namespace {
@@ -34,6 +35,11 @@ Made by_munge() {
     return made;
 }
 
+// Required entries that only the host can meet are not met by munge.
+bool knows_all(InfoView infos, common::Function function) noexcept {
+    return common::check_required(infos, function, common::level::client | common::level::server) == PMIX_SUCCESS;
+}
+
 // A wish for a credential on its way: by munge first, by the server, by munge in the end.
 struct Wish {
     std::string types;  // for the server
@@ -53,8 +59,9 @@ common::Result<Wish> read_wish(const pmix_info_t infos[], size_t ninfos) {
     if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CRED_TYPE, &types);
     if (rc != PMIX_SUCCESS) return rc;
     const CredentialTypes list(types);
-    wish.munge_first = list.first() == common::kMungeCredential;
-    wish.munge_last = !wish.munge_first && list.has(common::kMungeCredential);
+    const bool munge = knows_all(view, common::Function::PMIx_Get_credential);
+    wish.munge_first = munge && list.first() == common::kMungeCredential;
+    wish.munge_last = munge && !wish.munge_first && list.has(common::kMungeCredential);
     if (wish.munge_first) wish.types = list.after(common::kMungeCredential).text();
     wish.server = !wish.munge_first || !wish.types.empty();
     for (const pmix_info_t& info : view) {
@@ -112,6 +119,7 @@ struct Question {
     Bytes credential;
     common::ControlRequest request;
     int timeout_s = 0;
+    bool is_munge = false;  // and may be answered by it
 };
 
 common::Result<Question> read_question(const pmix_byte_object_t* credential, const pmix_info_t infos[], size_t ninfos) {
@@ -126,6 +134,8 @@ common::Result<Question> read_question(const pmix_byte_object_t* credential, con
     q.credential = Bytes(reinterpret_cast<const uint8_t*>(credential->bytes), credential->size);
     q.request.data.assign(q.credential.begin(), q.credential.end());
     q.request.directives = Infos::borrow(infos, ninfos);
+    q.is_munge =
+        is_munge_credential(q.credential) && knows_all({infos, ninfos}, common::Function::PMIx_Validate_credential);
     return q;
 }
 
@@ -169,7 +179,7 @@ pmix_status_t validate_credential(Session& session, const pmix_byte_object_t* cr
                                   size_t ninfos, ResultsOut results) {
     auto q = read_question(credential, infos, ninfos);
     if (!q) return q.status();
-    if (is_munge_credential(q->credential)) {
+    if (q->is_munge) {
         InfoList found;
         const pmix_status_t rc = check_by_munge(q->credential, found);
         if (rc == PMIX_SUCCESS && results.infos != nullptr && results.ninfos != nullptr)
@@ -185,7 +195,7 @@ pmix_status_t validate_credential_nb(Session& session, const pmix_byte_object_t*
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
     auto q = read_question(credential, infos, ninfos);
     if (!q) return q.status();
-    if (is_munge_credential(q->credential)) {
+    if (q->is_munge) {
         auto found = std::make_shared<InfoList>();
         const pmix_status_t rc = check_by_munge(q->credential, *found);
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_SUPPORTED) return rc;

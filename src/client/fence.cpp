@@ -34,16 +34,20 @@ common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], si
     for (const common::ProcId& proc : p.request.procs) p.only_self = p.only_self && proc == session.self();
     // Clones share the rank and may take part.
     if (common::InfoView(infos, ninfos).flag(PMIX_ALL_CLONES_PARTICIPATE)) p.only_self = false;
-    // A required entry that nobody here knows is for the host to refuse; it does not see a fence of one.
+    // Alone there is nothing to do for any entry that our server would read. What the host may meet, the server
+    // decides.
     if (p.only_self) {
-        // Alone there is nothing to do for any of those that our server would read.
         rc = common::check_required({infos, ninfos}, common::Function::PMIx_Fence,
                                     common::level::client | common::level::server);
-        if (rc != PMIX_SUCCESS) return rc;
+        if (rc != PMIX_SUCCESS && !session.has_server()) return rc;
+        p.only_self = rc == PMIX_SUCCESS;
     }
     // Alone without a server, the caller is its whole namespace.
     if (!session.has_server() && p.request.procs.size() == 1 && p.request.procs[0].nspace == session.self().nspace &&
         p.request.procs[0].rank == PMIX_RANK_WILDCARD) {
+        rc = common::check_required({infos, ninfos}, common::Function::PMIx_Fence,
+                                    common::level::client | common::level::server);
+        if (rc != PMIX_SUCCESS) return rc;
         p.only_self = true;
     }
     return p;

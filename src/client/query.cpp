@@ -14,6 +14,7 @@
 #include "client/session.h"
 #include "client/tool_search.h"
 #include "common/array_value.h"
+#include "common/support.h"
 #include "common/support_question.h"
 
 namespace pmix::client {
@@ -55,6 +56,17 @@ pmix_status_t check(const pmix_query_t queries[], size_t n) noexcept {
 
 bool is_abi_key(std::string_view key) noexcept {
     return key == PMIX_QUERY_STABLE_ABI_VERSION || key == PMIX_QUERY_PROVISIONAL_ABI_VERSION;
+}
+
+// Is a qualifier required that this library does not know?
+bool needs_host(InfoView qualifiers) noexcept {
+    for (const pmix_info_t& info : qualifiers) {
+        if (common::is_query_qualifier(key_view(info))) continue;
+        const auto here = common::level::client | common::level::server;
+        if (common::check_required(InfoView(&info, 1), common::Function::PMIx_Query_info, here) != PMIX_SUCCESS)
+            return true;
+    }
+    return false;
 }
 
 // One call of PMIx_Query_info.
@@ -164,6 +176,11 @@ Result<Value> servers_here(const transport::Io& io) {
 pmix_status_t Work::answer_one(size_t i, const char* key) {
     const InfoView view = qualifiers_of(queries_[i]);
     ++asked_;
+    if (needs_host(view)) {
+        if (session_ == nullptr || !session_->has_server()) return PMIX_ERR_NOT_SUPPORTED;
+        open_[i].emplace_back(key);
+        return PMIX_SUCCESS;
+    }
     if (is_abi_key(key)) return add(i, key, Value::string(kAbiVersion));
     if (std::strcmp(key, PMIX_QUERY_SUPPORTED_KEYS) == 0 && !session_->has_server())
         return add(i, key, Value::string(common::supported_query_keys(common::level::client)));

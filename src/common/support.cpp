@@ -227,6 +227,12 @@ std::string supported_qualifiers(std::string_view key) {
     return list;
 }
 
+bool is_query_qualifier(std::string_view qualifier) noexcept {
+    return std::ranges::any_of(kQueries, [&](const QueryRow& row) {
+        return row.qualifier != kNoAttribute && qualifier == attribute_at(row.qualifier).string;
+    });
+}
+
 bool answers_query(std::string_view key, Levels levels) noexcept {
     return std::ranges::any_of(kQueries, [&](const QueryRow& row) {
         return (row.levels & levels) != 0 && key == attribute_at(row.key).string;

@@ -101,6 +101,8 @@ Result<Value> described_attributes(const std::string* names, size_t n);
 // Keys and qualifiers of PMIx_Query_info as comma-separated text; does the library answer the key at this level?
 std::string supported_query_keys(Levels levels);
 std::string supported_qualifiers(std::string_view key);
+// Does any key of PMIx_Query_info take it?
+bool is_query_qualifier(std::string_view qualifier) noexcept;
 bool answers_query(std::string_view key, Levels levels) noexcept;
 
 // Is it the name of an entry of the host's module, of a function, or of neither?

@@ -24,7 +24,6 @@ void Connect::launch(TurnId id, Turn& turn) {
     Reach reach = registry_.reach(turn.signature);
     if (reach != Reach::beyond && !host_.has_connect()) {
         pmix_status_t status = turn.local_status;
-        if (status == PMIX_SUCCESS && turn.required_unknown) status = PMIX_ERR_NOT_SUPPORTED;
         if (status == PMIX_SUCCESS) connected_.insert(turn.signature);
         return finish(id, status);
     }
@@ -68,7 +67,6 @@ void Disconnect::launch(TurnId id, Turn& turn) {
     Reach reach = registry_.reach(turn.signature);
     if (reach != Reach::beyond && !host_.has_disconnect()) {
         pmix_status_t status = turn.local_status;
-        if (status == PMIX_SUCCESS && turn.required_unknown) status = PMIX_ERR_NOT_SUPPORTED;
         if (status == PMIX_SUCCESS && !connect_.connected(turn.signature)) status = PMIX_ERR_INVALID_OPERATION;
         connect_.disconnected(turn.signature);
         return finish(id, status);

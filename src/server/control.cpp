@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "common/info_view.h"
+#include "server/required.h"
 
 namespace pmix::server {
 
@@ -107,9 +108,14 @@ bool Control::cancel_cleanup(Peer& peer, const pmix_info_t& cancel) {
 }
 
 void Control::job_control(Peer& peer, common::ControlRequest& request, Reply reply) {
+    const bool own_job = local_ != nullptr && local_->own(request.procs);
+    const InfoView given(request.directives.data(), request.directives.size());
+    const common::Levels everywhere = common::level::client | common::level::server | common::level::tool;
+    pmix_status_t rc = own_job ? common::check_required(given, common::Function::PMIx_Job_control, everywhere)
+                               : check_service(host_, given, common::Function::PMIx_Job_control);
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
     bool registers = false, modifies = false, cancelled = false, acts = false, host_only = false;
     InfoList directives;
-    pmix_status_t rc = PMIX_SUCCESS;
     for (const pmix_info_t& info : request.directives) {
         const std::string_view key = common::key_view(info);
         if (is_cleanup_key(key)) {
@@ -131,7 +137,7 @@ void Control::job_control(Peer& peer, common::ControlRequest& request, Reply rep
     if ((registers || cancelled) && !acts) return reply.status(PMIX_SUCCESS);
     // Of this user's own, or root's: who else may come to a tool's server may not.
     const uid_t uid = peer.credentials().uid;
-    if (local_ != nullptr && local_->own(request.procs)) {
+    if (own_job) {
         if (uid != 0 && uid != ::geteuid()) return reply.status(PMIX_ERR_NO_PERMISSIONS);
         return reply.message(local_->control(request.procs, directives), common::ControlReply());
     }
@@ -146,7 +152,8 @@ void Control::job_control(Peer& peer, common::ControlRequest& request, Reply rep
 void Control::allocate(Peer& peer, common::ControlRequest& request, Reply reply) {
     if (request.kind > UINT8_MAX) return reply.status(PMIX_ERR_BAD_PARAM);
     InfoList infos = request.infos.take();
-    const pmix_status_t rc = append_ids(infos, peer.credentials());
+    pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_Allocation_request);
+    if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     host_.allocate(peer.id(), static_cast<pmix_alloc_directive_t>(request.kind), std::move(infos),
                    pass_on(std::move(reply)));
@@ -154,7 +161,8 @@ void Control::allocate(Peer& peer, common::ControlRequest& request, Reply reply)
 
 void Control::session_control(Peer& peer, common::ControlRequest& request, Reply reply) {
     InfoList directives = request.directives.take();
-    const pmix_status_t rc = append_ids(directives, peer.credentials());
+    pmix_status_t rc = check_service(host_, directives, common::Function::PMIx_Session_control);
+    if (rc == PMIX_SUCCESS) rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     host_.session_control(peer.id(), request.kind, std::move(directives), pass_on(std::move(reply)));
 }
@@ -173,7 +181,8 @@ void Control::resource_block(Peer& peer, common::ControlRequest& request, Reply 
         units.assign(first, first + value.data.darray->size);
     }
     InfoList infos = request.directives.take();
-    const pmix_status_t rc = append_ids(infos, peer.credentials());
+    pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_Resource_block);
+    if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     host_.resource_block(peer.id(), static_cast<pmix_resource_block_directive_t>(request.kind), request.name,
                          std::move(units), std::move(infos), pass_on(std::move(reply)));

@@ -8,6 +8,7 @@
 #include "common/bytes.h"
 #include "common/credential_types.h"
 #include "common/info_view.h"
+#include "server/required.h"
 
 namespace pmix::server {
 
@@ -72,10 +73,12 @@ void CredentialOffice::get(Peer& peer, common::ControlRequest& request, Reply re
     std::string_view types;
     pmix_status_t rc = InfoView(directives).get(PMIX_CRED_TYPE, &types);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
+    const Required required = required_in_service(host_, directives, common::Function::PMIx_Get_credential);
+    if (required == Required::unmet) return reply.status(PMIX_ERR_NOT_SUPPORTED);
     const common::CredentialTypes wanted(types);
     // A type that is not ours may be the host's.
-    const bool native = types.empty() || wanted.has(common::kNativeCredential);
-    const bool native_first = !types.empty() && wanted.first() == common::kNativeCredential;
+    const bool native = required == Required::met_here && (types.empty() || wanted.has(common::kNativeCredential));
+    const bool native_first = native && !types.empty() && wanted.first() == common::kNativeCredential;
     if (native && (native_first || !host_.has_get_credential())) return give_native(peer, std::move(reply));
     rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
@@ -116,12 +119,14 @@ pmix_status_t CredentialOffice::check(Bytes credential, InfoList& results) const
 void CredentialOffice::validate(Peer& peer, common::ControlRequest& request, Reply reply) {
     common::ControlReply message;
     InfoList results;
-    pmix_status_t rc = check(request.data, results);
+    InfoList directives = request.directives.take();
+    const Required required = required_in_service(host_, directives, common::Function::PMIx_Validate_credential);
+    if (required == Required::unmet) return reply.status(PMIX_ERR_NOT_SUPPORTED);
+    pmix_status_t rc = required == Required::met_here ? check(request.data, results) : PMIX_ERR_NOT_FOUND;
     if (rc != PMIX_ERR_NOT_FOUND) {
         message.infos = std::move(results);
         return rc == PMIX_SUCCESS ? reply.message(rc, message) : reply.status(rc);
     }
-    InfoList directives = request.directives.take();
     rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     if (!host_.has_validate_credential()) return reply.status(PMIX_ERR_INVALID_CRED);

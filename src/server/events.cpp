@@ -8,6 +8,7 @@
 
 #include "common/event_infos.h"
 #include "common/pack.h"
+#include "server/required.h"
 
 namespace pmix::server {
 
@@ -279,6 +280,9 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
     const auto range = static_cast<pmix_data_range_t>(request.range);
     if (range > PMIX_RANGE_PROC_LOCAL) return reply.status(PMIX_ERR_BAD_PARAM);
     InfoList infos = request.infos.take();
+    const pmix_status_t required =
+        check_service(host_, infos, common::Function::PMIx_Notify_event, Entries::payload);
+    if (required != PMIX_SUCCESS) return reply.status(required);
     // Nobody who is told of the event takes the sender's claim for the kernel's.
     if (!from_host) remove_ids(infos);
     auto event = make(request.status, source, range, std::move(infos));

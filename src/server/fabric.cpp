@@ -4,6 +4,7 @@
 
 #include "common/array_value.h"
 #include "common/support.h"
+#include "server/required.h"
 
 namespace pmix::server {
 
@@ -72,7 +73,8 @@ void Fabrics::request(Peer& peer, common::ControlRequest& request, Reply reply) 
     InfoList directives = request.directives.take();
     if (!host_.has_fabric()) return answer_from_devices(std::move(directives), std::move(reply));
     InfoList up;
-    pmix_status_t rc = up.append_all(directives.c_array(), directives.size());
+    pmix_status_t rc = check_service(host_, directives, common::Function::PMIx_Fabric_register);
+    if (rc == PMIX_SUCCESS) rc = up.append_all(directives.c_array(), directives.size());
     if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     const auto operation = static_cast<pmix_fabric_operation_t>(request.kind);

@@ -62,11 +62,7 @@ Result<std::vector<uint8_t>> Fence::collect(const Signature& signature, Sent& se
 void Fence::launch(TurnId id, Turn& turn) {
     Reach reach = registry_.reach(turn.signature);
     if (reach == Reach::unknown && !host_.has_fence()) reach = Reach::here;
-    if (reach == Reach::here) {
-        pmix_status_t status = turn.local_status;
-        if (status == PMIX_SUCCESS && turn.required_unknown) status = PMIX_ERR_NOT_SUPPORTED;
-        return finish(id, status);
-    }
+    if (reach == Reach::here && turn.required != Required::by_host) return finish(id, turn.local_status);
     if (!host_.has_fence()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
 
     Sent sending;

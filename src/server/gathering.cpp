@@ -42,9 +42,14 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
     turn.users.add(peer.credentials());
     turn.replies.push_back(std::move(reply));
     turn.collect = turn.collect || view.flag(PMIX_COLLECT_DATA);
-    turn.required_unknown =
-        turn.required_unknown ||
-        common::check_required(view, function_, common::level::server) != PMIX_SUCCESS;
+    const Required required = required_in_collective(host_, view, function_);
+    turn.required = std::max(turn.required, required);
+    // The host is given the first caller's entries, and what any other caller requires of it.
+    if (!entered.first && required == Required::by_host) {
+        for (const pmix_info_t& info : infos)
+            if (common::is_required(info) && turn.infos.find(common::key_view(info)) == nullptr)
+                turn.infos.append(info);
+    }
     if (entered.first) turn.infos = std::move(infos);
     if (timeout > 0) {
         // The shortest one counts, measured from when it was given.
@@ -63,6 +68,9 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
 void Gathering::start(TurnId id, Turn& turn) {
     if (turn.launched) return;
     turn.launched = true;
+    if (turn.required == Required::unmet && turn.local_status == PMIX_SUCCESS)
+        turn.local_status = PMIX_ERR_NOT_SUPPORTED;
+    mark_processed(turn.infos, function_);
     launch(id, turn);
 }
 

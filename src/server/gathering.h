@@ -16,6 +16,7 @@
 #include "server/registry.h"
 #include "server/reply.h"
 #include "server/report_rows.h"
+#include "server/required.h"
 #include "server/scheduler.h"
 #include "server/segments.h"
 
@@ -62,7 +63,7 @@ class Gathering {
         int64_t ends_at_ms = 0;        // monotonic clock; 0: nobody gave a timeout
         bool launched = false;         // in the host's hands
         bool collect = false;          // somebody said PMIX_COLLECT_DATA
-        bool required_unknown = false; // an entry that must be understood, and nobody here does
+        Required required = Required::met_here;  // the worst of all callers
         pmix_status_t local_status = PMIX_SUCCESS;
     };
 

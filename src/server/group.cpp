@@ -25,6 +25,9 @@ void Groups::request(Peer& peer, common::ControlRequest& request, Reply reply) {
         case GroupCall::destruct:
             return destruct(peer, request, std::move(reply));
         case GroupCall::leave:
+            if (required_in_collective(host_, InfoView(request.infos.data(), request.infos.size()),
+                                       common::Function::PMIx_Group_leave) != Required::met_here)
+                return reply.status(PMIX_ERR_NOT_SUPPORTED);
             return leave(peer, request.name, std::move(reply));
         case GroupCall::decide:
         case GroupCall::abort:

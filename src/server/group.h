@@ -27,6 +27,7 @@
 #include "server/registry.h"
 #include "server/reply.h"
 #include "server/report_rows.h"
+#include "server/required.h"
 #include "server/scheduler.h"
 #include "server/segments.h"
 
@@ -86,7 +87,7 @@ class Groups {
         int64_t began_ms = transport::monotonic_ns() / 1'000'000;
         int64_t ends_at_ms = 0;
         bool assign = false, optional = false, notify = false, tolerant = false;
-        bool required_unknown = false;
+        Required required = Required::met_here;  // the worst of all callers
         bool launched = false;
         bool hosted = false;
         bool late = false;  // past its limit, but the host may say how it ended

@@ -113,7 +113,7 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     op.optional = op.optional || view.flag(PMIX_GROUP_OPTIONAL);
     op.notify = op.notify || view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
     op.tolerant = op.tolerant || view.flag(PMIX_GROUP_FT_COLLECTIVE);
-    op.required_unknown = op.required_unknown || common::check_required(view, common::Function::PMIx_Group_construct, common::level::server) != PMIX_SUCCESS;
+    op.required = std::max(op.required, required_in_collective(host_, view, common::Function::PMIx_Group_construct));
     if (view.flag(PMIX_GROUP_NOTIFY_TERMINATION)) op.deciders.push_back(*member);
     rc = join(op, key, peer, infos, reply);
     if (rc != PMIX_SUCCESS) {
@@ -146,8 +146,7 @@ void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) 
     }
     InfoList infos = request.infos.take();
     op.tolerant = op.tolerant || InfoView(infos).flag(PMIX_GROUP_FT_COLLECTIVE);
-    op.required_unknown =
-        op.required_unknown || common::check_required(infos, common::Function::PMIx_Group_destruct, common::level::server) != PMIX_SUCCESS;
+    op.required = std::max(op.required, required_in_collective(host_, infos, common::Function::PMIx_Group_destruct));
     pmix_status_t rc = join(op, key, peer, infos, reply);
     if (rc != PMIX_SUCCESS) {
         if (first) operations_.erase(key);
@@ -343,9 +342,9 @@ void Groups::launch(const Key& key, Operation& op) {
         reach = Reach::here;
     const bool constructs = key.first == GroupCall::construct;
     const bool numbered = constructs && op.assign && !assigns_here(op, reach);
-    if (reach == Reach::here && !numbered && !op.hosted) {
-        pmix_status_t status = op.local_status;
-        if (status == PMIX_SUCCESS && op.required_unknown) status = PMIX_ERR_NOT_SUPPORTED;
+    if (op.required == Required::unmet && op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_NOT_SUPPORTED;
+    if (reach == Reach::here && !numbered && !op.hosted && op.required != Required::by_host) {
+        const pmix_status_t status = op.local_status;
         if (status != PMIX_SUCCESS) return finish(key, status);
         if (!constructs) return finish(key, PMIX_SUCCESS);
         InfoList results;

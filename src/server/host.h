@@ -29,8 +29,10 @@
 #include "common/ids.h"
 #include "common/info_view.h"
 #include "common/status.h"
+#include "common/support.h"
 #include "common/value.h"
 #include "server/callback.h"
+#include "server/host_attributes.h"
 #include "server/peer.h"
 #include "server/scheduler.h"
 
@@ -109,6 +111,11 @@ class Host {
     bool has_tool_connected() const noexcept {
         return module_.tool_connected != nullptr || module_.tool_connected2 != nullptr;
     }
+    // Has it an entry that serves the function? False for functions that no host is asked for.
+    bool has(common::Function function) const noexcept;
+    // What it says it supports, by function.
+    HostAttributes& attributes() noexcept { return attributes_; }
+    const HostAttributes& attributes() const noexcept { return attributes_; }
     bool has_register_events() const noexcept { return module_.register_events != nullptr; }
 
     // client_connected2 if the host has it; else the old entry, which gets a NULL callback and is not waited for.
@@ -186,6 +193,7 @@ class Host {
 
     Scheduler& scheduler_;
     pmix_server_module_t module_;
+    HostAttributes attributes_;
     struct Outbox {
         std::deque<transport::Task> calls;
         bool flushing = false;

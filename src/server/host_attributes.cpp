@@ -37,6 +37,14 @@ bool HostAttributes::knows(std::string_view function) const noexcept {
                                [&](const auto& known) { return common::host_function_serves(known.first, function); });
 }
 
+bool HostAttributes::lists(std::string_view function, std::string_view attribute) const {
+    return std::ranges::any_of(names_of(function), [&](const std::string& name) {
+        if (name == attribute) return true;
+        const common::Attribute known = common::attribute_by_name(name);
+        return known.string != nullptr && attribute == known.string;
+    });
+}
+
 std::string HostAttributes::functions() const {
     std::set<std::string_view> names;
     for (const auto& [registered, attributes] : attributes_) names.insert(common::user_function(registered));

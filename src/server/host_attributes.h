@@ -26,6 +26,8 @@ class HostAttributes {
     // Of a function by its users' name; PMIX_UNDEF: none.
     common::Result<common::Value> of(std::string_view function) const;
     bool knows(std::string_view function) const noexcept;
+    // Is this one, by its name or its string, among those of a function?
+    bool lists(std::string_view function, std::string_view attribute) const;
     // Comma-separated, as users know them.
     std::string functions() const;
     // Strings of the attributes of a function, comma-separated.

@@ -9,6 +9,61 @@ using common::CArray;
 using common::InfoList;
 using common::ProcId;
 
+bool Host::has(common::Function function) const noexcept {
+    using enum common::Function;
+    switch (function) {
+        case PMIx_Get:
+            return has_direct_modex();
+        case PMIx_Fence:
+            return has_fence();
+        case PMIx_Connect:
+            return has_connect();
+        case PMIx_Disconnect:
+            return has_disconnect();
+        case PMIx_Group_construct:
+        case PMIx_Group_destruct:
+            return has_group();
+        case PMIx_Publish:
+            return module_.publish != nullptr;
+        case PMIx_Lookup:
+            return module_.lookup != nullptr;
+        case PMIx_Unpublish:
+            return module_.unpublish != nullptr;
+        case PMIx_Spawn:
+            return has_spawn();
+        case PMIx_Job_control:
+            return has_job_control();
+        case PMIx_Allocation_request:
+            return module_.allocate != nullptr;
+        case PMIx_Session_control:
+            return module_.session_control != nullptr;
+        case PMIx_Resource_block:
+            return module_.resource_block != nullptr;
+        case PMIx_Process_monitor:
+            return module_.monitor != nullptr;
+        case PMIx_Log:
+            return has_log();
+        case PMIx_Get_credential:
+            return has_get_credential();
+        case PMIx_Validate_credential:
+            return has_validate_credential();
+        case PMIx_Query_info:
+            return has_query();
+        case PMIx_Notify_event:
+            return has_notify();
+        case PMIx_Register_event_handler:
+            return has_register_events();
+        case PMIx_Fabric_register:
+            return has_fabric();
+        case PMIx_IOF_pull:
+            return module_.iof_pull != nullptr;
+        case PMIx_IOF_push:
+            return has_push_stdin();
+        default:
+            return false;
+    }
+}
+
 void Host::query(const ProcId& asker, CArray<pmix_query_t> queries, Done done) {
     if (module_.query == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
     auto call = std::make_unique<Call>(std::move(done));

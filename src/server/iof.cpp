@@ -7,6 +7,7 @@
 
 #include "common/info_view.h"
 #include "server/local_jobs.h"
+#include "server/required.h"
 
 namespace pmix::server {
 
@@ -228,7 +229,8 @@ void Iof::push(Peer& peer, common::IofPushRequest& request, Reply reply) {
         });
     }
     InfoList infos = request.infos.take();
-    const pmix_status_t rc = append_ids(infos, peer.credentials());
+    pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_IOF_push);
+    if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     host_.push_stdin(peer.id(), request.procs, std::move(infos), {request.data.begin(), request.data.end()},
                      [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });

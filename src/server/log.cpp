@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include "server/required.h"
+
 namespace pmix::server {
 
 using common::InfoList;
@@ -25,7 +27,9 @@ void Log::request(Peer& peer, common::ControlRequest& request, Reply reply) {
         rc = directives.append(PMIX_LOG_TIMESTAMP, &wish->time, PMIX_TIME);
     if (rc == PMIX_SUCCESS) rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    const bool known = check_log_directives(directives) == PMIX_SUCCESS;
+    const Required required = required_in_service(host_, directives, common::Function::PMIx_Log);
+    if (required == Required::unmet) return reply.status(PMIX_ERR_NOT_SUPPORTED);
+    const bool known = required == Required::met_here;
     host_.log(peer.id(), std::move(data), std::move(directives),
               [this, known, wish = std::move(wish), reply = std::move(reply)](HostAnswer& a) mutable {
                   if (a.status == PMIX_ERR_NOT_SUPPORTED && known) return write(std::move(wish), std::move(reply));

@@ -6,6 +6,7 @@
 
 #include "common/info_view.h"
 #include "common/support.h"
+#include "server/required.h"
 
 namespace pmix::server {
 
@@ -121,7 +122,8 @@ void Monitors::request(Peer& peer, common::ControlRequest& request, Reply reply)
     const auto code = static_cast<pmix_status_t>(request.kind);
     if (!ours) {
         InfoList one, up = request.directives.take();
-        pmix_status_t rc = one.append(what);
+        pmix_status_t rc = check_service(host_, up, common::Function::PMIx_Process_monitor);
+        if (rc == PMIX_SUCCESS) rc = one.append(what);
         if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
         return host_.monitor(peer.id(), std::move(one), code, std::move(up),

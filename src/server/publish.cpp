@@ -2,6 +2,7 @@
 #include "server/publish.h"
 
 #include "common/pack.h"
+#include "server/required.h"
 
 namespace pmix::server {
 
@@ -19,7 +20,8 @@ Runs where(Reply& reply) { return reply.leave_loop() ? Runs::anywhere : Runs::on
 void Publish::publish(Peer& peer, common::PublishRequest& request, Reply reply) {
     common::InfoList infos = request.infos.take();
     if (infos.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
-    pmix_status_t rc = append_ids(infos, peer.credentials());
+    pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_Publish, Entries::payload);
+    if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     const Runs runs = where(reply);
     host_.publish(peer.id(), std::move(infos), runs,
@@ -29,7 +31,8 @@ void Publish::publish(Peer& peer, common::PublishRequest& request, Reply reply) 
 void Publish::lookup(Peer& peer, common::LookupRequest& request, Reply reply) {
     if (request.keys.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
     common::InfoList infos = request.infos.take();
-    pmix_status_t rc = append_ids(infos, peer.credentials());
+    pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_Lookup);
+    if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     const Runs runs = where(reply);
     host_.lookup(peer.id(), request.keys, std::move(infos), runs, [reply = std::move(reply)](HostAnswer& a) mutable {
@@ -50,7 +53,8 @@ void Publish::lookup(Peer& peer, common::LookupRequest& request, Reply reply) {
 
 void Publish::unpublish(Peer& peer, common::UnpublishRequest& request, Reply reply) {
     common::InfoList infos = request.infos.take();
-    pmix_status_t rc = append_ids(infos, peer.credentials());
+    pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_Unpublish);
+    if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc == PMIX_SUCCESS && !request.all && request.keys.empty()) rc = PMIX_ERR_BAD_PARAM;
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     if (request.all) request.keys.clear();

@@ -11,6 +11,7 @@
 #include "common/limits.h"
 #include "common/pack.h"
 #include "common/support_question.h"
+#include "server/required.h"
 
 namespace pmix::server {
 
@@ -135,14 +136,18 @@ pmix_status_t Query::answer_support(const pmix_query_t& query, Work& work, size_
 }
 
 pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Work& work, size_t index) {
-    if (SupportQuestion::is_one(query)) return answer_support(query, work, index);
     const InfoView qualifiers(query.qualifiers, query.nqual);
+    const Required required = required_in_service(host_, qualifiers, common::Function::PMIx_Query_info);
+    if (required == Required::unmet) return PMIX_ERR_NOT_SUPPORTED;
+    if (SupportQuestion::is_one(query)) return answer_support(query, work, index);
     auto target = Target::read(peer.id(), qualifiers);
     if (!target) return target.status();
     for (char** key = query.keys; key != nullptr && *key != nullptr; ++key) {
         if (const pmix_status_t full = work.ask(); full != PMIX_SUCCESS) return full;
         common::Result<Value> value = PMIX_ERR_NOT_FOUND;
-        if (std::strcmp(*key, PMIX_QUERY_SUPPORTED_KEYS) == 0) {
+        if (required == Required::by_host) {
+            // What is known here is not known under these conditions.
+        } else if (std::strcmp(*key, PMIX_QUERY_SUPPORTED_KEYS) == 0) {
             std::string list = common::supported_query_keys(common::level::server);
             const std::string theirs = host_attributes_.strings_of("PMIx_Query_info");
             if (!theirs.empty()) list += "," + theirs;

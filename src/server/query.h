@@ -25,7 +25,9 @@ class Query {
   public:
     Query(Host& host, const Registry& registry, const Segments& segments,
           const std::map<uint64_t, std::shared_ptr<Peer>>& peers, const common::ProcId& server, const std::string& uri)
-        : host_(host), known_{registry, segments, host_attributes_, inventory_, peers, server, uri} {}
+        : host_(host), host_attributes_(host.attributes()), known_{registry,   segments, host_attributes_,
+                                                                   inventory_, peers,    server,
+                                                                   uri} {}
 
     void request(Peer& peer, common::ControlRequest& request, Reply reply);
     // What WIREUP_QUERY_REPORT is answered with.
@@ -40,7 +42,7 @@ class Query {
     pmix_status_t answer_support(const pmix_query_t& query, Work& work, size_t index) const;
 
     Host& host_;
-    HostAttributes host_attributes_;
+    HostAttributes& host_attributes_;
     Inventory inventory_;
     const Known known_;
     Reporter reporter_;
