@@ -164,12 +164,25 @@ static bool same_procs(const struct operation* op, const pmix_proc_t* procs, siz
     return i == nprocs && i == op->nprocs;
 }
 
-/* The first operation of that name that the node has not come to. Others than those who are late for a construct may
- * make a new group of its name; of a destruct the late may know fewer members. */
+static bool overlap(const struct operation* op, const pmix_proc_t* procs, size_t nprocs) {
+    for (size_t i = 0; i < op->nprocs; i++) {
+        bool whole = op->procs[i].rank == PMIX_RANK_WILDCARD;
+        for (size_t k = 0; k < nprocs; k++) {
+            if (strncmp(op->procs[i].nspace, procs[k].nspace, PMIX_MAX_NSLEN) != 0) continue;
+            if (whole || procs[k].rank == PMIX_RANK_WILDCARD || op->procs[i].rank == procs[k].rank) return true;
+        }
+    }
+    return false;
+}
+
+/* The first operation of that name and of some of these processes that the node has not come to: others may use the
+ * name for a group of their own. Others than those who are late for a construct may make a new group of its name; of a
+ * destruct the late may know fewer members. */
 static struct operation* operation_of(uint32_t what, const char* name, const pmix_proc_t* procs, size_t nprocs, int from) {
     struct operation** at = &operations;
     for (; *at; at = &(*at)->next) {
         if ((*at)->what != what || strcmp((*at)->name, name) != 0 || (*at)->arrived[from]) continue;
+        if (!overlap(*at, procs, nprocs)) continue;
         if ((*at)->over && what == PMIX_GROUP_CONSTRUCT && !same_procs(*at, procs, nprocs)) continue;
         return *at;
     }

@@ -21,7 +21,7 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
         if (p.nspace.empty() || (!whole && !common::is_real_rank(p.rank))) return reply.status(PMIX_ERR_BAD_PARAM);
     }
     // What a group's name and ranks stand for is our business: the host knows only processes.
-    pmix_status_t known = registry_.groups().replace(procs);
+    pmix_status_t known = registry_.groups().replace(procs, peer.id());
     if (known != PMIX_SUCCESS) return reply.status(known);
     auto member = registry_.member(peer.id());
     if (procs.empty() || !member) return reply.status(PMIX_ERR_BAD_PARAM);

@@ -80,7 +80,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
                      (peer.kind() == PeerKind::self && timeout == 0);
     bool refresh = question.refresh = view.flag(PMIX_GET_REFRESH_CACHE);
     ProcId proc = request.proc.nspace.empty() ? peer.id() : request.proc;
-    if (registry_.groups().replace(proc) != PMIX_SUCCESS) return answer(question, PMIX_ERR_NOT_FOUND);
+    if (registry_.groups().replace(proc, peer.id()) != PMIX_SUCCESS) return answer(question, PMIX_ERR_NOT_FOUND);
     Nspace* nspace = registry_.find(proc.nspace);
     // Another user's: whether its processes have the key is not for this one to know.
     if (nspace != nullptr && nspace->owner && !segments_.may_map(peer, *nspace))

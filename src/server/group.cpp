@@ -2,6 +2,7 @@
 #include "server/group.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "common/info_view.h"
 #include "common/proc_array.h"
@@ -14,6 +15,27 @@ using common::InfoList;
 using common::InfoView;
 using common::ProcId;
 using common::ProcList;
+
+namespace {
+
+// Is a process one of a set as its callers wrote it?
+bool names_proc(const Signature& signature, const ProcId& proc) {
+    return std::binary_search(signature.begin(), signature.end(), proc) ||
+           std::binary_search(signature.begin(), signature.end(), ProcId(proc.nspace, PMIX_RANK_WILDCARD));
+}
+
+// Have two sets a process in common? A wildcard has one in common with all that name its namespace.
+bool overlap(const Signature& one, const Signature& other) {
+    const auto& [fewer, more] = one.size() < other.size() ? std::tie(one, other) : std::tie(other, one);
+    return std::any_of(fewer.begin(), fewer.end(), [&more = more](const ProcId& p) {
+        if (names_proc(more, p)) return true;
+        if (p.rank != PMIX_RANK_WILDCARD) return false;
+        const auto at = std::lower_bound(more.begin(), more.end(), ProcId(p.nspace, 0));
+        return at != more.end() && at->nspace == p.nspace;
+    });
+}
+
+}  // namespace
 
 void Groups::request(Peer& peer, common::ControlRequest& request, Reply reply) {
     const auto call = static_cast<GroupCall>(request.kind);
@@ -58,7 +80,7 @@ void Groups::names(Peer& peer, common::ControlRequest& request, Reply reply) {
 }
 
 void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
-    Group* group = registry_.groups().find(name);
+    Group* group = registry_.groups().find(name, peer.id());
     if (group == nullptr || !group->remove(peer.id())) return reply.status(PMIX_ERR_NOT_FOUND);
     InfoList infos;
     pmix_proc_t who = peer.id().to_c();
@@ -72,6 +94,7 @@ void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
 // It has left, or ended, and is no member any more.
 void Groups::lost(Group& group, const ProcId& proc, bool tell) {
     const std::string name = group.name;
+    const Key key{GroupCall::destruct, name, group.number};
     if (tell) {
         InfoList infos;
         pmix_proc_t who = proc.to_c();
@@ -81,11 +104,10 @@ void Groups::lost(Group& group, const ProcId& proc, bool tell) {
     }
     const ProcList local = here(group.living());
     if (local.empty()) {
-        registry_.groups().erase(name);
+        registry_.groups().erase(group.number);
     } else {
         tell_membership(group, proc);
     }
-    const Key key(GroupCall::destruct, name);
     if (Operation* op = find(key); op != nullptr && !op->launched) {
         std::erase(op->signature, proc);
         judge(key);
@@ -120,9 +142,8 @@ bool Groups::has_part(const ProcId& proc, std::string_view name) {
         });
     };
     for (const auto& [key, op] : operations_)
-        if (key.second == name && (among(op.signature) || op.leader == proc)) return true;
-    const Group* group = registry_.groups().find(name);
-    return (group != nullptr && group->has(proc)) || invitations_.has_part(proc, name);
+        if (key.name == name && (among(op.signature) || op.leader == proc)) return true;
+    return registry_.groups().find(name, proc) != nullptr || invitations_.has_part(proc, name);
 }
 
 void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& infos, bool from_host) {
@@ -133,18 +154,22 @@ void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& inf
     if (!from_host && code != PMIX_GROUP_INVITED && !has_part(source, name)) return;
     invitations_.heard(code, source, infos);
     if (code == PMIX_GROUP_CONSTRUCT_ABORT) {
-        // Somebody of another node, or whoever leads, has ended it for all.
-        const Key key(GroupCall::construct, name);
-        if (Operation* op = find(key)) {
-            op->local_status = PMIX_GROUP_CONSTRUCT_ABORT;
-            if (!op->launched) launch(key, *op);
-            finish(key, PMIX_GROUP_CONSTRUCT_ABORT);
-        }
+        // Somebody of another node, or whoever leads, has ended it for all: of the members' constructs, theirs.
+        const Key* meant = forming(name, source);
+        ProcList targets;
+        if (const pmix_info_t* custom = infos.find(PMIX_EVENT_CUSTOM_RANGE); custom != nullptr && from_host)
+            common::read_proc_array(custom->value, targets);
+        for (const ProcId& p : targets)
+            if (meant == nullptr) meant = forming(name, p);
+        if (meant == nullptr) return;
+        const Key key = *meant;
+        Operation* op = find(key);
+        op->local_status = PMIX_GROUP_CONSTRUCT_ABORT;
+        if (!op->launched) launch(key, *op);
+        finish(key, PMIX_GROUP_CONSTRUCT_ABORT);
         return;
     }
     if (code != PMIX_GROUP_LEFT && code != PMIX_GROUP_MEMBER_FAILED) return;
-    Group* group = registry_.groups().find(name);
-    if (group == nullptr) return;
     ProcId proc = source;
     const pmix_proc_t* affected = nullptr;
     if (InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &affected) == PMIX_SUCCESS && affected != nullptr)
@@ -152,24 +177,25 @@ void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& inf
     // Of a process of this node we know ourselves.
     const Nspace* nspace = registry_.find(proc.nspace);
     if (nspace != nullptr && nspace->is_local(proc.rank)) return;
-    if (group->remove(proc)) lost(*group, proc, false);
+    Group* group = registry_.groups().find(name, proc);
+    if (group != nullptr && group->remove(proc)) lost(*group, proc, false);
 }
 
 void Groups::member_gone(MemberId who) {
     const ProcId proc = registry_.proc_of(who);
     invitations_.gone(proc);
-    std::vector<std::string> of;
+    std::vector<uint64_t> of;
     for (const auto& [name, group] : registry_.groups().all())
-        if (group.has(proc)) of.push_back(name);
-    for (const std::string& name : of) {
-        Group* group = registry_.groups().find(name);
+        if (group.has(proc)) of.push_back(group.number);
+    for (const uint64_t number : of) {
+        Group* group = registry_.groups().find(number);
         if (group == nullptr) continue;
         if (group->notify) {
             if (group->remove(proc)) lost(*group, proc, true);
         } else {
             // It stays one of those who must destruct it, so that the others learn that it cannot. With its last
             // process of this node the group is forgotten here.
-            if (!anybody_here(*group)) registry_.groups().erase(name);
+            if (!anybody_here(*group)) registry_.groups().erase(number);
         }
     }
     std::vector<Key> keys;
@@ -281,6 +307,30 @@ bool Groups::names(std::string_view nspace) const noexcept {
         return std::any_of(op.signature.begin(), op.signature.end(), of_it) ||
                std::any_of(op.piece.order.begin(), op.piece.order.end(), of_it);
     });
+}
+
+const Groups::Key* Groups::forming(std::string_view name, const ProcId& proc) const noexcept {
+    for (const auto& [key, op] : operations_) {
+        if (key.call != GroupCall::construct || key.name != name) continue;
+        if (op.leader == proc || names_proc(op.signature, proc)) return &key;
+    }
+    return nullptr;
+}
+
+common::Result<Groups::Key> Groups::construct_of(const std::string& name, const Signature& signature) const {
+    for (const auto& [key, op] : operations_) {
+        if (key.call != GroupCall::construct || key.name != name) continue;
+        if (op.signature == signature) return key;
+        if (overlap(op.signature, signature)) return PMIX_ERR_BAD_PARAM;
+    }
+    const auto [first, last] = registry_.groups().all().equal_range(name);
+    for (auto it = first; it != last; ++it) {
+        const auto& members = it->second.members;
+        if (std::any_of(members.begin(), members.end(),
+                        [&](const Group::Member& m) { return !m.left && names_proc(signature, m.proc); }))
+            return PMIX_ERR_EXISTS;
+    }
+    return Key{GroupCall::construct, name, next_};
 }
 
 Groups::Operation* Groups::find(const Key& key) noexcept {

@@ -68,7 +68,14 @@ class Groups {
     void report(std::vector<GatheringReport>& out);
 
   private:
-    using Key = std::pair<common::GroupCall, std::string>;
+    // A name may be in use by several operations at once, of jobs that know nothing of each other: their processes are
+    // different ones. number: the operation's own for a construct, the group's for a destruct.
+    struct Key {
+        common::GroupCall call;
+        std::string name;
+        uint64_t number;
+        auto operator<=>(const Key&) const = default;
+    };
     struct Operation {
         uint64_t id = 0;
         Signature signature;  // of those who must come
@@ -97,7 +104,8 @@ class Groups {
     };
     // A collective that ended without some who were to come.
     struct Ended {
-        Key key;
+        common::GroupCall call;
+        std::string name;
         Signature signature;
         std::vector<MemberId> missing;
         pmix_status_t status;
@@ -125,7 +133,8 @@ class Groups {
 
     pmix_status_t join(Operation& op, const Key& key, Peer& peer, common::InfoList& infos, Reply& reply);
     // signature null: whatever it was.
-    bool came_late(const Key& key, const Signature* signature, MemberId who, Reply& reply);
+    bool came_late(common::GroupCall call, const std::string& name, const Signature* signature, MemberId who,
+                   Reply& reply);
     void nobody_is_late_who(const std::function<bool(MemberId)>& is_meant);
     void judge(const Key& key);
     void launch(const Key& key, Operation& op);
@@ -148,6 +157,11 @@ class Groups {
     common::ProcList expand(const common::ProcList& procs) const;
     common::ProcList here(const common::ProcList& procs) const;
     Operation* find(const Key& key) noexcept;
+    // The construct of that name that a process takes part in or is named by; null: there is none.
+    const Key* forming(std::string_view name, const common::ProcId& proc) const noexcept;
+    // The construct of a set that is under way, or a new one. PMIX_ERR_BAD_PARAM: one has some of these processes and
+    // others; PMIX_ERR_EXISTS: a group of that name has one of them.
+    common::Result<Key> construct_of(const std::string& name, const Signature& signature) const;
     // Does it belong to this group, or to what is to become of it?
     bool has_part(const common::ProcId& proc, std::string_view name);
 

@@ -39,7 +39,7 @@ void Groups::bootstrap(Peer& peer, common::ControlRequest& request, Reply reply)
                leaders <= common::kMaxListLength && request.procs.size() == 1 && request.procs[0] == peer.id();
     }
     if (!well) return reply.status(PMIX_ERR_BAD_PARAM);
-    if (registry_.groups().find(request.name) != nullptr) return reply.status(PMIX_ERR_EXISTS);
+    if (registry_.groups().find(request.name, peer.id()) != nullptr) return reply.status(PMIX_ERR_EXISTS);
     for (const Starter& s : starters_)
         if (s.group == request.name && s.who == *member) return reply.status(PMIX_ERR_EXISTS);
     if (!host_.has_group() ||
@@ -108,8 +108,8 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
     pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
     if (status == PMIX_SUCCESS && (said == nullptr || !common::read_proc_array(said->value, members)))
         status = PMIX_ERR_NOT_SUPPORTED;  // a host that takes each of them for a group of one
-    const Key key(GroupCall::construct, at->group);
-    if (status == PMIX_SUCCESS && find(key) != nullptr) status = PMIX_ERR_EXISTS;
+    const Key key{GroupCall::construct, at->group, next_};
+    if (status == PMIX_SUCCESS && forming(key.name, registry_.proc_of(at->who)) != nullptr) status = PMIX_ERR_EXISTS;
     if (status != PMIX_SUCCESS) return end_starters(status, [id](const Starter& s) { return s.id == id; });
 
     Operation op;
@@ -117,7 +117,7 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
     op.launched = op.hosted = true;
     for (auto s = starters_.begin(); s != starters_.end();) {
         const ProcId proc = registry_.proc_of(s->who);
-        if (s->group != key.second || std::find(members.begin(), members.end(), proc) == members.end()) {
+        if (s->group != key.name || std::find(members.begin(), members.end(), proc) == members.end()) {
             ++s;
             continue;
         }
@@ -131,7 +131,7 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
     op.signature = make_signature(std::move(op.signature));
     op.piece.order = members;  // places for their data
     Operation& open = operations_.emplace(key, std::move(op)).first->second;
-    take_endpoint_data(open, key.second, answer.infos);
+    take_endpoint_data(open, key.name, answer.infos);
     open.named_order = std::move(members);
     form(key, open, answer.infos);
 }

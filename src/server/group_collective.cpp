@@ -47,9 +47,10 @@ bool Groups::Operation::came_already(MemberId who) const noexcept {
     return std::find(came.begin(), came.end(), who) != came.end();
 }
 
-bool Groups::came_late(const Key& key, const Signature* signature, MemberId who, Reply& reply) {
+bool Groups::came_late(GroupCall call, const std::string& name, const Signature* signature, MemberId who,
+                       Reply& reply) {
     for (auto it = ended_.begin(); it != ended_.end(); ++it) {
-        if (it->key != key || (signature != nullptr && it->signature != *signature)) continue;
+        if (it->call != call || it->name != name || (signature != nullptr && it->signature != *signature)) continue;
         auto at = std::find(it->missing.begin(), it->missing.end(), who);
         if (at == it->missing.end()) continue;
         it->missing.erase(at);
@@ -61,25 +62,27 @@ bool Groups::came_late(const Key& key, const Signature* signature, MemberId who,
 }
 
 void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply) {
-    const Key key(GroupCall::construct, request.name);
     // Who names nobody, or is one of several leaders that do not know each other, is gathered by the host.
     if (request.procs.empty() || InfoView(request.infos.data(), request.infos.size()).find(PMIX_GROUP_BOOTSTRAP) != nullptr)
         return bootstrap(peer, request, std::move(reply));
     // A job that takes the name of a group which forms already does not leave those alone who have called.
-    if (registry_.find(request.name) != nullptr && find(key) == nullptr) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (registry_.find(request.name) != nullptr && forming(request.name, peer.id()) == nullptr)
+        return reply.status(PMIX_ERR_BAD_PARAM);
     for (const ProcId& p : request.procs) {
         bool whole = p.rank == PMIX_RANK_WILDCARD;
         if (p.nspace.empty() || (!whole && !common::is_real_rank(p.rank))) return reply.status(PMIX_ERR_BAD_PARAM);
     }
-    pmix_status_t rc = registry_.groups().replace(request.procs);
+    pmix_status_t rc = registry_.groups().replace(request.procs, peer.id());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     InfoList infos = request.infos.take();
     InfoView view(infos);
     Signature signature = make_signature(request.procs);
     auto member = registry_.member(peer.id());
     if (!member || !registry_.contains(signature, *member)) return reply.status(PMIX_ERR_BAD_PARAM);
-    if (came_late(key, &signature, *member, reply)) return;
-    if (registry_.groups().find(request.name) != nullptr) return reply.status(PMIX_ERR_EXISTS);
+    if (came_late(GroupCall::construct, request.name, &signature, *member, reply)) return;
+    auto meant = construct_of(request.name, signature);
+    if (!meant) return reply.status(meant.status());
+    const Key key = *meant;
 
     ProcList order;
     if (const pmix_info_t* given = view.find(PMIX_GROUP_FINAL_MEMBERSHIP_ORDER)) {
@@ -91,9 +94,7 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     Operation& op = at->second;
     if (first) {
         op.id = next_++;
-        op.signature = signature;
-    } else if (op.signature != signature) {
-        return reply.status(PMIX_ERR_BAD_PARAM);
+        op.signature = std::move(signature);
     } else if (op.launched) {
         return reply.status(PMIX_ERR_EXISTS);  // a second call of who is in it already
     }
@@ -124,13 +125,13 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
 }
 
 void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) {
-    const Key key(GroupCall::destruct, request.name);
     auto member = registry_.member(peer.id());
     if (!member) return reply.status(PMIX_ERR_BAD_PARAM);
-    const Group* group = registry_.groups().find(request.name);
+    const Group* group = registry_.groups().find(request.name, peer.id());
     // The members may have become fewer since it ended.
-    if (came_late(key, nullptr, *member, reply)) return;
-    if (group == nullptr || !group->has(peer.id())) return reply.status(PMIX_ERR_NOT_FOUND);
+    if (came_late(GroupCall::destruct, request.name, nullptr, *member, reply)) return;
+    if (group == nullptr) return reply.status(PMIX_ERR_NOT_FOUND);
+    const Key key{GroupCall::destruct, request.name, group->number};
     // The host would know nothing of those whose namespace has ended; the local status says that they are missing.
     Signature signature = make_signature(group->living());
     const bool whole = group->living().size() == group->current().size();
@@ -208,7 +209,7 @@ void Groups::judge(const Key& key) {
 // The construct goes on without it, if nobody who wants to be asked says otherwise.
 void Groups::failed(const Key& key, Operation& op, const ProcId& proc) {
     op.piece.failed.push_back(proc);
-    if (key.first != GroupCall::construct || !op.notify || op.optional) return;
+    if (key.call != GroupCall::construct || !op.notify || op.optional) return;
     ProcList targets;
     if (op.leader) {
         targets.push_back(*op.leader);
@@ -220,7 +221,7 @@ void Groups::failed(const Key& key, Operation& op, const ProcId& proc) {
         if (contains(targets, registry_.proc_of(who))) ++op.undecided[who];
     InfoList infos;
     pmix_proc_t affected = proc.to_c();
-    infos.append_string(PMIX_GROUP_ID, key.second);
+    infos.append_string(PMIX_GROUP_ID, key.name);
     infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC);
     announce(PMIX_GROUP_MEMBER_FAILED, proc, targets, std::move(infos));
 }
@@ -239,14 +240,16 @@ void Groups::leader_gone(const Key& key, Operation& op) {
     for (MemberId who : op.deciders) ++op.undecided[who];
     InfoList infos;
     pmix_proc_t affected = proc.to_c();
-    infos.append_string(PMIX_GROUP_ID, key.second);
+    infos.append_string(PMIX_GROUP_ID, key.name);
     infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC);
     announce(PMIX_GROUP_LEADER_FAILED, proc, targets, std::move(infos));
 }
 
 void Groups::decide(Peer& peer, const common::ControlRequest& request, Reply reply) {
     reply.status(PMIX_SUCCESS);
-    const Key key(GroupCall::construct, request.name);
+    const Key* meant = forming(request.name, peer.id());
+    if (meant == nullptr) return;
+    const Key key = *meant;
     Operation* op = find(key);
     auto who = registry_.member(peer.id());
     if (op == nullptr || !who || !op->came_already(*who)) return;
@@ -256,7 +259,7 @@ void Groups::decide(Peer& peer, const common::ControlRequest& request, Reply rep
         for (ProcId& p : expand(op->piece.order))
             if (!contains(op->piece.failed, p)) targets.push_back(std::move(p));
         InfoList infos;
-        infos.append_string(PMIX_GROUP_ID, key.second);
+        infos.append_string(PMIX_GROUP_ID, key.name);
         if (leader != nullptr) {
             pmix_proc_t proc = leader->to_c();
             infos.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
@@ -280,7 +283,7 @@ void Groups::decide(Peer& peer, const common::ControlRequest& request, Reply rep
 
 void Groups::abort(const Key& key, Operation& op) {
     InfoList infos;
-    infos.append_string(PMIX_GROUP_ID, key.second);
+    infos.append_string(PMIX_GROUP_ID, key.name);
     const ProcList all = expand(op.piece.order);
     const ProcId source = op.came.empty() ? ProcId() : registry_.proc_of(op.came.front());
     op.local_status = PMIX_GROUP_CONSTRUCT_ABORT;
@@ -340,7 +343,7 @@ void Groups::launch(const Key& key, Operation& op) {
     // Who has not been placed may be anywhere; the callers may know better.
     if (reach == Reach::unknown && (!host_.has_group() || InfoView(op.infos).flag(PMIX_GROUP_LOCAL_ONLY)))
         reach = Reach::here;
-    const bool constructs = key.first == GroupCall::construct;
+    const bool constructs = key.call == GroupCall::construct;
     const bool numbered = constructs && op.assign && !assigns_here(op, reach);
     if (op.required == Required::unmet && op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_NOT_SUPPORTED;
     if (reach == Reach::here && !numbered && !op.hosted && op.required != Required::by_host) {
@@ -354,7 +357,7 @@ void Groups::launch(const Key& key, Operation& op) {
     if (!host_.has_group()) return finish(key, PMIX_ERR_NOT_SUPPORTED);
     op.hosted = true;
     const auto what = constructs ? PMIX_GROUP_CONSTRUCT : PMIX_GROUP_DESTRUCT;
-    host_.group(what, key.second, named, for_host(key, op),
+    host_.group(what, key.name, named, for_host(key, op),
                 [this, key, id = op.id](HostAnswer& answer) { host_answered(key, id, answer); });
 }
 
@@ -369,7 +372,7 @@ InfoList Groups::for_host(const Key& key, Operation& op) {
             continue;
         out.append(info);
     }
-    const bool constructs = key.first == GroupCall::construct;
+    const bool constructs = key.call == GroupCall::construct;
     if (constructs) out.append_flag(PMIX_GROUP_ASSIGN_CONTEXT_ID, op.assign);
     if (op.optional) out.append_flag(PMIX_GROUP_OPTIONAL, true);
     if (op.notify) out.append_flag(PMIX_GROUP_NOTIFY_TERMINATION, true);
@@ -377,7 +380,7 @@ InfoList Groups::for_host(const Key& key, Operation& op) {
     std::vector<uint8_t> blob;
     if (constructs && op.local_status == PMIX_SUCCESS) {
         auto piece = encode_group_piece(op.piece);
-        if (piece.ok()) blob = wrap_group(key.second, *piece);
+        if (piece.ok()) blob = wrap_group(key.name, *piece);
         if (!piece.ok()) op.local_status = piece.status();
         for (auto& [nspace, ranks] : registry_.local_members(op.signature)) {
             if (nspace->data == nullptr) continue;
@@ -438,8 +441,8 @@ void Groups::host_answered(const Key& key, uint64_t id, HostAnswer& answer) {
     const bool partly = answer.status == PMIX_ERR_PARTIAL_SUCCESS && op->forgives();
     pmix_status_t status = common::succeeded(answer.status) || partly ? PMIX_SUCCESS : answer.status;
     if (status == PMIX_SUCCESS) status = op->local_status;
-    if (status != PMIX_SUCCESS || key.first != GroupCall::construct) return finish(key, status);
-    take_endpoint_data(*op, key.second, answer.infos);
+    if (status != PMIX_SUCCESS || key.call != GroupCall::construct) return finish(key, status);
+    take_endpoint_data(*op, key.name, answer.infos);
     form(key, *op, answer.infos);
 }
 
@@ -463,20 +466,20 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
         if (!contains(asked, p)) members.push_back(p);
 
     Group group;
-    group.name = key.second;
+    group.name = key.name;
     for (const ProcId& p : members) group.members.push_back({p, false});
     if (numbered) group.context_id = number;
     group.notify = op.notify;
     group.hosted = op.hosted;
     group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
-    registry_.groups().add(std::move(group));
-    invitations_.over(key.second);
+    const uint64_t number_of_group = registry_.groups().add(std::move(group)).number;
+    invitations_.over(key.name, members);
 
     InfoList results;
     // The number first: programs read it from the first result without looking at the key.
     pmix_status_t rc =
         numbered ? results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, number, PMIX_SIZE) : PMIX_SUCCESS;
-    if (rc == PMIX_SUCCESS) rc = results.append_string(PMIX_GROUP_ID, key.second);
+    if (rc == PMIX_SUCCESS) rc = results.append_string(PMIX_GROUP_ID, key.name);
     if (rc == PMIX_SUCCESS) rc = common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, members);
     InfoList shared;
     for (const GroupPiece::Shared& s : op.piece.shared) {
@@ -489,7 +492,7 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     }
     if (rc == PMIX_SUCCESS && !shared.empty()) rc = append_array(results, PMIX_GROUP_INFO_ARRAY, shared);
     if (rc != PMIX_SUCCESS) {
-        registry_.groups().erase(key.second);
+        registry_.groups().erase(number_of_group);
         return finish(key, rc);
     }
     const ProcList local = here(members);
@@ -497,7 +500,7 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     finish(key, whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS, &results);
     if (!numbered) return;
     InfoList infos;
-    infos.append_string(PMIX_GROUP_ID, key.second);
+    infos.append_string(PMIX_GROUP_ID, key.name);
     infos.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, number, PMIX_SIZE);
     announce(PMIX_GROUP_CONTEXT_ID_ASSIGNED, source, local, std::move(infos));
 }
@@ -508,9 +511,9 @@ void Groups::finish(const Key& key, pmix_status_t status, const InfoList* result
     Operation op = std::move(it->second);
     operations_.erase(it);
     // A destruct that failed for good leaves nothing that could be destructed again.
-    if (key.first == GroupCall::destruct && status != PMIX_ERR_TIMEOUT) registry_.groups().erase(key.second);
+    if (key.call == GroupCall::destruct && status != PMIX_ERR_TIMEOUT) registry_.groups().erase(key.number);
 
-    Ended ended{key, op.signature, {}, results != nullptr ? PMIX_ERR_TIMEOUT : status};
+    Ended ended{key.call, key.name, op.signature, {}, results != nullptr ? PMIX_ERR_TIMEOUT : status};
     for (MemberId who : expected(op.signature))
         if (!op.came_already(who) && !is_gone(who)) ended.missing.push_back(who);
     if (!ended.missing.empty()) {
@@ -538,7 +541,7 @@ void Groups::finish(const Key& key, pmix_status_t status, const InfoList* result
 void Groups::report(std::vector<GatheringReport>& out) {
     for (const auto& [key, op] : operations_) {
         GatheringReport row;
-        row.operation = (key.first == GroupCall::construct ? "group construct " : "group destruct ") + key.second;
+        row.operation = (key.call == GroupCall::construct ? "group construct " : "group destruct ") + key.name;
         row.members = op.signature;
         row.at_host = op.launched;
         row.began_ms = op.began_ms;

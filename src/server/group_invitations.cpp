@@ -65,9 +65,12 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
         }
         return;
     }
-    if (code == PMIX_GROUP_CONSTRUCT_ABORT || code == PMIX_GROUP_CONSTRUCT_COMPLETE) return over(std::string(name));
+    if (code == PMIX_GROUP_CONSTRUCT_ABORT || code == PMIX_GROUP_CONSTRUCT_COMPLETE) {
+        targets.push_back(source);
+        return over(name, targets);
+    }
     for (Invitation& i : open_) {
-        if (i.group != name) continue;
+        if (i.group != name || !contains(i.invited, source)) continue;
         if (code == PMIX_GROUP_INVITE_DECLINED) {
             i.declined.push_back(source);
         } else if (code == PMIX_GROUP_INVITE_ACCEPTED && i.leader_gone && contains(targets, i.leader)) {
@@ -98,8 +101,12 @@ void GroupInvitations::gone(const ProcId& proc) {
     }
 }
 
-void GroupInvitations::over(const std::string& group) {
-    std::erase_if(open_, [&](const Invitation& i) { return i.group == group; });
+void GroupInvitations::over(std::string_view group, const ProcList& procs) {
+    std::erase_if(open_, [&](const Invitation& i) {
+        return i.group == group && std::any_of(procs.begin(), procs.end(), [&](const ProcId& p) {
+                   return i.leader == p || contains(i.invited, p);
+               });
+    });
 }
 
 }  // namespace pmix::server

@@ -22,7 +22,8 @@ class GroupInvitations {
     // Leads or is invited.
     bool has_part(const common::ProcId& proc, std::string_view group) const noexcept;
     void gone(const common::ProcId& proc);
-    void over(const std::string& group);
+    // A group has formed, or its forming has ended, among these: their invitations to it are over.
+    void over(std::string_view group, const common::ProcList& procs);
 
   private:
     struct Invitation {

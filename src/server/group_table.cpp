@@ -1,6 +1,7 @@
 #include "server/group_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pmix::server {
 
@@ -34,58 +35,71 @@ bool Group::remove(const ProcId& proc) noexcept {
     return false;
 }
 
-Group* GroupTable::find(std::string_view name) noexcept {
-    auto it = groups_.find(name);
-    return it == groups_.end() ? nullptr : &it->second;
+const Group* GroupTable::find(std::string_view name, const ProcId& member) const noexcept {
+    const auto [first, last] = groups_.equal_range(name);
+    const auto it = std::find_if(first, last, [&](const auto& entry) { return entry.second.has(member); });
+    return it == last ? nullptr : &it->second;
 }
 
-const Group* GroupTable::find(std::string_view name) const noexcept {
-    auto it = groups_.find(name);
+Group* GroupTable::find(std::string_view name, const ProcId& member) noexcept {
+    return const_cast<Group*>(std::as_const(*this).find(name, member));
+}
+
+const Group* GroupTable::meant_by(std::string_view name, const ProcId& process) const noexcept {
+    if (const Group* own = find(name, process)) return own;
+    const auto [first, last] = groups_.equal_range(name);
+    return first != last && std::next(first) == last ? &first->second : nullptr;
+}
+
+Group* GroupTable::find(uint64_t number) noexcept {
+    const auto it = std::find_if(groups_.begin(), groups_.end(),
+                                 [number](const auto& entry) { return entry.second.number == number; });
     return it == groups_.end() ? nullptr : &it->second;
 }
 
 Group& GroupTable::add(Group&& group) {
+    group.number = next_++;
     std::string name = group.name;
-    return groups_.insert_or_assign(std::move(name), std::move(group)).first->second;
+    return groups_.emplace(std::move(name), std::move(group))->second;
 }
 
-void GroupTable::erase(std::string_view name) {
-    auto it = groups_.find(name);
-    if (it != groups_.end()) groups_.erase(it);
+void GroupTable::erase(uint64_t number) {
+    std::erase_if(groups_, [number](const auto& entry) { return entry.second.number == number; });
 }
 
 void GroupTable::hide(std::string_view name, bool hidden) noexcept {
-    if (Group* group = find(name)) group->hidden = hidden;
+    const auto [first, last] = groups_.equal_range(name);
+    for (auto it = first; it != last; ++it) it->second.hidden = hidden;
 }
 
-const Group* GroupTable::meant_by(std::string_view nspace) const noexcept {
-    const Group* group = find(nspace);
+const Group* GroupTable::shown(std::string_view name, const ProcId& process) const noexcept {
+    const Group* group = meant_by(name, process);
     return group == nullptr || group->hidden ? nullptr : group;
 }
 
-pmix_status_t GroupTable::replace(ProcId& proc) const {
+pmix_status_t GroupTable::replace(ProcId& proc, const ProcId& process) const {
     if (groups_.empty() || !common::is_real_rank(proc.rank)) return PMIX_SUCCESS;
-    const Group* group = meant_by(proc.nspace);
+    const Group* group = shown(proc.nspace, process);
     if (group == nullptr) return PMIX_SUCCESS;
     if (proc.rank >= group->members.size() || group->members[proc.rank].left) return PMIX_ERR_NOT_FOUND;
     proc = ProcId(group->members[proc.rank].proc);
     return PMIX_SUCCESS;
 }
 
-pmix_status_t GroupTable::replace(ProcList& procs) const {
+pmix_status_t GroupTable::replace(ProcList& procs, const ProcId& process) const {
     if (groups_.empty()) return PMIX_SUCCESS;
-    if (std::none_of(procs.begin(), procs.end(), [&](const ProcId& p) { return meant_by(p.nspace) != nullptr; }))
-        return PMIX_SUCCESS;
+    const auto is_group = [&](const ProcId& p) { return groups_.find(p.nspace) != groups_.end(); };
+    if (std::none_of(procs.begin(), procs.end(), is_group)) return PMIX_SUCCESS;
     ProcList out;
     out.reserve(procs.size());
     for (ProcId& p : procs) {
-        const Group* group = meant_by(p.nspace);
-        if (group != nullptr && p.rank == PMIX_RANK_WILDCARD) {
+        const Group* group = p.rank == PMIX_RANK_WILDCARD ? shown(p.nspace, process) : nullptr;
+        if (group != nullptr) {
             for (const Group::Member& m : group->members)
                 if (!m.left) out.push_back(m.proc);
             continue;
         }
-        pmix_status_t rc = replace(p);
+        pmix_status_t rc = replace(p, process);
         if (rc != PMIX_SUCCESS) return rc;
         out.push_back(std::move(p));
     }

@@ -211,7 +211,7 @@ Result<Value> group_names(const Question& q) {
 Result<Value> group_members(const Question& q) {
     std::string_view name;
     if (q.qualifiers.get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return PMIX_ERR_BAD_PARAM;
-    const Group* group = q.known.registry.groups().find(name);
+    const Group* group = q.known.registry.groups().meant_by(name, q.asker.id());
     if (group == nullptr || !may_know(q, *group)) return PMIX_ERR_NOT_FOUND;
     const common::ProcList members = group->current();
     auto array = common::CArray<pmix_proc_t>::zeroed(members.size());

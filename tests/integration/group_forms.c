@@ -1,6 +1,7 @@
 /* group_forms: groups over two jobs, of invitees who refuse or never answer, of leaders who do not know each other.
- * usage: group_forms replace|two_jobs|two_jobs_invited|bootstrap|bootstrap_fails|unanswered [replaced]|bootstrap_dies
- *        (the last two with --continuous: a rank dies); second_job and second_invited are spawned by two_jobs... */
+ * usage: group_forms replace|two_jobs|two_jobs_invited|same_name|bootstrap|bootstrap_fails|unanswered
+ * [replaced]|bootstrap_dies (the last two with --continuous: a rank dies); second_job and second_invited are spawned by
+ * two_jobs... */
 #include "group_check.h"
 
 /* --- replaced, unanswered, without waiting -------------------------------------------------------------------------
@@ -290,6 +291,29 @@ static void bootstrap(int argc, char** argv) {
     finish();
 }
 
+/* Even and odd ranks use one name at the same time, as jobs that know nothing of each other do. rows: R1 R3 R4 R12 */
+static void same_name(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    for (int turn = 0; turn < 3; turn++) {
+        pmix_info_t *infos = NULL, directives[2] = {limit(60), flag(PMIX_GROUP_ASSIGN_CONTEXT_ID)};
+        pmix_proc_t members[5], whole;
+        size_t count = 0, ninfos = 0;
+        for (pmix_rank_t rank = me.rank % 2; rank < job_size; rank += 2) members[count++] = rank_of_job(rank);
+        CHECK_OK(PMIx_Group_construct(name, members, count, directives, 2, &infos, &ninfos));
+        CHECK(members_in(infos, ninfos) == count);
+        for (size_t i = 0; i < count; i++) CHECK(member_of(infos, ninfos, i)->rank == members[i].rank);
+        CHECK(result(infos, ninfos, PMIX_GROUP_CONTEXT_ID) != NULL);
+        PMIX_INFO_FREE(infos, ninfos);
+        PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
+        CHECK_OK(fence_of(&whole, 1, false, 60));
+        CHECK_OK(PMIx_Group_destruct(name, directives, 1));
+        for (size_t i = 0; i < 2; i++) PMIX_INFO_DESTRUCT(&directives[i]);
+    }
+    fence(false);
+    finish();
+}
+
 /* One who was added stays silent; leaders do not agree; nobody has added rank 3. rows: R1 R11 */
 static void bootstrap_fails(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -322,6 +346,7 @@ int main(int argc, char** argv) {
         {"second_job", second_job},
         {"two_jobs_invited", two_jobs_invited},
         {"second_invited", second_invited},
+        {"same_name", same_name},
         {"bootstrap", bootstrap},
         {"bootstrap_fails", bootstrap_fails},
         {"bootstrap_dies", bootstrap_dies},

@@ -134,6 +134,16 @@ TEST_F(PmixrunGroups, AJobsEndEndsTheDestructForThoseToComeToo) {
     EXPECT_EQ(PMIX_SUCCESS, answer(b));
 }
 
+TEST_F(PmixrunGroups, Construct_SameNameOfTwoJobs_AreTwoOperations) {
+    const uint64_t parents = comes(0, PMIX_GROUP_CONSTRUCT, {"parent"});
+    const uint64_t children = comes(0, PMIX_GROUP_CONSTRUCT, {"child"});
+    EXPECT_EQ(PMIX_SUCCESS, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"child"})));
+    EXPECT_EQ(PMIX_SUCCESS, answer(children));
+    EXPECT_TRUE(open(parents));
+    EXPECT_EQ(PMIX_SUCCESS, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"parent"})));
+    EXPECT_EQ(PMIX_SUCCESS, answer(parents));
+}
+
 TEST_F(PmixrunGroups, LateForAConstructIsWhoNamesTheSameProcesses) {
     EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(comes(0, PMIX_GROUP_CONSTRUCT, {"child", "parent"}, PMIX_ERR_PROC_TERM_WO_SYNC)));
     end_child();

@@ -112,6 +112,93 @@ TEST(ServerGroupTest, AllLocalNeedsNoHostAndKeepsTheOrderGiven) {
     EXPECT_EQ(0u, s.server->parts().groups.open());
 }
 
+// Two jobs of one server use the same name at the same time, as MPI_Comm_create_from_group does with its tags; so do
+// two halves of one job. rows: R1 R4 R6 R12
+TEST(ServerGroupTest, Construct_SameNameInTwoJobs_AreTwoGroups) {
+    TestServer server(nullptr);
+    server.job("one", 1, 2);
+    server.job("two", 1, 2);
+    server.job("job", 1, 4);
+    const auto client = [&](const char* job, uint32_t rank) {
+        auto c = std::make_unique<FakeClient>(server, ProcId(job, rank));
+        EXPECT_EQ(PMIX_SUCCESS, c->hello());
+        return c;
+    };
+    const std::vector<std::vector<ProcId>> sets = {
+        {{"one", 0}, {"one", 1}}, {{"two", 0}, {"two", 1}}, {{"job", 0}, {"job", 2}}, {{"job", 3}, {"job", 1}}};
+    std::vector<std::vector<std::unique_ptr<FakeClient>>> c;
+    for (const auto& set : sets) {
+        c.emplace_back();
+        for (const ProcId& p : set) c.back().push_back(client(p.nspace.c_str(), p.rank));
+    }
+    const auto procs = [&](size_t i) {
+        return i < 2 ? ProcList{{i == 0 ? "one" : "two", PMIX_RANK_WILDCARD}}
+                     : ProcList(sets[i].begin(), sets[i].end());
+    };
+    uint32_t ids[4];
+    for (size_t i = 0; i < 4; ++i) ids[i] = construct(*c[i][0], procs(i));
+    server.settle();
+    for (size_t i = 0; i < 4; ++i) EXPECT_FALSE(c[i][0]->take(ids[i])) << i << ": its second member is missing";
+    for (size_t i = 0; i < 4; ++i) {
+        const Done second = done_of(*c[i][1], construct(*c[i][1], procs(i)));
+        EXPECT_EQ(PMIX_SUCCESS, second.status) << i;
+        EXPECT_EQ(ProcList(sets[i].begin(), sets[i].end()), second.members) << i;
+        EXPECT_EQ(PMIX_SUCCESS, done_of(*c[i][0], ids[i]).status) << i;
+    }
+    EXPECT_EQ(4u, server.parts().registry.groups().all().size());
+    EXPECT_EQ(PMIX_ERR_EXISTS, done_of(*c[0][0], construct(*c[0][0], procs(0))).status) << "it is in one already";
+    EXPECT_EQ(PMIX_ERR_EXISTS, done_of(*c[2][0], construct(*c[2][0], {{"job", PMIX_RANK_WILDCARD}})).status);
+
+    // The name means the caller's own group: its members fence, one leaves, the others hear of it.
+    for (size_t i = 0; i < 4; ++i) {
+        const ProcId whole(kName, PMIX_RANK_WILDCARD);
+        const uint32_t first = c[i][0]->start_fence({whole});
+        server.settle();
+        EXPECT_FALSE(c[i][0]->take(first)) << i;
+        const uint32_t second = c[i][1]->start_fence({whole});
+        EXPECT_EQ(PMIX_SUCCESS, c[i][0]->wait(first)->header.status) << i;
+        EXPECT_EQ(PMIX_SUCCESS, c[i][1]->wait(second)->header.status) << i;
+        listen(*c[i][0], {PMIX_GROUP_LEFT});
+    }
+    EXPECT_EQ(PMIX_SUCCESS, done_of(*c[1][1], start(*c[1][1], GroupCall::leave)).status);
+    server.settle();
+    for (size_t i = 0; i < 4; ++i) EXPECT_EQ(i == 1, c[i][0]->take_event().has_value()) << i;
+
+    // Each is taken apart by its own members.
+    EXPECT_EQ(PMIX_SUCCESS, done_of(*c[1][0], destruct(*c[1][0])).status) << "alone since the other has left";
+    for (const size_t i : {0u, 2u, 3u}) {
+        const uint32_t first = destruct(*c[i][0]);
+        server.settle();
+        EXPECT_FALSE(c[i][0]->take(first)) << i;
+        EXPECT_EQ(PMIX_SUCCESS, done_of(*c[i][1], destruct(*c[i][1])).status) << i;
+        EXPECT_EQ(PMIX_SUCCESS, done_of(*c[i][0], first).status) << i;
+    }
+    EXPECT_TRUE(server.parts().registry.groups().empty());
+    EXPECT_EQ(0u, server.parts().groups.open());
+}
+
+// A construct that ends, by a death, an abort or a timeout, is its own members' affair. rows: R8 R10 R11
+TEST(ServerGroupTest, Construct_SameNameInTwoJobs_EndsForOneOnly) {
+    TestServer server(nullptr);
+    server.job("one", 1, 3);
+    server.job("two", 1, 2);
+    FakeClient a(server, {"one", 0}), b(server, {"one", 1}), c(server, {"two", 0}), d(server, {"two", 1});
+    for (FakeClient* client : {&a, &b, &c, &d}) ASSERT_EQ(PMIX_SUCCESS, client->hello());
+    const ProcList one = {{"one", PMIX_RANK_WILDCARD}}, two = {{"two", PMIX_RANK_WILDCARD}};
+    uint32_t x = construct(a, one), y = construct(c, two);
+    server.settle();
+    b.kill();
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(a, x).status);
+    x = construct(a, {{"one", 0}, {"one", 2}});
+    server.settle();
+    EXPECT_EQ(PMIX_SUCCESS, done_of(a, start(a, GroupCall::abort)).status);
+    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, done_of(a, x).status);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(a, construct(a, {{"one", 0}, {"one", 2}}, timed({}))).status);
+    EXPECT_FALSE(c.take(y)) << "the other job waits for its own";
+    EXPECT_EQ(PMIX_SUCCESS, done_of(d, construct(d, two)).status);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(c, y).status);
+}
+
 // rows: R1
 TEST(ServerGroupTest, WhatCannotBeAGroup) {
     Setting s(1, 1);
