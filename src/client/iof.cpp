@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -97,6 +98,9 @@ pmix_status_t Iof::Handler::read(InfoView infos, bool has_function, bool shows) 
     return file_only && !files.any() ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
 }
 
+// What is under way when a server is told that nobody takes it: enough that it is mostly told once.
+constexpr size_t kToldGone = 64;
+
 struct Iof::Registration {
     std::shared_ptr<Handler> handler;
     common::IofPullRequest request;
@@ -127,7 +131,6 @@ void Iof::settle(size_t reference, pmix_status_t status) {
         it->second->active = true;
     } else {
         handlers_.erase(it);
-        if (status == PMIX_ERR_TIMEOUT) given_up_.insert(reference);
     }
 }
 
@@ -365,9 +368,14 @@ void Iof::tell_failure(const Stream& stream, uint64_t lost) {
 void Iof::on_notify(common::IofNotify&& message) {
     const auto reference = static_cast<size_t>(message.reference);
     auto it = handlers_.find(reference);
-    // The host has said yes after all, when nobody waited any more. A reader that gives no credit would hold up whom it
-    // reads.
-    if (!shut_ && given_up_.erase(reference) != 0) tell_gone(reference);
+    // The host has said yes after all, when nobody waited any more, or this was under way when the registration ended.
+    // A reader that gives no credit would hold up whom it reads. The server ignores it where it knows already.
+    if (!shut_ && it == handlers_.end() && reference < next_ &&
+        std::find(told_gone_.begin(), told_gone_.end(), reference) == told_gone_.end()) {
+        if (told_gone_.size() == kToldGone) told_gone_.pop_front();
+        told_gone_.push_back(reference);
+        tell_gone(reference);
+    }
     if (shut_ || it == handlers_.end() || !it->second->active) return;
     const auto keep = it->second;  // its callback may deregister it
     Handler& handler = *keep;

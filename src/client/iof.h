@@ -13,10 +13,10 @@
 
 #include <pmix_tool.h>
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "client/iof_console.h"
 #include "client/iof_stdin.h"
@@ -83,7 +83,7 @@ class Iof {
 
     Session& session_;
     std::map<size_t, std::shared_ptr<Handler>> handlers_;
-    std::set<size_t> given_up_;  // pulls whose answer came too late, or will
+    std::deque<size_t> told_gone_;  // references without a handler that the server was told of; the newest
     size_t next_ = 0;
     IofConsole console_;
     IofStdin stdin_;

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client/iof_files.h"
@@ -21,6 +23,25 @@ Kind kind_of(int fd) noexcept {
     if (::fstat(fd, &what) != 0 || S_ISREG(what.st_mode)) return Kind::always_ready;
     if (!S_ISCHR(what.st_mode)) return Kind::stream;
     return ::isatty(fd) ? Kind::terminal : Kind::always_ready;
+}
+
+// write() to a pipe or socket whose reader may be gone, without the SIGPIPE that the kernel would send this thread for
+// it. One that was pending before stays.
+ssize_t write_quietly(int fd, const void* bytes, size_t size) noexcept {
+    sigset_t pipe, before, pending;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    if (::sigpending(&pending) != 0 || ::pthread_sigmask(SIG_BLOCK, &pipe, &before) != 0) return -1;
+    const ssize_t put = ::write(fd, bytes, size);
+    const int error = errno;
+    if (put < 0 && error == EPIPE && sigismember(&pending, SIGPIPE) == 0) {
+        const timespec at_once{};
+        while (::sigtimedwait(&pipe, nullptr, &at_once) < 0 && errno == EINTR) {
+        }
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = error;
+    return put;
 }
 
 bool ready(int fd, int ms) noexcept {
@@ -59,7 +80,7 @@ struct IofConsole::Output final : transport::WatchHandler {
         const size_t left = bytes.size() - offset;
         const size_t most = kind == Kind::terminal ? kTerminalBytes : kind == Kind::stream ? PIPE_BUF : left;
         if (!broken && left > 0) {
-            const ssize_t put = ::write(fd, bytes.data() + offset, left < most ? left : most);
+            const ssize_t put = write_quietly(fd, bytes.data() + offset, left < most ? left : most);
             if (put < 0 && (errno == EINTR || errno == EAGAIN)) return errno == EINTR;
             if (put < 0) broken = true;
             if (put > 0) offset += static_cast<size_t>(put);

@@ -4,7 +4,9 @@
 // says when a little can be written without waiting, and only that little is written. Regular files and devices take
 // everything. What is not written yet is bounded by the readers' windows: written() is told as it goes out.
 //
-// What can go wrong: nobody reads any more: the rest is dropped, and written() is told all the same.
+// What can go wrong: nobody reads any more: the rest is dropped, and written() is told all the same. That raises no
+// SIGPIPE, also where a thread of the application's runs this (drain() in its finalize, a loop that the application
+// drives).
 #pragma once
 
 #include <pmix_common.h>

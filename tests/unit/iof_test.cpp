@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -10,9 +11,11 @@
 #include <fstream>
 #include <future>
 #include <mutex>
+#include <set>
 #include <sstream>
 
 #include "client/events.h"
+#include "client/iof_console.h"
 #include "client/iof_files.h"
 #include "client/iof_format.h"
 #include "client/session.h"
@@ -245,6 +248,62 @@ TEST_F(IofTest, WhatIsPulledTooLateIsGivenBack) {
     }
     EXPECT_EQ(1, ended);
     EXPECT_TRUE(Got::all().empty());
+}
+
+// However many there are.
+TEST_F(IofTest, LateOutput_OfManyPullsThatTimedOut_IsGivenBackForEach) {
+    constexpr uint64_t kPulls = 300;
+    status = PMIX_ERR_TIMEOUT;
+    for (uint64_t i = 0; i < kPulls; ++i) ASSERT_EQ(PMIX_ERR_TIMEOUT, pull());
+    for (uint64_t i = 0; i < kPulls; ++i) output(1, "late", kOut, i);
+    std::set<uint64_t> ended;
+    for (const Frame& f : channel->sent()) {
+        if (f.header.command == static_cast<uint16_t>(Command::iof_deregister))
+            ended.insert(FakeChannel::decoded<common::IofDeregisterRequest>(f).reference);
+    }
+    EXPECT_EQ(kPulls, ended.size());
+    EXPECT_TRUE(Got::all().empty());
+}
+
+// A thread of the application's that shows output (it finalizes, or drives the loop) gets no signal for a reader that
+// left.
+TEST(IofConsoleTest, Write_WhoseReaderHasLeft_RaisesNoSignalInThisThread) {
+    static volatile sig_atomic_t raised;
+    raised = 0;
+    struct sigaction note {
+    }, saved{};
+    note.sa_handler = [](int) { raised = 1; };
+    ASSERT_EQ(0, ::sigaction(SIGPIPE, &note, &saved));
+    int ends[2];
+    ASSERT_EQ(0, ::pipe2(ends, O_CLOEXEC));
+    ::close(ends[0]);
+    ::fflush(stdout);
+    const int before = ::fcntl(1, F_DUPFD_CLOEXEC, 3);
+    ASSERT_EQ(1, ::dup2(ends[1], 1));
+    size_t written = 0;
+    {
+        transport::EventLoopOptions drive;
+        drive.drive = transport::Drive::caller;
+        auto loop = std::move(transport::EventLoop::create(drive)).value();
+        transport::LoopRole role(*loop);
+        IofConsole console(*loop, [&](uint64_t, size_t cost) { written += cost; });
+        console.write(kOut, "nobody reads this", 1, 17);
+        console.drain(1000);
+    }
+    ::dup2(before, 1);
+    ::close(before);
+    ::close(ends[1]);
+    EXPECT_EQ(17u, written);
+    EXPECT_EQ(0, raised);
+    // None is left pending either.
+    sigset_t pipe, old, pending;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    ASSERT_EQ(0, ::pthread_sigmask(SIG_BLOCK, &pipe, &old));
+    ASSERT_EQ(0, ::sigpending(&pending));
+    EXPECT_EQ(0, sigismember(&pending, SIGPIPE));
+    ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    ::sigaction(SIGPIPE, &saved, nullptr);
 }
 
 // rows: O8
