@@ -1,6 +1,7 @@
 #include "client/session.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "client/events.h"
 #include "client/fabric.h"
@@ -155,16 +156,48 @@ pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int
                 Answer answer;
                 answer.status = PMIX_ERR_TIMEOUT;
                 complete_call(std::move(late), std::move(answer));
+                send_next(n);
             });
             calls_.set_timer(n, timer);
         });
     }
+    if (command == static_cast<uint16_t>(common::Command::get)) {
+        try {
+            if (!window_.enter(id.value(), payload)) return PMIX_SUCCESS;
+        } catch (const std::bad_alloc&) {
+            return calls_.take(id.value()) != nullptr ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+        }
+    }
     const pmix_status_t sent = send(FrameHeader::request(command, id.value()), payload);
     // If it is not there any more, it has been called (the connection broke in between), and so it was accepted.
     if (sent != PMIX_SUCCESS && calls_.take(id.value()) != nullptr) {
+        loop_.post([this, n = id.value()] { send_next(n); });
         return sent == PMIX_ERR_LOST_CONNECTION ? PMIX_ERR_UNREACH : sent;
     }
     return PMIX_SUCCESS;
+}
+
+void Session::send_next(uint32_t ended) noexcept {
+    for (;;) {
+        std::optional<RequestWindow::Waiting> next;
+        pmix_status_t rc = PMIX_ERR_NOMEM;
+        try {
+            next = window_.ended(ended);
+            if (!next) return;
+            ended = next->id;
+            if (!calls_.waits(ended)) continue;  // its time was over before it was sent
+            rc = send(FrameHeader::request(static_cast<uint16_t>(common::Command::get), ended), next->payload);
+        } catch (const std::bad_alloc&) {
+            if (!next) return;
+        }
+        if (rc == PMIX_SUCCESS) return;
+        CallPtr unsent = calls_.take(ended);
+        if (unsent == nullptr) continue;
+        if (unsent->timer != 0) loop_.cancel(unsent->timer);
+        Answer answer;
+        answer.status = rc;
+        complete_call(std::move(unsent), std::move(answer));
+    }
 }
 
 void Session::complete(CallPtr call, transport::ReceivedFrame& frame) noexcept {
@@ -219,6 +252,7 @@ void Session::on_frame(transport::ReceivedFrame frame) {
                 if (call->timer != 0) loop_.cancel(call->timer);
                 complete(std::move(call), frame);
             }
+            if (frame.header.command == static_cast<uint16_t>(common::Command::get)) send_next(frame.header.id);
             break;
         case FrameKind::notify:
             if (frame.header.command == static_cast<uint16_t>(common::Command::event)) {
@@ -255,6 +289,7 @@ void Session::note_failed_comm() noexcept {
 void Session::on_closed(pmix_status_t) {
     WIREUP_LOG(client, warn, "the connection to the server is lost");
     calls_.close(PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH);
+    window_.clear();
     groups_->shut(PMIX_ERR_LOST_CONNECTION);
     events_->raise_lost_connection(server());
 }
@@ -277,6 +312,7 @@ void Session::server_lost(const common::ProcId& server) { events_->raise_lost_co
 
 void Session::shut(pmix_status_t why) noexcept {
     calls_.close(why, PMIX_ERR_INIT);
+    window_.clear();
     iof_->shut();
     groups_->shut(why);
     events_->shut();

@@ -23,6 +23,7 @@
 #include "client/commit_refusals.h"
 #include "client/namespaces.h"
 #include "client/query_cache.h"
+#include "client/request_window.h"
 #include "common/ids.h"
 #include "common/messages.h"
 #include "common/mutex.h"
@@ -249,6 +250,8 @@ class Session final : public transport::ConnectionHandler {
     pmix_status_t ask_bytes(uint16_t command, common::Bytes payload, int timeout_s, Blocked& blocked);
     pmix_status_t ask_bytes_nb(uint16_t command, common::Bytes payload, int timeout_s, CallPtr call);
     void complete(CallPtr call, transport::ReceivedFrame& frame) noexcept;
+    // A windowed request has ended: sends one that waits in its place. Loop.
+    void send_next(uint32_t ended) noexcept;
     // Unmaps what was removed as soon as nobody reads in it: now, or in some milliseconds and then more. Loop.
     void reclaim(int64_t next_try_ms);
     void reclaim_soon();
@@ -259,6 +262,7 @@ class Session final : public transport::ConnectionHandler {
     std::vector<std::unique_ptr<const common::ProcId>> servers_;  // all there ever were: callers hold references
     std::unique_ptr<Channel> channel_;
     Calls calls_;
+    RequestWindow window_;
     Namespaces namespaces_;
     dstore::PrivateStore mine_;
     const dstore::PrivateStore::Nspace own_nspace_;

@@ -35,6 +35,10 @@ inline constexpr size_t kMaxQueuedToPeer = 64u << 20;
 // a namespace that it has not got.
 inline constexpr size_t kMaxQueuedDescriptors = 64;
 
+// PMIx_Get_nb that a process sends before one is answered; more wait in the client. Half of what a server lets a
+// process have open (kMaxOpenRequests), so that blocking calls and all else have room beside them.
+inline constexpr size_t kMaxOpenGets = 32u << 10;
+
 // Connections that have not finished their hello, per server: beyond it the oldest is dropped.
 inline constexpr unsigned kMaxHalfOpen = 512;
 

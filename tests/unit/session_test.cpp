@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "client/commit_frame.h"
@@ -16,6 +17,7 @@
 #include "client/put.h"
 #include "client/spawn.h"
 #include "common/pack.h"
+#include "server/peer.h"
 #include "support/fake_channel.h"
 #include "transport/event_loop.h"
 
@@ -472,6 +474,91 @@ TEST_F(CommitTest, Put_OfValueThatNoFrameCanTake_IsRefused) {
     v.data.bo = {static_cast<char*>(bytes.get()), most + 1};
     EXPECT_EQ(put(*session, PMIX_GLOBAL, key.c_str(), &v), PMIX_ERR_BAD_PARAM);
     EXPECT_FALSE(session->mine().anything_staged());
+}
+
+// What the callbacks of many requests said; the session's end calls those that are still open.
+struct Told {
+    std::mutex mutex;
+    std::vector<pmix_status_t> statuses;
+    std::atomic<size_t> calls{0};
+    static void on(pmix_status_t rc, pmix_value_t*, void* self) {
+        auto* told = static_cast<Told*>(self);
+        std::lock_guard lock(told->mutex);
+        told->statuses.push_back(rc);
+        ++told->calls;
+    }
+    bool wait(size_t n) const {
+        const auto deadline = transport::Deadline::in_ms(120'000);
+        while (calls < n && !deadline.passed()) std::this_thread::yield();
+        return calls == n;
+    }
+};
+struct HasTold {
+    Told told;
+};
+
+// More Get_nb than a server takes from one process: the others wait in the client.
+class ManyGetsTest : public HasTold, public SessionTest {
+  protected:
+    static constexpr size_t kAsked = common::kMaxOpenGets + 3000;
+    void ask(size_t n, int timeout_s = 0) {
+        common::InfoList infos;
+        if (timeout_s != 0) infos.append_number(PMIX_TIMEOUT, timeout_s, PMIX_INT);
+        for (size_t i = 0; i < n; ++i) {
+            const pmix_proc_t peer = common::ProcId("job", static_cast<common::Rank>(next_rank++)).to_c();
+            ASSERT_EQ(get_nb(*session, &peer, "k", infos.c_array(), infos.size(), &Told::on, &told), PMIX_SUCCESS);
+        }
+    }
+    size_t next_rank = 2;
+};
+
+// rows: K33 G4
+TEST_F(ManyGetsTest, GetNb_BeyondTheWindow_WaitsAndIsSentInOrder) {
+    static_assert(common::kMaxOpenGets < server::kMaxOpenRequests);
+    ask(kAsked);
+    session->on_loop_and_wait([] {});
+    auto sent = channel->sent();
+    ASSERT_EQ(sent.size(), common::kMaxOpenGets);
+    size_t answered = 0;
+    while (answered < kAsked) {
+        ASSERT_GT(sent.size(), answered);
+        for (; answered < sent.size(); ++answered) {
+            channel->answer(sent[answered], PMIX_ERR_NOT_FOUND, common::GetReply());
+        }
+        session->on_loop_and_wait([] {});
+        sent = channel->sent();
+    }
+    ASSERT_TRUE(told.wait(kAsked));
+    ASSERT_EQ(sent.size(), kAsked);
+    for (size_t i = 0; i < kAsked; ++i) {
+        ASSERT_EQ(FakeChannel::decoded<common::GetRequest>(sent[i]).proc.rank, i + 2);
+    }
+}
+
+// rows: G11
+TEST_F(ManyGetsTest, GetNb_ThatWaitsInTheClient_KeepsItsTimeout) {
+    ask(common::kMaxOpenGets);
+    ask(2, 1);
+    ASSERT_TRUE(told.wait(2));
+    EXPECT_EQ(told.statuses, std::vector<pmix_status_t>(2, PMIX_ERR_TIMEOUT));
+    // What is asked later takes the place of one that was answered.
+    ask(1);
+    session->on_loop_and_wait([] {});
+    const auto before = channel->sent();
+    ASSERT_EQ(before.size(), common::kMaxOpenGets);
+    channel->answer(before[0], PMIX_ERR_NOT_FOUND, common::GetReply());
+    ASSERT_TRUE(told.wait(3));
+    session->on_loop_and_wait([] {});
+    ASSERT_EQ(channel->sent().size(), common::kMaxOpenGets + 1);
+    EXPECT_EQ(FakeChannel::decoded<common::GetRequest>(channel->sent().back()).proc.rank, next_rank - 1);
+}
+
+// rows: G10
+TEST_F(ManyGetsTest, LostConnection_EndsWhatWaitsInTheClientToo) {
+    ask(kAsked);
+    channel->lose();
+    ASSERT_TRUE(told.wait(kAsked));
+    EXPECT_EQ(told.statuses, std::vector<pmix_status_t>(kAsked, PMIX_ERR_LOST_CONNECTION));
 }
 
 TEST(CommitFrame, IsACommitRequest) {
