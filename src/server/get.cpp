@@ -2,6 +2,7 @@
 #include "server/get.h"
 
 #include <algorithm>
+#include <array>
 
 #include "common/info_view.h"
 #include "common/log.h"
@@ -294,7 +295,7 @@ void Get::expire_pull(const ProcId& proc, uint64_t id) {
 }
 
 void Get::respond_with(Nspace& nspace, Rank rank, Respond respond) {
-    auto blob = nspace.data->contribution(nspace.name, {{rank, 0}});
+    auto blob = nspace.data->contribution(nspace.name, std::array{dstore::RankSince{rank, 0}});
     if (!blob.ok()) return tell_host(std::move(respond), blob.status(), {});
     std::vector<uint8_t> kept = nspace.data->kept_names(nspace.name, rank);
     blob->insert(blob->end(), kept.begin(), kept.end());

@@ -2,6 +2,7 @@
 // (PMIX_GROUP_ADD_MEMBERS), who name nobody. No server can tell when all have come, so each caller goes up to the host by
 // itself, and the host's answer says who is in the group. See group.h.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "common/info_view.h"
@@ -80,12 +81,13 @@ InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const 
     if (InfoList shared = group_shared_by(infos); !shared.empty()) mine.shared.push_back({who, std::move(shared)});
     std::vector<uint8_t> blob;
     auto piece = encode_group_piece(mine);
-    if (piece.ok()) blob = wrap_group(group, *piece);
+    if (piece.ok()) piece = wrap_group(group, *piece);
+    if (piece.ok()) blob = std::move(piece).value();
     if (!piece.ok()) status = piece.status();
     Nspace* nspace = registry_.find(who.nspace);
     if (nspace != nullptr) append_owner(*nspace, blob);
     if (nspace != nullptr && nspace->data != nullptr && nspace->data->committed(who.rank) != 0) {
-        auto data = nspace->data->contribution(nspace->name, {{who.rank, 0}});
+        auto data = nspace->data->contribution(nspace->name, std::array{dstore::RankSince{who.rank, 0}});
         if (data.ok()) blob.insert(blob.end(), data->begin(), data->end());
         if (!data.ok()) status = data.status();
     }

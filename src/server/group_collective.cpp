@@ -380,7 +380,8 @@ InfoList Groups::for_host(const Key& key, Operation& op) {
     std::vector<uint8_t> blob;
     if (constructs && op.local_status == PMIX_SUCCESS) {
         auto piece = encode_group_piece(op.piece);
-        if (piece.ok()) blob = wrap_group(key.name, *piece);
+        if (piece.ok()) piece = wrap_group(key.name, *piece);
+        if (piece.ok()) blob = std::move(piece).value();
         if (!piece.ok()) op.local_status = piece.status();
         for (auto& [nspace, ranks] : registry_.local_members(op.signature)) {
             if (nspace->data == nullptr) continue;

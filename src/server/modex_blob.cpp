@@ -30,13 +30,23 @@ std::vector<uint8_t> wrap(std::string_view nspace, uint8_t flags, Bytes payload,
     return w.take();
 }
 
-}  // namespace
-
-std::vector<uint8_t> wrap_piece(std::string_view nspace, Bytes chunks) {
-    auto packed = common::deflate_if_smaller(chunks);
-    return packed ? wrap(nspace, kCompressed, *packed, chunks.size()) : wrap(nspace, 0, chunks, chunks.size());
+// The same where the caller does not bound the sizes.
+Result<std::vector<uint8_t>> wrap_bounded(std::string_view nspace, uint8_t flags, Bytes payload, size_t raw_size) {
+    if (payload.size() > kMaxBlobPayload || raw_size > kMaxBlobPayload) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (nspace.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
+    return wrap(nspace, flags, payload, raw_size);
 }
 
+}  // namespace
+
+Result<std::vector<uint8_t>> wrap_piece(std::string_view nspace, Bytes chunks) {
+    if (chunks.size() > kMaxBlobPayload) return PMIX_ERR_OUT_OF_RESOURCE;
+    auto packed = common::deflate_if_smaller(chunks);
+    return packed ? wrap_bounded(nspace, kCompressed, *packed, chunks.size())
+                  : wrap_bounded(nspace, 0, chunks, chunks.size());
+}
+
+// A rank's keys are bounded (kMaxRankBytes), and so are their names.
 std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std::vector<std::string>& keys) {
     if (keys.empty()) return {};
     ByteWriter names;
@@ -64,13 +74,15 @@ std::optional<uint32_t> piece_owner(const Piece& piece) noexcept {
     return r.ok() ? std::optional(uid) : std::nullopt;
 }
 
-std::vector<uint8_t> wrap_group(std::string_view group, Bytes payload) {
-    return wrap(group, kGroup, payload, payload.size());
+Result<std::vector<uint8_t>> wrap_group(std::string_view group, Bytes payload) {
+    return wrap_bounded(group, kGroup, payload, payload.size());
 }
 
-std::vector<uint8_t> wrap_job(std::string_view nspace, Bytes infos) {
+Result<std::vector<uint8_t>> wrap_job(std::string_view nspace, Bytes infos) {
+    if (infos.size() > kMaxBlobPayload) return PMIX_ERR_OUT_OF_RESOURCE;
     auto packed = common::deflate_if_smaller(infos);
-    return packed ? wrap(nspace, kJob | kCompressed, *packed, infos.size()) : wrap(nspace, kJob, infos, infos.size());
+    return packed ? wrap_bounded(nspace, kJob | kCompressed, *packed, infos.size())
+                  : wrap_bounded(nspace, kJob, infos, infos.size());
 }
 
 std::vector<uint8_t> wrap_presence() {

@@ -8,16 +8,19 @@
 //              own node only. In the answer to a direct modex, so that whoever asks for one of them learns that it
 //              exists (PMIX_ERR_EXISTS_OUTSIDE_SCOPE) instead of waiting for it.
 //           8: no chunks but what the host said about the job as a whole, as infos (job_piece.h)
-//           4: no chunks but what the servers say to each other while a group forms (group_piece.h); name is the group's.
-//           16: empty, without a name: a node takes part in a fence and has no data for it. Some hosts exchange a fence
+//           4: no chunks but what the servers say to each other while a group forms (group_piece.h); name is the
+//           group's. 16: empty, without a name: a node takes part in a fence and has no data for it. Some hosts
+//           exchange a fence
 //              between nodes only if it has data (docs/ENGINES.md). A reader that does not know the flag skips the
 //              section as one of an unknown namespace.
-//           34: (32, and 2 for readers that do not know it) no chunks but whose the namespace is: u32 PMIX_RANK_INVALID,
+//           34: (32, and 2 for readers that do not know it) no chunks but whose the namespace is: u32
+//           PMIX_RANK_INVALID,
 //              u32 0, u32 user. In the answer to a direct modex and in a group's data, so that the user's processes of
 //              the other node may read it and those of other users may not.
 //
 // Self-delimiting, because hosts just concatenate. Pure, any thread. Bytes that are no piece: PMIX_ERR_NOT_SUPPORTED
-// for another magic or version (another library at the other end), PMIX_ERR_UNPACK_FAILURE for the rest.
+// for another magic or version (another library at the other end), PMIX_ERR_UNPACK_FAILURE for the rest. More than one
+// section may hold (kMaxBlobPayload): PMIX_ERR_OUT_OF_RESOURCE; a namespace may have several sections.
 #pragma once
 
 #include <optional>
@@ -35,10 +38,10 @@ namespace pmix::server {
 inline constexpr uint32_t kBlobMagic = 0x42505557;  // "WUPB"
 inline constexpr uint8_t kBlobVersion = 1;
 inline constexpr size_t kBlobHeader = 16;
-// Data of one node for one namespace; beyond this no fence was meant.
+// Of one section, packed or not. Both sizes have 32 bits.
 inline constexpr size_t kMaxBlobPayload = size_t{1} << 31;
 
-std::vector<uint8_t> wrap_piece(std::string_view nspace, common::Bytes chunks);
+common::Result<std::vector<uint8_t>> wrap_piece(std::string_view nspace, common::Bytes chunks);
 
 // Keys that a rank keeps to its node; empty bytes when there are none.
 std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std::vector<std::string>& keys);
@@ -47,9 +50,9 @@ bool says_kept(common::Bytes blob, std::string_view nspace, uint32_t rank, std::
 
 std::vector<uint8_t> wrap_owner(std::string_view nspace, uint32_t uid);
 
-std::vector<uint8_t> wrap_group(std::string_view group, common::Bytes payload);
+common::Result<std::vector<uint8_t>> wrap_group(std::string_view group, common::Bytes payload);
 
-std::vector<uint8_t> wrap_job(std::string_view nspace, common::Bytes infos);
+common::Result<std::vector<uint8_t>> wrap_job(std::string_view nspace, common::Bytes infos);
 
 // The section of a node that takes part in a fence without data.
 std::vector<uint8_t> wrap_presence();

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "common/pack.h"
-#include "server/modex_blob.h"
 #include "server/registry.h"
 
 namespace pmix::server {
@@ -123,8 +122,11 @@ pmix_status_t NamespaceData::apply(JobSetup&& setup, const Placed* placed, uint3
 pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, const pmix_value_t& value) {
     common::ByteWriter w;
     pmix_status_t rc = common::encode_value(w, value);
-    if (rc != PMIX_SUCCESS) return rc;
-    const Record record{key, w.view(), PMIX_GLOBAL};
+    return rc == PMIX_SUCCESS ? put_proc_info(rank, key, w.view()) : rc;
+}
+
+pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, Bytes encoded) {
+    const Record record{key, encoded, PMIX_GLOBAL};
     return writer_->put(Owner::proc_info(rank), {&record, 1});
 }
 
@@ -165,10 +167,18 @@ bool NamespaceData::has_anywhere(std::string_view key) const noexcept {
 }
 
 Result<std::vector<uint8_t>> NamespaceData::contribution(std::string_view nspace,
-                                                         const std::vector<dstore::RankSince>& ranks) const {
+                                                         std::span<const dstore::RankSince> ranks, size_t most) const {
     auto chunk = writer_->contribution(ranks);
     if (!chunk.ok() || chunk->empty()) return chunk;
-    return wrap_piece(nspace, *chunk);
+    if (chunk->size() <= most) return wrap_piece(nspace, *chunk);
+    if (ranks.size() < 2) return PMIX_ERR_OUT_OF_RESOURCE;
+    chunk = std::vector<uint8_t>{};
+    auto first = contribution(nspace, ranks.first(ranks.size() / 2), most);
+    if (!first.ok()) return first;
+    auto second = contribution(nspace, ranks.subspan(ranks.size() / 2), most);
+    if (!second.ok()) return second.status();
+    first->insert(first->end(), second->begin(), second->end());
+    return first;
 }
 
 std::vector<uint8_t> NamespaceData::kept_names(std::string_view nspace, common::Rank rank) const {

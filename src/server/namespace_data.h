@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "common/status.h"
 #include "dstore/writer.h"
 #include "server/job_setup.h"
+#include "server/modex_blob.h"
 
 namespace pmix::server {
 
@@ -34,6 +36,9 @@ class NamespaceData {
 
     // What the server itself says of one process; replaces what was said before.
     pmix_status_t put_proc_info(common::Rank rank, std::string_view key, const pmix_value_t& value);
+    // The same for an encoded value, and for many processes at once.
+    pmix_status_t put_proc_info(common::Rank rank, std::string_view key, common::Bytes encoded);
+    pmix_status_t put_proc_columns(dstore::ColumnBuilder&& columns) { return writer_->add_columns(std::move(columns)); }
 
     common::Result<uint64_t> commit(common::Rank rank, const std::vector<common::CommitEntry>& entries);
     void add_local(common::Rank rank) { writer_->add_local(rank); }
@@ -45,9 +50,10 @@ class NamespaceData {
     bool has(common::Rank rank, std::string_view key) const noexcept;
     bool has_anywhere(std::string_view key) const noexcept;
 
-    // One wrapped piece for a fence or direct modex; empty when there is nothing newer.
-    common::Result<std::vector<uint8_t>> contribution(std::string_view nspace,
-                                                      const std::vector<dstore::RankSince>& ranks) const;
+    // Wrapped for a fence or direct modex; empty when there is nothing newer. Several sections where one with at most
+    // `most` bytes cannot hold it.
+    common::Result<std::vector<uint8_t>> contribution(std::string_view nspace, std::span<const dstore::RankSince> ranks,
+                                                      size_t most = kMaxBlobPayload) const;
     // A piece that names the keys which a local rank shows to its node only; empty when there are none.
     std::vector<uint8_t> kept_names(std::string_view nspace, common::Rank rank) const;
     dstore::Ingested ingest(common::Bytes chunks) { return writer_->ingest(chunks); }

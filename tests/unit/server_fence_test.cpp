@@ -23,7 +23,7 @@ std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::s
     chunk.begin(dstore::Owner::proc(rank), {generation, 0, true});
     chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
     auto bytes = chunk.finish(1);
-    return server::wrap_piece("job", *bytes);
+    return server::wrap_piece("job", *bytes).value();
 }
 
 // The last fence reached the host without any data.

@@ -17,7 +17,7 @@ std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::s
     chunk.begin(dstore::Owner::proc(rank), {generation, 0, true});
     chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
     auto bytes = chunk.finish(1);
-    return server::wrap_piece("job", *bytes);
+    return server::wrap_piece("job", *bytes).value();
 }
 pmix_status_t status_of(FakeClient& client, uint32_t id) {
     auto reply = client.wait(id);
