@@ -1,8 +1,9 @@
 // Process sets: defined once, deleted as a whole, never changed; told to everybody here who asks, and found with Get.
 //
-// Owns the sets. Loop thread only. The names of the sets that a process is in are in the segment of its namespace, under
-// PMIX_PSET_NAMES of that process. What can go wrong: a name that is taken (PMIX_ERR_EXISTS) or unknown
-// (PMIX_ERR_NOT_FOUND), no memory in a segment (PMIX_ERR_OUT_OF_RESOURCE).
+// Owns the sets. Loop thread only. The names of the sets that a process is in are in the segment of its namespace,
+// under PMIX_PSET_NAMES of that process: in a column where a set has much of the namespace, in a record for each member
+// where it has little. A record counts before the column, so a process that has one keeps it. What can go wrong: a name
+// that is taken (PMIX_ERR_EXISTS) or unknown (PMIX_ERR_NOT_FOUND), no memory in a segment (PMIX_ERR_OUT_OF_RESOURCE).
 #pragma once
 
 #include <string>
@@ -31,8 +32,7 @@ class ProcessSets {
   private:
     void announce(pmix_status_t code, const ProcessSet& set);
     pmix_status_t publish(const ProcessSet& changed);
-    pmix_status_t publish(Nspace& nspace, const ProcessSet& changed);
-    pmix_status_t publish(Nspace& nspace, common::Rank rank);
+    pmix_status_t publish(Nspace& nspace, const std::vector<common::Rank>& ranks);
 
     Registry& registry_;
     Events& events_;

@@ -83,6 +83,7 @@ struct Nspace {
     bool adopted = false;  // of another node, made for what came from there; the host has not registered it
     uint64_t last_use = 0;  // of an adopted one
     bool open_mpi = false;  // its program was said to be Open MPI's
+    std::set<common::Rank> pset_records;  // whose process sets are a record of their own. See server/process_sets.h
     // By rank and Peer::serial(), until the process has sent all of it again. See server/commit.h.
     std::map<std::pair<common::Rank, uint64_t>, RefusedCommit> refused_commits;
 
@@ -111,6 +112,12 @@ struct Nspace {
 struct ProcessSet {
     std::string name;
     std::vector<common::ProcId> members;
+    // The same by namespace, ranks ascending and once.
+    struct Ranks {
+        bool all = false;
+        std::vector<common::Rank> ranks;
+    };
+    std::map<std::string, Ranks, std::less<>> by_nspace;
 };
 
 // Where the processes of a set are.

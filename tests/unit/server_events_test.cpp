@@ -1,6 +1,9 @@
 // Events through a whole server: who hears of what, what is kept for later handlers, what goes up and what does not.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <set>
+
 #include "support/fake_client.h"
 
 using namespace pmix;
@@ -553,6 +556,100 @@ TEST(ServerEventsTest, MembersFindTheNamesOfTheirSets) {
     FakeClient later(s.server, {"later", 0});
     ASSERT_EQ(PMIX_SUCCESS, later.hello());
     EXPECT_EQ((Names{"one"}), names_of(later, 0));
+}
+
+// Names in records and in a column, of sets of all sizes that overlap, come and go: as a plain model says.
+// rows: S1 S2 S3
+TEST(ServerEventsTest, ProcessSets_LargeAndSmallOnesThatOverlap_AreFoundAsDefined) {
+    constexpr uint32_t kRanks = 200;
+    TestServer server(nullptr);
+    server.job("wide", 1, kRanks, false);
+    server.add_client("wide", 0);
+    FakeClient client(server, {"wide", 0});
+    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    struct Set {
+        std::string name;
+        std::set<uint32_t> ranks;
+    };
+    std::vector<Set> model;
+    std::set<uint32_t> ever;
+    uint32_t seed = 7;
+    const auto random = [&](uint32_t n) {
+        seed = seed * 1664525 + 1013904223;
+        return (seed >> 8) % n;
+    };
+    for (int step = 0; step < 60; ++step) {
+        if (model.size() > 4 && random(3) == 0) {
+            const size_t gone = random(static_cast<uint32_t>(model.size()));
+            ASSERT_EQ(PMIX_SUCCESS,
+                      server.on_loop([&] { return server.setup().delete_process_set(model[gone].name); }));
+            model.erase(model.begin() + static_cast<ptrdiff_t>(gone));
+        } else {
+            Set set{"set" + std::to_string(step), {}};
+            std::vector<ProcId> members{{"elsewhere", 3}};
+            for (uint32_t n = step % 3 == 0 ? 3 : step % 3 == 1 ? 20 : 150; n > 0; --n) {
+                const uint32_t rank = random(kRanks + 5);
+                members.push_back({"wide", rank});
+                if (rank < kRanks) set.ranks.insert(rank);
+            }
+            if (step % 10 == 9) {
+                members.push_back({"wide", PMIX_RANK_WILDCARD});
+                for (uint32_t rank = 0; rank < kRanks; ++rank) set.ranks.insert(rank);
+            }
+            ever.insert(set.ranks.begin(), set.ranks.end());
+            ASSERT_EQ(PMIX_SUCCESS,
+                      server.on_loop([&] { return server.setup().define_process_set(set.name, members); }));
+            model.push_back(std::move(set));
+        }
+        for (uint32_t rank = 0; rank < kRanks; ++rank) {
+            dstore::Found found;
+            const auto rc = client.reader()->find(dstore::Owner::proc(rank), dstore::Key(PMIX_PSET_NAMES), found);
+            ASSERT_EQ(ever.count(rank) != 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, rc) << step << ' ' << rank;
+            if (rc != PMIX_SUCCESS) continue;
+            common::Value value;
+            ASSERT_EQ(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr()));
+            const pmix_data_array_t& array = *value.get().data.darray;
+            std::vector<std::string> names, expected;
+            for (size_t i = 0; i < array.size; ++i) names.emplace_back(static_cast<char**>(array.array)[i]);
+            for (const Set& set : model)
+                if (set.ranks.count(rank) != 0) expected.push_back(set.name);
+            ASSERT_EQ(expected, names) << step << ' ' << rank;
+        }
+    }
+}
+
+// What grows with the square of the members takes an hour here.
+// rows: S1
+TEST(ServerEventsTest, ProcessSet_OfAMillionMembers_TakesTimeThatGrowsWithTheirNumber) {
+    constexpr uint32_t kRanks = 1'000'000;
+    TestServer server(nullptr);
+    common::InfoList list;
+    list.append_number<uint32_t>(PMIX_JOB_SIZE, kRanks, PMIX_UINT32);
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("million", 1, list));
+    std::vector<ProcId> members;
+    for (uint32_t rank = kRanks; rank-- > 0;) members.push_back({"million", rank});
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_EQ(PMIX_SUCCESS,
+              server.on_loop([&] { return server.setup().define_process_set("all", std::move(members)); }));
+    const auto defined = std::chrono::steady_clock::now();
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("million", 1, list));
+    const auto registered = std::chrono::steady_clock::now();
+    ASSERT_EQ(PMIX_SUCCESS, server.on_loop([&] {
+        return server.setup().define_process_set("two", {{"million", 5}, {"million", 7}});
+    }));
+    const auto second = std::chrono::steady_clock::now();
+    const auto ms = [](auto from, auto to) {
+        return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(to - from).count());
+    };
+    RecordProperty("define_ms", ms(begin, defined));
+    RecordProperty("register_ms", ms(defined, registered));
+    RecordProperty("small_ms", ms(registered, second));
+    EXPECT_LT(ms(begin, second), 40'000);
+    const auto& reader = server.parts().registry.find("million")->data->reader();
+    for (uint32_t rank : {0u, 5u, kRanks - 1}) {
+        dstore::Found found;
+        EXPECT_EQ(PMIX_SUCCESS, reader.find(dstore::Owner::proc(rank), dstore::Key(PMIX_PSET_NAMES), found));
+    }
 }
 
 // rows: S1 S2
