@@ -20,6 +20,9 @@ constexpr size_t kMaxOpen = 1024;
 bool contains(const ProcList& list, const ProcId& proc) {
     return std::find(list.begin(), list.end(), proc) != list.end();
 }
+bool contains(const std::set<ProcId>& set, const ProcId& proc) {
+    return set.count(proc) != 0;
+}
 
 }  // namespace
 
@@ -59,8 +62,8 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
             at = open_.insert(open_.end(), Invitation{std::string(name), source, {}, {}, false});
         }
         for (const ProcId& p : targets) {
-            if (!contains(at->invited, p)) at->invited.push_back(p);
-            std::erase(at->declined, p);
+            at->invited.insert(p);
+            at->declined.erase(p);
             if (has_gone(p)) tell_leader(*at, p);
         }
         return;
@@ -72,13 +75,13 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
     for (Invitation& i : open_) {
         if (i.group != name || !contains(i.invited, source)) continue;
         if (code == PMIX_GROUP_INVITE_DECLINED) {
-            i.declined.push_back(source);
+            i.declined.insert(source);
         } else if (code == PMIX_GROUP_INVITE_ACCEPTED && i.leader_gone && contains(targets, i.leader)) {
             tell_invited(i, {source});  // it waits for somebody who has gone
         } else if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) {
             i.leader = source;
             i.leader_gone = false;
-            std::erase(i.invited, source);
+            i.invited.erase(source);
         }
     }
 }
@@ -97,7 +100,7 @@ void GroupInvitations::gone(const ProcId& proc) {
         if (!(i.leader == proc) || i.leader_gone) continue;
         for (Invitation& mine : open_)
             if (mine.group == i.group && mine.leader == proc) mine.leader_gone = true;
-        tell_invited(i, i.invited);
+        tell_invited(i, {i.invited.begin(), i.invited.end()});
     }
 }
 

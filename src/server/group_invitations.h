@@ -4,6 +4,7 @@
 // finds out (an invited process that has ended, an inviter that has) goes to those concerned as an event.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ class GroupInvitations {
     struct Invitation {
         std::string group;
         common::ProcId leader;
-        common::ProcList invited;
-        common::ProcList declined;
+        std::set<common::ProcId> invited;
+        std::set<common::ProcId> declined;
         bool leader_gone = false;
     };
     void tell_leader(const Invitation& invitation, const common::ProcId& failed);

@@ -1,5 +1,6 @@
 // Groups through a whole server: what the host sees, what members get, what a death, a timeout and an abort do.
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include "common/group_calls.h"
 #include "common/proc_array.h"
@@ -639,4 +640,28 @@ TEST(ServerGroupTest, ACollectiveThatANamespaceEndsIsTheHostsToo) {
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done.status);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}}), done.members);
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[0], a).status);
+}
+
+// An invitation names whom it likes: what grows with the square takes half a minute of the server's loop here.
+// rows: R1
+TEST(ServerGroupTest, Invitation_OfAHundredThousandProcesses_TakesTimeThatGrowsWithTheirNumber) {
+    constexpr uint32_t kInvited = 100'000;
+    TestServer server(nullptr);
+    server.job("job", 1, 1);
+    std::vector<ProcId> invited;
+    for (uint32_t rank = 0; rank < kInvited; ++rank) invited.push_back({"a-job-of-another-node", rank});
+    common::InfoList infos;
+    ASSERT_EQ(PMIX_SUCCESS, infos.append_string(PMIX_GROUP_ID, "group"));
+    ASSERT_EQ(PMIX_SUCCESS, common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, invited));
+    const auto cpu_seconds = [] {
+        timespec t{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+    };
+    const double begin = cpu_seconds();
+    server.on_loop([&] {
+        for (int i = 0; i < 2; ++i) server.parts().groups.heard(PMIX_GROUP_INVITED, {"job", 0}, infos, false);
+        return 0;
+    });
+    EXPECT_LT(cpu_seconds() - begin, 2.0);
 }
