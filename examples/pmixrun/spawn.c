@@ -190,11 +190,16 @@ static char* program_of(const pmix_app_t* app, const char* prefix) {
     return path;
 }
 
+/* What one request may ask for. Each node keeps tables of all processes of a job, so a number that no machine could start
+ * must end here and not in the memory of every daemon. */
+enum { MAX_SPAWNED = 65536, MAX_APPS_SPAWNED = 256 };
+
 static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const struct spread* spread,
                              const pmix_info_t* job_info, size_t ninfo) {
     bool has_argv = from->argv && from->argv[0];
     if (!from->cmd && !has_argv) return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
     if (from->maxprocs <= 0) return PMIX_ERR_BAD_PARAM;
+    if (from->maxprocs > MAX_SPAWNED) return PMIX_ERR_OUT_OF_RESOURCE;
     char* only_name[2] = {from->cmd, NULL};
     struct app app = {.size = (uint32_t)from->maxprocs};
     const char* wdir = from->cwd ? from->cwd : string_of(from, job_info, ninfo, PMIX_WDIR);
@@ -282,6 +287,7 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     if (refused) return PMIX_ERR_NOT_SUPPORTED;
     struct wish* wish = xcalloc(1, sizeof *wish);
     pmix_status_t status = napps > 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    if (napps > MAX_APPS_SPAWNED) status = PMIX_ERR_OUT_OF_RESOURCE;
     wish->cbfunc = cbfunc;
     wish->cbdata = cbdata;
     wire_put_proc(&wish->body, parent && parent->type == PMIX_PROC ? parent->data.proc : proc);

@@ -71,6 +71,7 @@ static void missing(int argc, char** argv) {
     if (me.rank == 0) {
         CHECK_STATUS(spawn("/no/such/program", "x", 2, nspace), PMIX_ERR_JOB_EXE_NOT_FOUND);
         CHECK_STATUS(PMIx_Spawn(NULL, 0, NULL, 0, nspace), PMIX_ERR_BAD_PARAM);
+        CHECK_STATUS(spawn(program, "child", 1 << 26, nspace), PMIX_ERR_OUT_OF_RESOURCE); /* more than any machine starts */
     }
     fence(false);
     finish();
