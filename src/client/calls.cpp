@@ -1,5 +1,7 @@
 #include "client/calls.h"
 
+#include <new>
+
 namespace pmix::client {
 
 using common::MutexLock;
@@ -10,7 +12,11 @@ common::Result<uint32_t> Calls::add(CallPtr call) {
     // Ids wrap after four thousand million requests; one that is still open then is stepped over.
     while (next_ == 0 || calls_.count(next_) != 0) ++next_;
     const uint32_t id = next_++;
-    calls_.emplace(id, std::move(call));
+    try {
+        calls_.emplace(id, std::move(call));
+    } catch (const std::bad_alloc&) {
+        return PMIX_ERR_NOMEM;
+    }
     return id;
 }
 

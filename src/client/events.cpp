@@ -8,6 +8,7 @@
 #include "client/request.h"
 #include "client/session.h"
 #include "common/event_infos.h"
+#include "common/log.h"
 #include "common/mutex.h"
 
 namespace pmix::client {
@@ -112,7 +113,12 @@ common::Result<size_t> Events::add(Registration& r) {
     h.has_object = r.attributes.has_return_object;
     h.oneshot = r.attributes.oneshot;
     h.success_ends = r.attributes.success_ends;
-    handlers_.emplace(reference.value(), std::move(h));
+    try {
+        handlers_.emplace(reference.value(), std::move(h));
+    } catch (const std::bad_alloc&) {
+        order_.remove(reference.value());
+        return PMIX_ERR_NOMEM;
+    }
     return reference;
 }
 
@@ -126,12 +132,23 @@ void Events::activate(size_t reference) {
     if (it == handlers_.end()) return;
     it->second.active = true;
     // What waited for it, oldest first. A copy: a handler may raise events.
-    const auto waiting = ring_;
-    for (const auto& event : waiting) deliver_to(reference, event);
+    try {
+        const auto waiting = ring_;
+        for (const auto& event : waiting) deliver_to(reference, event);
+    } catch (const std::bad_alloc&) {
+        WIREUP_LOG(client, warn, "handler %zu: no memory for events that came before it", reference);
+    }
 }
 
 void Events::register_on_loop(Registration&& r, pmix_hdlr_reg_cbfunc_t callback, void* cbdata) {
-    auto added = add(r);
+    common::Result<size_t> added = PMIX_ERR_NOMEM;
+    common::RegisterEventsRequest request;
+    try {
+        request.codes.assign(r.codes.begin(), r.codes.end());
+        added = add(r);
+    } catch (const std::bad_alloc&) {
+        added = PMIX_ERR_NOMEM;
+    }
     if (!added) {
         callback(added.status(), kNoReference, cbdata);
         return;
@@ -148,8 +165,6 @@ void Events::register_on_loop(Registration&& r, pmix_hdlr_reg_cbfunc_t callback,
         callback(PMIX_SUCCESS, reference, cbdata);
         activate(reference);
     };
-    common::RegisterEventsRequest request;
-    request.codes.assign(r.codes.begin(), r.codes.end());
     request.infos = common::Infos::borrow(r.infos.c_array(), r.infos.size());
     request.reference = reference;
     const pmix_status_t rc = session_.ask_nb<Command::register_events>(
@@ -204,8 +219,8 @@ pmix_status_t Events::register_handler(const pmix_status_t codes[], size_t ncode
     pmix_status_t settled = PMIX_ERROR;
     transport::Waiter done;
     const auto finish = [&](pmix_status_t status) {
+        const transport::CompleteAtEnd at_end(done);
         settled = settle(reference, status);
-        done.complete();
     };
     rc = session_.ask_nb<Command::register_events>(
         request, [&finish](pmix_status_t status, common::Nothing&) { finish(status); });

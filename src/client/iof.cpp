@@ -186,9 +186,9 @@ pmix_status_t Iof::pull(const pmix_proc_t procs[], size_t nprocs, const pmix_inf
     pmix_status_t answered = PMIX_ERROR;
     transport::Waiter done;
     const auto finish = [&](pmix_status_t status) {
+        const transport::CompleteAtEnd at_end(done);
         settle(reference, status);
         answered = status;
-        done.complete();
     };
     rc = session_.ask_nb<Command::iof_pull>(
         r.request, [&finish](pmix_status_t status, common::Nothing&) { finish(status); }, r.timeout_s);

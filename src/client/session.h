@@ -138,7 +138,8 @@ class Session final : public transport::ConnectionHandler {
         auto payload = written(request);
         if (!payload) return payload.status();
         using Reply = typename common::CommandTypes<C>::Reply;
-        CallPtr call(new Callback<Reply, Done>(*this, std::move(done)));
+        CallPtr call(new (std::nothrow) Callback<Reply, Done>(*this, std::move(done)));
+        if (call == nullptr) return PMIX_ERR_NOMEM;
         return ask_bytes_nb(static_cast<uint16_t>(C), payload.value(), timeout_s, std::move(call));
     }
 
@@ -159,11 +160,14 @@ class Session final : public transport::ConnectionHandler {
             return;
         }
         transport::Waiter done;
-        loop_.post([&step, &done] {
+        bool finished = false;
+        loop_.post([&step, &done, &finished] {
+            const transport::CompleteAtEnd at_end(done);
             step();
-            done.complete();
+            finished = true;
         });
         loop_.wait(done, transport::Deadline::never());
+        if (!finished) throw std::bad_alloc();
     }
 
     // Ends all that waits, closes the channel, tells nobody. Loop thread. After it nothing is asked any more.

@@ -22,7 +22,8 @@ struct Connection::State final : WatchHandler {
         std::vector<Descriptor> descriptors;
     };
 
-    State(EventLoop& l, ConnectionHandler& h, const ConnectionOptions& options) noexcept
+    // May throw: the deque of the send queue allocates where it is made.
+    State(EventLoop& l, ConnectionHandler& h, const ConnectionOptions& options)
         : loop(l), io(l.io()), handler(h), caller_reads(options.caller_reads),
           takes_descriptors(options.takes_descriptors), max_queued(options.max_queued), max_payload(options.max_payload) {}
 

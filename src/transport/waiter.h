@@ -44,6 +44,19 @@ class Waiter {
     std::atomic<uint32_t> state_{kIdle};
 };
 
+// Completes at the end of a scope, also when what runs in it throws: the waiting thread must not pay for a failed
+// allocation with an endless wait.
+class CompleteAtEnd {
+  public:
+    explicit CompleteAtEnd(Waiter& waiter) noexcept : waiter_(waiter) {}
+    ~CompleteAtEnd() { waiter_.complete(); }
+    CompleteAtEnd(const CompleteAtEnd&) = delete;
+    CompleteAtEnd& operator=(const CompleteAtEnd&) = delete;
+
+  private:
+    Waiter& waiter_;
+};
+
 // Holds pthread_cancel off for a scope: a forced unwind through noexcept frames would end the process.
 class CancelShield {
   public:
