@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "client/server_survey.h"
 #include "common/limits.h"
 #include "transport/rendezvous_file.h"
 #include "transport/server_list.h"
-#include "transport/unix_socket.h"
 
 namespace pmix::client {
 
@@ -20,8 +20,6 @@ using transport::Io;
 
 namespace {
 
-// One server that does not answer must not use up the time of the others.
-constexpr int64_t kPatienceMs = 2000;
 constexpr int64_t kPollMs = 50;
 
 pmix_status_t read_rank(InfoView infos, const char* key, common::Rank& rank) {
@@ -176,31 +174,29 @@ class Search {
     Result<ToolFound> listed(Fits&& fits, bool named, Trust trust) {
         const uid_t me = ::geteuid();
         auto servers = transport::list_servers();
-        // Ours before root's.
+        // Ours before root's, and those of others last.
+        const auto rank = [me](const transport::ListedServer& s) { return s.uid == me ? 0 : s.uid == 0 ? 1 : 2; };
         std::stable_sort(servers.begin(), servers.end(),
-                         [me](const auto& a, const auto& b) { return (a.uid == me) > (b.uid == me); });
+                         [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
         pmix_status_t why = PMIX_ERR_UNREACH;
         std::optional<ProcId> was_attached;
-        for (const transport::ListedServer& server : servers) {
-            const bool may = server.uid == me || server.uid == 0 || (me == 0 && trust == Trust::any_for_root);
-            if (!may) continue;
-            const Deadline patience = sooner(deadline_, Deadline::in_ms(kPatienceMs));
-            auto socket = transport::connect_to(server.address, patience, io_);
-            if (!socket || !is_trusted(socket->get(), trust, io_)) continue;
-            auto peer = transport::peer_credentials(socket->get(), io_);
-            // A launcher has a server of its own.
-            if (!peer || peer->pid == ::getpid()) continue;
-            auto who = ask_who(socket->get(), patience, io_);
-            if (!who || !fits(*who, peer->pid)) continue;
-            if (attached_(who->server)) {
-                was_attached = who->server;
-                continue;
+        std::optional<Result<ToolFound>> outcome;
+        survey_servers(std::move(servers), trust, deadline_, io_, [&](SurveyedServer& server) {
+            if (!fits(server.who, server.peer.pid)) return false;
+            if (attached_(server.who.server)) {
+                was_attached = server.who.server;
+                return false;
             }
-            auto greeting = say_hello(std::move(socket).value(), trust);
-            if (greeting) return ToolFound{false, who->server, std::move(greeting).value()};
+            auto greeting = say_hello(std::move(server.socket), trust);
+            if (greeting) {
+                outcome.emplace(ToolFound{false, server.who.server, std::move(greeting).value()});
+                return true;
+            }
             why = greeting.status();
-            if (named && wish_.server.rank != PMIX_RANK_UNDEF) return why;
-        }
+            if (named && wish_.server.rank != PMIX_RANK_UNDEF) outcome.emplace(why);
+            return outcome.has_value();
+        });
+        if (outcome) return std::move(*outcome);
         // Of a namespace with several servers a new one comes first.
         if (named && was_attached && why == PMIX_ERR_UNREACH) return already(*was_attached);
         return why;
@@ -282,20 +278,13 @@ Result<ToolFound> find_server(const ToolWish& wish, InfoView infos, const std::f
 
 std::vector<common::WhoReply> look_around(Deadline deadline, const Io& io) {
     std::vector<common::WhoReply> all;
-    const uid_t me = ::geteuid();
-    for (const transport::ListedServer& server : transport::list_servers()) {
-        if (server.uid != me && server.uid != 0 && me != 0) continue;
-        const Deadline patience = sooner(deadline, Deadline::in_ms(kPatienceMs));
-        auto socket = transport::connect_to(server.address, patience, io);
-        if (!socket || !is_trusted(socket->get(), Trust::any_for_root, io)) continue;
-        auto who = ask_who(socket->get(), patience, io);
-        auto peer = transport::peer_credentials(socket->get(), io);
-        if (!who || !peer) continue;
+    survey_servers(transport::list_servers(), Trust::any_for_root, deadline, io, [&](SurveyedServer& server) {
         // What we can verify we do not take from it.
-        who->pid = static_cast<uint32_t>(peer->pid);
-        who->uri = transport::format_uri({who->server, {server.address}});
-        all.push_back(std::move(who).value());
-    }
+        server.who.pid = static_cast<uint32_t>(server.peer.pid);
+        server.who.uri = transport::format_uri({server.who.server, {server.listed.address}});
+        all.push_back(std::move(server.who));
+        return false;
+    });
     return all;
 }
 

@@ -1,7 +1,8 @@
 // How a tool finds a server: what its attributes and its environment ask for, and the search.
 //
 // Runs on the caller's thread, waits up to the wish's limit, owns nothing afterwards. Who serves is read from the
-// kernel's list of our names (transport/server_list), so nothing depends on a file; a file is read where one is named.
+// kernel's list of our names (transport/server_list), so nothing depends on a file; a file is read where one is named. All
+// on the list are asked at once (client/server_survey).
 // Whom a list leads to is believed only when the kernel says that it is the tool's own user's or root's.
 //
 // The first of these that is given counts: a file, a URI (also from the environment, last), a pid, a namespace, the
