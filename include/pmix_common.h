@@ -1738,8 +1738,8 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define WIREUP_REPORT_JOB        "wireup.rep.job"
 #define WIREUP_REPORT_COLLECTIVE "wireup.rep.coll"
 #define WIREUP_REPORT_REQUEST    "wireup.rep.req"
-#define WIREUP_REPORT_PROC       "wireup.rep.proc"    /* array of infos: PMIX_RANK, PMIX_PROC_STATE_STATUS, PMIX_PROC_PID
-                                                         (0: not connected) and the next */
+#define WIREUP_REPORT_PROC       "wireup.rep.proc"    /* infos: PMIX_RANK, _PROC_STATE_STATUS, _PROC_PID (or 0), the next two */
+#define WIREUP_REPORT_LOST_EVENTS "wireup.rep.lostev" /* uint64_t: events dropped because their process did not read */
 #define WIREUP_REPORT_CLONES     "wireup.rep.clones"  /* uint32_t: processes connected under one rank */
 #define WIREUP_REPORT_STORE      "wireup.rep.store"   /* uint64_t: bytes of shared memory that a job's data takes here */
 #define WIREUP_REPORT_OPERATION  "wireup.rep.op"      /* char*: fence, connect, disconnect, group, get, modex */

@@ -50,6 +50,14 @@ class Channel {
     virtual pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload,
                                         transport::Waiter& waiter, transport::Deadline deadline) = 0;
 
+    // Any thread. Where the server does not read as fast as is sent, waits until it has caught up, or the connection ends;
+    // at once on the loop thread. PMIX_ERR_TIMEOUT: the deadline passed first. send_and_wait() does so itself; send(),
+    // which never waits, may refuse a frame with PMIX_ERR_OUT_OF_RESOURCE when a second such amount is queued.
+    virtual pmix_status_t wait_for_room(transport::Deadline deadline) {
+        (void)deadline;
+        return PMIX_SUCCESS;
+    }
+
     // The segment of a namespace without a wait, where that can be done: a server that asks itself, on its loop thread.
     // PMIX_ERR_WOULD_BLOCK: ask by frame. PMIX_ERR_NOT_FOUND: there is none. On another thread it waits for its loop, and
     // PMIX_ERR_TIMEOUT says that the deadline passed first: a host may not turn its event base.
@@ -59,6 +67,9 @@ class Channel {
     }
 
     virtual bool connected() const noexcept = 0;
+
+    // This process is root's, and its server belongs to another user.
+    virtual bool serves_root_for_another() const noexcept { return false; }
 
     // From here on nothing reaches the handler. Loop thread, or any once the loop has stopped.
     virtual void close() noexcept = 0;

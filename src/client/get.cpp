@@ -103,6 +103,7 @@ void take_reply(Session& session, const GetRequest& request, pmix_status_t statu
             // It is in a segment for which this process had no room.
             if (out.status == PMIX_ERR_NOT_FOUND && session.namespaces().lacks(request.nspace))
                 out.status = PMIX_ERR_OUT_OF_RESOURCE;
+            if (out.status == PMIX_ERR_NOT_FOUND && session.refuses_segments()) out.status = PMIX_ERR_NO_PERMISSIONS;
         }
     } catch (const std::bad_alloc&) {
         out.status = PMIX_ERR_NOMEM;
@@ -141,6 +142,16 @@ bool settle_here(Session& session, const GetRequest& request, Outcome& out) {
 // Not found, but it may be in a segment that this process could not take when the server sent it.
 bool is_lacked(Session& session, const GetRequest& request, const Outcome& out) noexcept {
     return out.status == PMIX_ERR_NOT_FOUND && session.namespaces().lacks(request.nspace);
+}
+
+// The same as settle_here. lacked: see is_lacked. Another thread may bring the segment between the two questions.
+bool settle_or_lack(Session& session, const GetRequest& request, Outcome& out, bool& lacked) {
+    const bool mapped = session.reader(request.nspace) != nullptr;
+    bool settled = settle_here(session, request, out);
+    lacked = is_lacked(session, request, out);
+    if (!lacked && !mapped && out.status == PMIX_ERR_NOT_FOUND && session.reader(request.nspace) != nullptr)
+        settled = settle_here(session, request, out);
+    return settled;
 }
 
 // A number is whole as it stands.
@@ -224,8 +235,9 @@ pmix_status_t begin_nb(Session& session, const PendingPtr& pending, bool may_att
     bool settled, lacked;
     {
         Reading reading;
-        settled = settle_here(session, pending->request, *out);
-        lacked = may_attach && is_lacked(session, pending->request, *out);
+        settled = settle_or_lack(session, pending->request, *out, lacked);
+        if (lacked && !may_attach) out->status = PMIX_ERR_OUT_OF_RESOURCE;  // lost once more
+        lacked = lacked && may_attach;
         if (settled) Pending::keep(*out);
     }
     if (lacked) {
@@ -341,8 +353,10 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
     for (bool again = true; again;) {
         {
             Reading reading;
-            const bool settled = settle_here(session, *request, out);
-            again = again && is_lacked(session, *request, out);
+            bool lacked;
+            const bool settled = settle_or_lack(session, *request, out, lacked);
+            again = again && lacked;
+            if (lacked && !again) out.status = PMIX_ERR_OUT_OF_RESOURCE;  // lost once more
             if (settled && !again) {
                 return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
             }

@@ -11,6 +11,7 @@
 #include "common/status.h"
 #include "transport/descriptor.h"
 #include "transport/event_loop.h"
+#include "transport/file_identity.h"
 
 namespace pmix::client {
 
@@ -22,12 +23,13 @@ class Keepalive final : public transport::WatchHandler {
         REQUIRES(common::loop_thread);
     void on_ready(bool readable, bool writable) noexcept override;
     // In a forked child: closes our copy of the pipe.
-    void abandon() noexcept { pipe_.reset(); }
+    void abandon() noexcept { close_if(pipe_, identity_); }
 
   private:
-    Keepalive(Session& session, int fd) : session_(session), pipe_(fd) {}
+    Keepalive(Session& session, int fd) : session_(session), pipe_(fd), identity_(fd) {}
     Session& session_;
     transport::Descriptor pipe_;
+    const transport::FileIdentity identity_;
     std::unique_ptr<transport::Watch> watch_;
 };
 

@@ -52,8 +52,10 @@ pmix_status_t Namespaces::adopt_all(const common::SegmentList& segments,
     size_t next = 0;
     for (const common::SegmentRef& segment : segments) {
         if (!segment.has_descriptor) continue;
-        if (next == descriptors.size()) return PMIX_ERR_UNPACK_FAILURE;
-        transport::Descriptor descriptor = std::move(descriptors[next++]);
+        // A frame without any: its sender had no room for them.
+        if (next == descriptors.size() && !descriptors.empty()) return PMIX_ERR_UNPACK_FAILURE;
+        transport::Descriptor descriptor;
+        if (!descriptors.empty()) descriptor = std::move(descriptors[next++]);
         if (!descriptor) {
             lose(segment.nspace, segment.instance);
             continue;
@@ -82,6 +84,8 @@ void Namespaces::lose(std::string_view name, uint64_t instance) {
     const auto old = std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e->name == name; });
     if (old != entries_.end()) {
         if (instance <= (*old)->instance) return;
+        // First, so that who finds no segment any more asks lacks(), which waits for us.
+        lacks_any_.store(true, std::memory_order_release);
         take_out(static_cast<size_t>(old - entries_.begin()));
     }
     const auto lacked = find_lacked(name);

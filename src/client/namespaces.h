@@ -38,8 +38,9 @@ class Namespaces {
     // Takes the descriptor. A higher instance takes the place of what is there, in one step for readers; the same one
     // or a lower one changes nothing (a reply may be read after what came later), and one that has ended is not taken.
     pmix_status_t adopt(std::string_view name, uint64_t instance, transport::Descriptor descriptor);
-    // The segments of a message: as many descriptors as the list says, in order. A segment whose descriptor is empty (this
-    // process had no room for it) is lacked from then on; that is no failure.
+    // The segments of a message: as many descriptors as the list says, in order, or none where the sender had no room for
+    // them. A segment whose descriptor is empty (this process had no room for it) or was not sent is lacked from then on;
+    // that is no failure.
     pmix_status_t adopt_all(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
     // This life of the namespace is over: it cannot be found any more.
     void remove(std::string_view name, uint64_t instance);

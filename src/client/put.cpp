@@ -88,6 +88,10 @@ pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const ch
 }
 
 pmix_status_t commit(Session& session, size_t frame_limit) {
+    // Without the lock: the loop's thread, which makes the room, may be in a commit of a callback's.
+    if (session.mine().anything_staged()) {
+        if (const pmix_status_t rc = session.wait_for_room(); rc != PMIX_SUCCESS) return rc;
+    }
     // Order of commits is order of sends, and what another thread's Commit has taken is on its way when this one
     // returns.
     common::MutexLock lock(session.commit_mutex());

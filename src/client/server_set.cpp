@@ -158,6 +158,11 @@ bool ServerSet::connected() const noexcept {
     return primary_ != nullptr && primary_->channel().connected();
 }
 
+bool ServerSet::serves_root_for_another() const noexcept {
+    MutexLock lock(mutex_);
+    return primary_ != nullptr && primary_->channel().serves_root_for_another();
+}
+
 // ---- coming and going ----
 
 pmix_status_t ServerSet::attach(const ProcId& id, const Make& make, Standing standing) {
@@ -362,6 +367,15 @@ pmix_status_t ServerSet::send_and_wait(const FrameHeader& header, Bytes payload,
     if (to == nullptr) return PMIX_ERR_UNREACH;
     return to->sending(header, payload,
                        [&] { return to->channel().send_and_wait(header, payload, waiter, deadline); });
+}
+
+pmix_status_t ServerSet::wait_for_room(transport::Deadline deadline) {
+    MemberPtr to;
+    {
+        MutexLock lock(mutex_);
+        to = primary_;
+    }
+    return to == nullptr ? PMIX_SUCCESS : to->channel().wait_for_room(deadline);
 }
 
 common::Result<SegmentGrant> ServerSet::attach(std::string_view nspace, transport::Deadline deadline) {

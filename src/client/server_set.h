@@ -55,10 +55,12 @@ class ServerSet final : public Channel {
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override;
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, transport::Waiter& waiter,
                                 transport::Deadline deadline) override;
+    pmix_status_t wait_for_room(transport::Deadline deadline) override;
     common::Result<SegmentGrant> attach(std::string_view nspace, transport::Deadline deadline) override;
     // How many forwardings stand at a server.
     size_t pulls() const;
     bool connected() const noexcept override;
+    bool serves_root_for_another() const noexcept override;
     void close() noexcept override;
     void abandon() noexcept override;
 

@@ -57,7 +57,7 @@ void Session::Blocked::complete(Answer&& answer) noexcept {
 }
 
 pmix_status_t Session::adopt(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors) {
-    if (segments.empty()) return PMIX_SUCCESS;
+    if (segments.empty() || refuses_segments()) return PMIX_SUCCESS;
     const pmix_status_t rc = namespaces_.adopt_all(segments, std::move(descriptors));
     if (namespaces_.has_removed()) reclaim_soon();
     return rc;

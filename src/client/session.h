@@ -85,6 +85,11 @@ class Session final : public transport::ConnectionHandler {
     // A call made here must not wait: it would wait for itself.
     bool must_not_wait() const noexcept { return loop_.on_loop_thread(); }
 
+    // A tool of root's at the server of another user: it maps none of that user's memory, whose contents its owner may
+    // change while they are read. What lies in segments only is not there for it (PMIX_ERR_NO_PERMISSIONS).
+    bool refuses_segments() const noexcept {
+        return is_tool_ && channel_ != nullptr && channel_->serves_root_for_another();
+    }
     // Segments that came with a reply or at the start.
     pmix_status_t adopt(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
     // Maps a namespace's segment if there is one that is not mapped yet. May wait. PMIX_ERR_OUT_OF_RESOURCE: there is one,
@@ -141,6 +146,12 @@ class Session final : public transport::ConnectionHandler {
         CallPtr call(new (std::nothrow) Callback<Reply, Done>(*this, std::move(done)));
         if (call == nullptr) return PMIX_ERR_NOMEM;
         return ask_bytes_nb(static_cast<uint16_t>(C), payload.value(), timeout_s, std::move(call));
+    }
+
+    // Before a blocking call takes a lock and sends something to which there is no answer: waits while a server that does not
+    // read has too much before it. Not on the loop thread, which would wait for itself.
+    pmix_status_t wait_for_room() {
+        return channel_ == nullptr ? PMIX_SUCCESS : channel_->wait_for_room(transport::Deadline::never());
     }
 
     // Says something to which there is no answer. The payload is an encoded message.

@@ -1,5 +1,9 @@
 #include "client/socket_channel.h"
 
+#include <unistd.h>
+
+#include "transport/unix_socket.h"
+
 namespace pmix::client {
 
 common::Result<std::unique_ptr<SocketChannel>> SocketChannel::open(transport::EventLoop& loop,
@@ -8,7 +12,12 @@ common::Result<std::unique_ptr<SocketChannel>> SocketChannel::open(transport::Ev
     std::unique_ptr<SocketChannel> channel(new SocketChannel(sink));
     transport::ConnectionOptions options;
     options.caller_reads = true;
+    options.waits_for_room = true;
     options.max_payload = common::kMaxFramePayload;
+    if (::geteuid() == 0) {
+        auto peer = transport::peer_credentials(socket.get(), loop.io());
+        channel->another_users_ = !peer || peer->uid != 0;
+    }
     auto connection = transport::Connection::open(loop, std::move(socket), *channel, options);
     if (!connection) return connection.status();
     channel->connection_ = std::move(connection).value();

@@ -22,9 +22,12 @@ class SocketChannel final : public Channel, private transport::ConnectionHandler
     pmix_status_t send_pieces(const common::FrameHeader& header, std::span<const common::Bytes> pieces) override;
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, transport::Waiter& waiter,
                                 transport::Deadline deadline) override;
+    pmix_status_t wait_for_room(transport::Deadline deadline) override { return connection_->wait_for_room(deadline); }
     bool connected() const noexcept override { return connected_.load(std::memory_order_acquire); }
     void close() noexcept override;
     void abandon() noexcept override;
+
+    bool serves_root_for_another() const noexcept override { return another_users_; }
 
   private:
     explicit SocketChannel(transport::ConnectionHandler& sink) noexcept : sink_(sink) {}
@@ -35,6 +38,7 @@ class SocketChannel final : public Channel, private transport::ConnectionHandler
     transport::ConnectionHandler& sink_;
     std::shared_ptr<transport::Connection> connection_;
     std::atomic<bool> connected_{true};
+    bool another_users_ = false;
 };
 
 }  // namespace pmix::client

@@ -24,15 +24,15 @@ inline constexpr uint32_t kMaxFramePayload = 256u << 20;
 // Before a peer has said who it is, it is worth one small frame.
 inline constexpr uint32_t kMaxHelloPayload = 16u << 10;
 
-// Bytes that may wait unsent towards one peer before it is dropped as a reader that does not read.
+// Bytes that may wait unsent. A client's blocking calls then wait for room; a server's own bound is the next.
 inline constexpr size_t kMaxQueuedBytes = 512u << 20;
 
-// The same in a server, which has many peers: data of any size goes to them in segments, so what waits here is events and
-// answers to queries. One more frame may always come on top.
+// Beyond this a server drops a peer as a reader that does not read: data of any size goes to peers in segments, so what
+// waits here is events (up to server::kMaxQueuedEvents) and answers. One more frame may always come on top.
 inline constexpr size_t kMaxQueuedToPeer = 64u << 20;
 
-// Descriptors that may wait unsent towards one peer. Each counts in the process's own table, and a peer is given one for
-// a namespace that it has not got.
+// Descriptors that may wait unsent towards one peer; frames behind them go without. Each counts in the process's own table,
+// and a peer is given one for a namespace that it has not got.
 inline constexpr size_t kMaxQueuedDescriptors = 64;
 
 // PMIx_Get_nb that a process sends before one is answered; more wait in the client. Half of what a server lets a

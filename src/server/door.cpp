@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "server/places.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::server {
@@ -29,6 +30,7 @@ common::Result<std::unique_ptr<Door>> Door::open(transport::EventLoop& loop, Sch
                                                 : transport::listen_path(door->address_, loop.io());
     if (!socket.ok()) return socket.status();
     door->socket_ = std::move(socket).value();
+    door->identity_ = transport::FileIdentity(door->socket_.get());
     return door;
 }
 
@@ -47,6 +49,7 @@ void Door::on_ready(bool, bool) noexcept {
                 visitor_(std::move(socket).value());
                 continue;
             }
+            if (socket.status() == PMIX_ERR_OUT_OF_RESOURCE && raise_descriptor_limit(0)) continue;
             if (socket.status() == PMIX_ERR_OUT_OF_RESOURCE && watch_ != nullptr) {
                 // Asking again at once would only burn the processor.
                 watch_->set(false, false);

@@ -1,7 +1,8 @@
 // One listening socket: accepts what comes and hands it on.
 //
 // Owns the socket, and the file where it has one. Made on any thread before the loop runs; all else on the loop. What can
-// go wrong: no descriptors are left: the connection still waits, and the door tries again after a pause.
+// go wrong: no descriptors are left, and the limit cannot be raised: the connection still waits, and the door tries
+// again after a pause.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,7 @@
 #include "server/scheduler.h"
 #include "transport/descriptor.h"
 #include "transport/event_loop.h"
+#include "transport/file_identity.h"
 
 namespace pmix::server {
 
@@ -26,7 +28,7 @@ class Door final : public transport::WatchHandler {
 
     void start();
     // In a forked child: closes our copy of the socket. Its file, if it has one, is the parent's.
-    void abandon() noexcept { socket_.reset(); }
+    void abandon() noexcept { close_if(socket_, identity_); }
     const std::string& address() const noexcept { return address_; }
     void on_ready(bool readable, bool writable) noexcept override;
 
@@ -38,6 +40,7 @@ class Door final : public transport::WatchHandler {
     const std::string address_;
     const Visitor visitor_;
     transport::Descriptor socket_;
+    transport::FileIdentity identity_;
     std::unique_ptr<transport::Watch> watch_;
     Timer pause_;
 };

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "common/event_infos.h"
+#include "common/log.h"
 #include "common/pack.h"
 #include "server/required.h"
 
@@ -162,6 +164,41 @@ bool Events::wants(const Handler& handler, const Event& event) {
 void Events::send(Listener& listener, const Event& event, uint64_t replay_for) {
     auto peer = listener.peer.lock();
     if (peer == nullptr || peer->gone()) return;
+    const auto connection = peer->connection();
+    if (connection != nullptr && connection->queued_bytes() > kMaxQueuedEvents) {
+        if (listener.lost++ == 0) {
+            WIREUP_LOG(events, warn, "%s:%u does not read: events to it are dropped", peer->id().nspace.c_str(),
+                       peer->id().rank);
+        }
+        return peer->count_lost_event();
+    }
+    if (listener.lost != 0) tell_loss(listener, *peer);
+    put_on_wire(listener, *peer, event, replay_for);
+}
+
+void Events::tell_loss(Listener& listener, Peer& peer) {
+    const uint64_t lost = std::exchange(listener.lost, 0);
+    WIREUP_LOG(events, warn, "%s:%u reads again: %llu events to it were dropped", peer.id().nspace.c_str(), peer.id().rank,
+               static_cast<unsigned long long>(lost));
+    const pmix_proc_t proc = peer.id().to_c();
+    InfoList infos;
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    infos.append_number(kLostEventsKey, lost, PMIX_UINT64);
+    auto event = make(PMIX_ERR_FAILED_COMM, self_, PMIX_RANGE_LOCAL, std::move(infos));
+    if (!event) return;
+    const bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
+                                    [&](const Handler& h) { return wants(h, event.value()); });
+    if (wanted) put_on_wire(listener, peer, event.value(), 0);
+}
+
+void Events::peer_reads(const Peer& peer) {
+    auto it = listeners_.find(peer.serial());
+    if (it == listeners_.end() || it->second.lost == 0) return;
+    if (auto known = it->second.peer.lock(); known != nullptr && !known->gone()) tell_loss(it->second, *known);
+}
+
+void Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for) {
     common::EventNotify message;
     message.status = event.code;
     message.source = event.source;
@@ -169,12 +206,12 @@ void Events::send(Listener& listener, const Event& event, uint64_t replay_for) {
     message.infos = common::Infos::borrow(event.infos.c_array(), event.infos.size());
     message.sequence = ++listener.sequence;
     message.replay_for = replay_for;
-    message.nearness = nearness(event, *peer);
+    message.nearness = nearness(event, peer);
     common::ByteWriter w;
     if (common::encode_message(w, message) != PMIX_SUCCESS) return;
     common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(common::Command::event));
     header.payload = static_cast<uint32_t>(w.size());
-    peer->send(header, w.view(), {});
+    peer.send(header, w.view(), {});
 }
 
 void Events::spread(Event&& event) {

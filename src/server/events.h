@@ -8,7 +8,9 @@
 // Registration and replay are one step: what came before is replayed for the new handler alone, what comes after
 // reaches all, so nothing is missed and nothing comes twice. What can go wrong: the host refuses a code, which refuses
 // the registration; a host without notify_event, and an event for processes of other nodes alone
-// (PMIX_ERR_NOT_SUPPORTED).
+// (PMIX_ERR_NOT_SUPPORTED). A peer does not read (a debugger may have stopped it): above kMaxQueuedEvents its events are
+// dropped and counted, and when it reads again it is told how many (PMIX_ERR_FAILED_COMM with kLostEventsKey), for the
+// handlers that ask for that code.
 #pragma once
 
 #include <functional>
@@ -26,6 +28,9 @@
 
 namespace pmix::server {
 
+// uint64_t, in PMIX_ERR_FAILED_COMM of a process's server: events to the process that were dropped while it did not read.
+inline constexpr const char* kLostEventsKey = "wireup.event.lost";
+
 class Events {
   public:
     // self: this server's own id.
@@ -36,6 +41,8 @@ class Events {
 
     void peer_here(const std::shared_ptr<Peer>& peer);
     void peer_gone(const Peer& peer);
+    // All that waited for it has been sent.
+    void peer_reads(const Peer& peer);
     void member_gone(MemberId member) { cache_.member_gone(member); }
     void namespace_gone(std::string_view name) { cache_.namespace_gone(name, self_.nspace); }
 
@@ -72,6 +79,7 @@ class Events {
         std::weak_ptr<Peer> peer;
         std::vector<Handler> handlers;
         uint64_t sequence = 0;
+        uint64_t lost = 0;  // events dropped since it was told the last time
     };
 
     static common::Result<Event> make(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range,
@@ -90,6 +98,8 @@ class Events {
     static bool wants(const Handler& handler, const Event& event);
     void spread(Event&& event);
     void send(Listener& listener, const Event& event, uint64_t replay_for);
+    void put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for);
+    void tell_loss(Listener& listener, Peer& peer);
     void start_serving(uint64_t serial, Handler&& handler, Reply reply);
 
     Watch watch_;

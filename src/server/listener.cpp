@@ -6,16 +6,26 @@
 #include "server/listener.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "common/info_view.h"
 #include "common/log.h"
 #include "common/messages.h"
+#include "server/places.h"
 
 namespace pmix::server {
 
 using common::Bytes;
 using common::FrameHeader;
 using common::ProcId;
+
+namespace {
+// Beside connections: segments, pidfds, files of the host's and its calls.
+constexpr size_t kSparePlaces = 32;
+// However small the table is.
+constexpr unsigned kFewestHalfOpen = 32;
+constexpr size_t kFewestClones = 2;
+}  // namespace
 
 SocketPeer::~SocketPeer() {
     transport::assert_on_loop();
@@ -50,6 +60,11 @@ void SocketPeer::on_frame(transport::ReceivedFrame frame) {
     }
 }
 
+void SocketPeer::on_drained() {
+    auto self = shared_from_this();
+    if (stage_ == Stage::admitted) events_.peer_reads(*this);
+}
+
 void SocketPeer::on_closed(pmix_status_t) {
     auto self = shared_from_this();
     Stage before = stage_;
@@ -65,7 +80,28 @@ void SocketPeer::on_closed(pmix_status_t) {
 Listener::Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host,
                    const Segments& segments, Tools& tools, PeerEvents& events, ListenerOptions options)
     : loop_(loop), scheduler_(scheduler), registry_(registry), host_(host), segments_(segments), tools_(tools),
-      events_(events), options_(std::move(options)) {}
+      events_(events), options_(std::move(options)),
+      places_(options_.max_descriptors != 0 ? options_.max_descriptors : highest_descriptor_limit()) {
+    options_.max_half_open = std::clamp(static_cast<unsigned>(std::min<size_t>(places_ / 8, UINT_MAX)),
+                                        std::min(kFewestHalfOpen, options_.max_half_open), options_.max_half_open);
+}
+
+bool Listener::leaves_places(const SocketPeer& peer) const {
+    size_t kept = kSparePlaces;
+    for (const auto& [name, nspace] : registry_.nspaces())
+        for (const auto& [rank, client] : nspace->clients) kept += client.state == Client::State::registered;
+    const size_t needed = static_cast<size_t>(peer.connection_->fd()) + 1 + kept;
+    if (needed > places_) return false;
+    if (options_.max_descriptors == 0 && needed > descriptor_limit()) raise_descriptor_limit(needed);
+    return options_.max_descriptors != 0 || needed <= descriptor_limit();
+}
+
+// Of one rank, so that those of all ranks leave half of the table.
+size_t Listener::max_clones() const {
+    size_t ranks = 0;
+    for (const auto& [name, nspace] : registry_.nspaces()) ranks += nspace->clients.size();
+    return std::clamp<size_t>(places_ / 2 / std::max<size_t>(ranks, 1), kFewestClones, kMaxClones);
+}
 
 Listener::~Listener() = default;
 
@@ -240,7 +276,8 @@ void Listener::decide(const std::shared_ptr<SocketPeer>& peer, pmix_status_t sta
 }
 
 void Listener::admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Client& client) {
-    if (client.connections >= kMaxClones) return refuse(*peer, PMIX_ERR_OUT_OF_RESOURCE);
+    if (client.connections > 0 && (client.connections >= max_clones() || !leaves_places(*peer)))
+        return refuse(*peer, PMIX_ERR_OUT_OF_RESOURCE);
     common::HelloReply mine;
     mine.server = options_.server;
     mine.library_version = "Wireup " WIREUP_VERSION;

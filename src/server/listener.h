@@ -6,6 +6,10 @@
 // kernel has no number for the user. Users without a registered rank share a small part of the room, so they cannot
 // keep the others out.
 //
+// Each connection takes a descriptor, and there are so many for all. A first process of each registered rank always has a
+// place: what is no such process (a further process of a rank, a tool) is admitted only where it leaves one for every rank
+// that has not connected. Further processes share half of what there is, and connections before their hello an eighth.
+//
 // What can go wrong: no socket (start() fails); no descriptors left: it pauses and tries again.
 #pragma once
 
@@ -36,6 +40,8 @@ class PeerEvents {
     virtual void peer_lost(Peer& peer) = 0;
     // The host took this rank as connected, but its connection had ended before that answer: there was never a peer.
     virtual void lost_before_admission(const common::ProcId& id) = 0;
+    // What had to wait for it has all been sent.
+    virtual void peer_reads(Peer& peer) = 0;
 
   protected:
     ~PeerEvents() = default;
@@ -55,6 +61,7 @@ class SocketPeer final : public Peer, public transport::ConnectionHandler {
     std::shared_ptr<transport::Connection> connection() const override { return connection_; }
     bool has_read_all() const override { return connection_ == nullptr || connection_->all_read(); }
     void on_frame(transport::ReceivedFrame frame) override;
+    void on_drained() override;
     void on_closed(pmix_status_t why) override;
 
   private:
@@ -81,6 +88,7 @@ struct ListenerOptions {
     std::string socket_file;      // a path to listen at too, or empty
     bool strict = false;          // all who connect are served in strict mode
     bool single = false;          // listen at one place only: the path, if there is one
+    size_t max_descriptors = 0;   // how many there are; 0: as many as the kernel allows
 };
 
 class Listener {
@@ -115,6 +123,9 @@ class Listener {
     void admit_tool(const std::shared_ptr<SocketPeer>& peer, common::ProcId id);
     void refuse(SocketPeer& peer, pmix_status_t status);
     void forget(SocketPeer& peer);
+    // Is there a place for each rank that has not connected behind this connection, which is none of theirs?
+    bool leaves_places(const SocketPeer& peer) const;
+    size_t max_clones() const;
     bool is_stranger(uint32_t uid) const;
     void make_room(bool stranger);
 
@@ -126,6 +137,7 @@ class Listener {
     Tools& tools_;
     PeerEvents& events_;
     ListenerOptions options_;
+    size_t places_ = 0;  // at most, as far as the limits allow
     std::vector<std::unique_ptr<Door>> doors_;
     std::list<std::shared_ptr<SocketPeer>> waiting_;  // oldest first
 };

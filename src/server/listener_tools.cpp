@@ -90,6 +90,7 @@ void Listener::decide_tool(const std::shared_ptr<SocketPeer>& peer, const ProcId
 }
 
 void Listener::admit_tool(const std::shared_ptr<SocketPeer>& peer, ProcId id) {
+    if (!leaves_places(*peer)) return refuse(*peer, PMIX_ERR_OUT_OF_RESOURCE);
     const pmix_status_t rc = tools_.enter(id, peer->credentials());
     if (rc != PMIX_SUCCESS) return refuse(*peer, rc);
     peer->set_id(std::move(id));

@@ -49,6 +49,7 @@ struct Server::Parts final : PeerEvents {
     void peer_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload) override;
     void peer_lost(Peer& peer) override;
     void lost_before_admission(const common::ProcId& id) override;
+    void peer_reads(Peer& peer) override { events.peer_reads(peer); }
 
     void finalize(Peer& peer, common::FinalizeRequest& request, Reply reply);
     void finalized(Nspace& nspace, Client& client, const Peer& peer, Reply reply);

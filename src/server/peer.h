@@ -33,8 +33,11 @@ struct Credentials {
 // asks without listening, and each costs its server some hundred bytes.
 inline constexpr uint32_t kMaxOpenRequests = 64u << 10;
 // Processes that are one rank at a time. A rank's helpers are a handful; each takes a descriptor of the server's, which all
-// ranks of the node must do with.
+// ranks of the node must do with: where the table is small, fewer (Listener::max_clones).
 inline constexpr uint32_t kMaxClones = 128;
+// Above so much unsent towards one peer, events to it are dropped and counted; it is told when it reads again. The rest up
+// to common::kMaxQueuedToPeer is for answers: a process that is stopped (by a debugger, by a freezer) keeps its connection.
+inline constexpr size_t kMaxQueuedEvents = 32u << 20;
 // Registrations for output: each gets a queue of its own (kIofQueueBytes).
 inline constexpr uint32_t kMaxIofPulls = 1024;
 
@@ -88,6 +91,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
     void says_it_lacks(uint32_t instance) {
         if (knows_segment(instance) && has_read_all()) set_lacks_segment(instance);
     }
+    // Events that it was not sent, because it did not read.
+    uint64_t lost_events() const noexcept { return lost_events_; }
+    void count_lost_event() noexcept { ++lost_events_; }
     void set_finalized() noexcept { finalized_ = true; }
     void set_gone() noexcept { gone_ = true; }
 
@@ -104,6 +110,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     OpenRequests open_requests_ = std::make_shared<std::atomic<uint32_t>>(0);
     std::set<uint32_t> segments_;
     bool strict_ = false;
+    uint64_t lost_events_ = 0;
     bool finalized_ = false;
     bool gone_ = false;
 };

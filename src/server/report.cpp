@@ -51,7 +51,13 @@ double seconds_since(int64_t began_ms) noexcept {
     return static_cast<double>(transport::monotonic_ns() / 1'000'000 - began_ms) / 1000.0;
 }
 
-Page job_page(const Nspace& nspace, const std::map<ProcId, pid_t>& pids) {
+// Of the connections of a rank.
+struct Connected {
+    pid_t pid = 0;
+    uint64_t lost_events = 0;
+};
+
+Page job_page(const Nspace& nspace, const std::map<ProcId, Connected>& connected) {
     Page page;
     page.text(PMIX_NSPACE, nspace.name);
     if (nspace.size_known()) page.number(PMIX_JOB_SIZE, nspace.size(), PMIX_UINT32);
@@ -59,11 +65,13 @@ Page job_page(const Nspace& nspace, const std::map<ProcId, pid_t>& pids) {
     page.number(WIREUP_REPORT_STORE, nspace.data == nullptr ? uint64_t{0} : nspace.data->bytes(), PMIX_UINT64);
     for (const auto& [rank, client] : nspace.clients) {
         Page one;
-        const auto pid = pids.find(ProcId(nspace.name, rank));
+        const auto known = connected.find(ProcId(nspace.name, rank));
+        const Connected here = known == connected.end() ? Connected() : known->second;
         one.number(PMIX_RANK, rank, PMIX_PROC_RANK);
         one.number(PMIX_PROC_STATE_STATUS, process_state(client.state), PMIX_PROC_STATE);
-        one.number(PMIX_PROC_PID, pid == pids.end() ? pid_t{0} : pid->second, PMIX_PID);
+        one.number(PMIX_PROC_PID, here.pid, PMIX_PID);
         one.number(WIREUP_REPORT_CLONES, client.connections, PMIX_UINT32);
+        one.number(WIREUP_REPORT_LOST_EVENTS, here.lost_events, PMIX_UINT64);
         page.page(WIREUP_REPORT_PROC, std::move(one));
     }
     return page;
@@ -101,12 +109,15 @@ common::Result<Value> make_report(Server::Parts& parts) {
     page.text(PMIX_HOSTNAME, parts.registry.hostname());
     page.number(PMIX_SERVER_PIDINFO, ::getpid(), PMIX_PID);
 
-    std::map<ProcId, pid_t> pids;
-    for (const auto& [serial, peer] : parts.peers)
-        if (peer->kind() == PeerKind::client) pids.emplace(peer->id(), peer->credentials().pid);
+    std::map<ProcId, Connected> connected;
+    for (const auto& [serial, peer] : parts.peers) {
+        if (peer->kind() != PeerKind::client) continue;
+        Connected& one = connected.try_emplace(peer->id(), Connected{peer->credentials().pid, 0}).first->second;
+        one.lost_events += peer->lost_events();
+    }
     for (const auto& [name, nspace] : parts.registry.nspaces()) {
         // Its own name is there for its own puts.
-        if (name != self.nspace || nspace->data != nullptr) page.page(WIREUP_REPORT_JOB, job_page(*nspace, pids));
+        if (name != self.nspace || nspace->data != nullptr) page.page(WIREUP_REPORT_JOB, job_page(*nspace, connected));
     }
     std::vector<GatheringReport> gatherings;
     parts.fence.report("fence", gatherings);

@@ -73,7 +73,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       listener(loop, scheduler, registry, host, segments, tools, *this,
                {options.id, ::geteuid(), transport::overflow_uid(), options.unmapped_users, options.hello_timeout_ms,
                 options.max_half_open, options.max_strangers, options.socket_file, options.strict,
-                options.single_listener}),
+                options.single_listener, options.max_descriptors}),
       renewal(scheduler, registry, segments, peers, self),
       adopted(scheduler, registry, get, fence, connect, disconnect, groups, peers,
               [this](std::string_view name) { setup->deregister_nspace(name); }),

@@ -40,6 +40,7 @@ struct ServerOptions {
     IofLimit iof_cache{common::kIofCacheBytes, IofOverflow::drop_newest};
     int hello_timeout_ms = common::kHelloTimeoutMs;
     unsigned max_half_open = common::kMaxHalfOpen;
+    size_t max_descriptors = 0;  // of this process; 0: as many as the kernel allows
     unsigned max_strangers = 16; // half-open connections of users without a registered rank
     std::string socket_file;     // PMIX_WIREUP_SOCKET_FILE: where to listen too, for clients in other network namespaces
     bool unmapped_users = true;  // PMIX_WIREUP_UNMAPPED_USERS: a token may stand for a user without a number here

@@ -36,6 +36,7 @@ Result<std::shared_ptr<Connection>> Connection::open(EventLoop& loop, Descriptor
     auto state = std::make_unique<State>(loop, handler, options);
     State& s = *state;
     s.fd = socket.get();
+    s.socket_identity = FileIdentity(s.fd);
     if (options.caller_reads) {
         s.gate.reset(s.io.epoll_create1(EPOLL_CLOEXEC));
         s.kick.reset(s.io.eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -131,19 +132,22 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> pieces, size_t size
         MutexLock lock(send_mutex);
         if (send_closed) return PMIX_ERR_LOST_CONNECTION;
         size_t sent = 0;
-        if (queue.empty()) {
+        while (queue.empty()) {
             msghdr message{};
             message.msg_iov = pieces.data();
             message.msg_iovlen = pieces.size();
             DescriptorControl control;
             control.attach(message, fds.data(), fds.size());
-            ssize_t n;
-            do {
-                n = io.sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-            } while (n < 0 && errno == EINTR);
+            const ssize_t n = io.sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
             if (n >= 0) {
                 sent = static_cast<size_t>(n);
                 if (sent == size) return PMIX_SUCCESS;
+            } else if (errno == EINTR) {
+                continue;
+            } else if (errno == ETOOMANYREFS && !fds.empty()) {
+                fds = {};
+                clear_descriptors(static_cast<uint8_t*>(pieces[0].iov_base));
+                continue;
             } else if (errno == EPIPE || errno == ECONNRESET) {
                 // What the peer said before it went is still to be read: the read side will find the end, not we.
                 send_closed = true;
@@ -152,6 +156,7 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> pieces, size_t size
                 send_closed = true;
                 rc = PMIX_ERR_OUT_OF_RESOURCE;
             }
+            break;
         }
         if (rc == PMIX_SUCCESS) {
             try {
@@ -160,6 +165,8 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> pieces, size_t size
                 rc = PMIX_ERR_OUT_OF_RESOURCE;
             }
             if (rc == PMIX_SUCCESS && !flush_posted) post_flush = flush_posted = true;
+            // Nothing of it is out, and what waits before it goes on.
+            if (rc != PMIX_SUCCESS && waits_for_room && sent == 0) return rc;
             if (rc != PMIX_SUCCESS) send_closed = true;  // half a frame may be out: nothing may follow it
         }
     }
@@ -168,22 +175,58 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> pieces, size_t size
     return rc;
 }
 
-pmix_status_t Connection::State::enqueue(std::span<const iovec> pieces, size_t size, size_t sent,
-                                         std::span<const int> fds) {
-    // What waits is bounded; what comes on top is one frame, which has a bound of its own.
-    if (queue.bytes() > max_queued) return PMIX_ERR_OUT_OF_RESOURCE;
-    if (queue.descriptors() + fds.size() > common::kMaxQueuedDescriptors) return PMIX_ERR_OUT_OF_RESOURCE;
+pmix_status_t Connection::State::enqueue(std::span<iovec> pieces, size_t size, size_t sent, std::span<const int> fds) {
+    // What waits is bounded; what comes on top is one frame, which has a bound of its own. Who cannot wait for room may
+    // fill as much again.
+    const size_t most = waits_for_room ? 2 * max_queued : max_queued;
+    if (queue.bytes() > most) return PMIX_ERR_OUT_OF_RESOURCE;
     std::vector<Descriptor> own;
-    own.reserve(fds.size());
-    for (int lent : fds) {
-        own.emplace_back(io.dup_cloexec(lent));
-        if (!own.back()) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (queue.descriptors() + fds.size() <= common::kMaxQueuedDescriptors) {
+        own.reserve(fds.size());
+        for (int borrowed : fds) {
+            Descriptor copy(io.dup_cloexec(borrowed));
+            if (!copy) break;
+            own.push_back(std::move(copy));
+        }
+    }
+    if (own.size() < fds.size()) {
+        own.clear();
+        clear_descriptors(static_cast<uint8_t*>(pieces[0].iov_base));
     }
     queue.push(pieces, size, sent, std::move(own));
+    if (queue.bytes() > max_queued) full.store(true, std::memory_order_relaxed);
     return PMIX_SUCCESS;
 }
 
+void Connection::State::release_room() noexcept {
+    full.store(false, std::memory_order_relaxed);
+    for (Waiter* waiter : room_waiters) waiter->complete();
+    room_waiters.clear();
+}
+
+pmix_status_t Connection::wait_for_room(Deadline deadline) noexcept {
+    State& s = *state_;
+    if (!s.full.load(std::memory_order_relaxed) || !s.waits_for_room || s.loop.on_loop_thread()) return PMIX_SUCCESS;
+    CancelShield shield;
+    const auto keep = shared_from_this();
+    Waiter room;
+    {
+        MutexLock lock(s.send_mutex);
+        if (!s.full.load(std::memory_order_relaxed)) return PMIX_SUCCESS;
+        try {
+            s.room_waiters.push_back(&room);
+        } catch (const std::bad_alloc&) {
+            return PMIX_ERR_NOMEM;
+        }
+    }
+    if (s.loop.wait(room, deadline)) return PMIX_SUCCESS;
+    MutexLock lock(s.send_mutex);
+    // Completed under the lock: who is not in the list any more has been.
+    return std::erase(s.room_waiters, &room) == 0 ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
+}
+
 pmix_status_t Connection::State::flush() noexcept {
+    pmix_status_t rc = PMIX_SUCCESS;
     while (!queue.empty() && !send_closed) {
         SendQueue::Batch batch;
         queue.next(batch);
@@ -196,31 +239,41 @@ pmix_status_t Connection::State::flush() noexcept {
         if (n >= 0) {
             queue.consume(static_cast<size_t>(n));
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            return PMIX_SUCCESS;
+            break;
+        } else if (errno == ETOOMANYREFS && batch.fd_count > 0) {
+            queue.drop_front_descriptors();
         } else if (errno == EPIPE || errno == ECONNRESET) {
             send_closed = true;
             queue.clear();
         } else if (errno != EINTR) {
             send_closed = true;
             queue.clear();
-            return PMIX_ERR_OUT_OF_RESOURCE;
+            rc = PMIX_ERR_OUT_OF_RESOURCE;
         }
     }
-    return PMIX_SUCCESS;
+    if (queue.bytes() <= max_queued / 2 && full.load(std::memory_order_relaxed)) release_room();
+    return rc;
 }
 
 void Connection::State::on_writable() noexcept {
     pmix_status_t rc;
-    bool empty;
+    bool empty, drained;
     {
         MutexLock lock(send_mutex);
         rc = flush();
         empty = queue.empty();
+        drained = empty && !send_closed;
         // From here the next send writes by itself again, and posts when it cannot.
         if (empty) flush_posted = false;
     }
     if (empty && write_watch) write_watch->set(false, false);
     if (rc != PMIX_SUCCESS) fail(rc);
+    if (!drained || silent.load(std::memory_order_relaxed)) return;
+    try {
+        handler.on_drained();
+    } catch (...) {  // no memory
+        fail(PMIX_ERR_OUT_OF_RESOURCE);
+    }
 }
 
 void Connection::State::arm_write() noexcept {
@@ -317,6 +370,7 @@ void Connection::State::tear_down() noexcept {
         MutexLock lock(send_mutex);
         send_closed = true;
         queue.clear();
+        release_room();
         socket.reset();
     }
     gate.reset();
@@ -345,13 +399,11 @@ void Connection::close() noexcept {
     s.tear_down();
 }
 
-void Connection::abandon() noexcept {
+void Connection::abandon() noexcept NO_THREAD_SAFETY_ANALYSIS {
     // No lock and no destructor: another thread of the parent may have been in the middle of anything.
     State* s = state_.release();
     if (s == nullptr) return;
-    for (int fd : {s->fd, s->gate.get(), s->kick.get()}) {
-        if (fd >= 0) ::close(fd);
-    }
+    close_if(s->socket, s->socket_identity);  // empty if the connection had ended
     static State* kept = nullptr;
     s->next_abandoned = kept;
     kept = s;

@@ -47,6 +47,8 @@ class ConnectionHandler {
     }
     // In order. May call close(), and after it drop the Connection and delete the handler: dropping alone ends nothing.
     virtual void on_frame(ReceivedFrame frame) REQUIRES(common::loop_thread) = 0;
+    // What had to wait for the socket has all been sent.
+    virtual void on_drained() REQUIRES(common::loop_thread) {}
     // Once, unless close() came first; nothing follows. PMIX_ERR_LOST_CONNECTION: closed or reset by the peer, orderly or
     // not. PMIX_ERR_UNPACK_FAILURE: not our protocol. PMIX_ERR_OUT_OF_RESOURCE: a limit (frame size, queue, descriptors).
     virtual void on_closed(pmix_status_t why) REQUIRES(common::loop_thread) = 0;
@@ -59,6 +61,8 @@ struct ConnectionOptions {
     bool caller_reads = false;                            // costs one epoll descriptor; for clients
     uint32_t max_payload = common::kMaxHelloPayload;      // raised by set_max_payload() after the hello
     size_t max_queued = common::kMaxQueuedBytes;          // beyond it nothing more is queued; one frame may reach over it
+    // Who may have so much queued and does not read is: false, given up; true, waited for (see wait_for_room).
+    bool waits_for_room = false;
     bool takes_descriptors = true;                        // false: a peer that passes one is at once no peer any more
 };
 
@@ -74,19 +78,27 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
     // Any thread. The payload length is filled in from payload. Payload and fds are borrowed for the call only.
     // PMIX_ERR_LOST_CONNECTION: it is closed. PMIX_ERR_OUT_OF_RESOURCE: the peer does not read, or no memory: the
-    // connection is then closed (on_closed follows). PMIX_ERR_BAD_PARAM: a payload above kMaxFramePayload or too many
-    // descriptors; nothing was sent. Success says that the frame is on its way, in order.
+    // connection is then closed (on_closed follows); with waits_for_room it stays as it is, and nothing was sent.
+    // PMIX_ERR_BAD_PARAM: a payload above kMaxFramePayload or too many descriptors; nothing was sent. Success says that
+    // the frame is on its way, in order. Where it has to wait and this process has no room for copies of the descriptors
+    // (or kMaxQueuedDescriptors wait already), or the kernel takes no more of them, it goes without any.
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> fds = {}) noexcept;
 
     // The same for a payload that lies in several places, gathered by the kernel. At most kMaxPieces of them.
     static constexpr size_t kMaxPieces = 1023;
     pmix_status_t send_pieces(const common::FrameHeader& header, std::span<const common::Bytes> pieces) noexcept;
 
+    // Any thread, with waits_for_room: waits until no more than half of max_queued is queued, if it is more than
+    // max_queued now, or until the connection ends. PMIX_ERR_TIMEOUT: the deadline passed first. The loop thread, which
+    // would wait for itself, does not wait: it may queue as much again before send() refuses. A connection whose owner
+    // must not be held up (one that holds a lock which the loop takes) waits before it takes the lock.
+    pmix_status_t wait_for_room(Deadline deadline) noexcept;
+
     // Waits for the waiter, with caller_reads reading meanwhile if nobody else does. True: done. False: the deadline
     // passed, or this is the loop thread, which may not wait. Where callers drive the loop, it turns the loop.
     bool read_until(Waiter& waiter, Deadline deadline) noexcept;
 
-    // send() and read_until() in one, with the read side taken before the request is on its way, so that a fast answer
+    // wait_for_room(), send() and read_until() in one, with the read side taken before the request is on its way, so that a fast answer
     // does not wake the loop for nothing. PMIX_SUCCESS: the waiter is done. PMIX_ERR_TIMEOUT: the deadline passed first.
     // Anything else is send()'s, and nobody was waited for.
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, Waiter& waiter,
@@ -99,7 +111,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // waited for). What is queued to be sent is given one last non-blocking try. Idempotent.
     void close() noexcept REQUIRES(common::loop_thread);
 
-    // In a forked child, instead of everything else: closes our copies of the descriptors and forgets the rest.
+    // In a forked child, instead of everything else: closes our copy of the socket and forgets the rest. The number is
+    // closed only if it still stands for that socket. The eventfd and the epoll set of caller_reads stay: nothing tells
+    // them from others of their kind, and an open copy of them keeps nobody waiting.
     void abandon() noexcept;
 
     int fd() const noexcept;

@@ -153,6 +153,7 @@ pmix_status_t Connection::send_and_wait(const common::FrameHeader& header, commo
                                         Deadline deadline) noexcept {
     CancelShield shield;
     State& s = *state_;
+    if (const pmix_status_t room = wait_for_room(deadline); room != PMIX_SUCCESS) return room;
     auto keep = shared_from_this();
     const bool may_lead = s.loop.drive() != Drive::caller && !s.loop.on_loop_thread();
     const bool leads = may_lead && s.take_read_side();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "transport/connection.h"
+#include "transport/file_identity.h"
 #include "transport/read_buffer.h"
 #include "transport/send_queue.h"
 
@@ -25,7 +26,8 @@ struct Connection::State final : WatchHandler {
     // May throw: the deque of the send queue allocates where it is made.
     State(EventLoop& l, ConnectionHandler& h, const ConnectionOptions& options)
         : loop(l), io(l.io()), handler(h), caller_reads(options.caller_reads),
-          takes_descriptors(options.takes_descriptors), max_queued(options.max_queued), max_payload(options.max_payload) {}
+          takes_descriptors(options.takes_descriptors), waits_for_room(options.waits_for_room),
+          max_queued(options.max_queued), max_payload(options.max_payload) {}
 
     // Constant after open().
     EventLoop& loop;
@@ -33,9 +35,11 @@ struct Connection::State final : WatchHandler {
     ConnectionHandler& handler;  // not called once silent is set
     const bool caller_reads;
     const bool takes_descriptors;
+    const bool waits_for_room;
     const size_t max_queued;
     Connection* owner = nullptr;
     int fd = -1;
+    FileIdentity socket_identity;  // for a forked child
 
     // caller_reads only, until tear_down(): used under role_mutex while !closed, or by a caller that has the read side.
     Descriptor gate;  // an epoll set that holds the socket alone. The loop watches this instead of the socket, so that a
@@ -47,6 +51,7 @@ struct Connection::State final : WatchHandler {
     // Any thread.
     std::atomic<uint32_t> max_payload;
     std::atomic<bool> silent{false};  // set on the loop: no callback begins any more
+    std::atomic<bool> full{false};    // more than max_queued is queued; written under send_mutex
 
     // The loop's.
     std::unique_ptr<Watch> read_watch;   // on the gate or the socket; null once torn down
@@ -58,6 +63,7 @@ struct Connection::State final : WatchHandler {
     SendQueue queue GUARDED_BY(send_mutex);
     bool send_closed GUARDED_BY(send_mutex) = false;
     bool flush_posted GUARDED_BY(send_mutex) = false;
+    std::vector<Waiter*> room_waiters GUARDED_BY(send_mutex);  // on their callers' stacks
 
     // The read side: who has it, and what the holder leaves for others.
     common::Mutex role_mutex;
@@ -90,8 +96,10 @@ struct Connection::State final : WatchHandler {
     pmix_status_t send_pieces(common::FrameHeader header, std::span<const common::Bytes> pieces) noexcept;
     // A whole frame of `size` bytes, its header in the first piece.
     pmix_status_t send_frame(std::span<iovec> pieces, size_t size, std::span<const int> fds) noexcept;
-    pmix_status_t enqueue(std::span<const iovec> pieces, size_t size, size_t sent, std::span<const int> fds)
+    pmix_status_t enqueue(std::span<iovec> pieces, size_t size, size_t sent, std::span<const int> fds)
         REQUIRES(send_mutex);
+    // There is room again, or the connection has ended: those who wait for it go on.
+    void release_room() noexcept REQUIRES(send_mutex);
     // Sends what the socket takes. PMIX_SUCCESS: as much as possible for now.
     pmix_status_t flush() noexcept REQUIRES(send_mutex);
     void on_writable() noexcept REQUIRES(common::loop_thread);

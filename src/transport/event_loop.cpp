@@ -471,8 +471,7 @@ bool EventLoop::cancel(TimerId id) noexcept {
 void EventLoop::abandon(std::unique_ptr<EventLoop> loop) noexcept {
     if (!loop) return;
     State* state = loop->state_.release();
-    state->wake_fd.reset();  // a close in the child tells the parent's epoll nothing
-    state->kick_fd.reset();
+    // Its eventfds and its epoll descriptor stay: whether their numbers still stand for them cannot be found out.
     state->next_abandoned = static_cast<State*>(g_abandoned.load(std::memory_order_relaxed));
     g_abandoned.store(state, std::memory_order_relaxed);
 }

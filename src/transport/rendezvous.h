@@ -44,7 +44,7 @@ struct ClientEnvironment {
     common::Token token;  // all zero: none was given
 };
 
-using EnvironmentReader = const char* (*)(const char* name);  // ::getenv, or a test's
+using EnvironmentReader = const char* (*)(const char* name);  // ::secure_getenv, or a test's
 
 // The identity alone (a client without a server still has one).
 common::Result<common::ProcId> read_identity(EnvironmentReader read);

@@ -35,6 +35,15 @@ struct DescriptorControl {
     }
 };
 
+// In a header that was built: no descriptor travels with the frame. A message that counts on some goes without where they
+// cannot be passed, and its receiver asks again.
+inline void clear_descriptors(uint8_t header[common::kFrameHeaderSize]) noexcept {
+    auto parsed = common::parse_frame_header({header, common::kFrameHeaderSize}, UINT32_MAX);
+    if (!parsed) return;
+    parsed->descriptors = 0;
+    common::build_frame_header(*parsed, header);
+}
+
 class SendQueue {
   public:
     static constexpr int kGather = 32;
@@ -42,6 +51,14 @@ class SendQueue {
     bool empty() const noexcept { return frames_.empty(); }
     size_t bytes() const noexcept { return bytes_; }
     size_t descriptors() const noexcept { return descriptors_; }
+
+    // The frame at the front goes without its descriptors, and its header says so. Nothing of it has been sent.
+    void drop_front_descriptors() noexcept {
+        if (frames_.empty() || frames_.front().descriptors.empty()) return;
+        descriptors_ -= frames_.front().descriptors.size();
+        frames_.front().descriptors.clear();
+        clear_descriptors(frames_.front().data.data());
+    }
 
     // What is left of a frame of `size` bytes after `sent` of them. Descriptors only if sent is 0.
     void push(std::span<const iovec> pieces, size_t size, size_t sent, std::vector<Descriptor> descriptors) {

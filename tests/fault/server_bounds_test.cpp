@@ -1,7 +1,10 @@
 // How many of a kind one process, or all, may have at a server: handlers, registrations for output, clones of a rank,
 // jobs of other nodes. Each number is beyond what programs need; what is beyond it is refused or forgotten, no more.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include "common/info_view.h"
 #include "support/fake_client.h"
 
 using namespace pmix;
@@ -100,6 +103,90 @@ TEST(ServerBoundsTest, RegistrationsThatAreAtTheHostTogetherAreCountedWhenTheyCo
     // The host had taken them: it is told that they are over.
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("iof_pull") == ids.size() + kBeyond; }));
     EXPECT_NE(nullptr, s.host.last("iof_pull")->infos.find(PMIX_IOF_STOP));
+}
+
+// A process that does not read (a debugger has stopped it) loses events, not its connection, and is told how many.
+// rows: E1 K20
+TEST(ServerBoundsTest, Events_PeerDoesNotRead_EventsAreDroppedAndTheLossIsTold) {
+    Setting s;
+    FakeClient stopped(s.server, {"job", 0}), notifier(s.server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, stopped.hello());
+    ASSERT_EQ(PMIX_SUCCESS, notifier.hello());
+    common::RegisterEventsRequest handler;
+    handler.codes = {-7000, PMIX_ERR_FAILED_COMM};
+    ASSERT_EQ(PMIX_SUCCESS, stopped.ask<Command::register_events>(handler));
+    constexpr uint64_t kEvents = 100;
+    common::NotifyEventRequest event;
+    event.status = -7000;
+    event.range = PMIX_RANGE_LOCAL;
+    common::InfoList list;
+    list.append_string("myapp.text", std::string(1u << 20, 'x'));
+    list.append_flag(PMIX_EVENT_DO_NOT_CACHE, true);
+    event.infos = common::Infos(std::move(list));
+    const auto bytes = frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::notify_event), 1000),
+                                   *common::message_bytes(event));
+    for (uint64_t i = 0; i < kEvents; ++i) {
+        size_t done = 0;
+        while (done < bytes.size()) {
+            const ssize_t n = ::send(notifier.fd(), bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+            if (n > 0) done += static_cast<size_t>(n);
+            s.server.turn();
+        }
+        ASSERT_TRUE(notifier.wait(1000));
+    }
+    ASSERT_EQ(2u, s.server.parts().peers.size()) << "it is still connected";
+    uint64_t counted = 0;
+    for (const auto& [serial, peer] : s.server.parts().peers) counted += peer->lost_events();
+    EXPECT_GT(counted, 0u);
+    // It reads again.
+    uint64_t received = 0, lost = 0;
+    ASSERT_TRUE(s.server.turn_until([&] {
+        while (auto notice = stopped.take_event()) {
+            if (notice->status == -7000) ++received;
+            if (notice->status != PMIX_ERR_FAILED_COMM) continue;
+            const common::InfoView told(notice->infos.data(), notice->infos.size());
+            EXPECT_EQ(PMIX_SUCCESS, told.get(server::kLostEventsKey, &lost));
+            EXPECT_NE(nullptr, told.find(PMIX_EVENT_NON_DEFAULT)) << "a default handler is not to end the process";
+        }
+        return lost != 0;
+    }));
+    EXPECT_EQ(counted, lost);
+    EXPECT_EQ(kEvents, received + lost);
+    // From here on as before.
+    event.infos = common::Infos(infos());
+    ASSERT_EQ(PMIX_SUCCESS, notifier.ask<Command::notify_event>(event));
+    ASSERT_TRUE(s.server.turn_until([&] { return stopped.take_event().has_value(); }));
+}
+
+// Further processes of one rank leave a place for each rank that has not connected, and for later jobs. rows: I8 K20
+TEST(ServerBoundsTest, Clones_SmallTable_RegisteredRanksKeepTheirPlaces) {
+    constexpr unsigned kRanks = 8;
+    FakeHost host;
+    auto module = host.module();
+    server::ServerOptions options;
+    const int lowest = ::fcntl(0, F_DUPFD_CLOEXEC, 0);
+    ::close(lowest);
+    options.max_descriptors = static_cast<size_t>(lowest) + 200;
+    TestServer server(&module, options);
+    server.job("job", 1, kRanks);
+    std::vector<std::unique_ptr<FakeClient>> all;
+    for (unsigned rank = 0; rank < kRanks; ++rank) {
+        // Each rank brings as many processes as it may.
+        size_t processes = 0;
+        for (; processes <= server::kMaxClones; ++processes) {
+            auto one = std::make_unique<FakeClient>(server, ProcId("job", rank));
+            if (one->hello() != PMIX_SUCCESS) break;
+            all.push_back(std::move(one));
+        }
+        EXPECT_GE(processes, 1u) << "rank " << rank << " has its place";
+        EXPECT_LE(processes, options.max_descriptors / 2 / kRanks + 1);
+    }
+    server.job("later", 1, 4);
+    for (unsigned rank = 0; rank < 4; ++rank) {
+        all.push_back(std::make_unique<FakeClient>(server, ProcId("later", rank)));
+        EXPECT_EQ(PMIX_SUCCESS, all.back()->hello());
+    }
+    EXPECT_LT(static_cast<size_t>(all.back()->fd()), options.max_descriptors) << "the table was never full";
 }
 
 // rows: I8 K20

@@ -1,6 +1,7 @@
 // A Channel without a server: what was sent can be looked at, and the test plays the server's part by hand.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <utility>
@@ -22,6 +23,9 @@ class FakeChannel final : public client::Channel {
     // Runs before a frame is recorded; anything but success is send()'s answer, and the frame is lost.
     std::function<pmix_status_t(const common::Frame&)> before_send;
     bool open = true;
+    bool another_users = false;
+    std::atomic<int> room_waits{0};
+    pmix_status_t room = PMIX_SUCCESS;  // what wait_for_room() answers
 
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override {
         if (!open) return PMIX_ERR_UNREACH;
@@ -40,6 +44,11 @@ class FakeChannel final : public client::Channel {
         if (rc != PMIX_SUCCESS) return rc;
         return loop_.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
     }
+    pmix_status_t wait_for_room(transport::Deadline) override {
+        ++room_waits;
+        return room;
+    }
+    bool serves_root_for_another() const noexcept override { return another_users; }
     bool connected() const noexcept override { return open; }
     void close() noexcept override { open = false; }
 

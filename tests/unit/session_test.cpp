@@ -83,6 +83,38 @@ TEST_F(SessionTest, AskGetsTheReply) {
     EXPECT_STREQ(nspace, "child");
 }
 
+// A commit is sent when the server has room for it, and stays staged when it will have none any more.
+TEST_F(SessionTest, Commit_ServerDoesNotRead_WaitsForRoomFirst) {
+    pmix_value_t value;
+    memset(&value, 0, sizeof value);
+    value.type = PMIX_BOOL;
+    ASSERT_EQ(put(*session, PMIX_GLOBAL, "k", &value), PMIX_SUCCESS);
+    channel->room = PMIX_ERR_NOMEM;
+    EXPECT_EQ(commit(*session), PMIX_ERR_NOMEM);
+    EXPECT_TRUE(channel->sent().empty());
+    channel->room = PMIX_SUCCESS;
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_EQ(channel->sent().size(), 1u);
+    EXPECT_EQ(channel->room_waits, 2);
+}
+
+// Root does not map what another user may change while it is read.
+TEST_F(SessionTest, Adopt_ToolOfRootAtAnotherUsersServer_MapsNothing) {
+    session->set_is_tool();
+    channel->another_users = true;
+    common::SegmentRef ref;
+    ref.nspace = "theirs";
+    ref.instance = 1;
+    ref.has_descriptor = true;
+    std::vector<transport::Descriptor> descriptors(1);
+    EXPECT_EQ(session->adopt({ref}, std::move(descriptors)), PMIX_SUCCESS);
+    EXPECT_FALSE(session->namespaces().lacks("theirs"));
+    answer_all<common::GetReply>(PMIX_SUCCESS);
+    const pmix_proc_t job = common::ProcId("theirs", PMIX_RANK_WILDCARD).to_c();
+    pmix_value_t* found = nullptr;
+    EXPECT_EQ(get(*session, &job, PMIX_JOB_SIZE, nullptr, 0, &found), PMIX_ERR_NO_PERMISSIONS);
+}
+
 TEST_F(SessionTest, RefusalReachesTheCaller) {
     answer_all<common::Nothing>(PMIX_ERR_DUPLICATE_KEY);
     common::InfoList data;
