@@ -35,7 +35,7 @@ using transport::LoopRole;
 // A file that somebody who started this process wants to find it by.
 constexpr const char* kFileVariable = "PMIX_LAUNCHER_RNDZ_FILE";
 
-const char* read_environment(const char* name) { return ::getenv(name); }
+const char* read_environment(const char* name) { return ::secure_getenv(name); }
 
 pmix_status_t read_id(InfoView infos, ProcId& id) {
     std::string_view nspace;

@@ -36,7 +36,7 @@ std::string take_variable(const char* name) {
     return value;
 }
 
-const char* read_environment(const char* name) { return ::getenv(name); }
+const char* read_environment(const char* name) { return ::secure_getenv(name); }
 
 }  // namespace
 
