@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <cstring>
 #include <string>
 
 #include "api/library.h"
@@ -86,6 +88,17 @@ bool unmapped_users_permitted(InfoView infos) {
     return asked == nullptr || std::string_view(asked) != "0";
 }
 
+pmix_status_t read_user_memory(InfoView infos, size_t& bytes) {
+    if (infos.has(PMIX_WIREUP_USER_MEMORY)) {
+        const pmix_status_t rc = infos.get(PMIX_WIREUP_USER_MEMORY, &bytes);
+        return rc == PMIX_SUCCESS && bytes == 0 ? PMIX_ERR_BAD_PARAM : rc;
+    }
+    const char* text = ::secure_getenv("WIREUP_USER_MEMORY");
+    if (text == nullptr || *text == '\0') return PMIX_SUCCESS;
+    const auto end = std::from_chars(text, text + std::strlen(text), bytes);
+    return end.ec == std::errc() && *end.ptr == '\0' && bytes != 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+}
+
 common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     server::ServerOptions options;
     pmix_status_t rc = read_id(infos, options.id);
@@ -106,6 +119,8 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     options.strict = infos.flag(PMIX_WIREUP_STRICT);
     options.single_listener = infos.flag(PMIX_SINGLE_LISTENER);
     options.unmapped_users = unmapped_users_permitted(infos);
+    rc = read_user_memory(infos, options.user_memory);
+    if (rc != PMIX_SUCCESS) return rc;
     if (const char* file = ::secure_getenv(kFileVariable); file != nullptr && options.rendezvous_file.empty()) {
         options.rendezvous_file = file;
     }

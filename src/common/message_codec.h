@@ -149,7 +149,8 @@ pmix_status_t read(ByteReader& r, T& v) {
         v = T(std::move(array));
     } else if constexpr (kIsVector<T>) {
         const uint32_t n = r.count(min_size<typename T::value_type>());
-        if (!r.ok() || n > kMaxListLength) return PMIX_ERR_UNPACK_FAILURE;
+        if (!r.ok() || n > kMaxListLength || !r.spend(n * sizeof(typename T::value_type)))
+            return PMIX_ERR_UNPACK_FAILURE;
         v.clear();
         v.resize(n);
         for (auto& element : v) {

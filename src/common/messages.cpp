@@ -1,6 +1,7 @@
 #include "common/messages.h"
 
 #include "common/message_codec.h"
+#include "common/message_memory.h"
 
 namespace pmix::common {
 namespace {
@@ -81,11 +82,20 @@ pmix_status_t encode_message(ByteWriter& w, const M& message) {
 }
 
 template <class M>
-pmix_status_t decode_message(Bytes payload, M& message) {
+pmix_status_t decode_message(Bytes payload, M& message, size_t& memory) {
     ByteReader r(payload);
-    size_t budget = kMaxDecoded + kMaxDecodedPerByte * payload.size();
+    const size_t most = kMaxDecoded + kMaxDecodedPerByte * payload.size();
+    size_t budget = most;
     r.set_budget(&budget);
-    return codec::read_fields(r, message);
+    const pmix_status_t rc = codec::read_fields(r, message);
+    memory = payload.size() + (most - budget);
+    return rc;
+}
+
+template <class M>
+pmix_status_t decode_message(Bytes payload, M& message) {
+    size_t memory;
+    return decode_message(payload, message, memory);
 }
 
 template <class M>
@@ -96,9 +106,10 @@ void print_message(std::string& out, const M& message) {
     out += '}';
 }
 
-#define WIREUP_MESSAGE(type)                                                 \
+#define WIREUP_MESSAGE(type)                                               \
     template pmix_status_t encode_message<type>(ByteWriter&, const type&); \
     template pmix_status_t decode_message<type>(Bytes, type&);             \
+    template pmix_status_t decode_message<type>(Bytes, type&, size_t&);    \
     template void print_message<type>(std::string&, const type&);
 #include "common/commands.def"
 

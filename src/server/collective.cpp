@@ -47,7 +47,15 @@ Collective::State Collective::judge(const Signature& signature, Turn& turn) {
     return State::waiting;
 }
 
-Collective::Entered Collective::enter(const Signature& signature, MemberId who, bool every_clone) {
+// The key of a queue, and its owner's copy; beside them the members, a reply and a timer.
+size_t Collective::memory_of(const Signature& signature) noexcept {
+    constexpr size_t kRound = 1024;
+    size_t bytes = signature.size() * (2 * sizeof(common::ProcId) + sizeof(Came));
+    for (const common::ProcId& p : signature) bytes += 2 * p.nspace.capacity();
+    return kRound + bytes;
+}
+
+Collective::Entered Collective::enter(const Signature& signature, MemberId who, bool every_clone, Charge charge) {
     if (!view_.contains(signature, who)) return {};
     auto queue = queues_.try_emplace(signature).first;
     Turn* turn = nullptr;
@@ -62,6 +70,7 @@ Collective::Entered Collective::enter(const Signature& signature, MemberId who, 
     if (turn == nullptr) {
         turn = &queue->second.emplace_back();
         turn->id = next_++;
+        turn->charge = std::move(charge);
         turns_.emplace(turn->id, queue);
         entered.first = true;
     }

@@ -19,6 +19,7 @@
 
 #include "common/ids.h"
 #include "common/status.h"
+#include "server/budget.h"
 
 namespace pmix::server {
 
@@ -75,7 +76,10 @@ class Collective {
     explicit Collective(const MemberView& view) noexcept : view_(view) {}
 
     // every_clone: the caller's rank is here only when all processes connected under it have come.
-    Entered enter(const Signature& signature, MemberId who, bool every_clone = false);
+    // charge: for what is kept of a round that this caller opens, until it is forgotten.
+    Entered enter(const Signature& signature, MemberId who, bool every_clone = false, Charge charge = {});
+    // What a round takes in memory, about.
+    static size_t memory_of(const Signature& signature) noexcept;
 
     // A process has left. Turns that it will not come to any more are broken.
     std::vector<Event> member_gone(MemberId who);
@@ -112,6 +116,7 @@ class Collective {
         bool reported = false;  // complete or broken was said
         bool ended = false;
         pmix_status_t status = PMIX_SUCCESS;
+        Charge charge{};
     };
     using Queue = std::deque<Turn>;
     using Queues = std::map<Signature, Queue>;

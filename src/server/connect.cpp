@@ -21,20 +21,25 @@ InfoList for_host(InfoList&& infos, const Participants& users, pmix_status_t loc
 }  // namespace
 
 void Connect::launch(TurnId id, Turn& turn) {
+    Charge charge;
+    if (!charge.set(turn.account, Collective::memory_of(turn.signature)) && turn.local_status == PMIX_SUCCESS)
+        turn.local_status = PMIX_ERR_OUT_OF_RESOURCE;
     Reach reach = registry_.reach(turn.signature);
     if (reach != Reach::beyond && !host_.has_connect()) {
         pmix_status_t status = turn.local_status;
-        if (status == PMIX_SUCCESS) connected_.insert(turn.signature);
+        if (status == PMIX_SUCCESS) connected_.try_emplace(turn.signature, std::move(charge));
         return finish(id, status);
     }
     Signature signature = turn.signature;
-    host_.connect(signature, for_host(std::move(turn.infos), turn.users, turn.local_status),
-                  [this, id, signature, lives = lives_of(signature)](HostAnswer& answer) {
-                      pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
-                      if (status == PMIX_SUCCESS && live_on(signature, lives)) connected_.insert(signature);
-                      if (Turn* open = find(id); open != nullptr && status == PMIX_SUCCESS) status = open->local_status;
-                      finish(id, status);
-                  });
+    host_.connect(
+        signature, for_host(std::move(turn.infos), turn.users, turn.local_status),
+        [this, id, signature, lives = lives_of(signature), charge = std::move(charge)](HostAnswer& answer) mutable {
+            pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
+            if (status == PMIX_SUCCESS && live_on(signature, lives))
+                connected_.try_emplace(signature, std::move(charge));
+            if (Turn* open = find(id); open != nullptr && status == PMIX_SUCCESS) status = open->local_status;
+            finish(id, status);
+        });
 }
 
 void Connect::answer(Reply& reply, const Turn& turn, pmix_status_t status) {
@@ -47,18 +52,21 @@ void Connect::answer(Reply& reply, const Turn& turn, pmix_status_t status) {
     reply.message(status, message, descriptors);
 }
 
-void Connect::spawned(const common::ProcId& parent, const std::string& nspace) {
-    connected_.insert(make_signature({parent, {nspace, PMIX_RANK_WILDCARD}}));
+void Connect::spawned(const Peer& parent, const std::string& nspace) {
+    // The host bounds the number of jobs.
+    connected_.try_emplace(make_signature({parent.id(), {nspace, PMIX_RANK_WILDCARD}}));
 }
 
 bool Connect::connects(std::string_view nspace) const noexcept {
-    return std::any_of(connected_.begin(), connected_.end(), [&](const Signature& s) {
+    return std::any_of(connected_.begin(), connected_.end(), [&](const auto& entry) {
+        const Signature& s = entry.first;
         return std::any_of(s.begin(), s.end(), [&](const common::ProcId& p) { return p.nspace == nspace; });
     });
 }
 
 void Connect::forget(std::string_view nspace) {
-    std::erase_if(connected_, [&](const Signature& s) {
+    std::erase_if(connected_, [&](const auto& entry) {
+        const Signature& s = entry.first;
         return std::any_of(s.begin(), s.end(), [&](const common::ProcId& p) { return p.nspace == nspace; });
     });
 }

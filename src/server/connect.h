@@ -6,7 +6,7 @@
 // say better, and PMIX_ERR_NOT_SUPPORTED where an entry must be understood and no host sees it.
 #pragma once
 
-#include <set>
+#include <map>
 
 #include "server/gathering.h"
 
@@ -21,7 +21,7 @@ class Connect final : public Gathering {
     }
     bool connected(const Signature& signature) const { return connected_.count(signature) != 0; }
     // A spawned job and the process that asked for it are connected from the start.
-    void spawned(const common::ProcId& parent, const std::string& nspace);
+    void spawned(const Peer& parent, const std::string& nspace);
     void disconnected(const Signature& signature) { connected_.erase(signature); }
     void forget(std::string_view nspace);
     bool connects(std::string_view nspace) const noexcept;
@@ -29,7 +29,7 @@ class Connect final : public Gathering {
   private:
     void launch(TurnId id, Turn& turn) override;
     void answer(Reply& reply, const Turn& turn, pmix_status_t status) override;
-    std::set<Signature> connected_;
+    std::map<Signature, Charge> connected_;  // each for the user who asked for it
 };
 
 class Disconnect final : public Gathering {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "common/messages.h"
+#include "common/message_memory.h"
 
 namespace pmix::server {
 
@@ -26,16 +26,30 @@ enum class Asker : uint8_t {
 // must want an answer, or it would be kept for nobody.
 enum class Answers : uint8_t { now, later, waits };
 
-using Run = bool (*)(Parts&, Peer&, Bytes, Reply);
+// What a request takes beside its message: the operation's entry, the reply.
+constexpr size_t kRequestMemory = 512;
+
+using Run = bool (*)(Parts&, Peer&, Bytes, Reply, bool counted);
+
+// Decodes, and counts what that took for the peer's user. False: it is not to be carried out; `valid` says why.
+template <class Message>
+bool decode(Peer& peer, Bytes payload, Message& message, Reply& reply, bool counted, bool& valid) {
+    size_t memory = 0;
+    valid = common::decode_message(payload, message, memory) == PMIX_SUCCESS;
+    if (!valid || !counted || reply.hold(peer.account(), kRequestMemory + memory)) return valid;
+    reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    return false;
+}
 
 // Decodes and calls. `member` is the operation in Parts, `handler` its function.
 template <auto member, auto handler>
 struct Call;
 template <class Operation, class Message, Operation Parts::*member, void (Operation::*handler)(Peer&, Message&, Reply)>
 struct Call<member, handler> {
-    static bool run(Parts& server, Peer& peer, Bytes payload, Reply reply) {
+    static bool run(Parts& server, Peer& peer, Bytes payload, Reply reply, bool counted) {
         Message message;
-        if (common::decode_message(payload, message) != PMIX_SUCCESS) return false;
+        bool valid;
+        if (!decode(peer, payload, message, reply, counted, valid)) return valid;
         ((server.*member).*handler)(peer, message, std::move(reply));
         return true;
     }
@@ -44,9 +58,10 @@ template <auto handler>
 struct Own;
 template <class Message, void (Parts::*handler)(Peer&, Message&, Reply)>
 struct Own<handler> {
-    static bool run(Parts& server, Peer& peer, Bytes payload, Reply reply) {
+    static bool run(Parts& server, Peer& peer, Bytes payload, Reply reply, bool counted) {
         Message message;
-        if (common::decode_message(payload, message) != PMIX_SUCCESS) return false;
+        bool valid;
+        if (!decode(peer, payload, message, reply, counted, valid)) return valid;
         (server.*handler)(peer, message, std::move(reply));
         return true;
     }
@@ -102,9 +117,11 @@ constexpr Row kRows[] = {
 bool dispatch(Parts& server, Peer& peer, const FrameHeader& header, Bytes payload) {
     if (header.kind == FrameKind::reply) return false;  // a server asks nothing
     auto shared = peer.shared_from_this();
-    Reply reply = header.kind == FrameKind::request ? Reply(shared, header.command, header.id) : Reply();
     const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
                                   [&](const Row& r) { return static_cast<uint16_t>(r.command) == header.command; });
+    // One that wants no answer counts as well, if its operation is not over at once: its id is 0.
+    const bool waits = row != std::end(kRows) && row->answers != Answers::now;
+    Reply reply = header.kind == FrameKind::request || waits ? Reply(shared, header.command, header.id) : Reply();
     if (row == std::end(kRows)) {
         reply.status(PMIX_ERR_NOT_SUPPORTED);
         return true;
@@ -118,13 +135,13 @@ bool dispatch(Parts& server, Peer& peer, const FrameHeader& header, Bytes payloa
         return true;
     }
     if (row->answers == Answers::waits && header.kind != FrameKind::request) return false;
-    // This one is counted already. A goodbye is always heard, and the host's own process bounds itself.
-    if (row->answers != Answers::now && row->command != Command::finalize && peer.kind() != PeerKind::self &&
-        peer.open_requests()->load(std::memory_order_relaxed) > kMaxOpenRequests) {
+    // This one is counted already. A finalize is always carried out, and the host's own process bounds itself.
+    const bool counted = waits && row->command != Command::finalize && peer.kind() != PeerKind::self;
+    if (counted && peer.open_requests()->load(std::memory_order_relaxed) > kMaxOpenRequests) {
         reply.status(PMIX_ERR_OUT_OF_RESOURCE);
         return true;
     }
-    return row->run(server, peer, payload, std::move(reply));
+    return row->run(server, peer, payload, std::move(reply), counted);
 }
 
 }  // namespace pmix::server

@@ -260,6 +260,10 @@ void Events::register_handler(Peer& peer, common::RegisterEventsRequest& request
     if (listeners_[peer.serial()].handlers.size() >= kMaxOpenRequests && peer.kind() != PeerKind::self)
         return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     Handler handler = make_handler(request);
+    // What the host must report has an entry in a table besides.
+    const size_t bytes =
+        sizeof handler + handler.codes.size() * sizeof(pmix_status_t) + handler.host_codes.size() * 128;
+    if (!handler.charge.set(peer.account(), bytes)) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     if (handler.host_codes.empty()) return start_serving(peer.serial(), std::move(handler), std::move(reply));
     InfoList infos = request.infos.take();
     pmix_status_t rc = append_ids(infos, peer.credentials());

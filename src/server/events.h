@@ -74,6 +74,7 @@ class Events {
         bool of_jobs = true;
         bool of_environment = true;
         std::vector<pmix_status_t> host_codes;  // those the host must report
+        Charge charge;
     };
     struct Listener {
         std::weak_ptr<Peer> peer;

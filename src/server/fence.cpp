@@ -19,6 +19,8 @@ using common::Result;
 namespace {
 // Sets that a job fences over. Beyond it the memory of what was sent starts anew: more is sent, nothing is lost.
 constexpr size_t kMaxRemembered = 1024;
+// The processes in all of them together.
+constexpr size_t kMaxRememberedProcs = 1u << 20;
 }  // namespace
 
 void Fence::request(Peer& peer, common::FenceRequest& request, Reply reply) {
@@ -123,8 +125,13 @@ void Fence::host_answered(TurnId id, const Signature& signature, const Sent& sen
             if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);
     }
     if (common::succeeded(status) && !sending.empty()) {
-        if (sent_.size() >= kMaxRemembered) sent_.clear();
-        Sent& sent = sent_[signature];
+        if (sent_.size() >= kMaxRemembered || remembered_ >= kMaxRememberedProcs) {
+            sent_.clear();
+            remembered_ = 0;
+        }
+        const auto [at, fresh] = sent_.try_emplace(signature);
+        if (fresh) remembered_ += signature.size() + sending.size();
+        Sent& sent = at->second;
         for (const auto& [member, generation] : sending) sent[member] = std::max(sent[member], generation);
     }
     if (common::succeeded(status)) status = PMIX_SUCCESS;

@@ -35,6 +35,7 @@ class Fence final : public Gathering {
 
     Get& get_;
     std::map<Signature, Sent> sent_;
+    size_t remembered_ = 0;  // processes in sent_, at most: what is forgotten with a namespace is still counted
 };
 
 }  // namespace pmix::server

@@ -30,7 +30,9 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
     if (view.get(PMIX_TIMEOUT, &timeout) != PMIX_SUCCESS || timeout < 0) return reply.status(PMIX_ERR_BAD_PARAM);
 
     Signature signature = make_signature(std::move(procs));
-    auto entered = collective_.enter(signature, *member, view.flag(PMIX_ALL_CLONES_PARTICIPATE));
+    Charge round;
+    if (!round.set(peer.account(), Collective::memory_of(signature))) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    auto entered = collective_.enter(signature, *member, view.flag(PMIX_ALL_CLONES_PARTICIPATE), std::move(round));
     // Whoever is not in the set would wait for a turn that cannot include it.
     if (entered.state == Collective::State::stranger) return reply.status(PMIX_ERR_BAD_PARAM);
     if (entered.state == Collective::State::over) return reply.status(entered.status);
@@ -50,7 +52,10 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
             if (common::is_required(info) && turn.infos.find(common::key_view(info)) == nullptr)
                 turn.infos.append(info);
     }
-    if (entered.first) turn.infos = std::move(infos);
+    if (entered.first) {
+        turn.infos = std::move(infos);
+        turn.account = peer.account();
+    }
     if (timeout > 0) {
         // The shortest one counts, measured from when it was given.
         int64_t ms = int64_t{timeout} * 1000;

@@ -57,6 +57,7 @@ class Gathering {
         Signature signature;
         common::InfoList infos;  // of the first caller
         Participants users;      // of all callers
+        AccountPtr account;      // of the first caller's user
         std::vector<Reply> replies;
         Timer timer;
         int64_t began_ms = transport::monotonic_ns() / 1'000'000;

@@ -147,17 +147,25 @@ void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
     if (nspace.has_left(rank)) return answer(question, PMIX_ERR_NOT_FOUND);
     if (const pmix_status_t why = nspace.refused(rank); why != PMIX_SUCCESS) return answer(question, why);
     WIREUP_LOG(server, debug, "a get of \"%s\" waits for %s:%u to commit it", question.key.c_str(), nspace.name.c_str(), rank);
+    hold(question);
     parked_[member_id(nspace.number, rank)].push_back(std::move(question));
+}
+
+// Its infos are not kept as they came.
+void Get::hold(Question& question) noexcept {
+    question.reply.holds_only(2 * sizeof(Question) + question.key.size() + question.infos.size());
 }
 
 void Get::ask_anyone(Nspace& nspace, Question&& question, bool immediate) {
     if (nspace.data->has_anywhere(question.key)) return answer_found(question, nspace);
     if (immediate) return answer(question, PMIX_ERR_NOT_FOUND);
+    hold(question);
     parked_[member_id(nspace.number, PMIX_RANK_UNDEF)].push_back(std::move(question));
 }
 
 void Get::ask_host(const ProcId& proc, Question&& question) {
     Pull& p = pulls_[proc];
+    hold(question);
     p.questions.push_back(std::move(question));
     if (p.flight == 0) pull(proc);
 }

@@ -97,6 +97,7 @@ class Get {
     void pulled(const common::ProcId& proc, uint64_t flight, HostAnswer& answer);
     void expire_parked(MemberId where, uint64_t id);
     void expire_pull(const common::ProcId& proc, uint64_t id);
+    static void hold(Question& question) noexcept;
     void answer_found(Question& question, Nspace& nspace);
     void answer(Question& question, pmix_status_t status);
     void learn(const common::ProcId& proc, common::Bytes blob);

@@ -41,9 +41,15 @@ inline constexpr int64_t kHostsWordMs = 300;
 
 class Groups {
   public:
-    Groups(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Events& events, Get& get)
-        : scheduler_(scheduler), host_(host), registry_(registry), segments_(segments), events_(events), get_(get),
-          invitations_(registry, *this) {}
+    Groups(Scheduler& scheduler, Host& host, Registry& registry, Budget& budget, const Segments& segments,
+           Events& events, Get& get)
+        : scheduler_(scheduler),
+          host_(host),
+          registry_(registry),
+          segments_(segments),
+          events_(events),
+          get_(get),
+          invitations_(registry, budget, *this) {}
     Groups(const Groups&) = delete;
     Groups& operator=(const Groups&) = delete;
 
@@ -83,6 +89,7 @@ class Groups {
         GroupPiece piece;     // what this node has to say, and in the end what all nodes said
         common::InfoList infos;
         Participants users;
+        AccountPtr account;  // of the first caller's user
         std::vector<MemberId> came;
         std::vector<Reply> replies;
         std::map<MemberId, unsigned> undecided;  // events about failures that a caller was given and has not answered
@@ -109,6 +116,7 @@ class Groups {
         Signature signature;
         std::vector<MemberId> missing;
         pmix_status_t status;
+        Charge charge{};
     };
 
     // A caller whose fellow members only the host knows: it goes up alone (group_bootstrap.cpp).

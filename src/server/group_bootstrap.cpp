@@ -127,6 +127,7 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
         op.notify = op.notify || s->notify;
         op.came.push_back(s->who);
         op.signature.push_back(proc);
+        if (const auto peer = s->reply.peer(); peer != nullptr && op.account == nullptr) op.account = peer->account();
         op.replies.push_back(std::move(s->reply));
         s = starters_.erase(s);
     }

@@ -181,6 +181,7 @@ pmix_status_t Groups::join(Operation& op, const Key& key, Peer& peer, InfoList& 
     const MemberId who = *registry_.member(peer.id());
     if (!op.came_already(who)) op.came.push_back(who);
     op.users.add(peer.credentials());
+    if (op.account == nullptr) op.account = peer.account();
     op.replies.push_back(std::move(reply));
     return PMIX_SUCCESS;
 }
@@ -472,6 +473,8 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     if (numbered) group.context_id = number;
     group.notify = op.notify;
     group.hosted = op.hosted;
+    if (!group.charge.set(op.account, group.name.size() + Collective::memory_of(members)))
+        return finish(key, PMIX_ERR_OUT_OF_RESOURCE);
     group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
     const uint64_t number_of_group = registry_.groups().add(std::move(group)).number;
     invitations_.over(key.name, members);
@@ -519,7 +522,8 @@ void Groups::finish(const Key& key, pmix_status_t status, const InfoList* result
         if (!op.came_already(who) && !is_gone(who)) ended.missing.push_back(who);
     if (!ended.missing.empty()) {
         if (ended_.size() >= kMaxEnded) ended_.pop_front();
-        ended_.push_back(std::move(ended));
+        // Without room the late ones begin anew.
+        if (ended.charge.set(op.account, Collective::memory_of(ended.signature))) ended_.push_back(std::move(ended));
     }
     for (Reply& reply : op.replies) {
         auto peer = reply.peer();

@@ -59,7 +59,17 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
                                [&](const Invitation& i) { return i.group == name && i.leader == source; });
         if (at == open_.end()) {
             if (open_.size() >= kMaxOpen) open_.erase(open_.begin());
-            at = open_.insert(open_.end(), Invitation{std::string(name), source, {}, {}, false});
+            at = open_.insert(open_.end(),
+                              Invitation{std::string(name), source, {}, {}, false, std::make_shared<Charge>()});
+        }
+        // The ends of those for whom there is no room are not told.
+        size_t bytes = sizeof(Invitation) + targets.size() * sizeof(ProcId);
+        for (const ProcId& p : targets) bytes += p.nspace.capacity();
+        const bool room =
+            at->charge->account() == nullptr ? at->charge->set(account_of(source), bytes) : at->charge->grow(bytes);
+        if (!room) {
+            open_.erase(at);
+            return;
         }
         for (const ProcId& p : targets) {
             at->invited.insert(p);
@@ -102,6 +112,11 @@ void GroupInvitations::gone(const ProcId& proc) {
             if (mine.group == i.group && mine.leader == proc) mine.leader_gone = true;
         tell_invited(i, {i.invited.begin(), i.invited.end()});
     }
+}
+
+AccountPtr GroupInvitations::account_of(const ProcId& leader) {
+    const Client* client = registry_.find_client(leader);
+    return client == nullptr ? nullptr : budget_.of(client->uid);
 }
 
 void GroupInvitations::over(std::string_view group, const ProcList& procs) {

@@ -4,6 +4,7 @@
 // finds out (an invited process that has ended, an inviter that has) goes to those concerned as an event.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ class Groups;
 
 class GroupInvitations {
   public:
-    GroupInvitations(const Registry& registry, Groups& groups) : registry_(registry), groups_(groups) {}
+    GroupInvitations(Registry& registry, Budget& budget, Groups& groups)
+        : registry_(registry), budget_(budget), groups_(groups) {}
 
     void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos);
     // Leads or is invited.
@@ -33,12 +35,17 @@ class GroupInvitations {
         std::set<common::ProcId> invited;
         std::set<common::ProcId> declined;
         bool leader_gone = false;
+        std::shared_ptr<Charge> charge{};  // shared by copies that are made for a moment
     };
     void tell_leader(const Invitation& invitation, const common::ProcId& failed);
     void tell_invited(const Invitation& invitation, const common::ProcList& targets);
     bool has_gone(const common::ProcId& proc) const noexcept;
 
-    const Registry& registry_;
+    // Of the user whose process invites. Null: a process of another node.
+    AccountPtr account_of(const common::ProcId& leader);
+
+    Registry& registry_;
+    Budget& budget_;
     Groups& groups_;
     std::vector<Invitation> open_;
 };

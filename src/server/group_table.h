@@ -14,6 +14,7 @@
 #include "common/ids.h"
 #include "common/messages.h"
 #include "common/status.h"
+#include "server/budget.h"
 
 namespace pmix::server {
 
@@ -29,6 +30,7 @@ struct Group {
     std::optional<size_t> context_id;
     bool notify = false;  // PMIX_GROUP_NOTIFY_TERMINATION was agreed
     bool hosted = false;  // the host knows it
+    Charge charge;        // of the user whose process made it
     bool hidden = false;  // a namespace has its name, and is what that means: see GroupTable::hide
 
     common::ProcList current() const;  // who has not left

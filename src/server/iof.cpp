@@ -46,6 +46,12 @@ void Iof::pull(Peer& peer, common::IofPullRequest& request, Reply reply) {
     pmix_status_t rc = read_iof_limit(request.infos.data(), request.infos.size(), limit);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     Pull pull{peer.shared_from_this(), std::move(request.procs), request.channels, IofQueue(limit), 0, Reply(), false};
+    // A queue longer than the usual one is counted as if it were full. What lies in the usual ones is shared by all
+    // readers.
+    const size_t longer = limit.bytes > common::kIofQueueBytes ? 3 * size_t{limit.bytes} : 0;
+    size_t bytes = sizeof pull + pull.procs.size() * sizeof(ProcId) + longer;
+    for (const ProcId& p : pull.procs) bytes += p.nspace.capacity();
+    if (!pull.charge.set(peer.account(), bytes)) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     // The host's own process asks itself by other ways.
     if (own) return settle(key, std::move(pull), std::move(reply), PMIX_SUCCESS);
     InfoList infos = request.infos.take();

@@ -69,6 +69,7 @@ class Iof {
         size_t in_flight = 0;
         Reply leaving;  // open: no more is taken, and this is answered when the queue is empty
         bool asked_host = false;
+        Charge charge{};
         bool wants(const common::ProcId& source, pmix_iof_channel_t channel) const noexcept;
     };
     using Pulls = std::map<Key, Pull>;

@@ -32,6 +32,28 @@ SocketPeer::~SocketPeer() {
     if (connection_ != nullptr) connection_->close();
 }
 
+bool SocketPeer::admit_message(size_t bytes) noexcept {
+    try {
+        return listener_.admission_.admit(*this, bytes);
+    } catch (const std::bad_alloc&) {
+        return true;  // what it takes is then not counted, and its connection ends if there is no memory for it
+    }
+}
+
+void SocketPeer::message_complete() noexcept {
+    listener_.admission_.done(*this);
+}
+
+size_t SocketPeer::received() const noexcept {
+    transport::assert_on_loop();
+    return connection_ == nullptr ? 0 : connection_->unfinished_bytes();
+}
+
+void SocketPeer::read_on() {
+    transport::assert_on_loop();
+    if (connection_ != nullptr) connection_->resume_reading();
+}
+
 void SocketPeer::send(const FrameHeader& header, Bytes payload, std::span<const int> descriptors) {
     // A failure closes the connection, and that is told by on_closed, later.
     if (connection_ != nullptr) connection_->send(header, payload, descriptors);
@@ -67,6 +89,7 @@ void SocketPeer::on_drained() {
 
 void SocketPeer::on_closed(pmix_status_t) {
     auto self = shared_from_this();
+    listener_.admission_.done(*this);
     Stage before = stage_;
     stage_ = Stage::over;
     if (before == Stage::over) return;
@@ -78,9 +101,10 @@ void SocketPeer::on_closed(pmix_status_t) {
 }
 
 Listener::Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host,
-                   const Segments& segments, Tools& tools, PeerEvents& events, ListenerOptions options)
+                   const Segments& segments, Tools& tools, Budget& budget, MessageAdmission& admission,
+                   PeerEvents& events, ListenerOptions options)
     : loop_(loop), scheduler_(scheduler), registry_(registry), host_(host), segments_(segments), tools_(tools),
-      events_(events), options_(std::move(options)),
+      budget_(budget), admission_(admission), events_(events), options_(std::move(options)),
       places_(options_.max_descriptors != 0 ? options_.max_descriptors : highest_descriptor_limit()) {
     options_.max_half_open = std::clamp(static_cast<unsigned>(std::min<size_t>(places_ / 8, UINT_MAX)),
                                         std::min(kFewestHalfOpen, options_.max_half_open), options_.max_half_open);
@@ -178,6 +202,7 @@ pmix_status_t Listener::adopt(transport::Descriptor socket) {
     auto who = transport::peer_credentials(socket.get(), loop_.io());
     if (!who.ok()) return who.status();
     auto peer = std::make_shared<SocketPeer>(Credentials{who->uid, who->gid, who->pid}, *this, events_);
+    peer->set_account(budget_.of(who->uid));
     peer->stranger_ = is_stranger(who->uid);
     make_room(peer->stranger_);
     transport::ConnectionOptions how;

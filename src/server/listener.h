@@ -21,6 +21,7 @@
 #include "common/hello.h"
 #include "server/door.h"
 #include "server/host.h"
+#include "server/message_admission.h"
 #include "server/peer.h"
 #include "server/registry.h"
 #include "server/scheduler.h"
@@ -50,7 +51,7 @@ class PeerEvents {
 class Listener;
 
 // A process at the other end of a socket, from the first byte on.
-class SocketPeer final : public Peer, public transport::ConnectionHandler {
+class SocketPeer final : public Peer, public transport::ConnectionHandler, private MessageAdmission::Sender {
   public:
     SocketPeer(Credentials who, Listener& listener, PeerEvents& events)
         : Peer(PeerKind::client, {}, who), listener_(listener), events_(events) {}
@@ -63,8 +64,15 @@ class SocketPeer final : public Peer, public transport::ConnectionHandler {
     void on_frame(transport::ReceivedFrame frame) override;
     void on_drained() override;
     void on_closed(pmix_status_t why) override;
+    bool admit_message(size_t bytes) noexcept override;
+    void message_complete() noexcept override;
 
   private:
+    const AccountPtr& sender_account() const noexcept override { return account(); }
+    size_t received() const noexcept override;
+    void read_on() override;
+    void end() override { close(); }
+
     friend class Listener;
     enum class Stage : uint8_t { hello, asking, admitted, over };
 
@@ -93,8 +101,8 @@ struct ListenerOptions {
 
 class Listener {
   public:
-    Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host,
-             const Segments& segments, Tools& tools, PeerEvents& events, ListenerOptions options);
+    Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host, const Segments& segments,
+             Tools& tools, Budget& budget, MessageAdmission& admission, PeerEvents& events, ListenerOptions options);
     ~Listener();
 
     // Any thread before the loop runs, or the loop.
@@ -135,6 +143,8 @@ class Listener {
     Host& host_;
     const Segments& segments_;
     Tools& tools_;
+    Budget& budget_;
+    MessageAdmission& admission_;
     PeerEvents& events_;
     ListenerOptions options_;
     size_t places_ = 0;  // at most, as far as the limits allow

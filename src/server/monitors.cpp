@@ -53,6 +53,7 @@ struct Monitors::Monitor {
     unsigned criteria = 0;
     FileState last;
     Timer timer;
+    Charge charge;
 };
 
 Monitors::Monitors(Scheduler& scheduler, Host& host, Events& events, Chores& chores)
@@ -146,6 +147,8 @@ void Monitors::request(Peer& peer, common::ControlRequest& request, Reply reply)
         if (!m.id.empty() && other->id == m.id) return reply.status(PMIX_ERR_DUPLICATE_KEY);
     }
     if (mine >= kMaxPerProcess) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    if (!m.charge.set(peer.account(), sizeof m + m.id.capacity() + m.file.capacity()))
+        return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     m.serial = peer.serial();
     m.proc = peer.id();
     m.user = {peer.credentials().uid, peer.credentials().gid};

@@ -7,6 +7,7 @@
 
 #include "server/abort.h"
 #include "server/adopted.h"
+#include "server/budget.h"
 #include "server/chores.h"
 #include "server/cleanup.h"
 #include "server/commit.h"
@@ -25,6 +26,7 @@
 #include "server/listener.h"
 #include "server/local_jobs.h"
 #include "server/log.h"
+#include "server/message_admission.h"
 #include "server/monitors.h"
 #include "server/publish.h"
 #include "server/query.h"
@@ -66,6 +68,8 @@ struct Server::Parts final : PeerEvents {
     transport::EventLoop& loop;
     ServerOptions options;
     LoopScheduler scheduler;
+    Budget budget;
+    MessageAdmission admission;
     Registry registry;
     Segments segments;
     Host host;

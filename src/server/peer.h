@@ -17,6 +17,7 @@
 #include "common/frame.h"
 #include "common/ids.h"
 #include "common/status.h"
+#include "server/budget.h"
 #include "transport/connection.h"
 
 namespace pmix::server {
@@ -29,8 +30,8 @@ struct Credentials {
 };
 
 // Requests of one peer that may wait for their answers together, and event handlers that it may have. A process with a
-// request open to each of the ranks of the largest jobs has a few thousand for each of its threads; beyond this number it
-// asks without listening, and each costs its server some hundred bytes.
+// request open to each of the ranks of the largest jobs has a few thousand for each of its threads; beyond this number
+// it asks without listening. What they take in memory is counted besides, for its user (server/budget.h).
 inline constexpr uint32_t kMaxOpenRequests = 64u << 10;
 // Processes that are one rank at a time. A rank's helpers are a handful; each takes a descriptor of the server's, which all
 // ranks of the node must do with: where the table is small, fewer (Listener::max_clones).
@@ -73,6 +74,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // Its requests that have not been answered. Shared, because answers may be given when the peer has gone, by any thread.
     using OpenRequests = std::shared_ptr<std::atomic<uint32_t>>;
     const OpenRequests& open_requests() const noexcept { return open_requests_; }
+    // Of its user: what the server keeps for this peer is counted there.
+    const AccountPtr& account() const noexcept { return account_; }
+    void set_account(AccountPtr account) noexcept { account_ = std::move(account); }
     // Has said goodbye; its hang-up is then no loss.
     bool finalized() const noexcept { return finalized_; }
     bool gone() const noexcept { return gone_; }
@@ -107,6 +111,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     common::ProcId id_;
     Credentials credentials_;
     uint64_t serial_ = 0;
+    AccountPtr account_;
     OpenRequests open_requests_ = std::make_shared<std::atomic<uint32_t>>(0);
     std::set<uint32_t> segments_;
     bool strict_ = false;

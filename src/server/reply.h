@@ -1,7 +1,9 @@
 // The right to answer one request, once. Whoever holds it answers; if it is dropped unanswered, it answers PMIX_ERROR.
 //
 // Move-only, loop thread; after leave_loop() any thread, one at a time. It does not keep the peer alive: an answer to a
-// peer that has gone goes nowhere. An empty Reply (a request that wants no answer) swallows everything.
+// peer that has gone goes nowhere. An empty Reply (a request that wants no answer) swallows everything. Until it
+// answers or is destroyed, it counts the request's memory for the peer's user, and the request among the peer's open
+// ones: also that of a request that wants no answer, as long as its operation keeps the Reply.
 #pragma once
 
 #include <memory>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "common/messages.h"
+#include "server/budget.h"
 #include "server/peer.h"
 
 namespace pmix::server {
@@ -22,14 +25,19 @@ class Reply {
         open_->fetch_add(1, std::memory_order_relaxed);
     }
     Reply(Reply&& o) noexcept
-        : peer_(std::move(o.peer_)), connection_(std::move(o.connection_)), open_(std::move(o.open_)),
-          command_(o.command_), id_(std::exchange(o.id_, 0)) {}
+        : peer_(std::move(o.peer_)),
+          connection_(std::move(o.connection_)),
+          open_(std::move(o.open_)),
+          charge_(std::move(o.charge_)),
+          command_(o.command_),
+          id_(std::exchange(o.id_, 0)) {}
     Reply& operator=(Reply&& o) noexcept {
         if (this != &o) {
             drop();
             peer_ = std::move(o.peer_);
             connection_ = std::move(o.connection_);
             open_ = std::move(o.open_);
+            charge_ = std::move(o.charge_);
             command_ = o.command_;
             id_ = std::exchange(o.id_, 0);
         }
@@ -44,6 +52,13 @@ class Reply {
         auto p = peer_.lock();
         return p != nullptr && !p->gone() ? p : nullptr;
     }
+
+    // The request takes so many bytes of the server's memory. False: its user has no room for them.
+    [[nodiscard]] bool hold(const AccountPtr& account, size_t bytes) noexcept {
+        return open_ == nullptr || charge_.set(account, bytes);
+    }
+    // Its operation keeps less than that.
+    void holds_only(size_t bytes) noexcept { charge_.shrink_to(bytes); }
 
     // From now on it speaks to the connection itself and knows no peer, so any thread may answer by it, as long as the
     // server is there. False: it can be answered on the loop only, and nothing has changed.
@@ -71,8 +86,8 @@ class Reply {
   private:
     void send(pmix_status_t status, common::Bytes payload, std::span<const int> descriptors) {
         uint32_t id = std::exchange(id_, 0);
+        settle();
         if (id == 0) return;
-        if (auto open = std::move(open_)) open->fetch_sub(1, std::memory_order_relaxed);
         common::FrameHeader header = common::FrameHeader::reply(command_, id, status);
         header.descriptors = static_cast<uint8_t>(descriptors.size());
         header.payload = static_cast<uint32_t>(payload.size());
@@ -89,10 +104,15 @@ class Reply {
         } catch (...) {  // no memory to say even that; the peer's own timeout remains
         }
     }
+    void settle() noexcept {
+        if (auto open = std::move(open_)) open->fetch_sub(1, std::memory_order_relaxed);
+        charge_.clear();
+    }
 
     std::weak_ptr<Peer> peer_;
     std::weak_ptr<transport::Connection> connection_;  // after leave_loop()
     Peer::OpenRequests open_;
+    Charge charge_;
     uint16_t command_ = 0;
     uint32_t id_ = 0;  // 0: answered, or none is wanted
 };

@@ -44,6 +44,7 @@ struct ServerOptions {
     unsigned max_strangers = 16; // half-open connections of users without a registered rank
     std::string socket_file;     // PMIX_WIREUP_SOCKET_FILE: where to listen too, for clients in other network namespaces
     bool unmapped_users = true;  // PMIX_WIREUP_UNMAPPED_USERS: a token may stand for a user without a number here
+    size_t user_memory = 0;      // PMIX_WIREUP_USER_MEMORY; 0: Budget::default_limit()
     bool listen = true;          // off in tests that hand their own socket pairs in
     bool strict = false;         // PMIX_WIREUP_STRICT
     bool gateway = false;        // PMIX_SERVER_GATEWAY: what is logged here is logged for the system

@@ -42,7 +42,7 @@ void Spawn::answer(Reply& reply, pmix_status_t status, std::string name) {
     message.nspace = std::move(name);
     auto asker = reply.peer();
     if (common::succeeded(status) && nspace != nullptr && asker != nullptr) {
-        connect_.spawned(asker->id(), nspace->name);
+        connect_.spawned(*asker, nspace->name);
         segments_.add(*asker, *nspace, message.segments, descriptors);
     }
     reply.message(common::succeeded(status) ? PMIX_SUCCESS : status, message, descriptors);

@@ -53,6 +53,15 @@ class ConnectionHandler {
     // not. PMIX_ERR_UNPACK_FAILURE: not our protocol. PMIX_ERR_OUT_OF_RESOURCE: a limit (frame size, queue, descriptors).
     virtual void on_closed(pmix_status_t why) REQUIRES(common::loop_thread) = 0;
 
+    // On the loop: a message is on its way that is larger than the usual read buffer, header included. False: no more
+    // of it is read until resume_reading(). Not asked where callers read.
+    virtual bool admit_message(size_t bytes) noexcept REQUIRES(common::loop_thread) {
+        (void)bytes;
+        return true;
+    }
+    // Such a message has been delivered.
+    virtual void message_complete() noexcept REQUIRES(common::loop_thread) {}
+
   protected:
     ~ConnectionHandler() = default;
 };
@@ -115,6 +124,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // closed only if it still stands for that socket. The eventfd and the epoll set of caller_reads stay: nothing tells
     // them from others of their kind, and an open copy of them keeps nobody waiting.
     void abandon() noexcept;
+
+    // What admit_message() refused may come now.
+    void resume_reading() noexcept REQUIRES(common::loop_thread);
+    // Of the message that is not complete.
+    size_t unfinished_bytes() const noexcept REQUIRES(common::loop_thread);
 
     int fd() const noexcept;
     size_t queued_bytes() const noexcept;

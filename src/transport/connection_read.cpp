@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "transport/connection_state.h"
 #include "transport/frame_log.h"
@@ -64,7 +65,7 @@ void Connection::State::on_readable() noexcept {
     try {
         deliver_deferred();
         bool drained = false;
-        for (int i = 0; i < kReadsPerTurn && !drained && status == PMIX_SUCCESS; ++i) {
+        for (int i = 0; i < kReadsPerTurn && !drained && !held && status == PMIX_SUCCESS; ++i) {
             if (silent.load(std::memory_order_relaxed)) break;
             status = read_once(true, drained);
         }
@@ -76,7 +77,22 @@ void Connection::State::on_readable() noexcept {
         reader = Reader::nobody;
         if (status != PMIX_SUCCESS && failure == PMIX_SUCCESS) failure = status;
     }
-    if (status != PMIX_SUCCESS && !silent.load(std::memory_order_relaxed)) finish();
+    if (silent.load(std::memory_order_relaxed)) return;
+    if (status != PMIX_SUCCESS) return finish();
+    if (held) read_watch->set(false, false);
+}
+
+void Connection::resume_reading() noexcept {
+    assert_on_loop();
+    State& s = *state_;
+    if (!s.held || s.silent.load(std::memory_order_relaxed)) return;
+    s.held = false;
+    s.admitted = true;
+    s.read_watch->set(true, false);
+}
+
+size_t Connection::unfinished_bytes() const noexcept {
+    return state_->buffer.unread().size();
 }
 
 // ---- a caller reads ----
@@ -218,11 +234,22 @@ pmix_status_t Connection::State::dispatch(bool on_loop) {
         auto header = common::parse_frame_header(bytes, max_payload.load(std::memory_order_relaxed));
         if (!header) return header.status();
         frame_size = kFrameHeaderSize + header->payload;
-        if (bytes.size() < frame_size) break;
+        if (bytes.size() < frame_size) {
+            if (frame_size > ReadBuffer::kUsual && !admitted && !caller_reads && on_loop) {
+                assert_on_loop();
+                admitted = handler.admit_message(frame_size);
+                held = !admitted;
+            }
+            break;
+        }
 
         ReceivedFrame frame{*header, bytes.subspan(kFrameHeaderSize, header->payload), {}};
         if (!take_descriptors(frame)) return PMIX_ERR_UNPACK_FAILURE;
         deliver(frame, on_loop);
+        if (std::exchange(admitted, false) && !silent.load(std::memory_order_relaxed)) {
+            assert_on_loop();
+            handler.message_complete();
+        }
         buffer.consume(frame_size);
         frame_size = kFrameHeaderSize;
     }

@@ -77,6 +77,8 @@ struct Connection::State final : WatchHandler {
     // The holder's, and only its: the role passes from thread to thread under role_mutex.
     ReadBuffer buffer;
     size_t frame_size = common::kFrameHeaderSize;  // of the frame at the buffer's front, as far as it is known
+    bool admitted = false;                         // that frame is a large one, and the handler has admitted it
+    bool held = false;                             // the handler has not: nothing is read
 
     // connection_read.cpp
     void on_ready(bool readable, bool writable) noexcept override;

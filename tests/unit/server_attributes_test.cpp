@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "api/library.h"
 #include "client/tool_search.h"
+#include "server/parts.h"
 #include "support/listening.h"
 #include "support/server_here.h"
 #include "support/temporary_folder.h"
@@ -120,6 +122,35 @@ TEST(ServerAttributes, HowManyDoorsItHas) {
         EXPECT_EQ(before + 1, listening_sockets());
     }
     EXPECT_EQ(0u, folder.files());
+}
+
+// proves: PMIx_server_init PMIX_WIREUP_USER_MEMORY
+TEST(ServerAttributes, UserMemory_ByAttributeOrEnvironment_IsTheLimitOfEachUser) {
+    const auto limit = [] { return pmix::api::Library::current()->server()->parts().budget.limit(); };
+    const auto given = [](size_t bytes) {
+        InfoList infos = ServerHere::named();
+        infos.append_number<size_t>(PMIX_WIREUP_USER_MEMORY, bytes, PMIX_SIZE);
+        return infos;
+    };
+    {
+        ServerHere server;
+        EXPECT_EQ(pmix::server::Budget::default_limit(), limit());
+    }
+    ::setenv("WIREUP_USER_MEMORY", "7654321", 1);
+    {
+        ServerHere server;
+        EXPECT_EQ(7654321u, limit());
+    }
+    {
+        ServerHere server(nullptr, given(1234567));
+        EXPECT_EQ(1234567u, limit()) << "the attribute counts";
+    }
+    ::setenv("WIREUP_USER_MEMORY", "much", 1);
+    InfoList named = ServerHere::named();
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_init(nullptr, named.c_array(), named.size()));
+    ::unsetenv("WIREUP_USER_MEMORY");
+    InfoList none = given(0);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_init(nullptr, none.c_array(), none.size()));
 }
 
 // rows: V1
