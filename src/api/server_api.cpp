@@ -196,9 +196,11 @@ pmix_status_t PMIx_server_deregister_resources(pmix_info_t info[], size_t ninfo,
 }
 
 // Works where nothing else does: in a child forked from the host, without loop, locks or an initialised library. Where
-// there is one, its last finalize waits for us.
+// there is one, its last finalize waits for us. The rank need not be registered yet.
 pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
     if (proc == nullptr || env == nullptr) return PMIX_ERR_BAD_PARAM;
+    if (pmix::common::nspace_view(proc->nspace).empty() || !pmix::common::is_real_rank(proc->rank))
+        return PMIX_ERR_BAD_PARAM;
     const bool inside = Library::enter() != nullptr;
     const server::LaunchEnv* launch_env = server::LaunchEnv::current();
     const pmix_status_t rc =

@@ -45,6 +45,10 @@ inline constexpr unsigned kMaxHalfOpen = 512;
 // How long a peer may take for its hello, on either side.
 inline constexpr int kHelloTimeoutMs = 10'000;
 
+// How long a server holds a process whose rank the host has not registered yet. Shorter than the process's own
+// patience, so that it is told why.
+inline constexpr int kRegistrationWaitMs = 5'000;
+
 // Participants in one collective, keys in one lookup, infos in one request.
 inline constexpr uint32_t kMaxListLength = 16u << 20;
 

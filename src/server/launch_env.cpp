@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "transport/rendezvous.h"
+
 namespace pmix::server {
 
 using common::ProcId;
@@ -157,7 +159,8 @@ pmix_status_t LaunchEnv::apply_edits(const Edits& edits, char*** env) {
 }
 
 LaunchEnv::~LaunchEnv() {
-    delete table_.load();
+    delete ranks_.load();
+    delete nspaces_.load();
 }
 
 // The first block that is not before this rank's.
@@ -171,9 +174,18 @@ size_t LaunchEnv::place_of(const Table& table, std::string_view nspace, Rank ran
     return static_cast<size_t>(at - begin);
 }
 
-void LaunchEnv::publish(std::unique_ptr<Table> next) {
+const LaunchEnv::Block* LaunchEnv::find(const Published& table, std::string_view nspace, Rank rank) noexcept {
+    const Table* now = table.load();
+    if (now == nullptr) return nullptr;
+    const size_t at = place_of(*now, nspace, rank);
+    if (at >= now->used.load(std::memory_order_acquire)) return nullptr;
+    const Block* block = now->slots[at].get();
+    return block->proc.nspace == nspace && block->proc.rank == rank ? block : nullptr;
+}
+
+void LaunchEnv::publish(Published& table, std::unique_ptr<Table> next) {
     retired_.reserve(retired_.size() + 1);
-    const Table* old = table_.exchange(next.release());
+    const Table* old = table.exchange(next.release());
     if (old != nullptr) retired_.emplace_back(old);
     // Whoever enters from here on finds the new table.
     if (inside_.load() == 0) retired_.clear();
@@ -181,8 +193,18 @@ void LaunchEnv::publish(std::unique_ptr<Table> next) {
 
 void LaunchEnv::set(const ProcId& proc, std::shared_ptr<const Variables> shared, Variables own,
                     std::shared_ptr<const Edits> edits) {
-    auto block = std::make_shared<Block>(Block{proc, std::move(shared), std::move(own), std::move(edits)});
-    Table* now = table_.load(std::memory_order_relaxed);
+    insert(ranks_, std::make_shared<Block>(Block{proc, std::move(shared), std::move(own), std::move(edits)}));
+}
+
+void LaunchEnv::set_for_unregistered(std::string_view nspace, std::shared_ptr<const Edits> edits) {
+    const ProcId any(std::string(nspace), PMIX_RANK_WILDCARD);
+    if (edits == nullptr) return remove_if(nspaces_, [&](const ProcId& p) { return p == any; });
+    insert(nspaces_, std::make_shared<Block>(Block{any, nullptr, {}, std::move(edits)}));
+}
+
+void LaunchEnv::insert(Published& table, std::shared_ptr<const Block> block) {
+    const ProcId& proc = block->proc;
+    Table* now = table.load(std::memory_order_relaxed);
     const size_t used = now == nullptr ? 0 : now->used.load(std::memory_order_relaxed);
     const size_t at = now == nullptr ? 0 : place_of(*now, proc.nspace, proc.rank);
     if (now != nullptr && at == used && used < now->capacity) {
@@ -199,12 +221,12 @@ void LaunchEnv::set(const ProcId& proc, std::shared_ptr<const Variables> shared,
     }
     next->slots[at] = std::move(block);
     next->used.store(will, std::memory_order_relaxed);
-    publish(std::move(next));
+    publish(table, std::move(next));
 }
 
 template <class Goes>
-void LaunchEnv::remove_if(Goes goes) {
-    const Table* now = table_.load(std::memory_order_relaxed);
+void LaunchEnv::remove_if(Published& table, Goes goes) {
+    const Table* now = table.load(std::memory_order_relaxed);
     if (now == nullptr) return;
     const size_t used = now->used.load(std::memory_order_relaxed);
     size_t left = 0;
@@ -216,33 +238,37 @@ void LaunchEnv::remove_if(Goes goes) {
     for (size_t i = 0; i < used; ++i)
         if (!goes(now->slots[i]->proc)) next->slots[to++] = now->slots[i];
     next->used.store(left, std::memory_order_relaxed);
-    publish(std::move(next));
+    publish(table, std::move(next));
 }
 
 void LaunchEnv::remove(const ProcId& proc) {
-    remove_if([&](const ProcId& p) { return p == proc; });
+    remove_if(ranks_, [&](const ProcId& p) { return p == proc; });
 }
 
 void LaunchEnv::remove(std::string_view nspace) {
-    remove_if([&](const ProcId& p) { return p.nspace == nspace; });
+    for (Published* table : {&ranks_, &nspaces_})
+        remove_if(*table, [&](const ProcId& p) { return p.nspace == nspace; });
 }
 
 pmix_status_t LaunchEnv::apply(std::string_view nspace, Rank rank, char*** env) const noexcept {
     inside_.fetch_add(1);
     pmix_status_t rc = PMIX_ERR_NOT_FOUND;
-    if (const Table* table = table_.load()) {
-        const size_t at = place_of(*table, nspace, rank);
-        const bool there = at < table->used.load(std::memory_order_acquire);
-        const Block* block = there ? table->slots[at].get() : nullptr;
-        if (block != nullptr && block->proc.nspace == nspace && block->proc.rank == rank) {
-            try {
-                rc = block->edits == nullptr ? PMIX_SUCCESS : apply_edits(*block->edits, env);
-                if (rc == PMIX_SUCCESS && block->shared != nullptr) rc = set_variables(env, *block->shared);
-                if (rc == PMIX_SUCCESS) rc = set_variables(env, block->own);
-            } catch (const std::bad_alloc&) {
-                rc = PMIX_ERR_NOMEM;
+    try {
+        const Block* block = find(ranks_, nspace, rank);
+        const bool registered = block != nullptr;
+        if (!registered) block = find(nspaces_, nspace, PMIX_RANK_WILDCARD);
+        const Variables* shared = registered ? block->shared.get() : for_all_.get();
+        if (registered || shared != nullptr) {
+            const bool edited = block != nullptr && block->edits != nullptr;
+            rc = edited ? apply_edits(*block->edits, env) : PMIX_SUCCESS;
+            if (rc == PMIX_SUCCESS && shared != nullptr) rc = set_variables(env, *shared);
+            if (rc == PMIX_SUCCESS) {
+                rc = registered ? set_variables(env, block->own)
+                                : set_variables(env, transport::client_variables({nspace, rank}, {}));
             }
         }
+    } catch (const std::bad_alloc&) {
+        rc = PMIX_ERR_NOMEM;
     }
     inside_.fetch_sub(1);
     return rc;

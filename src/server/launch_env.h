@@ -1,9 +1,11 @@
-// What a child process finds in its environment: one immutable block per registered rank, behind one atomic pointer.
+// What a child process finds in its environment: one immutable block per registered rank, behind one atomic pointer. A
+// rank that is not registered yet gets what all children get, what its namespace asks for, and its name; no token,
+// which is made when the rank is registered.
 //
 // set() and remove(): loop thread. apply(): any thread, and a child forked from a host with many threads: it takes no
 // lock, asks no loop and allocates only what becomes the caller's. Ranks that come in order are appended to the table
 // that readers have; another change replaces it, and what was replaced is kept until no apply() can be inside. What can
-// go wrong: an unknown rank (PMIX_ERR_NOT_FOUND), no memory (PMIX_ERR_NOMEM).
+// go wrong: no memory (PMIX_ERR_NOMEM); an unknown rank before set_for_all() (PMIX_ERR_NOT_FOUND).
 #pragma once
 
 #include <atomic>
@@ -50,6 +52,10 @@ class LaunchEnv {
              std::shared_ptr<const Edits> edits);
     void remove(const common::ProcId& proc);
     void remove(std::string_view nspace);
+    // What a child gets whose rank is not registered. Once, before anybody can call apply().
+    void set_for_all(std::shared_ptr<const Variables> shared) { for_all_ = std::move(shared); }
+    // In addition, for ranks of one namespace. No edits: nothing in addition.
+    void set_for_unregistered(std::string_view nspace, std::shared_ptr<const Edits> edits);
 
     pmix_status_t apply(std::string_view nspace, common::Rank rank, char*** env) const noexcept;
 
@@ -71,12 +77,17 @@ class LaunchEnv {
         const std::unique_ptr<std::shared_ptr<const Block>[]> slots;
         std::atomic<size_t> used{0};
     };
+    using Published = std::atomic<Table*>;
     static size_t place_of(const Table& table, std::string_view nspace, common::Rank rank) noexcept;
-    void publish(std::unique_ptr<Table> next);
+    static const Block* find(const Published& table, std::string_view nspace, common::Rank rank) noexcept;
+    void insert(Published& table, std::shared_ptr<const Block> block);
+    void publish(Published& table, std::unique_ptr<Table> next);
     template <class Goes>
-    void remove_if(Goes goes);
+    void remove_if(Published& table, Goes goes);
 
-    std::atomic<Table*> table_{nullptr};
+    Published ranks_{nullptr};
+    Published nspaces_{nullptr};  // rank PMIX_RANK_WILDCARD: of those that are not registered
+    std::shared_ptr<const Variables> for_all_;
     mutable std::atomic<int> inside_{0};
     std::vector<std::unique_ptr<const Table>> retired_;
 };

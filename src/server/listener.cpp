@@ -1,6 +1,7 @@
 // Accept, hello, credentials: see listener.h. A connection's way:
 //
 //   hello     waits for the first frame, with a deadline
+//   unregistered  (if need be) the host has not registered the rank yet; held for a bounded time
 //   asking    the claim is right; the host's client_connected is on its way, with the same deadline
 //   admitted  a Peer like any other; the server hears of its frames and of its end
 #include "server/listener.h"
@@ -73,6 +74,7 @@ void SocketPeer::on_frame(transport::ReceivedFrame frame) {
     switch (stage_) {
         case Stage::hello:
             return listener_.hello(*this, frame.header, frame.payload);
+        case Stage::unregistered:
         case Stage::asking:
             return listener_.refuse(*this, PMIX_ERR_UNPACK_FAILURE);  // it speaks before it was answered
         case Stage::admitted:
@@ -194,7 +196,7 @@ void Listener::make_room(bool stranger) {
     }
     // One that the host is being asked about has a right to its answer.
     if (waiting_.size() >= options_.max_half_open)
-        drop([](const auto& p) { return p->stage_ == SocketPeer::Stage::hello; });
+        drop([](const auto& p) { return p->stage_ != SocketPeer::Stage::asking; });
 }
 
 pmix_status_t Listener::adopt(transport::Descriptor socket) {
@@ -248,11 +250,54 @@ void Listener::hello(SocketPeer& peer, const FrameHeader& header, Bytes payload)
     peer.set_strict(options_.strict || common::InfoView(claim.infos.data(), claim.infos.size()).flag(PMIX_WIREUP_STRICT));
     if (claim.role == common::PeerRole::server_clone) return refuse(peer, PMIX_ERR_NOT_SUPPORTED);
     ProcId id(claim.nspace, claim.rank);
-    Nspace* nspace = registry_.find(id.nspace);
     Client* client = registry_.find_client(id);
     // A tool that the host itself started comes as the process that it is.
     const bool is_tool = claim.role == common::PeerRole::tool && (client == nullptr || claim.token.empty());
     if (is_tool || claim.role == common::PeerRole::observer) return hello_of_tool(peer);
+    if (client == nullptr) return hold(peer, id);
+    hello_of_client(peer, id);
+}
+
+// Some hosts start a process first and register it then. A process that shows a token was registered before.
+void Listener::hold(SocketPeer& peer, const ProcId& id) {
+    const Nspace* nspace = registry_.find(id.nspace);
+    const bool will_not_be =
+        nspace != nullptr &&
+        (nspace->has_left(id.rank) || (!nspace->adopted && nspace->size_known() && !nspace->has_rank(id.rank)));
+    if (options_.registration_wait_ms == 0 || will_not_be || !peer.hello_.claim().token.empty())
+        return refuse(peer, PMIX_ERR_NOT_FOUND);
+    WIREUP_LOG(server, info, "%s:%u has connected and is not registered yet; it is held for %d ms", id.nspace.c_str(),
+               id.rank, options_.registration_wait_ms);
+    peer.set_id(id);
+    peer.stage_ = SocketPeer::Stage::unregistered;
+    const auto self = std::static_pointer_cast<SocketPeer>(peer.shared_from_this());
+    peer.deadline_ = Timer(scheduler_, options_.registration_wait_ms, [this, weak = std::weak_ptr<SocketPeer>(self)] {
+        if (const auto late = weak.lock()) refuse(*late, PMIX_ERR_NOT_FOUND);
+    });
+}
+
+void Listener::registered(const ProcId& id) {
+    const auto held = [&](const auto& p) { return p->stage_ == SocketPeer::Stage::unregistered && p->id() == id; };
+    if (std::none_of(waiting_.begin(), waiting_.end(), held)) return;
+    // Not on the stack of the registration, which others may have to hear of first.
+    scheduler_.post([this, id, alive = std::weak_ptr<bool>(alive_)] {
+        if (alive.expired()) return;
+        const auto waiting = waiting_;
+        for (const auto& p : waiting) {
+            if (p->stage_ != SocketPeer::Stage::unregistered || p->id() != id) continue;
+            const auto weak = std::weak_ptr<SocketPeer>(p);
+            p->deadline_ = Timer(scheduler_, options_.hello_timeout_ms, [weak] {
+                if (const auto late = weak.lock()) late->close();
+            });
+            hello_of_client(*p, id);
+        }
+    });
+}
+
+void Listener::hello_of_client(SocketPeer& peer, const ProcId& id) {
+    const common::HelloRequest& claim = peer.hello_.claim();
+    Nspace* nspace = registry_.find(id.nspace);
+    Client* client = registry_.find_client(id);
     if (client == nullptr) return refuse(peer, PMIX_ERR_NOT_FOUND);
     common::ExpectedPeer expected;
     expected.uid = client->uid;
@@ -261,7 +306,7 @@ void Listener::hello(SocketPeer& peer, const FrameHeader& header, Bytes payload)
     expected.overflow_uid = options_.overflow_uid;
     expected.unmapped_users = options_.unmapped_users;
     expected.token = client->token;
-    rc = common::check_identity(expected, peer.credentials().uid, claim.token);
+    const pmix_status_t rc = common::check_identity(expected, peer.credentials().uid, claim.token);
     if (rc != PMIX_SUCCESS) return refuse(peer, rc);
     // One that comes while the host is still asked about its rank waits for that answer: the host is told of a rank once.
     const bool asked = std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& p) {

@@ -74,7 +74,7 @@ class SocketPeer final : public Peer, public transport::ConnectionHandler, priva
     void end() override { close(); }
 
     friend class Listener;
-    enum class Stage : uint8_t { hello, asking, admitted, over };
+    enum class Stage : uint8_t { hello, unregistered, asking, admitted, over };
 
     Listener& listener_;
     PeerEvents& events_;
@@ -91,6 +91,7 @@ struct ListenerOptions {
     uint32_t overflow_uid = 65534;  // see common::ExpectedPeer
     bool unmapped_users = true;
     int hello_timeout_ms = common::kHelloTimeoutMs;
+    int registration_wait_ms = common::kRegistrationWaitMs;  // 0: who is not registered is refused at once
     unsigned max_half_open = common::kMaxHalfOpen;
     unsigned max_strangers = 16;  // half-open connections of users that no rank is registered for
     std::string socket_file;      // a path to listen at too, or empty
@@ -117,10 +118,14 @@ class Listener {
     // A socket that somebody else accepted: a host, a test.
     pmix_status_t adopt(transport::Descriptor socket);
     size_t half_open() const noexcept { return waiting_.size(); }
+    // The host has registered this rank: a process that has connected before is admitted now.
+    void registered(const common::ProcId& id);
 
   private:
     friend class SocketPeer;
     void hello(SocketPeer& peer, const common::FrameHeader& header, common::Bytes payload);
+    void hello_of_client(SocketPeer& peer, const common::ProcId& id);
+    void hold(SocketPeer& peer, const common::ProcId& id);
     void decide(const std::shared_ptr<SocketPeer>& peer, pmix_status_t status);
     void admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Client& client);
     void welcome(const std::shared_ptr<SocketPeer>& peer, common::Bytes reply, std::span<const int> descriptors);
@@ -150,6 +155,7 @@ class Listener {
     size_t places_ = 0;  // at most, as far as the limits allow
     std::vector<std::unique_ptr<Door>> doors_;
     std::list<std::shared_ptr<SocketPeer>> waiting_;  // oldest first
+    const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for what is posted
 };
 
 }  // namespace pmix::server

@@ -74,8 +74,8 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       tools({options.tool_support, options.system_support, options.scheduler, ::geteuid()}, registry, host),
       listener(loop, scheduler, registry, host, segments, tools, budget, admission, *this,
                {options.id, ::geteuid(), transport::overflow_uid(), options.unmapped_users, options.hello_timeout_ms,
-                options.max_half_open, options.max_strangers, options.socket_file, options.strict,
-                options.single_listener, options.max_descriptors}),
+                options.registration_wait_ms, options.max_half_open, options.max_strangers, options.socket_file,
+                options.strict, options.single_listener, options.max_descriptors}),
       renewal(scheduler, registry, segments, peers, self),
       adopted(scheduler, registry, get, fence, connect, disconnect, groups, peers,
               [this](std::string_view name) { setup->deregister_nspace(name); }),
@@ -315,6 +315,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
     Variables variables = reachable ? transport::server_variables(uri) : Variables();
     for (auto& variable : variables_for_all(parts->options)) variables.push_back(std::move(variable));
     children.variables = std::make_shared<const Variables>(std::move(variables));
+    parts->launch_env.set_for_all(children.variables);
     if (!contact.addresses.empty()) parts->uri = uri;
     if (!parts->uri.empty() && !parts->options.rendezvous_file.empty()) {
         auto file = transport::RendezvousFile::create(parts->options.rendezvous_file, parts->uri);
@@ -325,7 +326,8 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
     parts->setup = std::make_unique<Setup>(
         p->registry, p->launch_env, p->get, p->fence, p->connect, p->disconnect, p->groups, p->events,
         std::move(children), [p](const ProcId& proc) { p->drop(proc); },
-        [p](const Nspace& nspace) { p->nspace_ended(nspace); });
+        [p](const Nspace& nspace) { p->nspace_ended(nspace); },
+        [p](const ProcId& proc) { p->listener.registered(proc); });
     if (parts->options.local_jobs) {
         p->local_jobs = std::make_unique<LocalJobs>(LocalJobs::Around{
             loop, p->scheduler, p->registry, *p->setup, p->launch_env, p->events, p->iof, p->options.id});

@@ -39,6 +39,7 @@ struct ServerOptions {
     size_t event_cache = common::kEventCacheSize;
     IofLimit iof_cache{common::kIofCacheBytes, IofOverflow::drop_newest};
     int hello_timeout_ms = common::kHelloTimeoutMs;
+    int registration_wait_ms = common::kRegistrationWaitMs;
     unsigned max_half_open = common::kMaxHalfOpen;
     size_t max_descriptors = 0;  // of this process; 0: as many as the kernel allows
     unsigned max_strangers = 16; // half-open connections of users without a registered rank

@@ -138,6 +138,7 @@ void Setup::set_environment(const Nspace& nspace, const Client& client,
 void Setup::set_environments(const Nspace& nspace) {
     const auto edits = LaunchEnv::read_edits(nspace.envars);
     for (const auto& [rank, client] : nspace.clients) set_environment(nspace, client, edits);
+    launch_env_.set_for_unregistered(nspace.name, edits);
 }
 
 pmix_status_t Setup::register_client(const ProcId& proc, uint32_t uid, uint32_t gid, void* server_object) {
@@ -166,6 +167,7 @@ pmix_status_t Setup::register_client(const ProcId& proc, uint32_t uid, uint32_t 
     if (nspace.data != nullptr) nspace.data->add_local(proc.rank);
     set_environment(nspace, client, LaunchEnv::read_edits(nspace.envars));
     count_again();
+    registered_(proc);
     return PMIX_SUCCESS;
 }
 

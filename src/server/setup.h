@@ -31,9 +31,11 @@ class Setup {
     using Drop = std::function<void(const common::ProcId&)>;
     // ended: tells those who have mapped a namespace's segment that it goes.
     using Ended = std::function<void(const Nspace&)>;
+    // registered: a rank may connect from now on.
+    using Registered = std::function<void(const common::ProcId&)>;
 
     Setup(Registry& registry, LaunchEnv& launch_env, Get& get, Fence& fence, Connect& connect, Disconnect& disconnect,
-          Groups& groups, Events& events, Children children, Drop drop, Ended ended)
+          Groups& groups, Events& events, Children children, Drop drop, Ended ended, Registered registered)
         : registry_(registry),
           launch_env_(launch_env),
           get_(get),
@@ -45,7 +47,8 @@ class Setup {
           sets_(registry, events, children.server),
           children_(std::move(children)),
           drop_(std::move(drop)),
-          ended_(std::move(ended)) {}
+          ended_(std::move(ended)),
+          registered_(std::move(registered)) {}
 
     // by_host false: it was described by another server.
     pmix_status_t register_nspace(JobSetup&& job, bool by_host = true);
@@ -86,6 +89,7 @@ class Setup {
     Children children_;
     Drop drop_;
     Ended ended_;
+    Registered registered_;
     std::vector<JobSetup> resources_;
 };
 

@@ -252,7 +252,9 @@ TEST(ListenerFaultTest, GarbageIsClosedWithoutAnAnswer) {
 TEST(ListenerFaultTest, ARefusalIsAnsweredBeforeItCloses) {
     FakeHost host;
     pmix_server_module_t module = host.module();
-    TestServer server(&module);
+    server::ServerOptions options;
+    options.registration_wait_ms = 0;
+    TestServer server(&module, std::move(options));
     server.job("job", 1, 1);
     {
         Caller stranger(server);

@@ -106,7 +106,9 @@ TEST(ServerPeersTest, RandomPayloads) {
 }
 
 TEST(ServerPeersTest, WhoIsNobodyIsRefused) {
-    TestServer server(nullptr);
+    server::ServerOptions options;
+    options.registration_wait_ms = 50;
+    TestServer server(nullptr, std::move(options));
     server.job("job", 1, 1);
     FakeClient unknown_rank(server, {"job", 5}), unknown_nspace(server, {"strange", 0});
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, unknown_rank.hello());
