@@ -29,10 +29,11 @@ class Abort {
             return local_->abort(peer.id(), request.status, request.procs);
         }
         Client* client = registry_.find_client(peer.id());
-        host_.abort(peer.id(), client == nullptr ? nullptr : client->server_object, request.status,
-                    std::move(request.message), request.procs, [reply = std::move(reply)](HostAnswer& a) mutable {
-                        reply.status(common::succeeded(a.status) ? PMIX_SUCCESS : a.status);
-                    });
+        host_.of(peer).abort(peer.id(), client == nullptr ? nullptr : client->server_object, request.status,
+                             std::move(request.message), request.procs,
+                             [reply = std::move(reply)](HostAnswer& a) mutable {
+                                 reply.status(common::succeeded(a.status) ? PMIX_SUCCESS : a.status);
+                             });
     }
 
   private:

@@ -25,13 +25,14 @@ void Connect::launch(TurnId id, Turn& turn) {
     if (!charge.set(turn.account, Collective::memory_of(turn.signature)) && turn.local_status == PMIX_SUCCESS)
         turn.local_status = PMIX_ERR_OUT_OF_RESOURCE;
     Reach reach = registry_.reach(turn.signature);
-    if (reach != Reach::beyond && !host_.has_connect()) {
+    Host& host = host_of(turn);
+    if (reach != Reach::beyond && !host.has_connect()) {
         pmix_status_t status = turn.local_status;
         if (status == PMIX_SUCCESS) connected_.try_emplace(turn.signature, std::move(charge));
         return finish(id, status);
     }
     Signature signature = turn.signature;
-    host_.connect(
+    host.connect(
         signature, for_host(std::move(turn.infos), turn.users, turn.local_status),
         [this, id, signature, lives = lives_of(signature), charge = std::move(charge)](HostAnswer& answer) mutable {
             pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
@@ -73,7 +74,8 @@ void Connect::forget(std::string_view nspace) {
 
 void Disconnect::launch(TurnId id, Turn& turn) {
     Reach reach = registry_.reach(turn.signature);
-    if (reach != Reach::beyond && !host_.has_disconnect()) {
+    Host& host = host_of(turn);
+    if (reach != Reach::beyond && !host.has_disconnect()) {
         pmix_status_t status = turn.local_status;
         if (status == PMIX_SUCCESS && !connect_.connected(turn.signature)) status = PMIX_ERR_INVALID_OPERATION;
         connect_.disconnected(turn.signature);
@@ -83,14 +85,14 @@ void Disconnect::launch(TurnId id, Turn& turn) {
     if (reach == Reach::here && turn.local_status == PMIX_SUCCESS && !connect_.connected(turn.signature))
         return finish(id, PMIX_ERR_INVALID_OPERATION);
     Signature signature = turn.signature;
-    host_.disconnect(signature, for_host(std::move(turn.infos), turn.users, turn.local_status),
-                     [this, id, signature, lives = lives_of(signature)](HostAnswer& answer) {
-                         pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
-                         if (status == PMIX_SUCCESS && live_on(signature, lives)) connect_.disconnected(signature);
-                         if (Turn* open = find(id); open != nullptr && status == PMIX_SUCCESS)
-                             status = open->local_status;
-                         finish(id, status);
-                     });
+    host.disconnect(signature, for_host(std::move(turn.infos), turn.users, turn.local_status),
+                    [this, id, signature, lives = lives_of(signature)](HostAnswer& answer) {
+                        pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
+                        if (status == PMIX_SUCCESS && live_on(signature, lives)) connect_.disconnected(signature);
+                        if (Turn* open = find(id); open != nullptr && status == PMIX_SUCCESS)
+                            status = open->local_status;
+                        finish(id, status);
+                    });
 }
 
 void Disconnect::answer(Reply& reply, const Turn&, pmix_status_t status) { reply.status(status); }

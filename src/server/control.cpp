@@ -129,7 +129,7 @@ void Control::job_control(Peer& peer, common::ControlRequest& request, Reply rep
         // "All of mine": the host may have others.
         const bool all = cancels && (info.value.type != PMIX_STRING || info.value.data.string == nullptr);
         host_only = host_only || (!is_no_action(key) && !ours);
-        acts = acts || host_only || (all && host_.has_job_control());
+        acts = acts || host_only || (all && host_.of(peer).has_job_control());
         if (rc == PMIX_SUCCESS && (!ours || all)) rc = directives.append(info);
     }
     if (rc == PMIX_SUCCESS && modifies) rc = registers ? register_cleanup(peer, request) : PMIX_ERR_BAD_PARAM;
@@ -143,8 +143,8 @@ void Control::job_control(Peer& peer, common::ControlRequest& request, Reply rep
     }
     rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.job_control(peer.id(), request.procs, std::move(directives),
-                      pass_on(std::move(reply), cancelled && !host_only));
+    host_.of(peer).job_control(peer.id(), request.procs, std::move(directives),
+                               pass_on(std::move(reply), cancelled && !host_only));
 }
 
 // ---- what only the host can do ----
@@ -155,8 +155,8 @@ void Control::allocate(Peer& peer, common::ControlRequest& request, Reply reply)
     pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_Allocation_request);
     if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.allocate(peer.id(), static_cast<pmix_alloc_directive_t>(request.kind), std::move(infos),
-                   pass_on(std::move(reply)));
+    host_.of(peer).allocate(peer.id(), static_cast<pmix_alloc_directive_t>(request.kind), std::move(infos),
+                            pass_on(std::move(reply)));
 }
 
 void Control::session_control(Peer& peer, common::ControlRequest& request, Reply reply) {
@@ -164,7 +164,7 @@ void Control::session_control(Peer& peer, common::ControlRequest& request, Reply
     pmix_status_t rc = check_service(host_, directives, common::Function::PMIx_Session_control);
     if (rc == PMIX_SUCCESS) rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.session_control(peer.id(), request.kind, std::move(directives), pass_on(std::move(reply)));
+    host_.of(peer).session_control(peer.id(), request.kind, std::move(directives), pass_on(std::move(reply)));
 }
 
 // The units come as the one info of `infos`: an array of PMIX_RESOURCE_UNIT.
@@ -184,8 +184,8 @@ void Control::resource_block(Peer& peer, common::ControlRequest& request, Reply 
     pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_Resource_block);
     if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.resource_block(peer.id(), static_cast<pmix_resource_block_directive_t>(request.kind), request.name,
-                         std::move(units), std::move(infos), pass_on(std::move(reply)));
+    host_.of(peer).resource_block(peer.id(), static_cast<pmix_resource_block_directive_t>(request.kind), request.name,
+                                  std::move(units), std::move(infos), pass_on(std::move(reply)));
 }
 
 }  // namespace pmix::server

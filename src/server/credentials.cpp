@@ -73,27 +73,27 @@ void CredentialOffice::get(Peer& peer, common::ControlRequest& request, Reply re
     std::string_view types;
     pmix_status_t rc = InfoView(directives).get(PMIX_CRED_TYPE, &types);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    const Required required = required_in_service(host_, directives, common::Function::PMIx_Get_credential);
+    const Required required = required_in_service(host_.of(peer), directives, common::Function::PMIx_Get_credential);
     if (required == Required::unmet) return reply.status(PMIX_ERR_NOT_SUPPORTED);
     const common::CredentialTypes wanted(types);
     // A type that is not ours may be the host's.
     const bool native = required == Required::met_here && (types.empty() || wanted.has(common::kNativeCredential));
     const bool native_first = native && !types.empty() && wanted.first() == common::kNativeCredential;
-    if (native && (native_first || !host_.has_get_credential())) return give_native(peer, std::move(reply));
+    if (native && (native_first || !host_.of(peer).has_get_credential())) return give_native(peer, std::move(reply));
     rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     const std::shared_ptr<Peer> keep = peer.shared_from_this();
-    host_.get_credential(peer.id(), std::move(directives),
-                         [this, native, keep, reply = std::move(reply)](HostAnswer& a) mutable {
-                             const bool none = common::succeeded(a.status) && a.blob.empty();
-                             if ((a.status == PMIX_ERR_NOT_SUPPORTED || none) && native && !keep->gone())
-                                 return give_native(*keep, std::move(reply));
-                             if (none) return reply.status(PMIX_ERR_NOT_SUPPORTED);
-                             common::ControlReply message;
-                             message.data = std::move(a.blob);
-                             message.infos = std::move(a.infos);
-                             reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message);
-                         });
+    host_.of(peer).get_credential(peer.id(), std::move(directives),
+                                  [this, native, keep, reply = std::move(reply)](HostAnswer& a) mutable {
+                                      const bool none = common::succeeded(a.status) && a.blob.empty();
+                                      if ((a.status == PMIX_ERR_NOT_SUPPORTED || none) && native && !keep->gone())
+                                          return give_native(*keep, std::move(reply));
+                                      if (none) return reply.status(PMIX_ERR_NOT_SUPPORTED);
+                                      common::ControlReply message;
+                                      message.data = std::move(a.blob);
+                                      message.infos = std::move(a.infos);
+                                      reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message);
+                                  });
 }
 
 // ---- checking ----
@@ -120,7 +120,7 @@ void CredentialOffice::validate(Peer& peer, common::ControlRequest& request, Rep
     common::ControlReply message;
     InfoList results;
     InfoList directives = request.directives.take();
-    const Required required = required_in_service(host_, directives, common::Function::PMIx_Validate_credential);
+    const Required required = required_in_service(host_.of(peer), directives, common::Function::PMIx_Validate_credential);
     if (required == Required::unmet) return reply.status(PMIX_ERR_NOT_SUPPORTED);
     pmix_status_t rc = required == Required::met_here ? check(request.data, results) : PMIX_ERR_NOT_FOUND;
     if (rc != PMIX_ERR_NOT_FOUND) {
@@ -129,7 +129,7 @@ void CredentialOffice::validate(Peer& peer, common::ControlRequest& request, Rep
     }
     rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    if (!host_.has_validate_credential()) return reply.status(PMIX_ERR_INVALID_CRED);
+    if (!host_.of(peer).has_validate_credential()) return reply.status(PMIX_ERR_INVALID_CRED);
     host_.validate_credential(peer.id(), std::move(request.data), std::move(directives),
                               [reply = std::move(reply)](HostAnswer& a) mutable {
                                   common::ControlReply answer;

@@ -260,6 +260,7 @@ void Events::register_handler(Peer& peer, common::RegisterEventsRequest& request
     if (listeners_[peer.serial()].handlers.size() >= kMaxOpenRequests && peer.kind() != PeerKind::self)
         return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     Handler handler = make_handler(request);
+    if (&host_.of(peer) != &host_) handler.host_codes.clear();  // the host need not be asked to tell itself
     // What the host must report has an entry in a table besides.
     const size_t bytes =
         sizeof handler + handler.codes.size() * sizeof(pmix_status_t) + handler.host_codes.size() * 128;

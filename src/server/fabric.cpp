@@ -71,7 +71,7 @@ void Fabrics::request(Peer& peer, common::ControlRequest& request, Reply reply) 
     if (request.kind != PMIX_FABRIC_REQUEST_INFO && request.kind != PMIX_FABRIC_UPDATE_INFO)
         return reply.status(PMIX_ERR_BAD_PARAM);
     InfoList directives = request.directives.take();
-    if (!host_.has_fabric()) return answer_from_devices(std::move(directives), std::move(reply));
+    if (!host_.of(peer).has_fabric()) return answer_from_devices(std::move(directives), std::move(reply));
     InfoList up;
     pmix_status_t rc = check_service(host_, directives, common::Function::PMIx_Fabric_register);
     if (rc == PMIX_SUCCESS) rc = up.append_all(directives.c_array(), directives.size());

@@ -63,9 +63,10 @@ Result<std::vector<uint8_t>> Fence::collect(const Signature& signature, Sent& se
 
 void Fence::launch(TurnId id, Turn& turn) {
     Reach reach = registry_.reach(turn.signature);
-    if (reach == Reach::unknown && !host_.has_fence()) reach = Reach::here;
+    Host& host = host_of(turn);
+    if (reach == Reach::unknown && !host.has_fence()) reach = Reach::here;
     if (reach == Reach::here && turn.required != Required::by_host) return finish(id, turn.local_status);
-    if (!host_.has_fence()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
+    if (!host.has_fence()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
 
     Sent sending;
     std::vector<uint8_t> blob;
@@ -109,11 +110,11 @@ void Fence::launch(TurnId id, Turn& turn) {
     infos.append_flag(PMIX_SORTED_PROC_ARRAY, true);
     infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, turn.local_status, PMIX_STATUS);
     Signature signature = turn.signature;
-    host_.fence(signature, std::move(infos), data, size,
-                [this, id, signature, lives = lives_of(signature), sending = std::move(sending)](HostAnswer& answer) {
-                    // Of a job that has ended meanwhile: its turn has too, and the data is no later bearer's.
-                    if (live_on(signature, lives)) host_answered(id, signature, sending, answer);
-                });
+    host.fence(signature, std::move(infos), data, size,
+               [this, id, signature, lives = lives_of(signature), sending = std::move(sending)](HostAnswer& answer) {
+                   // Of a job that has ended meanwhile: its turn has too, and the data is no later bearer's.
+                   if (live_on(signature, lives)) host_answered(id, signature, sending, answer);
+               });
 }
 
 void Fence::host_answered(TurnId id, const Signature& signature, const Sent& sending, HostAnswer& answer) {

@@ -98,6 +98,12 @@ void Gathering::run(const std::vector<Collective::Event>& events) {
     }
 }
 
+Host& Gathering::host_of(const Turn& turn) noexcept {
+    for (const Reply& reply : turn.replies)
+        if (const auto peer = reply.peer(); peer != nullptr && peer->kind() == PeerKind::self) return host_.of(*peer);
+    return host_;
+}
+
 void Gathering::finish(TurnId id, pmix_status_t status) {
     auto it = turns_.find(id);
     if (it == turns_.end()) return;  // ended before: a host that is late

@@ -78,6 +78,9 @@ class Gathering {
     Lives lives_of(const Signature& signature) const;
     bool live_on(const Signature& signature, const Lives& lives) const;
 
+    // As Host::of(): what may be called for a round of which the server's own process is one of the participants.
+    Host& host_of(const Turn& turn) noexcept;
+
     void finish(TurnId id, pmix_status_t status);
     Turn* find(TurnId id) noexcept;
 

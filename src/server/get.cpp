@@ -100,7 +100,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
             set_timer([this, where, id = question.id] { expire_parked(where, id); });
             return ask_local(*nspace, proc.rank, std::move(question));
         }
-        if (immediate || !host_.has_direct_modex()) return answer(question, PMIX_ERR_NOT_FOUND);
+        if (immediate || !host_.of(peer).has_direct_modex()) return answer(question, PMIX_ERR_NOT_FOUND);
         if (!encode(request.infos, question.infos)) return answer(question, PMIX_ERR_OUT_OF_RESOURCE);
         set_timer([this, proc, id = question.id] { expire_pull(proc, id); });
         return ask_host(proc, std::move(question));
@@ -135,7 +135,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
         set_timer([this, where, id = question.id] { expire_parked(where, id); });
         return ask_local(*nspace, proc.rank, std::move(question));
     }
-    if (immediate || !host_.has_direct_modex() || (nspace->size_known() && !nspace->has_rank(proc.rank)))
+    if (immediate || !host_.of(peer).has_direct_modex() || (nspace->size_known() && !nspace->has_rank(proc.rank)))
         return have ? answer_found(question, *nspace) : answer(question, PMIX_ERR_NOT_FOUND);
     if (!encode(request.infos, question.infos)) return answer(question, PMIX_ERR_OUT_OF_RESOURCE);
     set_timer([this, proc, id = question.id] { expire_pull(proc, id); });

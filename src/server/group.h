@@ -158,7 +158,8 @@ class Groups {
     void abort(const Key& key, Operation& op);
     void lost(Group& group, const common::ProcId& proc, bool tell);
     void tell_membership(const Group& group, const common::ProcId& source);
-    bool assigns_here(const Operation& op, Reach reach) const noexcept;
+    bool assigns_here(const Operation& op, Reach reach) noexcept;
+    Host& host_of(const Operation& op) noexcept;
     std::vector<MemberId> expected(const Signature& signature);
     bool is_gone(MemberId who) const noexcept;
     bool anybody_here(const Group& group) const;

@@ -43,8 +43,8 @@ void Groups::bootstrap(Peer& peer, common::ControlRequest& request, Reply reply)
     if (registry_.groups().find(request.name, peer.id()) != nullptr) return reply.status(PMIX_ERR_EXISTS);
     for (const Starter& s : starters_)
         if (s.group == request.name && s.who == *member) return reply.status(PMIX_ERR_EXISTS);
-    if (!host_.has_group() ||
-        required_in_collective(host_, view, common::Function::PMIx_Group_construct) == Required::unmet)
+    if (!host_.of(peer).has_group() ||
+        required_in_collective(host_.of(peer), view, common::Function::PMIx_Group_construct) == Required::unmet)
         return reply.status(PMIX_ERR_NOT_SUPPORTED);
 
     Starter& starter = starters_.emplace_back();

@@ -321,9 +321,16 @@ void Groups::expire(const Key& key, uint64_t id) {
     finish(key, PMIX_ERR_TIMEOUT);
 }
 
+// As Gathering::host_of().
+Host& Groups::host_of(const Operation& op) noexcept {
+    for (const Reply& reply : op.replies)
+        if (const auto peer = reply.peer(); peer != nullptr && peer->kind() == PeerKind::self) return host_.of(*peer);
+    return host_;
+}
+
 // Without a host that knows better, a number that is unique on this node is unique where no process is elsewhere.
-bool Groups::assigns_here(const Operation& op, Reach reach) const noexcept {
-    if (reach != Reach::here || host_.has_group()) return false;
+bool Groups::assigns_here(const Operation& op, Reach reach) noexcept {
+    if (reach != Reach::here || host_of(op).has_group()) return false;
     pmix_data_range_t range = PMIX_RANGE_SESSION;
     const pmix_info_t* info = op.infos.find(PMIX_RANGE);
     if (info != nullptr && info->value.type == PMIX_DATA_RANGE) range = info->value.data.range;
@@ -342,7 +349,8 @@ void Groups::launch(const Key& key, Operation& op) {
     });
     Reach reach = registry_.reach(named);
     // Who has not been placed may be anywhere; the callers may know better.
-    if (reach == Reach::unknown && (!host_.has_group() || InfoView(op.infos).flag(PMIX_GROUP_LOCAL_ONLY)))
+    Host& host = host_of(op);
+    if (reach == Reach::unknown && (!host.has_group() || InfoView(op.infos).flag(PMIX_GROUP_LOCAL_ONLY)))
         reach = Reach::here;
     const bool constructs = key.call == GroupCall::construct;
     const bool numbered = constructs && op.assign && !assigns_here(op, reach);
@@ -355,10 +363,10 @@ void Groups::launch(const Key& key, Operation& op) {
         if (op.assign) results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, next_context_++, PMIX_SIZE);
         return form(key, op, results);
     }
-    if (!host_.has_group()) return finish(key, PMIX_ERR_NOT_SUPPORTED);
+    if (!host.has_group()) return finish(key, PMIX_ERR_NOT_SUPPORTED);
     op.hosted = true;
     const auto what = constructs ? PMIX_GROUP_CONSTRUCT : PMIX_GROUP_DESTRUCT;
-    host_.group(what, key.name, named, for_host(key, op),
+    host.group(what, key.name, named, for_host(key, op),
                 [this, key, id = op.id](HostAnswer& answer) { host_answered(key, id, answer); });
 }
 

@@ -93,6 +93,16 @@ class Host {
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
 
+    // What may be called for a request of this peer. A host's own request is no upcall to itself: it comes on the
+    // library's thread, where a lock that the host holds during its request is waited for for ever. So for the server's
+    // own process this is a host without a module, by which the library answers what it can, and PMIX_ERR_NOT_SUPPORTED
+    // else.
+    Host& of(const Peer& peer) noexcept {
+        return peer.kind() == PeerKind::self && nobody_ != nullptr ? *nobody_ : *this;
+    }
+    // nobody: what of() gives the own process. Null: a launcher whose requests of its own are for its module, too.
+    void set_nobody(Host* nobody) noexcept { nobody_ = nobody; }
+
     bool has_connected2() const noexcept { return module_.client_connected2 != nullptr; }
     bool has_fence() const noexcept { return module_.fence_nb != nullptr; }
     bool has_direct_modex() const noexcept { return module_.direct_modex != nullptr; }
@@ -194,6 +204,7 @@ class Host {
     Scheduler& scheduler_;
     pmix_server_module_t module_;
     HostAttributes attributes_;
+    Host* nobody_ = nullptr;
     struct Outbox {
         std::deque<transport::Task> calls;
         bool flushing = false;

@@ -127,14 +127,15 @@ void Monitors::request(Peer& peer, common::ControlRequest& request, Reply reply)
         if (rc == PMIX_SUCCESS) rc = one.append(what);
         if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
-        return host_.monitor(peer.id(), std::move(one), code, std::move(up),
-                             [cancels, reply = std::move(reply)](HostAnswer& a) mutable {
-                                 common::ControlReply message;
-                                 message.infos = std::move(a.infos);
-                                 // Nobody knows the name.
-                                 if (cancels && a.status == PMIX_ERR_NOT_SUPPORTED) a.status = PMIX_ERR_NOT_FOUND;
-                                 reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message);
-                             });
+        return host_.of(peer).monitor(peer.id(), std::move(one), code, std::move(up),
+                                      [cancels, reply = std::move(reply)](HostAnswer& a) mutable {
+                                          common::ControlReply message;
+                                          message.infos = std::move(a.infos);
+                                          // Nobody knows the name.
+                                          if (cancels && a.status == PMIX_ERR_NOT_SUPPORTED)
+                                              a.status = PMIX_ERR_NOT_FOUND;
+                                          reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message);
+                                      });
     }
     auto made = std::make_unique<Monitor>();
     Monitor& m = *made;

@@ -73,6 +73,7 @@ struct Server::Parts final : PeerEvents {
     Registry registry;
     Segments segments;
     Host host;
+    Host nobody;  // the host of requests that the host makes itself
     Events events;
     Get get;
     Commit commit;

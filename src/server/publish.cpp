@@ -24,8 +24,8 @@ void Publish::publish(Peer& peer, common::PublishRequest& request, Reply reply) 
     if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     const Runs runs = where(reply);
-    host_.publish(peer.id(), std::move(infos), runs,
-                  [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });
+    host_.of(peer).publish(peer.id(), std::move(infos), runs,
+                           [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });
 }
 
 void Publish::lookup(Peer& peer, common::LookupRequest& request, Reply reply) {
@@ -35,20 +35,21 @@ void Publish::lookup(Peer& peer, common::LookupRequest& request, Reply reply) {
     if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     const Runs runs = where(reply);
-    host_.lookup(peer.id(), request.keys, std::move(infos), runs, [reply = std::move(reply)](HostAnswer& a) mutable {
-        common::LookupReply message;
-        for (const pmix_pdata_t& found : a.found) {
-            if (found.value.type == PMIX_UNDEF) continue;
-            common::ByteWriter w;
-            if (common::encode_value(w, found.value) != PMIX_SUCCESS) continue;
-            common::PublishedItem item;
-            item.owner = common::ProcId(found.proc);
-            item.key = std::string_view(found.key, common::bounded_length(found.key, common::kMaxKeyLength));
-            item.value = w.take();
-            message.items.push_back(std::move(item));
-        }
-        reply.message(plain(a.status), message);
-    });
+    host_.of(peer).lookup(
+        peer.id(), request.keys, std::move(infos), runs, [reply = std::move(reply)](HostAnswer& a) mutable {
+            common::LookupReply message;
+            for (const pmix_pdata_t& found : a.found) {
+                if (found.value.type == PMIX_UNDEF) continue;
+                common::ByteWriter w;
+                if (common::encode_value(w, found.value) != PMIX_SUCCESS) continue;
+                common::PublishedItem item;
+                item.owner = common::ProcId(found.proc);
+                item.key = std::string_view(found.key, common::bounded_length(found.key, common::kMaxKeyLength));
+                item.value = w.take();
+                message.items.push_back(std::move(item));
+            }
+            reply.message(plain(a.status), message);
+        });
 }
 
 void Publish::unpublish(Peer& peer, common::UnpublishRequest& request, Reply reply) {
@@ -59,8 +60,8 @@ void Publish::unpublish(Peer& peer, common::UnpublishRequest& request, Reply rep
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     if (request.all) request.keys.clear();
     const Runs runs = where(reply);
-    host_.unpublish(peer.id(), request.keys, std::move(infos), runs,
-                    [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });
+    host_.of(peer).unpublish(peer.id(), request.keys, std::move(infos), runs,
+                             [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });
 }
 
 }  // namespace pmix::server

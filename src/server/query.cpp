@@ -217,7 +217,7 @@ void Query::request(Peer& peer, common::ControlRequest& request, Reply reply) {
         if (rc != PMIX_SUCCESS) return work->reply.status(rc);
     }
     if (work->missing.empty()) return work->answer(PMIX_ERR_NOT_FOUND);
-    if (!host_.has_query()) return work->answer(PMIX_ERR_NOT_SUPPORTED);
+    if (!host_.of(peer).has_query()) return work->answer(PMIX_ERR_NOT_SUPPORTED);
     std::vector<std::vector<std::string>> keys(request.queries.size());
     for (const Work::Missing& m : work->missing) keys[m.query].push_back(m.key);
     auto queries = queries_for_host(request.queries, keys, peer.credentials());

@@ -53,6 +53,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       registry(options.hostname, origin_of(options)),
       segments(registry, options.id.nspace, ::geteuid()),
       host(scheduler, module, options.module_size),
+      nobody(scheduler, nullptr, 0),
       events(host, registry, segments, options.id, options.event_cache),
       get(scheduler, host, registry, segments),
       commit(registry, get),
@@ -81,6 +82,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
               [this](std::string_view name) { setup->deregister_nspace(name); }),
       query(host, registry, segments, peers, options.id, uri),
       fabrics(host, chores, query.inventory(), options.hostname) {
+    if (!options.local_jobs) host.set_nobody(&nobody);
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
     self->set_strict(options.strict);

@@ -16,6 +16,7 @@
 #include "common/array_value.h"
 #include "common/ids.h"
 #include "common/value.h"
+#include "support/own_module.h"
 
 namespace pmix::test {
 
@@ -81,6 +82,7 @@ class QueryTest : public ::testing::Test {
         infos.append_string(PMIX_HOSTNAME, "n0");
         if (strict) infos.append_flag(PMIX_WIREUP_STRICT, true);
         ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
+        ask_own_module();
         running = true;
     }
     // A job of two ranks here, or of two nodes with one rank each.

@@ -1,5 +1,7 @@
 // Fabrics through the public door: described by the node's devices in a process that is alone and in a server without a
 // host, and by a host, whose description comes with pointers and changes.
+#include "common/fabric.h"
+
 #include <gtest/gtest.h>
 #include <pmix.h>
 #include <pmix_server.h>
@@ -13,7 +15,7 @@
 
 #include "api/hwloc_library.h"
 #include "common/array_value.h"
-#include "common/fabric.h"
+#include "support/own_module.h"
 #include "support/server_here.h"
 
 namespace pmix::test {
@@ -259,6 +261,7 @@ class FabricOfAHost : public ::testing::Test {
     pmix_server_module_t module = FabricHost::module();
     ServerHere server{&module};
     pmix_fabric_t fabric = PMIX_FABRIC_STATIC_INIT;
+    void SetUp() override { ask_own_module(); }
 };
 
 // rows: X3 X4 U17

@@ -1,5 +1,6 @@
 // PMIx_server_init and the calls that a server makes as if it were a client, through the public door, in this process.
 // The calls that set up jobs: job_calls_test.cpp.
+#include <gtest/gtest.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <pmix_tool.h>
@@ -13,8 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include <gtest/gtest.h>
-
+#include "support/own_module.h"
 #include "support/server_here.h"
 #include "transport/rendezvous.h"
 #include "transport/unix_socket.h"
@@ -247,12 +247,13 @@ struct Publisher {
 }  // namespace
 
 // rows: G15
-TEST(ServerCallsTest, AServerPublishesThroughItsOwnModule) {
+TEST(ServerCallsTest, Publish_OfALauncherThatIsItsOwnServer_GoesToItsModule) {
     std::promise<ProcId> asked;
     Publisher::asked = &asked;
     pmix_server_module_t module{};
     module.publish = &Publisher::publish;
     ServerHere server(&module);
+    ask_own_module();
     InfoList infos;
     infos.append_string("offer", "here");
     ASSERT_EQ(PMIX_SUCCESS, PMIx_Publish(infos.c_array(), infos.size()));

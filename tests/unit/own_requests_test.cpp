@@ -1,0 +1,175 @@
+// What a host asks its own library for, while it holds a lock that its upcalls take too: it gets an answer, and no
+// upcall.
+#include <gtest/gtest.h>
+#include <pmix.h>
+#include <pmix_server.h>
+#include <pmix_tool.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "support/server_here.h"
+
+using namespace pmix::test;
+
+namespace {
+
+std::mutex g_lock;  // of the host's own
+std::atomic<int> g_upcalls{0};
+
+template <class F>
+struct Entry;
+template <class R, class... Arguments>
+struct Entry<R (*)(Arguments...)> {
+    static R call(Arguments...) {
+        ++g_upcalls;
+        const std::lock_guard held(g_lock);
+        return R(PMIX_ERROR);
+    }
+};
+template <class... Arguments>
+struct Entry<void (*)(Arguments...)> {
+    static void call(Arguments...) {
+        ++g_upcalls;
+        const std::lock_guard held(g_lock);
+    }
+};
+template <class... Slots>
+void fill(Slots&... slots) {
+    ((slots = &Entry<Slots>::call), ...);
+}
+
+class OwnRequestsTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        ::alarm(300);  // one that waits for the lock ends here
+        g_upcalls = 0;
+        fill(module.client_connected, module.client_finalized, module.abort, module.fence_nb, module.direct_modex,
+             module.publish, module.lookup, module.unpublish, module.spawn, module.connect, module.disconnect,
+             module.register_events, module.deregister_events, module.notify_event, module.query, module.tool_connected,
+             module.log, module.allocate, module.job_control, module.monitor, module.get_credential,
+             module.validate_credential, module.iof_pull, module.push_stdin, module.group, module.fabric,
+             module.client_connected2, module.tool_connected2, module.log2, module.session_control,
+             module.resource_block);
+        infos.append_number<size_t>(PMIX_SERVER_MODULE_SIZE, sizeof module, PMIX_SIZE);
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
+        job.append_string(PMIX_NODE_MAP, "near,far");
+        job.append_string(PMIX_PROC_MAP, "0;1");
+        job.append_number<uint32_t>(PMIX_JOB_SIZE, 2, PMIX_UINT32);
+        pmix_nspace_t name;
+        PMIx_Load_nspace(name, "job");
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(name, 1, job.c_array(), job.size(), nullptr, nullptr));
+    }
+    void TearDown() override {
+        EXPECT_EQ(0, g_upcalls);
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+        EXPECT_EQ(0, g_upcalls);
+        ::alarm(0);
+    }
+
+    pmix_server_module_t module{};
+    InfoList infos = ServerHere::named(), job;
+    const pmix_proc_t remote = ProcId("job", 1).to_c();
+    const pmix_proc_t own = ProcId("here", 3).to_c();
+};
+
+void any_event(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t[], size_t, pmix_info_t[], size_t,
+               pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
+}
+
+}  // namespace
+
+// rows: G15
+TEST_F(OwnRequestsTest, DataRequests_UnderALockOfTheHosts_AreAnsweredWithoutAnUpcall) {
+    const std::lock_guard held(g_lock);
+    InfoList offer, wait;
+    offer.append_string("offer", "here");
+    wait.append_number<int>(PMIX_TIMEOUT, 200, PMIX_INT);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(offer.c_array(), offer.size()));
+    pmix_pdata_t wanted;
+    PMIx_Pdata_construct(&wanted);
+    PMIx_Load_key(wanted.key, "offer");
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Lookup(&wanted, 1, nullptr, 0));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Unpublish(nullptr, nullptr, 0));
+    PMIx_Pdata_destruct(&wanted);
+    pmix_value_t* value = nullptr;
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Get(&remote, "mine", wait.c_array(), wait.size(), &value));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "mine", Text("put").get()));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0)) << "of itself alone";
+    const pmix_proc_t both[] = {own, remote};
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Fence(both, 2, nullptr, 0)) << "only a host reaches the other";
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Connect(both, 2, nullptr, 0));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Disconnect(both, 2, nullptr, 0));
+    pmix_info_t* results = nullptr;
+    size_t n = 0;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Group_construct("group", both, 2, nullptr, 0, &results, &n));
+}
+
+// rows: G15
+TEST_F(OwnRequestsTest, Services_UnderALockOfTheHosts_AreAnsweredWithoutAnUpcall) {
+    const std::lock_guard held(g_lock);
+    pmix_info_t* results = nullptr;
+    size_t n = 0;
+    // No device, no fabric; which it is depends on the machine.
+    pmix_fabric_t fabric = PMIX_FABRIC_STATIC_INIT;
+    const pmix_status_t registered = PMIx_Fabric_register(&fabric, nullptr, 0);
+    if (registered == PMIX_SUCCESS) {
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
+    }
+    char unknown[] = "host.only", namespaces[] = PMIX_QUERY_NAMESPACES;
+    char* of_host[] = {unknown, nullptr};
+    char* of_library[] = {namespaces, nullptr};
+    pmix_query_t query{of_host, nullptr, 0};
+    EXPECT_NE(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
+    query.keys = of_library;
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
+    PMIx_Info_free(results, n);
+    pmix_byte_object_t credential{};
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Get_credential(nullptr, 0, &credential)) << "the library's own kind";
+    results = nullptr, n = 0;
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Validate_credential(&credential, nullptr, 0, &results, &n));
+    PMIx_Info_free(results, n);
+    credential.bytes[0] ^= 1;
+    results = nullptr, n = 0;
+    EXPECT_EQ(PMIX_ERR_INVALID_CRED, PMIx_Validate_credential(&credential, nullptr, 0, &results, &n));
+    PMIx_Byte_object_destruct(&credential);
+    InfoList monitor, log;
+    monitor.append_string("some.monitor", "x");
+    log.append_string(PMIX_LOG_STDERR, "");
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Process_monitor(monitor.c_array(), PMIX_SUCCESS, nullptr, 0, &results, &n));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Log(log.c_array(), log.size(), nullptr, 0));
+    pmix_status_t code = PMIX_EVENT_SYS_BASE;
+    const pmix_status_t reference = PMIx_Register_event_handler(&code, 1, nullptr, 0, &any_event, nullptr, nullptr);
+    ASSERT_GE(reference, 0);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(code, &own, PMIX_RANGE_GLOBAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(reference), nullptr, nullptr));
+}
+
+// rows: G15
+TEST_F(OwnRequestsTest, WhatOnlyAHostCanDo_UnderALockOfTheHosts_IsNotSupported) {
+    const std::lock_guard held(g_lock);
+    pmix_info_t* results = nullptr;
+    size_t n = 0;
+    InfoList kill, allocation;
+    kill.append_flag(PMIX_JOB_CTRL_KILL, true);
+    allocation.append_number<uint64_t>(PMIX_ALLOC_NUM_NODES, 2, PMIX_UINT64);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Job_control(&remote, 1, kill.c_array(), kill.size(), &results, &n));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
+              PMIx_Allocation_request(PMIX_ALLOC_NEW, allocation.c_array(), allocation.size(), &results, &n));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Abort(1, "end", const_cast<pmix_proc_t*>(&remote), 1));
+    char command[] = "program";
+    char* arguments[] = {command, nullptr};
+    pmix_app_t app;
+    PMIx_App_construct(&app);
+    app.cmd = command;
+    app.argv = arguments;
+    app.maxprocs = 1;
+    pmix_nspace_t child;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Spawn(nullptr, 0, &app, 1, child));
+    char bytes[] = "x";
+    pmix_byte_object_t input{bytes, 1};
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_IOF_push(&remote, 1, &input, nullptr, 0, nullptr, nullptr));
+}
