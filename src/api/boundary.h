@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api/library.h"
+#include "common/log.h"
 #include "transport/waiter.h"
 
 namespace pmix::api {
@@ -47,12 +48,18 @@ inline pmix_status_t boundary(F&& run) noexcept {
     return rc;
 }
 
-// PMIx_server_* calls: only for a process that initialised as a server.
+// A line of the log for a call that is refused, so that a host whose start fails here has a reason.
+inline pmix_status_t told(pmix_status_t rc, const char* name) noexcept {
+    if (!common::succeeded(rc)) WIREUP_LOG(api, warn, "%s: %s", name, common::log_status(rc));
+    return rc;
+}
+
+// PMIx_server_* calls: only for a process that initialised as a server. name: the call's.
 template <class F>
-inline pmix_status_t server_boundary(F&& run) noexcept {
+inline pmix_status_t server_boundary(F&& run, const char* name = __builtin_FUNCTION()) noexcept {
     return boundary([&](Library& library) -> pmix_status_t {
         if (library.server() == nullptr) return PMIX_ERR_INIT;
-        return std::forward<F>(run)(library, *library.server());
+        return told(std::forward<F>(run)(library, *library.server()), name);
     });
 }
 

@@ -172,7 +172,13 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     if (infos == nullptr && ninfos != 0) return PMIX_ERR_BAD_PARAM;
     // Before anything is made or counted, and for a later init too.
     const pmix_status_t understood = check_directives(role, {infos, ninfos});
-    if (understood != PMIX_SUCCESS) return understood;
+    if (understood != PMIX_SUCCESS) {
+        const bool alone = current() == nullptr;
+        if (alone && begin_log(role, {infos, ninfos}) != PMIX_SUCCESS) return understood;
+        WIREUP_LOG(api, error, "init of %s: a required attribute is not known or not supported", role_name(role));
+        if (alone) common::stop_log();
+        return understood;
+    }
     Globals* g = globals_for_init();
     if (g == nullptr) return PMIX_ERR_NOMEM;
 
@@ -181,7 +187,11 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
 
     Library* library = g->library.load(std::memory_order_relaxed);
     if (library != nullptr) {
-        if (library->role_ != role) return PMIX_ERR_NOT_SUPPORTED;
+        if (library->role_ != role) {
+            WIREUP_LOG(api, error, "init of %s: this process is %s already", role_name(role),
+                       role_name(library->role_));
+            return PMIX_ERR_NOT_SUPPORTED;
+        }
         pmix_status_t rc = library->check_against({infos, ninfos});
         if (rc == PMIX_SUCCESS && role == Role::tool) rc = library->connect_tool({infos, ninfos});
         if (rc != PMIX_SUCCESS) return rc;

@@ -184,6 +184,7 @@ pmix_status_t Library::set_up_client(InfoView infos) {
         if (transport::read_identity(&read_environment))
             WIREUP_LOG(api, warn, "no server: PMIX_NAMESPACE is set and PMIX_SERVER_URI_WIREUP is not; the server that "
                        "started this process runs another libpmix");
+        WIREUP_LOG(api, info, "no server: the environment has no PMIX_SERVER_URI_WIREUP; this process is alone");
         client_ = std::make_unique<client::Session>(*loop_, client::singleton_identity(), ProcId());
         client::describe_singleton(*client_);
         rc = loop_->start();
@@ -195,7 +196,12 @@ pmix_status_t Library::set_up_client(InfoView infos) {
     const int64_t patience_ms = timeout_s > 0 ? int64_t{timeout_s} * 1000 : common::kHelloTimeoutMs;
     auto greeting = client::shake_hands(*environment, infos.begin(), infos.size(), Deadline::in_ms(patience_ms),
                                         loop_->io());
-    if (!greeting) return greeting.status();
+    if (!greeting) {
+        WIREUP_LOG(api, info, "the server %s:%u, which the environment names, does not let %s:%u in: %s",
+                   environment->contact.server.nspace.c_str(), environment->contact.server.rank,
+                   environment->self.nspace.c_str(), environment->self.rank, common::log_status(greeting.status()));
+        return greeting.status();
+    }
     auto session = std::make_unique<client::Session>(*loop_, greeting->reply.self, greeting->reply.server);
     rc = session->adopt(greeting->reply.segments, std::move(greeting->descriptors));
     if (rc != PMIX_SUCCESS) return rc;

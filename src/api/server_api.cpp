@@ -52,16 +52,17 @@ bool read_proc(const pmix_proc_t* proc, ProcId& out) {
     return true;
 }
 
-// Runs operation(Server::Parts&) on the loop thread. It answers a status. What the host was due to hear it hears
-// before: its word may free what an upcall that waits is about.
+// Runs operation(Server::Parts&) on the loop thread, for the call of this name. It answers a status. What the host was
+// due to hear it hears before: its word may free what an upcall that waits is about.
 template <class Operation>
-pmix_status_t on_loop(Library& library, Server& srv, pmix_op_cbfunc_t callback, void* cbdata, Operation operation) {
+pmix_status_t on_loop(const char* name, Library& library, Server& srv, pmix_op_cbfunc_t callback, void* cbdata,
+                      Operation operation) {
     auto& loop = library.loop();
     if (callback != nullptr) {
-        loop.post([&srv, callback, cbdata, operation = std::move(operation)]() mutable {
+        loop.post([&srv, callback, cbdata, name, operation = std::move(operation)]() mutable {
             srv.parts().host.flush();
             pmix_status_t rc = guarded([&] { return operation(srv.parts()); });
-            callback(rc, cbdata);
+            callback(pmix::api::told(rc, name), cbdata);
         });
         return PMIX_SUCCESS;
     }
@@ -126,12 +127,14 @@ pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocal
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         std::string name;
         if (!read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
-        if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+        // -1: none, or not known.
+        if ((info == nullptr && ninfo != 0) || nlocalprocs < -1) return PMIX_ERR_BAD_PARAM;
         auto job = server::read_job(name, nlocalprocs, info, ninfo);
         if (!job.ok()) return job.status();
-        return on_loop(library, srv, cbfunc, cbdata, [job = std::move(job).value()](Server::Parts& parts) mutable {
-            return parts.setup->register_nspace(std::move(job));
-        });
+        return on_loop("PMIx_server_register_nspace", library, srv, cbfunc, cbdata,
+                       [job = std::move(job).value()](Server::Parts& parts) mutable {
+                           return parts.setup->register_nspace(std::move(job));
+                       });
     });
 }
 
@@ -139,7 +142,7 @@ void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t 
     pmix_status_t rc = server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         std::string name;
         if (!read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
-        return on_loop(library, srv, cbfunc, cbdata, [name](Server::Parts& parts) {
+        return on_loop("PMIx_server_deregister_nspace", library, srv, cbfunc, cbdata, [name](Server::Parts& parts) {
             parts.setup->deregister_nspace(name);
             parts.iof.nspace_gone(name);
             return PMIX_SUCCESS;
@@ -154,9 +157,10 @@ pmix_status_t PMIx_server_register_client(const pmix_proc_t* proc, uid_t uid, gi
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         ProcId id;
         if (!read_proc(proc, id) || !pmix::common::is_real_rank(id.rank)) return PMIX_ERR_BAD_PARAM;
-        return on_loop(library, srv, cbfunc, cbdata, [id, uid, gid, server_object](Server::Parts& parts) {
-            return parts.setup->register_client(id, uid, gid, server_object);
-        });
+        return on_loop("PMIx_server_register_client", library, srv, cbfunc, cbdata,
+                       [id, uid, gid, server_object](Server::Parts& parts) {
+                           return parts.setup->register_client(id, uid, gid, server_object);
+                       });
     });
 }
 
@@ -164,7 +168,7 @@ void PMIx_server_deregister_client(const pmix_proc_t* proc, pmix_op_cbfunc_t cbf
     pmix_status_t rc = server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         ProcId id;
         if (!read_proc(proc, id)) return PMIX_ERR_BAD_PARAM;
-        return on_loop(library, srv, cbfunc, cbdata, [id](Server::Parts& parts) {
+        return on_loop("PMIx_server_deregister_client", library, srv, cbfunc, cbdata, [id](Server::Parts& parts) {
             parts.setup->deregister_client(id);
             return PMIX_SUCCESS;
         });
@@ -177,9 +181,10 @@ pmix_status_t PMIx_server_register_resources(pmix_info_t info[], size_t ninfo, p
         if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
         auto resources = server::read_resources(info, ninfo);
         if (!resources.ok()) return resources.status();
-        return on_loop(library, srv, cbfunc, cbdata, [r = std::move(resources).value()](Server::Parts& parts) mutable {
-            return parts.setup->register_resources(std::move(r));
-        });
+        return on_loop("PMIx_server_register_resources", library, srv, cbfunc, cbdata,
+                       [r = std::move(resources).value()](Server::Parts& parts) mutable {
+                           return parts.setup->register_resources(std::move(r));
+                       });
     });
 }
 
@@ -189,9 +194,9 @@ pmix_status_t PMIx_server_deregister_resources(pmix_info_t info[], size_t ninfo,
         if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
         auto named = server::read_resources(info, ninfo);
         if (!named.ok()) return named.status();
-        return on_loop(library, srv, cbfunc, cbdata, [r = std::move(named).value()](Server::Parts& parts) {
-            return parts.setup->deregister_resources(r);
-        });
+        return on_loop(
+            "PMIx_server_deregister_resources", library, srv, cbfunc, cbdata,
+            [r = std::move(named).value()](Server::Parts& parts) { return parts.setup->deregister_resources(r); });
     });
 }
 
@@ -258,9 +263,10 @@ pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_i
         if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
         auto infos = pmix::common::InfoList::from_c(info, ninfo);
         if (!infos.ok()) return infos.status();
-        return on_loop(library, srv, cbfunc, cbdata, [name, infos = std::move(infos).value()](Server::Parts& parts) {
-            return parts.setup->add_variables(name, infos);
-        });
+        return on_loop("PMIx_server_setup_local_support", library, srv, cbfunc, cbdata,
+                       [name, infos = std::move(infos).value()](Server::Parts& parts) {
+                           return parts.setup->add_variables(name, infos);
+                       });
     });
 }
 
@@ -272,9 +278,8 @@ pmix_status_t PMIx_server_define_process_set(const pmix_proc_t* members, size_t 
         std::vector<ProcId> procs(nmembers);
         for (size_t i = 0; i < nmembers; ++i)
             if (!read_proc(&members[i], procs[i])) return PMIX_ERR_BAD_PARAM;
-        return on_loop(library, srv, nullptr, nullptr, [&](Server::Parts& parts) {
-            return parts.setup->define_process_set(name, std::move(procs));
-        });
+        return on_loop("PMIx_server_define_process_set", library, srv, nullptr, nullptr,
+                       [&](Server::Parts& parts) { return parts.setup->define_process_set(name, std::move(procs)); });
     });
 }
 
@@ -282,7 +287,7 @@ pmix_status_t PMIx_server_delete_process_set(char* pset_name) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         std::string name;
         if (!read_name(pset_name, pmix::common::kMaxKeyLength, name)) return PMIX_ERR_BAD_PARAM;
-        return on_loop(library, srv, nullptr, nullptr,
+        return on_loop("PMIx_server_delete_process_set", library, srv, nullptr, nullptr,
                        [&](Server::Parts& parts) { return parts.setup->delete_process_set(name); });
     });
 }
@@ -296,7 +301,7 @@ pmix_status_t PMIx_Register_attributes(char* function, char* attrs[]) {
         for (char** a = attrs; a != nullptr && *a != nullptr; ++a) {
             if (!read_name(*a, pmix::common::kMaxKeyLength, attributes.emplace_back())) return PMIX_ERR_BAD_PARAM;
         }
-        return on_loop(library, srv, nullptr, nullptr, [&](Server::Parts& parts) {
+        return on_loop("PMIx_Register_attributes", library, srv, nullptr, nullptr, [&](Server::Parts& parts) {
             return parts.query.host_attributes().add(name, std::move(attributes));
         });
     });
@@ -324,9 +329,10 @@ pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pm
         if ((info == nullptr && ninfo != 0) || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
         auto infos = InfoList::from_c(info, ninfo);
         if (!infos.ok()) return infos.status();
-        return on_loop(library, srv, cbfunc, cbdata, [infos = std::move(infos).value()](Server::Parts& parts) {
-            return parts.query.inventory().deliver(infos, parts.options.hostname);
-        });
+        return on_loop("PMIx_server_deliver_inventory", library, srv, cbfunc, cbdata,
+                       [infos = std::move(infos).value()](Server::Parts& parts) {
+                           return parts.query.inventory().deliver(infos, parts.options.hostname);
+                       });
     });
 }
 
@@ -340,16 +346,19 @@ pmix_status_t PMIx_server_collect_job_info(pmix_proc_t* procs, size_t nprocs, pm
             if (std::find(names.begin(), names.end(), id.nspace) == names.end()) names.push_back(id.nspace);
         }
         std::vector<std::pair<std::string, InfoList>> jobs;
-        const pmix_status_t rc = on_loop(library, srv, nullptr, nullptr, [&](Server::Parts& parts) -> pmix_status_t {
-            for (const std::string& name : names) {
-                const server::Nspace* nspace = parts.registry.find(name);
-                if (nspace == nullptr) continue;
-                auto facts = server::job_facts(*nspace);
-                if (facts) jobs.emplace_back(name, std::move(facts).value());
-                else if (facts.status() != PMIX_ERR_NOT_FOUND) return facts.status();
-            }
-            return jobs.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
-        });
+        const pmix_status_t rc = on_loop("PMIx_server_collect_job_info", library, srv, nullptr, nullptr,
+                                         [&](Server::Parts& parts) -> pmix_status_t {
+                                             for (const std::string& name : names) {
+                                                 const server::Nspace* nspace = parts.registry.find(name);
+                                                 if (nspace == nullptr) continue;
+                                                 auto facts = server::job_facts(*nspace);
+                                                 if (facts)
+                                                     jobs.emplace_back(name, std::move(facts).value());
+                                                 else if (facts.status() != PMIX_ERR_NOT_FOUND)
+                                                     return facts.status();
+                                             }
+                                             return jobs.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
+                                         });
         return rc == PMIX_SUCCESS ? pack_jobs(jobs, dbuf) : rc;
     });
 }

@@ -8,6 +8,7 @@
 #include "client/version.h"
 #include "common/frame.h"
 #include "common/info_view.h"
+#include "common/log.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::client {
@@ -129,6 +130,7 @@ common::Result<Descriptor> connect_any(const std::vector<std::string>& addresses
         auto socket = transport::connect_to(address, deadline, io);
         if (socket) return socket;
         why = socket.status();
+        WIREUP_LOG(client, info, "no server at %s: %s", address.c_str(), common::log_status(why));
     }
     return why;
 }

@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -41,6 +42,12 @@ struct Tickets {
     std::unordered_map<uint64_t, CallPtr> calls GUARDED_BY(mutex);
     uint64_t next GUARDED_BY(mutex) = 1;
     unsigned answering GUARDED_BY(mutex) = 0;  // threads that run a Done at this moment
+    // The last ones that were answered, so that a second answer can be named. By number.
+    struct Answered {
+        uint64_t id = 0;
+        const char* name = "";
+    };
+    std::array<Answered, 256> past GUARDED_BY(mutex){};
     const pid_t process = ::getpid();
     Tickets* inherited = nullptr;
 };
@@ -75,16 +82,41 @@ class Release {
     void* data_;
 };
 
+// What an answer brought, for the log.
+struct Said {
+    pmix_status_t status = PMIX_SUCCESS;
+    size_t count = 0;
+    const char* of_what = "bytes";
+};
+
+// A callback's status: a positive number is none.
+pmix_status_t checked(pmix_status_t status, void* cbdata) {
+    if (status <= 0) return status;
+    WIREUP_LOG(host, warn, "the answer to #%llu is %d, which is no status; PMIX_ERROR is taken for it",
+               static_cast<unsigned long long>(from_cbdata(cbdata)), status);
+    return PMIX_ERROR;
+}
+
 // Takes the call with this number and posts `finish(call)` for the loop. The table is locked meanwhile, so that the
 // server, which empties its part of the table before it dies, cannot go away under the post. Null: there is no such
 // call, or it is posted. Otherwise it is to be finished by this thread, and is counted.
 template <class F>
-CallPtr take_or_post(void* cbdata, F& finish) {
+CallPtr take_or_post(void* cbdata, const Said& said, F& finish) {
+    const uint64_t id = from_cbdata(cbdata);
     common::MutexLock lock(tickets().mutex);
-    auto it = tickets().calls.find(from_cbdata(cbdata));
-    if (it == tickets().calls.end()) return nullptr;
-    WIREUP_LOG(host, debug, "#%llu answered", static_cast<unsigned long long>(it->first));
+    auto it = tickets().calls.find(id);
+    if (it == tickets().calls.end()) {
+        const Tickets::Answered& past = tickets().past[id % tickets().past.size()];
+        WIREUP_LOG(host, warn,
+                   "%s #%llu is answered (%s) and is not open: a second answer, or one after the end of the server",
+                   past.id == id ? past.name : "an upcall", static_cast<unsigned long long>(id),
+                   common::log_status(said.status));
+        return nullptr;
+    }
+    WIREUP_LOG(host, debug, "%s #%llu answered %s, %zu %s", it->second->name, static_cast<unsigned long long>(id),
+               common::log_status(said.status), said.count, said.of_what);
     CallPtr call = std::move(it->second);
+    tickets().past[id % tickets().past.size()] = {id, call->name};
     tickets().calls.erase(it);
     if (call->runs == Runs::anywhere) {
         ++tickets().answering;
@@ -96,9 +128,9 @@ CallPtr take_or_post(void* cbdata, F& finish) {
 }
 
 template <class F>
-void answer(void* cbdata, F finish) noexcept {
+void answer(void* cbdata, Said said, F finish) noexcept {
     try {
-        CallPtr call = take_or_post(cbdata, finish);
+        CallPtr call = take_or_post(cbdata, said, finish);
         if (call == nullptr) return;
         try {
             finish(*call);
@@ -116,19 +148,21 @@ void answer(void* cbdata, F finish) noexcept {
 
 void on_modex(pmix_status_t status, const char* data, size_t size, void* cbdata, pmix_release_cbfunc_t release,
               void* release_cbdata) {
-    answer(cbdata, [status, data, size, held = Release(release, release_cbdata)](Host::Call& call) {
-        HostAnswer a;
-        a.status = status;
-        if (data != nullptr) a.data = {reinterpret_cast<const uint8_t*>(data), size};
-        call.done(a);
-    });
+    status = checked(status, cbdata);
+    answer(cbdata, {status, data == nullptr ? 0 : size, "bytes"},
+           [status, data, size, held = Release(release, release_cbdata)](Host::Call& call) {
+               HostAnswer a;
+               a.status = status;
+               if (data != nullptr) a.data = {reinterpret_cast<const uint8_t*>(data), size};
+               call.done(a);
+           });
 }
 
 void on_lookup(pmix_status_t status, pmix_pdata_t data[], size_t n, void* cbdata) {
     auto copy = CArray<pmix_pdata_t>::copy_of(data, data == nullptr ? 0 : n);
-    if (!copy.ok()) status = copy.status();
+    status = copy.ok() ? checked(status, cbdata) : copy.status();
     CArray<pmix_pdata_t> found = copy.ok() ? std::move(copy).value() : CArray<pmix_pdata_t>();
-    answer(cbdata, [status, found = std::move(found)](Host::Call& call) mutable {
+    answer(cbdata, {status, found.size(), "values"}, [status, found = std::move(found)](Host::Call& call) mutable {
         HostAnswer a;
         a.status = status;
         a.found = std::move(found);
@@ -137,8 +171,9 @@ void on_lookup(pmix_status_t status, pmix_pdata_t data[], size_t n, void* cbdata
 }
 
 void on_spawn(pmix_status_t status, pmix_nspace_t nspace, void* cbdata) {
+    status = checked(status, cbdata);
     std::string name(common::nspace_view(nspace));
-    answer(cbdata, [status, name = std::move(name)](Host::Call& call) mutable {
+    answer(cbdata, {status, name.size(), "bytes"}, [status, name = std::move(name)](Host::Call& call) mutable {
         HostAnswer a;
         a.status = status;
         a.nspace = std::move(name);
@@ -155,7 +190,8 @@ void set_keys(Host::Call& call, const std::vector<std::string>& keys) {
 }  // namespace
 
 void on_op(pmix_status_t status, void* cbdata) {
-    answer(cbdata, [status](Host::Call& call) {
+    status = checked(status, cbdata);
+    answer(cbdata, {status, 0, "bytes"}, [status](Host::Call& call) {
         HostAnswer a;
         a.status = status;
         call.done(a);
@@ -165,9 +201,9 @@ void on_op(pmix_status_t status, void* cbdata) {
 namespace {
 
 void pass_infos(pmix_status_t status, common::Result<InfoList> copy, void* cbdata) {
-    if (!copy.ok()) status = copy.status();
+    status = copy.ok() ? checked(status, cbdata) : copy.status();
     InfoList infos = copy.ok() ? std::move(copy).value() : InfoList();
-    answer(cbdata, [status, infos = std::move(infos)](Host::Call& call) mutable {
+    answer(cbdata, {status, infos.size(), "infos"}, [status, infos = std::move(infos)](Host::Call& call) mutable {
         HostAnswer a;
         a.status = status;
         a.infos = std::move(infos);
@@ -192,8 +228,9 @@ void on_fabric(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, 
 }
 
 void on_tool(pmix_status_t status, pmix_proc_t* proc, void* cbdata) {
+    status = checked(status, cbdata);
     ProcId id = proc == nullptr ? ProcId() : ProcId(*proc);
-    answer(cbdata, [status, id = std::move(id)](Host::Call& call) mutable {
+    answer(cbdata, {status, 0, "bytes"}, [status, id = std::move(id)](Host::Call& call) mutable {
         HostAnswer a;
         a.status = status;
         a.tool = std::move(id);
@@ -203,7 +240,7 @@ void on_tool(pmix_status_t status, pmix_proc_t* proc, void* cbdata) {
 
 void on_credential(pmix_status_t status, pmix_byte_object_t* credential, pmix_info_t infos[], size_t n, void* cbdata) {
     HostAnswer a;
-    a.status = status;
+    a.status = checked(status, cbdata);
     auto copy = InfoList::from_c(infos, infos == nullptr ? 0 : n);
     if (!copy.ok()) a.status = copy.status();
     if (copy.ok()) a.infos = std::move(copy).value();
@@ -213,7 +250,8 @@ void on_credential(pmix_status_t status, pmix_byte_object_t* credential, pmix_in
     } catch (const std::exception&) {
         a.status = PMIX_ERR_NOMEM;
     }
-    answer(cbdata, [a = std::move(a)](Host::Call& call) mutable { call.done(a); });
+    const Said said{a.status, a.blob.size(), "bytes"};
+    answer(cbdata, said, [a = std::move(a)](Host::Call& call) mutable { call.done(a); });
 }
 
 void on_validation(pmix_status_t status, pmix_info_t infos[], size_t n, void* cbdata) {
@@ -353,6 +391,11 @@ void Host::client_connected(const ProcId& proc, void* server_object, InfoList in
             try {
                 rc = module_.client_connected(&p, server_object, nullptr, nullptr);
             } catch (...) {
+                rc = PMIX_ERROR;
+            }
+            if (rc > 0) {
+                WIREUP_LOG(host, warn, "client_connected returned %d, which is no status; PMIX_ERROR is taken for it",
+                           rc);
                 rc = PMIX_ERROR;
             }
             if (rc == PMIX_OPERATION_SUCCEEDED || rc == PMIX_ERR_NOT_SUPPORTED) rc = PMIX_SUCCESS;

@@ -19,6 +19,7 @@ struct Host::Call {
     explicit Call(Done d, Runs where = Runs::on_loop) noexcept : done(std::move(d)), runs(where) {}
     Done done;
     const Runs runs;
+    const char* name = "";  // of the entry, for the log
     // With Runs::anywhere: the upcall has returned, or the answer is given. Whoever comes second frees the Call, so that a
     // host may look at its arguments until it returns, even when another thread of its has answered already.
     std::atomic<bool> left{false};
@@ -63,9 +64,16 @@ void make_upcall(uint64_t id, F& upcall, [[maybe_unused]] const char* name) {
     } catch (...) {
         // A host in C++ that lets an exception out gets the answer that an error return would have given it.
         rc = PMIX_ERROR;
+        WIREUP_LOG(host, warn, "%s #%llu let an exception out", name, static_cast<unsigned long long>(id));
+    }
+    if (rc > 0) {
+        WIREUP_LOG(host, warn, "%s #%llu returned %d, which is no status; PMIX_ERROR is taken for it", name,
+                   static_cast<unsigned long long>(id), rc);
+        rc = PMIX_ERROR;
     }
     if (rc != PMIX_SUCCESS)
-        WIREUP_LOG(host, debug, "%s #%llu at once: %s", name, static_cast<unsigned long long>(id), common::log_status(rc));
+        WIREUP_LOG(host, debug, "%s #%llu returned %s", name, static_cast<unsigned long long>(id),
+                   common::log_status(rc));
     // The host said it all by its return value; a callback that came already has won.
     if (rc != PMIX_SUCCESS) on_op(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc, to_cbdata(id));
     if (anywhere && call->left.exchange(true, std::memory_order_acq_rel)) delete call;
@@ -74,6 +82,7 @@ void make_upcall(uint64_t id, F& upcall, [[maybe_unused]] const char* name) {
 template <class F>
 void Host::run(std::unique_ptr<Call> call, F upcall, const char* name) {
     const bool anywhere = call->runs == Runs::anywhere;
+    call->name = name;
     const uint64_t id = admit(std::move(call));
     // In its turn all the same.
     if (anywhere && outbox_->calls.empty()) return make_upcall(id, upcall, name);

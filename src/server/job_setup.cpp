@@ -6,7 +6,10 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
+#include "common/attributes.h"
+#include "common/log.h"
 #include "common/pack.h"
 
 namespace pmix::server {
@@ -104,9 +107,11 @@ class JobReader {
     pmix_status_t store_qualified(const pmix_info_t* infos, size_t n, unsigned depth, Owner owner);
     pmix_status_t store_value(Owner owner, std::string_view key, const pmix_value_t& value);
     void note_place(common::Rank rank, const pmix_info_t* infos, size_t n);
+    void warn_of_type(const pmix_info_t& info) const noexcept;
     AppRef& app(uint32_t number);
 
     JobSetup& setup_;
+    bool warned_of_rank_ = false;
     ByteWriter arena_;
     ByteWriter scratch_;
 };
@@ -151,6 +156,19 @@ uint32_t JobReader::node_place(const pmix_info_t* infos, size_t n) {
     return static_cast<uint32_t>(setup_.nodes_named.size() - 1);
 }
 
+// A text where the Standard has a number, or the reverse: it is stored as it is, and found by nobody who reads the
+// type.
+void JobReader::warn_of_type(const pmix_info_t& info) const noexcept {
+    const common::Attribute known = common::attribute_by_string(common::key_view(info));
+    if (known.name == nullptr) return;
+    uint64_t n = 0;
+    const bool is_number = common::read_number(info.value, &n) == PMIX_SUCCESS;
+    const bool wants_number = known.type >= PMIX_SIZE && known.type <= PMIX_UINT64;
+    if ((wants_number && info.value.type == PMIX_STRING) || (known.type == PMIX_STRING && is_number))
+        WIREUP_LOG(api, warn, "PMIx_server_register_nspace of \"%s\": %s has another type than the Standard's",
+                   setup_.nspace.c_str(), known.name);
+}
+
 // First walk. Proc arrays are left out: there are many, and they say nothing that others wait for.
 pmix_status_t JobReader::scan(const pmix_info_t* infos, size_t n, unsigned depth, bool job_level) {
     if (depth > kMaxDepth) return PMIX_ERR_BAD_PARAM;
@@ -158,6 +176,8 @@ pmix_status_t JobReader::scan(const pmix_info_t* infos, size_t n, unsigned depth
         std::string_view key = common::key_view(infos[i]);
         const pmix_value_t& value = infos[i].value;
         if (key == PMIX_PROC_INFO_ARRAY) continue;
+        if (common::log_on(common::LogArea::api, common::LogLevel::warn)) [[unlikely]]
+            warn_of_type(infos[i]);
         const pmix_info_t* sub = nullptr;
         size_t nsub = 0;
         if (key == PMIX_JOB_INFO_ARRAY || key == PMIX_SESSION_INFO_ARRAY || key == PMIX_APP_INFO_ARRAY ||
@@ -208,9 +228,16 @@ pmix_status_t JobReader::scan(const pmix_info_t* infos, size_t n, unsigned depth
             setup_.has_procs = true;
         } else if (job_level) {
             uint32_t x = 0;
-            if (key == PMIX_JOB_SIZE && number(value, &x)) setup_.job_size = x;
-            if (key == PMIX_SESSION_ID && number(value, &x)) setup_.session_id = x;
-            if (key == PMIX_USERID && number(value, &x)) setup_.user = x;
+            const bool is_number = number(value, &x);
+            // Without its size a job would be one whose collectives never end.
+            if (key == PMIX_JOB_SIZE && !is_number) {
+                WIREUP_LOG(api, warn, "PMIx_server_register_nspace of \"%s\": PMIX_JOB_SIZE is no number",
+                           setup_.nspace.c_str());
+                return PMIX_ERR_BAD_PARAM;
+            }
+            if (key == PMIX_JOB_SIZE) setup_.job_size = x;
+            if (key == PMIX_SESSION_ID && is_number) setup_.session_id = x;
+            if (key == PMIX_USERID && is_number) setup_.user = x;
             if (key == PMIX_REGISTER_NODATA && common::truth_of(value) == PMIX_BOOL_TRUE) setup_.nodata = true;
             if (is_envar_key(key)) {
                 pmix_status_t rc = check_variable(infos[i]);
@@ -264,6 +291,9 @@ void JobReader::note_place(common::Rank rank, const pmix_info_t* infos, size_t n
 pmix_status_t JobReader::store_proc(const pmix_info_t* infos, size_t n, unsigned depth) {
     common::Rank rank = 0;
     if (!rank_of(infos, n, &rank) || !common::is_real_rank(rank)) return PMIX_ERR_BAD_PARAM;
+    if (setup_.job_size && rank >= *setup_.job_size && !std::exchange(warned_of_rank_, true))
+        WIREUP_LOG(api, warn, "PMIx_server_register_nspace of \"%s\": it describes rank %u of a job of %u",
+                   setup_.nspace.c_str(), rank, *setup_.job_size);
     if (!setup_.has_procs) note_place(rank, infos, n);
     for (size_t i = 0; i < n; ++i) {
         std::string_view key = common::key_view(infos[i]);

@@ -8,6 +8,7 @@
 
 #include "common/app_environment.h"
 #include "common/info_view.h"
+#include "common/log.h"
 #include "common/pack.h"
 #include "server/fabric_setup.h"
 #include "server/open_mpi.h"
@@ -144,6 +145,9 @@ void Setup::set_environments(const Nspace& nspace) {
 pmix_status_t Setup::register_client(const ProcId& proc, uint32_t uid, uint32_t gid, void* server_object) {
     Nspace& nspace = registry_.obtain(proc.nspace);
     nspace.adopted = false;
+    if (nspace.size_known() && !nspace.has_rank(proc.rank))
+        WIREUP_LOG(server, warn, "PMIx_server_register_client: rank %u of \"%s\", a job of %u", proc.rank,
+                   nspace.name.c_str(), nspace.size());
     auto [at, fresh] = nspace.clients.try_emplace(proc.rank);
     Client& client = at->second;
     client.rank = proc.rank;

@@ -1,0 +1,175 @@
+// A host's mistakes: each is refused, or one line of the log names the call and what is wrong with it.
+#include <gtest/gtest.h>
+#include <pmix.h>
+#include <pmix_server.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "support/own_module.h"
+#include "support/server_here.h"
+#include "support/temporary_folder.h"
+
+using namespace pmix::test;
+
+namespace {
+
+pmix_status_t g_returns = PMIX_SUCCESS;
+int g_answers = 1;
+pmix_status_t g_answer = PMIX_SUCCESS;
+pmix_op_cbfunc_t g_done = nullptr;
+void* g_cbdata = nullptr;
+
+pmix_status_t publish(const pmix_proc_t*, const pmix_info_t[], size_t, pmix_op_cbfunc_t done, void* cbdata) {
+    g_done = done;
+    g_cbdata = cbdata;
+    for (int i = 0; i < g_answers; ++i) done(g_answer, cbdata);
+    return g_returns;
+}
+
+class HostMistakesTest : public ::testing::Test {
+  protected:
+    void start(const char* levels = "warn") {
+        g_returns = g_answer = PMIX_SUCCESS;
+        g_answers = 1;
+        InfoList infos = ServerHere::named();
+        infos.append_string(PMIX_WIREUP_LOG, std::string(levels) + "@" + file);
+        module.publish = &publish;
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
+        running = true;
+        ask_own_module();
+    }
+    void TearDown() override {
+        if (running) {
+            EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+        }
+    }
+    bool says(const std::string& text) const { return folder.text("log").find(text) != std::string::npos; }
+    pmix_status_t job(int nlocal, InfoList infos) {
+        pmix_nspace_t name;
+        PMIx_Load_nspace(name, "job");
+        return PMIx_server_register_nspace(name, nlocal, infos.c_array(), infos.size(), nullptr, nullptr);
+    }
+    static InfoList of_size(uint32_t n) {
+        InfoList infos;
+        infos.append_number<uint32_t>(PMIX_JOB_SIZE, n, PMIX_UINT32);
+        return infos;
+    }
+    pmix_status_t publish_one() {
+        InfoList infos;
+        infos.append_string("offer", "here");
+        return PMIx_Publish(infos.c_array(), infos.size());
+    }
+
+    TemporaryFolder folder;
+    const std::string file = folder.path("log");
+    pmix_server_module_t module{};
+    bool running = false;
+};
+
+}  // namespace
+
+TEST_F(HostMistakesTest, RegisterNspace_NegativeNumberOfLocalProcesses_IsRefused) {
+    start();
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, job(-5, of_size(4)));
+    EXPECT_TRUE(says("PMIx_server_register_nspace: PMIX_ERR_BAD_PARAM"));
+    EXPECT_EQ(PMIX_SUCCESS, job(-1, of_size(4))) << "so PRRTE says that it does not know";
+}
+
+TEST_F(HostMistakesTest, RegisterNspace_SizeIsText_IsRefused) {
+    start();
+    InfoList infos;
+    infos.append_string(PMIX_JOB_SIZE, "four");
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, job(4, std::move(infos)));
+    EXPECT_TRUE(says("PMIX_JOB_SIZE is no number"));
+    InfoList odd = of_size(4);
+    odd.append_string(PMIX_MAX_PROCS, "four");
+    EXPECT_EQ(PMIX_SUCCESS, job(4, std::move(odd)));
+    EXPECT_TRUE(says("PMIX_MAX_PROCS has another type"));
+}
+
+// rows: V10
+TEST_F(HostMistakesTest, RegisterClient_RankBeyondTheJob_IsInTheLog) {
+    start();
+    ASSERT_EQ(PMIX_SUCCESS, job(4, of_size(4)));
+    EXPECT_FALSE(says("rank"));
+    const pmix_proc_t proc = ProcId("job", 9).to_c();
+    PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr);
+    EXPECT_TRUE(says("PMIx_server_register_client: rank 9 of \"job\", a job of 4"));
+}
+
+TEST_F(HostMistakesTest, Upcall_AnsweredTwice_IsInTheLog) {
+    start();
+    g_answers = 2;
+    EXPECT_EQ(PMIX_SUCCESS, publish_one());
+    EXPECT_TRUE(says("publish #"));
+    EXPECT_TRUE(says("a second answer"));
+}
+
+TEST_F(HostMistakesTest, Upcall_AnsweredAndThenReturnsAnError_TheAnswerCountsAndTheLogTells) {
+    start();
+    g_returns = PMIX_ERR_NO_PERMISSIONS;
+    EXPECT_EQ(PMIX_SUCCESS, publish_one());
+    EXPECT_TRUE(says("a second answer"));
+}
+
+TEST_F(HostMistakesTest, Upcall_ReturnsAPositiveNumber_IsAnErrorAndInTheLog) {
+    start();
+    g_answers = 0;
+    g_returns = 42;
+    EXPECT_EQ(PMIX_ERROR, publish_one());
+    EXPECT_TRUE(says("returned 42, which is no status"));
+    EXPECT_TRUE(says("publish #"));
+}
+
+TEST_F(HostMistakesTest, Answer_WithAPositiveNumber_IsAnErrorAndInTheLog) {
+    start();
+    g_answer = 7;
+    EXPECT_EQ(PMIX_ERROR, publish_one());
+    EXPECT_TRUE(says("is 7, which is no status"));
+}
+
+TEST_F(HostMistakesTest, Answer_InTheLogOfTheHost_HasItsCallStatusAndSize) {
+    start("host=debug");
+    g_answer = PMIX_ERR_NO_PERMISSIONS;
+    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, publish_one());
+    EXPECT_TRUE(says("answered PMIX_ERR_NO_PERMISSIONS, 0 bytes"));
+}
+
+TEST_F(HostMistakesTest, RegisterAttributes_Refused_TheCallIsInTheLog) {
+    start();
+    char nonsense[] = "fly";
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nonsense, nullptr));
+    EXPECT_TRUE(says("PMIx_Register_attributes: PMIX_ERR_BAD_PARAM"));
+}
+
+TEST_F(HostMistakesTest, ServerInit_RequiredAttributeUnknown_IsInTheLog) {
+    InfoList infos = ServerHere::named();
+    infos.append_string(PMIX_WIREUP_LOG, "warn@" + file);
+    infos.append("host.own", pmix::common::Value::flag(true), PMIX_INFO_REQD);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
+    EXPECT_TRUE(says("init of"));
+    EXPECT_TRUE(says("required attribute"));
+}
+
+TEST_F(HostMistakesTest, Init_NoServer_WhatWasTriedIsInTheLog) {
+    InfoList infos;
+    infos.append_string(PMIX_WIREUP_LOG, "info@" + file);
+    pmix_proc_t me;
+    EXPECT_EQ(PMIX_ERR_UNREACH, PMIx_Init(&me, infos.c_array(), infos.size()));
+    EXPECT_TRUE(says("PMIX_SERVER_URI_WIREUP"));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+}
+
+TEST_F(HostMistakesTest, Init_ServerHasGone_ItsAddressIsInTheLog) {
+    ::setenv("PMIX_NAMESPACE", "job", 1);
+    ::setenv("PMIX_RANK", "0", 1);
+    ::setenv("PMIX_SERVER_URI_WIREUP", "here.3;wireup:@wireup/0/1/nobody", 1);
+    InfoList infos;
+    infos.append_string(PMIX_WIREUP_LOG, "info@" + file);
+    infos.append_number<int>(PMIX_TIMEOUT, 100, PMIX_INT);
+    EXPECT_NE(PMIX_SUCCESS, PMIx_Init(nullptr, infos.c_array(), infos.size()));
+    EXPECT_TRUE(says("@wireup/0/1/nobody"));
+    for (const char* name : {"PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI_WIREUP"}) ::unsetenv(name);
+}
