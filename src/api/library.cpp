@@ -227,7 +227,9 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     WIREUP_LOG(api, info, "init %u of %s: %s", g->count, role_name(role), PMIx_Error_string(g->init_status));
     client::declare_model(library->client(), {infos, ninfos});
     give_out(library->client(), ret_proc);
-    if (ret_proc != nullptr && library->nameless_ && !library->client().connected()) *ret_proc = common::ProcId().to_c();
+    // The function's own page says so; another page says that it has an identity.
+    if (ret_proc != nullptr && library->strict_ && library->nameless_ && !library->client().connected())
+        *ret_proc = common::ProcId().to_c();
     return g->init_status;
 }
 
@@ -240,7 +242,9 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     if (!lock.held()) return PMIX_ERR_WOULD_BLOCK;
 
     Library* library = g->library.load(std::memory_order_relaxed);
-    if (library == nullptr || library->role_ != role) return PMIX_ERR_INIT;
+    // A tool may end by the client's call, too.
+    const bool ends = library != nullptr && (library->role_ == role || (role == Role::client && library->role_ == Role::tool));
+    if (!ends) return PMIX_ERR_INIT;
     if (g->count > 1) {
         --g->count;
         return PMIX_SUCCESS;
@@ -250,7 +254,7 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     g->count = 0;
 
     client::Session& session = library->client();
-    if (role == Role::client && session.connected()) {
+    if (library->role_ == Role::client && session.connected()) {
         const common::InfoView view(infos, ninfos);
         if (view.flag(PMIX_EMBED_BARRIER)) client::fence(session, nullptr, 0, nullptr, 0);
         common::FinalizeRequest request;

@@ -66,6 +66,8 @@ class Library {
     server::Server* server() noexcept { return serving_.load(std::memory_order_acquire); }
     // A tool: is what it spawns started by its own server? Where it has no other, it has one from then on.
     common::Result<bool> spawns_here();
+    // A tool that chooses itself: it has a server of its own from then on.
+    pmix_status_t choose_own_server();
     transport::EventLoop& loop() noexcept { return *loop_; }
     NodeTopology& topology() noexcept { return *topology_; }
     Role role() const noexcept { return role_; }
@@ -92,6 +94,7 @@ class Library {
     pmix_status_t set_up_launcher(common::InfoView infos, const common::ProcId& self, client::ServerSet& servers);
     pmix_status_t connect_tool(common::InfoView infos);
     pmix_status_t add_server(server::ServerOptions options, client::ServerSet& servers, bool stands_in);
+    pmix_status_t make_own_server(bool stands_in);
     common::Result<bool> turn_to_own_server();
     pmix_status_t share_topology(common::InfoView infos);
     // PMIX_ERR_NOT_SUPPORTED: one is marked required, and an init of this role does not do what it says.
@@ -108,7 +111,7 @@ class Library {
     std::unique_ptr<client::Session> client_;
     std::unique_ptr<client::Keepalive> keepalive_;
     client::ServerSet* servers_ = nullptr;  // the session's channel
-    bool nameless_ = false;                 // a tool that nobody has named yet; its own name is for its own use
+    bool nameless_ = false;                 // a tool that named itself
     bool strict_ = false;                   // common/strict.h; decided before the halves are made
     void* host_base_ = nullptr;
     // Shared with the lookups of devices that the halves start.

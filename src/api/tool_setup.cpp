@@ -72,6 +72,32 @@ pmix_status_t Library::add_server(server::ServerOptions options, ServerSet& serv
     return servers.attach(self, loopback, stands_in ? ServerSet::Standing::stand_in : ServerSet::Standing::server);
 }
 
+// Loop. Where nobody can be let in, processes that need nobody can still be started.
+pmix_status_t Library::make_own_server(bool stands_in) {
+    if (server_ != nullptr) return PMIX_SUCCESS;
+    server::ServerOptions options;
+    options.id = client_->self();
+    options.hostname = server::local_hostname();
+    pmix_status_t rc = add_server(options, *servers_, stands_in);
+    if (rc != PMIX_SUCCESS && server_ == nullptr) {
+        options.listen = false;
+        rc = add_server(options, *servers_, stands_in);
+    }
+    return rc;
+}
+
+pmix_status_t Library::choose_own_server() {
+    pmix_status_t rc = PMIX_ERR_NOMEM;
+    client_->on_loop_and_wait([&] {
+        try {
+            rc = ending_ ? PMIX_ERR_INIT : make_own_server(false);
+            if (rc == PMIX_SUCCESS) rc = servers_->set_primary(client_->self());
+        } catch (const std::bad_alloc&) {  // stays PMIX_ERR_NOMEM
+        }
+    });
+    return rc;
+}
+
 // Loop. Another server that the tool has is asked, even if none of several is the primary one any more.
 common::Result<bool> Library::turn_to_own_server() {
     if (ending_) return PMIX_ERR_INIT;
@@ -80,19 +106,8 @@ common::Result<bool> Library::turn_to_own_server() {
     const bool asks_itself = servers_->connected() && !ids.empty() && ids.front() == self;
     const bool has_other = ids.size() > (servers_->has(self) ? 1u : 0u);
     if (has_other && !asks_itself) return false;
-    if (server_ == nullptr) {
-        server::ServerOptions options;
-        options.id = self;
-        options.hostname = server::local_hostname();
-        // Where nobody can be let in, processes that need nobody can still be started.
-        pmix_status_t rc = add_server(options, *servers_, true);
-        if (rc != PMIX_SUCCESS && server_ == nullptr) {
-            options.listen = false;
-            rc = add_server(options, *servers_, true);
-        }
-        if (rc != PMIX_SUCCESS) return rc;
-    }
-    const pmix_status_t rc = servers_->set_primary(self);
+    pmix_status_t rc = make_own_server(true);
+    if (rc == PMIX_SUCCESS) rc = servers_->set_primary(self);
     if (rc != PMIX_SUCCESS) return rc;
     return !server_->parts().host.has_spawn();
 }
@@ -125,8 +140,8 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
     }
     const bool named = !wish->self.nspace.empty();
     const ProcId self = found ? found->greeting.reply.self : named ? wish->self : client::made_up_identity();
-    nameless_ = wish->nowhere && !named;
 
+    nameless_ = wish->nowhere && !named;
     auto session = std::make_unique<client::Session>(*loop_, self, ProcId());
     client::Session* raw = session.get();
     raw->set_is_tool();
@@ -166,7 +181,7 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
         session.reset();
         return rc;
     }
-    if (nameless_ || !found) client::describe_singleton(*session);
+    if (!found) client::describe_singleton(*session);
     client_ = std::move(session);
     servers_ = &servers;
     return PMIX_SUCCESS;

@@ -147,10 +147,10 @@ static void identity(void) {
     char text[256];
     CHECK_OK(start_server(&a, TOOLS, "a", NULL));
 
-    /* Not connected, not named: nobody to others, and all that needs a server says so. */
+    /* Not connected, not named: it names itself, and all that needs a server says so. */
     me.rank = 1;
     CHECK_OK(init_with(PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL));
-    CHECK(me.nspace[0] == '\0' && me.rank == PMIX_RANK_UNDEF);
+    CHECK(me.nspace[0] != '\0' && me.rank == 0);
     CHECK(!PMIx_tool_is_connected());
     CHECK_STATUS(PMIx_tool_get_servers(&servers, &count), PMIX_ERR_UNREACH);
     CHECK(!servers && count == 0);

@@ -38,6 +38,63 @@ pmix_status_t call_back(Called& called) {
     return PMIx_Notify_event(PMIX_ERR_TIMEOUT, nullptr, PMIX_RANGE_PROC_LOCAL, nullptr, 0, Called::back, &called);
 }
 
+// rows: T3 T4
+TEST(ToolInit, DoNotConnect_NobodyNamedIt_NamesItself) {
+    InfoList infos;
+    infos.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
+    pmix_proc_t me{}, again{};
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_init(&me, infos.c_array(), infos.size()));
+    EXPECT_NE('\0', me.nspace[0]);
+    EXPECT_EQ(0u, me.rank);
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_init(&again, infos.c_array(), infos.size()));
+    EXPECT_TRUE(PMIx_Check_procid(&me, &again));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+}
+
+// rows: T3
+TEST(ToolInit, DoNotConnect_InStrictMode_ReturnsNoName) {
+    InfoList infos;
+    infos.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
+    infos.append_flag(PMIX_WIREUP_STRICT, true);
+    pmix_proc_t me{};
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_init(&me, infos.c_array(), infos.size()));
+    EXPECT_EQ('\0', me.nspace[0]);
+    EXPECT_EQ(PMIX_RANK_UNDEF, me.rank);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+}
+
+// rows: T10
+TEST(ToolInit, SetServer_Itself_AnswersItsRequests) {
+    InfoList infos;
+    infos.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
+    pmix_proc_t me{};
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_init(&me, infos.c_array(), infos.size()));
+    char key[] = PMIX_QUERY_NAMESPACES;
+    char* keys[] = {key, nullptr};
+    pmix_query_t query{keys, nullptr, 0};
+    pmix_info_t* results = nullptr;
+    size_t n = 0;
+    EXPECT_EQ(PMIX_ERR_UNREACH, PMIx_Query_info(&query, 1, &results, &n));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_set_server(&me, nullptr, 0));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_set_server(&me, nullptr, 0)) << "twice is as good as once";
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
+    if (results != nullptr) PMIx_Info_free(results, n);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+}
+
+// rows: T6
+TEST(ToolInit, Finalize_OfTheClient_EndsATool) {
+    ASSERT_EQ(PMIX_SUCCESS, init({}));
+    ASSERT_EQ(PMIX_SUCCESS, init({}));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    EXPECT_EQ(1, PMIx_Initialized());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    EXPECT_EQ(0, PMIx_Initialized());
+    EXPECT_EQ(PMIX_ERR_INIT, PMIx_Finalize(nullptr, 0));
+    EXPECT_EQ(PMIX_ERR_INIT, PMIx_tool_finalize());
+}
+
 // proves: PMIx_tool_init PMIX_EXTERNAL_PROGRESS
 TEST(ToolInit, DrivenByTheTool) {
     InfoList infos;
