@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,29 @@ pmix_status_t send_environment(common::SpawnRequest& request) {
     return PMIX_SUCCESS;
 }
 
+// A program that names no folder starts in the caller's, as far as there is one: the host starts it in one of its own
+// otherwise, where a relative path means something else.
+pmix_status_t send_directory(common::SpawnRequest& request) {
+    const auto says = [](InfoView infos) { return infos.has(PMIX_WDIR) || infos.flag(PMIX_SET_SESSION_CWD); };
+    if (says({request.infos.data(), request.infos.size()})) return PMIX_SUCCESS;
+    const auto lacks = [&](const pmix_app_t& app) {
+        return app.cwd == nullptr && !says({app.info, app.ninfo});
+    };
+    if (std::none_of(request.apps.begin(), request.apps.end(), lacks)) return PMIX_SUCCESS;
+    const std::unique_ptr<char, decltype(&std::free)> own(::getcwd(nullptr, 0), &std::free);
+    // Linux says "(unreachable)/..." of a folder outside of the process's root.
+    if (own == nullptr || own.get()[0] != '/') return PMIX_SUCCESS;
+    auto apps = common::CArray<pmix_app_t>::copy_of(request.apps.data(), request.apps.size());
+    if (!apps) return apps.status();
+    for (pmix_app_t& app : *apps) {
+        if (!lacks(app)) continue;
+        app.cwd = ::strdup(own.get());
+        if (app.cwd == nullptr) return PMIX_ERR_NOMEM;
+    }
+    request.apps = common::Apps(std::move(apps).value());
+    return PMIX_SUCCESS;
+}
+
 struct Prepared {
     common::SpawnRequest request;
     int timeout_s = 0;
@@ -112,7 +136,8 @@ common::Result<Prepared> prepare(const pmix_info_t infos[], size_t ninfos, const
     }
     p.request.infos = common::Infos::borrow(infos, ninfos);
     p.request.apps = common::Apps::borrow(apps, napps);
-    rc = send_environment(p.request);
+    rc = send_directory(p.request);
+    if (rc == PMIX_SUCCESS) rc = send_environment(p.request);
     if (rc != PMIX_SUCCESS) return rc;
     return p;
 }

@@ -103,6 +103,15 @@ static void session(int argc, char** argv) {
     child_done(argv[0]);
 }
 
+/* inherited DIRECTORY FLAG: runs where its parent was */
+static void inherited(int argc, char** argv) {
+    char wdir[4096];
+    CHECK(argc == 2);
+    start();
+    CHECK(getcwd(wdir, sizeof wdir) && strcmp(wdir, argv[0]) == 0);
+    child_done(argv[1]);
+}
+
 /* --- cases ---------------------------------------------------------------------------------------------------------
  */
 
@@ -416,8 +425,35 @@ static void nonblocking(int argc, char** argv) {
     finish();
 }
 
+/* An application without a directory starts in its caller's, where a relative path means what the caller means. rows: C5 */
+static void directory(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_nspace_t nspace;
+    pmix_app_t app;
+    char folder[512], real[4096], self[4096];
+    start();
+    if (me.rank == job_size - 1) {
+        const char* tmp = getenv("TMPDIR");
+        snprintf(folder, sizeof folder, "%s/spawn.XXXXXX", tmp ? tmp : "/tmp");
+        CHECK(mkdtemp(folder) && chdir(folder) == 0 && getcwd(real, sizeof real));
+        ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+        CHECK(n > 0);
+        self[n] = 0;
+        CHECK(symlink(self, "program") == 0);
+        app_of(&app, 2, "inherited", real, "directory", NULL);
+        free(app.cmd);
+        app.cmd = strdup("./program");
+        CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
+        await_children("directory", 2);
+        CHECK(unlink("program") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
+    }
+    fence(false);
+    finish();
+}
+
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
+        {"directory", directory},
         {"apps", apps},
         {"hosts", hosts},
         {"spread", spread},
@@ -434,6 +470,7 @@ int main(int argc, char** argv) {
         {"stays", stays},
         {"named", named},
         {"session", session},
+        {"inherited", inherited},
     };
     program = argv[0];
     own_name = argv[0];
