@@ -83,8 +83,8 @@ PMIX_EXPORT void PMIx_Progress_thread_stop(const pmix_info_t *info, size_t ninfo
  * Stages a value under @p key for the processes in @p scope; nobody sees it before PMIx_Commit.
  *
  * The value is copied: the caller keeps @p val. A second put of the key replaces the first; nothing can be taken back.
- * Does not block and sends nothing. PMIX_ERR_BAD_PARAM: no key, one of more than PMIX_MAX_KEYLEN bytes, no value, or
- * no such scope.
+ * Does not block and sends nothing. PMIX_ERR_BAD_PARAM: no key, one of more than PMIX_MAX_KEYLEN bytes, no value.
+ * PMIX_ERR_NOT_SUPPORTED: no such scope.
  */
 PMIX_EXPORT pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t *val);
 

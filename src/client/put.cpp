@@ -32,6 +32,10 @@ uint32_t mark_of(uint64_t commit) noexcept {
     return mark != 0 ? mark : 1;
 }
 
+bool refused_in_strict_mode(const Session& session, std::string_view key) noexcept {
+    return common::is_reserved_key(key) && session.strict();
+}
+
 // Encodes and stores. Texts and byte objects, which is nearly everything that is ever put, go into the store in two
 // pieces, without a buffer between.
 pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common::Rank rank, std::string_view key,
@@ -61,17 +65,18 @@ pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common
 
 pmix_status_t put(Session& session, pmix_scope_t scope, const char* key, const pmix_value_t* value) {
     // Reserved keys are let through: each Open MPI rank puts its host name under one and gives up on a refusal. What
-    // the host says under that key wins in Get.
+    // the host says under that key wins in Get. The Standard's refusal is strict mode's.
     auto name = checked_key(key);
     if (!name) return name.status();
-    if (value == nullptr || scope < PMIX_LOCAL || scope > PMIX_INTERNAL) return PMIX_ERR_BAD_PARAM;
+    if (value == nullptr || refused_in_strict_mode(session, *name)) return PMIX_ERR_BAD_PARAM;
+    if (scope < PMIX_LOCAL || scope > PMIX_INTERNAL) return PMIX_ERR_NOT_SUPPORTED;
     return keep(session, session.own_nspace(), session.self().rank, *name, scope, *value);
 }
 
 pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const char* key, const pmix_value_t* value) {
     auto name = checked_key(key);
     if (!name) return name.status();
-    if (value == nullptr) return PMIX_ERR_BAD_PARAM;
+    if (value == nullptr || refused_in_strict_mode(session, *name)) return PMIX_ERR_BAD_PARAM;
     common::Rank rank = session.self().rank;
     auto nspace = session.own_nspace();
     if (proc != nullptr) {

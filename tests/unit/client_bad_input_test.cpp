@@ -13,8 +13,8 @@ TEST_F(Alone, Put) {
     EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, nullptr, &v), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "", &v), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "k", nullptr), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Put(PMIX_SCOPE_UNDEF, "k", &v), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Put(77, "k", &v), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Put(PMIX_SCOPE_UNDEF, "k", &v), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(PMIx_Put(77, "k", &v), PMIX_ERR_NOT_SUPPORTED);
     const std::string longest(511, 'k'), longer(512, 'k'), endless(4000, 'k');
     EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, longest.c_str(), &v), PMIX_SUCCESS);
     EXPECT_EQ(get(nullptr, longest.c_str()), PMIX_SUCCESS);

@@ -115,6 +115,26 @@ TEST_F(InitAttributes, StrictMode_AnInitThatContradictsTheFirst_IsRefused) {
     EXPECT_EQ(0, PMIx_Initialized());
 }
 
+// rows: K2 K7
+TEST_F(InitAttributes, StrictMode_PutAndStoreOfAReservedKey_AreRefused) {
+    pmix_value_t value;
+    PMIx_Value_construct(&value);
+    value.type = PMIX_UINT32;
+    value.data.uint32 = 1;
+    for (const bool strict : {false, true}) {
+        InfoList infos;
+        infos.append_flag(PMIX_WIREUP_STRICT, strict);
+        ASSERT_EQ(PMIX_ERR_UNREACH, init(std::move(infos)));
+        const pmix_status_t reserved = strict ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
+        EXPECT_EQ(reserved, PMIx_Put(PMIX_GLOBAL, "pmix.hname", &value)) << strict;
+        EXPECT_EQ(reserved, PMIx_Store_internal(nullptr, "pmix.hname", &value)) << strict;
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "own.key", &value)) << strict;
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Store_internal(nullptr, "own.key", &value)) << strict;
+        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(PMIX_SCOPE_UNDEF, "own.key", &value)) << strict;
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    }
+}
+
 // Callbacks come from the thread that turns the host's loop, and only while it does. rows: I13
 // proves: PMIx_Init PMIX_EVENT_BASE client
 TEST_F(InitAttributes, TheCallersEventBaseIsTheLoop) {
