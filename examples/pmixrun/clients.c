@@ -112,6 +112,8 @@ static void run_demand(void* argument) {
     }
     wire_put_procs(&body, demand->targets, demand->ntargets);
     wire_put_u32(&body, (uint32_t)demand->signal);
+    /* What a user asks for by a tool is how the job ended; what a process asks for is its own affair. */
+    if (!demand->aborted) wire_put_u8(&body, job_find(demand->caller.nspace) == NULL);
     mesh_send(mesh_head(), demand->aborted ? FRAME_ABORT : FRAME_CONTROL, &body);
     wire_free(&body);
     bool own_end = demand->ntargets == 0 ||

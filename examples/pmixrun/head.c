@@ -100,10 +100,12 @@ static void kill_procs(const pmix_proc_t* procs, size_t count) {
     loop_after(options->grace, kill_late, late);
 }
 
-static void expect_end_of(const pmix_proc_t* procs, size_t count) {
+static void expect_end_of(const pmix_proc_t* procs, size_t count, bool by_user) {
     for (struct job* job = jobs_first(); job; job = job->next) {
         for (uint32_t rank = 0; rank < job->size; rank++) {
-            if (procs_match(procs, count, job->nspace, rank)) job->procs[rank].expected = true;
+            if (!procs_match(procs, count, job->nspace, rank)) continue;
+            job->procs[rank].expected = true;
+            job->procs[rank].by_user = job->procs[rank].by_user || by_user;
         }
     }
 }
@@ -159,6 +161,7 @@ static void report_end(const struct job* job, uint32_t rank, int wait_status, bo
     int code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
     if (options->verbose) say("%s ended: wait status %#x", spell(job, rank), (unsigned)wait_status);
     if (code == 0 && without_finalize) code = 1;
+    if (code != 0 && job->procs[rank].by_user && exit_status == 0) exit_status = code;
     if (code == 0 || ending || job->procs[rank].expected) return;
     uint32_t where = job_node_of(job, rank) + 1;
     if (WIFSIGNALED(wait_status)) {
@@ -211,7 +214,7 @@ static void on_abort(int from, uint64_t id, struct buffer* body) {
         int code = status == 0 ? 0 : (status & 0xff) ? (status & 0xff) : 1;
         own_job = caller;
         own_job.rank = PMIX_RANK_WILDCARD;
-        expect_end_of(count ? targets : &own_job, count ? count : 1);
+        expect_end_of(count ? targets : &own_job, count ? count : 1, false);
         if (exit_status == 0) exit_status = code;
         if (count > 0 || options->continuous)
             kill_procs(count ? targets : &own_job, count ? count : 1);
@@ -227,8 +230,9 @@ static void on_control(int from, uint64_t id, struct buffer* body) {
     size_t count;
     pmix_proc_t* targets = wire_get_procs(body, &count);
     int signal_number = (int)wire_get_u32(body);
+    bool by_user = wire_get_u8(body);
     if (!body->bad) {
-        if (signal_number == SIGKILL || signal_number == SIGTERM) expect_end_of(targets, count);
+        if (signal_number == SIGKILL || signal_number == SIGTERM) expect_end_of(targets, count, by_user);
         send_kill(targets, count, signal_number);
     }
     free(targets);
@@ -262,7 +266,7 @@ static void life_over(void* argument) {
         PMIX_LOAD_PROCID(&all, job->nspace, PMIX_RANK_WILDCARD);
         say("job %u did not end in the time it was given", job->number);
         if (job->term_status == PMIX_SUCCESS) job->term_status = PMIX_ERR_TIMEOUT;
-        expect_end_of(&all, 1);
+        expect_end_of(&all, 1, false);
         kill_procs(&all, 1);
         return;
     }
@@ -292,7 +296,7 @@ static void launched(struct launch* launch) {
     if (launch->status != PMIX_SUCCESS) {
         job->term_status = launch->status;
         end_unstarted(job);
-        expect_end_of(&all, 1);
+        expect_end_of(&all, 1, false);
         kill_procs(&all, 1);
         if (launch->asker < 0) head_end_everything(EXIT_CANNOT_START);
     } else if (launch->asker < 0) {

@@ -69,6 +69,7 @@ struct proc {
     bool connected;  /* client_connected2 came (known on its node) */
     bool finalized;  /* client_finalized came (known on its node) */
     bool expected;   /* somebody asked for its end: not a failure */
+    bool by_user;    /* and that was a tool: the exit status says so */
     int wait_status; /* once ended */
 };
 

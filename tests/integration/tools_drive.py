@@ -141,6 +141,21 @@ def foreign(options):
     job.end()
 
 
+def ends(options):
+    """A job that a user ends by a tool: pmixrun's exit status says by which signal."""
+    for arguments, status in (["--kill"], 137), (["--terminate"], 143), (["--signal", "9"], 137), (["--signal", "10"], 138):
+        job = start(options, "serve", 2)
+        run(options, "pctrl", "--uri", job.uris[0], *arguments, job.nspace)
+        job.process.communicate(timeout=200)
+        check(job.process.returncode == status, arguments, job.process.returncode)
+    # One of its processes.
+    job = start(options, "serve", 2)
+    run(options, "pctrl", "--uri", job.uris[0], "--kill", job.nspace + ":1")
+    run(options, "pctrl", "--uri", job.uris[0], "--kill", job.nspace + ":0")
+    job.process.communicate(timeout=200)
+    check(job.process.returncode == 137, job.process.returncode)
+
+
 def report(options, uri):
     return json.loads(run(options, "wireup-top", "--json", "--uri", uri))[0]
 
@@ -205,7 +220,7 @@ def pages(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["commands", "foreign", "hang", "none", "pages"])
+    parser.add_argument("case", choices=["commands", "ends", "foreign", "hang", "none", "pages"])
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)
     parser.add_argument("--program")
