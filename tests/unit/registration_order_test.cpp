@@ -95,19 +95,6 @@ TEST(RegistrationOrderTest, Connect_RankCannotBeRegisteredAnyMore_IsRefusedAtOnc
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, earlier.hello(stale)) << "of a job that has ended";
 }
 
-// A user of its own may not connect as a rank that is registered for another one, early or late. rows: V10
-TEST(RegistrationOrderTest, Connect_HeldAndRegisteredForAnotherUser_IsJudgedThen) {
-    if (::geteuid() == 0) GTEST_SKIP() << "root may be any rank";
-    Held s(kLong);
-    FakeClient client(s.server, {"job", 0});
-    const uint32_t hello = Held::greet(client, "job", 0);
-    s.server.settle();
-    s.server.job("job", 1, 1, false);
-    s.server.add_client("job", 0, ::geteuid() + 1);
-    const auto reply = client.wait(hello);
-    ASSERT_TRUE(reply);
-}
-
 TEST(RegistrationOrderTest, Connect_HeldAndHangsUp_LeavesNothing) {
     Held s(kLong);
     {
