@@ -162,7 +162,7 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
             value = answer_query(known_, peer, *key, *target, qualifiers);
         }
         const bool may_go_up = !qualifiers.flag(PMIX_QUERY_LOCAL_ONLY) && peer.kind() != PeerKind::observer;
-        if (value && may_go_up && host_.has_query() && lacks_pids(*key, *value)) {
+        if (value && may_go_up && host_.of(peer).has_query() && lacks_pids(*key, *value)) {
             // The host has started the processes, and may know those that have not connected.
             work.missing.push_back({index, *key, std::move(value).value()});
         } else if (value) {
