@@ -72,9 +72,11 @@ static bool get_value(struct buffer* body, pmix_value_t* value) {
 
 static size_t size_of_row(const pmix_value_t* value) {
     if (value->type != PMIX_DATA_ARRAY || !value->data.darray) return 0;
-    return value->data.darray->type == PMIX_PROC_INFO    ? sizeof(pmix_proc_info_t)
-           : value->data.darray->type == PMIX_PROC_STATS ? sizeof(pmix_proc_stats_t)
-                                                         : 0;
+    if (value->data.darray->type == PMIX_PROC_INFO) return sizeof(pmix_proc_info_t);
+#ifdef PMIX_PROC_STATS /* headers of OpenPMIx 6.1 have no statistics */
+    if (value->data.darray->type == PMIX_PROC_STATS) return sizeof(pmix_proc_stats_t);
+#endif
+    return 0;
 }
 
 static int by_rank(const void* a, const void* b) {
@@ -82,10 +84,12 @@ static int by_rank(const void* a, const void* b) {
     return one->proc.rank < other->proc.rank ? -1 : one->proc.rank > other->proc.rank;
 }
 
+#ifdef PMIX_PROC_STATS
 static int by_rank_stats(const void* a, const void* b) {
     const pmix_proc_stats_t *one = a, *other = b;
     return one->proc.rank < other->proc.rank ? -1 : one->proc.rank > other->proc.rank;
 }
+#endif
 
 /* Moves the rows of the second table behind those of the first. */
 static void append_rows(pmix_value_t* to, pmix_value_t* from) {
@@ -117,8 +121,11 @@ static bool join(struct facts* facts, pmix_value_t* all) {
         facts->parts[i].have = false;
     }
     if (size_of_row(all) != 0 && all->data.darray->size > 1) {
-        bool infos = all->data.darray->type == PMIX_PROC_INFO;
-        qsort(all->data.darray->array, all->data.darray->size, size_of_row(all), infos ? by_rank : by_rank_stats);
+        int (*order)(const void*, const void*) = by_rank;
+#ifdef PMIX_PROC_STATS
+        if (all->data.darray->type == PMIX_PROC_STATS) order = by_rank_stats;
+#endif
+        qsort(all->data.darray->array, all->data.darray->size, size_of_row(all), order);
     }
     return true;
 }
