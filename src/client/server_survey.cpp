@@ -99,8 +99,7 @@ class Survey {
         }
         c.state = State::over;
         auto peer = transport::peer_credentials(socket->get(), io_);
-        // A launcher has a server of its own.
-        if (!peer || peer->pid == ::getpid() || !is_trusted(socket->get(), trust_, io_)) return;
+        if (!peer || !is_trusted(socket->get(), trust_, io_)) return;
         if (c.server.listed.uid == 0 && peer->uid != 0) return;
         // A new socket takes the whole of it.
         iovec part{question_.data(), question_.size()};

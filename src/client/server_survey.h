@@ -26,7 +26,7 @@ struct SurveyedServer {
 };
 
 // Calls visit(server) for each that answers, in the order of the list (those that did not accept at first come last), until
-// it answers true: enough. Servers that may not be trusted (see is_trusted) and this process itself are left out.
+// it answers true: enough. Servers that may not be trusted (see is_trusted) are left out; the caller's own is among them.
 using SurveyVisit = std::function<bool(SurveyedServer& server)>;
 void survey_servers(std::vector<transport::ListedServer> servers, Trust trust, transport::Deadline deadline,
                     const transport::Io& io, const SurveyVisit& visit);

@@ -182,7 +182,8 @@ class Search {
         std::optional<ProcId> was_attached;
         std::optional<Result<ToolFound>> outcome;
         survey_servers(std::move(servers), trust, deadline_, io_, [&](SurveyedServer& server) {
-            if (!fits(server.who, server.peer.pid)) return false;
+            // A launcher has a server of its own.
+            if (server.peer.pid == ::getpid() || !fits(server.who, server.peer.pid)) return false;
             if (attached_(server.who.server)) {
                 was_attached = server.who.server;
                 return false;

@@ -266,7 +266,9 @@ class FabricOfAHost : public ::testing::Test {
 
 // rows: X3 X4 U17
 TEST_F(FabricOfAHost, ItsDescriptionIsTheCallersAndIsBroughtUpToDate) {
-    pmix_info_t directives[] = {directive(PMIX_FABRIC_PLANE, "p1", true), directive("site.fabric.color", "green", true)};
+    pmix_info_t required = directive("site.fabric.color", "green", true);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Fabric_register(&fabric, &required, 1)) << "nobody registered it as supported";
+    pmix_info_t directives[] = {directive(PMIX_FABRIC_PLANE, "p1", true), directive("site.fabric.color", "green", false)};
     ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, directives, 2));
     EXPECT_EQ("p1", text(host.seen, PMIX_FABRIC_PLANE)) << "the host's to read, and so is what only it knows";
     EXPECT_EQ("green", text(host.seen, "site.fabric.color"));

@@ -119,7 +119,8 @@ TEST(Messages, BytesOfACommit) {
                     16, 0, 0, 0,                                   // of 16 bytes
                     3,                                             // scope
                     1, 0, 0, 0, 'k',                               // key
-                    6, 0, 0, 0, 14, 0, 1, 2, 3, 4}),               // value
+                    6, 0, 0, 0, 14, 0, 1, 2, 3, 4,                 // value
+                    0, 0, 0, 0, 0, 0, 0, 0}),                      // nothing is sent again
               encoded(commit));
 }
 
