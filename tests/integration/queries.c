@@ -351,8 +351,8 @@ static void summary(int argc, char** argv) {
             }
             if (minmax) CHECK(row[average].rss <= row[average + 1].rss && row[average].pss <= row[average + 1].pss);
             if (which == 3) CHECK(row[1].rss <= row[0].rss && row[0].rss <= row[2].rss);
-#endif
             if (which == 3) CHECK(row[1].vsize <= row[0].vsize && row[0].vsize <= row[2].vsize);
+#endif
         }
         forget(&asked);
         for (int i = 0; i < 3; i++) PMIX_INFO_DESTRUCT(&narrowed[i]);
