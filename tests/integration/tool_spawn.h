@@ -64,7 +64,7 @@ static inline void alone_as(const char* name, bool launcher) {
     if (name) PMIX_INFO_LOAD(&info[count++], PMIX_TOOL_NSPACE, name, PMIX_STRING);
     alarm(100);
     CHECK_OK(PMIx_tool_init(&me, info, count));
-    CHECK(!PMIx_tool_is_connected() && (name ? strcmp(me.nspace, name) == 0 : launcher || me.nspace[0] == 0));
+    CHECK(!PMIx_tool_is_connected() && (name ? strcmp(me.nspace, name) == 0 : me.nspace[0] != 0));
     while (count > 0) PMIX_INFO_DESTRUCT(&info[--count]);
 }
 

@@ -17,6 +17,7 @@
 #include "client/tool_search.h"
 #include "server/parts.h"
 #include "support/listening.h"
+#include "support/own_module.h"
 #include "support/server_here.h"
 #include "support/temporary_folder.h"
 
@@ -261,6 +262,7 @@ TEST(ServerAttributes, TheModulesSizeSaysWhichEntriesItHas) {
         g_controls = 0;
         // Not the macro of the same name, which says the size by itself.
         ASSERT_EQ(PMIX_SUCCESS, (PMIx_server_init)(&module, infos.c_array(), infos.size()));
+        ask_own_module();
         const pmix_status_t rc = PMIx_Session_control(1, nothing.c_array(), 0, nullptr, nullptr);
         EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
         EXPECT_EQ(size == sizeof module ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_NOT_SUPPORTED, rc) << size;
