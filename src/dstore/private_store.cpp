@@ -245,7 +245,7 @@ void PrivateStore::replace_for(Audience meant_for, Slot& slot, uint64_t tag, Nod
     const uint64_t apart_tag = tag_of(node->nspace | kForRemote, node->rank, key.hash());
     Slot* const apart = probe(apart_tag, node->nspace | kForRemote, node->rank, key);
     const uint64_t word = apart->word.load(std::memory_order_relaxed);
-    const auto put_apart = [&](Node* for_remote, bool takes_place) {
+    const auto put_apart = [&](Node* for_remote, bool takes_place) REQUIRES(mutex_) {
         apart_ = true;
         if (word == 0) return fill(*apart, apart_tag, for_remote);
         exchange(*apart, apart_tag, for_remote, takes_place);
