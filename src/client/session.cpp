@@ -156,6 +156,7 @@ pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int
                 Answer answer;
                 answer.status = PMIX_ERR_TIMEOUT;
                 complete_call(std::move(late), std::move(answer));
+                transport::assert_on_loop();
                 send_next(n);
             });
             calls_.set_timer(n, timer);
@@ -171,7 +172,10 @@ pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int
     const pmix_status_t sent = send(FrameHeader::request(command, id.value()), payload);
     // If it is not there any more, it has been called (the connection broke in between), and so it was accepted.
     if (sent != PMIX_SUCCESS && calls_.take(id.value()) != nullptr) {
-        loop_.post([this, n = id.value()] { send_next(n); });
+        loop_.post([this, n = id.value()] {
+            transport::assert_on_loop();
+            send_next(n);
+        });
         return sent == PMIX_ERR_LOST_CONNECTION ? PMIX_ERR_UNREACH : sent;
     }
     return PMIX_SUCCESS;

@@ -266,7 +266,7 @@ class Session final : public transport::ConnectionHandler {
     pmix_status_t ask_bytes_nb(uint16_t command, common::Bytes payload, int timeout_s, CallPtr call);
     void complete(CallPtr call, transport::ReceivedFrame& frame) noexcept;
     // A windowed request has ended: sends one that waits in its place. Loop.
-    void send_next(uint32_t ended) noexcept;
+    void send_next(uint32_t ended) noexcept REQUIRES(common::loop_thread);
     // Unmaps what was removed as soon as nobody reads in it: now, or in some milliseconds and then more. Loop.
     void reclaim(int64_t next_try_ms);
     void reclaim_soon();
