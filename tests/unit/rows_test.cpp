@@ -64,9 +64,9 @@ TEST(RowsTest, StoreInternal_ThenCommit_NothingOfItIsSent) {
     value = words("for all");
     ASSERT_EQ(PMIX_SUCCESS, client::put(session, PMIX_GLOBAL, "ours", &value));
     ASSERT_EQ(PMIX_SUCCESS, client::commit(session));
-    ASSERT_EQ(1u, channel->sent().size());
-    const auto& payload = channel->sent().front().payload;
-    const std::string bytes(payload.begin(), payload.end());
+    const auto sent = channel->sent();
+    ASSERT_EQ(1u, sent.size());
+    const std::string bytes(sent.front().payload.begin(), sent.front().payload.end());
     EXPECT_NE(std::string::npos, bytes.find("for all"));
     EXPECT_EQ(std::string::npos, bytes.find("for me alone"));
     loop->post([&] { session.shut(PMIX_ERR_INIT); });
