@@ -100,6 +100,7 @@ static void some(int argc, char** argv) {
         PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
         CHECK_OK(PMIx_Lookup(wanted, 2, info, 2));
         CHECK(wanted[0].value.type == PMIX_UNDEF && wanted[1].value.type == PMIX_STRING);
+        PMIX_VALUE_DESTRUCT(&wanted[1].value);
     }
     count = 0, seconds = 1;
     PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &count, PMIX_INT);
