@@ -85,7 +85,8 @@ class Library {
     static void abandon(Library* library) noexcept;
 
     // library_setup.cpp: from the caller's directives to a running library. set_up_client answers PMIX_ERR_UNREACH
-    // with a session for a process that is alone, and without one where a server should be and is not.
+    // with a session for a process to which no server was described, and PMIX_ERR_COMM_FAILURE where one was and it
+    // cannot be talked to.
     pmix_status_t set_up_loop(common::InfoView infos);
     pmix_status_t set_up_client(common::InfoView infos);
     pmix_status_t set_up_server(const pmix_server_module_t* module, common::InfoView infos);

@@ -180,10 +180,13 @@ pmix_status_t Library::set_up_client(InfoView infos) {
     auto environment = transport::read_client_environment(&read_environment);
     if (!environment) {
         if (environment.status() != PMIX_ERR_NOT_FOUND) return environment.status();
-        // Started by hand, or by a launcher that we cannot talk to: alone.
-        if (transport::read_identity(&read_environment))
-            WIREUP_LOG(api, warn, "no server: PMIX_NAMESPACE is set and PMIX_SERVER_URI_WIREUP is not; the server that "
-                       "started this process runs another libpmix");
+        // MPI libraries read PMIX_ERR_UNREACH as "nobody launched me": each rank of a job would go on as a job of one,
+        // and end with success. Only a process to which no server was described may be told that.
+        if (transport::describes_server(&read_environment, environ)) {
+            WIREUP_LOG(api, error, "PMIX_NAMESPACE and a PMIX_SERVER_URI are set and PMIX_SERVER_URI_WIREUP or PMIX_RANK "
+                       "is not: the server that started this process runs another libpmix");
+            return PMIX_ERR_COMM_FAILURE;
+        }
         WIREUP_LOG(api, info, "no server: the environment has no PMIX_SERVER_URI_WIREUP; this process is alone");
         client_ = std::make_unique<client::Session>(*loop_, client::singleton_identity(), ProcId());
         client::describe_singleton(*client_);
@@ -200,7 +203,8 @@ pmix_status_t Library::set_up_client(InfoView infos) {
         WIREUP_LOG(api, info, "the server %s:%u, which the environment names, does not let %s:%u in: %s",
                    environment->contact.server.nspace.c_str(), environment->contact.server.rank,
                    environment->self.nspace.c_str(), environment->self.rank, common::log_status(greeting.status()));
-        return greeting.status();
+        // As above: nobody listens any more where this process was told that its server is.
+        return greeting.status() == PMIX_ERR_UNREACH ? PMIX_ERR_COMM_FAILURE : greeting.status();
     }
     auto session = std::make_unique<client::Session>(*loop_, greeting->reply.self, greeting->reply.server);
     rc = session->adopt(greeting->reply.segments, std::move(greeting->descriptors));

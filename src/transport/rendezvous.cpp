@@ -188,6 +188,15 @@ Result<ClientEnvironment> read_client_environment(EnvironmentReader read) {
     return environment;
 }
 
+// By prefix and not by the list above: each release of OpenPMIx may add a name.
+bool describes_server(EnvironmentReader read, const char* const* variables) {
+    static constexpr std::string_view kPrefix = "PMIX_SERVER_URI";
+    if (read("PMIX_NAMESPACE") == nullptr || variables == nullptr) return false;
+    for (; *variables != nullptr; ++variables)
+        if (std::string_view(*variables).starts_with(kPrefix)) return true;
+    return false;
+}
+
 std::vector<std::pair<std::string, std::string>> server_variables(const std::string& uri) {
     std::vector<std::pair<std::string, std::string>> out;
     out.reserve(1 + std::size(kForeignUriVariables));

@@ -50,6 +50,10 @@ using EnvironmentReader = const char* (*)(const char* name);  // ::secure_getenv
 common::Result<common::ProcId> read_identity(EnvironmentReader read);
 common::Result<ClientEnvironment> read_client_environment(EnvironmentReader read);
 
+// Whether the environment describes a server of any PMIx library to this process: a namespace and an address under one
+// of the names that releases use. `variables` is the process's environ.
+bool describes_server(EnvironmentReader read, const char* const* variables);
+
 // The variables a server sets for a child: for all of them the URI under all its names, for each its identity and
 // token.
 std::vector<std::pair<std::string, std::string>> server_variables(const std::string& uri);

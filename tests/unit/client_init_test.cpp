@@ -34,17 +34,37 @@ TEST_F(Refused, BadOrStaleAddress) {
         pmix_proc_t p = proc("kept", 5);
         const pmix_status_t rc = PMIx_Init(&p, nullptr, 0);
         EXPECT_LT(rc, 0) << uri;
-        if (PMIx_Initialized()) {  // taken as "no server at all"
-            EXPECT_EQ(rc, PMIX_ERR_UNREACH) << uri;
-            EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
-        } else {
-            EXPECT_STREQ(p.nspace, "kept") << uri;
-        }
+        EXPECT_NE(rc, PMIX_ERR_UNREACH) << uri << ": an MPI library would go on as a job of one";
+        EXPECT_EQ(PMIx_Initialized(), 0) << uri;
+        EXPECT_STREQ(p.nspace, "kept") << uri;
     }
     setenv("PMIX_SERVER_URI_WIREUP", "server.0;wireup:@wireup/0/1/0000000000000000", 1);
     setenv("PMIX_RANK", "many", 1);
     EXPECT_LT(PMIx_Init(nullptr, nullptr, 0), 0);
     if (PMIx_Initialized()) PMIx_Finalize(nullptr, 0);
+}
+
+// A rank whose launcher runs another libpmix is no job of one: MPI libraries take PMIX_ERR_UNREACH for that. rows: I4
+TEST_F(Refused, Init_ServerOfAnotherLibraryDescribed_IsACommunicationFailure) {
+    for (const char* name : {"PMIX_SERVER_URI", "PMIX_SERVER_URI2", "PMIX_SERVER_URI21", "PMIX_SERVER_URI3",
+                             "PMIX_SERVER_URI4", "PMIX_SERVER_URI41", "PMIX_SERVER_URI51", "PMIX_SERVER_URI61"}) {
+        setenv("PMIX_NAMESPACE", "prterun-host-17@1", 1);
+        setenv("PMIX_RANK", "0", 1);
+        setenv(name, "prterun-host-17@0.0;tcp4://127.0.0.1:9", 1);
+        EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_COMM_FAILURE) << name;
+        EXPECT_EQ(PMIx_Initialized(), 0) << name;
+        unsetenv("PMIX_RANK");
+        EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_COMM_FAILURE) << name << " without a rank";
+        // An address alone describes no server to this process: a program that a rank's shell started by hand.
+        unsetenv("PMIX_NAMESPACE");
+        EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_UNREACH) << name << " without a namespace";
+        EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+        unsetenv(name);
+    }
+    setenv("PMIX_NAMESPACE", "job", 1);
+    setenv("PMIX_RANK", "0", 1);
+    EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_UNREACH) << "a namespace without any address";
+    EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
 }
 
 // rows: I3 I7
