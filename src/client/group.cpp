@@ -80,10 +80,18 @@ void call_with_results(pmix_info_cbfunc_t callback, void* cbdata, pmix_status_t 
 }
 
 pmix_status_t construct_on_server(Session& session, const std::string& name, common::ProcList members,
-                                  const pmix_info_t infos[], size_t ninfos, GroupDone done) {
+                                  const common::ProcId* inviter, const pmix_info_t infos[], size_t ninfos,
+                                  GroupDone done) {
     auto p = prepare(GroupCall::construct, name.c_str(), infos, ninfos);
     if (!p) return p.status();
     p->request.procs = std::move(members);
+    if (inviter != nullptr) {
+        InfoList who;
+        const pmix_proc_t proc = inviter->to_c();
+        const pmix_status_t rc = who.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
+        if (rc != PMIX_SUCCESS) return rc;
+        p->request.directives = std::move(who);
+    }
     if (decides({infos, ninfos})) session.groups().listen();
     session.groups().constructing(name);
     const auto finish = [&session, name, done = std::move(done)](pmix_status_t rc, common::ControlReply& reply) {
@@ -116,7 +124,7 @@ pmix_status_t group_construct_nb(Session& session, const char* name, const pmix_
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
     auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
-    return construct_on_server(session, p->request.name, std::move(p->request.procs), infos, ninfos,
+    return construct_on_server(session, p->request.name, std::move(p->request.procs), nullptr, infos, ninfos,
                                [callback, cbdata](pmix_status_t rc, InfoList&& list) {
                                    call_with_results(callback, cbdata, rc, std::move(list));
                                });

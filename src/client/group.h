@@ -26,9 +26,11 @@ pmix_status_t group_leave_nb(Session& session, const char* name, const pmix_info
 
 // The name as it goes on the wire: PMIX_ERR_BAD_PARAM for null, empty, too long.
 common::Result<std::string> checked_group_name(const char* name);
-// The collective itself, for a list of members in order; done runs on the loop if this answers PMIX_SUCCESS.
+// The collective itself, for a list of members in order and the process that has invited them (null: nobody has);
+// done runs on the loop if this answers PMIX_SUCCESS.
 pmix_status_t construct_on_server(Session& session, const std::string& name, common::ProcList members,
-                                  const pmix_info_t infos[], size_t ninfos, GroupDone done);
+                                  const common::ProcId* inviter, const pmix_info_t infos[], size_t ninfos,
+                                  GroupDone done);
 // Hands results to a caller, who may not want them.
 void hand_out_results(common::InfoList&& infos, pmix_info_t** results, size_t* nresults);
 // Calls back with results that are ours, and gone afterwards.

@@ -98,7 +98,6 @@ void GroupInvites::invite(std::string name, ProcList members, InfoList infos, Gr
     i.members = std::move(members);
     i.pending = i.members;
     std::erase(i.pending, session_.self());
-    if (!contains(i.members, session_.self())) i.members.insert(i.members.begin(), session_.self());
     i.invited = i.pending;
     i.optional = InfoView(infos).flag(PMIX_GROUP_OPTIONAL);
     i.infos = std::move(infos);
@@ -171,6 +170,7 @@ void GroupInvites::check(Invite& invite) {
 }
 
 void GroupInvites::form(Invite& invite) {
+    if (invite.members.empty()) return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT);
     invite.forming = true;
     ProcList others = invite.members;
     std::erase(others, session_.self());
@@ -185,7 +185,7 @@ void GroupInvites::form(Invite& invite) {
     append_limited(mine, given, invite.optional ? Deadline::never() : invite.limit);
     mine.append_flag(PMIX_GROUP_LEADER, true);
     const pmix_status_t rc = construct_on_server(
-        session_, invite.name, invite.members, mine.c_array(), mine.size(),
+        session_, invite.name, invite.members, &session_.self(), mine.c_array(), mine.size(),
         [this, name = invite.name, id = invite.id](pmix_status_t status, InfoList&& results) {
             Invite* i = find_invite(name);
             if (i == nullptr || i->id != id) return;
@@ -309,7 +309,7 @@ void GroupInvites::follow(Join& join, const InfoList& infos) {
     append_limited(mine, given, join.limit);
     join.forming = true;
     const pmix_status_t rc = construct_on_server(
-        session_, join.name, std::move(members), mine.c_array(), mine.size(),
+        session_, join.name, std::move(members), &join.leader, mine.c_array(), mine.size(),
         [this, name = join.name, id = join.id](pmix_status_t status, InfoList&& results) {
             Join* j = find_join(name);
             if (j != nullptr && j->id == id) finish(*j, status, std::move(results));
@@ -324,12 +324,12 @@ void GroupInvites::take_over(Join& join) {
     i.name = join.name;
     for (const Invitation& known : received_)
         if (known.name == join.name && known.leader == join.leader) i.members = known.invited;
+    i.smaller = contains(i.members, join.leader);
     std::erase(i.members, join.leader);
     i.pending = i.members;
     std::erase(i.pending, session_.self());
     if (!contains(i.members, session_.self())) i.members.insert(i.members.begin(), session_.self());
     i.invited = i.pending;
-    i.smaller = true;
     i.infos = std::move(join.infos);
     i.done = std::move(join.done);
     i.limit = join.limit;

@@ -2,8 +2,9 @@
 //
 // The inviter sends PMIX_GROUP_INVITED, counts the answers (accepted, declined, failed; its handlers decide about the
 // last two), and then tells those who accepted the membership (PMIX_GROUP_MEMBERSHIP_UPDATE). All of them then construct
-// the group by the collective of client/group, so that an invited group is the same as any other; the inviter announces
-// PMIX_GROUP_CONSTRUCT_COMPLETE. When it ends it without a group, it announces PMIX_GROUP_CONSTRUCT_ABORT.
+// the group by the collective of client/group, so that an invited group is the same as any other. The inviter takes part
+// in the collective; it is a member only if it is in its own list. It announces PMIX_GROUP_CONSTRUCT_COMPLETE to the
+// members, or PMIX_GROUP_CONSTRUCT_ABORT when there is no group.
 //
 // All state belongs to the loop; the calls may come from any thread. What can go wrong: PMIX_ERR_TIMEOUT,
 // PMIX_GROUP_CONSTRUCT_ABORT for all, PMIX_GROUP_LEADER_FAILED for those who wait for an inviter that has ended and has no

@@ -1,5 +1,7 @@
 #include "client/groups.h"
 
+#include <algorithm>
+
 #include "client/group_invite.h"
 #include "client/session.h"
 #include "common/info_view.h"
@@ -96,10 +98,14 @@ void Groups::constructing(const std::string& name) {
 
 void Groups::constructed(const std::string& name, pmix_status_t status, const InfoList& results) {
     Formed formed;
-    const bool good = common::succeeded(status) || status == PMIX_ERR_PARTIAL_SUCCESS;
+    bool good = common::succeeded(status) || status == PMIX_ERR_PARTIAL_SUCCESS;
     if (good) {
         if (const pmix_info_t* members = results.find(PMIX_GROUP_MEMBERSHIP))
             common::read_proc_array(members->value, formed.members);
+        // A process that has invited the members takes part in the construct also where it is none of them.
+        good = std::find(formed.members.begin(), formed.members.end(), session_.self()) != formed.members.end();
+    }
+    if (good) {
         InfoView(results).get(PMIX_GROUP_CONTEXT_ID, &formed.context_id);
         formed.results.append_all(results.c_array(), results.size());
     }

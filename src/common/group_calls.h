@@ -8,7 +8,9 @@
 namespace pmix::common {
 
 enum class GroupCall : uint32_t {
-    construct = 0,  // name, procs in the order of the group's ranks, infos; answered with results and segments
+    // name, procs in the order of the group's ranks, infos; answered with results and segments. directives may have
+    // PMIX_GROUP_LEADER (PMIX_PROC): the process that invited these, which takes part as well and is no member.
+    construct = 0,
     destruct = 1,   // name, infos
     leave = 2,      // name, infos
     decide = 3,     // name; what a process's handlers made of a failure: infos has PMIX_GROUP_LEADER if it wants to lead

@@ -96,6 +96,8 @@ class Groups {
         std::vector<MemberId> deciders;          // callers who want to be told of failures
         common::ProcList named_order;            // PMIX_GROUP_FINAL_MEMBERSHIP_ORDER
         std::optional<common::ProcId> leader;
+        // The process that has invited the members, where it is none of them: it takes part to learn the outcome.
+        std::optional<common::ProcId> inviter;
         bool leaderless = false;  // it had one, which has gone
         Timer timer;
         int64_t began_ms = transport::monotonic_ns() / 1'000'000;

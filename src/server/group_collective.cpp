@@ -41,6 +41,17 @@ pmix_status_t append_array(InfoList& to, std::string_view key, const InfoList& i
     return to.append(key, &array, PMIX_DATA_ARRAY);
 }
 
+// The process that has invited these, if it is none of them.
+std::optional<ProcId> inviter_in(const common::Infos& directives, const ProcList& members) {
+    const pmix_proc_t* proc = nullptr;
+    if (InfoView(directives.data(), directives.size()).get(PMIX_GROUP_LEADER, &proc) != PMIX_SUCCESS || proc == nullptr ||
+        !common::is_real_rank(proc->rank))
+        return std::nullopt;
+    ProcId inviter(*proc);
+    if (contains(members, inviter) || contains(members, {inviter.nspace, PMIX_RANK_WILDCARD})) return std::nullopt;
+    return inviter;
+}
+
 }  // namespace
 
 bool Groups::Operation::came_already(MemberId who) const noexcept {
@@ -76,7 +87,10 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     InfoList infos = request.infos.take();
     InfoView view(infos);
-    Signature signature = make_signature(request.procs);
+    ProcList participants = request.procs;
+    const auto inviter = inviter_in(request.directives, request.procs);
+    if (inviter) participants.push_back(*inviter);
+    Signature signature = make_signature(std::move(participants));
     auto member = registry_.member(peer.id());
     if (!member || !registry_.contains(signature, *member)) return reply.status(PMIX_ERR_BAD_PARAM);
     if (came_late(GroupCall::construct, request.name, &signature, *member, reply)) return;
@@ -95,8 +109,11 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     if (first) {
         op.id = next_++;
         op.signature = std::move(signature);
+        op.inviter = inviter;
     } else if (op.launched) {
         return reply.status(PMIX_ERR_EXISTS);  // a second call of who is in it already
+    } else if (op.inviter != inviter) {
+        return reply.status(PMIX_ERR_BAD_PARAM);  // the same processes, but not the same members
     }
     const bool leads = view.flag(PMIX_GROUP_LEADER);
     if (leads && !op.leader) {
@@ -285,7 +302,8 @@ void Groups::decide(Peer& peer, const common::ControlRequest& request, Reply rep
 void Groups::abort(const Key& key, Operation& op) {
     InfoList infos;
     infos.append_string(PMIX_GROUP_ID, key.name);
-    const ProcList all = expand(op.piece.order);
+    ProcList all = expand(op.piece.order);
+    if (op.inviter) all.push_back(*op.inviter);
     const ProcId source = op.came.empty() ? ProcId() : registry_.proc_of(op.came.front());
     op.local_status = PMIX_GROUP_CONSTRUCT_ABORT;
     if (!op.launched) launch(key, op);
@@ -473,7 +491,7 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
         if (!contains(op.piece.failed, p) && (hosts.empty() || contains(hosts, p))) members.push_back(p);
     const bool whole = members.size() == asked.size();
     for (const ProcId& p : hosts)
-        if (!contains(asked, p)) members.push_back(p);
+        if (!contains(asked, p) && op.inviter != p) members.push_back(p);
 
     Group group;
     group.name = key.name;
@@ -484,7 +502,10 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     if (!group.charge.set(op.account, group.name.size() + Collective::memory_of(members)))
         return finish(key, PMIX_ERR_OUT_OF_RESOURCE);
     group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
-    const uint64_t number_of_group = registry_.groups().add(std::move(group)).number;
+    const ProcList local = here(members);
+    // Where only the inviter is, which is no member, nobody would ever end the group.
+    const bool none_here = op.inviter && local.empty();
+    const uint64_t number_of_group = none_here ? 0 : registry_.groups().add(std::move(group)).number;
     invitations_.over(key.name, members);
 
     InfoList results;
@@ -507,7 +528,6 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
         registry_.groups().erase(number_of_group);
         return finish(key, rc);
     }
-    const ProcList local = here(members);
     const ProcId source = members.empty() ? ProcId() : members.front();
     finish(key, whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS, &results);
     if (!numbered) return;

@@ -1,6 +1,6 @@
 /* groups: construct, destruct, invite, join, leave over real processes, and members that die.
- * usage: groups construct|endpoints|fence|optional|timeout|invite|decline|late|abort|leave|query|arguments|
- *        before|in|after|told|inviter [taken] (the last five with --continuous: the last rank, or rank 0, dies) */
+ * usage: groups construct|endpoints|fence|optional|timeout|invite|invite_itself|invite_far|decline|late|abort|leave|
+ *        query|arguments|before|in|after|told|inviter [taken] (the last five with --continuous: the last rank, or rank 0, dies) */
 #include "group_check.h"
 
 /* Context ids, order and Get by the group's own ranks; twice, because a name may be used again. rows: R1 R3 R4 R12 */
@@ -189,36 +189,56 @@ static void joined(pmix_status_t wanted, size_t members) {
     if (infos) PMIX_INFO_FREE(infos, ninfos);
 }
 
-/* Rank 0 invites all others and is not in its own list. rows: R13 R14 R15 R16 */
-static void invite(int argc, char** argv) {
-    (void)argc, (void)argv;
+/* Rank 0 invites some others, and is a member if it is in its own list. rows: R13 R14 R15 R16 */
+static void invites(bool itself, pmix_rank_t from) {
     start();
+    pmix_proc_t* asked = calloc(job_size, sizeof *asked);
+    size_t count = 0;
+    if (itself) asked[count++] = rank_of_job(0);
+    for (uint32_t rank = from; rank < job_size; rank++) asked[count++] = rank_of_job(rank);
     if (me.rank != 0) listen_to(PMIX_GROUP_INVITED, on_invited);
     listen_to(PMIX_GROUP_CONSTRUCT_COMPLETE, on_event);
     fence(false);
+    bool member = me.rank == 0 ? itself : me.rank >= from;
     if (me.rank == 0) {
-        pmix_proc_t* others = calloc(job_size, sizeof *others);
-        for (uint32_t rank = 1; rank < job_size; rank++) others[rank - 1] = rank_of_job(rank);
         pmix_info_t* infos = NULL;
         size_t ninfos = 0;
         pmix_info_t assign = flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
-        CHECK_STATUS(PMIx_Group_invite(name, others, 0, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
-        CHECK_OK(PMIx_Group_invite(name, others, job_size - 1, &assign, 1, &infos, &ninfos));
-        CHECK(members_in(infos, ninfos) == job_size);
-        CHECK(member_of(infos, ninfos, 0)->rank == 0);
+        CHECK_STATUS(PMIx_Group_invite(name, asked, 0, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+        CHECK_OK(PMIx_Group_invite(name, asked, count, &assign, 1, &infos, &ninfos));
+        CHECK(members_in(infos, ninfos) == count);
+        for (size_t i = 0; i < count; i++) CHECK(member_of(infos, ninfos, i)->rank == asked[i].rank);
         CHECK(result(infos, ninfos, PMIX_GROUP_CONTEXT_ID) != NULL);
         PMIX_INFO_FREE(infos, ninfos);
-        free(others);
-    } else {
-        joined(PMIX_SUCCESS, job_size);
+        if (!itself) CHECK_STATUS(PMIx_Group_destruct(name, NULL, 0), PMIX_ERR_NOT_FOUND);
+    } else if (member) {
+        joined(PMIX_SUCCESS, count);
     }
-    CHECK(box_wait(&seen, 1, 60));
-    CHECK(seen.status == PMIX_GROUP_CONSTRUCT_COMPLETE);
-    pmix_proc_t whole;
-    PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
-    CHECK_OK(fence_of(&whole, 1, false, 60));
-    CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    if (member) {
+        CHECK(box_wait(&seen, 1, 60));
+        CHECK(seen.status == PMIX_GROUP_CONSTRUCT_COMPLETE);
+        pmix_proc_t whole;
+        PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
+        CHECK_OK(fence_of(&whole, 1, false, 60));
+        CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    }
+    fence(false);
+    if (!member) CHECK(box_count(&seen) == 0 && box_count(&invited) == 0);
+    free(asked);
     finish();
+}
+/* The inviter is in the group, or not; in the last case it shares no node with a member where there are several. */
+static void invite(int argc, char** argv) {
+    (void)argc, (void)argv;
+    invites(false, 1);
+}
+static void invite_itself(int argc, char** argv) {
+    (void)argc, (void)argv;
+    invites(true, 2);
+}
+static void invite_far(int argc, char** argv) {
+    (void)argc, (void)argv;
+    invites(false, 4);
 }
 
 /* The invitation comes before anybody has registered for it. rows: R13 */
@@ -494,6 +514,7 @@ int main(int argc, char** argv) {
     static const struct test_case cases[] = {
         {"construct", construct}, {"endpoints", endpoints}, {"fence", fences}, {"optional", optional},
         {"timeout", with_timeout}, {"invite", invite},      {"late", late},    {"decline", decline},
+        {"invite_itself", invite_itself}, {"invite_far", invite_far},
         {"abort", aborted},       {"leave", leave},         {"query", query},  {"arguments", arguments},
         {"before", before},       {"in", in},               {"after", after},  {"told", told},
         {"inviter", inviter_dies},

@@ -99,6 +99,20 @@ class GroupInviteTest : public ::testing::Test {
                                               &Ended::back, &ended));
         settle();
     }
+    std::vector<Frame> constructs() const {
+        std::vector<Frame> frames = channel->sent();
+        std::erase_if(frames, [](const Frame& f) { return !is(f, Command::group); });
+        return frames;
+    }
+    common::ControlRequest last_construct() const {
+        const std::vector<Frame> frames = constructs();
+        return frames.empty() ? common::ControlRequest() : FakeChannel::decoded<common::ControlRequest>(frames.back());
+    }
+    static ProcId inviter_in(const common::ControlRequest& request) {
+        const pmix_proc_t* proc = nullptr;
+        common::InfoView(request.directives.data(), request.directives.size()).get(PMIX_GROUP_LEADER, &proc);
+        return proc == nullptr ? ProcId() : ProcId(*proc);
+    }
     // Whoever waits still is answered now.
     void end_all() {
         session->on_loop_and_wait([this] { session->groups().shut(PMIX_ERR_INIT); });
@@ -221,6 +235,55 @@ TEST_F(GroupInviteTest, ALateAnswerIsNotThatOfTheNextInvitation) {
     end_all();
     EXPECT_EQ(1, first.times);
     EXPECT_EQ(1, second.times);
+}
+
+// The list is the membership: the inviter is in it only where it names itself. rows: R13
+TEST_F(GroupInviteTest, Invite_InviterNotInItsList_IsNoMember) {
+    for (const bool listed : {false, true}) {
+        const pmix_proc_t far = ProcId("far", 0).to_c(), self = ProcId("job", 1).to_c(), both[] = {far, self};
+        Ended ended;
+        ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", both, listed ? 2 : 1, nullptr, 0, &Ended::back, &ended));
+        settle();
+        event(PMIX_GROUP_INVITE_ACCEPTED, {});
+        const common::ControlRequest request = last_construct();
+        EXPECT_EQ(listed ? (common::ProcList{{"far", 0}, {"job", 1}}) : (common::ProcList{{"far", 0}}), request.procs);
+        EXPECT_EQ(ProcId("job", 1), inviter_in(request)) << "the server learns who takes part as well";
+        common::ControlReply reply;
+        InfoList results;
+        common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, request.procs);
+        reply.infos = std::move(results);
+        channel->answer(constructs().back(), PMIX_SUCCESS, reply);
+        settle();
+        EXPECT_EQ(1, ended.times);
+        EXPECT_EQ(PMIX_SUCCESS, ended.status);
+        EXPECT_EQ(listed, session->groups().any()) << "its name means something to members only";
+    }
+}
+
+// rows: R13
+TEST_F(GroupInviteTest, Invite_NobodyIsLeft_AbortsTheConstruct) {
+    const pmix_proc_t far = ProcId("far", 0).to_c();
+    Ended ended;
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &ended));
+    settle();
+    event(PMIX_GROUP_INVITE_DECLINED, {});
+    EXPECT_EQ(1, ended.times);
+    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, ended.status);
+    EXPECT_TRUE(constructs().empty());
+}
+
+// rows: R13 R16
+TEST_F(GroupInviteTest, Join_InviterThatIsNoMember_TakesPartAllTheSame) {
+    event(PMIX_GROUP_INVITED, {});
+    Ended ended;
+    join(ended);
+    InfoList update;
+    common::append_proc_array(update, PMIX_GROUP_MEMBERSHIP, {{"job", 1}, {"far", 2}});
+    event(PMIX_GROUP_MEMBERSHIP_UPDATE, std::move(update));
+    const common::ControlRequest request = last_construct();
+    EXPECT_EQ((common::ProcList{{"job", 1}, {"far", 2}}), request.procs);
+    EXPECT_EQ(ProcId("far", 0), inviter_in(request));
+    end_all();
 }
 
 // A tool's server may go while a join is on its way to the loop.

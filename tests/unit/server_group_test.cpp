@@ -48,6 +48,20 @@ uint32_t start(FakeClient& client, GroupCall call, ProcList procs = {}, InfoList
 uint32_t construct(FakeClient& client, ProcList procs = {kAll}, InfoList infos = {}, const std::string& name = kName) {
     return start(client, GroupCall::construct, std::move(procs), std::move(infos), name);
 }
+// As the client library does when an invitation has been answered: who invites, and the members.
+uint32_t invited(FakeClient& client, const ProcId& inviter, ProcList members, bool leads = false, InfoList infos = {}) {
+    common::ControlRequest request;
+    request.kind = static_cast<uint32_t>(GroupCall::construct);
+    request.name = kName;
+    request.procs = std::move(members);
+    if (leads) infos.append_flag(PMIX_GROUP_LEADER, true);
+    request.infos = std::move(infos);
+    InfoList who;
+    const pmix_proc_t proc = inviter.to_c();
+    who.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
+    request.directives = std::move(who);
+    return client.start<Command::group>(request);
+}
 uint32_t destruct(FakeClient& client) { return start(client, GroupCall::destruct); }
 
 InfoList flag(const char* key) {
@@ -551,6 +565,62 @@ TEST(ServerGroupTest, WhoLeavesIsAnnouncedAndNotWaitedFor) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, s[0].wait(s[0].start_fence({{kName, 1}}))->header.status);
     EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], destruct(s[0])).status);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 2}, {"job", 3}}), s.host.last("group")->procs);
+}
+
+// The process that invites takes part in the construct, so that it learns how it ends; it is a member only if it has
+// listed itself. rows: R13 R15 U17
+TEST(ServerGroupTest, Construct_InviterThatIsNoMember_TakesPartOnly) {
+    Setting s(2, 3);
+    s.host.group_results = [](const Seen& seen, InfoList& out) {
+        common::append_proc_array(out, PMIX_GROUP_MEMBERSHIP, seen.procs);  // the host counts whom it was named
+        out.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, 7, PMIX_SIZE);
+    };
+    const ProcList members = {{"job", 2}, {"job", 1}, {"job", 4}};
+    const uint32_t a = invited(s[0], {"job", 0}, members, true), b = invited(s[1], {"job", 0}, members);
+    s.server->settle();
+    EXPECT_EQ(0u, s.host.count("group"));
+    const uint32_t c = invited(s[2], {"job", 0}, members);
+    const Done inviter = done_of(s[0], a);
+    EXPECT_EQ(PMIX_SUCCESS, inviter.status);
+    EXPECT_EQ(members, inviter.members);
+    EXPECT_EQ(members, done_of(s[1], b).members);
+    EXPECT_EQ(members, done_of(s[2], c).members);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 4}}), s.host.last("group")->procs) << "all who call";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[0], destruct(s[0])).status);
+    const uint32_t d = destruct(s[1]), e = destruct(s[2]);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], d).status);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[2], e).status);
+    EXPECT_EQ((ProcList{{"job", 1}, {"job", 2}, {"job", 4}}), s.host.last("group")->procs);
+    EXPECT_TRUE(s.server->parts().registry.groups().empty());
+}
+
+// rows: R13 R15
+TEST(ServerGroupTest, Construct_InviterWithoutAMemberOnItsNode_LeavesNothingThere) {
+    Setting s(2, 1);
+    const uint32_t a = invited(s[0], {"job", 0}, {{"job", 1}}, true);
+    EXPECT_EQ((ProcList{{"job", 1}}), done_of(s[0], a).members);
+    EXPECT_TRUE(s.server->parts().registry.groups().empty());
+    // The same processes in another part are another matter.
+    Setting t(1, 3);
+    invited(t[0], {"job", 0}, {{"job", 1}, {"job", 2}}, true);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(t[1], construct(t[1])).status);
+}
+
+// rows: R13 R8
+TEST(ServerGroupTest, Construct_InviterThatIsNoMemberEnds_DoesNotMakeTheGroupSmaller) {
+    for (bool had_called : {false, true}) {
+        Setting s(1, 3);
+        const ProcList members = {{"job", 1}, {"job", 2}};
+        const auto call = [&](size_t i) { return invited(s[i], {"job", 0}, members, i == 0, flag(PMIX_GROUP_FT_COLLECTIVE)); };
+        if (had_called) call(0);
+        const uint32_t b = call(1);
+        s.server->settle();
+        s.kill(0);
+        EXPECT_FALSE(s[1].take(b));
+        const uint32_t c = call(2);
+        EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], b).status) << had_called;
+        EXPECT_EQ(members, done_of(s[2], c).members);
+    }
 }
 
 // Names of jobs are the host's to choose: those who have called already do not wait for the others for ever.
