@@ -7,7 +7,7 @@
     run      --cc CC --std STD --lib FILE [...]      macros.c, built and linked so, runs without a failed check
     module   --cc CC --std STD                       PMIx_server_init, called by a host, tells the size of its module
     symbols  --lib FILE                              the library exports what symbols.txt lists, nothing else
-    calls    --cc CC --lib FILE                      a C program that names every function links
+    calls    --cc CC --lib FILE                      a C program that names every function and datum links and runs
 
 CC may be a C or a C++ compiler; STD decides (c99, c11, c++17, ...). Nothing is written outside a temporary folder.
 """
@@ -22,7 +22,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INCLUDE = os.path.join(HERE, "..", "..", "include")
-HEADERS = ["pmix.h", "pmix_common.h", "pmix_deprecated.h", "pmix_server.h", "pmix_tool.h", "pmix_version.h"]
+HEADERS = ["pmix.h", "pmix_common.h", "pmix_deprecated.h", "pmix_server.h", "pmix_tool.h", "pmix_version.h",
+           "src/include/pmix_frameworks.h"]
+DATA = ["pmix_framework_names"]  # the rest are functions
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 # Lines of a reference that ours need not repeat, and why. Everything else must be equal.
@@ -205,6 +207,10 @@ def symbols(a):
         bad = fail("missing: " + s)
     for s in sorted(have - set(want)):
         bad = fail("must not be exported: " + s)
+    kinds = {line.split()[-1]: line.split()[-2] for line in o.stdout.splitlines() if line.split()}
+    for s in sorted(have & set(want)):
+        if kinds[s] not in ("BD" if s in DATA else "T"):
+            bad = fail("%s is of kind %s" % (s, kinds[s]))
     o = run(["readelf", "-dVW", a.lib])
     if "Library soname: [libpmix.so.2]" not in o.stdout:
         bad = fail("the soname is not libpmix.so.2")
@@ -219,9 +225,11 @@ def symbols(a):
 
 def calls(a):
     text = "".join("#include <%s>\n" % h for h in HEADERS)
-    text += "typedef void (*any)(void);\nextern const any every_function[];\nconst any every_function[] = {\n"
-    text += "".join("    (any) %s,\n" % s for s in listed())
-    text += "};\nint main(void) {\n    return every_function[0] == every_function[1];\n}\n"
+    text += "#include <string.h>\ntypedef void (*any)(void);\nextern const any every_function[];\nconst any every_function[] = {\n"
+    text += "".join("    (any) %s,\n" % s for s in listed() if s not in DATA)
+    # Open MPI reads the names up to NULL, whatever their number.
+    text += "};\nint main(void) {\n    int n = 0;\n    while (pmix_framework_names[n] != NULL) n++;\n"
+    text += "    return every_function[0] == every_function[1] || n != 17 || strcmp(pmix_framework_names[n - 1], \"mca\") != 0;\n}\n"
     with tempfile.TemporaryDirectory() as tmp:
         source = os.path.join(tmp, "calls.c")
         with open(source, "w") as f:

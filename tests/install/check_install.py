@@ -21,6 +21,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = {
     "include": {"pmix.h", "pmix_common.h", "pmix_deprecated.h", "pmix_server.h", "pmix_tool.h", "pmix_version.h"},
+    "include/src/include": {"pmix_frameworks.h"},
     "LIB": {"libpmix.so", "libpmix.so.2", "libpmix.so.2.N", "libpmix.a"},
     "LIB/pkgconfig": {"pmix.pc"},
     "LIB/cmake/PMIx": {"PMIxConfig.cmake", "PMIxConfigVersion.cmake", "PMIxTargets.cmake", "PMIxTargets-TYPE.cmake",
