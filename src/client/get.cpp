@@ -8,6 +8,7 @@
 #include "client/groups.h"
 #include "client/lent_values.h"
 #include "client/lookup.h"
+#include "client/lookup_qualified.h"
 #include "client/query_cache.h"
 #include "client/session.h"
 #include "client/version.h"
@@ -63,6 +64,10 @@ void search(Session& session, const GetRequest& request, Outcome& out) {
         out.make(look_up_all(from, request));
         return;
     }
+    if (request.qualified) {
+        out.make(look_up_qualified(from, request));
+        if (out.status != PMIX_ERR_NOT_FOUND || !qualifies_realm_only(request)) return;
+    }
     out.status = request.scope == PMIX_SCOPE_UNDEF ? look_up(from, request, out.hit) : look_up_in_scope(from, request, out.hit);
     if (out.status == PMIX_ERR_NOT_FOUND && request.reserved()) out.make(identity_value(request));
 }
@@ -80,7 +85,9 @@ bool server_may_know(Session& session, const GetRequest& request) noexcept {
 common::GetRequest message_for(Session& session, const GetRequest& request) {
     common::GetRequest message;
     message.proc = common::ProcId(request.nspace, request.rank);
-    message.key = request.key;
+    // The server knows a qualified value by the key under which it is stored.
+    auto key = request.qualified ? qualified_key(request) : common::Result<std::string>(std::string(request.key));
+    if (key) message.key = std::move(*key);
     message.infos = common::Infos::borrow(request.infos, request.ninfos);
     Reading reading;
     const dstore::Reader* reader = session.reader(request.nspace);
@@ -114,7 +121,7 @@ void take_reply(Session& session, const GetRequest& request, pmix_status_t statu
 bool queried(Session& session, const GetRequest& request, Outcome& out) {
     const QueryCache& answers = session.query_cache();
     if (!answers.used() || request.stores_only || request.refresh) return false;
-    if (request.all_keys() || request.scope != PMIX_SCOPE_UNDEF) return false;
+    if (request.all_keys() || request.qualified || request.scope != PMIX_SCOPE_UNDEF) return false;
     Value value;
     const common::InfoView infos(request.infos, request.ninfos);
     if (!answers.find(session.self(), common::ProcId(request.nspace, request.rank), request.key, infos, value))

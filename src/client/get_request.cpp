@@ -6,6 +6,7 @@
 
 #include "common/info_view.h"
 #include "common/support.h"
+#include "dstore/qualified.h"
 
 namespace pmix::client {
 namespace {
@@ -234,8 +235,10 @@ common::Result<GetRequest> parse_get(const common::ProcId& self, const pmix_proc
     request.ninfos = ninfos;
     for (const pmix_info_t& info : InfoView(infos, ninfos)) {
         const QualifierName* q = find_qualifier(common::key_view(info));
+        const bool of_value = dstore::is_qualifier(info);
+        if (of_value) request.qualified = key != nullptr;
         if (q == nullptr) {
-            if (common::is_required(info)) request.required_unknown = true;
+            if (common::is_required(info) && !of_value) request.required_unknown = true;
             continue;
         }
         rc = apply(q->what, info.value, request);

@@ -42,6 +42,9 @@ struct GetRequest {
     // The namespace was named by a qualifier, so the process argument does not count.
     bool nspace_qualified = false;
 
+    // Some infos are marked as qualifiers: of the key's values the one that was stored with these is asked for.
+    bool qualified = false;
+
     // A required entry that this library does not know. The host may: it sees the request with its flags. An answer
     // from our own store would have ignored it.
     bool required_unknown = false;

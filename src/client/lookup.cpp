@@ -4,6 +4,7 @@
 #include <string>
 
 #include "common/pack.h"
+#include "dstore/qualified.h"
 
 namespace pmix::client {
 namespace {
@@ -189,6 +190,8 @@ common::Result<common::Value> look_up_all(const Sources& from, const GetRequest&
     const auto take = [&](std::string_view key, common::Bytes bytes) {
         if (failed != PMIX_SUCCESS || !seen.emplace(key).second) return;
         common::Value value;
+        // A qualified value is shown with its qualifiers.
+        if (dstore::is_stored_qualified(key, bytes)) key = PMIX_QUALIFIED_VALUE;
         // One value that cannot be read does not hide the others.
         if (common::decode_value_into(bytes, value.c_ptr()) != PMIX_SUCCESS) return;
         failed = infos.append(key, std::move(value));

@@ -8,6 +8,7 @@
 #include "client/commit_frame.h"
 #include "client/session.h"
 #include "common/pack.h"
+#include "dstore/qualified.h"
 
 namespace pmix::client {
 namespace {
@@ -61,6 +62,19 @@ pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common
     return PMIX_SUCCESS;
 }
 
+// A value with qualifiers has a key of its own, so it replaces none that has others. Entries that are not marked say
+// nothing, and a value whose array marks none is an ordinary one.
+pmix_status_t keep_qualified(Session& session, dstore::PrivateStore::Nspace nspace, common::Rank rank,
+                             pmix_scope_t scope, const pmix_value_t& value) {
+    auto what = dstore::QualifiedValue::read(value);
+    if (!what) return what.status();
+    if (refused_in_strict_mode(session, what->primary)) return PMIX_ERR_BAD_PARAM;
+    if (what->qualifiers.empty()) return keep(session, nspace, rank, what->primary, scope, *what->value);
+    auto stored = dstore::QualifiedValue::stored(value);
+    if (!stored) return stored.status();
+    return keep(session, nspace, rank, what->qualifiers.key_for(what->primary), scope, stored->get());
+}
+
 }  // namespace
 
 pmix_status_t put(Session& session, pmix_scope_t scope, const char* key, const pmix_value_t* value) {
@@ -68,15 +82,20 @@ pmix_status_t put(Session& session, pmix_scope_t scope, const char* key, const p
     // the host says under that key wins in Get. The Standard's refusal is strict mode's.
     auto name = checked_key(key);
     if (!name) return name.status();
-    if (value == nullptr || refused_in_strict_mode(session, *name)) return PMIX_ERR_BAD_PARAM;
+    if (value == nullptr) return PMIX_ERR_BAD_PARAM;
+    const bool qualified = common::is_reserved_key(*name) && *name == PMIX_QUALIFIED_VALUE;
+    if (!qualified && refused_in_strict_mode(session, *name)) return PMIX_ERR_BAD_PARAM;
     if (scope < PMIX_LOCAL || scope > PMIX_INTERNAL) return PMIX_ERR_NOT_SUPPORTED;
+    if (qualified) return keep_qualified(session, session.own_nspace(), session.self().rank, scope, *value);
     return keep(session, session.own_nspace(), session.self().rank, *name, scope, *value);
 }
 
 pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const char* key, const pmix_value_t* value) {
     auto name = checked_key(key);
     if (!name) return name.status();
-    if (value == nullptr || refused_in_strict_mode(session, *name)) return PMIX_ERR_BAD_PARAM;
+    if (value == nullptr) return PMIX_ERR_BAD_PARAM;
+    const bool qualified = common::is_reserved_key(*name) && *name == PMIX_QUALIFIED_VALUE;
+    if (!qualified && refused_in_strict_mode(session, *name)) return PMIX_ERR_BAD_PARAM;
     common::Rank rank = session.self().rank;
     auto nspace = session.own_nspace();
     if (proc != nullptr) {
@@ -89,6 +108,7 @@ pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const ch
     }
     // Said first: whoever finds the value may look for it.
     if (nspace != session.own_nspace() || rank != session.self().rank) session.set_stored_for_others();
+    if (qualified) return keep_qualified(session, nspace, rank, PMIX_INTERNAL, *value);
     return keep(session, nspace, rank, *name, PMIX_INTERNAL, *value);
 }
 

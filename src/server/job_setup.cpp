@@ -6,11 +6,13 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "common/attributes.h"
 #include "common/log.h"
 #include "common/pack.h"
+#include "dstore/qualified.h"
 
 namespace pmix::server {
 
@@ -104,7 +106,8 @@ class JobReader {
     uint32_t node_place(const pmix_info_t* infos, size_t n);
     static bool rank_of(const pmix_info_t* infos, size_t n, common::Rank* out) noexcept;
     pmix_status_t store_proc(const pmix_info_t* infos, size_t n, unsigned depth);
-    pmix_status_t store_qualified(const pmix_info_t* infos, size_t n, unsigned depth, Owner owner);
+    pmix_status_t store_qualified(const pmix_value_t& value, const pmix_info_t* infos, size_t n, unsigned depth,
+                                  Owner owner);
     pmix_status_t store_value(Owner owner, std::string_view key, const pmix_value_t& value);
     void note_place(common::Rank rank, const pmix_info_t* infos, size_t n);
     void warn_of_type(const pmix_info_t& info) const noexcept;
@@ -311,18 +314,37 @@ pmix_status_t JobReader::store_proc(const pmix_info_t* infos, size_t n, unsigned
     return PMIX_SUCCESS;
 }
 
-// The first entry is the key and its value; the others say whose it is.
-pmix_status_t JobReader::store_qualified(const pmix_info_t* infos, size_t n, unsigned depth, Owner owner) {
+// The first entry is the key and its value. Entries behind it that name a process, an application, a session or a node
+// say whose it is; those that are marked as qualifiers are what a Get has to name.
+pmix_status_t JobReader::store_qualified(const pmix_value_t& value, const pmix_info_t* infos, size_t n, unsigned depth,
+                                         Owner owner) {
     if (n == 0) return PMIX_SUCCESS;
+    auto what = dstore::QualifiedValue::read(value);
+    // As store_value: what cannot be stored is of no use to a client, but the rest of the job is.
+    if (!what) return what.status() == PMIX_ERR_NOT_SUPPORTED ? PMIX_SUCCESS : what.status();
+    Owner unmarked = owner;
+    bool others = false;
     for (size_t i = 1; i < n; ++i) {
-        std::string_view key = common::key_view(infos[i]);
+        const std::string_view key = common::key_view(infos[i]);
         uint32_t x = 0;
-        if (key == PMIX_RANK && number(infos[i].value, &x)) owner = Owner::proc_info(x);
-        if (key == PMIX_APPNUM && number(infos[i].value, &x)) owner = Owner::app(x);
-        if (key == PMIX_SESSION_ID && number(infos[i].value, &x)) owner = Owner::session(x);
-        if (key == PMIX_HOSTNAME || key == PMIX_NODEID) owner = Owner::node(node_place(infos + 1, n - 1));
+        std::optional<Owner> named;
+        if (key == PMIX_RANK && number(infos[i].value, &x)) named = Owner::proc_info(x);
+        if (key == PMIX_APPNUM && number(infos[i].value, &x)) named = Owner::app(x);
+        if (key == PMIX_SESSION_ID && number(infos[i].value, &x)) named = Owner::session(x);
+        if (key == PMIX_HOSTNAME || key == PMIX_NODEID) named = Owner::node(node_place(infos + 1, n - 1));
+        const bool marked = dstore::is_qualifier(infos[i]);
+        if (named) owner = *named;
+        if (named && !marked) unmarked = *named;
+        if (!named && marked) others = true;
     }
-    return store(infos, 1, depth + 1, owner);
+    if (!what->qualifiers.empty()) {
+        auto stored = dstore::QualifiedValue::stored(value);
+        if (!stored) return stored.status();
+        const pmix_status_t rc = store_value(unmarked, what->qualifiers.key_for(what->primary), stored->get());
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    // With nothing but an owner it is also that owner's value, to be had by the level of information.
+    return others ? PMIX_SUCCESS : store(infos, 1, depth + 1, owner);
 }
 
 // Second walk.
@@ -348,7 +370,7 @@ pmix_status_t JobReader::store(const pmix_info_t* infos, size_t n, unsigned dept
             }
             if (key == PMIX_APP_INFO_ARRAY) rc = store(sub, nsub, depth + 1, Owner::app(app_number(sub, nsub)));
             if (key == PMIX_NODE_INFO_ARRAY) rc = store(sub, nsub, depth + 1, Owner::node(node_place(sub, nsub)));
-            if (key == PMIX_QUALIFIED_VALUE) rc = store_qualified(sub, nsub, depth + 1, owner);
+            if (key == PMIX_QUALIFIED_VALUE) rc = store_qualified(value, sub, nsub, depth + 1, owner);
         } else if (key == PMIX_REGISTER_NODATA || is_envar_key(key)) {
             continue;
         } else {

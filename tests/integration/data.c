@@ -314,10 +314,134 @@ static void uncommitted(int argc, char** argv) {
     finish();
 }
 
+/* A value and a qualifier of it; PMIX_INFO_QUALIFIER marks the latter. */
+static pmix_status_t put_qualified(pmix_scope_t scope, const char* key, uint32_t number, const char* colour,
+                                   size_t size) {
+    pmix_value_t value;
+    pmix_data_array_t array;
+    PMIX_DATA_ARRAY_CONSTRUCT(&array, size ? 3 : 2, PMIX_INFO);
+    pmix_info_t* infos = array.array;
+    PMIX_INFO_LOAD(&infos[0], key, &number, PMIX_UINT32);
+    PMIX_INFO_LOAD(&infos[1], "test.colour", colour, PMIX_STRING);
+    PMIX_INFO_SET_QUALIFIER(&infos[1]);
+    if (size) PMIX_INFO_LOAD(&infos[2], "test.size", &size, PMIX_SIZE);
+    if (size) PMIX_INFO_SET_QUALIFIER(&infos[2]);
+    value.type = PMIX_DATA_ARRAY;
+    value.data.darray = &array;
+    pmix_status_t status = PMIx_Put(scope, PMIX_QUALIFIED_VALUE, &value);
+    PMIX_DATA_ARRAY_DESTRUCT(&array);
+    return status;
+}
+
+struct got_number {
+    struct signal_box box;
+    uint32_t number;
+};
+
+static void take_number(pmix_status_t status, pmix_value_t* value, void* cbdata) {
+    struct got_number* got = cbdata;
+    if (status == PMIX_SUCCESS && value->type == PMIX_UINT32) got->number = value->data.uint32;
+    box_signal(&got->box, status);
+}
+
+/* The number, or 0 with a status that is not PMIX_SUCCESS. Waits no longer than two minutes. */
+static uint32_t get_qualified(pmix_rank_t rank, const char* key, const char* colour, size_t size, bool here_only) {
+    pmix_proc_t proc = rank_of_job(rank);
+    pmix_info_t infos[4];
+    const int seconds = 120;
+    size_t n = 0;
+    PMIX_INFO_LOAD(&infos[n++], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    PMIX_INFO_LOAD(&infos[n++], PMIX_OPTIONAL, &here_only, PMIX_BOOL);
+    if (size) PMIX_INFO_LOAD(&infos[n], "test.size", &size, PMIX_SIZE);
+    if (size) PMIX_INFO_SET_QUALIFIER(&infos[n]), n++;
+    if (colour) PMIX_INFO_LOAD(&infos[n], "test.colour", colour, PMIX_STRING);
+    if (colour) PMIX_INFO_SET_QUALIFIER(&infos[n]), n++;
+    pmix_value_t* value = NULL;
+    uint32_t number = 0;
+    pmix_status_t status = PMIx_Get(&proc, key, infos, n, &value);
+    CHECK(status == PMIX_SUCCESS || status == PMIX_ERR_NOT_FOUND);
+    if (status == PMIX_SUCCESS) {
+        CHECK(value->type == PMIX_UINT32);
+        number = value->data.uint32;
+        PMIX_VALUE_RELEASE(value);
+        /* The other form finds the same. */
+        struct got_number got = {.box = SIGNAL_BOX, .number = 0};
+        CHECK_OK(PMIx_Get_nb(&proc, key, infos, n, take_number, &got));
+        CHECK(box_wait(&got.box, 1, 120));
+        CHECK(got.number == number);
+    }
+    for (size_t i = 0; i < n; i++) PMIX_INFO_DESTRUCT(&infos[i]);
+    return number;
+}
+
+/* Values of one key with different qualifiers lie beside each other and beside the one without; each is found by its
+ * own, here and on other nodes. rows: K36
+ * proves: PMIx_Put PMIX_QUALIFIED_VALUE */
+static void qualified(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    const pmix_rank_t next = (me.rank + 1) % job_size;
+    const uint32_t mine = me.rank * 100;
+    CHECK_OK(put_qualified(PMIX_GLOBAL, "test.number", mine + 1, "red", 0));
+    CHECK_OK(put_qualified(PMIX_GLOBAL, "test.number", mine + 2, "blue", 0));
+    CHECK_OK(put_u32(PMIX_GLOBAL, "test.number", mine + 3));
+    CHECK_OK(put_qualified(PMIX_GLOBAL, "test.number", mine + 4, "green", 7));
+    CHECK_OK(put_qualified(PMIX_GLOBAL, "test.other", mine + 5, "red", 0)); /* and nothing without */
+    /* The same qualifiers again: that one is replaced, and only that one. */
+    CHECK_OK(put_qualified(PMIX_GLOBAL, "test.number", mine + 6, "blue", 0));
+    CHECK_OK(PMIx_Commit());
+    fence(true);
+    const pmix_rank_t ranks[] = {me.rank, next};
+    for (size_t i = 0; i < 2; i++) {
+        const uint32_t base = ranks[i] * 100;
+        CHECK(get_qualified(ranks[i], "test.number", "red", 0, false) == base + 1);
+        CHECK(get_qualified(ranks[i], "test.number", "blue", 0, false) == base + 6);
+        CHECK(get_qualified(ranks[i], "test.number", NULL, 0, false) == base + 3);
+        CHECK(get_qualified(ranks[i], "test.number", "green", 7, false) == base + 4);
+        CHECK(get_qualified(ranks[i], "test.number", "green", 0, true) == base + 4); /* these, and more */
+        CHECK(get_qualified(ranks[i], "test.number", NULL, 7, true) == base + 4);
+        CHECK(get_qualified(ranks[i], "test.number", "green", 8, true) == 0);
+        CHECK(get_qualified(ranks[i], "test.number", "yellow", 0, true) == 0);
+        CHECK(get_qualified(ranks[i], "test.other", "red", 0, false) == base + 5);
+        CHECK(get_qualified(ranks[i], "test.other", NULL, 0, true) == 0);
+    }
+    /* All that a process has: what is qualified is shown with its qualifiers. */
+    pmix_value_t* all = NULL;
+    pmix_proc_t peer = rank_of_job(next);
+    CHECK_OK(PMIx_Get(&peer, NULL, NULL, 0, &all));
+    CHECK(all->type == PMIX_DATA_ARRAY && all->data.darray->type == PMIX_INFO);
+    int plain = 0, with_qualifiers = 0;
+    for (size_t i = 0; i < all->data.darray->size; i++) {
+        const pmix_info_t* info = (pmix_info_t*)all->data.darray->array + i;
+        plain += PMIX_CHECK_KEY(info, "test.number");
+        if (!PMIX_CHECK_KEY(info, PMIX_QUALIFIED_VALUE)) continue;
+        const pmix_info_t* inside = info->value.data.darray->array;
+        CHECK(info->value.data.darray->size >= 2 && PMIX_INFO_IS_QUALIFIER(&inside[1]));
+        with_qualifiers++;
+    }
+    CHECK(plain == 1 && with_qualifiers == 4);
+    PMIX_VALUE_RELEASE(all);
+    fence(false);
+    /* One that comes later is waited for, although another of the key is there; it comes from one node only. */
+    if (me.rank == 0) {
+        CHECK_OK(put_qualified(PMIX_GLOBAL, "test.number", 77, "late", 0));
+        CHECK_OK(PMIx_Commit());
+    }
+    CHECK(get_qualified(0, "test.number", "late", 0, false) == 77);
+    fence(false);
+    /* What is no array, or has nothing in front, is refused. */
+    pmix_value_t value = {.type = PMIX_UINT32, .data.uint32 = 1};
+    CHECK_STATUS(PMIx_Put(PMIX_GLOBAL, PMIX_QUALIFIED_VALUE, &value), PMIX_ERR_BAD_PARAM);
+    pmix_data_array_t none = {.type = PMIX_INFO};
+    value.type = PMIX_DATA_ARRAY, value.data.darray = &none;
+    CHECK_STATUS(PMIx_Put(PMIX_GLOBAL, PMIX_QUALIFIED_VALUE, &value), PMIX_ERR_BAD_PARAM);
+    finish();
+}
+
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
         {"types", types}, {"scopes", scopes}, {"replace", replace},         {"large", large},
-        {"many", many},   {"fresh", fresh},   {"uncommitted", uncommitted},
+        {"many", many},   {"fresh", fresh},   {"uncommitted", uncommitted}, {"qualified", qualified},
     };
     RUN_CASE(cases);
     return 0;
