@@ -12,6 +12,9 @@ constexpr size_t kMaxEndedTurns = 256;
 }  // namespace
 
 Signature make_signature(std::vector<common::ProcId> procs) {
+    const auto not_below = [](const common::ProcId& a, const common::ProcId& b) { return !(a < b); };
+    // Most callers list the ranks in order.
+    if (std::adjacent_find(procs.begin(), procs.end(), not_below) == procs.end()) return procs;
     std::sort(procs.begin(), procs.end());
     procs.erase(std::unique(procs.begin(), procs.end()), procs.end());
     return procs;
@@ -155,7 +158,9 @@ void Collective::retire(Queues::iterator queue) {
 namespace {
 
 bool names(const Signature& signature, std::string_view nspace) {
-    return std::any_of(signature.begin(), signature.end(), [&](const common::ProcId& p) { return p.nspace == nspace; });
+    const auto at = std::partition_point(signature.begin(), signature.end(),
+                                         [&](const common::ProcId& p) { return p.nspace < nspace; });
+    return at != signature.end() && at->nspace == nspace;
 }
 
 }  // namespace

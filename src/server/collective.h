@@ -11,6 +11,7 @@
 // forgotten when it ends, and a signature without turns leaves nothing behind.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -119,7 +120,15 @@ class Collective {
         Charge charge{};
     };
     using Queue = std::deque<Turn>;
-    using Queues = std::map<Signature, Queue>;
+    // Any order will do; long lists are compared once, and mostly not at all.
+    struct BySize {
+        bool operator()(const Signature& a, const Signature& b) const noexcept {
+            if (a.size() != b.size()) return a.size() < b.size();
+            const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin());
+            return x != a.end() && *x < *y;
+        }
+    };
+    using Queues = std::map<Signature, Queue, BySize>;
 
     static Came* find(Turn& turn, MemberId who) noexcept;
     size_t whole(const Turn& turn) const noexcept;

@@ -117,9 +117,11 @@ void Gathering::finish(TurnId id, pmix_status_t status) {
 
 Gathering::Lives Gathering::lives_of(const Signature& signature) const {
     Lives lives;
-    for (const common::ProcId& p : signature) {
-        const Nspace* nspace = registry_.find(p.nspace);
+    for (auto first = signature.begin(); first != signature.end();) {
+        const std::string& name = first->nspace;
+        const Nspace* nspace = registry_.find(name);
         lives.push_back(nspace == nullptr ? 0 : nspace->number);
+        first = std::partition_point(first, signature.end(), [&](const common::ProcId& p) { return p.nspace <= name; });
     }
     return lives;
 }
@@ -173,12 +175,11 @@ void Gathering::stop(pmix_status_t status) {
 
 void add_segments(const Segments& segments, Registry& registry, const Signature& signature, Peer& peer,
                   common::SegmentList& list, std::vector<int>& descriptors) {
-    std::string_view last;
-    for (const common::ProcId& p : signature) {
-        if (p.nspace == last) continue;
-        last = p.nspace;
+    for (auto first = signature.begin(); first != signature.end();) {
+        const std::string& name = first->nspace;
+        first = std::partition_point(first, signature.end(), [&](const common::ProcId& p) { return p.nspace <= name; });
         // What it has needs no mention: its mapping shows what was published.
-        Nspace* nspace = registry.find(p.nspace);
+        Nspace* nspace = registry.find(name);
         if (nspace != nullptr && nspace->data != nullptr && !peer.knows_segment(nspace->data->instance()))
             segments.add(peer, *nspace, list, descriptors);
     }

@@ -350,29 +350,49 @@ std::vector<MemberId> Groups::expected(const Signature& signature) {
     return out;
 }
 
+// Leaves the first of each. Linear for lists in order, as most are.
+void Groups::drop_repeated(ProcList& procs) {
+    const auto not_below = [](const ProcId& a, const ProcId& b) { return !(a < b); };
+    if (std::adjacent_find(procs.begin(), procs.end(), not_below) == procs.end()) return;
+    std::vector<const ProcId*> sorted;
+    sorted.reserve(procs.size());
+    for (const ProcId& p : procs) sorted.push_back(&p);
+    std::stable_sort(sorted.begin(), sorted.end(), [](const ProcId* a, const ProcId* b) { return *a < *b; });
+    std::vector<bool> repeated(procs.size());
+    for (size_t i = 1; i < sorted.size(); ++i)
+        if (*sorted[i] == *sorted[i - 1]) repeated[static_cast<size_t>(sorted[i] - procs.data())] = true;
+    size_t at = 0;
+    std::erase_if(procs, [&](const ProcId&) { return repeated[at++]; });
+}
+
 // Single processes for wildcards, as far as the size of the namespace is known; nobody twice.
 ProcList Groups::expand(const ProcList& procs) const {
     ProcList out;
-    const auto add = [&](ProcId&& p) {
-        if (std::find(out.begin(), out.end(), p) == out.end()) out.push_back(std::move(p));
-    };
+    out.reserve(procs.size());
     for (const ProcId& p : procs) {
-        const Nspace* nspace = registry_.find(p.nspace);
-        if (p.rank != PMIX_RANK_WILDCARD || nspace == nullptr) {
-            add(ProcId(p));
+        const Nspace* nspace = p.rank == PMIX_RANK_WILDCARD ? registry_.find(p.nspace) : nullptr;
+        if (nspace == nullptr) {
+            out.push_back(p);
         } else if (nspace->size_known()) {
-            for (common::Rank r = 0; r < nspace->size(); ++r) add({p.nspace, r});
+            out.reserve(out.size() + nspace->size());
+            for (common::Rank r = 0; r < nspace->size(); ++r) out.push_back({p.nspace, r});
         } else {
-            for (common::Rank r : nspace->local_ranks()) add({p.nspace, r});
+            for (common::Rank r : nspace->local_ranks()) out.push_back({p.nspace, r});
         }
     }
+    drop_repeated(out);
     return out;
 }
 
 ProcList Groups::here(const ProcList& procs) const {
     ProcList out;
+    const Nspace* nspace = nullptr;
+    const std::string* name = nullptr;
     for (const ProcId& p : procs) {
-        const Nspace* nspace = registry_.find(p.nspace);
+        if (name == nullptr || *name != p.nspace) {
+            name = &p.nspace;
+            nspace = registry_.find(p.nspace);
+        }
         if (nspace != nullptr && nspace->is_local(p.rank)) out.push_back(p);
     }
     return out;

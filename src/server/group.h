@@ -165,6 +165,7 @@ class Groups {
     std::vector<MemberId> expected(const Signature& signature);
     bool is_gone(MemberId who) const noexcept;
     bool anybody_here(const Group& group) const;
+    static void drop_repeated(common::ProcList& procs);
     common::ProcList expand(const common::ProcList& procs) const;
     common::ProcList here(const common::ProcList& procs) const;
     Operation* find(const Key& key) noexcept;

@@ -33,6 +33,16 @@ bool contains(const ProcList& list, const ProcId& proc) {
     return std::find(list.begin(), list.end(), proc) != list.end();
 }
 
+// To look up many in a long list.
+class Among {
+  public:
+    explicit Among(const ProcList& list) : sorted_(make_signature(list)) {}
+    bool has(const ProcId& proc) const { return std::binary_search(sorted_.begin(), sorted_.end(), proc); }
+
+  private:
+    const Signature sorted_;
+};
+
 pmix_status_t append_array(InfoList& to, std::string_view key, const InfoList& infos) {
     pmix_data_array_t array{};
     array.type = PMIX_INFO;
@@ -150,13 +160,13 @@ void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) 
     if (group == nullptr) return reply.status(PMIX_ERR_NOT_FOUND);
     const Key key{GroupCall::destruct, request.name, group->number};
     // The host would know nothing of those whose namespace has ended; the local status says that they are missing.
-    Signature signature = make_signature(group->living());
-    const bool whole = group->living().size() == group->current().size();
+    const bool whole = std::none_of(group->members.begin(), group->members.end(),
+                                    [](const Group::Member& m) { return !m.left && m.ended; });
     auto [at, first] = operations_.try_emplace(key);
     Operation& op = at->second;
     if (first) {
         op.id = next_++;
-        op.signature = std::move(signature);
+        op.signature = make_signature(group->living());
         op.tolerant = group->notify;
         op.hosted = group->hosted;
     } else if (op.launched) {
@@ -486,12 +496,17 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     ProcList hosts;
     if (const pmix_info_t* said = from_host.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, hosts);
     hosts = expand(hosts);
+    const Among failed(op.piece.failed), named(hosts);
     ProcList members;
+    members.reserve(asked.size());
     for (const ProcId& p : asked)
-        if (!contains(op.piece.failed, p) && (hosts.empty() || contains(hosts, p))) members.push_back(p);
+        if (!failed.has(p) && (hosts.empty() || named.has(p))) members.push_back(p);
     const bool whole = members.size() == asked.size();
-    for (const ProcId& p : hosts)
-        if (!contains(asked, p) && op.inviter != p) members.push_back(p);
+    if (!hosts.empty()) {
+        const Among known(asked);
+        for (const ProcId& p : hosts)
+            if (!known.has(p) && op.inviter != p) members.push_back(p);
+    }
 
     Group group;
     group.name = key.name;
@@ -515,8 +530,9 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     if (rc == PMIX_SUCCESS) rc = results.append_string(PMIX_GROUP_ID, key.name);
     if (rc == PMIX_SUCCESS) rc = common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, members);
     InfoList shared;
+    const Among in_group(op.piece.shared.empty() ? ProcList() : members);
     for (const GroupPiece::Shared& s : op.piece.shared) {
-        if (!contains(members, s.proc)) continue;
+        if (!in_group.has(s.proc)) continue;
         InfoList one;
         pmix_proc_t proc = s.proc.to_c();
         one.append(PMIX_PROCID, &proc, PMIX_PROC);
@@ -553,6 +569,11 @@ void Groups::finish(const Key& key, pmix_status_t status, const InfoList* result
         // Without room the late ones begin anew.
         if (ended.charge.set(op.account, Collective::memory_of(ended.signature))) ended_.push_back(std::move(ended));
     }
+    // Sorted by namespace, as what follows expects; jobs that only the host named included.
+    ProcList procs;
+    const pmix_info_t* said = results == nullptr ? nullptr : results->find(PMIX_GROUP_MEMBERSHIP);
+    if (said != nullptr) common::read_proc_array(said->value, procs);
+    const Signature members = make_signature(std::move(procs));
     for (Reply& reply : op.replies) {
         auto peer = reply.peer();
         if (peer == nullptr) continue;
@@ -563,10 +584,7 @@ void Groups::finish(const Key& key, pmix_status_t status, const InfoList* result
         common::ControlReply message;
         message.infos = common::Infos::borrow(results->c_array(), results->size());
         std::vector<int> descriptors;
-        // Sorted by namespace, as what follows expects; jobs that only the host named included.
-        ProcList procs;
-        if (const pmix_info_t* said = results->find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, procs);
-        add_segments(segments_, registry_, make_signature(std::move(procs)), *peer, message.segments, descriptors);
+        add_segments(segments_, registry_, members, *peer, message.segments, descriptors);
         reply.message(status, message, descriptors);
     }
 }

@@ -103,9 +103,7 @@ void merge_group_piece(GroupPiece& into, GroupPiece&& other) {
     for (ProcId& p : other.failed)
         if (std::find(into.failed.begin(), into.failed.end(), p) == into.failed.end()) into.failed.push_back(std::move(p));
     for (GroupPiece::Shared& s : other.shared) {
-        bool known = std::any_of(into.shared.begin(), into.shared.end(),
-                                 [&](const GroupPiece::Shared& k) { return k.proc == s.proc; });
-        if (!known) into.shared.push_back(std::move(s));
+        if (into.sharers.insert(s.proc).second) into.shared.push_back(std::move(s));
     }
 }
 

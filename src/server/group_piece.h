@@ -7,6 +7,7 @@
 // Pure. A piece that is none is PMIX_ERR_UNPACK_FAILURE.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct GroupPiece {
     common::ProcList order;
     common::ProcList failed;
     std::vector<Shared> shared;
+    std::set<common::ProcId> sharers;  // of them, for merge_group_piece
 };
 
 // What a member wants the others to have: the entries of its PMIX_GROUP_INFO, and what stands for such an entry.

@@ -134,15 +134,40 @@ void Registry::set_state(Nspace& nspace, Client& client, Client::State state) {
 
 namespace {
 
-// Calls f(nspace, rank or wildcard) for each part of a signature, leaving out ranks whose whole namespace is there too.
+// The processes that a signature names of one namespace, in the order of their ranks. A list may name 100,000, of which
+// few are of this node: what follows looks for the few among the many.
+struct Run {
+    const Nspace* nspace;
+    Signature::const_iterator first, last;
+
+    bool has(Rank rank) const noexcept {
+        const auto at = std::partition_point(first, last, [rank](const ProcId& p) { return p.rank < rank; });
+        return at != last && at->rank == rank;
+    }
+    bool is_whole() const noexcept { return has(PMIX_RANK_WILDCARD); }
+    size_t size() const noexcept { return static_cast<size_t>(last - first); }
+    std::vector<Rank> local() const {
+        std::vector<Rank> ranks;
+        if (nspace == nullptr) return ranks;
+        if (is_whole() || size() > nspace->local_count()) {
+            ranks = nspace->local_ranks();
+            if (!is_whole()) std::erase_if(ranks, [this](Rank r) { return !has(r); });
+            return ranks;
+        }
+        for (auto at = first; at != last; ++at)
+            if (nspace->is_local(at->rank)) ranks.push_back(at->rank);
+        return ranks;
+    }
+};
+
 template <class F>
-void for_each_part(const Registry& registry, const Signature& signature, F&& f) {
-    for (const ProcId& p : signature) {
-        const Nspace* nspace = registry.find(p.nspace);
-        if (p.rank != PMIX_RANK_WILDCARD &&
-            std::binary_search(signature.begin(), signature.end(), ProcId(p.nspace, PMIX_RANK_WILDCARD)))
-            continue;
-        f(nspace, p.rank);
+void for_each_run(const Registry& registry, const Signature& signature, F&& f) {
+    for (auto first = signature.begin(); first != signature.end();) {
+        const std::string& name = first->nspace;
+        const auto last =
+            std::partition_point(first, signature.end(), [&](const ProcId& p) { return p.nspace <= name; });
+        f(Run{registry.find(name), first, last});
+        first = last;
     }
 }
 
@@ -150,17 +175,18 @@ void for_each_part(const Registry& registry, const Signature& signature, F&& f) 
 
 Reach Registry::reach(const Signature& signature) const noexcept {
     Reach reach = Reach::here;
-    for_each_part(*this, signature, [&](const Nspace* nspace, Rank rank) {
+    for_each_run(*this, signature, [&](const Run& run) {
+        const Nspace* nspace = run.nspace;
         if (reach == Reach::beyond) return;
         if (nspace == nullptr) {
             reach = Reach::beyond;
-        } else if (rank == PMIX_RANK_WILDCARD) {
+        } else if (run.is_whole()) {
             if (!nspace->size_known()) {
                 reach = Reach::unknown;
             } else if (!nspace->all_local()) {
                 reach = Reach::beyond;
             }
-        } else if (!nspace->is_local(rank)) {
+        } else if (!std::all_of(run.first, run.last, [&](const ProcId& p) { return nspace->is_local(p.rank); })) {
             reach = Reach::beyond;
         }
     });
@@ -169,24 +195,17 @@ Reach Registry::reach(const Signature& signature) const noexcept {
 
 std::vector<std::pair<Nspace*, std::vector<Rank>>> Registry::local_members(const Signature& signature) {
     std::vector<std::pair<Nspace*, std::vector<Rank>>> members;
-    for_each_part(*this, signature, [&](const Nspace* constant, Rank rank) {
-        if (constant == nullptr) return;
-        Nspace* nspace = find(constant->number);
-        if (members.empty() || members.back().first != nspace) members.push_back({nspace, {}});
-        if (rank == PMIX_RANK_WILDCARD) {
-            members.back().second = nspace->local_ranks();
-        } else if (nspace->is_local(rank)) {
-            members.back().second.push_back(rank);
-        }
+    for_each_run(*this, signature, [&](const Run& run) {
+        if (run.nspace != nullptr) members.push_back({find(run.nspace->number), run.local()});
     });
     return members;
 }
 
 size_t Registry::expected(const Signature& signature) const {
     size_t n = 0;
-    for_each_part(*this, signature, [&](const Nspace* nspace, Rank rank) {
-        if (nspace == nullptr) return;
-        n += rank == PMIX_RANK_WILDCARD ? nspace->local_count() : nspace->is_local(rank);
+    for_each_run(*this, signature, [&](const Run& run) {
+        if (run.nspace == nullptr) return;
+        n += run.is_whole() ? run.nspace->local_count() : run.local().size();
     });
     return n;
 }
@@ -195,20 +214,22 @@ bool Registry::contains(const Signature& signature, MemberId member) const {
     auto it = by_number_.find(nspace_number_of(member));
     if (it == by_number_.end()) return false;
     const std::string& name = it->second->name;
-    auto at = std::lower_bound(signature.begin(), signature.end(), ProcId(name, 0));
-    for (; at != signature.end() && at->nspace == name; ++at)
-        if (at->rank == PMIX_RANK_WILDCARD || at->rank == rank_of(member)) return true;
-    return false;
+    const auto first = std::partition_point(signature.begin(), signature.end(),
+                                            [&](const ProcId& p) { return p.nspace < name; });
+    const auto last =
+        std::partition_point(first, signature.end(), [&](const ProcId& p) { return p.nspace <= name; });
+    const Run run{it->second, first, last};
+    return run.has(rank_of(member)) || run.is_whole();
 }
 
 std::vector<MemberId> Registry::gone(const Signature& signature) const {
     std::vector<MemberId> out;
-    for_each_part(*this, signature, [&](const Nspace* nspace, Rank rank) {
-        if (nspace == nullptr) return;
-        for (Rank left : nspace->gone) {
-            if (rank != PMIX_RANK_WILDCARD && rank != left) continue;
-            const Client* client = nspace->find_client(left);
-            if (client == nullptr || !client->may_return) out.push_back(member_id(nspace->number, left));
+    for_each_run(*this, signature, [&](const Run& run) {
+        if (run.nspace == nullptr) return;
+        for (Rank left : run.nspace->gone) {
+            if (!run.is_whole() && !run.has(left)) continue;
+            const Client* client = run.nspace->find_client(left);
+            if (client == nullptr || !client->may_return) out.push_back(member_id(run.nspace->number, left));
         }
     });
     return out;

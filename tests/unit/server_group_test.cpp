@@ -214,6 +214,32 @@ TEST(ServerGroupTest, Construct_SameNameInTwoJobs_EndsForOneOnly) {
     EXPECT_EQ(PMIX_SUCCESS, done_of(c, y).status);
 }
 
+// rows: R1 R4
+TEST(ServerGroupTest, Construct_LongListUnsortedAndRepeated_KeepsTheFirstOfEach) {
+    Setting s(1, 3, false);
+    s.server->job("far", 300, 10, false);
+    ProcList list, wanted;
+    for (uint32_t r = 3000; r-- > 10;) wanted.push_back({"far", r});
+    wanted.insert(wanted.begin() + 7, {"job", 2});
+    wanted.push_back({"job", 0});
+    list = wanted;
+    list.push_back({"far", 2999});
+    list.push_back({"job", 2});
+    // Without a host nobody can gather the others: what counts is who of this node is waited for.
+    const uint32_t first = construct(s[0], list);
+    s.server->settle();
+    EXPECT_FALSE(s[0].take(first)) << "rank 2 is missing";
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, done_of(s[2], construct(s[2], list)).status);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, done_of(s[0], first).status);
+    Setting wide(1, 3);
+    wide.server->job("far", 300, 10, false);
+    const uint32_t a = construct(wide[2], list), b = construct(wide[0], list);
+    const Done done = done_of(wide[2], a);
+    EXPECT_EQ(PMIX_SUCCESS, done.status);
+    EXPECT_EQ(wanted, done.members);
+    EXPECT_EQ(wanted, done_of(wide[0], b).members);
+}
+
 // rows: R1
 TEST(ServerGroupTest, WhatCannotBeAGroup) {
     Setting s(1, 1);
