@@ -349,6 +349,7 @@ static void put_caller(struct buffer* b, const char* name, const pmix_proc_t* ca
     int64_t leaders = info_number(info, ninfo, PMIX_GROUP_BOOTSTRAP, 0);
     wire_put_string(b, name);
     wire_put_proc(b, caller);
+    wire_put_u32(b, (uint32_t)info_number(info, ninfo, PMIX_USERID, 0));
     wire_put_u64(b, leaders > 0 ? (uint64_t)leaders : 0);
     put_procs_of(b, info_find(info, ninfo, PMIX_GROUP_ADD_MEMBERS));
     wire_put_u8(b, info_true(info, ninfo, PMIX_GROUP_ASSIGN_CONTEXT_ID));

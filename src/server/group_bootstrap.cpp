@@ -110,8 +110,12 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
     pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
     if (status == PMIX_SUCCESS && (said == nullptr || !common::read_proc_array(said->value, members)))
         status = PMIX_ERR_NOT_SUPPORTED;  // a host that takes each of them for a group of one
+    members = expand(members);
+    const ProcId caller = registry_.proc_of(at->who);
+    if (status == PMIX_SUCCESS && std::find(members.begin(), members.end(), caller) == members.end())
+        status = PMIX_ERR_NOT_FOUND;  // nobody has added it
     const Key key{GroupCall::construct, at->group, next_};
-    if (status == PMIX_SUCCESS && forming(key.name, registry_.proc_of(at->who)) != nullptr) status = PMIX_ERR_EXISTS;
+    if (status == PMIX_SUCCESS && forming(key.name, caller) != nullptr) status = PMIX_ERR_EXISTS;
     if (status != PMIX_SUCCESS) return end_starters(status, [id](const Starter& s) { return s.id == id; });
 
     Operation op;

@@ -1,5 +1,5 @@
 /* group_forms: groups over two jobs, of invitees who refuse or never answer, of leaders who do not know each other.
- * usage: group_forms replace|two_jobs|two_jobs_invited|same_name|bootstrap|bootstrap_fails|unanswered
+ * usage: group_forms replace|two_jobs|two_jobs_invited|same_name|bootstrap|bootstrap_wildcard|bootstrap_fails|unanswered
  * [replaced]|bootstrap_dies (the last two with --continuous: a rank dies); second_job and second_invited are spawned by
  * two_jobs... */
 #include "group_check.h"
@@ -244,17 +244,21 @@ static void second_invited(int argc, char** argv) {
 /* --- leaders who do not know each other ----------------------------------------------------------------------------
  */
 
-/* Rank 0 and the last one lead; rank 0 adds ranks 1 and 2, the last nobody. Rank 3 is not of it. */
+/* Rank 0 and the last one lead; rank 0 adds ranks 1 and 2, the last nobody if they agree on their number. Rank 3 is not
+ * of it. Or rank 0 adds the whole job, itself included. */
+static bool whole_job;
+
 static pmix_status_t bootstrap_as(pmix_rank_t rank, size_t leaders, int seconds, pmix_info_t** infos, size_t* ninfos) {
     pmix_info_t directives[4] = {limit(seconds), flag(PMIX_GROUP_ASSIGN_CONTEXT_ID)};
     size_t count = 2;
     bool leads = rank == 0 || rank + 1 == job_size;
-    pmix_proc_t added[2] = {rank_of_job(1), rank_of_job(2)}, self = rank_of_job(rank);
+    pmix_proc_t added[2] = {whole_job ? all_of_job() : rank_of_job(1), rank_of_job(2)}, self = rank_of_job(rank);
     pmix_data_array_t array = {.type = PMIX_PROC, .size = 2, .array = added};
+    bool adds = rank == 0 || (leads && leaders != 2);
     if (leads) PMIX_INFO_LOAD(&directives[count], PMIX_GROUP_BOOTSTRAP, &leaders, PMIX_SIZE);
     if (leads) directives[count++].flags = PMIX_INFO_REQD;
-    if (rank == 0) PMIX_INFO_LOAD(&directives[count], PMIX_GROUP_ADD_MEMBERS, &array, PMIX_DATA_ARRAY);
-    count += rank == 0;
+    if (adds) PMIX_INFO_LOAD(&directives[count], PMIX_GROUP_ADD_MEMBERS, &array, PMIX_DATA_ARRAY);
+    count += adds;
     pmix_status_t status = PMIx_Group_construct(name, leads ? &self : NULL, leads ? 1 : 0, directives, count, infos, ninfos);
     for (size_t i = 0; i < count; i++) PMIX_INFO_DESTRUCT(&directives[i]);
     return status;
@@ -291,6 +295,25 @@ static void bootstrap(int argc, char** argv) {
     finish();
 }
 
+/* rows: R1 R4 R12 */
+static void bootstrap_wildcard(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    whole_job = true;
+    pmix_info_t* infos = NULL;
+    size_t ninfos = 0;
+    CHECK_OK(bootstrap_as(me.rank, 2, 60, &infos, &ninfos));
+    CHECK(members_in(infos, ninfos) == job_size);
+    for (size_t i = 0; i < job_size; i++) CHECK(member_of(infos, ninfos, i)->rank == i);
+    PMIX_INFO_FREE(infos, ninfos);
+    pmix_proc_t whole;
+    PMIX_LOAD_PROCID(&whole, name, PMIX_RANK_WILDCARD);
+    CHECK_OK(fence_of(&whole, 1, false, 60));
+    CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    fence(false);
+    finish();
+}
+
 /* Even and odd ranks use one name at the same time, as jobs that know nothing of each other do. rows: R1 R3 R4 R12 */
 static void same_name(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -314,7 +337,7 @@ static void same_name(int argc, char** argv) {
     finish();
 }
 
-/* One who was added stays silent; leaders do not agree; nobody has added rank 3. rows: R1 R11 */
+/* One who was added stays silent; leaders that add the same processes do not agree on their number. rows: R1 R11 */
 static void bootstrap_fails(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
@@ -348,6 +371,7 @@ int main(int argc, char** argv) {
         {"second_invited", second_invited},
         {"same_name", same_name},
         {"bootstrap", bootstrap},
+        {"bootstrap_wildcard", bootstrap_wildcard},
         {"bootstrap_fails", bootstrap_fails},
         {"bootstrap_dies", bootstrap_dies},
     };

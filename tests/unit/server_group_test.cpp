@@ -553,6 +553,29 @@ TEST(ServerGroupTest, WhoOnlyTheHostCanGatherGoesUpAlone) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 0}}, leading(0), "bad")).status);
 }
 
+// The host may name whole jobs, and it may leave the caller out. rows: R1 U17
+TEST(ServerGroupTest, Bootstrap_HostNamesTheWholeJob_MeansItsCallers) {
+    Setting s(2, 2);
+    s.host.styles["group"] = Style::later;
+    ProcList named = {kAll};
+    s.host.group_results = [&](const Seen&, InfoList& infos) {
+        common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, named);
+    };
+    const uint32_t a = construct(s[0], {{"job", 0}}, leading(1, {kAll})), b = construct(s[1], {});
+    ASSERT_TRUE(s.server->turn_until([&] { return s.host.waiting() == 2; }));
+    s.host.answer_waiting();
+    const ProcList all = {{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}};
+    EXPECT_EQ(all, done_of(s[0], a).members);
+    EXPECT_EQ(all, done_of(s[1], b).members);
+
+    named = {{"job", 2}};
+    const uint32_t c = construct(s[0], {{"job", 0}}, leading(1), "other");
+    ASSERT_TRUE(s.server->turn_until([&] { return s.host.waiting() == 1; }));
+    s.host.answer_waiting();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[0], c).status) << "it is in no group";
+    EXPECT_EQ(1u, s.server->parts().registry.groups().all().size());
+}
+
 // rows: R12
 TEST(ServerGroupTest, DestructAfterADeath) {
     for (bool agreed : {false, true}) {
