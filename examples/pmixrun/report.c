@@ -30,6 +30,9 @@ static void send_report(struct report* report, pmix_status_t code, const pmix_pr
     add(report, PMIX_NSPACE, about->nspace, PMIX_STRING);
     add(report, PMIX_JOBID, about->nspace, PMIX_STRING);
     add(report, PMIX_EVENT_TIMESTAMP, &now, PMIX_TIME);
+    /* What somebody asked to be told is no failure of the other jobs, whose default handlers may abort at any event. */
+    bool asked_for = code != PMIX_ERR_JOB_TERM_WO_SYNC;
+    if (asked_for) add(report, PMIX_EVENT_NON_DEFAULT, &asked_for, PMIX_BOOL);
     wire_put_u32(&body, (uint32_t)code);
     wire_put_proc(&body, &nobody);
     wire_put_u8(&body, PMIX_RANGE_SESSION);

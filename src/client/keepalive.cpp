@@ -37,7 +37,9 @@ void Keepalive::on_ready(bool, bool) noexcept {
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     watch_.reset();
     try {
-        session_.events().raise(PMIX_EVENT_JOB_END, session_.server(), {});
+        common::InfoList infos;
+        infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+        session_.events().raise(PMIX_EVENT_JOB_END, session_.server(), std::move(infos));
     } catch (const std::bad_alloc&) {  // nobody can be told
     }
 }

@@ -13,6 +13,8 @@ void LocalJobs::tell(const LocalJob& job, pmix_status_t code, common::Rank about
     const pmix_proc_t affected = common::ProcId(job.nspace, about).to_c(), to = job.parent.to_c();
     pmix_status_t rc = infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC);
     if (rc == PMIX_SUCCESS) rc = infos.append(PMIX_EVENT_CUSTOM_RANGE, &to, PMIX_PROC);
+    // The requester asked for these, and not for its default handler, which may take any event for a failure.
+    if (rc == PMIX_SUCCESS) rc = infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
     if (rc == PMIX_SUCCESS) rc = infos.append_string(PMIX_NSPACE, job.nspace);
     if (rc == PMIX_SUCCESS) rc = infos.append_string(PMIX_JOBID, job.nspace);
     if (rc == PMIX_SUCCESS) rc = infos.append_number<time_t>(PMIX_EVENT_TIMESTAMP, ::time(nullptr), PMIX_TIME);

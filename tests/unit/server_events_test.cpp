@@ -671,12 +671,14 @@ TEST(ServerEventsTest, ProcessSetsAreAnnounced) {
     ASSERT_EQ(PMIX_SUCCESS, view.get(PMIX_PSET_MEMBERS, PMIX_PROC, &members));
     ASSERT_NE(nullptr, members);
     EXPECT_EQ(2u, members->size);
+    EXPECT_TRUE(view.flag(PMIX_EVENT_NON_DEFAULT)) << "Open MPI aborts in its default handler";
     EXPECT_EQ(PMIX_SUCCESS, on_loop([&] { return s.server.setup().delete_process_set("set"); }));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, on_loop([&] { return s.server.setup().delete_process_set("set"); }));
     s.server.settle();
     event = s.a.take_event();
     ASSERT_TRUE(event);
     EXPECT_EQ(PMIX_PROCESS_SET_DELETE, event->status);
+    EXPECT_TRUE(common::InfoView(event->infos.data(), event->infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
     // a late handler hears of both
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {PMIX_PROCESS_SET_DEFINE}, 3));
     EXPECT_EQ(1u, s.count(s.o, PMIX_PROCESS_SET_DEFINE));
