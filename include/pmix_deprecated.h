@@ -300,8 +300,8 @@ PMIX_EXPORT pmix_status_t PMIx_Value_load(pmix_value_t *val, const void *data, p
 
 /*
  * The reverse of PMIx_Value_load. A number or another type of fixed size is copied to where *data points, which must
- * have room for it. A string, bytes, or an object with parts come as new memory in *data, which the caller frees. @p
- * sz receives the size in bytes.
+ * have room for it; where *data is NULL, PMIX_ERR_BAD_PARAM. A string, bytes, or an object with parts come as new memory
+ * in *data, which the caller frees. @p sz receives the size in bytes.
  */
 PMIX_EXPORT pmix_status_t PMIx_Value_unload(pmix_value_t *val, void **data, size_t *sz);
 

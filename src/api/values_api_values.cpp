@@ -33,12 +33,10 @@ pmix_status_t unload_block(pmix_data_type_t type, const void* element, void** da
     return rc;
 }
 
-// Flat data goes to where the caller points, or into a new block when he points nowhere.
+// Flat data goes to where the caller points. Callers of every release pass a NULL there to learn that the value holds a
+// scalar: a new block instead would be taken for the scalar itself.
 pmix_status_t unload_flat(const void* from, size_t n, void** data, size_t* size) noexcept {
-    if (*data == nullptr) {
-        *data = std::malloc(n);
-        if (*data == nullptr) return PMIX_ERR_NOMEM;
-    }
+    if (*data == nullptr) return PMIX_ERR_BAD_PARAM;
     std::memcpy(*data, from, n);
     *size = n;
     return PMIX_SUCCESS;
@@ -63,9 +61,9 @@ pmix_status_t PMIx_Value_load(pmix_value_t* val, const void* data, pmix_data_typ
     return val == nullptr ? PMIX_ERR_BAD_PARAM : load_value(val, data, type);
 }
 
-// A copy of the data. Scalars, proc and nspace: into *data if it points somewhere, else into a new block. Strings: the
-// text, its length in *sz. Byte objects: the bytes themselves, as up to 5.0 (6.1 hands out a pmix_byte_object_t).
-// Pointers: as they are. Everything else: a block with one struct.
+// A copy of the data. Scalars, proc and nspace: to where *data points, which may not be NULL (for a pointer, too).
+// Strings: the text, its length in *sz. Byte objects: the bytes themselves, as up to 5.0 (6.1 hands out a
+// pmix_byte_object_t). Pointers: as they are. Everything else: a block with one struct.
 pmix_status_t PMIx_Value_unload(pmix_value_t* val, void** data, size_t* sz) {
     if (val == nullptr || data == nullptr || sz == nullptr) return PMIX_ERR_BAD_PARAM;
     const TypeRow* row = type_row(val->type);
@@ -82,6 +80,7 @@ pmix_status_t PMIx_Value_unload(pmix_value_t* val, void** data, size_t* sz) {
         case PMIX_REGEX:
             return unload_bytes(val->data.bo.bytes, val->data.bo.size, val->data.bo.size, data, sz);
         case PMIX_POINTER:
+            if (*data == nullptr) return PMIX_ERR_BAD_PARAM;
             *data = val->data.ptr;
             *sz = sizeof(void*);
             return PMIX_SUCCESS;

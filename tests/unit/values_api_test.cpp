@@ -175,7 +175,7 @@ TEST(DataArrays, OfEveryType) {
 }
 
 // rows: D9
-TEST(Values, UnloadIntoTheCallersPlaceOrANewBlock) {
+TEST(Values, Unload_OfEachKind_IntoTheCallersPlaceOrNewMemory) {
     pmix_value_t v;
     uint32_t n = 7;
     ASSERT_EQ(PMIx_Value_load(&v, &n, PMIX_UINT32), PMIX_SUCCESS);
@@ -186,9 +186,8 @@ TEST(Values, UnloadIntoTheCallersPlaceOrANewBlock) {
     EXPECT_EQ(place, 7u);
     EXPECT_EQ(size, sizeof place);
     data = nullptr;
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_SUCCESS);
-    EXPECT_EQ(*static_cast<uint32_t*>(data), 7u);
-    free(data);
+    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(data, nullptr);
 
     ASSERT_EQ(PMIx_Value_load(&v, "hello", PMIX_STRING), PMIX_SUCCESS);
     data = nullptr;
@@ -239,6 +238,9 @@ TEST(Values, UnloadIntoTheCallersPlaceOrANewBlock) {
 
     int thing = 0;
     ASSERT_EQ(PMIx_Value_load(&v, &thing, PMIX_POINTER), PMIX_SUCCESS);
+    data = nullptr;
+    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_ERR_BAD_PARAM);
+    data = nspace;
     EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_SUCCESS);
     EXPECT_EQ(data, &thing);
     PMIx_Value_construct(&v);
