@@ -5,6 +5,7 @@
  * Which thread calls it: the loop.
  * What can go wrong: a library that cannot make its maps; then the array is made without them, and registering fails.
  */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,15 @@ static void add_session(struct infos* infos, const struct job* job) {
     add_array(infos, PMIX_SESSION_INFO_ARRAY, &session);
 }
 
+/* The simulated nodes share the processors of this machine, so the whole job counts on each of them. A process that waits
+ * for another one of an oversubscribed node should yield its processor instead of spinning on it. */
+static bool oversubscribed(const struct job* job) {
+    cpu_set_t cpus;
+    return sched_getaffinity(0, sizeof cpus, &cpus) == 0 && job->size > (uint32_t)CPU_COUNT(&cpus);
+}
+
 static void add_nodes(struct infos* infos, const struct job* job) {
+    const bool crowded = oversubscribed(job);
     for (uint32_t n = 0; n < (uint32_t)mesh_nodes(); n++) {
         if (job_size_on(job, n) == 0) continue;
         struct infos one = {0};
@@ -119,6 +128,7 @@ static void add_nodes(struct infos* infos, const struct job* job) {
         char* peers = job_ranks_on(job, n);
         add_rank(&one, PMIX_LOCALLDR, job_rank_at(job, n, 0));
         add_string(&one, PMIX_LOCAL_PEERS, peers);
+        if (crowded) add(&one, PMIX_NODE_OVERSUBSCRIBED, &crowded, PMIX_BOOL);
         free(peers);
         add_array(infos, PMIX_NODE_INFO_ARRAY, &one);
     }

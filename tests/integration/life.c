@@ -100,6 +100,19 @@ static char* proc_string(pmix_rank_t rank, const char* key) {
     return text;
 }
 
+/* The ranks of a job share this machine's processors, on however many simulated nodes. */
+static bool oversubscribed(void) {
+    pmix_proc_t job = rank_of_job(PMIX_RANK_WILDCARD);
+    pmix_info_t optional;
+    pmix_value_t* value = NULL;
+    PMIX_INFO_LOAD(&optional, PMIX_OPTIONAL, NULL, PMIX_BOOL);
+    pmix_status_t rc = PMIx_Get(&job, PMIX_NODE_OVERSUBSCRIBED, &optional, 1, &value);
+    if (rc != PMIX_SUCCESS) return false;
+    CHECK(value->type == PMIX_BOOL && value->data.flag);
+    PMIX_VALUE_RELEASE(value);
+    return true;
+}
+
 /* All of it is there right after Init, of every rank, and fits together. rows: I5 K16 K23 K34 */
 static void described(int argc, char** argv) {
     CHECK(argc == 2);
@@ -126,6 +139,9 @@ static void described(int argc, char** argv) {
     }
     free(mine);
     CHECK(local == local_size);
+    cpu_set_t cpus;
+    CHECK(sched_getaffinity(0, sizeof cpus, &cpus) == 0);
+    CHECK(oversubscribed() == (job_size > (uint32_t)CPU_COUNT(&cpus)));
     double before = seconds_now();
     CHECK_STATUS(get_u32(&job, "pmix.no.such.key", 100, &number), PMIX_ERR_NOT_FOUND);
     CHECK(seconds_now() - before < 60); /* a reserved key is known or not: nobody waits for it */
