@@ -94,6 +94,33 @@ TEST(Columns, EveryValueComesBack) {
     }
 }
 
+TEST(Columns, FindBehindTheLastIndex_IsAMiss) {
+    auto w = make_writer();
+    auto r = open_reader(*w);
+    ColumnBuilder b(OwnerKind::proc);
+    for (uint32_t n = 0; n < 4; ++n) {
+        b.set(n, "same", u32(5));
+        b.set(n, "rank", rank(n));
+        b.set(n, "odd", u16(static_cast<uint16_t>(n * n)));
+        b.set(n, "text", text(n % 2 != 0 ? "odd" : "even"));
+    }
+    ASSERT_EQ(w->add_columns(std::move(b)), PMIX_SUCCESS);
+    for (const char* key : {"same", "rank", "odd", "text"}) {
+        pmix_status_t rc = PMIX_ERROR;
+        get(*r, Owner::proc(3), key, &rc);
+        EXPECT_EQ(rc, PMIX_SUCCESS) << key;
+        get(*r, Owner::proc(4), key, &rc);
+        EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND) << key;
+    }
+}
+
+TEST(ColumnBuilder, Set_OfARankThatNoJobHas_IsRefused) {
+    ColumnBuilder b(OwnerKind::proc);
+    EXPECT_FALSE(b.set(common::kMaxMapRanks, "k", u32(1)));
+    EXPECT_FALSE(b.set(PMIX_RANK_WILDCARD, "k", u32(1)));
+    EXPECT_TRUE(b.empty());
+}
+
 TEST(Columns, RegisteringTheSameCostsNothing) {
     auto w = make_writer();
     auto fill = [] {

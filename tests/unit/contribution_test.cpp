@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dstore/layout.h"
 #include "support/store_values.h"
 
 namespace pmix::dstore {
@@ -137,6 +138,55 @@ TEST(Chunk, GenerationsMustMakeSense) {
     EXPECT_FALSE(ChunkView::check(chunk_of(1, {0, 0, true}, Records())).ok());
     EXPECT_FALSE(ChunkView::check(chunk_of(1, {3, 3, false}, Records())).ok());
     EXPECT_TRUE(ChunkView::check(chunk_of(1, {3, 2, false}, Records())).ok());
+}
+
+// One field of a sound chunk is changed in each case. The offsets are those of the test Bytes above.
+TEST(Chunk, Check_OfOneWrongField_Refuses) {
+    const Buffer good = chunk_of(1, {9, 7, false}, Records().add("key", u16(0xbeef)));
+    ASSERT_EQ(good.size(), 120u);
+    ASSERT_TRUE(ChunkView::check(good).ok());
+    const auto with = [&](std::initializer_list<std::pair<size_t, uint32_t>> words) {
+        Buffer bad = good;
+        for (const auto& [at, word] : words) common::store_le<uint32_t>(&bad[at], word);
+        return ChunkView::check(bad).ok();
+    };
+    const uint32_t wrong = hash_key("key") ^ 1;
+    EXPECT_FALSE(with({{40, wrong}, {96, wrong}})) << "the hash of the key, in the dictionary and in the block";
+    EXPECT_FALSE(with({{88, 1}})) << "a link to an older block";
+    EXPECT_FALSE(with({{92, 1}})) << "bytes that a segment has counted";
+    EXPECT_FALSE(with({{112, PMIX_INTERNAL + 1u}})) << "a scope that there is not";
+    EXPECT_FALSE(with({{32, 2}})) << "a block that is not there";
+}
+
+TEST(Chunk, Check_OfKeyThatIsTooLong_Refuses) {
+    const std::string longest(common::kMaxKeyLength, 'k');
+    EXPECT_TRUE(ChunkView::check(chunk_of(1, {1, 0, true}, Records().add(longest, u16(1)))).ok());
+    EXPECT_FALSE(ChunkView::check(chunk_of(1, {1, 0, true}, Records().add(longest + "k", u16(1)))).ok());
+}
+
+TEST(Chunk, Check_OfRecordsThatShareBytes_Refuses) {
+    Buffer bytes = chunk_of(1, {1, 0, true}, Records().add("key", u16(1)).add("other", u16(2)));
+    const size_t arrays = ChunkView::check(bytes)->first() + layout::kBlkArrays;
+    for (const size_t array : {arrays, arrays + 8}) std::copy_n(&bytes[array], 4, &bytes[array + 4]);
+    EXPECT_FALSE(ChunkView::check(bytes).ok());
+}
+
+// The middle of a key's name looks like the entry of another key.
+TEST(Chunk, Check_OfRecordWhoseKeyLiesInsideAnother_Refuses) {
+    std::string outer = "ab";  // up to the end of the first unit
+    const uint32_t hash = hash_key("pmix");  // 0xcccb0b4f: no byte of it is 0
+    for (int shift = 0; shift < 32; shift += 8) outer += static_cast<char>(hash >> shift);
+    outer += std::string("\2\1in", 4);
+    ASSERT_EQ(outer.find('\0'), outer.npos);
+    Buffer bytes = chunk_of(1, {1, 0, true}, Records().add(outer, u16(1)).add("pmix", u16(2)));
+    const ChunkView view = ChunkView::check(bytes).value();
+    const size_t block = view.first();
+    for (uint32_t i = 0; i < 2; ++i) {
+        if (view.record(view.at(block), i).key != "pmix") continue;
+        const size_t record = block + 8 * size_t{common::load_le<uint32_t>(&bytes[block + layout::kBlkArrays + 8 + 4 * i])};
+        common::store_le(&bytes[record], static_cast<uint32_t>((record - layout::kChunkHeader - 8) / 8));
+    }
+    EXPECT_FALSE(ChunkView::check(bytes).ok());
 }
 
 }  // namespace

@@ -182,6 +182,49 @@ TEST(Reader, AnyRank) {
     EXPECT_EQ(r->find_any_rank(Key("none"), f), PMIX_ERR_NOT_FOUND);
 }
 
+TEST(Reader, FindAnyRank_OfKeyThatSeveralRanksHave_TakesTheLowest) {
+    auto w = make_writer();
+    auto r = open_reader(*w);
+    for (const uint32_t from : {9u, 4u, 6u, 5000u}) {
+        EXPECT_EQ(w->ingest(chunk_of(from, {1, 0, true}, Records().add("k", u32(from)))).blocks, 1u);
+    }
+    Found f;
+    ASSERT_EQ(r->find_any_rank(Key("k"), f), PMIX_SUCCESS);
+    EXPECT_EQ(f.index(), 4u);
+    EXPECT_EQ(copy_of(f), u32(4));
+}
+
+TEST(Reader, Find_WhereAReferenceLeadsOutside_IsAnErrorAndNoMiss) {
+    auto w = make_writer();
+    ASSERT_EQ(w->put(Owner::app(3), Records().add("key", u16(1)).list()), PMIX_SUCCESS);
+    Buffer image = image_of(*w);
+    common::store_le<uint32_t>(&image[256 + 16 + 4 * 3], 0x7fffffff);  // the newest block of application 3
+    auto mapping = Mapping::over(image.data(), image.size());
+    pmix_status_t rc = PMIX_SUCCESS;
+    get(Reader(*mapping), Owner::app(3), "key", &rc);
+    EXPECT_EQ(rc, PMIX_ERR_UNPACK_FAILURE);
+    get(Reader(*mapping), Owner::app(2), "key", &rc);
+    EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
+}
+
+TEST(Reader, Find_WhereAColumnNamesAValueThatItHasNot_IsAnError) {
+    auto w = make_writer();
+    ColumnBuilder b(OwnerKind::proc);
+    b.set(0, "k", text("near"));
+    b.set(1, "k", text("far"));
+    ASSERT_EQ(w->add_columns(std::move(b)), PMIX_SUCCESS);
+    Buffer image = image_of(*w);
+    const size_t catalog = size_t{load_ref(&image[kHdrCatalog])} * kUnit;
+    uint8_t* const column = &image[catalog + kCatHashes + padded(4)];
+    ASSERT_EQ(get32(column + kColNValues), 2u);
+    put32(column + kColNValues, 1);
+    auto mapping = Mapping::over(image.data(), image.size());
+    EXPECT_EQ(get(Reader(*mapping), Owner::proc(0), "k"), text("near"));
+    pmix_status_t rc = PMIX_SUCCESS;
+    get(Reader(*mapping), Owner::proc(1), "k", &rc);
+    EXPECT_EQ(rc, PMIX_ERR_UNPACK_FAILURE);
+}
+
 TEST(Reader, OnlyTakesOurSealedSegments) {
     EXPECT_FALSE(Reader::open(-1).ok());
     EXPECT_EQ(Reader::open(open("/dev/null", O_RDONLY | O_CLOEXEC)).status(), PMIX_ERR_NOT_SUPPORTED);

@@ -497,6 +497,39 @@ TEST(Writer, QuotaIsKept) {
     EXPECT_TRUE(w->reader().has_commits(9));
 }
 
+TEST(Writer, Quota_CountsAllContributionsOfARank) {
+    WriterOptions options;
+    options.rank_quota = 4096;
+    auto w = make_writer(options);
+    EXPECT_EQ(w->ingest(chunk_of(8, {1, 0, true}, Records().add("a", blob(2000, 1)))).status, PMIX_SUCCESS);
+    EXPECT_EQ(w->ingest(chunk_of(8, {2, 1, false}, Records().add("b", blob(3000, 1)))).status, PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(get(w->reader(), Owner::proc(8), "b"), Buffer{});
+    EXPECT_EQ(w->ingest(chunk_of(9, {2, 1, false}, Records().add("b", blob(3000, 1)))).status, PMIX_SUCCESS);
+}
+
+TEST(Writer, Quota_CountsValuesForRemotePeersAsLongAsTheyStand) {
+    WriterOptions options;
+    options.rank_quota = 4096;
+    auto w = make_writer(options);
+    w->add_local(0);
+    const auto commit = [&](const char* key, size_t size, uint8_t fill) {
+        return w->commit(0, Records().add(key, blob(size, fill), PMIX_REMOTE).list()).status();
+    };
+    ASSERT_EQ(commit("a", 1500, 1), PMIX_SUCCESS);
+    EXPECT_EQ(commit("b", 3000, 1), PMIX_ERR_OUT_OF_RESOURCE);
+    // What is replaced counts no longer.
+    for (uint8_t i = 2; i < 20; ++i) EXPECT_EQ(commit("a", 1500, i), PMIX_SUCCESS) << unsigned{i};
+}
+
+TEST(Writer, Find_OfKeysWithOneHash_TellsThemApart) {
+    const auto keys = chosen_keys([](uint32_t) { return 0x1234'5678u; }, 3);
+    auto w = make_writer();
+    ASSERT_EQ(w->put(Owner::job(), Records().add(keys[0], u32(0)).add(keys[1], u32(1)).list()), PMIX_SUCCESS);
+    EXPECT_EQ(get(w->reader(), Owner::job(), keys[0]), u32(0));
+    EXPECT_EQ(get(w->reader(), Owner::job(), keys[1]), u32(1));
+    EXPECT_EQ(get(w->reader(), Owner::job(), keys[2]), Buffer{});
+}
+
 TEST(Writer, ForeignBytesAreRefused) {
     auto w = make_writer();
     const Buffer good = chunk_of(1, {1, 0, true}, Records().add("a", u32(1)));
