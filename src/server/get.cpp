@@ -24,14 +24,6 @@ namespace {
 // Between two tries of a direct modex whose key is not there yet, while its timeout runs.
 constexpr int64_t kFirstPauseMs = 10;
 constexpr int64_t kLongestPauseMs = 500;
-
-bool encode(const common::Infos& infos, std::vector<uint8_t>& out) {
-    if (infos.empty()) return true;
-    common::ByteWriter w;
-    if (common::encode_infos(w, infos.data(), infos.size()) != PMIX_SUCCESS) return false;
-    out = w.take();
-    return true;
-}
 }  // namespace
 
 void Get::answer(Question& question, pmix_status_t status) {
@@ -69,12 +61,13 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     Question question;
     question.id = next_++;
     question.key = std::move(request.key);
-    question.who = peer.credentials();
+    common::InfoList infos = request.infos.take();
     question.reply = std::move(reply);
-    InfoView view(request.infos.data(), request.infos.size());
+    InfoView view(infos);
     int timeout = 0;
     if (view.get(PMIX_TIMEOUT, &timeout) != PMIX_SUCCESS || timeout < 0) return answer(question, PMIX_ERR_BAD_PARAM);
-    question.timed = timeout > 0;
+    question.timeout_s = timeout;
+    question.strict = peer.strict();
     // A host that asks its own server asks for what is here: to make it wait would make it wait for itself (Open MPI's
     // daemons look for a key that nobody has, on the thread that would have to answer). With a timeout it may wait.
     bool immediate = view.flag(PMIX_IMMEDIATE) || view.flag(PMIX_OPTIONAL) ||
@@ -91,23 +84,14 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     if (nspace != nullptr && nspace->data != nullptr && request.generation == 0 && proc.nspace != peer.id().nspace)
         peer.says_it_lacks(nspace->data->instance());
 
-    auto set_timer = [&](auto expire) {
-        if (timeout > 0) question.timer = Timer(scheduler_, int64_t{timeout} * 1000, std::move(expire));
-    };
     if (nspace == nullptr || nspace->data == nullptr) {
         if (nspace != nullptr && common::is_real_rank(proc.rank) && nspace->is_local(proc.rank) && !immediate) {
-            MemberId where = member_id(nspace->number, proc.rank);
-            set_timer([this, where, id = question.id] { expire_parked(where, id); });
             return ask_local(*nspace, proc.rank, std::move(question));
         }
         if (immediate || !host_.of(peer).has_direct_modex()) return answer(question, PMIX_ERR_NOT_FOUND);
-        if (!encode(request.infos, question.infos)) return answer(question, PMIX_ERR_OUT_OF_RESOURCE);
-        set_timer([this, proc, id = question.id] { expire_pull(proc, id); });
-        return ask_host(proc, std::move(question));
+        return ask_host(proc, std::move(infos), std::move(question));
     }
     if (proc.rank == PMIX_RANK_UNDEF && !question.key.empty() && !common::is_reserved_key(question.key)) {
-        MemberId where = member_id(nspace->number, PMIX_RANK_UNDEF);
-        set_timer([this, where, id = question.id] { expire_parked(where, id); });
         return ask_anyone(*nspace, std::move(question), immediate || refresh);
     }
     if (!common::is_real_rank(proc.rank)) {
@@ -130,16 +114,22 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     if (here) {
         if (nspace->data->exists_outside_scope(proc.rank, question.key))
             return answer(question, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
-        if (immediate || refresh) return answer(question, PMIX_ERR_NOT_FOUND);
-        MemberId where = member_id(nspace->number, proc.rank);
-        set_timer([this, where, id = question.id] { expire_parked(where, id); });
+        // As of a process of another node: without a limit of its own it waits for the first commit only.
+        const bool waits = question.patient() || nspace->data->committed(proc.rank) == 0;
+        if (immediate || refresh || !waits) return answer(question, PMIX_ERR_NOT_FOUND);
         return ask_local(*nspace, proc.rank, std::move(question));
     }
     if (immediate || !host_.of(peer).has_direct_modex() || (nspace->size_known() && !nspace->has_rank(proc.rank)))
         return have ? answer_found(question, *nspace) : answer(question, PMIX_ERR_NOT_FOUND);
-    if (!encode(request.infos, question.infos)) return answer(question, PMIX_ERR_OUT_OF_RESOURCE);
-    set_timer([this, proc, id = question.id] { expire_pull(proc, id); });
-    ask_host(proc, std::move(question));
+    ask_host(proc, std::move(infos), std::move(question));
+}
+
+void Get::park(MemberId where, Question&& question) {
+    if (question.timeout_s > 0)
+        question.timer = Timer(scheduler_, int64_t{question.timeout_s} * 1000,
+                               [this, where, id = question.id] { expire_parked(where, id); });
+    hold(question, 0);
+    parked_[where].push_back(std::move(question));
 }
 
 // A process of this node that has not committed the key. It may not even have been started.
@@ -147,100 +137,105 @@ void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
     if (nspace.has_left(rank)) return answer(question, PMIX_ERR_NOT_FOUND);
     if (const pmix_status_t why = nspace.refused(rank); why != PMIX_SUCCESS) return answer(question, why);
     WIREUP_LOG(server, debug, "a get of \"%s\" waits for %s:%u to commit it", question.key.c_str(), nspace.name.c_str(), rank);
-    hold(question);
-    parked_[member_id(nspace.number, rank)].push_back(std::move(question));
+    park(member_id(nspace.number, rank), std::move(question));
 }
 
-// Its infos are not kept as they came.
-void Get::hold(Question& question) noexcept {
-    question.reply.holds_only(2 * sizeof(Question) + question.key.size() + question.infos.size());
+// Its infos are not kept as they were received: encoded, for the host, or not at all.
+void Get::hold(Question& question, size_t encoded_bytes) noexcept {
+    question.reply.holds_only(2 * sizeof(Question) + question.key.size() + encoded_bytes);
 }
 
 void Get::ask_anyone(Nspace& nspace, Question&& question, bool immediate) {
     if (nspace.data->has_anywhere(question.key)) return answer_found(question, nspace);
     if (immediate) return answer(question, PMIX_ERR_NOT_FOUND);
-    hold(question);
-    parked_[member_id(nspace.number, PMIX_RANK_UNDEF)].push_back(std::move(question));
+    park(member_id(nspace.number, PMIX_RANK_UNDEF), std::move(question));
 }
 
-void Get::ask_host(const ProcId& proc, Question&& question) {
-    Pull& p = pulls_[proc];
-    hold(question);
-    p.questions.push_back(std::move(question));
-    if (p.flight == 0) pull(proc);
+// The host is told of the request as the requester made it, with the identity that the kernel gives the requester.
+void Get::ask_host(const ProcId& proc, common::InfoList&& infos, Question&& question) {
+    const auto peer = question.reply.peer();
+    if (peer == nullptr) return;
+    infos.remove(PMIX_REQUIRED_KEY);
+    pmix_status_t rc = append_ids(infos, peer->credentials());
+    if (rc == PMIX_SUCCESS && !question.key.empty()) rc = infos.append_string(PMIX_REQUIRED_KEY, question.key);
+    common::ByteWriter encoded;
+    if (rc == PMIX_SUCCESS) rc = common::encode_infos(encoded, infos.c_array(), infos.size());
+    if (rc != PMIX_SUCCESS) return answer(question, rc);
+    const auto it = pulls_.try_emplace({proc, encoded.take()}).first;
+    // Where nobody waits for the upcall that is on its way any more, the host may have forgotten it.
+    if (it->second.questions.empty()) it->second.flight = 0;
+    it->second.uid = peer->credentials().uid;
+    if (question.timeout_s > 0) {
+        // The key stays where it is as long as the request is there.
+        question.timer = Timer(scheduler_, int64_t{question.timeout_s} * 1000,
+                               [this, at = &it->first, id = question.id] { expire_pull(*at, id); });
+    }
+    hold(question, it->first.asks.size());
+    it->second.questions.push_back(std::move(question));
+    if (it->second.flight == 0) pull(it->first);
 }
 
-void Get::pull(const ProcId& proc) {
-    Pull& p = pulls_[proc];
+void Get::pull(const PullKey& at) {
+    Pull& p = pulls_[at];
     p.again.cancel();
     const uint64_t flight = next_++;
-    host_.soon([this, proc, flight] { upcall(proc, flight); });
+    host_.soon([this, at, flight] { upcall(at, flight); });
     p.flight = flight;
 }
 
 // What has been read from sockets and posted by the host comes first: the answer may be among it.
-void Get::upcall(const ProcId& proc, uint64_t flight) {
-    const auto it = pulls_.find(proc);
+void Get::upcall(const PullKey& at, uint64_t flight) {
+    const auto it = pulls_.find(at);
     if (it == pulls_.end() || it->second.flight != flight) return;
-    auto& questions = it->second.questions;
-    if (questions.empty()) {
+    if (it->second.questions.empty()) {
         pulls_.erase(it);
         return;
     }
-    // The host answers a user, not a node: what it gives one user's processes it has not given to another's.
-    const auto next = std::find_if(questions.begin(), questions.end(), [](const Question& q) { return !q.covered; });
-    // To the end of the list, so that each user's has its turn where they are asked again and again.
-    questions.splice(questions.end(), questions, next != questions.end() ? next : questions.begin());
-    const Question& first = questions.back();
-    const Credentials who = it->second.who = first.who;
-    for (Question& q : questions) q.covered = q.covered || q.who.uid == who.uid;
+    for (Question& q : it->second.questions) q.covered = true;
     common::InfoList infos;
-    pmix_status_t rc = PMIX_SUCCESS;
-    if (!first.infos.empty()) {
-        common::ByteReader encoded(first.infos);
-        rc = common::decode_infos(encoded, &infos);
-    }
-    if (rc == PMIX_SUCCESS && !first.key.empty()) rc = infos.append_string(PMIX_REQUIRED_KEY, first.key);
-    if (rc == PMIX_SUCCESS) rc = append_ids(infos, who);
+    common::ByteReader encoded(at.asks);
+    const pmix_status_t rc = common::decode_infos(encoded, &infos);
     if (rc != PMIX_SUCCESS) {
         HostAnswer none;
         none.status = rc;
-        return pulled(proc, flight, none);
+        return pulled(at, flight, none);
     }
-    host_.direct_modex(proc, std::move(infos), [this, proc, flight](HostAnswer& answer) { pulled(proc, flight, answer); });
+    host_.direct_modex(at.proc, std::move(infos), [this, at, flight](HostAnswer& answer) { pulled(at, flight, answer); });
 }
 
-void Get::pulled(const ProcId& proc, uint64_t flight, HostAnswer& answer_of_host) {
+void Get::pulled(const PullKey& at, uint64_t flight, HostAnswer& answer_of_host) {
+    const ProcId& proc = at.proc;
     // A namespace that has ended meanwhile is not asked about any more, even if there is another of its name.
-    const auto asked = pulls_.find(proc);
+    const auto asked = pulls_.find(at);
     if (asked == pulls_.end() || asked->second.flight != flight) return;
     pmix_status_t status = answer_of_host.status;
     if (common::succeeded(status)) {
         learn(proc, answer_of_host.data);
         status = answer_of_host.data.empty() ? PMIX_SUCCESS : ingest_blob(registry_, answer_of_host.data, proc.nspace);
         if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && status == PMIX_SUCCESS)
-            nspace->readers.insert(asked->second.who.uid);
-        if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && nspace->data != nullptr) answer_anyone(*nspace);
+            nspace->readers.insert(asked->second.uid);
+        if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && nspace->data != nullptr) {
+            answer_anyone(*nspace);
+            // The host answers a user: what it gives one user's processes it has not given to another's.
+            arrived(*nspace, proc.rank, asked->second.uid);
+        }
     }
-    auto it = pulls_.find(proc);
+    auto it = pulls_.find(at);
     if (it == pulls_.end()) return;
     Pull& p = it->second;
     p.flight = 0;
     Nspace* nspace = registry_.find(proc.nspace);
+    const ModexState state = state_of(answer_of_host.data, proc.nspace, proc.rank);
     bool newcomers = false, patient = false;
     for (auto q = p.questions.begin(); q != p.questions.end();) {
-        // Another user's question has an upcall of its own, or had one and is asked again.
-        if (q->who.uid != p.who.uid) {
-            (q->covered ? patient : newcomers) = true;
-            ++q;
-            continue;
-        }
-        bool have = nspace != nullptr && nspace->data != nullptr &&
-                    (!common::is_real_rank(proc.rank) || nspace->data->has(proc.rank, q->key) ||
-                     (q->key.empty() && common::succeeded(status)));
-        if (!common::succeeded(status)) {
+        const bool have = nspace != nullptr && nspace->data != nullptr &&
+                          (!common::is_real_rank(proc.rank) || nspace->data->has(proc.rank, q->key) ||
+                           (q->key.empty() && common::succeeded(status)));
+        // The host's limit is not this request's; the request's own timer runs.
+        const bool again = status == PMIX_ERR_TIMEOUT && (q->timeout_s > 0 || !q->covered);
+        if (!common::succeeded(status) && !again) {
             answer(*q, status);
-        } else if (have) {
+        } else if (have && !again) {
             answer_found(*q, *nspace);
         } else if (says_kept(answer_of_host.data, proc.nspace, proc.rank, q->key)) {
             answer(*q, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
@@ -249,7 +244,7 @@ void Get::pulled(const ProcId& proc, uint64_t flight, HostAnswer& answer_of_host
             newcomers = true;
             ++q;
             continue;
-        } else if (q->timed) {
+        } else if (state != ModexState::over && (q->patient() || state == ModexState::not_yet)) {
             patient = true;
             ++q;
             continue;
@@ -261,12 +256,12 @@ void Get::pulled(const ProcId& proc, uint64_t flight, HostAnswer& answer_of_host
     if (p.questions.empty()) {
         pulls_.erase(it);
     } else if (newcomers) {
-        pull(proc);
+        pull(at);
     } else if (patient) {
         p.pause_ms = std::min(std::max(kFirstPauseMs, p.pause_ms * 2), kLongestPauseMs);
-        p.again = Timer(scheduler_, p.pause_ms, [this, proc] {
-            auto at = pulls_.find(proc);
-            if (at != pulls_.end() && at->second.flight == 0) pull(proc);
+        p.again = Timer(scheduler_, p.pause_ms, [this, again = &it->first] {
+            auto entry = pulls_.find(*again);
+            if (entry != pulls_.end() && entry->second.flight == 0) pull(entry->first);
         });
     }
 }
@@ -286,13 +281,18 @@ void Get::expire_parked(MemberId where, uint64_t id) {
     if (it == parked_.end()) return;
     auto q = std::find_if(it->second.begin(), it->second.end(), [&](const Question& x) { return x.id == id; });
     if (q == it->second.end()) return;
-    answer(*q, PMIX_ERR_TIMEOUT);
+    if (q->respond) {
+        const ProcId proc = registry_.proc_of(where);
+        tell_host(std::move(q->respond), PMIX_SUCCESS, wrap_state(proc.nspace, proc.rank, ModexState::not_yet));
+    } else {
+        answer(*q, PMIX_ERR_TIMEOUT);
+    }
     it->second.erase(q);
     if (it->second.empty()) parked_.erase(it);
 }
 
-void Get::expire_pull(const ProcId& proc, uint64_t id) {
-    auto it = pulls_.find(proc);
+void Get::expire_pull(const PullKey& at, uint64_t id) {
+    auto it = pulls_.find(at);
     if (it == pulls_.end()) return;
     auto& questions = it->second.questions;
     auto q = std::find_if(questions.begin(), questions.end(), [&](const Question& x) { return x.id == id; });
@@ -308,6 +308,10 @@ void Get::respond_with(Nspace& nspace, Rank rank, Respond respond) {
     std::vector<uint8_t> kept = nspace.data->kept_names(nspace.name, rank);
     blob->insert(blob->end(), kept.begin(), kept.end());
     append_owner(nspace, *blob);
+    if (nspace.has_left(rank)) {
+        const std::vector<uint8_t> over = wrap_state(nspace.name, rank, ModexState::over);
+        blob->insert(blob->end(), over.begin(), over.end());
+    }
     tell_host(std::move(respond), PMIX_SUCCESS, std::move(blob).value());
 }
 
@@ -331,7 +335,9 @@ void Get::modex_request(const ProcId& proc, Respond respond) {
     Question question;
     question.id = next_++;
     question.respond = std::move(respond);
-    parked_[member_id(nspace->number, proc.rank)].push_back(std::move(question));
+    const MemberId where = member_id(nspace->number, proc.rank);
+    question.timer = Timer(scheduler_, modex_hold_ms_, [this, where, id = question.id] { expire_parked(where, id); });
+    parked_[where].push_back(std::move(question));
 }
 
 void Get::committed(Nspace& nspace, Rank rank) {
@@ -340,7 +346,7 @@ void Get::committed(Nspace& nspace, Rank rank) {
         std::list<Question> ready;
         for (auto q = it->second.begin(); q != it->second.end();) {
             auto next = std::next(q);
-            if (q->respond || nspace.data->has(rank, q->key) ||
+            if (q->respond || !q->patient() || nspace.data->has(rank, q->key) ||
                 nspace.data->exists_outside_scope(rank, q->key))
                 ready.splice(ready.end(), it->second, q);
             q = next;
@@ -352,7 +358,8 @@ void Get::committed(Nspace& nspace, Rank rank) {
             } else if (nspace.data->has(rank, q.key)) {
                 answer_found(q, nspace);
             } else {
-                answer(q, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+                const bool kept = nspace.data->exists_outside_scope(rank, q.key);
+                answer(q, kept ? PMIX_ERR_EXISTS_OUTSIDE_SCOPE : PMIX_ERR_NOT_FOUND);
             }
         }
     }
@@ -377,11 +384,23 @@ void Get::described(Nspace& nspace) {
 void Get::arrived(Nspace& nspace) {
     answer_anyone(nspace);
     if (nspace.data == nullptr) return;
-    for (auto it = pulls_.lower_bound(ProcId(nspace.name, 0)); it != pulls_.end() && it->first.nspace == nspace.name;) {
-        const Rank rank = it->first.rank;
+    std::vector<Rank> ranks;
+    for (auto it = pulls_.lower_bound({ProcId(nspace.name, 0), {}}); it != pulls_.end() && it->first.proc.nspace == nspace.name; ++it)
+        if (ranks.empty() || ranks.back() != it->first.proc.rank) ranks.push_back(it->first.proc.rank);
+    for (const Rank rank : ranks) arrived(nspace, rank, std::nullopt);
+}
+
+void Get::arrived(Nspace& nspace, Rank rank, std::optional<uid_t> of_user) {
+    if (!common::is_real_rank(rank)) return;
+    const ProcId proc(nspace.name, rank);
+    for (auto it = pulls_.lower_bound({proc, {}}); it != pulls_.end() && it->first.proc == proc;) {
+        if (of_user && *of_user != it->second.uid) {
+            ++it;
+            continue;
+        }
         auto& questions = it->second.questions;
         for (auto q = questions.begin(); q != questions.end();) {
-            const bool have = common::is_real_rank(rank) && !q->refresh && nspace.data->has(rank, q->key);
+            const bool have = !q->refresh && nspace.data->has(rank, q->key);
             if (have) answer_found(*q, nspace);
             q = have ? questions.erase(q) : std::next(q);
         }
@@ -429,7 +448,7 @@ void Get::nspace_gone(const Nspace& nspace) {
     }
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         auto next = std::next(it);
-        if (it->first.nspace == nspace.name) {
+        if (it->first.proc.nspace == nspace.name) {
             over.splice(over.end(), it->second.questions);
             pulls_.erase(it);
         }
@@ -458,22 +477,22 @@ void Get::stop(pmix_status_t status) {
     pulls_.clear();
     for (auto& [where, questions] : parked)
         for (Question& q : questions) answer(q, status);
-    for (auto& [proc, p] : pulls)
+    for (auto& [at, p] : pulls)
         for (Question& q : p.questions) answer(q, status);
 }
 
 size_t Get::waiting() const noexcept {
     size_t n = 0;
     for (const auto& [where, questions] : parked_) n += questions.size();
-    for (const auto& [proc, p] : pulls_) n += p.questions.size();
+    for (const auto& [at, p] : pulls_) n += p.questions.size();
     return n;
 }
 
 bool Get::waiting_for(const Nspace& nspace) const noexcept {
     const auto parked = parked_.lower_bound(member_id(nspace.number, 0));
     if (parked != parked_.end() && nspace_number_of(parked->first) == nspace.number) return true;
-    const auto pulled = pulls_.lower_bound(ProcId(nspace.name, 0));
-    return pulled != pulls_.end() && pulled->first.nspace == nspace.name;
+    const auto pulled = pulls_.lower_bound({ProcId(nspace.name, 0), {}});
+    return pulled != pulls_.end() && pulled->first.proc.nspace == nspace.name;
 }
 
 void Get::report(const ProcId& self, std::vector<RequestReport>& out) const {
@@ -490,8 +509,8 @@ void Get::report(const ProcId& self, std::vector<RequestReport>& out) const {
     };
     for (const auto& [where, questions] : parked_)
         for (const Question& q : questions) add(q, registry_.proc_of(where), false);
-    for (const auto& [proc, pulled] : pulls_)
-        for (const Question& q : pulled.questions) add(q, proc, true);
+    for (const auto& [at, pulled] : pulls_)
+        for (const Question& q : pulled.questions) add(q, at.proc, true);
 }
 
 }  // namespace pmix::server

@@ -1,17 +1,27 @@
 // Get: answers a client's question for data that its own stores do not have, or holds it until the data comes; direct
 // modex out (the host is asked) and in (the host asks).
 //
-// Loop thread only. Two tables: `parked_`, questions for processes of this node, waiting for a commit; `pulls_`,
-// questions for other nodes, one upcall at a time for each process (and none if the data comes before it is made). Both are swept when the process, its namespace, the
-// asker or the server goes, so every question ends. Without a timeout a direct modex waits for the target's first commit
-// and no longer: a key that is then missing is not found, and asking again asks the host again. With a timeout it is
-// repeated, in growing steps, until the key is there or the time is over.
+// Loop thread only. Two tables: `parked_`, requests for processes of this node, waiting for a commit; `pulls_`, requests
+// for other nodes, one upcall at a time for each process and distinct set of attributes (the key and the identity of the
+// requester are among them), and none if the data comes before it is made. Both are swept when the process, its namespace,
+// the requester or the server goes, so every request ends.
+//
+// Wherever the process runs, the answer is the same. A request without a limit of time waits until the process has
+// committed something: a key that is then missing is not found, and a new request asks again. With a limit, or in strict
+// mode (common/strict.h), it waits until the key is there, the time is over or the process has left; for a process of
+// another node the upcall is repeated, in growing steps. Limits are each requester's own: a host's PMIX_ERR_TIMEOUT ends
+// only requests that have none.
+//
+// There is no way to take an upcall back. What a host asks here on behalf of a server that no longer waits is answered
+// after kModexHoldMs at the latest, with a section that says so (modex_blob.h).
 #pragma once
 
 #include <functional>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "common/messages.h"
 #include "server/collective.h"
@@ -24,6 +34,9 @@
 #include "server/segments.h"
 
 namespace pmix::server {
+
+// Longer than the limits of hosts that have one of their own (Slurm: 300 s), which stay in force so.
+inline constexpr int64_t kModexHoldMs = 600'000;
 
 class Get {
   public:
@@ -58,6 +71,9 @@ class Get {
     void peer_gone(const Peer& peer);
     void stop(pmix_status_t status);
 
+    // How long a host's direct modex waits for the first commit. For tests.
+    void set_modex_hold(int64_t ms) noexcept { modex_hold_ms_ = ms; }
+
     size_t waiting() const noexcept;
     bool waiting_for(const Nspace& nspace) const noexcept;
     // self: stands for the host where that asked.
@@ -69,35 +85,45 @@ class Get {
         uint64_t id = 0;
         int64_t began_ms = transport::monotonic_ns() / 1'000'000;
         std::string key;  // empty: everything
-        std::vector<uint8_t> infos;  // encoded, for an upcall; an info takes 552 bytes otherwise
-        Credentials who;
         Reply reply;
         Respond respond;
         Timer timer;
-        bool timed = false;
-        bool refresh = false;  // only the owner's newest word will do
+        int timeout_s = 0;
+        bool strict = false;   // waits for the key itself, as one with a limit does
+        bool refresh = false;  // only the owner's newest value will do
         bool covered = false;  // the upcall that is on its way was made after it asked
+        bool patient() const noexcept { return timeout_s > 0 || strict; }
+    };
+    // What one upcall can stand for: the process, and all that the host is told of the request (the requester's user
+    // included), encoded, because an info takes 552 bytes otherwise.
+    struct PullKey {
+        common::ProcId proc;
+        std::vector<uint8_t> asks;
+        bool operator<(const PullKey& o) const { return proc != o.proc ? proc < o.proc : asks < o.asks; }
     };
     struct Pull {
         std::list<Question> questions;
-        Credentials who;      // for whom the host was asked last
+        uid_t uid = 0;        // the requesters' user
         uint64_t flight = 0;  // of the upcall that is on its way; others that come back are of an earlier life
         int64_t pause_ms = 0;
         Timer again;
     };
     using Parked = std::map<MemberId, std::list<Question>>;
-    using Pulls = std::map<common::ProcId, Pull>;
+    using Pulls = std::map<PullKey, Pull>;
 
     void ask_local(Nspace& nspace, common::Rank rank, Question&& question);
     void ask_anyone(Nspace& nspace, Question&& question, bool immediate);
     void answer_anyone(Nspace& nspace);
-    void ask_host(const common::ProcId& proc, Question&& question);
-    void pull(const common::ProcId& proc);
-    void upcall(const common::ProcId& proc, uint64_t flight);
-    void pulled(const common::ProcId& proc, uint64_t flight, HostAnswer& answer);
+    void ask_host(const common::ProcId& proc, common::InfoList&& infos, Question&& question);
+    void pull(const PullKey& at);
+    void upcall(const PullKey& at, uint64_t flight);
+    void pulled(const PullKey& at, uint64_t flight, HostAnswer& answer);
+    // Requests for one process of another node whose keys are here now, of one user or of all.
+    void arrived(Nspace& nspace, common::Rank rank, std::optional<uid_t> of_user);
+    void park(MemberId where, Question&& question);
     void expire_parked(MemberId where, uint64_t id);
-    void expire_pull(const common::ProcId& proc, uint64_t id);
-    static void hold(Question& question) noexcept;
+    void expire_pull(const PullKey& at, uint64_t id);
+    static void hold(Question& question, size_t encoded_bytes) noexcept;
     void answer_found(Question& question, Nspace& nspace);
     void answer(Question& question, pmix_status_t status);
     void learn(const common::ProcId& proc, common::Bytes blob);
@@ -112,6 +138,7 @@ class Get {
     Pulls pulls_;
     Register register_;
     uint64_t next_ = 1;
+    int64_t modex_hold_ms_ = kModexHoldMs;
 };
 
 }  // namespace pmix::server

@@ -16,6 +16,7 @@ constexpr uint8_t kGroup = 4;
 constexpr uint8_t kJob = 8;
 constexpr uint8_t kPresence = 16;
 constexpr uint8_t kOwner = 32;
+constexpr uint8_t kState = 64;
 
 std::vector<uint8_t> wrap(std::string_view nspace, uint8_t flags, Bytes payload, size_t raw_size) {
     ByteWriter w(kBlobHeader + nspace.size() + payload.size());
@@ -74,6 +75,31 @@ std::optional<uint32_t> piece_owner(const Piece& piece) noexcept {
     return r.ok() ? std::optional(uid) : std::nullopt;
 }
 
+std::vector<uint8_t> wrap_state(std::string_view nspace, uint32_t rank, ModexState state) {
+    ByteWriter w;
+    w.u32(PMIX_RANK_INVALID);
+    w.u32(0);
+    w.u32(rank);
+    w.u8(static_cast<uint8_t>(state));
+    return wrap(nspace, kKept | kState, w.view(), w.size());
+}
+
+ModexState state_of(Bytes blob, std::string_view nspace, uint32_t rank) noexcept {
+    while (!blob.empty()) {
+        auto piece = read_piece(blob);
+        if (!piece.ok()) break;
+        blob = blob.subspan(piece->size);
+        if (!piece->state || piece->nspace != nspace) continue;
+        ByteReader r(piece->payload);
+        r.u32();
+        r.u32();
+        const bool meant = r.u32() == rank;
+        const uint8_t state = r.u8();
+        if (meant && r.ok() && state <= static_cast<uint8_t>(ModexState::over)) return static_cast<ModexState>(state);
+    }
+    return ModexState::none;
+}
+
 Result<std::vector<uint8_t>> wrap_group(std::string_view group, Bytes payload) {
     return wrap_bounded(group, kGroup, payload, payload.size());
 }
@@ -130,7 +156,8 @@ Result<Piece> read_piece(Bytes blob) {
     piece.nspace = {reinterpret_cast<const char*>(name_bytes.data()), name_bytes.size()};
     piece.compressed = (flags & kCompressed) != 0;
     piece.owner = (flags & kOwner) != 0;
-    piece.kept = (flags & kKept) != 0 && !piece.owner;
+    piece.state = (flags & kState) != 0;
+    piece.kept = (flags & kKept) != 0 && !piece.owner && !piece.state;
     piece.group = (flags & kGroup) != 0;
     piece.job = (flags & kJob) != 0;
     piece.presence = (flags & kPresence) != 0;

@@ -17,6 +17,8 @@
 //           PMIX_RANK_INVALID,
 //              u32 0, u32 user. In the answer to a direct modex and in a group's data, so that the user's processes of
 //              the other node may read it and those of other users may not.
+//           66: (64, and 2 likewise) no chunks but how the rank of a direct modex stands: u32 PMIX_RANK_INVALID, u32 0,
+//              u32 rank, u8 ModexState. So that the server that asks knows whether to ask again.
 //
 // Self-delimiting, because hosts just concatenate. Pure, any thread. Bytes that are no piece: PMIX_ERR_NOT_SUPPORTED
 // for another magic or version (another library at the other end), PMIX_ERR_UNPACK_FAILURE for the rest. More than one
@@ -49,6 +51,10 @@ std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std
 bool says_kept(common::Bytes blob, std::string_view nspace, uint32_t rank, std::string_view key) noexcept;
 
 std::vector<uint8_t> wrap_owner(std::string_view nspace, uint32_t uid);
+// not_yet: it has committed nothing, and the server would not wait longer. over: it has left and puts nothing any more.
+enum class ModexState : uint8_t { none = 0, not_yet = 1, over = 2 };
+std::vector<uint8_t> wrap_state(std::string_view nspace, uint32_t rank, ModexState state);
+ModexState state_of(common::Bytes blob, std::string_view nspace, uint32_t rank) noexcept;
 
 common::Result<std::vector<uint8_t>> wrap_group(std::string_view group, common::Bytes payload);
 
@@ -68,6 +74,7 @@ struct Piece {
     bool group = false;  // a group_piece, no chunks
     bool job = false;    // a description, no chunks
     bool presence = false;  // empty
+    bool state = false;  // a ModexState, no chunks
     uint32_t raw_size = 0;
     size_t size = 0;  // where the next piece starts
 };

@@ -201,7 +201,7 @@ pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt
         auto piece = read_piece(blob);
         if (!piece.ok()) return piece.status();
         blob = blob.subspan(piece->size);
-        if (piece->kept || piece->group || piece->job || piece->presence) continue;
+        if (piece->kept || piece->group || piece->job || piece->presence || piece->state) continue;
         Nspace* nspace = registry.find(piece->nspace);
         if (piece->owner) {
             // What this node's host says of it is worth more.

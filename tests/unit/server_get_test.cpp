@@ -10,14 +10,30 @@ using namespace pmix::test;
 
 namespace {
 
-std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::string& text, uint64_t generation) {
+std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::string& text, uint64_t generation,
+                             const std::string& second_key = {}) {
     common::ByteWriter w;
     common::encode_string_value(w, text);
     dstore::ChunkBuilder chunk;
     chunk.begin(dstore::Owner::proc(rank), {generation, 0, true});
     chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
+    if (!second_key.empty()) chunk.add(dstore::Key(second_key), PMIX_GLOBAL, w.view());
     auto bytes = chunk.finish(1);
     return server::wrap_piece("job", *bytes).value();
+}
+std::vector<uint8_t> joined(std::vector<uint8_t> one, const std::vector<uint8_t>& other) {
+    one.insert(one.end(), other.begin(), other.end());
+    return one;
+}
+// What the host was told of its n-th direct modex: the key and the limit.
+std::pair<std::string, int> asked_for(const FakeHost& host, size_t n) {
+    for (const Seen& seen : host.seen) {
+        if (seen.what != "direct_modex" || n-- != 0) continue;
+        int limit = 0;
+        common::InfoView(seen.infos).get(PMIX_TIMEOUT, &limit);
+        return {seen.infos.find(PMIX_REQUIRED_KEY)->value.data.string, limit};
+    }
+    return {};
 }
 pmix_status_t status_of(FakeClient& client, uint32_t id) {
     auto reply = client.wait(id);
@@ -25,8 +41,8 @@ pmix_status_t status_of(FakeClient& client, uint32_t id) {
 }
 
 struct Setting {
-    explicit Setting(unsigned nodes, bool with_host = true)
-        : module(host.module()), server(with_host ? &module : nullptr), a(server, {"job", 0}), b(server, {"job", 1}) {
+    explicit Setting(unsigned nodes, bool with_host = true, server::ServerOptions options = {})
+        : module(host.module()), server(with_host ? &module : nullptr, std::move(options)), a(server, {"job", 0}), b(server, {"job", 1}) {
         server.job("job", nodes, 2);
     }
     void connect() {
@@ -41,24 +57,60 @@ struct Setting {
 
 }  // namespace
 
-// rows: K20
-TEST(ServerGetTest, LocalTargetIsWaitedForUntilItCommits) {
+// Without a limit of time a get waits for the first commit; with one, for the key. rows: K20
+TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) {
     Setting s(1);
     ASSERT_EQ(PMIX_SUCCESS, s.a.hello());  // b has not even connected
-    uint32_t g = s.a.start_get({"job", 1}, "k"), other = s.a.start_get({"job", 1}, "never");
+    uint32_t unlimited = s.a.start_get({"job", 1}, "k"), limited = s.a.start_get({"job", 1}, "k", 600),
+             never = s.a.start_get({"job", 1}, "never", 600);
     s.server.settle();
-    EXPECT_FALSE(s.a.take(g));
+    EXPECT_FALSE(s.a.take(unlimited));
     ASSERT_EQ(PMIX_SUCCESS, s.b.hello());
-    s.b.put("other", "x");
     s.server.settle();
-    EXPECT_FALSE(s.a.take(g)) << "another key is not the one";
+    EXPECT_FALSE(s.a.take(unlimited)) << "it has committed nothing";
+    s.b.put("other", "x");
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, unlimited));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k"))) << "at once now";
+    EXPECT_FALSE(s.a.take(limited)) << "another key is not the one";
     s.b.put("k", "here");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, g));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, limited));
     EXPECT_EQ("here", s.a.read_text(1, "k"));
     s.b.kill();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, other)) << "the target has gone without it";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "never"))) << "and is not waited for again";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, never)) << "the target has gone without it";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "never", 600))) << "and is not waited for again";
     EXPECT_EQ(0u, s.host.count("direct_modex"));
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+}
+
+// In strict mode a get waits for the key, wherever its process runs, until that has left. rows: K20 K21
+TEST(ServerGetTest, StrictMode_TargetCommitsWithoutTheKey_GetWaitsForIt) {
+    server::ServerOptions strict;
+    strict.strict = true;
+    Setting s(2, true, strict);
+    s.connect();
+    s.b.put("other", "x");
+    int round = 0;
+    bool left = false;
+    s.host.data = [&](const Seen&) {
+        if (left) return joined(blob_of(2, "k", "far", 2), server::wrap_state("job", 2, server::ModexState::over));
+        return ++round < 4 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "far", 2);
+    };
+    uint32_t local = s.a.start_get({"job", 1}, "k"), remote = s.a.start_get({"job", 2}, "k");
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k", 0, true))) << "PMIX_IMMEDIATE";
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1))) << "PMIX_TIMEOUT";
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, remote));
+    EXPECT_EQ("far", s.a.read_text(2, "k"));
+    EXPECT_FALSE(s.a.take(local));
+    s.b.put("k", "near");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, local));
+    EXPECT_EQ("near", s.a.read_text(1, "k"));
+    // A process that has left puts nothing any more.
+    left = true;
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 2}, "never")));
+    local = s.a.start_get({"job", 1}, "never");
+    s.server.settle();
+    s.b.kill();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, local));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
@@ -125,6 +177,89 @@ TEST(ServerGetTest, RemoteTargetGoesToTheHostOnceForAllWhoAsk) {
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, gb));
     EXPECT_EQ("far", s.b.read_text(2, "k"));
     EXPECT_EQ(1, s.host.released);
+}
+
+// One rank's limit, key and required entry are not its neighbour's. rows: K20 K21 G11
+TEST(ServerGetTest, TwoRequestersOfOneProcess_HostIsToldOfEach) {
+    Setting s(2);
+    s.host.styles["direct_modex"] = Style::later;
+    s.connect();
+    const auto asks = [&](FakeClient& who, const char* key, int limit, size_t upcalls) {
+        const uint32_t id = who.start_get({"job", 2}, key, limit);
+        EXPECT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == upcalls; }));
+        return id;
+    };
+    s.host.statuses["direct_modex"] = PMIX_ERR_TIMEOUT;  // this host minds the limit that it was told
+    const uint32_t hasty = asks(s.a, "k", 1, 1);
+    s.host.statuses["direct_modex"] = PMIX_SUCCESS;
+    s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1, "other"); };
+    const uint32_t patient = asks(s.b, "k", 600, 2), other = asks(s.b, "other", 0, 3), another = asks(s.a, "other", 0, 3);
+    s.server.settle();
+    EXPECT_EQ(3u, s.host.count("direct_modex")) << "once for both who ask the same";
+    EXPECT_EQ(std::pair(std::string("k"), 1), asked_for(s.host, 0));
+    EXPECT_EQ(std::pair(std::string("k"), 600), asked_for(s.host, 1));
+    EXPECT_EQ(std::pair(std::string("other"), 0), asked_for(s.host, 2));
+    ASSERT_NE(nullptr, s.host.last("direct_modex")->infos.find(PMIX_USERID));
+    EXPECT_EQ(::geteuid(), s.host.last("direct_modex")->infos.find(PMIX_USERID)->value.data.uint32);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, hasty));
+    s.host.answer_first();
+    s.server.settle();
+    EXPECT_FALSE(s.b.take(patient));
+    s.host.answer_first();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, patient));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, other)) << "whichever upcall brings it";
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, another));
+    s.host.answer_waiting();
+    s.server.settle();
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+}
+
+// rows: K20 K21 G11
+TEST(ServerGetTest, TheHostsTimeout_EndsOnlyRequestsWithoutALimit) {
+    Setting s(2);
+    s.connect();
+    int round = 0;
+    s.host.inside["direct_modex"] = [&] {
+        s.host.statuses["direct_modex"] = ++round == 1 ? PMIX_ERR_TIMEOUT : PMIX_SUCCESS;
+    };
+    s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 600)));
+    EXPECT_EQ(2u, s.host.count("direct_modex"));
+    round = 0;
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 3}, "k"))) << "the host's own limit";
+}
+
+// A request after one that timed out does not wait for an upcall that the host may have forgotten. rows: K20 K21
+TEST(ServerGetTest, ARetryAfterATimeout_AsksTheHostAgain) {
+    Setting s(2);
+    s.host.styles["direct_modex"] = Style::later;
+    s.connect();
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "k", 1)));
+    EXPECT_EQ(1u, s.host.count("direct_modex"));
+    s.host.styles["direct_modex"] = Style::before_return;
+    s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 1)));
+    s.host.answer_waiting();
+    s.server.settle();
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+}
+
+// Where the target's server would not wait longer, the requester's asks again; where the target has left, nobody waits.
+// rows: K20 K21 V13
+TEST(ServerGetTest, HowTheTargetStands_DecidesWhetherToAskAgain) {
+    Setting s(2);
+    s.connect();
+    int round = 0;
+    s.host.data = [&](const Seen&) {
+        return ++round < 3 ? server::wrap_state("job", 2, server::ModexState::not_yet) : blob_of(2, "k", "far", 1);
+    };
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k")));
+    EXPECT_EQ(3u, s.host.count("direct_modex"));
+    s.host.data = [&](const Seen&) {
+        return joined(blob_of(3, "early", "x", 1), server::wrap_state("job", 3, server::ModexState::over));
+    };
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 3}, "k", 600))) << "as of a local one";
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
 // rows: K21
@@ -353,6 +488,22 @@ TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
     Got again;
     ask({"job", 0}, again);
     EXPECT_EQ(PMIX_SUCCESS, again.status) << "at once now";
+    EXPECT_EQ(server::ModexState::none, server::state_of(again.bytes, "job", 0));
+    // Nobody takes a direct modex back, so its wait is bounded.
+    Got bounded;
+    s.server.parts().get.set_modex_hold(20);
+    ask({"job", 1}, bounded);
+    EXPECT_EQ(0, bounded.calls);
+    ASSERT_TRUE(s.server.turn_until([&] { return bounded.calls == 1; }));
+    EXPECT_EQ(PMIX_SUCCESS, bounded.status);
+    EXPECT_EQ(server::ModexState::not_yet, server::state_of(bounded.bytes, "job", 1));
+    EXPECT_EQ(0, never.calls);
+    s.a.kill();
+    ASSERT_TRUE(s.server.turn_until([&] {
+        Got gone;
+        ask({"job", 0}, gone);
+        return gone.status == PMIX_SUCCESS && server::state_of(gone.bytes, "job", 0) == server::ModexState::over;
+    }));
     s.b.kill();
     ASSERT_TRUE(s.server.turn_until([&] { return never.calls == 1; }));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, never.status) << "it left without data";
