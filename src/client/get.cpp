@@ -78,8 +78,8 @@ bool server_may_know(Session& session, const GetRequest& request) noexcept {
     const bool own = request.own_nspace;
     // What the host said of a namespace is all in its segment, and the own one is there from the start.
     if (request.reserved() || request.all_keys()) return !own && session.reader(request.nspace) == nullptr;
-    // Nobody else can put what this process did not.
-    return !own || request.rank != session.self().rank;
+    // Nobody else can put what this process did not. In strict mode another thread is waited for, with its commit.
+    return !own || request.rank != session.self().rank || session.strict();
 }
 
 common::GetRequest message_for(Session& session, const GetRequest& request) {

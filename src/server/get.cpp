@@ -116,7 +116,11 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
             return answer(question, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
         // As of a process of another node: without a limit of its own it waits for the first commit only.
         const bool waits = question.patient() || nspace->data->committed(proc.rank) == 0;
-        if (immediate || refresh || !waits) return answer(question, PMIX_ERR_NOT_FOUND);
+        if (immediate || refresh) return answer(question, PMIX_ERR_NOT_FOUND);
+        if (!waits) {
+            const pmix_status_t refused = nspace->refused(proc.rank);
+            return answer(question, refused != PMIX_SUCCESS ? refused : PMIX_ERR_NOT_FOUND);
+        }
         return ask_local(*nspace, proc.rank, std::move(question));
     }
     if (immediate || !host_.of(peer).has_direct_modex() || (nspace->size_known() && !nspace->has_rank(proc.rank)))

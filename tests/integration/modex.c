@@ -1,5 +1,5 @@
 /* modex: data of a peer without a fence, from the same node and from another.
- * usage: modex late|absent|timeout|left|many|stranger */
+ * usage: modex late|absent|timeout|left|many|stranger|missing|strict */
 #include "check.h"
 
 static void pause_for(double seconds) {
@@ -136,10 +136,65 @@ static void stranger(int argc, char** argv) {
     finish();
 }
 
+static pmix_status_t get_with(const pmix_proc_t* proc, const char* key, const char* directive) {
+    pmix_info_t info;
+    pmix_value_t* value = NULL;
+    PMIX_INFO_LOAD(&info, directive, NULL, PMIX_BOOL);
+    pmix_status_t status = PMIx_Get(proc, key, &info, 1, &value);
+    if (value != NULL) PMIX_VALUE_RELEASE(value);
+    return status;
+}
+
+/* A key that its process has not put, after a commit without it: the same answers on one node and on several.
+ * rows: K19 K20 K21 */
+static void missing(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t number = 0;
+    start();
+    pmix_proc_t next = rank_of_job((me.rank + 1) % job_size);
+    CHECK_OK(put_u32(PMIX_GLOBAL, "some", 1));
+    CHECK_OK(PMIx_Commit());
+    fence(false);
+    CHECK_STATUS(get_u32(&next, "other", 0, &number), PMIX_ERR_NOT_FOUND);
+    CHECK_STATUS(get_with(&next, "other", PMIX_IMMEDIATE), PMIX_ERR_NOT_FOUND);
+    CHECK_STATUS(get_with(&next, "other", PMIX_OPTIONAL), PMIX_ERR_NOT_FOUND);
+    double before = seconds_now();
+    CHECK_STATUS(get_u32(&next, "other", 1, &number), PMIX_ERR_TIMEOUT);
+    CHECK(seconds_now() - before > 0.8);
+    fence(false);
+    finish();
+}
+
+/* In strict mode a get waits for the key itself, of a peer and of the process's own. rows: K19 K20 K21 */
+static void strict(int argc, char** argv) {
+    (void)argc, (void)argv;
+    static struct signal_box box = SIGNAL_BOX;
+    setenv("PMIX_WIREUP_STRICT", "1", 1);
+    uint32_t number = 0;
+    start();
+    pmix_proc_t next = rank_of_job((me.rank + 1) % job_size);
+    CHECK_OK(put_u32(PMIX_GLOBAL, "some", 1));
+    CHECK_OK(PMIx_Commit());
+    fence(false);
+    CHECK_OK(PMIx_Get_nb(&next, "one", NULL, 0, got, &box));
+    CHECK_OK(PMIx_Get_nb(&me, "one", NULL, 0, got, &box));
+    CHECK_STATUS(get_with(&next, "one", PMIX_IMMEDIATE), PMIX_ERR_NOT_FOUND);
+    CHECK_STATUS(get_with(&me, "one", PMIX_OPTIONAL), PMIX_ERR_NOT_FOUND);
+    CHECK_STATUS(get_u32(&next, "never", 1, &number), PMIX_ERR_TIMEOUT);
+    CHECK_STATUS(get_u32(&me, "never", 1, &number), PMIX_ERR_TIMEOUT);
+    CHECK(box_count(&box) == 0);
+    fence(false);
+    CHECK_OK(put_u32(PMIX_GLOBAL, "one", 1));
+    CHECK_OK(PMIx_Commit());
+    CHECK(box_wait(&box, 2, 60));
+    fence(false);
+    finish();
+}
+
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
         {"late", late}, {"absent", absent}, {"timeout", timeout},
-        {"left", left}, {"many", many},     {"stranger", stranger},
+        {"left", left}, {"many", many},     {"stranger", stranger}, {"missing", missing}, {"strict", strict},
     };
     RUN_CASE(cases);
     return 0;
