@@ -78,8 +78,9 @@ bool server_may_know(Session& session, const GetRequest& request) noexcept {
     const bool own = request.own_nspace;
     // What the host said of a namespace is all in its segment, and the own one is there from the start.
     if (request.reserved() || request.all_keys()) return !own && session.reader(request.nspace) == nullptr;
-    // Nobody else can put what this process did not. In strict mode another thread is waited for, with its commit.
-    return !own || request.rank != session.self().rank || session.strict();
+    if (!own || request.rank != session.self().rank) return true;
+    // Only this process can put it. Another thread is waited for, with its commit, for a limit of time or in strict mode.
+    return (request.timeout_s > 0 || session.strict()) && session.connected();
 }
 
 common::GetRequest message_for(Session& session, const GetRequest& request) {
@@ -101,7 +102,10 @@ void take_reply(Session& session, const GetRequest& request, pmix_status_t statu
     try {
         // After a refresh, what is here is the answer, whatever the server said.
         if (!common::succeeded(status) && !request.refresh) {
-            out.status = status;
+            // The process may have put its own key meanwhile without committing it.
+            const bool own = request.own_nspace && request.rank == session.self().rank;
+            if (own && status == PMIX_ERR_TIMEOUT) search(session, request, out);
+            if (out.status != PMIX_SUCCESS) out.status = status;
         } else if (reply.is_inline) {
             out.status = common::decode_value_into(reply.value, out.made.c_ptr());
             out.is_made = out.status == PMIX_SUCCESS;

@@ -103,6 +103,14 @@ static void got(pmix_status_t status, pmix_value_t* value, void* cbdata) {
     box_signal(cbdata, status);
 }
 
+static void got_or_not(pmix_status_t status, pmix_value_t* value, void* cbdata) {
+    if (status != PMIX_ERR_TIMEOUT) {
+        got(status, value, cbdata);
+        return;
+    }
+    box_signal(cbdata, status);
+}
+
 /* Many requests open at once, some for the same key. rows: K33 G2 G20 */
 static void many(int argc, char** argv) {
     enum { COPIES = 20 };
@@ -161,6 +169,32 @@ static void missing(int argc, char** argv) {
     double before = seconds_now();
     CHECK_STATUS(get_u32(&next, "other", 1, &number), PMIX_ERR_TIMEOUT);
     CHECK(seconds_now() - before > 0.8);
+    /* Of its own keys only another thread can put one: it is waited for where a limit was given, in both forms. */
+    static struct signal_box box = SIGNAL_BOX;
+    CHECK_STATUS(get_u32(&me, "own", 0, &number), PMIX_ERR_NOT_FOUND);
+    before = seconds_now();
+    CHECK_STATUS(get_u32(&me, "own", 1, &number), PMIX_ERR_TIMEOUT);
+    CHECK(seconds_now() - before > 0.8);
+    pmix_info_t limit;
+    const int seconds = 60;
+    PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    CHECK_OK(PMIx_Get_nb(&me, "own", &limit, 1, got, &box));
+    CHECK_OK(put_u32(PMIX_GLOBAL, "own", 1));
+    CHECK_OK(PMIx_Commit());
+    CHECK(box_wait(&box, 1, 60));
+    /* Put, but not committed: found when the limit is over. Where the limit was over before the put, once more. */
+    static struct signal_box tried = SIGNAL_BOX;
+    tried.status = PMIX_ERR_TIMEOUT;
+    const int second = 1;
+    PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &second, PMIX_INT);
+    for (int i = 1; tried.status != PMIX_SUCCESS; i++) {
+        char key[32];
+        snprintf(key, sizeof(key), "uncommitted%d", i);
+        CHECK(i < 60);
+        CHECK_OK(PMIx_Get_nb(&me, key, &limit, 1, got_or_not, &tried));
+        CHECK_OK(put_u32(PMIX_GLOBAL, key, 1));
+        CHECK(box_wait(&tried, i, 60));
+    }
     fence(false);
     finish();
 }
