@@ -173,7 +173,7 @@ TEST(Chunk, Check_OfRecordsThatShareBytes_Refuses) {
 
 // The middle of a key's name looks like the entry of another key.
 TEST(Chunk, Check_OfRecordWhoseKeyLiesInsideAnother_Refuses) {
-    std::string outer = "ab";  // up to the end of the first unit
+    std::string outer = "ab";                // up to the end of the first unit
     const uint32_t hash = hash_key("pmix");  // 0xcccb0b4f: no byte of it is 0
     for (int shift = 0; shift < 32; shift += 8) outer += static_cast<char>(hash >> shift);
     outer += std::string("\2\1in", 4);
@@ -183,7 +183,8 @@ TEST(Chunk, Check_OfRecordWhoseKeyLiesInsideAnother_Refuses) {
     const size_t block = view.first();
     for (uint32_t i = 0; i < 2; ++i) {
         if (view.record(view.at(block), i).key != "pmix") continue;
-        const size_t record = block + 8 * size_t{common::load_le<uint32_t>(&bytes[block + layout::kBlkArrays + 8 + 4 * i])};
+        const size_t record =
+            block + 8 * size_t{common::load_le<uint32_t>(&bytes[block + layout::kBlkArrays + 8 + 4 * i])};
         common::store_le(&bytes[record], static_cast<uint32_t>((record - layout::kChunkHeader - 8) / 8));
     }
     EXPECT_FALSE(ChunkView::check(bytes).ok());

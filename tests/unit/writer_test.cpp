@@ -502,7 +502,8 @@ TEST(Writer, Quota_CountsAllContributionsOfARank) {
     options.rank_quota = 4096;
     auto w = make_writer(options);
     EXPECT_EQ(w->ingest(chunk_of(8, {1, 0, true}, Records().add("a", blob(2000, 1)))).status, PMIX_SUCCESS);
-    EXPECT_EQ(w->ingest(chunk_of(8, {2, 1, false}, Records().add("b", blob(3000, 1)))).status, PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(w->ingest(chunk_of(8, {2, 1, false}, Records().add("b", blob(3000, 1)))).status,
+              PMIX_ERR_OUT_OF_RESOURCE);
     EXPECT_EQ(get(w->reader(), Owner::proc(8), "b"), Buffer{});
     EXPECT_EQ(w->ingest(chunk_of(9, {2, 1, false}, Records().add("b", blob(3000, 1)))).status, PMIX_SUCCESS);
 }
