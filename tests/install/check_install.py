@@ -111,6 +111,12 @@ def tree(installed):
         assert os.path.islink(path) and os.path.dirname(os.readlink(path)) == "", name
     assert os.path.realpath(os.path.join(libdir, "libpmix.so")).startswith(os.path.realpath(libdir) + "/libpmix.so.2.")
     assert "libpmix.so.2" in run(["readelf", "-d", os.path.join(libdir, "libpmix.so")])
+    # Without help from the environment, wherever the tree lies.
+    environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    for name in TREE["bin"]:
+        mapped = run(["ldd", os.path.join(installed.prefix, "bin", name)], env=environment)
+        used = re.search(r"libpmix\.so\.2 => (.*) \(", mapped)
+        assert used and os.path.realpath(used.group(1)).startswith(os.path.realpath(libdir)), mapped
     build = os.path.realpath(installed.options.build)
     for top, _, files in os.walk(installed.prefix):
         for name in files:
