@@ -1,4 +1,5 @@
-# How everything of ours is compiled. Warnings are errors; nothing is visible unless cmake/pmix.map says so.
+# How everything of ours is compiled. Nothing is visible unless cmake/pmix.map says so. Warnings are errors for us and not
+# for users, whose compilers and flags warn of what ours do not.
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
@@ -12,7 +13,8 @@ endif()
 
 # wireup_warnings: for every target. wireup_options: for the library's own objects.
 add_library(wireup_warnings INTERFACE)
-target_compile_options(wireup_warnings INTERFACE -Wall -Wextra -Werror -Wshadow -Wvla -Wpointer-arith
+target_compile_options(wireup_warnings INTERFACE -Wall -Wextra -Wshadow -Wvla -Wpointer-arith
+  $<$<BOOL:${WIREUP_WERROR}>:-Werror>
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
   $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>)
 target_compile_features(wireup_warnings INTERFACE cxx_std_20 c_std_11)
