@@ -33,6 +33,7 @@ class Tally(unittest.TestCase):
 
     def test_program_that_is_missing_is_a_failure(self):
         self.assertEqual(self.tally([PASSED, MISSING]), (1, ["1 passed, 1 failed, 0 skipped"]))
+        self.assertEqual(self.tally([PASSED, '<testcase name="unit/f" status="notrun"/>'])[1][-1], "1 passed, 1 failed, 0 skipped")
 
     def test_nothing_passed_is_a_failure(self):
         self.assertEqual(self.tally([])[0], 1)
