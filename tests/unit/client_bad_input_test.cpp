@@ -224,3 +224,11 @@ TEST_F(Alone, Events) {
     EXPECT_EQ(PMIx_Notify_event(code, nullptr, PMIX_RANGE_CUSTOM, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Notify_event(code, nullptr, PMIX_RANGE_PROC_LOCAL, nullptr, 1, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
 }
+
+// Alone there is nothing to wait for, but a requirement that nobody meets is not passed over.
+TEST_F(Alone, Fence_OfOneselfWithAnUnknownRequirement_IsRefused) {
+    EXPECT_EQ(PMIx_Fence(&self, 1, nullptr, 0), PMIX_SUCCESS);
+    pmix_info_t required = info("site.needs");
+    required.flags = PMIX_INFO_REQD;
+    EXPECT_EQ(PMIx_Fence(&self, 1, &required, 1), PMIX_ERR_NOT_SUPPORTED);
+}

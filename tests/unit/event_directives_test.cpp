@@ -90,6 +90,10 @@ TEST(EventDirectives, PlacesInTheChain) {
     EXPECT_EQ("c x a b several default", place_of(flag(PMIX_EVENT_HDLR_PREPEND), flag(PMIX_EVENT_HDLR_PREPEND)));
     EXPECT_EQ("x c a b several default",
               place_of(flag(PMIX_EVENT_HDLR_FIRST_IN_CATEGORY), flag(PMIX_EVENT_HDLR_PREPEND)));
+    common::InfoList both;
+    both.append_flag(PMIX_EVENT_HDLR_FIRST, true);
+    both.append_flag(PMIX_EVENT_HDLR_LAST, true);
+    EXPECT_EQ(read_handler_attributes(nullptr, 0, common::InfoView(both)).status(), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ("a b x c several default", place_of(flag(PMIX_EVENT_HDLR_FIRST, false))) << "said, and not wanted";
 }
 

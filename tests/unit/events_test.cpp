@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
@@ -479,6 +480,82 @@ TEST_F(EventsTest, AOneShotHandlerIsCalledOnce) {
     raise(kCode);
     drain();
     EXPECT_EQ(order(), (std::vector<size_t>{a}));
+}
+
+// A handler that the server refuses gives its place back.
+TEST_F(EventsTest, RegisterWithCallback_ServerRefuses_LeavesNothing) {
+    answering = false;
+    channel->on_send = [this](const Frame& f) { channel->answer(f, PMIX_ERR_NO_PERMISSIONS, common::Nothing()); };
+    InfoList first;
+    first.append_flag(PMIX_EVENT_HDLR_FIRST, true);
+    pmix_status_t code = kCode, refused = 1;
+    const auto registered = [](pmix_status_t rc, size_t, void* status) { *static_cast<pmix_status_t*>(status) = rc; };
+    EXPECT_EQ(
+        session->events().register_handler(&code, 1, first.c_array(), first.size(), handler, registered, &refused),
+        PMIX_SUCCESS);
+    drain();
+    EXPECT_EQ(refused, PMIX_ERR_NO_PERMISSIONS);
+    channel->on_send = [this](const Frame& f) { channel->answer(f, PMIX_SUCCESS, common::Nothing()); };
+    EXPECT_GE(session->events().register_handler(&code, 1, first.c_array(), first.size(), handler, nullptr, nullptr), 0)
+        << "nobody else is the first";
+}
+
+TEST_F(EventsTest, Deregister_TellsTheServer) {
+    const size_t a = add({kCode});
+    EXPECT_EQ(session->events().deregister_handler(a, nullptr, nullptr), PMIX_SUCCESS);
+    const auto sent = channel->sent();
+    ASSERT_EQ(sent.back().header.command, static_cast<uint16_t>(Command::deregister_events));
+    EXPECT_EQ(FakeChannel::decoded<common::DeregisterEventsRequest>(sent.back()).reference, a);
+}
+
+TEST_F(EventsTest, EventsBeforeAllHandlers_AreKeptUpToABound) {
+    for (int i = 0; i < 40; ++i) raise(kCode - i);
+    drain();
+    const size_t late = add({});
+    add({kCode - 39});
+    drain();
+    const size_t n = static_cast<size_t>(
+        std::count_if(record.seen.begin(), record.seen.end(), [&](const Seen& s) { return s.reference == late; }));
+    EXPECT_EQ(n, 32u);
+    EXPECT_EQ(record.seen.front().status, kCode - 8) << "the oldest are dropped first";
+}
+
+TEST_F(EventsTest, ReplayedEvent_BeforeTheRegistrationWasAnswered_IsNotDelivered) {
+    answering = false;
+    pmix_status_t code = kCode;
+    const auto registered = [](pmix_status_t, size_t, void*) {};
+    EXPECT_EQ(session->events().register_handler(&code, 1, nullptr, 0, handler, registered, nullptr), PMIX_SUCCESS);
+    drain();
+    common::EventNotify event;
+    event.status = kCode;
+    event.source = common::ProcId("job", 0);
+    event.range = PMIX_RANGE_GLOBAL;
+    event.replay_for = 1;
+    channel->notify(event);
+    drain();
+    EXPECT_TRUE(record.seen.empty());
+    channel->answer(channel->sent().at(0), PMIX_SUCCESS, common::Nothing());
+    channel->notify(event);
+    drain();
+    EXPECT_EQ(record.seen.size(), 1u);
+}
+
+TEST_F(EventsTest, MalformedEvent_ReachesNoDefaultHandler) {
+    add({});
+    const size_t named = add({PMIX_ERR_FAILED_COMM});
+    session->on_loop_and_wait([&] { session->events().raise_failed_comm(); });
+    drain();
+    EXPECT_EQ(order(), (std::vector<size_t>{named}));
+}
+
+TEST_F(EventsTest, Notify_WithSourceWithoutAnEnd_IsRefused) {
+    pmix_proc_t source;
+    memset(source.nspace, 'n', sizeof source.nspace);
+    source.rank = 0;
+    EXPECT_EQ(session->events().notify(kCode, &source, PMIX_RANGE_GLOBAL, nullptr, 0, nullptr, nullptr),
+              PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(session->events().notify(kCode, &source, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr),
+              PMIX_ERR_BAD_PARAM);
 }
 
 }  // namespace

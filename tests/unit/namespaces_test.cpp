@@ -140,6 +140,28 @@ TEST(Namespaces, ASecondLifeReplacesTheFirst) {
     EXPECT_EQ(all.own(), all.find("own"));
 }
 
+TEST(Namespaces, Adopt_OfAnOlderInstance_ChangesNothing) {
+    Namespaces all("own");
+    auto old = job_of(1), fresh = job_of(2);
+    ASSERT_EQ(all.adopt("job", 2, descriptor_of(*fresh)), PMIX_SUCCESS);
+    EXPECT_EQ(all.adopt("job", 1, descriptor_of(*old)), PMIX_SUCCESS);
+    Reading reading;
+    Found found;
+    EXPECT_EQ(look(all, "job", found), PMIX_SUCCESS);
+    EXPECT_EQ(copy_of(found), u32(2));
+}
+
+TEST(Namespaces, Remove_OfAnotherInstance_LeavesTheMapping) {
+    Namespaces all("own");
+    auto first = job_of(1), second = job_of(2);
+    ASSERT_EQ(all.adopt("job", 1, descriptor_of(*first)), PMIX_SUCCESS);
+    ASSERT_EQ(all.adopt("job", 2, descriptor_of(*second)), PMIX_SUCCESS);
+    all.remove("job", 1);
+    EXPECT_NE(all.find("job"), nullptr);
+    all.remove("job", 2);
+    EXPECT_EQ(all.find("job"), nullptr) << "what it replaced has gone before";
+}
+
 // The answer that hands a segment out may be read by one thread while another reads of its end.
 TEST(Namespaces, WhatHasEndedIsNotTaken) {
     Namespaces all("own");

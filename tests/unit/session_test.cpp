@@ -2,6 +2,7 @@
 #include "client/session.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -17,6 +18,7 @@
 #include "client/put.h"
 #include "client/spawn.h"
 #include "common/pack.h"
+#include "dstore/writer.h"
 #include "server/peer.h"
 #include "support/fake_channel.h"
 #include "transport/event_loop.h"
@@ -777,6 +779,71 @@ TEST_F(SessionTest, LookupMatchesByKeyAndMarksTheMissing) {
     EXPECT_EQ(lookup(*session, data, 3, nullptr, 0), PMIX_ERR_NOT_FOUND);
     answer_all<common::LookupReply>(PMIX_ERR_NO_PERMISSIONS);
     EXPECT_EQ(lookup(*session, data, 3, nullptr, 0), PMIX_ERR_NO_PERMISSIONS);
+}
+
+// PMIX_WAIT: a host that has not waited must not pass for one that has.
+TEST_F(SessionTest, Lookup_WithWait_CountsWhatWasFound) {
+    common::LookupReply reply;
+    common::ByteWriter w;
+    common::encode_string_value(w, "x");
+    reply.items.push_back({common::ProcId("other", 5), "a", w.take()});
+    answer_all<common::LookupReply>(PMIX_SUCCESS, reply);
+    const auto look = [&](int wanted) {
+        pmix_pdata_t data[2];
+        memset(data, 0, sizeof data);
+        strcpy(data[0].key, "a");
+        strcpy(data[1].key, "b");
+        common::InfoList infos;
+        infos.append_number<int>(PMIX_WAIT, wanted, PMIX_INT);
+        const pmix_status_t rc = lookup(*session, data, 2, infos.c_array(), infos.size());
+        free(data[0].value.type == PMIX_STRING ? data[0].value.data.string : nullptr);
+        return rc;
+    };
+    EXPECT_EQ(look(1), PMIX_SUCCESS);
+    EXPECT_EQ(look(2), PMIX_ERR_PARTIAL_SUCCESS);
+    EXPECT_EQ(look(0), PMIX_ERR_PARTIAL_SUCCESS) << "0 is all of them";
+    EXPECT_EQ(look(-1), PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(SessionTest, Publish_OfAnEmptyKey_IsRefused) {
+    answer_all<common::Nothing>(PMIX_SUCCESS);
+    pmix_info_t info;
+    memset(&info, 0, sizeof info);
+    info.value.type = PMIX_BOOL;
+    EXPECT_EQ(publish(*session, &info, 1), PMIX_ERR_BAD_PARAM);
+    strcpy(info.key, "k");
+    EXPECT_EQ(publish(*session, &info, 1), PMIX_SUCCESS);
+}
+
+TEST_F(SessionTest, Fence_WithANumberAndNoList_IsRefused) {
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    EXPECT_EQ(fence(*session, nullptr, 3, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_SUCCESS);
+}
+
+TEST_F(SessionTest, Tell_OfMoreThanAFrame_SendsNothing) {
+    const std::vector<uint8_t> part(1u << 20);
+    const std::vector<common::Bytes> pieces(common::kMaxFramePayload / part.size() + 1, common::Bytes(part));
+    EXPECT_EQ(session->tell(Command::commit, pieces), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_TRUE(channel->sent().empty());
+}
+
+TEST_F(SessionTest, SegmentGone_EndsTheMapping) {
+    auto store = dstore::Writer::create({}).value();
+    ASSERT_EQ(session->namespaces().adopt("their", 7, transport::Descriptor(::dup(store->descriptor()))), PMIX_SUCCESS);
+    common::SegmentGoneNotify gone;
+    gone.nspace = "their";
+    gone.instance = 7;
+    auto payload = common::message_bytes(gone);
+    ASSERT_TRUE(payload.ok());
+    session->on_loop_and_wait([&] {
+        transport::assert_on_loop();
+        common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(Command::segment_gone));
+        header.payload = static_cast<uint32_t>(payload->size());
+        session->on_frame({header, *payload, {}});
+    });
+    Reading reading;
+    EXPECT_EQ(session->namespaces().find("their"), nullptr);
 }
 
 }  // namespace
