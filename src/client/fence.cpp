@@ -67,11 +67,12 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
 
 pmix_status_t fence_nb(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
                        size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata) {
+    if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
     auto p = prepare(session, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     const auto tell = [&session, callback, cbdata](pmix_status_t rc) {
         rc = session.refusals().reported_by(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
-        if (callback != nullptr) callback(rc, cbdata);
+        callback(rc, cbdata);
     };
     if (p->only_self) {
         session.loop().post([tell] { tell(PMIX_SUCCESS); });

@@ -104,7 +104,8 @@ static void generated(int argc, char** argv) {
     finish();
 }
 
-/* The same processes by list, in another order, and by wildcard. rows: F1 F5 G5 */
+/* The same processes by list, in another order, and by wildcard. Without a callback the nonblocking form joins
+ * no round. rows: F1 F5 F10 G5 */
 static void spelling(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
@@ -118,6 +119,9 @@ static void spelling(int argc, char** argv) {
         CHECK_OK(fence_of(NULL, 0, false, 0));
     }
     CHECK_STATUS(PMIx_Fence(NULL, 1, NULL, 0), PMIX_ERR_BAD_PARAM);
+    if (me.rank % 2) CHECK_STATUS(PMIx_Fence_nb(NULL, 0, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+    CHECK_STATUS(PMIx_Fence_nb(&me, 1, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+    fence(false);
     free(procs);
     finish();
 }
