@@ -196,6 +196,21 @@ common::Result<Topology> NodeTopology::get(const common::ProcId& self, const cha
     return topology_;
 }
 
+common::Result<common::Value> topology_value(NodeTopology& topology) {
+    const auto found = topology.get(common::ProcId());
+    if (!found) return found.status();
+    auto* described = static_cast<pmix_topology_t*>(std::calloc(1, sizeof(pmix_topology_t)));
+    if (described == nullptr) return PMIX_ERR_NOMEM;
+    described->source = ::strdup(found.value().source);
+    described->topology = found.value().pointer;
+    pmix_value_t value{};
+    value.type = PMIX_TOPO;
+    value.data.topo = described;
+    common::Value out(value);
+    if (described->source == nullptr) return PMIX_ERR_NOMEM;
+    return out;
+}
+
 common::Result<InfoList> node_fabric_devices(NodeTopology& topology, const common::ProcId& self,
                                              const std::string& hostname) {
     auto loaded = topology.get(self);

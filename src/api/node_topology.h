@@ -19,6 +19,7 @@
 #include "common/info_view.h"
 #include "common/mutex.h"
 #include "common/status.h"
+#include "common/value.h"
 
 namespace pmix::api {
 
@@ -70,6 +71,13 @@ inline auto later_fabric_devices(std::shared_ptr<NodeTopology> topology, common:
     return [topology = std::move(topology), self = std::move(self), hostname = std::move(hostname)] {
         return node_fabric_devices(*topology, self, hostname);
     };
+}
+
+// A topology as a value (PMIX_TOPO): the library's own, which is not the caller's to destroy.
+common::Result<common::Value> topology_value(NodeTopology& topology);
+// The same for whoever asks later. No server is asked: this process is one.
+inline auto later_topology(std::shared_ptr<NodeTopology> topology) {
+    return [topology = std::move(topology)] { return topology_value(*topology); };
 }
 
 // What hwloc and the kernel know of this node: one PMIX_NODE_INFO_ARRAY. A node that hwloc cannot read has a name and

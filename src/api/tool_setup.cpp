@@ -66,6 +66,7 @@ pmix_status_t Library::add_server(server::ServerOptions options, ServerSet& serv
     server_ = std::move(server).value();
     serving_.store(server_.get(), std::memory_order_release);
     server_->parts().fabrics.set_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
+    if (client_ != nullptr) client_->own_facts().note_uri(self, server_->uri());
     const auto loopback = [this](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<client::Channel>> {
         return std::unique_ptr<client::Channel>(std::make_unique<Loopback>(*loop_, *server_, handler));
     };
@@ -183,6 +184,7 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
     }
     if (!found) client::describe_singleton(*session);
     client_ = std::move(session);
+    if (server_ != nullptr) client_->own_facts().note_uri(self, server_->uri());
     servers_ = &servers;
     return PMIX_SUCCESS;
 }

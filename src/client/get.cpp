@@ -45,8 +45,25 @@ struct Outcome {
     }
 };
 
-// Keys whose answer is the question.
-common::Result<Value> identity_value(const GetRequest& request) {
+// About the server of this process, for whoever asks about this process or its job, and of no other level.
+common::Result<Value> servers_value(Session& session, const GetRequest& request) {
+    if (!request.own_nspace || (request.one_rank() && request.rank != session.self().rank)) return PMIX_ERR_NOT_FOUND;
+    if (request.realm == Realm::session || request.realm == Realm::app || request.realm == Realm::node)
+        return PMIX_ERR_NOT_FOUND;
+    const common::ProcId& server = session.server();
+    if (server.nspace.empty()) return PMIX_ERR_NOT_FOUND;
+    if (request.key == PMIX_SERVER_NSPACE) return Value::string(server.nspace);
+    if (request.key == PMIX_SERVER_RANK) return Value::number(server.rank, PMIX_PROC_RANK);
+    return session.own_facts().uri_of(server);
+}
+
+// Keys whose answer is the question, or this process itself.
+common::Result<Value> identity_value(Session& session, const GetRequest& request) {
+    if (request.key == PMIX_SERVER_URI || request.key == PMIX_SERVER_NSPACE || request.key == PMIX_SERVER_RANK)
+        return servers_value(session, request);
+    // Not of the job: that is what the topology itself is looked for under.
+    if (request.key == PMIX_TOPOLOGY2 && request.own_nspace && request.rank == session.self().rank)
+        return session.own_facts().topology();
     if (request.key == PMIX_PROCID && request.one_rank()) {
         const pmix_proc_t proc = common::ProcId(request.nspace, request.rank).to_c();
         return Value::load(&proc, PMIX_PROC);
@@ -69,7 +86,7 @@ void search(Session& session, const GetRequest& request, Outcome& out) {
         if (out.status != PMIX_ERR_NOT_FOUND || !qualifies_realm_only(request)) return;
     }
     out.status = request.scope == PMIX_SCOPE_UNDEF ? look_up(from, request, out.hit) : look_up_in_scope(from, request, out.hit);
-    if (out.status == PMIX_ERR_NOT_FOUND && request.reserved()) out.make(identity_value(request));
+    if (out.status == PMIX_ERR_NOT_FOUND && request.reserved()) out.make(identity_value(session, request));
 }
 
 // Could the server know what our stores do not?

@@ -187,6 +187,15 @@ pmix_status_t apply(Qualifier what, const pmix_value_t& value, GetRequest& reque
     return PMIX_SUCCESS;
 }
 
+// A rank that names nobody, of the namespace in the request: "which rank am I?", or an error. Apart, so that the usual
+// Get does not carry it.
+[[gnu::cold, gnu::noinline]] pmix_status_t read_other_rank(const common::ProcId& self, const pmix_proc_t& proc,
+                                                           GetRequest& request) noexcept {
+    if (proc.rank != PMIX_RANK_INVALID || request.key != PMIX_RANK || !request.own_nspace) return PMIX_ERR_BAD_PARAM;
+    request.rank = self.rank;
+    return PMIX_SUCCESS;
+}
+
 }  // namespace
 
 Realm default_realm(std::string_view key) noexcept {
@@ -219,7 +228,7 @@ pmix_status_t parse_get_target(const common::ProcId& self, const pmix_proc_t* pr
         return PMIX_SUCCESS;
     }
     if (!common::is_real_rank(proc->rank) && proc->rank != PMIX_RANK_WILDCARD && proc->rank != PMIX_RANK_UNDEF) {
-        return PMIX_ERR_BAD_PARAM;
+        return read_other_rank(self, *proc, request);
     }
     request.rank = proc->rank;
     return PMIX_SUCCESS;

@@ -22,6 +22,7 @@
 #include "client/channel.h"
 #include "client/commit_refusals.h"
 #include "client/namespaces.h"
+#include "client/own_facts.h"
 #include "client/query_cache.h"
 #include "client/request_window.h"
 #include "common/ids.h"
@@ -75,6 +76,7 @@ class Session final : public transport::ConnectionHandler {
     Groups& groups() noexcept { return *groups_; }
     Fabrics& fabrics() noexcept { return *fabrics_; }
     LentValues& lent() noexcept { return *lent_; }
+    OwnFacts& own_facts() noexcept { return own_facts_; }
 
     bool connected() const noexcept { return channel_ != nullptr && channel_->connected(); }
     // Its servers are of its own choice.
@@ -291,6 +293,7 @@ class Session final : public transport::ConnectionHandler {
     std::unique_ptr<Fabrics> fabrics_;
     std::unique_ptr<LentValues> lent_;
     QueryCache query_cache_;
+    OwnFacts own_facts_;
 
     common::Mutex commit_mutex_;
     uint64_t commits_ = 0;

@@ -33,6 +33,7 @@ common::Result<ProcId> read_server(const pmix_proc_t* server) {
 }  // namespace
 
 pmix_status_t adopt_server(Session& session, ServerSet& servers, ToolFound& found) {
+    session.own_facts().note_uri(found.server, found.uri);
     const pmix_status_t rc = servers.attach(
         found.server, [&](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<Channel>> {
             transport::assert_on_loop();

@@ -165,7 +165,7 @@ class Search {
         if (!greeting) return greeting.status();
         // Somebody else by now.
         if (greeting->reply.server != contact.server) return PMIX_ERR_UNREACH;
-        return ToolFound{false, contact.server, std::move(greeting).value()};
+        return ToolFound{false, contact.server, std::move(greeting).value(), transport::format_uri(contact)};
     }
 
     // named: the first that fits is the one that was asked for, and its word counts. Else the first that takes us.
@@ -190,7 +190,8 @@ class Search {
             }
             auto greeting = say_hello(std::move(server.socket), trust);
             if (greeting) {
-                outcome.emplace(ToolFound{false, server.who.server, std::move(greeting).value()});
+                outcome.emplace(ToolFound{false, server.who.server, std::move(greeting).value(),
+                                          transport::format_uri({server.who.server, {server.listed.address}})});
                 return true;
             }
             why = greeting.status();

@@ -53,6 +53,7 @@ struct ToolFound {
     bool already = false;      // the one that was named is attached
     common::ProcId server;
     Greeting greeting;         // unless already
+    std::string uri;           // likewise
 };
 // attached: is the tool attached to this one?
 common::Result<ToolFound> find_server(const ToolWish& wish, common::InfoView infos,

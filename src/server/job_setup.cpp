@@ -347,6 +347,16 @@ pmix_status_t JobReader::store_qualified(const pmix_value_t& value, const pmix_i
     return others ? PMIX_SUCCESS : store(infos, 1, depth + 1, owner);
 }
 
+// Callers read the rank of a server without a look at the type, and hosts give it as any number.
+pmix_value_t as_declared(std::string_view key, const pmix_value_t& value) {
+    uint32_t rank = 0;
+    if (key != PMIX_SERVER_RANK || value.type == PMIX_PROC_RANK || !number(value, &rank)) return value;
+    pmix_value_t out{};
+    out.type = PMIX_PROC_RANK;
+    out.data.rank = rank;
+    return out;
+}
+
 // Second walk.
 pmix_status_t JobReader::store(const pmix_info_t* infos, size_t n, unsigned depth, Owner owner) {
     if (depth > kMaxDepth) return PMIX_ERR_BAD_PARAM;
@@ -374,7 +384,7 @@ pmix_status_t JobReader::store(const pmix_info_t* infos, size_t n, unsigned dept
         } else if (key == PMIX_REGISTER_NODATA || is_envar_key(key)) {
             continue;
         } else {
-            rc = store_value(owner, key, value);
+            rc = store_value(owner, key, as_declared(key, value));
             // A session's or an app's key that came flat is the job's and also theirs, so that it is found under a
             // realm qualifier too. (A flat node key belongs to this server's node, which is not known here.)
             OwnerKind natural = natural_owner(key);

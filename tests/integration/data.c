@@ -438,10 +438,62 @@ static void qualified(int argc, char** argv) {
     finish();
 }
 
+/* Who am I, and who serves me? rows: K37 */
+static void own(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_value_t* value = NULL;
+    pmix_proc_t unknown = rank_of_job(PMIX_RANK_INVALID), self = rank_of_job(me.rank);
+    CHECK_OK(PMIx_Get(&unknown, PMIX_RANK, NULL, 0, &value));
+    CHECK(value->type == PMIX_PROC_RANK && value->data.rank == me.rank);
+    PMIX_VALUE_RELEASE(value);
+    const bool yes = true;
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+    CHECK_OK(PMIx_Get(&unknown, PMIX_RANK, &info, 1, &value));
+    CHECK(value->type == PMIX_PROC_RANK && value->data.rank == me.rank);
+    PMIX_VALUE_RELEASE(value);
+    CHECK_STATUS(PMIx_Get(&unknown, PMIX_HOSTNAME, NULL, 0, &value), PMIX_ERR_BAD_PARAM);
+    pmix_proc_t elsewhere = unknown;
+    PMIX_LOAD_NSPACE(elsewhere.nspace, "another");
+    CHECK_STATUS(PMIx_Get(&elsewhere, PMIX_RANK, NULL, 0, &value), PMIX_ERR_BAD_PARAM);
+
+    /* The address, as a query has it, and as the environment has it. */
+    pmix_query_t query;
+    pmix_info_t* answer = NULL;
+    size_t answers = 0;
+    PMIX_QUERY_CONSTRUCT(&query);
+    pmix_status_t status;
+    PMIX_ARGV_APPEND(status, query.keys, PMIX_SERVER_URI);
+    CHECK_OK(status);
+    CHECK_OK(PMIx_Query_info(&query, 1, &answer, &answers));
+    CHECK(answers == 1 && answer[0].value.type == PMIX_STRING);
+    const pmix_proc_t* whose[] = {NULL, &self};
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_OK(PMIx_Get(whose[i], PMIX_SERVER_URI, &info, 1, &value));
+        CHECK(value->type == PMIX_STRING && strcmp(value->data.string, answer[0].value.data.string) == 0);
+        CHECK(strcmp(value->data.string, getenv("PMIX_SERVER_URI_WIREUP")) == 0);
+        PMIX_VALUE_RELEASE(value);
+        CHECK_OK(PMIx_Get(whose[i], PMIX_SERVER_NSPACE, NULL, 0, &value));
+        CHECK(value->type == PMIX_STRING && value->data.string[0]);
+        PMIX_VALUE_RELEASE(value);
+        CHECK_OK(PMIx_Get(whose[i], PMIX_SERVER_RANK, NULL, 0, &value));
+        CHECK(value->type == PMIX_PROC_RANK);
+        PMIX_VALUE_RELEASE(value);
+    }
+    PMIX_INFO_FREE(answer, answers);
+    PMIX_QUERY_DESTRUCT(&query);
+    /* Of another process this one knows no server. */
+    pmix_proc_t next = rank_of_job((me.rank + 1) % job_size);
+    CHECK_STATUS(PMIx_Get(&next, PMIX_SERVER_URI, NULL, 0, &value), PMIX_ERR_NOT_FOUND);
+    fence(false);
+    finish();
+}
+
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"types", types}, {"scopes", scopes}, {"replace", replace},         {"large", large},
-        {"many", many},   {"fresh", fresh},   {"uncommitted", uncommitted}, {"qualified", qualified},
+        {"types", types}, {"scopes", scopes},           {"replace", replace},     {"large", large}, {"many", many},
+        {"fresh", fresh}, {"uncommitted", uncommitted}, {"qualified", qualified}, {"own", own},
     };
     RUN_CASE(cases);
     return 0;

@@ -226,6 +226,11 @@ static inline void finds(const char* key, const void* value, pmix_data_type_t ty
     pmix_proc_t server = primary_server();
     CHECK(PMIX_CHECK_PROCID(&server, &wanted->name));
     CHECK(strncmp(me.nspace, "assigned.", 9) == 0 && me.rank == 0);
+    /* Where it listens, of which the tool may know one address only. */
+    pmix_value_t* uri = NULL;
+    CHECK_OK(PMIx_Get(NULL, PMIX_SERVER_URI, NULL, 0, &uri));
+    CHECK(uri->type == PMIX_STRING && strncmp(uri->data.string, wanted->uri, strcspn(wanted->uri, ";") + 1) == 0);
+    PMIX_VALUE_RELEASE(uri);
     CHECK_OK(PMIx_tool_finalize());
     CHECK(!PMIx_Initialized());
 }

@@ -289,6 +289,16 @@ TEST(JobSetupTest, NullStringAndQualifiedValues) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::job(), "q").status);
 }
 
+// rows: K37
+TEST(JobSetupTest, RankOfAServer_OfAnyNumber_IsARank) {
+    TestServer server(nullptr);
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SERVER_RANK, u32(3)}})));
+    Answer a = read(server, "job", Owner::job(), PMIX_SERVER_RANK);
+    ASSERT_EQ(PMIX_SUCCESS, a.status);
+    EXPECT_EQ(PMIX_PROC_RANK, a.value.type());
+    EXPECT_EQ(3u, a.value.get().data.rank);
+}
+
 TEST(JobSetupTest, MalformedArraysAreRefusedAndLeaveNothing) {
     TestServer server(nullptr);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("a", 1, list_of({{PMIX_PROC_INFO_ARRAY, text("no array")}})));

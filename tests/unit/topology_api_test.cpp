@@ -561,6 +561,24 @@ TEST_F(TopologyApi, TheTextUnderEachOfItsNames) {
     }
 }
 
+// A server finds the topology with PMIx_Get, too; releasing the value leaves the library's own alone. rows: H1 K37
+TEST_F(TopologyApi, Get_OfAServersTopology_IsTheOneThatIsLoaded) {
+    Server server;
+    pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+    for (int round = 0; round < 2; ++round) {
+        pmix_value_t* value = nullptr;
+        ASSERT_EQ(PMIx_Get(nullptr, PMIX_TOPOLOGY2, nullptr, 0, &value), PMIX_SUCCESS);
+        ASSERT_EQ(value->type, PMIX_TOPO);
+        ASSERT_NE(value->data.topo, nullptr);
+        ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+        EXPECT_EQ(value->data.topo->topology, topology.topology);
+        EXPECT_STREQ(value->data.topo->source, topology.source);
+        PMIx_Value_free(value, 1);
+        PMIx_Topology_destruct(&topology);
+    }
+    EXPECT_EQ(locality_of("hwloc:4"), "hwloc:SK1:L31:L22:L12:CR2:HT4:NM1");
+}
+
 // A host may hold its topology in something that is not hwloc: it is handed out, and nothing is read of it. rows: H1
 // proves: PMIx_server_init PMIX_TOPOLOGY2
 TEST_F(TopologyApi, AForeignTopologyIsOnlyHandedOut) {
