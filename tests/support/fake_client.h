@@ -218,7 +218,7 @@ class FakeClient {
         request.key = key;
         request.generation = 1;
         common::InfoList list;
-        if (timeout_s > 0) list.append_number<int>(PMIX_TIMEOUT, timeout_s, PMIX_INT);
+        if (timeout_s != 0) list.append_number<int>(PMIX_TIMEOUT, timeout_s, PMIX_INT);
         if (immediate) list.append_flag(PMIX_IMMEDIATE, true);
         if (refresh) list.append_flag(PMIX_GET_REFRESH_CACHE, true);
         request.infos = std::move(list);
@@ -229,7 +229,7 @@ class FakeClient {
         request.procs = std::move(procs);
         common::InfoList list;
         if (collect) list.append_flag(PMIX_COLLECT_DATA, true);
-        if (timeout_s > 0) list.append_number<int>(PMIX_TIMEOUT, timeout_s, PMIX_INT);
+        if (timeout_s != 0) list.append_number<int>(PMIX_TIMEOUT, timeout_s, PMIX_INT);
         request.infos = std::move(list);
         return start<Command::fence>(request);
     }

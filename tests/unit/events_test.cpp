@@ -540,6 +540,18 @@ TEST_F(EventsTest, ReplayedEvent_BeforeTheRegistrationWasAnswered_IsNotDelivered
     EXPECT_EQ(record.seen.size(), 1u);
 }
 
+TEST_F(EventsTest, EventThatIsNotToBeCached_IsNotKeptForHandlersToCome) {
+    InfoList infos;
+    infos.append_flag(PMIX_EVENT_DO_NOT_CACHE, true);
+    raise(kCode, std::move(infos));
+    raise(kCode - 1);
+    drain();
+    add({kCode, kCode - 1});
+    drain();
+    ASSERT_EQ(record.seen.size(), 1u);
+    EXPECT_EQ(record.seen[0].status, kCode - 1);
+}
+
 TEST_F(EventsTest, MalformedEvent_ReachesNoDefaultHandler) {
     add({});
     const size_t named = add({PMIX_ERR_FAILED_COMM});

@@ -462,6 +462,7 @@ TEST(ServerFenceTest, WhoIsNotInTheSetIsToldSo) {
     server.job("job", 1, 2);
     FakeClient a(server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_WILDCARD}}, false, -1)));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", 1}})));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_INVALID}})));
     EXPECT_EQ(0u, server.parts().fence.open());

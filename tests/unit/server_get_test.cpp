@@ -123,6 +123,9 @@ TEST(ServerGetTest, ImmediateTimeoutAndRanksThatAreNone) {
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1)));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 99}, "k")));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "pmix.nope"))) << "reserved: no wait";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k", 60, false, true)))
+        << "a refresh: no wait";
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(s.a, s.a.start_get({"job", 1}, "k", -1)));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 

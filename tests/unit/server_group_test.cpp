@@ -312,6 +312,32 @@ TEST(ServerGroupTest, OneUpcallWithSortedProcessesAndTheAnswerForAll) {
     EXPECT_EQ(2u, s.host.count("group"));
 }
 
+// What one member asks for, whichever calls first, reaches the host once.
+TEST(ServerGroupTest, Construct_DirectiveOfOneMember_HostIsToldOnce) {
+    for (const char* key :
+         {PMIX_GROUP_ASSIGN_CONTEXT_ID, PMIX_GROUP_OPTIONAL, PMIX_GROUP_NOTIFY_TERMINATION, PMIX_GROUP_FT_COLLECTIVE}) {
+        for (const size_t asks : {0u, 1u, 2u}) {  // 2: nobody
+            Setting s(2, 2);
+            s.host.styles["group"] = Style::before_return;
+            s.host.group_results = [](const Seen&, InfoList& out) {
+                out.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, 77, PMIX_SIZE);
+            };
+            uint32_t id[2];
+            for (size_t i = 0; i < 2; ++i) {
+                id[i] = construct(s[i], {kAll}, asks == i ? flag(key) : InfoList());
+                s.server->settle();
+            }
+            for (size_t i = 0; i < 2; ++i) EXPECT_EQ(PMIX_SUCCESS, done_of(s[i], id[i]).status) << key;
+            const InfoList& infos = s.host.last("group")->infos;
+            size_t n = 0;
+            for (const pmix_info_t& info : infos) n += common::key_view(info) == key;
+            const bool always = std::string_view(key) == PMIX_GROUP_ASSIGN_CONTEXT_ID;
+            EXPECT_EQ(asks != 2 || always ? 1u : 0u, n) << key;
+            EXPECT_EQ(asks != 2, common::InfoView(infos).flag(key)) << key;
+        }
+    }
+}
+
 // rows: U17 R3
 TEST(ServerGroupTest, HostThatAnswersNothing) {
     for (Style style : {Style::before_return, Style::succeeded, Style::other_thread, Style::fails}) {

@@ -675,6 +675,31 @@ TEST_F(SessionTest, RequiredAttributeThatOurStoreWouldIgnore) {
     infos.append("site.needs", &n, PMIX_INT, PMIX_INFO_REQD);
     pmix_value_t* value = nullptr;
     EXPECT_EQ(get(*session, nullptr, "k", infos.c_array(), 1, &value), PMIX_ERR_NOT_SUPPORTED);
+    Once once;
+    const auto got = [](pmix_status_t rc, pmix_value_t* found, void* self) {
+        EXPECT_EQ(found, nullptr);
+        static_cast<Once*>(self)->fire(rc);
+    };
+    ASSERT_EQ(get_nb(*session, nullptr, "k", infos.c_array(), 1, got, &once), PMIX_SUCCESS);
+    ASSERT_TRUE(once.wait());
+    EXPECT_EQ(once.status, PMIX_ERR_NOT_SUPPORTED);
+}
+
+// After a refresh, what the stores have is the answer, also where the server has no newer value.
+TEST_F(SessionTest, Get_RefreshOfAKeyTheServerHasNot_AnswersFromTheStores) {
+    pmix_value_t v;
+    v.type = PMIX_INT;
+    v.data.integer = 42;
+    ASSERT_EQ(store_internal(*session, nullptr, "k", &v), PMIX_SUCCESS);
+    answer_all<common::GetReply>(PMIX_ERR_NOT_FOUND);
+    common::InfoList infos;
+    infos.append_flag(PMIX_GET_REFRESH_CACHE, true);
+    pmix_value_t* value = nullptr;
+    ASSERT_EQ(get(*session, nullptr, "k", infos.c_array(), 1, &value), PMIX_SUCCESS);
+    EXPECT_EQ(value->data.integer, 42);
+    free(value);
+    EXPECT_EQ(channel->sent().size(), 1u) << "the server was asked";
+    EXPECT_EQ(get(*session, nullptr, "none", infos.c_array(), 1, &value), PMIX_ERR_NOT_FOUND);
 }
 
 // rows: K33
