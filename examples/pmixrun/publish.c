@@ -227,6 +227,9 @@ void on_lookup(int from, uint64_t id, struct buffer* body) {
     lookup->id = id;
     lookup->who = party_of(&proc, from, info, ninfo);
     lookup->range = (pmix_data_range_t)info_number(info, ninfo, PMIX_RANGE, PMIX_RANGE_SESSION);
+    /* No process publishes within the range of the resource manager alone. Open MPI 5.0.7's MPI_Lookup_name passes a
+     * variable that nobody has set (1 and 53 were seen), and means the session. */
+    if (lookup->range == PMIX_RANGE_RM) lookup->range = PMIX_RANGE_SESSION;
     uint32_t keys = (uint32_t)strings_count(lookup->keys);
     if (info_find(info, ninfo, PMIX_WAIT)) { /* for so many keys; 0: for all */
         int64_t wait = info_number(info, ninfo, PMIX_WAIT, 0);
