@@ -132,8 +132,10 @@ pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocal
         auto job = server::read_job(name, nlocalprocs, info, ninfo);
         if (!job.ok()) return job.status();
         return on_loop("PMIx_server_register_nspace", library, srv, cbfunc, cbdata,
-                       [job = std::move(job).value()](Server::Parts& parts) mutable {
-                           return parts.setup->register_nspace(std::move(job));
+                       [name, job = std::move(job).value()](Server::Parts& parts) mutable {
+                           const pmix_status_t rc = parts.setup->register_nspace(std::move(job));
+                           if (rc == PMIX_SUCCESS) parts.share_with_self(name);
+                           return rc;
                        });
     });
 }

@@ -56,6 +56,9 @@ struct Server::Parts final : PeerEvents {
     void finalize(Peer& peer, common::FinalizeRequest& request, Reply reply);
     void finalized(Nspace& nspace, Client& client, const Peer& peer, Reply reply);
     void attach(Peer& peer, common::AttachNspaceRequest& request, Reply reply);
+    // Gives the server's own process the segment of a registered namespace, so that the host's PMIx_Get on another
+    // thread does not wait for the loop, which may be in an upcall. Without memory for it the Get asks later.
+    void share_with_self(std::string_view nspace);
     // Ends the connections of a rank, or of a whole namespace.
     void drop(const common::ProcId& proc);
     // The process of a rank that has finalized has ended.

@@ -256,6 +256,20 @@ void Server::Parts::attach(Peer& peer, common::AttachNspaceRequest& request, Rep
     reply.message(PMIX_SUCCESS, message, descriptors);
 }
 
+void Server::Parts::share_with_self(std::string_view name) {
+    Nspace* nspace = registry.find(name);
+    if (self == nullptr || nspace == nullptr || nspace->data == nullptr) return;
+    if (self->knows_segment(nspace->data->instance())) return;
+    common::AttachNspaceReply message;
+    std::vector<int> descriptors;
+    segments.add(*self, *nspace, message.segments, descriptors);
+    auto payload = common::message_bytes(message);
+    if (!payload.ok()) return self->set_lacks_segment(nspace->data->instance());
+    FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::attach_nspace));
+    header.payload = static_cast<uint32_t>(payload->size());
+    self->send(header, *payload, descriptors);
+}
+
 void Server::Parts::drop(const ProcId& proc) {
     std::vector<std::shared_ptr<Peer>> closing;
     for (const auto& [serial, peer] : peers) {

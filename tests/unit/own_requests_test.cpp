@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <mutex>
 
 #include "support/server_here.h"
@@ -106,6 +108,36 @@ TEST_F(OwnRequestsTest, DataRequests_UnderALockOfTheHosts_AreAnsweredWithoutAnUp
     pmix_info_t* results = nullptr;
     size_t n = 0;
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Group_construct("group", both, 2, nullptr, 0, &results, &n));
+}
+
+struct Busy {
+    std::promise<void> entered, over;
+    static void callback(pmix_status_t, void* cbdata) {
+        auto* busy = static_cast<Busy*>(cbdata);
+        busy->entered.set_value();
+        busy->over.get_future().wait();
+    }
+};
+
+// An upcall or a callback of the host's may take as long as it likes: what is registered is read meanwhile. rows: G15
+TEST_F(OwnRequestsTest, Get_WhileTheHostHoldsTheLibrarysThread_ReadsWhatIsRegistered) {
+    Busy busy;
+    pmix_proc_t proc = ProcId("job", 0).to_c();
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, &Busy::callback, &busy));
+    busy.entered.get_future().wait();
+    pmix_value_t *size = nullptr, *missing = nullptr;
+    const pmix_proc_t all = ProcId("job", PMIX_RANK_WILDCARD).to_c();
+    auto found = std::async(std::launch::async, [&] { return PMIx_Get(&all, PMIX_JOB_SIZE, nullptr, 0, &size); });
+    auto absent = std::async(std::launch::async, [&] { return PMIx_Get(&all, "pmix.none", nullptr, 0, &missing); });
+    const bool both = found.wait_for(std::chrono::seconds(60)) == std::future_status::ready &&
+                      absent.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+    busy.over.set_value();
+    PMIx_server_deregister_client(&proc, nullptr, nullptr);  // returns after the callback
+    EXPECT_TRUE(both) << "they waited for the library's thread";
+    ASSERT_EQ(PMIX_SUCCESS, found.get());
+    EXPECT_EQ(2u, size->data.uint32);
+    PMIx_Value_free(size, 1);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, absent.get());
 }
 
 // rows: G15
