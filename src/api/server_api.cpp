@@ -222,11 +222,17 @@ pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_re
         ProcId id;
         if (cbfunc == nullptr || !read_proc(proc, id)) return PMIX_ERR_BAD_PARAM;
         library.loop().post([&srv, id, cbfunc, cbdata] {
-            srv.parts().get.modex_request(id, [cbfunc, cbdata](pmix_status_t status, pmix::common::Bytes bytes) {
-                // The prototype is not const; the host copies what it keeps.
-                auto* data = reinterpret_cast<char*>(const_cast<uint8_t*>(bytes.data()));
-                cbfunc(status, bytes.empty() ? nullptr : data, bytes.size(), cbdata);
-            });
+            server::Get::Respond respond;
+            try {
+                respond = [cbfunc, cbdata](pmix_status_t status, pmix::common::Bytes bytes) {
+                    // The prototype is not const; the host copies what it keeps.
+                    auto* data = reinterpret_cast<char*>(const_cast<uint8_t*>(bytes.data()));
+                    cbfunc(status, bytes.empty() ? nullptr : data, bytes.size(), cbdata);
+                };
+            } catch (const std::bad_alloc&) {
+                return cbfunc(PMIX_ERR_NOMEM, nullptr, 0, cbdata);
+            }
+            srv.parts().get.modex_request(id, std::move(respond));
         });
         return PMIX_SUCCESS;
     });

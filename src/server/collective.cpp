@@ -71,10 +71,21 @@ Collective::Entered Collective::enter(const Signature& signature, MemberId who, 
     }
     Entered entered;
     if (turn == nullptr) {
-        turn = &queue->second.emplace_back();
-        turn->id = next_++;
-        turn->charge = std::move(charge);
-        turns_.emplace(turn->id, queue);
+        // All of it or, without memory, nothing.
+        try {
+            Turn fresh;
+            fresh.id = next_;
+            fresh.came.push_back(Came{who, 0, false});
+            fresh.charge = std::move(charge);
+            turns_.emplace(next_, queue);
+            queue->second.push_back(std::move(fresh));
+        } catch (...) {
+            turns_.erase(next_);
+            if (queue->second.empty()) queues_.erase(queue);
+            throw;
+        }
+        ++next_;
+        turn = &queue->second.back();
         entered.first = true;
     }
     Came* came = find(*turn, who);
@@ -118,6 +129,13 @@ std::vector<Collective::Event> Collective::recheck() {
         retire(queue);
     }
     return events;
+}
+
+std::vector<Collective::Event> Collective::say_again() {
+    for (auto& [signature, queue] : queues_)
+        for (Turn& turn : queue)
+            if (!turn.ended) turn.reported = false;
+    return recheck();
 }
 
 void Collective::end(TurnId id, pmix_status_t status) {

@@ -86,6 +86,8 @@ class Collective {
     std::vector<Event> member_gone(MemberId who);
     // The number of expected members may have changed (a registration, or its end).
     std::vector<Event> recheck();
+    // As recheck(), and what was said before of rounds that are open is said again: it may have been lost.
+    std::vector<Event> say_again();
 
     // The turn is over, for those who came and for those who come late. Unknown turns are ignored: an answer that
     // comes twice, or after a timeout, finds nothing.

@@ -34,7 +34,8 @@ void Connect::launch(TurnId id, Turn& turn) {
     Signature signature = turn.signature;
     host.connect(
         signature, for_host(std::move(turn.infos), turn.users, turn.local_status),
-        [this, id, signature, lives = lives_of(signature), charge = std::move(charge)](HostAnswer& answer) mutable {
+        [this, id, signature, lives = lives_of(signature), charge = std::move(charge),
+         due = due(turn)](HostAnswer& answer) mutable {
             pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
             if (status == PMIX_SUCCESS && live_on(signature, lives))
                 connected_.try_emplace(signature, std::move(charge));
@@ -86,7 +87,7 @@ void Disconnect::launch(TurnId id, Turn& turn) {
         return finish(id, PMIX_ERR_INVALID_OPERATION);
     Signature signature = turn.signature;
     host.disconnect(signature, for_host(std::move(turn.infos), turn.users, turn.local_status),
-                    [this, id, signature, lives = lives_of(signature)](HostAnswer& answer) {
+                    [this, id, signature, lives = lives_of(signature), due = due(turn)](HostAnswer& answer) {
                         pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
                         if (status == PMIX_SUCCESS && live_on(signature, lives)) connect_.disconnected(signature);
                         if (Turn* open = find(id); open != nullptr && status == PMIX_SUCCESS)

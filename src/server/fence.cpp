@@ -111,7 +111,8 @@ void Fence::launch(TurnId id, Turn& turn) {
     infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, turn.local_status, PMIX_STATUS);
     Signature signature = turn.signature;
     host.fence(signature, std::move(infos), data, size,
-               [this, id, signature, lives = lives_of(signature), sending = std::move(sending)](HostAnswer& answer) {
+               [this, id, signature, lives = lives_of(signature), sending = std::move(sending),
+                due = due(turn)](HostAnswer& answer) {
                    // Of a job that has ended meanwhile: its turn has too, and the data is no later bearer's.
                    if (live_on(signature, lives)) host_answered(id, signature, sending, answer);
                });

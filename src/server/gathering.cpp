@@ -40,19 +40,21 @@ void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos
     WIREUP_LOG(server, debug, "%s turn %llu: %s:%u came%s", common::function_name(function_), static_cast<unsigned long long>(entered.turn),
                peer.id().nspace.c_str(), peer.id().rank, entered.state == Collective::State::waiting ? "" : ", the last here");
     Turn& turn = turns_[entered.turn];
-    if (entered.first) turn.signature = std::move(signature);
+    // Not what the collective calls the first: that one may have found no memory here.
+    const bool first = turn.signature.empty();
+    if (first) turn.signature = std::move(signature);
     turn.users.add(peer.credentials());
     turn.replies.push_back(std::move(reply));
     turn.collect = turn.collect || view.flag(PMIX_COLLECT_DATA);
     const Required required = required_in_collective(host_, view, function_);
     turn.required = std::max(turn.required, required);
     // The host is given the first caller's entries, and what any other caller requires of it.
-    if (!entered.first && required == Required::by_host) {
+    if (!first && required == Required::by_host) {
         for (const pmix_info_t& info : infos)
             if (common::is_required(info) && turn.infos.find(common::key_view(info)) == nullptr)
                 turn.infos.append(info);
     }
-    if (entered.first) {
+    if (first) {
         turn.infos = std::move(infos);
         turn.account = peer.account();
     }
@@ -77,6 +79,7 @@ void Gathering::start(TurnId id, Turn& turn) {
         turn.local_status = PMIX_ERR_NOT_SUPPORTED;
     mark_processed(turn.infos, function_);
     launch(id, turn);
+    if (Turn* open = find(id)) open->handed_over = true;
 }
 
 // Hosts match the turns of a set by counting upcalls: a turn that fails here before all came is one of them, and the
@@ -91,8 +94,16 @@ void Gathering::expire(TurnId id) {
 
 void Gathering::run(const std::vector<Collective::Event>& events) {
     for (const Collective::Event& event : events) {
+        if (!collective_.is_open(event.turn)) continue;
         Turn* turn = find(event.turn);
-        if (turn == nullptr) continue;
+        if (turn == nullptr) {
+            // There was no memory for those who called, and they were told so. Other nodes wait for its part.
+            Signature signature = *collective_.signature_of(event.turn);
+            turn = &turns_[event.turn];
+            turn->signature = std::move(signature);
+            turn->local_status = PMIX_ERR_NOMEM;
+        }
+        if (turn->launched) continue;
         if (event.state == Collective::State::broken) turn->local_status = PMIX_ERR_PARTIAL_SUCCESS;
         start(event.turn, *turn);
     }
@@ -112,7 +123,35 @@ void Gathering::finish(TurnId id, pmix_status_t status) {
     Turn turn = std::move(it->second);
     turns_.erase(it);
     collective_.end(id, status);
-    for (Reply& reply : turn.replies) answer(reply, turn, status);
+    for (Reply& reply : turn.replies) {
+        try {
+            answer(reply, turn, status);
+        } catch (const std::bad_alloc&) {
+            reply.status(PMIX_ERR_NOMEM);
+        }
+    }
+}
+
+void Gathering::recover() {
+    run(collective_.say_again());
+    const int64_t now = transport::monotonic_ns() / 1'000'000;
+    for (auto it = turns_.begin(); it != turns_.end();) {
+        const TurnId id = it->first;
+        Turn& turn = it->second;
+        ++it;  // nothing below ends another round
+        const bool lost = turn.launched && (!turn.handed_over || turn.answer_due.expired());
+        if (lost && turn.local_status == PMIX_SUCCESS) turn.local_status = PMIX_ERR_NOMEM;
+        if (lost && !turn.handed_over && !turn.tried_again) {
+            // The other nodes wait for this one's part, if only to hear that it has failed.
+            turn.tried_again = true;
+            turn.launched = false;
+            start(id, turn);
+        } else if (lost) {
+            finish(id, turn.local_status);
+        } else if (turn.ends_at_ms != 0 && turn.ends_at_ms <= now) {
+            expire(id);
+        }
+    }
 }
 
 Gathering::Lives Gathering::lives_of(const Signature& signature) const {

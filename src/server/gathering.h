@@ -3,10 +3,12 @@
 //
 // Who must come and whose turn it is decides Collective; this adds the Reply, the infos and the timer of each turn.
 // Loop thread only. Every caller is answered exactly once: by the operation, by the timeout, by the loss of a member,
-// by the end of its namespace, or by stop().
+// by the end of its namespace, or by stop(). A step that was lost for lack of memory ends a round with an error: see
+// recover().
 #pragma once
 
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "common/messages.h"
@@ -44,6 +46,9 @@ class Gathering {
     void recheck();
     void nspace_gone(const Nspace& nspace);
     void nspace_new(std::string_view nspace) { collective_.nspace_new(nspace); }
+    // A step was lost for lack of memory, here or elsewhere: what cannot go on without it is done again or ended. Throws
+    // bad_alloc: it is to be called once more.
+    void recover();
     // Answers everybody; nothing may be entered after it.
     void stop(pmix_status_t status);
 
@@ -63,6 +68,9 @@ class Gathering {
         int64_t began_ms = transport::monotonic_ns() / 1'000'000;
         int64_t ends_at_ms = 0;        // monotonic clock; 0: nobody gave a timeout
         bool launched = false;         // in the host's hands
+        bool handed_over = false;      // the upcall is made, or will be
+        bool tried_again = false;      // to make it
+        std::weak_ptr<const void> answer_due;  // expired: the host's answer was lost
         bool collect = false;          // somebody said PMIX_COLLECT_DATA
         Required required = Required::met_here;  // the worst of all callers
         pmix_status_t local_status = PMIX_SUCCESS;
@@ -80,6 +88,13 @@ class Gathering {
 
     // As Host::of(): what may be called for a round of which the server's own process is one of the participants.
     Host& host_of(const Turn& turn) noexcept;
+
+    // To be held by what waits for the host's answer to a round.
+    static std::shared_ptr<const void> due(Turn& turn) {
+        auto held = std::make_shared<char>();
+        turn.answer_due = held;
+        return held;
+    }
 
     void finish(TurnId id, pmix_status_t status);
     Turn* find(TurnId id) noexcept;

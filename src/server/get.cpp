@@ -24,6 +24,23 @@ namespace {
 // Between two tries of a direct modex whose key is not there yet, while its timeout runs.
 constexpr int64_t kFirstPauseMs = 10;
 constexpr int64_t kLongestPauseMs = 500;
+
+// A host that waits for its direct modex hears of it also when its question is dropped on the way for lack of memory.
+struct Promised {
+    explicit Promised(Get::Respond to) noexcept : respond(std::move(to)) {}
+    Promised(Promised&&) noexcept = default;
+    ~Promised() {
+        try {
+            respond(PMIX_ERR_NOMEM, {});
+        } catch (...) {  // the host's own
+        }
+    }
+    void operator()(pmix_status_t status, Bytes bytes) {
+        Get::Respond once = std::move(respond);
+        once(status, bytes);
+    }
+    Get::Respond respond;
+};
 }  // namespace
 
 void Get::answer(Question& question, pmix_status_t status) {
@@ -182,13 +199,28 @@ void Get::ask_host(const ProcId& proc, common::InfoList&& infos, Question&& ques
 void Get::pull(const PullKey& at) {
     Pull& p = pulls_[at];
     p.again.cancel();
-    const uint64_t flight = next_++;
-    host_.soon([this, at, flight] { upcall(at, flight); });
-    p.flight = flight;
+    const uint64_t flight = p.flight = next_++;
+    p.answer_due.reset();
+    auto due = std::make_shared<char>();
+    p.answer_due = due;
+    host_.soon([this, at, flight, due = std::move(due)]() mutable { upcall(at, flight, std::move(due)); });
+}
+
+void Get::recover() {
+    for (auto it = pulls_.begin(); it != pulls_.end();) {
+        const Pull& p = it->second;
+        if (p.flight != 0 ? !p.answer_due.expired() : p.again.is_set()) {
+            ++it;
+            continue;
+        }
+        std::list<Question> over = std::move(it->second.questions);
+        it = pulls_.erase(it);
+        for (Question& q : over) answer(q, PMIX_ERR_NOMEM);
+    }
 }
 
 // What has been read from sockets and posted by the host comes first: the answer may be among it.
-void Get::upcall(const PullKey& at, uint64_t flight) {
+void Get::upcall(const PullKey& at, uint64_t flight, std::shared_ptr<const void> due) {
     const auto it = pulls_.find(at);
     if (it == pulls_.end() || it->second.flight != flight) return;
     if (it->second.questions.empty()) {
@@ -204,7 +236,9 @@ void Get::upcall(const PullKey& at, uint64_t flight) {
         none.status = rc;
         return pulled(at, flight, none);
     }
-    host_.direct_modex(at.proc, std::move(infos), [this, at, flight](HostAnswer& answer) { pulled(at, flight, answer); });
+    host_.direct_modex(at.proc, std::move(infos), [this, at, flight, due = std::move(due)](HostAnswer& answer) {
+        pulled(at, flight, answer);
+    });
 }
 
 void Get::pulled(const PullKey& at, uint64_t flight, HostAnswer& answer_of_host) {
@@ -319,7 +353,8 @@ void Get::respond_with(Nspace& nspace, Rank rank, Respond respond) {
     tell_host(std::move(respond), PMIX_SUCCESS, std::move(blob).value());
 }
 
-void Get::modex_request(const ProcId& proc, Respond respond) {
+void Get::modex_request(const ProcId& proc, Respond from_host) {
+    Respond respond(Promised{std::move(from_host)});
     WIREUP_LOG(host, debug, "the host asks for a direct modex of %s:%u", proc.nspace.c_str(), proc.rank);
     Nspace* nspace = registry_.find(proc.nspace);
     if (nspace != nullptr && proc.rank == PMIX_RANK_WILDCARD) {

@@ -69,6 +69,8 @@ class Get {
     void member_gone(Nspace& nspace, common::Rank rank);
     void nspace_gone(const Nspace& nspace);
     void peer_gone(const Peer& peer);
+    // As Gathering::recover().
+    void recover();
     void stop(pmix_status_t status);
 
     // How long a host's direct modex waits for the first commit. For tests.
@@ -104,6 +106,7 @@ class Get {
     struct Pull {
         std::list<Question> questions;
         uid_t uid = 0;        // the requesters' user
+        std::weak_ptr<const void> answer_due;  // expired, with a flight: the host's answer was lost
         uint64_t flight = 0;  // of the upcall that is on its way; others that come back are of an earlier life
         int64_t pause_ms = 0;
         Timer again;
@@ -116,7 +119,7 @@ class Get {
     void answer_anyone(Nspace& nspace);
     void ask_host(const common::ProcId& proc, common::InfoList&& infos, Question&& question);
     void pull(const PullKey& at);
-    void upcall(const PullKey& at, uint64_t flight);
+    void upcall(const PullKey& at, uint64_t flight, std::shared_ptr<const void> due);
     void pulled(const PullKey& at, uint64_t flight, HostAnswer& answer);
     // Requests for one process of another node whose keys are here now, of one user or of all.
     void arrived(Nspace& nspace, common::Rank rank, std::optional<uid_t> of_user);

@@ -15,6 +15,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,6 +63,8 @@ class Groups {
     void recheck();
     void nspace_gone(std::string_view nspace);
     void nspace_new(std::string_view nspace);
+    // As Gathering::recover().
+    void recover();
     void stop(pmix_status_t status);
 
     // An event to some processes, here and elsewhere. Not for default handlers.
@@ -105,6 +108,9 @@ class Groups {
         bool assign = false, optional = false, notify = false, tolerant = false;
         Required required = Required::met_here;  // the worst of all callers
         bool launched = false;
+        bool handed_over = false;  // the upcall is made, or will be
+        bool tried_again = false;  // to make it
+        std::weak_ptr<const void> answer_due;  // expired: the host's answer was lost
         bool hosted = false;
         bool late = false;  // past its limit, but the host may say how it ended
         pmix_status_t local_status = PMIX_SUCCESS;
@@ -129,6 +135,7 @@ class Groups {
         bool assign = false, notify = false;
         Reply reply;
         Timer timer;
+        std::weak_ptr<const void> answer_due;
     };
 
     void construct(Peer& peer, common::ControlRequest& request, Reply reply);
@@ -152,6 +159,9 @@ class Groups {
     void host_answered(const Key& key, uint64_t id, HostAnswer& answer);
     void take_endpoint_data(Operation& op, const std::string& name, const common::InfoList& infos);
     void form(const Key& key, Operation& op, const common::InfoList& from_host);
+    void tell_formed(const Key& key, Operation& op, const common::ProcList& members, bool whole, uint64_t number_of_group,
+                     std::optional<size_t> number);
+    void answer(Reply& reply, pmix_status_t status, const common::InfoList* results, const Signature& members);
     void expire(const Key& key, uint64_t id);
     void finish(const Key& key, pmix_status_t status, const common::InfoList* results = nullptr);
     void failed(const Key& key, Operation& op, const common::ProcId& proc);

@@ -60,8 +60,10 @@ void Groups::bootstrap(Peer& peer, common::ControlRequest& request, Reply reply)
             end_starters(PMIX_ERR_TIMEOUT, [id](const Starter& s) { return s.id == id; });
         });
     }
+    auto due = std::make_shared<char>();
+    starter.answer_due = due;
     host_.group(PMIX_GROUP_CONSTRUCT, request.name, {peer.id()}, bootstrap_infos(peer, infos, request.name),
-                [this, id](HostAnswer& answer) { bootstrapped(id, answer); });
+                [this, id, due = std::move(due)](HostAnswer& answer) { bootstrapped(id, answer); });
 }
 
 // All that the caller said but for what it shares, which goes with its data; and who it is, if it is none of the leaders.
@@ -120,7 +122,7 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
 
     Operation op;
     op.id = next_++;
-    op.launched = op.hosted = true;
+    op.launched = op.hosted = op.handed_over = true;  // and answered: without memory for what follows it is lost
     for (auto s = starters_.begin(); s != starters_.end();) {
         const ProcId proc = registry_.proc_of(s->who);
         if (s->group != key.name || std::find(members.begin(), members.end(), proc) == members.end()) {

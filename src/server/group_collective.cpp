@@ -394,8 +394,39 @@ void Groups::launch(const Key& key, Operation& op) {
     if (!host.has_group()) return finish(key, PMIX_ERR_NOT_SUPPORTED);
     op.hosted = true;
     const auto what = constructs ? PMIX_GROUP_CONSTRUCT : PMIX_GROUP_DESTRUCT;
+    auto due = std::make_shared<char>();
+    op.answer_due = due;
     host.group(what, key.name, named, for_host(key, op),
-                [this, key, id = op.id](HostAnswer& answer) { host_answered(key, id, answer); });
+               [this, key, id = op.id, due = std::move(due)](HostAnswer& answer) { host_answered(key, id, answer); });
+    op.handed_over = true;
+}
+
+void Groups::recover() {
+    const int64_t now = now_ms();
+    for (auto it = operations_.begin(); it != operations_.end();) {
+        const Key key = it->first;
+        Operation& op = it->second;
+        ++it;  // nothing below ends another operation
+        if (op.replies.empty() && !op.launched) {  // its first caller could not join, and was told so
+            operations_.erase(key);
+            continue;
+        }
+        if (!op.launched) {
+            judge(key);
+            continue;
+        }
+        const bool lost = !op.handed_over || op.answer_due.expired();
+        if (lost && op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_NOMEM;
+        if (lost && !op.handed_over && !op.tried_again) {
+            op.tried_again = true;  // the other nodes wait for this one's part
+            launch(key, op);
+        } else if (lost) {
+            finish(key, op.local_status);
+        } else if (op.ends_at_ms != 0 && op.ends_at_ms <= now) {
+            expire(key, op.id);
+        }
+    }
+    end_starters(PMIX_ERR_NOMEM, [](const Starter& s) { return s.answer_due.expired(); });
 }
 
 // All directives save those that are the library's own matter, and what it adds.
@@ -517,16 +548,26 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     if (!group.charge.set(op.account, group.name.size() + Collective::memory_of(members)))
         return finish(key, PMIX_ERR_OUT_OF_RESOURCE);
     group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
-    const ProcList local = here(members);
     // Where only the inviter is, which is no member, nobody would ever end the group.
-    const bool none_here = op.inviter && local.empty();
+    const bool none_here = op.inviter && here(members).empty();
     const uint64_t number_of_group = none_here ? 0 : registry_.groups().add(std::move(group)).number;
-    invitations_.over(key.name, members);
+    try {
+        tell_formed(key, op, members, whole, number_of_group, numbered ? std::optional<size_t>(number) : std::nullopt);
+    } catch (const std::bad_alloc&) {
+        // Those who have not been told that it is there are told that it is not.
+        if (find(key) != nullptr) registry_.groups().erase(number_of_group);
+        throw;
+    }
+}
 
+// The answers to those who constructed it. `number`: its context id, if it has one.
+void Groups::tell_formed(const Key& key, Operation& op, const ProcList& members, bool whole, uint64_t number_of_group,
+                         std::optional<size_t> number) {
+    invitations_.over(key.name, members);
     InfoList results;
     // The number first: programs read it from the first result without looking at the key.
     pmix_status_t rc =
-        numbered ? results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, number, PMIX_SIZE) : PMIX_SUCCESS;
+        number ? results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE) : PMIX_SUCCESS;
     if (rc == PMIX_SUCCESS) rc = results.append_string(PMIX_GROUP_ID, key.name);
     if (rc == PMIX_SUCCESS) rc = common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, members);
     InfoList shared;
@@ -544,12 +585,13 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
         registry_.groups().erase(number_of_group);
         return finish(key, rc);
     }
+    const ProcList local = here(members);
     const ProcId source = members.empty() ? ProcId() : members.front();
     finish(key, whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS, &results);
-    if (!numbered) return;
+    if (!number) return;
     InfoList infos;
     infos.append_string(PMIX_GROUP_ID, key.name);
-    infos.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, number, PMIX_SIZE);
+    infos.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE);
     announce(PMIX_GROUP_CONTEXT_ID_ASSIGNED, source, local, std::move(infos));
 }
 
@@ -575,18 +617,23 @@ void Groups::finish(const Key& key, pmix_status_t status, const InfoList* result
     if (said != nullptr) common::read_proc_array(said->value, procs);
     const Signature members = make_signature(std::move(procs));
     for (Reply& reply : op.replies) {
-        auto peer = reply.peer();
-        if (peer == nullptr) continue;
-        if (results == nullptr) {
-            reply.status(status);
-            continue;
+        try {
+            answer(reply, status, results, members);
+        } catch (const std::bad_alloc&) {
+            reply.status(PMIX_ERR_NOMEM);
         }
-        common::ControlReply message;
-        message.infos = common::Infos::borrow(results->c_array(), results->size());
-        std::vector<int> descriptors;
-        add_segments(segments_, registry_, members, *peer, message.segments, descriptors);
-        reply.message(status, message, descriptors);
     }
+}
+
+void Groups::answer(Reply& reply, pmix_status_t status, const InfoList* results, const Signature& members) {
+    auto peer = reply.peer();
+    if (peer == nullptr) return;
+    if (results == nullptr) return reply.status(status);
+    common::ControlReply message;
+    message.infos = common::Infos::borrow(results->c_array(), results->size());
+    std::vector<int> descriptors;
+    add_segments(segments_, registry_, members, *peer, message.segments, descriptors);
+    reply.message(status, message, descriptors);
 }
 
 void Groups::report(std::vector<GatheringReport>& out) {

@@ -123,7 +123,13 @@ CallPtr take_or_post(void* cbdata, const Said& said, F& finish) {
         return call;
     }
     Scheduler* scheduler = call->scheduler;
-    scheduler->post([call = std::move(call), finish = std::move(finish)]() mutable { finish(*call); });
+    try {
+        scheduler->post([call = std::move(call), finish = std::move(finish)]() mutable { finish(*call); });
+    } catch (...) {
+        // The Done is destroyed with the call: its Reply answers an error, and operations with several callers look for
+        // answers that are due no longer.
+        scheduler->step_lost();
+    }
     return nullptr;
 }
 
@@ -142,7 +148,7 @@ void answer(void* cbdata, Said said, F finish) noexcept {
         common::MutexLock lock(tickets().mutex);
         if (--tickets().answering == 0) tickets().answered.notify_all();
     } catch (...) {
-        // No memory for the post. The Done is destroyed with the call, and its Reply answers an error.
+        // No memory to begin with it. The host's word is lost; the call stays open until the server ends.
     }
 }
 
@@ -368,6 +374,7 @@ void Host::flush() {
             call();
         } catch (...) {
             // The host's own exception, or no memory for one call: the others are still due.
+            scheduler_.step_lost();
         }
     }
     box->flushing = before;

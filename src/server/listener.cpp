@@ -318,12 +318,14 @@ void Listener::hello_of_client(SocketPeer& peer, const ProcId& id) {
     // A clone shares the rank: the host has heard of it.
     if (client->connections > 0) return admit(self, *nspace, *client);
     if (asked) return;
+    auto due = std::make_shared<char>();
+    peer.answer_due_ = due;
     common::InfoList infos;
     const common::Infos& given = claim.infos;
     infos.append_all(given.data(), given.size());
     append_ids(infos, peer.credentials());
     host_.client_connected(id, client->server_object, std::move(infos),
-                           [this, id](HostAnswer& answer) {
+                           [this, id, due = std::move(due)](HostAnswer& answer) {
                                const auto waiting = waiting_;
                                bool anybody = false;
                                for (const auto& p : waiting) {
@@ -333,6 +335,18 @@ void Listener::hello_of_client(SocketPeer& peer, const ProcId& id) {
                                }
                                if (!anybody && common::succeeded(answer.status)) events_.lost_before_admission(id);
                            });
+}
+
+// Who waits for another of its rank waits for that one's answer.
+void Listener::recover() {
+    const auto waiting = waiting_;
+    for (const auto& p : waiting) {
+        if (p->stage_ != SocketPeer::Stage::asking || p->kind() != PeerKind::client) continue;
+        const bool due = std::any_of(waiting.begin(), waiting.end(), [&](const auto& other) {
+            return other->id() == p->id() && !other->answer_due_.expired();
+        });
+        if (!due) p->close();
+    }
 }
 
 // The host has answered. By then the connection may have gone, or the rank may have been deregistered.
@@ -357,8 +371,8 @@ void Listener::admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Cl
     common::HelloReply reply = peer->hello_.accept(std::move(mine), client.token);
     common::ByteWriter w;
     if (common::encode_message(w, reply) != PMIX_SUCCESS) return peer->close();
-    ++client.connections;
     registry_.set_state(nspace, client, Client::State::connected);
+    ++client.connections;
     welcome(peer, w.view(), descriptors);
 }
 

@@ -82,6 +82,7 @@ class SocketPeer final : public Peer, public transport::ConnectionHandler, priva
     common::HelloServer hello_;
     Stage stage_ = Stage::hello;
     Timer deadline_;
+    std::weak_ptr<const void> answer_due_;  // expired, while the host is asked: its answer was lost
     bool stranger_ = false;
 };
 
@@ -109,6 +110,8 @@ class Listener {
     // Any thread before the loop runs, or the loop.
     pmix_status_t open();
     void start();
+    // A step was lost for lack of memory: connections whose admission it was are closed.
+    void recover();
     void stop();
     // In a forked child: closes our copies of the sockets.
     void abandon() noexcept;

@@ -114,7 +114,12 @@ void Listener::welcome(const std::shared_ptr<SocketPeer>& peer, Bytes reply, std
     peer->stage_ = SocketPeer::Stage::admitted;
     waiting_.remove(peer);
     // The server knows the peer before the peer can know that it is known.
-    events_.peer_admitted(peer);
+    try {
+        events_.peer_admitted(peer);
+    } catch (const std::bad_alloc&) {
+        peer->close();  // or it would wait for the answer
+        throw;
+    }
     FrameHeader header = FrameHeader::reply(static_cast<uint16_t>(common::Command::hello), peer->hello_.id(), PMIX_SUCCESS);
     header.payload = static_cast<uint32_t>(reply.size());
     header.descriptors = static_cast<uint8_t>(descriptors.size());

@@ -51,6 +51,10 @@ struct Server::Parts final : PeerEvents {
     void peer_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload) override;
     void peer_lost(Peer& peer) override;
     void lost_before_admission(const common::ProcId& id) override;
+    // A step was lost for lack of memory: everybody who waits for what it would have done is answered. See
+    // EventLoop::set_recovery().
+    bool recover();
+    void connection_ended(Peer& peer);
     void peer_reads(Peer& peer) override { events.peer_reads(peer); }
 
     void finalize(Peer& peer, common::FinalizeRequest& request, Reply reply);

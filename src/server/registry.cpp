@@ -122,6 +122,8 @@ ProcId Registry::proc_of(MemberId member) const {
 
 void Registry::set_state(Nspace& nspace, Client& client, Client::State state) {
     bool was_gone = client.gone();
+    // Its end must find room in the list, also where there is no memory by then: others wait for it.
+    if (state == Client::State::connected) nspace.gone.reserve(nspace.gone.size() + nspace.clients.size());
     client.state = state;
     client.may_return = false;
     if (client.gone() == was_gone) return;

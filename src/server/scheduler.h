@@ -4,6 +4,8 @@
 // the rest on the loop thread.
 #pragma once
 
+#include <new>
+
 #include "transport/event_loop.h"
 
 namespace pmix::server {
@@ -15,6 +17,8 @@ class Scheduler {
     virtual void post(transport::Task task) = 0;
     virtual TimerId after(int64_t ms, transport::Task task) = 0;
     virtual bool cancel(TimerId timer) noexcept = 0;
+    // See EventLoop::step_lost(). Any thread.
+    virtual void step_lost() noexcept = 0;
 };
 
 class LoopScheduler final : public Scheduler {
@@ -29,6 +33,8 @@ class LoopScheduler final : public Scheduler {
         transport::assert_on_loop();
         return loop_.cancel(timer);
     }
+
+    void step_lost() noexcept override { loop_.step_lost(); }
 
   private:
     transport::EventLoop& loop_;
@@ -50,6 +56,8 @@ class Timer {
         return *this;
     }
     ~Timer() { cancel(); }
+    // It was set, and nobody has cancelled it since; it may have run.
+    bool is_set() const noexcept { return id_ != 0; }
     void cancel() noexcept {
         if (id_ != 0) scheduler_->cancel(std::exchange(id_, 0));
     }
@@ -58,5 +66,20 @@ class Timer {
     Scheduler* scheduler_ = nullptr;
     transport::TimerId id_ = 0;
 };
+
+// Runs each of these steps, also when one before it has failed for lack of memory; that is thrown at the end.
+template <class... Steps>
+void run_all(Steps&&... steps) {
+    bool failed = false;
+    const auto run = [&](auto& step) {
+        try {
+            step();
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+    };
+    (run(steps), ...);
+    if (failed) throw std::bad_alloc();
+}
 
 }  // namespace pmix::server

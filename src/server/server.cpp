@@ -102,7 +102,14 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
     me.connections = 1;
 }
 
+bool Server::Parts::recover() {
+    run_all([this] { fence.recover(); }, [this] { connect.recover(); }, [this] { disconnect.recover(); },
+            [this] { groups.recover(); }, [this] { get.recover(); }, [this] { listener.recover(); });
+    return true;
+}
+
 Server::Parts::~Parts() {
+    loop.set_recovery(nullptr);
     LaunchEnv::set_current(nullptr);
 }
 
@@ -121,6 +128,7 @@ void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payl
         ours = dispatch(*this, peer, header, payload);
     } catch (const std::bad_alloc&) {
         ours = true;  // its Reply has answered an error
+        scheduler.step_lost();
         // A commit has none. Where there is no memory to refuse it the connection ends.
         if (header.kind == common::FrameKind::notify &&
             header.command == static_cast<uint16_t>(common::Command::commit)) {
@@ -146,13 +154,14 @@ void Server::Parts::peer_lost(Peer& peer) {
     WIREUP_LOG(server, info, "%s:%u is gone%s", peer.id().nspace.c_str(), peer.id().rank,
                peer.finalized() ? "" : " without a goodbye");
     peers.erase(peer.serial());
-    events.peer_gone(peer);
-    get.peer_gone(peer);
-    commit.peer_gone(peer);
-    iof.peer_gone(peer);
-    monitors.peer_gone(peer);
-    credentials.peer_gone(peer);
-    if (!stopped) adopted.look_soon();
+    // What others wait for is done in any case.
+    run_all([&] { events.peer_gone(peer); }, [&] { get.peer_gone(peer); }, [&] { commit.peer_gone(peer); },
+            [&] { iof.peer_gone(peer); }, [&] { monitors.peer_gone(peer); }, [&] { credentials.peer_gone(peer); },
+            [&] { if (!stopped) adopted.look_soon(); }, [&] { connection_ended(peer); });
+}
+
+// A process has one connection less, its last perhaps.
+void Server::Parts::connection_ended(Peer& peer) {
     if (peer.kind() == PeerKind::tool || peer.kind() == PeerKind::observer) return tool_lost(peer);
     Nspace* nspace = registry.find(peer.id().nspace);
     Client* client = nspace == nullptr ? nullptr : nspace->find_client(peer.id().rank);
@@ -160,17 +169,15 @@ void Server::Parts::peer_lost(Peer& peer) {
     if (client->connections > 0) --client->connections;
     if (client->connections > 0) {
         // A clone less. Collectives that wait for every clone wait for one less.
-        fence.recheck();
-        connect.recheck();
-        disconnect.recheck();
-        groups.recheck();
-        return;
+        return run_all([this] { fence.recheck(); }, [this] { connect.recheck(); }, [this] { disconnect.recheck(); },
+                       [this] { groups.recheck(); });
     }
     // Clones that said goodbye while another was there were no end of their rank. The last hang-up is.
     if (peer.finalized() && !client->gone() && !stopped) finalized(*nspace, *client, peer, Reply());
     // What it wanted removed at its end stays while its process lives and may return.
-    if (!client->may_return) cleanup.member_gone(member_id(nspace->number, client->rank));
-    if (!peer.finalized()) rank_lost(*nspace, *client, peer.id());
+    run_all(
+        [&] { if (!client->may_return) cleanup.member_gone(member_id(nspace->number, client->rank)); },
+        [&] { if (!peer.finalized()) rank_lost(*nspace, *client, peer.id()); });
 }
 
 void Server::Parts::lost_before_admission(const ProcId& id) {
@@ -355,7 +362,10 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
     parts->query.set_reporter([p] { return make_report(*p); });
     parts->get.set_register([p](JobSetup&& job) { return p->setup->register_nspace(std::move(job), false); });
     LaunchEnv::set_current(&parts->launch_env);
-    loop.post([p] { p->listener.start(); });
+    loop.post([p] {
+        p->loop.set_recovery([p] { return p->recover(); });
+        p->listener.start();
+    });
     return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 

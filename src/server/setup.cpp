@@ -191,12 +191,9 @@ void Setup::deregister_client(const ProcId& proc) {
 
 void Setup::client_gone(Nspace& nspace, common::Rank rank) {
     MemberId member = member_id(nspace.number, rank);
-    get_.member_gone(nspace, rank);
-    fence_.member_gone(member);
-    connect_.member_gone(member);
-    disconnect_.member_gone(member);
-    groups_.member_gone(member);
-    events_.member_gone(member);
+    run_all([&] { get_.member_gone(nspace, rank); }, [&] { fence_.member_gone(member); },
+            [&] { connect_.member_gone(member); }, [&] { disconnect_.member_gone(member); },
+            [&] { groups_.member_gone(member); }, [&] { events_.member_gone(member); });
 }
 
 pmix_status_t Setup::register_resources(JobSetup&& resources) {

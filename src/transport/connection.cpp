@@ -272,6 +272,7 @@ void Connection::State::on_writable() noexcept {
     try {
         handler.on_drained();
     } catch (...) {  // no memory
+        loop.step_lost();
         fail(PMIX_ERR_OUT_OF_RESOURCE);
     }
 }
@@ -349,7 +350,8 @@ void Connection::State::finish() noexcept {
     silent.store(true, std::memory_order_relaxed);
     try {
         handler.on_closed(why);
-    } catch (...) {  // bad_alloc: the handler has lost a step, and we have nobody left to tell
+    } catch (...) {  // bad_alloc: the handler has lost a step
+        loop.step_lost();
     }
 }
 

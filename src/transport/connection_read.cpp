@@ -71,6 +71,7 @@ void Connection::State::on_readable() noexcept {
         }
     } catch (...) {  // no memory, here or in a handler: a frame is lost, so the peer must know
         status = PMIX_ERR_OUT_OF_RESOURCE;
+        loop.step_lost();
     }
     {
         MutexLock lock(role_mutex);
@@ -311,6 +312,7 @@ void Connection::State::run_deferred() noexcept {
     try {
         deliver_deferred();
     } catch (...) {
+        loop.step_lost();
         fail(PMIX_ERR_OUT_OF_RESOURCE);
     }
 }

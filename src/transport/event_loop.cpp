@@ -69,14 +69,8 @@ Deadline sooner(Deadline a, Deadline b) noexcept { return a.ns() < b.ns() ? a : 
 // What the wake-up's handler is told when the loop has called it for itself.
 constexpr short kHop = EV_WRITE;
 
-// The only wall for exceptions below the loop. What is thrown is bad_alloc, and one step is lost by it.
-template <class F>
-void guarded(F&& f) noexcept {
-    try {
-        f();
-    } catch (...) {
-    }
-}
+// Between two tries of the recovery of whoever uses the loop.
+constexpr timeval kRecoveryPause{0, 10'000};
 
 }  // namespace
 
@@ -105,6 +99,11 @@ struct EventLoop::State {
     // The loop's own.
     event wake_entry;
     bool wake_added = false;
+    // Somebody's step was lost for lack of memory, and what is done about it.
+    std::atomic<bool> lost{false};
+    std::function<bool()> recovery;
+    event retry_entry;
+    bool retry_made = false;
     bool hopped = false;        // the queue runs for the second time without a look at the descriptors between
     std::vector<Task> running;  // keeps its capacity between turns
     std::unordered_map<TimerId, std::unique_ptr<Timer>> timers;
@@ -142,6 +141,20 @@ struct EventLoop::State {
     void sleep(Waiter& waiter, Deadline deadline) noexcept;
     void interrupt_sleepers() noexcept;
     void run_queue() noexcept;
+    void recover() noexcept;
+    void step_lost() noexcept {
+        lost.store(true, std::memory_order_release);
+        wake();
+    }
+    // The only wall for exceptions below the loop. What is thrown is bad_alloc, and one step is lost by it.
+    template <class F>
+    void guarded(F&& f) noexcept {
+        try {
+            f();
+        } catch (...) {
+            step_lost();
+        }
+    }
     static void on_wake(evutil_socket_t, short, void* self) noexcept;
     static void on_timer(evutil_socket_t, short, void* timer) noexcept;
     static void* thread_main(void* self) noexcept;
@@ -166,6 +179,16 @@ void EventLoop::State::run_queue() noexcept {
     running.clear();
 }
 
+void EventLoop::State::recover() noexcept {
+    if (!lost.exchange(false, std::memory_order_acquire) || !recovery) return;
+    try {
+        if (recovery()) return;
+    } catch (...) {
+    }
+    lost.store(true, std::memory_order_release);
+    if (!retry_made || evtimer_add(&retry_entry, &kRecoveryPause) != 0) wake();
+}
+
 void EventLoop::State::on_wake(evutil_socket_t, short what, void* self) noexcept {
     auto* state = static_cast<State*>(self);
     Turn turn(state);
@@ -179,6 +202,7 @@ void EventLoop::State::on_wake(evutil_socket_t, short what, void* self) noexcept
         return;
     }
     state->run_queue();
+    state->recover();
     state->hopped = false;
 }
 
@@ -196,7 +220,7 @@ void EventLoop::State::on_timer(evutil_socket_t, short, void* arg) noexcept {
     // libevent counts on a coarse and cached clock, and may come some milliseconds early.
     if (monotonic_ns() < timer->due_ns && state->add_timer(*timer)) return;
     auto node = state->timers.extract(timer->id);
-    guarded(node.mapped()->task);
+    state->guarded(node.mapped()->task);
 }
 
 void* EventLoop::State::thread_main(void* self) noexcept {
@@ -240,6 +264,11 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& opt
         return PMIX_ERR_OUT_OF_RESOURCE;
     }
     s.wake_added = true;
+    const auto again = [](evutil_socket_t, short, void* self) {
+        Turn turn(static_cast<State*>(self));
+        static_cast<State*>(self)->recover();
+    };
+    s.retry_made = evtimer_assign(&s.retry_entry, s.base, again, &s) == 0;
     if (options.drive == Drive::caller && !(s.make_kick() && s.watch_kick())) return PMIX_ERR_OUT_OF_RESOURCE;
     return loop;
 }
@@ -258,6 +287,7 @@ EventLoop::~EventLoop() {
         left.clear();
         for (auto& [id, timer] : s.timers) evtimer_del(&timer->entry);
         s.timers.clear();
+        if (s.retry_made) event_del(&s.retry_entry);
         if (s.wake_added) event_del(&s.wake_entry);
         if (s.kick_added) event_del(&s.kick_entry);
     }
@@ -351,6 +381,8 @@ void EventLoop::post(Task task) {
     }
 }
 
+void EventLoop::step_lost() noexcept { state_->step_lost(); }
+void EventLoop::set_recovery(std::function<bool()> recovery) { state_->recovery = std::move(recovery); }
 bool EventLoop::on_any_loop() noexcept { return t_current != nullptr; }
 bool EventLoop::on_loop_thread() const noexcept { return t_current == state_.get(); }
 Drive EventLoop::drive() const noexcept { return state_->drive; }

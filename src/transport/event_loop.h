@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "common/mutex.h"
@@ -79,6 +80,13 @@ class EventLoop {
     // Drive::caller: turns the loop until the waiter is done or the deadline passed; true: done. Other drives: waits,
     // and turns it when that becomes the drive meanwhile. Whichever thread completes the waiter, this one hears of it.
     bool wait(Waiter& waiter, Deadline deadline);
+
+    // A task, a timer or a handler has ended in an exception, which is a lack of memory: whoever has set a recovery is
+    // called from the loop, to end what cannot go on without that step. Any thread; allocates nothing.
+    void step_lost() noexcept;
+    // What is called then; false: it could not be done either, and is tried again after a moment. It may throw, which is
+    // the same. Empty: nobody. The loop, or who acts as it.
+    void set_recovery(std::function<bool()> recovery);
 
     // Runs what has been posted, for whoever acts as the loop while nobody turns it. Not from a task.
     void run_posted() noexcept REQUIRES(common::loop_thread);

@@ -1,6 +1,7 @@
 // Time as a number that the test moves: nothing waits. post() from any thread, as the real one; the rest on the test's.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -22,6 +23,8 @@ class FakeScheduler final : public server::Scheduler {
         return next_++;
     }
     bool cancel(TimerId timer) noexcept override { return timers_.erase(timer) != 0; }
+    void step_lost() noexcept override { ++lost_steps; }
+    std::atomic<int> lost_steps{0};
 
     // Runs what was posted. How many there were.
     size_t run() {

@@ -4,6 +4,8 @@
  * CAMPAIGN_FAULTS=SEED:MEMORY:OTHER  one allocation in MEMORY fails, one of the other calls in OTHER (0: none)
  * Only calls whose return address lies in libpmix.so.2 are touched; everybody else's go through.
  * CAMPAIGN_CRASHES=FOLDER            a process that crashes leaves its stack in FOLDER/PID
+ * CAMPAIGN_TRACE=FOLDER              each call that is made to fail leaves its stack in FOLDER/PID, to find out what a
+ *                                    failure has led to
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,31 +46,41 @@ static int find(struct dl_phdr_info* info, size_t size, void* unused) {
     return 1;
 }
 
-static int crashes = -1; /* the folder */
+static int crashes = -1, traces = -1; /* the folders */
 
-static void crashed(int number) {
+static void leave_stack(int folder, const char* what, int number) {
     char name[32];
     void* frames[64];
     snprintf(name, sizeof name, "%d", (int)getpid());
-    const int fd = openat(crashes, name, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
-    dprintf(fd, "signal %d in process %d\n", number, (int)getpid());
+    const int fd = openat(folder, name, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) return;
+    dprintf(fd, "%s %d in process %d\n", what, number, (int)getpid());
     backtrace_symbols_fd(frames, backtrace(frames, 64), fd);
     close(fd);
+}
+
+static void crashed(int number) {
+    leave_stack(crashes, "signal", number);
     signal(number, SIG_DFL);
     raise(number);
 }
 
-static void watch_for_crashes(void) {
-    const char* folder = getenv("CAMPAIGN_CRASHES");
-    crashes = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (crashes < 0) return;
+static int folder_of(const char* variable) {
+    const char* folder = getenv(variable);
+    return folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
+static void open_folders(void) {
+    crashes = folder_of("CAMPAIGN_CRASHES");
+    traces = folder_of("CAMPAIGN_TRACE");
+    if (crashes < 0 && traces < 0) return;
     void* frame;
     backtrace(&frame, 1); /* loads what it needs now */
-    for (int i = 0; i < 4; i++) signal((int[]){SIGSEGV, SIGBUS, SIGABRT, SIGFPE}[i], crashed);
+    for (int i = 0; crashes >= 0 && i < 4; i++) signal((int[]){SIGSEGV, SIGBUS, SIGABRT, SIGFPE}[i], crashed);
 }
 
 __attribute__((constructor)) static void begin(void) {
-    watch_for_crashes();
+    open_folders();
     unsigned long seed = 0;
     const char* text = getenv("CAMPAIGN_FAULTS");
     if (text && sscanf(text, "%lu:%u:%u", &seed, &memory_every, &other_every) == 3) {
@@ -85,7 +97,9 @@ static int hit(void* caller, unsigned every) {
     }
     uint64_t x = atomic_fetch_add(&state, 0x9e3779b97f4a7c15u);
     x ^= x >> 30, x *= 0xbf58476d1ce4e5b9u, x ^= x >> 27, x *= 0x94d049bb133111ebu, x ^= x >> 31;
-    return x % every == 0;
+    if (x % every != 0) return 0;
+    if (traces >= 0) leave_stack(traces, "one call in this many fails:", (int)every);
+    return 1;
 }
 
 #define HERE __builtin_return_address(0)

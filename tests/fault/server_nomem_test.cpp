@@ -1,0 +1,246 @@
+// The n-th allocation of a server fails, for every n, while processes wait for others: whoever asked is answered, with
+// whatever status, or loses its connection. Nobody waits for an answer that was lost.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "support/failing_memory.h"
+#include "support/fake_client.h"
+
+using namespace pmix;
+using namespace pmix::test;
+using common::InfoList;
+
+namespace {
+
+// A server of the first of two nodes with two processes on each, and the two that are here.
+struct Node {
+    FakeHost host;
+    pmix_server_module_t module = host.module();
+    TestServer server{&module};
+    std::unique_ptr<FakeClient> a, b;
+
+    Node() {
+        server.job("job", 2, 2);
+        a = std::make_unique<FakeClient>(server, ProcId("job", 0));
+        b = std::make_unique<FakeClient>(server, ProcId("job", 1));
+        EXPECT_EQ(PMIX_SUCCESS, a->hello());
+        EXPECT_EQ(PMIX_SUCCESS, b->hello());
+        a->put("key", "of rank 0");
+        b->put("key", "of rank 1");
+        server.settle();
+    }
+    // Turns, with the allocations of the server counted, until the condition holds or a minute is over.
+    bool turn_until(const std::function<bool()>& done) {
+        const auto deadline = transport::Deadline::in_ms(60'000);
+        bool is = false;
+        while (!is && !deadline.passed()) {
+            FailingMemory::resume();
+            server.turn();
+            FailingMemory::pause();
+            is = done();
+        }
+        return is;
+    }
+};
+
+std::optional<pmix_status_t> outcome(FakeClient& client, uint32_t id) {
+    if (auto reply = client.take(id)) return reply->header.status;
+    if (client.hung_up()) return PMIX_ERR_LOST_CONNECTION;
+    return std::nullopt;
+}
+
+// Runs a scenario with the first, the second, ... allocation failing, until none fails any more.
+void fail_everywhere(const std::function<void(Node&)>& scenario, long least = 10) {
+    if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
+    for (long n = 0; n < 3000; ++n) {
+        SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
+        Node node;
+        FailingMemory::arm(n);
+        scenario(node);
+        if (::testing::Test::HasFailure() || !FailingMemory::failed()) {
+            EXPECT_GE(n, least) << "hardly any allocation was made to fail";
+            return;
+        }
+    }
+    ADD_FAILURE() << "there is no end of allocations";
+}
+
+// Both clients have started something: both get an answer, their statuses are returned. A process whose call failed
+// has not taken part, and ends: it may be for this that the other one waits.
+std::pair<pmix_status_t, pmix_status_t> await_both(Node& node, uint32_t ia, uint32_t ib) {
+    std::optional<pmix_status_t> sa, sb;
+    const auto both = [&] {
+        node.host.answer_waiting();
+        if (!sa) sa = outcome(*node.a, ia);
+        if (!sb) sb = outcome(*node.b, ib);
+        if (sa && !sb && *sa != PMIX_SUCCESS) node.a->kill();
+        if (sb && !sa && *sb != PMIX_SUCCESS) node.b->kill();
+        return sa && sb;
+    };
+    EXPECT_TRUE(node.turn_until(both)) << (sa ? "" : "rank 0 waits ") << (sb ? "" : "rank 1 waits");
+    return {sa.value_or(PMIX_ERR_TIMEOUT), sb.value_or(PMIX_ERR_TIMEOUT)};
+}
+
+common::ControlRequest group_request(common::GroupCall call, const std::vector<ProcId>& procs) {
+    common::ControlRequest request;
+    request.kind = static_cast<uint8_t>(call);
+    request.name = "group";
+    request.procs = procs;
+    return request;
+}
+
+}  // namespace
+
+TEST(ServerNomemTest, Fence_OneAllocationFails_EveryCallerIsAnswered) {
+    for (const Style style : {Style::before_return, Style::later}) {
+        fail_everywhere([&](Node& node) {
+            node.host.styles["fence_nb"] = style;
+            const uint32_t ia = node.a->start_fence({}, true), ib = node.b->start_fence({}, true);
+            await_both(node, ia, ib);
+        });
+    }
+}
+
+TEST(ServerNomemTest, Fence_OneAllocationFails_HostHearsOfItsPart) {
+    fail_everywhere([&](Node& node) {
+        const uint32_t ia = node.a->start_fence({}, true), ib = node.b->start_fence({}, true);
+        await_both(node, ia, ib);
+        // The other nodes count upcalls. A caller whose request could not be read has not called.
+        if (!node.a->hung_up() && !node.b->hung_up()) node.server.settle();
+        EXPECT_LE(node.host.count("fence_nb"), 1u);
+    });
+}
+
+TEST(ServerNomemTest, Group_OneAllocationFails_EveryCallerIsAnswered) {
+    for (const unsigned ranks : {2u, 4u}) {
+        fail_everywhere([&](Node& node) {
+            std::vector<ProcId> procs;
+            for (unsigned r = 0; r < ranks; ++r) procs.emplace_back("job", r);
+            const auto construct = group_request(common::GroupCall::construct, procs);
+            const auto [ca, cb] =
+                await_both(node, node.a->start<Command::group>(construct), node.b->start<Command::group>(construct));
+            if (ca != PMIX_SUCCESS || cb != PMIX_SUCCESS) return;
+            const auto destruct = group_request(common::GroupCall::destruct, {});
+            await_both(node, node.a->start<Command::group>(destruct), node.b->start<Command::group>(destruct));
+        });
+    }
+}
+
+TEST(ServerNomemTest, Destruct_OneAllocationFails_EveryCallerIsAnswered) {
+    for (const unsigned ranks : {2u, 4u}) {
+        fail_everywhere([&](Node& node) {
+            std::vector<ProcId> procs;
+            for (unsigned r = 0; r < ranks; ++r) procs.emplace_back("job", r);
+            const auto construct = group_request(common::GroupCall::construct, procs);
+            const uint32_t ia = node.a->start<Command::group>(construct), ib = node.b->start<Command::group>(construct);
+            ASSERT_TRUE(node.a->wait(ia) && node.b->wait(ib));
+            const auto destruct = group_request(common::GroupCall::destruct, {});
+            await_both(node, node.a->start<Command::group>(destruct), node.b->start<Command::group>(destruct));
+        });
+    }
+}
+
+TEST(ServerNomemTest, Connect_OneAllocationFails_EveryCallerIsAnswered) {
+    fail_everywhere([&](Node& node) {
+        common::ConnectRequest request;
+        request.procs = {{"job", PMIX_RANK_WILDCARD}};
+        await_both(node, node.a->start<Command::connect>(request), node.b->start<Command::connect>(request));
+    });
+}
+
+TEST(ServerNomemTest, Get_OneAllocationFails_EveryCallerIsAnswered) {
+    for (const Style style : {Style::before_return, Style::later}) {
+        fail_everywhere([&](Node& node) {
+            node.host.styles["direct_modex"] = style;
+            const uint32_t ia = node.a->start_get({"job", 2}, "key"), ib = node.b->start_get({"job", 3}, "key");
+            await_both(node, ia, ib);
+        });
+    }
+}
+
+TEST(ServerNomemTest, GetOfANeighbour_OneAllocationFails_EveryCallerIsAnswered) {
+    fail_everywhere([&](Node& node) {
+        const uint32_t ia = node.a->start_get({"job", 1}, "later");
+        node.server.settle();
+        node.b->put("later", "comes");
+        std::optional<pmix_status_t> sa;
+        EXPECT_TRUE(node.turn_until([&] {
+            if (!sa) sa = outcome(*node.a, ia);
+            return sa.has_value();
+        })) << "rank 0 waits";
+    });
+}
+
+// Asked of a rank whose data is here, and answered in the call.
+TEST(ServerNomemTest, DirectModex_OneAllocationFails_HostIsAnswered) {
+    fail_everywhere(
+        [&](Node& node) {
+            int answers = 0;
+            node.server.on_loop([&] {
+                server::Get::Respond respond = [&](pmix_status_t, common::Bytes) { ++answers; };
+                FailingMemory::resume();
+                try {
+                    node.server.parts().get.modex_request({"job", 0}, std::move(respond));
+                } catch (const std::bad_alloc&) {
+                }
+                FailingMemory::pause();
+                return 0;
+            });
+            EXPECT_TRUE(node.turn_until([&] { return answers > 0; })) << "the host waits";
+            EXPECT_EQ(1, answers);
+        },
+        3);
+}
+
+TEST(ServerNomemTest, DirectModexOfARankToCome_OneAllocationFails_HostIsAnswered) {
+    fail_everywhere([&](Node& node) {
+        node.server.job("late", 2, 1);
+        FakeClient c(node.server, {"late", 0});
+        ASSERT_EQ(PMIX_SUCCESS, c.hello());
+        int answers = 0;
+        node.server.on_loop([&] {
+            node.server.parts().get.modex_request({"late", 0}, [&](pmix_status_t, common::Bytes) { ++answers; });
+            return 0;
+        });
+        c.put("key", "text");
+        EXPECT_TRUE(node.turn_until([&] { return answers > 0; })) << "the host waits";
+        EXPECT_EQ(1, answers);
+    });
+}
+
+TEST(ServerNomemTest, LossOfAMember_OneAllocationFails_OthersAreAnswered) {
+    fail_everywhere([&](Node& node) {
+        const uint32_t ia = node.a->start_fence({}, true);
+        common::ControlRequest construct = group_request(common::GroupCall::construct, {{"job", 0}, {"job", 1}});
+        const uint32_t ig = node.a->start<Command::group>(construct);
+        const uint32_t iget = node.a->start_get({"job", 1}, "never");
+        node.server.settle();
+        node.b->kill();
+        std::optional<pmix_status_t> fence, group, get;
+        EXPECT_TRUE(node.turn_until([&] {
+            if (!fence) fence = outcome(*node.a, ia);
+            if (!group) group = outcome(*node.a, ig);
+            if (!get) get = outcome(*node.a, iget);
+            return fence && group && get;
+        })) << (fence ? "" : "fence waits ")
+            << (group ? "" : "group waits ") << (get ? "" : "get waits");
+    });
+}
+
+TEST(ServerNomemTest, Hello_OneAllocationFails_CallerIsAnsweredOrHungUp) {
+    fail_everywhere([&](Node& node) {
+        node.server.job("other", 1, 1);
+        FakeClient c(node.server, {"other", 0});
+        common::HelloRequest mine;
+        mine.role = common::PeerRole::client;
+        mine.nspace = "other";
+        mine.rank = 0;
+        common::HelloClient hello(std::move(mine), {});
+        const uint32_t id = c.start<Command::hello>(hello.request());
+        const auto began = transport::monotonic_ns();
+        EXPECT_TRUE(node.turn_until([&] { return outcome(c, id).has_value(); })) << "it waits";
+        // Not by the limit of time that a hello has.
+        EXPECT_LT((transport::monotonic_ns() - began) / 1'000'000, 20'000);
+    });
+}
