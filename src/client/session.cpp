@@ -130,7 +130,11 @@ pmix_status_t Session::ask_bytes(uint16_t command, common::Bytes payload, int ti
     if (!id) return id.status();
     FrameHeader header = FrameHeader::request(command, id.value());
     header.payload = static_cast<uint32_t>(payload.size());
-    const pmix_status_t rc = channel_->send_and_wait(header, payload, blocked.waiter, deadline_for(timeout_s));
+    pmix_status_t rc = PMIX_ERR_NOMEM;
+    try {
+        rc = channel_->send_and_wait(header, payload, blocked.waiter, deadline_for(timeout_s));
+    } catch (const std::bad_alloc&) {  // nothing was sent: the call is taken back
+    }
     if (rc != PMIX_SUCCESS) {
         if (calls_.take(id.value()) != nullptr) return rc == PMIX_ERR_LOST_CONNECTION ? PMIX_ERR_UNREACH : rc;
         // The answer is being delivered at this moment.
@@ -146,7 +150,7 @@ pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int
     if (!id) return id.status();
     if (timeout_s > 0) {
         const int64_t ms = int64_t{timeout_s} * 1000 + kGraceMs;
-        loop_.post([this, ms, n = id.value()] {
+        const auto set_timer = [this, ms, n = id.value()] {
             transport::assert_on_loop();
             if (!calls_.waits(n)) return;
             const transport::TimerId timer = loop_.after(ms, [this, n] {
@@ -160,7 +164,12 @@ pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int
                 send_next(n);
             });
             calls_.set_timer(n, timer);
-        });
+        };
+        try {
+            loop_.post(set_timer);
+        } catch (const std::bad_alloc&) {
+            return calls_.take(id.value()) != nullptr ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+        }
     }
     if (command == static_cast<uint16_t>(common::Command::get)) {
         try {
@@ -169,7 +178,11 @@ pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int
             return calls_.take(id.value()) != nullptr ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
         }
     }
-    const pmix_status_t sent = send(FrameHeader::request(command, id.value()), payload);
+    pmix_status_t sent = PMIX_ERR_NOMEM;
+    try {
+        sent = send(FrameHeader::request(command, id.value()), payload);
+    } catch (const std::bad_alloc&) {  // nothing was sent: the call is taken back
+    }
     // If it is not there any more, it has been called (the connection broke in between), and so it was accepted.
     if (sent != PMIX_SUCCESS && calls_.take(id.value()) != nullptr) {
         loop_.post([this, n = id.value()] {
