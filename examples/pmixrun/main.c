@@ -4,7 +4,7 @@
  *
  * It shows how a resource manager embeds a PMIx server, and uses nothing but the public server API. The parts:
  *
- *     main.c       this file: a private directory, the sockets, the processes, the sweep at the end
+ *     main.c       this file: the sockets, the processes, the sweep at the end
  *     options.c    the command line
  *     head.c       the process the user started: supervises jobs and nodes; headio.c: its standard streams
  *     report.c     what the head tells about jobs to those who listen
@@ -18,7 +18,7 @@
  *     groups.c     groups; bootstrap.c: of leaders that do not know each other
  *     spawn.c      PMIx_Spawn; hosts.c: where to     query.c     PMIx_Query_info
  *     loop.c, mesh.c, wire.c   one thread, frames between processes, bytes and values in them
- *     sweep.c      leaving nothing behind; keeper.c: also when the head and its daemons are killed
+ *     sweep.c      leaving nothing behind; keeper.c: also when the head and its daemons are killed; sweeper.c: no file
  *
  * The nodes are fully connected by Unix sockets made before the fork, so nobody has to find anybody. */
 #include <errno.h>
@@ -34,6 +34,7 @@
 #include "keeper.h"
 #include "node.h"
 #include "sweep.h"
+#include "sweeper.h"
 
 static struct options options;
 static int sockets[MAX_NODES + 1][MAX_NODES + 1]; /* [i][j]: the end that i keeps of its line to j */
@@ -81,22 +82,6 @@ static void close_all(void) {
     }
 }
 
-/* A directory that is asked for is that one; else the first that takes it, for /tmp may be read-only. */
-static void make_session(char* path, size_t size) {
-    const char* asked = getenv("TMPDIR");
-    const char* tops[] = {"/tmp", "/var/tmp", "/dev/shm"};
-    size_t count = sizeof tops / sizeof tops[0];
-    if (asked && *asked) {
-        tops[0] = asked;
-        count = 1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        snprintf(path, size, "%s/pmixrun.XXXXXX", tops[i]);
-        if (mkdtemp(path)) return;
-    }
-    fail(path);
-}
-
 int main(int argc, char** argv) {
     options_read(argc, argv, &options);
     char session[3072], name[64];
@@ -107,10 +92,10 @@ int main(int argc, char** argv) {
     int processes = options.nodes + 1, number;
 
     head_block_signals(&signals);
+    if (!sweeper_start(session, sizeof session)) fail("a private directory");
     sweep_adopt_orphans();
     // Not "pmixrun": keys that an application makes from its namespace would be reserved ones.
     snprintf(name, sizeof name, "wireup.%d", (int)getpid());
-    make_session(session, sizeof session);
     allow_descriptors(processes, &limit);
     connect_all(processes);
     if (!keeper_start(&keeper, session, options.nodes, daemons, &number, close_all)) {
@@ -120,12 +105,13 @@ int main(int argc, char** argv) {
             return daemon_main(&options, session, name, number, sockets[number]);
         }
         int error = errno;
-        sweep_directory(session);
+        sweeper_end();
         errno = error;
         fail("fork");
     }
     close_those_of_others(processes, options.nodes);
     int status = head_main(&options, name, &keeper, daemons, sockets[options.nodes]);
     sweep_directory(session);
+    sweeper_end();
     return status;
 }

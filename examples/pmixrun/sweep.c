@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 void sweep_adopt_orphans(void) {
@@ -62,6 +63,13 @@ static int remove_entry(const char* path, const struct stat* what, int type, str
     return 0;
 }
 
+/* A walk ends where another process has just removed what it was about to enter, and a node that starts late may still
+ * make its own directory: so more than one walk, until nothing is there. */
 void sweep_directory(const char* path) {
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    const struct timespec pause = {0, 10000000};
+    for (int i = 0; i < 200; i++) {
+        nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        if (access(path, F_OK) != 0) return;
+        nanosleep(&pause, NULL);
+    }
 }

@@ -1,0 +1,101 @@
+/* sweeper.c: see sweeper.h. */
+#include "sweeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sweep.h"
+
+struct made { /* what the sweeper says of the directory */
+    int error;
+    char path[3072];
+};
+
+static int line = -1;
+
+/* A directory that is asked for is that one; else the first that takes it, for /tmp may be read-only. */
+static void make_directory(struct made* made) {
+    const char* asked = getenv("TMPDIR");
+    const char* tops[] = {"/tmp", "/var/tmp", "/dev/shm"};
+    size_t count = sizeof tops / sizeof tops[0];
+    if (asked && *asked) {
+        tops[0] = asked;
+        count = 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        snprintf(made->path, sizeof made->path, "%s/pmixrun.XXXXXX", tops[i]);
+        if (mkdtemp(made->path)) return;
+    }
+    made->error = errno;
+}
+
+/* Nobody's terminal, streams or descriptors are to notice that it is there. */
+static void let_go(int keep) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    setpgid(0, 0);
+    prctl(PR_SET_NAME, "job-sweeper");
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3; fd++) {
+        if (fd != keep && null >= 0) dup2(null, fd);
+    }
+    if (keep > 3) close_range(3, (unsigned)keep - 1, 0);
+    close_range(keep < 3 ? 3 : (unsigned)keep + 1, ~0u, 0);
+}
+
+static _Noreturn void sweeper(int fd) {
+    struct made made = {0};
+    let_go(fd);
+    make_directory(&made);
+    /* Gone before it was told: the end of the line says so as well. */
+    if (write(fd, &made, sizeof made) < 0 && made.error == 0) made.error = 0;
+    char nothing;
+    while (read(fd, &nothing, 1) > 0 || errno == EINTR) errno = 0;
+    if (made.error == 0) sweep_directory(made.path);
+    _exit(0);
+}
+
+bool sweeper_start(char* directory, size_t size) {
+    int ends[2], status;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
+    fflush(NULL);
+    pid_t between = fork(); /* the sweeper is nobody's child here: what ends all below the head leaves it */
+    if (between < 0) return false;
+    if (between == 0) {
+        close(ends[0]);
+        pid_t pid = fork();
+        if (pid == 0) sweeper(ends[1]);
+        _exit(pid < 0);
+    }
+    close(ends[1]);
+    while (waitpid(between, &status, 0) < 0 && errno == EINTR) continue;
+    struct made made;
+    for (size_t got = 0; got < sizeof made;) {
+        ssize_t n = read(ends[0], (char*)&made + got, sizeof made - got);
+        if (n > 0) got += (size_t)n;
+        if (n > 0 || (n < 0 && errno == EINTR)) continue;
+        close(ends[0]);
+        errno = EAGAIN;
+        return false;
+    }
+    line = ends[0];
+    errno = made.error ? made.error : ENAMETOOLONG;
+    if (made.error || strlen(made.path) >= size) return false;
+    memcpy(directory, made.path, strlen(made.path) + 1);
+    return true;
+}
+
+void sweeper_end(void) {
+    char nothing;
+    shutdown(line, SHUT_WR);
+    while (read(line, &nothing, 1) < 0 && errno == EINTR) continue;
+}
