@@ -32,16 +32,15 @@ void Connect::launch(TurnId id, Turn& turn) {
         return finish(id, status);
     }
     Signature signature = turn.signature;
-    host.connect(
-        signature, for_host(std::move(turn.infos), turn.users, turn.local_status),
-        [this, id, signature, lives = lives_of(signature), charge = std::move(charge),
-         due = due(turn)](HostAnswer& answer) mutable {
-            pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
-            if (status == PMIX_SUCCESS && live_on(signature, lives))
-                connected_.try_emplace(signature, std::move(charge));
-            if (Turn* open = find(id); open != nullptr && status == PMIX_SUCCESS) status = open->local_status;
-            finish(id, status);
-        });
+    host.connect(signature, for_host(std::move(turn.infos), turn.users, turn.local_status),
+                 [this, id, signature, lives = lives_of(signature), charge = std::move(charge),
+                  due = due(turn)](HostAnswer& answer) mutable {
+                     pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
+                     if (status == PMIX_SUCCESS && live_on(signature, lives))
+                         connected_.try_emplace(signature, std::move(charge));
+                     if (Turn* open = find(id); open != nullptr && status == PMIX_SUCCESS) status = open->local_status;
+                     finish(id, status);
+                 });
 }
 
 void Connect::answer(Reply& reply, const Turn& turn, pmix_status_t status) {

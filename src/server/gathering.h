@@ -46,8 +46,8 @@ class Gathering {
     void recheck();
     void nspace_gone(const Nspace& nspace);
     void nspace_new(std::string_view nspace) { collective_.nspace_new(nspace); }
-    // A step was lost for lack of memory, here or elsewhere: what cannot go on without it is done again or ended. Throws
-    // bad_alloc: it is to be called once more.
+    // A step was lost for lack of memory, here or elsewhere: what cannot go on without it is done again or ended.
+    // Throws bad_alloc: it is to be called once more.
     void recover();
     // Answers everybody; nothing may be entered after it.
     void stop(pmix_status_t status);

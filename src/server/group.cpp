@@ -398,4 +398,32 @@ ProcList Groups::here(const ProcList& procs) const {
     return out;
 }
 
+void Groups::recover() {
+    const int64_t now = transport::monotonic_ns() / 1'000'000;
+    for (auto it = operations_.begin(); it != operations_.end();) {
+        const Key key = it->first;
+        Operation& op = it->second;
+        ++it;                                      // nothing below ends another operation
+        if (op.replies.empty() && !op.launched) {  // its first caller could not join, and was told so
+            operations_.erase(key);
+            continue;
+        }
+        if (!op.launched) {
+            judge(key);
+            continue;
+        }
+        const bool lost = !op.handed_over || op.answer_due.expired();
+        if (lost && op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_NOMEM;
+        if (lost && !op.handed_over && !op.tried_again) {
+            op.tried_again = true;  // the other nodes wait for this one's part
+            launch(key, op);
+        } else if (lost) {
+            finish(key, op.local_status);
+        } else if (op.ends_at_ms != 0 && op.ends_at_ms <= now) {
+            expire(key, op.id);
+        }
+    }
+    end_starters(PMIX_ERR_NOMEM, [](const Starter& s) { return s.answer_due.expired(); });
+}
+
 }  // namespace pmix::server

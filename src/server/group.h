@@ -108,8 +108,8 @@ class Groups {
         bool assign = false, optional = false, notify = false, tolerant = false;
         Required required = Required::met_here;  // the worst of all callers
         bool launched = false;
-        bool handed_over = false;  // the upcall is made, or will be
-        bool tried_again = false;  // to make it
+        bool handed_over = false;              // the upcall is made, or will be
+        bool tried_again = false;              // to make it
         std::weak_ptr<const void> answer_due;  // expired: the host's answer was lost
         bool hosted = false;
         bool late = false;  // past its limit, but the host may say how it ended

@@ -401,34 +401,6 @@ void Groups::launch(const Key& key, Operation& op) {
     op.handed_over = true;
 }
 
-void Groups::recover() {
-    const int64_t now = now_ms();
-    for (auto it = operations_.begin(); it != operations_.end();) {
-        const Key key = it->first;
-        Operation& op = it->second;
-        ++it;  // nothing below ends another operation
-        if (op.replies.empty() && !op.launched) {  // its first caller could not join, and was told so
-            operations_.erase(key);
-            continue;
-        }
-        if (!op.launched) {
-            judge(key);
-            continue;
-        }
-        const bool lost = !op.handed_over || op.answer_due.expired();
-        if (lost && op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_NOMEM;
-        if (lost && !op.handed_over && !op.tried_again) {
-            op.tried_again = true;  // the other nodes wait for this one's part
-            launch(key, op);
-        } else if (lost) {
-            finish(key, op.local_status);
-        } else if (op.ends_at_ms != 0 && op.ends_at_ms <= now) {
-            expire(key, op.id);
-        }
-    }
-    end_starters(PMIX_ERR_NOMEM, [](const Starter& s) { return s.answer_due.expired(); });
-}
-
 // All directives save those that are the library's own matter, and what it adds.
 InfoList Groups::for_host(const Key& key, Operation& op) {
     InfoList out;
@@ -566,8 +538,7 @@ void Groups::tell_formed(const Key& key, Operation& op, const ProcList& members,
     invitations_.over(key.name, members);
     InfoList results;
     // The number first: programs read it from the first result without looking at the key.
-    pmix_status_t rc =
-        number ? results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE) : PMIX_SUCCESS;
+    pmix_status_t rc = number ? results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE) : PMIX_SUCCESS;
     if (rc == PMIX_SUCCESS) rc = results.append_string(PMIX_GROUP_ID, key.name);
     if (rc == PMIX_SUCCESS) rc = common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, members);
     InfoList shared;

@@ -157,7 +157,10 @@ void Server::Parts::peer_lost(Peer& peer) {
     // What others wait for is done in any case.
     run_all([&] { events.peer_gone(peer); }, [&] { get.peer_gone(peer); }, [&] { commit.peer_gone(peer); },
             [&] { iof.peer_gone(peer); }, [&] { monitors.peer_gone(peer); }, [&] { credentials.peer_gone(peer); },
-            [&] { if (!stopped) adopted.look_soon(); }, [&] { connection_ended(peer); });
+            [&] {
+                if (!stopped) adopted.look_soon();
+            },
+            [&] { connection_ended(peer); });
 }
 
 // A process has one connection less, its last perhaps.
@@ -176,8 +179,12 @@ void Server::Parts::connection_ended(Peer& peer) {
     if (peer.finalized() && !client->gone() && !stopped) finalized(*nspace, *client, peer, Reply());
     // What it wanted removed at its end stays while its process lives and may return.
     run_all(
-        [&] { if (!client->may_return) cleanup.member_gone(member_id(nspace->number, client->rank)); },
-        [&] { if (!peer.finalized()) rank_lost(*nspace, *client, peer.id()); });
+        [&] {
+            if (!client->may_return) cleanup.member_gone(member_id(nspace->number, client->rank));
+        },
+        [&] {
+            if (!peer.finalized()) rank_lost(*nspace, *client, peer.id());
+        });
 }
 
 void Server::Parts::lost_before_admission(const ProcId& id) {

@@ -381,8 +381,12 @@ void EventLoop::post(Task task) {
     }
 }
 
-void EventLoop::step_lost() noexcept { state_->step_lost(); }
-void EventLoop::set_recovery(std::function<bool()> recovery) { state_->recovery = std::move(recovery); }
+void EventLoop::step_lost() noexcept {
+    state_->step_lost();
+}
+void EventLoop::set_recovery(std::function<bool()> recovery) {
+    state_->recovery = std::move(recovery);
+}
 bool EventLoop::on_any_loop() noexcept { return t_current != nullptr; }
 bool EventLoop::on_loop_thread() const noexcept { return t_current == state_.get(); }
 Drive EventLoop::drive() const noexcept { return state_->drive; }

@@ -84,8 +84,8 @@ class EventLoop {
     // A task, a timer or a handler has ended in an exception, which is a lack of memory: whoever has set a recovery is
     // called from the loop, to end what cannot go on without that step. Any thread; allocates nothing.
     void step_lost() noexcept;
-    // What is called then; false: it could not be done either, and is tried again after a moment. It may throw, which is
-    // the same. Empty: nobody. The loop, or who acts as it.
+    // What is called then; false: it could not be done either, and is tried again after a moment. It may throw, which
+    // is the same. Empty: nobody. The loop, or who acts as it.
     void set_recovery(std::function<bool()> recovery);
 
     // Runs what has been posted, for whoever acts as the loop while nobody turns it. Not from a task.
