@@ -44,6 +44,7 @@ static void answer_lookup(const struct call* call, pmix_status_t status, struct 
     if (count > body->size) count = 0;
     pmix_pdata_t* found = NULL;
     if (count > 0) PMIX_PDATA_CREATE(found, count);
+    if (count > 0 && !found) status = PMIX_ERR_NOMEM, count = 0;
     for (uint32_t i = 0; i < count; i++) {
         wire_get_proc(body, &found[i].proc);
         char* key = wire_get_string(body);

@@ -7,21 +7,20 @@
 
 enum { MAX_DEPTH = 16 }; /* arrays within arrays: deeper ones are refused, not followed down the stack */
 
+static _Noreturn void no_memory(void) {
+    fputs("pmixrun: out of memory\n", stderr);
+    _Exit(1);
+}
+
 void* xcalloc(size_t count, size_t size) {
     void* block = calloc(count ? count : 1, size ? size : 1);
-    if (!block) {
-        fputs("pmixrun: out of memory\n", stderr);
-        _Exit(1);
-    }
+    if (!block) no_memory();
     return block;
 }
 
 void* xrealloc(void* block, size_t size) {
     block = realloc(block, size ? size : 1);
-    if (!block) {
-        fputs("pmixrun: out of memory\n", stderr);
-        _Exit(1);
-    }
+    if (!block) no_memory();
     return block;
 }
 
@@ -475,6 +474,7 @@ pmix_info_t* wire_get_infos(struct buffer* b, size_t* count) {
     *count = read_count(b);
     pmix_info_t* infos = NULL;
     if (*count > 0) PMIX_INFO_CREATE(infos, *count);
+    if (*count > 0 && !infos) no_memory();
     for (size_t i = 0; i < *count; i++) get_element(b, PMIX_INFO, &infos[i], 0);
     return infos;
 }
