@@ -25,6 +25,8 @@ namespace {
 // How long those whose inviter has ended wait for a successor.
 constexpr int64_t kOrphanMs = 10'000;
 constexpr size_t kMaxReceived = 256;
+// What the construct at the end does is this call's as well.
+constexpr common::Levels kBothLevels = common::level::client | common::level::server;
 
 bool contains(const ProcList& list, const ProcId& proc) {
     return std::find(list.begin(), list.end(), proc) != list.end();
@@ -127,7 +129,13 @@ void GroupInvites::watch_limit(Invite& invite) {
         late->timer = 0;
         if (late->forming) return;  // the collective has what was left
         if (!late->optional) return give_up(*late, PMIX_ERR_TIMEOUT);
-        for (const ProcId& p : late->pending) std::erase(late->members, p);
+        for (const ProcId& p : late->pending) {
+            std::erase(late->members, p);
+            InfoList infos;
+            const pmix_proc_t silent = p.to_c();
+            infos.append(PMIX_EVENT_AFFECTED_PROC, &silent, PMIX_PROC);
+            announce(PMIX_GROUP_INVITE_FAILED, name, {session_.self()}, std::move(infos));
+        }
         late->smaller = late->smaller || !late->pending.empty();
         late->pending.clear();
         check(*late);
@@ -152,6 +160,7 @@ void GroupInvites::invite_heard(Invite& invite, pmix_status_t code, const ProcId
     if (at == invite.members.end()) return;
     std::erase(invite.pending, who);
     std::erase(invite.invited, who);
+    if (!invite.optional && !verdict.handled) return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT);
     // Replacements take the place of who they are for.
     ProcList fresh;
     for (const ProcId& p : verdict.replacements)
@@ -322,15 +331,21 @@ void GroupInvites::take_over(Join& join) {
     transport::assert_on_loop();
     Invite i;
     i.name = join.name;
-    for (const Invitation& known : received_)
-        if (known.name == join.name && known.leader == join.leader) i.members = known.invited;
+    for (const Invitation& known : received_) {
+        if (known.name != join.name || !(known.leader == join.leader)) continue;
+        i.members = known.invited;
+        for (const pmix_info_t& info : join.infos)
+            if (known.directives.find(common::key_view(info)) == nullptr) i.infos.append(info);
+        i.infos.append_all(known.directives.c_array(), known.directives.size());
+    }
+    if (i.infos.size() == 0) i.infos = std::move(join.infos);
     i.smaller = contains(i.members, join.leader);
     std::erase(i.members, join.leader);
     i.pending = i.members;
     std::erase(i.pending, session_.self());
     if (!contains(i.members, session_.self())) i.members.insert(i.members.begin(), session_.self());
     i.invited = i.pending;
-    i.infos = std::move(join.infos);
+    i.optional = InfoView(i.infos).flag(PMIX_GROUP_OPTIONAL);
     i.done = std::move(join.done);
     i.limit = join.limit;
     if (join.timer != 0) session_.loop().cancel(join.timer);
@@ -368,7 +383,7 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, invited);
         std::erase_if(received_, [&](const Invitation& i) { return i.name == name && i.leader == source; });
         if (received_.size() >= kMaxReceived) received_.pop_front();
-        received_.push_back({name, source, std::move(invited), {}, false});
+        received_.push_back({name, source, std::move(invited), for_all(infos), {}});
         return;
     }
     for (Invitation& i : received_) {
@@ -454,7 +469,7 @@ common::Result<Prepared> prepare(Session& session, const char* name, const pmix_
     int timeout_s = 0;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &timeout_s);
-    if (rc == PMIX_SUCCESS) rc = common::check_required({infos, ninfos}, function, common::level::client);
+    if (rc == PMIX_SUCCESS) rc = common::check_required({infos, ninfos}, function, kBothLevels);
     if (rc != PMIX_SUCCESS) return rc;
     Prepared p;
     auto checked = checked_group_name(name);

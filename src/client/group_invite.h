@@ -67,6 +67,7 @@ class GroupInvites {
         std::string name;
         common::ProcId leader;
         common::ProcList invited;
+        common::InfoList directives;  // of the inviter, for the construct
         common::ProcId successor;
         bool leader_gone = false;
         bool leads = false;   // what our own handlers made of that: take over,

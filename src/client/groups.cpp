@@ -22,6 +22,7 @@ namespace {
 
 GroupVerdict read_verdict(const InfoList& results) {
     GroupVerdict verdict;
+    verdict.handled = results.size() != 0;  // each handler leaves its status there
     for (const pmix_info_t& info : results) {
         std::string_view key = common::key_view(info);
         if (info.value.type == PMIX_STATUS && info.value.data.status == PMIX_GROUP_CONSTRUCT_ABORT) verdict.abort = true;

@@ -34,6 +34,7 @@ using GroupDone = std::function<void(pmix_status_t status, common::InfoList&& re
 
 // What the handlers of one event made of it.
 struct GroupVerdict {
+    bool handled = false;  // at least one has seen it
     bool abort = false;  // one ended with PMIX_GROUP_CONSTRUCT_ABORT
     bool leads = false;  // one returned PMIX_GROUP_LEADER
     common::ProcList replacements;

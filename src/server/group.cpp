@@ -95,13 +95,7 @@ void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
 void Groups::lost(Group& group, const ProcId& proc, bool tell) {
     const std::string name = group.name;
     const Key key{GroupCall::destruct, name, group.number};
-    if (tell) {
-        InfoList infos;
-        pmix_proc_t who = proc.to_c();
-        infos.append_string(PMIX_GROUP_ID, name);
-        infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC);
-        announce(PMIX_GROUP_MEMBER_FAILED, proc, group.living(), std::move(infos));
-    }
+    if (tell) announce_failure(PMIX_GROUP_MEMBER_FAILED, name, proc, group.living());
     const ProcList local = here(group.living());
     if (local.empty()) {
         registry_.groups().erase(group.number);
@@ -205,7 +199,7 @@ void Groups::member_gone(MemberId who) {
         if (op == nullptr) continue;
         op->undecided.erase(who);
         std::erase(op->deciders, who);
-        if (!op->launched && op->leader && *op->leader == proc) leader_gone(key, *op);
+        if (op->leader && *op->leader == proc) leader_gone(key, *op);
         judge(key);
     }
     nobody_is_late_who([who](MemberId m) { return m == who; });

@@ -166,6 +166,11 @@ class Groups {
     void finish(const Key& key, pmix_status_t status, const common::InfoList* results = nullptr);
     void failed(const Key& key, Operation& op, const common::ProcId& proc);
     void leader_gone(const Key& key, Operation& op);
+    common::ProcList others(const Key& key, const Operation& op, const common::ProcId& proc) const;
+    void tell_of_missing(const Key& key, const Operation& op, const common::ProcList& asked,
+                         const common::ProcList& members);
+    void announce_failure(pmix_status_t code, const std::string& name, const common::ProcId& proc,
+                          const common::ProcList& targets);
     void nspace_gone(const Key& key, Operation& op, std::string_view nspace);
     void abort(const Key& key, Operation& op);
     void lost(Group& group, const common::ProcId& proc, bool tell);

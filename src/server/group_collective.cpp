@@ -173,14 +173,17 @@ void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) 
         return reply.status(PMIX_ERR_EXISTS);
     }
     InfoList infos = request.infos.take();
-    op.tolerant = op.tolerant || InfoView(infos).flag(PMIX_GROUP_FT_COLLECTIVE);
+    const InfoView view(infos);
+    op.tolerant = op.tolerant || view.flag(PMIX_GROUP_FT_COLLECTIVE);
+    // Where the construct agreed on it, the group is smaller already and everybody has been told.
+    op.notify = op.notify || view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
     op.required = std::max(op.required, required_in_collective(host_, infos, common::Function::PMIx_Group_destruct));
     pmix_status_t rc = join(op, key, peer, infos, reply);
     if (rc != PMIX_SUCCESS) {
         if (first) operations_.erase(key);
         return reply.status(rc);
     }
-    if (!whole && !op.tolerant) {
+    if (!whole && !op.forgives()) {
         op.local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
         return launch(key, op);
     }
@@ -234,43 +237,60 @@ void Groups::judge(const Key& key) {
     if (!missing && op->undecided.empty()) launch(key, *op);
 }
 
-// The construct goes on without it, if nobody who wants to be asked says otherwise.
+// It goes on without it, if nobody who wants to be asked says otherwise.
 void Groups::failed(const Key& key, Operation& op, const ProcId& proc) {
     op.piece.failed.push_back(proc);
-    if (key.call != GroupCall::construct || !op.notify || op.optional) return;
+    if (op.optional || !(op.notify || (op.tolerant && key.call == GroupCall::construct))) return;
     ProcList targets;
     if (op.leader) {
         targets.push_back(*op.leader);
     } else {
-        for (ProcId& p : expand(op.piece.order))
-            if (!(p == proc)) targets.push_back(std::move(p));
+        targets = others(key, op, proc);
     }
     for (MemberId who : op.deciders)
         if (contains(targets, registry_.proc_of(who))) ++op.undecided[who];
-    InfoList infos;
-    pmix_proc_t affected = proc.to_c();
-    infos.append_string(PMIX_GROUP_ID, key.name);
-    infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC);
-    announce(PMIX_GROUP_MEMBER_FAILED, proc, targets, std::move(infos));
+    announce_failure(PMIX_GROUP_MEMBER_FAILED, key.name, proc, targets);
 }
 
 void Groups::leader_gone(const Key& key, Operation& op) {
     const ProcId proc = *op.leader;
     op.leader.reset();
-    op.leaderless = true;
-    op.piece.leads = false;
-    if (!op.forgives()) return;  // it had called: the group forms, as with any member that ends later
-    if (!contains(op.piece.failed, proc)) op.piece.failed.push_back(proc);
+    // At the host, or without any of these, it counts as having called: the group forms, as with any member that ends
+    // later, and all are told.
+    if (!op.launched) {
+        op.leaderless = true;
+        op.piece.leads = false;
+        if (op.forgives() && !contains(op.piece.failed, proc)) op.piece.failed.push_back(proc);
+        if (!op.optional)
+            for (MemberId who : op.deciders) ++op.undecided[who];
+    }
     if (op.optional) return;
-    ProcList targets;
-    for (ProcId& p : expand(op.piece.order))
-        if (!(p == proc)) targets.push_back(std::move(p));
-    for (MemberId who : op.deciders) ++op.undecided[who];
+    announce_failure(PMIX_GROUP_LEADER_FAILED, key.name, proc, others(key, op, proc));
+}
+
+// The participants but one.
+ProcList Groups::others(const Key& key, const Operation& op, const ProcId& proc) const {
+    ProcList out = key.call == GroupCall::construct ? expand(op.piece.order) : op.signature;
+    std::erase(out, proc);
+    return out;
+}
+
+void Groups::announce_failure(pmix_status_t code, const std::string& name, const ProcId& proc, const ProcList& targets) {
     InfoList infos;
-    pmix_proc_t affected = proc.to_c();
-    infos.append_string(PMIX_GROUP_ID, key.name);
+    const pmix_proc_t affected = proc.to_c();
+    infos.append_string(PMIX_GROUP_ID, name);
     infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC);
-    announce(PMIX_GROUP_LEADER_FAILED, proc, targets, std::move(infos));
+    announce(code, proc, targets, std::move(infos));
+}
+
+// Members that no server has told of, because their node had nobody left: each node tells its own.
+void Groups::tell_of_missing(const Key& key, const Operation& op, const ProcList& asked, const ProcList& members) {
+    if (op.optional || !op.forgives()) return;
+    ProcList targets = op.piece.leads ? ProcList{op.piece.asker} : members;
+    targets = here(targets);
+    const Among present(members), told(op.piece.failed);
+    for (const ProcId& p : asked)
+        if (!present.has(p) && !told.has(p)) announce_failure(PMIX_GROUP_MEMBER_FAILED, key.name, p, targets);
 }
 
 void Groups::decide(Peer& peer, const common::ControlRequest& request, Reply reply) {
@@ -288,10 +308,8 @@ void Groups::decide(Peer& peer, const common::ControlRequest& request, Reply rep
             if (!contains(op->piece.failed, p)) targets.push_back(std::move(p));
         InfoList infos;
         infos.append_string(PMIX_GROUP_ID, key.name);
-        if (leader != nullptr) {
-            pmix_proc_t proc = leader->to_c();
-            infos.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
-        }
+        const pmix_proc_t proc = (leader != nullptr ? *leader : ProcId("", PMIX_RANK_INVALID)).to_c();
+        infos.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
         announce(PMIX_GROUP_LEADER_SELECTED, leader != nullptr ? *leader : peer.id(), targets, std::move(infos));
     };
     if (op->leaderless && InfoView(request.infos.data(), request.infos.size()).flag(PMIX_GROUP_LEADER)) {
@@ -505,6 +523,7 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     for (const ProcId& p : asked)
         if (!failed.has(p) && (hosts.empty() || named.has(p))) members.push_back(p);
     const bool whole = members.size() == asked.size();
+    if (!whole) tell_of_missing(key, op, asked, members);
     if (!hosts.empty()) {
         const Among known(asked);
         for (const ProcId& p : hosts)

@@ -1,6 +1,7 @@
 /* groups: construct, destruct, invite, join, leave over real processes, and members that die.
- * usage: groups construct|endpoints|fence|optional|timeout|invite|invite_itself|invite_far|decline|late|abort|leave|
- *        query|arguments|before|in|after|told|inviter [taken] (the last five with --continuous: the last rank, or rank 0, dies) */
+ * usage: groups construct|endpoints|fence|optional|timeout|invite|invite_itself|invite_far|decline|undecided|late|abort|leave|
+ *        query|arguments|before|in|after|told [survives]|leader|inviter [taken]
+ * (the last six with --continuous: the last rank, or rank 0, dies) */
 #include "group_check.h"
 
 /* Context ids, order and Get by the group's own ranks; twice, because a name may be used again. rows: R1 R3 R4 R12 */
@@ -189,11 +190,41 @@ static void joined(pmix_status_t wanted, size_t members) {
     if (infos) PMIX_INFO_FREE(infos, ninfos);
 }
 
-/* Rank 0 invites some others, and is a member if it is in its own list. rows: R13 R14 R15 R16 */
+/* What a process gives with its invitation or its answer, and what every member finds of every other afterwards without a
+ * fence: what was put, and what was given for this group alone. */
+static void give(pmix_info_t* directive, char text[16]) {
+    pmix_byte_object_t object = {.bytes = text, .size = 16};
+    snprintf(text, 16, "endpoint %u", me.rank);
+    PMIX_INFO_LOAD(directive, PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT);
+    CHECK_OK(put_u32(PMIX_GLOBAL, "endpoint", me.rank + 7));
+    CHECK_OK(PMIx_Commit());
+}
+
+static void find_all(pmix_info_t* infos, size_t ninfos, size_t count) {
+    pmix_info_t which, at_once = flag(PMIX_OPTIONAL);
+    const pmix_value_t* id = result(infos, ninfos, PMIX_GROUP_CONTEXT_ID);
+    CHECK(id && id->type == PMIX_SIZE);
+    PMIX_INFO_LOAD(&which, PMIX_GROUP_CONTEXT_ID, &id->data.size, PMIX_SIZE);
+    for (size_t i = 0; i < count; i++) {
+        const pmix_proc_t* peer = member_of(infos, ninfos, i);
+        pmix_value_t* value = NULL;
+        char text[16];
+        CHECK_OK(PMIx_Get(peer, "endpoint", &at_once, 1, &value));
+        CHECK(value->type == PMIX_UINT32 && value->data.uint32 == peer->rank + 7);
+        PMIX_VALUE_RELEASE(value);
+        CHECK_OK(PMIx_Get(peer, PMIX_GROUP_ENDPT_DATA, &which, 1, &value));
+        snprintf(text, sizeof text, "endpoint %u", peer->rank);
+        CHECK(value->type == PMIX_BYTE_OBJECT && value->data.bo.size == 16 && strcmp(value->data.bo.bytes, text) == 0);
+        PMIX_VALUE_RELEASE(value);
+    }
+}
+
+/* Rank 0 invites some others, and is a member if it is in its own list. rows: R5 R13 R14 R15 R16 */
 static void invites(bool itself, pmix_rank_t from) {
     start();
     pmix_proc_t* asked = calloc(job_size, sizeof *asked);
     size_t count = 0;
+    char text[16];
     if (itself) asked[count++] = rank_of_job(0);
     for (uint32_t rank = from; rank < job_size; rank++) asked[count++] = rank_of_job(rank);
     if (me.rank != 0) listen_to(PMIX_GROUP_INVITED, on_invited);
@@ -203,16 +234,27 @@ static void invites(bool itself, pmix_rank_t from) {
     if (me.rank == 0) {
         pmix_info_t* infos = NULL;
         size_t ninfos = 0;
-        pmix_info_t assign = flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+        pmix_info_t directives[2] = {flag(PMIX_GROUP_ASSIGN_CONTEXT_ID)};
+        if (itself) give(&directives[1], text);
         CHECK_STATUS(PMIx_Group_invite(name, asked, 0, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
-        CHECK_OK(PMIx_Group_invite(name, asked, count, &assign, 1, &infos, &ninfos));
+        CHECK_OK(PMIx_Group_invite(name, asked, count, directives, itself ? 2 : 1, &infos, &ninfos));
+        if (itself) PMIX_INFO_DESTRUCT(&directives[1]);
+        if (itself) find_all(infos, ninfos, count);
         CHECK(members_in(infos, ninfos) == count);
         for (size_t i = 0; i < count; i++) CHECK(member_of(infos, ninfos, i)->rank == asked[i].rank);
         CHECK(result(infos, ninfos, PMIX_GROUP_CONTEXT_ID) != NULL);
         PMIX_INFO_FREE(infos, ninfos);
         if (!itself) CHECK_STATUS(PMIx_Group_destruct(name, NULL, 0), PMIX_ERR_NOT_FOUND);
     } else if (member) {
-        joined(PMIX_SUCCESS, count);
+        pmix_info_t mine, *infos = NULL;
+        size_t ninfos = 0;
+        give(&mine, text);
+        CHECK(box_wait(&invited, 1, 60));
+        CHECK_OK(PMIx_Group_join(name, &inviter, PMIX_GROUP_ACCEPT, &mine, 1, &infos, &ninfos));
+        PMIX_INFO_DESTRUCT(&mine);
+        CHECK(members_in(infos, ninfos) == count);
+        find_all(infos, ninfos, count);
+        PMIX_INFO_FREE(infos, ninfos);
     }
     if (member) {
         CHECK(box_wait(&seen, 1, 60));
@@ -256,6 +298,25 @@ static void late(int argc, char** argv) {
         joined(PMIX_SUCCESS, job_size);
     }
     CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    finish();
+}
+
+/* The last rank declines and nobody handles it: there is no group. rows: R14 R15 R16 */
+static void undecided(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    if (me.rank != 0) listen_to(PMIX_GROUP_INVITED, on_invited);
+    fence(false);
+    pmix_proc_t all = all_of_job();
+    if (me.rank == 0) {
+        CHECK_STATUS(PMIx_Group_invite(name, &all, 1, NULL, 0, NULL, NULL), PMIX_GROUP_CONSTRUCT_ABORT);
+    } else if (me.rank + 1 == job_size) {
+        CHECK(box_wait(&invited, 1, 60));
+        CHECK_OK(PMIx_Group_join(name, &inviter, PMIX_GROUP_DECLINE, NULL, 0, NULL, NULL));
+    } else {
+        joined(PMIX_GROUP_CONSTRUCT_ABORT, 0);
+    }
+    fence(false);
     finish();
 }
 
@@ -449,22 +510,47 @@ static void after(int argc, char** argv) {
     survivors_go_on();
 }
 
-/* They want to be told, and go on without it. rows: R8 R12 */
+/* They want to be told, or the collective to survive, and go on without it: each of them is told, wherever it runs.
+ * rows: R8 R10 R12 */
 /* proves: PMIx_Group_construct PMIX_GROUP_NOTIFY_TERMINATION server */
 static void told(int argc, char** argv) {
-    (void)argc, (void)argv;
+    bool survives = argc > 0 && strcmp(argv[0], "survives") == 0;
     start();
     listen_to(PMIX_GROUP_MEMBER_FAILED, on_event);
     fence(false);
     if (victim()) die();
     pmix_proc_t all = all_of_job();
-    pmix_info_t notify = flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    pmix_info_t wanted = flag(survives ? PMIX_GROUP_FT_COLLECTIVE : PMIX_GROUP_NOTIFY_TERMINATION);
     pmix_info_t* infos = NULL;
     size_t ninfos = 0;
-    CHECK_STATUS(PMIx_Group_construct(name, &all, 1, &notify, 1, &infos, &ninfos), PMIX_ERR_PARTIAL_SUCCESS);
+    CHECK_STATUS(PMIx_Group_construct(name, &all, 1, &wanted, 1, &infos, &ninfos), PMIX_ERR_PARTIAL_SUCCESS);
     CHECK(members_in(infos, ninfos) == job_size - 1);
     PMIX_INFO_FREE(infos, ninfos);
+    CHECK(box_wait(&seen, 1, 60));
+    CHECK(seen.status == PMIX_GROUP_MEMBER_FAILED);
     CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    survivors_go_on();
+}
+
+/* The leader has called when it dies: all are told, and the group forms as if it had died later. rows: R9 */
+static void leader_dies(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    listen_to(PMIX_GROUP_LEADER_FAILED, on_event);
+    fence(false);
+    pmix_proc_t all = all_of_job();
+    pmix_info_t leads = flag(PMIX_GROUP_LEADER);
+    if (victim()) {
+        CHECK_OK(PMIx_Group_construct_nb(name, &all, 1, &leads, 1, never, NULL));
+        await_flag("called");
+        CHECK_OK(fence_of(&me, 1, false, 60)); /* what it has asked before has arrived */
+        die();
+    }
+    if (me.rank == 0) raise_flag("called");
+    CHECK(box_wait(&seen, 1, 60));
+    CHECK(seen.status == PMIX_GROUP_LEADER_FAILED);
+    pmix_status_t status = PMIx_Group_construct(name, &all, 1, NULL, 0, NULL, NULL);
+    CHECK(status == PMIX_SUCCESS || status == PMIX_ERR_PROC_TERM_WO_SYNC);
     survivors_go_on();
 }
 
@@ -516,6 +602,7 @@ int main(int argc, char** argv) {
         {"timeout", with_timeout}, {"invite", invite},      {"late", late},    {"decline", decline},
         {"invite_itself", invite_itself}, {"invite_far", invite_far},
         {"abort", aborted},       {"leave", leave},         {"query", query},  {"arguments", arguments},
+        {"undecided", undecided}, {"leader", leader_dies},
         {"before", before},       {"in", in},               {"after", after},  {"told", told},
         {"inviter", inviter_dies},
     };

@@ -234,12 +234,12 @@ TEST_F(ClientAttributes, ASilentOtherHoldsNoInvitationForLongerThanItsLimit) {
         if (optional) list.append_flag(PMIX_GROUP_OPTIONAL, true);
         return list;
     };
-    const pmix_proc_t other = ProcId("job", 2).to_c();
+    const pmix_proc_t both[] = {ProcId("job", 2).to_c(), ProcId("job", 1).to_c()}, &other = both[0];
     GroupAnswer strict, joined;
     const InfoList one = limited(false), two = limited(true);
     GroupAnswer lenient;
     ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "strict", &other, 1, one.c_array(), one.size(), GroupAnswer::group, &strict));
-    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "lenient", &other, 1, two.c_array(), two.size(), GroupAnswer::group, &lenient));
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "lenient", both, 2, two.c_array(), two.size(), GroupAnswer::group, &lenient));
     ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "theirs", &other, PMIX_GROUP_ACCEPT, one.c_array(), one.size(),
                                           GroupAnswer::group, &joined));
     EXPECT_TRUE(strict.wait());

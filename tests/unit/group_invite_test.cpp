@@ -72,8 +72,9 @@ class GroupInviteTest : public ::testing::Test {
     void settle() {
         for (int i = 0; i < 6; ++i) session->on_loop_and_wait([] {});
     }
-    void event(pmix_status_t code, InfoList&& infos, bool replayed = false, const ProcId& source = {"far", 0}) {
-        infos.append_string(PMIX_GROUP_ID, "g");
+    void event(pmix_status_t code, InfoList&& infos, bool replayed = false, const ProcId& source = {"far", 0},
+               const char* group = "g") {
+        infos.append_string(PMIX_GROUP_ID, group);
         infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
         common::EventNotify e;
         e.status = code;
@@ -113,6 +114,31 @@ class GroupInviteTest : public ::testing::Test {
         common::InfoView(request.directives.data(), request.directives.size()).get(PMIX_GROUP_LEADER, &proc);
         return proc == nullptr ? ProcId() : ProcId(*proc);
     }
+    static const pmix_info_t* info_in(const common::ControlRequest& request, std::string_view key) {
+        for (size_t i = 0; i < request.infos.size(); ++i)
+            if (common::key_view(request.infos.data()[i]) == key) return &request.infos.data()[i];
+        return nullptr;
+    }
+    // The last event of that code that was notified: its infos, and the processes that it is for.
+    InfoList infos_of(pmix_status_t code) const {
+        InfoList infos;
+        for (const Frame& f : channel->sent()) {
+            if (!is(f, Command::notify_event)) continue;
+            auto request = FakeChannel::decoded<common::NotifyEventRequest>(f);
+            if (request.status == code) infos = request.infos.take();
+        }
+        return infos;
+    }
+    common::ProcList told(pmix_status_t code) const {
+        common::ProcList procs;
+        const InfoList infos = infos_of(code);
+        if (const pmix_info_t* range = infos.find(PMIX_EVENT_CUSTOM_RANGE)) common::read_proc_array(range->value, procs);
+        return procs;
+    }
+    // The invitations that are open are answered now; others may follow.
+    void end_invites() {
+        session->on_loop_and_wait([this] { session->groups().invites().server_gone(PMIX_ERR_INIT); });
+    }
     // Whoever waits still is answered now.
     void end_all() {
         session->on_loop_and_wait([this] { session->groups().shut(PMIX_ERR_INIT); });
@@ -135,6 +161,11 @@ void leads(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix
     InfoList said;
     said.append_flag(PMIX_GROUP_LEADER, true);
     done(PMIX_SUCCESS, said.c_array(), said.size(), nullptr, nullptr, cbdata);
+}
+
+void looks_on(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+              pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
 }
 
 TEST_F(GroupInviteTest, WhoTakesOverKeepsTheLimitOfItsJoin) {
@@ -261,15 +292,122 @@ TEST_F(GroupInviteTest, Invite_InviterNotInItsList_IsNoMember) {
 }
 
 // rows: R13
+// proves: PMIx_Group_invite PMIX_GROUP_OPTIONAL client
 TEST_F(GroupInviteTest, Invite_NobodyIsLeft_AbortsTheConstruct) {
     const pmix_proc_t far = ProcId("far", 0).to_c();
+    InfoList optional;
+    optional.append_flag(PMIX_GROUP_OPTIONAL, true);
     Ended ended;
-    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &ended));
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, optional.c_array(), 1, &Ended::back, &ended));
     settle();
     event(PMIX_GROUP_INVITE_DECLINED, {});
     EXPECT_EQ(1, ended.times);
     EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, ended.status);
     EXPECT_TRUE(constructs().empty());
+}
+
+// Who is missing may be left out if participation is optional, or if a handler of the inviter's has seen the event and
+// does not abort. Otherwise it is all or nothing, as in OpenPMIx 7.0. rows: R13 R14
+TEST_F(GroupInviteTest, Invite_OneIsMissing_FormsOnlyWhereThatIsWanted) {
+    enum Wants { nothing, optional, handler };
+    const pmix_proc_t others[] = {ProcId("far", 0).to_c(), ProcId("far", 2).to_c()};
+    for (const pmix_status_t code : {PMIX_GROUP_INVITE_DECLINED, PMIX_GROUP_INVITE_FAILED}) {
+        for (const Wants wants : {nothing, optional, handler}) {
+            InfoList infos;
+            if (wants == optional) infos.append_flag(PMIX_GROUP_OPTIONAL, true);
+            pmix_status_t reference = -1, watched = code;
+            if (wants == handler)
+                reference = session->events().register_handler(&watched, 1, nullptr, 0, &looks_on, nullptr, nullptr);
+            const size_t before = constructs().size();
+            Ended ended;
+            ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", others, 2, infos.c_array(), infos.size(), &Ended::back,
+                                                    &ended));
+            settle();
+            InfoList affected;
+            affected.append(PMIX_EVENT_AFFECTED_PROC, &others[0], PMIX_PROC);
+            event(code, std::move(affected));
+            if (reference >= 0) session->events().deregister_handler(static_cast<size_t>(reference), nullptr, nullptr);
+            if (wants == nothing) {
+                EXPECT_EQ(1, ended.times) << code;
+                EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, ended.status);
+                EXPECT_EQ((common::ProcList{{"far", 2}}), told(PMIX_GROUP_CONSTRUCT_ABORT)) << "who may have accepted";
+                continue;
+            }
+            event(PMIX_GROUP_INVITE_ACCEPTED, {}, false, {"far", 2});
+            EXPECT_EQ(before + 1, constructs().size()) << code << " " << wants;
+            EXPECT_EQ((common::ProcList{{"far", 2}}), last_construct().procs);
+            end_invites();
+        }
+    }
+}
+
+// Past the limit the group forms without those that are silent, and the inviter is told which they are. rows: R13 R14
+// proves: PMIx_Group_invite PMIX_TIMEOUT client
+TEST_F(GroupInviteTest, Invite_OptionalAndSilent_IsReportedAtTheLimit) {
+    const pmix_proc_t others[] = {ProcId("far", 0).to_c(), ProcId("far", 2).to_c()};
+    InfoList infos;
+    infos.append_flag(PMIX_GROUP_OPTIONAL, true);
+    infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+    Ended ended;
+    ASSERT_EQ(PMIX_SUCCESS,
+              group_invite_nb(*session, "g", others, 2, infos.c_array(), infos.size(), &Ended::back, &ended));
+    event(PMIX_GROUP_INVITE_ACCEPTED, {}, false, {"far", 2});
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (constructs().empty() && std::chrono::steady_clock::now() < until) settle();
+    EXPECT_EQ((common::ProcList{{"far", 2}}), last_construct().procs);
+    EXPECT_EQ((common::ProcList{{"job", 1}}), told(PMIX_GROUP_INVITE_FAILED));
+    const pmix_proc_t* silent = nullptr;
+    const InfoList said = infos_of(PMIX_GROUP_INVITE_FAILED);
+    common::InfoView(said).get(PMIX_EVENT_AFFECTED_PROC, &silent);
+    ASSERT_NE(nullptr, silent);
+    EXPECT_EQ(ProcId("far", 0), ProcId(*silent));
+    end_all();
+}
+
+// A process that takes over goes on with what the inviter had asked for. rows: R16
+TEST_F(GroupInviteTest, TakeOver_InviterWantedOptionalMembers_StaysSo) {
+    pmix_status_t code = PMIX_GROUP_LEADER_FAILED;
+    ASSERT_GE(session->events().register_handler(&code, 1, nullptr, 0, &leads, nullptr, nullptr), 0);
+    InfoList invitation = members();
+    invitation.append_flag(PMIX_GROUP_OPTIONAL, true);
+    event(PMIX_GROUP_INVITED, std::move(invitation));
+    Ended ended;
+    join(ended);
+    InfoList failed;
+    const pmix_proc_t leader = ProcId("far", 0).to_c();
+    failed.append(PMIX_EVENT_AFFECTED_PROC, &leader, PMIX_PROC);
+    event(PMIX_GROUP_LEADER_FAILED, std::move(failed));
+    event(PMIX_GROUP_INVITE_DECLINED, {}, false, {"far", 2});
+    EXPECT_EQ((common::ProcList{{"job", 1}}), last_construct().procs);
+    const common::ControlRequest request = last_construct();
+    EXPECT_TRUE(common::InfoView(request.infos.data(), request.infos.size()).flag(PMIX_GROUP_OPTIONAL));
+    end_all();
+}
+
+// Endpoint data that members give at the invitation or the answer goes into the construct, as with PMIx_Group_construct.
+// rows: R5 R13 R16
+// proves: PMIx_Group_invite PMIX_GROUP_ENDPT_DATA server
+// proves: PMIx_Group_join PMIX_GROUP_ENDPT_DATA server
+TEST_F(GroupInviteTest, Invite_AndJoin_EndpointDataGoesIntoTheConstruct) {
+    char text[] = "endpoint";
+    pmix_byte_object_t object{text, sizeof text};
+    InfoList infos;
+    infos.append(PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT, PMIX_INFO_REQD);
+    const pmix_proc_t far = ProcId("far", 0).to_c();
+    Ended invited, joined;
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "h", &far, 1, infos.c_array(), 1, &Ended::back, &invited));
+    settle();
+    event(PMIX_GROUP_INVITE_ACCEPTED, {}, false, {"far", 0}, "h");
+    ASSERT_EQ(1u, constructs().size());
+    EXPECT_NE(nullptr, info_in(last_construct(), PMIX_GROUP_ENDPT_DATA));
+    event(PMIX_GROUP_INVITED, members());
+    ASSERT_EQ(PMIX_SUCCESS,
+              group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, infos.c_array(), 1, &Ended::back, &joined));
+    settle();
+    event(PMIX_GROUP_MEMBERSHIP_UPDATE, members());
+    ASSERT_EQ(2u, constructs().size());
+    EXPECT_NE(nullptr, info_in(last_construct(), PMIX_GROUP_ENDPT_DATA));
+    end_all();
 }
 
 // rows: R13 R16
