@@ -41,6 +41,27 @@ TEST(ModexBlobTest, Wrap_OfMoreThanASectionHolds_IsRefused) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, wrap_group(std::string(common::kMaxNspaceLength + 1, 'n'), {}).status());
 }
 
+TEST(ModexBlobTest, ReadPiece_OfAnotherVersionOrAnEndlessName_IsRefused) {
+    const auto good = wrap_group("group", {}).value();
+    ASSERT_TRUE(read_piece(good).ok());
+    auto other = good;
+    other[4] = kBlobVersion + 1;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, read_piece(other).status());
+    auto named = good;
+    common::store_le<uint16_t>(&named[6], common::kMaxNspaceLength + 1);
+    named.resize(kBlobHeader + common::kMaxNspaceLength + 1, 'n');
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_piece(named).status());
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_piece(common::Bytes(good).first(good.size() - 1)).status());
+}
+
+TEST(ModexBlobTest, SaysKept_OfAnotherRankOrKey_IsFalse) {
+    const auto kept = wrap_kept("job", 3, {"a", "b"});
+    EXPECT_TRUE(says_kept(kept, "job", 3, "b"));
+    EXPECT_FALSE(says_kept(kept, "job", 2, "b"));
+    EXPECT_FALSE(says_kept(kept, "job", 3, "c"));
+    EXPECT_FALSE(says_kept(kept, "other", 3, "b"));
+}
+
 TEST(ModexBlobTest, Contribution_LargerThanASection_IsSeveral) {
     auto data = NamespaceData::create(8, 1, 1);
     ASSERT_TRUE(data.ok());

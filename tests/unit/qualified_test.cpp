@@ -178,7 +178,7 @@ TEST_F(HostsQualified, ByAppSessionAndProcess_EachLevel_HasItsOwn) {
 
 // rows: K36
 TEST_F(HostsQualified, InArraysOfALevel_TheValueIsThatLevels) {
-    InfoList app = list_of({{PMIX_APPNUM, Value::u32(1)}});
+    InfoList app = list_of({{PMIX_APPNUM, Value::u32(1)}, {PMIX_WDIR, text("/one")}});
     app.append(PMIX_QUALIFIED_VALUE, qualified({{"q", text("app 1, red")}, {"*colour", text("red")}}));
     InfoList session = list_of({{PMIX_SESSION_ID, Value::u32(7)}});
     session.append(PMIX_QUALIFIED_VALUE, qualified({{"q", text("session, red")}, {"*colour", text("red")}}));
@@ -197,6 +197,9 @@ TEST_F(HostsQualified, InArraysOfALevel_TheValueIsThatLevels) {
     EXPECT_EQ("app 1, red", get(PMIX_RANK_WILDCARD, "q",
                                 list_of({{PMIX_APP_INFO, yes()}, {PMIX_APPNUM, Value::u32(1)}, {"*colour", red()}})));
     EXPECT_EQ("session, red", get(PMIX_RANK_WILDCARD, "q", list_of({{PMIX_SESSION_INFO, yes()}, {"*colour", red()}})));
+    EXPECT_EQ("/one", get(PMIX_RANK_WILDCARD, PMIX_WDIR, list_of({{"*" PMIX_APPNUM, Value::u32(1)}})))
+        << "it lies with the application, and nobody has qualified it";
+    EXPECT_EQ("-", get(PMIX_RANK_WILDCARD, PMIX_WDIR, list_of({{"*" PMIX_APPNUM, Value::u32(1)}, {"*colour", red()}})));
     EXPECT_EQ("rank 1, red", get(1, "q", list_of({{"*colour", red()}})));
     EXPECT_EQ("-", get(0, "q", list_of({{"*colour", red()}})));
     EXPECT_EQ("rank 1, both", get(1, "q", list_of({{"*size", Value::u32(3)}, {"*colour", text("blue")}})));

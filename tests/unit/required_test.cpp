@@ -1,5 +1,7 @@
 // Required entries (PMIX_INFO_REQD) of every operation that takes entries: what nobody has said to support is refused,
 // wherever the members run; what the host has registered goes to the host.
+#include "server/required.h"
+
 #include <gtest/gtest.h>
 #include <pmix_server.h>
 
@@ -398,6 +400,29 @@ TEST(RequiredTest, Fence_WhatTheLibraryDoes_IsMarkedProcessedForTheHost) {
     EXPECT_EQ(pmix_info_directives_t{PMIX_INFO_REQD},
               seen->infos.find(PMIX_COLLECT_DATA)->flags & ~pmix_info_directives_t{PMIX_INFO_ARRAY_END})
         << "half of it is the host's";
+}
+
+TEST(RequiredTest, Entry_MarkedAsProcessed_IsMet) {
+    Setting s(1, false);
+    const auto& host = s.server->parts().host;
+    InfoList open, processed;
+    open.append("site.needs", common::Value::flag(true), PMIX_INFO_REQD);
+    processed.append("site.needs", common::Value::flag(true), PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED);
+    using enum common::Function;
+    EXPECT_EQ(server::Required::unmet, server::required_in_collective(host, common::InfoView(open), PMIx_Fence));
+    EXPECT_EQ(server::Required::met_here,
+              server::required_in_collective(host, common::InfoView(processed), PMIx_Fence));
+    EXPECT_EQ(PMIX_SUCCESS, server::check_service(host, common::InfoView(processed), PMIx_Job_control));
+}
+
+TEST(RequiredTest, RegisteredAttribute_HostWithoutTheFunction_IsUnmet) {
+    Setting s(1, false);
+    auto& host = s.server->parts().host;
+    host.attributes().add("PMIx_Job_control", {"site.needs"});
+    InfoList infos;
+    infos.append("site.needs", common::Value::flag(true), PMIX_INFO_REQD);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
+              server::check_service(host, common::InfoView(infos), common::Function::PMIx_Job_control));
 }
 
 // rows: G7

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/info_view.h"
+#include "server/iof_queue.h"
 #include "support/fake_client.h"
 
 using namespace pmix;
@@ -341,4 +342,21 @@ TEST(ServerIofTest, AHostWithoutTheEntriesForwardsNothing) {
     common::IofPushRequest push;
     push.procs = {{"far", 0}};
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_push>(push));
+}
+
+// Pieces of one byte each are bounded by their number, long before their bytes are.
+TEST(IofQueue, Push_OfManySmallPieces_CountsThem) {
+    server::IofLimit limit;
+    limit.bytes = 640;
+    limit.overflow = server::IofOverflow::drop_newest;
+    server::IofQueue queue(limit);
+    for (int i = 0; i < 100; ++i) {
+        auto piece = std::make_shared<server::IofPiece>();
+        piece->source = {"far", 0};
+        piece->channel = PMIX_FWD_STDOUT_CHANNEL;
+        piece->data = {'x'};
+        queue.push(std::move(piece), nullptr);
+    }
+    EXPECT_EQ(74u, queue.bytes());
+    EXPECT_EQ(26u, queue.lost());
 }
