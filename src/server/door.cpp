@@ -36,8 +36,9 @@ common::Result<std::unique_ptr<Door>> Door::open(transport::EventLoop& loop, Sch
 
 void Door::start() {
     transport::assert_on_loop();
-    watch_ = loop_.watch(socket_.get(), *this);
-    if (watch_ != nullptr) watch_->set(true, false);
+    if (watch_ == nullptr) watch_ = loop_.watch(socket_.get(), *this);
+    // Whoever called starts it again: nobody could ever come.
+    if (watch_ == nullptr || !watch_->set(true, false)) throw std::bad_alloc();
 }
 
 void Door::on_ready(bool, bool) noexcept {
@@ -52,11 +53,8 @@ void Door::on_ready(bool, bool) noexcept {
             if (socket.status() == PMIX_ERR_OUT_OF_RESOURCE && raise_descriptor_limit(0)) continue;
             if (socket.status() == PMIX_ERR_OUT_OF_RESOURCE && watch_ != nullptr) {
                 // Asking again at once would only burn the processor.
+                pause_ = Timer(scheduler_, kPauseMs, [this] { start(); });
                 watch_->set(false, false);
-                pause_ = Timer(scheduler_, kPauseMs, [this] {
-                    transport::assert_on_loop();
-                    if (watch_ != nullptr) watch_->set(true, false);
-                });
             }
             return;
         }

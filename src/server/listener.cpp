@@ -339,6 +339,7 @@ void Listener::hello_of_client(SocketPeer& peer, const ProcId& id) {
 
 // Who waits for another of its rank waits for that one's answer.
 void Listener::recover() {
+    start();  // where one of the sockets is not watched yet
     const auto waiting = waiting_;
     for (const auto& p : waiting) {
         if (p->stage_ != SocketPeer::Stage::asking || p->kind() != PeerKind::client) continue;

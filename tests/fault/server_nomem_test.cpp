@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "client/handshake.h"
 #include "support/failing_memory.h"
 #include "support/fake_client.h"
 
@@ -51,7 +52,7 @@ std::optional<pmix_status_t> outcome(FakeClient& client, uint32_t id) {
 }
 
 // Runs a scenario with the first, the second, ... allocation failing, until none fails any more.
-void fail_everywhere(const std::function<void(Node&)>& scenario, long least = 10) {
+void fail_everywhere(const std::function<void(Node&)>& scenario, long least = 5) {
     if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
     for (long n = 0; n < 3000; ++n) {
         SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
@@ -226,6 +227,30 @@ TEST(ServerNomemTest, LossOfAMember_OneAllocationFails_OthersAreAnswered) {
         })) << (fence ? "" : "fence waits ")
             << (group ? "" : "group waits ") << (get ? "" : "get waits");
     });
+}
+
+TEST(ServerNomemTest, Start_OneAllocationFails_ConnectionsAreAccepted) {
+    if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
+    for (long n = 0; n < 100; ++n) {
+        SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
+        TestServer server(nullptr);
+        FailingMemory::arm(n);
+        FailingMemory::resume();
+        for (int i = 0; i < 5; ++i) server.turn();
+        FailingMemory::pause();
+        auto socket = client::connect_any(server.parts().listener.addresses(), transport::Deadline::in_ms(60'000),
+                                          transport::kRealIo);
+        ASSERT_TRUE(socket.ok());
+        const char nonsense[64] = {};
+        ASSERT_EQ(64, ::send(socket->get(), nonsense, sizeof nonsense, MSG_NOSIGNAL));
+        char end;
+        EXPECT_TRUE(server.turn_until([&] {
+            const ssize_t got = ::recv(socket->get(), &end, 1, MSG_DONTWAIT);
+            return got == 0 || (got < 0 && errno == ECONNRESET);
+        })) << "nobody looks at the connection";
+        if (::testing::Test::HasFailure() || !FailingMemory::failed()) return;
+    }
+    ADD_FAILURE() << "there is no end of allocations";
 }
 
 TEST(ServerNomemTest, Hello_OneAllocationFails_CallerIsAnsweredOrHungUp) {
