@@ -100,6 +100,10 @@ class Host {
     Host& of(const Peer& peer) noexcept {
         return peer.kind() == PeerKind::self && nobody_ != nullptr ? *nobody_ : *this;
     }
+    // The same for what only a host can do (spawn, job control, input for processes), to be asked while the request is
+    // dispatched: launchers that are their own server ask for these. Where no thread of theirs waits for the answer, a
+    // lock that is held during the call is let go of before long, and the upcall gets it.
+    Host& of_service(const Peer& peer) noexcept { return peer.caller_waits() ? of(peer) : *this; }
     // nobody: what of() gives the own process. Null: a launcher whose requests of its own are for its module, too.
     void set_nobody(Host* nobody) noexcept { nobody_ = nobody; }
 

@@ -26,11 +26,12 @@ void Spawn::request(Peer& peer, common::SpawnRequest& request, Reply reply) {
         auto name = local_->spawn(peer.id(), infos, apps);
         return answer(reply, name.status(), name ? std::move(name).value() : std::string());
     }
-    rc = check_service(host_.of(peer), infos, common::Function::PMIx_Spawn);
+    Host& host = host_.of_service(peer);
+    rc = check_service(host, infos, common::Function::PMIx_Spawn);
     for (const pmix_app_t& app : apps)
-        if (rc == PMIX_SUCCESS) rc = check_service(host_.of(peer), {app.info, app.ninfo}, common::Function::PMIx_Spawn);
+        if (rc == PMIX_SUCCESS) rc = check_service(host, {app.info, app.ninfo}, common::Function::PMIx_Spawn);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.of(peer).spawn(peer.id(), std::move(infos), std::move(apps), [this, reply = std::move(reply)](HostAnswer& a) mutable {
+    host.spawn(peer.id(), std::move(infos), std::move(apps), [this, reply = std::move(reply)](HostAnswer& a) mutable {
         answer(reply, a.status, std::move(a.nspace));
     });
 }

@@ -205,3 +205,85 @@ TEST_F(OwnRequestsTest, WhatOnlyAHostCanDo_UnderALockOfTheHosts_IsNotSupported) 
     pmix_byte_object_t input{bytes, 1};
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_IOF_push(&remote, 1, &input, nullptr, 0, nullptr, nullptr));
 }
+
+namespace {
+
+// A launcher's entries: each takes the lock, and answers.
+struct Launcher {
+    static inline std::atomic<bool> own{true};  // all requests were of this process
+    static void note(const pmix_proc_t* proc) {
+        const std::lock_guard held(g_lock);
+        own = own && ProcId(*proc) == ProcId("here", 3);
+    }
+    static pmix_status_t spawn(const pmix_proc_t* proc, const pmix_info_t[], size_t, const pmix_app_t[], size_t,
+                               pmix_spawn_cbfunc_t done, void* cbdata) {
+        note(proc);
+        char name[] = "spawned";
+        done(PMIX_SUCCESS, name, cbdata);
+        return PMIX_SUCCESS;
+    }
+    static pmix_status_t control(const pmix_proc_t* proc, const pmix_proc_t[], size_t, const pmix_info_t[], size_t,
+                                 pmix_info_cbfunc_t done, void* cbdata) {
+        note(proc);
+        done(PMIX_SUCCESS, nullptr, 0, cbdata, nullptr, nullptr);
+        return PMIX_SUCCESS;
+    }
+    static pmix_status_t input(const pmix_proc_t* proc, const pmix_proc_t[], size_t, const pmix_info_t[], size_t,
+                               const pmix_byte_object_t*, pmix_op_cbfunc_t done, void* cbdata) {
+        note(proc);
+        done(PMIX_SUCCESS, cbdata);
+        return PMIX_SUCCESS;
+    }
+};
+
+void on_spawned(pmix_status_t status, char nspace[], void* cbdata) {
+    const bool right = status != PMIX_SUCCESS || (nspace != nullptr && std::string(nspace) == "spawned");
+    Answer::done(right ? status : PMIX_ERROR, cbdata);
+}
+void on_controlled(pmix_status_t status, pmix_info_t[], size_t, void* cbdata, pmix_release_cbfunc_t release, void* lent) {
+    if (release != nullptr) release(lent);
+    Answer::done(status, cbdata);
+}
+
+}  // namespace
+
+// A launcher that is its own server launches with the calls that do not wait: they are upcalls to itself, which get its
+// lock when the call has returned. rows: G15
+TEST(OwnLaunches, WithoutAWait_UnderALockOfTheHosts_GoToTheModule) {
+    ::alarm(300);
+    pmix_server_module_t module{};
+    module.spawn = &Launcher::spawn;
+    module.job_control = &Launcher::control;
+    module.push_stdin = &Launcher::input;
+    InfoList infos = ServerHere::named();
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
+    const pmix_proc_t target = ProcId("spawned", 0).to_c();
+    InfoList stop;
+    stop.append_flag(PMIX_JOB_CTRL_KILL, true);
+    char command[] = "program";
+    char* arguments[] = {command, nullptr};
+    pmix_app_t app;
+    PMIx_App_construct(&app);
+    app.cmd = command;
+    app.argv = arguments;
+    app.maxprocs = 1;
+    char bytes[] = "x";
+    pmix_byte_object_t input{bytes, 1};
+    Answer spawned, controlled, pushed;
+    {
+        const std::lock_guard held(g_lock);
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_Spawn_nb(nullptr, 0, &app, 1, &on_spawned, &spawned));
+        ASSERT_EQ(PMIX_SUCCESS,
+                  PMIx_Job_control_nb(&target, 1, stop.c_array(), stop.size(), &on_controlled, &controlled));
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_IOF_push(&target, 1, &input, nullptr, 0, &Answer::done, &pushed));
+    }
+    EXPECT_EQ(PMIX_SUCCESS, spawned.wait());
+    EXPECT_EQ(PMIX_SUCCESS, controlled.wait());
+    EXPECT_EQ(PMIX_SUCCESS, pushed.wait());
+    EXPECT_TRUE(Launcher::own);
+    // A thread that waits may hold the lock.
+    pmix_nspace_t child;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Spawn(nullptr, 0, &app, 1, child));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    ::alarm(0);
+}
