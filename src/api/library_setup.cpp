@@ -208,6 +208,7 @@ pmix_status_t Library::set_up_client(InfoView infos) {
     }
     auto session = std::make_unique<client::Session>(*loop_, greeting->reply.self, greeting->reply.server);
     session->own_facts().note_uri(greeting->reply.server, transport::format_uri(environment->contact));
+    session->set_features(greeting->reply.features);
     rc = session->adopt(greeting->reply.segments, std::move(greeting->descriptors));
     if (rc != PMIX_SUCCESS) return rc;
     {
@@ -247,6 +248,7 @@ pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoVie
         client_ = std::make_unique<client::Session>(*loop_, self, self);
         client_->own_facts().note_uri(self, server_->uri());
         client_->own_facts().set_topology(later_topology(topology_));
+        client_->set_features(common::kFeatures);
         client_->set_channel(std::make_unique<Loopback>(*loop_, *server_, *client_));
         rc = share_topology(infos);
         if (rc == PMIX_SUCCESS && infos.flag(PMIX_IOF_LOCAL_OUTPUT)) rc = client_->iof().show_all(infos);

@@ -13,7 +13,7 @@ struct Prepared {
     int timeout_s = 0;
 };
 
-common::Result<Prepared> prepare(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[], size_t ninfos) {
+common::Result<Prepared> prepare(const Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[], size_t ninfos) {
     Prepared p;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
@@ -21,7 +21,7 @@ common::Result<Prepared> prepare(const pmix_proc_t procs[], size_t nprocs, const
     if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(procs, nprocs);
     if (!list) return list.status();
-    p.request.procs = std::move(list).value();
+    name_participants(std::move(list).value(), session.takes_ranges(), p.request);
     p.request.infos = common::Infos::borrow(infos, ninfos);
     return p;
 }
@@ -30,7 +30,7 @@ pmix_status_t plain(pmix_status_t rc) noexcept { return rc == PMIX_OPERATION_SUC
 
 template <Command C>
 pmix_status_t run(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[], size_t ninfos) {
-    auto p = prepare(procs, nprocs, infos, ninfos);
+    auto p = prepare(session, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     typename common::CommandTypes<C>::Reply reply;
     return plain(session.ask<C>(p->request, reply, p->timeout_s));
@@ -40,7 +40,7 @@ template <Command C>
 pmix_status_t run_nb(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
                      size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare(procs, nprocs, infos, ninfos);
+    auto p = prepare(session, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     const auto done = [callback, cbdata](pmix_status_t rc, typename common::CommandTypes<C>::Reply&) {
         callback(plain(rc), cbdata);

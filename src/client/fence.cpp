@@ -1,5 +1,7 @@
 #include "client/fence.h"
 
+#include <algorithm>
+
 #include "client/request.h"
 #include "client/session.h"
 #include "common/support.h"
@@ -27,11 +29,11 @@ common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], si
     } else {
         auto list = checked_procs(procs, nprocs);
         if (!list) return list.status();
-        p.request.procs = std::move(list).value();
+        p.only_self = std::all_of(list->begin(), list->end(),
+                                  [&](const common::ProcId& proc) { return proc == session.self(); });
+        name_participants(std::move(list).value(), session.takes_ranges(), p.request);
     }
     p.request.infos = common::Infos::borrow(infos, ninfos);
-    p.only_self = true;
-    for (const common::ProcId& proc : p.request.procs) p.only_self = p.only_self && proc == session.self();
     // Clones share the rank and may take part.
     if (common::InfoView(infos, ninfos).flag(PMIX_ALL_CLONES_PARTICIPATE)) p.only_self = false;
     // Alone there is nothing to do for any entry that our server would read. What the host may meet, the server

@@ -10,6 +10,7 @@
 
 #include "common/info_view.h"
 #include "common/messages.h"
+#include "common/proc_set.h"
 #include "common/status.h"
 
 namespace pmix::client {
@@ -27,6 +28,14 @@ inline common::Result<common::ProcList> checked_procs(const pmix_proc_t procs[],
         list.emplace_back(std::string_view(procs[i].nspace, length), procs[i].rank);
     }
     return list;
+}
+
+// A long list goes as ranges, where the server takes them and that is shorter.
+template <class Request>
+void name_participants(common::ProcList&& procs, bool as_ranges, Request& request) {
+    constexpr size_t kLong = 16;
+    if (as_ranges && procs.size() > kLong) request.ranges = common::ranges_of(procs);
+    if (request.ranges.empty()) request.procs = std::move(procs);
 }
 
 inline pmix_status_t check_infos(const pmix_info_t infos[], size_t n) noexcept {

@@ -25,6 +25,7 @@
 #include "client/own_facts.h"
 #include "client/query_cache.h"
 #include "client/request_window.h"
+#include "common/hello.h"
 #include "common/ids.h"
 #include "common/messages.h"
 #include "common/mutex.h"
@@ -61,6 +62,10 @@ class Session final : public transport::ConnectionHandler {
     // Is this process in strict mode (common/strict.h)? Set before the first call.
     bool strict() const noexcept { return strict_; }
     void set_strict(bool strict) noexcept { strict_ = strict; }
+    // Does its server take participants as ranges (common/hello.h)? Of a tool, whose servers change, not known. Set before
+    // the first call.
+    bool takes_ranges() const noexcept { return takes_ranges_; }
+    void set_features(uint64_t features) noexcept { takes_ranges_ = (features & common::kFeatureRanges) != 0; }
     // Has PMIx_Store_internal been used for another process?
     bool stored_for_others() const noexcept { return stored_for_others_.load(std::memory_order_acquire); }
     void set_stored_for_others() noexcept { stored_for_others_.store(true, std::memory_order_release); }
@@ -285,6 +290,7 @@ class Session final : public transport::ConnectionHandler {
     const dstore::PrivateStore::Nspace own_nspace_;
     bool is_tool_ = false;
     bool strict_ = false;
+    bool takes_ranges_ = false;
     std::atomic<bool> reclaiming_{false};
     std::atomic<bool> stored_for_others_{false};
     std::unique_ptr<Events> events_;

@@ -21,6 +21,7 @@
 #include "common/bytes.h"
 #include "common/frame.h"
 #include "common/ids.h"
+#include "common/rank_ranges.h"
 #include "common/status.h"
 #include "common/tool_messages.h"
 #include "common/value.h"
@@ -211,10 +212,11 @@ struct GetReply {
 struct FenceRequest {
     ProcList procs;
     Infos infos;
+    RangeList ranges;  // participants beside procs; both empty: all of the sender's namespace
     using Self = FenceRequest;
     template <class V>
     static void fields(V&& v) {
-        WIREUP_FIELD(procs) WIREUP_FIELD(infos)
+        WIREUP_FIELD(procs) WIREUP_FIELD(infos) WIREUP_FIELD(ranges)
     }
 };
 
@@ -416,10 +418,11 @@ struct EventNotify {
 struct ConnectRequest {  // and disconnect
     ProcList procs;
     Infos infos;
+    RangeList ranges;  // participants beside procs
     using Self = ConnectRequest;
     template <class V>
     static void fields(V&& v) {
-        WIREUP_FIELD(procs) WIREUP_FIELD(infos)
+        WIREUP_FIELD(procs) WIREUP_FIELD(infos) WIREUP_FIELD(ranges)
     }
 };
 

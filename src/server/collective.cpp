@@ -11,15 +11,6 @@ namespace {
 constexpr size_t kMaxEndedTurns = 256;
 }  // namespace
 
-Signature make_signature(std::vector<common::ProcId> procs) {
-    const auto not_below = [](const common::ProcId& a, const common::ProcId& b) { return !(a < b); };
-    // Most callers list the ranks in order.
-    if (std::adjacent_find(procs.begin(), procs.end(), not_below) == procs.end()) return procs;
-    std::sort(procs.begin(), procs.end());
-    procs.erase(std::unique(procs.begin(), procs.end()), procs.end());
-    return procs;
-}
-
 Collective::Came* Collective::find(Turn& turn, MemberId who) noexcept {
     auto it = std::find_if(turn.came.begin(), turn.came.end(), [&](const Came& c) { return c.who == who; });
     return it == turn.came.end() ? nullptr : &*it;
@@ -53,9 +44,11 @@ Collective::State Collective::judge(const Signature& signature, Turn& turn) {
 // The key of a queue, and its owner's copy; beside them the members, a reply and a timer.
 size_t Collective::memory_of(const Signature& signature) noexcept {
     constexpr size_t kRound = 1024;
-    size_t bytes = signature.size() * (2 * sizeof(common::ProcId) + sizeof(Came));
-    for (const common::ProcId& p : signature) bytes += 2 * p.nspace.capacity();
-    return kRound + bytes;
+    return kRound + 2 * signature.memory();
+}
+
+size_t Collective::open_memory_of(const Signature& signature) noexcept {
+    return memory_of(signature) + static_cast<size_t>(signature.size()) * sizeof(pmix_proc_t);
 }
 
 Collective::Entered Collective::enter(const Signature& signature, MemberId who, bool every_clone, Charge charge) {
@@ -148,6 +141,7 @@ void Collective::end(TurnId id, pmix_status_t status) {
             turn.ended = true;
             turn.reported = true;
             turn.status = status;
+            turn.charge.shrink_to(memory_of(queue->first));
         }
         break;
     }
@@ -173,21 +167,11 @@ void Collective::retire(Queues::iterator queue) {
     if (turns.empty()) queues_.erase(queue);
 }
 
-namespace {
-
-bool names(const Signature& signature, std::string_view nspace) {
-    const auto at = std::partition_point(signature.begin(), signature.end(),
-                                         [&](const common::ProcId& p) { return p.nspace < nspace; });
-    return at != signature.end() && at->nspace == nspace;
-}
-
-}  // namespace
-
 std::vector<Collective::TurnId> Collective::nspace_ended(std::string_view nspace, uint32_t number,
                                                          pmix_status_t status) {
     std::vector<TurnId> open;
     for (auto& [signature, queue] : queues_) {
-        if (!names(signature, nspace)) continue;
+        if (!signature.names(nspace)) continue;
         for (Turn& turn : queue) {
             // They are expected no longer, and must not stand for others who are.
             std::erase_if(turn.came, [number](const Came& c) { return nspace_number_of(c.who) == number; });
@@ -195,6 +179,7 @@ std::vector<Collective::TurnId> Collective::nspace_ended(std::string_view nspace
             open.push_back(turn.id);
             turn.ended = turn.reported = true;
             turn.status = status;
+            turn.charge.shrink_to(memory_of(signature));
         }
     }
     return open;
@@ -203,7 +188,7 @@ std::vector<Collective::TurnId> Collective::nspace_ended(std::string_view nspace
 void Collective::nspace_new(std::string_view nspace) {
     for (auto it = queues_.begin(); it != queues_.end();) {
         auto queue = it++;
-        if (!names(queue->first, nspace)) continue;
+        if (!queue->first.names(nspace)) continue;
         Queue& turns = queue->second;
         for (const Turn& turn : turns)
             if (turn.ended) turns_.erase(turn.id);

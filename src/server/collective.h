@@ -11,7 +11,6 @@
 // forgotten when it ends, and a signature without turns leaves nothing behind.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/proc_set.h"
 #include "common/status.h"
 #include "server/budget.h"
 
@@ -32,10 +32,9 @@ constexpr MemberId member_id(uint32_t nspace_number, common::Rank rank) noexcept
 constexpr uint32_t nspace_number_of(MemberId id) noexcept { return static_cast<uint32_t>(id >> 32); }
 constexpr common::Rank rank_of(MemberId id) noexcept { return static_cast<common::Rank>(id); }
 
-// The set of a collective as its callers wrote it: sorted, nothing twice. The order in which they named the processes
-// does not matter; a wildcard entry is not the same as the list it stands for.
-using Signature = std::vector<common::ProcId>;
-Signature make_signature(std::vector<common::ProcId> procs);
+// The set of a collective as its callers wrote it. The order in which they named the processes does not matter; a
+// wildcard entry is not the same as the list it stands for.
+using Signature = common::ProcSet;
 
 // What a signature means on this node, asked anew at each step because hosts register ranks one by one.
 class MemberView {
@@ -77,10 +76,11 @@ class Collective {
     explicit Collective(const MemberView& view) noexcept : view_(view) {}
 
     // every_clone: the caller's rank is here only when all processes connected under it have come.
-    // charge: for what is kept of a round that this caller opens, until it is forgotten.
+    // charge: for a round that this caller opens, until it is forgotten; of one that has ended, memory_of() is kept.
     Entered enter(const Signature& signature, MemberId who, bool every_clone = false, Charge charge = {});
-    // What a round takes in memory, about.
+    // What a round takes in memory, about; an open one has, beside it, the array that its host is given.
     static size_t memory_of(const Signature& signature) noexcept;
+    static size_t open_memory_of(const Signature& signature) noexcept;
 
     // A process has left. Turns that it will not come to any more are broken.
     std::vector<Event> member_gone(MemberId who);
@@ -122,15 +122,7 @@ class Collective {
         Charge charge{};
     };
     using Queue = std::deque<Turn>;
-    // Any order will do; long lists are compared once, and mostly not at all.
-    struct BySize {
-        bool operator()(const Signature& a, const Signature& b) const noexcept {
-            if (a.size() != b.size()) return a.size() < b.size();
-            const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin());
-            return x != a.end() && *x < *y;
-        }
-    };
-    using Queues = std::map<Signature, Queue, BySize>;
+    using Queues = std::map<Signature, Queue>;
 
     static Came* find(Turn& turn, MemberId who) noexcept;
     size_t whole(const Turn& turn) const noexcept;

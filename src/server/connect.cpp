@@ -55,21 +55,15 @@ void Connect::answer(Reply& reply, const Turn& turn, pmix_status_t status) {
 
 void Connect::spawned(const Peer& parent, const std::string& nspace) {
     // The host bounds the number of jobs.
-    connected_.try_emplace(make_signature({parent.id(), {nspace, PMIX_RANK_WILDCARD}}));
+    connected_.try_emplace(Signature{parent.id(), {nspace, PMIX_RANK_WILDCARD}});
 }
 
 bool Connect::connects(std::string_view nspace) const noexcept {
-    return std::any_of(connected_.begin(), connected_.end(), [&](const auto& entry) {
-        const Signature& s = entry.first;
-        return std::any_of(s.begin(), s.end(), [&](const common::ProcId& p) { return p.nspace == nspace; });
-    });
+    return std::any_of(connected_.begin(), connected_.end(), [&](const auto& entry) { return entry.first.names(nspace); });
 }
 
 void Connect::forget(std::string_view nspace) {
-    std::erase_if(connected_, [&](const auto& entry) {
-        const Signature& s = entry.first;
-        return std::any_of(s.begin(), s.end(), [&](const common::ProcId& p) { return p.nspace == nspace; });
-    });
+    std::erase_if(connected_, [&](const auto& entry) { return entry.first.names(nspace); });
 }
 
 void Disconnect::launch(TurnId id, Turn& turn) {

@@ -75,7 +75,7 @@ pmix_status_t Control::register_cleanup(Peer& peer, const common::ControlRequest
     // Whose end it waits for: the targets, and without them all local processes of the asker's namespace.
     common::ProcList targets = request.procs;
     if (targets.empty()) targets.emplace_back(peer.id().nspace, PMIX_RANK_WILDCARD);
-    for (auto& [nspace, ranks] : registry_.local_members(make_signature(std::move(targets)))) {
+    for (auto& [nspace, ranks] : registry_.local_members(Signature(targets))) {
         // Somebody else's processes are not for this one to clean up after.
         if (nspace->name != peer.id().nspace) return PMIX_ERR_NO_PERMISSIONS;
         for (common::Rank rank : ranks) {

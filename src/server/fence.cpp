@@ -24,14 +24,16 @@ constexpr size_t kMaxRememberedProcs = 1u << 20;
 }  // namespace
 
 void Fence::request(Peer& peer, common::FenceRequest& request, Reply reply) {
-    if (request.procs.empty()) request.procs.emplace_back(peer.id().nspace, PMIX_RANK_WILDCARD);
+    if (request.procs.empty() && request.ranges.empty())
+        request.procs.emplace_back(peer.id().nspace, PMIX_RANK_WILDCARD);
     // What the others would look for afterwards is not all there.
     pmix_status_t local = PMIX_SUCCESS;
     if (const Nspace* own = registry_.find(peer.id().nspace); own != nullptr && !own->refused_commits.empty()) {
         const auto refused = own->refused_commits.find({peer.id().rank, peer.serial()});
         if (refused != own->refused_commits.end()) local = refused->second.status;
     }
-    enter(peer, std::move(request.procs), request.infos.take(), std::move(reply), local);
+    enter(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(), std::move(reply),
+          local);
 }
 
 // Only what is newer than what this set was given before. Ranks that never committed have nothing to say.
@@ -123,8 +125,8 @@ void Fence::host_answered(TurnId id, const Signature& signature, const Sent& sen
     // Also when the turn has timed out meanwhile: the data is here, and later gets are spared a trip.
     if (common::succeeded(status) && !is_presence_only(answer.data)) {
         status = ingest_blob(registry_, answer.data);
-        for (const common::ProcId& p : signature)
-            if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);
+        for (const Signature::Part& part : signature.parts())
+            if (Nspace* nspace = registry_.find(part.nspace)) get_.arrived(*nspace);
     }
     if (common::succeeded(status) && !sending.empty()) {
         if (sent_.size() >= kMaxRemembered || remembered_ >= kMaxRememberedProcs) {
@@ -132,7 +134,7 @@ void Fence::host_answered(TurnId id, const Signature& signature, const Sent& sen
             remembered_ = 0;
         }
         const auto [at, fresh] = sent_.try_emplace(signature);
-        if (fresh) remembered_ += signature.size() + sending.size();
+        if (fresh) remembered_ += signature.memory() / sizeof(common::ProcId) + sending.size();
         Sent& sent = at->second;
         for (const auto& [member, generation] : sending) sent[member] = std::max(sent[member], generation);
     }
@@ -154,10 +156,7 @@ void Fence::answer(Reply& reply, const Turn& turn, pmix_status_t status) {
 }
 
 void Fence::forget(std::string_view nspace) {
-    std::erase_if(sent_, [&](const auto& entry) {
-        return std::any_of(entry.first.begin(), entry.first.end(),
-                           [&](const common::ProcId& p) { return p.nspace == nspace; });
-    });
+    std::erase_if(sent_, [&](const auto& entry) { return entry.first.names(nspace); });
 }
 
 }  // namespace pmix::server

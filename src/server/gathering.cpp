@@ -15,23 +15,21 @@ Gathering::Turn* Gathering::find(TurnId id) noexcept {
     return it == turns_.end() ? nullptr : &it->second;
 }
 
-void Gathering::enter(Peer& peer, common::ProcList procs, common::InfoList infos, Reply reply, pmix_status_t local) {
-    for (const common::ProcId& p : procs) {
-        bool whole = p.rank == PMIX_RANK_WILDCARD;
-        if (p.nspace.empty() || (!whole && !common::is_real_rank(p.rank))) return reply.status(PMIX_ERR_BAD_PARAM);
-    }
+void Gathering::enter(Peer& peer, common::Result<Signature> procs, common::InfoList infos, Reply reply,
+                      pmix_status_t local) {
+    if (!procs) return reply.status(procs.status());
+    Signature signature = std::move(procs).value();
     // What a group's name and ranks stand for is our business: the host knows only processes.
-    pmix_status_t known = registry_.groups().replace(procs, peer.id());
+    pmix_status_t known = registry_.groups().replace(signature, peer.id());
     if (known != PMIX_SUCCESS) return reply.status(known);
     auto member = registry_.member(peer.id());
-    if (procs.empty() || !member) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (signature.empty() || !member) return reply.status(PMIX_ERR_BAD_PARAM);
     InfoView view(infos);
     int timeout = 0;
     if (view.get(PMIX_TIMEOUT, &timeout) != PMIX_SUCCESS || timeout < 0) return reply.status(PMIX_ERR_BAD_PARAM);
 
-    Signature signature = make_signature(std::move(procs));
     Charge round;
-    if (!round.set(peer.account(), Collective::memory_of(signature))) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    if (!round.set(peer.account(), Collective::open_memory_of(signature))) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     auto entered = collective_.enter(signature, *member, view.flag(PMIX_ALL_CLONES_PARTICIPATE), std::move(round));
     // Whoever is not in the set would wait for a turn that cannot include it.
     if (entered.state == Collective::State::stranger) return reply.status(PMIX_ERR_BAD_PARAM);
@@ -156,11 +154,9 @@ void Gathering::recover() {
 
 Gathering::Lives Gathering::lives_of(const Signature& signature) const {
     Lives lives;
-    for (auto first = signature.begin(); first != signature.end();) {
-        const std::string& name = first->nspace;
-        const Nspace* nspace = registry_.find(name);
+    for (const Signature::Part& part : signature.parts()) {
+        const Nspace* nspace = registry_.find(part.nspace);
         lives.push_back(nspace == nullptr ? 0 : nspace->number);
-        first = std::partition_point(first, signature.end(), [&](const common::ProcId& p) { return p.nspace <= name; });
     }
     return lives;
 }
@@ -173,10 +169,8 @@ bool Gathering::live_on(const Signature& signature, const Lives& lives) const {
 }
 
 bool Gathering::names(std::string_view nspace) const noexcept {
-    return std::any_of(turns_.begin(), turns_.end(), [&](const auto& entry) {
-        const Signature& s = entry.second.signature;
-        return std::any_of(s.begin(), s.end(), [&](const common::ProcId& p) { return p.nspace == nspace; });
-    });
+    return std::any_of(turns_.begin(), turns_.end(),
+                       [&](const auto& entry) { return entry.second.signature.names(nspace); });
 }
 
 void Gathering::member_gone(MemberId who) { run(collective_.member_gone(who)); }
@@ -192,7 +186,7 @@ void Gathering::report(const char* operation, std::vector<GatheringReport>& out)
     for (const auto& [id, turn] : turns_) {
         GatheringReport row;
         row.operation = operation;
-        row.members = turn.signature;
+        row.members = turn.signature.list();
         row.at_host = turn.launched;
         row.began_ms = turn.began_ms;
         std::vector<MemberId> came = collective_.arrived(id);
@@ -214,11 +208,9 @@ void Gathering::stop(pmix_status_t status) {
 
 void add_segments(const Segments& segments, Registry& registry, const Signature& signature, Peer& peer,
                   common::SegmentList& list, std::vector<int>& descriptors) {
-    for (auto first = signature.begin(); first != signature.end();) {
-        const std::string& name = first->nspace;
-        first = std::partition_point(first, signature.end(), [&](const common::ProcId& p) { return p.nspace <= name; });
+    for (const Signature::Part& part : signature.parts()) {
         // What it has needs no mention: its mapping shows what was published.
-        Nspace* nspace = registry.find(name);
+        Nspace* nspace = registry.find(part.nspace);
         if (nspace != nullptr && nspace->data != nullptr && !peer.knows_segment(nspace->data->instance()))
             segments.add(peer, *nspace, list, descriptors);
     }

@@ -38,7 +38,7 @@ class Gathering {
     Gathering& operator=(const Gathering&) = delete;
 
     // local: what this caller adds to the local status of its round.
-    void enter(Peer& peer, common::ProcList procs, common::InfoList infos, Reply reply,
+    void enter(Peer& peer, common::Result<Signature> procs, common::InfoList infos, Reply reply,
                pmix_status_t local = PMIX_SUCCESS);
 
     void member_gone(MemberId who);

@@ -16,27 +16,6 @@ using common::InfoView;
 using common::ProcId;
 using common::ProcList;
 
-namespace {
-
-// Is a process one of a set as its callers wrote it?
-bool names_proc(const Signature& signature, const ProcId& proc) {
-    return std::binary_search(signature.begin(), signature.end(), proc) ||
-           std::binary_search(signature.begin(), signature.end(), ProcId(proc.nspace, PMIX_RANK_WILDCARD));
-}
-
-// Have two sets a process in common? A wildcard has one in common with all that name its namespace.
-bool overlap(const Signature& one, const Signature& other) {
-    const auto& [fewer, more] = one.size() < other.size() ? std::tie(one, other) : std::tie(other, one);
-    return std::any_of(fewer.begin(), fewer.end(), [&more = more](const ProcId& p) {
-        if (names_proc(more, p)) return true;
-        if (p.rank != PMIX_RANK_WILDCARD) return false;
-        const auto at = std::lower_bound(more.begin(), more.end(), ProcId(p.nspace, 0));
-        return at != more.end() && at->nspace == p.nspace;
-    });
-}
-
-}  // namespace
-
 void Groups::request(Peer& peer, common::ControlRequest& request, Reply reply) {
     const auto call = static_cast<GroupCall>(request.kind);
     if (call == GroupCall::names) return names(peer, request, std::move(reply));
@@ -103,7 +82,7 @@ void Groups::lost(Group& group, const ProcId& proc, bool tell) {
         tell_membership(group, proc);
     }
     if (Operation* op = find(key); op != nullptr && !op->launched) {
-        std::erase(op->signature, proc);
+        op->signature.erase(proc);
         judge(key);
     }
 }
@@ -130,13 +109,8 @@ void Groups::announce(pmix_status_t code, const ProcId& source, const ProcList& 
 }
 
 bool Groups::has_part(const ProcId& proc, std::string_view name) {
-    const auto among = [&](const Signature& list) {
-        return std::any_of(list.begin(), list.end(), [&](const ProcId& p) {
-            return p.nspace == proc.nspace && (p.rank == proc.rank || p.rank == PMIX_RANK_WILDCARD);
-        });
-    };
     for (const auto& [key, op] : operations_)
-        if (key.name == name && (among(op.signature) || op.leader == proc)) return true;
+        if (key.name == name && (op.signature.covers(proc) || op.leader == proc)) return true;
     return registry_.groups().find(name, proc) != nullptr || invitations_.has_part(proc, name);
 }
 
@@ -226,12 +200,9 @@ void Groups::recheck() {
 }
 
 void Groups::nspace_gone(std::string_view nspace) {
-    const auto names_it = [&](const Signature& s) {
-        return std::any_of(s.begin(), s.end(), [&](const ProcId& p) { return p.nspace == nspace; });
-    };
     std::vector<Key> keys;
     for (const auto& [key, op] : operations_)
-        if (names_it(op.signature)) keys.push_back(key);
+        if (op.signature.names(nspace)) keys.push_back(key);
     for (const Key& key : keys) nspace_gone(key, *find(key), nspace);
     end_starters(PMIX_ERR_NOT_FOUND, [&](const Starter& s) { return registry_.proc_of(s.who).nspace == nspace; });
     // Members of other namespaces may still come to what has ended with it.
@@ -278,9 +249,7 @@ void Groups::nspace_gone(const Key& key, Operation& op, std::string_view nspace)
 
 // A namespace of that name is new: nobody is late for what its namesake left.
 void Groups::nspace_new(std::string_view nspace) {
-    std::erase_if(ended_, [&](const Ended& e) {
-        return std::any_of(e.signature.begin(), e.signature.end(), [&](const ProcId& p) { return p.nspace == nspace; });
-    });
+    std::erase_if(ended_, [&](const Ended& e) { return e.signature.names(nspace); });
 }
 
 void Groups::stop(pmix_status_t status) {
@@ -298,7 +267,7 @@ bool Groups::names(std::string_view nspace) const noexcept {
             return true;
     return std::any_of(operations_.begin(), operations_.end(), [&](const auto& entry) {
         const Operation& op = entry.second;
-        return std::any_of(op.signature.begin(), op.signature.end(), of_it) ||
+        return op.signature.names(nspace) ||
                std::any_of(op.piece.order.begin(), op.piece.order.end(), of_it);
     });
 }
@@ -306,7 +275,7 @@ bool Groups::names(std::string_view nspace) const noexcept {
 const Groups::Key* Groups::forming(std::string_view name, const ProcId& proc) const noexcept {
     for (const auto& [key, op] : operations_) {
         if (key.call != GroupCall::construct || key.name != name) continue;
-        if (op.leader == proc || names_proc(op.signature, proc)) return &key;
+        if (op.leader == proc || op.signature.covers(proc)) return &key;
     }
     return nullptr;
 }
@@ -315,13 +284,13 @@ common::Result<Groups::Key> Groups::construct_of(const std::string& name, const 
     for (const auto& [key, op] : operations_) {
         if (key.call != GroupCall::construct || key.name != name) continue;
         if (op.signature == signature) return key;
-        if (overlap(op.signature, signature)) return PMIX_ERR_BAD_PARAM;
+        if (op.signature.overlaps(signature)) return PMIX_ERR_BAD_PARAM;
     }
     const auto [first, last] = registry_.groups().all().equal_range(name);
     for (auto it = first; it != last; ++it) {
         const auto& members = it->second.members;
         if (std::any_of(members.begin(), members.end(),
-                        [&](const Group::Member& m) { return !m.left && names_proc(signature, m.proc); }))
+                        [&](const Group::Member& m) { return !m.left && signature.covers(m.proc); }))
             return PMIX_ERR_EXISTS;
     }
     return Key{GroupCall::construct, name, next_};

@@ -123,6 +123,7 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
     Operation op;
     op.id = next_++;
     op.launched = op.hosted = op.handed_over = true;  // and answered: without memory for what follows it is lost
+    ProcList named;
     for (auto s = starters_.begin(); s != starters_.end();) {
         const ProcId proc = registry_.proc_of(s->who);
         if (s->group != key.name || std::find(members.begin(), members.end(), proc) == members.end()) {
@@ -132,12 +133,12 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
         op.assign = op.assign || s->assign;
         op.notify = op.notify || s->notify;
         op.came.push_back(s->who);
-        op.signature.push_back(proc);
+        named.push_back(proc);
         if (const auto peer = s->reply.peer(); peer != nullptr && op.account == nullptr) op.account = peer->account();
         op.replies.push_back(std::move(s->reply));
         s = starters_.erase(s);
     }
-    op.signature = make_signature(std::move(op.signature));
+    op.signature = Signature(named);
     op.piece.order = members;  // places for their data
     Operation& open = operations_.emplace(key, std::move(op)).first->second;
     take_endpoint_data(open, key.name, answer.infos);

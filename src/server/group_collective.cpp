@@ -36,12 +36,19 @@ bool contains(const ProcList& list, const ProcId& proc) {
 // To look up many in a long list.
 class Among {
   public:
-    explicit Among(const ProcList& list) : sorted_(make_signature(list)) {}
-    bool has(const ProcId& proc) const { return std::binary_search(sorted_.begin(), sorted_.end(), proc); }
+    explicit Among(const ProcList& list) : set_(list) {}
+    bool has(const ProcId& proc) const { return set_.has(proc); }
 
   private:
-    const Signature sorted_;
+    const Signature set_;
 };
+
+// A group that has formed, about.
+size_t memory_of(const Group& group) {
+    size_t bytes = sizeof(Group) + group.name.size() + group.members.size() * sizeof(Group::Member);
+    for (const Group::Member& m : group.members) bytes += m.proc.nspace.capacity();
+    return bytes;
+}
 
 pmix_status_t append_array(InfoList& to, std::string_view key, const InfoList& infos) {
     pmix_data_array_t array{};
@@ -97,10 +104,9 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     InfoList infos = request.infos.take();
     InfoView view(infos);
-    ProcList participants = request.procs;
     const auto inviter = inviter_in(request.directives, request.procs);
-    if (inviter) participants.push_back(*inviter);
-    Signature signature = make_signature(std::move(participants));
+    Signature signature(request.procs);
+    if (inviter) signature.add(*inviter);
     auto member = registry_.member(peer.id());
     if (!member || !registry_.contains(signature, *member)) return reply.status(PMIX_ERR_BAD_PARAM);
     if (came_late(GroupCall::construct, request.name, &signature, *member, reply)) return;
@@ -111,7 +117,7 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     ProcList order;
     if (const pmix_info_t* given = view.find(PMIX_GROUP_FINAL_MEMBERSHIP_ORDER)) {
         if (!common::read_proc_array(given->value, order)) return reply.status(PMIX_ERR_BAD_PARAM);
-        if (make_signature(expand(order)) != make_signature(expand(request.procs)))
+        if (!(Signature(expand(order)) == Signature(expand(request.procs))))
             return reply.status(PMIX_ERR_BAD_PARAM);
     }
     auto [at, first] = operations_.try_emplace(key);
@@ -166,7 +172,7 @@ void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) 
     Operation& op = at->second;
     if (first) {
         op.id = next_++;
-        op.signature = make_signature(group->living());
+        op.signature = Signature(group->living());
         op.tolerant = group->notify;
         op.hosted = group->hosted;
     } else if (op.launched) {
@@ -381,7 +387,7 @@ bool Groups::assigns_here(const Operation& op, Reach reach) noexcept {
     const pmix_info_t* info = op.infos.find(PMIX_RANGE);
     if (info != nullptr && info->value.type == PMIX_DATA_RANGE) range = info->value.data.range;
     if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL) return true;
-    return range == PMIX_RANGE_NAMESPACE && std::all_of(op.signature.begin(), op.signature.end(), [&](const ProcId& p) {
+    return range == PMIX_RANGE_NAMESPACE && std::all_of(op.signature.parts().begin(), op.signature.parts().end(), [&](const Signature::Part& p) {
                const Nspace* nspace = registry_.find(p.nspace);
                return nspace != nullptr && nspace->size_known() && nspace->all_local();
            });
@@ -390,9 +396,7 @@ bool Groups::assigns_here(const Operation& op, Reach reach) noexcept {
 void Groups::launch(const Key& key, Operation& op) {
     op.launched = true;
     Signature named = op.signature;
-    std::erase_if(named, [&](const ProcId& p) {
-        return std::find(op.ended.begin(), op.ended.end(), p.nspace) != op.ended.end();
-    });
+    for (const std::string& ended : op.ended) named.erase(ended);
     Reach reach = registry_.reach(named);
     // Who has not been placed may be anywhere; the callers may know better.
     Host& host = host_of(op);
@@ -483,14 +487,15 @@ void Groups::take_endpoint_data(Operation& op, const std::string& name, const In
     for (const ProcId& p : op.piece.order) registry_.adopt(p.nspace);
     ingest_blob(registry_, all);
     // Data of a job that nobody has named a user of: for those who are in the group with it.
-    for (const ProcId& p : op.piece.order) {
+    const Signature all_named(op.piece.order);
+    for (const Signature::Part& p : all_named.parts()) {
         Nspace* nspace = registry_.find(p.nspace);
         for (const Reply& reply : op.replies) {
             const auto peer = reply.peer();
             if (nspace != nullptr && !nspace->owner && peer != nullptr) nspace->readers.insert(peer->credentials().uid);
         }
     }
-    for (const ProcId& p : op.signature)
+    for (const Signature::Part& p : op.signature.parts())
         if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);
 }
 
@@ -536,7 +541,7 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     if (numbered) group.context_id = number;
     group.notify = op.notify;
     group.hosted = op.hosted;
-    if (!group.charge.set(op.account, group.name.size() + Collective::memory_of(members)))
+    if (!group.charge.set(op.account, memory_of(group)))
         return finish(key, PMIX_ERR_OUT_OF_RESOURCE);
     group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
     // Where only the inviter is, which is no member, nobody would ever end the group.
@@ -605,7 +610,7 @@ void Groups::finish(const Key& key, pmix_status_t status, const InfoList* result
     ProcList procs;
     const pmix_info_t* said = results == nullptr ? nullptr : results->find(PMIX_GROUP_MEMBERSHIP);
     if (said != nullptr) common::read_proc_array(said->value, procs);
-    const Signature members = make_signature(std::move(procs));
+    const Signature members(procs);
     for (Reply& reply : op.replies) {
         try {
             answer(reply, status, results, members);
@@ -630,7 +635,7 @@ void Groups::report(std::vector<GatheringReport>& out) {
     for (const auto& [key, op] : operations_) {
         GatheringReport row;
         row.operation = (key.call == GroupCall::construct ? "group construct " : "group destruct ") + key.name;
-        row.members = op.signature;
+        row.members = op.signature.list();
         row.at_host = op.launched;
         row.began_ms = op.began_ms;
         for (MemberId who : op.came) row.arrived.push_back(registry_.proc_of(who));

@@ -107,6 +107,35 @@ pmix_status_t GroupTable::replace(ProcList& procs, const ProcId& process) const 
     return PMIX_SUCCESS;
 }
 
+pmix_status_t GroupTable::replace(common::ProcSet& procs, const ProcId& process) const {
+    if (groups_.empty()) return PMIX_SUCCESS;
+    const auto is_group = [&](const common::ProcSet::Part& p) { return groups_.find(p.nspace) != groups_.end(); };
+    if (std::none_of(procs.parts().begin(), procs.parts().end(), is_group)) return PMIX_SUCCESS;
+    std::vector<common::ProcSet::Part> parts;
+    for (const common::ProcSet::Part& part : procs.parts()) {
+        const Group* group = shown(part.nspace, process);
+        if (group == nullptr) {
+            parts.push_back(part);
+            continue;
+        }
+        const auto add = [&](const ProcId& p) { parts.push_back({p.nspace, {{p.rank, p.rank}}}); };
+        for (const common::ProcSet::Range& range : part.ranges) {
+            if (range.first == PMIX_RANK_WILDCARD) {
+                for (const Group::Member& m : group->members)
+                    if (!m.left) add(m.proc);
+                continue;
+            }
+            if (range.last >= group->members.size()) return PMIX_ERR_NOT_FOUND;
+            for (common::Rank rank = range.first; rank <= range.last; ++rank) {
+                if (group->members[rank].left) return PMIX_ERR_NOT_FOUND;
+                add(group->members[rank].proc);
+            }
+        }
+    }
+    procs = common::ProcSet(std::move(parts));
+    return PMIX_SUCCESS;
+}
+
 std::vector<std::string> GroupTable::names_of(const ProcId& proc) const {
     std::vector<std::string> names;
     for (const auto& [name, group] : groups_)

@@ -13,6 +13,7 @@
 
 #include "common/ids.h"
 #include "common/messages.h"
+#include "common/proc_set.h"
 #include "common/status.h"
 #include "server/budget.h"
 
@@ -62,6 +63,7 @@ class GroupTable {
     // Puts members where a process names a group: all that are in it for a wildcard, one for a rank.
     // PMIX_ERR_NOT_FOUND: a rank that the group does not have (any more).
     pmix_status_t replace(common::ProcList& procs, const common::ProcId& process) const;
+    pmix_status_t replace(common::ProcSet& procs, const common::ProcId& process) const;
     // The same for one process; a wildcard stays.
     pmix_status_t replace(common::ProcId& proc, const common::ProcId& process) const;
     std::vector<std::string> names_of(const common::ProcId& proc) const;

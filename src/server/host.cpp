@@ -444,7 +444,7 @@ void Host::abort(const ProcId& proc, void* server_object, int status, std::strin
     });
 }
 
-void Host::fence(const std::vector<ProcId>& procs, InfoList infos, char* blob, size_t size, Done done) {
+void Host::fence(const common::ProcSet& procs, InfoList infos, char* blob, size_t size, Done done) {
     if (module_.fence_nb == nullptr) {
         std::free(blob);
         return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
@@ -516,7 +516,7 @@ void Host::spawn(const ProcId& proc, InfoList infos, CArray<pmix_app_t> apps, Do
     });
 }
 
-void Host::connect(const std::vector<ProcId>& procs, InfoList infos, Done done) {
+void Host::connect(const common::ProcSet& procs, InfoList infos, Done done) {
     if (module_.connect == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
     auto call = std::make_unique<Call>(std::move(done));
     call->procs = to_c(procs);
@@ -526,7 +526,7 @@ void Host::connect(const std::vector<ProcId>& procs, InfoList infos, Done done) 
     });
 }
 
-void Host::disconnect(const std::vector<ProcId>& procs, InfoList infos, Done done) {
+void Host::disconnect(const common::ProcSet& procs, InfoList infos, Done done) {
     if (module_.disconnect == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
     auto call = std::make_unique<Call>(std::move(done));
     call->procs = to_c(procs);
@@ -591,7 +591,7 @@ void Host::push_stdin(const ProcId& source, const std::vector<ProcId>& targets, 
     });
 }
 
-void Host::group(pmix_group_operation_t operation, std::string name, const std::vector<ProcId>& procs, InfoList infos,
+void Host::group(pmix_group_operation_t operation, std::string name, const common::ProcSet& procs, InfoList infos,
                  Done done) {
     if (module_.group == nullptr) return later(std::move(done), PMIX_ERR_NOT_SUPPORTED);
     auto call = std::make_unique<Call>(std::move(done));

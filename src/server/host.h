@@ -28,6 +28,7 @@
 #include "common/bytes.h"
 #include "common/ids.h"
 #include "common/info_view.h"
+#include "common/proc_set.h"
 #include "common/status.h"
 #include "common/support.h"
 #include "common/value.h"
@@ -140,7 +141,7 @@ class Host {
     void abort(const common::ProcId& proc, void* server_object, int status, std::string message,
                const std::vector<common::ProcId>& procs, Done done);
     // The blob is malloc'ed and becomes the host's, which frees it; NULL and 0 when nothing was collected.
-    void fence(const std::vector<common::ProcId>& procs, common::InfoList infos, char* blob, size_t size, Done done);
+    void fence(const common::ProcSet& procs, common::InfoList infos, char* blob, size_t size, Done done);
     void direct_modex(const common::ProcId& proc, common::InfoList infos, Done done);
     void publish(const common::ProcId& proc, common::InfoList infos, Runs runs, Done done);
     void lookup(const common::ProcId& proc, const std::vector<std::string>& keys, common::InfoList infos, Runs runs,
@@ -149,8 +150,8 @@ class Host {
     void unpublish(const common::ProcId& proc, const std::vector<std::string>& keys, common::InfoList infos, Runs runs,
                    Done done);
     void spawn(const common::ProcId& proc, common::InfoList infos, common::CArray<pmix_app_t> apps, Done done);
-    void connect(const std::vector<common::ProcId>& procs, common::InfoList infos, Done done);
-    void disconnect(const std::vector<common::ProcId>& procs, common::InfoList infos, Done done);
+    void connect(const common::ProcSet& procs, common::InfoList infos, Done done);
+    void disconnect(const common::ProcSet& procs, common::InfoList infos, Done done);
     void register_events(std::vector<pmix_status_t> codes, common::InfoList infos, Done done);
     void deregister_events(std::vector<pmix_status_t> codes, Done done);
     void notify_event(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range,
@@ -160,7 +161,7 @@ class Host {
 
     void query(const common::ProcId& asker, common::CArray<pmix_query_t> queries, Done done);
     // The answer's infos: what the host has to say of the group (context id, membership, endpoint data), or nothing.
-    void group(pmix_group_operation_t operation, std::string name, const std::vector<common::ProcId>& procs,
+    void group(pmix_group_operation_t operation, std::string name, const common::ProcSet& procs,
                common::InfoList infos, Done done);
 
     // log2 if the host has it; else the older entry, which has no return value: the host is waited for.

@@ -108,5 +108,17 @@ inline std::vector<pmix_proc_t> to_c(const std::vector<common::ProcId>& procs) {
     for (const common::ProcId& p : procs) out.push_back(p.to_c());
     return out;
 }
+inline std::vector<pmix_proc_t> to_c(const common::ProcSet& procs) {
+    std::vector<pmix_proc_t> out;
+    out.reserve(procs.size());
+    for (const common::ProcSet::Part& part : procs.parts()) {
+        pmix_proc_t proc = common::ProcId(part.nspace, 0).to_c();
+        part.for_each([&](common::Rank rank) {
+            proc.rank = rank;
+            out.push_back(proc);
+        });
+    }
+    return out;
+}
 
 }  // namespace pmix::server

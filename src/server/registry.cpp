@@ -136,104 +136,83 @@ void Registry::set_state(Nspace& nspace, Client& client, Client::State state) {
 
 namespace {
 
-// The processes that a signature names of one namespace, in the order of their ranks. A list may name 100,000, of which
-// few are of this node: what follows looks for the few among the many.
-struct Run {
-    const Nspace* nspace;
-    Signature::const_iterator first, last;
-
-    bool has(Rank rank) const noexcept {
-        const auto at = std::partition_point(first, last, [rank](const ProcId& p) { return p.rank < rank; });
-        return at != last && at->rank == rank;
-    }
-    bool is_whole() const noexcept { return has(PMIX_RANK_WILDCARD); }
-    size_t size() const noexcept { return static_cast<size_t>(last - first); }
-    std::vector<Rank> local() const {
-        std::vector<Rank> ranks;
-        if (nspace == nullptr) return ranks;
-        if (is_whole() || size() > nspace->local_count()) {
-            ranks = nspace->local_ranks();
-            if (!is_whole()) std::erase_if(ranks, [this](Rank r) { return !has(r); });
-            return ranks;
-        }
-        for (auto at = first; at != last; ++at)
-            if (nspace->is_local(at->rank)) ranks.push_back(at->rank);
+// Local ranks among those that a signature names of one namespace, which may be 100,000 of other nodes beside a few.
+std::vector<Rank> local_of(const Nspace& nspace, const Signature::Part& part) {
+    std::vector<Rank> ranks;
+    const bool whole = part.is_whole();
+    if (whole || part.size() > nspace.local_count()) {
+        ranks = nspace.local_ranks();
+        if (!whole) std::erase_if(ranks, [&](Rank r) { return !part.has(r); });
         return ranks;
     }
-};
+    part.for_each([&](Rank rank) {
+        if (nspace.is_local(rank)) ranks.push_back(rank);
+    });
+    return ranks;
+}
 
-template <class F>
-void for_each_run(const Registry& registry, const Signature& signature, F&& f) {
-    for (auto first = signature.begin(); first != signature.end();) {
-        const std::string& name = first->nspace;
-        const auto last =
-            std::partition_point(first, signature.end(), [&](const ProcId& p) { return p.nspace <= name; });
-        f(Run{registry.find(name), first, last});
-        first = last;
-    }
+bool all_local(const Nspace& nspace, const Signature::Part& part) {
+    for (const auto& range : part.ranges)
+        for (uint64_t rank = range.first; rank <= range.last; ++rank)
+            if (!nspace.is_local(static_cast<Rank>(rank))) return false;
+    return true;
 }
 
 }  // namespace
 
 Reach Registry::reach(const Signature& signature) const noexcept {
     Reach reach = Reach::here;
-    for_each_run(*this, signature, [&](const Run& run) {
-        const Nspace* nspace = run.nspace;
-        if (reach == Reach::beyond) return;
-        if (nspace == nullptr) {
-            reach = Reach::beyond;
-        } else if (run.is_whole()) {
+    for (const Signature::Part& part : signature.parts()) {
+        const Nspace* nspace = find(part.nspace);
+        if (nspace == nullptr) return Reach::beyond;
+        if (part.is_whole()) {
             if (!nspace->size_known()) {
                 reach = Reach::unknown;
             } else if (!nspace->all_local()) {
-                reach = Reach::beyond;
+                return Reach::beyond;
             }
-        } else if (!std::all_of(run.first, run.last, [&](const ProcId& p) { return nspace->is_local(p.rank); })) {
-            reach = Reach::beyond;
+        } else if (!all_local(*nspace, part)) {
+            return Reach::beyond;
         }
-    });
+    }
     return reach;
 }
 
 std::vector<std::pair<Nspace*, std::vector<Rank>>> Registry::local_members(const Signature& signature) {
     std::vector<std::pair<Nspace*, std::vector<Rank>>> members;
-    for_each_run(*this, signature, [&](const Run& run) {
-        if (run.nspace != nullptr) members.push_back({find(run.nspace->number), run.local()});
-    });
+    for (const Signature::Part& part : signature.parts())
+        if (Nspace* nspace = find(part.nspace)) members.push_back({nspace, local_of(*nspace, part)});
     return members;
 }
 
 size_t Registry::expected(const Signature& signature) const {
     size_t n = 0;
-    for_each_run(*this, signature, [&](const Run& run) {
-        if (run.nspace == nullptr) return;
-        n += run.is_whole() ? run.nspace->local_count() : run.local().size();
-    });
+    for (const Signature::Part& part : signature.parts()) {
+        const Nspace* nspace = find(part.nspace);
+        if (nspace != nullptr) n += part.is_whole() ? nspace->local_count() : local_of(*nspace, part).size();
+    }
     return n;
 }
 
 bool Registry::contains(const Signature& signature, MemberId member) const {
     auto it = by_number_.find(nspace_number_of(member));
     if (it == by_number_.end()) return false;
-    const std::string& name = it->second->name;
-    const auto first = std::partition_point(signature.begin(), signature.end(),
-                                            [&](const ProcId& p) { return p.nspace < name; });
-    const auto last =
-        std::partition_point(first, signature.end(), [&](const ProcId& p) { return p.nspace <= name; });
-    const Run run{it->second, first, last};
-    return run.has(rank_of(member)) || run.is_whole();
+    const Signature::Part* part = signature.find(it->second->name);
+    return part != nullptr && (part->has(rank_of(member)) || part->is_whole());
 }
 
 std::vector<MemberId> Registry::gone(const Signature& signature) const {
     std::vector<MemberId> out;
-    for_each_run(*this, signature, [&](const Run& run) {
-        if (run.nspace == nullptr) return;
-        for (Rank left : run.nspace->gone) {
-            if (!run.is_whole() && !run.has(left)) continue;
-            const Client* client = run.nspace->find_client(left);
-            if (client == nullptr || !client->may_return) out.push_back(member_id(run.nspace->number, left));
+    for (const Signature::Part& part : signature.parts()) {
+        const Nspace* nspace = find(part.nspace);
+        if (nspace == nullptr || nspace->gone.empty()) continue;
+        const bool whole = part.is_whole();
+        for (Rank left : nspace->gone) {
+            if (!whole && !part.has(left)) continue;
+            const Client* client = nspace->find_client(left);
+            if (client == nullptr || !client->may_return) out.push_back(member_id(nspace->number, left));
         }
-    });
+    }
     return out;
 }
 

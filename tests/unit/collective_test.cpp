@@ -21,15 +21,13 @@ struct Table final : MemberView {
     std::map<MemberId, size_t> processes;
 
     bool in(const Signature& s, uint32_t rank) const {
-        return std::any_of(s.begin(), s.end(), [&](const ProcId& p) {
-            return p.nspace == "a" && (p.rank == PMIX_RANK_WILDCARD || p.rank == rank);
-        });
+        return s.covers(ProcId("a", rank));
     }
     size_t expected(const Signature& s) const override {
-        bool theirs = std::any_of(s.begin(), s.end(), [](const ProcId& p) { return p.nspace == "b"; });
+        bool theirs = s.names("b");
         size_t n = theirs ? others.size() : 0;
         for (uint32_t r : local) n += in(s, r);
-        bool wild = std::any_of(s.begin(), s.end(), [](const ProcId& p) { return p.rank == PMIX_RANK_WILDCARD; });
+        bool wild = std::any_of(s.parts().begin(), s.parts().end(), [](const Signature::Part& p) { return p.is_whole(); });
         return wild ? std::max(n, announced) : n;
     }
     bool contains(const Signature& s, MemberId m) const override {
@@ -53,7 +51,7 @@ const Signature kAll{ProcId("a", PMIX_RANK_WILDCARD)};
 Signature list(std::initializer_list<uint32_t> ranks) {
     std::vector<ProcId> procs;
     for (uint32_t r : ranks) procs.emplace_back("a", r);
-    return make_signature(procs);
+    return Signature(procs);
 }
 
 }  // namespace

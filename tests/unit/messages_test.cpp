@@ -106,8 +106,34 @@ TEST(Messages, BytesOfAFenceRequest) {
     EXPECT_EQ((Blob{1, 0, 0, 0,                            // one proc
                     2, 0, 0, 0, 'a', 'b',                  // its namespace
                     0xfe, 0xff, 0xff, 0xff,                // its rank
-                    0, 0, 0, 0}),                          // no infos
+                    0, 0, 0, 0,                            // no infos
+                    0, 0, 0, 0}),                          // no ranges
               encoded(fence));
+}
+
+TEST(Messages, Encode_ParticipantsAsRanges_AreFirstAndLastOfEach) {
+    const Blob bytes{0, 0, 0, 0,                            // no procs
+                     0, 0, 0, 0,                            // no infos
+                     1, 0, 0, 0,                            // one namespace
+                     26, 0, 0, 0,                           // of 26 bytes
+                     2, 0, 0, 0, 'a', 'b',                  // its name
+                     4, 0, 0, 0,                            // four ranks
+                     0, 0, 0, 0, 0x9f, 0x86, 1, 0,          // 0 to 99,999
+                     0xfe, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xff};
+    FenceRequest fence;
+    fence.ranges.push_back({"ab", {0, 99'999, PMIX_RANK_WILDCARD, PMIX_RANK_WILDCARD}});
+    EXPECT_EQ(bytes, encoded(fence));
+    ConnectRequest connect;
+    connect.ranges = fence.ranges;
+    EXPECT_EQ(bytes, encoded(connect));
+    FenceRequest old;
+    ASSERT_EQ(PMIX_SUCCESS, decode_message(Bytes(bytes).first(8), old)) << "of a sender that knows no ranges";
+    EXPECT_TRUE(old.ranges.empty());
+    FenceRequest again;
+    ASSERT_EQ(PMIX_SUCCESS, decode_message(bytes, again));
+    ASSERT_EQ(1u, again.ranges.size());
+    EXPECT_EQ("ab", again.ranges[0].nspace);
+    EXPECT_EQ(fence.ranges[0].ranks, again.ranges[0].ranks);
 }
 
 TEST(Messages, BytesOfACommit) {

@@ -160,6 +160,39 @@ TEST(ServerFenceTest, WhatOneMemberAsksToCollectCountsForAll) {
     EXPECT_TRUE(fence(std::move(no_in_words), true));
 }
 
+// The order of the list, repeats and the form on the wire do not matter. rows: F1
+TEST(ServerFenceTest, Fence_ParticipantsAsListAndAsRanges_AreOneSet) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 50, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    common::FenceRequest list, ranges;
+    for (uint32_t r = 100; r-- > 0;) list.procs.emplace_back("job", r);
+    list.procs.emplace_back("job", 7);
+    ranges.procs = {{"job", 3}};
+    ranges.ranges = {{"job", {50, 99, 0, 60}}};
+    const uint32_t fa = a.start<common::Command::fence>(list);
+    server.settle();
+    EXPECT_FALSE(a.take(fa)) << "rank 1 is missing";
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start<common::Command::fence>(ranges)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_EQ(1u, host.count("fence"));
+    const Seen* seen = host.last("fence");
+    ASSERT_EQ(100u, seen->procs.size());
+    for (uint32_t r = 0; r < 100; ++r) EXPECT_EQ(ProcId("job", r), seen->procs[r]);
+    ranges.ranges = {{"job", {9, 0}}};
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(b, b.start<common::Command::fence>(ranges)));
+    ranges.procs.clear();
+    ranges.ranges = {{"job", {1, 99}}};
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start<common::Command::fence>(ranges))) << "it is not in the set";
+    ranges.ranges = {{"job", {0, 15'000'000}}};
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(a, a.start<common::Command::fence>(ranges)))
+        << "the array for the host is the memory of the caller's user";
+}
+
 // rows: F2 F5
 TEST(ServerFenceTest, NothingNewIsNotSentAgain) {
     FakeHost host;

@@ -258,13 +258,13 @@ TEST(ServerLivesTest, AConnectThatTheHostGrantsTooLateConnectsNobodyOfTheNextLif
     s.server.job("other", 2, 1);
     s.host.answer_first();
     s.server.settle();
-    EXPECT_FALSE(s.server.parts().connect.connected(server::make_signature(procs)));
+    EXPECT_FALSE(s.server.parts().connect.connected(server::Signature(procs)));
     // This one is in time.
     id = a.start<Command::connect>(request);
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
     s.host.answer_first();
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, id));
-    EXPECT_TRUE(s.server.parts().connect.connected(server::make_signature(procs)));
+    EXPECT_TRUE(s.server.parts().connect.connected(server::Signature(procs)));
 }
 
 // Data of the earlier bearer that a fence brings too late is none of the next one's.
@@ -330,7 +330,7 @@ TEST(ServerLivesTest, ADisconnectThatTheHostGrantsTooLatePartsNobodyOfTheNextLif
     s.server.job("other", 2, 1);
     FakeClient a(s.server, {"job", 0});
     const std::vector<ProcId> procs{{"job", 0}, {"other", 1}};
-    const server::Signature both = server::make_signature(procs);
+    const server::Signature both = server::Signature(procs);
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     common::ConnectRequest request;
     request.procs = procs;

@@ -36,6 +36,8 @@ std::string type_name() {
         return "CommitEntry";
     } else if constexpr (std::is_same_v<T, PublishedItem>) {
         return "PublishedItem";
+    } else if constexpr (std::is_same_v<T, RankRanges>) {
+        return "RankRanges";
     } else {
         return "list of " + type_name<typename T::value_type>();
     }
@@ -63,7 +65,8 @@ std::string tables() {
     out += "\n| message | fields, in order |\n|---|---|\n";
 #define WIREUP_MESSAGE(type) out += row<type>(#type);
 #include "common/commands.def"
-    out += row<SegmentRef>("SegmentRef") + row<CommitEntry>("CommitEntry") + row<PublishedItem>("PublishedItem");
+    out += row<SegmentRef>("SegmentRef") + row<CommitEntry>("CommitEntry") + row<PublishedItem>("PublishedItem") +
+           row<RankRanges>("RankRanges");
     return out;
 }
 
