@@ -75,6 +75,59 @@ pmix_status_t keep_qualified(Session& session, dstore::PrivateStore::Nspace nspa
     return keep(session, nspace, rank, what->qualifiers.key_for(what->primary), scope, stored->get());
 }
 
+struct SendResult {
+    pmix_status_t status = PMIX_SUCCESS;
+    bool more = false;  // is staged: the frame was full
+};
+
+// One frame of what is staged. Under the commit mutex.
+SendResult send_frame(Session& session, size_t frame_limit) {
+    dstore::PrivateStore& store = session.mine();
+    if (!store.anything_staged() && session.resent_up_to() == 0) return {};
+    if (!session.connected()) {
+        // With a server that was lost it is an error. Alone from the start: nobody else is there to see it.
+        if (session.has_server()) return {PMIX_ERR_UNREACH};
+        store.take_staged([](std::string_view, pmix_scope_t, common::Bytes) {});
+        return {};
+    }
+    // Large values are sent from where the store has them.
+    const dstore::PrivateStore::Hold hold(store);
+    const uint64_t number = session.commits() + 1;
+    CommitFrame frame(number, store.bytes());
+    bool full = false;
+    store.take_staged(
+        [&](std::string_view key, pmix_scope_t scope, common::Bytes value) {
+            full = frame.count() != 0 && !frame.has_room(key.size(), value.size(), frame_limit);
+            if (!full) frame.add(static_cast<uint8_t>(scope), key, value);
+            return !full;
+        },
+        mark_of(number));
+    session.count_commit();
+    pmix_status_t rc = PMIX_ERR_NOMEM;
+    try {
+        frame.finish(full ? 0 : session.resent_up_to());
+        rc = session.tell(common::Command::commit, frame.pieces());
+    } catch (const std::bad_alloc&) {  // as if it had been refused
+    }
+    if (rc != PMIX_SUCCESS) {
+        session.refusals().not_sent(number);
+        return {rc};
+    }
+    if (!full) session.set_resent_up_to(0);
+    return {PMIX_SUCCESS, full};
+}
+
+// What was refused is staged again; why, if nobody has been told yet. Under the commit mutex.
+pmix_status_t stage_what_was_refused(Session& session) {
+    CommitRefusals& refusals = session.refusals();
+    if (const auto refused = refusals.to_stage_again()) {
+        session.mine().stage_again(session.own_nspace(), session.self().rank, mark_of(refused->first));
+        session.set_resent_up_to(refused->last);
+        refusals.staged_again(*refused);
+    }
+    return refusals.reported_by(PMIX_SUCCESS);
+}
+
 }  // namespace
 
 pmix_status_t put(Session& session, pmix_scope_t scope, const char* key, const pmix_value_t* value) {
@@ -113,57 +166,21 @@ pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const ch
 }
 
 pmix_status_t commit(Session& session, size_t frame_limit) {
-    // Without the lock: the loop's thread, which makes the room, may be in a commit of a callback's.
-    if (session.mine().anything_staged()) {
-        if (const pmix_status_t rc = session.wait_for_room(); rc != PMIX_SUCCESS) return rc;
-    }
-    // Order of commits is order of sends, and what another thread's Commit has taken is on its way when this one
-    // returns.
-    common::MutexLock lock(session.commit_mutex());
-    dstore::PrivateStore& store = session.mine();
-    CommitRefusals& refusals = session.refusals();
-    if (const auto refused = refusals.to_stage_again()) {
-        store.stage_again(session.own_nspace(), session.self().rank, mark_of(refused->first));
-        session.set_resent_up_to(refused->last);
-        refusals.staged_again(*refused);
-    }
-    // A Commit that fails sends nothing: the next one sends all.
-    if (const pmix_status_t rc = refusals.reported_by(PMIX_SUCCESS); rc != PMIX_SUCCESS) return rc;
-    if (!store.anything_staged() && session.resent_up_to() == 0) return PMIX_SUCCESS;
-    if (!session.connected()) {
-        // With a server that was lost it is an error. Alone from the start: nobody else is there to see it.
-        if (session.has_server()) return PMIX_ERR_UNREACH;
-        store.take_staged([](std::string_view, pmix_scope_t, common::Bytes) {});
-        return PMIX_SUCCESS;
-    }
-
-    // Large values are sent from where the store has them.
-    const dstore::PrivateStore::Hold hold(store);
-    for (;;) {
-        const uint64_t number = session.commits() + 1;
-        CommitFrame frame(number, store.bytes());
-        bool full = false;
-        store.take_staged(
-            [&](std::string_view key, pmix_scope_t scope, common::Bytes value) {
-                full = frame.count() != 0 && !frame.has_room(key.size(), value.size(), frame_limit);
-                if (!full) frame.add(static_cast<uint8_t>(scope), key, value);
-                return !full;
-            },
-            mark_of(number));
-        session.count_commit();
-        pmix_status_t rc = PMIX_ERR_NOMEM;
-        try {
-            frame.finish(full ? 0 : session.resent_up_to());
-            rc = session.tell(common::Command::commit, frame.pieces());
-        } catch (const std::bad_alloc&) {  // as if it had been refused
+    for (bool first = true;; first = false) {
+        // Without the lock: the loop's thread, which makes the room, may be in a commit of a callback's. Before each
+        // frame, because a server that reads slowly may have too much before it after any of them.
+        if (session.mine().anything_staged()) {
+            if (const pmix_status_t rc = session.wait_for_room(); rc != PMIX_SUCCESS) return rc;
         }
-        if (rc != PMIX_SUCCESS) {
-            refusals.not_sent(number);
-            return rc;
+        // Order of commits is order of sends, and what another thread's Commit has taken is on its way when this one
+        // returns. Between two frames another Commit may send the rest.
+        common::MutexLock lock(session.commit_mutex());
+        if (first) {
+            // A Commit that fails sends nothing: the next one sends all.
+            if (const pmix_status_t rc = stage_what_was_refused(session); rc != PMIX_SUCCESS) return rc;
         }
-        if (full) continue;
-        session.set_resent_up_to(0);
-        return PMIX_SUCCESS;
+        const SendResult sent = send_frame(session, frame_limit);
+        if (sent.status != PMIX_SUCCESS || !sent.more) return sent.status;
     }
 }
 

@@ -25,6 +25,7 @@ class FakeChannel final : public client::Channel {
     bool open = true;
     bool another_users = false;
     std::atomic<int> room_waits{0};
+    std::function<void()> on_wait_for_room;  // not from within itself
     pmix_status_t room = PMIX_SUCCESS;  // what wait_for_room() answers
 
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override {
@@ -46,6 +47,10 @@ class FakeChannel final : public client::Channel {
     }
     pmix_status_t wait_for_room(transport::Deadline) override {
         ++room_waits;
+        if (auto now = std::exchange(on_wait_for_room, nullptr)) {
+            now();
+            if (!on_wait_for_room) on_wait_for_room = std::move(now);
+        }
         return room;
     }
     bool serves_root_for_another() const noexcept override { return another_users; }

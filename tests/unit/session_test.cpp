@@ -337,6 +337,39 @@ class CommitTest : public SessionTest {
     pmix_status_t get_status = PMIX_SUCCESS;
 };
 
+// A server that reads slowly may have too much before it after each frame of a commit. rows: K8
+TEST_F(CommitTest, Commit_OfSeveralFrames_WaitsForRoomBeforeEachWithoutTheLock) {
+    put_text("a", std::string(600, 'a'));
+    put_text("b", std::string(600, 'b'));
+    put_text("c", std::string(600, 'c'));
+    int waits = 0;
+    channel->on_wait_for_room = [&] {
+        EXPECT_EQ(waits++, static_cast<int>(server.commits.size())) << "one wait before each frame";
+        const bool is_free = session->commit_mutex().try_lock();
+        EXPECT_TRUE(is_free);
+        if (is_free) session->commit_mutex().unlock();
+        // What makes the room may commit too: a callback on the loop.
+        if (waits == 3) {
+            EXPECT_EQ(commit(*session, 1000), PMIX_SUCCESS);
+        }
+    };
+    EXPECT_EQ(commit(*session, 1000), PMIX_SUCCESS);
+    EXPECT_EQ(server.commits.size(), 3u) << "the third by the other commit";
+    EXPECT_EQ(server.values.size(), 3u);
+    // The connection ends while it waits between two frames: the rest stays staged.
+    put_text("a", std::string(601, 'a'));
+    put_text("b", std::string(601, 'b'));
+    waits = 3;
+    channel->on_wait_for_room = [&] {
+        if (++waits == 5) channel->room = PMIX_ERR_NOMEM;
+    };
+    EXPECT_EQ(commit(*session, 1000), PMIX_ERR_NOMEM);
+    EXPECT_EQ(server.commits.size(), 4u);
+    channel->room = PMIX_SUCCESS;
+    EXPECT_EQ(commit(*session, 1000), PMIX_SUCCESS);
+    EXPECT_EQ(server.commits.size(), 5u);
+}
+
 // rows: K8
 TEST_F(CommitTest, Commit_AfterRefusal_ReportsItOnceAndSendsAllAgain) {
     put_text("a", "1");
