@@ -1,8 +1,8 @@
 // Memory that the processes of one user make this server hold beyond the data of their jobs: one account for each user.
 //
 // A Charge is bytes taken from an account; destroying it gives them back. Whatever is kept for a process has one: a
-// request that waits for its answer (Reply), a large message on its way in (MessageAdmission), a registration, a round
-// that some have left. Over the limit nothing more is taken, and only that user notices.
+// request that waits for its answer (Reply), a large message on its way in (MessageAdmission), what was sent and not read
+// (transport/send_queue.h), a registration, a round that some have left. Over the limit nothing more is taken, and only that user notices.
 //
 // Accounts are shared by their charges, so a charge may outlive the Budget. Charges may be given back by any thread;
 // they are taken on the loop. One atomic addition for each, no lock. What can go wrong: take() fails, which the caller
@@ -16,21 +16,24 @@
 #include <memory>
 #include <utility>
 
+#include "transport/queue_account.h"
+
 namespace pmix::server {
 
-class UserAccount {
+class UserAccount final : public transport::QueueAccount {
   public:
     explicit UserAccount(size_t limit) noexcept : limit_(limit) {}
     UserAccount(const UserAccount&) = delete;
     UserAccount& operator=(const UserAccount&) = delete;
 
-    [[nodiscard]] bool take(size_t bytes) noexcept {
+    [[nodiscard]] bool take(size_t bytes) noexcept override {
         const size_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
         if (bytes <= limit_ && before <= limit_ - bytes) return true;
         give_back(bytes);
         return false;
     }
-    void give_back(size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+    void overdraw(size_t bytes) noexcept override { used_.fetch_add(bytes, std::memory_order_relaxed); }
+    void give_back(size_t bytes) noexcept override { used_.fetch_sub(bytes, std::memory_order_relaxed); }
     size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
     size_t limit() const noexcept { return limit_; }
 

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/pack.h"
 #include "server/required.h"
+#include "transport/send_queue.h"
 
 namespace pmix::server {
 
@@ -161,11 +162,23 @@ bool Events::wants(const Handler& handler, const Event& event) {
     return std::binary_search(handler.codes.begin(), handler.codes.end(), event.code);
 }
 
+namespace {
+
+// Events that wait for processes which do not read are half of their user's memory here at most: the other half is for the
+// requests of those who do.
+bool has_no_room_for_events(const Peer& peer, size_t queued) noexcept {
+    if (queued > kMaxQueuedEvents) return true;
+    const UserAccount* account = peer.account().get();
+    return account != nullptr && queued > transport::SendQueue::kAlwaysQueued / 2 && account->used() > account->limit() / 2;
+}
+
+}  // namespace
+
 void Events::send(Listener& listener, const Event& event, uint64_t replay_for) {
     auto peer = listener.peer.lock();
     if (peer == nullptr || peer->gone()) return;
     const auto connection = peer->connection();
-    if (connection != nullptr && connection->queued_bytes() > kMaxQueuedEvents) {
+    if (connection != nullptr && has_no_room_for_events(*peer, connection->queued_bytes())) {
         if (listener.lost++ == 0) {
             WIREUP_LOG(events, warn, "%s:%u does not read: events to it are dropped", peer->id().nspace.c_str(),
                        peer->id().rank);

@@ -209,6 +209,7 @@ pmix_status_t Listener::adopt(transport::Descriptor socket) {
     make_room(peer->stranger_);
     transport::ConnectionOptions how;
     how.max_queued = common::kMaxQueuedToPeer;
+    how.account = peer->account();
     how.takes_descriptors = false;
     auto connection = transport::Connection::open(loop_, std::move(socket), *peer, how);
     if (!connection.ok()) return connection.status();

@@ -193,7 +193,7 @@ pmix_status_t Connection::State::enqueue(std::span<iovec> pieces, size_t size, s
         own.clear();
         clear_descriptors(static_cast<uint8_t*>(pieces[0].iov_base));
     }
-    queue.push(pieces, size, sent, std::move(own));
+    if (!queue.push(pieces, size, sent, std::move(own))) return PMIX_ERR_OUT_OF_RESOURCE;
     if (queue.bytes() > max_queued) full.store(true, std::memory_order_relaxed);
     return PMIX_SUCCESS;
 }

@@ -21,6 +21,7 @@
 #include "common/mutex.h"
 #include "transport/descriptor.h"
 #include "transport/event_loop.h"
+#include "transport/queue_account.h"
 #include "transport/waiter.h"
 
 namespace pmix::transport {
@@ -70,6 +71,8 @@ struct ConnectionOptions {
     bool caller_reads = false;                            // costs one epoll descriptor; for clients
     uint32_t max_payload = common::kMaxHelloPayload;      // raised by set_max_payload() after the hello
     size_t max_queued = common::kMaxQueuedBytes;          // beyond it nothing more is queued; one frame may reach over it
+    std::shared_ptr<QueueAccount> account;                // of what is queued; null: nobody's. Without room it is as if
+                                                          // max_queued were reached
     // Who may have so much queued and does not read is: false, given up; true, waited for (see wait_for_room).
     bool waits_for_room = false;
     bool takes_descriptors = true;                        // false: a peer that passes one is at once no peer any more

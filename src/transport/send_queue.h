@@ -1,7 +1,8 @@
 // Frames that the socket did not take yet, whole or in part, with their descriptors.
 //
 // Owned by a Connection and guarded by its send lock. A frame that carries descriptors begins a system call of its own,
-// so that they arrive with its first byte.
+// so that they arrive with its first byte. What is queued is charged to the account, if there is one; so little that it is
+// no more than what a socket's own buffer holds is queued even where the account has no room.
 #pragma once
 
 #include <sys/socket.h>
@@ -10,11 +11,13 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "common/frame.h"
 #include "transport/descriptor.h"
+#include "transport/queue_account.h"
 
 namespace pmix::transport {
 
@@ -47,6 +50,13 @@ inline void clear_descriptors(uint8_t header[common::kFrameHeaderSize]) noexcept
 class SendQueue {
   public:
     static constexpr int kGather = 32;
+    static constexpr size_t kAlwaysQueued = 64u << 10;  // bytes, of one connection
+    static constexpr size_t kFrameMemory = 128;         // beside a frame's bytes, about
+
+    explicit SendQueue(std::shared_ptr<QueueAccount> account = nullptr) noexcept : account_(std::move(account)) {}
+    ~SendQueue() { clear(); }
+    SendQueue(const SendQueue&) = delete;
+    SendQueue& operator=(const SendQueue&) = delete;
 
     bool empty() const noexcept { return frames_.empty(); }
     size_t bytes() const noexcept { return bytes_; }
@@ -60,10 +70,20 @@ class SendQueue {
         clear_descriptors(frames_.front().data.data());
     }
 
-    // What is left of a frame of `size` bytes after `sent` of them. Descriptors only if sent is 0.
-    void push(std::span<const iovec> pieces, size_t size, size_t sent, std::vector<Descriptor> descriptors) {
+    // What is left of a frame of `size` bytes after `sent` of them. Descriptors only if sent is 0. False: the account has
+    // no room for it.
+    [[nodiscard]] bool push(std::span<const iovec> pieces, size_t size, size_t sent, std::vector<Descriptor> descriptors) {
+        const size_t memory = size - sent + kFrameMemory;
+        if (!charge(memory)) return false;
         Entry entry;
-        entry.data.reserve(size - sent);
+        try {
+            entry.data.reserve(size - sent);
+            frames_.emplace_back();
+        } catch (...) {
+            give_back(memory);
+            throw;
+        }
+        entry.memory = memory;
         for (const iovec& piece : pieces) {
             const size_t skipped = std::min(sent, piece.iov_len);
             sent -= skipped;
@@ -73,7 +93,8 @@ class SendQueue {
         entry.descriptors = std::move(descriptors);
         bytes_ += entry.data.size();
         descriptors_ += entry.descriptors.size();
-        frames_.push_back(std::move(entry));
+        frames_.back() = std::move(entry);
+        return true;
     }
 
     // The next system call: as many frames as go together. The pieces stay valid until consume() or clear().
@@ -107,10 +128,12 @@ class SendQueue {
             }
             sent -= left;
             front_sent_ = 0;
+            give_back(frames_.front().memory);
             frames_.pop_front();
         }
     }
     void clear() noexcept {
+        for (const Entry& entry : frames_) give_back(entry.memory);
         frames_.clear();
         bytes_ = front_sent_ = descriptors_ = 0;
     }
@@ -119,7 +142,18 @@ class SendQueue {
     struct Entry {
         std::vector<uint8_t> data;
         std::vector<Descriptor> descriptors;
+        size_t memory = 0;  // as it was charged
     };
+    bool charge(size_t memory) noexcept {
+        if (account_ == nullptr || account_->take(memory)) return true;
+        if (bytes_ + kFrameMemory * frames_.size() + memory > kAlwaysQueued) return false;
+        account_->overdraw(memory);
+        return true;
+    }
+    void give_back(size_t memory) noexcept {
+        if (account_ != nullptr) account_->give_back(memory);
+    }
+    const std::shared_ptr<QueueAccount> account_;
     std::deque<Entry> frames_;
     size_t front_sent_ = 0;
     size_t bytes_ = 0;

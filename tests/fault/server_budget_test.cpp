@@ -319,6 +319,49 @@ TEST_F(ServerBudgetTest, LargeMessages_BeyondTheLimit_WaitForEachOther) {
     EXPECT_TRUE(server->turn_until([&] { return used(kEvil) == 0; }));
 }
 
+// Answers that nobody reads are memory of the user who asked for them, and given back with the connection.
+TEST_F(ServerBudgetTest, Answers_NobodyReads_AreWithinTheUsersLimit) {
+    constexpr size_t kSmall = 4u << 20;
+    start(kSmall);
+    server->job("large", 1, 8000, false);
+    server->add_client("large", 0, kEvil);
+    common::ResolveRequest ask;  // some 30 bytes, for an answer of 100,000
+    ask.nspace = "large";
+    std::vector<std::unique_ptr<FakeClient>> clients;
+    for (uint32_t r = 1; r <= 8; ++r) clients.push_back(connect(kEvil, {"evil", r}));
+    const auto queued = [&] {
+        size_t bytes = 0;
+        for (const auto& [serial, p] : server->parts().peers)
+            if (p->credentials().uid == kEvil) bytes += p->connection()->queued_bytes();
+        return bytes;
+    };
+    size_t most = 0;
+    const auto expect_bounded = [&] {
+        const size_t now = queued();
+        most = std::max(most, now);
+        EXPECT_LE(now, used(kEvil));
+        return used(kEvil) <= kSmall + clients.size() * (64u << 10);
+    };
+    // Each asks for 30 MB.
+    for (size_t i = 0; i < 300; ++i) {
+        for (auto& client : clients) {
+            auto bytes = common::message_bytes(ask);
+            auto frame = frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::resolve_peers),
+                                                                  static_cast<uint32_t>(1000 + i)), *bytes);
+            // One whose connection was ended has no reader any more.
+            if (::send(client->fd(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) continue;
+        }
+        server->turn();
+        ASSERT_TRUE(expect_bounded()) << used(kEvil) << " bytes after " << i << " requests";
+        if (i == 100) expect_neighbours_served();
+    }
+    server->settle();
+    EXPECT_GT(most, kSmall / 4) << "something has waited";
+    EXPECT_EQ(0u, used(kGood));
+    clients.clear();
+    EXPECT_TRUE(server->turn_until([&] { return used(kEvil) == 0; }));
+}
+
 // One user has nothing left: another's processes of the same server start, exchange data and end.
 TEST_F(ServerBudgetTest, User_WithNothingLeft_HoldsUpNobodyElse) {
     until_refused("get", [&](size_t i) { return evil->start_get({"evil", 1}, "k" + std::to_string(i)); });
