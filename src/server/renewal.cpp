@@ -1,6 +1,7 @@
 #include "server/renewal.h"
 
-#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "common/log.h"
 #include "transport/connection.h"
@@ -11,8 +12,10 @@ using common::FrameHeader;
 
 namespace {
 
-// A peer that does not read holds a descriptor for each renewal that is on its way to it: it gets no second one.
+// How often is looked whether a peer reads again.
 constexpr int64_t kTryAgainMs = 100;
+
+// A descriptor on its way to a peer that does not read is a descriptor for each renewal: it is not sent there.
 
 bool lags(const Peer& peer) {
     const auto connection = peer.connection();
@@ -24,13 +27,13 @@ bool lags(const Peer& peer) {
 Renewal::Renewal(Scheduler& scheduler, Registry& registry, const Segments& segments, const Peers& peers,
                  const std::shared_ptr<SelfPeer>& self)
     : scheduler_(scheduler), registry_(registry), segments_(segments), peers_(peers), self_(self) {
-    registry_.when_renewal_is_due([this](uint32_t number) { due(number, 0); });
+    registry_.when_renewal_is_due([this](uint32_t number) { due(number); });
 }
 
 // Not now: whoever has written is not done with what it reads there.
-void Renewal::due(uint32_t number, int64_t ms) {
+void Renewal::due(uint32_t number) {
     if (waiting_.count(number) != 0) return;
-    waiting_[number] = Timer(scheduler_, ms, [this, number] { renew(number); });
+    waiting_[number] = Timer(scheduler_, 0, [this, number] { renew(number); });
 }
 
 void Renewal::renew(uint32_t number) {
@@ -38,17 +41,70 @@ void Renewal::renew(uint32_t number) {
     Nspace* nspace = registry_.find(number);
     if (nspace == nullptr || nspace->data == nullptr || !nspace->data->renewal_due()) return;
     const uint32_t before = nspace->data->instance();
-    const bool wait = std::any_of(peers_.begin(), peers_.end(), [&](const auto& entry) {
-        return entry.second->knows_segment(before) && lags(*entry.second);
-    });
-    if (wait) return due(number, kTryAgainMs);
     const uint64_t bytes = nspace->data->bytes();
     auto renewed = nspace->data->renew(registry_.next_segment());
     if (!renewed.ok() || !*renewed) return;
     WIREUP_LOG(server, debug, "a new segment for %s: %llu bytes instead of %llu", nspace->name.c_str(),
                static_cast<unsigned long long>(nspace->data->bytes()), static_cast<unsigned long long>(bytes));
-    for (const auto& [serial, peer] : peers_) tell(*peer, *nspace, before);
+    std::map<uint64_t, uint32_t> left;
+    for (const auto& [serial, peer] : peers_) {
+        if (!peer->knows_segment(before)) continue;
+        if (lags(*peer)) {
+            left.emplace(serial, before);
+        } else {
+            tell(*peer, *nspace, before);
+        }
+    }
+    if (!left.empty()) {
+        Behind& behind = behind_[number];
+        for (const auto& [serial, has] : left) {
+            const auto [at, first] = behind.has.try_emplace(serial, has);
+            if (!first) peers_.at(serial)->set_lacks_segment(std::exchange(at->second, has));
+        }
+        catch_up_later(number);
+    }
     if (self_ != nullptr) tell(*self_, *nspace, before);
+}
+
+std::optional<uint32_t> Renewal::kept_by(const Peer& peer, uint32_t number) const {
+    const auto at = behind_.find(number);
+    if (at == behind_.end()) return std::nullopt;
+    const auto has = at->second.has.find(peer.serial());
+    return has == at->second.has.end() ? std::nullopt : std::optional(has->second);
+}
+
+void Renewal::catch_up_later(uint32_t number) {
+    behind_[number].again = Timer(scheduler_, kTryAgainMs, [this, number] { catch_up(number); });
+}
+
+void Renewal::catch_up(uint32_t number) {
+    const auto at = behind_.find(number);
+    Nspace* nspace = registry_.find(number);
+    if (nspace == nullptr || nspace->data == nullptr) {
+        behind_.erase(at);
+        return;
+    }
+    std::vector<std::pair<std::shared_ptr<Peer>, uint32_t>> reads;
+    std::erase_if(at->second.has, [&](const auto& entry) {
+        const auto peer = peers_.find(entry.first);
+        if (peer == peers_.end()) return true;
+        if (lags(*peer->second)) return false;
+        reads.emplace_back(peer->second, entry.second);
+        return true;
+    });
+    if (at->second.has.empty()) {
+        behind_.erase(at);
+    } else {
+        catch_up_later(number);
+    }
+    for (const auto& [peer, has] : reads) {
+        // It may have been given the new one with an answer.
+        if (peer->knows_segment(nspace->data->instance())) {
+            peer->set_lacks_segment(has);
+        } else {
+            tell(*peer, *nspace, has);
+        }
+    }
 }
 
 void Renewal::tell(Peer& peer, Nspace& nspace, uint32_t before) {

@@ -3,12 +3,14 @@
 //
 // Borrows registry and peers. Loop thread only. A renewal runs between frames: what was answered before is in the old
 // segment too, what is answered later follows the new one on the same ordered connection. A client takes a segment of a
-// higher instance and none of a lower one, so a reply that it reads late does not lead it back. What can go wrong:
-// nothing that anybody notices; without memory, or while a peer does not read, the old segment stays and grows.
+// higher instance and none of a lower one, so a reply that it reads late does not lead it back. A peer that does not read
+// holds up nobody: it keeps the old segment, gets the new one with the first answer that needs it, or when it has read what
+// was sent before. What can go wrong: nothing that anybody notices; without memory the old segment stays and grows.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "server/peer.h"
 #include "server/registry.h"
@@ -26,10 +28,15 @@ class Renewal {
     Renewal(const Renewal&) = delete;
     Renewal& operator=(const Renewal&) = delete;
 
+    // The older segment of the namespace that the peer still has, if it has not been told of a newer one.
+    std::optional<uint32_t> kept_by(const Peer& peer, uint32_t number) const;
+
   private:
-    void due(uint32_t number, int64_t ms);
+    void due(uint32_t number);
     void renew(uint32_t number);
     void tell(Peer& peer, Nspace& nspace, uint32_t before);
+    void catch_up(uint32_t number);
+    void catch_up_later(uint32_t number);
 
     Scheduler& scheduler_;
     Registry& registry_;
@@ -37,6 +44,11 @@ class Renewal {
     const Peers& peers_;
     const std::shared_ptr<SelfPeer>& self_;
     std::map<uint32_t, Timer> waiting_;  // by the namespace's number
+    struct Behind {
+        std::map<uint64_t, uint32_t> has;  // which segment, by Peer::serial()
+        Timer again;
+    };
+    std::map<uint32_t, Behind> behind_;  // likewise
 };
 
 }  // namespace pmix::server

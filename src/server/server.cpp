@@ -306,21 +306,27 @@ void Server::Parts::drop(const ProcId& proc) {
 }
 
 void Server::Parts::nspace_ended(const Nspace& nspace) {
-    common::SegmentGoneNotify gone;
-    gone.nspace = nspace.name;
-    gone.instance = nspace.data->instance();
-    auto payload = common::message_bytes(gone);
-    if (!payload.ok()) return;
-    FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::segment_gone));
-    header.payload = static_cast<uint32_t>(payload->size());
+    const auto tell = [&](Peer& peer, uint32_t instance) {
+        common::SegmentGoneNotify gone;
+        gone.nspace = nspace.name;
+        gone.instance = instance;
+        auto payload = common::message_bytes(gone);
+        peer.set_lacks_segment(instance);
+        if (!payload.ok()) return;
+        FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::segment_gone));
+        header.payload = static_cast<uint32_t>(payload->size());
+        peer.send(header, *payload, {});
+    };
+    const uint32_t newest = nspace.data->instance();
     for (const auto& [serial, peer] : peers) {
-        if (!peer->knows_segment(nspace.data->instance())) continue;
-        peer->set_lacks_segment(nspace.data->instance());
-        peer->send(header, *payload, {});
+        if (peer->knows_segment(newest)) {
+            tell(*peer, newest);
+        } else if (const auto older = renewal.kept_by(*peer, nspace.number)) {
+            tell(*peer, *older);
+        }
     }
     // The own process maps what it likes.
-    self->set_lacks_segment(nspace.data->instance());
-    self->send(header, *payload, {});
+    tell(*self, newest);
 }
 
 Server::Server(std::unique_ptr<Parts> parts) noexcept : parts_(std::move(parts)) {}

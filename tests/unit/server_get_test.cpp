@@ -600,6 +600,74 @@ TEST(ServerGetTest, DeregistrationEndsTheWaitAndTheConnection) {
     EXPECT_FALSE(s.a.hung_up());
 }
 
+// rows: K4
+TEST(ServerGetTest, Renewal_PeerThatDoesNotRead_HoldsUpNobodyAndCatchesUp) {
+    for (const bool job_ends : {false, true}) {
+        Setting s(1);
+        s.connect();
+        // A process of another job, which its own does not end. It stops: what it has asked for is not read.
+        s.server.job("other", 1, 1);
+        FakeClient stopped(s.server, {"other", 0});
+        ASSERT_EQ(PMIX_SUCCESS, stopped.hello());
+        common::AttachNspaceRequest attach;
+        attach.nspace = "job";
+        ASSERT_EQ(PMIX_SUCCESS, stopped.ask<Command::attach_nspace>(attach));
+        const size_t descriptors = stopped.descriptors_received();
+        common::ResolveRequest ask;
+        ask.nspace = "wide";
+        s.server.job("wide", 1, 5000, false);
+        const auto queued = [&] {
+            for (const auto& [serial, peer] : s.server.parts().peers)
+                if (peer->id() == ProcId("other", 0)) return peer->connection()->queued_bytes();
+            return size_t{0};
+        };
+        uint32_t last = 0;
+        for (int i = 0; i < 200 && queued() == 0; ++i) {
+            last = stopped.start<Command::resolve_peers>(ask);
+            s.server.turn();
+        }
+        ASSERT_GT(queued(), 0u);
+        const uint32_t first = s.server.parts().registry.find("job")->data->instance();
+        uint64_t most = 0;
+        std::string value;
+        for (int i = 0; i < 6000; ++i) {
+            value = std::to_string(i) + std::string(200 + i % 100, 'x');
+            s.a.put("k", value);
+            if (i % 20 != 0) continue;
+            s.server.settle();
+            most = std::max(most, s.server.parts().registry.find("job")->data->bytes());
+        }
+        s.server.settle();
+        EXPECT_LT(most, 600u << 10) << "1.8 MB were written";
+        EXPECT_GT(s.server.parts().registry.find("job")->data->instance(), first);
+        ASSERT_GT(queued(), 0u) << "it has not read";
+        if (job_ends) {
+            s.server.on_loop([&] {
+                s.server.setup().deregister_nspace("job");
+                return 0;
+            });
+            auto gone = stopped.take_notify<Command::segment_gone, common::SegmentGoneNotify>();
+            s.server.turn_until([&] { return gone || (gone = stopped.take_notify<Command::segment_gone, common::SegmentGoneNotify>()); });
+            ASSERT_TRUE(gone);
+            EXPECT_EQ(first, gone->instance) << "the one that it has";
+            continue;
+        }
+        ASSERT_TRUE(stopped.wait(last));
+        std::optional<common::AttachNspaceReply> fresh;
+        ASSERT_TRUE(s.server.turn_until([&] {
+            fresh = stopped.take_notify<Command::attach_nspace, common::AttachNspaceReply>();
+            return fresh.has_value();
+        }));
+        ASSERT_EQ(1u, fresh->segments.size());
+        EXPECT_EQ(s.server.parts().registry.find("job")->data->instance(), fresh->segments[0].instance);
+        EXPECT_TRUE(fresh->segments[0].has_descriptor);
+        EXPECT_EQ(descriptors + 1, stopped.descriptors_received()) << "none for the renewals between";
+        FakeClient late(s.server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, late.hello());
+        EXPECT_EQ(value, late.read_text(0, "k"));
+    }
+}
+
 // rows: K8 K9
 TEST(ServerGetTest, BadCommitsChangeNothing) {
     Setting s(1);
