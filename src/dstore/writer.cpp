@@ -245,6 +245,26 @@ common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, const
 
 // ---- What the host says ---------------------------------------------------------------------------------------------------
 
+namespace {
+
+// Leaves the first of each key, in the order that they have.
+void drop_repeated(std::vector<Item>& items) {
+    if (items.size() < 2) return;
+    std::vector<std::pair<uint64_t, size_t>> by_key;
+    by_key.reserve(items.size());
+    for (size_t i = 0; i < items.size(); ++i) by_key.emplace_back(items[i].key_at, i);
+    std::sort(by_key.begin(), by_key.end());
+    std::vector<bool> repeated(items.size());
+    bool any = false;
+    for (size_t i = 1; i < by_key.size(); ++i)
+        if (by_key[i].first == by_key[i - 1].first) any = repeated[by_key[i].second] = true;
+    if (!any) return;
+    size_t at = 0;
+    std::erase_if(items, [&](const Item&) { return repeated[at++]; });
+}
+
+}  // namespace
+
 pmix_status_t Writer::put(Owner owner, std::span<const Record> records) {
     State& s = *state_;
     if (owner.kind == OwnerKind::proc || static_cast<size_t>(owner.kind) >= kOwnerKinds) return PMIX_ERR_BAD_PARAM;
@@ -262,10 +282,9 @@ pmix_status_t Writer::put(Owner owner, std::span<const Record> records) {
         }
         common::Result<uint32_t> entry = s.intern(key);
         if (!entry.ok()) return entry.status();
-        const uint64_t key_at = *entry * kUnit;
-        if (std::any_of(items.begin(), items.end(), [&](const Item& x) { return x.key_at == key_at; })) continue;
-        items.push_back({key.hash(), PMIX_SCOPE_UNDEF, key_at, r.value});
+        items.push_back({key.hash(), PMIX_SCOPE_UNDEF, *entry * kUnit, r.value});
     }
+    drop_repeated(items);
     if (items.empty()) return PMIX_SUCCESS;
     const pmix_status_t rc = s.add_block(owner, items, 0, 0);
     if (rc == PMIX_SUCCESS) s.count_publication();

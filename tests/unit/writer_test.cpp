@@ -219,6 +219,22 @@ TEST(Writer, LastOfAKeyCounts) {
     EXPECT_EQ(get(w->reader(), Owner::proc(0), "c"), u32(2));
 }
 
+// A job may be registered with any number of values: time grows with their number, not with its square.
+TEST(Writer, Put_ManyKeysOfOneOwner_TakesTimeForEachOnce) {
+    constexpr uint32_t kKeys = 400'000;
+    std::vector<std::string> keys;
+    keys.reserve(kKeys);
+    for (uint32_t i = 0; i < kKeys; ++i) keys.push_back("key." + std::to_string(i));
+    const Buffer old = u32(1), fresh = u32(2);
+    std::vector<Record> records = records_of(keys, old, PMIX_SCOPE_UNDEF);
+    for (uint32_t i = 0; i < kKeys; i += 1000) records.push_back({keys[i], fresh, PMIX_SCOPE_UNDEF});
+    auto w = make_writer();
+    const double before = cpu_seconds();
+    ASSERT_EQ(w->put(Owner::job(), records), PMIX_SUCCESS);
+    EXPECT_LT(cpu_seconds() - before, 12.0) << "compared with each other they take minutes";
+    for (uint32_t i = 0; i < kKeys; i += 500) EXPECT_EQ(get(w->reader(), Owner::job(), keys[i]), i % 1000 == 0 ? fresh : old);
+}
+
 // Many puts make long chains, which are merged; nothing is lost and the newest counts.
 TEST(Writer, ChainsAreMerged) {
     auto w = make_writer();
