@@ -13,7 +13,8 @@ struct Prepared {
     int timeout_s = 0;
 };
 
-common::Result<Prepared> prepare(const Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[], size_t ninfos) {
+common::Result<Prepared> prepare(const Session& session, const pmix_proc_t procs[], size_t nprocs,
+                                 const pmix_info_t infos[], size_t ninfos) {
     Prepared p;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);

@@ -29,8 +29,8 @@ common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], si
     } else {
         auto list = checked_procs(procs, nprocs);
         if (!list) return list.status();
-        p.only_self = std::all_of(list->begin(), list->end(),
-                                  [&](const common::ProcId& proc) { return proc == session.self(); });
+        p.only_self =
+            std::all_of(list->begin(), list->end(), [&](const common::ProcId& proc) { return proc == session.self(); });
         name_participants(std::move(list).value(), session.takes_ranges(), p.request);
     }
     p.request.infos = common::Infos::borrow(infos, ninfos);

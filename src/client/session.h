@@ -62,8 +62,8 @@ class Session final : public transport::ConnectionHandler {
     // Is this process in strict mode (common/strict.h)? Set before the first call.
     bool strict() const noexcept { return strict_; }
     void set_strict(bool strict) noexcept { strict_ = strict; }
-    // Does its server take participants as ranges (common/hello.h)? Of a tool, whose servers change, not known. Set before
-    // the first call.
+    // Does its server take participants as ranges (common/hello.h)? Of a tool, whose servers change, not known. Set
+    // before the first call.
     bool takes_ranges() const noexcept { return takes_ranges_; }
     void set_features(uint64_t features) noexcept { takes_ranges_ = (features & common::kFeatureRanges) != 0; }
     // Has PMIx_Store_internal been used for another process?

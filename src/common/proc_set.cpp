@@ -87,7 +87,8 @@ void ProcSet::count() noexcept {
 }
 
 const ProcSet::Part* ProcSet::find(std::string_view nspace) const noexcept {
-    const auto at = std::partition_point(parts_.begin(), parts_.end(), [&](const Part& p) { return p.nspace < nspace; });
+    const auto at =
+        std::partition_point(parts_.begin(), parts_.end(), [&](const Part& p) { return p.nspace < nspace; });
     return at != parts_.end() && at->nspace == nspace ? &*at : nullptr;
 }
 
@@ -115,9 +116,8 @@ void ProcSet::add(const ProcId& proc) {
 void ProcSet::erase(const ProcId& proc) {
     for (Part& part : parts_) {
         if (part.nspace != proc.nspace) continue;
-        const auto at = std::find_if(part.ranges.begin(), part.ranges.end(), [&](const Range& r) {
-            return r.first <= proc.rank && proc.rank <= r.last;
-        });
+        const auto at = std::find_if(part.ranges.begin(), part.ranges.end(),
+                                     [&](const Range& r) { return r.first <= proc.rank && proc.rank <= r.last; });
         if (at == part.ranges.end()) return;
         const Range was = *at;
         if (was.first == was.last) {

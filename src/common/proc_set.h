@@ -32,7 +32,8 @@ class ProcSet {
         std::vector<Range> ranges;
 
         bool has(Rank rank) const noexcept {
-            const auto at = std::partition_point(ranges.begin(), ranges.end(), [rank](const Range& r) { return r.last < rank; });
+            const auto at =
+                std::partition_point(ranges.begin(), ranges.end(), [rank](const Range& r) { return r.last < rank; });
             return at != ranges.end() && at->first <= rank;
         }
         bool is_whole() const noexcept { return has(PMIX_RANK_WILDCARD); }
@@ -81,9 +82,7 @@ class ProcSet {
 
     bool operator==(const ProcSet& o) const noexcept { return size_ == o.size_ && parts_ == o.parts_; }
     // Any order will do, as long as sets of other sizes are told apart at once.
-    bool operator<(const ProcSet& o) const noexcept {
-        return size_ != o.size_ ? size_ < o.size_ : parts_ < o.parts_;
-    }
+    bool operator<(const ProcSet& o) const noexcept { return size_ != o.size_ ? size_ < o.size_ : parts_ < o.parts_; }
 
   private:
     void put_in_order();

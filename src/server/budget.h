@@ -1,8 +1,9 @@
 // Memory that the processes of one user make this server hold beyond the data of their jobs: one account for each user.
 //
 // A Charge is bytes taken from an account; destroying it gives them back. Whatever is kept for a process has one: a
-// request that waits for its answer (Reply), a large message on its way in (MessageAdmission), what was sent and not read
-// (transport/send_queue.h), a registration, a round that some have left. Over the limit nothing more is taken, and only that user notices.
+// request that waits for its answer (Reply), a large message on its way in (MessageAdmission), what was sent and not
+// read (transport/send_queue.h), a registration, a round that some have left. Over the limit nothing more is taken, and
+// only that user notices.
 //
 // Accounts are shared by their charges, so a charge may outlive the Budget. Charges may be given back by any thread;
 // they are taken on the loop. One atomic addition for each, no lock. What can go wrong: take() fails, which the caller

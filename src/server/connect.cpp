@@ -59,7 +59,8 @@ void Connect::spawned(const Peer& parent, const std::string& nspace) {
 }
 
 bool Connect::connects(std::string_view nspace) const noexcept {
-    return std::any_of(connected_.begin(), connected_.end(), [&](const auto& entry) { return entry.first.names(nspace); });
+    return std::any_of(connected_.begin(), connected_.end(),
+                       [&](const auto& entry) { return entry.first.names(nspace); });
 }
 
 void Connect::forget(std::string_view nspace) {

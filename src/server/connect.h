@@ -17,7 +17,8 @@ class Connect final : public Gathering {
     Connect(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments)
         : Gathering(scheduler, host, registry, segments, common::Function::PMIx_Connect) {}
     void request(Peer& peer, common::ConnectRequest& request, Reply reply) {
-        enter(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(), std::move(reply));
+        enter(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(),
+              std::move(reply));
     }
     bool connected(const Signature& signature) const { return connected_.count(signature) != 0; }
     // A spawned job and the process that asked for it are connected from the start.
@@ -37,7 +38,8 @@ class Disconnect final : public Gathering {
     Disconnect(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Connect& connect)
         : Gathering(scheduler, host, registry, segments, common::Function::PMIx_Disconnect), connect_(connect) {}
     void request(Peer& peer, common::ConnectRequest& request, Reply reply) {
-        enter(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(), std::move(reply));
+        enter(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(),
+              std::move(reply));
     }
 
   private:

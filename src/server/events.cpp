@@ -164,12 +164,13 @@ bool Events::wants(const Handler& handler, const Event& event) {
 
 namespace {
 
-// Events that wait for processes which do not read are half of their user's memory here at most: the other half is for the
-// requests of those who do.
+// Events that wait for processes which do not read are half of their user's memory here at most: the other half is for
+// the requests of those who do.
 bool has_no_room_for_events(const Peer& peer, size_t queued) noexcept {
     if (queued > kMaxQueuedEvents) return true;
     const UserAccount* account = peer.account().get();
-    return account != nullptr && queued > transport::SendQueue::kAlwaysQueued / 2 && account->used() > account->limit() / 2;
+    return account != nullptr && queued > transport::SendQueue::kAlwaysQueued / 2 &&
+           account->used() > account->limit() / 2;
 }
 
 }  // namespace

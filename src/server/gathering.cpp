@@ -29,7 +29,8 @@ void Gathering::enter(Peer& peer, common::Result<Signature> procs, common::InfoL
     if (view.get(PMIX_TIMEOUT, &timeout) != PMIX_SUCCESS || timeout < 0) return reply.status(PMIX_ERR_BAD_PARAM);
 
     Charge round;
-    if (!round.set(peer.account(), Collective::open_memory_of(signature))) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    if (!round.set(peer.account(), Collective::open_memory_of(signature)))
+        return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     auto entered = collective_.enter(signature, *member, view.flag(PMIX_ALL_CLONES_PARTICIPATE), std::move(round));
     // Whoever is not in the set would wait for a turn that cannot include it.
     if (entered.state == Collective::State::stranger) return reply.status(PMIX_ERR_BAD_PARAM);

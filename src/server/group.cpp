@@ -267,8 +267,7 @@ bool Groups::names(std::string_view nspace) const noexcept {
             return true;
     return std::any_of(operations_.begin(), operations_.end(), [&](const auto& entry) {
         const Operation& op = entry.second;
-        return op.signature.names(nspace) ||
-               std::any_of(op.piece.order.begin(), op.piece.order.end(), of_it);
+        return op.signature.names(nspace) || std::any_of(op.piece.order.begin(), op.piece.order.end(), of_it);
     });
 }
 

@@ -117,8 +117,7 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     ProcList order;
     if (const pmix_info_t* given = view.find(PMIX_GROUP_FINAL_MEMBERSHIP_ORDER)) {
         if (!common::read_proc_array(given->value, order)) return reply.status(PMIX_ERR_BAD_PARAM);
-        if (!(Signature(expand(order)) == Signature(expand(request.procs))))
-            return reply.status(PMIX_ERR_BAD_PARAM);
+        if (!(Signature(expand(order)) == Signature(expand(request.procs)))) return reply.status(PMIX_ERR_BAD_PARAM);
     }
     auto [at, first] = operations_.try_emplace(key);
     Operation& op = at->second;
@@ -387,7 +386,8 @@ bool Groups::assigns_here(const Operation& op, Reach reach) noexcept {
     const pmix_info_t* info = op.infos.find(PMIX_RANGE);
     if (info != nullptr && info->value.type == PMIX_DATA_RANGE) range = info->value.data.range;
     if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL) return true;
-    return range == PMIX_RANGE_NAMESPACE && std::all_of(op.signature.parts().begin(), op.signature.parts().end(), [&](const Signature::Part& p) {
+    return range == PMIX_RANGE_NAMESPACE &&
+           std::all_of(op.signature.parts().begin(), op.signature.parts().end(), [&](const Signature::Part& p) {
                const Nspace* nspace = registry_.find(p.nspace);
                return nspace != nullptr && nspace->size_known() && nspace->all_local();
            });
@@ -541,8 +541,7 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     if (numbered) group.context_id = number;
     group.notify = op.notify;
     group.hosted = op.hosted;
-    if (!group.charge.set(op.account, memory_of(group)))
-        return finish(key, PMIX_ERR_OUT_OF_RESOURCE);
+    if (!group.charge.set(op.account, memory_of(group))) return finish(key, PMIX_ERR_OUT_OF_RESOURCE);
     group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
     // Where only the inviter is, which is no member, nobody would ever end the group.
     const bool none_here = op.inviter && here(members).empty();

@@ -161,8 +161,8 @@ class Host {
 
     void query(const common::ProcId& asker, common::CArray<pmix_query_t> queries, Done done);
     // The answer's infos: what the host has to say of the group (context id, membership, endpoint data), or nothing.
-    void group(pmix_group_operation_t operation, std::string name, const common::ProcSet& procs,
-               common::InfoList infos, Done done);
+    void group(pmix_group_operation_t operation, std::string name, const common::ProcSet& procs, common::InfoList infos,
+               Done done);
 
     // log2 if the host has it; else the older entry, which has no return value: the host is waited for.
     void log(const common::ProcId& client, common::InfoList data, common::InfoList directives, Done done);

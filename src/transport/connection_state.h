@@ -25,9 +25,15 @@ struct Connection::State final : WatchHandler {
 
     // May throw: the deque of the send queue allocates where it is made.
     State(EventLoop& l, ConnectionHandler& h, const ConnectionOptions& options)
-        : loop(l), io(l.io()), handler(h), caller_reads(options.caller_reads),
-          takes_descriptors(options.takes_descriptors), waits_for_room(options.waits_for_room),
-          max_queued(options.max_queued), max_payload(options.max_payload), queue(options.account) {}
+        : loop(l),
+          io(l.io()),
+          handler(h),
+          caller_reads(options.caller_reads),
+          takes_descriptors(options.takes_descriptors),
+          waits_for_room(options.waits_for_room),
+          max_queued(options.max_queued),
+          max_payload(options.max_payload),
+          queue(options.account) {}
 
     // Constant after open().
     EventLoop& loop;

@@ -1,8 +1,8 @@
 // Frames that the socket did not take yet, whole or in part, with their descriptors.
 //
 // Owned by a Connection and guarded by its send lock. A frame that carries descriptors begins a system call of its own,
-// so that they arrive with its first byte. What is queued is charged to the account, if there is one; so little that it is
-// no more than what a socket's own buffer holds is queued even where the account has no room.
+// so that they arrive with its first byte. What is queued is charged to the account, if there is one; so little that it
+// is no more than what a socket's own buffer holds is queued even where the account has no room.
 #pragma once
 
 #include <sys/socket.h>
@@ -70,9 +70,10 @@ class SendQueue {
         clear_descriptors(frames_.front().data.data());
     }
 
-    // What is left of a frame of `size` bytes after `sent` of them. Descriptors only if sent is 0. False: the account has
-    // no room for it.
-    [[nodiscard]] bool push(std::span<const iovec> pieces, size_t size, size_t sent, std::vector<Descriptor> descriptors) {
+    // What is left of a frame of `size` bytes after `sent` of them. Descriptors only if sent is 0. False: the account
+    // has no room for it.
+    [[nodiscard]] bool push(std::span<const iovec> pieces, size_t size, size_t sent,
+                            std::vector<Descriptor> descriptors) {
         const size_t memory = size - sent + kFrameMemory;
         if (!charge(memory)) return false;
         Entry entry;
