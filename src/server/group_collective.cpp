@@ -275,7 +275,7 @@ void Groups::leader_gone(const Key& key, Operation& op) {
 
 // The participants but one.
 ProcList Groups::others(const Key& key, const Operation& op, const ProcId& proc) const {
-    ProcList out = key.call == GroupCall::construct ? expand(op.piece.order) : op.signature;
+    ProcList out = key.call == GroupCall::construct ? expand(op.piece.order) : op.signature.list();
     std::erase(out, proc);
     return out;
 }
