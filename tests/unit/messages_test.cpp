@@ -216,7 +216,7 @@ TEST(Messages, ATraceLine) {
     InfoList list;
     list.append_flag("pmix.collect", true);
     fence.infos = Infos(std::move(list));
-    EXPECT_EQ("fence #7 -> FenceRequest{procs=[job.* job.3] infos=[pmix.collect:PMIX_BOOL]}",
+    EXPECT_EQ("fence #7 -> FenceRequest{procs=[job.* job.3] infos=[pmix.collect:PMIX_BOOL] ranges=[]}",
               describe_frame(FrameHeader::request(4, 7), encoded(fence)));
     EXPECT_EQ("fence #7 status -24 <- FenceReply{generation=0 segments=[]}",
               describe_frame(FrameHeader::reply(4, 7, PMIX_ERR_TIMEOUT), {}));
