@@ -440,7 +440,7 @@ TEST(ServerLivesTest, AProcessThatAsksWithoutListeningIsRefusedInTheEnd) {
     EXPECT_FALSE(b.take(other)) << "others may";
     b.put("k", "v");
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, last));
-    uint32_t again = a.start_get({"job", 1}, "another");
+    uint32_t again = a.start_get({"job", 1}, "another", 60);  // without a limit it waits for the first commit only
     s.server.settle();
     EXPECT_FALSE(a.take(again)) << "those that are answered do not count";
     EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
