@@ -9,18 +9,18 @@
 // threads ends those calls with PMIX_ERR_INIT first and waits until they have left.
 #pragma once
 
-#include <atomic>
-#include <memory>
-
 #include <pmix.h>
 #include <pmix_server.h>
+
+#include <atomic>
+#include <memory>
 
 #include "common/status.h"
 
 namespace pmix::common {
 class InfoView;
 struct ProcId;
-}
+}  // namespace pmix::common
 namespace pmix::transport {
 class EventLoop;
 }
@@ -28,11 +28,11 @@ namespace pmix::client {
 class Keepalive;
 class ServerSet;
 class Session;
-}
+}  // namespace pmix::client
 namespace pmix::server {
 class Server;
 struct ServerOptions;
-}
+}  // namespace pmix::server
 
 namespace pmix::api {
 
@@ -49,8 +49,9 @@ class Library {
     static Library* enter() noexcept;
     static void leave() noexcept;
 
-    // Counted; ret_proc may be null. One process plays one role: an init of another role answers PMIX_ERR_NOT_SUPPORTED.
-    // PMIX_ERR_UNREACH with an identity: there is no server, and the library is initialised for local use.
+    // Counted; ret_proc may be null. One process plays one role: an init of another role answers
+    // PMIX_ERR_NOT_SUPPORTED. PMIX_ERR_UNREACH with an identity: there is no server, and the library is initialised for
+    // local use.
     static pmix_status_t init_client(pmix_proc_t* ret_proc, const pmix_info_t infos[], size_t ninfos);
     static pmix_status_t finalize_client(const pmix_info_t infos[], size_t ninfos);
     static pmix_status_t init_server(pmix_server_module_t* module, const pmix_info_t infos[], size_t ninfos);
@@ -79,8 +80,8 @@ class Library {
   private:
     explicit Library(Role role) noexcept;
 
-    static pmix_status_t init(Role role, pmix_server_module_t* module, pmix_proc_t* ret_proc,
-                              const pmix_info_t infos[], size_t ninfos);
+    static pmix_status_t init(Role role, pmix_server_module_t* module, pmix_proc_t* ret_proc, const pmix_info_t infos[],
+                              size_t ninfos);
     static pmix_status_t finalize(Role role, const pmix_info_t infos[], size_t ninfos);
     static void abandon(Library* library) noexcept;
 

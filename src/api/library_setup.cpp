@@ -1,5 +1,5 @@
-// From the directives of an init to a running library: the loop, the halves, and what joins them. The public counting is
-// in library.cpp; this runs under its mutex, on the caller's thread, before anything else can see the library.
+// From the directives of an init to a running library: the loop, the halves, and what joins them. The public counting
+// is in library.cpp; this runs under its mutex, on the caller's thread, before anything else can see the library.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -37,7 +37,9 @@ using transport::LoopRole;
 // A file that somebody who started this process wants to find it by.
 constexpr const char* kFileVariable = "PMIX_LAUNCHER_RNDZ_FILE";
 
-const char* read_environment(const char* name) { return ::secure_getenv(name); }
+const char* read_environment(const char* name) {
+    return ::secure_getenv(name);
+}
 
 pmix_status_t read_id(InfoView infos, ProcId& id) {
     std::string_view nspace;
@@ -132,7 +134,8 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
 }  // namespace
 
 pmix_status_t Library::check_directives(Role role, InfoView infos) {
-    return role == Role::server ? common::check_required(infos, common::Function::PMIx_server_init, common::level::server)
+    return role == Role::server
+               ? common::check_required(infos, common::Function::PMIx_server_init, common::level::server)
            : role == Role::tool ? common::check_required(infos, common::Function::PMIx_tool_init, common::level::tool)
                                 : common::check_required(infos, common::Function::PMIx_Init, common::level::client);
 }
@@ -157,8 +160,7 @@ pmix_status_t Library::set_up_loop(InfoView infos) {
 }
 
 pmix_status_t Library::check_against(InfoView infos) const {
-    if (infos.has(PMIX_EXTERNAL_PROGRESS) &&
-        infos.flag(PMIX_EXTERNAL_PROGRESS) != (loop_->drive() == Drive::caller)) {
+    if (infos.has(PMIX_EXTERNAL_PROGRESS) && infos.flag(PMIX_EXTERNAL_PROGRESS) != (loop_->drive() == Drive::caller)) {
         return PMIX_ERR_BAD_PARAM;
     }
     bool strict = strict_;
@@ -183,7 +185,8 @@ pmix_status_t Library::set_up_client(InfoView infos) {
         // MPI libraries read PMIX_ERR_UNREACH as "nobody launched me": each rank of a job would go on as a job of one,
         // and end with success. Only a process to which no server was described may be told that.
         if (transport::describes_server(&read_environment, environ)) {
-            WIREUP_LOG(api, error, "PMIX_NAMESPACE and a PMIX_SERVER_URI are set and PMIX_SERVER_URI_WIREUP or PMIX_RANK "
+            WIREUP_LOG(api, error,
+                       "PMIX_NAMESPACE and a PMIX_SERVER_URI are set and PMIX_SERVER_URI_WIREUP or PMIX_RANK "
                        "is not: the server that started this process runs another libpmix");
             return PMIX_ERR_COMM_FAILURE;
         }
@@ -197,8 +200,8 @@ pmix_status_t Library::set_up_client(InfoView infos) {
     }
 
     const int64_t patience_ms = timeout_s > 0 ? int64_t{timeout_s} * 1000 : common::kHelloTimeoutMs;
-    auto greeting = client::shake_hands(*environment, infos.begin(), infos.size(), Deadline::in_ms(patience_ms),
-                                        loop_->io());
+    auto greeting =
+        client::shake_hands(*environment, infos.begin(), infos.size(), Deadline::in_ms(patience_ms), loop_->io());
     if (!greeting) {
         WIREUP_LOG(api, info, "the server %s:%u, which the environment names, does not let %s:%u in: %s",
                    environment->contact.server.nspace.c_str(), environment->contact.server.rank,

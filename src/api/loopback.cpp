@@ -18,7 +18,9 @@ Loopback::Loopback(transport::EventLoop& loop, server::Server& server, transport
     });
 }
 
-Loopback::~Loopback() { open_->store(false, std::memory_order_release); }
+Loopback::~Loopback() {
+    open_->store(false, std::memory_order_release);
+}
 
 pmix_status_t Loopback::post(const FrameHeader& header, Bytes payload, bool waits) {
     if (!connected()) return PMIX_ERR_UNREACH;
@@ -30,7 +32,9 @@ pmix_status_t Loopback::post(const FrameHeader& header, Bytes payload, bool wait
     return PMIX_SUCCESS;
 }
 
-pmix_status_t Loopback::send(const FrameHeader& header, Bytes payload) { return post(header, payload, false); }
+pmix_status_t Loopback::send(const FrameHeader& header, Bytes payload) {
+    return post(header, payload, false);
+}
 
 pmix_status_t Loopback::send_and_wait(const FrameHeader& header, Bytes payload, transport::Waiter& waiter,
                                       transport::Deadline deadline) {

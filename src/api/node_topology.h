@@ -44,8 +44,8 @@ class NodeTopology {
     // host's is shared unless PMIX_SERVER_SHARE_TOPOLOGY is false; our own only if it is true.
     pmix_status_t take_from_host(common::InfoView infos, common::InfoList& to_share);
 
-    // Loads it if need be. self: the process that asks, for what its server shares; nobody: no server is asked. wanted: the source that it must
-    // have ("hwloc", "hwloc:2.9.0"), or NULL; PMIX_ERR_NOT_SUPPORTED when it has another.
+    // Loads it if need be. self: the process that asks, for what its server shares; nobody: no server is asked. wanted:
+    // the source that it must have ("hwloc", "hwloc:2.9.0"), or NULL; PMIX_ERR_NOT_SUPPORTED when it has another.
     common::Result<Topology> get(const common::ProcId& self, const char* wanted = nullptr);
 
   private:

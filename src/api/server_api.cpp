@@ -1,8 +1,8 @@
 // PMIx_server_*: what the host's arrays say is read on the caller's thread, applied on the loop.
 //
 // Where a callback was given, the answer is PMIX_SUCCESS and the callback comes later, from the loop: hosts take
-// PMIX_OPERATION_SUCCEEDED there for a failure. Without a callback the call waits; from the loop thread itself (inside an
-// upcall) it is done at once.
+// PMIX_OPERATION_SUCCEEDED there for a failure. Without a callback the call waits; from the loop thread itself (inside
+// an upcall) it is done at once.
 #include <pmix_server.h>
 
 #include <algorithm>
@@ -82,7 +82,9 @@ pmix_status_t on_loop(const char* name, Library& library, Server& srv, pmix_op_c
 }
 
 // For a host that gives it back.
-std::unique_ptr<InfoList> lend(InfoList&& infos) { return std::make_unique<InfoList>(std::move(infos)); }
+std::unique_ptr<InfoList> lend(InfoList&& infos) {
+    return std::make_unique<InfoList>(std::move(infos));
+}
 
 // One byte object for each job: a buffer with its name, then a key and a value by turns. All of them or none.
 pmix_status_t pack_jobs(const std::vector<std::pair<std::string, InfoList>>& jobs, pmix_data_buffer_t* out) {
@@ -210,9 +212,9 @@ pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
         return PMIX_ERR_BAD_PARAM;
     const bool inside = Library::enter() != nullptr;
     const server::LaunchEnv* launch_env = server::LaunchEnv::current();
-    const pmix_status_t rc =
-        launch_env == nullptr ? PMIX_ERR_INIT
-                              : launch_env->apply(pmix::common::nspace_view(proc->nspace), proc->rank, env);
+    const pmix_status_t rc = launch_env == nullptr
+                                 ? PMIX_ERR_INIT
+                                 : launch_env->apply(pmix::common::nspace_view(proc->nspace), proc->rank, env);
     if (inside) Library::leave();
     return rc;
 }
@@ -256,8 +258,9 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
                 guarded([&] { return server::set_up_fabrics(*wishes, srv.parts().query.inventory(), *infos); });
             if (rc != PMIX_SUCCESS) infos->reset();
             InfoList* list = infos.release();
-            cbfunc(rc, list->c_array(), list->size(), cbdata,
-                   [](pmix_status_t, void* lent) { delete static_cast<InfoList*>(lent); }, list);
+            cbfunc(
+                rc, list->c_array(), list->size(), cbdata,
+                [](pmix_status_t, void* lent) { delete static_cast<InfoList*>(lent); }, list);
         });
         return PMIX_SUCCESS;
     });
@@ -324,8 +327,9 @@ pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndi
         if (!found.ok()) return found.status();
         library.loop().post([cbfunc, cbdata, infos = lend(std::move(found).value())]() mutable {
             InfoList* list = infos.release();
-            cbfunc(PMIX_SUCCESS, list->c_array(), list->size(), cbdata,
-                   [](void* lent) { delete static_cast<InfoList*>(lent); }, list);
+            cbfunc(
+                PMIX_SUCCESS, list->c_array(), list->size(), cbdata,
+                [](void* lent) { delete static_cast<InfoList*>(lent); }, list);
         });
         return PMIX_SUCCESS;
     });

@@ -1,5 +1,5 @@
-// From the directives of PMIx_tool_init to a running tool: who it is, its servers, and with PMIX_LAUNCHER a server of its
-// own. As library_setup, under the mutex of library.cpp, on the caller's thread.
+// From the directives of PMIx_tool_init to a running tool: who it is, its servers, and with PMIX_LAUNCHER a server of
+// its own. As library_setup, under the mutex of library.cpp, on the caller's thread.
 #include <stdlib.h>
 
 #include <string>
@@ -36,7 +36,9 @@ std::string take_variable(const char* name) {
     return value;
 }
 
-const char* read_environment(const char* name) { return ::secure_getenv(name); }
+const char* read_environment(const char* name) {
+    return ::secure_getenv(name);
+}
 
 }  // namespace
 
@@ -67,7 +69,8 @@ pmix_status_t Library::add_server(server::ServerOptions options, ServerSet& serv
     serving_.store(server_.get(), std::memory_order_release);
     server_->parts().fabrics.set_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
     if (client_ != nullptr) client_->own_facts().note_uri(self, server_->uri());
-    const auto loopback = [this](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<client::Channel>> {
+    const auto loopback =
+        [this](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<client::Channel>> {
         return std::unique_ptr<client::Channel>(std::make_unique<Loopback>(*loop_, *server_, handler));
     };
     return servers.attach(self, loopback, stands_in ? ServerSet::Standing::stand_in : ServerSet::Standing::server);
@@ -132,7 +135,8 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
 
     std::optional<client::ToolFound> found;
     if (!wish->nowhere) {
-        auto search = client::find_server(*wish, infos, [](const ProcId&) { return false; }, loop_->io());
+        auto search = client::find_server(
+            *wish, infos, [](const ProcId&) { return false; }, loop_->io());
         if (search) {
             found = std::move(search).value();
         } else if (!wish->optional) {
@@ -147,8 +151,8 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
     client::Session* raw = session.get();
     raw->set_is_tool();
     raw->iof().set_writes_too(infos.flag(PMIX_IOF_LOCAL_OUTPUT));
-    auto set = std::make_unique<ServerSet>(ServerSet::Hooks{
-        *raw, [raw](const ProcId& id) { raw->server_lost(id); }, [raw](const ProcId& id) { raw->turn_to(id); }});
+    auto set = std::make_unique<ServerSet>(ServerSet::Hooks{*raw, [raw](const ProcId& id) { raw->server_lost(id); },
+                                                            [raw](const ProcId& id) { raw->turn_to(id); }});
     ServerSet& servers = *set;
     session->set_channel(std::move(set));
     // An initiator that started us and wants to be told.
@@ -163,7 +167,8 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
             back.way = client::ToolWish::Way::uri;
             back.text = initiator;
             back.self = self;
-            auto other = client::find_server(back, infos, [&](const ProcId& id) { return servers.has(id); }, loop_->io());
+            auto other = client::find_server(
+                back, infos, [&](const ProcId& id) { return servers.has(id); }, loop_->io());
             // It may have gone meanwhile; that is no reason not to start.
             if (other && !other->already) client::adopt_server(*session, servers, *other);
         }

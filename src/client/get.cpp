@@ -45,7 +45,7 @@ struct Outcome {
     }
 };
 
-// About the server of this process, for whoever asks about this process or its job, and of no other level.
+// About the server of this process: an answer to a question about this process or its job, and of no other level.
 common::Result<Value> servers_value(Session& session, const GetRequest& request) {
     if (!request.own_nspace || (request.one_rank() && request.rank != session.self().rank)) return PMIX_ERR_NOT_FOUND;
     if (request.realm == Realm::session || request.realm == Realm::app || request.realm == Realm::node)

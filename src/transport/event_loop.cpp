@@ -69,7 +69,7 @@ Deadline sooner(Deadline a, Deadline b) noexcept { return a.ns() < b.ns() ? a : 
 // What the wake-up's handler is told when the loop has called it for itself.
 constexpr short kHop = EV_WRITE;
 
-// Between two tries of the recovery of whoever uses the loop.
+// Between two tries of the recovery that was set.
 constexpr timeval kRecoveryPause{0, 10'000};
 
 }  // namespace
