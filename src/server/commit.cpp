@@ -10,6 +10,10 @@ namespace pmix::server {
 using common::FrameHeader;
 
 void Commit::request(Peer& peer, common::CommitRequest& request, Reply reply) {
+    // No job's data has a place for a tool's puts: they stay in its own process, and that is no refusal.
+    if (peer.kind() == PeerKind::tool && registry_.find(peer.id().nspace) == nullptr) {
+        return reply.message(PMIX_SUCCESS, common::CommitReply{});
+    }
     pmix_status_t rc;
     try {
         rc = apply(peer, request);
