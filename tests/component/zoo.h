@@ -25,6 +25,14 @@
         pmix_status_t status_ = (call);                                         \
         if (status_ != (wanted)) zoo_fail(__FILE__, __LINE__, #call, status_);  \
     } while (0)
+/* A call that may be done at once. */
+#define CHECK_DONE(call)                                                                        \
+    do {                                                                                        \
+        pmix_status_t status_ = (call);                                                         \
+        if (status_ != PMIX_OPERATION_SUCCEEDED && status_ != PMIX_SUCCESS) {                   \
+            zoo_fail(__FILE__, __LINE__, #call, status_);                                       \
+        }                                                                                       \
+    } while (0)
 void zoo_fail(const char* file, int line, const char* what, pmix_status_t got);
 
 /* One habit. */
@@ -32,7 +40,7 @@ struct host {
     const char* name;
     void (*run)(void);
 };
-extern const struct host order_hosts[], answer_hosts[], life_hosts[]; /* each ends with a NULL name */
+extern const struct host order_hosts[], answer_hosts[], life_hosts[], data_hosts[]; /* each ends with a NULL name */
 
 /* What a client does, by its name: see client.c. */
 enum { CLIENT_GOOD = 0 };
@@ -57,6 +65,7 @@ void run_job(const char* name, uint32_t ranks, const char* mode);
 /* The whole life of the usual host: init, register, run, deregister, finalize. */
 void usual_life(pmix_server_module_t* module, const char* mode);
 int client(const char* mode);
+int data_client(const char* mode); /* the modes of hosts_data; -1: it is none of these */
 
 /* --- a callback that somebody waits for --- */
 struct box {

@@ -265,7 +265,7 @@ static void many(int argc, char** argv) {
 }
 
 /* A value that was replaced after it was seen: known by PMIX_GET_REFRESH_CACHE at the latest. rows: K15 K31 */
-/* proves: PMIx_Get PMIX_GET_REFRESH_CACHE server */
+/* proves: PMIx_Get PMIX_GET_REFRESH_CACHE */
 static void fresh(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t number = 0;

@@ -1,5 +1,5 @@
 /* forward: output of some ranks read by others, and input pushed to them.
- * usage: forward many|ends|stalled|killed|dropping|push|lines|copy|redirect [BYTES [GROWTH]]
+ * usage: forward many|ends|stalled|killed|dropping|push|lines|copy|redirect|default [BYTES [GROWTH]]
  * BYTES: what each source writes. GROWTH: MiB by which a server's memory may grow meanwhile; 0: not looked at. */
 #include <errno.h>
 #include <pmix_tool.h>
@@ -244,15 +244,15 @@ static void push(void) {
     finish();
 }
 
-/* Rank 1's output goes to who reads it instead of to pmixrun's own, or with PMIX_IOF_COPY to both; what pmixrun prints,
- * the test's command looks at. rows: O1
+/* Rank 1's output goes to who reads it instead of to pmixrun's own, or with PMIX_IOF_COPY to both; without a directive it
+ * is redirected. What pmixrun prints, the test's command looks at. rows: O1
  * proves: PMIx_IOF_pull PMIX_IOF_COPY PMIX_IOF_REDIRECT client */
-static void copied(bool copy) {
+static void copied(const char* directive) {
     start();
     if (me.rank == 0) {
         pmix_info_t info;
-        PMIX_INFO_LOAD(&info, copy ? PMIX_IOF_COPY : PMIX_IOF_REDIRECT, NULL, PMIX_BOOL);
-        pull(1, PMIX_FWD_STDOUT_CHANNEL, &info, 1);
+        PMIX_INFO_LOAD(&info, directive ? directive : PMIX_IOF_COPY, NULL, PMIX_BOOL);
+        pull(1, PMIX_FWD_STDOUT_CHANNEL, &info, directive ? 1 : 0);
         PMIX_INFO_DESTRUCT(&info);
     }
     fence(false);
@@ -269,10 +269,13 @@ static void copied(bool copy) {
     finish();
 }
 static void with_copy(void) {
-    copied(true);
+    copied(PMIX_IOF_COPY);
 }
 static void redirected(void) {
-    copied(false);
+    copied(PMIX_IOF_REDIRECT);
+}
+static void by_default(void) {
+    copied(NULL);
 }
 
 /* Not a PMIx process: numbered lines, for whoever reads pmixrun's own output. */
@@ -292,7 +295,7 @@ int main(int argc, char** argv) {
     static const struct plain_case cases[] = {
         {"many", many},         {"ends", stream_ends}, {"stalled", stalled}, {"killed", killed},
         {"dropping", dropping}, {"push", push},        {"lines", lines},     {"copy", with_copy},
-        {"redirect", redirected},
+        {"redirect", redirected}, {"default", by_default},
     };
     if (argc > 2) bytes_each = strtoul(argv[2], NULL, 10);
     if (argc > 3) growth_allowed = strtoul(argv[3], NULL, 10);

@@ -148,7 +148,7 @@ static void described(int argc, char** argv) {
     finish();
 }
 
-/* With PMIX_EMBED_BARRIER nobody is out before all are in: rank 0 comes late, and publishes that it has. rows: I10 */
+/* With PMIX_EMBED_BARRIER no process returns before all have called: rank 0 calls late. rows: I10 */
 /* proves: PMIx_Finalize PMIX_EMBED_BARRIER */
 static void embedded_barrier(int argc, char** argv) {
     (void)argc, (void)argv;

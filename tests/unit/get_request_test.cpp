@@ -90,9 +90,7 @@ TEST(GetRequest, Ranks) {
     }
 }
 
-// rows: K15 G17
-// proves: PMIx_Get PMIX_OPTIONAL PMIX_IMMEDIATE PMIX_GET_REFRESH_CACHE client
-// proves: PMIx_Get PMIX_GET_POINTER_VALUES PMIX_GET_STATIC_VALUES client
+// rows: G17
 TEST(GetRequest, Flags) {
     auto r = Infos()
                  .flag(PMIX_OPTIONAL)
@@ -115,7 +113,6 @@ TEST(GetRequest, Flags) {
     EXPECT_TRUE(r->immediate);
 }
 
-// proves: PMIx_Get PMIX_DATA_SCOPE client
 TEST(GetRequest, WrongTypesAreRefused) {
     EXPECT_EQ(Infos().text(PMIX_TIMEOUT, "soon").parse().status(), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(Infos().number(PMIX_TIMEOUT, -1, PMIX_INT).parse().status(), PMIX_ERR_BAD_PARAM);
@@ -127,16 +124,12 @@ TEST(GetRequest, WrongTypesAreRefused) {
 }
 
 // rows: G11
-// proves: PMIx_Get PMIX_TIMEOUT client
 TEST(GetRequest, TimeoutOfAnyIntegerType) {
     EXPECT_EQ(Infos().number(PMIX_TIMEOUT, 5, PMIX_INT).parse()->timeout_s, 5);
     EXPECT_EQ(Infos().number(PMIX_TIMEOUT, uint16_t{6}, PMIX_UINT16).parse()->timeout_s, 6);
     EXPECT_EQ(Infos().number(PMIX_TIMEOUT, size_t{7}, PMIX_SIZE).parse()->timeout_s, 7);
 }
 
-// rows: K24 K27
-// proves: PMIx_Get PMIX_NODE_INFO PMIX_HOSTNAME PMIX_NODEID PMIX_JOB_INFO PMIX_APP_INFO PMIX_APPNUM client
-// proves: PMIx_Get PMIX_SESSION_INFO PMIX_SESSION_ID client
 TEST(GetRequest, RealmFlagsAndTheirQualifiers) {
     EXPECT_EQ(Infos().flag(PMIX_SESSION_INFO).parse()->realm, Realm::session);
     EXPECT_EQ(Infos().flag(PMIX_JOB_INFO).parse()->realm, Realm::job);
@@ -156,7 +149,6 @@ TEST(GetRequest, RealmFlagsAndTheirQualifiers) {
     EXPECT_EQ(r->node_id, 4u);
 }
 
-// proves: PMIx_Get PMIX_NSPACE PMIX_JOBID client
 TEST(GetRequest, NamespaceByQualifierReplacesTheProcess) {
     const pmix_proc_t p = proc("elsewhere", 9);
     Infos third, fourth;
