@@ -27,7 +27,7 @@ void Commit::request(Peer& peer, common::CommitRequest& request, Reply reply) {
         nspace->refused_commits.erase(refused);
     }
     registry_.written(*nspace);
-    get_.committed(*nspace, peer.id().rank);
+    get_.committed(*nspace, peer.id().rank, request.entries);
     common::CommitReply message;
     message.generation = nspace->data->generation();
     reply.message(PMIX_SUCCESS, message);

@@ -145,12 +145,24 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     ask_host(proc, std::move(infos), std::move(question));
 }
 
-void Get::park(MemberId where, Question&& question) {
-    if (question.timeout_s > 0)
-        question.timer = Timer(scheduler_, int64_t{question.timeout_s} * 1000,
-                               [this, where, id = question.id] { expire_parked(where, id); });
-    hold(question, 0);
-    parked_[where].push_back(std::move(question));
+void Get::park(Awaited&& what, Question&& question, int64_t limit_ms) {
+    if (limit_ms > 0)
+        question.timer = Timer(scheduler_, limit_ms, [this, what, id = question.id] { expire_parked(what, id); });
+    hold(question, 2 * what.key.size());
+    std::list<Question> one;
+    one.push_back(std::move(question));
+    std::list<Question>& pending = parked_.try_emplace(std::move(what)).first->second;
+    pending.splice(pending.end(), one);
+}
+
+bool Get::is_awaited(MemberId member) const noexcept {
+    const auto it = parked_.lower_bound(AwaitedView{member});
+    return it != parked_.end() && it->first.member == member;
+}
+
+Get::Parked::iterator Get::take(Parked::iterator it, std::list<Question>& to) {
+    to.splice(to.end(), it->second);
+    return parked_.erase(it);
 }
 
 // A process of this node that has not committed the key. It may not even have been started.
@@ -158,7 +170,8 @@ void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
     if (nspace.has_left(rank)) return answer(question, PMIX_ERR_NOT_FOUND);
     if (const pmix_status_t why = nspace.refused(rank); why != PMIX_SUCCESS) return answer(question, why);
     WIREUP_LOG(server, debug, "a get of \"%s\" waits for %s:%u to commit it", question.key.c_str(), nspace.name.c_str(), rank);
-    park(member_id(nspace.number, rank), std::move(question));
+    Awaited what{member_id(nspace.number, rank), question.patient() ? question.key : std::string()};
+    park(std::move(what), std::move(question), int64_t{question.timeout_s} * 1000);
 }
 
 // Its infos are not kept as they were received: encoded, for the host, or not at all.
@@ -169,7 +182,8 @@ void Get::hold(Question& question, size_t encoded_bytes) noexcept {
 void Get::ask_anyone(Nspace& nspace, Question&& question, bool immediate) {
     if (nspace.data->has_anywhere(question.key)) return answer_found(question, nspace);
     if (immediate) return answer(question, PMIX_ERR_NOT_FOUND);
-    park(member_id(nspace.number, PMIX_RANK_UNDEF), std::move(question));
+    park({member_id(nspace.number, PMIX_RANK_UNDEF), question.key}, std::move(question),
+         int64_t{question.timeout_s} * 1000);
 }
 
 // The host is told of the request as the requester made it, with the identity that the kernel gives the requester.
@@ -314,13 +328,13 @@ void Get::learn(const ProcId& proc, Bytes blob) {
     register_(std::move(job).value());
 }
 
-void Get::expire_parked(MemberId where, uint64_t id) {
-    auto it = parked_.find(where);
+void Get::expire_parked(const Awaited& what, uint64_t id) {
+    auto it = parked_.find(what);
     if (it == parked_.end()) return;
     auto q = std::find_if(it->second.begin(), it->second.end(), [&](const Question& x) { return x.id == id; });
     if (q == it->second.end()) return;
     if (q->respond) {
-        const ProcId proc = registry_.proc_of(where);
+        const ProcId proc = registry_.proc_of(what.member);
         tell_host(std::move(q->respond), PMIX_SUCCESS, wrap_state(proc.nspace, proc.rank, ModexState::not_yet));
     } else {
         answer(*q, PMIX_ERR_TIMEOUT);
@@ -374,44 +388,49 @@ void Get::modex_request(const ProcId& proc, Respond from_host) {
     Question question;
     question.id = next_++;
     question.respond = std::move(respond);
-    const MemberId where = member_id(nspace->number, proc.rank);
-    question.timer = Timer(scheduler_, modex_hold_ms_, [this, where, id = question.id] { expire_parked(where, id); });
-    parked_[where].push_back(std::move(question));
+    park({member_id(nspace->number, proc.rank), {}}, std::move(question), modex_hold_ms_);
 }
 
-void Get::committed(Nspace& nspace, Rank rank) {
-    auto it = parked_.find(member_id(nspace.number, rank));
-    if (it != parked_.end()) {
-        std::list<Question> ready;
-        for (auto q = it->second.begin(); q != it->second.end();) {
-            auto next = std::next(q);
-            if (q->respond || !q->patient() || nspace.data->has(rank, q->key) ||
-                nspace.data->exists_outside_scope(rank, q->key))
-                ready.splice(ready.end(), it->second, q);
-            q = next;
-        }
-        if (it->second.empty()) parked_.erase(it);
-        for (Question& q : ready) {
-            if (q.respond) {
-                respond_with(nspace, rank, std::move(q.respond));
-            } else if (nspace.data->has(rank, q.key)) {
-                answer_found(q, nspace);
-            } else {
-                const bool kept = nspace.data->exists_outside_scope(rank, q.key);
-                answer(q, kept ? PMIX_ERR_EXISTS_OUTSIDE_SCOPE : PMIX_ERR_NOT_FOUND);
-            }
+void Get::committed(Nspace& nspace, Rank rank, std::span<const common::CommitEntry> entries) {
+    const MemberId member = member_id(nspace.number, rank), any = member_id(nspace.number, PMIX_RANK_UNDEF);
+    const bool of_this_one = is_awaited(member), of_any = is_awaited(any);
+    if (!of_this_one && !of_any) return;
+    std::list<Question> ready;
+    const auto look_for = [&](MemberId whose, std::string_view key) {
+        const auto it = parked_.find(AwaitedView{whose, key});
+        if (it == parked_.end()) return;
+        examined_ += it->second.size();
+        // What other nodes only may see ends a request for this process's key; another process may have one to show.
+        if (key.empty() || nspace.data->has(rank, key) ||
+            (whose == member && nspace.data->exists_outside_scope(rank, key)))
+            take(it, ready);
+    };
+    if (of_this_one) look_for(member, {});
+    for (const common::CommitEntry& entry : entries) {
+        if (of_this_one) look_for(member, entry.key);
+        if (of_any) look_for(any, entry.key);
+    }
+    for (Question& q : ready) {
+        if (q.respond) {
+            respond_with(nspace, rank, std::move(q.respond));
+        } else if (nspace.data->has(rank, q.key)) {
+            answer_found(q, nspace);
+        } else {
+            const bool kept = nspace.data->exists_outside_scope(rank, q.key);
+            answer(q, kept ? PMIX_ERR_EXISTS_OUTSIDE_SCOPE : PMIX_ERR_NOT_FOUND);
         }
     }
-    answer_anyone(nspace);
 }
 
 // Who asked before the host had described the job: for the host's own keys there is nothing to wait for any more.
 void Get::described(Nspace& nspace) {
-    const MemberId first = member_id(nspace.number, 0);
-    for (auto it = parked_.lower_bound(first); it != parked_.end() && nspace_number_of(it->first) == nspace.number;) {
+    const AwaitedView first{member_id(nspace.number, 0)};
+    for (auto it = parked_.lower_bound(first);
+         it != parked_.end() && nspace_number_of(it->first.member) == nspace.number;) {
         for (auto q = it->second.begin(); q != it->second.end();) {
             // With the segment the asker finds what a node or the job says, too.
-            const bool over = !q->respond && (common::is_reserved_key(q->key) || nspace.data->has(rank_of(it->first), q->key));
+            const bool over =
+                !q->respond && (common::is_reserved_key(q->key) || nspace.data->has(rank_of(it->first.member), q->key));
             if (over) answer_found(*q, nspace);
             q = over ? it->second.erase(q) : std::next(q);
         }
@@ -448,19 +467,13 @@ void Get::arrived(Nspace& nspace, Rank rank, std::optional<uid_t> of_user) {
     }
 }
 
-// Questions for whoever has the key.
+// Requests for a key of any rank, after data that may hold any key.
 void Get::answer_anyone(Nspace& nspace) {
-    auto it = parked_.find(member_id(nspace.number, PMIX_RANK_UNDEF));
-    if (it == parked_.end()) return;
-    for (auto q = it->second.begin(); q != it->second.end();) {
-        if (!nspace.data->has_anywhere(q->key)) {
-            ++q;
-            continue;
-        }
-        answer_found(*q, nspace);
-        q = it->second.erase(q);
-    }
-    if (it->second.empty()) parked_.erase(it);
+    const MemberId any = member_id(nspace.number, PMIX_RANK_UNDEF);
+    std::list<Question> ready;
+    for (auto it = parked_.lower_bound(AwaitedView{any}); it != parked_.end() && it->first.member == any;)
+        it = nspace.data->has_anywhere(it->first.key) ? take(it, ready) : std::next(it);
+    for (Question& q : ready) answer_found(q, nspace);
 }
 
 void Get::member_gone(Nspace& nspace, Rank rank) {
@@ -468,23 +481,18 @@ void Get::member_gone(Nspace& nspace, Rank rank) {
 }
 
 void Get::refused(Nspace& nspace, Rank rank, pmix_status_t status) {
-    auto it = parked_.find(member_id(nspace.number, rank));
-    if (it == parked_.end()) return;
-    std::list<Question> over = std::move(it->second);
-    parked_.erase(it);
+    const MemberId member = member_id(nspace.number, rank);
+    std::list<Question> over;
+    for (auto it = parked_.lower_bound(AwaitedView{member}); it != parked_.end() && it->first.member == member;)
+        it = take(it, over);
     for (Question& q : over) answer(q, status);
 }
 
 void Get::nspace_gone(const Nspace& nspace) {
     std::list<Question> over;
-    for (auto it = parked_.begin(); it != parked_.end();) {
-        auto next = std::next(it);
-        if (nspace_number_of(it->first) == nspace.number) {
-            over.splice(over.end(), it->second);
-            parked_.erase(it);
-        }
-        it = next;
-    }
+    for (auto it = parked_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
+         it != parked_.end() && nspace_number_of(it->first.member) == nspace.number;)
+        it = take(it, over);
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         auto next = std::next(it);
         if (it->first.proc.nspace == nspace.name) {
@@ -514,7 +522,7 @@ void Get::stop(pmix_status_t status) {
     Pulls pulls = std::move(pulls_);
     parked_.clear();
     pulls_.clear();
-    for (auto& [where, questions] : parked)
+    for (auto& [what, questions] : parked)
         for (Question& q : questions) answer(q, status);
     for (auto& [at, p] : pulls)
         for (Question& q : p.questions) answer(q, status);
@@ -522,14 +530,14 @@ void Get::stop(pmix_status_t status) {
 
 size_t Get::waiting() const noexcept {
     size_t n = 0;
-    for (const auto& [where, questions] : parked_) n += questions.size();
+    for (const auto& [what, questions] : parked_) n += questions.size();
     for (const auto& [at, p] : pulls_) n += p.questions.size();
     return n;
 }
 
 bool Get::waiting_for(const Nspace& nspace) const noexcept {
-    const auto parked = parked_.lower_bound(member_id(nspace.number, 0));
-    if (parked != parked_.end() && nspace_number_of(parked->first) == nspace.number) return true;
+    const auto parked = parked_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
+    if (parked != parked_.end() && nspace_number_of(parked->first.member) == nspace.number) return true;
     const auto pulled = pulls_.lower_bound({ProcId(nspace.name, 0), {}});
     return pulled != pulls_.end() && pulled->first.proc.nspace == nspace.name;
 }
@@ -546,8 +554,8 @@ void Get::report(const ProcId& self, std::vector<RequestReport>& out) const {
         row.began_ms = q.began_ms;
         out.push_back(std::move(row));
     };
-    for (const auto& [where, questions] : parked_)
-        for (const Question& q : questions) add(q, registry_.proc_of(where), false);
+    for (const auto& [what, questions] : parked_)
+        for (const Question& q : questions) add(q, registry_.proc_of(what.member), false);
     for (const auto& [at, pulled] : pulls_)
         for (const Question& q : pulled.questions) add(q, at.proc, true);
 }

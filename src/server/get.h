@@ -1,16 +1,18 @@
 // Get: answers a client's question for data that its own stores do not have, or holds it until the data comes; direct
 // modex out (the host is asked) and in (the host asks).
 //
-// Loop thread only. Two tables: `parked_`, requests for processes of this node, waiting for a commit; `pulls_`, requests
-// for other nodes, one upcall at a time for each process and distinct set of attributes (the key and the identity of the
-// requester are among them), and none if the data comes before it is made. Both are swept when the process, its namespace,
-// the requester or the server goes, so every request ends.
+// Loop thread only. Two tables: `parked_`, requests for processes of this node, waiting for a commit, by process and by
+// the key that they wait for, so that a commit looks only at requests that its keys can answer; `pulls_`, requests for
+// other nodes, one upcall at a time for each process and distinct set of attributes (the key and the identity of the
+// requester are among them), and none if the data comes before it is made. Both are swept when the process, its
+// namespace, the requester or the server goes, so every request ends. Both tables are ordered by their keys themselves:
+// no choice of keys makes a search in them slow, as equal hashes would.
 //
 // Wherever the process runs, the answer is the same. A request without a limit of time waits until the process has
-// committed something: a key that is then missing is not found, and a new request asks again. With a limit, or in strict
-// mode (common/strict.h), it waits until the key is there, the time is over or the process has left; for a process of
-// another node the upcall is repeated, in growing steps. Limits are each requester's own: a host's PMIX_ERR_TIMEOUT ends
-// only requests that have none.
+// committed something: a key that is then missing is not found, and a new request asks again. With a limit, or in
+// strict mode (common/strict.h), it waits until the key is there, the time is over or the process has left; for a
+// process of another node the upcall is repeated, in growing steps. Limits are each requester's own: a host's
+// PMIX_ERR_TIMEOUT ends only requests that have none.
 //
 // There is no way to take an upcall back. What a host asks here on behalf of a server that no longer waits is answered
 // after kModexHoldMs at the latest, with a section that says so (modex_blob.h).
@@ -20,7 +22,9 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/messages.h"
@@ -58,7 +62,7 @@ class Get {
     void modex_request(const common::ProcId& proc, Respond respond);
 
     // News.
-    void committed(Nspace& nspace, common::Rank rank);
+    void committed(Nspace& nspace, common::Rank rank, std::span<const common::CommitEntry> entries);
     // A commit of the rank could not be taken over: nobody waits for what it may have held.
     void refused(Nspace& nspace, common::Rank rank, pmix_status_t status);
     // Data of other nodes, however it came. Who asked for what is now here is answered, and the host's answer is not
@@ -75,6 +79,9 @@ class Get {
 
     // How long a host's direct modex waits for the first commit. For tests.
     void set_modex_hold(int64_t ms) noexcept { modex_hold_ms_ = ms; }
+
+    // How many pending requests commits have looked at. For tests.
+    uint64_t examined() const noexcept { return examined_; }
 
     size_t waiting() const noexcept;
     bool waiting_for(const Nspace& nspace) const noexcept;
@@ -111,7 +118,24 @@ class Get {
         int64_t pause_ms = 0;
         Timer again;
     };
-    using Parked = std::map<MemberId, std::list<Question>>;
+    // What a request of a process of this node (of PMIX_RANK_UNDEF: of any rank) waits for: a commit that has the key,
+    // or any commit where the key is empty.
+    struct Awaited {
+        MemberId member = 0;
+        std::string key;
+    };
+    struct AwaitedView {
+        MemberId member = 0;
+        std::string_view key = {};
+    };
+    struct ByAwaited {
+        using is_transparent = void;
+        template <class A, class B>
+        bool operator()(const A& a, const B& b) const noexcept {
+            return a.member != b.member ? a.member < b.member : std::string_view(a.key) < std::string_view(b.key);
+        }
+    };
+    using Parked = std::map<Awaited, std::list<Question>, ByAwaited>;
     using Pulls = std::map<PullKey, Pull>;
 
     void ask_local(Nspace& nspace, common::Rank rank, Question&& question);
@@ -123,8 +147,11 @@ class Get {
     void pulled(const PullKey& at, uint64_t flight, HostAnswer& answer);
     // Requests for one process of another node whose keys are here now, of one user or of all.
     void arrived(Nspace& nspace, common::Rank rank, std::optional<uid_t> of_user);
-    void park(MemberId where, Question&& question);
-    void expire_parked(MemberId where, uint64_t id);
+    void park(Awaited&& what, Question&& question, int64_t limit_ms);
+    void expire_parked(const Awaited& what, uint64_t id);
+    bool is_awaited(MemberId member) const noexcept;
+    // Moves what is pending at `it` to the end of `to`.
+    Parked::iterator take(Parked::iterator it, std::list<Question>& to);
     void expire_pull(const PullKey& at, uint64_t id);
     static void hold(Question& question, size_t encoded_bytes) noexcept;
     void answer_found(Question& question, Nspace& nspace);
@@ -141,6 +168,7 @@ class Get {
     Pulls pulls_;
     Register register_;
     uint64_t next_ = 1;
+    uint64_t examined_ = 0;
     int64_t modex_hold_ms_ = kModexHoldMs;
 };
 

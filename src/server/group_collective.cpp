@@ -495,8 +495,9 @@ void Groups::take_endpoint_data(Operation& op, const std::string& name, const In
             if (nspace != nullptr && !nspace->owner && peer != nullptr) nspace->readers.insert(peer->credentials().uid);
         }
     }
-    for (const Signature::Part& p : op.signature.parts())
-        if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);
+    for (const Signature* with_data : {&op.signature, &all_named})
+        for (const Signature::Part& p : with_data->parts())
+            if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);
 }
 
 void Groups::host_answered(const Key& key, uint64_t id, HostAnswer& answer) {

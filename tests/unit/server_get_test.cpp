@@ -377,6 +377,44 @@ TEST(ServerGetTest, AnyRankThatHasTheKey) {
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, g));
 }
 
+// A commit looks at the requests that its keys can answer, and at no others. rows: K20 K22
+TEST(ServerGetTest, Commit_ManyRequestsOfOtherKeysPending_LooksAtNoneOfThem) {
+    constexpr uint64_t kPending = 600, kCommits = 50;
+    Setting s(1);
+    s.connect();
+    s.b.put("first", "x");
+    std::vector<uint32_t> of_any, of_b;
+    for (uint64_t i = 0; i < kPending; ++i) {
+        of_any.push_back(s.a.start_get({"job", PMIX_RANK_UNDEF}, "any" + std::to_string(i), i % 2 == 0 ? 0 : 600));
+        of_b.push_back(s.a.start_get({"job", 1}, "of b" + std::to_string(i), 600));
+        s.server.turn();  // more would not fit into the socket
+    }
+    auto& get = s.server.parts().get;
+    ASSERT_TRUE(s.server.turn_until([&] { return get.waiting() == 2 * kPending; }));
+    const uint64_t before = get.examined();
+    for (uint64_t i = 0; i < kCommits; ++i) {
+        s.b.put("other" + std::to_string(i), "x");
+        s.server.turn();
+    }
+    s.b.put("any7", "seven");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_any[7]));
+    EXPECT_EQ(before + 1, get.examined());
+    EXPECT_EQ(2 * kPending - 1, get.waiting());
+    s.b.put("of b9", "nine");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_b[9]));
+    EXPECT_EQ(before + 2, get.examined());
+    // In another scope: no answer for any rank, the end of a request for this one.
+    s.b.put("any8", "eight", PMIX_REMOTE);
+    s.b.put("of b8", "eight", PMIX_REMOTE);
+    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_of(s.a, of_b[8]));
+    EXPECT_FALSE(s.a.take(of_any[8]));
+    s.b.kill();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, of_b[10])) << "the process has left without it";
+    EXPECT_TRUE(s.server.turn_until([&] { return get.waiting() == kPending - 1; })) << "requests of any rank go on";
+    s.a.kill();
+    EXPECT_TRUE(s.server.turn_until([&] { return get.waiting() == 0; }));
+}
+
 // rows: K17
 TEST(ServerGetTest, AnUnknownNamespaceIsTheHostsMatter) {
     Setting s(1);
