@@ -77,7 +77,7 @@ static void take_number(pmix_status_t status, pmix_value_t* value, void* box) {
  * ---------------------------------------------------------------------------------------------------------- */
 
 /* One key has another number for the process, its node, its application, the job and the session: the attributes say
- * which is meant. rows: K15 K24 K25 K26 K27
+ * which is meant. rows: K15 K24 K25 K26 K27 K36
  * proves: PMIx_Get PMIX_NODE_INFO PMIX_HOSTNAME PMIX_NODEID PMIX_JOB_INFO PMIX_APP_INFO PMIX_APPNUM client */
 /* proves: PMIx_Get PMIX_SESSION_INFO PMIX_SESSION_ID PMIX_NSPACE PMIX_JOBID client */
 static void levels(void) {
@@ -99,6 +99,12 @@ static void levels(void) {
     CHECK(with(&me, PMIX_NUM_NODES, number_of(PMIX_APPNUM, 1)) == 21);
     CHECK(with(&me, PMIX_NUM_NODES, flag(PMIX_SESSION_INFO)) == 40);
     CHECK(with(&me, PMIX_NUM_NODES, number_of(PMIX_SESSION_ID, 78)) == 50);
+    /* The same where they are marked as qualifiers of a value that no host has qualified. */
+    pmix_info_t marked[] = {number_of(PMIX_APPNUM, 1), number_of(PMIX_SESSION_ID, 78), number_of(PMIX_NODEID, 9)};
+    for (int i = 0; i < 3; i++) PMIX_INFO_SET_QUALIFIER(&marked[i]);
+    CHECK(with(&job, PMIX_NUM_NODES, marked[0]) == 21);
+    CHECK(with(&job, PMIX_NUM_NODES, marked[1]) == 50);
+    CHECK(with(&job, PMIX_MAX_PROCS, marked[2]) == 12);
     pmix_info_t by_name;
     PMIX_INFO_LOAD(&by_name, PMIX_NSPACE, "job", PMIX_STRING);
     CHECK(with(&nobody, PMIX_JOB_SIZE, by_name) == 3);

@@ -180,7 +180,8 @@ TEST_F(HostsQualified, ByAppSessionAndProcess_EachLevel_HasItsOwn) {
 TEST_F(HostsQualified, InArraysOfALevel_TheValueIsThatLevels) {
     InfoList app = list_of({{PMIX_APPNUM, Value::u32(1)}, {PMIX_WDIR, text("/one")}});
     app.append(PMIX_QUALIFIED_VALUE, qualified({{"q", text("app 1, red")}, {"*colour", text("red")}}));
-    InfoList session = list_of({{PMIX_SESSION_ID, Value::u32(7)}});
+    InfoList session = list_of({{PMIX_SESSION_ID, Value::u32(7)}, {PMIX_CLUSTER_ID, text("cluster 7")}});
+    InfoList next = list_of({{PMIX_SESSION_ID, Value::u32(8)}, {PMIX_CLUSTER_ID, text("cluster 8")}});
     session.append(PMIX_QUALIFIED_VALUE, qualified({{"q", text("session, red")}, {"*colour", text("red")}}));
     InfoList process = list_of({{PMIX_RANK, Value::number<pmix_rank_t>(1, PMIX_PROC_RANK)}});
     process.append(PMIX_QUALIFIED_VALUE, qualified({{"q", text("rank 1, red")}, {"*colour", text("red")}}));
@@ -189,6 +190,7 @@ TEST_F(HostsQualified, InArraysOfALevel_TheValueIsThatLevels) {
     InfoList list;
     list.append(PMIX_APP_INFO_ARRAY, array(std::move(app)));
     list.append(PMIX_SESSION_INFO_ARRAY, array(std::move(session)));
+    list.append(PMIX_SESSION_INFO_ARRAY, array(std::move(next)));
     list.append(PMIX_PROC_INFO_ARRAY, array(std::move(process)));
     list.append(PMIX_QUALIFIED_VALUE, qualified({{"q", text("unmarked")}, {"colour", text("red")}}));
     add(std::move(list));
@@ -200,6 +202,14 @@ TEST_F(HostsQualified, InArraysOfALevel_TheValueIsThatLevels) {
     EXPECT_EQ("/one", get(PMIX_RANK_WILDCARD, PMIX_WDIR, list_of({{"*" PMIX_APPNUM, Value::u32(1)}})))
         << "it lies with the application, and nobody has qualified it";
     EXPECT_EQ("-", get(PMIX_RANK_WILDCARD, PMIX_WDIR, list_of({{"*" PMIX_APPNUM, Value::u32(1)}, {"*colour", red()}})));
+    for (const uint32_t id : {7u, 8u}) {
+        EXPECT_EQ("cluster " + std::to_string(id),
+                  get(PMIX_RANK_WILDCARD, PMIX_CLUSTER_ID, list_of({{"*" PMIX_SESSION_ID, Value::u32(id)}})))
+            << "it lies with the session, by whose number alone it is asked for";
+    }
+    EXPECT_EQ("-", get(PMIX_RANK_WILDCARD, PMIX_CLUSTER_ID, list_of({{"*" PMIX_SESSION_ID, Value::u32(9)}})));
+    EXPECT_EQ("-", get(PMIX_RANK_WILDCARD, PMIX_CLUSTER_ID,
+                       list_of({{"*" PMIX_SESSION_ID, Value::u32(7)}, {"*colour", red()}})));
     EXPECT_EQ("rank 1, red", get(1, "q", list_of({{"*colour", red()}})));
     EXPECT_EQ("-", get(0, "q", list_of({{"*colour", red()}})));
     EXPECT_EQ("rank 1, both", get(1, "q", list_of({{"*size", Value::u32(3)}, {"*colour", text("blue")}})));
