@@ -92,6 +92,8 @@ void search(Session& session, const GetRequest& request, Outcome& out) {
 // Could the server know what our stores do not?
 bool server_may_know(Session& session, const GetRequest& request) noexcept {
     if (request.optional || request.refresh) return false;
+    // A singleton has none, and what it has not is not to be found. (A tool that has lost its server is told so.)
+    if (!session.has_server()) return false;
     const bool own = request.own_nspace;
     // What the host said of a namespace is all in its segment, and the own one is there from the start.
     if (request.reserved() || request.all_keys()) return !own && session.reader(request.nspace) == nullptr;
@@ -302,7 +304,7 @@ struct OfGroups {
     OfGroups(Session& session, const pmix_proc_t* asked, const char* key, const pmix_info_t infos[], size_t ninfos)
         : proc(asked) {
         if (key == nullptr) return;
-        ask_names = std::string_view(key) == PMIX_GROUP_NAMES;
+        ask_names = std::string_view(key) == PMIX_GROUP_NAMES && session.has_server();
         if (asked == nullptr || !session.groups().any_for(ninfos) || (infos == nullptr && ninfos != 0)) return;
         real = *asked;
         const pmix_status_t rc = session.groups().replace(real);

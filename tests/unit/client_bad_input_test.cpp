@@ -1,6 +1,7 @@
 // Each public client function with bad arguments, in a process without a server: refused, and outputs are safe afterwards.
 #include <gtest/gtest.h>
 
+#include <future>
 #include <string>
 
 #include "support/alone.h"
@@ -114,8 +115,21 @@ TEST_F(Alone, Get) {
     EXPECT_EQ(get(&self, "pmix.nope"), PMIX_ERR_NOT_FOUND);
     EXPECT_EQ(get(&self, "nope"), PMIX_ERR_NOT_FOUND);
     const pmix_proc_t peer = proc(self.nspace, 7), foreign = proc("foreign", 0);
-    EXPECT_EQ(get(&peer, "nope"), PMIX_ERR_UNREACH);
-    EXPECT_EQ(get(&foreign, PMIX_JOB_SIZE), PMIX_ERR_UNREACH);
+    // A singleton has no server, so nobody has the data of another process: not found, at once.
+    const pmix_proc_t any = proc(self.nspace, PMIX_RANK_UNDEF);
+    pmix_info_t limit = info(PMIX_TIMEOUT, 300);
+    for (const pmix_proc_t* other : {&peer, &foreign, &any}) {
+        EXPECT_EQ(get(other, "nope"), PMIX_ERR_NOT_FOUND);
+        EXPECT_EQ(get(other, "nope", &limit, 1), PMIX_ERR_NOT_FOUND);
+    }
+    EXPECT_EQ(get(&foreign, PMIX_JOB_SIZE), PMIX_ERR_NOT_FOUND);
+    EXPECT_EQ(get(&peer, PMIX_GROUP_NAMES), PMIX_ERR_NOT_FOUND);
+    std::promise<pmix_status_t> answer;
+    const auto absent = [](pmix_status_t status, pmix_value_t*, void* cbdata) {
+        static_cast<std::promise<pmix_status_t>*>(cbdata)->set_value(status);
+    };
+    ASSERT_EQ(PMIx_Get_nb(&peer, "nope", nullptr, 0, absent, &answer), PMIX_SUCCESS);
+    EXPECT_EQ(answer.get_future().get(), PMIX_ERR_NOT_FOUND);
     pmix_info_t optional = info(PMIX_OPTIONAL);
     optional.value.type = PMIX_UNDEF;
     EXPECT_EQ(get(&peer, "nope", &optional, 1), PMIX_ERR_NOT_FOUND);
