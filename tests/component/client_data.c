@@ -114,7 +114,8 @@ static void levels(void) {
 }
 
 /* The data of another job is the server's, which PMIX_OPTIONAL does not ask; and a peer that has committed nothing is
- * not waited for with PMIX_IMMEDIATE. rows: K15 K18 K19 proves: PMIx_Get PMIX_OPTIONAL PMIX_IMMEDIATE client */
+ * not waited for with PMIX_IMMEDIATE. rows: K15 K18 K19 */
+/* proves: PMIx_Get PMIX_OPTIONAL PMIX_IMMEDIATE client */
 static void optional(void) {
     const pmix_proc_t other = proc_of("other", PMIX_RANK_WILDCARD), peer = rank_of_job(1 - me.rank);
     uint32_t number = 0;
