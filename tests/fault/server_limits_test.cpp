@@ -149,3 +149,36 @@ TEST(ServerLimitsTest, KeptEventsHaveABudget) {
     ASSERT_EQ(PMIX_SUCCESS, notify(-8000, std::move(many)));
     EXPECT_EQ(before, server.parts().events.cached()) << "few bytes on the wire, many in memory";
 }
+
+// Events for processes that have not connected outlive the ring, in a budget of their own.
+TEST(ServerLimitsTest, EventsForProcessesNotConnected_BeyondTheirBudget_OldestAreDropped) {
+    server::ServerOptions options;
+    options.event_cache = 1;
+    TestServer server(nullptr, std::move(options));
+    server.job("late", 1, 1);
+    const auto raise = [&](int code) {
+        InfoList infos;
+        const pmix_proc_t target = ProcId("late", 0).to_c();
+        EXPECT_EQ(PMIX_SUCCESS, infos.append(PMIX_EVENT_CUSTOM_RANGE, &target, PMIX_PROC));
+        EXPECT_EQ(PMIX_SUCCESS, infos.append_string("x", std::string(900'000, 'y')));
+        server.on_loop([&] {
+            server.parts().events.raise(code, {"late", 0}, PMIX_RANGE_CUSTOM, std::move(infos));
+            return 0;
+        });
+        server.settle();
+    };
+    constexpr int kFit = static_cast<int>(common::kEventCacheBytes / 900'000);
+    for (int i = 0; i < 2; ++i) raise(-9000 - i);
+    ASSERT_EQ(2u, server.parts().events.cached()) << "one in the ring, one behind it";
+    for (int i = 2; i < 2 * kFit; ++i) raise(-9000 - i);
+    EXPECT_LE(server.parts().events.cached(), static_cast<size_t>(kFit) + 1);
+    EXPECT_GE(server.parts().events.cached(), static_cast<size_t>(kFit) / 2);
+    FakeClient late(server, {"late", 0});
+    ASSERT_EQ(PMIX_SUCCESS, late.hello());
+    common::RegisterEventsRequest handler;
+    handler.codes = {-9000, -9000 - 2 * kFit + 2};
+    ASSERT_EQ(PMIX_SUCCESS, late.ask<Command::register_events>(handler));
+    std::optional<common::EventNotify> event;
+    ASSERT_TRUE(server.turn_until([&] { return (event = late.take_event()).has_value(); }));
+    EXPECT_EQ(handler.codes.back(), event->status) << "of the oldest and one of the newest, the newest";
+}

@@ -82,3 +82,31 @@ TEST(CleanupDirectives, WhatGoesAndWhatStays) {
     ignore.append_string(PMIX_CLEANUP_IGNORE, "three,two");
     EXPECT_EQ(". two sub sub/three", Cleaned(PMIX_REGISTER_CLEANUP_DIR, std::move(ignore)).left());
 }
+
+// rows: J3
+TEST(CleanupDirectives, Cleanup_AtTheEndOfAnotherJobsProcesses_IsRefused) {
+    char top[] = "/tmp/unit-test.XXXXXX";
+    ASSERT_NE(nullptr, ::mkdtemp(top));
+    TestServer server(nullptr);
+    server.job("job", 1, 1);
+    server.job("other", 1, 1);
+    FakeClient client(server, {"job", 0}), other(server, {"other", 0});
+    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    ASSERT_EQ(PMIX_SUCCESS, other.hello());
+    const auto ask = [&](common::ProcList targets) {
+        common::ControlRequest request;
+        InfoList rules;
+        rules.append_string(PMIX_REGISTER_CLEANUP_DIR, top);
+        request.directives = std::move(rules);
+        request.procs = std::move(targets);
+        return client.ask<common::Command::job_control>(request);
+    };
+    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, ask({{"other", 0}}));
+    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, ask({{"job", 0}, {"other", PMIX_RANK_WILDCARD}}));
+    other.kill();
+    EXPECT_TRUE(server.turn_until([&] { return server.parts().peers.size() == 1; }));
+    EXPECT_EQ(0, ::access(top, F_OK)) << "nothing was registered";
+    EXPECT_EQ(PMIX_SUCCESS, ask({{"job", 0}}));
+    client.kill();
+    EXPECT_TRUE(server.turn_until([&] { return server.parts().peers.empty() && ::access(top, F_OK) != 0; }));
+}

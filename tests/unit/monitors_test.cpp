@@ -253,6 +253,27 @@ TEST_F(MonitorsTest, TheyEndByNameAllTogetherAndWithTheirProcess) {
     EXPECT_EQ(0u, scheduler.timers());
 }
 
+// A name belongs to the process that gave it. rows: J5
+TEST_F(MonitorsTest, Cancel_ByAnotherProcess_LeavesTheMonitor) {
+    ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
+    auto other = std::make_shared<NotingPeer>(ProcId("job", 2), 8);
+    const auto cancel = [&](InfoList what) {
+        ControlRequest request;
+        request.infos = std::move(what);
+        monitors.request(*other, request, Reply(other, static_cast<uint16_t>(common::Command::monitor), 1));
+        EXPECT_TRUE(scheduler.run_until([&] { return !other->statuses.empty(); }));
+        return std::exchange(other->statuses, {}).back();
+    };
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, cancel(text(PMIX_MONITOR_CANCEL, "a")));
+    EXPECT_EQ(1u, monitors.size());
+    InfoList all;
+    all.append(PMIX_MONITOR_CANCEL, nullptr, PMIX_STRING);
+    EXPECT_EQ(PMIX_SUCCESS, cancel(std::move(all))) << "all of its own: none";
+    EXPECT_EQ(1u, monitors.size());
+    scheduler.advance(1000);
+    EXPECT_EQ(1u, peer->events.size()) << "it still watches";
+}
+
 // rows: J4
 TEST_F(MonitorsTest, WhatIsNoMonitor) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask({}, {}));

@@ -140,6 +140,23 @@ TEST(Namespaces, ASecondLifeReplacesTheFirst) {
     EXPECT_EQ(all.own(), all.find("own"));
 }
 
+// Without this a client of a server that renews its segments would map one more with each renewal.
+TEST(Namespaces, Adopt_OfANewerInstance_UnmapsTheReplacedSegment) {
+    Namespaces all("own");
+    const size_t before = segments_mapped();
+    for (uint64_t instance = 1; instance <= 5; ++instance) {
+        const size_t alone = segments_mapped();
+        auto w = job_of(static_cast<uint32_t>(instance));
+        const size_t writers = segments_mapped() - alone;
+        ASSERT_EQ(all.adopt("job", instance, descriptor_of(*w)), PMIX_SUCCESS);
+        EXPECT_EQ(all.has_removed(), instance > 1);
+        EXPECT_TRUE(all.reclaim(nothing_lent));
+        EXPECT_EQ(segments_mapped(), before + writers + 1) << instance;
+    }
+    all.remove("job", 5);
+    EXPECT_EQ(all.find("job"), nullptr) << "no replaced segment is found in its place";
+}
+
 TEST(Namespaces, Adopt_OfAnOlderInstance_ChangesNothing) {
     Namespaces all("own");
     auto old = job_of(1), fresh = job_of(2);

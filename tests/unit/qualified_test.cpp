@@ -219,6 +219,27 @@ TEST_F(HostsQualified, InArraysOfALevel_TheValueIsThatLevels) {
     EXPECT_EQ("unmarked", get(PMIX_RANK_WILDCARD, "q", {}));
 }
 
+// In whichever order the values were stored: of those that match, the one with the fewest further qualifiers. rows: K36
+TEST_F(HostsQualified, Get_SeveralValuesMatch_FewestFurtherQualifiersWin) {
+    const auto red = [] { return text("red"); };
+    const auto three = [&](const char* key) {
+        return qualified({{key, text("three")}, {"*colour", red()}, {"*size", Value::u32(1)}, {"*shape", text("o")}});
+    };
+    const auto two = [&](const char* key) {
+        return qualified({{key, text("two")}, {"*colour", red()}, {"*size", Value::u32(1)}});
+    };
+    InfoList list;
+    list.append(PMIX_QUALIFIED_VALUE, three("down"));
+    list.append(PMIX_QUALIFIED_VALUE, two("down"));
+    list.append(PMIX_QUALIFIED_VALUE, two("up"));
+    list.append(PMIX_QUALIFIED_VALUE, three("up"));
+    add(std::move(list));
+    for (const char* key : {"down", "up"}) {
+        EXPECT_EQ("two", get(PMIX_RANK_WILDCARD, key, list_of({{"*colour", red()}}))) << key;
+        EXPECT_EQ("three", get(PMIX_RANK_WILDCARD, key, list_of({{"*shape", text("o")}}))) << key;
+    }
+}
+
 TEST_F(HostsQualified, Malformed_AreRefused) {
     for (Value& bad :
          std::array{text("no array"), array(list_of({{PMIX_QUALIFIED_VALUE, text("v")}, {"*a", text("1")}}))}) {

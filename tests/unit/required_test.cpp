@@ -425,6 +425,19 @@ TEST(RequiredTest, RegisteredAttribute_HostWithoutTheFunction_IsUnmet) {
               server::check_service(host, common::InfoView(infos), common::Function::PMIx_Job_control));
 }
 
+// An attribute that the headers name is the host's to decide on, where there is a host function that could. rows: G7
+TEST(RequiredTest, NamedAttribute_HostWithoutTheFunction_IsUnmet) {
+    Setting s(1, false);
+    InfoList infos;
+    infos.append(PMIX_JOB_CONTINUOUS, common::Value::flag(true), PMIX_INFO_REQD);
+    for (const auto function : {common::Function::PMIx_Job_control, common::Function::PMIx_Validate_credential})
+        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
+                  server::check_service(s.server->parts().host, common::InfoView(infos), function));
+    ControlRequest request = with_directives(std::move(infos));
+    request.data = {'c'};
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, s.client->ask<Command::validate_credential>(request));
+}
+
 // rows: G7
 TEST(RequiredTest, Fence_SecondCallersHostAttribute_ReachesTheHost) {
     FakeHost host;

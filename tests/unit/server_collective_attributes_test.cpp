@@ -118,6 +118,27 @@ TEST(CollectiveAttributes, EveryCloneOfARankIsWaitedFor) {
     }
 }
 
+// A process that has ended cannot join: its clones are not to wait for it.
+TEST(CollectiveAttributes, CloneThatEnds_BeforeItJoins_IsWaitedForNoLonger) {
+    for (const Collective& c : kCollectives) {
+        SCOPED_TRACE(c.name);
+        Setting s(1, 2);
+        auto clone = s.join(0);
+        if (c.start == kCollectives[2].start) {
+            const uint32_t a = kCollectives[1].start(s[0], {}), b = kCollectives[1].start(s[1], {});
+            ASSERT_EQ(PMIX_SUCCESS, status_of(s[0], a));
+            ASSERT_EQ(PMIX_SUCCESS, status_of(s[1], b));
+        }
+        const uint32_t a = c.start(s[0], flag(PMIX_ALL_CLONES_PARTICIPATE));
+        const uint32_t b = c.start(s[1], flag(PMIX_ALL_CLONES_PARTICIPATE));
+        s.server.settle();
+        EXPECT_FALSE(s[0].take(a)) << "the clone is missing";
+        clone->kill();
+        EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));
+    }
+}
+
 // rows: C1 C4 G11
 // proves: PMIx_Connect PMIX_TIMEOUT server
 // proves: PMIx_Disconnect PMIX_TIMEOUT server

@@ -471,6 +471,22 @@ TEST(ServerFenceTest, TimeoutAnswersAllAndTheNextOneWorks) {
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
 }
 
+// rows: F8 G11
+TEST(ServerFenceTest, Timeouts_OfSeveralMembers_ShortestCounts) {
+    TestServer server(nullptr);
+    server.job("job", 1, 3);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    for (const auto& [first, second] : {std::pair(600, 1), std::pair(1, 600)}) {
+        const uint32_t fa = a.start_fence({kJob}, false, first);
+        server.settle();
+        const uint32_t fb = b.start_fence({kJob}, false, second);
+        EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, fa)) << first << " and " << second << " s";
+        EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(b, fb)) << first << " and " << second << " s";
+    }
+}
+
 // rows: F8
 TEST(ServerFenceTest, AHostThatIsLateFindsNobody) {
     FakeHost host;

@@ -129,6 +129,40 @@ TEST(ServerGetTest, ImmediateTimeoutAndRanksThatAreNone) {
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
+// The host cannot have data of a process that the job does not have. rows: K32
+TEST(ServerGetTest, Get_OfARankBeyondTheJob_HostIsNotAsked) {
+    Setting s(2);
+    s.connect();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 4}, "k")));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 4}, "k", 600))) << "with a limit of time";
+    EXPECT_EQ(0u, s.host.count("direct_modex"));
+    status_of(s.a, s.a.start_get({"job", 3}, "k"));
+    EXPECT_EQ(1u, s.host.count("direct_modex")) << "the last rank of the job";
+}
+
+// The host's answer is as old as its upcall: a request that was made after the upcall is not decided by it. rows: K21
+TEST(ServerGetTest, Get_MadeDuringAnUpcallThatLacksTheKey_HostIsAskedAgain) {
+    Setting s(2);
+    s.host.styles["direct_modex"] = Style::later;
+    bool put = false;
+    s.host.data = [&](const Seen&) { return put ? blob_of(2, "k", "now", 2) : blob_of(2, "early", "x", 1); };
+    s.connect();
+    const uint32_t first = s.a.start_get({"job", 2}, "k");
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
+    const uint32_t second = s.b.start_get({"job", 2}, "k");
+    s.server.settle();
+    ASSERT_EQ(1u, s.host.count("direct_modex"));
+    put = true;  // for the next upcall
+    s.host.answer_first();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, first));
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1 || s.b.take(second); }));
+    ASSERT_EQ(2u, s.host.count("direct_modex"));
+    s.host.answer_first();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, second));
+    EXPECT_EQ("now", s.b.read_text(2, "k"));
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+}
+
 // What the client finds nowhere it asks nobody for; who does ask (another library, an older one) is not made to wait.
 // rows: K19
 // proves: PMIx_Get PMIX_OPTIONAL server

@@ -97,6 +97,26 @@ TEST_F(TwoUsers, DirectModex_OfAnotherUsersJob_IsRefusedAndItsOwnersIsNot) {
     far.reset();
 }
 
+// Whether a process of another user has a key is not told either, and the host is not asked for it.
+TEST_F(TwoUsers, Get_OfAKeyThatAnotherUsersJobLacks_IsRefusedWithoutTheHost) {
+    TestServer there(nullptr);
+    there.job("far", 1, 1, false);
+    there.add_client("far", 0, kAnna);
+    auto far = client_of(there, kAnna, {"far", 0});
+    ASSERT_EQ(PMIX_SUCCESS, far->hello());
+    far->put("k", "annas");
+    there.settle();
+    host.data = modex_from(there);
+    ASSERT_EQ(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
+    const size_t upcalls = host.count("direct_modex");
+    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "missing"));
+    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, status_of(*bela, bela->start_get({"far", 0}, "missing", 0, true)))
+        << "PMIX_IMMEDIATE";
+    EXPECT_EQ(upcalls, host.count("direct_modex"));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(*anna, {"far", 0}, "missing"));
+    far.reset();
+}
+
 // From a server that does not say whose the data is: the host decides for each user by itself.
 TEST_F(TwoUsers, DirectModex_UserUnknown_TheHostIsAskedForEachUser) {
     host.data = [](const Seen&) { return blob_of("far", 0, "k"); };
