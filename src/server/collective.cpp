@@ -111,11 +111,29 @@ std::vector<Collective::Event> Collective::member_gone(MemberId who) {
     return events;
 }
 
+void Collective::process_gone(TurnId id, MemberId who) noexcept {
+    const auto at = turns_.find(id);
+    if (at == turns_.end()) return;
+    for (Turn& turn : at->second->second) {
+        if (turn.id != id) continue;
+        if (Came* came = find(turn, who); came != nullptr && !came->whole && came->processes != 0) --came->processes;
+        return;
+    }
+}
+
+// Members that wait for every process of their rank: one that has ended is not waited for.
+void Collective::count_processes(Turn& turn) const {
+    if (turn.ended) return;
+    for (Came& came : turn.came)
+        if (!came.whole && came.processes != 0) came.whole = came.processes >= view_.clones(came.who);
+}
+
 std::vector<Collective::Event> Collective::recheck() {
     std::vector<Event> events;
     for (auto it = queues_.begin(); it != queues_.end();) {
         auto queue = it++;
         for (Turn& turn : queue->second) {
+            count_processes(turn);
             State state = judge(queue->first, turn);
             if (state != State::waiting) events.push_back({turn.id, state});
         }

@@ -84,7 +84,9 @@ class Collective {
 
     // A process has left. Turns that it will not come to any more are broken.
     std::vector<Event> member_gone(MemberId who);
-    // The number of expected members may have changed (a registration, or its end).
+    // One of several processes of a rank has ended that had joined this round, which waits for all of them.
+    void process_gone(TurnId turn, MemberId who) noexcept;
+    // The number of expected members, or of a rank's processes, may have changed (a registration, an end).
     std::vector<Event> recheck();
     // As recheck(), and what was said before of rounds that are open is said again: it may have been lost.
     std::vector<Event> say_again();
@@ -128,6 +130,7 @@ class Collective {
     size_t whole(const Turn& turn) const noexcept;
     bool missing_someone_gone(const Signature& signature, const Turn& turn) const;
     State judge(const Signature& signature, Turn& turn);
+    void count_processes(Turn& turn) const;
     void retire(Queues::iterator queue);
 
     const MemberView& view_;

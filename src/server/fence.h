@@ -23,6 +23,8 @@ class Fence final : public Gathering {
     void request(Peer& peer, common::FenceRequest& request, Reply reply);
     // What was contributed for signatures that name it is forgotten.
     void forget(std::string_view nspace);
+    // Sets of which it is remembered what they were sent.
+    size_t sets_remembered() const noexcept { return sent_.size(); }
 
   private:
     // What the nodes of a set are known to have: for each local rank of it the generation that went out with success.

@@ -178,6 +178,17 @@ void Gathering::member_gone(MemberId who) { run(collective_.member_gone(who)); }
 
 void Gathering::recheck() { run(collective_.recheck()); }
 
+void Gathering::clone_gone(const Peer& peer) {
+    if (const auto member = registry_.member(peer.id())) {
+        for (const auto& [id, turn] : turns_) {
+            const bool joined = std::any_of(turn.replies.begin(), turn.replies.end(),
+                                            [&](const Reply& reply) { return reply.from(peer); });
+            if (joined) collective_.process_gone(id, *member);
+        }
+    }
+    recheck();
+}
+
 void Gathering::nspace_gone(const Nspace& nspace) {
     constexpr pmix_status_t status = PMIX_ERR_NOT_FOUND;
     for (TurnId id : collective_.nspace_ended(nspace.name, nspace.number, status)) finish(id, status);

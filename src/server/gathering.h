@@ -44,6 +44,8 @@ class Gathering {
     void member_gone(MemberId who);
     // Ranks or maps were registered: a turn may be complete now.
     void recheck();
+    // One of several processes of a rank has ended; the rank has not.
+    void clone_gone(const Peer& peer);
     void nspace_gone(const Nspace& nspace);
     void nspace_new(std::string_view nspace) { collective_.nspace_new(nspace); }
     // A step was lost for lack of memory, here or elsewhere: what cannot go on without it is done again or ended.

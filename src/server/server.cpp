@@ -172,8 +172,8 @@ void Server::Parts::connection_ended(Peer& peer) {
     if (client->connections > 0) --client->connections;
     if (client->connections > 0) {
         // A clone less. Collectives that wait for every clone wait for one less.
-        return run_all([this] { fence.recheck(); }, [this] { connect.recheck(); }, [this] { disconnect.recheck(); },
-                       [this] { groups.recheck(); });
+        return run_all([&] { fence.clone_gone(peer); }, [&] { connect.clone_gone(peer); },
+                       [&] { disconnect.clone_gone(peer); }, [this] { groups.recheck(); });
     }
     // Clones that said goodbye while another was there were no end of their rank. The last hang-up is.
     if (peer.finalized() && !client->gone() && !stopped) finalized(*nspace, *client, peer, Reply());

@@ -139,6 +139,23 @@ TEST(CollectiveAttributes, CloneThatEnds_BeforeItJoins_IsWaitedForNoLonger) {
     }
 }
 
+TEST(CollectiveAttributes, CloneThatEnds_AfterItJoined_DoesNotStandForAnother) {
+    Setting s(1, 2);
+    auto joins = s.join(0), late = s.join(0);
+    const auto fence = [](FakeClient& c) { return kCollectives[0].start(c, flag(PMIX_ALL_CLONES_PARTICIPATE)); };
+    const uint32_t a = fence(s[0]), b = fence(s[1]);
+    fence(*joins);
+    s.server.settle();
+    joins->kill();
+    ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 3; }));
+    s.server.settle();
+    EXPECT_FALSE(s[1].take(b)) << "two processes are left under rank 0, and one of them has not joined";
+    const uint32_t c = fence(*late);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(*late, c));
+}
+
 // rows: C1 C4 G11
 // proves: PMIx_Connect PMIX_TIMEOUT server
 // proves: PMIx_Disconnect PMIX_TIMEOUT server

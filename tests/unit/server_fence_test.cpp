@@ -223,6 +223,43 @@ TEST(ServerFenceTest, NothingNewIsNotSentAgain) {
     EXPECT_TRUE(sent_nothing(host));
 }
 
+// A namespace that this server has not been told of runs elsewhere. rows: F1
+TEST(ServerFenceTest, Fence_WithANamespaceNotKnownHere_GoesToTheHost) {
+    for (const bool with_host : {true, false}) {
+        FakeHost host;
+        auto module = host.module();
+        TestServer server(with_host ? &module : nullptr);
+        server.job("job", 1, 1);
+        FakeClient a(server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        EXPECT_EQ(with_host ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
+                  status_of(a, a.start_fence({{"job", 0}, {"elsewhere", 0}})));
+        EXPECT_EQ(with_host ? 1u : 0u, host.count("fence"));
+    }
+}
+
+// A server outlives its jobs by far. rows: F5
+TEST(ServerFenceTest, WhatASetWasSent_NamespaceEnds_IsForgotten) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("other", 2, 1);
+    for (int round = 0; round < 3; ++round) {
+        server.job("job", 2, 1);
+        FakeClient a(server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        a.put("k", "value");
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+        EXPECT_FALSE(sent_nothing(host)) << "the job of this name before is another";
+        EXPECT_EQ(1u, server.parts().fence.sets_remembered());
+        server.on_loop([&] {
+            server.setup().deregister_nspace("job");
+            return 0;
+        });
+        EXPECT_EQ(0u, server.parts().fence.sets_remembered());
+    }
+}
+
 // A host may take a fence without bytes for one that needs no exchange (Slurm's plug-in does so where the infos do not
 // name PMIX_COLLECT_DATA or there is no data). Every upcall carries both, and no value is claimed that nobody gave.
 // rows: F2 F4
