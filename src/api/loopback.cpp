@@ -22,23 +22,18 @@ Loopback::~Loopback() {
     open_->store(false, std::memory_order_release);
 }
 
-pmix_status_t Loopback::post(const FrameHeader& header, Bytes payload, bool waits) {
+pmix_status_t Loopback::send(const FrameHeader& header, Bytes payload) {
     if (!connected()) return PMIX_ERR_UNREACH;
-    loop_.post([this, open = open_, waits, frame = common::Frame{header, {payload.begin(), payload.end()}}] {
+    loop_.post([this, open = open_, frame = common::Frame{header, {payload.begin(), payload.end()}}] {
         if (!open->load(std::memory_order_acquire)) return;
-        server_.self_peer().set_caller_waits(waits);
         server_.on_frame(server_.self_peer(), frame.header, frame.payload);
     });
     return PMIX_SUCCESS;
 }
 
-pmix_status_t Loopback::send(const FrameHeader& header, Bytes payload) {
-    return post(header, payload, false);
-}
-
 pmix_status_t Loopback::send_and_wait(const FrameHeader& header, Bytes payload, transport::Waiter& waiter,
                                       transport::Deadline deadline) {
-    const pmix_status_t rc = post(header, payload, true);
+    const pmix_status_t rc = send(header, payload);
     if (rc != PMIX_SUCCESS) return rc;
     return loop_.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
 }

@@ -31,8 +31,6 @@ class Loopback final : public client::Channel {
     void close() noexcept override;
 
   private:
-    // waits: a thread of the caller's does, for the answer.
-    pmix_status_t post(const common::FrameHeader& header, common::Bytes payload, bool waits);
     void from_server(const common::FrameHeader& header, common::Bytes payload, std::span<const int> lent);
     common::Result<client::SegmentGrant> attach_on_loop(std::string_view nspace);
 

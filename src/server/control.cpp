@@ -129,7 +129,7 @@ void Control::job_control(Peer& peer, common::ControlRequest& request, Reply rep
         // "All of mine": the host may have others.
         const bool all = cancels && (info.value.type != PMIX_STRING || info.value.data.string == nullptr);
         host_only = host_only || (!is_no_action(key) && !ours);
-        acts = acts || host_only || (all && host_.of_service(peer).has_job_control());
+        acts = acts || host_only || (all && host_.has_job_control());
         if (rc == PMIX_SUCCESS && (!ours || all)) rc = directives.append(info);
     }
     if (rc == PMIX_SUCCESS && modifies) rc = registers ? register_cleanup(peer, request) : PMIX_ERR_BAD_PARAM;
@@ -143,8 +143,8 @@ void Control::job_control(Peer& peer, common::ControlRequest& request, Reply rep
     }
     rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.of_service(peer).job_control(peer.id(), request.procs, std::move(directives),
-                               pass_on(std::move(reply), cancelled && !host_only));
+    host_.job_control(peer.id(), request.procs, std::move(directives),
+                      pass_on(std::move(reply), cancelled && !host_only));
 }
 
 // ---- what only the host can do ----

@@ -97,14 +97,11 @@ class Host {
     // What may be called for a request of this peer. A host's own request is no upcall to itself: it comes on the
     // library's thread, where a lock that the host holds during its request is waited for for ever. So for the server's
     // own process this is a host without a module, by which the library answers what it can, and PMIX_ERR_NOT_SUPPORTED
-    // else.
+    // else. Operations by which a launcher starts and controls processes (spawn, job control, input) do not ask this:
+    // a host that makes such a request means its own module, which is the only one that can carry it out.
     Host& of(const Peer& peer) noexcept {
         return peer.kind() == PeerKind::self && nobody_ != nullptr ? *nobody_ : *this;
     }
-    // The same for what only a host can do (spawn, job control, input for processes), to be asked while the request is
-    // dispatched: launchers that are their own server ask for these. Where no thread of theirs waits for the answer, a
-    // lock that is held during the call is let go of before long, and the upcall gets it.
-    Host& of_service(const Peer& peer) noexcept { return peer.caller_waits() ? of(peer) : *this; }
     // nobody: what of() gives the own process. Null: a launcher whose requests of its own are for its module, too.
     void set_nobody(Host* nobody) noexcept { nobody_ = nobody; }
 

@@ -220,7 +220,7 @@ void Iof::credit(Peer& peer, common::IofCredit& request, Reply) {
 
 void Iof::push(Peer& peer, common::IofPushRequest& request, Reply reply) {
     const bool own = local_ != nullptr && local_->own(request.procs);
-    if (!own && !host_.of_service(peer).has_push_stdin()) return reply.status(PMIX_ERR_NOT_SUPPORTED);
+    if (!own && !host_.has_push_stdin()) return reply.status(PMIX_ERR_NOT_SUPPORTED);
     if (request.procs.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
     if (request.probe) return reply.status(PMIX_SUCCESS);
     if (own) {

@@ -66,9 +66,6 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // Has taken in all that was sent to it.
     virtual bool has_read_all() const { return true; }
 
-    // The request that is being dispatched is one of this very process, and a thread of it waits for the answer.
-    virtual bool caller_waits() const noexcept { return false; }
-
     PeerKind kind() const noexcept { return kind_; }
     const common::ProcId& id() const noexcept { return id_; }
     const Credentials& credentials() const noexcept { return credentials_; }
@@ -136,13 +133,9 @@ class SelfPeer final : public Peer {
     }
     void close() override { sink_ = nullptr; }
     void set_sink(Sink sink) { sink_ = std::move(sink); }
-    // Said before each of its frames.
-    void set_caller_waits(bool waits) noexcept { caller_waits_ = waits; }
-    bool caller_waits() const noexcept override { return caller_waits_; }
 
   private:
     Sink sink_;
-    bool caller_waits_ = true;
 };
 
 }  // namespace pmix::server

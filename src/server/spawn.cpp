@@ -26,12 +26,11 @@ void Spawn::request(Peer& peer, common::SpawnRequest& request, Reply reply) {
         auto name = local_->spawn(peer.id(), infos, apps);
         return answer(reply, name.status(), name ? std::move(name).value() : std::string());
     }
-    Host& host = host_.of_service(peer);
-    rc = check_service(host, infos, common::Function::PMIx_Spawn);
+    rc = check_service(host_, infos, common::Function::PMIx_Spawn);
     for (const pmix_app_t& app : apps)
-        if (rc == PMIX_SUCCESS) rc = check_service(host, {app.info, app.ninfo}, common::Function::PMIx_Spawn);
+        if (rc == PMIX_SUCCESS) rc = check_service(host_, {app.info, app.ninfo}, common::Function::PMIx_Spawn);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host.spawn(peer.id(), std::move(infos), std::move(apps), [this, reply = std::move(reply)](HostAnswer& a) mutable {
+    host_.spawn(peer.id(), std::move(infos), std::move(apps), [this, reply = std::move(reply)](HostAnswer& a) mutable {
         answer(reply, a.status, std::move(a.nspace));
     });
 }

@@ -1,5 +1,5 @@
-// What a host asks its own library for, while it holds a lock that its upcalls take too: it gets an answer, and no
-// upcall.
+// What a host requests of its own library: mostly, while it holds a lock that its upcalls take too, an answer and no
+// upcall; what a launcher starts and controls its processes with is for its own module.
 #include <gtest/gtest.h>
 #include <pmix.h>
 #include <pmix_server.h>
@@ -123,7 +123,8 @@ struct Busy {
 TEST_F(OwnRequestsTest, Get_WhileTheHostHoldsTheLibrarysThread_ReadsWhatIsRegistered) {
     Busy busy;
     pmix_proc_t proc = ProcId("job", 0).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, &Busy::callback, &busy));
+    ASSERT_EQ(PMIX_SUCCESS,
+              PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, &Busy::callback, &busy));
     busy.entered.get_future().wait();
     pmix_value_t *size = nullptr, *missing = nullptr;
     const pmix_proc_t all = ProcId("job", PMIX_RANK_WILDCARD).to_c();
@@ -185,25 +186,11 @@ TEST_F(OwnRequestsTest, WhatOnlyAHostCanDo_UnderALockOfTheHosts_IsNotSupported) 
     const std::lock_guard held(g_lock);
     pmix_info_t* results = nullptr;
     size_t n = 0;
-    InfoList kill, allocation;
-    kill.append_flag(PMIX_JOB_CTRL_KILL, true);
+    InfoList allocation;
     allocation.append_number<uint64_t>(PMIX_ALLOC_NUM_NODES, 2, PMIX_UINT64);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Job_control(&remote, 1, kill.c_array(), kill.size(), &results, &n));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
               PMIx_Allocation_request(PMIX_ALLOC_NEW, allocation.c_array(), allocation.size(), &results, &n));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Abort(1, "end", const_cast<pmix_proc_t*>(&remote), 1));
-    char command[] = "program";
-    char* arguments[] = {command, nullptr};
-    pmix_app_t app;
-    PMIx_App_construct(&app);
-    app.cmd = command;
-    app.argv = arguments;
-    app.maxprocs = 1;
-    pmix_nspace_t child;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Spawn(nullptr, 0, &app, 1, child));
-    char bytes[] = "x";
-    pmix_byte_object_t input{bytes, 1};
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_IOF_push(&remote, 1, &input, nullptr, 0, nullptr, nullptr));
 }
 
 namespace {
@@ -212,6 +199,7 @@ namespace {
 struct Launcher {
     static inline std::atomic<bool> own{true};  // all requests were of this process
     static void note(const pmix_proc_t* proc) {
+        ++g_upcalls;
         const std::lock_guard held(g_lock);
         own = own && ProcId(*proc) == ProcId("here", 3);
     }
@@ -240,35 +228,60 @@ void on_spawned(pmix_status_t status, char nspace[], void* cbdata) {
     const bool right = status != PMIX_SUCCESS || (nspace != nullptr && std::string(nspace) == "spawned");
     Answer::done(right ? status : PMIX_ERROR, cbdata);
 }
-void on_controlled(pmix_status_t status, pmix_info_t[], size_t, void* cbdata, pmix_release_cbfunc_t release, void* lent) {
+void on_controlled(pmix_status_t status, pmix_info_t[], size_t, void* cbdata, pmix_release_cbfunc_t release,
+                   void* lent) {
     if (release != nullptr) release(lent);
     Answer::done(status, cbdata);
 }
 
 }  // namespace
 
-// A launcher that is its own server launches with the calls that do not wait: they are upcalls to itself, which get its
-// lock when the call has returned. rows: G15
-TEST(OwnLaunches, WithoutAWait_UnderALockOfTheHosts_GoToTheModule) {
-    ::alarm(300);
-    pmix_server_module_t module{};
-    module.spawn = &Launcher::spawn;
-    module.job_control = &Launcher::control;
-    module.push_stdin = &Launcher::input;
-    InfoList infos = ServerHere::named();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
-    const pmix_proc_t target = ProcId("spawned", 0).to_c();
-    InfoList stop;
-    stop.append_flag(PMIX_JOB_CTRL_KILL, true);
-    char command[] = "program";
-    char* arguments[] = {command, nullptr};
+// What a launcher that is its own server calls.
+class OwnLaunches : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        ::alarm(300);  // a wait without an end ends here
+        Launcher::own = true;
+        g_upcalls = 0;
+        PMIx_App_construct(&app);
+        app.cmd = command;
+        app.argv = arguments;
+        app.maxprocs = 1;
+        stop.append_flag(PMIX_JOB_CTRL_KILL, true);
+    }
+    void TearDown() override { ::alarm(0); }
+    void start(pmix_server_module_t& module) {
+        InfoList infos = ServerHere::named();
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
+    }
+    static pmix_server_module_t launcher() {
+        pmix_server_module_t module{};
+        module.spawn = &Launcher::spawn;
+        module.job_control = &Launcher::control;
+        module.push_stdin = &Launcher::input;
+        return module;
+    }
+
+  public:
+    pmix_status_t spawn(pmix_nspace_t child) { return PMIx_Spawn(nullptr, 0, &app, 1, child); }
+    pmix_status_t control() { return PMIx_Job_control(&target, 1, stop.c_array(), stop.size(), &results, &count); }
+    pmix_status_t push() { return PMIx_IOF_push(&target, 1, &input, nullptr, 0, nullptr, nullptr); }
+
+  protected:
+    char command[8] = "program", bytes[2] = "x";
+    char* arguments[2] = {command, nullptr};
     pmix_app_t app;
-    PMIx_App_construct(&app);
-    app.cmd = command;
-    app.argv = arguments;
-    app.maxprocs = 1;
-    char bytes[] = "x";
     pmix_byte_object_t input{bytes, 1};
+    InfoList stop;
+    pmix_info_t* results = nullptr;
+    size_t count = 0;
+    const pmix_proc_t target = ProcId("spawned", 0).to_c();
+};
+
+// With the calls that do not wait: they are upcalls to itself, which get its lock when the call has returned. rows: G15
+TEST_F(OwnLaunches, WithoutAWait_UnderALockOfTheHosts_GoToTheModule) {
+    pmix_server_module_t module = launcher();
+    start(module);
     Answer spawned, controlled, pushed;
     {
         const std::lock_guard held(g_lock);
@@ -281,9 +294,69 @@ TEST(OwnLaunches, WithoutAWait_UnderALockOfTheHosts_GoToTheModule) {
     EXPECT_EQ(PMIX_SUCCESS, controlled.wait());
     EXPECT_EQ(PMIX_SUCCESS, pushed.wait());
     EXPECT_TRUE(Launcher::own);
-    // A thread that waits may hold the lock.
-    pmix_nspace_t child;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Spawn(nullptr, 0, &app, 1, child));
     EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
-    ::alarm(0);
+}
+
+// The blocking forms do the same, on any thread that is not the library's. rows: G15
+TEST_F(OwnLaunches, BlockingForms_OnAThreadOfTheHosts_GoToTheModule) {
+    pmix_server_module_t module = launcher();
+    start(module);
+    pmix_nspace_t child = "";
+    EXPECT_EQ(PMIX_SUCCESS, spawn(child));
+    EXPECT_STREQ("spawned", child);
+    EXPECT_EQ(PMIX_SUCCESS, control());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Job_control(&target, 1, stop.c_array(), stop.size(), nullptr, nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, push());
+    EXPECT_EQ(4, g_upcalls);
+    EXPECT_TRUE(Launcher::own);
+    auto other = std::async(std::launch::async, [&] { return control(); });
+    EXPECT_EQ(PMIX_SUCCESS, other.get());
+    EXPECT_EQ(5, g_upcalls);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+}
+
+// The library's own thread would wait for itself: it is told so, and nothing is done. rows: G15
+TEST_F(OwnLaunches, BlockingForms_OnTheLibrarysThread_WouldBlock) {
+    pmix_server_module_t module = launcher();
+    start(module);
+    struct OnLoop {
+        OwnLaunches* test;
+        pmix_status_t spawned = PMIX_SUCCESS, controlled = PMIX_SUCCESS;
+        std::promise<void> over;
+        static void run(pmix_status_t, void* cbdata) {
+            auto* call = static_cast<OnLoop*>(cbdata);
+            pmix_nspace_t child;
+            call->spawned = call->test->spawn(child);
+            call->controlled = call->test->control();
+            call->over.set_value();
+        }
+    } call{this, {}, {}, {}};
+    pmix_nspace_t job;
+    PMIx_Load_nspace(job, "job");
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, nullptr, 0, &OnLoop::run, &call));
+    call.over.get_future().wait();
+    EXPECT_EQ(PMIX_ERR_WOULD_BLOCK, call.spawned);
+    EXPECT_EQ(PMIX_ERR_WOULD_BLOCK, call.controlled);
+    EXPECT_EQ(0, g_upcalls);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+}
+
+// A module without the entries, and one that refuses or never answers. rows: G9 G15
+TEST_F(OwnLaunches, BlockingForms_OfModulesThatDoNotServeThem_EndWithTheReason) {
+    pmix_nspace_t child;
+    pmix_server_module_t module{};
+    start(module);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, spawn(child));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, control());
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, push());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    module.spawn = [](const pmix_proc_t*, const pmix_info_t*, size_t, const pmix_app_t*, size_t, pmix_spawn_cbfunc_t,
+                      void*) -> pmix_status_t { return PMIX_ERR_NO_PERMISSIONS; };
+    module.job_control = [](const pmix_proc_t*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
+                            pmix_info_cbfunc_t, void*) -> pmix_status_t { return PMIX_SUCCESS; };
+    start(module);
+    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, spawn(child));
+    stop.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, control());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
 }
