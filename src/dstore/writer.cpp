@@ -1,6 +1,7 @@
 #include "dstore/writer.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "dstore/contribution.h"
 #include "dstore/keyed_hash.h"
@@ -15,6 +16,11 @@ namespace {
 
 // From here on one system call costs less than the page faults that it saves.
 constexpr uint64_t kWorthPreparing = 32u << 10;
+
+// A block stays out of an index of newer ones if it has so many records, and so many times as many as they have. With
+// chains of kMaxChain a record is then indexed about a hundred times at the most, where an owner has a million.
+constexpr uint64_t kManyRecords = 1024;
+constexpr uint64_t kMuchLarger = 16;
 
 // Address space for a job: enough that the segment is rarely mapped twice, little enough for thousands of jobs.
 uint64_t default_reservation(uint32_t job_size) noexcept {
@@ -62,6 +68,9 @@ Writer::~Writer() = default;
 int Writer::descriptor() const noexcept { return state_->segment->descriptor(); }
 const Reader& Writer::reader() const noexcept { return *state_->reader; }
 uint64_t Writer::published_bytes() const noexcept { return state_->tail; }
+WriterCounts Writer::counts() const noexcept {
+    return state_->counts;
+}
 
 // ---- Owner tables -------------------------------------------------------------------------------------------------------
 
@@ -183,7 +192,7 @@ pmix_status_t Writer::State::add_block(Owner owner, std::vector<Item>& items, ui
     if (chain + 1 > kMaxChain) {
         std::vector<uint32_t> blocks;
         for (uint32_t r = first; r != 0; r = get32(ref(r) + kBlkPrev)) blocks.push_back(r);
-        common::Result<uint32_t> index = write_index(h, blocks);
+        common::Result<uint32_t> index = write_index(h, blocks, 2);
         if (!index.ok()) return index.status();
         first = *index;
     }
@@ -192,7 +201,21 @@ pmix_status_t Writer::State::add_block(Owner owner, std::vector<Item>& items, ui
     return PMIX_SUCCESS;
 }
 
-common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, const std::vector<uint32_t>& blocks) {
+size_t Writer::State::worth_merging(std::span<const uint32_t> blocks, size_t at_least) const noexcept {
+    uint64_t newer = 0;
+    for (size_t n = 0; n < blocks.size(); ++n) {
+        const uint64_t records = get32(ref(blocks[n]) + kBlkCount);
+        if (n >= at_least && blocks.size() - n < kMaxChain && records >= kManyRecords && records / kMuchLarger >= newer)
+            return n;
+        newer += records;
+    }
+    return blocks.size();
+}
+
+common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, std::span<const uint32_t> chain,
+                                                    size_t at_least) {
+    const std::span<const uint32_t> blocks = chain.first(worth_merging(chain, at_least));
+    const uint32_t behind = blocks.size() < chain.size() ? chain[blocks.size()] : 0;
     struct Place {
         uint32_t hash;
         uint32_t order;
@@ -208,6 +231,7 @@ common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, const
                               start + get32(p + kBlkArrays + 4 * (size_t{n} + i))});
         }
     }
+    counts.indexed += places.size();
     std::sort(places.begin(), places.end(), [](const Place& x, const Place& y) {
         return x.hash != y.hash ? x.hash < y.hash : x.order < y.order;
     });
@@ -235,8 +259,8 @@ common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, const
     }
     BlockHead h = head;
     h.flags = kFlagIndex;
-    h.chain = 1;
-    h.prev = 0;
+    h.chain = static_cast<uint8_t>(1 + (behind == 0 ? 0 : ref(behind)[kBlkChain]));
+    h.prev = behind;
     h.held += static_cast<uint32_t>(size / kUnit);
     write_block_head(at(*block), h, static_cast<uint32_t>(kept), size);
     rewritten += size;
@@ -301,15 +325,34 @@ uint64_t Writer::committed(common::Rank rank) const noexcept {
     return local == state_->locals.end() ? 0 : local->second.generation;
 }
 
-const Writer::State::Entry* Writer::State::find_entry(const std::vector<Entry>& entries, const Key& key,
-                                                      unsigned* equal) noexcept {
-    auto e = std::lower_bound(entries.begin(), entries.end(), key.hash(),
-                              [](const Entry& x, uint32_t hash) { return x.hash < hash; });
-    for (; e != entries.end() && e->hash == key.hash(); ++e) {
-        if (e->key == key.name()) return &*e;
-        if (equal != nullptr) ++*equal;
+Writer::State::Entry* Writer::State::find_entry(std::vector<std::vector<Entry>>& runs, const Key& key,
+                                                unsigned* equal) noexcept {
+    for (std::vector<Entry>& run : runs) {
+        auto e = std::lower_bound(run.begin(), run.end(), key.hash(),
+                                  [](const Entry& x, uint32_t hash) { return x.hash < hash; });
+        for (; e != run.end() && e->hash == key.hash(); ++e) {
+            if (e->key == key.name()) return &*e;
+            if (equal != nullptr) ++*equal;
+        }
     }
     return nullptr;
+}
+
+// Where there is no memory nothing has changed.
+void Writer::State::merge_runs(Local& local) {
+    std::vector<std::vector<Entry>>& runs = local.remote;
+    while (runs.size() > 1 && 2 * runs.back().size() > runs[runs.size() - 2].size()) {
+        std::vector<Entry>& older = runs[runs.size() - 2];
+        std::vector<Entry>& newer = runs.back();
+        std::vector<Entry> merged;
+        merged.reserve(older.size() + newer.size());
+        std::merge(std::move_iterator(older.begin()), std::move_iterator(older.end()),
+                   std::move_iterator(newer.begin()), std::move_iterator(newer.end()), std::back_inserter(merged),
+                   [](const Entry& x, const Entry& y) { return x.hash < y.hash; });
+        counts.moved += merged.size();
+        older = std::move(merged);
+        runs.pop_back();
+    }
 }
 
 bool Writer::exists_outside_scope(common::Rank rank, const Key& key) const noexcept {
@@ -432,7 +475,10 @@ common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Recor
     if (s.over_quota(0, local.own_bytes + own_bytes)) return PMIX_ERR_OUT_OF_RESOURCE;
     const size_t globals = static_cast<size_t>(
         std::count_if(items.begin(), items.end(), [](const Item& x) { return x.scope == PMIX_GLOBAL; }));
-    local.remote.reserve(local.remote.size() + entries.size() + globals);
+    s.merge_runs(local);
+    local.remote.reserve(local.remote.size() + 1);
+    std::vector<State::Entry> added;
+    added.reserve(entries.size() + globals);
 
     // An empty block says that the rank has committed.
     const uint64_t generation = local.generation + 1;
@@ -452,23 +498,20 @@ common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Recor
         e.value = {record.value, record.length};
         entries.push_back(std::move(e));
     }
-    const size_t old = local.remote.size();
     for (State::Entry& e : entries) {
         e.generation = generation;
-        std::vector<State::Entry>& all = local.remote;
-        auto at = std::lower_bound(all.begin(), all.begin() + static_cast<ptrdiff_t>(old), e.hash,
-                                   [](const State::Entry& x, uint32_t hash) { return x.hash < hash; });
-        while (at != all.begin() + static_cast<ptrdiff_t>(old) && at->hash == e.hash && at->key != e.key) ++at;
-        if (at != all.begin() + static_cast<ptrdiff_t>(old) && at->hash == e.hash) {
+        if (State::Entry* at = State::find_entry(local.remote, Key(e.key, e.hash)); at != nullptr) {
             if (at->own) local.own_bytes -= at->key.size() + at->value.size();
             *at = std::move(e);
         } else {
-            all.push_back(std::move(e));
+            added.push_back(std::move(e));
         }
     }
-    auto by_hash = [](const State::Entry& x, const State::Entry& y) { return x.hash < y.hash; };
-    std::sort(local.remote.begin() + static_cast<ptrdiff_t>(old), local.remote.end(), by_hash);
-    std::inplace_merge(local.remote.begin(), local.remote.begin() + static_cast<ptrdiff_t>(old), local.remote.end(), by_hash);
+    if (!added.empty()) {
+        std::sort(added.begin(), added.end(),
+                  [](const State::Entry& x, const State::Entry& y) { return x.hash < y.hash; });
+        local.remote.push_back(std::move(added));
+    }
     local.own_bytes += own_bytes;
     local.generation = generation;
     s.count_publication();
@@ -482,9 +525,9 @@ common::Result<std::vector<uint8_t>> Writer::contribution(std::span<const RankSi
         auto local = s.locals.find(r.rank);
         if (local == s.locals.end() || local->second.generation <= r.since) continue;
         chunk.begin(Owner::proc(r.rank), {local->second.generation, r.since, r.since == 0});
-        for (const State::Entry& e : local->second.remote) {
-            if (e.generation > r.since) chunk.add(Key(e.key, e.hash), e.scope, e.value);
-        }
+        for (const std::vector<State::Entry>& run : local->second.remote)
+            for (const State::Entry& e : run)
+                if (e.generation > r.since) chunk.add(Key(e.key, e.hash), e.scope, e.value);
     }
     if (chunk.empty()) return std::vector<uint8_t>{};
     return chunk.finish(s.options.origin);

@@ -43,6 +43,12 @@ struct Ingested {
     uint32_t skipped = 0;  // known already, or our own
 };
 
+// Work that is done again for what was there before. For tests.
+struct WriterCounts {
+    uint64_t indexed = 0;  // records that an index was written over
+    uint64_t moved = 0;    // records for other nodes that were moved
+};
+
 class Writer {
   public:
     static common::Result<std::unique_ptr<Writer>> create(const WriterOptions& options);
@@ -55,6 +61,7 @@ class Writer {
     // Through the writer's own mapping; any thread, as long as the writer lives and until compact().
     const Reader& reader() const noexcept;
     uint64_t published_bytes() const noexcept;
+    WriterCounts counts() const noexcept;
 
     // What the host says. A key that is there already is replaced. Not for OwnerKind::proc: that is commit's.
     pmix_status_t put(Owner owner, std::span<const Record> records);

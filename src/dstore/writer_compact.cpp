@@ -217,10 +217,13 @@ void Writer::State::take_locals(State& from) {
         return find_own(Owner::proc(rank), Key(e.key, e.hash), record) &&
                std::equal(e.value.begin(), e.value.end(), record->value, record->value + record->length);
     };
+    const auto each = [](Local& local, auto&& fn) {
+        for (std::vector<Entry>& run : local.remote) std::for_each(run.begin(), run.end(), fn);
+    };
     for (auto& [rank, local] : from.locals) {
-        for (Entry& e : local.remote) {
+        each(local, [&](Entry& e) {
             RecordView record;
-            if (e.own || find_again(rank, e, &record)) continue;
+            if (e.own || find_again(rank, e, &record)) return;
             // Local peers see a newer value than other nodes do.
             std::unique_ptr<uint8_t[]> own(new uint8_t[e.key.size() + e.value.size()]);
             std::memcpy(own.get(), e.key.data(), e.key.size());
@@ -229,15 +232,15 @@ void Writer::State::take_locals(State& from) {
             e.value = {own.get() + e.key.size(), e.value.size()};
             e.own = std::move(own);
             local.own_bytes += e.key.size() + e.value.size();
-        }
+        });
     }
     for (auto& [rank, local] : from.locals) {
-        for (Entry& e : local.remote) {
+        each(local, [&](Entry& e) {
             RecordView record;
-            if (e.own || !find_again(rank, e, &record)) continue;
+            if (e.own || !find_again(rank, e, &record)) return;
             e.key = record.key;
             e.value = {record.value, record.length};
-        }
+        });
     }
     locals = std::move(from.locals);
 }
@@ -265,6 +268,8 @@ common::Result<bool> Writer::compact() {
     // What counts publications goes on counting.
     store_word(s.at(kHdrPublications), load_word(old.at(kHdrPublications)) + 1);
     s.rewritten = 0;
+    s.counts.indexed += old.counts.indexed;
+    s.counts.moved += old.counts.moved;
     // The kernel takes the old pages back when the last who maps them has let go.
     state_ = std::move((*fresh)->state_);
     return true;

@@ -86,7 +86,8 @@ common::Result<bool> Writer::State::link(uint64_t offset) {
         BlockHead merged = h;
         merged.generation = std::max(generation, newest_generation);
         merged.base = known_after;
-        common::Result<uint32_t> index = write_index(merged, blocks);
+        // Those that are newer than this one, and this one, are not in the order of the chain.
+        common::Result<uint32_t> index = write_index(merged, blocks, std::max<size_t>(2, above.size() + 1));
         if (!index.ok()) return index.status();
         first = *index;
     }

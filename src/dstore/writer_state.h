@@ -59,8 +59,11 @@ struct Writer::State {
     bool find_own(Owner owner, const Key& key, RecordView* record, unsigned* equal = nullptr) noexcept;
     // Appends a block of the items (sorted here) and makes it the newest one.
     pmix_status_t add_block(Owner owner, std::vector<Item>& items, uint64_t generation, uint64_t known);
-    // A block that refers to all records of `blocks`, the first one counting where several have a key.
-    common::Result<uint32_t> write_index(const BlockHead& head, const std::vector<uint32_t>& blocks);
+    // A block that refers to the records of the first blocks of a chain (newest first), the first one counting where
+    // several have a key. It takes the place of at least `at_least` of them, and older ones stay behind it where
+    // they are much larger: many small commits of one owner would otherwise write all its references again and again.
+    common::Result<uint32_t> write_index(const BlockHead& head, std::span<const uint32_t> blocks, size_t at_least);
+    size_t worth_merging(std::span<const uint32_t> blocks, size_t at_least) const noexcept;
     bool over_quota(uint64_t held_units, uint64_t more_bytes) const noexcept {
         return held_units + more_bytes / layout::kUnit > options.rank_quota / layout::kUnit;
     }
@@ -107,12 +110,19 @@ struct Writer::State {
     struct Local {
         uint64_t generation = 0;
         uint64_t own_bytes = 0;
-        // What other nodes may see: global records, which lie in the segment, and remote ones, which do not. By hash.
-        std::vector<Entry> remote;
+        // What other nodes may see: global records, which lie in the segment, and remote ones, which do not. Each key
+        // is in one of the runs, which are in order of hashes; each run is at most half as long as the one before it,
+        // but for the last: what many small commits add is merged a few times, not moved by each commit.
+        std::vector<std::vector<Entry>> remote;
     };
     std::unordered_map<common::Rank, Local> locals;
-    static const Entry* find_entry(const std::vector<Entry>& entries, const Key& key,
-                                   unsigned* equal = nullptr) noexcept;
+    static Entry* find_entry(std::vector<std::vector<Entry>>& runs, const Key& key, unsigned* equal = nullptr) noexcept;
+    static const Entry* find_entry(const std::vector<std::vector<Entry>>& runs, const Key& key,
+                                   unsigned* equal = nullptr) noexcept {
+        return find_entry(const_cast<std::vector<std::vector<Entry>>&>(runs), key, equal);
+    }
+    void merge_runs(Local& local);
+    WriterCounts counts;
 };
 
 }  // namespace pmix::dstore

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -255,6 +256,69 @@ TEST(Writer, ChainsAreMerged) {
     EXPECT_EQ(seen.size(), 101u);
     EXPECT_EQ(seen["always"], u32(99));
     EXPECT_EQ(seen["key.0"], u32(0));
+}
+
+// One commit for each key: what was there before is gone through again a bounded number of times, and takes no memory
+// that grows with the square.
+TEST(Writer, Commit_ManyOfOneNewKeyEach_IndexAndMoveEachRecordAFewTimes) {
+    constexpr uint32_t kCommits = 20'000;
+    const auto key = [](uint32_t i) { return "key." + std::to_string(i); };
+    const auto scope = [](uint32_t i) { return i % 3 == 0 ? PMIX_LOCAL : i % 3 == 1 ? PMIX_REMOTE : PMIX_GLOBAL; };
+    auto w = make_writer();
+    w->add_local(0);
+    for (uint32_t i = 0; i < kCommits; ++i) {
+        Records records;
+        records.add(key(i), u32(i), scope(i));
+        // And a new value for a key from before, of the same scope.
+        if (i % 10 == 0) records.add(key(i / 7 * 3), u32(kCommits + i), scope(i / 7 * 3)).add("always", u32(i));
+        ASSERT_TRUE(w->commit(0, records.list()).ok()) << i;
+    }
+    EXPECT_LT(w->counts().indexed, uint64_t{kCommits} * 256);
+    EXPECT_LT(w->counts().moved, uint64_t{kCommits} * 32);
+    EXPECT_LT(w->published_bytes(), uint64_t{32} << 20);
+
+    std::vector<uint32_t> newest(kCommits);
+    for (uint32_t i = 0; i < kCommits; ++i) {
+        newest[i] = i;
+        if (i % 10 == 0) newest[i / 7 * 3] = kCommits + i;
+    }
+    auto other = make_writer();
+    auto chunk = w->contribution(std::array{RankSince{0, 0}});
+    ASSERT_TRUE(chunk.ok());
+    ASSERT_EQ(other->ingest(*chunk).blocks, 1u);
+    const auto check = [&](const Writer& writer, pmix_scope_t kept_back) {
+        for (uint32_t i = 0; i < kCommits; ++i) {
+            const Buffer there = get(writer.reader(), Owner::proc(0), key(i));
+            ASSERT_EQ(there, scope(i) == kept_back ? Buffer{} : u32(newest[i])) << i;
+        }
+        EXPECT_EQ(get(writer.reader(), Owner::proc(0), "always"), u32(kCommits - 10));
+    };
+    check(*w, PMIX_REMOTE);
+    check(*other, PMIX_LOCAL);
+    ASSERT_TRUE(w->compact().ok());
+    check(*w, PMIX_REMOTE);
+    auto again = w->contribution(std::array{RankSince{0, 0}});
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(*chunk, *again);
+    auto news = w->contribution(std::array{RankSince{0, kCommits - 1}});
+    ASSERT_TRUE(news.ok());
+    EXPECT_LT(news->size(), 200u);
+}
+
+// The same for what another node sends bit by bit.
+TEST(Writer, Ingest_ManyDeltasOfOneRank_IndexEachRecordAFewTimes) {
+    constexpr uint32_t kDeltas = 12'000;
+    auto w = make_writer();
+    for (uint32_t g = 1; g <= kDeltas; ++g) {
+        const Buffer c =
+            chunk_of(3, {g, g - 1, false}, Records().add("n", u32(g)).add("k" + std::to_string(g), u32(g)));
+        ASSERT_EQ(w->ingest(c).blocks, 1u) << g;
+        ASSERT_EQ(w->reader().generation_of(3), g);
+        ASSERT_EQ(get(w->reader(), Owner::proc(3), "n"), u32(g));
+    }
+    EXPECT_LT(w->counts().indexed, uint64_t{kDeltas} * 256);
+    for (uint32_t g = 1; g <= kDeltas; ++g)
+        ASSERT_EQ(get(w->reader(), Owner::proc(3), "k" + std::to_string(g)), u32(g));
 }
 
 TEST(Writer, LargeBlocksAreSearched) {
