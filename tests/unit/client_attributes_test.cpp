@@ -234,6 +234,13 @@ TEST_F(ClientAttributes, ASilentOtherHoldsNoInvitationForLongerThanItsLimit) {
         if (optional) list.append_flag(PMIX_GROUP_OPTIONAL, true);
         return list;
     };
+    // The server answers as soon as it is asked: the construct has a limit too, and this thread may be slow.
+    channel->on_send = [this, answers = channel->on_send](const Frame& f) {
+        answers(f);
+        if (f.header.kind != common::FrameKind::request) return;
+        if (f.header.command == static_cast<uint16_t>(Command::group))
+            channel->answer(f, PMIX_SUCCESS, common::ControlReply());
+    };
     const pmix_proc_t both[] = {ProcId("job", 2).to_c(), ProcId("job", 1).to_c()}, &other = both[0];
     GroupAnswer strict, joined;
     const InfoList one = limited(false), two = limited(true);
@@ -246,17 +253,14 @@ TEST_F(ClientAttributes, ASilentOtherHoldsNoInvitationForLongerThanItsLimit) {
     EXPECT_EQ(PMIX_ERR_TIMEOUT, strict.status);
     EXPECT_TRUE(joined.wait());
     EXPECT_EQ(PMIX_ERR_TIMEOUT, joined.status);
-    // Where it may be smaller it is made with who is there.
-    const auto deadline = transport::Deadline::in_ms(60'000);
-    while (sent(Command::group).empty() && !deadline.passed()) drain();
+    EXPECT_TRUE(lenient.wait());
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, lenient.status);
+    // Where it may be smaller it is made of those that have answered.
     const auto calls = sent(Command::group);
     ASSERT_EQ(1u, calls.size());
     const auto request = FakeChannel::decoded<common::ControlRequest>(calls[0]);
     EXPECT_EQ("lenient", request.name);
     EXPECT_EQ((ProcList{{"job", 1}}), request.procs);
-    channel->answer(calls[0], PMIX_SUCCESS, common::ControlReply());
-    EXPECT_TRUE(lenient.wait());
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, lenient.status);
 }
 
 // rows: R8
