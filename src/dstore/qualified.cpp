@@ -19,7 +19,10 @@ constexpr char kMark = '?';
 constexpr size_t kHashDigits = 32;
 constexpr size_t kMaxPrefix = common::kMaxKeyLength - 1 - kHashDigits;
 
-// FNV-1a. Two sets whose hashes are equal replace each other; a reader does not take one for the other.
+// FNV-1a, without a secret: its digits are part of a key, which lies in shared memory and travels to other nodes, where
+// every process must come to the same one. Two sets whose hashes are equal replace each other, and a reader does not
+// take one for the other; a process that makes such sets loses only values of its own. Tables in process memory place
+// the whole key by a secret of theirs, like any other key (keyed_hash.h).
 class Hash {
   public:
     void add(std::string_view bytes) noexcept {
