@@ -83,10 +83,10 @@ static struct description* describe(uint32_t nodes) {
     it->costs = xcalloc(count * count, sizeof *it->costs);
     for (uint32_t i = 0; i < nodes; i++)
         for (uint32_t j = 0; j < nodes; j++) it->costs[i * count + j] = cost(i, j);
-    PMIX_INFO_CREATE(devices, count);
+    devices = infos_new(count);
     for (uint32_t i = 0; i < nodes; i++) set_device(&devices[i], i);
     it->count = 8;
-    PMIX_INFO_CREATE(it->infos, it->count);
+    it->infos = infos_new(it->count);
     PMIX_INFO_LOAD(&it->infos[0], PMIX_FABRIC_VENDOR, vendor, PMIX_STRING);
     PMIX_INFO_LOAD(&it->infos[1], PMIX_FABRIC_IDENTIFIER, identifier, PMIX_STRING);
     PMIX_INFO_LOAD(&it->infos[2], PMIX_FABRIC_PLANE, plane, PMIX_STRING);

@@ -472,15 +472,21 @@ bool wire_put_infos(struct buffer* b, const pmix_info_t* infos, size_t count) {
 
 pmix_info_t* wire_get_infos(struct buffer* b, size_t* count) {
     *count = read_count(b);
-    pmix_info_t* infos = NULL;
-    if (*count > 0) PMIX_INFO_CREATE(infos, *count);
-    if (*count > 0 && !infos) no_memory();
+    pmix_info_t* infos = infos_new(*count);
     for (size_t i = 0; i < *count; i++) get_element(b, PMIX_INFO, &infos[i], 0);
     return infos;
 }
 
 /* --- info arrays ---------------------------------------------------------------------------------------------------
  */
+
+pmix_info_t* infos_new(size_t count) {
+    pmix_info_t* infos = NULL;
+    if (count == 0) return NULL;
+    PMIX_INFO_CREATE(infos, count);
+    if (!infos) no_memory();
+    return infos;
+}
 
 void infos_free(pmix_info_t* infos, size_t count) {
     if (infos) PMIX_INFO_FREE(infos, count);

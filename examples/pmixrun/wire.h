@@ -57,6 +57,7 @@ pmix_info_t* wire_get_infos(struct buffer* b, size_t* count); /* infos_free() */
 
 void strings_free(char** list);
 size_t strings_count(char* const* list);
+pmix_info_t* infos_new(size_t count); /* infos_free(); NULL for none, and only then */
 void infos_free(pmix_info_t* infos, size_t count);
 
 /* Reading an info array that a caller of PMIx gave. */

@@ -84,6 +84,13 @@ class PmixrunGroups : public ::testing::Test {
 
 }  // namespace
 
+// pmixrun ends where there is no memory for what it needs, and does not go on with nothing.
+TEST(PmixrunMemory, InfosNew_WithoutMemory_EndsTheProgram) {
+    EXPECT_EXIT(infos_new(SIZE_MAX / 4096), ::testing::ExitedWithCode(1), "out of memory");
+    EXPECT_EQ(nullptr, infos_new(0));
+    infos_free(infos_new(3), 3);
+}
+
 extern "C" {
 struct node node;
 int mesh_self(void) { return 0; }
