@@ -1,9 +1,9 @@
-// PMIx_Spawn of a tool that has no server to ask: its own starts the processes (server/local_jobs). What both halves
+// PMIx_Spawn of a tool that has no server to ask: its own starts the processes (server/local_host). What both halves
 // are needed for is here: that there is such a server, that requests go to it, and the environment that the processes
 // get.
 //
 // Any thread; the environment is read on the caller's, as the rest of the call is. What can go wrong: see
-// Library::spawns_here and server/local_jobs.
+// Library::spawns_here and server/local_host.
 #pragma once
 
 #include <pmix.h>

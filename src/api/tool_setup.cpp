@@ -113,7 +113,7 @@ common::Result<bool> Library::turn_to_own_server() {
     pmix_status_t rc = make_own_server(true);
     if (rc == PMIX_SUCCESS) rc = servers_->set_primary(self);
     if (rc != PMIX_SUCCESS) return rc;
-    return !server_->parts().host.has_spawn();
+    return !server_->parts().host.has(common::Function::PMIx_Spawn);
 }
 
 common::Result<bool> Library::spawns_here() {

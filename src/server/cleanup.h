@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "server/chores.h"
-#include "server/collective.h"
+#include "server/member.h"
 
 namespace pmix::server {
 

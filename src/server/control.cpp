@@ -108,11 +108,9 @@ bool Control::cancel_cleanup(Peer& peer, const pmix_info_t& cancel) {
 }
 
 void Control::job_control(Peer& peer, common::ControlRequest& request, Reply reply) {
-    const bool own_job = local_ != nullptr && local_->own(request.procs);
+    Host& host = host_.of_processes(peer, request.procs);
     const InfoView given(request.directives.data(), request.directives.size());
-    const common::Levels everywhere = common::level::client | common::level::server | common::level::tool;
-    pmix_status_t rc = own_job ? common::check_required(given, common::Function::PMIx_Job_control, everywhere)
-                               : check_service(host_, given, common::Function::PMIx_Job_control);
+    pmix_status_t rc = check_service(host, given, common::Function::PMIx_Job_control);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     bool registers = false, modifies = false, cancelled = false, acts = false, host_only = false;
     InfoList directives;
@@ -129,22 +127,16 @@ void Control::job_control(Peer& peer, common::ControlRequest& request, Reply rep
         // "All of mine": the host may have others.
         const bool all = cancels && (info.value.type != PMIX_STRING || info.value.data.string == nullptr);
         host_only = host_only || (!is_no_action(key) && !ours);
-        acts = acts || host_only || (all && host_.has_job_control());
+        acts = acts || host_only || (all && host.has_job_control());
         if (rc == PMIX_SUCCESS && (!ours || all)) rc = directives.append(info);
     }
     if (rc == PMIX_SUCCESS && modifies) rc = registers ? register_cleanup(peer, request) : PMIX_ERR_BAD_PARAM;
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     if ((registers || cancelled) && !acts) return reply.status(PMIX_SUCCESS);
-    // Of this user's own, or root's: who else may come to a tool's server may not.
-    const uid_t uid = peer.credentials().uid;
-    if (own_job) {
-        if (uid != 0 && uid != ::geteuid()) return reply.status(PMIX_ERR_NO_PERMISSIONS);
-        return reply.message(local_->control(request.procs, directives), common::ControlReply());
-    }
     rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.job_control(peer.id(), request.procs, std::move(directives),
-                      pass_on(std::move(reply), cancelled && !host_only));
+    host.job_control(peer.id(), request.procs, std::move(directives),
+                     pass_on(std::move(reply), cancelled && !host_only));
 }
 
 // ---- what only the host can do ----

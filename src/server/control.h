@@ -8,7 +8,6 @@
 #include "common/messages.h"
 #include "server/cleanup.h"
 #include "server/host.h"
-#include "server/local_jobs.h"
 #include "server/registry.h"
 #include "server/reply.h"
 
@@ -17,8 +16,6 @@ namespace pmix::server {
 class Control {
   public:
     Control(Host& host, Registry& registry, Cleanup& cleanup) : host_(host), registry_(registry), cleanup_(cleanup) {}
-    // A tool's own jobs, whose processes are controlled here.
-    void set_local(LocalJobs* local) noexcept { local_ = local; }
     void job_control(Peer& peer, common::ControlRequest& request, Reply reply);
     void allocate(Peer& peer, common::ControlRequest& request, Reply reply);
     void session_control(Peer& peer, common::ControlRequest& request, Reply reply);
@@ -28,7 +25,6 @@ class Control {
     pmix_status_t register_cleanup(Peer& peer, const common::ControlRequest& request);
     bool cancel_cleanup(Peer& peer, const pmix_info_t& cancel);
 
-    LocalJobs* local_ = nullptr;
     Host& host_;
     Registry& registry_;
     Cleanup& cleanup_;

@@ -14,7 +14,7 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/value.h"
-#include "server/collective.h"
+#include "server/member.h"
 
 namespace pmix::server {
 

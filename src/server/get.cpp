@@ -53,7 +53,7 @@ void Get::answer(Question& question, pmix_status_t status) {
 
 // A host that waited is told when nothing of ours is under way: it may end the job in its callback.
 void Get::tell_host(Respond respond, pmix_status_t status, std::vector<uint8_t> blob) {
-    host_.soon([respond = std::move(respond), status, blob = std::move(blob)]() mutable {
+    host_.defer([respond = std::move(respond), status, blob = std::move(blob)]() mutable {
         WIREUP_LOG(host, debug, "the host's direct modex is answered: status %d, %zu bytes", status, blob.size());
         respond(status, blob);
     });
@@ -217,7 +217,7 @@ void Get::pull(const PullKey& at) {
     p.answer_due.reset();
     auto due = std::make_shared<char>();
     p.answer_due = due;
-    host_.soon([this, at, flight, due = std::move(due)]() mutable { upcall(at, flight, std::move(due)); });
+    host_.defer([this, at, flight, due = std::move(due)]() mutable { upcall(at, flight, std::move(due)); });
 }
 
 void Get::recover() {

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "common/messages.h"
-#include "server/collective.h"
+#include "server/member.h"
 #include "server/host.h"
 #include "server/job_setup.h"
 #include "server/registry.h"

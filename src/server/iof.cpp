@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "common/info_view.h"
-#include "server/local_jobs.h"
 #include "server/required.h"
 
 namespace pmix::server {
@@ -219,27 +218,16 @@ void Iof::credit(Peer& peer, common::IofCredit& request, Reply) {
 // ---- input ----
 
 void Iof::push(Peer& peer, common::IofPushRequest& request, Reply reply) {
-    const bool own = local_ != nullptr && local_->own(request.procs);
-    if (!own && !host_.has_push_stdin()) return reply.status(PMIX_ERR_NOT_SUPPORTED);
+    Host& host = host_.of_processes(peer, request.procs);
+    if (!host.has_push_stdin()) return reply.status(PMIX_ERR_NOT_SUPPORTED);
     if (request.procs.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
     if (request.probe) return reply.status(PMIX_SUCCESS);
-    if (own) {
-        const uid_t uid = peer.credentials().uid;
-        if (uid != 0 && uid != ::geteuid()) return reply.status(PMIX_ERR_NO_PERMISSIONS);
-        const bool ends = InfoView(request.infos.data(), request.infos.size()).flag(PMIX_IOF_COMPLETE);
-        std::vector<uint8_t> bytes(request.data.begin(), request.data.end());
-        if (ends && !bytes.empty()) local_->push(request.procs, bytes, [](HostAnswer&) {});
-        if (ends) bytes.clear();
-        return local_->push(request.procs, bytes, [reply = std::move(reply)](HostAnswer& a) mutable {
-            reply.status(plain(a.status));
-        });
-    }
     InfoList infos = request.infos.take();
-    pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_IOF_push);
+    pmix_status_t rc = check_service(host, infos, common::Function::PMIx_IOF_push);
     if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.push_stdin(peer.id(), request.procs, std::move(infos), {request.data.begin(), request.data.end()},
-                     [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });
+    host.push_stdin(peer.id(), request.procs, std::move(infos), {request.data.begin(), request.data.end()},
+                    [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });
 }
 
 }  // namespace pmix::server

@@ -32,8 +32,6 @@ struct IofDelivery {
     Callback<void(pmix_status_t)> done;  // once, on the loop, later
 };
 
-class LocalJobs;
-
 class Iof {
   public:
     // cache: for each process and channel that nobody has asked for.
@@ -45,9 +43,6 @@ class Iof {
     void deregister(Peer& peer, common::IofDeregisterRequest& request, Reply reply);
     void push(Peer& peer, common::IofPushRequest& request, Reply reply);
     void credit(Peer& peer, common::IofCredit& request, Reply reply);
-
-    // A tool's own jobs, whose input is written here.
-    void set_local(LocalJobs* local) noexcept { local_ = local; }
 
     void deliver(IofDelivery delivery);
 
@@ -80,7 +75,6 @@ class Iof {
     void send(Pull& pull, uint64_t reference, IofQueue::Part part);
     void tell_host_end(const Pull& pull);
 
-    LocalJobs* local_ = nullptr;
     Scheduler& scheduler_;
     Host& host_;
     IofLimit default_cache_;

@@ -20,13 +20,13 @@
 #include "server/fence.h"
 #include "server/get.h"
 #include "server/group.h"
-#include "server/host.h"
 #include "server/iof.h"
 #include "server/launch_env.h"
 #include "server/listener.h"
-#include "server/local_jobs.h"
+#include "server/local_host.h"
 #include "server/log.h"
 #include "server/message_admission.h"
+#include "server/module_host.h"
 #include "server/monitors.h"
 #include "server/publish.h"
 #include "server/query.h"
@@ -79,8 +79,7 @@ struct Server::Parts final : PeerEvents {
     MessageAdmission admission;
     Registry registry;
     Segments segments;
-    Host host;
-    Host nobody;  // the host of requests that the host makes itself
+    ModuleHost host;
     Events events;
     Get get;
     Commit commit;
@@ -105,7 +104,7 @@ struct Server::Parts final : PeerEvents {
     transport::RendezvousFile rendezvous_file;
     std::shared_ptr<SelfPeer> self;
     std::unique_ptr<Setup> setup;
-    std::unique_ptr<LocalJobs> local_jobs;  // none: no tool's server
+    std::unique_ptr<LocalHost> local_host;  // none: no tool's server
     std::map<MemberId, std::unique_ptr<ExitWatch>> leaving;  // finalized ranks that may return
     std::map<uint64_t, std::shared_ptr<Peer>> peers;  // admitted, by serial number
     Renewal renewal;

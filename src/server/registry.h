@@ -17,7 +17,7 @@
 #include "common/hello.h"
 #include "common/ids.h"
 #include "common/value.h"
-#include "server/collective.h"
+#include "server/member.h"
 #include "server/group_table.h"
 #include "server/job_setup.h"
 #include "server/namespace_data.h"

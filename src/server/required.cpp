@@ -51,7 +51,7 @@ Required required_in_service(const Host& host, InfoView infos, Function function
         const std::string_view key = common::key_view(info);
         const bool named = common::attribute_by_string(key).name != nullptr;
         if (are == Entries::payload && (named || !key.starts_with("pmix"))) return true;
-        return host.has(function) && (named || is_registered(host, key, function));
+        return host.may_meet(function, info, named);
     });
 }
 

@@ -53,7 +53,6 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       registry(options.hostname, origin_of(options)),
       segments(registry, options.id.nspace, ::geteuid()),
       host(scheduler, module, options.module_size),
-      nobody(scheduler, nullptr, 0),
       events(host, registry, segments, options.id, options.event_cache),
       get(scheduler, host, registry, segments),
       commit(registry, get),
@@ -82,7 +81,6 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
               [this](std::string_view name) { setup->deregister_nspace(name); }),
       query(host, registry, segments, peers, options.id, uri),
       fabrics(host, chores, query.inventory(), options.hostname) {
-    if (!options.local_jobs) host.set_nobody(&nobody);
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
     self->set_strict(options.strict);
@@ -365,12 +363,10 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         [p](const Nspace& nspace) { p->nspace_ended(nspace); },
         [p](const ProcId& proc) { p->listener.registered(proc); });
     if (parts->options.local_jobs) {
-        p->local_jobs = std::make_unique<LocalJobs>(LocalJobs::Around{
+        p->local_host = std::make_unique<LocalHost>(LocalHost::Around{
             loop, p->scheduler, p->registry, *p->setup, p->launch_env, p->events, p->iof, p->options.id});
-        p->spawn.set_local(p->local_jobs.get());
-        p->abort.set_local(p->local_jobs.get());
-        p->control.set_local(p->local_jobs.get());
-        p->iof.set_local(p->local_jobs.get());
+        p->host.serve_itself();
+        p->host.set_local(p->local_host.get());
     }
     parts->query.set_reporter([p] { return make_report(*p); });
     parts->get.set_register([p](JobSetup&& job) { return p->setup->register_nspace(std::move(job), false); });
@@ -407,7 +403,7 @@ void Server::stop() {
     p.listener.stop();
     p.rendezvous_file = {};
     p.leaving.clear();
-    if (p.local_jobs) p.local_jobs->stop();
+    if (p.local_host) p.local_host->stop();
     // Everybody who waits is told before the connection goes.
     p.fence.stop(PMIX_ERR_LOST_CONNECTION);
     p.connect.stop(PMIX_ERR_LOST_CONNECTION);

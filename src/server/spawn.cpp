@@ -1,4 +1,3 @@
-// Spawn: see spawn.h.
 #include "server/spawn.h"
 
 #include "server/required.h"
@@ -18,19 +17,15 @@ void Spawn::request(Peer& peer, common::SpawnRequest& request, Reply reply) {
     pmix_status_t rc = append_ids(infos, peer.credentials());
     if (rc == PMIX_SUCCESS && !infos.find(PMIX_SPAWNED)) rc = infos.append_flag(PMIX_SPAWNED, true);
     if (rc == PMIX_SUCCESS && !infos.find(PMIX_PARENT_ID)) rc = infos.append(PMIX_PARENT_ID, &parent, PMIX_PROC);
-    if (rc == PMIX_SUCCESS)
-        rc = infos.append_flag(tool ? PMIX_REQUESTOR_IS_TOOL : PMIX_REQUESTOR_IS_CLIENT, true);
+    if (rc == PMIX_SUCCESS) rc = infos.append_flag(tool ? PMIX_REQUESTOR_IS_TOOL : PMIX_REQUESTOR_IS_CLIENT, true);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     for (pmix_app_t& app : apps) replace_ids(app, peer.credentials());
-    if (local_ != nullptr && peer.kind() == PeerKind::self && !host_.has_spawn()) {
-        auto name = local_->spawn(peer.id(), infos, apps);
-        return answer(reply, name.status(), name ? std::move(name).value() : std::string());
-    }
-    rc = check_service(host_, infos, common::Function::PMIx_Spawn);
+    Host& host = host_.of_spawn(peer);
+    rc = check_service(host, infos, common::Function::PMIx_Spawn);
     for (const pmix_app_t& app : apps)
-        if (rc == PMIX_SUCCESS) rc = check_service(host_, {app.info, app.ninfo}, common::Function::PMIx_Spawn);
+        if (rc == PMIX_SUCCESS) rc = check_service(host, {app.info, app.ninfo}, common::Function::PMIx_Spawn);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.spawn(peer.id(), std::move(infos), std::move(apps), [this, reply = std::move(reply)](HostAnswer& a) mutable {
+    host.spawn(peer.id(), std::move(infos), std::move(apps), [this, reply = std::move(reply)](HostAnswer& a) mutable {
         answer(reply, a.status, std::move(a.nspace));
     });
 }

@@ -1,8 +1,6 @@
 // Spawn: up to the host with what the library adds (who asks, that it is a spawn, who the parent is), and back with the
 // new namespace and, if the host has registered it here, its segment.
 //
-// A tool's own spawn that its host has no entry for is done here (local_jobs).
-//
 // Loop thread, nothing owned. What can go wrong: no entry in the host's module, no apps (PMIX_ERR_BAD_PARAM), or what
 // the host says.
 #pragma once
@@ -10,7 +8,6 @@
 #include "common/messages.h"
 #include "server/connect.h"
 #include "server/host.h"
-#include "server/local_jobs.h"
 #include "server/registry.h"
 #include "server/reply.h"
 #include "server/segments.h"
@@ -21,14 +18,11 @@ class Spawn {
   public:
     Spawn(Host& host, Registry& registry, const Segments& segments, Connect& connect)
         : host_(host), registry_(registry), segments_(segments), connect_(connect) {}
-    // For a tool. Null: for nobody.
-    void set_local(LocalJobs* local) noexcept { local_ = local; }
     void request(Peer& peer, common::SpawnRequest& request, Reply reply);
 
   private:
     void answer(Reply& reply, pmix_status_t status, std::string name);
 
-    LocalJobs* local_ = nullptr;
     Host& host_;
     Registry& registry_;
     const Segments& segments_;

@@ -13,7 +13,7 @@ namespace pmix::test {
 inline void ask_own_module() {
     api::Library* library = api::Library::enter();
     ASSERT_NE(nullptr, library);
-    library->server()->parts().host.set_nobody(nullptr);
+    library->server()->parts().host.serve_itself();
     api::Library::leave();
 }
 

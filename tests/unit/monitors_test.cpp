@@ -1,4 +1,5 @@
 // Heartbeats and watched files: when an alert comes, how often, what it says, and when none comes.
+#include "server/module_host.h"
 #include "server/monitors.h"
 
 #include <fcntl.h>
@@ -118,7 +119,7 @@ class MonitorsTest : public ::testing::Test {
     test::FakeScheduler scheduler;
     test::FakeHost fake;
     pmix_server_module_t module;
-    Host host;
+    ModuleHost host;
     Registry registry;
     server::Segments segments;
     Events events;

@@ -1,4 +1,4 @@
-#include "server/local_jobs.h"
+#include "server/local_host.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -8,6 +8,7 @@
 #include <new>
 
 #include "common/log.h"
+#include "common/support.h"
 #include "server/iof.h"
 #include "server/job_setup.h"
 #include "server/launch_env.h"
@@ -39,8 +40,8 @@ bool names(const ProcId& pattern, const std::string& nspace, Rank rank) {
 
 // ---- starting ----
 
-common::Result<std::string> LocalJobs::spawn(const ProcId& parent, InfoView infos,
-                                             const common::CArray<pmix_app_t>& apps) {
+common::Result<std::string> LocalHost::start_job(const ProcId& parent, InfoView infos,
+                                                 const common::CArray<pmix_app_t>& apps) {
     std::string name = around_.self.nspace.substr(0, common::kMaxNspaceLength - kRoomForNumber);
     do {
         name.resize(std::min(around_.self.nspace.size(), common::kMaxNspaceLength - kRoomForNumber));
@@ -76,7 +77,7 @@ common::Result<std::string> LocalJobs::spawn(const ProcId& parent, InfoView info
     return name;
 }
 
-pmix_status_t LocalJobs::register_job(LocalJob& job) {
+pmix_status_t LocalHost::register_job(LocalJob& job) {
     auto setup = read_job(job.nspace, static_cast<int>(job.size()), job.description.c_array(), job.description.size());
     if (!setup) return setup.status();
     pmix_status_t rc = around_.setup.register_nspace(std::move(setup).value());
@@ -85,7 +86,7 @@ pmix_status_t LocalJobs::register_job(LocalJob& job) {
     return rc;
 }
 
-pmix_status_t LocalJobs::start(LocalJob& job) {
+pmix_status_t LocalHost::start(LocalJob& job) {
     auto nothing = open_nothing();
     if (!nothing) return PMIX_ERR_JOB_SYS_OP_FAILED;
     if (job.tools && !keepalive_.read) {
@@ -99,7 +100,7 @@ pmix_status_t LocalJobs::start(LocalJob& job) {
     return rc;
 }
 
-pmix_status_t LocalJobs::start_one(LocalJob& job, Rank rank, int nothing) {
+pmix_status_t LocalHost::start_one(LocalJob& job, Rank rank, int nothing) {
     const LocalApp& app = job.app_of(rank);
     LocalProcess& process = job.processes[rank];
     const ProcId id(job.nspace, rank);
@@ -152,7 +153,7 @@ pmix_status_t LocalJobs::start_one(LocalJob& job, Rank rank, int nothing) {
 }
 
 // Of a job that cannot be: nobody has heard of it.
-void LocalJobs::give_up(LocalJob& job) {
+void LocalHost::give_up(LocalJob& job) {
     for (LocalProcess& process : job.processes)
         if (process.watch) process.watch->signal(SIGKILL);
     for (LocalProcess& process : job.processes)
@@ -163,7 +164,7 @@ void LocalJobs::give_up(LocalJob& job) {
 
 // ---- the end ----
 
-void LocalJobs::ended(const std::string& nspace, Rank rank, std::optional<int> wait_status) {
+void LocalHost::ended(const std::string& nspace, Rank rank, std::optional<int> wait_status) {
     auto it = jobs_.find(nspace);
     if (it == jobs_.end()) return;
     LocalJob& job = *it->second;
@@ -208,14 +209,14 @@ void LocalJobs::ended(const std::string& nspace, Rank rank, std::optional<int> w
     if (how != PMIX_SUCCESS && !expected && !job.recoverable) end(job);
 }
 
-void LocalJobs::over(LocalJob& job) {
+void LocalHost::over(LocalJob& job) {
     tell_over(job);
     around_.setup.deregister_nspace(job.nspace);
     jobs_.erase(job.nspace);
 }
 
 // Asks all of them to end, and sees to it.
-void LocalJobs::end(LocalJob& job) {
+void LocalHost::end(LocalJob& job) {
     for (LocalProcess& process : job.processes) {
         if (process.watch == nullptr) continue;
         process.expected = true;
@@ -229,7 +230,7 @@ void LocalJobs::end(LocalJob& job) {
 }
 
 // With the server. Who was told to go on goes on, as nobody's.
-void LocalJobs::stop() noexcept {
+void LocalHost::stop() noexcept {
     const auto each = [this](auto&& f) {
         for (auto& [name, job] : jobs_)
             for (LocalProcess& process : job->processes)
@@ -249,13 +250,49 @@ void LocalJobs::stop() noexcept {
 
 // ---- what a host is asked ----
 
-bool LocalJobs::own(const std::vector<ProcId>& procs) const {
+bool LocalHost::has(common::Function function) const noexcept {
+    using enum common::Function;
+    return function == PMIx_Spawn || function == PMIx_Job_control || function == PMIx_IOF_push;
+}
+
+bool LocalHost::may_meet(common::Function function, const pmix_info_t& info, bool) const {
+    return has(function) && common::check_required(InfoView(&info, 1), function, common::level::tool) == PMIX_SUCCESS;
+}
+
+void LocalHost::spawn(const ProcId& parent, common::InfoList infos, common::CArray<pmix_app_t> apps, Done done) {
+    auto name = start_job(parent, infos, apps);
+    scheduler().post([done = std::move(done), name = std::move(name)]() mutable {
+        HostAnswer a;
+        a.status = name.status();
+        if (name) a.nspace = std::move(name).value();
+        done(a);
+    });
+}
+
+void LocalHost::abort(const ProcId& requestor, void*, int status, std::string, const Procs& procs, Done done) {
+    answer(std::move(done), PMIX_SUCCESS);
+    end_aborted(requestor, status, procs);
+}
+
+void LocalHost::job_control(const ProcId&, const Procs& targets, common::InfoList directives, Done done) {
+    answer(std::move(done), control(targets, directives));
+}
+
+void LocalHost::push_stdin(const ProcId&, const Procs& targets, common::InfoList infos, std::vector<uint8_t> bytes,
+                           Done done) {
+    const bool ends = InfoView(infos).flag(PMIX_IOF_COMPLETE);
+    if (ends && !bytes.empty()) write(targets, bytes, [](HostAnswer&) {});
+    if (ends) bytes.clear();
+    write(targets, bytes, std::move(done));
+}
+
+bool LocalHost::own(const Procs& procs) const {
     return !procs.empty() &&
            std::all_of(procs.begin(), procs.end(), [this](const ProcId& p) { return owns(p.nspace); });
 }
 
 template <class F>
-void LocalJobs::for_each(const std::vector<ProcId>& procs, F&& f) {
+void LocalHost::for_each(const Procs& procs, F&& f) {
     for (auto& [name, job] : jobs_) {
         for (Rank rank = 0; rank < job->processes.size(); ++rank) {
             LocalProcess& process = job->processes[rank];
@@ -266,16 +303,16 @@ void LocalJobs::for_each(const std::vector<ProcId>& procs, F&& f) {
     }
 }
 
-void LocalJobs::abort(const ProcId& asker, int status, const std::vector<ProcId>& procs) {
-    auto it = jobs_.find(asker.nspace);
+void LocalHost::end_aborted(const ProcId& requestor, int status, const Procs& procs) {
+    auto it = jobs_.find(requestor.nspace);
     if (it != jobs_.end() && it->second->term_status == PMIX_SUCCESS) {
         LocalJob& job = *it->second;
         job.term_status = PMIX_ERR_JOB_ABORTED;
-        job.failed = asker.rank;
+        job.failed = requestor.rank;
         job.failed_code = status;
     }
     std::vector<ProcId> targets = procs;
-    if (targets.empty()) targets.emplace_back(asker.nspace, PMIX_RANK_WILDCARD);
+    if (targets.empty()) targets.emplace_back(requestor.nspace, PMIX_RANK_WILDCARD);
     LocalJob* hit = nullptr;
     for_each(targets, [&](LocalJob& job, LocalProcess& process) {
         process.expected = true;
@@ -289,7 +326,7 @@ void LocalJobs::abort(const ProcId& asker, int status, const std::vector<ProcId>
     });
 }
 
-pmix_status_t LocalJobs::control(const std::vector<ProcId>& targets, InfoView directives) {
+pmix_status_t LocalHost::control(const Procs& targets, InfoView directives) {
     int number = 0;
     bool terminates = directives.flag(PMIX_JOB_CTRL_TERMINATE);
     pmix_status_t rc = directives.get(PMIX_JOB_CTRL_SIGNAL, &number);
@@ -309,10 +346,10 @@ pmix_status_t LocalJobs::control(const std::vector<ProcId>& targets, InfoView di
     return any ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
 }
 
-void LocalJobs::push(const std::vector<ProcId>& targets, const std::vector<uint8_t>& bytes, Host::Done done) {
+void LocalHost::write(const Procs& targets, const std::vector<uint8_t>& bytes, Done done) {
     // Answered when all of them have theirs.
     struct Answer {
-        explicit Answer(Host::Done d) : done(std::move(d)) {}
+        explicit Answer(Done d) : done(std::move(d)) {}
         ~Answer() {
             HostAnswer a;
             a.status = status;
@@ -321,7 +358,7 @@ void LocalJobs::push(const std::vector<ProcId>& targets, const std::vector<uint8
             } catch (const std::bad_alloc&) {  // whoever waits has been given an error as its reply went
             }
         }
-        Host::Done done;
+        Done done;
         pmix_status_t status = PMIX_SUCCESS;
     };
     auto answer = std::make_shared<Answer>(std::move(done));

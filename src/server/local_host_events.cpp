@@ -1,15 +1,15 @@
-// What a spawn's requester hears of the job, as far as it has asked for it: see local_jobs.h.
+// The events that a spawn's requester is sent about the job, as far as it has asked for them.
 #include <ctime>
 
 #include "server/events.h"
-#include "server/local_jobs.h"
+#include "server/local_host.h"
 
 namespace pmix::server {
 
 using common::InfoList;
 
 // To the requester alone. The source is this process, which is the job's resource manager.
-void LocalJobs::tell(const LocalJob& job, pmix_status_t code, common::Rank about, InfoList infos) {
+void LocalHost::tell(const LocalJob& job, pmix_status_t code, common::Rank about, InfoList infos) {
     const pmix_proc_t affected = common::ProcId(job.nspace, about).to_c(), to = job.parent.to_c();
     pmix_status_t rc = infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC);
     if (rc == PMIX_SUCCESS) rc = infos.append(PMIX_EVENT_CUSTOM_RANGE, &to, PMIX_PROC);
@@ -21,13 +21,13 @@ void LocalJobs::tell(const LocalJob& job, pmix_status_t code, common::Rank about
     if (rc == PMIX_SUCCESS) around_.events.raise(code, around_.self, PMIX_RANGE_CUSTOM, std::move(infos));
 }
 
-void LocalJobs::tell_started(const LocalJob& job) {
+void LocalHost::tell_started(const LocalJob& job) {
     if (!job.notices.job_events) return;
     tell(job, PMIX_EVENT_JOB_START, PMIX_RANK_WILDCARD, {});
     tell(job, PMIX_LAUNCH_COMPLETE, PMIX_RANK_WILDCARD, {});
 }
 
-void LocalJobs::tell_process_ended(const LocalJob& job, common::Rank rank, pmix_status_t how, std::optional<int> code) {
+void LocalHost::tell_process_ended(const LocalJob& job, common::Rank rank, pmix_status_t how, std::optional<int> code) {
     const bool abnormal = how != PMIX_SUCCESS && job.notices.abnormal_ends;
     if (!job.notices.process_ends && !abnormal) return;
     InfoList infos;
@@ -36,7 +36,7 @@ void LocalJobs::tell_process_ended(const LocalJob& job, common::Rank rank, pmix_
     if (rc == PMIX_SUCCESS) tell(job, PMIX_EVENT_PROC_TERMINATED, rank, std::move(infos));
 }
 
-void LocalJobs::tell_over(const LocalJob& job) {
+void LocalHost::tell_over(const LocalJob& job) {
     const bool silent = job.notices.silent_end && job.term_status == PMIX_SUCCESS;
     if (silent || !(job.notices.job_events || job.notices.completion)) return;
     InfoList infos;
