@@ -12,6 +12,7 @@
 #include "api/node_topology.h"
 #include "client/handshake.h"
 #include "client/iof.h"
+#include "client/modules.h"
 #include "client/session.h"
 #include "client/singleton.h"
 #include "client/socket_channel.h"
@@ -191,7 +192,7 @@ pmix_status_t Library::set_up_client(InfoView infos) {
             return PMIX_ERR_COMM_FAILURE;
         }
         WIREUP_LOG(api, info, "no server: the environment has no PMIX_SERVER_URI_WIREUP; this process is alone");
-        client_ = std::make_unique<client::Session>(*loop_, client::singleton_identity(), ProcId());
+        client_ = client::make_session(*loop_, client::singleton_identity(), ProcId());
         client::describe_singleton(*client_);
         rc = loop_->start();
         if (rc == PMIX_SUCCESS) return PMIX_ERR_UNREACH;
@@ -209,7 +210,7 @@ pmix_status_t Library::set_up_client(InfoView infos) {
         // As above: nobody listens any more where this process was told that its server is.
         return greeting.status() == PMIX_ERR_UNREACH ? PMIX_ERR_COMM_FAILURE : greeting.status();
     }
-    auto session = std::make_unique<client::Session>(*loop_, greeting->reply.self, greeting->reply.server);
+    auto session = client::make_session(*loop_, greeting->reply.self, greeting->reply.server);
     session->own_facts().note_uri(greeting->reply.server, transport::format_uri(environment->contact));
     session->set_features(greeting->reply.features);
     rc = session->adopt(greeting->reply.segments, std::move(greeting->descriptors));
@@ -248,7 +249,7 @@ pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoVie
         serving_.store(server_.get(), std::memory_order_release);
         // Not itself: a server's topology is the host's word or its own look, and the loop may wait for this one.
         server_->parts().fabrics.set_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
-        client_ = std::make_unique<client::Session>(*loop_, self, self);
+        client_ = client::make_session(*loop_, self, self);
         client_->own_facts().note_uri(self, server_->uri());
         client_->own_facts().set_topology(later_topology(topology_));
         client_->set_features(common::kFeatures);

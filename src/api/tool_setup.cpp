@@ -9,6 +9,7 @@
 #include "api/node_topology.h"
 #include "client/iof.h"
 #include "client/keepalive.h"
+#include "client/modules.h"
 #include "client/session.h"
 #include "client/singleton.h"
 #include "client/tool.h"
@@ -147,7 +148,7 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
     const ProcId self = found ? found->greeting.reply.self : named ? wish->self : client::made_up_identity();
 
     nameless_ = wish->nowhere && !named;
-    auto session = std::make_unique<client::Session>(*loop_, self, ProcId());
+    auto session = client::make_session(*loop_, self, ProcId());
     client::Session* raw = session.get();
     raw->set_is_tool();
     raw->iof().set_writes_too(infos.flag(PMIX_IOF_LOCAL_OUTPUT));

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "client/event_spec.h"
-#include "client/fabric.h"
-#include "client/groups.h"
 #include "client/request.h"
 #include "client/session.h"
 #include "common/event_infos.h"
+#include "common/group_calls.h"
 #include "common/log.h"
 #include "common/mutex.h"
 
@@ -62,7 +61,7 @@ struct Events::Run {
     // Of the handler that runs, which may be gone when it is done.
     std::string name;
     bool success_ends = false;
-    bool replay = false;  // for one handler, of what came before it
+    bool replay = false;   // for one handler, of what came before it
     bool by_name = false;  // one of the chain has asked for this very code
     InfoList results;
     // What the handler that runs was given besides: gone when it says it is done.
@@ -99,7 +98,9 @@ Events::~Events() {
     home_->events = nullptr;
 }
 
-void Events::shut() noexcept { shut_ = true; }
+void Events::shut() noexcept {
+    shut_ = true;
+}
 
 // ---- registration ----
 
@@ -193,9 +194,8 @@ pmix_status_t Events::register_handler(const pmix_status_t codes[], size_t ncode
     }
 
     if (callback != nullptr) {
-        session_.loop().post([this, r = std::move(r), callback, cbdata]() mutable {
-            register_on_loop(std::move(r), callback, cbdata);
-        });
+        session_.loop().post(
+            [this, r = std::move(r), callback, cbdata]() mutable { register_on_loop(std::move(r), callback, cbdata); });
         return PMIX_SUCCESS;
     }
 
@@ -290,8 +290,8 @@ void Events::keep(std::shared_ptr<const Event> event) {
 }
 
 void Events::deliver(const std::shared_ptr<const Event>& event) {
-    // An invitation stands from when it comes. Handlers decide nothing about it, and one that takes its time would put it
-    // behind what becomes of it.
+    // An invitation stands from when it comes. Handlers decide nothing about it, and one that takes its time would put
+    // it behind what becomes of it.
     const bool invites = event->traits.code == PMIX_GROUP_INVITED;
     if (invites) tell_groups(*event, {}, false);
     std::vector<size_t> chain = order_.chain(event->traits);
@@ -335,8 +335,8 @@ void Events::step(uint64_t id) {
             if (!ended->replay && ended->event->traits.code != PMIX_GROUP_INVITED)
                 tell_groups(*ended->event, ended->results, false);
             // Whoever asked for it has put the descriptions aside by now.
-            if (ended->by_name && ended->event->traits.code == PMIX_FABRIC_UPDATE_PENDING)
-                session_.fabrics().update_all();
+            if (ended->by_name && ended->event->traits.code == PMIX_FABRIC_UPDATE_PENDING && observer_ != nullptr)
+                observer_->fabric_update_pending();
             return;
         }
         const size_t reference = found->first;
@@ -368,8 +368,8 @@ void Events::step(uint64_t id) {
 
 // The library's own part in an event of a group comes after the handlers, whose results decide.
 void Events::tell_groups(const Event& event, const InfoList& results, bool replayed) {
-    if (shut_ || !common::is_group_event(event.traits.code)) return;
-    session_.groups().heard(event.traits.code, event.traits.source, event.infos, results, replayed);
+    if (shut_ || observer_ == nullptr || !common::is_group_event(event.traits.code)) return;
+    observer_->group_event(event.traits.code, event.traits.source, event.infos, results, replayed);
 }
 
 void Events::on_done(pmix_status_t status, pmix_info_t* results, size_t nresults, pmix_op_cbfunc_t release,
@@ -417,7 +417,7 @@ void Events::on_notify(common::EventNotify&& event) {
         deliver(made);
         return;
     }
-    if (event.replay_for - 1 == Groups::kReference) return tell_groups(*made, {}, true);
+    if (event.replay_for - 1 == EventObserver::kReference) return tell_groups(*made, {}, true);
     const size_t reference = static_cast<size_t>(event.replay_for - 1);
     auto handler = handlers_.find(reference);
     if (handler != handlers_.end() && handler->second.active) deliver_to(reference, made);

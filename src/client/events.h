@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "client/event_observer.h"
 #include "client/event_order.h"
 #include "common/messages.h"
 #include "common/value.h"
@@ -34,6 +35,8 @@ class Session;
 class Events {
   public:
     explicit Events(Session& session);
+    // Before the first event. Null: nobody.
+    void set_observer(EventObserver* observer) noexcept { observer_ = observer; }
     ~Events();
     Events(const Events&) = delete;
     Events& operator=(const Events&) = delete;
@@ -87,6 +90,7 @@ class Events {
                         void* release_data, void* ticket);
 
     Session& session_;
+    EventObserver* observer_ = nullptr;
     std::shared_ptr<Home> home_;
     EventOrder order_;
     std::unordered_map<size_t, Handler> handlers_;

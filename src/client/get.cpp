@@ -5,13 +5,14 @@
 #include <string>
 
 #include "client/get_request.h"
-#include "client/groups.h"
+#include "client/group_membership.h"
 #include "client/lent_values.h"
 #include "client/lookup.h"
 #include "client/lookup_qualified.h"
 #include "client/query_cache.h"
 #include "client/session.h"
 #include "client/version.h"
+#include "common/group_calls.h"
 #include "common/info_view.h"
 #include "common/pack.h"
 
@@ -305,14 +306,14 @@ struct OfGroups {
         : proc(asked) {
         if (key == nullptr) return;
         ask_names = std::string_view(key) == PMIX_GROUP_NAMES && session.has_server();
-        if (asked == nullptr || !session.groups().any_for(ninfos) || (infos == nullptr && ninfos != 0)) return;
+        if (asked == nullptr || !session.group_membership().any_for(ninfos) || (infos == nullptr && ninfos != 0)) return;
         real = *asked;
-        const pmix_status_t rc = session.groups().replace(real);
+        const pmix_status_t rc = session.group_membership().replace(real);
         proc = &real;
         if (rc != PMIX_SUCCESS) {
             said = common::Result<Value>(rc);
         } else {
-            said = session.groups().answer(proc, key, infos, ninfos);
+            said = session.group_membership().answer(proc, key, infos, ninfos);
         }
     }
 };

@@ -1,5 +1,6 @@
 #include "client/group.h"
 
+#include "client/group_membership.h"
 #include "client/request.h"
 #include "client/session.h"
 
@@ -57,7 +58,7 @@ bool decides(InfoView infos) noexcept {
 
 // A destruct that timed out may be tried again; after every other end the group is none.
 void after_destruct(Session& session, const std::string& name, pmix_status_t rc) {
-    if (rc != PMIX_ERR_TIMEOUT && rc != PMIX_ERR_WOULD_BLOCK) session.groups().gone(name);
+    if (rc != PMIX_ERR_TIMEOUT && rc != PMIX_ERR_WOULD_BLOCK) session.group_membership().gone(name);
 }
 
 }  // namespace
@@ -92,15 +93,15 @@ pmix_status_t construct_on_server(Session& session, const std::string& name, com
         if (rc != PMIX_SUCCESS) return rc;
         p->request.directives = std::move(who);
     }
-    if (decides({infos, ninfos})) session.groups().listen();
-    session.groups().constructing(name);
+    if (decides({infos, ninfos})) session.group_events().listen();
+    session.group_membership().constructing(name);
     const auto finish = [&session, name, done = std::move(done)](pmix_status_t rc, common::ControlReply& reply) {
         InfoList results = reply.infos.take();
-        session.groups().constructed(name, rc, results);
+        session.group_membership().constructed(name, rc, results);
         done(plain(rc), std::move(results));
     };
     const pmix_status_t rc = session.ask_nb<Command::group>(p->request, finish, p->timeout_s);
-    if (rc != PMIX_SUCCESS) session.groups().constructed(name, rc, {});
+    if (rc != PMIX_SUCCESS) session.group_membership().constructed(name, rc, {});
     return rc;
 }
 
@@ -109,12 +110,12 @@ pmix_status_t group_construct(Session& session, const char* name, const pmix_pro
     auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
-    if (decides({infos, ninfos})) session.groups().listen();
-    session.groups().constructing(p->request.name);
+    if (decides({infos, ninfos})) session.group_events().listen();
+    session.group_membership().constructing(p->request.name);
     common::ControlReply reply;
     const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
     InfoList list = reply.infos.take();
-    session.groups().constructed(p->request.name, rc, list);
+    session.group_membership().constructed(p->request.name, rc, list);
     hand_out_results(std::move(list), results, nresults);
     return plain(rc);
 }
@@ -155,7 +156,7 @@ pmix_status_t group_leave(Session& session, const char* name, const pmix_info_t 
     if (!p) return p.status();
     common::ControlReply reply;
     const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
-    if (common::succeeded(rc)) session.groups().gone(p->request.name);
+    if (common::succeeded(rc)) session.group_membership().gone(p->request.name);
     return plain(rc);
 }
 
@@ -164,7 +165,7 @@ pmix_status_t group_leave_nb(Session& session, const char* name, const pmix_info
     auto p = prepare(GroupCall::leave, name, infos, ninfos);
     if (!p) return p.status();
     const auto done = [&session, name = p->request.name, callback, cbdata](pmix_status_t rc, common::ControlReply&) {
-        if (common::succeeded(rc)) session.groups().gone(name);
+        if (common::succeeded(rc)) session.group_membership().gone(name);
         if (callback != nullptr) callback(plain(rc), cbdata);
     };
     return session.ask_nb<Command::group>(p->request, done, p->timeout_s);

@@ -6,7 +6,7 @@
 
 #include <pmix.h>
 
-#include "client/groups.h"
+#include "client/group_events.h"
 #include "common/status.h"
 
 namespace pmix::client {

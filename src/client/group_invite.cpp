@@ -509,7 +509,7 @@ pmix_status_t group_invite(Session& session, const char* name, const pmix_proc_t
     auto list = single_procs(session, procs, nprocs);
     if (!list) return list.status();
     return waited(session, results, nresults, [&](GroupDone done) {
-        session.groups().invites().invite(p->name, std::move(list).value(), std::move(p->infos), std::move(done));
+        session.group_events().invites().invite(p->name, std::move(list).value(), std::move(p->infos), std::move(done));
     });
 }
 
@@ -519,7 +519,7 @@ pmix_status_t group_invite_nb(Session& session, const char* name, const pmix_pro
     if (!p) return p.status();
     auto list = single_procs(session, procs, nprocs);
     if (!list) return list.status();
-    session.groups().invites().invite(p->name, std::move(list).value(), std::move(p->infos),
+    session.group_events().invites().invite(p->name, std::move(list).value(), std::move(p->infos),
                                       [callback, cbdata](pmix_status_t rc, InfoList&& infos_out) {
                                           call_with_results(callback, cbdata, rc, std::move(infos_out));
                                       });
@@ -534,7 +534,7 @@ pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* 
     auto list = checked_procs(leader, 1);
     if (!list || !common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
     return waited(session, results, nresults, [&](GroupDone done) {
-        session.groups().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
+        session.group_events().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
                                         std::move(done));
     });
 }
@@ -546,7 +546,7 @@ pmix_status_t group_join_nb(Session& session, const char* name, const pmix_proc_
     if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(leader, 1);
     if (!list || !common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
-    session.groups().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
+    session.group_events().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
                                     [callback, cbdata](pmix_status_t rc, InfoList&& infos_out) {
                                         call_with_results(callback, cbdata, rc, std::move(infos_out));
                                     });

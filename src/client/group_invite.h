@@ -15,14 +15,14 @@
 #include <list>
 #include <string>
 
-#include "client/groups.h"
+#include "client/group_events.h"
 #include "transport/event_loop.h"
 
 namespace pmix::client {
 
 class GroupInvites {
   public:
-    GroupInvites(Session& session, Groups& groups) : session_(session), groups_(groups) {}
+    GroupInvites(Session& session, GroupEvents& groups) : session_(session), groups_(groups) {}
 
     // Any thread. done runs on the loop, once. Infos are copied.
     void invite(std::string name, common::ProcList members, common::InfoList infos, GroupDone done);
@@ -96,7 +96,7 @@ class GroupInvites {
                   common::InfoList infos = {});
 
     Session& session_;
-    Groups& groups_;
+    GroupEvents& groups_;
     std::list<Invite> invites_;
     std::list<Join> joins_;
     std::deque<Invitation> received_;

@@ -3,12 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "client/events.h"
-#include "client/fabric.h"
-#include "client/group_invite.h"
-#include "client/groups.h"
-#include "client/iof.h"
-#include "client/lent_values.h"
 #include "common/log.h"
 
 namespace pmix::client {
@@ -34,11 +28,11 @@ Deadline deadline_for(int timeout_s) noexcept {
 }  // namespace
 
 Session::Session(transport::EventLoop& loop, common::ProcId self, common::ProcId server)
-    : loop_(loop), self_(std::move(self)), server_(nullptr), namespaces_(self_.nspace),
-      own_nspace_(mine_.intern(self_.nspace)), events_(std::make_unique<Events>(*this)), iof_(std::make_unique<Iof>(*this)),
-      groups_(std::make_unique<Groups>(*this)),
-      fabrics_(std::make_unique<Fabrics>(*this)),
-      lent_(std::make_unique<LentValues>()) {
+    : loop_(loop),
+      self_(std::move(self)),
+      server_(nullptr),
+      namespaces_(self_.nspace),
+      own_nspace_(mine_.intern(self_.nspace)) {
     servers_.push_back(std::make_unique<const common::ProcId>(std::move(server)));
     server_.store(servers_.back().get(), std::memory_order_release);
 }
@@ -79,7 +73,7 @@ void Session::reclaim_soon() {
 
 void Session::reclaim(int64_t next_try_ms) {
     transport::assert_on_loop();
-    if (!namespaces_.reclaim([this] { return lent_->ranges(); })) {
+    if (!namespaces_.reclaim([this] { return lent_.ranges(); })) {
         loop_.after(next_try_ms, [this, ms = std::min(2 * next_try_ms, kLastReclaimMs)] { reclaim(ms); });
         return;
     }
@@ -100,7 +94,8 @@ pmix_status_t Session::attach(std::string_view nspace, int timeout_s) {
     }
 }
 
-bool Session::attach_again(std::string_view nspace, pmix_status_t rc, const common::AttachNspaceReply& reply) const noexcept {
+bool Session::attach_again(std::string_view nspace, pmix_status_t rc,
+                           const common::AttachNspaceReply& reply) const noexcept {
     return rc == PMIX_SUCCESS && namespaces_.lacks(nspace) &&
            std::any_of(reply.segments.begin(), reply.segments.end(),
                        [&](const common::SegmentRef& s) { return s.nspace == nspace && !s.has_descriptor; });
@@ -272,23 +267,16 @@ void Session::on_frame(transport::ReceivedFrame frame) {
             if (frame.header.command == static_cast<uint16_t>(common::Command::get)) send_next(frame.header.id);
             break;
         case FrameKind::notify:
-            if (frame.header.command == static_cast<uint16_t>(common::Command::event)) {
-                common::EventNotify event;
-                if (common::decode_message(frame.payload, event) == PMIX_SUCCESS) {
-                    events_->on_notify(std::move(event));
-                } else {
-                    note_failed_comm();
-                }
-            } else if (frame.header.command == static_cast<uint16_t>(common::Command::attach_nspace)) {
+            if (frame.header.command == static_cast<uint16_t>(common::Command::attach_nspace)) {
                 take_new_segments(frame);
             } else if (frame.header.command == static_cast<uint16_t>(common::Command::segment_gone)) {
                 common::SegmentGoneNotify gone;
                 if (common::decode_message(frame.payload, gone) != PMIX_SUCCESS) break;
                 namespaces_.remove(gone.nspace, gone.instance);
                 if (namespaces_.has_removed()) reclaim_soon();
-            } else if (frame.header.command == static_cast<uint16_t>(common::Command::iof)) {
-                common::IofNotify output;
-                if (common::decode_message(frame.payload, output) == PMIX_SUCCESS) iof_->on_notify(std::move(output));
+            } else if (modules_ != nullptr &&
+                       !modules_->notified(static_cast<common::Command>(frame.header.command), frame.payload)) {
+                note_failed_comm();
             }
             break;
         case FrameKind::request:
@@ -298,7 +286,7 @@ void Session::on_frame(transport::ReceivedFrame frame) {
 
 void Session::note_failed_comm() noexcept {
     try {
-        events_->raise_failed_comm();
+        if (modules_ != nullptr) modules_->unreadable();
     } catch (const std::bad_alloc&) {  // nobody can be told
     }
 }
@@ -307,8 +295,7 @@ void Session::on_closed(pmix_status_t) {
     WIREUP_LOG(client, warn, "the connection to the server is lost");
     calls_.close(PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH);
     window_.clear();
-    groups_->shut(PMIX_ERR_LOST_CONNECTION);
-    events_->raise_lost_connection(server());
+    if (modules_ != nullptr) modules_->disconnected(server());
 }
 
 void Session::turn_to(const common::ProcId& server) {
@@ -322,17 +309,17 @@ void Session::turn_to(const common::ProcId& server) {
     query_cache_.clear();
     if (namespaces_.has_removed()) reclaim_soon();
     // Nobody brings answers to invitations now. Last: it calls the user, who may choose another server.
-    if (server.nspace.empty()) groups_->invites().server_gone(PMIX_ERR_LOST_CONNECTION);
+    if (server.nspace.empty() && modules_ != nullptr) modules_->without_server();
 }
 
-void Session::server_lost(const common::ProcId& server) { events_->raise_lost_connection(server); }
+void Session::server_lost(const common::ProcId& server) {
+    if (modules_ != nullptr) modules_->server_lost(server);
+}
 
 void Session::shut(pmix_status_t why) noexcept {
     calls_.close(why, PMIX_ERR_INIT);
     window_.clear();
-    iof_->shut();
-    groups_->shut(why);
-    events_->shut();
+    if (modules_ != nullptr) modules_->shut(why);
     if (channel_ != nullptr) channel_->close();
 }
 

@@ -21,10 +21,13 @@
 #include "client/calls.h"
 #include "client/channel.h"
 #include "client/commit_refusals.h"
+#include "client/group_membership.h"
+#include "client/lent_values.h"
 #include "client/namespaces.h"
 #include "client/own_facts.h"
 #include "client/query_cache.h"
 #include "client/request_window.h"
+#include "client/session_modules.h"
 #include "common/hello.h"
 #include "common/ids.h"
 #include "common/messages.h"
@@ -37,9 +40,8 @@ namespace pmix::client {
 
 class Events;
 class Fabrics;
-class Groups;
+class GroupEvents;
 class Iof;
-class LentValues;
 
 class Session final : public transport::ConnectionHandler {
   public:
@@ -48,6 +50,16 @@ class Session final : public transport::ConnectionHandler {
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
+
+    // The modules above the session, which it owns and does not know (client/modules: make_session()).
+    struct ModuleParts {
+        Events* events = nullptr;
+        Iof* iof = nullptr;
+        GroupEvents* group_events = nullptr;
+        Fabrics* fabrics = nullptr;
+    };
+    void set_parts(const ModuleParts& parts) noexcept { parts_ = parts; }
+    void set_modules(std::unique_ptr<SessionModules> modules) noexcept { modules_ = std::move(modules); }
 
     // Before the first call.
     void set_channel(std::unique_ptr<Channel> channel) noexcept { channel_ = std::move(channel); }
@@ -75,12 +87,13 @@ class Session final : public transport::ConnectionHandler {
     const dstore::Reader* reader(std::string_view nspace) const noexcept {
         return nspace == self_.nspace ? own_reader() : namespaces_.find(nspace);
     }
-    Events& events() noexcept { return *events_; }
+    Events& events() noexcept { return *parts_.events; }
+    Iof& iof() noexcept { return *parts_.iof; }
+    GroupEvents& group_events() noexcept { return *parts_.group_events; }
+    Fabrics& fabrics() noexcept { return *parts_.fabrics; }
+    GroupMembership& group_membership() noexcept { return group_membership_; }
     QueryCache& query_cache() noexcept { return query_cache_; }
-    Iof& iof() noexcept { return *iof_; }
-    Groups& groups() noexcept { return *groups_; }
-    Fabrics& fabrics() noexcept { return *fabrics_; }
-    LentValues& lent() noexcept { return *lent_; }
+    LentValues& lent() noexcept { return lent_; }
     OwnFacts& own_facts() noexcept { return own_facts_; }
 
     bool connected() const noexcept { return channel_ != nullptr && channel_->connected(); }
@@ -99,8 +112,8 @@ class Session final : public transport::ConnectionHandler {
     }
     // Segments that came with a reply or at the start.
     pmix_status_t adopt(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
-    // Maps a namespace's segment if there is one that is not mapped yet. May wait. PMIX_ERR_OUT_OF_RESOURCE: there is one,
-    // and no room for its descriptor in this process. timeout_s 0: no limit.
+    // Maps a namespace's segment if there is one that is not mapped yet. May wait. PMIX_ERR_OUT_OF_RESOURCE: there is
+    // one, and no room for its descriptor in this process. timeout_s 0: no limit.
     pmix_status_t attach(std::string_view nspace, int timeout_s = 0);
     // The same without a wait: done(status) runs on the loop, once if this answers PMIX_SUCCESS and never otherwise.
     template <class Done>
@@ -118,8 +131,8 @@ class Session final : public transport::ConnectionHandler {
             },
             timeout_s);
     }
-    // The same where nobody else is waited for (a server and its own segments). PMIX_ERR_TIMEOUT: its loop did not come to
-    // it within so many seconds (0: no limit).
+    // The same where nobody else is waited for (a server and its own segments). PMIX_ERR_TIMEOUT: its loop did not come
+    // to it within so many seconds (0: no limit).
     pmix_status_t attach_here(std::string_view nspace, int timeout_s = 0);
     // Commits so far. Under the commit mutex.
     uint64_t commits() const noexcept { return commits_; }
@@ -155,8 +168,8 @@ class Session final : public transport::ConnectionHandler {
         return ask_bytes_nb(static_cast<uint16_t>(C), payload.value(), timeout_s, std::move(call));
     }
 
-    // Before a blocking call takes a lock and sends something to which there is no answer: waits while a server that does not
-    // read has too much before it. Not on the loop thread, which would wait for itself.
+    // Before a blocking call takes a lock and sends something to which there is no answer: waits while a server that
+    // does not read has too much before it. Not on the loop thread, which would wait for itself.
     pmix_status_t wait_for_room() {
         return channel_ == nullptr ? PMIX_SUCCESS : channel_->wait_for_room(transport::Deadline::never());
     }
@@ -254,8 +267,8 @@ class Session final : public transport::ConnectionHandler {
         }
     }
 
-    // The server sends a descriptor anew only when everything before it has been read, so that unread ones do not pile up.
-    // An answer without one says that something else was under way to this process: by now it has been read.
+    // The server sends a descriptor anew only when everything before it has been read, so that unread ones do not pile
+    // up. An answer without one says that something else was under way to this process: by now it has been read.
     static constexpr int kAttachTries = 16;
     bool attach_again(std::string_view nspace, pmix_status_t rc, const common::AttachNspaceReply& reply) const noexcept;
 
@@ -293,13 +306,12 @@ class Session final : public transport::ConnectionHandler {
     bool takes_ranges_ = false;
     std::atomic<bool> reclaiming_{false};
     std::atomic<bool> stored_for_others_{false};
-    std::unique_ptr<Events> events_;
-    std::unique_ptr<Iof> iof_;
-    std::unique_ptr<Groups> groups_;
-    std::unique_ptr<Fabrics> fabrics_;
-    std::unique_ptr<LentValues> lent_;
+    GroupMembership group_membership_{self_};
+    LentValues lent_;
     QueryCache query_cache_;
     OwnFacts own_facts_;
+    std::unique_ptr<SessionModules> modules_;
+    ModuleParts parts_;
 
     common::Mutex commit_mutex_;
     uint64_t commits_ = 0;

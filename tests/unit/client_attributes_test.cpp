@@ -10,6 +10,7 @@
 #include "client/fence.h"
 #include "client/group.h"
 #include "client/group_invite.h"
+#include "client/modules.h"
 #include "client/session.h"
 #include "common/group_calls.h"
 #include "common/info_view.h"
@@ -62,7 +63,7 @@ class ClientAttributes : public ::testing::Test {
     ClientAttributes() {
         g_ran = &ran;
         loop = std::move(transport::EventLoop::create()).value();
-        session = std::make_unique<Session>(*loop, ProcId("job", 1), ProcId("server", 0));
+        session = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
         auto made = std::make_unique<FakeChannel>(*loop, *session);
         channel = made.get();
         session->set_channel(std::move(made));

@@ -18,6 +18,7 @@
 #include "client/log.h"
 #include "client/monitor.h"
 #include "client/publish.h"
+#include "client/modules.h"
 #include "client/session.h"
 #include "client/spawn.h"
 #include "support/fake_channel.h"
@@ -54,7 +55,8 @@ void nobody(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_
 // proves: PMIx_Fabric_register PMIX_TIMEOUT client
 TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     auto loop = std::move(transport::EventLoop::create()).value();
-    Session session(*loop, ProcId("job", 1), ProcId("server", 0));
+    const auto owned = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
+    client::Session& session = *owned;
     session.set_channel(std::make_unique<FakeChannel>(*loop, session));
     ASSERT_EQ(PMIX_SUCCESS, loop->start());
 

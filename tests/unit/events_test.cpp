@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "client/modules.h"
 #include "client/session.h"
 #include "support/fake_channel.h"
 
@@ -62,7 +63,7 @@ class EventsTest : public ::testing::Test {
     EventsTest() {
         g_record = &record;
         loop = std::move(transport::EventLoop::create()).value();
-        session = std::make_unique<Session>(*loop, common::ProcId("job", 1), common::ProcId("server", 0));
+        session = client::make_session(*loop, common::ProcId("job", 1), common::ProcId("server", 0));
         auto made = std::make_unique<FakeChannel>(*loop, *session);
         channel = made.get();
         session->set_channel(std::move(made));

@@ -12,6 +12,7 @@
 
 #include "client/events.h"
 #include "client/group.h"
+#include "client/modules.h"
 #include "client/session.h"
 #include "common/info_view.h"
 #include "common/proc_array.h"
@@ -52,7 +53,7 @@ class GroupInviteTest : public ::testing::Test {
   protected:
     GroupInviteTest() {
         loop = std::move(transport::EventLoop::create()).value();
-        session = std::make_unique<Session>(*loop, ProcId("job", 1), ProcId("server", 0));
+        session = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
         auto made = std::make_unique<FakeChannel>(*loop, *session);
         channel = made.get();
         // Everything is answered but the collective, whose members never come.
@@ -81,7 +82,7 @@ class GroupInviteTest : public ::testing::Test {
         e.source = source;
         e.range = PMIX_RANGE_CUSTOM;
         e.infos = std::move(infos);
-        if (replayed) e.replay_for = Groups::kReference + 1;
+        if (replayed) e.replay_for = EventObserver::kReference + 1;
         channel->notify(e);
         settle();
     }
@@ -137,11 +138,11 @@ class GroupInviteTest : public ::testing::Test {
     }
     // The invitations that are open are answered now; others may follow.
     void end_invites() {
-        session->on_loop_and_wait([this] { session->groups().invites().server_gone(PMIX_ERR_INIT); });
+        session->on_loop_and_wait([this] { session->group_events().invites().server_gone(PMIX_ERR_INIT); });
     }
     // Whoever waits still is answered now.
     void end_all() {
-        session->on_loop_and_wait([this] { session->groups().shut(PMIX_ERR_INIT); });
+        session->on_loop_and_wait([this] { session->group_events().shut(PMIX_ERR_INIT); });
     }
     int times_selected() const {
         int selected = 0;
@@ -287,7 +288,7 @@ TEST_F(GroupInviteTest, Invite_InviterNotInItsList_IsNoMember) {
         settle();
         EXPECT_EQ(1, ended.times);
         EXPECT_EQ(PMIX_SUCCESS, ended.status);
-        EXPECT_EQ(listed, session->groups().any()) << "its name means something to members only";
+        EXPECT_EQ(listed, session->group_membership().any()) << "its name means something to members only";
     }
 }
 
@@ -430,7 +431,7 @@ TEST_F(GroupInviteTest, WhoseServerHasGoneMeanwhileIsAnswered) {
     loop->post([this, held = go_on.get_future()]() mutable {
         held.wait();
         channel->open = false;
-        session->groups().invites().server_gone(PMIX_ERR_LOST_CONNECTION);
+        session->group_events().invites().server_gone(PMIX_ERR_LOST_CONNECTION);
     });
     const pmix_proc_t leader = ProcId("far", 0).to_c(), others[] = {ProcId("far", 0).to_c(), ProcId("far", 2).to_c()};
     Ended joined, invited;

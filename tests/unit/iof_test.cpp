@@ -18,6 +18,7 @@
 #include "client/iof_console.h"
 #include "client/iof_files.h"
 #include "client/iof_format.h"
+#include "client/modules.h"
 #include "client/session.h"
 #include "support/fake_channel.h"
 
@@ -66,7 +67,7 @@ class IofTest : public ::testing::Test {
         Got::pieces.clear();
         Got::take = Got::deregister_in_callback = false;
         loop = std::move(transport::EventLoop::create()).value();
-        session = std::make_unique<Session>(*loop, ProcId("job", 1), ProcId("server", 0));
+        session = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
         auto made = std::make_unique<FakeChannel>(*loop, *session);
         channel = made.get();
         channel->on_send = [this](const Frame& f) {

@@ -7,6 +7,7 @@
 
 #include "client/publish.h"
 #include "client/put.h"
+#include "client/modules.h"
 #include "client/session.h"
 #include "support/alone.h"
 #include "support/fake_channel.h"
@@ -51,7 +52,8 @@ TEST_F(Alone, PutAndStore_ReservedKeys_AreAcceptedAndFound) {
 // What is stored internally is in no commit. rows: K7
 TEST(RowsTest, StoreInternal_ThenCommit_NothingOfItIsSent) {
     auto loop = std::move(transport::EventLoop::create()).value();
-    client::Session session(*loop, ProcId("job", 1), ProcId("server", 0));
+    const auto owned = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
+    client::Session& session = *owned;
     auto made = std::make_unique<FakeChannel>(*loop, session);
     FakeChannel* channel = made.get();
     session.set_channel(std::move(made));
@@ -77,7 +79,8 @@ TEST(RowsTest, StoreInternal_ThenCommit_NothingOfItIsSent) {
 // rows: G5
 TEST(RowsTest, Lookup_AnsweredAfterItsTimeout_LeavesTheCallersMemoryAlone) {
     auto loop = std::move(transport::EventLoop::create()).value();
-    client::Session session(*loop, ProcId("job", 1), ProcId("server", 0));
+    const auto owned = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
+    client::Session& session = *owned;
     auto made = std::make_unique<FakeChannel>(*loop, session);
     FakeChannel* channel = made.get();
     session.set_channel(std::move(made));

@@ -9,6 +9,7 @@
 
 #include "client/group_invite.h"
 #include "client/iof.h"
+#include "client/modules.h"
 #include "client/session.h"
 #include "support/fake_channel.h"
 
@@ -24,7 +25,7 @@ class ServerSetTest : public ::testing::Test {
   protected:
     ServerSetTest() {
         loop = std::move(transport::EventLoop::create()).value();
-        session = std::make_unique<Session>(*loop, ProcId("job", 1), ProcId());
+        session = client::make_session(*loop, ProcId("job", 1), ProcId());
         session->set_is_tool();
         Session* s = session.get();
         auto set = std::make_unique<ServerSet>(ServerSet::Hooks{*s, [s](const ProcId& id) { s->server_lost(id); },

@@ -1,4 +1,5 @@
 // A session with a server that the test plays: asking, waiting, timeouts, loss; the operations' use of the wire.
+#include "client/modules.h"
 #include "client/session.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +50,7 @@ class SessionTest : public ::testing::Test {
   protected:
     SessionTest() {
         loop = std::move(transport::EventLoop::create()).value();
-        session = std::make_unique<Session>(*loop, common::ProcId("job", 1), common::ProcId("server", 0));
+        session = client::make_session(*loop, common::ProcId("job", 1), common::ProcId("server", 0));
         auto made = std::make_unique<FakeChannel>(*loop, *session);
         channel = made.get();
         session->set_channel(std::move(made));

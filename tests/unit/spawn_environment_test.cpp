@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "client/modules.h"
 #include "client/session.h"
 #include "client/spawn.h"
 #include "support/fake_channel.h"
@@ -32,7 +33,8 @@ class SpawnEnvironment : public ::testing::Test {
 
     void spawn_two(InfoList of_job, InfoList of_second = {}, std::vector<std::string> env_of_second = {}) {
         auto loop = std::move(transport::EventLoop::create()).value();
-        Session session(*loop, ProcId("job", 1), ProcId("server", 0));
+        const auto holder = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
+        client::Session& session = *holder;
         auto owned = std::make_unique<FakeChannel>(*loop, session);
         FakeChannel& channel = *owned;
         channel.on_send = [&](const common::Frame& frame) {
