@@ -103,6 +103,9 @@ class Host {
     // Who aborts them; an empty list names the peer's namespace.
     virtual Host& of_abort(const Peer&, const Procs&) noexcept { return *this; }
 
+    // The job was started by this library as its own host.
+    virtual bool started(std::string_view /*nspace*/) const { return false; }
+
     // ---- what it can do ----
 
     // Has it an entry that serves the function? False for functions that no host is asked for.

@@ -286,11 +286,6 @@ void LocalHost::push_stdin(const ProcId&, const Procs& targets, common::InfoList
     write(targets, bytes, std::move(done));
 }
 
-bool LocalHost::own(const Procs& procs) const {
-    return !procs.empty() &&
-           std::all_of(procs.begin(), procs.end(), [this](const ProcId& p) { return owns(p.nspace); });
-}
-
 template <class F>
 void LocalHost::for_each(const Procs& procs, F&& f) {
     for (auto& [name, job] : jobs_) {

@@ -39,11 +39,8 @@ class LocalHost final : public Host {
     };
     explicit LocalHost(Around around) : Host(around.scheduler), around_(std::move(around)) {}
 
-    // True if every process belongs to a local job; false for an empty list.
-    bool own(const Procs& procs) const;
-    bool owns(std::string_view nspace) const { return jobs_.find(nspace) != jobs_.end(); }
-
     // Host
+    bool started(std::string_view nspace) const override { return jobs_.find(nspace) != jobs_.end(); }
     bool has(common::Function function) const noexcept override;
     bool may_meet(common::Function function, const pmix_info_t& info, bool named) const override;
     void spawn(const common::ProcId& parent, common::InfoList infos, common::CArray<pmix_app_t> apps,

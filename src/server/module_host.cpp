@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -24,7 +25,6 @@
 #include "common/log.h"
 #include "common/mutex.h"
 #include "server/host_module.h"
-#include "server/local_host.h"
 #include "server/module_upcall.h"
 
 namespace pmix::server {
@@ -313,7 +313,8 @@ Host& ModuleHost::of_spawn(const Peer& peer) noexcept {
 }
 
 Host& ModuleHost::of_processes(const Peer& peer, const Procs& procs) noexcept {
-    if (local_ == nullptr || !local_->own(procs)) return *this;
+    const auto is_local = [this](const ProcId& p) { return local_->started(p.nspace); };
+    if (local_ == nullptr || procs.empty() || !std::all_of(procs.begin(), procs.end(), is_local)) return *this;
     const uid_t uid = peer.credentials().uid;
     if (uid == 0 || uid == ::geteuid()) return *local_;
     return forbidden_;

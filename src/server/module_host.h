@@ -20,8 +20,6 @@
 
 namespace pmix::server {
 
-class LocalHost;
-
 class ModuleHost final : public Host {
   public:
     // The module may be null. Its first 28 slots are read and copied, and no byte more unless module_size (what the
@@ -33,7 +31,7 @@ class ModuleHost final : public Host {
     // A launcher's: requests of its own are for its module, too.
     void serve_itself() noexcept { serves_itself_ = true; }
     // What a launcher has started itself; null: nothing.
-    void set_local(LocalHost* local) noexcept { local_ = local; }
+    void set_local(Host* local) noexcept { local_ = local; }
     // A launcher says late what it can do (PMIx_tool_set_server_module).
     void set_module(const pmix_server_module_t* module, size_t module_size);
 
@@ -109,7 +107,7 @@ class ModuleHost final : public Host {
     pmix_server_module_t module_;
     Host nobody_;
     Host forbidden_;  // for processes of a local job of another user
-    LocalHost* local_ = nullptr;
+    Host* local_ = nullptr;
     bool serves_itself_ = false;
     struct Outbox {
         std::deque<transport::Task> calls;
