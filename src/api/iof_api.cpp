@@ -9,7 +9,7 @@
 #include "client/iof.h"
 #include "client/session.h"
 #include "common/ids.h"
-#include "server/parts.h"
+#include "server/server.h"
 #include "transport/event_loop.h"
 
 using pmix::api::boundary;
@@ -67,7 +67,7 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channe
             delivery.done = [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); };
             loop.post([&srv, d = std::move(delivery)]() mutable {
                 guarded([&] {
-                    srv.parts().iof.deliver(std::move(d));
+                    srv.deliver_output(std::move(d));
                     return PMIX_SUCCESS;
                 });
             });
@@ -75,7 +75,7 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channe
         }
         if (loop.on_loop_thread()) {
             // Inside an upcall: taken over, and nobody waits for the readers.
-            srv.parts().iof.deliver(std::move(delivery));
+            srv.deliver_output(std::move(delivery));
             return PMIX_SUCCESS;
         }
         pmix_status_t rc = PMIX_ERROR;
@@ -84,7 +84,7 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channe
             rc = status;
             done.complete();
         };
-        loop.post([&srv, d = std::move(delivery)]() mutable { srv.parts().iof.deliver(std::move(d)); });
+        loop.post([&srv, d = std::move(delivery)]() mutable { srv.deliver_output(std::move(d)); });
         loop.wait(done, pmix::transport::Deadline::never());
         return rc;
     });

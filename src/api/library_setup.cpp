@@ -20,7 +20,6 @@
 #include "common/log.h"
 #include "common/support.h"
 #include "server/job_setup.h"
-#include "server/parts.h"
 #include "server/server.h"
 #include "transport/event_loop.h"
 #include "transport/rendezvous.h"
@@ -232,7 +231,7 @@ pmix_status_t Library::share_topology(InfoView infos) {
     if (rc != PMIX_SUCCESS || shared.empty()) return rc;
     auto resources = server::read_resources(shared.c_array(), shared.size());
     if (!resources) return resources.status();
-    return server_->parts().setup->register_resources(std::move(resources).value());
+    return server_->register_resources(std::move(resources).value());
 }
 
 pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoView infos) {
@@ -248,7 +247,7 @@ pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoVie
         server_ = std::move(server).value();
         serving_.store(server_.get(), std::memory_order_release);
         // Not itself: a server's topology is the host's word or its own look, and the loop may wait for this one.
-        server_->parts().fabrics.set_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
+        server_->set_fabric_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
         client_ = client::make_session(*loop_, self, self);
         client_->own_facts().note_uri(self, server_->uri());
         client_->own_facts().set_topology(later_topology(topology_));

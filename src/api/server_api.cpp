@@ -22,7 +22,6 @@
 #include "server/job_piece.h"
 #include "server/job_setup.h"
 #include "server/launch_env.h"
-#include "server/parts.h"
 #include "server/server.h"
 #include "transport/event_loop.h"
 #include "transport/waiter.h"
@@ -52,29 +51,29 @@ bool read_proc(const pmix_proc_t* proc, ProcId& out) {
     return true;
 }
 
-// Runs operation(Server::Parts&) on the loop thread, for the call of this name. It answers a status. What the host was
-// due to hear it hears before: its word may free what an upcall that waits is about.
+// Runs operation(Server&) on the loop thread, for the call of this name. It answers a status. Upcalls that are due are
+// made before: the call may free what they are about.
 template <class Operation>
 pmix_status_t on_loop(const char* name, Library& library, Server& srv, pmix_op_cbfunc_t callback, void* cbdata,
                       Operation operation) {
     auto& loop = library.loop();
     if (callback != nullptr) {
         loop.post([&srv, callback, cbdata, name, operation = std::move(operation)]() mutable {
-            srv.parts().host.flush();
-            pmix_status_t rc = guarded([&] { return operation(srv.parts()); });
+            srv.make_due_upcalls();
+            pmix_status_t rc = guarded([&] { return operation(srv); });
             callback(pmix::api::told(rc, name), cbdata);
         });
         return PMIX_SUCCESS;
     }
     if (loop.on_loop_thread()) {
-        srv.parts().host.flush();
-        return operation(srv.parts());
+        srv.make_due_upcalls();
+        return operation(srv);
     }
     pmix_status_t rc = PMIX_ERROR;
     pmix::transport::Waiter done;
     loop.post([&] {
-        srv.parts().host.flush();
-        rc = guarded([&] { return operation(srv.parts()); });
+        srv.make_due_upcalls();
+        rc = guarded([&] { return operation(srv); });
         done.complete();
     });
     loop.wait(done, pmix::transport::Deadline::never());
@@ -134,10 +133,8 @@ pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocal
         auto job = server::read_job(name, nlocalprocs, info, ninfo);
         if (!job.ok()) return job.status();
         return on_loop("PMIx_server_register_nspace", library, srv, cbfunc, cbdata,
-                       [name, job = std::move(job).value()](Server::Parts& parts) mutable {
-                           const pmix_status_t rc = parts.setup->register_nspace(std::move(job));
-                           if (rc == PMIX_SUCCESS) parts.share_with_self(name);
-                           return rc;
+                       [job = std::move(job).value()](Server& server) mutable {
+                           return server.register_nspace(std::move(job));
                        });
     });
 }
@@ -146,9 +143,8 @@ void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t 
     pmix_status_t rc = server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         std::string name;
         if (!read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
-        return on_loop("PMIx_server_deregister_nspace", library, srv, cbfunc, cbdata, [name](Server::Parts& parts) {
-            parts.setup->deregister_nspace(name);
-            parts.iof.nspace_gone(name);
+        return on_loop("PMIx_server_deregister_nspace", library, srv, cbfunc, cbdata, [name](Server& server) {
+            server.deregister_nspace(name);
             return PMIX_SUCCESS;
         });
     });
@@ -162,8 +158,8 @@ pmix_status_t PMIx_server_register_client(const pmix_proc_t* proc, uid_t uid, gi
         ProcId id;
         if (!read_proc(proc, id) || !pmix::common::is_real_rank(id.rank)) return PMIX_ERR_BAD_PARAM;
         return on_loop("PMIx_server_register_client", library, srv, cbfunc, cbdata,
-                       [id, uid, gid, server_object](Server::Parts& parts) {
-                           return parts.setup->register_client(id, uid, gid, server_object);
+                       [id, uid, gid, server_object](Server& server) {
+                           return server.register_client(id, uid, gid, server_object);
                        });
     });
 }
@@ -172,8 +168,8 @@ void PMIx_server_deregister_client(const pmix_proc_t* proc, pmix_op_cbfunc_t cbf
     pmix_status_t rc = server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         ProcId id;
         if (!read_proc(proc, id)) return PMIX_ERR_BAD_PARAM;
-        return on_loop("PMIx_server_deregister_client", library, srv, cbfunc, cbdata, [id](Server::Parts& parts) {
-            parts.setup->deregister_client(id);
+        return on_loop("PMIx_server_deregister_client", library, srv, cbfunc, cbdata, [id](Server& server) {
+            server.deregister_client(id);
             return PMIX_SUCCESS;
         });
     });
@@ -186,8 +182,8 @@ pmix_status_t PMIx_server_register_resources(pmix_info_t info[], size_t ninfo, p
         auto resources = server::read_resources(info, ninfo);
         if (!resources.ok()) return resources.status();
         return on_loop("PMIx_server_register_resources", library, srv, cbfunc, cbdata,
-                       [r = std::move(resources).value()](Server::Parts& parts) mutable {
-                           return parts.setup->register_resources(std::move(r));
+                       [r = std::move(resources).value()](Server& server) mutable {
+                           return server.register_resources(std::move(r));
                        });
     });
 }
@@ -200,7 +196,7 @@ pmix_status_t PMIx_server_deregister_resources(pmix_info_t info[], size_t ninfo,
         if (!named.ok()) return named.status();
         return on_loop(
             "PMIx_server_deregister_resources", library, srv, cbfunc, cbdata,
-            [r = std::move(named).value()](Server::Parts& parts) { return parts.setup->deregister_resources(r); });
+            [r = std::move(named).value()](Server& server) { return server.deregister_resources(r); });
     });
 }
 
@@ -234,7 +230,7 @@ pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_re
             } catch (const std::bad_alloc&) {
                 return cbfunc(PMIX_ERR_NOMEM, nullptr, 0, cbdata);
             }
-            srv.parts().get.modex_request(id, std::move(respond));
+            srv.direct_modex_request(id, std::move(respond));
         });
         return PMIX_SUCCESS;
     });
@@ -255,7 +251,7 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
         library.loop().post([&srv, cbfunc, cbdata, wishes = lend(std::move(wishes).value()),
                              infos = lend(std::move(answer).value())]() mutable {
             const pmix_status_t rc =
-                guarded([&] { return server::set_up_fabrics(*wishes, srv.parts().query.inventory(), *infos); });
+                guarded([&] { return srv.allocate_fabrics(*wishes, *infos); });
             if (rc != PMIX_SUCCESS) infos->reset();
             InfoList* list = infos.release();
             cbfunc(
@@ -275,8 +271,8 @@ pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_i
         auto infos = pmix::common::InfoList::from_c(info, ninfo);
         if (!infos.ok()) return infos.status();
         return on_loop("PMIx_server_setup_local_support", library, srv, cbfunc, cbdata,
-                       [name, infos = std::move(infos).value()](Server::Parts& parts) {
-                           return parts.setup->add_variables(name, infos);
+                       [name, infos = std::move(infos).value()](Server& server) {
+                           return server.add_variables(name, infos);
                        });
     });
 }
@@ -290,7 +286,7 @@ pmix_status_t PMIx_server_define_process_set(const pmix_proc_t* members, size_t 
         for (size_t i = 0; i < nmembers; ++i)
             if (!read_proc(&members[i], procs[i])) return PMIX_ERR_BAD_PARAM;
         return on_loop("PMIx_server_define_process_set", library, srv, nullptr, nullptr,
-                       [&](Server::Parts& parts) { return parts.setup->define_process_set(name, std::move(procs)); });
+                       [&](Server& server) { return server.define_process_set(name, std::move(procs)); });
     });
 }
 
@@ -299,7 +295,7 @@ pmix_status_t PMIx_server_delete_process_set(char* pset_name) {
         std::string name;
         if (!read_name(pset_name, pmix::common::kMaxKeyLength, name)) return PMIX_ERR_BAD_PARAM;
         return on_loop("PMIx_server_delete_process_set", library, srv, nullptr, nullptr,
-                       [&](Server::Parts& parts) { return parts.setup->delete_process_set(name); });
+                       [&](Server& server) { return server.delete_process_set(name); });
     });
 }
 
@@ -312,8 +308,8 @@ pmix_status_t PMIx_Register_attributes(char* function, char* attrs[]) {
         for (char** a = attrs; a != nullptr && *a != nullptr; ++a) {
             if (!read_name(*a, pmix::common::kMaxKeyLength, attributes.emplace_back())) return PMIX_ERR_BAD_PARAM;
         }
-        return on_loop("PMIx_Register_attributes", library, srv, nullptr, nullptr, [&](Server::Parts& parts) {
-            return parts.query.host_attributes().add(name, std::move(attributes));
+        return on_loop("PMIx_Register_attributes", library, srv, nullptr, nullptr, [&](Server& server) {
+            return server.register_attributes(name, std::move(attributes));
         });
     });
 }
@@ -342,8 +338,8 @@ pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pm
         auto infos = InfoList::from_c(info, ninfo);
         if (!infos.ok()) return infos.status();
         return on_loop("PMIx_server_deliver_inventory", library, srv, cbfunc, cbdata,
-                       [infos = std::move(infos).value()](Server::Parts& parts) {
-                           return parts.query.inventory().deliver(infos, parts.options.hostname);
+                       [infos = std::move(infos).value()](Server& server) {
+                           return server.deliver_inventory(infos);
                        });
     });
 }
@@ -359,11 +355,9 @@ pmix_status_t PMIx_server_collect_job_info(pmix_proc_t* procs, size_t nprocs, pm
         }
         std::vector<std::pair<std::string, InfoList>> jobs;
         const pmix_status_t rc = on_loop("PMIx_server_collect_job_info", library, srv, nullptr, nullptr,
-                                         [&](Server::Parts& parts) -> pmix_status_t {
+                                         [&](Server& server) -> pmix_status_t {
                                              for (const std::string& name : names) {
-                                                 const server::Nspace* nspace = parts.registry.find(name);
-                                                 if (nspace == nullptr) continue;
-                                                 auto facts = server::job_facts(*nspace);
+                                                 auto facts = server.collect_job_info(name);
                                                  if (facts)
                                                      jobs.emplace_back(name, std::move(facts).value());
                                                  else if (facts.status() != PMIX_ERR_NOT_FOUND)

@@ -9,7 +9,7 @@
 #include "client/tool.h"
 #include "common/info_view.h"
 #include "common/support.h"
-#include "server/parts.h"
+#include "server/server.h"
 
 using pmix::api::boundary;
 using pmix::api::guarded;
@@ -93,7 +93,7 @@ pmix_status_t PMIx_tool_set_server_module(pmix_server_module_t* module) {
         if (module == nullptr) return PMIX_ERR_BAD_PARAM;
         // Only a launcher has anybody to serve.
         if (library.server() == nullptr) return PMIX_ERR_NOT_SUPPORTED;
-        library.client().on_loop_and_wait([&] { library.server()->parts().host.set_module(module, 0); });
+        library.client().on_loop_and_wait([&] { library.server()->set_module(module); });
         return PMIX_SUCCESS;
     });
 }

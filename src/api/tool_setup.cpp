@@ -14,7 +14,6 @@
 #include "client/singleton.h"
 #include "client/tool.h"
 #include "common/info_view.h"
-#include "server/parts.h"
 #include "server/server.h"
 #include "transport/event_loop.h"
 #include "transport/rendezvous.h"
@@ -68,7 +67,7 @@ pmix_status_t Library::add_server(server::ServerOptions options, ServerSet& serv
     if (!server) return server.status();
     server_ = std::move(server).value();
     serving_.store(server_.get(), std::memory_order_release);
-    server_->parts().fabrics.set_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
+    server_->set_fabric_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
     if (client_ != nullptr) client_->own_facts().note_uri(self, server_->uri());
     const auto loopback =
         [this](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<client::Channel>> {
@@ -114,7 +113,7 @@ common::Result<bool> Library::turn_to_own_server() {
     pmix_status_t rc = make_own_server(true);
     if (rc == PMIX_SUCCESS) rc = servers_->set_primary(self);
     if (rc != PMIX_SUCCESS) return rc;
-    return !server_->parts().host.has(common::Function::PMIx_Spawn);
+    return !server_->host_spawns();
 }
 
 common::Result<bool> Library::spawns_here() {

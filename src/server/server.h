@@ -2,8 +2,8 @@
 // or gone.
 //
 // Built and destroyed by api/library with the loop stopped or from the loop thread; every other member is for the loop
-// thread, except setup_fork(), which any thread and a forked child may call. PMIx_server_* reach the operations through
-// the accessors (see api/server_api.cpp); frames reach them through on_frame() and dispatch.
+// thread, except setup_fork(), which any thread and a forked child may call. what a host calls
+// (PMIx_server_*) is in server_calls.cpp, one member each; frames reach the operations through on_frame() and dispatch.
 //
 // What can go wrong: create() fails with the status of what could not be had (no socket, no memory) and leaves nothing
 // behind. stop() answers everything that still waits, with PMIX_ERR_LOST_CONNECTION where nothing better is known.
@@ -21,7 +21,11 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "server/fabric.h"
+#include "server/get.h"
+#include "server/iof.h"
 #include "server/iof_queue.h"
+#include "server/job_setup.h"
 #include "server/peer.h"
 
 namespace pmix::transport {
@@ -82,6 +86,32 @@ class Server {
     void on_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload);
     // The segment of a namespace for the process itself. PMIX_ERR_NOT_FOUND: no such namespace here.
     common::Result<LentSegment> lend_segment(Peer& peer, std::string_view nspace);
+
+    // ---- what a host calls: PMIx Standard, chapter "Server-Specific Interfaces" ----
+
+    // Makes the upcalls that are due, before a call of the host's that may free what they are about.
+    void make_due_upcalls();
+    pmix_status_t register_nspace(JobSetup&& job);
+    void deregister_nspace(std::string_view name);
+    pmix_status_t register_client(const common::ProcId& proc, uint32_t uid, uint32_t gid, void* server_object);
+    void deregister_client(const common::ProcId& proc);
+    pmix_status_t register_resources(JobSetup&& resources);
+    pmix_status_t deregister_resources(const JobSetup& named);
+    pmix_status_t define_process_set(std::string_view name, std::vector<common::ProcId> members);
+    pmix_status_t delete_process_set(std::string_view name);
+    pmix_status_t register_attributes(std::string_view function, std::vector<std::string> attributes);
+    // Variables for the children of a namespace, from PMIx_server_setup_local_support.
+    pmix_status_t add_variables(std::string_view nspace, const common::InfoList& infos);
+    // Adds what the inventory has for a job's fabric to the answer of PMIx_server_setup_application.
+    pmix_status_t allocate_fabrics(common::InfoView options, common::InfoList& answer);
+    pmix_status_t deliver_inventory(const common::InfoList& infos);
+    // The data that the host has registered for a job. PMIX_ERR_NOT_FOUND: no such job here.
+    common::Result<common::InfoList> collect_job_info(std::string_view nspace);
+    void direct_modex_request(const common::ProcId& proc, Get::Respond respond);
+    void deliver_output(IofDelivery delivery);
+    void set_module(const pmix_server_module_t* module);
+    bool host_spawns() const noexcept;
+    void set_fabric_devices(Fabrics::Devices devices);
 
     // Answers all that waits, closes all connections, stops listening. Then only destruction is left.
     void stop();
