@@ -15,7 +15,7 @@ class Abort {
     Abort(Host& host, Registry& registry) : host_(host), registry_(registry) {}
     void request(Peer& peer, common::AbortRequest& request, Reply reply) {
         Client* client = registry_.find_client(peer.id());
-        host_.of_processes(peer, request.procs, true)
+        host_.of_abort(peer, request.procs)
             .abort(peer.id(), client == nullptr ? nullptr : client->server_object, request.status,
                    std::move(request.message), request.procs, [reply = std::move(reply)](HostAnswer& a) mutable {
                        reply.status(common::succeeded(a.status) ? PMIX_SUCCESS : a.status);

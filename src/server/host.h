@@ -4,7 +4,7 @@
 //   LocalHost   (local_host.h)  this library itself, for the jobs that a tool without a server has started
 //   Host        nobody: every request is refused. What a host's own request gets, so that it is no upcall to itself
 //
-// A request's host is chosen by of(), of_service(), of_spawn() or of_processes(). Each answer is exactly one Done. It
+// A request's host is chosen by of(), of_spawn(), of_processes() or of_abort(). Each answer is exactly one Done. It
 // runs on the loop and never on the stack of the call, unless it may run anywhere (Runs). Loop thread only.
 //
 // What can go wrong: a host that has no entry. It means "fine" for client_connected, client_finalized, register_events,
