@@ -26,12 +26,12 @@
         if (status_ != (wanted)) zoo_fail(__FILE__, __LINE__, #call, status_);  \
     } while (0)
 /* A call that may be done at once. */
-#define CHECK_DONE(call)                                                                        \
-    do {                                                                                        \
-        pmix_status_t status_ = (call);                                                         \
-        if (status_ != PMIX_OPERATION_SUCCEEDED && status_ != PMIX_SUCCESS) {                   \
-            zoo_fail(__FILE__, __LINE__, #call, status_);                                       \
-        }                                                                                       \
+#define CHECK_DONE(call)                                                      \
+    do {                                                                      \
+        pmix_status_t status_ = (call);                                       \
+        if (status_ != PMIX_OPERATION_SUCCEEDED && status_ != PMIX_SUCCESS) { \
+            zoo_fail(__FILE__, __LINE__, #call, status_);                     \
+        }                                                                     \
     } while (0)
 void zoo_fail(const char* file, int line, const char* what, pmix_status_t got);
 

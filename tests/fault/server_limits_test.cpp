@@ -106,6 +106,27 @@ TEST(ServerLimitsTest, AQueryOfManyKeysIsRefused) {
     EXPECT_LT(size, 1000u);
 }
 
+// rows: Q4
+TEST(ServerLimitsTest, AQueryOfWhichOnePartIsKnown_IsAPartialSuccess) {
+    TestServer server(nullptr);
+    server.job("job", 1, 1);
+    FakeClient client(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    const auto ask = [&](std::vector<const char*> keys) {
+        std::vector<char*> pointers;
+        for (const char* key : keys) pointers.push_back(const_cast<char*>(key));
+        pointers.push_back(nullptr);
+        pmix_query_t query{};
+        query.keys = pointers.data();
+        common::ControlRequest request;
+        request.queries = common::Queries::borrow(&query, 1);
+        return client.ask<Command::query>(request);
+    };
+    EXPECT_EQ(PMIX_SUCCESS, ask({PMIX_QUERY_NAMESPACES}));
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, ask({PMIX_QUERY_NAMESPACES, "nobody.knows"}));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask({"nobody.knows"})) << "there is no host to ask";
+}
+
 TEST(ServerLimitsTest, KeptEventsHaveABudget) {
     TestServer server(nullptr);
     server.job("job", 1, 2);

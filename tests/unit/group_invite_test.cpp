@@ -307,6 +307,33 @@ TEST_F(GroupInviteTest, Invite_NobodyIsLeft_AbortsTheConstruct) {
     EXPECT_TRUE(constructs().empty());
 }
 
+// rows: R13
+TEST_F(GroupInviteTest, Invite_OfANameThatIsBeingInvited_IsRefused) {
+    const pmix_proc_t far = ProcId("far", 0).to_c();
+    Ended first, second;
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &first));
+    settle();
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &second));
+    settle();
+    EXPECT_EQ(1, second.times);
+    EXPECT_EQ(PMIX_ERR_EXISTS, second.status);
+    EXPECT_EQ(0, first.times) << "the first goes on";
+    end_invites();
+    settle();
+}
+
+// rows: R14
+TEST_F(GroupInviteTest, Join_Declines_InviterIsTold) {
+    const pmix_proc_t leader = ProcId("far", 0).to_c();
+    Ended ended;
+    ASSERT_EQ(PMIX_SUCCESS,
+              group_join_nb(*session, "g", &leader, PMIX_GROUP_DECLINE, nullptr, 0, &Ended::back, &ended));
+    settle();
+    EXPECT_EQ(1, ended.times);
+    EXPECT_EQ(PMIX_SUCCESS, ended.status);
+    EXPECT_EQ((common::ProcList{{"far", 0}}), told(PMIX_GROUP_INVITE_DECLINED));
+}
+
 // Who is missing may be left out if participation is optional, or if a handler of the inviter's has seen the event and
 // does not abort. Otherwise it is all or nothing, as in OpenPMIx 7.0. rows: R13 R14
 TEST_F(GroupInviteTest, Invite_OneIsMissing_FormsOnlyWhereThatIsWanted) {

@@ -240,6 +240,23 @@ TEST_F(HostsQualified, Get_SeveralValuesMatch_FewestFurtherQualifiersWin) {
     }
 }
 
+// A value that has more qualifiers than were asked for is found in its own scope only. rows: K36
+TEST_F(HostsQualified, Get_OwnValueWithMoreQualifiers_ItsScopeCounts) {
+    add({});
+    const Value value = qualified({{"q", text("local")}, {"*colour", text("red")}, {"*size", Value::u32(1)}});
+    auto what = dstore::QualifiedValue::read(value.get());
+    auto stored = dstore::QualifiedValue::stored(value.get());
+    ASSERT_TRUE(what.ok() && stored.ok());
+    common::ByteWriter bytes;
+    ASSERT_EQ(PMIX_SUCCESS, common::encode_value(bytes, stored->get()));
+    mine.put(own_nspace, 0, dstore::Key(what->qualifiers.key_for("q")), PMIX_LOCAL, bytes.view());
+    for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE}) {
+        InfoList infos = list_of({{"*colour", text("red")}});
+        infos.append(PMIX_DATA_SCOPE, &scope, PMIX_SCOPE);
+        EXPECT_EQ(scope == PMIX_LOCAL ? "local" : "-", get(0, "q", infos)) << int(scope);
+    }
+}
+
 TEST_F(HostsQualified, Malformed_AreRefused) {
     for (Value& bad :
          std::array{text("no array"), array(list_of({{PMIX_QUALIFIED_VALUE, text("v")}, {"*a", text("1")}}))}) {

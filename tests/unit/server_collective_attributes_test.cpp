@@ -118,6 +118,24 @@ TEST(CollectiveAttributes, EveryCloneOfARankIsWaitedFor) {
     }
 }
 
+// rows: C4
+TEST(CollectiveAttributes, Disconnect_OfASetThatIsNotConnected_IsRefused) {
+    for (const bool with_host : {false, true}) {
+        FakeHost host;
+        auto module = host.module();
+        TestServer server(with_host ? &module : nullptr);
+        server.job("job", 1, 1);
+        FakeClient a(server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        const auto& connect = kCollectives[1];
+        const auto& disconnect = kCollectives[2];
+        EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, status_of(a, disconnect.start(a, {}))) << with_host;
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, connect.start(a, {}))) << with_host;
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, disconnect.start(a, {}))) << with_host;
+        EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, status_of(a, disconnect.start(a, {}))) << with_host;
+    }
+}
+
 // A process that has ended cannot join: its clones are not to wait for it.
 TEST(CollectiveAttributes, CloneThatEnds_BeforeItJoins_IsWaitedForNoLonger) {
     for (const Collective& c : kCollectives) {

@@ -452,6 +452,17 @@ TEST(ServerEventsTest, ALaterJobOfTheSameNameHearsNothingOfTheFirst) {
     EXPECT_FALSE(again.take_event());
 }
 
+// rows: E11 U10
+TEST(ServerEventsTest, Notify_HostRefuses_CallerIsToldItsStatus) {
+    Setting s;
+    s.host.statuses["notify_event"] = PMIX_ERR_UNREACH;
+    for (const Style style : {Style::before_return, Style::fails}) {
+        s.host.styles["notify_event"] = style;
+        EXPECT_EQ(PMIX_ERR_UNREACH, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_GLOBAL));
+    }
+    EXPECT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_LOCAL)) << "the host is not asked";
+}
+
 // rows: E1
 TEST(ServerEventsTest, ARefusedRegistrationLeavesNothing) {
     Setting s;

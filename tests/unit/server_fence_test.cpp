@@ -160,6 +160,62 @@ TEST(ServerFenceTest, WhatOneMemberAsksToCollectCountsForAll) {
     EXPECT_TRUE(fence(std::move(no_in_words), true));
 }
 
+// rows: F2
+TEST(ServerFenceTest, CollectionOfTheFirstMemberOnly_DataIsSent) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    a.put("k", "value");
+    const uint32_t fa = a.start_fence({kJob}, true);
+    server.settle();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob}, false)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_FALSE(sent_nothing(host));
+}
+
+// Where the host describes no placement, its number of local processes is what a fence waits for. rows: F1
+TEST(ServerFenceTest, Fence_FewerRegisteredThanAnnounced_WaitsForTheOthers) {
+    TestServer server(nullptr);
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, {}));
+    server.add_client("job", 0);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    const uint32_t fa = a.start_fence({kJob});
+    server.settle();
+    EXPECT_FALSE(a.take(fa)) << "two were announced";
+    server.add_client("job", 1);
+    FakeClient b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+}
+
+// Data of a fence may name any namespace; only those that this server knows are kept.
+TEST(ServerFenceTest, Answer_NamesAnUnknownNamespace_NoneIsMade) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    host.data = [](const Seen&) {
+        std::vector<uint8_t> blob = blob_of(1, "k", "value");
+        auto piece = server::read_piece(blob);
+        std::vector<uint8_t> storage;
+        auto chunks = server::piece_chunks(*piece, storage);
+        const auto foreign = server::wrap_piece("elsewhere", *chunks).value();
+        blob.insert(blob.end(), foreign.begin(), foreign.end());
+        return blob;
+    };
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_EQ("value", a.read_text(1, "k"));
+    EXPECT_EQ(nullptr, server.parts().registry.find("elsewhere"));
+}
+
 // The order of the list, repeats and the form on the wire do not matter. rows: F1
 TEST(ServerFenceTest, Fence_ParticipantsAsListAndAsRanges_AreOneSet) {
     FakeHost host;

@@ -163,6 +163,62 @@ TEST(ServerGetTest, Get_MadeDuringAnUpcallThatLacksTheKey_HostIsAskedAgain) {
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
+// The key that the host is told is the request's, whatever the caller's attributes contain.
+TEST(ServerGetTest, Get_WithARequiredKeyAmongItsAttributes_HostIsToldTheKeyOfTheRequest) {
+    Setting s(2);
+    s.connect();
+    common::GetRequest request;
+    request.proc = {"job", 2};
+    request.key = "k";
+    request.generation = 1;
+    common::InfoList list;
+    list.append_string(PMIX_REQUIRED_KEY, "another");
+    request.infos = std::move(list);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, s.a.ask<Command::get>(request));
+    const Seen* seen = s.host.last("direct_modex");
+    ASSERT_NE(nullptr, seen);
+    size_t keys = 0;
+    for (const pmix_info_t& info : seen->infos) keys += common::key_view(info) == PMIX_REQUIRED_KEY;
+    EXPECT_EQ(1u, keys);
+    EXPECT_STREQ("k", seen->infos.find(PMIX_REQUIRED_KEY)->value.data.string);
+}
+
+// A key that its process put for its own node only: the target's server says so, the requester's passes it on. rows:
+// K30
+TEST(ServerGetTest, Get_OfAKeyThatStaysOnItsNode_ExistsOutsideTheScope) {
+    Setting s(2);
+    s.connect();
+    TestServer there(nullptr);
+    there.job("job", 1, 3);
+    FakeClient far(there, {"job", 2});
+    ASSERT_EQ(PMIX_SUCCESS, far.hello());
+    far.put("near", "x", PMIX_LOCAL);
+    far.put("k", "y");
+    there.settle();
+    std::vector<uint8_t> blob;
+    s.host.data = [&, ask = modex_from(there)](const Seen& seen) { return blob = ask(seen); };
+    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_of(s.a, s.a.start_get({"job", 2}, "near")));
+    EXPECT_TRUE(server::says_kept(blob, "job", 2, "near"));
+    EXPECT_FALSE(server::says_kept(blob, "job", 2, "k")) << "it was sent";
+    EXPECT_EQ("y", s.a.read_text(2, "k"));
+}
+
+// rows: V13
+TEST(ServerGetTest, DirectModexIn_OfAProcessThatHasLeftWithoutData_IsAnsweredAtOnce) {
+    Setting s(2);
+    s.connect();
+    s.b.kill();
+    ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 1; }));
+    std::optional<pmix_status_t> answer;
+    s.server.on_loop([&] {
+        s.server.parts().get.modex_request({"job", 1}, [&](pmix_status_t status, common::Bytes) { answer = status; });
+        s.server.parts().host.flush();
+        return 0;
+    });
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, answer.value_or(PMIX_SUCCESS));
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+}
+
 // What the client finds nowhere it asks nobody for; who does ask (another library, an older one) is not made to wait.
 // rows: K19
 // proves: PMIx_Get PMIX_OPTIONAL server

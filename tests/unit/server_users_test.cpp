@@ -150,6 +150,41 @@ TEST_F(TwoUsers, DirectModex_TwoUsersTogether_EachHasAnUpcallOfItsOwn) {
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, status_of(*anna, a));
 }
 
+// Both may have it: the second user waits for the answer of its own upcall.
+TEST_F(TwoUsers, DirectModex_FirstUserIsAnswered_SecondWaitsForItsOwnAnswer) {
+    host.styles["direct_modex"] = Style::later;
+    host.data = [](const Seen&) { return blob_of("far", 0, "k"); };
+    const uint32_t b = bela->start_get({"far", 0}, "k");
+    ASSERT_TRUE(server->turn_until([&] { return host.waiting() == 1; }));
+    const uint32_t a = anna->start_get({"far", 0}, "k");
+    ASSERT_TRUE(server->turn_until([&] { return host.waiting() == 2; }));
+    host.answer_first();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(*bela, b));
+    server->settle();
+    EXPECT_FALSE(anna->take(a));
+    host.answer_first();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(*anna, a));
+}
+
+// Whose a job is does not change with what another node sends later.
+TEST_F(TwoUsers, Answer_NamesAnotherOwnerOfAJob_TheFirstStays) {
+    const auto owned = [](uid_t uid, const char* key) {
+        std::vector<uint8_t> blob = blob_of("far", 0, key);
+        const auto owner = server::wrap_owner("far", uid);
+        blob.insert(blob.end(), owner.begin(), owner.end());
+        return blob;
+    };
+    host.data = [&](const Seen&) { return owned(kAnna, "k"); };
+    ASSERT_EQ(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
+    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
+    host.data = [&](const Seen&) { return owned(kBela, "other"); };
+    const size_t upcalls = host.count("direct_modex");
+    get(*anna, {"far", 0}, "other");
+    ASSERT_EQ(upcalls + 1, host.count("direct_modex"));
+    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
+    EXPECT_EQ(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
+}
+
 // rows: E12
 TEST_F(TwoUsers, Event_OfAClient_ReachesItsOwnUsersProcesses) {
     common::RegisterEventsRequest everything;
