@@ -244,9 +244,9 @@ static void push(void) {
     finish();
 }
 
-/* Rank 1's output goes to who reads it instead of to pmixrun's own, or with PMIX_IOF_COPY to both; without a directive
- * it is redirected. What pmixrun prints, the test's command looks at. rows: O1 proves: PMIx_IOF_pull PMIX_IOF_COPY
- * PMIX_IOF_REDIRECT client */
+/* Rank 1's output goes to who reads it instead of to pmixrun's own, or with PMIX_IOF_COPY to both; without a directive it
+ * is redirected. What pmixrun prints, the test's command looks at. rows: O1
+ * proves: PMIx_IOF_pull PMIX_IOF_COPY PMIX_IOF_REDIRECT client */
 static void copied(const char* directive) {
     start();
     if (me.rank == 0) {
@@ -293,8 +293,9 @@ static void lines(void) {
 
 int main(int argc, char** argv) {
     static const struct plain_case cases[] = {
-        {"many", many}, {"ends", stream_ends}, {"stalled", stalled}, {"killed", killed},       {"dropping", dropping},
-        {"push", push}, {"lines", lines},      {"copy", with_copy},  {"redirect", redirected}, {"default", by_default},
+        {"many", many},         {"ends", stream_ends}, {"stalled", stalled}, {"killed", killed},
+        {"dropping", dropping}, {"push", push},        {"lines", lines},     {"copy", with_copy},
+        {"redirect", redirected}, {"default", by_default},
     };
     if (argc > 2) bytes_each = strtoul(argv[2], NULL, 10);
     if (argc > 3) growth_allowed = strtoul(argv[3], NULL, 10);
