@@ -183,8 +183,8 @@ TEST(ServerGetTest, Get_WithARequiredKeyAmongItsAttributes_HostIsToldTheKeyOfThe
     EXPECT_STREQ("k", seen->infos.find(PMIX_REQUIRED_KEY)->value.data.string);
 }
 
-// A key that its process put for its own node only: the target's server says so, the requester's passes it on. rows:
-// K30
+// A key that its process put for its own node only: the target's server says so, the requester's passes it on.
+// rows: K30
 TEST(ServerGetTest, Get_OfAKeyThatStaysOnItsNode_ExistsOutsideTheScope) {
     Setting s(2);
     s.connect();
