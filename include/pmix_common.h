@@ -265,7 +265,7 @@ typedef uint8_t pmix_job_state_t;
  * exist until OpenPMIx 5; the last four since 6.
  */
 typedef uint16_t pmix_data_type_t;
-#define PMIX_UNDEF                  0   /* nothing; in an info: true */
+#define PMIX_UNDEF                  0 /* nothing; in an info: true */
 #define PMIX_BOOL                   1
 #define PMIX_BYTE                   2
 #define PMIX_STRING                 3
@@ -291,13 +291,13 @@ typedef uint16_t pmix_data_type_t;
 #define PMIX_APP                    23
 #define PMIX_INFO                   24
 #define PMIX_PDATA                  25
-#define PMIX_BYTE_OBJECT            27  /* pmix_byte_object_t */
-#define PMIX_KVAL                   28  /* a key and its value */
+#define PMIX_BYTE_OBJECT            27 /* pmix_byte_object_t */
+#define PMIX_KVAL                   28 /* a key and its value */
 #define PMIX_PERSIST                30
-#define PMIX_POINTER                31  /* void *, inside one process only */
+#define PMIX_POINTER                31 /* void *, inside one process only */
 #define PMIX_SCOPE                  32
 #define PMIX_DATA_RANGE             33
-#define PMIX_COMMAND                34  /* of other implementations */
+#define PMIX_COMMAND                34 /* of other implementations */
 #define PMIX_INFO_DIRECTIVES        35
 #define PMIX_DATA_TYPE              36
 #define PMIX_PROC_STATE             37
@@ -305,13 +305,13 @@ typedef uint16_t pmix_data_type_t;
 #define PMIX_DATA_ARRAY             39
 #define PMIX_PROC_RANK              40
 #define PMIX_QUERY                  41
-#define PMIX_COMPRESSED_STRING      42  /* a string, as compressed bytes */
+#define PMIX_COMPRESSED_STRING      42 /* a string, as compressed bytes */
 #define PMIX_ALLOC_DIRECTIVE        43
 #define PMIX_IOF_CHANNEL            45
 #define PMIX_ENVAR                  46
 #define PMIX_COORD                  47
 #define PMIX_REGATTR                48
-#define PMIX_REGEX                  49  /* a map as a regular expression */
+#define PMIX_REGEX                  49 /* a map as a regular expression */
 #define PMIX_JOB_STATE              50
 #define PMIX_LINK_STATE             51
 #define PMIX_PROC_CPUSET            52
@@ -321,7 +321,7 @@ typedef uint16_t pmix_data_type_t;
 #define PMIX_TOPO                   56
 #define PMIX_DEVTYPE                57
 #define PMIX_LOCTYPE                58
-#define PMIX_COMPRESSED_BYTE_OBJECT 59  /* bytes, compressed */
+#define PMIX_COMPRESSED_BYTE_OBJECT 59 /* bytes, compressed */
 #define PMIX_PROC_NSPACE            60
 #define PMIX_PROC_STATS             61
 #define PMIX_DISK_STATS             62
@@ -423,7 +423,7 @@ typedef uint64_t pmix_storage_accessibility_t;
 
 /* How long a storage system keeps data, bit by bit; greater is longer (chapter 19). */
 typedef uint64_t pmix_storage_persistence_t;
-#define PMIX_STORAGE_PERSISTENCE_TEMPORARY 1    /* until the process ends, or at any time */
+#define PMIX_STORAGE_PERSISTENCE_TEMPORARY 1 /* until the process ends, or at any time */
 #define PMIX_STORAGE_PERSISTENCE_NODE      2
 #define PMIX_STORAGE_PERSISTENCE_SESSION   4
 #define PMIX_STORAGE_PERSISTENCE_JOB       8
@@ -456,7 +456,7 @@ typedef uint8_t pmix_bind_envelope_t;
 
 /* What two processes share, bit by bit (chapter 12). */
 typedef uint16_t pmix_locality_t;
-#define PMIX_LOCALITY_UNKNOWN        0      /* not known */
+#define PMIX_LOCALITY_UNKNOWN        0 /* not known */
 #define PMIX_LOCALITY_SHARE_HWTHREAD 1
 #define PMIX_LOCALITY_SHARE_CORE     2
 #define PMIX_LOCALITY_SHARE_L1CACHE  4
@@ -487,38 +487,38 @@ typedef uint64_t pmix_device_type_t;
 
 /* Result of PMIx_Value_compare. */
 typedef enum {
-    PMIX_EQUAL = 0,                         /* the same */
-    PMIX_VALUE1_GREATER = 1,                /* the first is greater */
-    PMIX_VALUE2_GREATER = 2,                /* the second is greater */
-    PMIX_VALUE_TYPE_DIFFERENT = 3,          /* different types: not compared */
-    PMIX_VALUE_INCOMPATIBLE_OBJECTS = 4,    /* same type, cannot be compared */
-    PMIX_VALUE_COMPARISON_NOT_AVAIL = 5     /* no rule for this type */
+    PMIX_EQUAL = 0,                      /* the same */
+    PMIX_VALUE1_GREATER = 1,             /* the first is greater */
+    PMIX_VALUE2_GREATER = 2,             /* the second is greater */
+    PMIX_VALUE_TYPE_DIFFERENT = 3,       /* different types: not compared */
+    PMIX_VALUE_INCOMPATIBLE_OBJECTS = 4, /* same type, cannot be compared */
+    PMIX_VALUE_COMPARISON_NOT_AVAIL = 5  /* no rule for this type */
 } pmix_value_cmp_t;
 
 /* Answer to an invitation (chapter 14). */
 typedef enum {
-    PMIX_GROUP_DECLINE = 0,                 /* do not join */
-    PMIX_GROUP_ACCEPT = 1                   /* join */
+    PMIX_GROUP_DECLINE = 0, /* do not join */
+    PMIX_GROUP_ACCEPT = 1   /* join */
 } pmix_group_opt_t;
 
 /* What a group upcall wants (chapter 17). */
 typedef enum {
     PMIX_GROUP_CONSTRUCT = 0,
     PMIX_GROUP_DESTRUCT = 1,
-    PMIX_GROUP_NONE = 2                     /* no operation */
+    PMIX_GROUP_NONE = 2 /* no operation */
 } pmix_group_operation_t;
 
 /* Whether a value stands for true; note that true is 0. */
 typedef enum {
-    PMIX_BOOL_TRUE = 0,                     /* true, or "true", "yes", a number not 0 */
-    PMIX_BOOL_FALSE = 1,                    /* false, or "false", "no", 0 */
-    PMIX_NON_BOOL = 2                       /* neither */
+    PMIX_BOOL_TRUE = 0,  /* true, or "true", "yes", a number not 0 */
+    PMIX_BOOL_FALSE = 1, /* false, or "false", "no", 0 */
+    PMIX_NON_BOOL = 2    /* neither */
 } pmix_boolean_t;
 
 /* What a fabric upcall wants (chapter 17). */
 typedef enum {
-    PMIX_FABRIC_REQUEST_INFO = 0,           /* tell about the fabric */
-    PMIX_FABRIC_UPDATE_INFO = 1             /* tell what has changed */
+    PMIX_FABRIC_REQUEST_INFO = 0, /* tell about the fabric */
+    PMIX_FABRIC_UPDATE_INFO = 1   /* tell what has changed */
 } pmix_fabric_operation_t;
 
 /* ==================================================================================================================
@@ -530,6 +530,8 @@ typedef enum {
  * Some strings have two names with different meanings, as they have been released: pmix.evname, pmix.qry.quals,
  * pmix.jctrl.ckptsig, pmix.fab.coord; and, as old and new name of one thing, pmix.pdata and the pmix.alloc.net family.
  * ================================================================================================================== */
+
+/* clang-format off */
 
 /* Environment variables, not attributes: names of variables that a launcher or a tool reads from its environment. */
 #define PMIX_LAUNCHER_RNDZ_URI  "PMIX_LAUNCHER_RNDZ_URI"  /* where the launcher must connect back to */
@@ -1264,6 +1266,8 @@ typedef enum {
 /* Names of 5.0 that 6.1 dropped. */
 #define PMIX_SESSION_PROVISION "pmix.ssn.pvn" /* array: prepare nodes for the session (infos) */
 
+/* clang-format on */
+
 /* ==================================================================================================================
  * Structures (chapter 3)
  *
@@ -1278,9 +1282,9 @@ typedef struct pmix_byte_object {
 
 /* A change to an environment variable. */
 typedef struct {
-    char *envar;                            /* name of the variable */
-    char *value;                            /* text to set, to prepend or to append */
-    char separator;                         /* between it and what is there */
+    char *envar;    /* name of the variable */
+    char *value;    /* text to set, to prepend or to append */
+    char separator; /* between it and what is there */
 } pmix_envar_t;
 
 /*
@@ -1307,7 +1311,7 @@ typedef struct pmix_proc_info {
     char *hostname;
     char *executable_name;
     pid_t pid;
-    int exit_code;                          /* valid when it has ended */
+    int exit_code; /* valid when it has ended */
     pmix_proc_state_t state;
 } pmix_proc_info_t;
 
@@ -1321,7 +1325,7 @@ typedef struct pmix_data_array {
 /* Place of a device in a fabric: dims numbers at coord. */
 typedef struct pmix_coord {
     pmix_coord_view_t view;
-    uint32_t *coord;                        /* one number for each dimension */
+    uint32_t *coord; /* one number for each dimension */
     size_t dims;
 } pmix_coord_t;
 
@@ -1339,7 +1343,7 @@ typedef struct {
 
 /* Coordinates of one device, in each view there is. */
 typedef struct pmix_geometry {
-    size_t fabric;                          /* number of the fabric */
+    size_t fabric; /* number of the fabric */
     char *uuid;
     char *osname;
     pmix_coord_t *coordinates;
@@ -1358,8 +1362,8 @@ typedef struct pmix_device_distance {
     char *uuid;
     char *osname;
     pmix_device_type_t type;
-    uint16_t mindist;                       /* from the nearest CPU of the process */
-    uint16_t maxdist;                       /* from the farthest */
+    uint16_t mindist; /* from the nearest CPU of the process */
+    uint16_t maxdist; /* from the farthest */
 } pmix_device_distance_t;
 
 /* So many of one kind of resource. */
@@ -1388,12 +1392,12 @@ typedef struct pmix_proc_stats {
     pmix_proc_t proc;
     pid_t pid;
     char *cmd;
-    char state;                             /* letter of the operating system */
+    char state; /* letter of the operating system */
     struct timeval time;
     float percent_cpu;
     int32_t priority;
     uint16_t num_threads;
-    float pss;                              /* proportional */
+    float pss; /* proportional */
     float vsize;
     float rss;
     float peak_vsize;
@@ -1431,9 +1435,9 @@ typedef struct {
 /* Sample of a node (until OpenPMIx 5). Memory in megabytes. */
 typedef struct {
     char *node;
-    float la;                               /* load over one minute */
-    float la5;                              /* over five */
-    float la15;                             /* over fifteen */
+    float la;   /* load over one minute */
+    float la5;  /* over five */
+    float la15; /* over fifteen */
     float total_mem;
     float free_mem;
     float buffers;
@@ -1514,7 +1518,7 @@ typedef struct pmix_value {
 /* A key with its value: data, a directive, or a result. */
 typedef struct pmix_info {
     pmix_key_t key;
-    pmix_info_directives_t flags;           /* PMIX_INFO_* */
+    pmix_info_directives_t flags; /* PMIX_INFO_* */
     pmix_value_t value;
 } pmix_info_t;
 
@@ -1527,11 +1531,11 @@ typedef struct pmix_pdata {
 
 /* One application of a job to be spawned: maxprocs processes of cmd. */
 typedef struct pmix_app {
-    char *cmd;                              /* program */
-    char **argv;                            /* arguments, the program's name first; ends with NULL */
-    char **env;                             /* environment, ends with NULL */
-    char *cwd;                              /* working folder; NULL: the caller's */
-    int maxprocs;                           /* processes */
+    char *cmd;    /* program */
+    char **argv;  /* arguments, the program's name first; ends with NULL */
+    char **env;   /* environment, ends with NULL */
+    char *cwd;    /* working folder; NULL: the caller's */
+    int maxprocs; /* processes */
     pmix_info_t *info;
     size_t ninfo;
 } pmix_app_t;
@@ -1545,55 +1549,92 @@ typedef struct pmix_query {
 
 /* Description of an attribute that a function supports. */
 typedef struct pmix_regattr_t {
-    char *name;                             /* such as "PMIX_TIMEOUT" */
-    pmix_key_t string;                      /* such as "pmix.timeout" */
+    char *name;        /* such as "PMIX_TIMEOUT" */
+    pmix_key_t string; /* such as "pmix.timeout" */
     pmix_data_type_t type;
-    char **description;                     /* lines of text, ends with NULL */
+    char **description; /* lines of text, ends with NULL */
 } pmix_regattr_t;
 
 /* A fabric that was registered. The library fills and frees all but name. */
 typedef struct pmix_fabric_s {
-    char *name;                             /* fabric wanted; NULL: any */
-    size_t index;                           /* its number */
-    pmix_info_t *info;                      /* its description */
+    char *name;        /* fabric wanted; NULL: any */
+    size_t index;      /* its number */
+    pmix_info_t *info; /* its description */
     size_t ninfo;
-    void *module;                           /* the library's own */
+    void *module; /* the library's own */
 } pmix_fabric_t;
 
 /* Initialisers, for objects that a program declares itself. */
-#define PMIX_COORD_STATIC_INIT         {PMIX_COORD_VIEW_UNDEF, NULL, 0}
-#define PMIX_CPUSET_STATIC_INIT        {NULL, NULL}
-#define PMIX_TOPOLOGY_STATIC_INIT      {NULL, NULL}
-#define PMIX_GEOMETRY_STATIC_INIT      {0, NULL, NULL, NULL, 0}
-#define PMIX_DEVICE_STATIC_INIT        {NULL, NULL, PMIX_DEVTYPE_UNKNOWN}
-#define PMIX_RESOURCE_UNIT_STATIC_INIT {PMIX_DEVTYPE_UNKNOWN, 0}
-#define PMIX_DEVICE_DIST_STATIC_INIT   {NULL, NULL, PMIX_DEVTYPE_UNKNOWN, UINT16_MAX, UINT16_MAX}
-#define PMIX_NODE_PID_STATIC_INIT      {NULL, UINT32_MAX, 0}
-#define PMIX_BYTE_OBJECT_STATIC_INIT   {NULL, 0}
-#define PMIX_ENDPOINT_STATIC_INIT      {NULL, NULL, PMIX_BYTE_OBJECT_STATIC_INIT}
-#define PMIX_ENVAR_STATIC_INIT         {NULL, NULL, '\0'}
-#define PMIX_DATA_BUFFER_STATIC_INIT   {NULL, NULL, NULL, 0, 0}
-#define PMIX_PROC_STATIC_INIT          {{0}, PMIX_RANK_UNDEF}
-#define PMIX_PROC_INFO_STATIC_INIT     {PMIX_PROC_STATIC_INIT, NULL, NULL, 0, 0, PMIX_PROC_STATE_UNDEF}
-#define PMIX_DATA_ARRAY_STATIC_INIT    {PMIX_UNDEF, 0, NULL}
-#define PMIX_INFO_STATIC_INIT          {{0}, 0, PMIX_VALUE_STATIC_INIT}
-#define PMIX_LOOKUP_STATIC_INIT        {PMIX_PROC_STATIC_INIT, {0}, PMIX_VALUE_STATIC_INIT}
-#define PMIX_APP_STATIC_INIT           {NULL, NULL, NULL, NULL, 0, NULL, 0}
-#define PMIX_QUERY_STATIC_INIT         {NULL, NULL, 0}
-#define PMIX_REGATTR_STATIC_INIT       {NULL, {0}, PMIX_UNDEF, NULL}
-#define PMIX_FABRIC_STATIC_INIT        {NULL, 0, NULL, 0, NULL}
+#define PMIX_COORD_STATIC_INIT \
+    { PMIX_COORD_VIEW_UNDEF, NULL, 0 }
+#define PMIX_CPUSET_STATIC_INIT \
+    { NULL, NULL }
+#define PMIX_TOPOLOGY_STATIC_INIT \
+    { NULL, NULL }
+#define PMIX_GEOMETRY_STATIC_INIT \
+    { 0, NULL, NULL, NULL, 0 }
+#define PMIX_DEVICE_STATIC_INIT \
+    { NULL, NULL, PMIX_DEVTYPE_UNKNOWN }
+#define PMIX_RESOURCE_UNIT_STATIC_INIT \
+    { PMIX_DEVTYPE_UNKNOWN, 0 }
+#define PMIX_DEVICE_DIST_STATIC_INIT \
+    { NULL, NULL, PMIX_DEVTYPE_UNKNOWN, UINT16_MAX, UINT16_MAX }
+#define PMIX_NODE_PID_STATIC_INIT \
+    { NULL, UINT32_MAX, 0 }
+#define PMIX_BYTE_OBJECT_STATIC_INIT \
+    { NULL, 0 }
+#define PMIX_ENDPOINT_STATIC_INIT \
+    { NULL, NULL, PMIX_BYTE_OBJECT_STATIC_INIT }
+#define PMIX_ENVAR_STATIC_INIT \
+    { NULL, NULL, '\0' }
+#define PMIX_DATA_BUFFER_STATIC_INIT \
+    { NULL, NULL, NULL, 0, 0 }
+#define PMIX_PROC_STATIC_INIT \
+    { {0}, PMIX_RANK_UNDEF }
+#define PMIX_PROC_INFO_STATIC_INIT \
+    { PMIX_PROC_STATIC_INIT, NULL, NULL, 0, 0, PMIX_PROC_STATE_UNDEF }
+#define PMIX_DATA_ARRAY_STATIC_INIT \
+    { PMIX_UNDEF, 0, NULL }
+#define PMIX_INFO_STATIC_INIT \
+    { {0}, 0, PMIX_VALUE_STATIC_INIT }
+#define PMIX_LOOKUP_STATIC_INIT \
+    { PMIX_PROC_STATIC_INIT, {0}, PMIX_VALUE_STATIC_INIT }
+#define PMIX_APP_STATIC_INIT \
+    { NULL, NULL, NULL, NULL, 0, NULL, 0 }
+#define PMIX_QUERY_STATIC_INIT \
+    { NULL, NULL, 0 }
+#define PMIX_REGATTR_STATIC_INIT \
+    { NULL, {0}, PMIX_UNDEF, NULL }
+#define PMIX_FABRIC_STATIC_INIT \
+    { NULL, 0, NULL, 0, NULL }
 #define PMIX_PROC_STATS_STATIC_INIT \
-    {NULL, PMIX_PROC_STATIC_INIT, 0, NULL, '\0', {0, 0}, 0.0f, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0, {0, 0}}
-#define PMIX_DISK_STATS_STATIC_INIT    {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-#define PMIX_NET_STATS_STATIC_INIT     {NULL, 0, 0, 0, 0, 0, 0}
+    { \
+        NULL, PMIX_PROC_STATIC_INIT, 0, NULL, '\0', {0, 0}, 0.0f, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0, { \
+            0, 0 \
+        } \
+    }
+#define PMIX_DISK_STATS_STATIC_INIT \
+    { NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define PMIX_NET_STATS_STATIC_INIT \
+    { NULL, 0, 0, 0, 0, 0, 0 }
 #define PMIX_NODE_STATS_STATIC_INIT \
-    {NULL, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, {0, 0}, NULL, 0, NULL, 0}
+    { NULL, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, {0, 0}, NULL, 0, NULL, 0 }
 
 /* C sets the union's pointer; C++ before C++20 can only name the first member, whose initialiser zeroes the rest. */
 #ifdef __cplusplus
-#    define PMIX_VALUE_STATIC_INIT {PMIX_UNDEF, {false}}
+#    define PMIX_VALUE_STATIC_INIT \
+        { \
+            PMIX_UNDEF, { \
+                false \
+            } \
+        }
 #else
-#    define PMIX_VALUE_STATIC_INIT {PMIX_UNDEF, {.ptr = NULL}}
+#    define PMIX_VALUE_STATIC_INIT \
+        { \
+            PMIX_UNDEF, { \
+                .ptr = NULL \
+            } \
+        }
 #endif
 
 /* ==================================================================================================================
@@ -1698,17 +1739,17 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define PMIX_SERVER_MODULE_SIZE "wireup.srv.modsz"       /* size_t: bytes of the module handed in; see pmix_server.h */
 
 /* Any initialisation. */
-#define PMIX_WIREUP_LOG         "wireup.log"             /* char*: what to log and where, as WIREUP_LOG in the environment */
+#define PMIX_WIREUP_LOG "wireup.log" /* char*: what to log and where, as WIREUP_LOG in the environment */
 
 /* Any initialisation, or PMIX_WIREUP_STRICT=1 in the environment: operations do what the Standard says, also where MPI
  * libraries and resource managers need another default. A server in strict mode passes it on to the processes that it
  * starts. */
-#define PMIX_WIREUP_STRICT      "wireup.strict"          /* bool */
+#define PMIX_WIREUP_STRICT "wireup.strict" /* bool */
 
 /* Initialisation of a server; WIREUP_SOCKET_FILE in its environment does the same. A name in the kernel cannot be reached from
  * another network namespace: with this the server listens at a socket file too, of mode 0600, in the directory that
  * PMIX_SERVER_TMPDIR names. It is removed at finalize; one that a killed server left is replaced by the next of its name. */
-#define PMIX_WIREUP_SOCKET_FILE "wireup.sock"            /* bool */
+#define PMIX_WIREUP_SOCKET_FILE "wireup.sock" /* bool */
 
 /* Initialisation of a server; WIREUP_UNMAPPED_USERS=0 in its environment forbids it as well. A process whose user the
  * server's user namespace does not map may connect as a rank if it shows the rank's token. False: only users whom the
@@ -1725,7 +1766,8 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define PMIX_LOG_FILE "wireup.logfile" /* char*: file, with its full path */
 
 /* Initialisation of a tool. */
-#define WIREUP_OBSERVER "wireup.tool.observe" /* bool: only to ask how things stand in the server's library: its host is
+#define WIREUP_OBSERVER \
+    "wireup.tool.observe" /* bool: only to ask how things stand in the server's library: its host is
                                                  not told, and need not serve tools. Of the server's user or root only */
 
 /*
@@ -1734,23 +1776,23 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
  * next three arrays of infos for each job (PMIX_NSPACE, PMIX_JOB_SIZE, PMIX_LOCAL_SIZE, the store and the processes),
  * each operation that gathers processes, and each request for data that waits.
  */
-#define WIREUP_QUERY_REPORT      "wireup.report"
-#define WIREUP_REPORT_JOB        "wireup.rep.job"
-#define WIREUP_REPORT_COLLECTIVE "wireup.rep.coll"
-#define WIREUP_REPORT_REQUEST    "wireup.rep.req"
-#define WIREUP_REPORT_PROC       "wireup.rep.proc"    /* infos: PMIX_RANK, _PROC_STATE_STATUS, _PROC_PID (or 0), the next two */
+#define WIREUP_QUERY_REPORT       "wireup.report"
+#define WIREUP_REPORT_JOB         "wireup.rep.job"
+#define WIREUP_REPORT_COLLECTIVE  "wireup.rep.coll"
+#define WIREUP_REPORT_REQUEST     "wireup.rep.req"
+#define WIREUP_REPORT_PROC        "wireup.rep.proc" /* infos: PMIX_RANK, _PROC_STATE_STATUS, _PROC_PID (or 0), the next two */
 #define WIREUP_REPORT_LOST_EVENTS "wireup.rep.lostev" /* uint64_t: events dropped because their process did not read */
-#define WIREUP_REPORT_CLONES     "wireup.rep.clones"  /* uint32_t: processes connected under one rank */
-#define WIREUP_REPORT_STORE      "wireup.rep.store"   /* uint64_t: bytes of shared memory that a job's data takes here */
-#define WIREUP_REPORT_OPERATION  "wireup.rep.op"      /* char*: fence, connect, disconnect, group, get, modex */
-#define WIREUP_REPORT_MEMBERS    "wireup.rep.members" /* pmix_proc_t[]: who takes part */
-#define WIREUP_REPORT_ARRIVED    "wireup.rep.arrived" /* pmix_proc_t[]: those of this node that are waiting in it */
-#define WIREUP_REPORT_MISSING    "wireup.rep.missing" /* pmix_proc_t[]: those of this node that have not come */
-#define WIREUP_REPORT_WAITS_FOR  "wireup.rep.for"     /* char*: process, or host (other nodes with it) */
-#define WIREUP_REPORT_ASKER      "wireup.rep.asker"   /* pmix_proc_t: who asked; a server where its host did */
-#define WIREUP_REPORT_TARGET     "wireup.rep.target"  /* pmix_proc_t: whose data it is */
-#define WIREUP_REPORT_KEY        "wireup.rep.key"     /* char*: which; empty for all */
-#define WIREUP_REPORT_AGE        "wireup.rep.age"     /* double: seconds since it began */
+#define WIREUP_REPORT_CLONES      "wireup.rep.clones" /* uint32_t: processes connected under one rank */
+#define WIREUP_REPORT_STORE       "wireup.rep.store" /* uint64_t: bytes of shared memory that a job's data takes here */
+#define WIREUP_REPORT_OPERATION   "wireup.rep.op"    /* char*: fence, connect, disconnect, group, get, modex */
+#define WIREUP_REPORT_MEMBERS     "wireup.rep.members" /* pmix_proc_t[]: who takes part */
+#define WIREUP_REPORT_ARRIVED     "wireup.rep.arrived" /* pmix_proc_t[]: those of this node that are waiting in it */
+#define WIREUP_REPORT_MISSING     "wireup.rep.missing" /* pmix_proc_t[]: those of this node that have not come */
+#define WIREUP_REPORT_WAITS_FOR   "wireup.rep.for"     /* char*: process, or host (other nodes with it) */
+#define WIREUP_REPORT_ASKER       "wireup.rep.asker"   /* pmix_proc_t: who asked; a server where its host did */
+#define WIREUP_REPORT_TARGET      "wireup.rep.target"  /* pmix_proc_t: whose data it is */
+#define WIREUP_REPORT_KEY         "wireup.rep.key"     /* char*: which; empty for all */
+#define WIREUP_REPORT_AGE         "wireup.rep.age"     /* double: seconds since it began */
 
 /* Status codes. The last two are other names of released codes. */
 #define PMIX_ERR_GET_MALLOC_REQD        (-2800)                  /* it could not be lent: what came is the caller's */

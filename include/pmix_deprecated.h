@@ -87,6 +87,7 @@ extern "C" {
 #define PMIX_JOB_STATE_PREPPED 1
 
 /* Attributes. */
+/* clang-format off */
 #define PMIX_EVENT_BASE                "pmix.evbase"          /* struct event_base *: the caller's event base */
 #define PMIX_TOPOLOGY                  "pmix.topo"            /* hwloc_topology_t: see PMIX_TOPOLOGY2 */
 #define PMIX_DEBUG_JOB                 "pmix.dbg.job"         /* char*: job to be debugged; see PMIX_DEBUG_TARGET */
@@ -140,6 +141,7 @@ extern "C" {
 #define PMIX_PNET_SETUP_APP            "pmix.pnet.setapp"     /* pmix_byte_object_t: data of a fabric plug-in */
 #define PMIX_IOF_STOP                  "pmix.iof.stop"        /* bool: stop forwarding */
 #define PMIX_NOTIFY_LAUNCH             "pmix.note.lnch"       /* bool: see PMIX_NOTIFY_JOB_EVENTS */
+/* clang-format on */
 
 /* Older form of PMIx_tool_attach_to_server that leaves the present server. */
 PMIX_EXPORT pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t *proc, pmix_info_t info[], size_t ninfo);
@@ -193,21 +195,21 @@ PMIX_EXPORT void PMIx_Multicluster_nspace_construct(pmix_nspace_t target, char c
 /* Takes @p target apart at its first colon. */
 PMIX_EXPORT void PMIx_Multicluster_nspace_parse(pmix_nspace_t target, pmix_nspace_t cluster, pmix_nspace_t nspace);
 
-#define PMIX_LOAD_KEY(a, b) PMIx_Load_key((a), (b))
-#define PMIX_CHECK_KEY(a, b) PMIx_Check_key((a)->key, (b))
-#define PMIX_CHECK_RESERVED_KEY(a) PMIx_Check_reserved_key(a)
-#define PMIX_LOAD_NSPACE(a, b) PMIx_Load_nspace((a), (b))
-#define PMIX_CHECK_NSPACE(a, b) PMIx_Check_nspace((a), (b))
-#define PMIX_NSPACE_INVALID(a) PMIx_Nspace_invalid(a)
-#define PMIX_LOAD_PROCID(a, b, c) PMIx_Load_procid((a), (b), (c))
-#define PMIX_XFER_PROCID(a, b) PMIx_Xfer_procid((a), (b))
-#define PMIX_PROCID_XFER(a, b) PMIX_XFER_PROCID((a), (b))
-#define PMIX_CHECK_PROCID(a, b) PMIx_Check_procid((a), (b))
-#define PMIX_CHECK_RANK(a, b) PMIx_Check_rank((a), (b))
-#define PMIX_PROCID_INVALID(a) PMIx_Procid_invalid(a)
-#define PMIX_PROC_LOAD(m, n, r) PMIx_Proc_load((m), (n), (r))
+#define PMIX_LOAD_KEY(a, b)                         PMIx_Load_key((a), (b))
+#define PMIX_CHECK_KEY(a, b)                        PMIx_Check_key((a)->key, (b))
+#define PMIX_CHECK_RESERVED_KEY(a)                  PMIx_Check_reserved_key(a)
+#define PMIX_LOAD_NSPACE(a, b)                      PMIx_Load_nspace((a), (b))
+#define PMIX_CHECK_NSPACE(a, b)                     PMIx_Check_nspace((a), (b))
+#define PMIX_NSPACE_INVALID(a)                      PMIx_Nspace_invalid(a)
+#define PMIX_LOAD_PROCID(a, b, c)                   PMIx_Load_procid((a), (b), (c))
+#define PMIX_XFER_PROCID(a, b)                      PMIx_Xfer_procid((a), (b))
+#define PMIX_PROCID_XFER(a, b)                      PMIX_XFER_PROCID((a), (b))
+#define PMIX_CHECK_PROCID(a, b)                     PMIx_Check_procid((a), (b))
+#define PMIX_CHECK_RANK(a, b)                       PMIx_Check_rank((a), (b))
+#define PMIX_PROCID_INVALID(a)                      PMIx_Procid_invalid(a)
+#define PMIX_PROC_LOAD(m, n, r)                     PMIx_Proc_load((m), (n), (r))
 #define PMIX_MULTICLUSTER_NSPACE_CONSTRUCT(t, c, n) PMIx_Multicluster_nspace_construct((t), (c), (n))
-#define PMIX_MULTICLUSTER_NSPACE_PARSE(t, c, n) PMIx_Multicluster_nspace_parse((t), (c), (n))
+#define PMIX_MULTICLUSTER_NSPACE_PARSE(t, c, n)     PMIx_Multicluster_nspace_parse((t), (c), (n))
 
 /* ==================================================================================================================
  * Arrays of strings
@@ -251,9 +253,9 @@ PMIX_EXPORT char **PMIx_Argv_copy(char **argv);
  */
 PMIX_EXPORT pmix_status_t PMIx_Setenv(const char *name, const char *value, bool overwrite, char ***env);
 
-#define PMIX_ARGV_COUNT(r, a) (r) = PMIx_Argv_count(a)
-#define PMIX_ARGV_APPEND(r, a, b) (r) = PMIx_Argv_append_nosize((char ***) &(a), (b))
-#define PMIX_ARGV_PREPEND(r, a, b) (r) = PMIx_Argv_prepend_nosize((char ***) &(a), (b))
+#define PMIX_ARGV_COUNT(r, a)            (r) = PMIx_Argv_count(a)
+#define PMIX_ARGV_APPEND(r, a, b)        (r) = PMIx_Argv_append_nosize((char ***) &(a), (b))
+#define PMIX_ARGV_PREPEND(r, a, b)       (r) = PMIx_Argv_prepend_nosize((char ***) &(a), (b))
 #define PMIX_ARGV_APPEND_UNIQUE(r, a, b) (r) = PMIx_Argv_append_unique_nosize((a), (b))
 #define PMIX_ARGV_FREE(a) \
     do { \
@@ -261,23 +263,23 @@ PMIX_EXPORT pmix_status_t PMIx_Setenv(const char *name, const char *value, bool 
         (a) = NULL; \
     } while (0)
 #define PMIX_ARGV_SPLIT(a, b, c) (a) = PMIx_Argv_split((b), (c))
-#define PMIX_ARGV_JOIN(a, b, c) (a) = PMIx_Argv_join((b), (c))
-#define PMIX_ARGV_COPY(a, b) (a) = PMIx_Argv_copy(b)
-#define PMIX_SETENV(r, a, b, c) (r) = PMIx_Setenv((a), (b), true, (c))
+#define PMIX_ARGV_JOIN(a, b, c)  (a) = PMIx_Argv_join((b), (c))
+#define PMIX_ARGV_COPY(a, b)     (a) = PMIx_Argv_copy(b)
+#define PMIX_SETENV(r, a, b, c)  (r) = PMIx_Setenv((a), (b), true, (c))
 
 /* The same in lower case, as older programs have them. */
-#define pmix_argv_append_nosize(a, b) PMIx_Argv_append_nosize((a), (b))
+#define pmix_argv_append_nosize(a, b)        PMIx_Argv_append_nosize((a), (b))
 #define pmix_argv_append_unique_nosize(a, b) PMIx_Argv_append_unique_nosize((a), (b))
-#define pmix_argv_split(a, b) PMIx_Argv_split((a), (b))
-#define pmix_argv_split_with_empty(a, b) PMIx_Argv_split_with_empty((a), (b))
-#define pmix_argv_split_inter(a, b, c) PMIx_Argv_split_inter((a), (b), (c))
-#define pmix_argv_free(a) PMIx_Argv_free(a)
-#define pmix_argv_count(a) PMIx_Argv_count(a)
-#define pmix_argv_join(a, b) PMIx_Argv_join((a), (b))
-#define pmix_argv_prepend_nosize(a, b) PMIx_Argv_prepend_nosize((a), (b))
-#define pmix_argv_copy(a) PMIx_Argv_copy(a)
-#define pmix_setenv(a, b, c, d) PMIx_Setenv((a), (b), (c), (d))
-#define pmix_check_true(a) PMIx_Value_true(a)
+#define pmix_argv_split(a, b)                PMIx_Argv_split((a), (b))
+#define pmix_argv_split_with_empty(a, b)     PMIx_Argv_split_with_empty((a), (b))
+#define pmix_argv_split_inter(a, b, c)       PMIx_Argv_split_inter((a), (b), (c))
+#define pmix_argv_free(a)                    PMIx_Argv_free(a)
+#define pmix_argv_count(a)                   PMIx_Argv_count(a)
+#define pmix_argv_join(a, b)                 PMIx_Argv_join((a), (b))
+#define pmix_argv_prepend_nosize(a, b)       PMIx_Argv_prepend_nosize((a), (b))
+#define pmix_argv_copy(a)                    PMIx_Argv_copy(a)
+#define pmix_setenv(a, b, c, d)              PMIx_Setenv((a), (b), (c), (d))
+#define pmix_check_true(a)                   PMIx_Value_true(a)
 
 /* ==================================================================================================================
  * Values
@@ -321,17 +323,17 @@ PMIX_EXPORT pmix_boolean_t PMIx_Value_true(const pmix_value_t *v);
 PMIX_EXPORT pmix_status_t PMIx_Value_get_number(const pmix_value_t *value, void *dest, pmix_data_type_t type);
 
 #define PMIX_VALUE_CONSTRUCT(m) PMIx_Value_construct(m)
-#define PMIX_VALUE_DESTRUCT(m) PMIx_Value_destruct(m)
+#define PMIX_VALUE_DESTRUCT(m)  PMIx_Value_destruct(m)
 #define PMIX_VALUE_CREATE(m, n) (m) = PMIx_Value_create(n)
 #define PMIX_VALUE_FREE(m, n) \
     do { \
         PMIx_Value_free((m), (n)); \
         (m) = NULL; \
     } while (0)
-#define PMIX_VALUE_RELEASE(m) PMIX_VALUE_FREE((m), 1)
-#define PMIX_CHECK_TRUE(a) (PMIX_BOOL_TRUE == PMIx_Value_true(a))
-#define PMIX_CHECK_BOOL(a) (PMIX_NON_BOOL != PMIx_Value_true(a))
-#define PMIX_VALUE_LOAD(v, d, t) PMIx_Value_load((v), (d), (t))
+#define PMIX_VALUE_RELEASE(m)         PMIX_VALUE_FREE((m), 1)
+#define PMIX_CHECK_TRUE(a)            (PMIX_BOOL_TRUE == PMIx_Value_true(a))
+#define PMIX_CHECK_BOOL(a)            (PMIX_NON_BOOL != PMIx_Value_true(a))
+#define PMIX_VALUE_LOAD(v, d, t)      PMIx_Value_load((v), (d), (t))
 #define PMIX_VALUE_UNLOAD(r, k, d, s) (r) = PMIx_Value_unload((k), (d), (s))
 #define PMIX_VALUE_XFER(r, v, s) \
     do { \
@@ -345,56 +347,56 @@ PMIX_EXPORT pmix_status_t PMIx_Value_get_number(const pmix_value_t *value, void 
     do { \
         (s) = PMIX_SUCCESS; \
         switch ((m)->type) { \
-        case PMIX_SIZE: \
-            (n) = (t) (m)->data.size; \
-            break; \
-        case PMIX_PID: \
-            (n) = (t) (m)->data.pid; \
-            break; \
-        case PMIX_INT: \
-            (n) = (t) (m)->data.integer; \
-            break; \
-        case PMIX_INT8: \
-            (n) = (t) (m)->data.int8; \
-            break; \
-        case PMIX_INT16: \
-            (n) = (t) (m)->data.int16; \
-            break; \
-        case PMIX_INT32: \
-            (n) = (t) (m)->data.int32; \
-            break; \
-        case PMIX_INT64: \
-            (n) = (t) (m)->data.int64; \
-            break; \
-        case PMIX_UINT: \
-            (n) = (t) (m)->data.uint; \
-            break; \
-        case PMIX_UINT8: \
-            (n) = (t) (m)->data.uint8; \
-            break; \
-        case PMIX_UINT16: \
-            (n) = (t) (m)->data.uint16; \
-            break; \
-        case PMIX_UINT32: \
-            (n) = (t) (m)->data.uint32; \
-            break; \
-        case PMIX_UINT64: \
-            (n) = (t) (m)->data.uint64; \
-            break; \
-        case PMIX_FLOAT: \
-            (n) = (t) (m)->data.fval; \
-            break; \
-        case PMIX_DOUBLE: \
-            (n) = (t) (m)->data.dval; \
-            break; \
-        case PMIX_STATUS: \
-            (n) = (t) (m)->data.status; \
-            break; \
-        case PMIX_PROC_RANK: \
-            (n) = (t) (m)->data.rank; \
-            break; \
-        default: \
-            (s) = PMIX_ERR_BAD_PARAM; \
+            case PMIX_SIZE: \
+                (n) = (t) (m)->data.size; \
+                break; \
+            case PMIX_PID: \
+                (n) = (t) (m)->data.pid; \
+                break; \
+            case PMIX_INT: \
+                (n) = (t) (m)->data.integer; \
+                break; \
+            case PMIX_INT8: \
+                (n) = (t) (m)->data.int8; \
+                break; \
+            case PMIX_INT16: \
+                (n) = (t) (m)->data.int16; \
+                break; \
+            case PMIX_INT32: \
+                (n) = (t) (m)->data.int32; \
+                break; \
+            case PMIX_INT64: \
+                (n) = (t) (m)->data.int64; \
+                break; \
+            case PMIX_UINT: \
+                (n) = (t) (m)->data.uint; \
+                break; \
+            case PMIX_UINT8: \
+                (n) = (t) (m)->data.uint8; \
+                break; \
+            case PMIX_UINT16: \
+                (n) = (t) (m)->data.uint16; \
+                break; \
+            case PMIX_UINT32: \
+                (n) = (t) (m)->data.uint32; \
+                break; \
+            case PMIX_UINT64: \
+                (n) = (t) (m)->data.uint64; \
+                break; \
+            case PMIX_FLOAT: \
+                (n) = (t) (m)->data.fval; \
+                break; \
+            case PMIX_DOUBLE: \
+                (n) = (t) (m)->data.dval; \
+                break; \
+            case PMIX_STATUS: \
+                (n) = (t) (m)->data.status; \
+                break; \
+            case PMIX_PROC_RANK: \
+                (n) = (t) (m)->data.rank; \
+                break; \
+            default: \
+                (s) = PMIX_ERR_BAD_PARAM; \
         } \
     } while (0)
 
@@ -453,28 +455,28 @@ PMIX_EXPORT void PMIx_Info_persistent(pmix_info_t *p);
 PMIX_EXPORT bool PMIx_Info_is_persistent(const pmix_info_t *p);
 
 #define PMIX_INFO_CONSTRUCT(m) PMIx_Info_construct(m)
-#define PMIX_INFO_DESTRUCT(m) PMIx_Info_destruct(m)
+#define PMIX_INFO_DESTRUCT(m)  PMIx_Info_destruct(m)
 #define PMIX_INFO_CREATE(m, n) (m) = PMIx_Info_create(n)
 #define PMIX_INFO_FREE(m, n) \
     do { \
         PMIx_Info_free((m), (n)); \
         (m) = NULL; \
     } while (0)
-#define PMIX_INFO_REQUIRED(m) PMIx_Info_required(m)
-#define PMIX_INFO_OPTIONAL(m) PMIx_Info_optional(m)
-#define PMIX_INFO_IS_REQUIRED(m) PMIx_Info_is_required(m)
-#define PMIX_INFO_IS_OPTIONAL(m) PMIx_Info_is_optional(m)
-#define PMIX_INFO_PROCESSED(m) PMIx_Info_processed(m)
-#define PMIX_INFO_WAS_PROCESSED(m) PMIx_Info_was_processed(m)
-#define PMIX_INFO_SET_END(m) PMIx_Info_set_end(m)
-#define PMIX_INFO_IS_END(m) PMIx_Info_is_end(m)
-#define PMIX_INFO_SET_QUALIFIER(i) PMIx_Info_qualifier(i)
-#define PMIX_INFO_IS_QUALIFIER(i) PMIx_Info_is_qualifier(i)
+#define PMIX_INFO_REQUIRED(m)        PMIx_Info_required(m)
+#define PMIX_INFO_OPTIONAL(m)        PMIx_Info_optional(m)
+#define PMIX_INFO_IS_REQUIRED(m)     PMIx_Info_is_required(m)
+#define PMIX_INFO_IS_OPTIONAL(m)     PMIx_Info_is_optional(m)
+#define PMIX_INFO_PROCESSED(m)       PMIx_Info_processed(m)
+#define PMIX_INFO_WAS_PROCESSED(m)   PMIx_Info_was_processed(m)
+#define PMIX_INFO_SET_END(m)         PMIx_Info_set_end(m)
+#define PMIX_INFO_IS_END(m)          PMIx_Info_is_end(m)
+#define PMIX_INFO_SET_QUALIFIER(i)   PMIx_Info_qualifier(i)
+#define PMIX_INFO_IS_QUALIFIER(i)    PMIx_Info_is_qualifier(i)
 #define PMIX_INFO_SET_PERSISTENT(ii) PMIx_Info_persistent(ii)
-#define PMIX_INFO_IS_PERSISTENT(ii) PMIx_Info_is_persistent(ii)
-#define PMIX_INFO_LOAD(i, k, d, t) (void) PMIx_Info_load((i), (k), (d), (t))
-#define PMIX_INFO_XFER(d, s) (void) PMIx_Info_xfer((d), (s))
-#define PMIX_INFO_TRUE(m) (PMIX_BOOL_TRUE == PMIx_Info_true(m))
+#define PMIX_INFO_IS_PERSISTENT(ii)  PMIx_Info_is_persistent(ii)
+#define PMIX_INFO_LOAD(i, k, d, t)   (void) PMIx_Info_load((i), (k), (d), (t))
+#define PMIX_INFO_XFER(d, s)         (void) PMIx_Info_xfer((d), (s))
+#define PMIX_INFO_TRUE(m)            (PMIX_BOOL_TRUE == PMIx_Info_true(m))
 
 /* ==================================================================================================================
  * Lists of infos
@@ -529,13 +531,13 @@ PMIX_EXPORT size_t PMIx_Info_list_get_size(void *ptr);
 /* Frees the list with all in it. */
 PMIX_EXPORT void PMIx_Info_list_release(void *ptr);
 
-#define PMIX_INFO_LIST_START(p) (p) = PMIx_Info_list_start()
-#define PMIX_INFO_LIST_ADD(r, p, a, v, t) (r) = PMIx_Info_list_add((p), (a), (v), (t))
+#define PMIX_INFO_LIST_START(p)               (p) = PMIx_Info_list_start()
+#define PMIX_INFO_LIST_ADD(r, p, a, v, t)     (r) = PMIx_Info_list_add((p), (a), (v), (t))
 #define PMIX_INFO_LIST_PREPEND(r, p, a, v, t) (r) = PMIx_Info_list_prepend((p), (a), (v), (t))
-#define PMIX_INFO_LIST_INSERT(r, p, i) (r) = PMIx_Info_list_insert((p), (i))
-#define PMIX_INFO_LIST_XFER(r, p, a) (r) = PMIx_Info_list_xfer((p), (a))
-#define PMIX_INFO_LIST_CONVERT(r, p, m) (r) = PMIx_Info_list_convert((p), (m))
-#define PMIX_INFO_LIST_RELEASE(p) PMIx_Info_list_release(p)
+#define PMIX_INFO_LIST_INSERT(r, p, i)        (r) = PMIx_Info_list_insert((p), (i))
+#define PMIX_INFO_LIST_XFER(r, p, a)          (r) = PMIx_Info_list_xfer((p), (a))
+#define PMIX_INFO_LIST_CONVERT(r, p, m)       (r) = PMIx_Info_list_convert((p), (m))
+#define PMIX_INFO_LIST_RELEASE(p)             PMIx_Info_list_release(p)
 
 /* ==================================================================================================================
  * Arrays of values and packed buffers
@@ -558,10 +560,10 @@ PMIX_EXPORT pmix_data_array_t *PMIx_Data_array_create(size_t n, pmix_data_type_t
 /* Frees the elements and the array. */
 PMIX_EXPORT void PMIx_Data_array_free(pmix_data_array_t *p);
 
-#define PMIX_DATA_ARRAY_INIT(m, t) PMIx_Data_array_init((m), (t))
+#define PMIX_DATA_ARRAY_INIT(m, t)         PMIx_Data_array_init((m), (t))
 #define PMIX_DATA_ARRAY_CONSTRUCT(m, n, t) PMIx_Data_array_construct((m), (n), (t))
-#define PMIX_DATA_ARRAY_DESTRUCT(m) PMIx_Data_array_destruct(m)
-#define PMIX_DATA_ARRAY_CREATE(m, n, t) (m) = PMIx_Data_array_create((n), (t))
+#define PMIX_DATA_ARRAY_DESTRUCT(m)        PMIx_Data_array_destruct(m)
+#define PMIX_DATA_ARRAY_CREATE(m, n, t)    (m) = PMIx_Data_array_create((n), (t))
 #define PMIX_DATA_ARRAY_FREE(m) \
     do { \
         PMIx_Data_array_free(m); \
@@ -592,9 +594,9 @@ PMIX_EXPORT void PMIx_Data_buffer_unload(pmix_data_buffer_t *b, char **bytes, si
         PMIx_Data_buffer_release(m); \
         (m) = NULL; \
     } while (0)
-#define PMIX_DATA_BUFFER_CONSTRUCT(m) PMIx_Data_buffer_construct(m)
-#define PMIX_DATA_BUFFER_DESTRUCT(m) PMIx_Data_buffer_destruct(m)
-#define PMIX_DATA_BUFFER_LOAD(b, d, s) PMIx_Data_buffer_load((b), (d), (s))
+#define PMIX_DATA_BUFFER_CONSTRUCT(m)    PMIx_Data_buffer_construct(m)
+#define PMIX_DATA_BUFFER_DESTRUCT(m)     PMIx_Data_buffer_destruct(m)
+#define PMIX_DATA_BUFFER_LOAD(b, d, s)   PMIx_Data_buffer_load((b), (d), (s))
 #define PMIX_DATA_BUFFER_UNLOAD(b, d, s) PMIx_Data_buffer_unload((b), (char **) &(d), (size_t *) &(s))
 
 /* ==================================================================================================================
@@ -610,7 +612,7 @@ PMIX_EXPORT pmix_proc_t *PMIx_Proc_create(size_t n);
 PMIX_EXPORT void PMIx_Proc_free(pmix_proc_t *p, size_t n);
 
 #define PMIX_PROC_CONSTRUCT(m) PMIx_Proc_construct(m)
-#define PMIX_PROC_DESTRUCT(m) PMIx_Proc_destruct(m)
+#define PMIX_PROC_DESTRUCT(m)  PMIx_Proc_destruct(m)
 #define PMIX_PROC_CREATE(m, n) (m) = PMIx_Proc_create(n)
 #define PMIX_PROC_FREE(m, n) \
     do { \
@@ -626,7 +628,7 @@ PMIX_EXPORT pmix_proc_info_t *PMIx_Proc_info_create(size_t n);
 PMIX_EXPORT void PMIx_Proc_info_free(pmix_proc_info_t *p, size_t n);
 
 #define PMIX_PROC_INFO_CONSTRUCT(m) PMIx_Proc_info_construct(m)
-#define PMIX_PROC_INFO_DESTRUCT(m) PMIx_Proc_info_destruct(m)
+#define PMIX_PROC_INFO_DESTRUCT(m)  PMIx_Proc_info_destruct(m)
 #define PMIX_PROC_INFO_CREATE(m, n) (m) = PMIx_Proc_info_create(n)
 #define PMIX_PROC_INFO_FREE(m, n) \
     do { \
@@ -649,16 +651,16 @@ PMIX_EXPORT void PMIx_Pdata_load(pmix_pdata_t *dest, const pmix_proc_t *p, const
 PMIX_EXPORT void PMIx_Pdata_xfer(pmix_pdata_t *dest, pmix_pdata_t *src);
 
 #define PMIX_PDATA_CONSTRUCT(m) PMIx_Pdata_construct(m)
-#define PMIX_PDATA_DESTRUCT(m) PMIx_Pdata_destruct(m)
+#define PMIX_PDATA_DESTRUCT(m)  PMIx_Pdata_destruct(m)
 #define PMIX_PDATA_CREATE(m, n) (m) = PMIx_Pdata_create(n)
 #define PMIX_PDATA_FREE(m, n) \
     do { \
         PMIx_Pdata_free((m), (n)); \
         (m) = NULL; \
     } while (0)
-#define PMIX_PDATA_RELEASE(m) PMIX_PDATA_FREE((m), 1)
+#define PMIX_PDATA_RELEASE(m)          PMIX_PDATA_FREE((m), 1)
 #define PMIX_PDATA_LOAD(m, p, k, v, t) PMIx_Pdata_load((m), (p), (k), (v), (t))
-#define PMIX_PDATA_XFER(d, s) PMIx_Pdata_xfer((d), (s))
+#define PMIX_PDATA_XFER(d, s)          PMIx_Pdata_xfer((d), (s))
 
 /* Applications. */
 PMIX_EXPORT void PMIx_App_construct(pmix_app_t *p);
@@ -673,14 +675,14 @@ PMIX_EXPORT void PMIx_App_info_create(pmix_app_t *p, size_t n);
 PMIX_EXPORT void PMIx_App_release(pmix_app_t *p);
 
 #define PMIX_APP_CONSTRUCT(m) PMIx_App_construct(m)
-#define PMIX_APP_DESTRUCT(m) PMIx_App_destruct(m)
+#define PMIX_APP_DESTRUCT(m)  PMIx_App_destruct(m)
 #define PMIX_APP_CREATE(m, n) (m) = PMIx_App_create(n)
 #define PMIX_APP_FREE(m, n) \
     do { \
         PMIx_App_free((m), (n)); \
         (m) = NULL; \
     } while (0)
-#define PMIX_APP_RELEASE(m) PMIX_APP_FREE((m), 1)
+#define PMIX_APP_RELEASE(m)        PMIX_APP_FREE((m), 1)
 #define PMIX_APP_INFO_CREATE(m, n) PMIx_App_info_create((m), (n))
 
 /* Queries. */
@@ -696,7 +698,7 @@ PMIX_EXPORT void PMIx_Query_qualifiers_create(pmix_query_t *p, size_t n);
 PMIX_EXPORT void PMIx_Query_release(pmix_query_t *p);
 
 #define PMIX_QUERY_CONSTRUCT(m) PMIx_Query_construct(m)
-#define PMIX_QUERY_DESTRUCT(m) PMIx_Query_destruct(m)
+#define PMIX_QUERY_DESTRUCT(m)  PMIx_Query_destruct(m)
 #define PMIX_QUERY_CREATE(m, n) (m) = PMIx_Query_create(n)
 #define PMIX_QUERY_FREE(m, n) \
     do { \
@@ -720,7 +722,7 @@ PMIX_EXPORT void PMIx_Byte_object_free(pmix_byte_object_t *g, size_t n);
 PMIX_EXPORT void PMIx_Byte_object_load(pmix_byte_object_t *b, char *d, size_t sz);
 
 #define PMIX_BYTE_OBJECT_CONSTRUCT(m) PMIx_Byte_object_construct(m)
-#define PMIX_BYTE_OBJECT_DESTRUCT(m) PMIx_Byte_object_destruct(m)
+#define PMIX_BYTE_OBJECT_DESTRUCT(m)  PMIx_Byte_object_destruct(m)
 #define PMIX_BYTE_OBJECT_CREATE(m, n) (m) = PMIx_Byte_object_create(n)
 #define PMIX_BYTE_OBJECT_FREE(m, n) \
     do { \
@@ -744,7 +746,7 @@ PMIX_EXPORT void PMIx_Envar_free(pmix_envar_t *e, size_t n);
 PMIX_EXPORT void PMIx_Envar_load(pmix_envar_t *e, char *var, char *value, char separator);
 
 #define PMIX_ENVAR_CONSTRUCT(m) PMIx_Envar_construct(m)
-#define PMIX_ENVAR_DESTRUCT(m) PMIx_Envar_destruct(m)
+#define PMIX_ENVAR_DESTRUCT(m)  PMIx_Envar_destruct(m)
 #define PMIX_ENVAR_CREATE(m, n) (m) = PMIx_Envar_create(n)
 #define PMIX_ENVAR_FREE(m, n) \
     do { \
@@ -767,7 +769,7 @@ PMIX_EXPORT void PMIx_Regattr_load(pmix_regattr_t *info, const char *name, const
 PMIX_EXPORT void PMIx_Regattr_xfer(pmix_regattr_t *dest, const pmix_regattr_t *src);
 
 #define PMIX_REGATTR_CONSTRUCT(m) PMIx_Regattr_construct(m)
-#define PMIX_REGATTR_DESTRUCT(m) PMIx_Regattr_destruct(m)
+#define PMIX_REGATTR_DESTRUCT(m)  PMIx_Regattr_destruct(m)
 #define PMIX_REGATTR_CREATE(m, n) (m) = PMIx_Regattr_create(n)
 #define PMIX_REGATTR_FREE(m, n) \
     do { \
@@ -775,7 +777,7 @@ PMIX_EXPORT void PMIx_Regattr_xfer(pmix_regattr_t *dest, const pmix_regattr_t *s
         (m) = NULL; \
     } while (0)
 #define PMIX_REGATTR_LOAD(a, n, k, t, v) PMIx_Regattr_load((a), (n), (k), (t), (v))
-#define PMIX_REGATTR_XFER(a, b) PMIx_Regattr_xfer((a), (b))
+#define PMIX_REGATTR_XFER(a, b)          PMIx_Regattr_xfer((a), (b))
 
 /* Topologies. One that the library shares is not freed by destruct. */
 PMIX_EXPORT void PMIx_Topology_construct(pmix_topology_t *t);
@@ -784,7 +786,7 @@ PMIX_EXPORT pmix_topology_t *PMIx_Topology_create(size_t n);
 PMIX_EXPORT void PMIx_Topology_free(pmix_topology_t *t, size_t n);
 
 #define PMIX_TOPOLOGY_CONSTRUCT(m) PMIx_Topology_construct(m)
-#define PMIX_TOPOLOGY_DESTRUCT(m) PMIx_Topology_destruct(m)
+#define PMIX_TOPOLOGY_DESTRUCT(m)  PMIx_Topology_destruct(m)
 #define PMIX_TOPOLOGY_CREATE(m, n) (m) = PMIx_Topology_create(n)
 #define PMIX_TOPOLOGY_FREE(m, n) \
     do { \
@@ -799,7 +801,7 @@ PMIX_EXPORT pmix_cpuset_t *PMIx_Cpuset_create(size_t n);
 PMIX_EXPORT void PMIx_Cpuset_free(pmix_cpuset_t *c, size_t n);
 
 #define PMIX_CPUSET_CONSTRUCT(m) PMIx_Cpuset_construct(m)
-#define PMIX_CPUSET_DESTRUCT(m) PMIx_Cpuset_destruct(m)
+#define PMIX_CPUSET_DESTRUCT(m)  PMIx_Cpuset_destruct(m)
 #define PMIX_CPUSET_CREATE(m, n) (m) = PMIx_Cpuset_create(n)
 #define PMIX_CPUSET_FREE(m, n) \
     do { \
@@ -818,8 +820,8 @@ PMIX_EXPORT pmix_coord_t *PMIx_Coord_create(size_t dims, size_t number);
 PMIX_EXPORT void PMIx_Coord_free(pmix_coord_t *m, size_t number);
 
 #define PMIX_COORD_CREATE(m, n, d) (m) = PMIx_Coord_create((d), (n))
-#define PMIX_COORD_CONSTRUCT(m) PMIx_Coord_construct(m)
-#define PMIX_COORD_DESTRUCT(m) PMIx_Coord_destruct(m)
+#define PMIX_COORD_CONSTRUCT(m)    PMIx_Coord_construct(m)
+#define PMIX_COORD_DESTRUCT(m)     PMIx_Coord_destruct(m)
 #define PMIX_COORD_FREE(m, n) \
     do { \
         PMIx_Coord_free((m), (n)); \
@@ -833,7 +835,7 @@ PMIX_EXPORT pmix_geometry_t *PMIx_Geometry_create(size_t n);
 PMIX_EXPORT void PMIx_Geometry_free(pmix_geometry_t *g, size_t n);
 
 #define PMIX_GEOMETRY_CONSTRUCT(m) PMIx_Geometry_construct(m)
-#define PMIX_GEOMETRY_DESTRUCT(m) PMIx_Geometry_destruct(m)
+#define PMIX_GEOMETRY_DESTRUCT(m)  PMIx_Geometry_destruct(m)
 #define PMIX_GEOMETRY_CREATE(m, n) (m) = PMIx_Geometry_create(n)
 #define PMIX_GEOMETRY_FREE(m, n) \
     do { \
@@ -848,7 +850,7 @@ PMIX_EXPORT pmix_endpoint_t *PMIx_Endpoint_create(size_t n);
 PMIX_EXPORT void PMIx_Endpoint_free(pmix_endpoint_t *e, size_t n);
 
 #define PMIX_ENDPOINT_CONSTRUCT(m) PMIx_Endpoint_construct(m)
-#define PMIX_ENDPOINT_DESTRUCT(m) PMIx_Endpoint_destruct(m)
+#define PMIX_ENDPOINT_DESTRUCT(m)  PMIx_Endpoint_destruct(m)
 #define PMIX_ENDPOINT_CREATE(m, n) (m) = PMIx_Endpoint_create(n)
 #define PMIX_ENDPOINT_FREE(m, n) \
     do { \
@@ -863,7 +865,7 @@ PMIX_EXPORT pmix_device_t *PMIx_Device_create(size_t n);
 PMIX_EXPORT void PMIx_Device_free(pmix_device_t *d, size_t n);
 
 #define PMIX_DEVICE_CONSTRUCT(m) PMIx_Device_construct(m)
-#define PMIX_DEVICE_DESTRUCT(m) PMIx_Device_destruct(m)
+#define PMIX_DEVICE_DESTRUCT(m)  PMIx_Device_destruct(m)
 #define PMIX_DEVICE_CREATE(m, n) (m) = PMIx_Device_create(n)
 #define PMIX_DEVICE_FREE(m, n) \
     do { \
@@ -878,7 +880,7 @@ PMIX_EXPORT pmix_device_distance_t *PMIx_Device_distance_create(size_t n);
 PMIX_EXPORT void PMIx_Device_distance_free(pmix_device_distance_t *d, size_t n);
 
 #define PMIX_DEVICE_DIST_CONSTRUCT(m) PMIx_Device_distance_construct(m)
-#define PMIX_DEVICE_DIST_DESTRUCT(m) PMIx_Device_distance_destruct(m)
+#define PMIX_DEVICE_DIST_DESTRUCT(m)  PMIx_Device_distance_destruct(m)
 #define PMIX_DEVICE_DIST_CREATE(m, n) (m) = PMIx_Device_distance_create(n)
 #define PMIX_DEVICE_DIST_FREE(m, n) \
     do { \
@@ -893,7 +895,7 @@ PMIX_EXPORT pmix_resource_unit_t *PMIx_Resource_unit_create(size_t n);
 PMIX_EXPORT void PMIx_Resource_unit_free(pmix_resource_unit_t *d, size_t n);
 
 #define PMIX_RESOURCE_UNIT_CONSTRUCT(m) PMIx_Resource_unit_construct(m)
-#define PMIX_RESOURCE_UNIT_DESTRUCT(m) PMIx_Resource_unit_destruct(m)
+#define PMIX_RESOURCE_UNIT_DESTRUCT(m)  PMIx_Resource_unit_destruct(m)
 #define PMIX_RESOURCE_UNIT_CREATE(m, n) (m) = PMIx_Resource_unit_create(n)
 #define PMIX_RESOURCE_UNIT_FREE(m, n) \
     do { \
@@ -918,7 +920,7 @@ PMIX_EXPORT void PMIx_Proc_stats_destruct(pmix_proc_stats_t *p);
 PMIX_EXPORT pmix_proc_stats_t *PMIx_Proc_stats_create(size_t n);
 PMIX_EXPORT void PMIx_Proc_stats_free(pmix_proc_stats_t *p, size_t n);
 #define PMIX_PROC_STATS_CONSTRUCT(m) PMIx_Proc_stats_construct(m)
-#define PMIX_PROC_STATS_DESTRUCT(m) PMIx_Proc_stats_destruct(m)
+#define PMIX_PROC_STATS_DESTRUCT(m)  PMIx_Proc_stats_destruct(m)
 #define PMIX_PROC_STATS_CREATE(m, n) (m) = PMIx_Proc_stats_create(n)
 #define PMIX_PROC_STATS_FREE(m, n) \
     do { \
@@ -932,7 +934,7 @@ PMIX_EXPORT void PMIx_Disk_stats_destruct(pmix_disk_stats_t *p);
 PMIX_EXPORT pmix_disk_stats_t *PMIx_Disk_stats_create(size_t n);
 PMIX_EXPORT void PMIx_Disk_stats_free(pmix_disk_stats_t *p, size_t n);
 #define PMIX_DISK_STATS_CONSTRUCT(m) PMIx_Disk_stats_construct(m)
-#define PMIX_DISK_STATS_DESTRUCT(m) PMIx_Disk_stats_destruct(m)
+#define PMIX_DISK_STATS_DESTRUCT(m)  PMIx_Disk_stats_destruct(m)
 #define PMIX_DISK_STATS_CREATE(m, n) (m) = PMIx_Disk_stats_create(n)
 #define PMIX_DISK_STATS_FREE(m, n) \
     do { \
@@ -946,7 +948,7 @@ PMIX_EXPORT void PMIx_Net_stats_destruct(pmix_net_stats_t *p);
 PMIX_EXPORT pmix_net_stats_t *PMIx_Net_stats_create(size_t n);
 PMIX_EXPORT void PMIx_Net_stats_free(pmix_net_stats_t *p, size_t n);
 #define PMIX_NET_STATS_CONSTRUCT(m) PMIx_Net_stats_construct(m)
-#define PMIX_NET_STATS_DESTRUCT(m) PMIx_Net_stats_destruct(m)
+#define PMIX_NET_STATS_DESTRUCT(m)  PMIx_Net_stats_destruct(m)
 #define PMIX_NET_STATS_CREATE(m, n) (m) = PMIx_Net_stats_create(n)
 #define PMIX_NET_STATS_FREE(m, n) \
     do { \
@@ -960,7 +962,7 @@ PMIX_EXPORT void PMIx_Node_stats_destruct(pmix_node_stats_t *p);
 PMIX_EXPORT pmix_node_stats_t *PMIx_Node_stats_create(size_t n);
 PMIX_EXPORT void PMIx_Node_stats_free(pmix_node_stats_t *p, size_t n);
 #define PMIX_NODE_STATS_CONSTRUCT(m) PMIx_Node_stats_construct(m)
-#define PMIX_NODE_STATS_DESTRUCT(m) PMIx_Node_stats_destruct(m)
+#define PMIX_NODE_STATS_DESTRUCT(m)  PMIx_Node_stats_destruct(m)
 #define PMIX_NODE_STATS_CREATE(m, n) (m) = PMIx_Node_stats_create(n)
 #define PMIX_NODE_STATS_FREE(m, n) \
     do { \
