@@ -1,9 +1,8 @@
 /* binding.h: on which CPUs a process may run: PMIX_CPU_LIST and PMIX_BINDTO of its spawn.
  *
- * What this owns: nothing. The virtual nodes have one machine, so each of them has all of its CPUs, counted as the kernel
- * counts them. Which thread calls it: any.
- * What can go wrong: a list that is none (false), CPUs that this pmixrun may not use (an empty set, which the kernel
- * refuses). */
+ * What this owns: nothing. The virtual nodes have one machine, so each of them has all of its CPUs, counted as the
+ * kernel counts them. Which thread calls it: any. What can go wrong: a list that is none (false), CPUs that this
+ * pmixrun may not use (an empty set, which the kernel refuses). */
 #ifndef PMIXRUN_BINDING_H
 #define PMIXRUN_BINDING_H
 

@@ -290,7 +290,8 @@ static void take_leader(struct caller* caller, const pmix_proc_t* added, size_t 
         }
         if (start->over || waits || !has_part(start, caller, added, nadded)) continue;
         refused = true;
-        if (start->leaders_here < start->leaders) fail(start, PMIX_ERR_BAD_PARAM); /* they do not agree on their number */
+        if (start->leaders_here < start->leaders)
+            fail(start, PMIX_ERR_BAD_PARAM); /* they do not agree on their number */
     }
     if (refused) {
         tell(caller, PMIX_ERR_BAD_PARAM, NULL);

@@ -35,8 +35,7 @@ struct demand { /* an abort or a control, on its way to the head, or waiting for
 
 static struct demand* waiting_aborts;
 
-/* --- connected, finalized ------------------------------------------------------------------------------------------
- */
+/* --- connected, finalized ----------------------------------------------------------------------------------------- */
 
 /* Who is connected with it hears that it left without disconnecting: only this node knows. */
 static void tell_that_it_left(const pmix_proc_t* proc) {
@@ -74,8 +73,7 @@ pmix_status_t up_client_finalized(const pmix_proc_t* proc, void* server_object, 
     return post_change(proc, FINALIZED);
 }
 
-/* --- abort, control ------------------------------------------------------------------------------------------------
- */
+/* --- abort, control ----------------------------------------------------------------------------------------------- */
 
 static void free_demand(struct demand* demand) {
     free(demand->message);
@@ -159,7 +157,8 @@ static int wanted_signal(const pmix_info_t* directives, size_t ndirs) {
 /* A job that says only that it may be preempted, or how it wants to be checkpointed, asks for nothing; pmixrun will do
  * neither to it. */
 static bool informs(const pmix_info_t* directives, size_t ndirs) {
-    return info_find(directives, ndirs, PMIX_JOB_CTRL_PREEMPTIBLE) || info_find(directives, ndirs, PMIX_JOB_CTRL_CHECKPOINT_METHOD);
+    return info_find(directives, ndirs, PMIX_JOB_CTRL_PREEMPTIBLE) ||
+           info_find(directives, ndirs, PMIX_JOB_CTRL_CHECKPOINT_METHOD);
 }
 
 pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t targets[], size_t ntargets,
@@ -177,8 +176,7 @@ pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t tar
     return PMIX_SUCCESS;
 }
 
-/* --- the end of a process, here or on another node -----------------------------------------------------------------
- */
+/* --- the end of a process, here or on another node ---------------------------------------------------------------- */
 
 static void answer_aborts_of(const pmix_proc_t* proc) {
     for (struct demand** at = &waiting_aborts; *at;) {
@@ -214,7 +212,8 @@ static void tell_failure(const struct job* job, const pmix_proc_t* name, pmix_st
     add_proc(&family, job->nspace, PMIX_RANK_WILDCARD);
     if (job->parent.nspace[0] && !job->left_parent) add_proc(&family, job->parent.nspace, job->parent.rank);
     for (const struct job* child = jobs_first(); child; child = child->next) {
-        if (!child->left_parent && PMIX_CHECK_PROCID(&child->parent, name)) add_proc(&family, child->nspace, PMIX_RANK_WILDCARD);
+        if (!child->left_parent && PMIX_CHECK_PROCID(&child->parent, name))
+            add_proc(&family, child->nspace, PMIX_RANK_WILDCARD);
     }
     if (code == PMIX_ERR_PROC_TERM_WO_SYNC)
         wire_append(&family, assemblage.data, assemblage.size); /* once to each */

@@ -57,8 +57,7 @@ struct join { /* an upcall on its way into the loop */
 
 static struct set* sets;
 
-/* --- sets and turns ------------------------------------------------------------------------------------------------
- */
+/* --- sets and turns ----------------------------------------------------------------------------------------------- */
 
 static int compare_procs(const void* left, const void* right) {
     const pmix_proc_t *a = left, *b = right;
@@ -111,8 +110,7 @@ static void drop_turn(struct turn* turn) {
     free(turn);
 }
 
-/* --- the end of a turn ---------------------------------------------------------------------------------------------
- */
+/* --- the end of a turn -------------------------------------------------------------------------------------------- */
 
 static void answer(struct turn* turn, pmix_status_t status) {
     if (turn->answer_data) {
@@ -171,7 +169,8 @@ static struct job* family_of(const pmix_proc_t* procs, size_t nprocs) {
     for (size_t i = 0; nprocs == 2 && i < 2; i++) {
         struct job* job = job_find(procs[i].nspace);
         bool whole = procs[i].rank == PMIX_RANK_WILDCARD && job && !job->left_parent;
-        if (whole && PMIX_CHECK_PROCID(&job->parent, &procs[1 - i]) && job->parent.rank == procs[1 - i].rank) return job;
+        if (whole && PMIX_CHECK_PROCID(&job->parent, &procs[1 - i]) && job->parent.rank == procs[1 - i].rank)
+            return job;
     }
     return NULL;
 }
@@ -220,8 +219,7 @@ static void expired(void* argument) {
     fail(turn, PMIX_ERR_TIMEOUT, true);
 }
 
-/* --- coming to a turn ----------------------------------------------------------------------------------------------
- */
+/* --- coming to a turn --------------------------------------------------------------------------------------------- */
 
 /* Which nodes have a participant; PMIX_ERR_NOT_FOUND if one is unknown. */
 static pmix_status_t find_nodes(const struct set* set, bool wanted[MAX_NODES]) {
@@ -328,8 +326,7 @@ void collective_assemblage_of(const pmix_proc_t* proc, struct buffer* members) {
     }
 }
 
-/* --- what other nodes say ------------------------------------------------------------------------------------------
- */
+/* --- what other nodes say ----------------------------------------------------------------------------------------- */
 
 static struct turn* read_turn(struct buffer* body, pmix_status_t* status) {
     size_t nprocs;

@@ -104,11 +104,10 @@ static void peer_lost(int peer) {
     }
 }
 
-/* --- signals -------------------------------------------------------------------------------------------------------
- */
+/* --- signals ------------------------------------------------------------------------------------------------------ */
 
-/* The keeper died, and the head will end everything; or neither is there any more. This makes sure that even a loop that
- * is stuck ends. */
+/* The keeper died, and the head will end everything; or neither is there any more. This makes sure that even a loop
+ * that is stuck ends. */
 static void keeper_died(int signal_number) {
     (void)signal_number;
     alarm(LAST_SECONDS);
@@ -137,8 +136,7 @@ static int take_signals(void) {
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* --- the server ----------------------------------------------------------------------------------------------------
- */
+/* --- the server --------------------------------------------------------------------------------------------------- */
 
 static pmix_status_t start_server(void) {
     pmix_info_t info[8];

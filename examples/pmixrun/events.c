@@ -64,7 +64,8 @@ static bool node_in_range(const struct event* event, int number) {
 
 static void send_event(void* argument) {
     struct event* event = argument;
-    /* A process of this node raised it, if perhaps in the name of another: what came from elsewhere is not handed up. */
+    /* A process of this node raised it, if perhaps in the name of another: what came from elsewhere is not handed up.
+     */
     for (int i = 0; i < mesh_nodes(); i++) {
         if (i != mesh_self() && node_in_range(event, i)) mesh_send(i, FRAME_EVENT, &event->body);
     }

@@ -37,10 +37,11 @@ struct looking { /* a question of another node (or our own) in our library */
     pmix_value_t value;
 };
 
-static bool is(const char* key, const char* other) { return strcmp(key, other) == 0; }
+static bool is(const char* key, const char* other) {
+    return strcmp(key, other) == 0;
+}
 
-/* --- one value for another process ---------------------------------------------------------------------------------
- */
+/* --- one value for another process -------------------------------------------------------------------------------- */
 
 static bool put_value(struct buffer* body, pmix_value_t* value) {
     pmix_data_buffer_t packed;
@@ -67,8 +68,7 @@ static bool get_value(struct buffer* body, pmix_value_t* value) {
     return good;
 }
 
-/* --- putting the parts together ------------------------------------------------------------------------------------
- */
+/* --- putting the parts together ----------------------------------------------------------------------------------- */
 
 static size_t size_of_row(const pmix_value_t* value) {
     if (value->type != PMIX_DATA_ARRAY || !value->data.darray) return 0;
@@ -147,8 +147,7 @@ static void replied(pmix_status_t status, struct buffer* body, void* argument) {
     part_done(part->facts);
 }
 
-/* --- asking --------------------------------------------------------------------------------------------------------
- */
+/* --- asking ------------------------------------------------------------------------------------------------------- */
 
 static int node_of_name(const char* hostname) {
     for (int i = 0; i < mesh_nodes(); i++) {
@@ -168,8 +167,8 @@ bool fact_is_one(const char* key) {
 /* Which nodes have a part of the answer; none: it cannot be had. */
 static int nodes_of(const struct fact* fact, int nodes[MAX_NODES]) {
     int named = fact->hostname ? node_of_name(fact->hostname) : mesh_self();
-    bool one_node = is(fact->key, PMIX_SERVER_URI) || is(fact->key, PMIX_DAEMON_MEMORY) ||
-                    is(fact->key, PMIX_CLIENT_AVG_MEMORY);
+    bool one_node =
+        is(fact->key, PMIX_SERVER_URI) || is(fact->key, PMIX_DAEMON_MEMORY) || is(fact->key, PMIX_CLIENT_AVG_MEMORY);
     const struct job* job = job_find(fact->nspace);
     if (!one_node && !job) return 0;
     bool one_rank = fact->rank != PMIX_RANK_WILDCARD && !is(fact->key, PMIX_QUERY_PROC_TABLE) &&
@@ -210,8 +209,7 @@ void fact_ask(const struct fact* fact, fact_done done, void* argument) {
     part_done(facts);
 }
 
-/* --- answering -----------------------------------------------------------------------------------------------------
- */
+/* --- answering ---------------------------------------------------------------------------------------------------- */
 
 static pmix_proc_state_t state_of(const struct proc* proc) {
     return proc->phase == PROC_RUNNING ? PMIX_PROC_STATE_RUNNING

@@ -42,8 +42,7 @@ struct operation {
 static struct operation* operations;
 static uint64_t next_context = 1;
 
-/* --- on node 0 -----------------------------------------------------------------------------------------------------
- */
+/* --- on node 0 ---------------------------------------------------------------------------------------------------- */
 
 static void drop(struct operation* op) {
     struct operation** at = &operations;
@@ -103,7 +102,8 @@ static void end(struct operation* op, pmix_status_t status) {
         if (op->arrived[i])
             answer_node(op, i, status == PMIX_SUCCESS ? &rest : NULL);
         else
-            late = late || (op->wanted[i] && mesh_alive(i) && collective_anybody_left(op->procs, op->nprocs, (uint32_t)i));
+            late =
+                late || (op->wanted[i] && mesh_alive(i) && collective_anybody_left(op->procs, op->nprocs, (uint32_t)i));
     }
     wire_free(&rest);
     wire_free(&blobs);
@@ -178,7 +178,8 @@ static bool overlap(const struct operation* op, const pmix_proc_t* procs, size_t
 /* The first operation of that name and of some of these processes that the node has not come to: others may use the
  * name for a group of their own. Others than those who are late for a construct may make a new group of its name; of a
  * destruct the late may know fewer members. */
-static struct operation* operation_of(uint32_t what, const char* name, const pmix_proc_t* procs, size_t nprocs, int from) {
+static struct operation* operation_of(uint32_t what, const char* name, const pmix_proc_t* procs, size_t nprocs,
+                                      int from) {
     struct operation** at = &operations;
     for (; *at; at = &(*at)->next) {
         if ((*at)->what != what || strcmp((*at)->name, name) != 0 || (*at)->arrived[from]) continue;
@@ -277,8 +278,7 @@ void groups_job_ended(const char* nspace) {
     }
 }
 
-/* --- on each node --------------------------------------------------------------------------------------------------
- */
+/* --- on each node ------------------------------------------------------------------------------------------------- */
 
 struct call { /* an upcall until its answer */
     enum frame frame;

@@ -70,8 +70,7 @@ static const char* spell(const struct job* job, uint32_t rank) {
     return text;
 }
 
-/* --- the end -------------------------------------------------------------------------------------------------------
- */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 static void maybe_stop(void) {
     if (quitting && daemons_alive == 0 && headio_drained()) stop = true;
@@ -154,8 +153,7 @@ static void job_over(struct job* job) {
     if (!jobs_first() && launches == 0) quit();
 }
 
-/* --- processes -----------------------------------------------------------------------------------------------------
- */
+/* --- processes ---------------------------------------------------------------------------------------------------- */
 
 static void report_end(const struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
     int code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
@@ -238,8 +236,7 @@ static void on_control(int from, uint64_t id, struct buffer* body) {
     free(targets);
 }
 
-/* --- launching -----------------------------------------------------------------------------------------------------
- */
+/* --- launching ---------------------------------------------------------------------------------------------------- */
 
 static void answer_asker(struct launch* launch) {
     struct buffer body = {0};
@@ -355,8 +352,8 @@ static void defined(pmix_status_t status, struct buffer* body, void* argument) {
     wire_free(&name);
 }
 
-static struct launch* launch_new(struct app* apps, uint32_t app_count, struct layout layout,
-                                 const pmix_proc_t* parent, int asker, uint64_t id) {
+static struct launch* launch_new(struct app* apps, uint32_t app_count, struct layout layout, const pmix_proc_t* parent,
+                                 int asker, uint64_t id) {
     pmix_nspace_t nspace;
     snprintf(nspace, sizeof nspace, "%s.%u", base_name, job_count + 1);
     struct job* job = job_new(nspace, job_count + 1, (uint32_t)options->nodes, layout, apps, app_count, parent);
@@ -406,8 +403,7 @@ static void on_spawn(int from, uint64_t id, struct buffer* body) {
     launch_job(launch);
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------------------
- */
+/* --- nodes -------------------------------------------------------------------------------------------------------- */
 
 /* The processes of a lost node are the keeper's children now; those that are not, because they ended with it, count as
  * killed. */
@@ -486,8 +482,7 @@ static void reap(void) {
     maybe_stop();
 }
 
-/* --- signals, time -------------------------------------------------------------------------------------------------
- */
+/* --- signals, time ------------------------------------------------------------------------------------------------ */
 
 static void kill_now(const pmix_proc_t* procs, size_t count) {
     send_kill(procs, count, SIGKILL);

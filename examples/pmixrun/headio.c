@@ -1,9 +1,9 @@
 /* headio.c: pmixrun's own standard streams.
  *
  * What this owns: what the nodes sent and the terminal (or pipe, or file) has not yet taken, and what of stdin is on
- * its way to the processes. The descriptors are shared with whoever started pmixrun, so they are never made non-blocking: poll
- * says when PIPE_BUF bytes can be written without waiting. Which thread calls it: the loop. What can go wrong: nobody
- * reads our output any more: the job ends as by SIGPIPE. */
+ * its way to the processes. The descriptors are shared with whoever started pmixrun, so they are never made
+ * non-blocking: poll says when PIPE_BUF bytes can be written without waiting. Which thread calls it: the loop. What can
+ * go wrong: nobody reads our output any more: the job ends as by SIGPIPE. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -46,8 +46,7 @@ void headio_start(void (*drained)(void)) {
     for (int i = 0; i < 2; i++) sinks[i].last = &sinks[i].first;
 }
 
-/* --- output --------------------------------------------------------------------------------------------------------
- */
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
 static void drop_first(struct sink* sink) {
     struct chunk* chunk = sink->first;
@@ -105,8 +104,7 @@ void on_output(int from, uint64_t id, struct buffer* body) {
     sink->watched = !sink->broken;
 }
 
-/* --- input ---------------------------------------------------------------------------------------------------------
- */
+/* --- input -------------------------------------------------------------------------------------------------------- */
 
 static void input_ready(int fd, short events, void* argument);
 

@@ -7,8 +7,7 @@
 
 static struct job* jobs;
 
-/* --- placement -----------------------------------------------------------------------------------------------------
- */
+/* --- placement ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t slots_of(const struct place* places, uint32_t count) {
     uint64_t slots = 0;
@@ -22,7 +21,8 @@ static void share_out(const struct place* places, uint32_t count, uint32_t size,
     bool limited = false;
     for (uint32_t i = 0; i < count; i++) limited = limited || places[i].slots != NO_LIMIT;
     for (uint32_t i = 0; i < count; i++) {
-        shares[i] = limited ? (size < places[i].slots ? size : places[i].slots) : size / (count - i) + (size % (count - i) > 0);
+        shares[i] =
+            limited ? (size < places[i].slots ? size : places[i].slots) : size / (count - i) + (size % (count - i) > 0);
         size -= shares[i];
     }
 }
@@ -53,15 +53,15 @@ static void place(struct job* job, const struct place* places, uint32_t count, u
     }
     uint32_t at_once = job->layout.ranks == BY_NODE ? 1 : size; /* on one node, before it is the next one's turn */
     for (uint32_t i = 0; size > 0; i = (i + 1) % count) {
-        for (uint32_t n = 0; n < at_once && shares[i] > 0; n++, shares[i]--, size--) put_on(job, first++, places[i].node);
+        for (uint32_t n = 0; n < at_once && shares[i] > 0; n++, shares[i]--, size--)
+            put_on(job, first++, places[i].node);
     }
     free(shares);
 }
 
 static bool same_places(const struct app* one, const struct app* other) {
     return one->place_count == other->place_count &&
-           (one->place_count == 0 ||
-            memcmp(one->places, other->places, one->place_count * sizeof *one->places) == 0);
+           (one->place_count == 0 || memcmp(one->places, other->places, one->place_count * sizeof *one->places) == 0);
 }
 
 /* Applications beside each other that may use the same nodes without a limit are placed as if they were one. */
@@ -260,7 +260,8 @@ uint32_t job_app_of(const struct job* job, uint32_t rank) {
 
 uint32_t job_app_local_rank(const struct job* job, uint32_t rank) {
     uint32_t app = job_app_of(job, rank), number = 0;
-    for (uint32_t other = job->apps[app].first; other < rank; other++) number += job->procs[other].node == job->procs[rank].node;
+    for (uint32_t other = job->apps[app].first; other < rank; other++)
+        number += job->procs[other].node == job->procs[rank].node;
     return number;
 }
 

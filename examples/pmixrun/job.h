@@ -35,29 +35,29 @@ struct app {
     char* pset;    /* name of the process set that its processes make; NULL: none */
     uint32_t size; /* processes */
     uint32_t first;
-    bool session_wdir; /* its directory is the node's private one */
-    bool index_argv;   /* argv[0] of rank 3 is NAME-3 */
+    bool session_wdir;    /* its directory is the node's private one */
+    bool index_argv;      /* argv[0] of rank 3 is NAME-3 */
     struct place* places; /* NULL: all nodes */
     uint32_t place_count;
     char* cpus; /* that its processes may run on; NULL: all */
     enum binding binding;
 };
 
-enum wanted_event { /* events about the job that its spawn asked for */
-    WANTS_JOB_EVENTS = 1,    /* its start, its launch, its end */
-    WANTS_JOB_END = 2,
-    WANTS_PROC_ENDS = 4,     /* of each process */
-    WANTS_ABNORMAL_ENDS = 8, /* of each that fails */
-    WANTS_SILENT_END = 16,   /* no event when it ends well */
-    IS_RECOVERABLE = 32,     /* not an event: a process of it that fails does not end anything */
-    LOGS_JOB_EVENTS = 64,    /* the same to be logged, and where */
-    LOGS_JOB_END = 128,
-    LOGS_PROC_ENDS = 256,
-    LOGS_ABNORMAL_ENDS = 512,
-    LOG_ON_STDOUT = 1024,
-    LOG_ON_STDERR = 2048,
-    LOG_ON_SYSLOG = 4096,
-    LOG_WITH_TIME = 8192,
+enum wanted_event {                       /* events about the job that its spawn asked for */
+                    WANTS_JOB_EVENTS = 1, /* its start, its launch, its end */
+                    WANTS_JOB_END = 2,
+                    WANTS_PROC_ENDS = 4,     /* of each process */
+                    WANTS_ABNORMAL_ENDS = 8, /* of each that fails */
+                    WANTS_SILENT_END = 16,   /* no event when it ends well */
+                    IS_RECOVERABLE = 32,     /* not an event: a process of it that fails does not end anything */
+                    LOGS_JOB_EVENTS = 64,    /* the same to be logged, and where */
+                    LOGS_JOB_END = 128,
+                    LOGS_PROC_ENDS = 256,
+                    LOGS_ABNORMAL_ENDS = 512,
+                    LOG_ON_STDOUT = 1024,
+                    LOG_ON_STDERR = 2048,
+                    LOG_ON_SYSLOG = 4096,
+                    LOG_WITH_TIME = 8192,
 };
 
 enum proc_phase { PROC_DEFINED, PROC_RUNNING, PROC_ENDED };

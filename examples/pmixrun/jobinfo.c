@@ -64,8 +64,7 @@ static void host_of(char name[32], uint32_t number) {
     snprintf(name, 32, "node%u", number + 1);
 }
 
-/* --- the maps: which nodes, and which ranks on each ----------------------------------------------------------------
- */
+/* --- the maps: which nodes, and which ranks on each --------------------------------------------------------------- */
 
 static void add_maps(struct infos* infos, const struct job* job) {
     struct buffer nodes = {0}, ranks = {0};
@@ -94,8 +93,7 @@ static void add_maps(struct infos* infos, const struct job* job) {
     wire_free(&ranks);
 }
 
-/* --- realms --------------------------------------------------------------------------------------------------------
- */
+/* --- realms ------------------------------------------------------------------------------------------------------- */
 
 /* The session is this pmixrun: all its nodes, those without a process of the job too. */
 static void add_session(struct infos* infos, const struct job* job) {
@@ -106,8 +104,8 @@ static void add_session(struct infos* infos, const struct job* job) {
     add_array(infos, PMIX_SESSION_INFO_ARRAY, &session);
 }
 
-/* The simulated nodes share the processors of this machine, so the whole job counts on each of them. A process that waits
- * for another one of an oversubscribed node should yield its processor instead of spinning on it. */
+/* The simulated nodes share the processors of this machine, so the whole job counts on each of them. A process that
+ * waits for another one of an oversubscribed node should yield its processor instead of spinning on it. */
 static bool oversubscribed(const struct job* job) {
     cpu_set_t cpus;
     return sched_getaffinity(0, sizeof cpus, &cpus) == 0 && job->size > (uint32_t)CPU_COUNT(&cpus);
@@ -124,7 +122,8 @@ static void add_nodes(struct infos* infos, const struct job* job) {
         add_u32(&one, PMIX_NODEID, n);
         add_u32(&one, PMIX_LOCAL_SIZE, job_size_on(job, n));
         add_u32(&one, PMIX_NODE_SIZE, job_size_on(job, n));
-        add_u32(&one, PMIX_MAX_PROCS, job_size_on(job, n)); /* a simulated node has as many slots as it is given processes */
+        add_u32(&one, PMIX_MAX_PROCS,
+                job_size_on(job, n)); /* a simulated node has as many slots as it is given processes */
         char* peers = job_ranks_on(job, n);
         add_rank(&one, PMIX_LOCALLDR, job_rank_at(job, n, 0));
         add_string(&one, PMIX_LOCAL_PEERS, peers);

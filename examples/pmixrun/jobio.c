@@ -8,8 +8,7 @@
 
 #include "job.h"
 
-/* --- the attributes of a spawn -------------------------------------------------------------------------------------
- */
+/* --- the attributes of a spawn ------------------------------------------------------------------------------------ */
 
 static bool any_true(const pmix_info_t* infos, size_t count, const char* key, const char* older) {
     return info_true(infos, count, key) || info_true(infos, count, older);
@@ -29,8 +28,8 @@ static pmix_rank_t input_target(const pmix_info_t* infos, size_t count) {
     if (value->type == PMIX_PROC_RANK) return value->data.rank;
     if (value->type == PMIX_PROC) return value->data.proc ? value->data.proc->rank : PMIX_RANK_INVALID;
     if (value->type == PMIX_BOOL) return value->data.flag ? 0 : PMIX_RANK_INVALID;
-    return (pmix_rank_t)info_number(infos, count, info_find(infos, count, PMIX_FWD_STDIN) ? PMIX_FWD_STDIN : PMIX_STDIN_TGT,
-                                    PMIX_RANK_INVALID);
+    return (pmix_rank_t)info_number(
+        infos, count, info_find(infos, count, PMIX_FWD_STDIN) ? PMIX_FWD_STDIN : PMIX_STDIN_TGT, PMIX_RANK_INVALID);
 }
 
 void jobio_of_spawn(struct job_io* io, const pmix_info_t* infos, size_t count) {
@@ -50,8 +49,7 @@ void jobio_of_spawn(struct job_io* io, const pmix_info_t* infos, size_t count) {
     io->stdin_to = input_target(infos, count);
 }
 
-/* --- in a frame ----------------------------------------------------------------------------------------------------
- */
+/* --- in a frame --------------------------------------------------------------------------------------------------- */
 
 static bool* flag_at(struct job_io* io, size_t i) {
     bool* const flags[] = {&io->tag,   &io->rank_tag,  &io->timestamp, &io->xml,      &io->raw,
@@ -81,8 +79,7 @@ void jobio_destruct(struct job_io* io) {
     io->file = io->directory = NULL;
 }
 
-/* --- what it means -------------------------------------------------------------------------------------------------
- */
+/* --- what it means ------------------------------------------------------------------------------------------------ */
 
 bool jobio_has_stdin(const struct job_io* io, pmix_rank_t rank) {
     return io->stdin_to == PMIX_RANK_WILDCARD || io->stdin_to == rank;

@@ -4,7 +4,8 @@
  * are gone, so that it can be ended also when the head and a daemon (or all of them) are killed at once. And when the
  * keeper is killed the daemons become the head's.
  * Which thread calls it: each process has one.
- * What can go wrong: no more processes (false); the keeper's own end, of which the head hears like of that of a node. */
+ * What can go wrong: no more processes (false); the keeper's own end, of which the head hears like of that of a node.
+ */
 #ifndef PMIXRUN_KEEPER_H
 #define PMIXRUN_KEEPER_H
 

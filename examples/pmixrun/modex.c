@@ -37,8 +37,7 @@ struct response { /* what the library said, on its way into the loop */
 
 static struct parked* all_parked;
 
-/* --- asking --------------------------------------------------------------------------------------------------------
- */
+/* --- asking ------------------------------------------------------------------------------------------------------- */
 
 static void replied(pmix_status_t status, struct buffer* body, void* argument) {
     struct asking* asking = argument;
@@ -59,7 +58,8 @@ static void ask(void* argument) {
     }
     struct buffer body = {0};
     wire_put_proc(&body, &asking->proc);
-    mesh_request((int)job_node_of(job, whole ? 0 : asking->proc.rank), FRAME_MODEX, &body, asking->timeout, replied, asking);
+    mesh_request((int)job_node_of(job, whole ? 0 : asking->proc.rank), FRAME_MODEX, &body, asking->timeout, replied,
+                 asking);
     wire_free(&body);
 }
 
@@ -74,8 +74,7 @@ pmix_status_t up_direct_modex(const pmix_proc_t* proc, const pmix_info_t info[],
     return PMIX_SUCCESS;
 }
 
-/* --- answering -----------------------------------------------------------------------------------------------------
- */
+/* --- answering ---------------------------------------------------------------------------------------------------- */
 
 static void answer(struct parked* parked, pmix_status_t status, const struct buffer* data) {
     if (!parked->answered) mesh_reply(parked->from, parked->id, status, data);

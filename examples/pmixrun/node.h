@@ -34,7 +34,7 @@ void on_job_define(int from, uint64_t id, struct buffer* body);
 void on_job_start(int from, uint64_t id, struct buffer* body);
 void on_job_ended(int from, uint64_t id, struct buffer* body);
 void on_kill(int from, uint64_t id, struct buffer* body);
-void launch_reap(void); /* SIGCHLD came */
+void launch_reap(void);                      /* SIGCHLD came */
 void launch_forget_if_over(struct job* job); /* frees it, if nothing more will be heard of it */
 void launch_deregister_all(void);
 

@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const char kUsage[] =
-    "usage: pmixrun [OPTIONS] PROGRAM [ARG...] [: [-n N] [-x VAR[=VALUE]] [--wdir DIR] [--pset NAME] PROGRAM [ARG...]]...\n"
+    "usage: pmixrun [OPTIONS] PROGRAM [ARG...] [: [-n N] [-x VAR[=VALUE]] [--wdir DIR] [--pset NAME] PROGRAM "
+    "[ARG...]]...\n"
     "\n"
     "Runs PROGRAM as a parallel job of PMIx processes on simulated nodes of this machine.\n"
     "\n"
@@ -21,7 +22,8 @@ static const char kUsage[] =
     "  --tag-output      begin each line of output with the job, the rank and the stream: [1,0]<stdout>: \n"
     "  --timestamp-output  and with the time\n"
     "  --merge-stderr    what they write to stderr goes where their stdout goes (also --merge-stderr-to-stdout)\n"
-    "  --output-filename DIR[:nocopy]  their output in files too, DIR/JOB/rank.N/stdout and stderr; nocopy: only there\n"
+    "  --output-filename DIR[:nocopy]  their output in files too, DIR/JOB/rank.N/stdout and stderr; nocopy: only "
+    "there\n"
     "  --stdin HOW       pmixrun's stdin goes to the rank of this number (default 0), to all, or to none of them;\n"
     "                    open: to none, but PMIx_IOF_push reaches all\n"
     "  --continuous      a process that fails does not end the job\n"

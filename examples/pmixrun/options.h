@@ -11,11 +11,11 @@ struct options {
     uint32_t app_count;
     int nodes;
     enum placement placement;
-    double timeout;  /* seconds; 0: none */
-    double linger;   /* seconds that processes live on when their node's daemon is lost */
-    double grace;    /* seconds between SIGTERM and SIGKILL */
+    double timeout;     /* seconds; 0: none */
+    double linger;      /* seconds that processes live on when their node's daemon is lost */
+    double grace;       /* seconds between SIGTERM and SIGKILL */
     size_t event_cache; /* events that each server keeps; 0: as many as the library likes */
-    bool continuous; /* a process that fails does not end the job */
+    bool continuous;    /* a process that fails does not end the job */
     bool tag_output;
     bool timestamp_output;
     bool merge_stderr;      /* into stdout */

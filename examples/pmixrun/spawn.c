@@ -19,8 +19,7 @@ struct wish {
     void* cbdata;
 };
 
-/* --- environment directives: resolved here into settings, over what the application gets anyway --------------------
- */
+/* --- environment directives: resolved here into settings, over what the application gets anyway ------------------- */
 
 static const char* current_value(char* const* env, const char* name) {
     size_t length = strlen(name);
@@ -85,8 +84,7 @@ static void apply_directives(char*** env, const pmix_info_t* info, size_t ninfo)
     }
 }
 
-/* --- the wish ------------------------------------------------------------------------------------------------------
- */
+/* --- the wish ----------------------------------------------------------------------------------------------------- */
 
 static char** copy_strings(char* const* list) {
     size_t count = strings_count(list);
@@ -95,8 +93,8 @@ static char** copy_strings(char* const* list) {
     return copy;
 }
 
-/* How the processes are spread: "slot", "node", or "ppr:N:node", which is "slot" with at most N on each node. Their ranks
- * follow, or go as PMIX_RANKBY says: "slot" or "node". */
+/* How the processes are spread: "slot", "node", or "ppr:N:node", which is "slot" with at most N on each node. Their
+ * ranks follow, or go as PMIX_RANKBY says: "slot" or "node". */
 struct spread {
     struct layout layout;
     uint32_t ppr; /* 0: no limit */
@@ -134,22 +132,77 @@ static struct spread read_spread(const pmix_info_t* info, size_t ninfo) {
  * has as many slots as it is given processes. */
 static bool offered(const pmix_info_t* info) {
     static const char* const keys[] = {
-        PMIX_WDIR, PMIX_SET_SESSION_CWD, PMIX_PREFIX, PMIX_HOST, PMIX_HOSTFILE, PMIX_ADD_HOST, PMIX_ADD_HOSTFILE,
-        PMIX_MAPBY, PMIX_PPR, PMIX_RANKBY, PMIX_CPU_LIST, PMIX_BINDTO, PMIX_INDEX_ARGV, PMIX_PRELOAD_BIN, PMIX_NO_PROCS_ON_HEAD, PMIX_NO_OVERSUBSCRIBE,
-        PMIX_PSET_NAME, PMIX_JOB_RECOVERABLE, PMIX_ENVARS_HARVESTED,
-        PMIX_SET_ENVAR, PMIX_UNSET_ENVAR, PMIX_ADD_ENVAR, PMIX_PREPEND_ENVAR, PMIX_APPEND_ENVAR, PMIX_FIRST_ENVAR,
-        PMIX_TIMEOUT, PMIX_SPAWN_TIMEOUT, PMIX_JOB_TIMEOUT,
-        PMIX_NOTIFY_JOB_EVENTS, PMIX_NOTIFY_COMPLETION, PMIX_NOTIFY_PROC_TERMINATION,
-        PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, PMIX_EVENT_SILENT_TERMINATION,
-        PMIX_LOG_JOB_EVENTS, PMIX_LOG_COMPLETION, PMIX_LOG_PROC_TERMINATION, PMIX_LOG_PROC_ABNORMAL_TERMINATION,
-        PMIX_LOG_STDOUT, PMIX_LOG_STDERR, PMIX_LOG_SYSLOG, PMIX_LOG_TIMESTAMP_OUTPUT, PMIX_LOG_GENERATE_TIMESTAMP,
-        PMIX_FWD_STDIN, PMIX_STDIN_TGT, PMIX_FWD_STDOUT, PMIX_FWD_STDERR, PMIX_FWD_STDDIAG, PMIX_TAG_OUTPUT,
-        PMIX_IOF_TAG_OUTPUT, PMIX_IOF_TAG_FULLNAME_OUTPUT, PMIX_IOF_TAG_DETAILED_OUTPUT, PMIX_IOF_RANK_OUTPUT,
-        PMIX_TIMESTAMP_OUTPUT, PMIX_IOF_TIMESTAMP_OUTPUT, PMIX_IOF_XML_OUTPUT, PMIX_IOF_OUTPUT_RAW,
-        PMIX_MERGE_STDERR_STDOUT, PMIX_IOF_MERGE_STDERR_STDOUT, PMIX_OUTPUT_TO_FILE, PMIX_IOF_OUTPUT_TO_FILE,
-        PMIX_OUTPUT_TO_DIRECTORY, PMIX_IOF_OUTPUT_TO_DIRECTORY, PMIX_IOF_FILE_PATTERN, PMIX_IOF_FILE_ONLY,
+        PMIX_WDIR,
+        PMIX_SET_SESSION_CWD,
+        PMIX_PREFIX,
+        PMIX_HOST,
+        PMIX_HOSTFILE,
+        PMIX_ADD_HOST,
+        PMIX_ADD_HOSTFILE,
+        PMIX_MAPBY,
+        PMIX_PPR,
+        PMIX_RANKBY,
+        PMIX_CPU_LIST,
+        PMIX_BINDTO,
+        PMIX_INDEX_ARGV,
+        PMIX_PRELOAD_BIN,
+        PMIX_NO_PROCS_ON_HEAD,
+        PMIX_NO_OVERSUBSCRIBE,
+        PMIX_PSET_NAME,
+        PMIX_JOB_RECOVERABLE,
+        PMIX_ENVARS_HARVESTED,
+        PMIX_SET_ENVAR,
+        PMIX_UNSET_ENVAR,
+        PMIX_ADD_ENVAR,
+        PMIX_PREPEND_ENVAR,
+        PMIX_APPEND_ENVAR,
+        PMIX_FIRST_ENVAR,
+        PMIX_TIMEOUT,
+        PMIX_SPAWN_TIMEOUT,
+        PMIX_JOB_TIMEOUT,
+        PMIX_NOTIFY_JOB_EVENTS,
+        PMIX_NOTIFY_COMPLETION,
+        PMIX_NOTIFY_PROC_TERMINATION,
+        PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION,
+        PMIX_EVENT_SILENT_TERMINATION,
+        PMIX_LOG_JOB_EVENTS,
+        PMIX_LOG_COMPLETION,
+        PMIX_LOG_PROC_TERMINATION,
+        PMIX_LOG_PROC_ABNORMAL_TERMINATION,
+        PMIX_LOG_STDOUT,
+        PMIX_LOG_STDERR,
+        PMIX_LOG_SYSLOG,
+        PMIX_LOG_TIMESTAMP_OUTPUT,
+        PMIX_LOG_GENERATE_TIMESTAMP,
+        PMIX_FWD_STDIN,
+        PMIX_STDIN_TGT,
+        PMIX_FWD_STDOUT,
+        PMIX_FWD_STDERR,
+        PMIX_FWD_STDDIAG,
+        PMIX_TAG_OUTPUT,
+        PMIX_IOF_TAG_OUTPUT,
+        PMIX_IOF_TAG_FULLNAME_OUTPUT,
+        PMIX_IOF_TAG_DETAILED_OUTPUT,
+        PMIX_IOF_RANK_OUTPUT,
+        PMIX_TIMESTAMP_OUTPUT,
+        PMIX_IOF_TIMESTAMP_OUTPUT,
+        PMIX_IOF_XML_OUTPUT,
+        PMIX_IOF_OUTPUT_RAW,
+        PMIX_MERGE_STDERR_STDOUT,
+        PMIX_IOF_MERGE_STDERR_STDOUT,
+        PMIX_OUTPUT_TO_FILE,
+        PMIX_IOF_OUTPUT_TO_FILE,
+        PMIX_OUTPUT_TO_DIRECTORY,
+        PMIX_IOF_OUTPUT_TO_DIRECTORY,
+        PMIX_IOF_FILE_PATTERN,
+        PMIX_IOF_FILE_ONLY,
         PMIX_OUTPUT_NOCOPY,
-        PMIX_USERID, PMIX_GRPID, PMIX_SPAWNED, PMIX_PARENT_ID, PMIX_REQUESTOR_IS_CLIENT, PMIX_REQUESTOR_IS_TOOL,
+        PMIX_USERID,
+        PMIX_GRPID,
+        PMIX_SPAWNED,
+        PMIX_PARENT_ID,
+        PMIX_REQUESTOR_IS_CLIENT,
+        PMIX_REQUESTOR_IS_TOOL,
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (PMIX_CHECK_KEY(info, keys[i])) return true;
@@ -190,8 +243,8 @@ static char* program_of(const pmix_app_t* app, const char* prefix) {
     return path;
 }
 
-/* What one request may ask for. Each node keeps tables of all processes of a job, so a number that no machine could start
- * must end here and not in the memory of every daemon. */
+/* What one request may ask for. Each node keeps tables of all processes of a job, so a number that no machine could
+ * start must end here and not in the memory of every daemon. */
 enum { MAX_SPAWNED = 65536, MAX_APPS_SPAWNED = 256 };
 
 static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const struct spread* spread,

@@ -1,8 +1,8 @@
 /* sweep.h: leaving nothing behind.
  *
- * The head, the keeper and the daemons are "child subreapers": whatever process they started, and whatever that started,
- * becomes their child when its own parent ends. So each of them can end all that is below it, also after a kill -9 of a
- * daemon (keeper and head do it), of the head (the daemons do), or of both (the keeper does). */
+ * The head, the keeper and the daemons are "child subreapers": whatever process they started, and whatever that
+ * started, becomes their child when its own parent ends. So each of them can end all that is below it, also after a
+ * kill -9 of a daemon (keeper and head do it), of the head (the daemons do), or of both (the keeper does). */
 #ifndef PMIXRUN_SWEEP_H
 #define PMIXRUN_SWEEP_H
 

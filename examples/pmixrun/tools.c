@@ -21,7 +21,8 @@ void up_tool_connected(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbf
     char made[PMIX_MAX_NSLEN + 1];
     snprintf(made, sizeof made, "%.200s.tool.%d.%u", node.server_nspace, mesh_self(), ++count);
     const pmix_value_t* rank = info_find(info, ninfo, PMIX_TOOL_RANK);
-    PMIX_LOAD_PROCID(&name, nspace ? nspace : made, nspace && rank && rank->type == PMIX_PROC_RANK ? rank->data.rank : 0);
+    PMIX_LOAD_PROCID(&name, nspace ? nspace : made,
+                     nspace && rank && rank->type == PMIX_PROC_RANK ? rank->data.rank : 0);
     daemon_say("tool %s connected", name.nspace);
     cbfunc(PMIX_SUCCESS, &name, cbdata);
 }

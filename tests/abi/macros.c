@@ -13,27 +13,27 @@
 #define WITH_INLINED_CODE (PMIX_NUMERIC_VERSION < 0x00040209)
 /* Inline functions of 4.2, which our headers have still; header_view.py takes them away. */
 #ifndef WIREUP_HEADER_VIEW
-#    define WITH_OLD_HELPERS
+#define WITH_OLD_HELPERS
 #endif
 #define GONE(p) (NULL == (p) || WITH_INLINED_CODE)
 
 static int failed;
-#define CHECK(x) \
-    do { \
-        if (!(x)) { \
+#define CHECK(x)                                                    \
+    do {                                                            \
+        if (!(x)) {                                                 \
             fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-            ++failed; \
-        } \
+            ++failed;                                               \
+        }                                                           \
     } while (0)
 
-static int same(const char *a, const char *b) {
+static int same(const char* a, const char* b) {
     return NULL != a && NULL != b && 0 == strcmp(a, b);
 }
 
 static void names(void) {
     pmix_proc_t a = PMIX_PROC_STATIC_INIT;
     pmix_proc_t b;
-    pmix_proc_t *list = NULL;
+    pmix_proc_t* list = NULL;
     pmix_nspace_t ns, cluster, inner;
     pmix_info_t info;
 
@@ -155,11 +155,11 @@ static void lists_of_strings(void) {
 
 static void inline_helpers(void) {
     char text[8];
-    void *p = pmix_malloc(8);
+    void* p = pmix_malloc(8);
     CHECK(NULL != p);
     pmix_free(p);
     p = pmix_calloc(2, 4);
-    CHECK(NULL != p && 0 == *(char *) p);
+    CHECK(NULL != p && 0 == *(char*)p);
     pmix_free(p);
     pmix_strncpy(text, "longer than that", sizeof(text) - 1);
     CHECK(same(text, "longer "));
@@ -171,7 +171,7 @@ static void values(void) {
     pmix_value_t v = PMIX_VALUE_STATIC_INIT, *pv = NULL, other;
     pmix_status_t rc;
     uint32_t u = 42, got = 0;
-    void *data = &got; /* a number is copied to where the caller says */
+    void* data = &got; /* a number is copied to where the caller says */
     size_t size = 0;
     int number = 0;
     bool yes = true;
@@ -213,7 +213,7 @@ static void infos(void) {
     pmix_data_array_t converted = PMIX_DATA_ARRAY_STATIC_INIT;
     uint32_t n = 7;
     bool no = false;
-    void *list = NULL;
+    void* list = NULL;
     pmix_status_t rc;
 
     PMIX_INFO_CONSTRUCT(&one);
@@ -332,7 +332,7 @@ static void bytes(void) {
     pmix_byte_object_t bo = PMIX_BYTE_OBJECT_STATIC_INIT, *bos = NULL;
     pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT, *pb = NULL;
     pmix_envar_t var = PMIX_ENVAR_STATIC_INIT, *vars = NULL;
-    char *data = (char *) malloc(4), *out = NULL;
+    char *data = (char*)malloc(4), *out = NULL;
     size_t size = 4;
 
     memcpy(data, "abcd", 4);
@@ -346,7 +346,7 @@ static void bytes(void) {
     CHECK(GONE(bos));
 
     PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    data = (char *) malloc(4);
+    data = (char*)malloc(4);
     memcpy(data, "efgh", 4);
     size = 4;
     PMIX_DATA_BUFFER_LOAD(&buffer, data, size);
@@ -360,7 +360,7 @@ static void bytes(void) {
     CHECK(GONE(pb));
 
     PMIX_ENVAR_CONSTRUCT(&var);
-    PMIX_ENVAR_LOAD(&var, (char *) "PATH", (char *) "/bin", ':');
+    PMIX_ENVAR_LOAD(&var, (char*)"PATH", (char*)"/bin", ':');
     CHECK(same(var.envar, "PATH") && same(var.value, "/bin") && ':' == var.separator);
     PMIX_ENVAR_DESTRUCT(&var);
     PMIX_ENVAR_CREATE(vars, 2);
@@ -376,25 +376,25 @@ static void arrays(void) {
     CHECK(PMIX_INFO == a.type && NULL == a.array);
     PMIX_DATA_ARRAY_CONSTRUCT(&a, 3, PMIX_STRING);
     CHECK(PMIX_STRING == a.type && 3 == a.size && NULL != a.array);
-    ((char **) a.array)[0] = strdup("freed by the library");
+    ((char**)a.array)[0] = strdup("freed by the library");
     PMIX_DATA_ARRAY_DESTRUCT(&a);
     PMIX_DATA_ARRAY_CREATE(pa, 2, PMIX_INFO);
     CHECK(NULL != pa && 2 == pa->size);
-    PMIX_INFO_LOAD(&((pmix_info_t *) pa->array)[1], PMIX_HOSTNAME, "n", PMIX_STRING);
+    PMIX_INFO_LOAD(&((pmix_info_t*)pa->array)[1], PMIX_HOSTNAME, "n", PMIX_STRING);
     PMIX_DATA_ARRAY_FREE(pa);
     CHECK(GONE(pa));
 }
 
 /* What has nothing but the usual four macros. */
-#define USUAL(TYPE, NAME) \
-    do { \
-        TYPE one, *some = NULL; \
+#define USUAL(TYPE, NAME)              \
+    do {                               \
+        TYPE one, *some = NULL;        \
         PMIX_##NAME##_CONSTRUCT(&one); \
-        PMIX_##NAME##_DESTRUCT(&one); \
+        PMIX_##NAME##_DESTRUCT(&one);  \
         PMIX_##NAME##_CREATE(some, 2); \
-        CHECK(NULL != some); \
-        PMIX_##NAME##_FREE(some, 2); \
-        CHECK(GONE(some)); \
+        CHECK(NULL != some);           \
+        PMIX_##NAME##_FREE(some, 2);   \
+        CHECK(GONE(some));             \
     } while (0)
 
 static void places(void) {
@@ -408,12 +408,12 @@ static void places(void) {
     pmix_fabric_t fabric = PMIX_FABRIC_STATIC_INIT;
     pmix_proc_info_t info = PMIX_PROC_INFO_STATIC_INIT, *pinfo = NULL;
 
-    (void) cpuset, (void) topo, (void) geometry, (void) distance, (void) endpoint, (void) info, (void) coord;
+    (void)cpuset, (void)topo, (void)geometry, (void)distance, (void)endpoint, (void)info, (void)coord;
     PMIX_COORD_CONSTRUCT(&coord);
     PMIX_COORD_DESTRUCT(&coord);
 #if !WITH_INLINED_CODE /* before, PMIX_COORD_CREATE cleared memory through the old pointer */
     {
-        pmix_coord_t *coords = NULL;
+        pmix_coord_t* coords = NULL;
         PMIX_COORD_CREATE(coords, 2, 3);
         CHECK(NULL != coords && 3 == coords[0].dims && NULL != coords[0].coord);
         PMIX_COORD_FREE(coords, 2);
@@ -454,7 +454,7 @@ static void places(void) {
         pmix_device_t device = PMIX_DEVICE_STATIC_INIT;
         pmix_resource_unit_t unit = PMIX_RESOURCE_UNIT_STATIC_INIT;
         pmix_node_pid_t pid = PMIX_NODE_PID_STATIC_INIT;
-        (void) device, (void) unit, (void) pid;
+        (void)device, (void)unit, (void)pid;
         USUAL(pmix_device_t, DEVICE);
         USUAL(pmix_resource_unit_t, RESOURCE_UNIT);
     }
@@ -478,12 +478,12 @@ static void statistics(void) {
     pmix_disk_stats_t disk = PMIX_DISK_STATS_STATIC_INIT, *disks = NULL;
     pmix_net_stats_t net = PMIX_NET_STATS_STATIC_INIT, *nets = NULL;
     pmix_node_stats_t node = PMIX_NODE_STATS_STATIC_INIT, *nodes = NULL;
-    pmix_proc_stats_t *procs = NULL;
+    pmix_proc_stats_t* procs = NULL;
 #if PMIX_NUMERIC_VERSION == 0x0005000a && defined(PMIX_DEVICE_STATIC_INIT) /* ours; elsewhere it does not compile */
     pmix_proc_stats_t proc = PMIX_PROC_STATS_STATIC_INIT;
-    (void) proc;
+    (void)proc;
 #endif
-    (void) disk, (void) net, (void) node;
+    (void)disk, (void)net, (void)node;
     USUAL(pmix_proc_stats_t, PROC_STATS);
     USUAL(pmix_disk_stats_t, DISK_STATS);
     USUAL(pmix_net_stats_t, NET_STATS);

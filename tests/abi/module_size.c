@@ -5,18 +5,18 @@
 #include <pmix_server.h>
 
 static int failed;
-#define CHECK(x) \
-    do { \
-        if (!(x)) { \
+#define CHECK(x)                                                    \
+    do {                                                            \
+        if (!(x)) {                                                 \
             fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-            ++failed; \
-        } \
+            ++failed;                                               \
+        }                                                           \
     } while (0)
 
-static pmix_server_module_t *seen_module;
+static pmix_server_module_t* seen_module;
 static size_t seen_ninfo, seen_sizes, seen_size;
 
-pmix_status_t(PMIx_server_init)(pmix_server_module_t *module, pmix_info_t info[], size_t ninfo) {
+pmix_status_t(PMIx_server_init)(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
     size_t i;
     seen_module = module;
     seen_ninfo = ninfo;
@@ -33,7 +33,7 @@ pmix_status_t(PMIx_server_init)(pmix_server_module_t *module, pmix_info_t info[]
     return PMIX_ERR_NOT_AVAILABLE;
 }
 
-pmix_status_t PMIx_Info_load(pmix_info_t *info, const char *key, const void *data, pmix_data_type_t type) {
+pmix_status_t PMIx_Info_load(pmix_info_t* info, const char* key, const void* data, pmix_data_type_t type) {
     CHECK(PMIX_SIZE == type);
     memcpy(info->key, key, strlen(key) + 1);
     info->flags = 0;

@@ -1,41 +1,40 @@
 /*
  * What PMIx_Data_pack and PMIx_Data_unpack cost with the library that this is linked to: its version in the first line,
- * then one line per sample of support/data_samples.h, "name <tab> pack ns <tab> unpack ns", the least of several rounds. Built once for each library
- * (run_pack_compare). What unpacking allocates is not freed, since releases differ in how: the rounds are short.
+ * then one line per sample of support/data_samples.h, "name <tab> pack ns <tab> unpack ns", the least of several
+ * rounds. Built once for each library (run_pack_compare). What unpacking allocates is not freed, since releases differ
+ * in how: the rounds are short.
  */
-#include "support/data_samples.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "support/data_samples.h"
+
 enum { ROUNDS = 15, TURNS = 400, MAX_ELEMENT = 1024, MAX_VALUES = 1000 };
 
-static double now(void)
-{
+static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec * 1e9 + (double) t.tv_nsec;
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 /* Longer runs of the commonest types. */
-static void sample_many(void)
-{
+static void sample_many(void) {
     static uint32_t numbers[MAX_VALUES];
     static double reals[MAX_VALUES];
     static uint8_t bytes[MAX_VALUES];
-    static char *strings[MAX_VALUES];
+    static char* strings[MAX_VALUES];
     static pmix_info_t infos[100];
     static pmix_proc_t procs[MAX_VALUES];
     static bool flags[MAX_VALUES];
     for (int i = 0; i < MAX_VALUES; i++) {
-        numbers[i] = (uint32_t) i * 77773u;
+        numbers[i] = (uint32_t)i * 77773u;
         reals[i] = i / 3.0;
-        bytes[i] = (uint8_t) i;
-        strings[i] = (char *) "node0001.site.org";
+        bytes[i] = (uint8_t)i;
+        strings[i] = (char*)"node0001.site.org";
         flags[i] = i % 3 == 0;
         strcpy(procs[i].nspace, "prte-node0001-12345@1");
-        procs[i].rank = (pmix_rank_t) i;
+        procs[i].rank = (pmix_rank_t)i;
     }
     for (int i = 0; i < 100; i++) {
         infos[i] = g_sample_infos[i % 2];
@@ -50,23 +49,21 @@ static void sample_many(void)
     sample("100 infos", PMIX_INFO, infos, 100);
 }
 
-static void rewind_buffer(pmix_data_buffer_t *b)
-{
+static void rewind_buffer(pmix_data_buffer_t* b) {
     b->pack_ptr = b->unpack_ptr = b->base_ptr;
     b->bytes_used = 0;
 }
 
-int main(void)
-{
+int main(void) {
     static char room[MAX_ELEMENT * (MAX_VALUES + 1)];
     pmix_proc_t me;
     /* OpenPMIx packs nothing before it; without a server it fails, and packs all the same. */
-    (void) PMIx_Init(&me, NULL, 0);
+    (void)PMIx_Init(&me, NULL, 0);
     printf("%s\n", PMIx_Get_version());
     make_samples();
     sample_many();
     for (size_t i = 0; i < g_nsamples; i++) {
-        const pmix_sample_t *s = &g_samples[i];
+        const pmix_sample_t* s = &g_samples[i];
         pmix_data_buffer_t b;
         double pack = 1e18;
         double unpack = 1e18;
@@ -80,7 +77,7 @@ int main(void)
             double start = now();
             for (int turn = 0; turn < turns && rc == PMIX_SUCCESS; turn++) {
                 rewind_buffer(&b);
-                rc = PMIx_Data_pack(NULL, &b, (void *) s->values, s->n, s->type);
+                rc = PMIx_Data_pack(NULL, &b, (void*)s->values, s->n, s->type);
             }
             const double packed = (now() - start) / turns;
             start = now();

@@ -130,7 +130,8 @@ static pmix_status_t connected_locked(const pmix_proc_t* proc, void* object, pmi
 }
 
 static pmix_status_t fabric_locked(const pmix_proc_t* requestor, pmix_fabric_operation_t operation,
-                                   const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t done, void* cbdata) {
+                                   const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t done,
+                                   void* cbdata) {
     (void)requestor, (void)operation, (void)directives, (void)ndirs, (void)done, (void)cbdata;
     pthread_mutex_lock(&own_lock);
     pthread_mutex_unlock(&own_lock);
@@ -273,14 +274,29 @@ static void notifies_in_an_upcall(void) {
 
 /* As PRRTE at its start. */
 static void registers_attributes_in_pairs(void) {
-    const char* names[] = {"PMIx_Init", "PMIx_Fence", "PMIx_Fence_nb", "PMIx_Get", "PMIx_Get_nb", "PMIx_Publish",
-                           "PMIx_Publish_nb", "PMIx_Spawn", "PMIx_Spawn_nb", "PMIx_Connect", "PMIx_Connect_nb",
-                           "PMIx_Query_info", "PMIx_Query_info_nb", "PMIx_Job_control", "PMIx_Job_control_nb",
-                           "PMIx_Group_construct", "PMIx_Group_construct_nb", "PMIx_Allocate_resources"};
+    const char* names[] = {"PMIx_Init",
+                           "PMIx_Fence",
+                           "PMIx_Fence_nb",
+                           "PMIx_Get",
+                           "PMIx_Get_nb",
+                           "PMIx_Publish",
+                           "PMIx_Publish_nb",
+                           "PMIx_Spawn",
+                           "PMIx_Spawn_nb",
+                           "PMIx_Connect",
+                           "PMIx_Connect_nb",
+                           "PMIx_Query_info",
+                           "PMIx_Query_info_nb",
+                           "PMIx_Job_control",
+                           "PMIx_Job_control_nb",
+                           "PMIx_Group_construct",
+                           "PMIx_Group_construct_nb",
+                           "PMIx_Allocate_resources"};
     char none[] = "NONE";
     char* attributes[] = {none, NULL};
     CHECK_OK(PMIx_server_init(NULL, NULL, 0));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) CHECK_OK(PMIx_Register_attributes((char*)names[i], attributes));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        CHECK_OK(PMIx_Register_attributes((char*)names[i], attributes));
     register_job("job", RANKS, NULL, NULL);
     for (uint32_t rank = 0; rank < RANKS; rank++) register_rank("job", rank, NULL, NULL);
     run_job("job", RANKS, "usual");

@@ -1,4 +1,5 @@
-/* hosts_life.c: hosts that end, begin again, forget, or drive the library themselves, while their processes are there. */
+/* hosts_life.c: hosts that end, begin again, forget, or drive the library themselves, while their processes are there.
+ */
 #include <event2/event.h>
 #include <grp.h>
 #include <poll.h>

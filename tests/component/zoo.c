@@ -178,13 +178,22 @@ static pmix_status_t answer(enum way way, pmix_op_cbfunc_t done, void* cbdata) {
         case BY_CALLBACK:
             if (done) done(PMIX_SUCCESS, cbdata);
             return PMIX_SUCCESS;
-        case BY_RETURN: return PMIX_OPERATION_SUCCEEDED;
-        case TWICE: answer_by_thread(done, cbdata); /* fall through */
-        case BY_THREAD: answer_by_thread(done, cbdata); return PMIX_SUCCESS;
-        case BOTH: done(PMIX_SUCCESS, cbdata); return PMIX_OPERATION_SUCCEEDED;
-        case NEVER: return PMIX_SUCCESS;
-        case POSITIVE: return 42;
-        case REFUSES: return PMIX_ERR_NO_PERMISSIONS;
+        case BY_RETURN:
+            return PMIX_OPERATION_SUCCEEDED;
+        case TWICE:
+            answer_by_thread(done, cbdata); /* fall through */
+        case BY_THREAD:
+            answer_by_thread(done, cbdata);
+            return PMIX_SUCCESS;
+        case BOTH:
+            done(PMIX_SUCCESS, cbdata);
+            return PMIX_OPERATION_SUCCEEDED;
+        case NEVER:
+            return PMIX_SUCCESS;
+        case POSITIVE:
+            return 42;
+        case REFUSES:
+            return PMIX_ERR_NO_PERMISSIONS;
     }
     return PMIX_ERROR;
 }

@@ -17,14 +17,12 @@
 static pmix_proc_t me;
 static uint32_t size;
 
-static void fail(const char *what, int rc)
-{
+static void fail(const char* what, int rc) {
     fprintf(stderr, "FAIL rank %u: %s: %d\n", me.rank, what, rc);
     MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-static void put(const char *key, uint32_t number)
-{
+static void put(const char* key, uint32_t number) {
     pmix_value_t value;
     value.type = PMIX_UINT32;
     value.data.uint32 = number;
@@ -34,10 +32,9 @@ static void put(const char *key, uint32_t number)
     }
 }
 
-static uint32_t get(pmix_rank_t rank, const char *key)
-{
+static uint32_t get(pmix_rank_t rank, const char* key) {
     pmix_proc_t proc;
-    pmix_value_t *value = NULL;
+    pmix_value_t* value = NULL;
     uint32_t number;
     PMIX_LOAD_PROCID(&proc, me.nspace, rank);
     pmix_status_t rc = PMIx_Get(&proc, key, NULL, 0, &value);
@@ -49,30 +46,28 @@ static uint32_t get(pmix_rank_t rank, const char *key)
     return number;
 }
 
-static void *work(void *which)
-{
-    int number = (int) (size_t) which;
+static void* work(void* which) {
+    int number = (int)(size_t)which;
     char key[64];
     for (uint32_t i = 0; i < ROUNDS; i++) {
         snprintf(key, sizeof key, "fork.%d.%u", number, i);
         put(key, i);
         if (get(me.rank, key) != i) {
-            fail("own value", (int) i);
+            fail("own value", (int)i);
         }
         if (get(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE) != size) {
-            fail("job size", (int) i);
+            fail("job size", (int)i);
         }
     }
     return NULL;
 }
 
-static void child_ends(int exec)
-{
+static void child_ends(int exec) {
     int status = 0;
     pid_t child = fork();
     if (0 == child) {
         if (exec) {
-            execl("/bin/true", "true", (char *) NULL);
+            execl("/bin/true", "true", (char*)NULL);
             _exit(9);
         }
         /* in a forked child the library is as if it had never been started */
@@ -83,8 +78,7 @@ static void child_ends(int exec)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char** argv) {
     pthread_t threads[THREADS];
     int given = 0, sum = 0;
     if (MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given)) {
@@ -98,7 +92,7 @@ int main(int argc, char **argv)
     child_ends(0);
     child_ends(1);
     for (size_t i = 0; i < THREADS; i++) {
-        pthread_create(&threads[i], NULL, work, (void *) i);
+        pthread_create(&threads[i], NULL, work, (void*)i);
     }
     child_ends(0); /* while they work */
     child_ends(1);
@@ -112,12 +106,12 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     for (pmix_rank_t r = 0; r < size; r++) {
         if (get(r, "fork.7.199") != 199) {
-            fail("a peer's value", (int) r);
+            fail("a peer's value", (int)r);
         }
     }
     int one = 1;
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if ((uint32_t) sum != size) {
+    if ((uint32_t)sum != size) {
         fail("sum", sum);
     }
     PMIx_Finalize(NULL, 0);

@@ -6,15 +6,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void need(int rc, const char *what)
-{
+static void need(int rc, const char* what) {
     if (rc == MPI_SUCCESS) return;
     fprintf(stderr, "FAIL session: %s answers %d\n", what, rc);
     exit(3);
 }
 
-static MPI_Comm communicator(MPI_Session session, const char *tag)
-{
+static MPI_Comm communicator(MPI_Session session, const char* tag) {
     MPI_Group group;
     MPI_Comm comm;
     need(MPI_Group_from_session_pset(session, "mpi://WORLD", &group), "MPI_Group_from_session_pset");
@@ -24,8 +22,7 @@ static MPI_Comm communicator(MPI_Session session, const char *tag)
 }
 
 /* Returns the number of processes that took part. */
-static int sum(MPI_Comm comm)
-{
+static int sum(MPI_Comm comm) {
     int rank, size, one = 1, all = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
@@ -37,8 +34,7 @@ static int sum(MPI_Comm comm)
     return all;
 }
 
-int main(void)
-{
+int main(void) {
     MPI_Session first, second;
     int psets = 0, rank;
     alarm(120);

@@ -14,31 +14,29 @@
 
 enum { KINDS = 4, ROUNDS = 6, FENCES = KINDS * ROUNDS, LATE_US = 60000 };
 
-static const char *const kinds[KINDS] = {"without attributes", "PMIX_COLLECT_DATA false",
-                                         "PMIX_COLLECT_DATA true, nothing new", "PMIX_COLLECT_DATA true, one rank's data"};
+static const char* const kinds[KINDS] = {"without attributes", "PMIX_COLLECT_DATA false",
+                                         "PMIX_COLLECT_DATA true, nothing new",
+                                         "PMIX_COLLECT_DATA true, one rank's data"};
 static pmix_proc_t me;
 
 struct times {
     long long in[FENCES], out[FENCES];
 };
 
-static void fail(const char *what, pmix_status_t rc)
-{
+static void fail(const char* what, pmix_status_t rc) {
     printf("FAIL rank %u: %s: %s\n", me.rank, what, PMIx_Error_string(rc));
     fflush(stdout);
     PMIx_Abort(1, "pmix_barrier failed", NULL, 0);
     _exit(1);
 }
 
-static long long now(void)
-{
+static long long now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-static void commit(const char *key, void *bytes, size_t size)
-{
+static void commit(const char* key, void* bytes, size_t size) {
     pmix_value_t value;
     pmix_status_t rc;
     PMIX_VALUE_CONSTRUCT(&value);
@@ -49,8 +47,7 @@ static void commit(const char *key, void *bytes, size_t size)
     if ((rc = PMIx_Commit())) fail("PMIx_Commit", rc);
 }
 
-static void fence(int kind)
-{
+static void fence(int kind) {
     pmix_proc_t all;
     pmix_info_t info;
     bool collect = kind >= 2;
@@ -61,8 +58,7 @@ static void fence(int kind)
     if (rc) fail(kinds[kind], rc);
 }
 
-static void compare(const struct times *all, uint32_t size)
-{
+static void compare(const struct times* all, uint32_t size) {
     int bad = 0;
     for (int f = 0; f < FENCES; f++) {
         uint32_t last = 0, first = 0;
@@ -72,7 +68,7 @@ static void compare(const struct times *all, uint32_t size)
         }
         if (all[first].out[f] >= all[last].in[f]) continue;
         printf("FAIL fence %d (%s): rank %u left %.3f ms before rank %u entered\n", f, kinds[f % KINDS], first,
-               (double) (all[last].in[f] - all[first].out[f]) / 1e6, last);
+               (double)(all[last].in[f] - all[first].out[f]) / 1e6, last);
         bad++;
     }
     if (bad == 0) printf("OK barrier: %u ranks, %d fences\n", size, FENCES);
@@ -80,11 +76,10 @@ static void compare(const struct times *all, uint32_t size)
     if (bad != 0) exit(1);
 }
 
-int main(void)
-{
+int main(void) {
     pmix_status_t rc;
     pmix_proc_t all;
-    pmix_value_t *value;
+    pmix_value_t* value;
     struct times mine, *times;
     uint32_t size;
 
@@ -99,7 +94,7 @@ int main(void)
     PMIX_VALUE_RELEASE(value);
 
     for (int f = 0; f < FENCES; f++) {
-        uint32_t late = (uint32_t) f % size;
+        uint32_t late = (uint32_t)f % size;
         char key[32];
         snprintf(key, sizeof key, "round-%d", f);
         if (f % KINDS == 3 && me.rank == late) commit(key, &f, sizeof f);
@@ -118,7 +113,8 @@ int main(void)
             pmix_proc_t peer;
             PMIX_PROC_LOAD(&peer, me.nspace, r);
             if ((rc = PMIx_Get(&peer, "times", NULL, 0, &value))) fail("times of a peer", rc);
-            if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != sizeof *times) fail("times", PMIX_ERR_TYPE_MISMATCH);
+            if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != sizeof *times)
+                fail("times", PMIX_ERR_TYPE_MISMATCH);
             memcpy(&times[r], value->data.bo.bytes, sizeof *times);
             PMIX_VALUE_RELEASE(value);
         }

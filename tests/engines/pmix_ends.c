@@ -14,9 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-int main(int argc, char **argv)
-{
-    const char *how = argc > 1 ? argv[1] : "";
+int main(int argc, char** argv) {
+    const char* how = argc > 1 ? argv[1] : "";
     pmix_proc_t me, all;
     pmix_status_t rc = PMIx_Init(&me, NULL, 0);
     if (PMIX_SUCCESS != rc) {

@@ -56,7 +56,8 @@ static void begin(struct call* calls, int count, pmix_status_t (*run)(struct cal
     }
     /* Their requests are ahead of these on the same socket, or they are still on the way into the call: cancellation
      * must be right in both cases. */
-    for (int i = 0; i < 3; i++) CHECK_STATUS(look_up_string("no.such.name", NULL, 0, NULL, 0, NULL), PMIX_ERR_NOT_FOUND);
+    for (int i = 0; i < 3; i++)
+        CHECK_STATUS(look_up_string("no.such.name", NULL, 0, NULL, 0, NULL), PMIX_ERR_NOT_FOUND);
 }
 
 static void end(struct call* call, bool cancelled) {

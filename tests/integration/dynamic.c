@@ -71,7 +71,8 @@ static void missing(int argc, char** argv) {
     if (me.rank == 0) {
         CHECK_STATUS(spawn("/no/such/program", "x", 2, nspace), PMIX_ERR_JOB_EXE_NOT_FOUND);
         CHECK_STATUS(PMIx_Spawn(NULL, 0, NULL, 0, nspace), PMIX_ERR_BAD_PARAM);
-        CHECK_STATUS(spawn(program, "child", 1 << 26, nspace), PMIX_ERR_OUT_OF_RESOURCE); /* more than any machine starts */
+        CHECK_STATUS(spawn(program, "child", 1 << 26, nspace),
+                     PMIX_ERR_OUT_OF_RESOURCE); /* more than any machine starts */
     }
     fence(false);
     finish();
@@ -153,12 +154,14 @@ static void limits(int argc, char** argv) {
         double before = seconds_now(); /* of whoever begins it */
         fence(false);
         if (!late) {
-            CHECK_STATUS(turn == 0 ? PMIx_Connect(&all, 1, &second, 1) : PMIx_Disconnect(&all, 1, &second, 1), PMIX_ERR_TIMEOUT);
+            CHECK_STATUS(turn == 0 ? PMIx_Connect(&all, 1, &second, 1) : PMIx_Disconnect(&all, 1, &second, 1),
+                         PMIX_ERR_TIMEOUT);
             CHECK(seconds_now() - before >= 0.9 && seconds_now() - before < 60);
         }
         fence(false);
         if (late) /* it is told how that one ended, and joins no later one */
-            CHECK_STATUS(turn == 0 ? PMIx_Connect(&all, 1, &second, 1) : PMIx_Disconnect(&all, 1, &second, 1), PMIX_ERR_TIMEOUT);
+            CHECK_STATUS(turn == 0 ? PMIx_Connect(&all, 1, &second, 1) : PMIx_Disconnect(&all, 1, &second, 1),
+                         PMIX_ERR_TIMEOUT);
         fence(false);
         CHECK_OK(turn == 0 ? PMIx_Connect(&all, 1, NULL, 0) : PMIx_Disconnect(&all, 1, NULL, 0));
     }
@@ -215,7 +218,7 @@ static void queries(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"spawn", spawns},  {"missing", missing}, {"connect", connects}, {"limits", limits},    {"control", controls},
+        {"spawn", spawns},  {"missing", missing}, {"connect", connects},    {"limits", limits}, {"control", controls},
         {"query", queries}, {"child", spawned},   {"connected", connected}, {"stays", stays},
     };
     program = argv[0];

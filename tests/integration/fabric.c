@@ -57,7 +57,8 @@ static void registered(int argc, char** argv) {
     start();
     static struct signal_box box = SIGNAL_BOX;
     uint32_t nodes = job_u32(PMIX_NUM_NODES);
-    char* selectors[][2] = {{PMIX_FABRIC_VENDOR, "pmixrun"}, {PMIX_FABRIC_IDENTIFIER, "simulated"}, {PMIX_FABRIC_PLANE, "0"}};
+    char* selectors[][2] = {
+        {PMIX_FABRIC_VENDOR, "pmixrun"}, {PMIX_FABRIC_IDENTIFIER, "simulated"}, {PMIX_FABRIC_PLANE, "0"}};
     pmix_fabric_t fabric, other;
     pmix_info_t info;
     PMIX_FABRIC_CONSTRUCT(&fabric);

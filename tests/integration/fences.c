@@ -66,7 +66,8 @@ static void generated(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
     for (uint32_t rank = 0; rank < job_size; rank++) {
-        const char* keys[] = {PMIX_HOSTNAME, PMIX_LOCAL_RANK, PMIX_NODE_RANK, PMIX_APP_RANK, PMIX_GLOBAL_RANK, PMIX_NODEID};
+        const char* keys[] = {PMIX_HOSTNAME, PMIX_LOCAL_RANK,  PMIX_NODE_RANK,
+                              PMIX_APP_RANK, PMIX_GLOBAL_RANK, PMIX_NODEID};
         pmix_proc_t proc = rank_of_job(rank);
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
             pmix_value_t* value = NULL;

@@ -10,8 +10,7 @@
 static size_t bytes_each = 1 << 20;
 static size_t growth_allowed;
 
-/* --- what is written: bytes that say where they belong -------------------------------------------------------------
- */
+/* --- what is written: bytes that say where they belong ------------------------------------------------------------ */
 
 static unsigned char pattern(uint32_t rank, size_t at) {
     return (unsigned char)(at % 80 == 79 ? '\n' : ' ' + (at * 7 + at / 80 + rank * 13) % 94);
@@ -31,8 +30,7 @@ static void write_pattern(size_t size) {
     }
 }
 
-/* --- what is read --------------------------------------------------------------------------------------------------
- */
+/* --- what is read ------------------------------------------------------------------------------------------------- */
 
 enum { MOST = 64 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -77,8 +75,7 @@ static size_t pull(uint32_t rank, pmix_iof_channel_t channels, const pmix_info_t
     return (size_t)id;
 }
 
-/* --- the server's memory -------------------------------------------------------------------------------------------
- */
+/* --- the server's memory ------------------------------------------------------------------------------------------ */
 
 static size_t server_peak(void) { /* KiB */
     char path[64], line[256];
@@ -96,8 +93,7 @@ static void check_growth(size_t before) {
     if (growth_allowed) CHECK(server_peak() - before <= growth_allowed * 1024);
 }
 
-/* --- cases ---------------------------------------------------------------------------------------------------------
- */
+/* --- cases -------------------------------------------------------------------------------------------------------- */
 
 /* All write at once, rank 0 reads all. rows: O1 O2 O8 U16 */
 static void many(void) {
@@ -244,9 +240,10 @@ static void push(void) {
     finish();
 }
 
-/* Rank 1's output goes to who reads it instead of to pmixrun's own, or with PMIX_IOF_COPY to both; without a directive it
- * is redirected. What pmixrun prints, the test's command looks at. rows: O1
- * proves: PMIx_IOF_pull PMIX_IOF_COPY PMIX_IOF_REDIRECT client */
+/* Rank 1's output goes to who reads it instead of to pmixrun's own, or with PMIX_IOF_COPY to both; without a directive
+ * it is redirected. What pmixrun prints, the test's command looks at. */
+/* rows: O1 */
+/* proves: PMIx_IOF_pull PMIX_IOF_COPY PMIX_IOF_REDIRECT client */
 static void copied(const char* directive) {
     start();
     if (me.rank == 0) {
@@ -293,9 +290,8 @@ static void lines(void) {
 
 int main(int argc, char** argv) {
     static const struct plain_case cases[] = {
-        {"many", many},         {"ends", stream_ends}, {"stalled", stalled}, {"killed", killed},
-        {"dropping", dropping}, {"push", push},        {"lines", lines},     {"copy", with_copy},
-        {"redirect", redirected}, {"default", by_default},
+        {"many", many}, {"ends", stream_ends}, {"stalled", stalled}, {"killed", killed},       {"dropping", dropping},
+        {"push", push}, {"lines", lines},      {"copy", with_copy},  {"redirect", redirected}, {"default", by_default},
     };
     if (argc > 2) bytes_each = strtoul(argv[2], NULL, 10);
     if (argc > 3) growth_allowed = strtoul(argv[3], NULL, 10);

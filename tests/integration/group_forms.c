@@ -1,16 +1,17 @@
 /* group_forms: groups over two jobs, of invitees who refuse or never answer, of leaders who do not know each other.
- * usage: group_forms replace|two_jobs|two_jobs_invited|same_name|bootstrap|bootstrap_wildcard|bootstrap_fails|unanswered
+ * usage: group_forms
+ * replace|two_jobs|two_jobs_invited|same_name|bootstrap|bootstrap_wildcard|bootstrap_fails|unanswered
  * [replaced]|bootstrap_dies (the last two with --continuous: a rank dies); second_job and second_invited are spawned by
  * two_jobs... */
 #include "group_check.h"
 
-/* --- replaced, unanswered, without waiting -------------------------------------------------------------------------
- */
+/* --- replaced, unanswered, without waiting ------------------------------------------------------------------------ */
 
 static pmix_proc_t substitute;
 
-static void on_refusal(size_t reference, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
-                       pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+static void on_refusal(size_t reference, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                       size_t ninfo, pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                       void* cbdata) {
     (void)reference, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
     static pmix_info_t instead; /* the library may look at it after this has returned */
     box_signal(&seen, status);
@@ -91,8 +92,7 @@ static void unanswered(int argc, char** argv) {
     refused(true, argc > 0 && strcmp(argv[0], "replaced") == 0);
 }
 
-/* --- two jobs ------------------------------------------------------------------------------------------------------
- */
+/* --- two jobs ----------------------------------------------------------------------------------------------------- */
 
 static const char* program;
 
@@ -211,7 +211,8 @@ static void two_jobs_invited(int argc, char** argv) {
     meet("second_invited", other);
     pmix_proc_t procs[2] = {all_of_job()}, all[8];
     PMIX_LOAD_PROCID(&procs[1], other, PMIX_RANK_WILDCARD);
-    for (uint32_t rank = 0; rank < 8; rank++) PMIX_LOAD_PROCID(&all[rank], rank < 5 ? me.nspace : other, rank < 5 ? rank : rank - 5);
+    for (uint32_t rank = 0; rank < 8; rank++)
+        PMIX_LOAD_PROCID(&all[rank], rank < 5 ? me.nspace : other, rank < 5 ? rank : rank - 5);
     if (me.rank == 0) {
         pmix_info_t assign = flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
         CHECK_OK(PMIx_Group_invite(name, all, 8, &assign, 1, &infos, &ninfos));
@@ -241,8 +242,7 @@ static void second_invited(int argc, char** argv) {
     finish();
 }
 
-/* --- leaders who do not know each other ----------------------------------------------------------------------------
- */
+/* --- leaders who do not know each other --------------------------------------------------------------------------- */
 
 /* Rank 0 and the last one lead; rank 0 adds ranks 1 and 2, the last nobody if they agree on their number. Rank 3 is not
  * of it. Or rank 0 adds the whole job, itself included. */
@@ -259,7 +259,8 @@ static pmix_status_t bootstrap_as(pmix_rank_t rank, size_t leaders, int seconds,
     if (leads) directives[count++].flags = PMIX_INFO_REQD;
     if (adds) PMIX_INFO_LOAD(&directives[count], PMIX_GROUP_ADD_MEMBERS, &array, PMIX_DATA_ARRAY);
     count += adds;
-    pmix_status_t status = PMIx_Group_construct(name, leads ? &self : NULL, leads ? 1 : 0, directives, count, infos, ninfos);
+    pmix_status_t status =
+        PMIx_Group_construct(name, leads ? &self : NULL, leads ? 1 : 0, directives, count, infos, ninfos);
     for (size_t i = 0; i < count; i++) PMIX_INFO_DESTRUCT(&directives[i]);
     return status;
 }

@@ -1,5 +1,6 @@
 /* groups: construct, destruct, invite, join, leave over real processes, and members that die.
- * usage: groups construct|endpoints|fence|optional|timeout|invite|invite_itself|invite_far|decline|undecided|late|abort|leave|
+ * usage: groups
+ * construct|endpoints|fence|optional|timeout|invite|invite_itself|invite_far|decline|undecided|late|abort|leave|
  *        query|arguments|before|in|after|told [survives]|leader|inviter [taken]
  * (the last six with --continuous: the last rank, or rank 0, dies) */
 #include "group_check.h"
@@ -167,14 +168,14 @@ static void with_timeout(int argc, char** argv) {
     finish();
 }
 
-/* --- invitations ---------------------------------------------------------------------------------------------------
- */
+/* --- invitations -------------------------------------------------------------------------------------------------- */
 
 static pmix_status_t verdict = PMIX_EVENT_ACTION_COMPLETE;
 static bool wants_to_lead;
 
-static void on_event(size_t reference, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
-                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+static void on_event(size_t reference, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                     size_t ninfo, pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                     void* cbdata) {
     (void)reference, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
     box_signal(&seen, status);
     pmix_info_t lead = flag(PMIX_GROUP_LEADER);
@@ -190,8 +191,8 @@ static void joined(pmix_status_t wanted, size_t members) {
     if (infos) PMIX_INFO_FREE(infos, ninfos);
 }
 
-/* What a process gives with its invitation or its answer, and what every member finds of every other afterwards without a
- * fence: what was put, and what was given for this group alone. */
+/* What a process gives with its invitation or its answer, and what every member finds of every other afterwards without
+ * a fence: what was put, and what was given for this group alone. */
 static void give(pmix_info_t* directive, char text[16]) {
     pmix_byte_object_t object = {.bytes = text, .size = 16};
     snprintf(text, 16, "endpoint %u", me.rank);
@@ -395,7 +396,8 @@ static void ask(const char* key, const char* group, pmix_info_t** results, size_
 }
 
 /* rows: R18 */
-/* proves: PMIx_Query_info PMIX_QUERY_NUM_GROUPS PMIX_QUERY_GROUP_NAMES PMIX_QUERY_GROUP_MEMBERSHIP PMIX_GROUP_ID server */
+/* proves: PMIx_Query_info PMIX_QUERY_NUM_GROUPS PMIX_QUERY_GROUP_NAMES server */
+/* proves: PMIx_Query_info PMIX_QUERY_GROUP_MEMBERSHIP PMIX_GROUP_ID server */
 static void query(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
@@ -452,10 +454,11 @@ static void arguments(int argc, char** argv) {
     finish();
 }
 
-/* --- deaths --------------------------------------------------------------------------------------------------------
- */
+/* --- deaths ------------------------------------------------------------------------------------------------------- */
 
-static bool victim(void) { return me.rank == job_size - 1; }
+static bool victim(void) {
+    return me.rank == job_size - 1;
+}
 
 static void survivors_go_on(void) {
     pmix_proc_t* others = calloc(job_size, sizeof *others);
@@ -554,7 +557,8 @@ static void leader_dies(int argc, char** argv) {
     survivors_go_on();
 }
 
-/* The inviter dies while it is waited for; rank 1 takes over where it may, also where it has not answered yet. rows: R9 R16 */
+/* The inviter dies while it is waited for; rank 1 takes over where it may, also where it has not answered yet. */
+/* rows: R9 R16 */
 static void inviter_dies(int argc, char** argv) {
     bool late = argc > 0 && strcmp(argv[0], "late") == 0, taken = late || (argc > 0 && strcmp(argv[0], "taken") == 0);
     start();
@@ -598,12 +602,26 @@ static void inviter_dies(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"construct", construct}, {"endpoints", endpoints}, {"fence", fences}, {"optional", optional},
-        {"timeout", with_timeout}, {"invite", invite},      {"late", late},    {"decline", decline},
-        {"invite_itself", invite_itself}, {"invite_far", invite_far},
-        {"abort", aborted},       {"leave", leave},         {"query", query},  {"arguments", arguments},
-        {"undecided", undecided}, {"leader", leader_dies},
-        {"before", before},       {"in", in},               {"after", after},  {"told", told},
+        {"construct", construct},
+        {"endpoints", endpoints},
+        {"fence", fences},
+        {"optional", optional},
+        {"timeout", with_timeout},
+        {"invite", invite},
+        {"late", late},
+        {"decline", decline},
+        {"invite_itself", invite_itself},
+        {"invite_far", invite_far},
+        {"abort", aborted},
+        {"leave", leave},
+        {"query", query},
+        {"arguments", arguments},
+        {"undecided", undecided},
+        {"leader", leader_dies},
+        {"before", before},
+        {"in", in},
+        {"after", after},
+        {"told", told},
         {"inviter", inviter_dies},
     };
     RUN_CASE(cases);

@@ -179,12 +179,9 @@ static void in_lookup(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"before_init", before_init},
-        {"before_fence", before_fence},
-        {"in_fence", in_fence},
-        {"after_fence", after_fence},
-        {"wanted", wanted},
-        {"in_put", in_put},
+        {"before_init", before_init}, {"before_fence", before_fence},
+        {"in_fence", in_fence},       {"after_fence", after_fence},
+        {"wanted", wanted},           {"in_put", in_put},
         {"in_lookup", in_lookup},
     };
     RUN_CASE(cases);

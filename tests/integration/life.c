@@ -218,9 +218,10 @@ static void alone(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"counted", counted}, {"again", again}, {"described", described}, {"embedded_barrier", embedded_barrier},
-        {"no_barrier", no_barrier},
-        {"alone", alone}, {"out_of_step", out_of_step}, {"leaves", leaves},
+        {"counted", counted},         {"again", again},
+        {"described", described},     {"embedded_barrier", embedded_barrier},
+        {"no_barrier", no_barrier},   {"alone", alone},
+        {"out_of_step", out_of_step}, {"leaves", leaves},
     };
     RUN_CASE(cases);
     return 0;

@@ -227,8 +227,8 @@ static void strict(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"late", late}, {"absent", absent}, {"timeout", timeout},
-        {"left", left}, {"many", many},     {"stranger", stranger}, {"missing", missing}, {"strict", strict},
+        {"late", late}, {"absent", absent},     {"timeout", timeout}, {"left", left},
+        {"many", many}, {"stranger", stranger}, {"missing", missing}, {"strict", strict},
     };
     RUN_CASE(cases);
     return 0;

@@ -41,7 +41,7 @@ static void tell_driver(char letter) {
     close(answer);
 }
 
-/* --- making ---------------------------------------------------------------------------------------------------------- */
+/* --- making ------------------------------------------------------------------------------------------------------- */
 
 static pmix_status_t make(const char* types, pmix_byte_object_t* proof) {
     pmix_info_t type;
@@ -78,7 +78,7 @@ static void keep_in_file(pmix_status_t status, pmix_byte_object_t* proof, pmix_i
     box_signal(&made, status);
 }
 
-/* --- judging --------------------------------------------------------------------------------------------------------- */
+/* --- judging ------------------------------------------------------------------------------------------------------ */
 
 struct verdict {
     struct signal_box box;
@@ -172,7 +172,7 @@ static void judge_those_of_others(void) {
     is_good(&proof, true, 64101, 64102);
 }
 
-/* --- munged killed, and started again -------------------------------------------------------------------------------- */
+/* --- munged killed, and started again ----------------------------------------------------------------------------- */
 
 static void without_munged(void) {
     pmix_byte_object_t proof = {.bytes = (char*)(uintptr_t)1, .size = 77};

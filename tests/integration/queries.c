@@ -48,7 +48,8 @@ static bool in_list(const char* list, const char* word) {
 }
 
 static bool among(const pmix_value_t* attributes, const char* name) {
-    if (!attributes || attributes->type != PMIX_DATA_ARRAY || attributes->data.darray->type != PMIX_REGATTR) return false;
+    if (!attributes || attributes->type != PMIX_DATA_ARRAY || attributes->data.darray->type != PMIX_REGATTR)
+        return false;
     const pmix_regattr_t* rows = attributes->data.darray->array;
     for (size_t i = 0; i < attributes->data.darray->size; i++)
         if (strcmp(rows[i].name, name) == 0) return strcmp(rows[i].string, PMIx_Get_attribute_string(name)) == 0;
@@ -123,7 +124,8 @@ static void support(int argc, char** argv) {
 static void jobs(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
-    struct asked asked = ASK(NULL, PMIX_QUERY_NAMESPACES, PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES, PMIX_QUERY_NUM_GROUPS);
+    struct asked asked =
+        ASK(NULL, PMIX_QUERY_NAMESPACES, PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES, PMIX_QUERY_NUM_GROUPS);
     CHECK_OK(asked.status);
     CHECK(in_list(answered_text(&asked, PMIX_QUERY_NAMESPACES), me.nspace));
     CHECK(answer(&asked, PMIX_QUERY_NUM_PSETS)->data.size == 0);

@@ -16,8 +16,7 @@
 
 static const char* program;
 
-/* --- control: another job is stopped, goes on, hears a signal, is ended -------------------------------------------
- */
+/* --- control: another job is stopped, goes on, hears a signal, is ended ------------------------------------------- */
 
 static volatile sig_atomic_t heard;
 
@@ -40,7 +39,8 @@ static void victim(int argc, char** argv) {
     sigaction(SIGUSR1, &action, NULL);
     sigemptyset(&heard_only);
     sigaddset(&heard_only, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &heard_only, NULL); /* but in sigsuspend: it is not to come in between the look and the wait */
+    sigprocmask(SIG_BLOCK, &heard_only,
+                NULL); /* but in sigsuspend: it is not to come in between the look and the wait */
     start();
     CHECK_OK(put_u32(PMIX_GLOBAL, "pid", (uint32_t)getpid()));
     CHECK_OK(PMIx_Commit());
@@ -150,8 +150,7 @@ static void control(int argc, char** argv) {
     finish();
 }
 
-/* --- log: what is seen on pmixrun's own streams, the test's command looks at ---------------------------------------
- */
+/* --- log: what is seen on pmixrun's own streams, the test's command looks at -------------------------------------- */
 
 static pmix_info_t line(const char* channel, const char* text) {
     pmix_info_t info;
@@ -197,8 +196,7 @@ static void logs(int argc, char** argv) {
     finish();
 }
 
-/* --- monitors ------------------------------------------------------------------------------------------------------
- */
+/* --- monitors ----------------------------------------------------------------------------------------------------- */
 
 static pmix_status_t watch(const char* key, const char* file, const char* period_key, uint32_t seconds,
                            const char* id) {
@@ -250,8 +248,7 @@ static void file(int argc, char** argv) {
     finish();
 }
 
-/* --- cleanup -------------------------------------------------------------------------------------------------------
- */
+/* --- cleanup ------------------------------------------------------------------------------------------------------ */
 
 static bool gone_in_time(const char* path) {
     double until = seconds_now() + 30;
@@ -302,8 +299,7 @@ static void cleanup(int argc, char** argv) {
     finish();
 }
 
-/* --- credentials ---------------------------------------------------------------------------------------------------
- */
+/* --- credentials -------------------------------------------------------------------------------------------------- */
 
 static uint32_t found_number(const pmix_info_t* info, size_t ninfo, const char* key) {
     for (size_t i = 0; i < ninfo; i++) {
@@ -377,8 +373,7 @@ static void credential(int argc, char** argv) {
     finish();
 }
 
-/* --- what this resource manager does not offer ---------------------------------------------------------------------
- */
+/* --- what this resource manager does not offer -------------------------------------------------------------------- */
 
 /* rows: J1 G9 G16 X1 */
 static void refused(int argc, char** argv) {

@@ -23,8 +23,7 @@ static void check_nodes(const char* nspace, const char* wanted) {
     }
 }
 
-/* --- children ------------------------------------------------------------------------------------------------------
- */
+/* --- children ----------------------------------------------------------------------------------------------------- */
 
 /* member APP SIZE-OF-APP APPS PARENT-RANK PARENT-JOB-SIZE WDIR SETTING FLAG */
 static void member(int argc, char** argv) {
@@ -112,8 +111,7 @@ static void inherited(int argc, char** argv) {
     child_done(argv[1]);
 }
 
-/* --- cases ---------------------------------------------------------------------------------------------------------
- */
+/* --- cases -------------------------------------------------------------------------------------------------------- */
 
 /* Several applications, each with arguments, settings, a directory, a number and infos of its own. rows: C5 C6 U7 */
 static void apps(int argc, char** argv) {
@@ -244,7 +242,11 @@ static void required(int argc, char** argv) {
     (void)argc, (void)argv;
     static const struct {
         const char *key, *value;
-    } offers[] = {{"lab.unknown", "x"}, {PMIX_BINDTO, "socket"}, {PMIX_RANKBY, "core"}, {PMIX_MAPBY, "core"}, {PMIX_PPR, "2:socket"}};
+    } offers[] = {{"lab.unknown", "x"},
+                  {PMIX_BINDTO, "socket"},
+                  {PMIX_RANKBY, "core"},
+                  {PMIX_MAPBY, "core"},
+                  {PMIX_PPR, "2:socket"}};
     start();
     for (size_t i = 0; me.rank == 0 && i < sizeof offers / sizeof *offers; i++) {
         for (int of_app = 0; of_app < 2; of_app++) {
@@ -262,7 +264,8 @@ static void required(int argc, char** argv) {
                     PMIX_INFO_XFER(&app.info[0], &info);
                     PMIX_INFO_DESTRUCT(&info);
                 }
-                CHECK_STATUS(spawn(&info, of_app ? 0 : 1, &app, 1, nspace), must ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS);
+                CHECK_STATUS(spawn(&info, of_app ? 0 : 1, &app, 1, nspace),
+                             must ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS);
                 if (!must) await_children(flag, 1);
             }
         }
@@ -284,8 +287,8 @@ static void environment(int argc, char** argv) {
         pmix_nspace_t nspace;
         pmix_app_t app;
         pmix_info_t info[8];
-        app_of(&app, 2, "settings", "SET=two", "ADDED=first", "LATE=kept", "PATHS=/c:/a:/b:/d", "GONE", "FIRST=/z:/x:/y",
-               "NEW=/only", "env", NULL);
+        app_of(&app, 2, "settings", "SET=two", "ADDED=first", "LATE=kept", "PATHS=/c:/a:/b:/d", "GONE",
+               "FIRST=/z:/x:/y", "NEW=/only", "env", NULL);
         set_env(&app, "LATE=kept");
         load_envar(&info[0], PMIX_SET_ENVAR, "SET", "one", 0);
         load_envar(&info[1], PMIX_ADD_ENVAR, "ADDED", "first", 0);
@@ -392,7 +395,8 @@ static void on_spawned(pmix_status_t status, pmix_nspace_t nspace, void* cbdata)
     box_signal(&spawned->box, status);
 }
 
-/* Several at once without waiting; a callback for each, and none for what was refused; no name wanted. rows: C5 G2 G4 */
+/* Several at once without waiting; a callback for each, and none for what was refused; no name wanted. */
+/* rows: C5 G2 G4 */
 static void nonblocking(int argc, char** argv) {
     (void)argc, (void)argv;
     static struct spawned spawned[3] = {{.box = SIGNAL_BOX}, {.box = SIGNAL_BOX}, {.box = SIGNAL_BOX}};
@@ -425,7 +429,8 @@ static void nonblocking(int argc, char** argv) {
     finish();
 }
 
-/* An application without a directory starts in its caller's, where a relative path means what the caller means. rows: C5 */
+/* An application without a directory starts in its caller's, where a relative path means what the caller means. */
+/* rows: C5 */
 static void directory(int argc, char** argv) {
     (void)argc, (void)argv;
     pmix_nspace_t nspace;

@@ -1,7 +1,7 @@
 /* spawn_binding: on which CPUs spawned processes run, and how their ranks go round the nodes (run under pmixrun).
  * usage: spawn_binding cpus|ranks      The children are this program too. */
 #ifndef _GNU_SOURCE
-#    define _GNU_SOURCE
+#define _GNU_SOURCE
 #endif
 #include <sched.h>
 
@@ -22,7 +22,8 @@ static void core_name(uint32_t cpu, char* text, size_t size) {
     if (file) fclose(file);
 }
 
-/* bound FLAG: tells how many CPUs it has, and the first of them; all are of one core if it has "core" as another word */
+/* bound FLAG: tells how many CPUs it has, and the first of them; all are of one core if it has "core" as another word
+ */
 static void bound(int argc, char** argv) {
     cpu_set_t cpus;
     CHECK(sched_getaffinity(0, sizeof cpus, &cpus) == 0);

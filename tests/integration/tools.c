@@ -5,7 +5,8 @@
 #include "tools_servers.h"
 
 /* rows: T1 T2 T5 T6 T12 */
-/* proves: PMIx_tool_init PMIX_SERVER_URI PMIX_TCP_URI PMIX_SERVER_PIDINFO PMIX_SERVER_NSPACE PMIX_TOOL_ATTACHMENT_FILE */
+/* proves: PMIx_tool_init PMIX_SERVER_URI PMIX_TCP_URI PMIX_SERVER_PIDINFO PMIX_SERVER_NSPACE PMIX_TOOL_ATTACHMENT_FILE
+ */
 /* proves: PMIx_tool_attach_to_server PMIX_SERVER_URI PMIX_TCP_URI PMIX_SERVER_PIDINFO PMIX_SERVER_NSPACE */
 /* proves: PMIx_tool_attach_to_server PMIX_TOOL_ATTACHMENT_FILE */
 static void ways(void) {
@@ -405,14 +406,8 @@ static void launcher(void) {
 
 int main(int argc, char** argv) {
     static const struct plain_case cases[] = {
-        {"ways", ways},
-        {"file", file},
-        {"chosen", chosen},
-        {"identity", identity},
-        {"off", off},
-        {"waits", waits},
-        {"launcher", launcher},
-        {"users", users},
+        {"ways", ways}, {"file", file},   {"chosen", chosen},     {"identity", identity},
+        {"off", off},   {"waits", waits}, {"launcher", launcher}, {"users", users},
     };
     RUN_PLAIN_CASE(cases);
     printf("OK %s\n", argv[1]);

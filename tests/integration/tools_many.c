@@ -204,7 +204,8 @@ static void written(void) {
             uint32_t before = __atomic_load_n(&outputs, __ATOMIC_SEQ_CST);
             off_t was = stat(file, &size) == 0 ? size.st_size : -1;
             CHECK_OK(PMIx_tool_init(&me, info, said ? 2 : 1));
-            CHECK(PMIx_IOF_pull(&job, 1, &no_output, (size_t)otherwise, PMIX_FWD_STDOUT_CHANNEL, on_output, NULL, NULL) >= 0);
+            CHECK(PMIx_IOF_pull(&job, 1, &no_output, (size_t)otherwise, PMIX_FWD_STDOUT_CHANNEL, on_output, NULL,
+                                NULL) >= 0);
             ask(&a, 'o');
             until(&outputs, before + 1);
             CHECK_OK(PMIx_tool_finalize()); /* all is out by now */

@@ -1,7 +1,7 @@
 /* waiting: jobs for tools to look at. Each rank prints READY NSPACE RANK URI, then waits until it is killed.
  * usage: waiting serve    rank 0 publishes; all say when they hear event -3107
- *        waiting hang     rank 0 in a fence that nobody else comes to, rank 1 in a Get of what rank 0 never puts, rank 2
- *                         nowhere, rank 3 not even in PMIx_Init */
+ *        waiting hang     rank 0 in a fence that nobody else comes to, rank 1 in a Get of what rank 0 never puts, rank
+ * 2 nowhere, rank 3 not even in PMIx_Init */
 #include "check.h"
 
 static void on_event(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,

@@ -1,7 +1,7 @@
 // What the benchmark's programs refuse to print: figures that cannot be true.
-#include "bench/yardstick/figures.h"
-
 #include <gtest/gtest.h>
+
+#include "bench/yardstick/figures.h"
 
 TEST(BenchFigures, Rate_MoreThanThreadsCanMake_IsRefused) {
     EXPECT_TRUE(rate_is_possible(11e6, 1));

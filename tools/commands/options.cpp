@@ -42,7 +42,8 @@ struct Status {
     const char* text;
 };
 std::vector<Status> statuses(const Program& program) {
-    std::vector<Status> all = {{kGood, "done"}, {kFailed, "it could not be done; stderr says why"}, {kUsage, "a wrong command line"}};
+    std::vector<Status> all = {
+        {kGood, "done"}, {kFailed, "it could not be done; stderr says why"}, {kUsage, "a wrong command line"}};
     if (program.connects) all.push_back({kNoServer, "no server answers"});
     return all;
 }
@@ -52,8 +53,9 @@ void print_help(const Program& program) {
                 *program.operands != '\0' ? " " : "", program.operands, program.text);
     for (const Option& option : options_of(program)) std::printf("  %-22s %s\n", shown(option).c_str(), option.help);
     if (program.connects) {
-        std::printf("\nWithout one of --uri, --pid, --nspace, --system: the server that PMIX_SERVER_URI_WIREUP in the\n"
-                    "environment names, or any server of yours on this node.\n");
+        std::printf(
+            "\nWithout one of --uri, --pid, --nspace, --system: the server that PMIX_SERVER_URI_WIREUP in the\n"
+            "environment names, or any server of yours on this node.\n");
     }
     std::printf("\nexit status:\n");
     for (const Status& s : statuses(program)) std::printf("  %d  %s\n", s.code, s.text);
@@ -82,15 +84,17 @@ std::string roff(const char* text) {
 }
 
 void print_man(const Program& program) {
-    std::printf(".TH \"%s\" 1 \"\" \"Wireup\" \"Wireup\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n[OPTION...] %s\n"
-                ".SH DESCRIPTION\n%s\n.SH OPTIONS\n",
-                program.name, roff(program.name).c_str(), roff(program.summary).c_str(), roff(program.name).c_str(),
-                roff(program.operands).c_str(), roff(program.text).c_str());
+    std::printf(
+        ".TH \"%s\" 1 \"\" \"Wireup\" \"Wireup\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n[OPTION...] %s\n"
+        ".SH DESCRIPTION\n%s\n.SH OPTIONS\n",
+        program.name, roff(program.name).c_str(), roff(program.summary).c_str(), roff(program.name).c_str(),
+        roff(program.operands).c_str(), roff(program.text).c_str());
     for (const Option& option : options_of(program))
         std::printf(".TP\n.B %s\n%s\n", roff(shown(option).c_str()).c_str(), roff(option.help).c_str());
     if (program.connects) {
-        std::printf(".SH ENVIRONMENT\n.TP\n.B PMIX_SERVER_URI_WIREUP\nthe server to use where no option says which; "
-                    "without it, any server of yours on this node\n");
+        std::printf(
+            ".SH ENVIRONMENT\n.TP\n.B PMIX_SERVER_URI_WIREUP\nthe server to use where no option says which; "
+            "without it, any server of yours on this node\n");
     }
     std::printf(".SH EXIT STATUS\n");
     for (const Status& s : statuses(program)) std::printf(".TP\n.B %d\n%s\n", s.code, roff(s.text).c_str());
@@ -149,8 +153,8 @@ CommandLine::CommandLine(const Program& program, int argc, char** argv) : progra
 }
 
 void CommandLine::wrong(const std::string& why) const {
-    std::fprintf(stderr, "%s: %s\nusage: %s [OPTION...]%s%s   (--help says more)\n", program_.name, why.c_str(), program_.name,
-                 *program_.operands != '\0' ? " " : "", program_.operands);
+    std::fprintf(stderr, "%s: %s\nusage: %s [OPTION...]%s%s   (--help says more)\n", program_.name, why.c_str(),
+                 program_.name, *program_.operands != '\0' ? " " : "", program_.operands);
     std::exit(kUsage);
 }
 
@@ -169,7 +173,8 @@ std::vector<std::string> CommandLine::all(const std::string& option) const {
 long CommandLine::number(const std::string& option, long otherwise, long min) const {
     if (!has(option)) return otherwise;
     long n = 0;
-    if (!to_number(text(option), n) || n < min) wrong("--" + option + " needs a number of at least " + std::to_string(min));
+    if (!to_number(text(option), n) || n < min)
+        wrong("--" + option + " needs a number of at least " + std::to_string(min));
     return n;
 }
 
@@ -182,7 +187,8 @@ std::pair<std::string, std::string> split(const std::string& text, char at) {
 std::vector<std::string> split_all(const std::string& text, char at) {
     std::vector<std::string> parts;
     size_t begin = 0;
-    for (size_t end; (end = text.find(at, begin)) != text.npos; begin = end + 1) parts.push_back(text.substr(begin, end - begin));
+    for (size_t end; (end = text.find(at, begin)) != text.npos; begin = end + 1)
+        parts.push_back(text.substr(begin, end - begin));
     parts.push_back(text.substr(begin));
     return parts;
 }

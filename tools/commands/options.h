@@ -14,7 +14,7 @@ namespace commands {
 // What every command ends with.
 enum Exit : int {
     kGood = 0,
-    kFailed = 1,    // the server, or its host, could not or would not
+    kFailed = 1,  // the server, or its host, could not or would not
     kUsage = 2,
     kNoServer = 3,  // nobody answers
 };

@@ -11,7 +11,8 @@ const Program kProgram = {
     "palloc",
     "ask for an allocation of resources",
     "",
-    "Asks the resource manager through its PMIx server for a new allocation, or with --extend, --release or --reaquire\n"
+    "Asks the resource manager through its PMIx server for a new allocation, or with --extend, --release or "
+    "--reaquire\n"
     "to change one. What it answers is shown.",
     {{"extend", nullptr, "add to an allocation"},
      {"release", nullptr, "give resources of an allocation back"},
@@ -36,8 +37,8 @@ const Program kProgram = {
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
     if (line.has("extend") + line.has("release") + line.has("reaquire") > 1) line.wrong("one thing at a time");
-    const pmix_alloc_directive_t what = line.has("extend")    ? PMIX_ALLOC_EXTEND
-                                        : line.has("release") ? PMIX_ALLOC_RELEASE
+    const pmix_alloc_directive_t what = line.has("extend")     ? PMIX_ALLOC_EXTEND
+                                        : line.has("release")  ? PMIX_ALLOC_RELEASE
                                         : line.has("reaquire") ? PMIX_ALLOC_REAQUIRE
                                                                : PMIX_ALLOC_NEW;
     Infos infos;

@@ -11,7 +11,8 @@ const Program kProgram = {
     "pattrs",
     "which functions and attributes are supported",
     "[FUNCTION...]",
-    "Shows which attributes the library, the server and its host support, for the functions given, or without any which\n"
+    "Shows which attributes the library, the server and its host support, for the functions given, or without any "
+    "which\n"
     "functions they support. Clients and tools are answered by the library; for the levels of server and host, the\n"
     "server is asked.",
     {{"client", nullptr, "in clients"},
@@ -22,7 +23,8 @@ const Program kProgram = {
     true,
     0,
     64,
-    {{"pattrs --client", "the functions of clients; no server is needed"}, {"pattrs --host PMIx_Spawn", "what this resource manager can do"}},
+    {{"pattrs --client", "the functions of clients; no server is needed"},
+     {"pattrs --host PMIx_Spawn", "what this resource manager can do"}},
 };
 
 struct Level {

@@ -54,7 +54,8 @@ int main(int argc, char** argv) {
         targets.insert(targets.end(), procs.begin(), procs.end());
     }
     const Tool tool(line);
-    const pmix_status_t rc = PMIx_Job_control(targets.data(), targets.size(), infos.data(), infos.size(), nullptr, nullptr);
+    const pmix_status_t rc =
+        PMIx_Job_control(targets.data(), targets.size(), infos.data(), infos.size(), nullptr, nullptr);
     if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED) return failed(kProgram.name, "it was not done", rc);
     return kGood;
 }

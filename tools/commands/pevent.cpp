@@ -14,7 +14,8 @@ const Program kProgram = {
     "pevent",
     "raise a PMIx event, or wait for some",
     "CODE...",
-    "Raises the event of the given code, or with --listen waits for events of the given codes and prints each. A code is\n"
+    "Raises the event of the given code, or with --listen waits for events of the given codes and prints each. A code "
+    "is\n"
     "a name of the headers or a number.",
     {{"range", "RANGE", "who hears it: namespace, session, local, global, rm (default global)"},
      {"target", "JOB[:RANK,...]", "only these processes hear it; may be given again"},
@@ -33,11 +34,12 @@ pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t g_heard = PTHREAD_COND_INITIALIZER;
 long g_left = 0;
 
-void on_event(size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[], size_t n, pmix_info_t*, size_t,
-              pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+void on_event(size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[], size_t n, pmix_info_t*,
+              size_t, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     pthread_mutex_lock(&g_mutex);
     if (g_left > 0) {
-        std::printf("%s (%d) from %s %s\n", PMIx_Error_string(code), code, shown(*source).c_str(), json_infos(infos, n).c_str());
+        std::printf("%s (%d) from %s %s\n", PMIx_Error_string(code), code, shown(*source).c_str(),
+                    json_infos(infos, n).c_str());
         std::fflush(stdout);
         --g_left;
     }
@@ -58,7 +60,8 @@ int listen(const CommandLine& line, std::vector<pmix_status_t>& codes) {
     pthread_mutex_lock(&g_mutex);
     int waited = 0;
     while (g_left > 0 && waited == 0)
-        waited = seconds > 0 ? pthread_cond_timedwait(&g_heard, &g_mutex, &until) : pthread_cond_wait(&g_heard, &g_mutex);
+        waited =
+            seconds > 0 ? pthread_cond_timedwait(&g_heard, &g_mutex, &until) : pthread_cond_wait(&g_heard, &g_mutex);
     const bool all = g_left == 0;
     pthread_mutex_unlock(&g_mutex);
     PMIx_Deregister_event_handler(static_cast<size_t>(handler), nullptr, nullptr);
@@ -81,8 +84,11 @@ int main(int argc, char** argv) {
     const struct {
         const char* name;
         pmix_data_range_t range;
-    } ranges[] = {{"namespace", PMIX_RANGE_NAMESPACE}, {"session", PMIX_RANGE_SESSION}, {"local", PMIX_RANGE_LOCAL},
-                  {"global", PMIX_RANGE_GLOBAL},       {"rm", PMIX_RANGE_RM}};
+    } ranges[] = {{"namespace", PMIX_RANGE_NAMESPACE},
+                  {"session", PMIX_RANGE_SESSION},
+                  {"local", PMIX_RANGE_LOCAL},
+                  {"global", PMIX_RANGE_GLOBAL},
+                  {"rm", PMIX_RANGE_RM}};
     const std::string wanted = line.text("range", "global");
     bool known = false;
     for (const auto& r : ranges) {
@@ -110,8 +116,10 @@ int main(int argc, char** argv) {
         range = PMIX_RANGE_CUSTOM;
     }
     for (const pmix_status_t code : codes) {
-        const pmix_status_t rc = PMIx_Notify_event(code, &tool.self(), range, infos.data(), infos.size(), nullptr, nullptr);
-        if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED) return failed(kProgram.name, PMIx_Error_string(code), rc);
+        const pmix_status_t rc =
+            PMIx_Notify_event(code, &tool.self(), range, infos.data(), infos.size(), nullptr, nullptr);
+        if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
+            return failed(kProgram.name, PMIx_Error_string(code), rc);
     }
     return kGood;
 }

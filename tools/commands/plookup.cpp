@@ -19,7 +19,8 @@ const Program kProgram = {
     true,
     1,
     64,
-    {{"plookup ocean.port", "one key"}, {"plookup --wait-for-keys --wait-seconds 10 a b", "two, as soon as they are there"}},
+    {{"plookup ocean.port", "one key"},
+     {"plookup --wait-for-keys --wait-seconds 10 a b", "two, as soon as they are there"}},
 };
 
 }  // namespace
@@ -29,7 +30,9 @@ int main(int argc, char** argv) {
     const struct {
         const char* name;
         pmix_data_range_t range;
-    } ranges[] = {{"namespace", PMIX_RANGE_NAMESPACE}, {"session", PMIX_RANGE_SESSION}, {"local", PMIX_RANGE_LOCAL},
+    } ranges[] = {{"namespace", PMIX_RANGE_NAMESPACE},
+                  {"session", PMIX_RANGE_SESSION},
+                  {"local", PMIX_RANGE_LOCAL},
                   {"global", PMIX_RANGE_GLOBAL}};
     Infos infos;
     const std::string wanted = line.text("range", "session");
@@ -55,7 +58,8 @@ int main(int argc, char** argv) {
     for (size_t i = 0; i < n; ++i) {
         const std::string& key = line.operands()[i];
         if (data[i].value.type == PMIX_UNDEF) {
-            status = failed(kProgram.name, key.c_str(), rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS ? PMIX_ERR_NOT_FOUND : rc);
+            status = failed(kProgram.name, key.c_str(),
+                            rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS ? PMIX_ERR_NOT_FOUND : rc);
         } else if (line.has("json")) {
             out += (out.empty() ? "" : ",") + json_text(key) + ":{\"value\":" + json(data[i].value) +
                    ",\"publisher\":" + json_text(shown(data[i].proc)) + "}";

@@ -39,7 +39,8 @@ pmix_status_t table(const CommandLine& line, const std::string& job, Answers& an
 const pmix_data_array_t* rows_of(const Answers& answers) {
     for (const char* key : {PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE}) {
         const pmix_value_t* value = answers.find(key);
-        if (value != nullptr && value->type == PMIX_DATA_ARRAY && value->data.darray->type == PMIX_PROC_INFO) return value->data.darray;
+        if (value != nullptr && value->type == PMIX_DATA_ARRAY && value->data.darray->type == PMIX_PROC_INFO)
+            return value->data.darray;
     }
     return nullptr;
 }
@@ -79,8 +80,9 @@ int main(int argc, char** argv) {
         std::printf("job %s\n  %8s %-16s %8s %-24s %s\n", job.c_str(), "rank", "node", "pid", "state", "program");
         const auto* procs = static_cast<const pmix_proc_info_t*>(rows->array);
         for (size_t i = 0; i < rows->size; ++i) {
-            std::printf("  %8u %-16s %8d %-24s %s\n", procs[i].proc.rank, procs[i].hostname == nullptr ? "" : procs[i].hostname,
-                        static_cast<int>(procs[i].pid), PMIx_Proc_state_string(procs[i].state),
+            std::printf("  %8u %-16s %8d %-24s %s\n", procs[i].proc.rank,
+                        procs[i].hostname == nullptr ? "" : procs[i].hostname, static_cast<int>(procs[i].pid),
+                        PMIx_Proc_state_string(procs[i].state),
                         procs[i].executable_name == nullptr ? "" : procs[i].executable_name);
         }
     }

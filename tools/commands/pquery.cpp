@@ -11,7 +11,8 @@ const Program kProgram = {
     "pquery",
     "ask a PMIx server",
     "KEY...",
-    "Asks the server for one or more keys of PMIx_Query_info and shows what it says. A key is given by its name in the\n"
+    "Asks the server for one or more keys of PMIx_Query_info and shows what it says. A key is given by its name in "
+    "the\n"
     "headers or by its string. PMIX_QUERY_SUPPORTED_KEYS lists those that can be asked for.",
     {{"qualifier", "NAME=VALUE", "narrows the query; may be given again"},
      {"timeout-query", "SECONDS", "how long the host may take"},
@@ -42,7 +43,8 @@ int main(int argc, char** argv) {
         const pmix_value_t* value = answers.find(keys[i].c_str());
         const std::string& name = line.operands()[i];
         if (value == nullptr) {
-            status = failed(kProgram.name, name.c_str(), answers.status == PMIX_ERR_PARTIAL_SUCCESS ? PMIX_ERR_NOT_FOUND : answers.status);
+            status = failed(kProgram.name, name.c_str(),
+                            answers.status == PMIX_ERR_PARTIAL_SUCCESS ? PMIX_ERR_NOT_FOUND : answers.status);
         } else if (line.has("json")) {
             out += (out.empty() ? "" : ",") + json_text(name) + ":" + json(*value);
         } else {

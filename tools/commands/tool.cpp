@@ -88,7 +88,9 @@ Tool::Tool(const CommandLine& line, Comes how) {
     }
 }
 
-Tool::~Tool() { PMIx_tool_finalize(); }
+Tool::~Tool() {
+    PMIx_tool_finalize();
+}
 
 Answers::~Answers() {
     if (infos != nullptr) PMIx_Info_free(infos, count);
@@ -261,14 +263,21 @@ std::vector<std::pair<std::string, std::string>> fields(const pmix_data_array_t&
     const auto text = [](const char* s) { return s == nullptr ? std::string() : std::string(s); };
     if (array.type == PMIX_PROC_INFO) {
         const auto& row = static_cast<const pmix_proc_info_t*>(array.array)[i];
-        out = {{"proc", shown(row.proc)}, {"host", text(row.hostname)}, {"executable", text(row.executable_name)},
-               {"pid", std::to_string(row.pid)}, {"state", PMIx_Proc_state_string(row.state)},
+        out = {{"proc", shown(row.proc)},
+               {"host", text(row.hostname)},
+               {"executable", text(row.executable_name)},
+               {"pid", std::to_string(row.pid)},
+               {"state", PMIx_Proc_state_string(row.state)},
                {"exit", std::to_string(row.exit_code)}};
     } else if (array.type == PMIX_PROC_STATS) {
         const auto& row = static_cast<const pmix_proc_stats_t*>(array.array)[i];
-        out = {{"proc", shown(row.proc)}, {"host", text(row.node)}, {"pid", std::to_string(row.pid)},
-               {"threads", std::to_string(row.num_threads)}, {"pss_mb", number("%.2f", static_cast<double>(row.pss))},
-               {"rss_mb", number("%.2f", static_cast<double>(row.rss))}, {"vsize_mb", number("%.2f", static_cast<double>(row.vsize))}};
+        out = {{"proc", shown(row.proc)},
+               {"host", text(row.node)},
+               {"pid", std::to_string(row.pid)},
+               {"threads", std::to_string(row.num_threads)},
+               {"pss_mb", number("%.2f", static_cast<double>(row.pss))},
+               {"rss_mb", number("%.2f", static_cast<double>(row.rss))},
+               {"vsize_mb", number("%.2f", static_cast<double>(row.vsize))}};
     } else if (array.type == PMIX_REGATTR) {
         const auto& row = static_cast<const pmix_regattr_t*>(array.array)[i];
         out = {{"name", text(row.name)}, {"string", row.string}, {"type", PMIx_Data_type_string(row.type)}};
@@ -357,7 +366,8 @@ std::string json(const pmix_value_t& value) {
         if (i != 0) out += ",";
         if (const auto parts = fields(*array, i); !parts.empty()) {
             std::string row;
-            for (const auto& [name, text] : parts) row += (row.empty() ? "{" : ",") + json_text(name) + ":" + json_text(text);
+            for (const auto& [name, text] : parts)
+                row += (row.empty() ? "{" : ",") + json_text(name) + ":" + json_text(text);
             out += row + "}";
         } else if (element(*array, i, one)) {
             out += json(one);

@@ -34,8 +34,9 @@ class Infos {
     std::vector<pmix_info_t> infos_;
 };
 
-// As whom a command comes: a tool, which the host is asked about; an observer, which asks the library only; for commands
-// that only ask, a tool, and an observer where the host takes no tools; or not at all, for the library's own word.
+// As whom a command comes: a tool, which the host is asked about; an observer, which asks the library only; for
+// commands that only ask, a tool, and an observer where the host takes no tools; or not at all, for the library's own
+// word.
 enum class Comes { as_tool, as_observer, as_either, not_at_all };
 
 // Connected while it lives.
@@ -86,7 +87,8 @@ int failed(const char* command, const char* what, pmix_status_t status);
 
 // The infos in a value, or none.
 inline const pmix_info_t* infos_in(const pmix_value_t& value, size_t& n) {
-    const bool has = value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr && value.data.darray->type == PMIX_INFO;
+    const bool has =
+        value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr && value.data.darray->type == PMIX_INFO;
     n = has ? value.data.darray->size : 0;
     return has ? static_cast<const pmix_info_t*>(value.data.darray->array) : nullptr;
 }

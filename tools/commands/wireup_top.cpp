@@ -106,7 +106,8 @@ void print_job(const pmix_info_t* infos, size_t n) {
         const pmix_info_t* proc = infos_in(infos[i].value, parts);
         const std::string pid = text_of(proc, parts, PMIX_PROC_PID);
         std::printf("    rank %-6s %-14s%s%s\n", text_of(proc, parts, PMIX_RANK).c_str(),
-                    state_text(value_of(proc, parts, PMIX_PROC_STATE_STATUS)), pid == "0" ? "" : " pid ", pid == "0" ? "" : pid.c_str());
+                    state_text(value_of(proc, parts, PMIX_PROC_STATE_STATUS)), pid == "0" ? "" : " pid ",
+                    pid == "0" ? "" : pid.c_str());
     }
 }
 
@@ -138,7 +139,8 @@ void print(const Server& server) {
         std::printf(": %s\n", server.problem.c_str());
         return;
     }
-    std::printf(" on %s, pid %s\n", text_of(infos, n, PMIX_HOSTNAME).c_str(), text_of(infos, n, PMIX_SERVER_PIDINFO).c_str());
+    std::printf(" on %s, pid %s\n", text_of(infos, n, PMIX_HOSTNAME).c_str(),
+                text_of(infos, n, PMIX_SERVER_PIDINFO).c_str());
     bool waits = false;
     for (size_t i = 0; i < n; ++i) {
         size_t parts = 0;
@@ -146,7 +148,8 @@ void print(const Server& server) {
         if (PMIx_Check_key(infos[i].key, WIREUP_REPORT_JOB)) print_job(inner, parts);
         if (PMIx_Check_key(infos[i].key, WIREUP_REPORT_COLLECTIVE)) print_collective(inner, parts);
         if (PMIx_Check_key(infos[i].key, WIREUP_REPORT_REQUEST)) print_request(inner, parts);
-        waits = waits || PMIx_Check_key(infos[i].key, WIREUP_REPORT_COLLECTIVE) || PMIx_Check_key(infos[i].key, WIREUP_REPORT_REQUEST);
+        waits = waits || PMIx_Check_key(infos[i].key, WIREUP_REPORT_COLLECTIVE) ||
+                PMIx_Check_key(infos[i].key, WIREUP_REPORT_REQUEST);
     }
     if (!waits) std::printf("  nothing waits here\n");
 }

@@ -1,10 +1,11 @@
 /* churn: jobs and assemblages that come and go thousands of times leave nothing in a client, a server or its host.
  * usage: churn spawn|connect|group COUNT MOST_KIB
- *   spawn: each turn spawns a job, reads its data, connects with it and disconnects. connect: with one and the same job.
- *   group: constructs and destructs. MOST_KIB: how much a process may grow in three quarters of the rounds; 0: any
+ *   spawn: each turn spawns a job, reads its data, connects with it and disconnects. connect: with one and the same
+ * job. group: constructs and destructs. MOST_KIB: how much a process may grow in three quarters of the rounds; 0: any
  *
- * What leaks does so in each round, what an allocator takes at once (an arena more on a busy machine) comes in one piece
- * at any time. So the last two thirds are held against the bound each by itself, and the one that grew less counts.
+ * What leaks does so in each round, what an allocator takes at once (an arena more on a busy machine) comes in one
+ * piece at any time. So the last two thirds are held against the bound each by itself, and the one that grew less
+ * counts.
  *
  * The host is in the server's process and starts nothing: the jobs that it spawns run on another node, which there is
  * not. So a turn costs what the library does, and ten thousand of them a few seconds. */
@@ -19,8 +20,7 @@ extern char** environ;
 
 static const pmix_nspace_t own_job = "churn";
 
-/* --- the host ------------------------------------------------------------------------------------------------------
- */
+/* --- the host ----------------------------------------------------------------------------------------------------- */
 
 static void register_job(const char* nspace, const char* nodes, const char* ranks, uint32_t size, int local) {
     pmix_info_t info[3];
@@ -62,8 +62,7 @@ static pmix_status_t on_group(pmix_group_operation_t what, char name[], const pm
     return PMIX_SUCCESS;
 }
 
-static pmix_server_module_t module = {
-    .spawn = on_spawn, .connect = on_join, .disconnect = on_join, .group = on_group};
+static pmix_server_module_t module = {.spawn = on_spawn, .connect = on_join, .disconnect = on_join, .group = on_group};
 
 static int host(char** argv) {
     pmix_proc_t proc;
@@ -91,8 +90,7 @@ static int host(char** argv) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* --- what a process has --------------------------------------------------------------------------------------------
- */
+/* --- what a process has ------------------------------------------------------------------------------------------- */
 
 struct size {
     long anonymous_kib, descriptors, mappings;
@@ -134,8 +132,7 @@ static void check_growth(const char* who, const struct size at[3], long most_kib
     CHECK((second < third ? second : third) <= most_kib * 4 / 9); /* of three quarters, a third */
 }
 
-/* --- the client ----------------------------------------------------------------------------------------------------
- */
+/* --- the client --------------------------------------------------------------------------------------------------- */
 
 static void read_job(const char* nspace, pmix_rank_t rank, const char* key) {
     pmix_proc_t proc;

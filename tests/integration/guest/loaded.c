@@ -12,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                              \
-    do {                                                              \
-        if (!(condition)) {                                           \
-            printf("FAIL line %d: %s\n", __LINE__, #condition);       \
-            fflush(stdout);                                           \
-            _exit(1);                                                 \
-        }                                                             \
+#define CHECK(condition)                                        \
+    do {                                                        \
+        if (!(condition)) {                                     \
+            printf("FAIL line %d: %s\n", __LINE__, #condition); \
+            fflush(stdout);                                     \
+            _exit(1);                                           \
+        }                                                       \
     } while (0)
 
 /* Only what is called; the types are the headers' own. */
@@ -76,8 +76,7 @@ static void library_open(struct library* l, const char* path) {
     FIND(setup_fork, "PMIx_server_setup_fork");
 }
 
-/* --- what a process holds ------------------------------------------------------------------------------------------
- */
+/* --- what a process holds ----------------------------------------------------------------------------------------- */
 
 static unsigned entries(const char* path) {
     unsigned count = 0;
@@ -124,10 +123,10 @@ static void use(struct library* l, pmix_proc_t* me) {
     l->value_free(value, 1);
 }
 
-/* --- cases --------------------------------------------------------------------------------------------------------- */
+/* --- cases -------------------------------------------------------------------------------------------------------- */
 
-/* Whatever Init makes, Finalize takes away: after a few lives, which fill the caches of the C library (a thread's stack,
- * the heap), the process holds no more than before. rows: I12 */
+/* Whatever Init makes, Finalize takes away: after a few lives, which fill the caches of the C library (a thread's
+ * stack, the heap), the process holds no more than before. rows: I12 */
 static void cycles(int count, const char* path) {
     struct holding before = {0, 0, 0, 0};
     pmix_proc_t me;

@@ -2,8 +2,8 @@
  * for, and a stranger. Needs root, to become them.
  * usage: users root|user           whose process the server is
  *        users unmapped|forbidden|environment
- *                                  the server is in a user namespace that maps root alone; the last two: and its host, or
- *                                  the environment, admits only users whom the kernel can name
+ *                                  the server is in a user namespace that maps root alone; the last two: and its host,
+ * or the environment, admits only users whom the kernel can name
  *
  * Nothing is executed, so that nobody needs access to the build: the processes are forked before any is a server or a
  * client, become their user, and then initialise. */
@@ -29,8 +29,7 @@ static void become(uid_t user) {
     CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0); /* a change of user ends it */
 }
 
-/* --- the server: one job, one rank, told by single letters -----------------------------------------------------------
- */
+/* --- the server: one job, one rank, told by single letters -------------------------------------------------------- */
 
 static pmix_status_t client_left(const pmix_proc_t* proc, void* object, pmix_op_cbfunc_t cbfunc, void* cbdata) {
     (void)proc, (void)object, (void)cbfunc, (void)cbdata;
@@ -120,7 +119,7 @@ static uint32_t ask(int line, char letter) {
     return number;
 }
 
-/* --- the clients ----------------------------------------------------------------------------------------------------- */
+/* --- the clients -------------------------------------------------------------------------------------------------- */
 
 enum token { RIGHT, WRONG, NONE };
 
@@ -200,8 +199,8 @@ static void try_named_users(int line, bool root) {
     try(STRANGER, WRONG, line, PMIX_ERR_INVALID_CRED);
     /* Another user who has read the rank's environment is still another user. */
     try(STRANGER, RIGHT, line, PMIX_ERR_INVALID_CRED);
-    /* Root may be anybody at the server. But a client believes no other user's server without its half of the token, and
-     * root as little as others: then the client is the one that leaves. */
+    /* Root may be anybody at the server. But a client believes no other user's server without its half of the token,
+     * and root as little as others: then the client is the one that leaves. */
     try(0, RIGHT, line, PMIX_SUCCESS);
     try_told(0, NONE, line, root ? PMIX_SUCCESS : PMIX_ERR_INVALID_CRED, true);
     /* And the rank is still its owner's. */

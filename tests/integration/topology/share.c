@@ -13,13 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                \
-    do {                                                                \
-        if (!(condition)) {                                             \
+#define CHECK(condition)                                                 \
+    do {                                                                 \
+        if (!(condition)) {                                              \
             printf("FAIL %s line %d: %s\n", role, __LINE__, #condition); \
-            fflush(stdout);                                             \
-            _exit(1);                                                   \
-        }                                                               \
+            fflush(stdout);                                              \
+            _exit(1);                                                    \
+        }                                                                \
     } while (0)
 
 static const char* role = "host";
@@ -83,7 +83,9 @@ static void client(const char* shared) {
     printf("OK client: %s\n", shared);
 }
 
-static bool done(pmix_status_t rc) { return rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED; }
+static bool done(pmix_status_t rc) {
+    return rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED;
+}
 
 static char* text_of(const char* path) {
     FILE* file = fopen(path, "r");

@@ -17,8 +17,8 @@
 
 extern char** environ;
 
-/* The next line of stdin without its end, NULL at the end; "x:6e31" stands for bytes. Ends in a NUL that *length counts.
- * The caller frees it. */
+/* The next line of stdin without its end, NULL at the end; "x:6e31" stands for bytes. Ends in a NUL that *length
+ * counts. The caller frees it. */
 static char* next_line(size_t* length) {
     char* line = NULL;
     size_t room = 0;
