@@ -1,7 +1,6 @@
-/* access: information of a session, a job, an application, a process and a node, asked for in every way that the
- * Standard shows in "Accessing information: examples". What must come out is counted here from what is known of each
- * rank. usage: access NODES    how many nodes the session has; run with at least two applications on at least two nodes
- */
+/* access: information of a session, a job, an application, a process and a node, asked for in every way that the Standard
+ * shows in "Accessing information: examples". What must come out is counted here from what is known of each rank.
+ * usage: access NODES    how many nodes the session has; run with at least two applications on at least two nodes */
 #include "check.h"
 
 static uint32_t nodes_of_session, app_count;
@@ -14,11 +13,11 @@ static uint32_t take(pmix_value_t** value) {
     *value = NULL;
     return number;
 }
-#define CHECK_U32(call, wanted)         \
-    do {                                \
-        CHECK_OK(call);                 \
-        uint32_t wanted_ = (wanted);    \
-        CHECK(take(&value) == wanted_); \
+#define CHECK_U32(call, wanted)                \
+    do {                                       \
+        CHECK_OK(call);                        \
+        uint32_t wanted_ = (wanted);           \
+        CHECK(take(&value) == wanted_);        \
     } while (0)
 
 static uint32_t u32_of(pmix_rank_t rank, const char* key) {
@@ -28,7 +27,8 @@ static uint32_t u32_of(pmix_rank_t rank, const char* key) {
     return take(&value);
 }
 
-/* --- counted: the ranks of an application or a node, and the nodes of an application ------------------------------ */
+/* --- counted: the ranks of an application or a node, and the nodes of an application --------------------------------
+ */
 
 static bool in_app(pmix_rank_t rank, uint32_t app) {
     return u32_of(rank, PMIX_APPNUM) == app;
@@ -69,8 +69,7 @@ static char* host_of(pmix_rank_t rank) {
     return host;
 }
 
-/* --- the examples
- * -----------------------------------------------------------------------------------------------------
+/* --- the examples -----------------------------------------------------------------------------------------------------
  */
 
 /* rows: K25 K15 */
