@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "client/group_invite.h"
-#include "common/messages.h"
+#include "client/groups/group_invite.h"
+#include "common/protocol/messages.h"
 
 namespace pmix::client {
 

@@ -6,13 +6,13 @@
 
 #include <memory>
 
-#include "client/event_observer.h"
-#include "client/events.h"
-#include "client/fabric.h"
-#include "client/group_events.h"
-#include "client/iof.h"
-#include "client/session.h"
-#include "client/session_modules.h"
+#include "client/events/event_observer.h"
+#include "client/events/events.h"
+#include "client/groups/group_events.h"
+#include "client/iof/iof.h"
+#include "client/services/fabric.h"
+#include "client/session/session.h"
+#include "client/session/session_modules.h"
 
 namespace pmix::client {
 

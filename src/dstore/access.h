@@ -20,7 +20,8 @@ class Access {
     }
 
     const uint8_t* at(uint64_t offset, uint64_t size) noexcept {
-        if (size <= limit_ && offset <= limit_ - size) [[likely]] return view_->base + offset;
+        if (size <= limit_ && offset <= limit_ - size) [[likely]]
+            return view_->base + offset;
         return look_again(offset, size);
     }
     const uint8_t* ref(uint32_t reference, uint64_t size) noexcept { return at(reference * layout::kUnit, size); }
@@ -86,7 +87,8 @@ class Access {
 
   private:
     const uint8_t* look_again(uint64_t offset, uint64_t size) noexcept {
-        if (offset > layout::kMaxSegment || size > layout::kMaxSegment || !mapping_.extend(offset + size)) return nullptr;
+        if (offset > layout::kMaxSegment || size > layout::kMaxSegment || !mapping_.extend(offset + size))
+            return nullptr;
         view_ = &mapping_.view();
         limit_ = view_->readable.load(std::memory_order_acquire);
         return size <= limit_ && offset <= limit_ - size ? view_->base + offset : nullptr;

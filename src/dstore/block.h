@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "common/bytes.h"
+#include "common/base/bytes.h"
 #include "dstore/layout.h"
 #include "dstore/store.h"
 

@@ -2,16 +2,19 @@
 
 #include <charconv>
 
-#include "common/pack.h"
+#include "common/codec/pack.h"
 
 namespace pmix::dstore {
 
 using namespace layout;
 
-// ---- Placement --------------------------------------------------------------------------------------------------------
+// ---- Placement
+// --------------------------------------------------------------------------------------------------------
 
 namespace {
-constexpr uint32_t form_number(common::ProcMap::Form form) noexcept { return static_cast<uint32_t>(form) + 1; }
+constexpr uint32_t form_number(common::ProcMap::Form form) noexcept {
+    return static_cast<uint32_t>(form) + 1;
+}
 constexpr uint32_t kRegular = form_number(common::ProcMap::Form::regular);
 constexpr uint32_t kContiguous = form_number(common::ProcMap::Form::contiguous);
 constexpr uint32_t kListed = form_number(common::ProcMap::Form::listed);
@@ -27,7 +30,8 @@ bool PlacementView::load(uint32_t reference) noexcept {
     form_ = get32(at_ + kPlcForm);
     block_ = get32(at_ + kPlcBlock);
     // More than any map has: a damaged one, which must not keep anybody busy.
-    if (nodes_ > common::kMaxMapNodes || ranks_ > common::kMaxMapRanks || rank_limit_ > common::kMaxMapRanks) return false;
+    if (nodes_ > common::kMaxMapNodes || ranks_ > common::kMaxMapRanks || rank_limit_ > common::kMaxMapRanks)
+        return false;
     if (nodes_ == 0 || block_ == 0) form_ = 0;
     const uint8_t* starts = form_ == kContiguous ? array(kPlcStarts, uint64_t{4} * nodes_ + 4) : nullptr;
     if (form_ == kRegular) return rank_limit_ == ranks_;
@@ -201,7 +205,8 @@ std::string_view text_of(const RecordView& record) noexcept {
     return text.substr(0, text.find('\0'));
 }
 
-// ---- Columns ----------------------------------------------------------------------------------------------------------
+// ---- Columns
+// ----------------------------------------------------------------------------------------------------------
 
 bool Catalog::load() noexcept {
     const uint8_t* h = access_.header();
@@ -263,20 +268,32 @@ Outcome Catalog::own_value(const uint8_t* column, uint32_t index, Found& found) 
     const uint8_t payload = column[kColPayload];
     uint64_t number = 0;
     if (width != 0) {
-        const uint8_t* elements = access_.ref(get32(column + kColElements), uint64_t{width} * get32(column + kColLimit));
+        const uint8_t* elements =
+            access_.ref(get32(column + kColElements), uint64_t{width} * get32(column + kColLimit));
         if (elements == nullptr || get32(column + kColElements) == 0) return Outcome::damaged;
         const uint8_t* e = elements + uint64_t{width} * index;
         switch (width) {
-            case 1: number = *e; break;
-            case 2: number = get16(e); break;
-            case 4: number = get32(e); break;
-            case 8: number = get64(e); break;
-            default: return Outcome::damaged;
+            case 1:
+                number = *e;
+                break;
+            case 2:
+                number = get16(e);
+                break;
+            case 4:
+                number = get32(e);
+                break;
+            case 8:
+                number = get64(e);
+                break;
+            default:
+                return Outcome::damaged;
         }
     }
     uint64_t base = get64(column + kColBase);
     switch (static_cast<ColumnData::Form>(column[kColForm])) {
-        case ColumnData::Form::affine: base += index; [[fallthrough]];
+        case ColumnData::Form::affine:
+            base += index;
+            [[fallthrough]];
         case ColumnData::Form::constant:
         case ColumnData::Form::numbers:
             if (payload > 8) return Outcome::damaged;
@@ -293,7 +310,8 @@ Outcome Catalog::own_value(const uint8_t* column, uint32_t index, Found& found) 
             found.refer(record.value, record.length, PMIX_SCOPE_UNDEF, index);
             return Outcome::hit;
         }
-        case ColumnData::Form::computed: break;
+        case ColumnData::Form::computed:
+            break;
     }
     return Outcome::damaged;
 }
@@ -325,15 +343,18 @@ Outcome Catalog::compute(const uint8_t* column, Owner owner, Found& found) {
             case Computed::rank:
                 if (index >= placement.rank_limit()) return Outcome::miss;
                 return scalar(index);
-            case Computed::local_rank: return scalar(placement.local_rank(index));
-            case Computed::app_number: return scalar(placement.app_of(index, &range));
+            case Computed::local_rank:
+                return scalar(placement.local_rank(index));
+            case Computed::app_number:
+                return scalar(placement.app_of(index, &range));
             case Computed::app_rank:
                 app = placement.app_of(index, &range);
                 return app ? scalar(index - range.first) : Outcome::miss;
             case Computed::app_leader:
                 app = placement.app_of(index, &range);
                 return app ? scalar(range.first) : Outcome::miss;
-            default: break;
+            default:
+                break;
         }
     }
     // Facts of the node, the rank's or this one.
@@ -341,16 +362,20 @@ Outcome Catalog::compute(const uint8_t* column, Owner owner, Found& found) {
         owner.kind == OwnerKind::proc ? placement.node_of(index) : std::optional<uint32_t>(index);
     if (!node || *node >= placement.nodes()) return Outcome::miss;
     switch (function) {
-        case Computed::node_id: return scalar(placement.id_of(*node));
-        case Computed::node_index: return scalar(*node);
+        case Computed::node_id:
+            return scalar(placement.id_of(*node));
+        case Computed::node_index:
+            return scalar(*node);
         case Computed::node_name: {
             RecordView record;
             if (!placement.name(*node, record)) return Outcome::miss;
             found.refer(record.value, record.length, PMIX_SCOPE_UNDEF, index);
             return Outcome::hit;
         }
-        case Computed::local_size: return scalar(placement.count_on(*node));
-        case Computed::local_leader: return scalar(placement.rank_on(*node, 0));
+        case Computed::local_size:
+            return scalar(placement.count_on(*node));
+        case Computed::local_leader:
+            return scalar(placement.rank_on(*node, 0));
         case Computed::local_peers: {
             const uint32_t n = placement.count_on(*node);
             if (n == 0) return Outcome::miss;
@@ -369,7 +394,8 @@ Outcome Catalog::compute(const uint8_t* column, Owner owner, Found& found) {
             found.use_spill(index);
             return Outcome::hit;
         }
-        default: return Outcome::miss;
+        default:
+            return Outcome::miss;
     }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "common/pack.h"
+#include "common/codec/pack.h"
 #include "dstore/keyed_hash.h"
 
 namespace pmix::dstore {
@@ -12,7 +12,9 @@ using common::Bytes;
 
 namespace {
 
-uint8_t width_for(uint64_t n) noexcept { return n < 1u << 8 ? 1 : n < 1u << 16 ? 2 : n <= UINT32_MAX ? 4 : 8; }
+uint8_t width_for(uint64_t n) noexcept {
+    return n < 1u << 8 ? 1 : n < 1u << 16 ? 2 : n <= UINT32_MAX ? 4 : 8;
+}
 
 // Unsigned numbers in the narrowest width that holds the largest.
 class NarrowArray {
@@ -159,7 +161,9 @@ void ColumnBuilder::State::Column::store(uint32_t i, uint64_t n, uint32_t indice
 }
 
 uint32_t ColumnBuilder::State::Column::intern(Bytes value) {
-    auto same = [&](uint32_t id) { return std::equal(values[id].begin(), values[id].end(), value.begin(), value.end()); };
+    auto same = [&](uint32_t id) {
+        return std::equal(values[id].begin(), values[id].end(), value.begin(), value.end());
+    };
     if (!values.empty() && same(last_value)) return last_value;
     const uint32_t h = hash_key({reinterpret_cast<const char*>(value.data()), value.size()});
     for (auto [from, to] = by_hash.equal_range(h); from != to; ++from) {
@@ -203,8 +207,12 @@ ColumnBuilder::~ColumnBuilder() = default;
 ColumnBuilder::ColumnBuilder(ColumnBuilder&&) noexcept = default;
 ColumnBuilder& ColumnBuilder::operator=(ColumnBuilder&&) noexcept = default;
 
-OwnerKind ColumnBuilder::kind() const noexcept { return state_->kind; }
-bool ColumnBuilder::empty() const noexcept { return state_->columns.empty(); }
+OwnerKind ColumnBuilder::kind() const noexcept {
+    return state_->kind;
+}
+bool ColumnBuilder::empty() const noexcept {
+    return state_->columns.empty();
+}
 
 bool ColumnBuilder::set(uint32_t index, std::string_view key, Bytes value) {
     if (index >= common::kMaxMapRanks) return false;

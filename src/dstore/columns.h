@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "common/bytes.h"
-#include "common/node_map.h"
-#include "common/status.h"
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "common/placement/node_map.h"
 #include "dstore/store.h"
 
 namespace pmix::dstore {
@@ -52,7 +52,7 @@ struct Placement {
     std::span<const std::string> nodes = {};  // name of each node
     std::span<const uint32_t> node_ids = {};  // empty: node i has id i
     std::span<const NodeAlias> aliases = {};
-    std::span<const AppRange> apps = {};      // by app number
+    std::span<const AppRange> apps = {};  // by app number
 };
 
 // What the builder hands to the writer for one key. Numbers are encoded values of one type with at most 8 bytes of

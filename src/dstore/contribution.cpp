@@ -12,7 +12,8 @@ namespace pmix::dstore {
 using namespace layout;
 using common::Bytes;
 
-// ---- ChunkBuilder -----------------------------------------------------------------------------------------------------
+// ---- ChunkBuilder
+// -----------------------------------------------------------------------------------------------------
 
 struct ChunkBuilder::State {
     struct Entry {
@@ -49,7 +50,9 @@ ChunkBuilder::~ChunkBuilder() = default;
 ChunkBuilder::ChunkBuilder(ChunkBuilder&&) noexcept = default;
 ChunkBuilder& ChunkBuilder::operator=(ChunkBuilder&&) noexcept = default;
 
-bool ChunkBuilder::empty() const noexcept { return state_->blocks.empty(); }
+bool ChunkBuilder::empty() const noexcept {
+    return state_->blocks.empty();
+}
 
 void ChunkBuilder::begin(Owner owner, const BlockGenerations& generations) {
     BlockHead head;
@@ -106,7 +109,8 @@ common::Result<std::vector<uint8_t>> ChunkBuilder::finish(uint64_t origin) {
     return out;
 }
 
-// ---- ChunkView --------------------------------------------------------------------------------------------------------
+// ---- ChunkView
+// --------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -212,7 +216,9 @@ common::Result<ChunkView> ChunkView::check(Bytes bytes) {
     return v;
 }
 
-uint64_t ChunkView::origin() const noexcept { return get64(bytes_.data() + kChkOrigin); }
+uint64_t ChunkView::origin() const noexcept {
+    return get64(bytes_.data() + kChkOrigin);
+}
 
 BlockView ChunkView::at(size_t offset) const noexcept {
     const uint8_t* const b = bytes_.data() + offset;

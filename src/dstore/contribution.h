@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "common/bytes.h"
-#include "common/status.h"
+#include "common/base/bytes.h"
+#include "common/base/status.h"
 #include "dstore/store.h"
 
 namespace pmix::dstore {

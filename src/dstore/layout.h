@@ -15,25 +15,27 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/bytes.h"
+#include "common/base/bytes.h"
 
 namespace pmix::dstore::layout {
 
 inline constexpr uint64_t kUnit = 8;
 inline constexpr uint64_t kMaxSegment = (1ull << 32) * kUnit;
-constexpr uint64_t padded(uint64_t bytes) noexcept { return (bytes + kUnit - 1) & ~(kUnit - 1); }
+constexpr uint64_t padded(uint64_t bytes) noexcept {
+    return (bytes + kUnit - 1) & ~(kUnit - 1);
+}
 
 // ---- Segment header, 256 bytes ------------------------------------------------------------------------------------
 inline constexpr uint64_t kSegmentMagic = 0x0145524f54535557ull;  // "WUSTORE" and 1
-inline constexpr size_t kHdrMagic = 0;           // u64
-inline constexpr size_t kHdrStamp = 8;           // u64, kStamp
-inline constexpr size_t kHdrReservation = 16;    // u64, address space a client does well to map
-inline constexpr size_t kHdrOrigin = 24;         // u64
-inline constexpr size_t kHdrPublished = 64;      // u64, atomic: bytes that may be read
-inline constexpr size_t kHdrPublications = 72;   // u64, atomic: raised by every publication
-inline constexpr size_t kHdrCatalog = 80;        // u32, atomic reference: columns and placement
-inline constexpr size_t kHdrLeaf = 128;          // u32[8], atomic references by owner kind: indices below kLeafEntries
-inline constexpr size_t kHdrRoot = 160;          // u32[8], atomic references by owner kind: all others
+inline constexpr size_t kHdrMagic = 0;                            // u64
+inline constexpr size_t kHdrStamp = 8;                            // u64, kStamp
+inline constexpr size_t kHdrReservation = 16;                     // u64, address space a client does well to map
+inline constexpr size_t kHdrOrigin = 24;                          // u64
+inline constexpr size_t kHdrPublished = 64;                       // u64, atomic: bytes that may be read
+inline constexpr size_t kHdrPublications = 72;                    // u64, atomic: raised by every publication
+inline constexpr size_t kHdrCatalog = 80;                         // u32, atomic reference: columns and placement
+inline constexpr size_t kHdrLeaf = 128;  // u32[8], atomic references by owner kind: indices below kLeafEntries
+inline constexpr size_t kHdrRoot = 160;  // u32[8], atomic references by owner kind: all others
 inline constexpr size_t kHeaderSize = 256;
 
 // ---- Owner tables: index -> newest block. Root, middle and leaf are arrays of atomic u32 references ----------------
@@ -60,10 +62,10 @@ inline constexpr size_t kBlkHeld = 36;        // u32, units of all blocks ever w
 inline constexpr size_t kBlkArrays = 40;      // u32 hash[count], ascending; u32 where[count]
 inline constexpr uint8_t kFlagFull = 1;       // replaces everything older
 inline constexpr uint8_t kFlagIndex = 2;      // where[] are references to records of older blocks; segments only
-inline constexpr uint8_t kFlagGap = 4;        // something between this block and what was known is missing; segments only
+inline constexpr uint8_t kFlagGap = 4;  // something between this block and what was known is missing; segments only
 // where[] of any other block: units from the start of the block to the record.
-inline constexpr unsigned kMaxChain = 4;       // the writer merges longer ones
-inline constexpr unsigned kChainBound = 16;    // a reader gives up here
+inline constexpr unsigned kMaxChain = 4;     // the writer merges longer ones
+inline constexpr unsigned kChainBound = 16;  // a reader gives up here
 inline constexpr unsigned kEqualHashBound = 1024;
 // The writer takes no more keys of one owner that have one hash. Of a million keys chosen without a purpose hardly ever
 // three have, so whoever comes near it chose them.
@@ -84,41 +86,43 @@ inline constexpr size_t kKeyName = 6;    // then padding to a unit
 // ---- Chunk: header, dictionary, blocks with their records -----------------------------------------------------------
 inline constexpr uint32_t kChunkMagic = 0x4b435557u;  // "WUCK"
 inline constexpr uint16_t kChunkVersion = 1;
-inline constexpr size_t kChkMagic = 0;        // u32
-inline constexpr size_t kChkVersion = 4;      // u16
-inline constexpr size_t kChkFlags = 6;        // u16, 0
-inline constexpr size_t kChkSize = 8;         // u64, bytes, header included, whole units
-inline constexpr size_t kChkOrigin = 16;      // u64
-inline constexpr size_t kChkKeys = 24;        // u32, dictionary entries
-inline constexpr size_t kChkKeyUnits = 28;    // u32, their size
-inline constexpr size_t kChkBlocks = 32;      // u32
+inline constexpr size_t kChkMagic = 0;      // u32
+inline constexpr size_t kChkVersion = 4;    // u16
+inline constexpr size_t kChkFlags = 6;      // u16, 0
+inline constexpr size_t kChkSize = 8;       // u64, bytes, header included, whole units
+inline constexpr size_t kChkOrigin = 16;    // u64
+inline constexpr size_t kChkKeys = 24;      // u32, dictionary entries
+inline constexpr size_t kChkKeyUnits = 28;  // u32, their size
+inline constexpr size_t kChkBlocks = 32;    // u32
 inline constexpr size_t kChunkHeader = 40;
 
-// ---- Catalog: what is known for every rank and node. Replaced as a whole ---------------------------------------------
+// ---- Catalog: what is known for every rank and node. Replaced as a whole
+// ---------------------------------------------
 inline constexpr size_t kCatProcColumns = 0;  // u32
 inline constexpr size_t kCatNodeColumns = 4;  // u32
 inline constexpr size_t kCatPlacement = 8;    // u32, reference
 inline constexpr size_t kCatHashes = 16;      // u32[proc + node], ascending in each part; padding; then the columns
 inline constexpr uint32_t kMaxColumns = 4096;
 
-inline constexpr size_t kColHash = 0;       // u32
-inline constexpr size_t kColForm = 4;       // u8, ColumnData::Form; 0: only computed
-inline constexpr size_t kColPayload = 5;    // u8, bytes of a number, at most 8
-inline constexpr size_t kColWidth = 6;      // u8, of an element: 0, 1, 2, 4, 8
-inline constexpr size_t kColFunction = 7;   // u8, Computed: for indices without a value of their own; 0: none
-inline constexpr size_t kColType = 8;       // u16, type of a number
-inline constexpr size_t kColFnType = 10;    // u16, type of what is computed
+inline constexpr size_t kColHash = 0;        // u32
+inline constexpr size_t kColForm = 4;        // u8, ColumnData::Form; 0: only computed
+inline constexpr size_t kColPayload = 5;     // u8, bytes of a number, at most 8
+inline constexpr size_t kColWidth = 6;       // u8, of an element: 0, 1, 2, 4, 8
+inline constexpr size_t kColFunction = 7;    // u8, Computed: for indices without a value of their own; 0: none
+inline constexpr size_t kColType = 8;        // u16, type of a number
+inline constexpr size_t kColFnType = 10;     // u16, type of what is computed
 inline constexpr size_t kColFnPayload = 12;  // u8
-inline constexpr size_t kColKey = 16;       // u32, reference to a dictionary entry
-inline constexpr size_t kColLimit = 20;     // u32, one more than the highest index with a value
-inline constexpr size_t kColBase = 24;      // u64
-inline constexpr size_t kColValid = 32;     // u32, reference to a bit per index; 0: all below the limit
-inline constexpr size_t kColElements = 36;  // u32, reference to width bytes per index
-inline constexpr size_t kColValues = 40;    // u32, reference to u32 references to lone records (interned)
-inline constexpr size_t kColNValues = 44;   // u32
+inline constexpr size_t kColKey = 16;        // u32, reference to a dictionary entry
+inline constexpr size_t kColLimit = 20;      // u32, one more than the highest index with a value
+inline constexpr size_t kColBase = 24;       // u64
+inline constexpr size_t kColValid = 32;      // u32, reference to a bit per index; 0: all below the limit
+inline constexpr size_t kColElements = 36;   // u32, reference to width bytes per index
+inline constexpr size_t kColValues = 40;     // u32, reference to u32 references to lone records (interned)
+inline constexpr size_t kColNValues = 44;    // u32
 inline constexpr size_t kColumnSize = 48;
 
-// ---- Placement --------------------------------------------------------------------------------------------------------
+// ---- Placement
+// --------------------------------------------------------------------------------------------------------
 inline constexpr size_t kPlcNodes = 0;       // u32
 inline constexpr size_t kPlcRanks = 4;       // u32
 inline constexpr size_t kPlcRankLimit = 8;   // u32
@@ -142,9 +146,10 @@ inline constexpr size_t kIdSlot = 8;
 // Version, features and sizes in one number, held against our own when a segment is opened.
 constexpr uint64_t make_stamp() noexcept {
     uint64_t h = 0xcbf29ce484222325ull;
-    for (uint64_t part : {uint64_t{1}, kUnit, uint64_t{kHeaderSize}, uint64_t{kBlkArrays}, uint64_t{kRecValue},
-                          uint64_t{kKeyName}, uint64_t{kColumnSize}, uint64_t{kPlacementSize}, uint64_t{kNameSlot},
-                          uint64_t{kLeafBits}, uint64_t{kMiddleBits}, uint64_t{kHdrPublished}, uint64_t{kChunkVersion}}) {
+    for (uint64_t part :
+         {uint64_t{1}, kUnit, uint64_t{kHeaderSize}, uint64_t{kBlkArrays}, uint64_t{kRecValue}, uint64_t{kKeyName},
+          uint64_t{kColumnSize}, uint64_t{kPlacementSize}, uint64_t{kNameSlot}, uint64_t{kLeafBits},
+          uint64_t{kMiddleBits}, uint64_t{kHdrPublished}, uint64_t{kChunkVersion}}) {
         h = (h ^ part) * 0x100000001b3ull;
     }
     return h;
@@ -168,16 +173,32 @@ inline void store_word(uint8_t* p, uint64_t v) noexcept {
     __atomic_store_n(reinterpret_cast<uint64_t*>(p), common::to_little(v), __ATOMIC_RELEASE);
 }
 
-inline uint16_t get16(const uint8_t* p) noexcept { return common::load_le<uint16_t>(p); }
-inline uint32_t get32(const uint8_t* p) noexcept { return common::load_le<uint32_t>(p); }
-inline uint64_t get64(const uint8_t* p) noexcept { return common::load_le<uint64_t>(p); }
-inline void put16(uint8_t* p, uint16_t v) noexcept { common::store_le(p, v); }
-inline void put32(uint8_t* p, uint32_t v) noexcept { common::store_le(p, v); }
-inline void put64(uint8_t* p, uint64_t v) noexcept { common::store_le(p, v); }
+inline uint16_t get16(const uint8_t* p) noexcept {
+    return common::load_le<uint16_t>(p);
+}
+inline uint32_t get32(const uint8_t* p) noexcept {
+    return common::load_le<uint32_t>(p);
+}
+inline uint64_t get64(const uint8_t* p) noexcept {
+    return common::load_le<uint64_t>(p);
+}
+inline void put16(uint8_t* p, uint16_t v) noexcept {
+    common::store_le(p, v);
+}
+inline void put32(uint8_t* p, uint32_t v) noexcept {
+    common::store_le(p, v);
+}
+inline void put64(uint8_t* p, uint64_t v) noexcept {
+    common::store_le(p, v);
+}
 
 // How many bytes things take.
-constexpr uint64_t key_entry_size(size_t name) noexcept { return padded(kKeyName + name); }
-constexpr uint64_t record_size(uint64_t value) noexcept { return padded(kRecValue + value); }
+constexpr uint64_t key_entry_size(size_t name) noexcept {
+    return padded(kKeyName + name);
+}
+constexpr uint64_t record_size(uint64_t value) noexcept {
+    return padded(kRecValue + value);
+}
 
 inline void write_key(uint8_t* at, const char* name, size_t length, uint32_t hash) noexcept {
     put32(at + kKeyHash, hash);

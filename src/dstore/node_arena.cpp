@@ -29,8 +29,12 @@ constexpr size_t kMaxChunk = 1024 * 1024;  // below the size of a huge page
 constexpr size_t kStep = 16 * 1024;
 
 #ifdef WIREUP_ASAN
-void forbid(void* p, size_t n) noexcept { ASAN_POISON_MEMORY_REGION(p, n); }
-void permit(void* p, size_t n) noexcept { ASAN_UNPOISON_MEMORY_REGION(p, n); }
+void forbid(void* p, size_t n) noexcept {
+    ASAN_POISON_MEMORY_REGION(p, n);
+}
+void permit(void* p, size_t n) noexcept {
+    ASAN_UNPOISON_MEMORY_REGION(p, n);
+}
 #else
 void forbid(void*, size_t) noexcept {}
 void permit(void*, size_t) noexcept {}
@@ -52,8 +56,12 @@ void unmap(void* p, size_t size) noexcept {
     ::munmap(p, size);
 }
 
-size_t page_size() noexcept { return static_cast<size_t>(::sysconf(_SC_PAGESIZE)); }
-size_t up_to(size_t n, size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
+size_t page_size() noexcept {
+    return static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+}
+size_t up_to(size_t n, size_t unit) noexcept {
+    return (n + unit - 1) / unit * unit;
+}
 
 // Fails on kernels before 5.14; then each page comes at its first touch.
 void touch(uint8_t* from, uint8_t* to) noexcept {
@@ -77,7 +85,9 @@ struct alignas(NodeArena::kAlignment) NodeArena::Large {
     size_t size;
 };
 
-NodeArena::NodeArena() noexcept { add_chunk(); }
+NodeArena::NodeArena() noexcept {
+    add_chunk();
+}
 
 NodeArena::~NodeArena() {
     for (Chunk* c = chunks_; c != nullptr;) {
@@ -105,9 +115,9 @@ size_t NodeArena::class_of(size_t rounded) noexcept {
 }
 
 bool NodeArena::add_chunk() noexcept {
-    const size_t size = up_to(chunk_size_ == 0              ? kFirstChunk
+    const size_t size = up_to(chunk_size_ == 0             ? kFirstChunk
                               : chunk_size_ == kFirstChunk ? kSecondChunk
-                                                            : std::min(chunk_size_ * 2, kMaxChunk),
+                                                           : std::min(chunk_size_ * 2, kMaxChunk),
                               page_size());
     auto* chunk = static_cast<Chunk*>(map(size));
     if (chunk == nullptr) return false;

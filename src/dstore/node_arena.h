@@ -5,8 +5,8 @@
 // address is a plain one below 2^48, with nothing in its upper bits, whatever the process's malloc puts there (memory
 // tags, for one); the store keeps hash bits in them.
 //
-// Freed blocks are kept for the same size, by classes at most a sixteenth apart; large ones go back to the kernel. Owned
-// by one store, which locks. What can go wrong: no memory (null).
+// Freed blocks are kept for the same size, by classes at most a sixteenth apart; large ones go back to the kernel.
+// Owned by one store, which locks. What can go wrong: no memory (null).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,8 @@ class NodeArena {
     static constexpr size_t kMaxSmall = 32 * 1024;
     static constexpr int kAddressBits = 48;
 
-    // Maps the first chunk and touches it: a process that makes a store will put, and then is on the way to its first fence.
+    // Maps the first chunk and touches it: a process that makes a store will put, and then is on the way to its first
+    // fence.
     NodeArena() noexcept;
     ~NodeArena();
     NodeArena(const NodeArena&) = delete;
@@ -58,8 +59,8 @@ class NodeArena {
     uint8_t* next_ = nullptr;     // free from here
     uint8_t* touched_ = nullptr;  // up to here the pages are there
     uint8_t* end_ = nullptr;
-    size_t chunk_size_ = 0;       // of the newest
-    size_t freed_ = 0;            // blocks in the lists
+    size_t chunk_size_ = 0;  // of the newest
+    size_t freed_ = 0;       // blocks in the lists
     Chunk* chunks_ = nullptr;
     Large* large_ = nullptr;
     Free* lists_[kClasses] = {};

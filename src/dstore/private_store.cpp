@@ -83,7 +83,7 @@ struct PrivateStore::NspaceNode {
 namespace {
 
 uint64_t tag_of(uint32_t nspace, common::Rank rank, uint32_t hash) noexcept {
-    uint64_t h = (uint64_t{rank} << 32 | hash) ^ uint64_t{nspace} * 0x9e3779b97f4a7c15ull;
+    uint64_t h = (uint64_t{rank} << 32 | hash) ^ uint64_t { nspace } * 0x9e3779b97f4a7c15ull;
     h ^= h >> 32;
     h *= 0xd6e8feb86659fd93ull;
     h ^= h >> 32;
@@ -94,7 +94,9 @@ uint64_t tag_of(uint32_t nspace, common::Rank rank, uint32_t hash) noexcept {
 
 }  // namespace
 
-uint64_t PrivateStore::Node::tag() noexcept { return tag_of(nspace, rank, Key(key()).hash()); }
+uint64_t PrivateStore::Node::tag() noexcept {
+    return tag_of(nspace, rank, Key(key()).hash());
+}
 
 PrivateStore::PrivateStore() : staged_(ArenaAllocator<Node*>(arena_)) {
     static_assert(sizeof(Node) <= Node::kValueAt && (Node::kValueAt + 6) % NodeArena::kAlignment == 0);
@@ -215,8 +217,8 @@ PrivateStore::Node* PrivateStore::copy_for_remote(Node* node) {
 // Puts a node in its place. If that throws, nothing has changed.
 //
 // A key has one slot, or two: where remote peers see another value than local ones, theirs is in a slot of its own, and
-// the usual slot has what local peers see, or the process alone. A slot is never given back, so once there are two, both
-// are kept up to date.
+// the usual slot has what local peers see, or the process alone. A slot is never given back, so once there are two,
+// both are kept up to date.
 void PrivateStore::insert(Node* node, const Key& key) {
     const Audience meant_for = audience_of(node->scope);
     if (meant_for != audience::nobody && staged_.size() == staged_.capacity()) reserve_staged(staged_.size() + 1);
@@ -372,9 +374,15 @@ PrivateStore::Lookup::Lookup(Lookup&& o) noexcept
 PrivateStore::Lookup::~Lookup() {
     if (node_ != nullptr) left_->fetch_add(1, std::memory_order_release);
 }
-Bytes PrivateStore::Lookup::bytes() const noexcept { return node_->value(); }
-pmix_scope_t PrivateStore::Lookup::scope() const noexcept { return node_->scope; }
-void PrivateStore::Lookup::lend() const noexcept { node_->lent.store(true, std::memory_order_release); }
+Bytes PrivateStore::Lookup::bytes() const noexcept {
+    return node_->value();
+}
+pmix_scope_t PrivateStore::Lookup::scope() const noexcept {
+    return node_->scope;
+}
+void PrivateStore::Lookup::lend() const noexcept {
+    node_->lent.store(true, std::memory_order_release);
+}
 
 void PrivateStore::visit(Nspace nspace, common::Rank rank, Visit fn, void* context) const {
     common::MutexLock lock(mutex_);

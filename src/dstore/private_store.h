@@ -14,10 +14,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "common/bytes.h"
-#include "common/ids.h"
-#include "common/mutex.h"
-#include "common/status.h"
+#include "common/base/bytes.h"
+#include "common/base/ids.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "dstore/node_arena.h"
 #include "dstore/store.h"
 
@@ -142,7 +142,8 @@ class PrivateStore {
     Slot* probe(uint64_t tag, Nspace nspace, common::Rank rank, const Key& key) REQUIRES(mutex_);
     Node* allocate(size_t size) REQUIRES(mutex_);
     void insert(Node* node, const Key& key) REQUIRES(mutex_);
-    void replace_for(Audience meant_for, Slot& slot, uint64_t tag, Node* node, Node* old, const Key& key) REQUIRES(mutex_);
+    void replace_for(Audience meant_for, Slot& slot, uint64_t tag, Node* node, Node* old, const Key& key)
+        REQUIRES(mutex_);
     void fill(Slot& slot, uint64_t tag, Node* node) REQUIRES(mutex_);
     void exchange(Slot& slot, uint64_t tag, Node* node, bool takes_place) REQUIRES(mutex_);
     void grow() REQUIRES(mutex_);

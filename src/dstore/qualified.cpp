@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "common/array_value.h"
-#include "common/pack.h"
+#include "common/codec/pack.h"
+#include "common/values/array_value.h"
 
 namespace pmix::dstore {
 

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "common/bytes.h"
-#include "common/info_view.h"
-#include "common/status.h"
-#include "common/value.h"
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "common/values/info_view.h"
+#include "common/values/value.h"
 
 namespace pmix::dstore {
 

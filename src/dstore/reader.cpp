@@ -70,15 +70,19 @@ Outcome locate(Access& access, Owner owner, const Key& key, Found& found, uint64
         case OwnerKind::node:
             o = find_in_chain(access, owner, key, found, source);
             return o == Outcome::miss ? find_in_columns(access, owner, key, found, source) : o;
-        default: return find_in_chain(access, owner, key, found, source);
+        default:
+            return find_in_chain(access, owner, key, found, source);
     }
 }
 
 pmix_status_t status_of(Outcome o) noexcept {
     switch (o) {
-        case Outcome::hit: return PMIX_SUCCESS;
-        case Outcome::miss: return PMIX_ERR_NOT_FOUND;
-        default: return kDamaged;
+        case Outcome::hit:
+            return PMIX_SUCCESS;
+        case Outcome::miss:
+            return PMIX_ERR_NOT_FOUND;
+        default:
+            return kDamaged;
     }
 }
 
@@ -294,9 +298,8 @@ std::optional<uint32_t> Reader::local_rank(common::Rank rank) const noexcept {
     return with_placement(*mapping_, [&](PlacementView& p) { return p.local_rank(rank); });
 }
 std::optional<uint32_t> Reader::local_size(uint32_t node) const noexcept {
-    return with_placement(*mapping_, [&](PlacementView& p) {
-        return node < p.nodes() ? std::optional(p.count_on(node)) : std::nullopt;
-    });
+    return with_placement(
+        *mapping_, [&](PlacementView& p) { return node < p.nodes() ? std::optional(p.count_on(node)) : std::nullopt; });
 }
 std::optional<common::Rank> Reader::rank_on(uint32_t node, uint32_t i) const noexcept {
     return with_placement(*mapping_, [&](PlacementView& p) { return p.rank_on(node, i); });

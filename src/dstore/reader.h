@@ -14,8 +14,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "common/ids.h"
-#include "common/status.h"
+#include "common/base/ids.h"
+#include "common/base/status.h"
 #include "dstore/columns.h"
 #include "dstore/segment.h"
 #include "dstore/store.h"

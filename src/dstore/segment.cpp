@@ -34,7 +34,9 @@ uint64_t page_size() noexcept {
     long n = sysconf(_SC_PAGESIZE);
     return n > 0 ? static_cast<uint64_t>(n) : kPage;
 }
-uint64_t round_up(uint64_t n, uint64_t to) noexcept { return (n + to - 1) / to * to; }
+uint64_t round_up(uint64_t n, uint64_t to) noexcept {
+    return (n + to - 1) / to * to;
+}
 
 // How much address space to take for a segment that is `needed` large and may become `wanted`. Under a limit the
 // application's own needs come first: twice what is needed, or a small part of the limit.
@@ -73,11 +75,15 @@ pmix_status_t status_of(int error) noexcept {
         case ENFILE:
         case ENOSPC:
         case EFBIG:
-        case EDQUOT: return PMIX_ERR_OUT_OF_RESOURCE;
-        case ENOMEM: return PMIX_ERR_OUT_OF_RESOURCE;
+        case EDQUOT:
+            return PMIX_ERR_OUT_OF_RESOURCE;
+        case ENOMEM:
+            return PMIX_ERR_OUT_OF_RESOURCE;
         case ENOSYS:
-        case EINVAL: return PMIX_ERR_NOT_SUPPORTED;
-        default: return PMIX_ERROR;
+        case EINVAL:
+            return PMIX_ERR_NOT_SUPPORTED;
+        default:
+            return PMIX_ERROR;
     }
 }
 

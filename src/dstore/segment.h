@@ -15,9 +15,9 @@
 #include <span>
 #include <vector>
 
-#include "common/bytes.h"
-#include "common/mutex.h"
-#include "common/status.h"
+#include "common/base/bytes.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
 
 namespace pmix::dstore {
 

@@ -1,7 +1,8 @@
 // The question that every store answers: what does this owner hold under this key?
 //
 // Pure values and a hash; any thread. A Key borrows its name and an answer borrows its bytes from the store that gave
-// it, so neither outlives its source. Values are opaque here: the encoding of common/pack.h, a type and its payload.
+// it, so neither outlives its source. Values are opaque here: the encoding of common/codec/pack.h, a type and its
+// payload.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "common/bytes.h"
-#include "common/ids.h"
-#include "common/status.h"
+#include "common/base/bytes.h"
+#include "common/base/ids.h"
+#include "common/base/status.h"
 
 namespace pmix::dstore {
 
@@ -60,8 +61,8 @@ struct Record {
     pmix_scope_t scope = PMIX_GLOBAL;
 };
 
-// Which peers a value is meant for. One key may have two values at once, one for local and one for remote peers; a later
-// value replaces an earlier one for the peers that it is meant for.
+// Which peers a value is meant for. One key may have two values at once, one for local and one for remote peers; a
+// later value replaces an earlier one for the peers that it is meant for.
 using Audience = unsigned;
 namespace audience {
 inline constexpr Audience nobody = 0, local = 1, remote = 2, everybody = 3;

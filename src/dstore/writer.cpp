@@ -29,7 +29,8 @@ uint64_t default_reservation(uint32_t job_size) noexcept {
 
 }  // namespace
 
-// ---- Space ------------------------------------------------------------------------------------------------------------
+// ---- Space
+// ------------------------------------------------------------------------------------------------------------
 
 common::Result<uint64_t> Writer::State::allocate(uint64_t bytes) {
     const uint64_t size = padded(bytes);
@@ -65,14 +66,21 @@ common::Result<std::unique_ptr<Writer>> Writer::create(const WriterOptions& opti
 Writer::Writer() : state_(std::make_unique<State>()) {}
 Writer::~Writer() = default;
 
-int Writer::descriptor() const noexcept { return state_->segment->descriptor(); }
-const Reader& Writer::reader() const noexcept { return *state_->reader; }
-uint64_t Writer::published_bytes() const noexcept { return state_->tail; }
+int Writer::descriptor() const noexcept {
+    return state_->segment->descriptor();
+}
+const Reader& Writer::reader() const noexcept {
+    return *state_->reader;
+}
+uint64_t Writer::published_bytes() const noexcept {
+    return state_->tail;
+}
 WriterCounts Writer::counts() const noexcept {
     return state_->counts;
 }
 
-// ---- Owner tables -------------------------------------------------------------------------------------------------------
+// ---- Owner tables
+// -------------------------------------------------------------------------------------------------------
 
 // A table is published, empty, before a reference leads to it.
 pmix_status_t Writer::State::reserve_entry(Owner owner) {
@@ -113,7 +121,8 @@ uint32_t Writer::State::newest(Owner owner) const noexcept {
     return access.newest(owner, &ok);
 }
 
-// ---- Keys ---------------------------------------------------------------------------------------------------------------
+// ---- Keys
+// ---------------------------------------------------------------------------------------------------------------
 
 common::Result<uint32_t> Writer::State::intern(const Key& key) {
     if (!common::is_valid_key(key.name())) return PMIX_ERR_BAD_PARAM;
@@ -142,7 +151,8 @@ common::Result<uint32_t> Writer::State::intern(const Key& key) {
     return key_slots[s];
 }
 
-// ---- Blocks -------------------------------------------------------------------------------------------------------------
+// ---- Blocks
+// -------------------------------------------------------------------------------------------------------------
 
 bool Writer::State::find_own(Owner owner, const Key& key, RecordView* record, unsigned* equal) noexcept {
     Access access(segment->mapping());
@@ -168,7 +178,8 @@ uint64_t Writer::State::known(uint32_t reference) const noexcept {
     return 0;
 }
 
-pmix_status_t Writer::State::add_block(Owner owner, std::vector<Item>& items, uint64_t generation, uint64_t known_after) {
+pmix_status_t Writer::State::add_block(Owner owner, std::vector<Item>& items, uint64_t generation,
+                                       uint64_t known_after) {
     if (pmix_status_t rc = reserve_entry(owner); rc != PMIX_SUCCESS) return rc;
     sort_items(items);
     const uint64_t size = block_size(items);
@@ -227,14 +238,13 @@ common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, std::
         const uint32_t n = get32(p + kBlkCount);
         const uint64_t start = (p[kBlkFlags] & kFlagIndex) != 0 ? 0 : blocks[b];
         for (uint32_t i = 0; i < n; ++i) {
-            places.push_back({get32(p + kBlkArrays + 4 * size_t{i}), b,
-                              start + get32(p + kBlkArrays + 4 * (size_t{n} + i))});
+            places.push_back(
+                {get32(p + kBlkArrays + 4 * size_t{i}), b, start + get32(p + kBlkArrays + 4 * (size_t{n} + i))});
         }
     }
     counts.indexed += places.size();
-    std::sort(places.begin(), places.end(), [](const Place& x, const Place& y) {
-        return x.hash != y.hash ? x.hash < y.hash : x.order < y.order;
-    });
+    std::sort(places.begin(), places.end(),
+              [](const Place& x, const Place& y) { return x.hash != y.hash ? x.hash < y.hash : x.order < y.order; });
     auto name = [&](const Place& p) {
         return key_name(static_cast<uint32_t>(p.unit - get32(at(p.unit * kUnit) + kRecKeyBack)));
     };
@@ -267,7 +277,8 @@ common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, std::
     return static_cast<uint32_t>(*block / kUnit);
 }
 
-// ---- What the host says ---------------------------------------------------------------------------------------------------
+// ---- What the host says
+// ---------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -315,10 +326,15 @@ pmix_status_t Writer::put(Owner owner, std::span<const Record> records) {
     return rc;
 }
 
-// ---- Local ranks ------------------------------------------------------------------------------------------------------------
+// ---- Local ranks
+// ------------------------------------------------------------------------------------------------------------
 
-void Writer::add_local(common::Rank rank) { state_->locals.try_emplace(rank); }
-bool Writer::is_local(common::Rank rank) const noexcept { return state_->locals.count(rank) != 0; }
+void Writer::add_local(common::Rank rank) {
+    state_->locals.try_emplace(rank);
+}
+bool Writer::is_local(common::Rank rank) const noexcept {
+    return state_->locals.count(rank) != 0;
+}
 
 uint64_t Writer::committed(common::Rank rank) const noexcept {
     auto local = state_->locals.find(rank);
@@ -439,7 +455,9 @@ common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Recor
         // Of one key, later values count for the peers that they are meant for.
         const Audience left = seen[i].left;
         if (left == audience::nobody) continue;
-        const pmix_scope_t scope = left == audience::everybody ? PMIX_GLOBAL : left == audience::local ? PMIX_LOCAL : PMIX_REMOTE;
+        const pmix_scope_t scope = left == audience::everybody ? PMIX_GLOBAL
+                                   : left == audience::local   ? PMIX_LOCAL
+                                                               : PMIX_REMOTE;
         auto same = [&](Bytes b) { return std::equal(b.begin(), b.end(), r.value.begin(), r.value.end()); };
         unsigned equal = 0;
         const State::Entry* before = State::find_entry(local.remote, key, &equal);

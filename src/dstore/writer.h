@@ -1,10 +1,10 @@
 // The write side of one namespace's segment on one node, and what local peers may not see of it.
 //
 // Owns the segment and the records of remote scope of the local ranks. Published bytes are never written again; values
-// that were replaced are given back by compact(), which begins a new segment. Called by the server's loop only; each call that
-// succeeds has published before it returns, and readers see all of a record or nothing. What can go wrong: no memory
-// or a full quota (PMIX_ERR_OUT_OF_RESOURCE), bytes from another node that are none of ours (PMIX_ERR_NOT_SUPPORTED,
-// PMIX_ERR_UNPACK_FAILURE). A failed call leaves what was published as it was.
+// that were replaced are given back by compact(), which begins a new segment. Called by the server's loop only; each
+// call that succeeds has published before it returns, and readers see all of a record or nothing. What can go wrong: no
+// memory or a full quota (PMIX_ERR_OUT_OF_RESOURCE), bytes from another node that are none of ours
+// (PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_UNPACK_FAILURE). A failed call leaves what was published as it was.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "common/bytes.h"
-#include "common/ids.h"
-#include "common/limits.h"
-#include "common/status.h"
+#include "common/base/bytes.h"
+#include "common/base/ids.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
 #include "dstore/columns.h"
 #include "dstore/reader.h"
 #include "dstore/store.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "common/pack.h"
+#include "common/codec/pack.h"
 #include "dstore/writer_state.h"
 
 namespace pmix::dstore {
@@ -34,7 +34,8 @@ common::Result<uint32_t> Writer::State::lone_record(Bytes value) {
     return static_cast<uint32_t>(*place / kUnit);
 }
 
-// ---- Columns ------------------------------------------------------------------------------------------------------------
+// ---- Columns
+// ------------------------------------------------------------------------------------------------------------
 
 pmix_status_t Writer::State::write_column(const ColumnData& data, uint8_t (&column)[kColumnSize]) {
     std::memset(column, 0, sizeof column);
@@ -177,7 +178,8 @@ pmix_status_t Writer::add_columns(ColumnBuilder&& builder) {
     return s.publish_catalog(all, static_cast<uint32_t>(parts[0].size()), exists ? catalog.placement() : 0);
 }
 
-// ---- Placement ------------------------------------------------------------------------------------------------------------
+// ---- Placement
+// ------------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -215,7 +217,8 @@ bool Writer::State::same_placement(const Placement& placement) noexcept {
         }
     }
     for (size_t i = 0; i < nodes; ++i) {
-        if (view.id_of(static_cast<uint32_t>(i)) != (placement.node_ids.empty() ? i : placement.node_ids[i])) return false;
+        if (view.id_of(static_cast<uint32_t>(i)) != (placement.node_ids.empty() ? i : placement.node_ids[i]))
+            return false;
         RecordView name;
         if (!view.name(static_cast<uint32_t>(i), name) || text_of(name) != placement.nodes[i]) return false;
     }
@@ -233,7 +236,8 @@ pmix_status_t Writer::set_placement(const Placement& placement) {
     State& s = *state_;
     const size_t nodes = placement.nodes.size();
     if (nodes > common::kMaxMapNodes || (!placement.node_ids.empty() && placement.node_ids.size() != nodes) ||
-        (placement.procs != nullptr && placement.procs->nnodes() > nodes) || placement.aliases.size() > 16 * (nodes + 1)) {
+        (placement.procs != nullptr && placement.procs->nnodes() > nodes) ||
+        placement.aliases.size() > 16 * (nodes + 1)) {
         return PMIX_ERR_BAD_PARAM;
     }
     if (s.same_placement(placement)) return PMIX_SUCCESS;
@@ -317,7 +321,8 @@ pmix_status_t Writer::set_placement(const Placement& placement) {
             ids[2 * at + 1] = static_cast<uint32_t>(i) + 1;
         }
         put32(p + kPlcIdSlots, static_cast<uint32_t>(mask + 1));
-        if (!keep(kPlcIds, s.append_words(placement.node_ids)) || !keep(kPlcIdTable, s.append_words(ids))) return status;
+        if (!keep(kPlcIds, s.append_words(placement.node_ids)) || !keep(kPlcIdTable, s.append_words(ids)))
+            return status;
     }
     words.clear();
     for (const AppRange& a : placement.apps) words.insert(words.end(), {a.first, a.size});

@@ -71,9 +71,8 @@ void Writer::State::collect(uint32_t newest_block, std::vector<uint64_t>& record
     std::vector<Place> places(records.size());
     for (uint32_t i = 0; i < records.size(); ++i)
         places[i] = {get32(ref(entry_of(records[i])) + kKeyHash), i, records[i]};
-    std::sort(places.begin(), places.end(), [](const Place& x, const Place& y) {
-        return x.hash != y.hash ? x.hash < y.hash : x.order < y.order;
-    });
+    std::sort(places.begin(), places.end(),
+              [](const Place& x, const Place& y) { return x.hash != y.hash ? x.hash < y.hash : x.order < y.order; });
     records.clear();
     for (size_t i = 0, run = 0; i < places.size(); ++i) {
         if (i == 0 || places[i].hash != places[i - 1].hash) run = records.size();
@@ -129,7 +128,8 @@ pmix_status_t Writer::State::copy_column(const State& from, uint8_t* column) {
     };
     const uint32_t key = get32(column + kColKey);
     keep(kColKey, intern(Key(from.key_name(key), get32(from.ref(key) + kKeyHash))));
-    if (uint32_t valid = get32(column + kColValid); valid != 0) keep(kColValid, append(from.ref(valid), (limit + 7) / 8));
+    if (uint32_t valid = get32(column + kColValid); valid != 0)
+        keep(kColValid, append(from.ref(valid), (limit + 7) / 8));
     if (uint32_t elements = get32(column + kColElements); elements != 0)
         keep(kColElements, append(from.ref(elements), column[kColWidth] * limit));
     if (uint32_t values = get32(column + kColValues); values != 0) {

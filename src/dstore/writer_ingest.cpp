@@ -33,9 +33,12 @@ common::Result<bool> Writer::State::link(uint64_t offset) {
     view.size = uint64_t{get32(b + kBlkSize)} * kUnit;
     // Again, because a chunk may hold several blocks of one rank.
     switch (judge(view)) {
-        case Verdict::skip: return false;
-        case Verdict::full: return PMIX_ERR_OUT_OF_RESOURCE;
-        case Verdict::take: break;
+        case Verdict::skip:
+            return false;
+        case Verdict::full:
+            return PMIX_ERR_OUT_OF_RESOURCE;
+        case Verdict::take:
+            break;
     }
     const uint64_t generation = view.generations.generation;
     const uint32_t head = newest(view.owner);
@@ -109,7 +112,8 @@ pmix_status_t Writer::State::take_chunk(const ChunkView& chunk, Ingested& result
     for (uint32_t i = 0; i < chunk.blocks(); ++i) {
         const BlockView block = chunk.at(at_block);
         at_block += block.size;
-        if (block.owner.kind != OwnerKind::proc || !common::is_real_rank(block.owner.index)) return PMIX_ERR_UNPACK_FAILURE;
+        if (block.owner.kind != OwnerKind::proc || !common::is_real_rank(block.owner.index))
+            return PMIX_ERR_UNPACK_FAILURE;
         const Verdict v = judge(block);
         if (v == Verdict::full) status = PMIX_ERR_OUT_OF_RESOURCE;
         if (v != Verdict::take) {

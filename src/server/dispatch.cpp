@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "common/message_memory.h"
+#include "common/protocol/message_memory.h"
 
 namespace pmix::server {
 
@@ -22,8 +22,8 @@ enum class Asker : uint8_t {
     process,  // a client, a tool, or the server's own process
     anyone,   // observers too
 };
-// An answer that comes `later` waits for the host; one that `waits`, for other processes, perhaps for long: such a frame
-// must want an answer, or it would be kept for nobody.
+// An answer that comes `later` waits for the host; one that `waits`, for other processes, perhaps for long: such a
+// frame must want an answer, or it would be kept for nobody.
 enum class Answers : uint8_t { now, later, waits };
 
 // What a request takes beside its message: the operation's entry, the reply.

@@ -4,7 +4,7 @@
 // that this version does not know, or does not serve yet, is answered with PMIX_ERR_NOT_SUPPORTED.
 #pragma once
 
-#include "common/frame.h"
+#include "common/protocol/frame.h"
 #include "server/parts.h"
 
 namespace pmix::server {

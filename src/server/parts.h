@@ -1,44 +1,44 @@
-// All objects of a running server, in the order in which they depend on each other. Included by server, dispatch and the
-// door; nobody else needs more than the one object it is given.
+// All objects of a running server, in the order in which they depend on each other. Included by server, dispatch and
+// the door; nobody else needs more than the one object it is given.
 #pragma once
 
 #include <map>
 #include <memory>
 
-#include "server/abort.h"
-#include "server/adopted.h"
-#include "server/budget.h"
-#include "server/chores.h"
-#include "server/cleanup.h"
-#include "server/commit.h"
-#include "server/connect.h"
-#include "server/control.h"
-#include "server/credentials.h"
-#include "server/events.h"
-#include "server/exit_watch.h"
-#include "server/fabric.h"
-#include "server/fence.h"
-#include "server/get.h"
-#include "server/group.h"
-#include "server/iof.h"
-#include "server/launch_env.h"
-#include "server/listener.h"
-#include "server/local_host.h"
-#include "server/log.h"
-#include "server/message_admission.h"
-#include "server/module_host.h"
-#include "server/monitors.h"
-#include "server/publish.h"
-#include "server/query.h"
-#include "server/registry.h"
-#include "server/renewal.h"
-#include "server/resolve.h"
-#include "server/scheduler.h"
-#include "server/segments.h"
+#include "server/admission/exit_watch.h"
+#include "server/admission/listener.h"
+#include "server/admission/message_admission.h"
+#include "server/admission/tools.h"
+#include "server/base/blocking_tasks.h"
+#include "server/base/budget.h"
+#include "server/base/scheduler.h"
+#include "server/collectives/connect.h"
+#include "server/collectives/fence.h"
+#include "server/collectives/groups.h"
+#include "server/data/commit.h"
+#include "server/data/get.h"
+#include "server/data/publish.h"
+#include "server/events/events.h"
+#include "server/host/module_host.h"
+#include "server/iof/iof.h"
+#include "server/jobs/launch_env.h"
+#include "server/jobs/registration.h"
+#include "server/namespaces/registry.h"
+#include "server/namespaces/segments.h"
+#include "server/remote_namespaces.h"
+#include "server/segment_compaction.h"
 #include "server/server.h"
-#include "server/setup.h"
-#include "server/spawn.h"
-#include "server/tools.h"
+#include "server/services/cleanup.h"
+#include "server/services/control.h"
+#include "server/services/credentials.h"
+#include "server/services/fabric.h"
+#include "server/services/monitors.h"
+#include "server/services/pmix_log.h"
+#include "server/services/query.h"
+#include "server/services/resolve.h"
+#include "server/spawn/abort.h"
+#include "server/spawn/local_host.h"
+#include "server/spawn/spawn.h"
 #include "transport/rendezvous_file.h"
 
 namespace pmix::server {
@@ -90,7 +90,7 @@ struct Server::Parts final : PeerEvents {
     Publish publish;
     Spawn spawn;
     Abort abort;
-    Chores chores;
+    BlockingTasks blocking_tasks;
     Cleanup cleanup;
     Control control;
     Log log;
@@ -103,12 +103,12 @@ struct Server::Parts final : PeerEvents {
     Listener listener;
     transport::RendezvousFile rendezvous_file;
     std::shared_ptr<SelfPeer> self;
-    std::unique_ptr<Setup> setup;
-    std::unique_ptr<LocalHost> local_host;  // none: no tool's server
+    std::unique_ptr<Registration> setup;
+    std::unique_ptr<LocalHost> local_host;                   // none: no tool's server
     std::map<MemberId, std::unique_ptr<ExitWatch>> leaving;  // finalized ranks that may return
-    std::map<uint64_t, std::shared_ptr<Peer>> peers;  // admitted, by serial number
-    Renewal renewal;
-    Adopted adopted;
+    std::map<uint64_t, std::shared_ptr<Peer>> peers;         // admitted, by serial number
+    SegmentCompaction renewal;
+    RemoteNamespaces adopted;
     uint64_t next_serial = 1;
     std::string uri;
     Query query;

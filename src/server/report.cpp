@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "common/array_value.h"
+#include "common/values/array_value.h"
 #include "server/parts.h"
 #include "transport/deadline.h"
 
@@ -41,7 +41,9 @@ class Page {
     void keep(pmix_status_t rc) {
         if (status_ == PMIX_SUCCESS) status_ = rc;
     }
-    void value(const char* key, common::Result<Value> v) { keep(v ? infos_.append(key, std::move(v).value()) : v.status()); }
+    void value(const char* key, common::Result<Value> v) {
+        keep(v ? infos_.append(key, std::move(v).value()) : v.status());
+    }
 
     InfoList infos_;
     pmix_status_t status_ = PMIX_SUCCESS;

@@ -5,9 +5,9 @@
 // pmix_common.h. It is only for the server's own user and root (the asker sees to that), because it tells of all jobs.
 #pragma once
 
-#include "common/status.h"
-#include "common/value.h"
-#include "server/report_rows.h"
+#include "common/base/status.h"
+#include "common/values/value.h"
+#include "server/base/report_rows.h"
 #include "server/server.h"
 
 namespace pmix::server {

@@ -3,9 +3,9 @@
 
 #include <unistd.h>
 
-#include "common/strict.h"
-#include "common/info_view.h"
-#include "common/log.h"
+#include "common/base/log.h"
+#include "common/values/info_view.h"
+#include "common/values/strict.h"
 #include "server/dispatch.h"
 #include "server/parts.h"
 #include "server/report.h"
@@ -63,11 +63,11 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       publish(host),
       spawn(host, registry, segments, connect),
       abort(host, registry),
-      chores(scheduler),
-      cleanup(chores),
+      blocking_tasks(scheduler),
+      cleanup(blocking_tasks),
       control(host, registry, cleanup),
-      log(host, chores, options.gateway),
-      monitors(scheduler, host, events, chores),
+      log(host, blocking_tasks, options.gateway),
+      monitors(scheduler, host, events, blocking_tasks),
       credentials(host, options.id),
       resolve(registry, segments),
       iof(scheduler, host, options.iof_cache),
@@ -80,7 +80,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       adopted(scheduler, registry, get, fence, connect, disconnect, groups, peers,
               [this](std::string_view name) { setup->deregister_nspace(name); }),
       query(host, registry, segments, peers, options.id, uri),
-      fabrics(host, chores, query.inventory(), options.hostname) {
+      fabrics(host, blocking_tasks, query.inventory(), options.hostname) {
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
     self->set_strict(options.strict);
@@ -233,8 +233,10 @@ void Server::Parts::finalize(Peer& peer, common::FinalizeRequest&, Reply reply) 
 void Server::Parts::finalized(Nspace& nspace, Client& client, const Peer& peer, Reply reply) {
     registry.set_state(nspace, client, Client::State::finalized);
     const MemberId member = member_id(nspace.number, client.rank);
-    // A process that waits for our answer is there, and may initialise again. One that has hung up may be anybody's now.
-    auto watch = peer.gone() ? nullptr : ExitWatch::open(loop, peer.credentials().pid, [this, member] { exited(member); });
+    // A process that waits for our answer is there, and may initialise again. One that has hung up may be anybody's
+    // now.
+    auto watch =
+        peer.gone() ? nullptr : ExitWatch::open(loop, peer.credentials().pid, [this, member] { exited(member); });
     if (watch != nullptr) {
         leaving[member] = std::move(watch);
         client.may_return = true;
@@ -335,7 +337,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
                                                ServerOptions options) {
     bool listen = options.listen;
     auto parts = std::make_unique<Parts>(loop, module, std::move(options));
-    Setup::Children children;
+    Registration::Children children;
     transport::Contact contact{parts->options.id, {}};
     children.server = contact.server;
     if (listen) {
@@ -357,19 +359,19 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         parts->rendezvous_file = std::move(file).value();
     }
     Parts* p = parts.get();
-    parts->setup = std::make_unique<Setup>(
+    parts->setup = std::make_unique<Registration>(
         p->registry, p->launch_env, p->get, p->fence, p->connect, p->disconnect, p->groups, p->events,
         std::move(children), [p](const ProcId& proc) { p->drop(proc); },
         [p](const Nspace& nspace) { p->nspace_ended(nspace); },
         [p](const ProcId& proc) { p->listener.registered(proc); });
     if (parts->options.local_jobs) {
-        p->local_host = std::make_unique<LocalHost>(LocalHost::Around{
-            loop, p->scheduler, p->registry, *p->setup, p->launch_env, p->events, p->iof, p->options.id});
+        p->local_host = std::make_unique<LocalHost>(LocalHost::Around{loop, p->scheduler, p->registry, *p->setup,
+                                                                      p->launch_env, p->events, p->iof, p->options.id});
         p->host.serve_itself();
         p->host.set_local(p->local_host.get());
     }
     parts->query.set_reporter([p] { return make_report(*p); });
-    parts->get.set_register([p](JobSetup&& job) { return p->setup->register_nspace(std::move(job), false); });
+    parts->get.set_register([p](JobInfo&& job) { return p->setup->register_nspace(std::move(job), false); });
     LaunchEnv::set_current(&parts->launch_env);
     loop.post([p] {
         p->loop.set_recovery([p] { return p->recover(); });
@@ -386,12 +388,12 @@ void Server::on_frame(Peer& peer, const FrameHeader& header, Bytes payload) {
     parts_->peer_frame(peer, header, payload);
 }
 
-Result<LentSegment> Server::lend_segment(Peer& peer, std::string_view name) {
+Result<BorrowedSegment> Server::lend_segment(Peer& peer, std::string_view name) {
     Nspace* nspace = parts_->registry.find(name);
     if (nspace == nullptr || nspace->data == nullptr) return PMIX_ERR_NOT_FOUND;
     if (!parts_->segments.may_map(peer, *nspace)) return PMIX_ERR_NO_PERMISSIONS;
     peer.set_knows_segment(nspace->data->instance());
-    return LentSegment{nspace->data->descriptor(), nspace->data->instance(), nspace->data->generation()};
+    return BorrowedSegment{nspace->data->descriptor(), nspace->data->instance(), nspace->data->generation()};
 }
 
 void Server::stop() {
@@ -418,7 +420,7 @@ void Server::stop() {
     for (auto& [serial, peer] : peers) peer->close();
     p.self->close();
     p.cleanup.everybody_gone();
-    p.chores.finish();
+    p.blocking_tasks.finish();
     p.host.flush();
 }
 

@@ -1,9 +1,9 @@
 // The server: owns every object of this room, starts and stops them, and tells all who count peers that one has come
 // or gone.
 //
-// Built and destroyed by api/library with the loop stopped or from the loop thread; every other member is for the loop
-// thread, except setup_fork(), which any thread and a forked child may call. what a host calls
-// (PMIx_server_*) is in server_calls.cpp, one member each; frames reach the operations through on_frame() and dispatch.
+// Built and destroyed by runtime/library with the loop stopped or from the loop thread; every other member is for the
+// loop thread, except setup_fork(), which any thread and a forked child may call. what a host calls (PMIx_server_*) is
+// in server_calls.cpp, one member each; frames reach the operations through on_frame() and dispatch.
 //
 // What can go wrong: create() fails with the status of what could not be had (no socket, no memory) and leaves nothing
 // behind. stop() answers everything that still waits, with PMIX_ERR_LOST_CONNECTION where nothing better is known.
@@ -17,16 +17,16 @@
 #include <string>
 #include <string_view>
 
-#include "common/frame.h"
-#include "common/ids.h"
-#include "common/limits.h"
-#include "common/status.h"
-#include "server/fabric.h"
-#include "server/get.h"
-#include "server/iof.h"
-#include "server/iof_queue.h"
-#include "server/job_setup.h"
-#include "server/peer.h"
+#include "common/base/ids.h"
+#include "common/base/limits.h"
+#include "common/base/status.h"
+#include "common/protocol/frame.h"
+#include "server/base/peer.h"
+#include "server/data/get.h"
+#include "server/iof/iof.h"
+#include "server/iof/iof_queue.h"
+#include "server/namespaces/job_info.h"
+#include "server/services/fabric.h"
 
 namespace pmix::transport {
 class EventLoop;
@@ -36,36 +36,36 @@ namespace pmix::server {
 
 // What PMIx_server_init was told.
 struct ServerOptions {
-    common::ProcId id;           // PMIX_SERVER_NSPACE and _RANK, or made up from the pid
-    std::string hostname;        // PMIX_HOSTNAME, or gethostname()
-    std::string tmpdir;          // PMIX_SERVER_TMPDIR; told to clients, not used
-    std::string system_tmpdir;   // PMIX_SYSTEM_TMPDIR, likewise
+    common::ProcId id;          // PMIX_SERVER_NSPACE and _RANK, or made up from the pid
+    std::string hostname;       // PMIX_HOSTNAME, or gethostname()
+    std::string tmpdir;         // PMIX_SERVER_TMPDIR; told to clients, not used
+    std::string system_tmpdir;  // PMIX_SYSTEM_TMPDIR, likewise
     size_t event_cache = common::kEventCacheSize;
     IofLimit iof_cache{common::kIofCacheBytes, IofOverflow::drop_newest};
     int hello_timeout_ms = common::kHelloTimeoutMs;
     int registration_wait_ms = common::kRegistrationWaitMs;
     unsigned max_half_open = common::kMaxHalfOpen;
-    size_t max_descriptors = 0;  // of this process; 0: as many as the kernel allows
-    unsigned max_strangers = 16; // half-open connections of users without a registered rank
-    std::string socket_file;     // PMIX_WIREUP_SOCKET_FILE: where to listen too, for clients in other network namespaces
-    bool unmapped_users = true;  // PMIX_WIREUP_UNMAPPED_USERS: a token may stand for a user without a number here
-    size_t user_memory = 0;      // PMIX_WIREUP_USER_MEMORY; 0: Budget::default_limit()
-    bool listen = true;          // off in tests that hand their own socket pairs in
-    bool strict = false;         // PMIX_WIREUP_STRICT
-    bool gateway = false;        // PMIX_SERVER_GATEWAY: what is logged here is logged for the system
-    bool single_listener = false;    // PMIX_SINGLE_LISTENER: the socket file, if there is one, and nothing else
-    bool tool_support = false;       // PMIX_SERVER_TOOL_SUPPORT, or PMIX_SERVER_SESSION_SUPPORT
-    bool system_support = false;     // PMIX_SERVER_SYSTEM_SUPPORT: the system's server of this node
-    bool scheduler = false;          // PMIX_SERVER_SCHEDULER
-    std::string rendezvous_file;     // PMIX_LAUNCHER_RENDEZVOUS_FILE: where a host wants one
-    bool local_jobs = false;         // a tool's: what it spawns itself and its host does not start is started here
-    size_t module_size = 0;      // PMIX_SERVER_MODULE_SIZE: the host was built with our headers and says so
+    size_t max_descriptors = 0;   // of this process; 0: as many as the kernel allows
+    unsigned max_strangers = 16;  // half-open connections of users without a registered rank
+    std::string socket_file;  // PMIX_WIREUP_SOCKET_FILE: where to listen too, for clients in other network namespaces
+    bool unmapped_users = true;    // PMIX_WIREUP_UNMAPPED_USERS: a token may stand for a user without a number here
+    size_t user_memory = 0;        // PMIX_WIREUP_USER_MEMORY; 0: Budget::default_limit()
+    bool listen = true;            // off in tests that hand their own socket pairs in
+    bool strict = false;           // PMIX_WIREUP_STRICT
+    bool gateway = false;          // PMIX_SERVER_GATEWAY: what is logged here is logged for the system
+    bool single_listener = false;  // PMIX_SINGLE_LISTENER: the socket file, if there is one, and nothing else
+    bool tool_support = false;     // PMIX_SERVER_TOOL_SUPPORT, or PMIX_SERVER_SESSION_SUPPORT
+    bool system_support = false;   // PMIX_SERVER_SYSTEM_SUPPORT: the system's server of this node
+    bool scheduler = false;        // PMIX_SERVER_SCHEDULER
+    std::string rendezvous_file;   // PMIX_LAUNCHER_RENDEZVOUS_FILE: where a host wants one
+    bool local_jobs = false;       // a tool's: what it spawns itself and its host does not start is started here
+    size_t module_size = 0;        // PMIX_SERVER_MODULE_SIZE: the host was built with our headers and says so
 };
 
 std::string local_hostname();
 
 // A namespace's segment, for somebody who may map it. The descriptor stays the server's: send it or duplicate it.
-struct LentSegment {
+struct BorrowedSegment {
     int descriptor = -1;
     uint64_t instance = 0;  // differs between two lives of one name
     uint64_t generation = 0;
@@ -85,18 +85,18 @@ class Server {
     // The payload is borrowed for the call.
     void on_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload);
     // The segment of a namespace for the process itself. PMIX_ERR_NOT_FOUND: no such namespace here.
-    common::Result<LentSegment> lend_segment(Peer& peer, std::string_view nspace);
+    common::Result<BorrowedSegment> lend_segment(Peer& peer, std::string_view nspace);
 
     // ---- what a host calls: PMIx Standard, chapter "Server-Specific Interfaces" ----
 
     // Makes the upcalls that are due, before a call of the host's that may free what they are about.
     void make_due_upcalls();
-    pmix_status_t register_nspace(JobSetup&& job);
+    pmix_status_t register_nspace(JobInfo&& job);
     void deregister_nspace(std::string_view name);
     pmix_status_t register_client(const common::ProcId& proc, uint32_t uid, uint32_t gid, void* server_object);
     void deregister_client(const common::ProcId& proc);
-    pmix_status_t register_resources(JobSetup&& resources);
-    pmix_status_t deregister_resources(const JobSetup& named);
+    pmix_status_t register_resources(JobInfo&& resources);
+    pmix_status_t deregister_resources(const JobInfo& named);
     pmix_status_t define_process_set(std::string_view name, std::vector<common::ProcId> members);
     pmix_status_t delete_process_set(std::string_view name);
     pmix_status_t register_attributes(std::string_view function, std::vector<std::string> attributes);

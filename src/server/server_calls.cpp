@@ -1,16 +1,18 @@
 // What a host calls, handed to the object that does it. Loop thread.
 #include <utility>
 
-#include "server/fabric_setup.h"
-#include "server/job_piece.h"
+#include "server/jobs/fabric_allocation.h"
+#include "server/namespaces/job_section.h"
 #include "server/parts.h"
 #include "server/server.h"
 
 namespace pmix::server {
 
-void Server::make_due_upcalls() { parts_->host.flush(); }
+void Server::make_due_upcalls() {
+    parts_->host.flush();
+}
 
-pmix_status_t Server::register_nspace(JobSetup&& job) {
+pmix_status_t Server::register_nspace(JobInfo&& job) {
     const std::string name = job.nspace;
     const pmix_status_t rc = parts_->setup->register_nspace(std::move(job));
     if (rc == PMIX_SUCCESS) parts_->share_with_self(name);
@@ -26,19 +28,25 @@ pmix_status_t Server::register_client(const common::ProcId& proc, uint32_t uid, 
     return parts_->setup->register_client(proc, uid, gid, server_object);
 }
 
-void Server::deregister_client(const common::ProcId& proc) { parts_->setup->deregister_client(proc); }
+void Server::deregister_client(const common::ProcId& proc) {
+    parts_->setup->deregister_client(proc);
+}
 
-pmix_status_t Server::register_resources(JobSetup&& resources) {
+pmix_status_t Server::register_resources(JobInfo&& resources) {
     return parts_->setup->register_resources(std::move(resources));
 }
 
-pmix_status_t Server::deregister_resources(const JobSetup& named) { return parts_->setup->deregister_resources(named); }
+pmix_status_t Server::deregister_resources(const JobInfo& named) {
+    return parts_->setup->deregister_resources(named);
+}
 
 pmix_status_t Server::define_process_set(std::string_view name, std::vector<common::ProcId> members) {
     return parts_->setup->define_process_set(name, std::move(members));
 }
 
-pmix_status_t Server::delete_process_set(std::string_view name) { return parts_->setup->delete_process_set(name); }
+pmix_status_t Server::delete_process_set(std::string_view name) {
+    return parts_->setup->delete_process_set(name);
+}
 
 pmix_status_t Server::register_attributes(std::string_view function, std::vector<std::string> attributes) {
     return parts_->host.attributes().add(function, std::move(attributes));
@@ -66,12 +74,20 @@ void Server::direct_modex_request(const common::ProcId& proc, Get::Respond respo
     parts_->get.modex_request(proc, std::move(respond));
 }
 
-void Server::deliver_output(IofDelivery delivery) { parts_->iof.deliver(std::move(delivery)); }
+void Server::deliver_output(IofDelivery delivery) {
+    parts_->iof.deliver(std::move(delivery));
+}
 
-void Server::set_module(const pmix_server_module_t* module) { parts_->host.set_module(module, 0); }
+void Server::set_module(const pmix_server_module_t* module) {
+    parts_->host.set_module(module, 0);
+}
 
-bool Server::host_spawns() const noexcept { return parts_->host.has(common::Function::PMIx_Spawn); }
+bool Server::host_spawns() const noexcept {
+    return parts_->host.has(common::Function::PMIx_Spawn);
+}
 
-void Server::set_fabric_devices(Fabrics::Devices devices) { parts_->fabrics.set_devices(std::move(devices)); }
+void Server::set_fabric_devices(Fabrics::Devices devices) {
+    parts_->fabrics.set_devices(std::move(devices));
+}
 
 }  // namespace pmix::server

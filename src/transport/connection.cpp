@@ -41,8 +41,8 @@ Result<std::shared_ptr<Connection>> Connection::open(EventLoop& loop, Descriptor
         s.gate.reset(s.io.epoll_create1(EPOLL_CLOEXEC));
         s.kick.reset(s.io.eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (!s.gate || !s.kick) return PMIX_ERR_OUT_OF_RESOURCE;
-        // An epoll set never blocks a reader, but a program may have put libevent into its debug mode, which aborts when
-        // a watched descriptor does not say that it cannot block.
+        // An epoll set never blocks a reader, but a program may have put libevent into its debug mode, which aborts
+        // when a watched descriptor does not say that it cannot block.
         ::fcntl(s.gate.get(), F_SETFL, O_NONBLOCK);
         epoll_event interest{};
         interest.events = EPOLLIN;
@@ -73,7 +73,9 @@ void Connection::set_max_payload(uint32_t bytes) noexcept {
     state_->max_payload.store(bytes, std::memory_order_relaxed);
 }
 
-int Connection::fd() const noexcept { return state_->fd; }
+int Connection::fd() const noexcept {
+    return state_->fd;
+}
 
 size_t Connection::queued_bytes() const noexcept {
     MutexLock lock(state_->send_mutex);
@@ -89,7 +91,8 @@ bool Connection::all_read() const noexcept {
 // ---- sending ----
 
 pmix_status_t Connection::State::send(FrameHeader header, Bytes payload, std::span<const int> fds) noexcept {
-    if (payload.size() > common::kMaxFramePayload || fds.size() > common::kMaxFrameDescriptors) return PMIX_ERR_BAD_PARAM;
+    if (payload.size() > common::kMaxFramePayload || fds.size() > common::kMaxFrameDescriptors)
+        return PMIX_ERR_BAD_PARAM;
     header.payload = static_cast<uint32_t>(payload.size());
     header.descriptors = static_cast<uint8_t>(fds.size());
     if (log_on(LogArea::frames, LogLevel::trace)) [[unlikely]]

@@ -17,8 +17,8 @@
 #include <span>
 #include <vector>
 
-#include "common/frame.h"
-#include "common/mutex.h"
+#include "common/base/mutex.h"
+#include "common/protocol/frame.h"
 #include "transport/descriptor.h"
 #include "transport/event_loop.h"
 #include "transport/queue_account.h"
@@ -50,8 +50,9 @@ class ConnectionHandler {
     virtual void on_frame(ReceivedFrame frame) REQUIRES(common::loop_thread) = 0;
     // What had to wait for the socket has all been sent.
     virtual void on_drained() REQUIRES(common::loop_thread) {}
-    // Once, unless close() came first; nothing follows. PMIX_ERR_LOST_CONNECTION: closed or reset by the peer, orderly or
-    // not. PMIX_ERR_UNPACK_FAILURE: not our protocol. PMIX_ERR_OUT_OF_RESOURCE: a limit (frame size, queue, descriptors).
+    // Once, unless close() came first; nothing follows. PMIX_ERR_LOST_CONNECTION: closed or reset by the peer, orderly
+    // or not. PMIX_ERR_UNPACK_FAILURE: not our protocol. PMIX_ERR_OUT_OF_RESOURCE: a limit (frame size, queue,
+    // descriptors).
     virtual void on_closed(pmix_status_t why) REQUIRES(common::loop_thread) = 0;
 
     // On the loop: a message is on its way that is larger than the usual read buffer, header included. False: no more
@@ -68,14 +69,14 @@ class ConnectionHandler {
 };
 
 struct ConnectionOptions {
-    bool caller_reads = false;                            // costs one epoll descriptor; for clients
-    uint32_t max_payload = common::kMaxHelloPayload;      // raised by set_max_payload() after the hello
-    size_t max_queued = common::kMaxQueuedBytes;          // beyond it nothing more is queued; one frame may reach over it
-    std::shared_ptr<QueueAccount> account;                // of what is queued; null: nobody's. Without room it is as if
-                                                          // max_queued were reached
+    bool caller_reads = false;                        // costs one epoll descriptor; for clients
+    uint32_t max_payload = common::kMaxHelloPayload;  // raised by set_max_payload() after the hello
+    size_t max_queued = common::kMaxQueuedBytes;      // beyond it nothing more is queued; one frame may reach over it
+    std::shared_ptr<QueueAccount> account;            // of what is queued; null: nobody's. Without room it is as if
+                                                      // max_queued were reached
     // Who may have so much queued and does not read is: false, given up; true, waited for (see wait_for_room).
     bool waits_for_room = false;
-    bool takes_descriptors = true;                        // false: a peer that passes one is at once no peer any more
+    bool takes_descriptors = true;  // false: a peer that passes one is at once no peer any more
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -92,9 +93,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // PMIX_ERR_LOST_CONNECTION: it is closed. PMIX_ERR_OUT_OF_RESOURCE: the peer does not read, or no memory: the
     // connection is then closed (on_closed follows); with waits_for_room it stays as it is, and nothing was sent.
     // PMIX_ERR_BAD_PARAM: a payload above kMaxFramePayload or too many descriptors; nothing was sent. Success says that
-    // the frame is on its way, in order. Where it has to wait and this process has no room for copies of the descriptors
-    // (or kMaxQueuedDescriptors wait already), or the kernel takes no more of them, it goes without any.
-    pmix_status_t send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> fds = {}) noexcept;
+    // the frame is on its way, in order. Where it has to wait and this process has no room for copies of the
+    // descriptors (or kMaxQueuedDescriptors wait already), or the kernel takes no more of them, it goes without any.
+    pmix_status_t send(const common::FrameHeader& header, common::Bytes payload,
+                       std::span<const int> fds = {}) noexcept;
 
     // The same for a payload that lies in several places, gathered by the kernel. At most kMaxPieces of them.
     static constexpr size_t kMaxPieces = 1023;
@@ -110,17 +112,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // passed, or this is the loop thread, which may not wait. Where callers drive the loop, it turns the loop.
     bool read_until(Waiter& waiter, Deadline deadline) noexcept;
 
-    // wait_for_room(), send() and read_until() in one, with the read side taken before the request is on its way, so that a fast answer
-    // does not wake the loop for nothing. PMIX_SUCCESS: the waiter is done. PMIX_ERR_TIMEOUT: the deadline passed first.
-    // Anything else is send()'s, and nobody was waited for.
+    // wait_for_room(), send() and read_until() in one, with the read side taken before the request is on its way, so
+    // that a fast answer does not wake the loop for nothing. PMIX_SUCCESS: the waiter is done. PMIX_ERR_TIMEOUT: the
+    // deadline passed first. Anything else is send()'s, and nobody was waited for.
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, Waiter& waiter,
                                 Deadline deadline) noexcept;
 
     // After the hello.
     void set_max_payload(uint32_t bytes) noexcept;
 
-    // The owner's own end of it: no callback comes after this (one that is running in take_anywhere on another thread is
-    // waited for). What is queued to be sent is given one last non-blocking try. Idempotent.
+    // The owner's own end of it: no callback comes after this (one that is running in take_anywhere on another thread
+    // is waited for). What is queued to be sent is given one last non-blocking try. Idempotent.
     void close() noexcept REQUIRES(common::loop_thread);
 
     // In a forked child, instead of everything else: closes our copy of the socket and forgets the rest. The number is

@@ -1,7 +1,8 @@
 // The read side: the loop reads, or a caller's thread that waits does so in its stead.
 //
-// Who has the read side stands in State::reader, under role_mutex. While it is a caller's, the gate (an epoll set with the
-// socket alone, watched by the loop) asks for nothing, so a frame wakes one thread only. Nothing can be lost between:
+// Who has the read side stands in State::reader, under role_mutex. While it is a caller's, the gate (an epoll set with
+// the socket alone, watched by the loop) asks for nothing, so a frame wakes one thread only. Nothing can be lost
+// between:
 //   * taking it: the waiter is asked after the role is ours, and only the holder dispatches, so an answer that came
 //     before is seen as done, and one that comes after is ours to read;
 //   * a completion by anybody else (the loop, a timer, close) meets a waiter in state "polling" and writes to `kick`;
@@ -259,8 +260,8 @@ pmix_status_t Connection::State::dispatch(bool on_loop) {
     return PMIX_SUCCESS;
 }
 
-// Gives the frame as many descriptors as its header counts; empty ones in the place of those that were lost. False: fewer
-// were sent.
+// Gives the frame as many descriptors as its header counts; empty ones in the place of those that were lost. False:
+// fewer were sent.
 bool Connection::State::take_descriptors(ReceivedFrame& frame) {
     auto& all = buffer.descriptors;
     const size_t count = frame.header.descriptors;

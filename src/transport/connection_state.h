@@ -48,8 +48,8 @@ struct Connection::State final : WatchHandler {
     FileIdentity socket_identity;  // for a forked child
 
     // caller_reads only, until tear_down(): used under role_mutex while !closed, or by a caller that has the read side.
-    Descriptor gate;  // an epoll set that holds the socket alone. The loop watches this instead of the socket, so that a
-                      // caller can switch the loop's interest off without touching libevent
+    Descriptor gate;  // an epoll set that holds the socket alone. The loop watches this instead of the socket, so that
+                      // a caller can switch the loop's interest off without touching libevent
     Descriptor kick;  // an eventfd that interrupts the poll of a caller that reads
 
     State* next_abandoned = nullptr;  // in a forked child: keeps what was given up reachable for leak checkers
@@ -76,7 +76,7 @@ struct Connection::State final : WatchHandler {
     common::CondVar role_free;
     Reader reader GUARDED_BY(role_mutex) = Reader::nobody;
     bool closed GUARDED_BY(role_mutex) = false;
-    bool watch_paused GUARDED_BY(role_mutex) = false;       // the loop met a reading caller and looked away
+    bool watch_paused GUARDED_BY(role_mutex) = false;             // the loop met a reading caller and looked away
     pmix_status_t failure GUARDED_BY(role_mutex) = PMIX_SUCCESS;  // the first reason to close
     std::vector<Deferred> deferred GUARDED_BY(role_mutex);
 

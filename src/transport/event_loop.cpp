@@ -64,7 +64,9 @@ constexpr bool kSmallStack = true;
 constexpr bool kSmallStack = true;
 #endif
 
-Deadline sooner(Deadline a, Deadline b) noexcept { return a.ns() < b.ns() ? a : b; }
+Deadline sooner(Deadline a, Deadline b) noexcept {
+    return a.ns() < b.ns() ? a : b;
+}
 
 // What the wake-up's handler is told when the loop has called it for itself.
 constexpr short kHop = EV_WRITE;
@@ -116,8 +118,8 @@ struct EventLoop::State {
     // Drive::caller: who turns; also, for as long as it takes, whoever ends the thread.
     common::Mutex turn_mutex;
     std::atomic<bool> ending{false};  // the thread is to end without a look at the queue
-    // Gets a thread that turns the loop for its waiter out of it when another thread completes the waiter (one that reads
-    // a connection, say). Made when callers become the drive.
+    // Gets a thread that turns the loop for its waiter out of it when another thread completes the waiter (one that
+    // reads a connection, say). Made when callers become the drive.
     Descriptor kick_fd;
     event kick_entry;
     bool kick_added = false;
@@ -387,10 +389,18 @@ void EventLoop::step_lost() noexcept {
 void EventLoop::set_recovery(std::function<bool()> recovery) {
     state_->recovery = std::move(recovery);
 }
-bool EventLoop::on_any_loop() noexcept { return t_current != nullptr; }
-bool EventLoop::on_loop_thread() const noexcept { return t_current == state_.get(); }
-Drive EventLoop::drive() const noexcept { return state_->drive; }
-const Io& EventLoop::io() const noexcept { return *state_->io; }
+bool EventLoop::on_any_loop() noexcept {
+    return t_current != nullptr;
+}
+bool EventLoop::on_loop_thread() const noexcept {
+    return t_current == state_.get();
+}
+Drive EventLoop::drive() const noexcept {
+    return state_->drive;
+}
+const Io& EventLoop::io() const noexcept {
+    return *state_->io;
+}
 
 void EventLoop::progress() {
     State& s = *state_;
@@ -438,7 +448,8 @@ void EventLoop::State::turn_for(Waiter& waiter, Deadline deadline) {
         if (bounded) {
             const int64_t us = until.remaining_ns() / 1000 + 1;
             const timeval in{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
-            evtimer_assign(&alarm, base, [](evutil_socket_t, short, void*) {}, nullptr);
+            evtimer_assign(
+                &alarm, base, [](evutil_socket_t, short, void*) {}, nullptr);
             evtimer_add(&alarm, &in);
         }
         event_base_loop(base, EVLOOP_ONCE);
@@ -571,8 +582,12 @@ LoopRole::LoopRole(EventLoop& loop) noexcept : before_(t_current) {
     assert(loop.on_loop_thread() || !loop.state_->started);
     t_current = loop.state_.get();
 }
-LoopRole::~LoopRole() { t_current = before_; }
+LoopRole::~LoopRole() {
+    t_current = before_;
+}
 
-void assert_on_loop() noexcept { assert(t_current != nullptr); }
+void assert_on_loop() noexcept {
+    assert(t_current != nullptr);
+}
 
 }  // namespace pmix::transport

@@ -2,8 +2,8 @@
 //
 // One loop thread per process owns all mutable state of client, server and transport. It is the loop's own thread
 // (Drive::own_thread), whoever calls progress() (Drive::caller), or the thread that turns the host's event base
-// (Drive::host_base). Only post(), on_loop_thread(), on_any_loop(), drive(), start(), stop() and hand_over() may be called from other
-// threads.
+// (Drive::host_base). Only post(), on_loop_thread(), on_any_loop(), drive(), start(), stop() and hand_over() may be
+// called from other threads.
 //
 // Other threads append to our own queue and write an eventfd. libevent's process-wide locking hooks are left alone
 // (never evthread_use_pthreads: the host may use the same libevent), so nothing of libevent is called off the loop.
@@ -16,8 +16,8 @@
 #include <functional>
 #include <memory>
 
-#include "common/mutex.h"
-#include "common/status.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
 #include "transport/deadline.h"
 #include "transport/io.h"
 #include "transport/task.h"

@@ -1,7 +1,8 @@
-// Which open file a descriptor's number stood for, to find out in a forked child whether it still does. A value; any thread.
+// Which open file a descriptor's number stood for, to find out in a forked child whether it still does. A value; any
+// thread.
 //
-// Sockets, pipes and files have an inode of their own, which the kernel gives to no other as long as anybody has them open.
-// Descriptors of epoll, eventfd and the like all share one inode: they cannot be told apart by it.
+// Sockets, pipes and files have an inode of their own, which the kernel gives to no other as long as anybody has them
+// open. Descriptors of epoll, eventfd and the like all share one inode: they cannot be told apart by it.
 #pragma once
 
 #include <sys/stat.h>
@@ -33,8 +34,8 @@ class FileIdentity {
     bool known_ = false;
 };
 
-// In a forked child: closes the number only if it still stands for the same file. The process that forked may have closed its
-// own, and the child may have given the number to a file of the program's.
+// In a forked child: closes the number only if it still stands for the same file. The process that forked may have
+// closed its own, and the child may have given the number to a file of the program's.
 inline void close_if(Descriptor& descriptor, const FileIdentity& identity) noexcept {
     const int fd = descriptor.release();
     if (identity.is(fd)) ::close(fd);

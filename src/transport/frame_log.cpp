@@ -3,7 +3,7 @@
 #include <new>
 #include <string>
 
-#include "common/messages.h"
+#include "common/protocol/messages.h"
 
 namespace pmix::transport {
 

@@ -3,8 +3,8 @@
 // Any thread; called where log_on(frames, trace) said so. Never fails: without memory the line is lost.
 #pragma once
 
-#include "common/frame.h"
-#include "common/log.h"
+#include "common/base/log.h"
+#include "common/protocol/frame.h"
 
 namespace pmix::transport {
 

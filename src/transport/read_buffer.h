@@ -11,7 +11,7 @@
 #include <new>
 #include <vector>
 
-#include "common/bytes.h"
+#include "common/base/bytes.h"
 #include "transport/descriptor.h"
 
 namespace pmix::transport {
@@ -44,8 +44,8 @@ class ReadBuffer {
     }
     void filled(size_t n) noexcept { end_ += n; }
 
-    // Oldest first; at most those of one unfinished frame stay here between reads. An empty one stands for all that did not
-    // fit into this process's table, from that place to the end of what one read brought.
+    // Oldest first; at most those of one unfinished frame stay here between reads. An empty one stands for all that did
+    // not fit into this process's table, from that place to the end of what one read brought.
     std::vector<Descriptor> descriptors;
 
   private:

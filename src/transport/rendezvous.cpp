@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "common/limits.h"
+#include "common/base/limits.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::transport {

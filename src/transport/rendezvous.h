@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/hello.h"
-#include "common/ids.h"
-#include "common/status.h"
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "common/protocol/hello.h"
 
 namespace pmix::transport {
 

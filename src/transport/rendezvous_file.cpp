@@ -70,9 +70,10 @@ bool write_all(int fd, std::string_view text) noexcept {
 
 Result<Contact> read_at(const Place& place) {
     // Not to wait for the writer of a FIFO that somebody put there.
-    const Descriptor file(::openat(place.directory.get(), place.name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const Descriptor file(
+        ::openat(place.directory.get(), place.name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!file) return status_of(errno);
-    struct stat info{};
+    struct stat info {};
     if (::fstat(file.get(), &info) != 0) return status_of(errno);
     if (!S_ISREG(info.st_mode)) return PMIX_ERR_NO_PERMISSIONS;
     if ((info.st_uid != ::geteuid() && info.st_uid != 0) || (info.st_mode & 022) != 0) return PMIX_ERR_NO_PERMISSIONS;
@@ -100,24 +101,26 @@ Descriptor hold(const Place& place, const std::string& name) noexcept {
 
 // Does the name stand for the file that is held?
 bool is_named(int directory, const std::string& name, const Descriptor& held) noexcept {
-    struct stat mine{}, there{};
+    struct stat mine {
+    }, there{};
     return held && ::fstat(held.get(), &mine) == 0 &&
            ::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && mine.st_dev == there.st_dev &&
            mine.st_ino == there.st_ino;
 }
 
-// Was it left by a server that is not there any more? An empty one of our own user's is of a server that was killed while
-// it made it.
+// Was it left by a server that is not there any more? An empty one of our own user's is of a server that was killed
+// while it made it.
 bool is_stale(const Place& place) {
-    struct stat info{};
-    if (::fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
-        info.st_size == 0 && info.st_uid == ::geteuid())
+    struct stat info {};
+    if (::fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(info.st_mode) && info.st_size == 0 && info.st_uid == ::geteuid())
         return true;
     auto contact = read_at(place);
     if (!contact) return false;
     for (const std::string& address : contact->addresses) {
         // Only a refusal proves that nobody listens.
-        if (auto socket = connect_to(address, Deadline::in_ms(1000)); socket.ok() || socket.status() != PMIX_ERR_UNREACH)
+        if (auto socket = connect_to(address, Deadline::in_ms(1000));
+            socket.ok() || socket.status() != PMIX_ERR_UNREACH)
             return false;
     }
     return true;
@@ -153,7 +156,8 @@ int take_place(const Place& place, const std::string& from, const Descriptor& st
 
 std::string temporary_name(const std::string& name) {
     uint64_t nonce = 0;
-    if (::getrandom(&nonce, sizeof nonce, 0) != static_cast<ssize_t>(sizeof nonce)) nonce = static_cast<uint64_t>(::getpid());
+    if (::getrandom(&nonce, sizeof nonce, 0) != static_cast<ssize_t>(sizeof nonce))
+        nonce = static_cast<uint64_t>(::getpid());
     // Of a length that fits where the name itself does.
     return "." + name.substr(0, NAME_MAX - 24) + "." + std::to_string(nonce);
 }

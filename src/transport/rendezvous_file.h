@@ -1,18 +1,18 @@
 // A file that says where a server listens, for hosts that ask for one. Tools need none: see server_list.
 //
 // The owner keeps the RendezvousFile as long as it serves; the file goes with it. Any thread. It is made whole under
-// another name and then given its own, readable by its owner only, through a descriptor of its directory, so that nobody
-// can exchange the path between two steps. What is there already and names a server that still listens is left alone (PMIX_ERR_EXISTS), as is everything
-// that is no such file; one that a killed server left is replaced.
+// another name and then given its own, readable by its owner only, through a descriptor of its directory, so that
+// nobody can exchange the path between two steps. What is there already and names a server that still listens is left
+// alone (PMIX_ERR_EXISTS), as is everything that is no such file; one that a killed server left is replaced.
 //
 // A reader believes a file only if it is a plain one of its own user's or root's that others cannot write. Text that
-// is no URI of ours is PMIX_ERR_BAD_PARAM; no such file, or one without a whole line, PMIX_ERR_NOT_FOUND; not to be trusted or read
-// PMIX_ERR_NO_PERMISSIONS.
+// is no URI of ours is PMIX_ERR_BAD_PARAM; no such file, or one without a whole line, PMIX_ERR_NOT_FOUND; not to be
+// trusted or read PMIX_ERR_NO_PERMISSIONS.
 #pragma once
 
 #include <string>
 
-#include "common/status.h"
+#include "common/base/status.h"
 #include "transport/descriptor.h"
 #include "transport/rendezvous.h"
 

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "common/frame.h"
+#include "common/protocol/frame.h"
 #include "transport/descriptor.h"
 #include "transport/queue_account.h"
 
@@ -38,8 +38,8 @@ struct DescriptorControl {
     }
 };
 
-// In a header that was built: no descriptor travels with the frame. A message that counts on some goes without where they
-// cannot be passed, and its receiver asks again.
+// In a header that was built: no descriptor travels with the frame. A message that counts on some goes without where
+// they cannot be passed, and its receiver asks again.
 inline void clear_descriptors(uint8_t header[common::kFrameHeaderSize]) noexcept {
     auto parsed = common::parse_frame_header({header, common::kFrameHeaderSize}, UINT32_MAX);
     if (!parsed) return;
@@ -110,7 +110,8 @@ class SendQueue {
             const bool first = batch.count == 0;
             if (batch.count == kGather || (!first && !entry.descriptors.empty())) break;
             size_t offset = first ? front_sent_ : 0;
-            batch.pieces[batch.count++] = {const_cast<uint8_t*>(entry.data.data()) + offset, entry.data.size() - offset};
+            batch.pieces[batch.count++] = {const_cast<uint8_t*>(entry.data.data()) + offset,
+                                           entry.data.size() - offset};
             for (const Descriptor& d : entry.descriptors) batch.fds[batch.fd_count++] = d.get();
         }
     }

@@ -15,8 +15,7 @@ class Task {
   public:
     Task() noexcept = default;
     template <class F, class D = std::decay_t<F>>
-        requires(!std::is_same_v<D, Task> && std::is_invocable_v<D&>)
-    Task(F&& f) {  // not explicit: a lambda is a task
+    requires(!std::is_same_v<D, Task> && std::is_invocable_v<D&>) Task(F&& f) {  // not explicit: a lambda is a task
         if constexpr (kFits<D>) {
             ::new (static_cast<void*>(storage_)) D(std::forward<F>(f));
             ops_ = &kInlineOps<D>;
@@ -49,16 +48,15 @@ class Task {
         void (*destroy)(void*) noexcept;
     };
     template <class D>
-    static constexpr bool kFits = sizeof(D) <= kInlineSize && alignof(D) <= alignof(std::max_align_t) &&
-                                  std::is_nothrow_move_constructible_v<D>;
+    static constexpr bool kFits = sizeof(D) <= kInlineSize &&
+                                  alignof(D) <= alignof(std::max_align_t) && std::is_nothrow_move_constructible_v<D>;
     template <class D>
-    static constexpr Ops kInlineOps{
-        [](void* p) { (*static_cast<D*>(p))(); },
-        [](void* from, void* to) noexcept {
-            ::new (to) D(std::move(*static_cast<D*>(from)));
-            static_cast<D*>(from)->~D();
-        },
-        [](void* p) noexcept { static_cast<D*>(p)->~D(); }};
+    static constexpr Ops kInlineOps{[](void* p) { (*static_cast<D*>(p))(); },
+                                    [](void* from, void* to) noexcept {
+                                        ::new (to) D(std::move(*static_cast<D*>(from)));
+                                        static_cast<D*>(from)->~D();
+                                    },
+                                    [](void* p) noexcept { static_cast<D*>(p)->~D(); }};
     template <class D>
     static constexpr Ops kHeapOps{
         [](void* p) { (**static_cast<D**>(p))(); },

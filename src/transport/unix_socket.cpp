@@ -157,7 +157,7 @@ Result<Descriptor> listen_path(const std::string& path, const Io& io) {
     for (int attempt = 0; io.bind(fd.get(), reinterpret_cast<const sockaddr*>(&at.un), at.length) != 0; ++attempt) {
         if (errno != EADDRINUSE || attempt > 0) return status_of(errno);
         // Stale only if it is a socket on which nobody listens; anything else there is not ours to remove.
-        struct stat info{};
+        struct stat info {};
         if (::fstatat(place->directory.get(), place->name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISSOCK(info.st_mode)) {
             return PMIX_ERR_EXISTS;
@@ -176,7 +176,9 @@ Result<Descriptor> listen_path(const std::string& path, const Io& io) {
     return fd;
 }
 
-void unlink_path(const std::string& path) noexcept { ::unlink(path.c_str()); }
+void unlink_path(const std::string& path) noexcept {
+    ::unlink(path.c_str());
+}
 
 Result<Descriptor> accept_one(int listener, const Io& io) {
     for (;;) {

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/status.h"
+#include "common/base/status.h"
 #include "transport/deadline.h"
 #include "transport/descriptor.h"
 #include "transport/io.h"

@@ -31,7 +31,9 @@ void Waiter::complete() noexcept {
     }
 }
 
-bool Waiter::wait(Deadline deadline) noexcept { return !begin_sleep() || sleep(deadline); }
+bool Waiter::wait(Deadline deadline) noexcept {
+    return !begin_sleep() || sleep(deadline);
+}
 
 bool Waiter::begin_sleep() noexcept {
     uint32_t expected = kIdle;
@@ -57,7 +59,8 @@ bool Waiter::sleep(Deadline deadline) noexcept {
 
 void Waiter::interrupt() noexcept {
     uint32_t expected = kSleeping;
-    if (state_.compare_exchange_strong(expected, kIdle, std::memory_order_acq_rel)) futex(state_, FUTEX_WAKE, 1, nullptr);
+    if (state_.compare_exchange_strong(expected, kIdle, std::memory_order_acq_rel))
+        futex(state_, FUTEX_WAKE, 1, nullptr);
 }
 
 bool Waiter::begin_poll(int kick_fd) noexcept {
@@ -71,7 +74,11 @@ bool Waiter::end_poll(int kick_fd) noexcept {
     return state_.compare_exchange_strong(expected, kIdle, std::memory_order_acq_rel);
 }
 
-CancelShield::CancelShield() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_state_); }
-CancelShield::~CancelShield() { pthread_setcancelstate(old_state_, nullptr); }
+CancelShield::CancelShield() noexcept {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_state_);
+}
+CancelShield::~CancelShield() {
+    pthread_setcancelstate(old_state_, nullptr);
+}
 
 }  // namespace pmix::transport

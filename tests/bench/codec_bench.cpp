@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "common/pack.h"
+#include "common/codec/pack.h"
 
 namespace {
 

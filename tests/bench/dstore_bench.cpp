@@ -10,7 +10,9 @@ using namespace pmix;
 using namespace pmix::dstore;
 using namespace pmix::test;
 
-std::string key_name(uint32_t i) { return "bench.key." + std::to_string(i); }
+std::string key_name(uint32_t i) {
+    return "bench.key." + std::to_string(i);
+}
 
 // 32 ranks with 10 keys each, as after a fence; another key and rank in every turn.
 void BM_FindPeerKey(benchmark::State& state) {
@@ -44,7 +46,8 @@ BENCHMARK(BM_HashKey);
 void BM_FindJobKey(benchmark::State& state) {
     auto w = make_writer();
     Records records;
-    for (int64_t k = 0; k < state.range(0); ++k) records.add("pmix.job." + std::to_string(k), u32(static_cast<uint32_t>(k)));
+    for (int64_t k = 0; k < state.range(0); ++k)
+        records.add("pmix.job." + std::to_string(k), u32(static_cast<uint32_t>(k)));
     w->put(Owner::job(), records.list());
     auto reader = open_reader(*w);
     uint32_t i = 0;

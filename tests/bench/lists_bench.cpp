@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "common/proc_set.h"
+#include "common/protocol/proc_set.h"
 #include "support/fake_client.h"
 
 using namespace pmix;
@@ -27,7 +27,8 @@ struct Cost {
     double each_us, whole_us;
 };
 
-Cost fence_cost(TestServer& server, std::vector<std::unique_ptr<FakeClient>>& clients, const common::FenceRequest& request) {
+Cost fence_cost(TestServer& server, std::vector<std::unique_ptr<FakeClient>>& clients,
+                const common::FenceRequest& request) {
     const auto payload = common::message_bytes(request).value();
     const size_t n = clients.size();
     Cost best{1e12, 1e12};
@@ -36,7 +37,8 @@ Cost fence_cost(TestServer& server, std::vector<std::unique_ptr<FakeClient>>& cl
             std::thread writer([&, from, to] {
                 for (size_t i = from; i < to; ++i)
                     write_all(clients[i]->fd(), frame_bytes(common::FrameHeader::request(
-                                                    static_cast<uint16_t>(Command::fence), 1000 + round), payload));
+                                                                static_cast<uint16_t>(Command::fence), 1000 + round),
+                                                            payload));
             });
             std::atomic<bool> written{false};
             std::thread joiner([&] {
@@ -85,8 +87,8 @@ int main(int argc, char** argv) {
     unsorted.ranges = common::ranges_of(every_second);
     const auto say = [&](const char* what, const common::FenceRequest& request) {
         const Cost cost = fence_cost(server, clients, request);
-        std::printf("%-38s %9.1f us for each of %u processes, %9.1f us in all with the upcall, frame of %zu bytes\n", what,
-                    cost.each_us, local, cost.whole_us, common::message_bytes(request).value().size());
+        std::printf("%-38s %9.1f us for each of %u processes, %9.1f us in all with the upcall, frame of %zu bytes\n",
+                    what, cost.each_us, local, cost.whole_us, common::message_bytes(request).value().size());
     };
     say("wildcard", whole);
     say("ranks in order, as ranges", ranges);

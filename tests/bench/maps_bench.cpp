@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "common/compress.h"
-#include "common/node_map.h"
+#include "common/base/compress.h"
+#include "common/placement/node_map.h"
 
 namespace {
 

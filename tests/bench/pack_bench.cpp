@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "common/portable.h"
-#include "common/value.h"
+#include "common/codec/portable.h"
+#include "common/values/value.h"
 #include "support/data_samples.h"
 
 namespace {

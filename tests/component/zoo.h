@@ -1,6 +1,6 @@
-/* zoo.h: what the hosts of the zoo share. Each host is a program of its own (one case of host_zoo) that has one habit of a
- * real resource manager; real clients run under it, and the host ends by itself, with the right statuses and with nothing
- * left. The clients are this very program, started with the environment that PMIx_server_setup_fork gives.
+/* zoo.h: what the hosts of the zoo share. Each host is a program of its own (one case of host_zoo) that has one habit
+ * of a real resource manager; real clients run under it, and the host ends by itself, with the right statuses and with
+ * nothing left. The clients are this very program, started with the environment that PMIx_server_setup_fork gives.
  *
  * Helpers may be called by any thread of a host; a failed check is one line on stdout and exit status 1.
  */
@@ -15,15 +15,15 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#define CHECK(condition)                                          \
-    do {                                                          \
+#define CHECK(condition)                                               \
+    do {                                                               \
         if (!(condition)) zoo_fail(__FILE__, __LINE__, #condition, 0); \
     } while (0)
 #define CHECK_OK(call) CHECK_STATUS(call, PMIX_SUCCESS)
-#define CHECK_STATUS(call, wanted)                                              \
-    do {                                                                        \
-        pmix_status_t status_ = (call);                                         \
-        if (status_ != (wanted)) zoo_fail(__FILE__, __LINE__, #call, status_);  \
+#define CHECK_STATUS(call, wanted)                                             \
+    do {                                                                       \
+        pmix_status_t status_ = (call);                                        \
+        if (status_ != (wanted)) zoo_fail(__FILE__, __LINE__, #call, status_); \
     } while (0)
 /* A call that may be done at once. */
 #define CHECK_DONE(call)                                                      \
@@ -82,14 +82,14 @@ void box_done(pmix_status_t status, void* box);
 
 /* --- a module whose entries answer in one of these ways --- */
 enum way {
-    BY_CALLBACK,  /* before the upcall returns */
-    BY_RETURN,    /* PMIX_OPERATION_SUCCEEDED */
-    BY_THREAD,    /* later, from a thread of the host's */
-    TWICE,        /* from two threads */
-    BOTH,         /* by the callback, and by PMIX_OPERATION_SUCCEEDED after it */
+    BY_CALLBACK, /* before the upcall returns */
+    BY_RETURN,   /* PMIX_OPERATION_SUCCEEDED */
+    BY_THREAD,   /* later, from a thread of the host's */
+    TWICE,       /* from two threads */
+    BOTH,        /* by the callback, and by PMIX_OPERATION_SUCCEEDED after it */
     NEVER,
-    POSITIVE,     /* returns 42 */
-    REFUSES       /* returns PMIX_ERR_NO_PERMISSIONS */
+    POSITIVE, /* returns 42 */
+    REFUSES   /* returns PMIX_ERR_NO_PERMISSIONS */
 };
 pmix_server_module_t module_that(enum way connected, enum way publish);
 int upcalls(void); /* that this module has had */

@@ -23,8 +23,8 @@ struct Outcome {
     std::string peer_got;
 };
 
-// A short life of a connection: three frames in (one with a descriptor), two out (one with a descriptor), the peer leaves.
-// Every step that can fail is allowed to.
+// A short life of a connection: three frames in (one with a descriptor), two out (one with a descriptor), the peer
+// leaves. Every step that can fail is allowed to.
 Outcome live(FaultyIo& io, const std::function<void()>& arm) {
     Outcome out;
     auto [ours, theirs] = test::socket_pair();
@@ -68,7 +68,8 @@ Outcome live(FaultyIo& io, const std::function<void()>& arm) {
     turn(40);
     // What the peer got so far, up to the moment in which it leaves.
     char buffer[256];
-    for (ssize_t n; (n = ::recv(peer.get(), buffer, sizeof buffer, 0)) > 0;) out.peer_got.append(buffer, static_cast<size_t>(n));
+    for (ssize_t n; (n = ::recv(peer.get(), buffer, sizeof buffer, 0)) > 0;)
+        out.peer_got.append(buffer, static_cast<size_t>(n));
     peer.reset();
     for (int i = 0; i < 1000 && handler.closed.empty(); ++i) turn(1);
     {
@@ -89,7 +90,8 @@ void expect_sane(const Outcome& out, const Outcome& whole, const std::string& wh
     ASSERT_LE(out.heard.size(), whole.heard.size()) << what;
     for (size_t i = 0; i < out.heard.size(); ++i) EXPECT_TRUE(out.heard[i] == whole.heard[i]) << what;
     ASSERT_EQ(1u, out.closed.size()) << what;
-    EXPECT_TRUE(out.closed[0] == PMIX_ERR_LOST_CONNECTION || out.closed[0] == PMIX_ERR_OUT_OF_RESOURCE) << what << " " << out.closed[0];
+    EXPECT_TRUE(out.closed[0] == PMIX_ERR_LOST_CONNECTION || out.closed[0] == PMIX_ERR_OUT_OF_RESOURCE)
+        << what << " " << out.closed[0];
     EXPECT_EQ(whole.peer_got.substr(0, out.peer_got.size()), out.peer_got) << what;
 }
 

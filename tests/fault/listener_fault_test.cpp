@@ -1,5 +1,5 @@
-// The door under bad weather: connections that say nothing, too little, too late or nonsense, through the real listening
-// socket. Each is told why where it can be told, and dropped; the server goes on and keeps nothing of it.
+// The door under bad weather: connections that say nothing, too little, too late or nonsense, through the real
+// listening socket. Each is told why where it can be told, and dropped; the server goes on and keeps nothing of it.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -13,8 +13,8 @@ using namespace pmix::test;
 
 namespace {
 
-// Deadlines: where the machine keeps this process from running for longer than one, what is to happen before it does not,
-// and the next is tried.
+// Deadlines: where the machine keeps this process from running for longer than one, what is to happen before it does
+// not, and the next is tried.
 constexpr int kDeadlinesMs[] = {300, 3000, 20'000};
 
 server::ServerOptions hurried(int deadline_ms) {
@@ -27,8 +27,8 @@ server::ServerOptions hurried(int deadline_ms) {
 class Caller {
   public:
     explicit Caller(TestServer& server) : server_(server), since_(std::chrono::steady_clock::now()) {
-        auto socket = transport::connect_to(server.parts().listener.addresses().front(), transport::Deadline::in_ms(1000),
-                                            server.loop->io());
+        auto socket = transport::connect_to(server.parts().listener.addresses().front(),
+                                            transport::Deadline::in_ms(1000), server.loop->io());
         EXPECT_TRUE(socket.ok());
         if (socket.ok()) socket_ = std::move(socket).value();
     }
@@ -172,7 +172,8 @@ TEST(ListenerFaultTest, AHostThatNeverAnswersEndsAtTheDeadline) {
     EXPECT_EQ(1u, asked);
 }
 
-// A process that is killed while its host is asked about it was a rank for the host and never a peer for the server: its
+// A process that is killed while its host is asked about it was a rank for the host and never a peer for the server:
+// its
 // neighbours' fence must not wait for it. rows: F7
 TEST(ListenerFaultTest, Fence_MemberEndsBeforeItsAdmission_IsAnswered) {
     FakeHost host;
@@ -230,8 +231,10 @@ TEST(ListenerFaultTest, GarbageIsClosedWithoutAnAnswer) {
         garbage.push_back(std::move(bytes));
     }
     // A frame as it should be, around what is no hello.
-    garbage.push_back(frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::hello), 1), bytes_of("hello?")));
-    garbage.push_back(frame_bytes(common::FrameHeader::reply(static_cast<uint16_t>(Command::hello), 1, PMIX_SUCCESS), {}));
+    garbage.push_back(
+        frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::hello), 1), bytes_of("hello?")));
+    garbage.push_back(
+        frame_bytes(common::FrameHeader::reply(static_cast<uint16_t>(Command::hello), 1, PMIX_SUCCESS), {}));
     // More than a hello may be: closed on its header, before the bytes come.
     auto huge = common::FrameHeader::request(static_cast<uint16_t>(Command::hello), 1);
     huge.payload = common::kMaxHelloPayload + 1;

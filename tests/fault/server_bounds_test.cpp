@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "common/info_view.h"
+#include "common/values/info_view.h"
 #include "support/fake_client.h"
 
 using namespace pmix;

@@ -347,7 +347,8 @@ TEST_F(ServerBudgetTest, Answers_NobodyReads_AreWithinTheUsersLimit) {
         for (auto& client : clients) {
             auto bytes = common::message_bytes(ask);
             auto frame = frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::resolve_peers),
-                                                                  static_cast<uint32_t>(1000 + i)), *bytes);
+                                                                  static_cast<uint32_t>(1000 + i)),
+                                     *bytes);
             // One whose connection was ended has no reader any more.
             if (::send(client->fd(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) continue;
         }

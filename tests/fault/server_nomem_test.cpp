@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "client/handshake.h"
+#include "client/session/handshake.h"
 #include "support/failing_memory.h"
 #include "support/fake_client.h"
 

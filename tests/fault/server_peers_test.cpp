@@ -29,9 +29,9 @@ TEST(ServerPeersTest, MalformedFramesEndThatConnectionOnly) {
     FakeClient good(server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, good.hello());
     std::vector<std::vector<uint8_t>> bad;
-    bad.push_back(std::vector<uint8_t>(64, 0xff));                                              // no header
+    bad.push_back(std::vector<uint8_t>(64, 0xff));                                                  // no header
     bad.push_back(request_bytes(static_cast<uint16_t>(Command::fence), {0xff, 0xff, 0xff, 0xff}));  // hostile count
-    bad.push_back(request_bytes(static_cast<uint16_t>(Command::get), {0x01}));                  // cut short
+    bad.push_back(request_bytes(static_cast<uint16_t>(Command::get), {0x01}));                      // cut short
     bad.push_back(request_bytes(static_cast<uint16_t>(Command::commit), std::vector<uint8_t>(40, 0xee)));
     bad.push_back(frame_bytes(common::FrameHeader::reply(static_cast<uint16_t>(Command::get), 3, PMIX_SUCCESS), {}));
     auto huge = request_bytes(static_cast<uint16_t>(Command::get), {});
@@ -71,7 +71,8 @@ TEST(ServerPeersTest, UnreadAnswersHoldNoDescriptors) {
     const size_t before = open_descriptors();
     uint32_t last = 0;
     for (int i = 0; i < 3000; ++i) {
-        last = i % 2 == 0 ? a.start<Command::attach_nspace>(attach) : a.start_get({"other", PMIX_RANK_WILDCARD}, PMIX_JOB_SIZE);
+        last = i % 2 == 0 ? a.start<Command::attach_nspace>(attach)
+                          : a.start_get({"other", PMIX_RANK_WILDCARD}, PMIX_JOB_SIZE);
         if (i % 20 == 0) server.settle();
     }
     server.settle();

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/pack.h"
-#include "common/value.h"
+#include "common/codec/pack.h"
+#include "common/values/value.h"
 #include "support/random_value.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

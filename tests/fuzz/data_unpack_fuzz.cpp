@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/portable.h"
-#include "common/value.h"
+#include "common/codec/portable.h"
+#include "common/values/value.h"
 
 using namespace pmix::common;
 

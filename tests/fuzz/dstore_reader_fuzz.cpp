@@ -33,7 +33,8 @@ const Buffer& sound_segment() {
         b.compute("pmix.hname", Computed::node_name, PMIX_STRING, 0);
         b.compute("pmix.lpeers", Computed::local_peers, PMIX_STRING, 0);
         w->add_columns(std::move(b));
-        for (uint32_t i = 0; i < 6; ++i) w->put(Owner::job(), Records().add("n", u32(i)).add("j" + std::to_string(i), u32(i)).list());
+        for (uint32_t i = 0; i < 6; ++i)
+            w->put(Owner::job(), Records().add("n", u32(i)).add("j" + std::to_string(i), u32(i)).list());
         Records many;
         for (uint32_t i = 0; i < 20; ++i) many.add("many." + std::to_string(i), u32(i));
         w->ingest(chunk_of(3, {1, 0, true}, many));
@@ -51,7 +52,8 @@ void ask(const Reader& r) {
         for (uint8_t b : bytes) sink = b;
     };
     const Owner owners[] = {Owner::job(), Owner::node(1), Owner::proc(0), Owner::proc(3), Owner::proc(5000)};
-    for (const char* name : {"pmix.rank", "pmix.loc", "pmix.num", "pmix.hname", "pmix.lpeers", "n", "j0", "many.7", "far"}) {
+    for (const char* name :
+         {"pmix.rank", "pmix.loc", "pmix.num", "pmix.hname", "pmix.lpeers", "n", "j0", "many.7", "far"}) {
         const Key key(name);
         for (const Owner& o : owners) {
             Found f;

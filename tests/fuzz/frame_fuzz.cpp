@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/frame.h"
-#include "common/messages.h"
+#include "common/protocol/frame.h"
+#include "common/protocol/messages.h"
 
 using namespace pmix::common;
 

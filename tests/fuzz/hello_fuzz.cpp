@@ -2,7 +2,7 @@
 // i32 status, then the payload. Another user is never accepted, and a user without a number only with the secret.
 #include <cstdlib>
 
-#include "common/hello.h"
+#include "common/protocol/hello.h"
 
 using namespace pmix::common;
 

@@ -2,7 +2,7 @@
 // fixed point: it decodes and encodes to itself.
 #include <cstdlib>
 
-#include "common/messages.h"
+#include "common/protocol/messages.h"
 
 using namespace pmix::common;
 

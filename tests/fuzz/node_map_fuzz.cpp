@@ -1,7 +1,7 @@
 // Maps of any bytes: no crash, no memory beyond the bounds, and what parses is the same after a round trip.
 #include <cstdlib>
 
-#include "common/node_map.h"
+#include "common/placement/node_map.h"
 
 using namespace pmix::common;
 

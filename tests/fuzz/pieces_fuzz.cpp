@@ -1,11 +1,11 @@
-// What a host carries between nodes, with any bytes: piece after piece, packed or not. No crash, no more memory than the
-// bounds allow, and each piece is a step forward.
+// What a host carries between nodes, with any bytes: piece after piece, packed or not. No crash, no more memory than
+// the bounds allow, and each piece is a step forward.
 #include <cstdlib>
 #include <vector>
 
-#include "common/compress.h"
+#include "common/base/compress.h"
 #include "dstore/contribution.h"
-#include "server/modex_blob.h"
+#include "server/namespaces/modex_blob.h"
 
 using namespace pmix;
 

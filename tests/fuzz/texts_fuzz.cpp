@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string>
 
-#include "common/locality.h"
-#include "common/real_text.h"
+#include "common/placement/locality.h"
+#include "common/values/real_text.h"
 #include "transport/rendezvous.h"
 #include "transport/server_list.h"
 
@@ -37,8 +37,7 @@ void check_indexes(std::string_view text) {
     list->append_text(written);
     auto again = common::IndexList::parse(written);
     must(again.ok() && again->ranges() == list->ranges());
-    for (size_t i = 1; i < list->ranges().size(); ++i)
-        must(list->ranges()[i - 1].last < list->ranges()[i].first);
+    for (size_t i = 1; i < list->ranges().size(); ++i) must(list->ranges()[i - 1].last < list->ranges()[i].first);
     must(list->intersects(*again) != list->empty());
 }
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "common/pack.h"
-#include "common/print.h"
+#include "common/codec/pack.h"
+#include "common/values/print.h"
 
 using namespace pmix::common;
 

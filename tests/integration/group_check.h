@@ -9,7 +9,9 @@
 
 static const char* const name = "wireup-test-group";
 
-static inline pmix_proc_t all_of_job(void) { return rank_of_job(PMIX_RANK_WILDCARD); }
+static inline pmix_proc_t all_of_job(void) {
+    return rank_of_job(PMIX_RANK_WILDCARD);
+}
 
 static inline void die(void) {
     raise(SIGKILL);
@@ -52,8 +54,9 @@ static inline pmix_info_t limit(int seconds) {
 static struct signal_box invited = SIGNAL_BOX, seen = SIGNAL_BOX;
 static pmix_proc_t inviter;
 
-static inline void on_invited(size_t reference, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
-                       pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+static inline void on_invited(size_t reference, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                              size_t ninfo, pmix_info_t results[], size_t nresults,
+                              pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     (void)reference, (void)results, (void)nresults;
     const pmix_value_t* id = result(info, ninfo, PMIX_GROUP_ID);
     CHECK(id && strcmp(id->data.string, name) == 0);

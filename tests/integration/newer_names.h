@@ -1,39 +1,39 @@
-/* Names that the tests and pmixrun use and the headers of other releases do not have. Included before those of 4.2.2, after
- * the view of a later release (tests/abi/header_view.py). */
+/* Names that the tests and pmixrun use and the headers of other releases do not have. Included before those of 4.2.2,
+ * after the view of a later release (tests/abi/header_view.py). */
 #ifndef PMIX_SERVER_CACHE_SIZE
-#    define PMIX_SERVER_CACHE_SIZE "PMIx_server_cache_size"
+#define PMIX_SERVER_CACHE_SIZE "PMIx_server_cache_size"
 #endif
 #ifndef PMIX_GROUP_BOOTSTRAP
-#    define PMIX_GROUP_BOOTSTRAP "pmix.grp.btstrp"
+#define PMIX_GROUP_BOOTSTRAP "pmix.grp.btstrp"
 #endif
 #ifndef WIREUP_OBSERVER
-#    define WIREUP_OBSERVER "wireup.tool.observe"
+#define WIREUP_OBSERVER "wireup.tool.observe"
 #endif
 #ifndef WIREUP_QUERY_REPORT
-#    define WIREUP_QUERY_REPORT "wireup.report"
+#define WIREUP_QUERY_REPORT "wireup.report"
 #endif
 #ifndef WIREUP_REPORT_JOB
-#    define WIREUP_REPORT_JOB "wireup.rep.job"
+#define WIREUP_REPORT_JOB "wireup.rep.job"
 #endif
 #ifndef WIREUP_REPORT_COLLECTIVE
-#    define WIREUP_REPORT_COLLECTIVE "wireup.rep.coll"
+#define WIREUP_REPORT_COLLECTIVE "wireup.rep.coll"
 #endif
 #ifndef WIREUP_REPORT_REQUEST
-#    define WIREUP_REPORT_REQUEST "wireup.rep.req"
+#define WIREUP_REPORT_REQUEST "wireup.rep.req"
 #endif
 #ifndef WIREUP_REPORT_OPERATION
-#    define WIREUP_REPORT_OPERATION "wireup.rep.op"
+#define WIREUP_REPORT_OPERATION "wireup.rep.op"
 #endif
 #ifndef WIREUP_REPORT_ARRIVED
-#    define WIREUP_REPORT_ARRIVED "wireup.rep.arrived"
+#define WIREUP_REPORT_ARRIVED "wireup.rep.arrived"
 #endif
 #ifndef WIREUP_REPORT_MISSING
-#    define WIREUP_REPORT_MISSING "wireup.rep.missing"
+#define WIREUP_REPORT_MISSING "wireup.rep.missing"
 #endif
 
 /* And two functions of 4.2.9. */
 #ifndef PMIX_NUMERIC_VERSION
-#    include <stdbool.h>
+#include <stdbool.h>
 bool PMIx_tool_is_connected(void);
 int PMIx_tool_set_server_module();
 #endif

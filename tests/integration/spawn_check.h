@@ -21,7 +21,8 @@ static inline void app_of(pmix_app_t* app, int count, const char* first, ...) {
     app->argv = calloc(16, sizeof *app->argv);
     app->argv[0] = strdup(program);
     va_start(more, first);
-    for (const char* word = first; word && argc < 15; word = va_arg(more, const char*)) app->argv[argc++] = strdup(word);
+    for (const char* word = first; word && argc < 15; word = va_arg(more, const char*))
+        app->argv[argc++] = strdup(word);
     va_end(more);
     app->maxprocs = count;
 }
@@ -36,7 +37,8 @@ static inline void app_infos(pmix_app_t* app, size_t count) {
     PMIX_INFO_CREATE(app->info, count);
 }
 
-static inline pmix_status_t spawn(pmix_info_t* info, size_t ninfo, pmix_app_t* apps, size_t napps, pmix_nspace_t nspace) {
+static inline pmix_status_t spawn(pmix_info_t* info, size_t ninfo, pmix_app_t* apps, size_t napps,
+                                  pmix_nspace_t nspace) {
     memset(nspace, 'x', sizeof(pmix_nspace_t));
     pmix_status_t status = PMIx_Spawn(info, ninfo, apps, napps, nspace);
     CHECK(status == PMIX_SUCCESS ? nspace[0] != 0 && strlen(nspace) < PMIX_MAX_NSLEN : nspace[0] == 0);

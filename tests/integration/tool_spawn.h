@@ -1,5 +1,5 @@
-/* tool_spawn.h: what the tests of a tool that starts processes by itself share: asking, what it hears of the end, and what
- * it reads of the output. */
+/* tool_spawn.h: what the tests of a tool that starts processes by itself share: asking, what it hears of the end, and
+ * what it reads of the output. */
 #ifndef WIREUP_TESTS_INTEGRATION_TOOL_SPAWN_H
 #define WIREUP_TESTS_INTEGRATION_TOOL_SPAWN_H
 
@@ -12,7 +12,8 @@ static const char* program;
 static bool yes = true;
 static const double LONG = 50; /* seconds; nothing here takes as long */
 
-/* --- asking ---------------------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------------------------------
+ */
 
 static pmix_info_t wishes[8];
 static size_t nwishes;
@@ -23,7 +24,8 @@ static inline void wish(const char* key, const void* data, pmix_data_type_t type
 }
 
 /* Spawns words[0] with what was wished for; nobody wishes for anything afterwards. */
-static inline pmix_status_t spawn_in(const char* folder, char** env, const char* const* words, int count, pmix_nspace_t nspace) {
+static inline pmix_status_t spawn_in(const char* folder, char** env, const char* const* words, int count,
+                                     pmix_nspace_t nspace) {
     pmix_app_t app;
     PMIX_APP_CONSTRUCT(&app);
     app.cmd = (char*)(uintptr_t)words[0];
@@ -45,7 +47,8 @@ static inline pmix_status_t spawn(const char* const* words, int count, pmix_nspa
     return spawn_in(NULL, NULL, words, count, nspace);
 }
 
-static inline pmix_status_t control(const char* nspace, pmix_rank_t rank, const char* key, const void* data, pmix_data_type_t type) {
+static inline pmix_status_t control(const char* nspace, pmix_rank_t rank, const char* key, const void* data,
+                                    pmix_data_type_t type) {
     pmix_proc_t target;
     pmix_info_t info;
     PMIX_LOAD_PROCID(&target, nspace, rank);
@@ -72,7 +75,8 @@ static inline void alone(void) {
     alone_as(NULL, false);
 }
 
-/* --- what it hears --------------------------------------------------------------------------------------------------- */
+/* --- what it hears ---------------------------------------------------------------------------------------------------
+ */
 
 struct notice {
     pmix_status_t code, term_status;
@@ -85,8 +89,9 @@ static unsigned nnotices;
 static pthread_mutex_t notices_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t notices_came = PTHREAD_COND_INITIALIZER;
 
-static inline void note(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
-                        pmix_info_t* results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+static inline void note(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                        size_t ninfo, pmix_info_t* results, size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                        void* cbdata) {
     (void)handler, (void)source, (void)results, (void)nresults;
     struct notice n = {.code = status};
     bool dated = false;
@@ -109,7 +114,8 @@ static inline void note(size_t handler, pmix_status_t status, const pmix_proc_t*
 }
 
 static inline void listen_for_ends(void) {
-    pmix_status_t codes[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, PMIX_EVENT_JOB_END, PMIX_EVENT_PROC_TERMINATED};
+    pmix_status_t codes[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, PMIX_EVENT_JOB_END,
+                             PMIX_EVENT_PROC_TERMINATED};
     nnotices = 0;
     CHECK(PMIx_Register_event_handler(codes, 4, NULL, 0, note, NULL, NULL) >= 0);
 }
@@ -137,7 +143,8 @@ static inline struct notice await_notice(pmix_status_t code, const char* nspace)
 static inline unsigned count_notices(pmix_status_t code, const char* nspace) {
     unsigned count = 0;
     pthread_mutex_lock(&notices_lock);
-    for (unsigned i = 0; i < nnotices; i++) count += notices[i].code == code && strcmp(notices[i].about.nspace, nspace) == 0;
+    for (unsigned i = 0; i < nnotices; i++)
+        count += notices[i].code == code && strcmp(notices[i].about.nspace, nspace) == 0;
     pthread_mutex_unlock(&notices_lock);
     return count;
 }
@@ -157,7 +164,8 @@ static inline struct notice runs(const char* const* words, int count, pmix_statu
     return job_ends(nspace, how);
 }
 
-/* --- what it reads --------------------------------------------------------------------------------------------------- */
+/* --- what it reads ---------------------------------------------------------------------------------------------------
+ */
 
 struct stream {
     char* text;
@@ -195,7 +203,8 @@ static inline void pull(const char* nspace) {
     memset(streams, 0, sizeof streams);
     snprintf(read_job, sizeof read_job, "%s", nspace);
     pthread_mutex_unlock(&streams_lock);
-    pmix_status_t status = PMIx_IOF_pull(&source, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL, take, NULL, NULL);
+    pmix_status_t status =
+        PMIx_IOF_pull(&source, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL, take, NULL, NULL);
     CHECK(status >= 0);
 }
 

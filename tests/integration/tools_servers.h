@@ -24,7 +24,8 @@ struct server {
     char uri[512];
 };
 
-/* --- the servers ----------------------------------------------------------------------------------------------------- */
+/* --- the servers -----------------------------------------------------------------------------------------------------
+ */
 
 static unsigned seen, refused, named, pulled, spawned, ready;
 
@@ -50,7 +51,8 @@ static inline void tool_came(pmix_info_t* info, size_t ninfo, pmix_tool_connecti
 }
 
 static inline pmix_status_t host_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo,
-                                const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
+                                       const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cbfunc,
+                                       void* cbdata) {
     bool is_tool = false;
     (void)proc, (void)apps;
     for (size_t i = 0; i < ninfo; i++) is_tool = is_tool || PMIX_CHECK_KEY(&job_info[i], PMIX_REQUESTOR_IS_TOOL);
@@ -61,14 +63,16 @@ static inline pmix_status_t host_spawn(const pmix_proc_t* proc, const pmix_info_
 }
 
 static inline pmix_status_t host_control(const pmix_proc_t* requestor, const pmix_proc_t targets[], size_t ntargets,
-                                  const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata) {
+                                         const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc,
+                                         void* cbdata) {
     (void)requestor, (void)targets, (void)directives, (void)ndirs;
     cbfunc(ntargets == 1 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, NULL, 0, cbdata, NULL, NULL);
     return PMIX_SUCCESS;
 }
 
-static inline pmix_status_t host_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t directives[], size_t ndirs,
-                               pmix_iof_channel_t channels, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+static inline pmix_status_t host_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t directives[],
+                                      size_t ndirs, pmix_iof_channel_t channels, pmix_op_cbfunc_t cbfunc,
+                                      void* cbdata) {
     (void)procs, (void)nprocs, (void)directives, (void)ndirs, (void)channels, (void)cbfunc, (void)cbdata;
     pulled++;
     return PMIX_OPERATION_SUCCEEDED;
@@ -92,8 +96,8 @@ static inline void launcher_ready(size_t handler, pmix_status_t status, const pm
 }
 
 static inline void serve(enum support support, const char* nspace, const char* job, const char* file, int line) {
-    static pmix_server_module_t module = {.tool_connected = tool_came, .spawn = host_spawn, .job_control = host_control,
-                                          .iof_pull = host_pull};
+    static pmix_server_module_t module = {
+        .tool_connected = tool_came, .spawn = host_spawn, .job_control = host_control, .iof_pull = host_pull};
     bool yes = true;
     uint32_t size = 1;
     pmix_info_t info[3];
@@ -102,7 +106,8 @@ static inline void serve(enum support support, const char* nspace, const char* j
     if (support == NO_ENTRY) module.tool_connected = NULL;
     PMIX_INFO_LOAD(&info[0], PMIX_SERVER_NSPACE, nspace, PMIX_STRING);
     if (support != NO_SUPPORT)
-        PMIX_INFO_LOAD(&info[count++], support == SYSTEM ? PMIX_SERVER_SYSTEM_SUPPORT : PMIX_SERVER_TOOL_SUPPORT, &yes, PMIX_BOOL);
+        PMIX_INFO_LOAD(&info[count++], support == SYSTEM ? PMIX_SERVER_SYSTEM_SUPPORT : PMIX_SERVER_TOOL_SUPPORT, &yes,
+                       PMIX_BOOL);
     if (file) PMIX_INFO_LOAD(&info[count++], PMIX_LAUNCHER_RENDEZVOUS_FILE, file, PMIX_STRING);
     pmix_status_t status = PMIx_server_init(&module, info, count);
     CHECK(write(line, &status, sizeof status) == sizeof status);
@@ -140,7 +145,8 @@ static inline void serve(enum support support, const char* nspace, const char* j
 }
 
 /* So much later. Not beside a thread of the library: what this one holds when it forks, the child never gets. */
-static inline void fork_server(struct server* s, enum support support, const char* name, const char* file, int after_ms) {
+static inline void fork_server(struct server* s, enum support support, const char* name, const char* file,
+                               int after_ms) {
     int lines[2];
     char nspace[64];
     CHECK(!PMIx_Initialized());
@@ -190,7 +196,8 @@ static inline void end_server(struct server* s, int signal_number) {
     CHECK(signal_number ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* --- the tool -------------------------------------------------------------------------------------------------------- */
+/* --- the tool --------------------------------------------------------------------------------------------------------
+ */
 
 static inline pmix_status_t init_with(const char* key, const void* value, pmix_data_type_t type) {
     pmix_info_t info;
@@ -200,7 +207,8 @@ static inline pmix_status_t init_with(const char* key, const void* value, pmix_d
     return status;
 }
 
-static inline pmix_status_t attach_to(const char* key, const void* value, pmix_data_type_t type, bool primary, pmix_proc_t* server) {
+static inline pmix_status_t attach_to(const char* key, const void* value, pmix_data_type_t type, bool primary,
+                                      pmix_proc_t* server) {
     pmix_info_t info[2];
     bool yes = true;
     PMIX_INFO_LOAD(&info[0], key, value, type);
@@ -297,8 +305,9 @@ static inline void in_directory(char* path, size_t size, const char* name) {
 static uint32_t heard, lost;
 static pmix_proc_t lost_server;
 
-static inline void on_event(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
-                     pmix_info_t* results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+static inline void on_event(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                            size_t ninfo, pmix_info_t* results, size_t nresults,
+                            pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     (void)handler, (void)info, (void)ninfo, (void)results, (void)nresults;
     if (status == PMIX_ERR_LOST_CONNECTION) {
         lost_server = *source;

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "common/describe.h"
-#include "common/portable.h"
-#include "common/value.h"
+#include "common/codec/portable.h"
+#include "common/values/describe.h"
+#include "common/values/value.h"
 #include "support/data_golden.h"
 #include "support/data_samples.h"
 

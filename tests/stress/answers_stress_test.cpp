@@ -1,6 +1,6 @@
 // Answers that hosts give from threads of their own: publish, lookup and unpublish are answered from there directly,
-// without the loop. Each request has exactly one answer, whatever else happens meanwhile: clients that die, clients that
-// do not read, answers given twice, a server that ends.
+// without the loop. Each request has exactly one answer, whatever else happens meanwhile: clients that die, clients
+// that do not read, answers given twice, a server that ends.
 #include <gtest/gtest.h>
 
 #include <condition_variable>

@@ -17,7 +17,9 @@ constexpr int kRounds = 300;
 constexpr int kKeys = 16;
 
 // A text whose every byte says which version it is of.
-std::string text_of(int key, int round) { return std::string(40, static_cast<char>('a' + (key + round) % 26)); }
+std::string text_of(int key, int round) {
+    return std::string(40, static_cast<char>('a' + (key + round) % 26));
+}
 
 bool whole(const char* s) {
     if (s == nullptr || strlen(s) != 40) return false;

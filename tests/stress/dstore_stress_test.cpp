@@ -61,7 +61,9 @@ void readers_against_writer(bool own_mapping) {
                 if (!told(f.bytes(), &n)) bad.fetch_add(1);
             });
             Found f;
-            if (const pmix_status_t rc = r.find_any_rank(Key("peer"), f); rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_FOUND) bad.fetch_add(1);
+            if (const pmix_status_t rc = r.find_any_rank(Key("peer"), f);
+                rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_FOUND)
+                bad.fetch_add(1);
             reads.fetch_add(1, std::memory_order_relaxed);
         }
     };
@@ -71,7 +73,8 @@ void readers_against_writer(bool own_mapping) {
         const Records commit = Records().add("commit", v).add("more." + std::to_string(n % 40), v);
         ASSERT_TRUE(w->commit(0, commit.list()).ok());
         ASSERT_EQ(w->put(Owner::job(), Records().add("job", v).list()), PMIX_SUCCESS);
-        ASSERT_EQ(w->ingest(chunk_of(5000, {n, n % 7 == 0 ? 0 : n - 1, n % 7 == 0}, Records().add("peer", v))).status, PMIX_SUCCESS);
+        ASSERT_EQ(w->ingest(chunk_of(5000, {n, n % 7 == 0 ? 0 : n - 1, n % 7 == 0}, Records().add("peer", v))).status,
+                  PMIX_SUCCESS);
         if (n % 100 == 0) {
             ColumnBuilder b(OwnerKind::proc);
             for (uint32_t i = 0; i < n / 10; ++i) b.set(i, "column", v);
@@ -84,9 +87,13 @@ void readers_against_writer(bool own_mapping) {
     EXPECT_EQ(bad.load(), 0u);
 }
 
-TEST(StoreStress, ReadersOnTheWritersMapping) { readers_against_writer(true); }
+TEST(StoreStress, ReadersOnTheWritersMapping) {
+    readers_against_writer(true);
+}
 #ifndef UNDER_TSAN
-TEST(StoreStress, ReadersOnTheirOwnMapping) { readers_against_writer(false); }
+TEST(StoreStress, ReadersOnTheirOwnMapping) {
+    readers_against_writer(false);
+}
 #endif
 
 TEST(StoreStress, PrivateStore) {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/value.h"
+#include "common/values/value.h"
 
 using pmix::common::InfoList;
 

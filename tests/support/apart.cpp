@@ -7,6 +7,8 @@
 
 namespace {
 
-[[gnu::constructor]] void apart() { static_cast<void>(::unshare(CLONE_NEWNET)); }
+[[gnu::constructor]] void apart() {
+    static_cast<void>(::unshare(CLONE_NEWNET));
+}
 
 }  // namespace

@@ -1,13 +1,12 @@
 /*
  * The same values in every program that includes this, C or C++, whichever library's headers it is built with: what one
- * library packs, another must pack to the same bytes. No field has its neighbour's value, so that swapped ones are seen.
- * Everything is static memory; one thread.
+ * library packs, another must pack to the same bytes. No field has its neighbour's value, so that swapped ones are
+ * seen. Everything is static memory; one thread.
  */
 #ifndef WIREUP_DATA_SAMPLES_H
 #define WIREUP_DATA_SAMPLES_H
 
 #include <pmix.h>
-
 #include <stdint.h>
 #include <string.h>
 #include <sys/time.h>
@@ -15,7 +14,7 @@
 typedef struct {
     char name[40];
     pmix_data_type_t type;
-    const void *values; /* as PMIx_Data_pack takes them */
+    const void* values; /* as PMIx_Data_pack takes them */
     int32_t n;
 } pmix_sample_t;
 
@@ -24,21 +23,19 @@ typedef struct {
 static pmix_sample_t g_samples[MAX_SAMPLES];
 static size_t g_nsamples;
 
-static void sample(const char *name, pmix_data_type_t type, const void *values, int32_t n)
-{
-    pmix_sample_t *s = &g_samples[g_nsamples++];
+static void sample(const char* name, pmix_data_type_t type, const void* values, int32_t n) {
+    pmix_sample_t* s = &g_samples[g_nsamples++];
     strncpy(s->name, name, sizeof(s->name) - 1);
     s->type = type;
     s->values = values;
     s->n = n;
 }
 
-static void sample_numbers(void)
-{
+static void sample_numbers(void) {
     static bool flags[] = {true, false, true};
     static uint8_t bytes[] = {0, 1, 0x7f, 0x80, 0xff};
     static int8_t int8s[] = {0, 1, -1, 127, -128};
-    static size_t sizes[] = {0, 127, 128, (size_t) 1 << 55, ((size_t) 1 << 56) - 1, (size_t) 1 << 56, SIZE_MAX};
+    static size_t sizes[] = {0, 127, 128, (size_t)1 << 55, ((size_t)1 << 56) - 1, (size_t)1 << 56, SIZE_MAX};
     static pid_t pids[] = {1, 4711, 4194303};
     static int ints[] = {0, -1, 1, -64, 64, INT32_MAX, INT32_MIN};
     static unsigned uints[] = {0, 1, 127, 128, 0x80000000u, UINT32_MAX};
@@ -46,8 +43,8 @@ static void sample_numbers(void)
     static uint16_t uint16s[] = {0, 127, 128, 16383, 16384, UINT16_MAX};
     static int32_t int32s[] = {0, -1, 70000, INT32_MAX, INT32_MIN};
     static uint32_t uint32s[] = {0, 127, 128, 70000, UINT32_MAX};
-    static int64_t int64s[] = {0, -1, (int64_t) 1 << 54, (int64_t) 1 << 55, -((int64_t) 1 << 55), INT64_MAX, INT64_MIN};
-    static uint64_t uint64s[] = {0, 127, 128, (uint64_t) 1 << 55, (uint64_t) 1 << 56, UINT64_MAX};
+    static int64_t int64s[] = {0, -1, (int64_t)1 << 54, (int64_t)1 << 55, -((int64_t)1 << 55), INT64_MAX, INT64_MIN};
+    static uint64_t uint64s[] = {0, 127, 128, (uint64_t)1 << 55, (uint64_t)1 << 56, UINT64_MAX};
     static float floats[] = {0.0f, 1.5f, -0.1f, 16777216.0f, 0.000001f};
     static double doubles[] = {0.0, 1.5, -0.1, 123456789.25, 0.000001};
     static struct timeval times[] = {{5, 6}, {1700000000, 999999}};
@@ -94,29 +91,27 @@ static void sample_numbers(void)
     sample("nothing", PMIX_UINT64, uint64s, 0);
 }
 
-static pmix_value_t sample_value(pmix_data_type_t type)
-{
+static pmix_value_t sample_value(pmix_data_type_t type) {
     pmix_value_t v;
     memset(&v, 0, sizeof(v));
     v.type = type;
     return v;
 }
 
-static void sample_texts(void)
-{
+static void sample_texts(void) {
     static char long_text[301];
-    static char *strings[4];
+    static char* strings[4];
     static pmix_byte_object_t objects[3];
-    static char object_bytes[] = {0, 1, 2, (char) 0xff, 9};
+    static char object_bytes[] = {0, 1, 2, (char)0xff, 9};
     static pmix_nspace_t nspaces[2];
     static char map[] = "pmix[node[3:1-64,70]]";
-    static char *maps[2];
-    static void *pointer = long_text;
+    static char* maps[2];
+    static void* pointer = long_text;
     static pmix_envar_t envars[2];
     memset(long_text, 'x', 300);
-    strings[0] = (char *) "text";
+    strings[0] = (char*)"text";
     strings[1] = NULL;
-    strings[2] = (char *) "";
+    strings[2] = (char*)"";
     strings[3] = long_text;
     objects[0].bytes = object_bytes;
     objects[0].size = sizeof(object_bytes);
@@ -125,9 +120,9 @@ static void sample_texts(void)
     strcpy(nspaces[0], "job-1");
     memset(nspaces[1], 'n', PMIX_MAX_NSLEN);
     maps[0] = map;
-    maps[1] = (char *) "pmix[0-3;4-7]";
-    envars[0].envar = (char *) "PATH";
-    envars[0].value = (char *) "/opt/bin";
+    maps[1] = (char*)"pmix[0-3;4-7]";
+    envars[0].envar = (char*)"PATH";
+    envars[0].value = (char*)"/opt/bin";
     envars[0].separator = ':';
     sample("string", PMIX_STRING, strings, 4);
     sample("byte object", PMIX_BYTE_OBJECT, objects, 3);
@@ -141,19 +136,18 @@ static void sample_texts(void)
 
 static pmix_proc_t g_sample_proc;
 static pmix_info_t g_sample_infos[2];
-static char *g_sample_argv[3];
+static char* g_sample_argv[3];
 
-static void sample_infos(void)
-{
+static void sample_infos(void) {
     static pmix_query_t queries[2];
     static pmix_app_t apps[2];
-    static char *env[2];
+    static char* env[2];
     static pmix_pdata_t pdata[2];
     static pmix_regattr_t regattr;
     strcpy(g_sample_proc.nspace, "ns");
     g_sample_proc.rank = 3;
-    g_sample_argv[0] = (char *) "first";
-    g_sample_argv[1] = (char *) "second";
+    g_sample_argv[0] = (char*)"first";
+    g_sample_argv[1] = (char*)"second";
     strcpy(g_sample_infos[0].key, "pmix.timeout");
     g_sample_infos[0].flags = PMIX_INFO_REQD;
     g_sample_infos[0].value = sample_value(PMIX_INT);
@@ -161,15 +155,15 @@ static void sample_infos(void)
     strcpy(g_sample_infos[1].key, "pmix.hname");
     g_sample_infos[1].flags = PMIX_INFO_ARRAY_END;
     g_sample_infos[1].value = sample_value(PMIX_STRING);
-    g_sample_infos[1].value.data.string = (char *) "node7";
+    g_sample_infos[1].value.data.string = (char*)"node7";
     queries[0].keys = g_sample_argv;
     queries[0].qualifiers = g_sample_infos;
     queries[0].nqual = 2;
-    env[0] = (char *) "A=1";
-    apps[0].cmd = (char *) "prog";
+    env[0] = (char*)"A=1";
+    apps[0].cmd = (char*)"prog";
     apps[0].argv = g_sample_argv;
     apps[0].env = env;
-    apps[0].cwd = (char *) "/tmp";
+    apps[0].cwd = (char*)"/tmp";
     apps[0].maxprocs = 12;
     apps[0].info = g_sample_infos;
     apps[0].ninfo = 2;
@@ -177,7 +171,7 @@ static void sample_infos(void)
     strcpy(pdata[0].key, "published");
     pdata[0].value = sample_value(PMIX_UINT32);
     pdata[0].value.data.uint32 = 99;
-    regattr.name = (char *) "PMIX_TIMEOUT";
+    regattr.name = (char*)"PMIX_TIMEOUT";
     strcpy(regattr.string, "pmix.timeout");
     regattr.type = PMIX_INT;
     regattr.description = g_sample_argv;
@@ -189,8 +183,7 @@ static void sample_infos(void)
     sample("regattr", PMIX_REGATTR, &regattr, 1);
 }
 
-static void sample_structs(void)
-{
+static void sample_structs(void) {
     static pmix_proc_info_t proc_info;
     static uint32_t axes[] = {5, 600, 70000};
     static pmix_coord_t coords[2];
@@ -204,8 +197,8 @@ static void sample_structs(void)
     static pmix_net_stats_t net;
     static pmix_node_stats_t node;
     proc_info.proc = g_sample_proc;
-    proc_info.hostname = (char *) "host";
-    proc_info.executable_name = (char *) "exe";
+    proc_info.hostname = (char*)"host";
+    proc_info.executable_name = (char*)"exe";
     proc_info.pid = 12;
     proc_info.exit_code = -3;
     proc_info.state = 7;
@@ -214,26 +207,26 @@ static void sample_structs(void)
     coords[0].dims = 3;
     coords[1].view = PMIX_COORD_PHYSICAL_VIEW;
     geometry.fabric = 77;
-    geometry.uuid = (char *) "uuid";
-    geometry.osname = (char *) "ib0";
+    geometry.uuid = (char*)"uuid";
+    geometry.osname = (char*)"ib0";
     geometry.coordinates = coords;
     geometry.ncoords = 2;
-    distance.uuid = (char *) "gpu://1";
-    distance.osname = (char *) "gpu1";
+    distance.uuid = (char*)"gpu://1";
+    distance.osname = (char*)"gpu1";
     distance.type = PMIX_DEVTYPE_GPU;
     distance.mindist = 300;
     distance.maxdist = 400;
-    endpoint.uuid = (char *) "uuid";
-    endpoint.osname = (char *) "ib1";
+    endpoint.uuid = (char*)"uuid";
+    endpoint.osname = (char*)"ib1";
     endpoint.endpt.bytes = buffer_bytes;
     endpoint.endpt.size = 3;
     buffer.base_ptr = buffer.unpack_ptr = buffer_bytes;
     buffer.pack_ptr = buffer_bytes + 3;
     buffer.bytes_allocated = buffer.bytes_used = 3;
-    proc_stats.node = (char *) "node";
+    proc_stats.node = (char*)"node";
     proc_stats.proc = g_sample_proc;
     proc_stats.pid = 9;
-    proc_stats.cmd = (char *) "cmd";
+    proc_stats.cmd = (char*)"cmd";
     proc_stats.state = 'R';
     proc_stats.time.tv_sec = 1;
     proc_stats.time.tv_usec = 2;
@@ -247,7 +240,7 @@ static void sample_structs(void)
     proc_stats.processor = 500;
     proc_stats.sample_time.tv_sec = 6;
     proc_stats.sample_time.tv_usec = 7;
-    disk.disk = (char *) "sda";
+    disk.disk = (char*)"sda";
     disk.num_reads_completed = 1;
     disk.num_reads_merged = 200;
     disk.num_sectors_read = 3;
@@ -259,14 +252,14 @@ static void sample_structs(void)
     disk.num_ios_in_progress = 9;
     disk.milliseconds_io = 10;
     disk.weighted_milliseconds_io = 11;
-    net.net_interface = (char *) "eth0";
+    net.net_interface = (char*)"eth0";
     net.num_bytes_recvd = 1;
     net.num_packets_recvd = 200;
     net.num_recv_errs = 3;
     net.num_bytes_sent = 4;
     net.num_packets_sent = 5;
     net.num_send_errs = 6;
-    node.node = (char *) "node";
+    node.node = (char*)"node";
     node.la = 1;
     node.la5 = 2;
     node.la15 = 3;
@@ -293,18 +286,17 @@ static void sample_structs(void)
 }
 
 /* Arrays of this and that, an array of infos that hold arrays, arrays of arrays. */
-static void sample_arrays(void)
-{
+static void sample_arrays(void) {
     static uint32_t numbers[] = {1, 200, 70000};
-    static char *strings[2];
+    static char* strings[2];
     static pmix_data_array_t flat[4];
     static pmix_info_t nested_infos[2];
     static pmix_data_array_t inner;
     static pmix_data_array_t of_infos;
     static pmix_data_array_t of_arrays;
     static pmix_value_t values[5];
-    strings[0] = (char *) "a";
-    strings[1] = (char *) "bc";
+    strings[0] = (char*)"a";
+    strings[1] = (char*)"bc";
     flat[0].type = PMIX_UINT32;
     flat[0].size = 3;
     flat[0].array = numbers;
@@ -339,7 +331,7 @@ static void sample_arrays(void)
     values[3] = sample_value(PMIX_DOUBLE);
     values[3].data.dval = 0.25;
     values[4] = sample_value(PMIX_ENVAR);
-    values[4].data.envar.envar = (char *) "E";
+    values[4].data.envar.envar = (char*)"E";
     values[4].data.envar.separator = ';';
     sample("arrays", PMIX_DATA_ARRAY, flat, 4);
     sample("array of infos with arrays", PMIX_DATA_ARRAY, &of_infos, 1);
@@ -347,8 +339,7 @@ static void sample_arrays(void)
     sample("values", PMIX_VALUE, values, 5);
 }
 
-static void make_samples(void)
-{
+static void make_samples(void) {
     if (g_nsamples != 0) {
         return;
     }

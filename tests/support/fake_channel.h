@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "client/channel.h"
-#include "common/messages.h"
-#include "common/mutex.h"
+#include "client/session/channel.h"
+#include "common/base/mutex.h"
+#include "common/protocol/messages.h"
 #include "transport/event_loop.h"
 
 namespace pmix::test {
@@ -26,7 +26,7 @@ class FakeChannel final : public client::Channel {
     bool another_users = false;
     std::atomic<int> room_waits{0};
     std::function<void()> on_wait_for_room;  // not from within itself
-    pmix_status_t room = PMIX_SUCCESS;  // what wait_for_room() answers
+    pmix_status_t room = PMIX_SUCCESS;       // what wait_for_room() answers
 
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override {
         if (!open) return PMIX_ERR_UNREACH;

@@ -12,9 +12,9 @@
 #include <optional>
 #include <string>
 
-#include "common/hello.h"
-#include "common/messages.h"
-#include "common/pack.h"
+#include "common/codec/pack.h"
+#include "common/protocol/hello.h"
+#include "common/protocol/messages.h"
 #include "dstore/reader.h"
 #include "server/parts.h"
 #include "server/server.h"
@@ -27,7 +27,9 @@ namespace pmix::test {
 using common::Command;
 using common::ProcId;
 
-inline common::InfoList infos() { return {}; }
+inline common::InfoList infos() {
+    return {};
+}
 
 class TestServer {
   public:
@@ -50,7 +52,7 @@ class TestServer {
         server->stop();
     }
     server::Server::Parts& parts() { return server->parts(); }
-    server::Setup& setup() { return *parts().setup; }
+    server::Registration& setup() { return *parts().setup; }
 
     void turn() { loop->progress(); }
     template <class F>
@@ -173,7 +175,8 @@ class FakeClient {
     std::optional<M> take_notify() {
         read();
         for (auto it = frames_.begin(); it != frames_.end(); ++it) {
-            if (it->header.kind != common::FrameKind::notify || it->header.command != static_cast<uint16_t>(C)) continue;
+            if (it->header.kind != common::FrameKind::notify || it->header.command != static_cast<uint16_t>(C))
+                continue;
             M message;
             EXPECT_EQ(PMIX_SUCCESS, common::decode_message(it->payload, message));
             frames_.erase(it);
@@ -186,7 +189,8 @@ class FakeClient {
         read();
         for (auto it = frames_.begin(); it != frames_.end(); ++it) {
             if (it->header.kind != common::FrameKind::notify ||
-                it->header.command != static_cast<uint16_t>(Command::iof)) continue;
+                it->header.command != static_cast<uint16_t>(Command::iof))
+                continue;
             output_ = std::move(*it);
             frames_.erase(it);
             common::IofNotify output;
@@ -318,9 +322,8 @@ inline auto modex_from(TestServer& there) {
     return [&there](const Seen& seen) {
         std::vector<uint8_t> out;
         there.on_loop([&] {
-            there.parts().get.modex_request(seen.proc, [&](pmix_status_t, common::Bytes bytes) {
-                out.assign(bytes.begin(), bytes.end());
-            });
+            there.parts().get.modex_request(
+                seen.proc, [&](pmix_status_t, common::Bytes bytes) { out.assign(bytes.begin(), bytes.end()); });
             there.parts().host.flush();
             return 0;
         });

@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "common/ids.h"
-#include "common/value.h"
+#include "common/base/ids.h"
+#include "common/values/value.h"
 
 namespace pmix::test {
 
@@ -64,7 +64,8 @@ class FakeHost {
     std::function<std::vector<uint8_t>(const Seen&)> data;
     std::vector<std::pair<std::string, std::string>> published;  // what lookup finds, by key
     std::string spawned = "child.1";
-    std::map<std::string, std::function<void()>> inside;  // what the host does while it is in an upcall, before it answers
+    std::map<std::string, std::function<void()>>
+        inside;  // what the host does while it is in an upcall, before it answers
     std::function<void(const Seen&, common::InfoList&)> group_results;  // of a construct; default: nothing
     std::vector<Seen> seen;
     int released = 0;  // blobs given back by the library

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "server/scheduler.h"
+#include "server/base/scheduler.h"
 
 namespace pmix::test {
 

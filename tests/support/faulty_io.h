@@ -76,7 +76,9 @@ class FaultyIo {
     static int accept4(int a, sockaddr* b, socklen_t* c, int d) {
         return fails() ? -1 : transport::kRealIo.accept4(a, b, c, d);
     }
-    static int connect(int a, const sockaddr* b, socklen_t c) { return fails() ? -1 : transport::kRealIo.connect(a, b, c); }
+    static int connect(int a, const sockaddr* b, socklen_t c) {
+        return fails() ? -1 : transport::kRealIo.connect(a, b, c);
+    }
     static int getsockopt(int a, int b, int c, void* d, socklen_t* e) {
         return fails() ? -1 : transport::kRealIo.getsockopt(a, b, c, d, e);
     }

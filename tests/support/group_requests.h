@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/group_calls.h"
-#include "common/proc_array.h"
+#include "common/protocol/group_calls.h"
+#include "common/values/proc_array.h"
 #include "support/fake_client.h"
 
 namespace pmix::test {

@@ -16,7 +16,8 @@ inline size_t listening_sockets() {
     while (const dirent* entry = ::readdir(folder)) {
         int listens = 0;
         socklen_t size = sizeof listens;
-        if (::getsockopt(std::atoi(entry->d_name), SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0) ++n;
+        if (::getsockopt(std::atoi(entry->d_name), SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0)
+            ++n;
     }
     ::closedir(folder);
     return n;

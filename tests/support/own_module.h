@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/library.h"
+#include "runtime/library.h"
 #include "server/parts.h"
 #include "server/server.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "common/portable.h"
+#include "common/codec/portable.h"
 #include "support/random_value.h"
 
 namespace pmix::test {

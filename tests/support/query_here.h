@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "common/array_value.h"
-#include "common/ids.h"
-#include "common/value.h"
+#include "common/base/ids.h"
+#include "common/values/array_value.h"
+#include "common/values/value.h"
 #include "support/own_module.h"
 
 namespace pmix::test {

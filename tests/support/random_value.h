@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "common/describe.h"
-#include "common/elements.h"
-#include "common/value.h"
+#include "common/values/describe.h"
+#include "common/values/elements.h"
+#include "common/values/value.h"
 
 namespace pmix::test {
 

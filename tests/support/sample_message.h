@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "common/messages.h"
+#include "common/protocol/messages.h"
 
 namespace pmix::test {
 

@@ -13,8 +13,8 @@
 #include <future>
 #include <string>
 
-#include "common/ids.h"
-#include "common/value.h"
+#include "common/base/ids.h"
+#include "common/values/value.h"
 
 namespace pmix::test {
 

@@ -1,6 +1,7 @@
 // Connected pairs, and a raw peer that speaks bytes instead of frames.
 #pragma once
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -8,12 +9,11 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <dirent.h>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/frame.h"
+#include "common/protocol/frame.h"
 #include "transport/descriptor.h"
 
 namespace pmix::test {
@@ -32,8 +32,12 @@ inline std::vector<uint8_t> frame_bytes(common::FrameHeader header, const std::v
     return out;
 }
 
-inline std::vector<uint8_t> bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
-inline std::string text_of(common::Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+inline std::vector<uint8_t> bytes_of(std::string_view text) {
+    return {text.begin(), text.end()};
+}
+inline std::string text_of(common::Bytes bytes) {
+    return {bytes.begin(), bytes.end()};
+}
 
 // All of it, waiting where the socket is full.
 inline void write_all(int fd, const std::vector<uint8_t>& bytes) {

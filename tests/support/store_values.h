@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/bytes.h"
-#include "common/pack.h"
+#include "common/base/bytes.h"
+#include "common/codec/pack.h"
 #include "dstore/contribution.h"
 #include "dstore/store.h"
 #include "dstore/writer.h"
@@ -30,9 +30,15 @@ inline Buffer number(uint16_t type, uint64_t v, size_t width) {
     for (size_t i = 0; i < width; ++i) b[2 + i] = static_cast<uint8_t>(v >> 8 * i);
     return b;
 }
-inline Buffer u16(uint16_t v) { return number(PMIX_UINT16, v, 2); }
-inline Buffer u32(uint32_t v) { return number(PMIX_UINT32, v, 4); }
-inline Buffer rank(uint32_t v) { return number(PMIX_PROC_RANK, v, 4); }
+inline Buffer u16(uint16_t v) {
+    return number(PMIX_UINT16, v, 2);
+}
+inline Buffer u32(uint32_t v) {
+    return number(PMIX_UINT32, v, 4);
+}
+inline Buffer rank(uint32_t v) {
+    return number(PMIX_PROC_RANK, v, 4);
+}
 inline Buffer blob(size_t n, uint8_t fill) {
     common::ByteWriter w;
     w.u16(PMIX_BYTE_OBJECT);
@@ -42,7 +48,9 @@ inline Buffer blob(size_t n, uint8_t fill) {
     return w.take();
 }
 
-inline Buffer copy_of(const dstore::Found& f) { return Buffer(f.bytes().begin(), f.bytes().end()); }
+inline Buffer copy_of(const dstore::Found& f) {
+    return Buffer(f.bytes().begin(), f.bytes().end());
+}
 
 // What a reader says about a key; empty: not found or an error, which is stored in *status.
 inline Buffer get(const dstore::Reader& r, dstore::Owner owner, std::string_view key, pmix_status_t* status = nullptr) {

@@ -6,13 +6,12 @@
 #ifndef WIREUP_TESTS_EXAMPLES_H
 #define WIREUP_TESTS_EXAMPLES_H
 
+#include <pmix.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <pmix.h>
 
 typedef struct {
     pthread_mutex_t mutex;
@@ -26,19 +25,18 @@ typedef struct {
 typedef struct {
     mylock_t lock;
     volatile bool active; /* for the one program that polls instead of waiting */
-    pmix_info_t *info;
+    pmix_info_t* info;
     size_t ninfo;
 } myquery_data_t;
 
 typedef struct {
     mylock_t lock;
-    char *nspace;
+    char* nspace;
     int exit_code;
     bool exit_code_given;
 } myrel_t;
 
-static inline void examples_lock_init(mylock_t *l)
-{
+static inline void examples_lock_init(mylock_t* l) {
     memset(l, 0, sizeof *l);
     pthread_mutex_init(&l->mutex, NULL);
     pthread_cond_init(&l->cond, NULL);
@@ -46,8 +44,7 @@ static inline void examples_lock_init(mylock_t *l)
     l->status = PMIX_SUCCESS;
 }
 
-static inline void examples_lock_wait(mylock_t *l)
-{
+static inline void examples_lock_wait(mylock_t* l) {
     pthread_mutex_lock(&l->mutex);
     while (l->active) {
         pthread_cond_wait(&l->cond, &l->mutex);
@@ -55,53 +52,51 @@ static inline void examples_lock_wait(mylock_t *l)
     pthread_mutex_unlock(&l->mutex);
 }
 
-static inline void examples_lock_wake(mylock_t *l)
-{
+static inline void examples_lock_wake(mylock_t* l) {
     pthread_mutex_lock(&l->mutex);
     l->active = false;
     pthread_cond_broadcast(&l->cond);
     pthread_mutex_unlock(&l->mutex);
 }
 
-static inline void examples_lock_end(mylock_t *l)
-{
+static inline void examples_lock_end(mylock_t* l) {
     pthread_mutex_destroy(&l->mutex);
     pthread_cond_destroy(&l->cond);
 }
 
 /* programs name the parameters that they do not use */
-#define EXAMPLES_HIDE_UNUSED_PARAMS(...) ((void) 0)
+#define EXAMPLES_HIDE_UNUSED_PARAMS(...) ((void)0)
 
 #define DEBUG_CONSTRUCT_LOCK(l) examples_lock_init(l)
 #define DEBUG_DESTRUCT_LOCK(l) examples_lock_end(l)
 #define DEBUG_WAIT_THREAD(l) examples_lock_wait(l)
 #define DEBUG_WAKEUP_THREAD(l) examples_lock_wake(l)
 
-#define DEBUG_CONSTRUCT_MYQUERY(q)                                                                                     \
-    do {                                                                                                               \
-        examples_lock_init(&(q)->lock);                                                                                \
-        (q)->info = NULL;                                                                                              \
-        (q)->ninfo = 0;                                                                                                \
+#define DEBUG_CONSTRUCT_MYQUERY(q)      \
+    do {                                \
+        examples_lock_init(&(q)->lock); \
+        (q)->info = NULL;               \
+        (q)->ninfo = 0;                 \
     } while (0)
-#define DEBUG_DESTRUCT_MYQUERY(q)                                                                                      \
-    do {                                                                                                               \
-        examples_lock_end(&(q)->lock);                                                                                 \
-        if (NULL != (q)->info) {                                                                                       \
-            PMIX_INFO_FREE((q)->info, (q)->ninfo);                                                                     \
-        }                                                                                                              \
+#define DEBUG_DESTRUCT_MYQUERY(q)                  \
+    do {                                           \
+        examples_lock_end(&(q)->lock);             \
+        if (NULL != (q)->info) {                   \
+            PMIX_INFO_FREE((q)->info, (q)->ninfo); \
+        }                                          \
     } while (0)
 
-#define DEBUG_CONSTRUCT_MYREL(r)                                                                                       \
-    do {                                                                                                               \
-        examples_lock_init(&(r)->lock);                                                                                \
-        (r)->nspace = NULL;                                                                                            \
-        (r)->exit_code = 0;                                                                                            \
-        (r)->exit_code_given = false;                                                                                  \
+#define DEBUG_CONSTRUCT_MYREL(r)        \
+    do {                                \
+        examples_lock_init(&(r)->lock); \
+        (r)->nspace = NULL;             \
+        (r)->exit_code = 0;             \
+        (r)->exit_code_given = false;   \
     } while (0)
-#define DEBUG_DESTRUCT_MYREL(r)                                                                                        \
-    do {                                                                                                               \
-        examples_lock_end(&(r)->lock);                                                                                 \
-        free((r)->nspace);                                                                                             \
+#define DEBUG_DESTRUCT_MYREL(r)        \
+    do {                               \
+        examples_lock_end(&(r)->lock); \
+        free((r)->nspace);             \
     } while (0)
 
 #endif

@@ -13,8 +13,8 @@
 #include <random>
 #include <vector>
 
-#include "client/handshake.h"
-#include "common/frame.h"
+#include "client/session/handshake.h"
+#include "common/protocol/frame.h"
 #include "fault/campaign/place.h"
 #include "support/sample_message.h"
 #include "transport/io.h"
@@ -44,7 +44,7 @@ std::vector<Sample> samples() {
     constexpr auto kRequest = FrameKind::request, kNotify = FrameKind::notify;
 #define WIREUP_COMMAND(number, name, request, reply, since) add<request>(all, Command::name, kRequest);
 #define WIREUP_NOTIFY(number, name, message, since) add<message>(all, Command::name, kNotify);
-#include "common/commands.def"
+#include "common/protocol/commands.def"
     return all;
 }
 

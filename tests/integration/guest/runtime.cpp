@@ -1,6 +1,6 @@
-// runtime: a C++ program with a C++ runtime of its own beside the one in the library. It throws and catches, in its threads
-// and in callbacks on the library's thread, writes through iostreams, and has replaced operator new.
-// usage: runtime     under pmixrun. As a plug-in it is runtime_main, which guest/opens.c calls.
+// runtime: a C++ program with a C++ runtime of its own beside the one in the library. It throws and catches, in its
+// threads and in callbacks on the library's thread, writes through iostreams, and has replaced operator new. usage:
+// runtime     under pmixrun. As a plug-in it is runtime_main, which guest/opens.c calls.
 #include <dlfcn.h>
 #include <pmix.h>
 
@@ -24,12 +24,12 @@ namespace {
 
 std::atomic<unsigned long> made{0};  // by the program's operator new
 
-#define CHECK(condition)                                                               \
-    do {                                                                               \
-        if (!(condition)) {                                                            \
-            std::cout << "FAIL line " << __LINE__ << ": " << #condition << std::endl;  \
-            std::_Exit(1);                                                             \
-        }                                                                              \
+#define CHECK(condition)                                                              \
+    do {                                                                              \
+        if (!(condition)) {                                                           \
+            std::cout << "FAIL line " << __LINE__ << ": " << #condition << std::endl; \
+            std::_Exit(1);                                                            \
+        }                                                                             \
     } while (0)
 
 struct Refused : std::runtime_error {
@@ -122,8 +122,12 @@ void* operator new(std::size_t size) {
     if (!memory) throw std::bad_alloc();
     return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
 
 extern "C" int runtime_main() {
     nothing_leaks();

@@ -1,0 +1,43 @@
+// PMIx_generate_regex and PMIx_generate_ppn: a host's node list and process list as the text it passes on.
+//
+// Owns nothing; the caller frees the result. Any thread. A list without an entry, or with something in it that is not
+// one, is PMIX_ERR_BAD_PARAM: a host should hear of it here and not when the job is registered from it.
+#include <pmix_server.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "abi/boundary.h"
+#include "common/placement/node_map.h"
+
+namespace {
+
+using pmix::common::Result;
+
+// Both need no library object, so they also serve a host that plans its jobs before it starts the server.
+template <class Generate>
+pmix_status_t generate(const char* input, char** output, Generate&& make) {
+    return pmix::api::guarded([&]() -> pmix_status_t {
+        if (output == nullptr) return PMIX_ERR_BAD_PARAM;
+        *output = nullptr;
+        if (input == nullptr) return PMIX_ERR_BAD_PARAM;
+        // A list may come as the result of an earlier call, so it is measured as one.
+        const Result<std::string> text = make(std::string_view{input, pmix::common::regex_size(input) - 1});
+        if (!text.ok()) return text.status();
+        auto* copy = static_cast<char*>(std::malloc(text.value().size() + 1));
+        if (copy == nullptr) return PMIX_ERR_NOMEM;
+        std::memcpy(copy, text.value().c_str(), text.value().size() + 1);
+        *output = copy;
+        return PMIX_SUCCESS;
+    });
+}
+
+}  // namespace
+
+extern "C" pmix_status_t PMIx_generate_regex(const char* input, char** regex) {
+    return generate(input, regex, [](std::string_view list) { return pmix::common::generate_node_map(list); });
+}
+
+extern "C" pmix_status_t PMIx_generate_ppn(const char* input, char** ppn) {
+    return generate(input, ppn, [](std::string_view list) { return pmix::common::generate_proc_map(list); });
+}

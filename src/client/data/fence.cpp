@@ -1,0 +1,87 @@
+#include "client/data/fence.h"
+
+#include <algorithm>
+
+#include "client/session/request.h"
+#include "client/session/session.h"
+#include "common/values/support.h"
+
+namespace pmix::client {
+namespace {
+
+using common::Command;
+
+struct Prepared {
+    common::FenceRequest request;
+    int timeout_s = 0;
+    bool only_self = false;
+};
+
+common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
+                                 size_t ninfos) {
+    Prepared p;
+    pmix_status_t rc = check_infos(infos, ninfos);
+    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (procs == nullptr && nprocs != 0) return PMIX_ERR_BAD_PARAM;
+    if (procs == nullptr || nprocs == 0) {
+        p.request.procs.emplace_back(session.self().nspace, PMIX_RANK_WILDCARD);
+    } else {
+        auto list = checked_procs(procs, nprocs);
+        if (!list) return list.status();
+        p.only_self =
+            std::all_of(list->begin(), list->end(), [&](const common::ProcId& proc) { return proc == session.self(); });
+        name_participants(std::move(list).value(), session.takes_ranges(), p.request);
+    }
+    p.request.infos = common::Infos::borrow(infos, ninfos);
+    // Clones share the rank and may take part.
+    if (common::InfoView(infos, ninfos).flag(PMIX_ALL_CLONES_PARTICIPATE)) p.only_self = false;
+    // Alone there is nothing to do for any entry that our server would read. What the host may meet, the server
+    // decides.
+    if (p.only_self) {
+        rc = common::check_required({infos, ninfos}, common::Function::PMIx_Fence,
+                                    common::level::client | common::level::server);
+        if (rc != PMIX_SUCCESS && !session.has_server()) return rc;
+        p.only_self = rc == PMIX_SUCCESS;
+    }
+    // Alone without a server, the caller is its whole namespace.
+    if (!session.has_server() && p.request.procs.size() == 1 && p.request.procs[0].nspace == session.self().nspace &&
+        p.request.procs[0].rank == PMIX_RANK_WILDCARD) {
+        rc = common::check_required({infos, ninfos}, common::Function::PMIx_Fence,
+                                    common::level::client | common::level::server);
+        if (rc != PMIX_SUCCESS) return rc;
+        p.only_self = true;
+    }
+    return p;
+}
+
+}  // namespace
+
+pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
+                    size_t ninfos) {
+    auto p = prepare(session, procs, nprocs, infos, ninfos);
+    if (!p) return p.status();
+    if (p->only_self) return session.refusals().reported_by(PMIX_SUCCESS);
+    common::FenceReply reply;
+    const pmix_status_t rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
+    return session.refusals().reported_by(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
+}
+
+pmix_status_t fence_nb(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
+                       size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata) {
+    if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
+    auto p = prepare(session, procs, nprocs, infos, ninfos);
+    if (!p) return p.status();
+    const auto tell = [&session, callback, cbdata](pmix_status_t rc) {
+        rc = session.refusals().reported_by(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
+        callback(rc, cbdata);
+    };
+    if (p->only_self) {
+        session.loop().post([tell] { tell(PMIX_SUCCESS); });
+        return PMIX_SUCCESS;
+    }
+    return session.ask_nb<Command::fence>(
+        p->request, [tell](pmix_status_t rc, common::FenceReply&) { tell(rc); }, p->timeout_s);
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,445 @@
+#include "client/data/get.h"
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "client/data/get_request.h"
+#include "client/data/lookup.h"
+#include "client/data/lookup_qualified.h"
+#include "client/session/borrowed_values.h"
+#include "client/session/group_membership.h"
+#include "client/session/query_cache.h"
+#include "client/session/session.h"
+#include "client/session/version.h"
+#include "common/codec/pack.h"
+#include "common/protocol/group_calls.h"
+#include "common/values/info_view.h"
+
+namespace pmix::client {
+namespace {
+
+using common::Command;
+using common::Value;
+
+Sources sources(Session& session, const GetRequest& request) noexcept {
+    const dstore::Reader* own = session.own_reader();
+    return {session.self(),
+            request.own_nspace ? own : session.namespaces().find(request.nspace),
+            own,
+            session.mine(),
+            session.own_nspace(),
+            session.stored_for_others()};
+}
+
+// What a search found: a value that lies in a store, or one that was made for this caller.
+struct Outcome {
+    pmix_status_t status = PMIX_ERR_NOT_FOUND;
+    Hit hit;
+    Value made;
+    bool is_made = false;
+
+    void make(common::Result<Value>&& value) {
+        status = value.status();
+        is_made = value.ok();
+        if (is_made) made = std::move(value).value();
+    }
+};
+
+// About the server of this process: an answer to a question about this process or its job, and of no other level.
+common::Result<Value> servers_value(Session& session, const GetRequest& request) {
+    if (!request.own_nspace || (request.one_rank() && request.rank != session.self().rank)) return PMIX_ERR_NOT_FOUND;
+    if (request.realm == Realm::session || request.realm == Realm::app || request.realm == Realm::node)
+        return PMIX_ERR_NOT_FOUND;
+    const common::ProcId& server = session.server();
+    if (server.nspace.empty()) return PMIX_ERR_NOT_FOUND;
+    if (request.key == PMIX_SERVER_NSPACE) return Value::string(server.nspace);
+    if (request.key == PMIX_SERVER_RANK) return Value::number(server.rank, PMIX_PROC_RANK);
+    return session.own_facts().uri_of(server);
+}
+
+// Keys whose answer is the question, or this process itself.
+common::Result<Value> identity_value(Session& session, const GetRequest& request) {
+    if (request.key == PMIX_SERVER_URI || request.key == PMIX_SERVER_NSPACE || request.key == PMIX_SERVER_RANK)
+        return servers_value(session, request);
+    // Not of the job: that is what the topology itself is looked for under.
+    if (request.key == PMIX_TOPOLOGY2 && request.own_nspace && request.rank == session.self().rank)
+        return session.own_facts().topology();
+    if (request.key == PMIX_PROCID && request.one_rank()) {
+        const pmix_proc_t proc = common::ProcId(request.nspace, request.rank).to_c();
+        return Value::load(&proc, PMIX_PROC);
+    }
+    if (request.key == PMIX_RANK && request.one_rank()) return Value::number(request.rank, PMIX_PROC_RANK);
+    if (request.key == PMIX_NSPACE) return Value::string(request.nspace);
+    if (request.key == PMIX_VERSION_INFO) return Value::string(kVersionText);
+    if (request.key == PMIX_VERSION_NUMERIC) return Value::u32(PMIX_NUMERIC_VERSION);
+    return PMIX_ERR_NOT_FOUND;
+}
+
+void search(Session& session, const GetRequest& request, Outcome& out) {
+    const Sources from = sources(session, request);
+    if (request.all_keys()) {
+        out.make(look_up_all(from, request));
+        return;
+    }
+    if (request.qualified) {
+        out.make(look_up_qualified(from, request));
+        if (out.status != PMIX_ERR_NOT_FOUND || !qualifies_realm_only(request)) return;
+    }
+    out.status =
+        request.scope == PMIX_SCOPE_UNDEF ? look_up(from, request, out.hit) : look_up_in_scope(from, request, out.hit);
+    if (out.status == PMIX_ERR_NOT_FOUND && request.reserved()) out.make(identity_value(session, request));
+}
+
+// Could the server know what our stores do not?
+bool server_may_know(Session& session, const GetRequest& request) noexcept {
+    if (request.optional || request.refresh) return false;
+    // A singleton has none, and what it has not is not to be found. (A tool that has lost its server is told so.)
+    if (!session.has_server()) return false;
+    const bool own = request.own_nspace;
+    // What the host said of a namespace is all in its segment, and the own one is there from the start.
+    if (request.reserved() || request.all_keys()) return !own && session.reader(request.nspace) == nullptr;
+    if (!own || request.rank != session.self().rank) return true;
+    // Only this process can put it. Another thread is waited for, with its commit, for a limit of time or in strict
+    // mode.
+    return (request.timeout_s > 0 || session.strict()) && session.connected();
+}
+
+common::GetRequest message_for(Session& session, const GetRequest& request) {
+    common::GetRequest message;
+    message.proc = common::ProcId(request.nspace, request.rank);
+    // The server knows a qualified value by the key under which it is stored.
+    auto key = request.qualified ? qualified_key(request) : common::Result<std::string>(std::string(request.key));
+    if (key) message.key = std::move(*key);
+    message.infos = common::Infos::borrow(request.infos, request.ninfos);
+    Reading reading;
+    const dstore::Reader* reader = session.reader(request.nspace);
+    message.generation = reader == nullptr ? 0 : reader->publications();
+    return message;
+}
+
+// The server has answered: the value stands in the reply, or it is in a segment now.
+void take_reply(Session& session, const GetRequest& request, pmix_status_t status, common::GetReply& reply,
+                Outcome& out) {
+    try {
+        // After a refresh, what is here is the answer, whatever the server said.
+        if (!common::succeeded(status) && !request.refresh) {
+            // The process may have put its own key meanwhile without committing it.
+            const bool own = request.own_nspace && request.rank == session.self().rank;
+            if (own && status == PMIX_ERR_TIMEOUT) search(session, request, out);
+            if (out.status != PMIX_SUCCESS) out.status = status;
+        } else if (reply.is_inline) {
+            out.status = common::decode_value_into(reply.value, out.made.c_ptr());
+            out.is_made = out.status == PMIX_SUCCESS;
+        } else {
+            search(session, request, out);
+            // It is in a segment for which this process had no room.
+            if (out.status == PMIX_ERR_NOT_FOUND && session.namespaces().lacks(request.nspace))
+                out.status = PMIX_ERR_OUT_OF_RESOURCE;
+            if (out.status == PMIX_ERR_NOT_FOUND && session.refuses_segments()) out.status = PMIX_ERR_NO_PERMISSIONS;
+        }
+    } catch (const std::bad_alloc&) {
+        out.status = PMIX_ERR_NOMEM;
+    }
+}
+
+// What PMIx_Query_info has returned to this process, it finds here.
+bool queried(Session& session, const GetRequest& request, Outcome& out) {
+    const QueryCache& answers = session.query_cache();
+    if (!answers.used() || request.stores_only || request.refresh) return false;
+    if (request.all_keys() || request.qualified || request.scope != PMIX_SCOPE_UNDEF) return false;
+    Value value;
+    const common::InfoView infos(request.infos, request.ninfos);
+    if (!answers.find(session.self(), common::ProcId(request.nspace, request.rank), request.key, infos, value))
+        return false;
+    out.make(std::move(value));
+    return true;
+}
+
+// True: the answer (or the failure) is in out. False: the server is to be asked.
+bool settle_here(Session& session, const GetRequest& request, Outcome& out) {
+    if (request.refresh && session.connected()) return false;
+    search(session, request, out);
+    if (out.status != PMIX_ERR_NOT_FOUND) return true;
+    // In a server the segments are at hand.
+    if (session.reader(request.nspace) == nullptr) {
+        const pmix_status_t rc = session.attach_here(request.nspace, request.timeout_s);
+        if (rc == PMIX_ERR_TIMEOUT || rc == PMIX_ERR_OUT_OF_RESOURCE) out.status = rc;
+        if (rc == PMIX_SUCCESS) search(session, request, out);
+        if (out.status != PMIX_ERR_NOT_FOUND) return true;
+    }
+    if (queried(session, request, out)) return true;
+    return !server_may_know(session, request);
+}
+
+// Not found, but it may be in a segment that this process could not take when the server sent it.
+bool is_lacked(Session& session, const GetRequest& request, const Outcome& out) noexcept {
+    return out.status == PMIX_ERR_NOT_FOUND && session.namespaces().lacks(request.nspace);
+}
+
+// The same as settle_here. lacked: see is_lacked. Another thread may bring the segment between the two questions.
+bool settle_or_lack(Session& session, const GetRequest& request, Outcome& out, bool& lacked) {
+    const bool mapped = session.reader(request.nspace) != nullptr;
+    bool settled = settle_here(session, request, out);
+    lacked = is_lacked(session, request, out);
+    if (!lacked && !mapped && out.status == PMIX_ERR_NOT_FOUND && session.reader(request.nspace) != nullptr)
+        settled = settle_here(session, request, out);
+    return settled;
+}
+
+// A number is whole as it stands.
+bool is_flat(const pmix_value_t& value) noexcept {
+    uint64_t number = 0;
+    return value.type == PMIX_BOOL || common::read_number(value, &number) != PMIX_ERR_BAD_PARAM;
+}
+
+// PMIX_GET_STATIC_VALUES: pointers go into the store where they can.
+pmix_status_t fill_storage(Session& session, Outcome& out, pmix_value_t* storage) {
+    if (!out.is_made && out.hit.lend()) {
+        const pmix_status_t rc = common::lend_value(out.hit.bytes(), storage);
+        if (rc == PMIX_SUCCESS && !is_flat(*storage)) session.lent().note(out.hit.bytes());
+        if (rc != PMIX_ERR_NOT_SUPPORTED) return rc;
+    }
+    if (out.is_made) {
+        *storage = out.made.take();
+    } else {
+        const pmix_status_t rc = common::decode_value_into(out.hit.bytes(), storage);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    // Everything else is now memory of the caller's.
+    return is_flat(*storage) ? PMIX_SUCCESS : PMIX_ERR_GET_MALLOC_REQD;
+}
+
+pmix_status_t hand_out(Session& session, const GetRequest& request, Outcome& out, pmix_value_t** ret_value) {
+    if (request.required_unknown) return PMIX_ERR_NOT_SUPPORTED;
+    if (request.into_caller) return fill_storage(session, out, *ret_value);
+    if (request.lend) {
+        common::Result<const pmix_value_t*> value = PMIX_ERR_NOT_FOUND;
+        if (out.is_made) {
+            common::ByteWriter encoded;
+            const pmix_status_t rc = common::encode_value(encoded, out.made.get());
+            if (rc != PMIX_SUCCESS) return rc;
+            value = session.lent().keep(encoded.view());
+        } else {
+            value = out.hit.lend() ? session.lent().lend(out.hit.bytes()) : session.lent().keep(out.hit.bytes());
+        }
+        if (!value) return value.status();
+        *ret_value = const_cast<pmix_value_t*>(value.value());
+        return PMIX_SUCCESS;
+    }
+    if (!out.is_made) {
+        const pmix_status_t rc = common::decode_value_into(out.hit.bytes(), out.made.c_ptr());
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    *ret_value = out.made.release();
+    return *ret_value == nullptr ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+}
+
+// A request that outlives the call that made it. What the infos point to is the caller's until the callback.
+struct Pending {
+    std::string nspace, key;
+    GetRequest request;
+    pmix_value_cbfunc_t callback;
+    void* cbdata;
+
+    // While reading: what was found is copied, to be had later.
+    static void keep(Outcome& out) {
+        if (out.status != PMIX_SUCCESS || out.is_made) return;
+        out.status = common::decode_value_into(out.hit.bytes(), out.made.c_ptr());
+        out.is_made = true;
+    }
+    // The value stays ours: it is gone when the callback has returned.
+    void fire(Outcome& out) const {
+        if (out.status == PMIX_SUCCESS && request.required_unknown) out.status = PMIX_ERR_NOT_SUPPORTED;
+        callback(out.status, out.status == PMIX_SUCCESS ? out.made.c_ptr() : nullptr, cbdata);
+    }
+};
+
+using PendingPtr = std::shared_ptr<Pending>;
+
+pmix_status_t fire_later(Session& session, const PendingPtr& pending, std::unique_ptr<Outcome> out) {
+    session.loop().post([pending, out = std::move(out)] { pending->fire(*out); });
+    return PMIX_SUCCESS;
+}
+
+// Looks here, then asks. may_attach: a segment that this process could not take is asked for first, once.
+pmix_status_t begin_nb(Session& session, const PendingPtr& pending, bool may_attach) {
+    auto out = std::make_unique<Outcome>();
+    bool settled, lacked;
+    {
+        Reading reading;
+        settled = settle_or_lack(session, pending->request, *out, lacked);
+        if (lacked && !may_attach) out->status = PMIX_ERR_OUT_OF_RESOURCE;  // lost once more
+        lacked = lacked && may_attach;
+        if (settled) Pending::keep(*out);
+    }
+    if (lacked) {
+        const auto attached = [&session, pending](pmix_status_t status) {
+            if (status == PMIX_SUCCESS) status = begin_nb(session, pending, false);
+            if (status == PMIX_SUCCESS) return;
+            Outcome failed;
+            failed.status = status;
+            pending->fire(failed);
+        };
+        return session.attach_nb(pending->request.nspace, attached, pending->request.timeout_s);
+    }
+    if (settled) return fire_later(session, pending, std::move(out));
+    const auto done = [&session, pending](pmix_status_t status, common::GetReply& reply) {
+        Outcome late;
+        {
+            Reading reading;
+            take_reply(session, pending->request, status, reply, late);
+            late.status = session.refusals().reported_by(late.status);
+            Pending::keep(late);
+        }
+        pending->fire(late);
+    };
+    return session.ask_nb<Command::get>(message_for(session, pending->request), done, pending->request.timeout_s);
+}
+
+// What a Get asks of groups, which no store knows: a member by its rank in the group becomes the process that it is.
+struct OfGroups {
+    pmix_proc_t real;
+    const pmix_proc_t* proc;
+    std::optional<common::Result<Value>> said;  // the answer
+    bool ask_names = false;
+
+    OfGroups(Session& session, const pmix_proc_t* asked, const char* key, const pmix_info_t infos[], size_t ninfos)
+        : proc(asked) {
+        if (key == nullptr) return;
+        ask_names = std::string_view(key) == PMIX_GROUP_NAMES && session.has_server();
+        if (asked == nullptr || !session.group_membership().any_for(ninfos) || (infos == nullptr && ninfos != 0))
+            return;
+        real = *asked;
+        const pmix_status_t rc = session.group_membership().replace(real);
+        proc = &real;
+        if (rc != PMIX_SUCCESS) {
+            said = common::Result<Value>(rc);
+        } else {
+            said = session.group_membership().answer(proc, key, infos, ninfos);
+        }
+    }
+};
+
+// The groups of a process are the server's to know.
+common::ControlRequest names_request(const GetRequest& request) {
+    common::ControlRequest message;
+    message.kind = static_cast<uint32_t>(common::GroupCall::names);
+    message.procs.emplace_back(request.nspace, request.rank);
+    return message;
+}
+
+void take_names(pmix_status_t status, const common::ControlReply& reply, Outcome& out) {
+    out.status = status;
+    if (!common::succeeded(status)) return;
+    const pmix_info_t* names = common::InfoView(reply.infos.data(), reply.infos.size()).find(PMIX_GROUP_NAMES);
+    out.make(names == nullptr ? common::Result<Value>(PMIX_ERR_NOT_FOUND) : Value::copy_of(names->value));
+}
+
+}  // namespace
+
+void clear_result(const pmix_info_t infos[], size_t ninfos, pmix_value_t** ret_value) noexcept {
+    if (ret_value != nullptr && !common::InfoView(infos, ninfos).flag(PMIX_GET_STATIC_VALUES)) *ret_value = nullptr;
+}
+
+pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char* key, pmix_value_t** ret_value) {
+    if (ret_value == nullptr || key == nullptr) return PMIX_ERR_BAD_PARAM;
+    GetRequest request;
+    pmix_status_t rc = parse_get_target(session.self(), proc, key, request);
+    if (rc != PMIX_SUCCESS) return rc;
+    Hit hit;
+    Reading reading;
+    rc = look_up(sources(session, request), request, hit);
+    if (rc != PMIX_SUCCESS) return rc;
+    auto* value = static_cast<pmix_value_t*>(std::malloc(sizeof(pmix_value_t)));
+    if (value == nullptr) return PMIX_ERR_NOMEM;
+    rc = common::decode_value_into(hit.bytes(), value);
+    if (rc != PMIX_SUCCESS) {
+        std::free(value);
+        return rc;
+    }
+    *ret_value = value;
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, const pmix_info_t infos[], size_t ninfos,
+                  pmix_value_t** ret_value, bool stores_only) {
+    if (ret_value == nullptr) return PMIX_ERR_BAD_PARAM;
+    clear_result(infos, ninfos, ret_value);
+    OfGroups of_groups(session, proc, key, infos, ninfos);
+    auto request = parse_get(session.self(), of_groups.proc, key, infos, ninfos);
+    if (!request) return request.status();
+    if (request->into_caller && *ret_value == nullptr) return PMIX_ERR_BAD_PARAM;
+    request->stores_only = stores_only;
+
+    Outcome out;
+    if (of_groups.said || of_groups.ask_names) {
+        if (of_groups.said) {
+            out.make(std::move(*of_groups.said));
+        } else {
+            common::ControlReply reply;
+            const pmix_status_t rc = session.ask<Command::group>(names_request(*request), reply, request->timeout_s);
+            if (rc == PMIX_ERR_WOULD_BLOCK) return rc;
+            take_names(rc, reply, out);
+        }
+        return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
+    }
+    for (bool again = true; again;) {
+        {
+            Reading reading;
+            bool lacked;
+            const bool settled = settle_or_lack(session, *request, out, lacked);
+            again = again && lacked;
+            if (lacked && !again) out.status = PMIX_ERR_OUT_OF_RESOURCE;  // lost once more
+            if (settled && !again) {
+                return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
+            }
+        }
+        if (!again) break;
+        const pmix_status_t rc = session.attach(request->nspace, request->timeout_s);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    common::GetReply reply;
+    const pmix_status_t rc = session.ask<Command::get>(message_for(session, *request), reply, request->timeout_s);
+    if (rc == PMIX_ERR_WOULD_BLOCK) return rc;
+    Reading reading;
+    take_reply(session, *request, rc, reply, out);
+    out.status = session.refusals().reported_by(out.status);
+    return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
+}
+
+pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key, const pmix_info_t infos[],
+                     size_t ninfos, pmix_value_cbfunc_t callback, void* cbdata) {
+    if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
+    OfGroups of_groups(session, proc, key, infos, ninfos);
+    auto request = parse_get(session.self(), of_groups.proc, key, infos, ninfos);
+    if (!request) return request.status();
+    // There is no storage of the caller's to fill.
+    if (request->into_caller) return PMIX_ERR_NOT_SUPPORTED;
+
+    auto pending = std::make_shared<Pending>();
+    pending->nspace = request->nspace;
+    pending->key = request->key;
+    pending->request = *request;
+    pending->request.nspace = pending->nspace;
+    pending->request.key = pending->key;
+    pending->callback = callback;
+    pending->cbdata = cbdata;
+
+    auto out = std::make_unique<Outcome>();
+    if (of_groups.ask_names && !of_groups.said) {
+        const auto told = [pending](pmix_status_t status, common::ControlReply& reply) {
+            Outcome names;
+            take_names(status, reply, names);
+            pending->fire(names);
+        };
+        return session.ask_nb<Command::group>(names_request(pending->request), told, pending->request.timeout_s);
+    }
+    if (of_groups.said) {
+        out->make(std::move(*of_groups.said));
+        return fire_later(session, pending, std::move(out));
+    }
+    return begin_nb(session, pending, true);
+}
+
+}  // namespace pmix::client

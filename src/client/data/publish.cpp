@@ -1,0 +1,192 @@
+#include "client/data/publish.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "client/session/request.h"
+#include "client/session/session.h"
+#include "common/codec/pack.h"
+
+namespace pmix::client {
+namespace {
+
+using common::Command;
+using common::Infos;
+
+struct Prepared {
+    int timeout_s = 0;
+    pmix_status_t status = PMIX_SUCCESS;
+};
+
+Prepared prepare(const pmix_info_t infos[], size_t ninfos) noexcept {
+    Prepared p;
+    p.status = check_infos(infos, ninfos);
+    if (p.status == PMIX_SUCCESS) p.status = read_timeout(infos, ninfos, &p.timeout_s);
+    return p;
+}
+
+pmix_status_t plain(pmix_status_t rc) noexcept {
+    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
+}
+
+auto teller(pmix_op_cbfunc_t callback, void* cbdata) {
+    return [callback, cbdata](pmix_status_t rc, common::Nothing&) { callback(plain(rc), cbdata); };
+}
+
+pmix_status_t prepare_publish(const pmix_info_t infos[], size_t ninfos, common::PublishRequest& request,
+                              int* timeout_s) {
+    if (infos == nullptr || ninfos == 0) return PMIX_ERR_BAD_PARAM;
+    const Prepared p = prepare(infos, ninfos);
+    if (p.status != PMIX_SUCCESS) return p.status;
+    for (const pmix_info_t& info : common::InfoView(infos, ninfos)) {
+        if (common::bounded_length(info.key, sizeof info.key) > common::kMaxKeyLength) return PMIX_ERR_BAD_PARAM;
+        if (info.key[0] == '\0') return PMIX_ERR_BAD_PARAM;
+    }
+    request.infos = Infos::borrow(infos, ninfos);
+    *timeout_s = p.timeout_s;
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t prepare_unpublish(char** keys, const pmix_info_t infos[], size_t ninfos,
+                                common::UnpublishRequest& request, int* timeout_s) {
+    const Prepared p = prepare(infos, ninfos);
+    if (p.status != PMIX_SUCCESS) return p.status;
+    request.all = keys == nullptr;
+    if (keys != nullptr) {
+        auto list = checked_keys(keys);
+        if (!list) return list.status();
+        request.keys = std::move(list).value();
+    }
+    request.infos = Infos::borrow(infos, ninfos);
+    *timeout_s = p.timeout_s;
+    return PMIX_SUCCESS;
+}
+
+// How many of the keys a lookup waits for (PMIX_WAIT; 0 there means all of them). Without it: none.
+pmix_status_t read_wait(const pmix_info_t infos[], size_t ninfos, size_t nkeys, size_t* wanted) noexcept {
+    const pmix_info_t* wait = common::InfoView(infos, ninfos).find(PMIX_WAIT);
+    *wanted = 0;
+    if (wait == nullptr) return PMIX_SUCCESS;
+    int64_t n = 0;
+    if (wait->value.type != PMIX_BOOL && common::read_number(wait->value, &n) != PMIX_SUCCESS)
+        return PMIX_ERR_BAD_PARAM;
+    if (n < 0) return PMIX_ERR_BAD_PARAM;
+    *wanted = n == 0 ? nkeys : std::min(static_cast<size_t>(n), nkeys);
+    return PMIX_SUCCESS;
+}
+
+// What a lookup as a whole has come to. wanted: so many keys were to be waited for, and a host that has not done so
+// must not pass for one that has.
+pmix_status_t lookup_status(pmix_status_t rc, size_t found, size_t wanted) noexcept {
+    if (found != 0 && common::succeeded(rc) && found < wanted) return PMIX_ERR_PARTIAL_SUCCESS;
+    if (found != 0) return rc == PMIX_ERR_PARTIAL_SUCCESS && found >= wanted ? PMIX_SUCCESS : plain(rc);
+    return common::succeeded(rc) || rc == PMIX_ERR_PARTIAL_SUCCESS ? PMIX_ERR_NOT_FOUND : rc;
+}
+
+}  // namespace
+
+pmix_status_t publish(Session& session, const pmix_info_t infos[], size_t ninfos) {
+    common::PublishRequest request;
+    int timeout_s = 0;
+    const pmix_status_t rc = prepare_publish(infos, ninfos, request, &timeout_s);
+    if (rc != PMIX_SUCCESS) return rc;
+    common::Nothing nothing;
+    return plain(session.ask<Command::publish>(request, nothing, timeout_s));
+}
+
+pmix_status_t publish_nb(Session& session, const pmix_info_t infos[], size_t ninfos, pmix_op_cbfunc_t callback,
+                         void* cbdata) {
+    if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
+    common::PublishRequest request;
+    int timeout_s = 0;
+    const pmix_status_t rc = prepare_publish(infos, ninfos, request, &timeout_s);
+    if (rc != PMIX_SUCCESS) return rc;
+    return session.ask_nb<Command::publish>(request, teller(callback, cbdata), timeout_s);
+}
+
+pmix_status_t lookup(Session& session, pmix_pdata_t data[], size_t ndata, const pmix_info_t infos[], size_t ninfos) {
+    if (data == nullptr || ndata == 0 || ndata > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
+    const Prepared p = prepare(infos, ninfos);
+    if (p.status != PMIX_SUCCESS) return p.status;
+    common::LookupRequest request;
+    for (size_t i = 0; i < ndata; ++i) {
+        const size_t length = common::bounded_length(data[i].key, sizeof data[i].key);
+        if (length == 0 || length > common::kMaxKeyLength) return PMIX_ERR_BAD_PARAM;
+        request.keys.emplace_back(data[i].key, length);
+    }
+    request.infos = Infos::borrow(infos, ninfos);
+    size_t wanted = 0;
+    if (const pmix_status_t bad = read_wait(infos, ninfos, ndata, &wanted); bad != PMIX_SUCCESS) return bad;
+    for (size_t i = 0; i < ndata; ++i) std::memset(&data[i].value, 0, sizeof data[i].value);
+
+    common::LookupReply reply;
+    const pmix_status_t rc = session.ask<Command::lookup>(request, reply, p.timeout_s);
+    size_t found = 0;
+    for (size_t i = 0; i < ndata; ++i) {
+        // By key: the host answers in its own order.
+        for (const common::PublishedItem& item : reply.items) {
+            if (item.key != request.keys[i]) continue;
+            if (common::decode_value_into(item.value, &data[i].value) != PMIX_SUCCESS) {
+                std::memset(&data[i].value, 0, sizeof data[i].value);
+                continue;
+            }
+            data[i].proc = item.owner.to_c();
+            ++found;
+            break;
+        }
+    }
+    return lookup_status(rc, found, wanted);
+}
+
+pmix_status_t lookup_nb(Session& session, char** keys, const pmix_info_t infos[], size_t ninfos,
+                        pmix_lookup_cbfunc_t callback, void* cbdata) {
+    if (callback == nullptr || keys == nullptr || keys[0] == nullptr) return PMIX_ERR_BAD_PARAM;
+    const Prepared p = prepare(infos, ninfos);
+    if (p.status != PMIX_SUCCESS) return p.status;
+    auto list = checked_keys(keys);
+    if (!list) return list.status();
+    common::LookupRequest request;
+    request.keys = std::move(list).value();
+    request.infos = Infos::borrow(infos, ninfos);
+    size_t wanted = 0;
+    if (const pmix_status_t bad = read_wait(infos, ninfos, request.keys.size(), &wanted); bad != PMIX_SUCCESS)
+        return bad;
+    const auto done = [callback, cbdata, wanted](pmix_status_t rc, common::LookupReply& reply) {
+        auto found = common::CArray<pmix_pdata_t>::zeroed(reply.items.size());
+        if (!found) {
+            callback(found.status(), nullptr, 0, cbdata);
+            return;
+        }
+        size_t n = 0;
+        for (const common::PublishedItem& item : reply.items) {
+            pmix_pdata_t& data = (*found)[n];
+            if (common::decode_value_into(item.value, &data.value) != PMIX_SUCCESS) continue;
+            common::set_key(data.key, item.key);
+            data.proc = item.owner.to_c();
+            ++n;
+        }
+        callback(lookup_status(rc, n, wanted), n == 0 ? nullptr : found->data(), n, cbdata);
+    };
+    return session.ask_nb<Command::lookup>(request, done, p.timeout_s);
+}
+
+pmix_status_t unpublish(Session& session, char** keys, const pmix_info_t infos[], size_t ninfos) {
+    common::UnpublishRequest request;
+    int timeout_s = 0;
+    const pmix_status_t rc = prepare_unpublish(keys, infos, ninfos, request, &timeout_s);
+    if (rc != PMIX_SUCCESS) return rc;
+    common::Nothing nothing;
+    return plain(session.ask<Command::unpublish>(request, nothing, timeout_s));
+}
+
+pmix_status_t unpublish_nb(Session& session, char** keys, const pmix_info_t infos[], size_t ninfos,
+                           pmix_op_cbfunc_t callback, void* cbdata) {
+    if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
+    common::UnpublishRequest request;
+    int timeout_s = 0;
+    const pmix_status_t rc = prepare_unpublish(keys, infos, ninfos, request, &timeout_s);
+    if (rc != PMIX_SUCCESS) return rc;
+    return session.ask_nb<Command::unpublish>(request, teller(callback, cbdata), timeout_s);
+}
+
+}  // namespace pmix::client

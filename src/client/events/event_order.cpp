@@ -1,0 +1,143 @@
+#include "client/events/event_order.h"
+
+#include <algorithm>
+
+namespace pmix::client {
+namespace {
+
+using common::ProcId;
+
+bool any_matches(const std::vector<ProcId>& patterns, const ProcId& proc) noexcept {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const ProcId& p) { return proc_matches(p, proc); });
+}
+
+}  // namespace
+
+Category HandlerSpec::category() const noexcept {
+    if (first) return Category::first;
+    if (last) return Category::last;
+    if (codes.empty()) return Category::fallback;
+    return codes.size() == 1 && !grouped ? Category::single : Category::multi;
+}
+
+bool proc_matches(const ProcId& pattern, const ProcId& proc) noexcept {
+    if (!pattern.nspace.empty() && !proc.nspace.empty() && pattern.nspace != proc.nspace) return false;
+    const auto open = [](common::Rank r) { return r == PMIX_RANK_WILDCARD || r == PMIX_RANK_UNDEF; };
+    return open(pattern.rank) || open(proc.rank) || pattern.rank == proc.rank;
+}
+
+common::Result<size_t> EventOrder::add(HandlerSpec spec) {
+    std::sort(spec.codes.begin(), spec.codes.end());
+    spec.codes.erase(std::unique(spec.codes.begin(), spec.codes.end()), spec.codes.end());
+    const Category category = spec.category();
+    if (category == Category::first || category == Category::last) {
+        for (const Entry& e : entries_) {
+            if (e.category == category) return PMIX_ERR_EVENT_REGISTRATION;
+        }
+    }
+
+    // Entries of one category lie together: lead | prepend, append | end. Newest first ahead of the middle, newest
+    // last behind it.
+    const auto key = [](Category c, Place p) {
+        const int slot = p == Place::lead ? 0 : p == Place::end ? 2 : 1;
+        return static_cast<int>(c) * 3 + slot;
+    };
+    const int mine = key(category, spec.place);
+    const bool ahead_of_equals = spec.place == Place::lead || spec.place == Place::prepend;
+    auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
+        const int other = key(e.category, e.spec.place);
+        return ahead_of_equals ? other >= mine : other > mine;
+    });
+    const size_t reference = next_++;
+    entries_.insert(at, Entry{reference, category, std::move(spec)});
+    return reference;
+}
+
+bool EventOrder::remove(size_t reference) {
+    auto it = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.reference == reference; });
+    if (it == entries_.end()) return false;
+    entries_.erase(it);
+    return true;
+}
+
+const HandlerSpec* EventOrder::find(size_t reference) const noexcept {
+    for (const Entry& e : entries_) {
+        if (e.reference == reference) return &e.spec;
+    }
+    return nullptr;
+}
+
+bool EventOrder::contains(size_t reference) const noexcept {
+    return find(reference) != nullptr;
+}
+
+bool EventOrder::in_range(const HandlerSpec& spec, const EventTraits& event) const {
+    switch (spec.range) {
+        case PMIX_RANGE_PROC_LOCAL:
+            return event.source == self_;
+        case PMIX_RANGE_NAMESPACE:
+            return event.source.nspace == self_.nspace;
+        case PMIX_RANGE_LOCAL:
+            return event.source_is_local;
+        case PMIX_RANGE_RM:
+            return event.source_is_rm;
+        case PMIX_RANGE_CUSTOM:
+            return any_matches(spec.custom_range, event.source);
+        default:
+            // Session, global, undefined. A custom list without the range that goes with it still limits.
+            if (spec.range == PMIX_RANGE_SESSION && event.other_session) return false;
+            return spec.custom_range.empty() || any_matches(spec.custom_range, event.source);
+    }
+}
+
+bool EventOrder::matches(const HandlerSpec& spec, const EventTraits& event) const {
+    if (spec.codes.empty()) {
+        if (event.non_default) return false;
+    } else if (!std::binary_search(spec.codes.begin(), spec.codes.end(), event.code)) {
+        return false;
+    }
+    if (!(event.of_environment ? spec.environment_level : spec.job_level)) return false;
+    if (!in_range(spec, event)) return false;
+    if (spec.affected.empty()) return true;
+    return std::any_of(event.affected.begin(), event.affected.end(),
+                       [&](const ProcId& p) { return any_matches(spec.affected, p); });
+}
+
+bool EventOrder::wants(size_t reference, const EventTraits& event) const {
+    const HandlerSpec* spec = find(reference);
+    return spec != nullptr && matches(*spec, event);
+}
+
+std::vector<size_t> EventOrder::chain(const EventTraits& event) const {
+    std::vector<const Entry*> chain;
+    for (const Entry& e : entries_) {
+        if (matches(e.spec, event)) chain.push_back(&e);
+    }
+
+    // In order of registration, so that two who both want to stand directly before X end up newest next to X.
+    std::vector<const Entry*> movers;
+    for (const Entry* e : chain) {
+        if (e->category == Category::first || e->category == Category::last) continue;
+        if (!e->spec.before.empty() || !e->spec.after.empty()) movers.push_back(e);
+    }
+    std::sort(movers.begin(), movers.end(), [](const Entry* a, const Entry* b) { return a->reference < b->reference; });
+    for (const Entry* mover : movers) {
+        const bool before = !mover->spec.before.empty();
+        const std::string& name = before ? mover->spec.before : mover->spec.after;
+        auto is_target = [&](const Entry* e) { return e != mover && e->spec.name == name; };
+        if (std::none_of(chain.begin(), chain.end(), is_target)) continue;
+        chain.erase(std::find(chain.begin(), chain.end(), mover));
+        auto target = std::find_if(chain.begin(), chain.end(), is_target);
+        auto at = before ? target : target + 1;
+        if (at == chain.begin() && (*at)->category == Category::first) ++at;
+        if (at == chain.end() && chain.back()->category == Category::last) --at;
+        chain.insert(at, mover);
+    }
+
+    std::vector<size_t> references;
+    references.reserve(chain.size());
+    for (const Entry* e : chain) references.push_back(e->reference);
+    return references;
+}
+
+}  // namespace pmix::client

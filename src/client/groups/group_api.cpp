@@ -1,0 +1,176 @@
+#include "client/groups/group_api.h"
+
+#include "client/session/group_membership.h"
+#include "client/session/request.h"
+#include "client/session/session.h"
+
+namespace pmix::client {
+namespace {
+
+using common::Command;
+using common::GroupCall;
+using common::InfoList;
+using common::InfoView;
+
+// The server waits for optional members as long as it was told, and a host has its own patience after that.
+constexpr int kOptionalGraceS = 7;
+
+struct Prepared {
+    common::ControlRequest request;
+    int timeout_s = 0;
+};
+
+common::Result<Prepared> prepare(GroupCall call, const char* name, const pmix_info_t infos[], size_t ninfos) {
+    Prepared p;
+    pmix_status_t rc = check_infos(infos, ninfos);
+    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
+    if (rc != PMIX_SUCCESS) return rc;
+    auto checked = checked_group_name(name);
+    if (!checked) return checked.status();
+    if (p.timeout_s > 0 && InfoView(infos, ninfos).flag(PMIX_GROUP_OPTIONAL)) p.timeout_s += kOptionalGraceS;
+    p.request.kind = static_cast<uint32_t>(call);
+    p.request.name = std::move(checked).value();
+    p.request.infos = common::Infos::borrow(infos, ninfos);
+    return p;
+}
+
+common::Result<Prepared> prepare_construct(const char* name, const pmix_proc_t procs[], size_t nprocs,
+                                           const pmix_info_t infos[], size_t ninfos) {
+    auto p = prepare(GroupCall::construct, name, infos, ninfos);
+    if (!p) return p;
+    // Nobody named: a member whom a leader adds (PMIX_GROUP_ADD_MEMBERS).
+    if (procs == nullptr && nprocs == 0) return p;
+    if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
+    auto list = checked_procs(procs, nprocs);
+    if (!list) return list.status();
+    p->request.procs = std::move(list).value();
+    return p;
+}
+
+pmix_status_t plain(pmix_status_t rc) noexcept {
+    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
+}
+
+void nothing_to_free(void*) {}
+
+// Whoever wants to be asked must hear of it, and whoever leads too.
+bool decides(InfoView infos) noexcept {
+    return infos.flag(PMIX_GROUP_NOTIFY_TERMINATION) || infos.flag(PMIX_GROUP_LEADER);
+}
+
+// A destruct that timed out may be tried again; after every other end the group is none.
+void after_destruct(Session& session, const std::string& name, pmix_status_t rc) {
+    if (rc != PMIX_ERR_TIMEOUT && rc != PMIX_ERR_WOULD_BLOCK) session.group_membership().gone(name);
+}
+
+}  // namespace
+
+common::Result<std::string> checked_group_name(const char* name) {
+    if (name == nullptr) return PMIX_ERR_BAD_PARAM;
+    const size_t length = common::bounded_length(name, common::kMaxNspaceLength + 1);
+    if (length == 0 || length > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
+    return std::string(name, length);
+}
+
+void hand_out_results(InfoList&& infos, pmix_info_t** results, size_t* nresults) {
+    if (results != nullptr && nresults != nullptr) *results = infos.release(nresults);
+}
+
+void call_with_results(pmix_info_cbfunc_t callback, void* cbdata, pmix_status_t status, InfoList&& infos) {
+    if (callback == nullptr) return;
+    InfoList mine = std::move(infos);
+    callback(status, mine.c_array(), mine.size(), cbdata, &nothing_to_free, nullptr);
+}
+
+pmix_status_t construct_on_server(Session& session, const std::string& name, common::ProcList members,
+                                  const common::ProcId* inviter, const pmix_info_t infos[], size_t ninfos,
+                                  GroupDone done) {
+    auto p = prepare(GroupCall::construct, name.c_str(), infos, ninfos);
+    if (!p) return p.status();
+    p->request.procs = std::move(members);
+    if (inviter != nullptr) {
+        InfoList who;
+        const pmix_proc_t proc = inviter->to_c();
+        const pmix_status_t rc = who.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
+        if (rc != PMIX_SUCCESS) return rc;
+        p->request.directives = std::move(who);
+    }
+    if (decides({infos, ninfos})) session.group_events().listen();
+    session.group_membership().constructing(name);
+    const auto finish = [&session, name, done = std::move(done)](pmix_status_t rc, common::ControlReply& reply) {
+        InfoList results = reply.infos.take();
+        session.group_membership().constructed(name, rc, results);
+        done(plain(rc), std::move(results));
+    };
+    const pmix_status_t rc = session.ask_nb<Command::group>(p->request, finish, p->timeout_s);
+    if (rc != PMIX_SUCCESS) session.group_membership().constructed(name, rc, {});
+    return rc;
+}
+
+pmix_status_t group_construct(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
+                              const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
+    auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
+    if (!p) return p.status();
+    if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
+    if (decides({infos, ninfos})) session.group_events().listen();
+    session.group_membership().constructing(p->request.name);
+    common::ControlReply reply;
+    const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
+    InfoList list = reply.infos.take();
+    session.group_membership().constructed(p->request.name, rc, list);
+    hand_out_results(std::move(list), results, nresults);
+    return plain(rc);
+}
+
+pmix_status_t group_construct_nb(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
+                                 const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
+    if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
+    auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
+    if (!p) return p.status();
+    return construct_on_server(session, p->request.name, std::move(p->request.procs), nullptr, infos, ninfos,
+                               [callback, cbdata](pmix_status_t rc, InfoList&& list) {
+                                   call_with_results(callback, cbdata, rc, std::move(list));
+                               });
+}
+
+pmix_status_t group_destruct(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos) {
+    auto p = prepare(GroupCall::destruct, name, infos, ninfos);
+    if (!p) return p.status();
+    common::ControlReply reply;
+    const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
+    after_destruct(session, p->request.name, rc);
+    return plain(rc);
+}
+
+pmix_status_t group_destruct_nb(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
+                                pmix_op_cbfunc_t callback, void* cbdata) {
+    auto p = prepare(GroupCall::destruct, name, infos, ninfos);
+    if (!p) return p.status();
+    const auto done = [&session, name = p->request.name, callback, cbdata](pmix_status_t rc, common::ControlReply&) {
+        after_destruct(session, name, rc);
+        if (callback != nullptr) callback(plain(rc), cbdata);
+    };
+    return session.ask_nb<Command::group>(p->request, done, p->timeout_s);
+}
+
+pmix_status_t group_leave(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos) {
+    auto p = prepare(GroupCall::leave, name, infos, ninfos);
+    if (!p) return p.status();
+    common::ControlReply reply;
+    const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
+    if (common::succeeded(rc)) session.group_membership().gone(p->request.name);
+    return plain(rc);
+}
+
+pmix_status_t group_leave_nb(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
+                             pmix_op_cbfunc_t callback, void* cbdata) {
+    auto p = prepare(GroupCall::leave, name, infos, ninfos);
+    if (!p) return p.status();
+    const auto done = [&session, name = p->request.name, callback, cbdata](pmix_status_t rc, common::ControlReply&) {
+        if (common::succeeded(rc)) session.group_membership().gone(name);
+        if (callback != nullptr) callback(plain(rc), cbdata);
+    };
+    return session.ask_nb<Command::group>(p->request, done, p->timeout_s);
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,81 @@
+#include "client/groups/group_events.h"
+
+#include "client/events/event_observer.h"
+#include "client/groups/group_invite.h"
+#include "client/session/session.h"
+#include "common/values/info_view.h"
+#include "common/values/proc_array.h"
+
+namespace pmix::client {
+
+using common::Command;
+using common::GroupCall;
+using common::InfoList;
+using common::InfoView;
+using common::MutexLock;
+using common::ProcId;
+
+namespace {
+
+GroupVerdict read_verdict(const InfoList& results) {
+    GroupVerdict verdict;
+    verdict.handled = results.size() != 0;  // each handler leaves its status there
+    for (const pmix_info_t& info : results) {
+        std::string_view key = common::key_view(info);
+        if (info.value.type == PMIX_STATUS && info.value.data.status == PMIX_GROUP_CONSTRUCT_ABORT)
+            verdict.abort = true;
+        if (key == PMIX_GROUP_LEADER && common::truth_of(info.value) != PMIX_BOOL_FALSE) verdict.leads = true;
+        if (key == PMIX_PROCID || key == PMIX_GROUP_ADD_MEMBERS)
+            common::read_proc_array(info.value, verdict.replacements);
+    }
+    return verdict;
+}
+
+}  // namespace
+
+GroupEvents::GroupEvents(Session& session)
+    : session_(session), invites_(std::make_unique<GroupInvites>(session, *this)) {}
+
+GroupEvents::~GroupEvents() = default;
+
+void GroupEvents::listen() {
+    if (listening_.load(std::memory_order_acquire)) return;
+    // Whoever comes second goes on when the request is out: what it asks next must not arrive before it.
+    MutexLock lock(listen_mutex_);
+    if (listening_.load(std::memory_order_relaxed)) return;
+    common::RegisterEventsRequest request;
+    request.codes.assign(std::begin(common::kGroupEvents), std::end(common::kGroupEvents));
+    request.reference = EventObserver::kReference;
+    const pmix_status_t rc = session_.ask_nb<Command::register_events>(request, [](pmix_status_t, common::Nothing&) {});
+    listening_.store(rc == PMIX_SUCCESS, std::memory_order_release);
+}
+
+void GroupEvents::heard(pmix_status_t code, const ProcId& source, const InfoList& infos, const InfoList& results,
+                        bool replayed) {
+    std::string_view name;
+    if (InfoView(infos).get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
+    const GroupVerdict verdict = read_verdict(results);
+    // Of what was before we listened only the end of an inviter, and who came after it, is for good, and the invitation
+    // still stands.
+    if (replayed && code != PMIX_GROUP_LEADER_FAILED && code != PMIX_GROUP_LEADER_SELECTED &&
+        code != PMIX_GROUP_INVITED)
+        return;
+    if (code == PMIX_GROUP_MEMBER_FAILED || code == PMIX_GROUP_LEADER_FAILED) {
+        if (!replayed && session_.group_membership().is_constructing(name)) {
+            common::ControlRequest request;
+            request.kind = static_cast<uint32_t>(verdict.abort ? GroupCall::abort : GroupCall::decide);
+            request.name = name;
+            InfoList say;
+            if (verdict.leads) say.append_flag(PMIX_GROUP_LEADER, true);
+            request.infos = std::move(say);
+            session_.ask_nb<Command::group>(request, [](pmix_status_t, common::ControlReply&) {});
+        }
+    }
+    invites_->heard(code, std::string(name), source, infos, verdict, replayed);
+}
+
+void GroupEvents::shut(pmix_status_t why) noexcept {
+    invites_->shut(why);
+}
+
+}  // namespace pmix::client

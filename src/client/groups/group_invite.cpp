@@ -1,0 +1,562 @@
+#include "client/groups/group_invite.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "client/data/get.h"
+#include "client/events/events.h"
+#include "client/groups/group_api.h"
+#include "client/session/request.h"
+#include "client/session/session.h"
+#include "common/values/info_view.h"
+#include "common/values/proc_array.h"
+#include "common/values/support.h"
+
+namespace pmix::client {
+
+using common::InfoList;
+using common::InfoView;
+using common::ProcId;
+using common::ProcList;
+using transport::Deadline;
+
+namespace {
+
+// How long those whose inviter has ended wait for a successor.
+constexpr int64_t kOrphanMs = 10'000;
+constexpr size_t kMaxReceived = 256;
+// What the construct at the end does is this call's as well.
+constexpr common::Levels kBothLevels = common::level::client | common::level::server;
+
+bool contains(const ProcList& list, const ProcId& proc) {
+    return std::find(list.begin(), list.end(), proc) != list.end();
+}
+
+// Directives that the collective at the end must have from all.
+constexpr std::string_view kForAll[] = {PMIX_GROUP_OPTIONAL,
+                                        PMIX_GROUP_NOTIFY_TERMINATION,
+                                        PMIX_GROUP_FT_COLLECTIVE,
+                                        PMIX_GROUP_ASSIGN_CONTEXT_ID,
+                                        PMIX_RANGE,
+                                        PMIX_TIMEOUT};
+
+InfoList for_all(const InfoList& infos) {
+    InfoList out;
+    for (const pmix_info_t& info : infos)
+        for (std::string_view key : kForAll)
+            if (common::key_view(info) == key) out.append(info);
+    return out;
+}
+
+int timeout_s(const InfoList& infos) noexcept {
+    int seconds = 0;
+    return InfoView(infos).get(PMIX_TIMEOUT, &seconds) == PMIX_SUCCESS && seconds > 0 ? seconds : 0;
+}
+
+Deadline limit_of(const InfoList& infos) noexcept {
+    const int seconds = timeout_s(infos);
+    return seconds == 0 ? Deadline::never() : Deadline::in_ms(int64_t{seconds} * 1000);
+}
+
+// What a timer takes; at least a moment.
+int64_t left_ms(Deadline limit) noexcept {
+    return limit.remaining_ns() / 1'000'000 + 1;
+}
+
+// For the collective at the end: of the time that is left to this process and the time that the inviter gives, the
+// shorter one, in whole seconds and at least one.
+void append_limited(InfoList& out, const InfoList& infos, Deadline limit) {
+    for (const pmix_info_t& info : infos)
+        if (common::key_view(info) != PMIX_TIMEOUT) out.append(info);
+    int seconds = timeout_s(infos);
+    if (!limit.is_never()) {
+        const int64_t left = std::max<int64_t>((limit.remaining_ns() + 999'999'999) / 1'000'000'000, 1);
+        if (seconds == 0 || left < seconds) seconds = static_cast<int>(left);
+    }
+    if (seconds != 0) out.append_number<int>(PMIX_TIMEOUT, seconds, PMIX_INT);
+}
+
+}  // namespace
+
+void GroupInvites::announce(pmix_status_t code, const std::string& name, const ProcList& targets, InfoList infos) {
+    if (targets.empty()) return;
+    infos.append_string(PMIX_GROUP_ID, name);
+    common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, targets);
+    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    session_.events().notify(
+        code, nullptr, PMIX_RANGE_CUSTOM, infos.c_array(), infos.size(), [](pmix_status_t, void*) {}, nullptr);
+}
+
+GroupInvites::Invite* GroupInvites::find_invite(const std::string& name) noexcept {
+    auto it = std::find_if(invites_.begin(), invites_.end(), [&](const Invite& i) { return i.name == name; });
+    return it == invites_.end() ? nullptr : &*it;
+}
+
+GroupInvites::Join* GroupInvites::find_join(const std::string& name) noexcept {
+    auto it = std::find_if(joins_.begin(), joins_.end(), [&](const Join& j) { return j.name == name; });
+    return it == joins_.end() ? nullptr : &*it;
+}
+
+// ---- the inviter ----
+
+void GroupInvites::invite(std::string name, ProcList members, InfoList infos, GroupDone done) {
+    groups_.listen();
+    Invite i;
+    i.name = std::move(name);
+    i.members = std::move(members);
+    i.pending = i.members;
+    std::erase(i.pending, session_.self());
+    i.invited = i.pending;
+    i.optional = InfoView(infos).flag(PMIX_GROUP_OPTIONAL);
+    i.infos = std::move(infos);
+    i.done = std::move(done);
+    session_.loop().post([this, i = std::move(i)]() mutable { start_invite(std::move(i)); });
+}
+
+void GroupInvites::start_invite(Invite&& given) {
+    if (shut_) return given.done(PMIX_ERR_INIT, {});
+    // Lost since the caller looked: all that its end ends has been ended.
+    if (!session_.connected()) return given.done(PMIX_ERR_UNREACH, {});
+    if (find_invite(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
+    Invite& i = invites_.emplace_back(std::move(given));
+    i.id = next_++;
+    i.limit = limit_of(i.infos);
+    watch_limit(i);
+    ask(i, ProcList(i.pending));
+    check(i);
+}
+
+void GroupInvites::watch_limit(Invite& invite) {
+    transport::assert_on_loop();
+    if (invite.limit.is_never()) return;
+    invite.timer = session_.loop().after(left_ms(invite.limit), [this, name = invite.name] {
+        Invite* late = find_invite(name);
+        if (late == nullptr) return;
+        late->timer = 0;
+        if (late->forming) return;  // the collective has what was left
+        if (!late->optional) return give_up(*late, PMIX_ERR_TIMEOUT);
+        for (const ProcId& p : late->pending) {
+            std::erase(late->members, p);
+            InfoList infos;
+            const pmix_proc_t silent = p.to_c();
+            infos.append(PMIX_EVENT_AFFECTED_PROC, &silent, PMIX_PROC);
+            announce(PMIX_GROUP_INVITE_FAILED, name, {session_.self()}, std::move(infos));
+        }
+        late->smaller = late->smaller || !late->pending.empty();
+        late->pending.clear();
+        check(*late);
+    });
+}
+
+void GroupInvites::ask(Invite& invite, const ProcList& whom) {
+    InfoList infos = for_all(invite.infos);
+    common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, invite.members);
+    announce(PMIX_GROUP_INVITED, invite.name, whom, std::move(infos));
+}
+
+void GroupInvites::invite_heard(Invite& invite, pmix_status_t code, const ProcId& who, const GroupVerdict& verdict) {
+    if (verdict.abort || code == PMIX_GROUP_CONSTRUCT_ABORT) return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT);
+    if (invite.forming) return;
+    if (code == PMIX_GROUP_INVITE_ACCEPTED) {
+        std::erase(invite.pending, who);
+        return check(invite);
+    }
+    if (code != PMIX_GROUP_INVITE_DECLINED && code != PMIX_GROUP_INVITE_FAILED) return;
+    auto at = std::find(invite.members.begin(), invite.members.end(), who);
+    if (at == invite.members.end()) return;
+    std::erase(invite.pending, who);
+    std::erase(invite.invited, who);
+    if (!invite.optional && !verdict.handled) return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT);
+    // Replacements take the place of who they are for.
+    ProcList fresh;
+    for (const ProcId& p : verdict.replacements)
+        if (!contains(invite.members, p) && !contains(fresh, p)) fresh.push_back(p);
+    at = invite.members.erase(at);
+    invite.members.insert(at, fresh.begin(), fresh.end());
+    invite.pending.insert(invite.pending.end(), fresh.begin(), fresh.end());
+    invite.invited.insert(invite.invited.end(), fresh.begin(), fresh.end());
+    if (fresh.empty()) invite.smaller = true;
+    ask(invite, fresh);
+    check(invite);
+}
+
+void GroupInvites::check(Invite& invite) {
+    if (!invite.forming && invite.pending.empty()) form(invite);
+}
+
+void GroupInvites::form(Invite& invite) {
+    if (invite.members.empty()) return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT);
+    invite.forming = true;
+    ProcList others = invite.members;
+    std::erase(others, session_.self());
+    InfoList infos = for_all(invite.infos);
+    common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, invite.members);
+    announce(PMIX_GROUP_MEMBERSHIP_UPDATE, invite.name, others, std::move(infos));
+
+    InfoList given, mine;
+    for (const pmix_info_t& info : invite.infos)
+        if (common::key_view(info) != PMIX_GROUP_LEADER) given.append(info);
+    // Where who does not come is left out, the limit was for the invitation, and the group has as much again to form.
+    append_limited(mine, given, invite.optional ? Deadline::never() : invite.limit);
+    mine.append_flag(PMIX_GROUP_LEADER, true);
+    const pmix_status_t rc =
+        construct_on_server(session_, invite.name, invite.members, &session_.self(), mine.c_array(), mine.size(),
+                            [this, name = invite.name, id = invite.id](pmix_status_t status, InfoList&& results) {
+                                Invite* i = find_invite(name);
+                                if (i == nullptr || i->id != id) return;
+                                const bool good = status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
+                                if (!good) return give_up(*i, status);
+                                InfoList said;
+                                said.append_all(results.c_array(), results.size());
+                                announce(PMIX_GROUP_CONSTRUCT_COMPLETE, name, i->members, std::move(said));
+                                finish(*i, i->smaller ? PMIX_ERR_PARTIAL_SUCCESS : status, std::move(results));
+                            });
+    if (rc != PMIX_SUCCESS) give_up(invite, rc);
+}
+
+void GroupInvites::give_up(Invite& invite, pmix_status_t status) {
+    announce(PMIX_GROUP_CONSTRUCT_ABORT, invite.name, invite.invited);
+    finish(invite, status, {});
+}
+
+void GroupInvites::finish(Invite& invite, pmix_status_t status, InfoList&& results) {
+    transport::assert_on_loop();
+    if (invite.timer != 0) session_.loop().cancel(invite.timer);
+    GroupDone done = std::move(invite.done);
+    invites_.remove_if([&](const Invite& i) { return &i == &invite; });
+    done(status, std::move(results));
+}
+
+// ---- the invited ----
+
+void GroupInvites::join(std::string name, ProcId leader, bool accept, InfoList infos, GroupDone done) {
+    groups_.listen();
+    Join j;
+    j.name = std::move(name);
+    j.leader = std::move(leader);
+    j.infos = std::move(infos);
+    j.done = std::move(done);
+    session_.loop().post([this, j = std::move(j), accept]() mutable { start_join(std::move(j), accept); });
+}
+
+void GroupInvites::start_join(Join&& given, bool accept) {
+    if (shut_) return given.done(PMIX_ERR_INIT, {});
+    if (!session_.connected()) return given.done(PMIX_ERR_UNREACH, {});
+    if (!accept) {
+        announce(PMIX_GROUP_INVITE_DECLINED, given.name, {given.leader});
+        return given.done(PMIX_SUCCESS, {});
+    }
+    if (find_join(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
+    Join& j = joins_.emplace_back(std::move(given));
+    j.id = next_++;
+    j.limit = limit_of(j.infos);
+    if (!j.limit.is_never()) {
+        transport::assert_on_loop();
+        j.timer = session_.loop().after(left_ms(j.limit), [this, name = j.name] {
+            Join* late = find_join(name);
+            if (late == nullptr) return;
+            late->timer = 0;
+            if (late->forming) return;  // the collective has what was left
+            announce(PMIX_GROUP_INVITE_DECLINED, name, {late->leader});
+            finish(*late, PMIX_ERR_TIMEOUT, {});
+        });
+    }
+    for (const Invitation& i : received_) {
+        if (i.name != j.name || !(i.leader == j.leader) || !i.leader_gone) continue;
+        if (i.successor.nspace.empty()) return leader_failed(j, i.aborts, i.leads);
+        j.leader = i.successor;
+        break;
+    }
+    announce(PMIX_GROUP_INVITE_ACCEPTED, j.name, {j.leader});
+}
+
+void GroupInvites::orphaned(Join& join) {
+    transport::assert_on_loop();
+    join.orphan = session_.loop().after(kOrphanMs, [this, name = join.name] {
+        Join* alone = find_join(name);
+        if (alone == nullptr || alone->forming) return;
+        alone->orphan = 0;
+        finish(*alone, PMIX_GROUP_LEADER_FAILED, {});
+    });
+}
+
+void GroupInvites::join_heard(Join& join, pmix_status_t code, const ProcId& source, const InfoList& infos,
+                              const GroupVerdict& verdict) {
+    transport::assert_on_loop();
+    if (join.forming) return;  // the collective ends it
+    if (code == PMIX_GROUP_CONSTRUCT_ABORT) return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
+    if (code == PMIX_GROUP_MEMBERSHIP_UPDATE && source == join.leader) return follow(join, infos);
+    if (code == PMIX_GROUP_LEADER_SELECTED && !(source == session_.self())) {
+        join.leader = source;
+        if (join.orphan != 0) session_.loop().cancel(std::exchange(join.orphan, 0));
+        announce(PMIX_GROUP_INVITE_ACCEPTED, join.name, {join.leader});
+        return;
+    }
+    if (code != PMIX_GROUP_LEADER_FAILED) return;
+    // It may be known already, by a replay that no handler has seen; what handlers decide counts all the same.
+    if (join.orphan != 0 && !verdict.abort && !verdict.leads) return;
+    const pmix_proc_t* affected = nullptr;
+    if (InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &affected) != PMIX_SUCCESS || affected == nullptr ||
+        !(ProcId(*affected) == join.leader))
+        return;
+    leader_failed(join, verdict.abort, verdict.leads);
+}
+
+// What is decided when the inviter has ended: then, or, when it was before we had answered, at our answer.
+void GroupInvites::leader_failed(Join& join, bool abort, bool lead) {
+    if (abort) {
+        for (const Invitation& i : received_)
+            if (i.name == join.name) announce(PMIX_GROUP_CONSTRUCT_ABORT, join.name, i.invited);
+        return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
+    }
+    if (lead) return take_over(join);
+    orphaned(join);
+}
+
+// The inviter has everybody: so to the collective, with what it wants of it.
+void GroupInvites::follow(Join& join, const InfoList& infos) {
+    ProcList members;
+    if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, members);
+    if (!contains(members, session_.self())) return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
+    InfoList given = for_all(infos), mine;
+    for (const pmix_info_t& info : join.infos)
+        if (given.find(common::key_view(info)) == nullptr) given.append(info);
+    append_limited(mine, given, join.limit);
+    join.forming = true;
+    const pmix_status_t rc =
+        construct_on_server(session_, join.name, std::move(members), &join.leader, mine.c_array(), mine.size(),
+                            [this, name = join.name, id = join.id](pmix_status_t status, InfoList&& results) {
+                                Join* j = find_join(name);
+                                if (j != nullptr && j->id == id) finish(*j, status, std::move(results));
+                            });
+    if (rc != PMIX_SUCCESS) finish(join, rc, {});
+}
+
+// The invited are those who were; each says again that it accepts.
+void GroupInvites::take_over(Join& join) {
+    transport::assert_on_loop();
+    Invite i;
+    i.name = join.name;
+    for (const Invitation& known : received_) {
+        if (known.name != join.name || !(known.leader == join.leader)) continue;
+        i.members = known.invited;
+        for (const pmix_info_t& info : join.infos)
+            if (known.directives.find(common::key_view(info)) == nullptr) i.infos.append(info);
+        i.infos.append_all(known.directives.c_array(), known.directives.size());
+    }
+    if (i.infos.size() == 0) i.infos = std::move(join.infos);
+    i.smaller = contains(i.members, join.leader);
+    std::erase(i.members, join.leader);
+    i.pending = i.members;
+    std::erase(i.pending, session_.self());
+    if (!contains(i.members, session_.self())) i.members.insert(i.members.begin(), session_.self());
+    i.invited = i.pending;
+    i.optional = InfoView(i.infos).flag(PMIX_GROUP_OPTIONAL);
+    i.done = std::move(join.done);
+    i.limit = join.limit;
+    if (join.timer != 0) session_.loop().cancel(join.timer);
+    if (join.orphan != 0) session_.loop().cancel(join.orphan);
+    joins_.remove_if([&](const Join& j) { return &j == &join; });
+    InfoList infos;
+    const pmix_proc_t self = session_.self().to_c();
+    infos.append(PMIX_GROUP_LEADER, &self, PMIX_PROC);
+    announce(PMIX_GROUP_LEADER_SELECTED, i.name, i.invited, std::move(infos));
+    i.id = next_++;
+    Invite& mine = invites_.emplace_back(std::move(i));
+    watch_limit(mine);
+    check(mine);
+}
+
+void GroupInvites::finish(Join& join, pmix_status_t status, InfoList&& results) {
+    transport::assert_on_loop();
+    if (join.timer != 0) session_.loop().cancel(join.timer);
+    if (join.orphan != 0) session_.loop().cancel(join.orphan);
+    GroupDone done = std::move(join.done);
+    joins_.remove_if([&](const Join& j) { return &j == &join; });
+    done(status, std::move(results));
+}
+
+// ---- events ----
+
+void GroupInvites::heard(pmix_status_t code, const std::string& name, const ProcId& source, const InfoList& infos,
+                         const GroupVerdict& verdict, bool replayed) {
+    if (code == PMIX_GROUP_INVITED) {
+        const bool known = std::any_of(received_.begin(), received_.end(),
+                                       [&](const Invitation& i) { return i.name == name && i.leader == source; });
+        // Told once more because we began to listen: what has become of it since then stands.
+        if (replayed && known) return;
+        ProcList invited;
+        if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, invited);
+        std::erase_if(received_, [&](const Invitation& i) { return i.name == name && i.leader == source; });
+        if (received_.size() >= kMaxReceived) received_.pop_front();
+        received_.push_back({name, source, std::move(invited), for_all(infos), {}});
+        return;
+    }
+    for (Invitation& i : received_) {
+        if (i.name != name) continue;
+        if (code == PMIX_GROUP_LEADER_FAILED && source == i.leader) {
+            i.leader_gone = true;
+            i.leads = i.leads || verdict.leads;
+            i.aborts = i.aborts || verdict.abort;
+        }
+        if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) i.successor = source;
+    }
+    if (Invite* invite = find_invite(name)) {
+        ProcId who = source;
+        const pmix_proc_t* affected = nullptr;
+        if (code == PMIX_GROUP_INVITE_FAILED &&
+            InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &affected) == PMIX_SUCCESS && affected != nullptr)
+            who = ProcId(*affected);
+        return invite_heard(*invite, code, who, verdict);
+    }
+    // Somebody accepts what is over: it must not wait for it.
+    if (code == PMIX_GROUP_INVITE_ACCEPTED) return announce(PMIX_GROUP_CONSTRUCT_ABORT, name, {source});
+    Join* join = find_join(name);
+    if (join == nullptr) return;
+    // A successor of before we listened is this join's only if its inviter has ended: there may have been another group
+    // of the name.
+    if (replayed && code == PMIX_GROUP_LEADER_SELECTED && join->orphan == 0) return;
+    join_heard(*join, code, source, infos, verdict);
+}
+
+void GroupInvites::shut(pmix_status_t why) noexcept {
+    shut_ = true;
+    server_gone(why);
+}
+
+void GroupInvites::server_gone(pmix_status_t why) noexcept {
+    try {
+        while (!invites_.empty()) finish(invites_.front(), why, {});
+        while (!joins_.empty()) finish(joins_.front(), why, {});
+    } catch (const std::bad_alloc&) {
+        // Whoever waits has a limit of its own, or not; there is nothing left to tell it with.
+    }
+}
+
+// ---- the calls ----
+
+namespace {
+
+// Single processes for wildcards: an invitation is answered by each.
+common::Result<ProcList> single_procs(Session& session, const pmix_proc_t procs[], size_t nprocs) {
+    if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
+    auto list = checked_procs(procs, nprocs);
+    if (!list) return list;
+    ProcList out;
+    const auto add = [&](ProcId&& p) {
+        if (!contains(out, p)) out.push_back(std::move(p));
+    };
+    for (ProcId& p : *list) {
+        if (p.rank != PMIX_RANK_WILDCARD) {
+            add(std::move(p));
+            continue;
+        }
+        const pmix_proc_t job = p.to_c();
+        pmix_value_t* value = nullptr;
+        const pmix_status_t rc = get(session, &job, PMIX_JOB_SIZE, nullptr, 0, &value);
+        if (rc != PMIX_SUCCESS) return rc;
+        uint64_t size = 0;
+        common::read_number(*value, &size);
+        common::destroy_value(value);
+        std::free(value);
+        if (size > common::kMaxInfosPerMessage) return PMIX_ERR_BAD_PARAM;
+        for (common::Rank r = 0; r < size; ++r) add({p.nspace, r});
+    }
+    return out;
+}
+
+struct Prepared {
+    std::string name;
+    InfoList infos;
+};
+
+common::Result<Prepared> prepare(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
+                                 common::Function function) {
+    int timeout_s = 0;
+    pmix_status_t rc = check_infos(infos, ninfos);
+    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &timeout_s);
+    if (rc == PMIX_SUCCESS) rc = common::check_required({infos, ninfos}, function, kBothLevels);
+    if (rc != PMIX_SUCCESS) return rc;
+    Prepared p;
+    auto checked = checked_group_name(name);
+    if (!checked) return checked.status();
+    p.name = std::move(checked).value();
+    auto copy = InfoList::from_c(infos, ninfos);
+    if (!copy) return copy.status();
+    p.infos = std::move(copy).value();
+    if (!session.connected()) return PMIX_ERR_UNREACH;
+    return p;
+}
+
+// Runs the form that calls back, and waits.
+template <class Start>
+pmix_status_t waited(Session& session, pmix_info_t** results, size_t* nresults, Start&& start) {
+    if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
+    transport::Waiter waiter;
+    pmix_status_t status = PMIX_ERROR;
+    InfoList list;
+    start([&](pmix_status_t rc, InfoList&& infos) {
+        status = rc;
+        list = std::move(infos);
+        waiter.complete();
+    });
+    session.loop().wait(waiter, transport::Deadline::never());
+    hand_out_results(std::move(list), results, nresults);
+    return status;
+}
+
+}  // namespace
+
+pmix_status_t group_invite(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
+                           const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
+    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_invite);
+    if (!p) return p.status();
+    if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
+    auto list = single_procs(session, procs, nprocs);
+    if (!list) return list.status();
+    return waited(session, results, nresults, [&](GroupDone done) {
+        session.group_events().invites().invite(p->name, std::move(list).value(), std::move(p->infos), std::move(done));
+    });
+}
+
+pmix_status_t group_invite_nb(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
+                              const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
+    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_invite);
+    if (!p) return p.status();
+    auto list = single_procs(session, procs, nprocs);
+    if (!list) return list.status();
+    session.group_events().invites().invite(p->name, std::move(list).value(), std::move(p->infos),
+                                            [callback, cbdata](pmix_status_t rc, InfoList&& infos_out) {
+                                                call_with_results(callback, cbdata, rc, std::move(infos_out));
+                                            });
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
+                         const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
+    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_join);
+    if (!p) return p.status();
+    if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
+    auto list = checked_procs(leader, 1);
+    if (!list || !common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
+    return waited(session, results, nresults, [&](GroupDone done) {
+        session.group_events().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
+                                              std::move(done));
+    });
+}
+
+pmix_status_t group_join_nb(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
+                            const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
+    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_join);
+    if (!p) return p.status();
+    if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
+    auto list = checked_procs(leader, 1);
+    if (!list || !common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
+    session.group_events().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
+                                          [callback, cbdata](pmix_status_t rc, InfoList&& infos_out) {
+                                              call_with_results(callback, cbdata, rc, std::move(infos_out));
+                                          });
+    return PMIX_SUCCESS;
+}
+
+}  // namespace pmix::client

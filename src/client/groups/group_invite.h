@@ -1,0 +1,116 @@
+// PMIx_Group_invite and _join: groups that form by invitation, over events.
+//
+// The inviter sends PMIX_GROUP_INVITED, counts the answers (accepted, declined, failed; its handlers decide about the
+// last two), and then tells those who accepted the membership (PMIX_GROUP_MEMBERSHIP_UPDATE). All of them then
+// construct the group by the collective of client/groups/group_api, so that an invited group is the same as any other.
+// The inviter takes part in the collective; it is a member only if it is in its own list. It announces
+// PMIX_GROUP_CONSTRUCT_COMPLETE to the members, or PMIX_GROUP_CONSTRUCT_ABORT when there is no group.
+//
+// All state belongs to the loop; the calls may come from any thread. What can go wrong: PMIX_ERR_TIMEOUT,
+// PMIX_GROUP_CONSTRUCT_ABORT for all, PMIX_GROUP_LEADER_FAILED for those who wait for an inviter that has ended and has
+// no successor, and what the collective says.
+#pragma once
+
+#include <deque>
+#include <list>
+#include <string>
+
+#include "client/groups/group_events.h"
+#include "transport/event_loop.h"
+
+namespace pmix::client {
+
+class GroupInvites {
+  public:
+    GroupInvites(Session& session, GroupEvents& groups) : session_(session), groups_(groups) {}
+
+    // Any thread. done runs on the loop, once. Infos are copied.
+    void invite(std::string name, common::ProcList members, common::InfoList infos, GroupDone done);
+    void join(std::string name, common::ProcId leader, bool accept, common::InfoList infos, GroupDone done);
+
+    // Loop.
+    void heard(pmix_status_t code, const std::string& name, const common::ProcId& source, const common::InfoList& infos,
+               const GroupVerdict& verdict, bool replayed);
+    // Ends all that is under way: no answer can come any more. After shut() nothing begins either.
+    void server_gone(pmix_status_t why) noexcept;
+    void shut(pmix_status_t why) noexcept;
+
+  private:
+    struct Invite {
+        uint64_t id = 0;
+        std::string name;
+        common::ProcList members;  // in the order of the group's ranks; who does not come is taken out
+        common::ProcList pending;
+        common::ProcList invited;  // all who ever were, save those who declined
+        common::InfoList infos;
+        GroupDone done;
+        transport::Deadline limit = transport::Deadline::never();
+        transport::TimerId timer = 0;
+        bool optional = false;
+        bool smaller = false;  // somebody did not come
+        bool forming = false;
+    };
+    struct Join {
+        uint64_t id = 0;
+        std::string name;
+        common::ProcId leader;
+        common::InfoList infos;
+        GroupDone done;
+        transport::Deadline limit = transport::Deadline::never();
+        transport::TimerId timer = 0;   // for the limit
+        transport::TimerId orphan = 0;  // its inviter has ended
+        bool forming = false;
+    };
+    // An invitation that we got: who was invited with us, should we have to take over, and what became of the inviter
+    // before we answered.
+    struct Invitation {
+        std::string name;
+        common::ProcId leader;
+        common::ProcList invited;
+        common::InfoList directives;  // of the inviter, for the construct
+        common::ProcId successor;
+        bool leader_gone = false;
+        bool leads = false;   // what our own handlers made of that: take over,
+        bool aborts = false;  // or let there be no group
+    };
+
+    void start_invite(Invite&& invite);
+    void start_join(Join&& join, bool accept);
+    Invite* find_invite(const std::string& name) noexcept;
+    Join* find_join(const std::string& name) noexcept;
+    void invite_heard(Invite& invite, pmix_status_t code, const common::ProcId& who, const GroupVerdict& verdict);
+    void join_heard(Join& join, pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
+                    const GroupVerdict& verdict);
+    void watch_limit(Invite& invite);
+    void ask(Invite& invite, const common::ProcList& whom);
+    void check(Invite& invite);
+    void form(Invite& invite);
+    void give_up(Invite& invite, pmix_status_t status);
+    void finish(Invite& invite, pmix_status_t status, common::InfoList&& results);
+    void follow(Join& join, const common::InfoList& infos);
+    void take_over(Join& join);
+    void orphaned(Join& join);
+    void leader_failed(Join& join, bool abort, bool lead);
+    void finish(Join& join, pmix_status_t status, common::InfoList&& results);
+    void announce(pmix_status_t code, const std::string& name, const common::ProcList& targets,
+                  common::InfoList infos = {});
+
+    Session& session_;
+    GroupEvents& groups_;
+    std::list<Invite> invites_;
+    std::list<Join> joins_;
+    std::deque<Invitation> received_;
+    uint64_t next_ = 1;  // a name may be used again before the collective of its last use has been answered
+    bool shut_ = false;
+};
+
+pmix_status_t group_invite(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
+                           const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults);
+pmix_status_t group_invite_nb(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
+                              const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata);
+pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
+                         const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults);
+pmix_status_t group_join_nb(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
+                            const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata);
+
+}  // namespace pmix::client

@@ -1,0 +1,192 @@
+#include "client/services/spawn.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/session/request.h"
+#include "client/session/session.h"
+#include "common/protocol/app_environment.h"
+#include "common/values/info_view.h"
+
+namespace pmix::client {
+namespace {
+
+using common::Command;
+using common::InfoView;
+
+// Whether the job, or one of its programs, is one of Open MPI, as far as anything is said.
+struct Model {
+    bool said = false;
+    bool open_mpi = false;
+    void read(InfoView infos) {
+        for (const pmix_info_t& info : infos) {
+            const std::string_view key = common::key_view(info);
+            if (!common::is_model_key(key) || key == PMIX_MODEL_LIBRARY_VERSION) continue;
+            if (info.value.type != PMIX_STRING || info.value.data.string == nullptr) continue;
+            said = true;
+            open_mpi = open_mpi || common::names_open_mpi(info.value.data.string);
+        }
+    }
+};
+
+bool has_variable(char** env, std::string_view name) noexcept {
+    for (; env != nullptr && *env != nullptr; ++env)
+        if (std::strncmp(*env, name.data(), name.size()) == 0 && (*env)[name.size()] == '=') return true;
+    return false;
+}
+
+// The caller's own word for a variable counts more than its environment.
+pmix_status_t add_environment(pmix_app_t& app, bool open_mpi) {
+    std::vector<std::string> more;
+    const pmix_status_t rc = common::harvest(environ, open_mpi, [&](std::string_view name, std::string_view value) {
+        if (!has_variable(app.env, name)) more.push_back(std::string(name) + "=" + std::string(value));
+        return PMIX_SUCCESS;
+    });
+    if (rc != PMIX_SUCCESS) return rc;
+    size_t n = 0;
+    while (app.env != nullptr && app.env[n] != nullptr) ++n;
+    if (n + more.size() > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
+    auto* grown = static_cast<char**>(std::realloc(app.env, (n + more.size() + 1) * sizeof(char*)));
+    if (grown == nullptr) return PMIX_ERR_NOMEM;
+    app.env = grown;
+    app.env[n] = nullptr;
+    for (const std::string& entry : more) {
+        app.env[n] = ::strdup(entry.c_str());
+        if (app.env[n] == nullptr) return PMIX_ERR_NOMEM;
+        app.env[++n] = nullptr;
+    }
+    return PMIX_SUCCESS;
+}
+
+// PMIX_SETUP_APP_ENVARS, of the job or of one program: the caller's environment, as far as it is the programming
+// model's and this library's, goes along, and whoever starts the job hears that this was done.
+pmix_status_t send_environment(common::SpawnRequest& request) {
+    const InfoView of_job(request.infos.data(), request.infos.size());
+    if (of_job.flag(PMIX_ENVARS_HARVESTED)) return PMIX_SUCCESS;
+    const bool for_all = of_job.flag(PMIX_SETUP_APP_ENVARS);
+    const auto wants = [&](const pmix_app_t& app) {
+        return for_all || InfoView(app.info, app.ninfo).flag(PMIX_SETUP_APP_ENVARS);
+    };
+    if (std::none_of(request.apps.begin(), request.apps.end(), wants)) return PMIX_SUCCESS;
+    auto apps = common::CArray<pmix_app_t>::copy_of(request.apps.data(), request.apps.size());
+    if (!apps) return apps.status();
+    for (pmix_app_t& app : *apps) {
+        if (!wants(app)) continue;
+        Model model;
+        model.read(of_job);
+        model.read({app.info, app.ninfo});
+        const pmix_status_t rc = add_environment(app, model.open_mpi || !model.said);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    common::InfoList infos;
+    pmix_status_t rc = infos.append_all(request.infos.data(), request.infos.size());
+    if (rc == PMIX_SUCCESS) rc = infos.append_flag(PMIX_ENVARS_HARVESTED, true);
+    if (rc != PMIX_SUCCESS) return rc;
+    request.apps = common::Apps(std::move(apps).value());
+    request.infos = common::Infos(std::move(infos));
+    return PMIX_SUCCESS;
+}
+
+// A program that names no folder starts in the caller's, as far as there is one: the host starts it in one of its own
+// otherwise, where a relative path means something else.
+pmix_status_t send_directory(common::SpawnRequest& request) {
+    const auto says = [](InfoView infos) { return infos.has(PMIX_WDIR) || infos.flag(PMIX_SET_SESSION_CWD); };
+    if (says({request.infos.data(), request.infos.size()})) return PMIX_SUCCESS;
+    const auto lacks = [&](const pmix_app_t& app) { return app.cwd == nullptr && !says({app.info, app.ninfo}); };
+    if (std::none_of(request.apps.begin(), request.apps.end(), lacks)) return PMIX_SUCCESS;
+    const std::unique_ptr<char, decltype(&std::free)> own(::getcwd(nullptr, 0), &std::free);
+    // Linux says "(unreachable)/..." of a folder outside of the process's root.
+    if (own == nullptr || own.get()[0] != '/') return PMIX_SUCCESS;
+    auto apps = common::CArray<pmix_app_t>::copy_of(request.apps.data(), request.apps.size());
+    if (!apps) return apps.status();
+    for (pmix_app_t& app : *apps) {
+        if (!lacks(app)) continue;
+        app.cwd = ::strdup(own.get());
+        if (app.cwd == nullptr) return PMIX_ERR_NOMEM;
+    }
+    request.apps = common::Apps(std::move(apps).value());
+    return PMIX_SUCCESS;
+}
+
+struct Prepared {
+    common::SpawnRequest request;
+    int timeout_s = 0;
+};
+
+common::Result<Prepared> prepare(const pmix_info_t infos[], size_t ninfos, const pmix_app_t apps[], size_t napps) {
+    Prepared p;
+    pmix_status_t rc = check_infos(infos, ninfos);
+    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (apps == nullptr || napps == 0 || napps > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
+    for (size_t i = 0; i < napps; ++i) {
+        if (apps[i].cmd == nullptr && (apps[i].argv == nullptr || apps[i].argv[0] == nullptr)) {
+            return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
+        }
+        rc = check_infos(apps[i].info, apps[i].ninfo);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    p.request.infos = common::Infos::borrow(infos, ninfos);
+    p.request.apps = common::Apps::borrow(apps, napps);
+    rc = send_directory(p.request);
+    if (rc == PMIX_SUCCESS) rc = send_environment(p.request);
+    if (rc != PMIX_SUCCESS) return rc;
+    return p;
+}
+
+}  // namespace
+
+pmix_status_t spawn(Session& session, const pmix_info_t infos[], size_t ninfos, const pmix_app_t apps[], size_t napps,
+                    char* ret_nspace) {
+    if (ret_nspace != nullptr) std::memset(ret_nspace, 0, sizeof(pmix_nspace_t));
+    auto p = prepare(infos, ninfos, apps, napps);
+    if (!p) return p.status();
+    common::SpawnReply reply;
+    const pmix_status_t rc = session.ask<Command::spawn>(p->request, reply, p->timeout_s);
+    if (!common::succeeded(rc)) return rc;
+    if (ret_nspace != nullptr && reply.nspace.size() <= common::kMaxNspaceLength) {
+        std::memcpy(ret_nspace, reply.nspace.data(), reply.nspace.size());
+    }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t spawn_nb(Session& session, const pmix_info_t infos[], size_t ninfos, const pmix_app_t apps[],
+                       size_t napps, pmix_spawn_cbfunc_t callback, void* cbdata) {
+    if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
+    auto p = prepare(infos, ninfos, apps, napps);
+    if (!p) return p.status();
+    const auto done = [callback, cbdata](pmix_status_t rc, common::SpawnReply& reply) {
+        const pmix_proc_t job = common::ProcId(reply.nspace, PMIX_RANK_WILDCARD).to_c();
+        pmix_nspace_t nspace;
+        std::memcpy(nspace, job.nspace, sizeof nspace);
+        callback(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc, nspace, cbdata);
+    };
+    return session.ask_nb<Command::spawn>(p->request, done, p->timeout_s);
+}
+
+pmix_status_t abort(Session& session, int status, const char* message, const pmix_proc_t procs[], size_t nprocs) {
+    common::AbortRequest request;
+    request.status = status;
+    if (message != nullptr) request.message.assign(message, common::bounded_length(message, 1u << 20));
+    if (procs == nullptr && nprocs != 0) return PMIX_ERR_BAD_PARAM;
+    if (procs != nullptr && nprocs != 0) {
+        auto list = checked_procs(procs, nprocs);
+        if (!list) return list.status();
+        request.procs = std::move(list).value();
+    }
+    // An abort from a callback is not held back by who would wait for it.
+    if (session.must_not_wait()) {
+        return session.ask_nb<Command::abort>(request, [](pmix_status_t, common::Nothing&) {});
+    }
+    common::Nothing nothing;
+    const pmix_status_t rc = session.ask<Command::abort>(request, nothing);
+    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,81 @@
+// The seam between a client and its server: send this frame, tell me what comes back.
+//
+// Two exist: SocketChannel (client/session/socket_channel) over a connection, and Loopback (runtime/loopback) for a
+// process that is its own server. Nothing above this line knows which one it has. What comes back goes to a
+// transport::ConnectionHandler, with the promises written there: take_anywhere() on whichever thread reads, on_frame()
+// and on_closed() on the loop, nothing on the stack of a send().
+//
+// What can go wrong: a lost server ends in exactly one on_closed(); after it send() answers PMIX_ERR_UNREACH.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/protocol/frame.h"
+#include "transport/connection.h"
+#include "transport/descriptor.h"
+#include "transport/waiter.h"
+
+namespace pmix::client {
+
+// What a client needs to map a namespace's segment.
+struct SegmentGrant {
+    transport::Descriptor descriptor;
+    uint64_t instance = 0;    // differs between two lives of one name
+    uint64_t generation = 0;  // published when the grant was made
+};
+
+class Channel {
+  public:
+    virtual ~Channel() = default;
+
+    // Any thread. Takes the frame whole or not at all; order of sends is order of arrival. The payload is borrowed for
+    // the call only.
+    virtual pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) = 0;
+
+    // The same for a payload that lies in several places. header.payload says the sum of their sizes.
+    virtual pmix_status_t send_pieces(const common::FrameHeader& header, std::span<const common::Bytes> pieces) {
+        std::vector<uint8_t> whole;
+        whole.reserve(header.payload);
+        for (const common::Bytes& piece : pieces) whole.insert(whole.end(), piece.begin(), piece.end());
+        return send(header, whole);
+    }
+
+    // Any thread but the loop's: sends and waits until the waiter is done. PMIX_ERR_TIMEOUT: the deadline passed first.
+    // Anything else: it was not sent, and nobody was waited for. A channel may let the waiting thread read the answer
+    // itself.
+    virtual pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload,
+                                        transport::Waiter& waiter, transport::Deadline deadline) = 0;
+
+    // Any thread. Where the server does not read as fast as is sent, waits until it has caught up, or the connection
+    // ends; at once on the loop thread. PMIX_ERR_TIMEOUT: the deadline passed first. send_and_wait() does so itself;
+    // send(), which never waits, may refuse a frame with PMIX_ERR_OUT_OF_RESOURCE when a second such amount is queued.
+    virtual pmix_status_t wait_for_room(transport::Deadline deadline) {
+        (void)deadline;
+        return PMIX_SUCCESS;
+    }
+
+    // The segment of a namespace without a wait, where that can be done: a server that asks itself, on its loop thread.
+    // PMIX_ERR_WOULD_BLOCK: ask by frame. PMIX_ERR_NOT_FOUND: there is none. On another thread it waits for its loop,
+    // and PMIX_ERR_TIMEOUT says that the deadline passed first: a host may not turn its event base.
+    virtual common::Result<SegmentGrant> attach(std::string_view nspace, transport::Deadline deadline) {
+        (void)nspace, (void)deadline;
+        return PMIX_ERR_WOULD_BLOCK;
+    }
+
+    virtual bool connected() const noexcept = 0;
+
+    // This process is root's, and its server belongs to another user.
+    virtual bool serves_root_for_another() const noexcept { return false; }
+
+    // From here on nothing reaches the handler. Loop thread, or any once the loop has stopped.
+    virtual void close() noexcept = 0;
+
+    // In a forked child: give our copies of descriptors back and touch nothing else.
+    virtual void abandon() noexcept {}
+};
+
+}  // namespace pmix::client

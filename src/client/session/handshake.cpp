@@ -1,0 +1,202 @@
+#include "client/session/handshake.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "client/session/version.h"
+#include "common/base/log.h"
+#include "common/protocol/frame.h"
+#include "common/values/info_view.h"
+#include "transport/unix_socket.h"
+
+namespace pmix::client {
+namespace {
+
+using common::FrameHeader;
+using transport::Deadline;
+using transport::Descriptor;
+using transport::Io;
+
+// The reply carries the job's segment by reference only, so this is ample for a good server, and a bound for others.
+constexpr uint32_t kMaxReply = 1u << 20;
+
+pmix_status_t await(int fd, short what, Deadline deadline, const Io& io) noexcept {
+    for (;;) {
+        pollfd p{fd, what, 0};
+        const int n = io.poll(&p, 1, deadline.poll_ms());
+        if (n > 0) return PMIX_SUCCESS;
+        if (n == 0 && deadline.passed()) return PMIX_ERR_TIMEOUT;
+        if (n < 0 && errno != EINTR && errno != EAGAIN) return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+}
+
+pmix_status_t send_all(int fd, common::Bytes bytes, Deadline deadline, const Io& io) noexcept {
+    while (!bytes.empty()) {
+        iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        const ssize_t n = io.sendmsg(fd, &message, MSG_NOSIGNAL);
+        if (n >= 0) {
+            bytes = bytes.subspan(static_cast<size_t>(n));
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            const pmix_status_t rc = await(fd, POLLOUT, deadline, io);
+            if (rc != PMIX_SUCCESS) return rc;
+        } else if (errno != EINTR) {
+            return PMIX_ERR_UNREACH;
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+// Exactly size bytes: what follows belongs to whoever reads the connection next.
+pmix_status_t receive_all(int fd, uint8_t* into, size_t size, std::vector<Descriptor>& descriptors, Deadline deadline,
+                          const Io& io) {
+    while (size != 0) {
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * common::kMaxFrameDescriptors)];
+        iovec part{into, size};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        const ssize_t n = io.recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+        if (n > 0) {
+            for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+                if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+                const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+                for (size_t i = 0; i < count; ++i) {
+                    int received = -1;
+                    memcpy(&received, CMSG_DATA(c) + i * sizeof(int), sizeof received);
+                    Descriptor owned(received);
+                    descriptors.push_back(std::move(owned));
+                }
+            }
+            if (descriptors.size() > common::kMaxFrameDescriptors) return PMIX_ERR_UNPACK_FAILURE;
+            // No room for the job's segment in our own table: without it there is no use in being connected.
+            if ((message.msg_flags & MSG_CTRUNC) != 0) return PMIX_ERR_OUT_OF_RESOURCE;
+            into += n;
+            size -= static_cast<size_t>(n);
+        } else if (n == 0) {
+            return PMIX_ERR_UNREACH;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            const pmix_status_t rc = await(fd, POLLIN, deadline, io);
+            if (rc != PMIX_SUCCESS) return rc;
+        } else if (errno != EINTR) {
+            return PMIX_ERR_UNREACH;
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+// One request and its reply, on a socket that nobody else reads.
+struct Exchange {
+    FrameHeader header;
+    std::vector<uint8_t> payload;
+    std::vector<Descriptor> descriptors;
+};
+
+common::Result<Exchange> exchange(int fd, common::Command command, common::Bytes body, Deadline deadline,
+                                  const Io& io) {
+    FrameHeader header = FrameHeader::request(static_cast<uint16_t>(command), 1);
+    header.payload = static_cast<uint32_t>(body.size());
+    uint8_t head[common::kFrameHeaderSize];
+    common::build_frame_header(header, head);
+    // At once: the first part alone would wake the server, for nothing.
+    std::vector<uint8_t> request(std::begin(head), std::end(head));
+    request.insert(request.end(), body.begin(), body.end());
+    pmix_status_t rc = send_all(fd, request, deadline, io);
+    if (rc != PMIX_SUCCESS) return rc;
+
+    Exchange got;
+    rc = receive_all(fd, head, sizeof head, got.descriptors, deadline, io);
+    if (rc != PMIX_SUCCESS) return rc;
+    auto parsed = common::parse_frame_header({head, sizeof head}, kMaxReply);
+    if (!parsed) return parsed.status();
+    got.header = parsed.value();
+    got.payload.resize(parsed->payload);
+    rc = receive_all(fd, got.payload.data(), got.payload.size(), got.descriptors, deadline, io);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (got.descriptors.size() != parsed->descriptors) return PMIX_ERR_UNPACK_FAILURE;
+    return got;
+}
+
+}  // namespace
+
+common::Result<Descriptor> connect_any(const std::vector<std::string>& addresses, Deadline deadline, const Io& io) {
+    pmix_status_t why = PMIX_ERR_UNREACH;
+    for (const std::string& address : addresses) {
+        auto socket = transport::connect_to(address, deadline, io);
+        if (socket) return socket;
+        why = socket.status();
+        WIREUP_LOG(client, info, "no server at %s: %s", address.c_str(), common::log_status(why));
+    }
+    return why;
+}
+
+bool is_trusted(int fd, Trust trust, const Io& io) {
+    auto peer = transport::peer_credentials(fd, io);
+    if (!peer) return false;
+    return peer->uid == ::geteuid() || peer->uid == 0 || (trust == Trust::any_for_root && ::geteuid() == 0);
+}
+
+common::Result<common::WhoReply> ask_who(int fd, Deadline deadline, const Io& io) {
+    common::WhoRequest mine;
+    mine.magic = common::kHelloMagic;
+    auto body = common::message_bytes(mine);
+    if (!body) return body.status();
+    auto got = exchange(fd, common::Command::who, body.value(), deadline, io);
+    if (!got) return got.status();
+    if (got->header.kind != common::FrameKind::reply) return PMIX_ERR_UNPACK_FAILURE;
+    if (!common::succeeded(got->header.status)) return got->header.status;
+    common::WhoReply who;
+    const pmix_status_t rc = common::decode_message(got->payload, who);
+    if (rc != PMIX_SUCCESS) return rc;
+    return who;
+}
+
+common::Result<Greeting> greet(Descriptor socket, common::HelloRequest mine, const common::Token& token,
+                               const pmix_info_t infos[], size_t ninfos, Trust trust, Deadline deadline, const Io& io) {
+    const int fd = socket.get();
+    mine.pid = static_cast<uint32_t>(::getpid());
+    mine.library_version = kVersionText;
+    // Addresses (an event base, a return object) mean nothing to the server.
+    common::InfoList told;
+    for (const pmix_info_t& info : common::InfoView(infos, ninfos)) {
+        if (info.value.type == PMIX_POINTER) continue;
+        const pmix_status_t appended = told.append(info);
+        if (appended != PMIX_SUCCESS) return appended;
+    }
+    mine.infos = common::Infos(std::move(told));
+    common::HelloClient hello(std::move(mine), token);
+
+    auto body = common::message_bytes(hello.request());
+    if (!body) return body.status();
+    if (body->size() > common::kMaxHelloPayload) return PMIX_ERR_BAD_PARAM;
+    auto got = exchange(fd, common::Command::hello, body.value(), deadline, io);
+    if (!got) return got.status();
+    pmix_status_t rc = hello.receive(got->header, got->payload, is_trusted(fd, trust, io));
+    if (rc != PMIX_SUCCESS) return rc;
+    Greeting greeting;
+    rc = common::decode_message(got->payload, greeting.reply);
+    if (rc != PMIX_SUCCESS) return rc;
+    greeting.descriptors = std::move(got->descriptors);
+    greeting.socket = std::move(socket);
+    return greeting;
+}
+
+common::Result<Greeting> shake_hands(const transport::ClientEnvironment& environment, const pmix_info_t infos[],
+                                     size_t ninfos, Deadline deadline, const Io& io) {
+    auto socket = connect_any(environment.contact.addresses, deadline, io);
+    if (!socket) return socket.status();
+    common::HelloRequest mine;
+    mine.role = common::PeerRole::client;
+    mine.nspace = environment.self.nspace;
+    mine.rank = environment.self.rank;
+    return greet(std::move(socket).value(), std::move(mine), environment.token, infos, ninfos, Trust::own_or_root,
+                 deadline, io);
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,49 @@
+// What a process knows of itself without a store: where its servers listen, and its node's topology.
+//
+// Owned by the Session. note_uri() by whoever connects the process to a server, before it is asked about; the rest on
+// any thread. What can go wrong: nothing is known (PMIX_ERR_NOT_FOUND), or the topology cannot be had.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "common/base/ids.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/values/value.h"
+
+namespace pmix::client {
+
+class OwnFacts {
+  public:
+    void note_uri(const common::ProcId& server, std::string uri) {
+        if (uri.empty()) return;
+        common::MutexLock lock(mutex_);
+        uris_[server] = std::move(uri);
+    }
+    common::Result<common::Value> uri_of(const common::ProcId& server) const {
+        common::MutexLock lock(mutex_);
+        const auto it = uris_.find(server);
+        if (it == uris_.end()) return PMIX_ERR_NOT_FOUND;
+        return common::Value::string(it->second);
+    }
+
+    // A PMIX_TOPO. Set before the first call; may take as long as loading a topology does.
+    using TopologySource = std::function<common::Result<common::Value>()>;
+    void set_topology(TopologySource source) { topology_ = std::move(source); }
+    common::Result<common::Value> topology() const {
+        if (!topology_) return PMIX_ERR_NOT_FOUND;
+        auto value = topology_();
+        if (!value && value.status() != PMIX_ERR_NOMEM) return PMIX_ERR_NOT_FOUND;
+        return value;
+    }
+
+  private:
+    mutable common::Mutex mutex_;
+    std::map<common::ProcId, std::string> uris_ GUARDED_BY(mutex_);
+    TopologySource topology_;
+};
+
+}  // namespace pmix::client

@@ -1,0 +1,95 @@
+#include "client/session/read_guard.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+namespace pmix::client {
+
+constinit thread_local ReadingThread t_reading{nullptr, 0};
+
+namespace {
+
+constinit std::atomic<ReadingLine*> g_lines{nullptr};
+// Shared by the threads that got no line of their own: only ever counted up, so what they may have seen stays mapped.
+constinit ReadingLine g_no_memory;
+constinit pthread_once_t g_once = PTHREAD_ONCE_INIT;
+constinit pthread_key_t g_key = 0;
+constinit bool g_have_key = false;
+
+// The thread ends. One that reads once more, in a destructor that runs later, takes a line again.
+void give_back(void* line) {
+    t_reading.line = nullptr;
+    static_cast<ReadingLine*>(line)->taken.store(false, std::memory_order_release);
+}
+
+// Without a key lines are not given back: a line is lost per thread, nothing else.
+void make_key() {
+    g_have_key = pthread_key_create(&g_key, &give_back) == 0;
+}
+
+ReadingLine* find_line() noexcept {
+    for (ReadingLine* l = g_lines.load(std::memory_order_acquire); l != nullptr; l = l->next) {
+        bool taken = false;
+        if (l->taken.compare_exchange_strong(taken, true, std::memory_order_acq_rel)) return l;
+    }
+    auto* fresh = new (std::nothrow) ReadingLine;
+    if (fresh == nullptr) return nullptr;
+    fresh->next = g_lines.load(std::memory_order_relaxed);
+    while (!g_lines.compare_exchange_weak(fresh->next, fresh, std::memory_order_acq_rel)) {
+    }
+    return fresh;
+}
+
+// Every thread of this process passes a full fence before it returns. Registering is for the first time, and cheap
+// afterwards.
+bool fence_all_threads() noexcept {
+#ifdef SYS_membarrier
+    return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+           ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+#else
+    return false;
+#endif
+}
+
+}  // namespace
+
+void Reading::take_line() noexcept {
+    ReadingLine* line = find_line();
+    if (line == nullptr) {
+        t_reading.line = &g_no_memory;
+        return;
+    }
+    t_reading.line = line;
+    pthread_once(&g_once, &make_key);
+    if (g_have_key) pthread_setspecific(g_key, line);
+}
+
+void Reading::forget_other_threads() noexcept {
+    for (ReadingLine* l = g_lines.load(std::memory_order_acquire); l != nullptr; l = l->next) {
+        if (l == t_reading.line) continue;
+        const uint64_t count = l->count.load(std::memory_order_relaxed);
+        l->count.store(count + count % 2, std::memory_order_relaxed);
+        l->taken.store(false, std::memory_order_relaxed);
+    }
+}
+
+void Grace::begin() {
+    inside_.clear();
+    possible_ = fence_all_threads() && g_no_memory.count.load(std::memory_order_acquire) == 0;
+    for (ReadingLine* l = g_lines.load(std::memory_order_acquire); l != nullptr; l = l->next) {
+        const uint64_t count = l->count.load(std::memory_order_acquire);
+        if (count % 2 != 0) inside_.emplace_back(l, count);
+    }
+}
+
+bool Grace::over() noexcept {
+    std::erase_if(inside_, [](const auto& r) { return r.first->count.load(std::memory_order_acquire) != r.second; });
+    return possible_ && inside_.empty();
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,73 @@
+// Who reads in mapped segments at this moment, so that a segment can be unmapped when nobody is in it any more.
+//
+// Reading marks the calling thread as a reader while it lives: two plain stores to a line of the thread's own, no
+// fence, no lock; it nests. Grace is asked by whoever took something out of the readers' sight: once over() is true,
+// every thread that could have seen it has left. The fence that the readers do without is forced on them from the other
+// side (membarrier). Lines belong to threads, are reused, and stay until the process ends.
+//
+// Reading: any thread. Grace: one thread at a time. What can go wrong: a kernel without membarrier. Then over() is
+// never true, and what was taken out of sight stays mapped.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace pmix::client {
+
+// Odd: inside. Each entry and each exit adds one.
+struct alignas(64) ReadingLine {
+    std::atomic<uint64_t> count{0};
+    std::atomic<bool> taken{true};
+    ReadingLine* next = nullptr;
+};
+
+struct ReadingThread {
+    ReadingLine* line;  // null before the first read
+    uint32_t depth;
+};
+extern constinit thread_local ReadingThread t_reading __attribute__((tls_model("initial-exec")));
+
+class Reading {
+  public:
+    Reading() noexcept {
+        if (t_reading.depth++ == 0) enter();
+    }
+    ~Reading() {
+        if (--t_reading.depth == 0) leave();
+    }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+
+    // In a forked child: threads that were reading in the parent are not here, and will not leave.
+    static void forget_other_threads() noexcept;
+
+  private:
+    static void enter() noexcept {
+        if (t_reading.line == nullptr) [[unlikely]]
+            take_line();
+        std::atomic<uint64_t>& count = t_reading.line->count;
+        count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // the rest is Grace's
+    }
+    static void leave() noexcept {
+        std::atomic<uint64_t>& count = t_reading.line->count;
+        count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    }
+    static void take_line() noexcept;
+};
+
+class Grace {
+  public:
+    // Begins now: after what is to go cannot be found any more.
+    void begin();
+    // Has everybody left who was inside then?
+    bool over() noexcept;
+
+  private:
+    bool possible_ = false;
+    std::vector<std::pair<const ReadingLine*, uint64_t>> inside_;
+};
+
+}  // namespace pmix::client

@@ -1,0 +1,64 @@
+// What the operations do with callers' arrays before they become a message: check, and read the limit of time.
+//
+// Free functions, any thread. PMIX_ERR_BAD_PARAM: an array without an address, a namespace that is empty or too long,
+// a rank that is none, a timeout that is no number.
+#pragma once
+
+#include <pmix.h>
+
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/protocol/messages.h"
+#include "common/protocol/proc_set.h"
+#include "common/values/info_view.h"
+
+namespace pmix::client {
+
+// Participants or targets. An empty namespace is not one.
+inline common::Result<common::ProcList> checked_procs(const pmix_proc_t procs[], size_t n) {
+    if ((procs == nullptr) != (n == 0)) return PMIX_ERR_BAD_PARAM;
+    if (n > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
+    common::ProcList list;
+    list.reserve(n);
+    for (size_t i = 0; i < n; ++i) {
+        const size_t length = common::bounded_length(procs[i].nspace, sizeof procs[i].nspace);
+        if (length == 0 || length > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
+        if (procs[i].rank == PMIX_RANK_INVALID || procs[i].rank == PMIX_RANK_UNDEF) return PMIX_ERR_BAD_PARAM;
+        list.emplace_back(std::string_view(procs[i].nspace, length), procs[i].rank);
+    }
+    return list;
+}
+
+// A long list goes as ranges, where the server takes them and that is shorter.
+template <class Request>
+void name_participants(common::ProcList&& procs, bool as_ranges, Request& request) {
+    constexpr size_t kLong = 16;
+    if (as_ranges && procs.size() > kLong) request.ranges = common::ranges_of(procs);
+    if (request.ranges.empty()) request.procs = std::move(procs);
+}
+
+inline pmix_status_t check_infos(const pmix_info_t infos[], size_t n) noexcept {
+    return (infos == nullptr && n != 0) || n > common::kMaxListLength ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
+}
+
+// 0: for ever.
+inline pmix_status_t read_timeout(const pmix_info_t infos[], size_t n, int* out) noexcept {
+    *out = 0;
+    const pmix_status_t rc = common::InfoView(infos, n).get(PMIX_TIMEOUT, out);
+    return rc == PMIX_SUCCESS && *out < 0 ? PMIX_ERR_BAD_PARAM : rc;
+}
+
+// A null-terminated array of keys. Null itself is the caller's business.
+inline common::Result<common::KeyList> checked_keys(char** keys) {
+    common::KeyList list;
+    for (; *keys != nullptr; ++keys) {
+        const size_t length = common::bounded_length(*keys, common::kMaxKeyLength + 1);
+        if (length == 0 || length > common::kMaxKeyLength) return PMIX_ERR_BAD_PARAM;
+        if (list.size() == common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
+        list.emplace_back(*keys, length);
+    }
+    return list;
+}
+
+}  // namespace pmix::client

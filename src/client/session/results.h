@@ -1,0 +1,28 @@
+// Handing infos to a caller's callback: they are the caller's until it calls the release function, then or later.
+//
+// Free functions; on the loop. Nothing can go wrong but a caller that never releases, who keeps them.
+#pragma once
+
+#include <pmix_common.h>
+
+#include <memory>
+
+#include "common/base/status.h"
+#include "common/values/value.h"
+
+namespace pmix::client {
+
+inline pmix_status_t plain(pmix_status_t rc) noexcept {
+    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
+}
+
+inline void give_results(pmix_info_cbfunc_t callback, void* cbdata, pmix_status_t status, common::InfoList&& infos) {
+    if (callback == nullptr) return;
+    if (infos.empty()) return callback(status, nullptr, 0, cbdata, nullptr, nullptr);
+    auto* lent = new common::InfoList(std::move(infos));
+    callback(
+        status, lent->c_array(), lent->size(), cbdata, [](void* list) { delete static_cast<common::InfoList*>(list); },
+        lent);
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,59 @@
+#include "client/session/socket_channel.h"
+
+#include <unistd.h>
+
+#include "transport/unix_socket.h"
+
+namespace pmix::client {
+
+common::Result<std::unique_ptr<SocketChannel>> SocketChannel::open(transport::EventLoop& loop,
+                                                                   transport::Descriptor socket,
+                                                                   transport::ConnectionHandler& sink) {
+    std::unique_ptr<SocketChannel> channel(new SocketChannel(sink));
+    transport::ConnectionOptions options;
+    options.caller_reads = true;
+    options.waits_for_room = true;
+    options.max_payload = common::kMaxFramePayload;
+    if (::geteuid() == 0) {
+        auto peer = transport::peer_credentials(socket.get(), loop.io());
+        channel->another_users_ = !peer || peer->uid != 0;
+    }
+    auto connection = transport::Connection::open(loop, std::move(socket), *channel, options);
+    if (!connection) return connection.status();
+    channel->connection_ = std::move(connection).value();
+    return channel;
+}
+
+pmix_status_t SocketChannel::send(const common::FrameHeader& header, common::Bytes payload) {
+    return connected() ? connection_->send(header, payload) : PMIX_ERR_UNREACH;
+}
+
+pmix_status_t SocketChannel::send_pieces(const common::FrameHeader& header, std::span<const common::Bytes> pieces) {
+    return connected() ? connection_->send_pieces(header, pieces) : PMIX_ERR_UNREACH;
+}
+
+pmix_status_t SocketChannel::send_and_wait(const common::FrameHeader& header, common::Bytes payload,
+                                           transport::Waiter& waiter, transport::Deadline deadline) {
+    return connected() ? connection_->send_and_wait(header, payload, waiter, deadline) : PMIX_ERR_UNREACH;
+}
+
+void SocketChannel::close() noexcept {
+    transport::assert_on_loop();
+    connected_.store(false, std::memory_order_release);
+    connection_->close();
+}
+
+void SocketChannel::abandon() noexcept {
+    connection_->abandon();
+}
+
+void SocketChannel::on_frame(transport::ReceivedFrame frame) {
+    sink_.on_frame(std::move(frame));
+}
+
+void SocketChannel::on_closed(pmix_status_t why) {
+    connected_.store(false, std::memory_order_release);
+    sink_.on_closed(why);
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,130 @@
+#include "client/tool/tool.h"
+
+#include <cstdlib>
+
+#include "client/session/session.h"
+#include "client/session/socket_channel.h"
+
+namespace pmix::client {
+
+using common::InfoView;
+using common::ProcId;
+
+namespace {
+
+// The environment has had its turn at init.
+const char* read_nothing(const char*) {
+    return nullptr;
+}
+
+// A server by name; a rank that names none means whichever of that namespace.
+ProcId attached_as(const ServerSet& servers, const ProcId& wanted) {
+    for (const ProcId& id : servers.servers()) {
+        if (id == wanted || (!common::is_real_rank(wanted.rank) && id.nspace == wanted.nspace)) return id;
+    }
+    return {};
+}
+
+common::Result<ProcId> read_server(const pmix_proc_t* server) {
+    if (server == nullptr) return PMIX_ERR_BAD_PARAM;
+    ProcId id(*server);
+    if (id.nspace.empty()) return PMIX_ERR_BAD_PARAM;
+    return id;
+}
+
+}  // namespace
+
+pmix_status_t adopt_server(Session& session, ServerSet& servers, ToolFound& found) {
+    session.own_facts().note_uri(found.server, found.uri);
+    const pmix_status_t rc = servers.attach(
+        found.server, [&](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<Channel>> {
+            transport::assert_on_loop();
+            auto channel = SocketChannel::open(session.loop(), std::move(found.greeting.socket), handler);
+            if (!channel) return channel.status();
+            return std::unique_ptr<Channel>(std::move(channel).value());
+        });
+    if (rc != PMIX_SUCCESS) return rc;
+    return session.server() == found.server
+               ? session.adopt(found.greeting.reply.segments, std::move(found.greeting.descriptors))
+               : PMIX_SUCCESS;
+}
+
+pmix_status_t attach_to_server(Session& session, ServerSet& servers, InfoView infos, ProcId& server) {
+    if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
+    auto wish = read_tool_wish(infos, &read_nothing);
+    if (!wish) return wish.status();
+    // A tool is the same for all its servers.
+    if (wish->named_self && wish->self != session.self()) return PMIX_ERR_BAD_PARAM;
+    wish->self = session.self();
+    auto found = find_server(
+        *wish, infos, [&](const ProcId& id) { return servers.has(id); }, session.loop().io());
+    if (!found) return found.status();
+    server = found->server;
+    pmix_status_t rc = PMIX_SUCCESS;
+    session.on_loop_and_wait([&] {
+        if (!found->already) rc = adopt_server(session, servers, *found);
+        // Another thread was faster.
+        if (rc == PMIX_ERR_EXISTS) rc = PMIX_SUCCESS;
+        if (rc == PMIX_SUCCESS && wish->primary) rc = servers.set_primary(server);
+    });
+    return rc;
+}
+
+pmix_status_t disconnect_from_server(Session& session, ServerSet& servers, const pmix_proc_t* server) {
+    auto wanted = read_server(server);
+    if (!wanted) return wanted.status();
+    // Its own server is part of the tool.
+    const ProcId id = attached_as(servers, *wanted);
+    if (id.nspace.empty() || id == session.self()) return PMIX_ERR_NOT_FOUND;
+    pmix_status_t rc = PMIX_ERROR;
+    session.on_loop_and_wait([&] {
+        transport::assert_on_loop();
+        rc = servers.detach(id);
+    });
+    return rc;
+}
+
+pmix_status_t set_server(Session& session, ServerSet& servers, const pmix_proc_t* server, InfoView infos) {
+    auto wanted = read_server(server);
+    if (!wanted) return wanted.status();
+    int timeout_s = 0;
+    pmix_status_t rc = infos.get(PMIX_TIMEOUT, &timeout_s);
+    if (rc != PMIX_SUCCESS || timeout_s < 0) return PMIX_ERR_BAD_PARAM;
+    ProcId id = attached_as(servers, *wanted);
+    if (id.nspace.empty()) {
+        if (!infos.flag(PMIX_WAIT_FOR_CONNECTION)) return PMIX_ERR_UNREACH;
+        if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
+        ToolWish wish;
+        wish.way = ToolWish::Way::nspace;
+        wish.server = *wanted;
+        if (!common::is_real_rank(wish.server.rank)) wish.server.rank = PMIX_RANK_UNDEF;
+        wish.wait = true;
+        wish.timeout_s = timeout_s;
+        wish.self = session.self();
+        auto found = find_server(
+            wish, infos, [&](const ProcId& known) { return servers.has(known); }, session.loop().io());
+        if (!found) return found.status();
+        id = found->server;
+        if (!found->already) session.on_loop_and_wait([&] { rc = adopt_server(session, servers, *found); });
+        if (rc != PMIX_SUCCESS && rc != PMIX_ERR_EXISTS) return rc;
+    }
+    session.on_loop_and_wait([&] { rc = servers.set_primary(id); });
+    return rc;
+}
+
+pmix_status_t get_servers(const ServerSet& servers, const ProcId& self, pmix_proc_t** array, size_t* n) {
+    if (array == nullptr || n == nullptr) return PMIX_ERR_BAD_PARAM;
+    *array = nullptr;
+    *n = 0;
+    std::vector<ProcId> ids = servers.servers();
+    std::erase(ids, self);
+    if (ids.empty()) return PMIX_ERR_UNREACH;
+    auto* out = static_cast<pmix_proc_t*>(std::calloc(ids.size(), sizeof(pmix_proc_t)));
+    if (out == nullptr) return PMIX_ERR_NOMEM;
+    for (size_t i = 0; i < ids.size(); ++i) out[i] = ids[i].to_c();
+    *array = out;
+    *n = ids.size();
+    return PMIX_SUCCESS;
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,293 @@
+#include "client/tool/tool_search.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "client/tool/server_survey.h"
+#include "common/base/limits.h"
+#include "transport/rendezvous_file.h"
+#include "transport/server_list.h"
+
+namespace pmix::client {
+
+using common::InfoView;
+using common::ProcId;
+using common::Result;
+using transport::Deadline;
+using transport::Descriptor;
+using transport::Io;
+
+namespace {
+
+constexpr int64_t kPollMs = 50;
+
+pmix_status_t read_rank(InfoView infos, const char* key, common::Rank& rank) {
+    const pmix_info_t* info = infos.find(key);
+    if (info == nullptr) return PMIX_SUCCESS;
+    uint64_t n = 0;
+    if (info->value.type == PMIX_PROC_RANK) {
+        n = info->value.data.rank;
+    } else if (common::read_number(info->value, &n) != PMIX_SUCCESS) {
+        return PMIX_ERR_BAD_PARAM;
+    }
+    if (n > UINT32_MAX || !common::is_real_rank(static_cast<common::Rank>(n))) return PMIX_ERR_BAD_PARAM;
+    rank = static_cast<common::Rank>(n);
+    return PMIX_SUCCESS;
+}
+
+// A pid, or the pid in a structure about a process.
+pmix_status_t read_pid(const pmix_info_t& info, pid_t& pid) {
+    if (info.value.type == PMIX_PID) {
+        pid = info.value.data.pid;
+    } else if (info.value.type == PMIX_PROC_INFO && info.value.data.pinfo != nullptr) {
+        pid = info.value.data.pinfo->pid;
+    } else {
+        int64_t n = 0;
+        if (common::read_number(info.value, &n) != PMIX_SUCCESS || n > INT32_MAX) return PMIX_ERR_BAD_PARAM;
+        pid = static_cast<pid_t>(n);
+    }
+    return pid > 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+}
+
+pmix_status_t read_self(InfoView infos, transport::EnvironmentReader read, ToolWish& wish) {
+    std::string_view nspace;
+    pmix_status_t rc = infos.get(PMIX_TOOL_NSPACE, &nspace);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (nspace.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
+    if (!nspace.empty()) {
+        wish.self = ProcId(nspace, 0);
+        wish.named_self = true;
+        return read_rank(infos, PMIX_TOOL_RANK, wish.self.rank);
+    }
+    if (infos.has(PMIX_TOOL_RANK)) return PMIX_ERR_BAD_PARAM;
+    // Started by a host: as one of its processes, if it says so.
+    auto environment = transport::read_client_environment(read);
+    if (!environment) return environment.status() == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : environment.status();
+    wish.self = environment->self;
+    wish.token = environment->token;
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolWish& wish) {
+    std::string_view file, uri, tcp, nspace;
+    pmix_status_t rc = infos.get(PMIX_TOOL_ATTACHMENT_FILE, &file);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_URI, &uri);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_TCP_URI, &tcp);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_NSPACE, &nspace);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (!uri.empty() && !tcp.empty()) return PMIX_ERR_BAD_PARAM;
+    if (!tcp.empty()) uri = tcp;
+    if (!file.empty()) {
+        wish.way = ToolWish::Way::file;
+        wish.text = file;
+    } else if (!uri.empty()) {
+        wish.way = uri.starts_with("file:") ? ToolWish::Way::file : ToolWish::Way::uri;
+        wish.text = wish.way == ToolWish::Way::file ? uri.substr(5) : uri;
+    } else if (const pmix_info_t* pid = infos.find(PMIX_SERVER_PIDINFO)) {
+        wish.way = ToolWish::Way::pid;
+        return read_pid(*pid, wish.pid);
+    } else if (!nspace.empty()) {
+        if (nspace.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
+        wish.way = ToolWish::Way::nspace;
+        wish.server = ProcId(nspace, PMIX_RANK_UNDEF);
+        return read_rank(infos, PMIX_SERVER_RANK, wish.server.rank);
+    } else if (infos.flag(PMIX_CONNECT_TO_SYSTEM)) {
+        wish.way = ToolWish::Way::system;
+    } else if (infos.flag(PMIX_CONNECT_SYSTEM_FIRST)) {
+        wish.way = ToolWish::Way::system;
+        wish.any_after_system = true;
+    } else if (const char* text = read(transport::kUriVariable)) {
+        wish.way = ToolWish::Way::uri;
+        wish.text = text;
+        wish.from_environment = true;
+    }
+    return PMIX_SUCCESS;
+}
+
+Deadline sooner(Deadline a, Deadline b) noexcept {
+    return a.ns() < b.ns() ? a : b;
+}
+
+class Search {
+  public:
+    Search(const ToolWish& wish, InfoView infos, const std::function<bool(const ProcId&)>& attached, Deadline deadline,
+           const Io& io)
+        : wish_(wish), infos_(infos), attached_(attached), deadline_(deadline), io_(io) {}
+
+    Result<ToolFound> once() {
+        switch (wish_.way) {
+            case ToolWish::Way::file: {
+                auto contact = transport::read_rendezvous_file(wish_.text);
+                if (!contact) return contact.status();
+                return contacted(*contact);
+            }
+            case ToolWish::Way::uri: {
+                auto contact = transport::parse_uri(wish_.text);
+                if (!contact) return contact.status();
+                return contacted(*contact);
+            }
+            case ToolWish::Way::pid:
+                return listed([this](const common::WhoReply&, pid_t pid) { return pid == wish_.pid; }, true,
+                              Trust::any_for_root);
+            case ToolWish::Way::nspace:
+                return listed(
+                    [this](const common::WhoReply& who, pid_t) {
+                        return who.server.nspace == wish_.server.nspace &&
+                               (wish_.server.rank == PMIX_RANK_UNDEF || who.server.rank == wish_.server.rank);
+                    },
+                    true, wish_.observer ? Trust::any_for_root : Trust::own_or_root);
+            case ToolWish::Way::system: {
+                auto found = listed(
+                    [](const common::WhoReply& who, pid_t) { return (who.offers & common::WhoReply::kSystem) != 0; },
+                    true, Trust::own_or_root);
+                if (found || !wish_.any_after_system) return found;
+                return anybody();
+            }
+            case ToolWish::Way::any:
+                return anybody();
+        }
+        return PMIX_ERR_UNREACH;
+    }
+
+  private:
+    Result<ToolFound> anybody() {
+        return listed([this](const common::WhoReply& who,
+                             pid_t) { return wish_.observer || (who.offers & common::WhoReply::kTools) != 0; },
+                      false, Trust::own_or_root);
+    }
+
+    Result<ToolFound> contacted(const transport::Contact& contact) {
+        if (attached_(contact.server)) return already(contact.server);
+        auto socket = connect_any(contact.addresses, sooner(deadline_, Deadline::in_ms(common::kHelloTimeoutMs)), io_);
+        if (!socket) return socket.status();
+        auto greeting = say_hello(std::move(socket).value(), Trust::any_for_root);
+        if (!greeting) return greeting.status();
+        // Somebody else by now.
+        if (greeting->reply.server != contact.server) return PMIX_ERR_UNREACH;
+        return ToolFound{false, contact.server, std::move(greeting).value(), transport::format_uri(contact)};
+    }
+
+    // named: the first that fits is the one that was asked for, and its word counts. Else the first that takes us.
+    // What a server says of itself (its namespace, that it is the system's) is no ground to trust another user.
+    template <class Fits>
+    Result<ToolFound> listed(Fits&& fits, bool named, Trust trust) {
+        const uid_t me = ::geteuid();
+        auto servers = transport::list_servers();
+        // Ours before root's, and those of others last.
+        const auto rank = [me](const transport::ListedServer& s) { return s.uid == me ? 0 : s.uid == 0 ? 1 : 2; };
+        std::stable_sort(servers.begin(), servers.end(),
+                         [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+        pmix_status_t why = PMIX_ERR_UNREACH;
+        std::optional<ProcId> was_attached;
+        std::optional<Result<ToolFound>> outcome;
+        survey_servers(std::move(servers), trust, deadline_, io_, [&](SurveyedServer& server) {
+            // A launcher has a server of its own.
+            if (server.peer.pid == ::getpid() || !fits(server.who, server.peer.pid)) return false;
+            if (attached_(server.who.server)) {
+                was_attached = server.who.server;
+                return false;
+            }
+            auto greeting = say_hello(std::move(server.socket), trust);
+            if (greeting) {
+                outcome.emplace(ToolFound{false, server.who.server, std::move(greeting).value(),
+                                          transport::format_uri({server.who.server, {server.listed.address}})});
+                return true;
+            }
+            why = greeting.status();
+            if (named && wish_.server.rank != PMIX_RANK_UNDEF) outcome.emplace(why);
+            return outcome.has_value();
+        });
+        if (outcome) return std::move(*outcome);
+        // Of a namespace with several servers a new one comes first.
+        if (named && was_attached && why == PMIX_ERR_UNREACH) return already(*was_attached);
+        return why;
+    }
+
+    Result<Greeting> say_hello(Descriptor socket, Trust trust) {
+        common::HelloRequest mine;
+        mine.role = wish_.observer ? common::PeerRole::observer : common::PeerRole::tool;
+        if (!wish_.observer) {
+            mine.nspace = wish_.self.nspace;
+            mine.rank = wish_.self.rank;
+        }
+        // The token proves a process to the server that started it; to others the name is all there is.
+        const bool home = wish_.token.present() && (wish_.from_environment);
+        return greet(std::move(socket), std::move(mine), home ? wish_.token : common::Token{}, infos_.begin(),
+                     infos_.size(), trust, sooner(deadline_, Deadline::in_ms(common::kHelloTimeoutMs)), io_);
+    }
+
+    static ToolFound already(const ProcId& server) {
+        ToolFound found;
+        found.already = true;
+        found.server = server;
+        return found;
+    }
+
+    const ToolWish& wish_;
+    const InfoView infos_;
+    const std::function<bool(const ProcId&)>& attached_;
+    const Deadline deadline_;
+    const Io& io_;
+};
+
+// Might waiting help?
+bool may_come(pmix_status_t why) noexcept {
+    return why == PMIX_ERR_UNREACH || why == PMIX_ERR_NOT_FOUND || why == PMIX_ERR_TIMEOUT;
+}
+
+}  // namespace
+
+Result<ToolWish> read_tool_wish(InfoView infos, transport::EnvironmentReader read) {
+    ToolWish wish;
+    pmix_status_t rc = read_self(infos, read, wish);
+    if (rc == PMIX_SUCCESS) rc = read_way(infos, read, wish);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_CONNECT_MAX_RETRIES, &wish.retries);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_CONNECT_RETRY_DELAY, &wish.delay_s);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_TIMEOUT, &wish.timeout_s);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (wish.timeout_s < 0) return PMIX_ERR_BAD_PARAM;
+    wish.nowhere = infos.flag(PMIX_TOOL_DO_NOT_CONNECT);
+    wish.optional = infos.flag(PMIX_TOOL_CONNECT_OPTIONAL);
+    wish.primary = infos.flag(PMIX_PRIMARY_SERVER);
+    wish.launcher = infos.flag(PMIX_LAUNCHER);
+    wish.observer = infos.flag(WIREUP_OBSERVER);
+    wish.wait = infos.flag(PMIX_WAIT_FOR_CONNECTION);
+    return wish;
+}
+
+ProcId made_up_identity() {
+    char host[256] = "localhost";
+    if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+    host[sizeof host - 1] = '\0';
+    const std::string tail = "." + std::to_string(::getpid());
+    return {"tool." + std::string(host).substr(0, common::kMaxNspaceLength - sizeof "tool." - tail.size()) + tail, 0};
+}
+
+Result<ToolFound> find_server(const ToolWish& wish, InfoView infos, const std::function<bool(const ProcId&)>& attached,
+                              const Io& io) {
+    const Deadline deadline = wish.timeout_s > 0 ? Deadline::in_ms(int64_t{wish.timeout_s} * 1000) : Deadline::never();
+    for (uint32_t attempt = 0;; ++attempt) {
+        auto found = Search(wish, infos, attached, deadline, io).once();
+        if (found || !may_come(found.status())) return found;
+        if (!wish.wait && attempt >= wish.retries) return found;
+        if (deadline.passed()) return wish.wait || wish.retries != 0 ? PMIX_ERR_TIMEOUT : found.status();
+        const Deadline pause =
+            sooner(deadline, Deadline::in_ms(wish.wait && wish.retries == 0 ? kPollMs : int64_t{wish.delay_s} * 1000));
+        while (!pause.passed()) io.poll(nullptr, 0, pause.poll_ms());
+    }
+}
+
+std::vector<common::WhoReply> look_around(Deadline deadline, const Io& io) {
+    std::vector<common::WhoReply> all;
+    survey_servers(transport::list_servers(), Trust::any_for_root, deadline, io, [&](SurveyedServer& server) {
+        // What we can verify we do not take from it.
+        server.who.pid = static_cast<uint32_t>(server.peer.pid);
+        server.who.uri = transport::format_uri({server.who.server, {server.listed.address}});
+        all.push_back(std::move(server.who));
+        return false;
+    });
+    return all;
+}
+
+}  // namespace pmix::client

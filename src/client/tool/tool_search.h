@@ -1,0 +1,66 @@
+// How a tool finds a server: what its attributes and its environment ask for, and the search.
+//
+// Runs on the caller's thread, waits up to the wish's limit, owns nothing afterwards. Who serves is read from the
+// kernel's list of our names (transport/server_list), so nothing depends on a file; a file is read where one is named.
+// All on the list are asked at once (client/tool/server_survey). Whom a list leads to is believed only when the kernel
+// says that it is the tool's own user's or root's.
+//
+// The first of these that is given counts: a file, a URI (also from the environment, last), a pid, a namespace, the
+// system's server, the system's server or else any, any. One that was named and cannot be had is an error; so is naming
+// two in PMIX_SERVER_URI and PMIX_TCP_URI.
+//
+// What can go wrong: PMIX_ERR_BAD_PARAM for a wish that cannot be, PMIX_ERR_NOT_FOUND for a file that is not there,
+// PMIX_ERR_UNREACH: nobody, or nobody new; what a named server says when it refuses.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "client/session/handshake.h"
+#include "common/base/ids.h"
+#include "common/values/info_view.h"
+
+namespace pmix::client {
+
+struct ToolWish {
+    enum class Way : uint8_t { any, file, uri, pid, nspace, system };
+    Way way = Way::any;
+    bool any_after_system = false;
+    bool nowhere = false;   // PMIX_TOOL_DO_NOT_CONNECT
+    bool optional = false;  // PMIX_TOOL_CONNECT_OPTIONAL
+    bool primary = false;   // PMIX_PRIMARY_SERVER
+    bool observer = false;  // WIREUP_OBSERVER
+    bool launcher = false;  // PMIX_LAUNCHER
+    bool wait = false;      // PMIX_WAIT_FOR_CONNECTION: until the time is over, or for ever
+    bool from_environment = false;
+    std::string text;  // of a file or a URI
+    pid_t pid = 0;
+    common::ProcId server;  // rank PMIX_RANK_UNDEF: any of the namespace
+    uint32_t retries = 0;
+    uint32_t delay_s = 1;
+    int timeout_s = 0;
+    common::ProcId self;      // PMIX_TOOL_NSPACE and _RANK, or who the environment says we are; or nobody
+    bool named_self = false;  // by attribute
+    common::Token token;      // of the environment
+};
+
+common::Result<ToolWish> read_tool_wish(common::InfoView infos, transport::EnvironmentReader read);
+
+// A name of its own for a tool that nobody names.
+common::ProcId made_up_identity();
+
+struct ToolFound {
+    bool already = false;  // the one that was named is attached
+    common::ProcId server;
+    Greeting greeting;  // unless already
+    std::string uri;    // likewise
+};
+// attached: is the tool attached to this one?
+common::Result<ToolFound> find_server(const ToolWish& wish, common::InfoView infos,
+                                      const std::function<bool(const common::ProcId&)>& attached,
+                                      const transport::Io& io);
+
+// What can be seen of the servers of this node. Those that do not answer are left out.
+std::vector<common::WhoReply> look_around(transport::Deadline deadline, const transport::Io& io);
+
+}  // namespace pmix::client

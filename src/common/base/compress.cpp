@@ -1,0 +1,117 @@
+#include "common/base/compress.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <new>
+
+namespace pmix::common {
+namespace {
+
+// zlib counts in 32 bits; more is handed over in pieces.
+constexpr size_t kPiece = 1u << 30;
+
+uInt piece(size_t left) noexcept {
+    return static_cast<uInt>(std::min(left, kPiece));
+}
+
+// A zlib stream that is ended whatever happens to the vectors beside it.
+struct Deflate {
+    z_stream z{};
+    Deflate() {
+        if (deflateInit(&z, 1) != Z_OK) throw std::bad_alloc();
+    }
+    ~Deflate() { deflateEnd(&z); }
+    Deflate(const Deflate&) = delete;
+    Deflate& operator=(const Deflate&) = delete;
+};
+
+struct Inflate {
+    z_stream z{};
+    Inflate() {
+        if (inflateInit(&z) != Z_OK) throw std::bad_alloc();
+    }
+    ~Inflate() { inflateEnd(&z); }
+    Inflate(const Inflate&) = delete;
+    Inflate& operator=(const Inflate&) = delete;
+};
+
+}  // namespace
+
+std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t header) {
+    if (input.size() < kMinCompress || header >= input.size()) return std::nullopt;
+    // Room for less than the input and no more: a stream that does not gain runs out of it and is given up there. It
+    // grows by quarters of the input, since what compresses at all usually needs one.
+    const size_t most = input.size() - 1;
+    std::vector<uint8_t> out(std::min(most, header + input.size() / 4 + 64));
+    Deflate stream;
+    const uint8_t* next_in = input.data();
+    size_t left = input.size();
+    size_t used = header;
+    for (;;) {
+        const uInt in = piece(left);
+        const uInt room = piece(out.size() - used);
+        stream.z.next_in = const_cast<Bytef*>(next_in);
+        stream.z.avail_in = in;
+        stream.z.next_out = out.data() + used;
+        stream.z.avail_out = room;
+        const int rc = deflate(&stream.z, in == left ? Z_FINISH : Z_NO_FLUSH);
+        next_in += in - stream.z.avail_in;
+        left -= in - stream.z.avail_in;
+        used += room - stream.z.avail_out;
+        if (rc == Z_STREAM_END) {
+            out.resize(used);
+            return out;
+        }
+        if (rc != Z_OK && rc != Z_BUF_ERROR) return std::nullopt;
+        if (used == out.size()) {
+            if (used == most) return std::nullopt;
+            out.resize(std::min(most, used + input.size() / 4 + 64));
+        }
+    }
+}
+
+Result<std::vector<uint8_t>> inflate_bounded(Bytes stream, size_t max_output, size_t size_hint) {
+    // Deflate expands at most 1032 times, so a hint beyond that is a lie that would only cost memory.
+    constexpr size_t kMaxExpansion = 1032;
+    size_t first = stream.size() * 4;
+    if (size_hint != 0) first = std::min(size_hint, stream.size() * kMaxExpansion);
+    std::vector<uint8_t> out(std::min(max_output, std::max<size_t>(first, 64)));
+    Inflate inflater;
+    const uint8_t* next_in = stream.data();
+    size_t left = stream.size();
+    size_t used = 0;
+    uint8_t spare = 0;  // one byte beyond max_output, to tell "exactly full" from "more to come"
+    for (;;) {
+        const uInt in = piece(left);
+        const bool full = used == max_output;
+        const uInt room = full ? 1 : piece(out.size() - used);
+        inflater.z.next_in = const_cast<Bytef*>(next_in);
+        inflater.z.avail_in = in;
+        inflater.z.next_out = full ? &spare : out.data() + used;
+        inflater.z.avail_out = room;
+        const int rc = inflate(&inflater.z, Z_NO_FLUSH);
+        const uInt took = in - inflater.z.avail_in;
+        const uInt gave = room - inflater.z.avail_out;
+        next_in += took;
+        left -= took;
+        if (full && gave != 0) return PMIX_ERR_OUT_OF_RESOURCE;
+        used += gave;
+        if (rc == Z_STREAM_END) {
+            if (left != 0) return PMIX_ERR_UNPACK_FAILURE;
+            out.resize(used);
+            return out;
+        }
+        if (rc == Z_MEM_ERROR) throw std::bad_alloc();
+        if (rc != Z_OK && rc != Z_BUF_ERROR) return PMIX_ERR_UNPACK_FAILURE;
+        if (used == out.size()) {
+            if (used < max_output) out.resize(std::min(max_output, used * 2));
+        } else if (took == 0 && gave == 0) {
+            return PMIX_ERR_UNPACK_FAILURE;  // it wants input that is not there
+        }
+        // A stream that is full, needs no more room and still gives nothing can only be cut short.
+        if (full && took == 0 && gave == 0) return PMIX_ERR_UNPACK_FAILURE;
+    }
+}
+
+}  // namespace pmix::common

@@ -1,0 +1,404 @@
+// Bytes to values (portable.h). The bytes are hostile.
+#include <limits>
+#include <type_traits>
+
+#include "common/base/limits.h"
+#include "common/base/opaque.h"
+#include "common/base/portable_bytes.h"
+#include "common/codec/portable.h"
+#include "common/placement/node_map.h"
+#include "common/values/elements.h"
+#include "common/values/real_text.h"
+#include "common/values/value.h"
+
+namespace pmix::common {
+namespace {
+
+// All of these leave what they fill so that its owner can destroy it, whatever they return.
+pmix_status_t get_fields(PortableReader& r, const TypeRow& row, void* element, unsigned depth) noexcept;
+pmix_status_t get_elements(PortableReader& r, pmix_data_type_t type, void* elements, size_t n, unsigned depth) noexcept;
+pmix_status_t get_value(PortableReader& r, pmix_value_t* out, unsigned depth) noexcept;
+
+pmix_data_type_t get_type(PortableReader& r) noexcept {
+    return static_cast<pmix_data_type_t>(r.flex(UINT16_MAX));
+}
+
+// A signed count: none is negative.
+uint64_t get_count(PortableReader& r) noexcept {
+    const int64_t n = unfold(r.flex());
+    return n < 0 || n > INT32_MAX ? r.bad() : static_cast<uint64_t>(n);
+}
+
+template <class T>
+pmix_status_t get_unsigned(PortableReader& r, char* p, size_t n, size_t stride) noexcept {
+    for (size_t i = 0; i < n; ++i, p += stride) {
+        store_field(p, 0, static_cast<T>(r.flex(std::numeric_limits<T>::max())));
+    }
+    return r.status();
+}
+
+template <class T>
+pmix_status_t get_signed(PortableReader& r, char* p, size_t n, size_t stride) noexcept {
+    for (size_t i = 0; i < n; ++i, p += stride) {
+        // Folding keeps the width, so what does not fit is above the unsigned type's limit.
+        store_field(p, 0, static_cast<T>(unfold(r.flex(std::numeric_limits<std::make_unsigned_t<T>>::max()))));
+    }
+    return r.status();
+}
+
+// A process id may come in another width than ours.
+pmix_status_t get_pids(PortableReader& r, char* p, size_t n, size_t stride) noexcept {
+    if (n == 0) return r.status();
+    switch (get_type(r)) {
+        case PMIX_UINT16:
+        case PMIX_UINT32:
+        case PMIX_UINT64:
+            return get_unsigned<uint32_t>(r, p, n, stride);
+        case PMIX_INT16:
+        case PMIX_INT32:
+        case PMIX_INT64:
+            return get_signed<int32_t>(r, p, n, stride);
+        default:
+            r.bad();
+            return r.status();
+    }
+}
+
+pmix_status_t get_integers(PortableReader& r, const Field& f, char* p, size_t n, size_t stride) noexcept {
+    const bool is_signed = f.travel == Travel::as_sint || (f.travel == Travel::plain && f.form == Form::sint);
+    if (f.travel == Travel::pid) return get_pids(r, p, n, stride);
+    switch (f.width) {
+        case 1: {
+            const Bytes b = r.raw(n);
+            if (!r.ok()) return r.status();
+            for (size_t i = 0; i < n && stride != 1; ++i) store_field(p, i * stride, b[i]);
+            if (stride == 1 && n != 0) std::memcpy(p, b.data(), n);
+            return PMIX_SUCCESS;
+        }
+        case 2:
+            return is_signed ? get_signed<int16_t>(r, p, n, stride) : get_unsigned<uint16_t>(r, p, n, stride);
+        case 4:
+            return is_signed ? get_signed<int32_t>(r, p, n, stride) : get_unsigned<uint32_t>(r, p, n, stride);
+        default:
+            return is_signed ? get_signed<int64_t>(r, p, n, stride) : get_unsigned<uint64_t>(r, p, n, stride);
+    }
+}
+
+// The string's bytes with their NUL; empty for NULL.
+Bytes view_string(PortableReader& r) noexcept {
+    const Bytes b = r.raw(get_count(r));
+    if (!b.empty() && b.back() != 0) {
+        r.bad();
+        return {};
+    }
+    return b;
+}
+
+pmix_status_t get_string(PortableReader& r, char** out) noexcept {
+    *out = nullptr;
+    const Bytes b = view_string(r);
+    if (!r.ok()) return r.status();
+    return b.empty() ? PMIX_SUCCESS : copy_out(b, out);
+}
+
+pmix_status_t get_chars(PortableReader& r, char* p, size_t width) noexcept {
+    const Bytes b = view_string(r);
+    if (b.size() > width) r.bad();
+    if (!r.ok()) return r.status();
+    if (!b.empty()) std::memcpy(p, b.data(), b.size());
+    return PMIX_SUCCESS;
+}
+
+// The argv is linked to its owner before its strings are there.
+pmix_status_t get_argv(PortableReader& r, char*** out) noexcept {
+    const size_t n = r.count(get_count(r), 1);
+    if (!r.ok() || n == 0) return r.status();
+    auto** argv = static_cast<char**>(std::calloc(n + 1, sizeof(char*)));
+    if (argv == nullptr) return PMIX_ERR_NOMEM;
+    *out = argv;
+    for (size_t i = 0; i < n; ++i) {
+        if (pmix_status_t rc = get_string(r, &argv[i]); rc != PMIX_SUCCESS) return rc;
+        if (argv[i] == nullptr) return PMIX_ERR_UNPACK_FAILURE;  // a NULL inside would hide what follows
+    }
+    return PMIX_SUCCESS;
+}
+
+// Bytes behind their size. NULL when there are none.
+pmix_status_t get_bytes(PortableReader& r, char** out, size_t* n) noexcept {
+    const Bytes b = r.raw(r.flex());
+    if (!r.ok() || b.empty()) return r.status();
+    if (pmix_status_t rc = copy_out(b, out); rc != PMIX_SUCCESS) return rc;
+    *n = b.size();
+    return PMIX_SUCCESS;
+}
+
+template <class T>
+pmix_status_t get_real(PortableReader& r, char* p) noexcept {
+    const Bytes b = view_string(r);
+    if (!r.ok()) return r.status();
+    T number = 0;
+    if (!b.empty() && !parse_real(reinterpret_cast<const char*>(b.data()), b.size() - 1, &number)) {
+        return PMIX_ERR_UNPACK_FAILURE;
+    }
+    store_field(p, 0, number);
+    return PMIX_SUCCESS;
+}
+
+// Whether a number's text comes next, whole or cut. What may stand in its place is a small number and then a time of
+// our days, whose first byte is no character.
+bool real_follows(PortableReader r) noexcept {
+    const uint64_t length = get_count(r);
+    const uint8_t first = r.byte();
+    return r.ok() && length > 1 && ((first >= '0' && first <= '9') || first == '-' || first == 'i' || first == 'n');
+}
+
+pmix_status_t get_regex(PortableReader& r, char** out, size_t* n) noexcept {
+    const Bytes rest = r.rest();
+    const std::string_view text(reinterpret_cast<const char*>(rest.data()), rest.size());
+    Bytes map;
+    if (text.starts_with("pmix") || text.starts_with("raw:") || text.starts_with("blob:")) {
+        const size_t size = regex_size(rest);
+        if (size == 0) return PMIX_ERR_UNPACK_FAILURE;
+        map = r.raw(size);
+    } else {
+        if (get_count(r) != 1) r.bad();
+        map = view_string(r);
+        // As text a blob would end at its first NUL.
+        if (map.size() > 5 && std::memcmp(map.data(), "blob:", 6) == 0) r.bad();
+    }
+    if (!r.ok() || map.empty()) return r.status();
+    *n = map.size();
+    return copy_out(map, out);
+}
+
+// A bitmap is parsed by us. A topology's XML goes to hwloc's parser, which was not written for what a stranger sends:
+// only a process that works with topologies itself takes one.
+pmix_status_t get_opaque(PortableReader& r, Form form, void* p) noexcept {
+    const Bytes text = view_string(r);
+    if (!r.ok() || text.empty()) return r.status();
+    const Bytes support = form == Form::topology ? r.raw(kSupportBytes) : Bytes{};
+    if (!r.ok()) return r.status();
+    const OpaqueOps* ops = form == Form::bitmap ? open_opaque_ops() : opaque_ops();
+    if (ops == nullptr) return PMIX_ERR_NOT_SUPPORTED;
+    const auto* chars = reinterpret_cast<const char*>(text.data());
+    void* object = (form == Form::bitmap ? ops->parse_bitmap : ops->parse_topology)(chars);
+    if (object == nullptr) return PMIX_ERR_UNPACK_FAILURE;
+    store_field(p, 0, object);
+    if (form == Form::topology && ops->set_support != nullptr) {
+        ops->set_support(object, support.data(), support.size());
+    }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t get_buffer(PortableReader& r, pmix_data_buffer_t* b) noexcept {
+    const pmix_status_t rc = get_bytes(r, &b->base_ptr, &b->bytes_used);
+    if (rc != PMIX_SUCCESS || b->base_ptr == nullptr) return rc;
+    b->bytes_allocated = b->bytes_used;
+    b->pack_ptr = b->base_ptr + b->bytes_used;
+    b->unpack_ptr = b->base_ptr;
+    return PMIX_SUCCESS;
+}
+
+// Elements in a list or array of their own: *out and *n are set first, over zeroed elements.
+pmix_status_t get_list(PortableReader& r, pmix_data_type_t type, uint64_t claimed, void** out, size_t* n,
+                       unsigned depth) noexcept {
+    if (!r.ok() || claimed == 0) return r.status();
+    const TypeRow* row = type_row(type);
+    if (row == nullptr || row->size == 0) return PMIX_ERR_UNKNOWN_DATA_TYPE;
+    const size_t count = r.count(claimed, row->min_portable);
+    if (!r.ok()) return r.status();
+    if (pmix_status_t rc = create_array(type, count, out); rc != PMIX_SUCCESS) return rc;
+    *n = count;
+    pmix_status_t rc = get_elements(r, type, *out, count, depth);
+    // Where an array of infos ends is said by its memory, not by its sender.
+    for (size_t i = 0; type == PMIX_INFO && i < count; ++i) {
+        auto& flags = static_cast<pmix_info_t*>(*out)[i].flags;
+        flags = (flags & ~static_cast<uint32_t>(PMIX_INFO_ARRAY_END)) | (i + 1 == count ? PMIX_INFO_ARRAY_END : 0u);
+    }
+    return rc;
+}
+
+pmix_status_t get_field(PortableReader& r, const Field& f, void* element, unsigned depth) noexcept {
+    char* p = at(element, f.offset);
+    if (f.travel == Travel::absent) return PMIX_SUCCESS;
+    if (f.travel == Travel::optional && !real_follows(r)) return PMIX_SUCCESS;
+    if (f.travel == Travel::hwloc) {
+        char* source = strdup("hwloc");
+        store_field(p, 0, source);
+        return source == nullptr ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+    }
+    switch (f.form) {
+        case Form::boolean:
+            store_field<uint8_t>(p, 0, r.byte() != 0);
+            return r.status();
+        case Form::sint:
+        case Form::uint:
+            return get_integers(r, f, p, 1, f.width);
+        case Form::real:
+            return f.width == sizeof(float) ? get_real<float>(r, p) : get_real<double>(r, p);
+        case Form::timeval: {
+            struct timeval tv;
+            tv.tv_sec = static_cast<time_t>(unfold(r.flex()));
+            tv.tv_usec = static_cast<suseconds_t>(unfold(r.flex()));
+            store_field(p, 0, tv);
+            return r.status();
+        }
+        case Form::address:
+            (void)r.byte();
+            return r.status();
+        case Form::info_flags:
+            store_field(
+                p, 0,
+                static_cast<pmix_info_directives_t>(r.flex(UINT32_MAX)) & ~static_cast<uint32_t>(PMIX_INFO_PERSISTENT));
+            return r.status();
+        case Form::chars:
+            return get_chars(r, p, f.width);
+        case Form::string: {
+            char* text = nullptr;
+            const pmix_status_t rc = get_string(r, &text);
+            store_field(p, 0, text);
+            return rc;
+        }
+        case Form::argv: {
+            char** argv = nullptr;
+            const pmix_status_t rc = get_argv(r, &argv);
+            store_field(p, 0, argv);
+            return rc;
+        }
+        case Form::blob: {
+            char* bytes = nullptr;
+            size_t n = 0;
+            const pmix_status_t rc = f.travel == Travel::regex ? get_regex(r, &bytes, &n) : get_bytes(r, &bytes, &n);
+            store_field(p, 0, bytes);
+            store_field(element, f.count_offset, bytes == nullptr ? size_t{0} : n);
+            return rc;
+        }
+        case Form::list: {
+            void* list = nullptr;
+            size_t n = 0;
+            const pmix_status_t rc = get_list(r, f.type, r.flex(), &list, &n, depth);
+            store_field(p, 0, list);
+            store_field(element, f.count_offset, n);
+            return rc;
+        }
+        case Form::record:
+            return get_fields(r, kTypeTable[f.type], p, depth);
+        case Form::value:
+            return get_value(r, reinterpret_cast<pmix_value_t*>(p), depth);
+        case Form::array: {
+            auto* a = reinterpret_cast<pmix_data_array_t*>(p);
+            if (depth == 0) return PMIX_ERR_UNPACK_FAILURE;
+            a->type = get_type(r);
+            const uint64_t n = r.flex();
+            return a->type == PMIX_UNDEF ? r.status() : get_list(r, a->type, n, &a->array, &a->size, depth - 1);
+        }
+        case Form::buffer:
+            return get_buffer(r, reinterpret_cast<pmix_data_buffer_t*>(p));
+        case Form::bitmap:
+        case Form::topology:
+            return get_opaque(r, f.form, p);
+    }
+    return PMIX_ERR_UNKNOWN_DATA_TYPE;
+}
+
+pmix_status_t get_fields(PortableReader& r, const TypeRow& row, void* element, unsigned depth) noexcept {
+    for (const Field& f : fields_of(row)) {
+        if (pmix_status_t rc = get_field(r, f, element, depth); rc != PMIX_SUCCESS) return rc;
+    }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t get_elements(PortableReader& r, pmix_data_type_t type, void* elements, size_t n,
+                           unsigned depth) noexcept {
+    const TypeRow& row = kTypeTable[type];
+    const Field& first = fields_of(row)[0];
+    if (row.count == 1 && (first.form == Form::sint || first.form == Form::uint)) {
+        return get_integers(r, first, static_cast<char*>(elements), n, row.size);
+    }
+    if (first.form == Form::boolean) {
+        const Bytes b = r.raw(n);
+        copy_bools(elements, b.data(), b.size());
+        return r.status();
+    }
+    if (first.travel == Travel::sentinel && n > 1) n = 1;  // one byte for all
+    for (size_t i = 0; i < n; ++i) {
+        if (pmix_status_t rc = get_fields(r, row, at(elements, i * row.size), depth); rc != PMIX_SUCCESS) return rc;
+    }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t get_value(PortableReader& r, pmix_value_t* out, unsigned depth) noexcept {
+    std::memset(out, 0, sizeof *out);
+    const pmix_data_type_t type = get_type(r);
+    if (!r.ok()) return r.status();
+    const TypeRow* row = type_row(type);
+    if (row == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
+    out->type = type;
+    void* element = value_data(out);
+    if (row->held == Held::by_pointer) {
+        if (type != PMIX_DATA_ARRAY) {
+            if (depth == 0) return PMIX_ERR_UNPACK_FAILURE;
+            --depth;
+        }
+        element = std::calloc(1, row->size);
+        if (element == nullptr) return PMIX_ERR_NOMEM;
+        out->data.ptr = element;
+    }
+    return get_fields(r, *row, element, depth);
+}
+
+pmix_status_t get_regexes(PortableReader& r, char** dest, size_t n) noexcept {
+    size_t size = 0;
+    for (size_t i = 0; i < n; ++i) {
+        if (pmix_status_t rc = get_regex(r, &dest[i], &size); rc != PMIX_SUCCESS) return rc;
+    }
+    return PMIX_SUCCESS;
+}
+
+// n elements into uninitialised memory, all or none.
+pmix_status_t fill(PortableReader& r, pmix_data_type_t type, void* dest, size_t n) noexcept {
+    const TypeRow& row = kTypeTable[type];
+    const size_t bytes = n * element_size(row, type);
+    if (!row.plain) std::memset(dest, 0, bytes);
+    pmix_status_t rc;
+    if (type == PMIX_REGEX) {
+        rc = get_regexes(r, static_cast<char**>(dest), n);
+        if (rc == PMIX_SUCCESS) return rc;
+        destroy_elements(PMIX_STRING, dest, n);
+    } else {
+        rc = get_elements(r, type, dest, n, kMaxValueDepth);
+        if (rc == PMIX_SUCCESS) return rc;
+        destroy_elements(type, dest, n);
+    }
+    std::memset(dest, 0, bytes);
+    return rc;
+}
+
+}  // namespace
+
+pmix_status_t unpack_values(pmix_data_buffer_t* buffer, void* dest, int32_t* n, pmix_data_type_t type) noexcept {
+    const int32_t room = *n;
+    *n = 0;
+    const TypeRow* row = type_row(type);
+    if (row == nullptr || row->size == 0) return PMIX_ERR_UNKNOWN_DATA_TYPE;
+    BufferView view;
+    if (room < 0 || !view_buffer(*buffer, &view)) return PMIX_ERR_BAD_PARAM;
+    if (room == 0) return PMIX_ERR_UNPACK_INADEQUATE_SPACE;
+    PortableReader r(view.unread);
+    const bool described = !view.unread.empty() && view.unread[0] == PMIX_INT32;
+    if (described) (void)r.byte();
+    const uint64_t claimed = get_count(r);
+    if (described && get_type(r) != type && r.ok()) return PMIX_ERR_PACK_MISMATCH;
+    const size_t count = r.count(claimed, row->min_portable);
+    if (!r.ok()) return r.status();
+    const bool all = count <= static_cast<size_t>(room);
+    const size_t fits = all ? count : static_cast<size_t>(room);
+    const pmix_status_t rc = fill(r, type, dest, fits);
+    if (rc != PMIX_SUCCESS) return rc;
+    *n = static_cast<int32_t>(fits);
+    if (!all) return PMIX_ERR_UNPACK_INADEQUATE_SPACE;
+    buffer->unpack_ptr = buffer->base_ptr + (r.position() - view.whole.data());
+    return PMIX_SUCCESS;
+}
+
+}  // namespace pmix::common

@@ -1,0 +1,31 @@
+// What the infos of an event say about who hears of it, for the process that raises it, the server and the receiver.
+//
+// Pure. What can go wrong: PMIX_ERR_BAD_PARAM for a value of a wrong type.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "common/values/info_view.h"
+
+namespace pmix::common {
+
+struct EventAttributes {
+    bool non_default = false;  // not for default handlers
+    bool do_not_cache = false;
+    bool stays_local = false;  // not beyond this node, whatever the range
+    std::vector<ProcId> affected;
+    std::vector<ProcId> custom_range;
+};
+Result<EventAttributes> read_event_attributes(InfoView infos);
+
+// One process, or an array of them, is added to `out`. An absent key adds nothing.
+pmix_status_t read_procs(InfoView infos, std::string_view key, std::vector<ProcId>& out);
+
+// Events of the environment are those of the system's own codes, and those that the resource manager raises (nobody's
+// namespace) without naming a process. All others are about jobs.
+bool is_environment_event(pmix_status_t code, const ProcId& source, const std::vector<ProcId>& affected) noexcept;
+
+}  // namespace pmix::common

@@ -1,0 +1,38 @@
+// What a group request (Command::group, a ControlRequest) asks for: its `kind`. Pure.
+#pragma once
+
+#include <pmix_common.h>
+
+#include <cstdint>
+
+namespace pmix::common {
+
+enum class GroupCall : uint32_t {
+    // name, procs in the order of the group's ranks, infos; answered with results and segments. directives may have
+    // PMIX_GROUP_LEADER (PMIX_PROC): the process that invited these, which takes part as well and is no member.
+    construct = 0,
+    destruct = 1,  // name, infos
+    leave = 2,     // name, infos
+    decide = 3,    // name; what a process's handlers made of a failure: infos has PMIX_GROUP_LEADER if it wants to lead
+    abort = 4,     // name; the construct is to end with PMIX_GROUP_CONSTRUCT_ABORT
+    names = 5,     // procs: one; answered with PMIX_GROUP_NAMES
+};
+
+// Events that are about groups.
+constexpr bool is_group_event(pmix_status_t code) noexcept {
+    return code <= PMIX_GROUP_INVITED && code >= PMIX_GROUP_MEMBER_FAILED;
+}
+inline constexpr pmix_status_t kGroupEvents[] = {PMIX_GROUP_INVITED,
+                                                 PMIX_GROUP_LEFT,
+                                                 PMIX_GROUP_INVITE_ACCEPTED,
+                                                 PMIX_GROUP_INVITE_DECLINED,
+                                                 PMIX_GROUP_INVITE_FAILED,
+                                                 PMIX_GROUP_MEMBERSHIP_UPDATE,
+                                                 PMIX_GROUP_CONSTRUCT_ABORT,
+                                                 PMIX_GROUP_CONSTRUCT_COMPLETE,
+                                                 PMIX_GROUP_LEADER_SELECTED,
+                                                 PMIX_GROUP_LEADER_FAILED,
+                                                 PMIX_GROUP_CONTEXT_ID_ASSIGNED,
+                                                 PMIX_GROUP_MEMBER_FAILED};
+
+}  // namespace pmix::common

@@ -1,0 +1,101 @@
+// A set of processes as ranges of ranks: a job of any size takes a few bytes, however its processes were listed.
+//
+// Pure values, any thread. A set does not depend on the order in which its processes were named, nor on how often. A
+// wildcard stays one: it is not the same as the list that it stands for.
+//
+// Lists of processes become a few ranges on the wire (RankRanges in common/protocol/messages.h); read_ranges() takes
+// them from hostile bytes. What can go wrong: a range that is none, or more processes than a list may have
+// (PMIX_ERR_BAD_PARAM).
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/protocol/messages.h"
+
+namespace pmix::common {
+
+class ProcSet {
+  public:
+    struct Range {
+        Rank first = 0, last = 0;  // both in it
+        auto operator<=>(const Range&) const = default;
+    };
+    // The processes of one namespace: ranges that ascend and do not touch. A wildcard is a range of its own.
+    struct Part {
+        std::string nspace;
+        std::vector<Range> ranges;
+
+        bool has(Rank rank) const noexcept {
+            const auto at =
+                std::partition_point(ranges.begin(), ranges.end(), [rank](const Range& r) { return r.last < rank; });
+            return at != ranges.end() && at->first <= rank;
+        }
+        bool is_whole() const noexcept { return has(PMIX_RANK_WILDCARD); }
+        uint64_t size() const noexcept;
+        template <class F>
+        void for_each(F&& f) const {
+            for (const Range& r : ranges)
+                for (uint64_t rank = r.first; rank <= r.last; ++rank) f(static_cast<Rank>(rank));
+        }
+        auto operator<=>(const Part&) const = default;
+    };
+
+    ProcSet() = default;
+    explicit ProcSet(const ProcList& procs);
+    ProcSet(std::initializer_list<ProcId> procs) : ProcSet(ProcList(procs)) {}
+    explicit ProcSet(std::vector<Part> parts);  // in any order, ranges in any order
+
+    const std::vector<Part>& parts() const noexcept { return parts_; }  // by namespace
+    uint64_t size() const noexcept { return size_; }                    // of processes; a wildcard counts as one
+    bool empty() const noexcept { return size_ == 0; }
+    const Part* find(std::string_view nspace) const noexcept;
+    bool names(std::string_view nspace) const noexcept { return find(nspace) != nullptr; }
+    // Is this very process, or this wildcard, named?
+    bool has(const ProcId& proc) const noexcept {
+        const Part* part = find(proc.nspace);
+        return part != nullptr && part->has(proc.rank);
+    }
+    // Named, or all of its namespace is.
+    bool covers(const ProcId& proc) const noexcept {
+        const Part* part = find(proc.nspace);
+        return part != nullptr && (part->is_whole() || part->has(proc.rank));
+    }
+    // Have they a process in common? A wildcard has one in common with whatever names its namespace.
+    bool overlaps(const ProcSet& other) const noexcept;
+    void add(const ProcId& proc);
+    void erase(const ProcId& proc);
+    void erase(std::string_view nspace);
+    // Sorted, as hosts get it.
+    ProcList list() const;
+    // f(namespace, rank)
+    template <class F>
+    void for_each(F&& f) const {
+        for (const Part& part : parts_) part.for_each([&](Rank rank) { f(part.nspace, rank); });
+    }
+    size_t memory() const noexcept;
+
+    bool operator==(const ProcSet& o) const noexcept { return size_ == o.size_ && parts_ == o.parts_; }
+    // Any order will do, as long as sets of other sizes are told apart at once.
+    bool operator<(const ProcSet& o) const noexcept { return size_ != o.size_ ? size_ < o.size_ : parts_ < o.parts_; }
+
+  private:
+    void put_in_order();
+    void count() noexcept;
+    std::vector<Part> parts_;
+    uint64_t size_ = 0;
+};
+
+// A list as ranges, in its own order. Empty: the list would be shorter as it is.
+RangeList ranges_of(const ProcList& procs);
+
+// What a message names, by list and by ranges.
+Result<ProcSet> read_ranges(const ProcList& procs, RangeList&& ranges);
+
+}  // namespace pmix::common

@@ -1,0 +1,47 @@
+// What tools and servers say to each other before a tool is anybody: the question who a server is.
+//
+// Pure values, any thread; field lists as in messages.h, which includes this. The question comes before the hello, on
+// the same connection, so that a tool can look at the servers of a node without being announced to their hosts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/ids.h"
+
+namespace pmix::common {
+
+#define WIREUP_FIELD(member) v(#member, &Self::member);
+
+struct WhoRequest {
+    uint32_t magic = 0;  // as in a hello
+    using Self = WhoRequest;
+    template <class V>
+    static void fields(V&& v) {
+        WIREUP_FIELD(magic)
+    }
+};
+
+struct WhoReply {
+    // Bits of `offers`.
+    static constexpr uint32_t kTools = 1;      // it takes tools, and its host can be asked about them
+    static constexpr uint32_t kSystem = 2;     // the system's server of this node
+    static constexpr uint32_t kScheduler = 4;  // it speaks for the scheduler
+
+    ProcId server;
+    uint32_t pid = 0;  // as the server sees itself; the kernel's word is SO_PEERCRED's
+    uint32_t offers = 0;
+    std::string hostname;
+    std::string library_version;
+    std::string uri;
+    using Self = WhoReply;
+    template <class V>
+    static void fields(V&& v) {
+        WIREUP_FIELD(server)
+        WIREUP_FIELD(pid) WIREUP_FIELD(offers) WIREUP_FIELD(hostname) WIREUP_FIELD(library_version) WIREUP_FIELD(uri)
+    }
+};
+
+#undef WIREUP_FIELD
+
+}  // namespace pmix::common

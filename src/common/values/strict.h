@@ -1,0 +1,30 @@
+// Strict mode: an operation does what the Standard's sentence says, also where consumers force another default
+// (tests/conformance/decisions.csv names those places).
+//
+// Pure; any thread. An init decides it once, from the attribute PMIX_WIREUP_STRICT or, without it, the environment
+// variable of the same name. From then on client code asks Session::strict(), server code asks Peer::strict() of the
+// process whose request it serves: true where that process or the server itself is in strict mode.
+//
+// What can go wrong: an attribute that is no truth value (PMIX_ERR_BAD_PARAM).
+#pragma once
+
+#include <pmix_common.h>
+
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/values/info_view.h"
+
+namespace pmix::common {
+
+inline constexpr const char* kStrictVariable = "PMIX_WIREUP_STRICT";
+
+// variable: the environment's text, or null.
+inline Result<bool> strict_mode(InfoView infos, const char* variable) noexcept {
+    bool strict = variable != nullptr && *variable != '\0' && std::string_view(variable) != "0";
+    const pmix_status_t rc = infos.get(PMIX_WIREUP_STRICT, &strict);
+    if (rc != PMIX_SUCCESS) return rc;
+    return strict;
+}
+
+}  // namespace pmix::common

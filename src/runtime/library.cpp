@@ -1,0 +1,328 @@
+#include "runtime/library.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "client/data/fence.h"
+#include "client/events/model.h"
+#include "client/services/fabric.h"
+#include "client/session/session.h"
+#include "client/tool/keepalive.h"
+#include "common/base/log.h"
+#include "common/base/mutex.h"
+#include "common/values/info_view.h"
+#include "common/values/strict.h"
+#include "runtime/debug_stop.h"
+#include "runtime/logging.h"
+#include "server/jobs/launch_env.h"
+#include "server/server.h"
+#include "topology/node_topology.h"
+#include "transport/event_loop.h"
+
+namespace pmix::api {
+namespace {
+
+using common::MutexLock;
+
+const char* role_name(Role role) noexcept {
+    return role == Role::client ? "a client" : role == Role::server ? "a server" : "a tool";
+}
+
+// How long a server may take for its goodbye before the client goes without.
+constexpr int kFinalizeTimeoutS = 10;
+
+// All that is global. Lives in a page of its own that a forked child finds full of zeros, which is the initial state:
+// an unlocked mutex, no library, nobody inside.
+struct Globals {
+    common::Mutex mutex;  // init and finalize
+    std::atomic<Library*> library{nullptr};
+    std::atomic<uint32_t> inside{0};  // calls that may wait
+    std::atomic<bool> leaving{false};
+    unsigned count = 0;
+    // The singleton's init answers PMIX_ERR_UNREACH each time.
+    pmix_status_t init_status = PMIX_SUCCESS;
+};
+
+// Before the first init there is no page; this one is never written.
+constinit Globals g_none;
+constinit std::atomic<Globals*> g_globals{&g_none};
+// Not wiped by fork: tells a child whose library it inherited.
+constinit std::atomic<Library*> g_last{nullptr};
+
+// The caller's directives, and strict mode among them where it comes from the environment: the server reads it there.
+std::vector<pmix_info_t> with_strict(const pmix_info_t infos[], size_t ninfos, bool strict) {
+    std::vector<pmix_info_t> all(infos, infos + ninfos);
+    if (!strict || common::InfoView(infos, ninfos).has(PMIX_WIREUP_STRICT)) return all;
+    pmix_info_t& info = all.emplace_back();
+    std::memset(&info, 0, sizeof info);
+    std::strcpy(info.key, PMIX_WIREUP_STRICT);
+    info.value.type = PMIX_BOOL;
+    info.value.data.flag = true;
+    return all;
+}
+
+void wipe_in_child() {
+    // Only where the kernel cannot wipe pages itself (before Linux 4.14).
+    Globals* g = g_globals.load(std::memory_order_relaxed);
+    if (g != &g_none) new (g) Globals;
+}
+
+Globals* make_globals() {
+    const auto size = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    void* page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return nullptr;
+    const bool wiped = ::madvise(page, size, MADV_WIPEONFORK) == 0;
+    auto* mine = new (page) Globals;
+    Globals* expected = &g_none;
+    if (!g_globals.compare_exchange_strong(expected, mine, std::memory_order_acq_rel)) {
+        ::munmap(page, size);
+        return expected;
+    }
+    if (!wiped) ::pthread_atfork(nullptr, nullptr, &wipe_in_child);
+    return mine;
+}
+
+Globals* globals_for_init() {
+    Globals* g = g_globals.load(std::memory_order_acquire);
+    return g != &g_none ? g : make_globals();
+}
+
+void give_out(const client::Session& session, pmix_proc_t* ret_proc) {
+    if (ret_proc != nullptr) *ret_proc = session.self().to_c();
+}
+
+}  // namespace
+
+Library* Library::current() noexcept {
+    return g_globals.load(std::memory_order_acquire)->library.load(std::memory_order_acquire);
+}
+
+namespace {
+// Held by the init and finalize that is under way. A callback does not wait for it: that one may be waiting for the
+// callback.
+class LifeLock {
+  public:
+    explicit LifeLock(common::Mutex& mutex) NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) {
+        if (transport::EventLoop::on_any_loop()) {
+            held_ = mutex.try_lock();
+        } else {
+            mutex.lock();
+            held_ = true;
+        }
+    }
+    ~LifeLock() NO_THREAD_SAFETY_ANALYSIS {
+        if (held_) mutex_.unlock();
+    }
+    LifeLock(const LifeLock&) = delete;
+    LifeLock& operator=(const LifeLock&) = delete;
+    bool held() const noexcept { return held_; }
+
+  private:
+    common::Mutex& mutex_;
+    bool held_ = false;
+};
+}  // namespace
+
+Library* Library::enter() noexcept {
+    Globals* g = g_globals.load(std::memory_order_acquire);
+    if (g == &g_none) return nullptr;
+    // Counted before the look: a finalize that has taken the library away either is seen here, or sees us.
+    g->inside.fetch_add(1, std::memory_order_seq_cst);
+    Library* library = g->library.load(std::memory_order_seq_cst);
+    if (library == nullptr) leave();
+    return library;
+}
+
+void Library::leave() noexcept {
+    Globals* g = g_globals.load(std::memory_order_acquire);
+    // In a child forked inside a call (from a callback on a thread that turns the loop) the page says nobody is inside.
+    if (g->inside.load(std::memory_order_relaxed) == 0) return;
+    if (g->inside.fetch_sub(1, std::memory_order_seq_cst) == 1 && g->leaving.load(std::memory_order_seq_cst)) {
+        g->inside.notify_all();
+    }
+}
+
+Library::Library(Role role) noexcept : role_(role) {}
+
+Library::~Library() {
+    // The halves use the loop as they go, as its thread would.
+    if (loop_ == nullptr) return;
+    transport::LoopRole role(*loop_);
+    keepalive_.reset();
+    client_.reset();
+    server_.reset();
+}
+
+void Library::abandon(Library* library) noexcept {
+    // In a forked child: our copies of its descriptors are closed, its memory stays as it is.
+    if (library->server_ != nullptr) library->server_->abandon();
+    if (library->keepalive_ != nullptr) library->keepalive_->abandon();
+    if (library->client_ != nullptr) library->client_->abandon();
+    transport::EventLoop::abandon(std::move(library->loop_));
+}
+
+pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t* ret_proc, const pmix_info_t infos[],
+                            size_t ninfos) NO_THREAD_SAFETY_ANALYSIS {
+    if (infos == nullptr && ninfos != 0) return PMIX_ERR_BAD_PARAM;
+    // Before anything is made or counted, and for a later init too.
+    const pmix_status_t understood = check_directives(role, {infos, ninfos});
+    if (understood != PMIX_SUCCESS) {
+        const bool alone = current() == nullptr;
+        if (alone && begin_log(role, {infos, ninfos}) != PMIX_SUCCESS) return understood;
+        WIREUP_LOG(api, error, "init of %s: a required attribute is not known or not supported", role_name(role));
+        if (alone) common::stop_log();
+        return understood;
+    }
+    Globals* g = globals_for_init();
+    if (g == nullptr) return PMIX_ERR_NOMEM;
+
+    const LifeLock lock(g->mutex);
+    if (!lock.held()) return PMIX_ERR_WOULD_BLOCK;
+
+    Library* library = g->library.load(std::memory_order_relaxed);
+    if (library != nullptr) {
+        if (library->role_ != role) {
+            WIREUP_LOG(api, error, "init of %s: this process is %s already", role_name(role),
+                       role_name(library->role_));
+            return PMIX_ERR_NOT_SUPPORTED;
+        }
+        pmix_status_t rc = library->check_against({infos, ninfos});
+        if (rc == PMIX_SUCCESS && role == Role::tool) rc = library->connect_tool({infos, ninfos});
+        if (rc != PMIX_SUCCESS) return rc;
+        ++g->count;
+    } else {
+        if (Library* inherited = g_last.exchange(nullptr)) abandon(inherited);
+        std::unique_ptr<Library> made(new (std::nothrow) Library(role));
+        if (made == nullptr) return PMIX_ERR_NOMEM;
+        auto strict = common::strict_mode({infos, ninfos}, ::secure_getenv(common::kStrictVariable));
+        if (!strict) return strict.status();
+        made->strict_ = *strict;
+        const pmix_status_t logging = begin_log(role, {infos, ninfos});
+        if (logging != PMIX_SUCCESS) return logging;
+        const auto all = with_strict(infos, ninfos, *strict);
+        const common::InfoView told(all.data(), all.size());
+        const pmix_status_t rc = role == Role::server ? made->set_up_server(module, told)
+                                 : role == Role::tool ? made->set_up_tool(told)
+                                                      : made->set_up_client(told);
+        if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH)
+            WIREUP_LOG(api, error, "init of %s: %s", role_name(role), PMIx_Error_string(rc));
+        if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) return rc;
+        if (made->client_ == nullptr) return rc;
+        made->client_->set_strict(*strict);
+        made->client_->fabrics().set_devices(
+            later_fabric_devices(made->topology_, made->client_->self(), server::local_hostname()));
+        library = made.release();
+        g->init_status = rc;
+        g->count = 1;
+        g_last.store(library);
+        g->library.store(library, std::memory_order_seq_cst);
+    }
+    if (g->count == 1 && role == Role::client) stop_for_debugger(*library, "pmix-init");
+    if (g->count == 1 && role == Role::tool) stop_for_debugger(*library, "pmix-tool-init");
+    WIREUP_LOG(api, info, "init %u of %s: %s", g->count, role_name(role), PMIx_Error_string(g->init_status));
+    client::declare_model(library->client(), {infos, ninfos});
+    give_out(library->client(), ret_proc);
+    // The function's own page says so; another page says that it has an identity.
+    if (ret_proc != nullptr && library->strict_ && library->nameless_ && !library->client().connected())
+        *ret_proc = common::ProcId().to_c();
+    return g->init_status;
+}
+
+pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t ninfos) NO_THREAD_SAFETY_ANALYSIS {
+    if (infos == nullptr && ninfos != 0) return PMIX_ERR_BAD_PARAM;
+    Globals* g = g_globals.load(std::memory_order_acquire);
+    // Until the mutex is ours, somebody else's finalize may take the library away: nothing of it is looked at.
+    if (g->library.load(std::memory_order_relaxed) == nullptr) return PMIX_ERR_INIT;
+    const LifeLock lock(g->mutex);
+    if (!lock.held()) return PMIX_ERR_WOULD_BLOCK;
+
+    Library* library = g->library.load(std::memory_order_relaxed);
+    // A tool may end by the client's call, too.
+    const bool ends =
+        library != nullptr && (library->role_ == role || (role == Role::client && library->role_ == Role::tool));
+    if (!ends) return PMIX_ERR_INIT;
+    if (g->count > 1) {
+        --g->count;
+        return PMIX_SUCCESS;
+    }
+    // The last one ends the loop, which cannot be done from the loop.
+    if (transport::EventLoop::on_any_loop()) return PMIX_ERR_WOULD_BLOCK;
+    g->count = 0;
+
+    client::Session& session = library->client();
+    if (library->role_ == Role::client && session.connected()) {
+        const common::InfoView view(infos, ninfos);
+        if (view.flag(PMIX_EMBED_BARRIER)) client::fence(session, nullptr, 0, nullptr, 0);
+        common::FinalizeRequest request;
+        request.infos = common::Infos::borrow(infos, ninfos);
+        common::Nothing nothing;
+        // Whatever comes of it, the process goes.
+        session.ask<common::Command::finalize>(request, nothing, kFinalizeTimeoutS);
+    }
+
+    // No new call gets in; those that wait get an answer and leave.
+    g->leaving.store(true, std::memory_order_seq_cst);
+    // Before the library is: setup_fork() is inside with the library, or finds neither.
+    if (library->server() != nullptr) server::LaunchEnv::set_current(nullptr);
+    g->library.store(nullptr, std::memory_order_seq_cst);
+    transport::EventLoop& loop = *library->loop_;
+    const auto shut = [library] {
+        library->ending_ = true;
+        if (library->server_ != nullptr) library->server_->stop();
+        library->client_->shut(PMIX_ERR_INIT);
+    };
+    if (loop.drive() != transport::Drive::host_base) {
+        // In a turn, whoever turns: another thread may be in the loop, and may end its thread meanwhile.
+        transport::Waiter done;
+        loop.post([&] {
+            shut();
+            done.complete();
+        });
+        loop.wait(done, transport::Deadline::never());
+    } else {
+        transport::LoopRole as_loop(loop);
+        shut();
+        // Nobody turns the base: what those who are inside wait for is done here.
+        while (g->inside.load(std::memory_order_seq_cst) != 0) {
+            loop.run_posted();
+            const timespec pause{0, 1'000'000};
+            ::nanosleep(&pause, nullptr);
+        }
+    }
+    for (uint32_t n; (n = g->inside.load(std::memory_order_seq_cst)) != 0;) g->inside.wait(n);
+    loop.stop();
+    g->leaving.store(false, std::memory_order_seq_cst);
+    g_last.store(nullptr);
+    delete library;
+    WIREUP_LOG(api, info, "finalized");
+    common::stop_log();
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t Library::init_client(pmix_proc_t* ret_proc, const pmix_info_t infos[], size_t ninfos) {
+    return init(Role::client, nullptr, ret_proc, infos, ninfos);
+}
+pmix_status_t Library::finalize_client(const pmix_info_t infos[], size_t ninfos) {
+    return finalize(Role::client, infos, ninfos);
+}
+pmix_status_t Library::init_server(pmix_server_module_t* module, const pmix_info_t infos[], size_t ninfos) {
+    return init(Role::server, module, nullptr, infos, ninfos);
+}
+pmix_status_t Library::finalize_server() {
+    return finalize(Role::server, nullptr, 0);
+}
+pmix_status_t Library::init_tool(pmix_proc_t* ret_proc, const pmix_info_t infos[], size_t ninfos) {
+    return init(Role::tool, nullptr, ret_proc, infos, ninfos);
+}
+pmix_status_t Library::finalize_tool() {
+    return finalize(Role::tool, nullptr, 0);
+}
+
+}  // namespace pmix::api

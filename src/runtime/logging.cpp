@@ -1,0 +1,59 @@
+#include "runtime/logging.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "common/base/log.h"
+#include "transport/rendezvous.h"
+
+namespace pmix::api {
+namespace {
+
+// Not of a program that runs with rights its caller does not have.
+const char* safe_environment(const char* name) {
+    return ::secure_getenv(name);
+}
+
+common::ProcId identity(Role role, common::InfoView infos) {
+    common::ProcId self("", PMIX_RANK_UNDEF);
+    if (role == Role::client) {
+        auto known = transport::read_identity(&safe_environment);
+        return known.ok() ? *known : self;
+    }
+    std::string_view nspace;
+    const char* key = role == Role::server ? PMIX_SERVER_NSPACE : PMIX_TOOL_NSPACE;
+    if (infos.get(key, &nspace) == PMIX_SUCCESS && nspace.size() <= common::kMaxNspaceLength) self.nspace = nspace;
+    if (role != Role::server) return self;
+    const pmix_info_t* rank = infos.find(PMIX_SERVER_RANK);
+    uint64_t n = 0;
+    if (rank != nullptr && rank->value.type == PMIX_PROC_RANK) {
+        n = rank->value.data.rank;
+    } else if (rank != nullptr && common::read_number(rank->value, &n) != PMIX_SUCCESS) {
+        n = 0;  // the init refuses it soon
+    }
+    self.rank = static_cast<common::Rank>(n);
+    return self;
+}
+
+}  // namespace
+
+pmix_status_t begin_log(Role role, common::InfoView infos) {
+    std::string_view spec;
+    const pmix_status_t rc = infos.get(PMIX_WIREUP_LOG, &spec);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (!spec.empty()) return common::start_log(spec, identity(role, infos));
+    const char* asked = safe_environment(common::kLogVariable);
+    if (asked == nullptr || *asked == '\0') return PMIX_SUCCESS;
+    const pmix_status_t started = common::start_log(asked, identity(role, infos));
+    if (started == PMIX_ERR_NOMEM || started == PMIX_SUCCESS) return started;
+    char line[256];
+    const int n = std::snprintf(line, sizeof line, "wireup: %s=%.128s: %s; see docs/DEBUGGING.md\n",
+                                common::kLogVariable, asked, PMIx_Error_string(started));
+    if (n > 0 && ::write(2, line, static_cast<size_t>(n)) < 0) return PMIX_SUCCESS;
+    return PMIX_SUCCESS;
+}
+
+}  // namespace pmix::api

@@ -1,0 +1,393 @@
+// Accept, hello, credentials: see listener.h. A connection's way:
+//
+//   hello     waits for the first frame, with a deadline
+//   unregistered  (if need be) the host has not registered the rank yet; held for a bounded time
+//   asking    the claim is right; the host's client_connected is on its way, with the same deadline
+//   admitted  a Peer like any other; the server hears of its frames and of its end
+#include "server/admission/listener.h"
+
+#include <algorithm>
+#include <climits>
+
+#include "common/base/log.h"
+#include "common/protocol/messages.h"
+#include "common/values/info_view.h"
+#include "server/base/places.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::FrameHeader;
+using common::ProcId;
+
+namespace {
+// Beside connections: segments, pidfds, files of the host's and its calls.
+constexpr size_t kSparePlaces = 32;
+// However small the table is.
+constexpr unsigned kFewestHalfOpen = 32;
+constexpr size_t kFewestClones = 2;
+}  // namespace
+
+SocketPeer::~SocketPeer() {
+    transport::assert_on_loop();
+    if (connection_ != nullptr) connection_->close();
+}
+
+bool SocketPeer::admit_message(size_t bytes) noexcept {
+    try {
+        return listener_.admission_.admit(*this, bytes);
+    } catch (const std::bad_alloc&) {
+        return true;  // what it takes is then not counted, and its connection ends if there is no memory for it
+    }
+}
+
+void SocketPeer::message_complete() noexcept {
+    listener_.admission_.done(*this);
+}
+
+size_t SocketPeer::received() const noexcept {
+    transport::assert_on_loop();
+    return connection_ == nullptr ? 0 : connection_->unfinished_bytes();
+}
+
+void SocketPeer::read_on() {
+    transport::assert_on_loop();
+    if (connection_ != nullptr) connection_->resume_reading();
+}
+
+void SocketPeer::send(const FrameHeader& header, Bytes payload, std::span<const int> descriptors) {
+    // A failure closes the connection, and that is told by on_closed, later.
+    if (connection_ != nullptr) connection_->send(header, payload, descriptors);
+}
+
+void SocketPeer::close() {
+    transport::assert_on_loop();
+    if (connection_ == nullptr) return;
+    auto self = shared_from_this();
+    auto connection = std::move(connection_);
+    connection->close();
+    on_closed(PMIX_ERR_LOST_CONNECTION);
+}
+
+void SocketPeer::on_frame(transport::ReceivedFrame frame) {
+    auto self = shared_from_this();
+    switch (stage_) {
+        case Stage::hello:
+            return listener_.hello(*this, frame.header, frame.payload);
+        case Stage::unregistered:
+        case Stage::asking:
+            return listener_.refuse(*this, PMIX_ERR_UNPACK_FAILURE);  // it speaks before it was answered
+        case Stage::admitted:
+            return events_.peer_frame(*this, frame.header, frame.payload);
+        case Stage::over:
+            return;
+    }
+}
+
+void SocketPeer::on_drained() {
+    auto self = shared_from_this();
+    if (stage_ == Stage::admitted) events_.peer_reads(*this);
+}
+
+void SocketPeer::on_closed(pmix_status_t) {
+    auto self = shared_from_this();
+    listener_.admission_.done(*this);
+    Stage before = stage_;
+    stage_ = Stage::over;
+    if (before == Stage::over) return;
+    if (before == Stage::admitted) {
+        events_.peer_lost(*this);
+    } else {
+        listener_.forget(*this);
+    }
+}
+
+Listener::Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host,
+                   const Segments& segments, Tools& tools, Budget& budget, MessageAdmission& admission,
+                   PeerEvents& events, ListenerOptions options)
+    : loop_(loop),
+      scheduler_(scheduler),
+      registry_(registry),
+      host_(host),
+      segments_(segments),
+      tools_(tools),
+      budget_(budget),
+      admission_(admission),
+      events_(events),
+      options_(std::move(options)),
+      places_(options_.max_descriptors != 0 ? options_.max_descriptors : highest_descriptor_limit()) {
+    options_.max_half_open = std::clamp(static_cast<unsigned>(std::min<size_t>(places_ / 8, UINT_MAX)),
+                                        std::min(kFewestHalfOpen, options_.max_half_open), options_.max_half_open);
+}
+
+bool Listener::leaves_places(const SocketPeer& peer) const {
+    size_t kept = kSparePlaces;
+    for (const auto& [name, nspace] : registry_.nspaces())
+        for (const auto& [rank, client] : nspace->clients) kept += client.state == Client::State::registered;
+    const size_t needed = static_cast<size_t>(peer.connection_->fd()) + 1 + kept;
+    if (needed > places_) return false;
+    if (options_.max_descriptors == 0 && needed > descriptor_limit()) raise_descriptor_limit(needed);
+    return options_.max_descriptors != 0 || needed <= descriptor_limit();
+}
+
+// Of one rank, so that those of all ranks leave half of the table.
+size_t Listener::max_clones() const {
+    size_t ranks = 0;
+    for (const auto& [name, nspace] : registry_.nspaces()) ranks += nspace->clients.size();
+    return std::clamp<size_t>(places_ / 2 / std::max<size_t>(ranks, 1), kFewestClones, kMaxClones);
+}
+
+Listener::~Listener() = default;
+
+pmix_status_t Listener::open() {
+    std::vector<std::string> wanted{transport::make_abstract_address()};
+    if (wanted.front().empty()) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (!options_.socket_file.empty()) {
+        if (options_.single) wanted.clear();
+        wanted.push_back(options_.socket_file);
+    }
+    for (std::string& address : wanted) {
+        auto door = Door::open(loop_, scheduler_, std::move(address), [this](transport::Descriptor socket) {
+            transport::assert_on_loop();
+            adopt(std::move(socket));
+        });
+        if (!door.ok()) {
+            doors_.clear();
+            return door.status();
+        }
+        doors_.push_back(std::move(door).value());
+    }
+    return PMIX_SUCCESS;
+}
+
+void Listener::start() {
+    for (const auto& door : doors_) door->start();
+}
+
+void Listener::stop() {
+    transport::assert_on_loop();
+    doors_.clear();
+    auto waiting = std::move(waiting_);
+    waiting_.clear();
+    for (const auto& peer : waiting) {
+        peer->stage_ = SocketPeer::Stage::over;
+        peer->deadline_.cancel();
+        if (peer->connection_ != nullptr) peer->connection_->close();
+    }
+}
+
+void Listener::abandon() noexcept {
+    for (const auto& door : doors_) door->abandon();
+    for (const auto& peer : waiting_)
+        if (peer->connection_ != nullptr) peer->connection_->abandon();
+}
+
+std::vector<std::string> Listener::addresses() const {
+    std::vector<std::string> all;
+    for (const auto& door : doors_) all.push_back(door->address());
+    return all;
+}
+
+bool Listener::is_stranger(uint32_t uid) const {
+    return uid != options_.own_uid && uid != 0 && !registry_.has_user(uid);
+}
+
+// The oldest has had the longest time to speak.
+void Listener::make_room(bool stranger) {
+    auto drop = [&](auto&& which) {
+        auto it = std::find_if(waiting_.begin(), waiting_.end(), which);
+        if (it != waiting_.end()) (*it)->close();
+    };
+    if (stranger) {
+        auto strangers = std::count_if(waiting_.begin(), waiting_.end(), [](const auto& p) { return p->stranger_; });
+        if (static_cast<unsigned>(strangers) >= options_.max_strangers)
+            drop([](const auto& p) { return p->stranger_; });
+    }
+    // One that the host is being asked about has a right to its answer.
+    if (waiting_.size() >= options_.max_half_open)
+        drop([](const auto& p) { return p->stage_ != SocketPeer::Stage::asking; });
+}
+
+pmix_status_t Listener::adopt(transport::Descriptor socket) {
+    transport::assert_on_loop();
+    auto who = transport::peer_credentials(socket.get(), loop_.io());
+    if (!who.ok()) return who.status();
+    auto peer = std::make_shared<SocketPeer>(Credentials{who->uid, who->gid, who->pid}, *this, events_);
+    peer->set_account(budget_.of(who->uid));
+    peer->stranger_ = is_stranger(who->uid);
+    make_room(peer->stranger_);
+    transport::ConnectionOptions how;
+    how.max_queued = common::kMaxQueuedToPeer;
+    how.account = peer->account();
+    how.takes_descriptors = false;
+    auto connection = transport::Connection::open(loop_, std::move(socket), *peer, how);
+    if (!connection.ok()) return connection.status();
+    peer->connection_ = std::move(connection).value();
+    waiting_.push_back(peer);
+    std::weak_ptr<Peer> weak = peer;
+    peer->deadline_ = Timer(scheduler_, options_.hello_timeout_ms, [weak] {
+        if (auto late = weak.lock()) late->close();
+    });
+    return PMIX_SUCCESS;
+}
+
+void Listener::forget(SocketPeer& peer) {
+    peer.deadline_.cancel();
+    waiting_.remove_if([&](const auto& p) { return p.get() == &peer; });
+}
+
+void Listener::refuse(SocketPeer& peer, pmix_status_t status) {
+    WIREUP_LOG(server, warn, "process %d of user %u is refused: %s", peer.credentials().pid, peer.credentials().uid,
+               common::log_status(status));
+    if (peer.connection_ != nullptr && peer.hello_.speaks()) {
+        common::ByteWriter w;
+        if (common::encode_message(w, peer.hello_.refuse()) == PMIX_SUCCESS) {
+            FrameHeader header =
+                FrameHeader::reply(static_cast<uint16_t>(common::Command::hello), peer.hello_.id(), status);
+            header.payload = static_cast<uint32_t>(w.size());
+            peer.connection_->send(header, w.view());
+        }
+    }
+    peer.close();
+}
+
+void Listener::hello(SocketPeer& peer, const FrameHeader& header, Bytes payload) {
+    if (header.command == static_cast<uint16_t>(common::Command::who) && header.kind == common::FrameKind::request)
+        return introduce(peer, header, payload);
+    pmix_status_t rc = peer.hello_.receive(header, payload);
+    if (rc == PMIX_ERR_UNPACK_FAILURE) return peer.close();
+    if (rc != PMIX_SUCCESS) return refuse(peer, rc);
+    const common::HelloRequest& claim = peer.hello_.claim();
+    peer.set_strict(options_.strict ||
+                    common::InfoView(claim.infos.data(), claim.infos.size()).flag(PMIX_WIREUP_STRICT));
+    if (claim.role == common::PeerRole::server_clone) return refuse(peer, PMIX_ERR_NOT_SUPPORTED);
+    ProcId id(claim.nspace, claim.rank);
+    Client* client = registry_.find_client(id);
+    // A tool that the host itself started comes as the process that it is.
+    const bool is_tool = claim.role == common::PeerRole::tool && (client == nullptr || claim.token.empty());
+    if (is_tool || claim.role == common::PeerRole::observer) return hello_of_tool(peer);
+    if (client == nullptr) return hold(peer, id);
+    hello_of_client(peer, id);
+}
+
+// Some hosts start a process first and register it then. A process that shows a token was registered before.
+void Listener::hold(SocketPeer& peer, const ProcId& id) {
+    const Nspace* nspace = registry_.find(id.nspace);
+    const bool will_not_be =
+        nspace != nullptr &&
+        (nspace->has_left(id.rank) || (!nspace->adopted && nspace->size_known() && !nspace->has_rank(id.rank)));
+    if (options_.registration_wait_ms == 0 || will_not_be || !peer.hello_.claim().token.empty())
+        return refuse(peer, PMIX_ERR_NOT_FOUND);
+    WIREUP_LOG(server, info, "%s:%u has connected and is not registered yet; it is held for %d ms", id.nspace.c_str(),
+               id.rank, options_.registration_wait_ms);
+    peer.set_id(id);
+    peer.stage_ = SocketPeer::Stage::unregistered;
+    const auto self = std::static_pointer_cast<SocketPeer>(peer.shared_from_this());
+    peer.deadline_ = Timer(scheduler_, options_.registration_wait_ms, [this, weak = std::weak_ptr<SocketPeer>(self)] {
+        if (const auto late = weak.lock()) refuse(*late, PMIX_ERR_NOT_FOUND);
+    });
+}
+
+void Listener::registered(const ProcId& id) {
+    const auto held = [&](const auto& p) { return p->stage_ == SocketPeer::Stage::unregistered && p->id() == id; };
+    if (std::none_of(waiting_.begin(), waiting_.end(), held)) return;
+    // Not on the stack of the registration, which others may have to hear of first.
+    scheduler_.post([this, id, alive = std::weak_ptr<bool>(alive_)] {
+        if (alive.expired()) return;
+        const auto waiting = waiting_;
+        for (const auto& p : waiting) {
+            if (p->stage_ != SocketPeer::Stage::unregistered || p->id() != id) continue;
+            const auto weak = std::weak_ptr<SocketPeer>(p);
+            p->deadline_ = Timer(scheduler_, options_.hello_timeout_ms, [weak] {
+                if (const auto late = weak.lock()) late->close();
+            });
+            hello_of_client(*p, id);
+        }
+    });
+}
+
+void Listener::hello_of_client(SocketPeer& peer, const ProcId& id) {
+    const common::HelloRequest& claim = peer.hello_.claim();
+    Nspace* nspace = registry_.find(id.nspace);
+    Client* client = registry_.find_client(id);
+    if (client == nullptr) return refuse(peer, PMIX_ERR_NOT_FOUND);
+    common::ExpectedPeer expected;
+    expected.uid = client->uid;
+    expected.gid = client->gid;
+    expected.server_uid = options_.own_uid;
+    expected.overflow_uid = options_.overflow_uid;
+    expected.unmapped_users = options_.unmapped_users;
+    expected.token = client->token;
+    const pmix_status_t rc = common::check_identity(expected, peer.credentials().uid, claim.token);
+    if (rc != PMIX_SUCCESS) return refuse(peer, rc);
+    // One that comes while the host is still asked about its rank waits for that answer: the host is told of a rank
+    // once.
+    const bool asked = std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& p) {
+        return p->stage_ == SocketPeer::Stage::asking && p->kind() == PeerKind::client && p->id() == id;
+    });
+    peer.set_id(id);
+    peer.stage_ = SocketPeer::Stage::asking;
+    auto self = std::static_pointer_cast<SocketPeer>(peer.shared_from_this());
+    // A clone shares the rank: the host has heard of it.
+    if (client->connections > 0) return admit(self, *nspace, *client);
+    if (asked) return;
+    auto due = std::make_shared<char>();
+    peer.answer_due_ = due;
+    common::InfoList infos;
+    const common::Infos& given = claim.infos;
+    infos.append_all(given.data(), given.size());
+    append_ids(infos, peer.credentials());
+    host_.client_connected(id, client->server_object, std::move(infos),
+                           [this, id, due = std::move(due)](HostAnswer& answer) {
+                               const auto waiting = waiting_;
+                               bool anybody = false;
+                               for (const auto& p : waiting) {
+                                   if (p->kind() != PeerKind::client || p->id() != id) continue;
+                                   anybody = true;
+                                   decide(p, answer.status);
+                               }
+                               if (!anybody && common::succeeded(answer.status)) events_.lost_before_admission(id);
+                           });
+}
+
+// Who waits for another of its rank waits for that one's answer.
+void Listener::recover() {
+    start();  // where one of the sockets is not watched yet
+    const auto waiting = waiting_;
+    for (const auto& p : waiting) {
+        if (p->stage_ != SocketPeer::Stage::asking || p->kind() != PeerKind::client) continue;
+        const bool due = std::any_of(waiting.begin(), waiting.end(), [&](const auto& other) {
+            return other->id() == p->id() && !other->answer_due_.expired();
+        });
+        if (!due) p->close();
+    }
+}
+
+// The host has answered. By then the connection may have gone, or the rank may have been deregistered.
+void Listener::decide(const std::shared_ptr<SocketPeer>& peer, pmix_status_t status) {
+    if (peer->stage_ != SocketPeer::Stage::asking) return;
+    Nspace* nspace = registry_.find(peer->id().nspace);
+    Client* client = registry_.find_client(peer->id());
+    if (client == nullptr) return refuse(*peer, PMIX_ERR_NOT_FOUND);
+    if (!common::succeeded(status)) return refuse(*peer, status);
+    admit(peer, *nspace, *client);
+}
+
+void Listener::admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Client& client) {
+    if (client.connections > 0 && (client.connections >= max_clones() || !leaves_places(*peer)))
+        return refuse(*peer, PMIX_ERR_OUT_OF_RESOURCE);
+    common::HelloReply mine;
+    mine.server = options_.server;
+    mine.library_version = "Wireup " WIREUP_VERSION;
+    mine.self = peer->id();
+    std::vector<int> descriptors;
+    segments_.add(*peer, nspace, mine.segments, descriptors);
+    common::HelloReply reply = peer->hello_.accept(std::move(mine), client.token);
+    common::ByteWriter w;
+    if (common::encode_message(w, reply) != PMIX_SUCCESS) return peer->close();
+    registry_.set_state(nspace, client, Client::State::connected);
+    ++client.connections;
+    welcome(peer, w.view(), descriptors);
+}
+
+}  // namespace pmix::server

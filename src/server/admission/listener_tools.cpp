@@ -1,0 +1,130 @@
+// Tools at the door: the question who this server is, and hellos in the role of a tool or an observer. See listener.h.
+#include <unistd.h>
+
+#include "common/values/info_view.h"
+#include "server/admission/listener.h"
+#include "transport/rendezvous.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::FrameHeader;
+using common::InfoList;
+using common::PeerRole;
+using common::ProcId;
+
+void Listener::introduce(SocketPeer& peer, const FrameHeader& header, Bytes payload) {
+    common::WhoRequest request;
+    if (common::decode_message(payload, request) != PMIX_SUCCESS || request.magic != common::kHelloMagic)
+        return peer.close();
+    FrameHeader answer = FrameHeader::reply(header.command, header.id, tools_.may_ask(peer.credentials()));
+    common::ByteWriter w;
+    if (answer.status == PMIX_SUCCESS) {
+        common::WhoReply mine;
+        mine.server = options_.server;
+        mine.pid = static_cast<uint32_t>(::getpid());
+        mine.offers = tools_.offers();
+        mine.hostname = registry_.hostname();
+        mine.library_version = "Wireup " WIREUP_VERSION;
+        mine.uri = transport::format_uri({options_.server, addresses()});
+        if (common::encode_message(w, mine) != PMIX_SUCCESS) return peer.close();
+    }
+    answer.payload = static_cast<uint32_t>(w.size());
+    peer.connection_->send(answer, w.view());
+    // Whoever may not even ask has no more business here.
+    if (answer.status != PMIX_SUCCESS) peer.close();
+}
+
+void Listener::hello_of_tool(SocketPeer& peer) {
+    const common::HelloRequest& claim = peer.hello_.claim();
+    pmix_status_t rc = tools_.may_connect(claim.role, peer.credentials());
+    // A secret is a rank's: there is no rank of this name.
+    if (rc == PMIX_SUCCESS && !claim.token.empty()) rc = PMIX_ERR_INVALID_CRED;
+    if (rc != PMIX_SUCCESS) return refuse(peer, rc);
+    auto self = std::static_pointer_cast<SocketPeer>(peer.shared_from_this());
+    if (claim.role == PeerRole::observer) {
+        peer.set_kind(PeerKind::observer);
+        return admit_tool(self, tools_.make_name(registry_.hostname(), peer.credentials()));
+    }
+    peer.set_kind(PeerKind::tool);
+
+    InfoList infos;
+    const ProcId named(claim.nspace, claim.rank);
+    if (!named.nspace.empty()) rc = tools_.may_claim(named);
+    if (rc != PMIX_SUCCESS) return refuse(peer, rc);
+    const Credentials& who = peer.credentials();
+    const auto add = [&](const char* key, const void* data, pmix_data_type_t type) {
+        if (rc == PMIX_SUCCESS && infos.find(key) == nullptr) rc = infos.append(key, data, type);
+    };
+    // What it says of itself comes first in the list only where the kernel has no word on it.
+    rc = append_ids(infos, who);
+    add(PMIX_PROC_PID, &who.pid, PMIX_PID);
+    for (const pmix_info_t& info : claim.infos) {
+        if (rc == PMIX_SUCCESS && infos.find(common::key_view(info)) == nullptr) rc = infos.append(info);
+    }
+    if (!named.nspace.empty()) {
+        add(PMIX_TOOL_NSPACE, named.nspace.c_str(), PMIX_STRING);
+        add(PMIX_TOOL_RANK, &named.rank, PMIX_PROC_RANK);
+    }
+    const bool yes = true;
+    add(PMIX_REQUESTOR_IS_TOOL, &yes, PMIX_BOOL);
+    add(PMIX_VERSION_INFO, claim.library_version.c_str(), PMIX_STRING);
+    add(PMIX_HOSTNAME, registry_.hostname().c_str(), PMIX_STRING);
+    if (rc != PMIX_SUCCESS) return refuse(peer, rc);
+
+    peer.stage_ = SocketPeer::Stage::asking;
+    host_.tool_connected(std::move(infos), [this, weak = std::weak_ptr<SocketPeer>(self), named](HostAnswer& answer) {
+        if (auto asked = weak.lock()) decide_tool(asked, named, answer);
+    });
+}
+
+// The host has answered; by then the tool may have gone.
+void Listener::decide_tool(const std::shared_ptr<SocketPeer>& peer, const ProcId& named, HostAnswer& answer) {
+    if (peer->stage_ != SocketPeer::Stage::asking) return;
+    if (!common::succeeded(answer.status)) return refuse(*peer, answer.status);
+    ProcId id = answer.tool.nspace.empty() ? named : answer.tool;
+    // A tool that has a name keeps it on all its servers.
+    if (!named.nspace.empty() && id != named) return refuse(*peer, PMIX_ERR_EXISTS);
+    if (id.nspace.empty()) id = tools_.make_name(registry_.hostname(), peer->credentials());
+    admit_tool(peer, std::move(id));
+}
+
+void Listener::admit_tool(const std::shared_ptr<SocketPeer>& peer, ProcId id) {
+    if (!leaves_places(*peer)) return refuse(*peer, PMIX_ERR_OUT_OF_RESOURCE);
+    const pmix_status_t rc = tools_.enter(id, peer->credentials());
+    if (rc != PMIX_SUCCESS) return refuse(*peer, rc);
+    peer->set_id(std::move(id));
+    common::HelloReply mine;
+    mine.server = options_.server;
+    mine.library_version = "Wireup " WIREUP_VERSION;
+    mine.self = peer->id();
+    common::HelloReply reply = peer->hello_.accept(std::move(mine), {});
+    common::ByteWriter w;
+    if (common::encode_message(w, reply) != PMIX_SUCCESS) {
+        tools_.leave(peer->id(), peer->credentials());
+        return peer->close();
+    }
+    welcome(peer, w.view(), {});
+}
+
+// The last step for everybody: from here on it is a Peer like any other.
+void Listener::welcome(const std::shared_ptr<SocketPeer>& peer, Bytes reply, std::span<const int> descriptors) {
+    peer->connection_->set_max_payload(common::kMaxFramePayload);
+    peer->deadline_.cancel();
+    peer->stage_ = SocketPeer::Stage::admitted;
+    waiting_.remove(peer);
+    // The server knows the peer before the peer can know that it is known.
+    try {
+        events_.peer_admitted(peer);
+    } catch (const std::bad_alloc&) {
+        peer->close();  // or it would wait for the answer
+        throw;
+    }
+    FrameHeader header =
+        FrameHeader::reply(static_cast<uint16_t>(common::Command::hello), peer->hello_.id(), PMIX_SUCCESS);
+    header.payload = static_cast<uint32_t>(reply.size());
+    header.descriptors = static_cast<uint8_t>(descriptors.size());
+    peer->send(header, reply, descriptors);
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,143 @@
+// One process that this server talks to: who it is, how a frame reaches it, whether it is still there.
+//
+// Peers are shared: the server's table holds one reference, each Reply a weak one, so a late answer to a peer that has
+// gone finds nobody instead of freed memory. Loop thread only. A peer that is gone swallows what is sent to it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "common/protocol/frame.h"
+#include "server/base/budget.h"
+#include "transport/connection.h"
+
+namespace pmix::server {
+
+// What the kernel said about the other end when it connected.
+struct Credentials {
+    uid_t uid = static_cast<uid_t>(-1);
+    gid_t gid = static_cast<gid_t>(-1);
+    pid_t pid = 0;
+};
+
+// Requests of one peer that may wait for their answers together, and event handlers that it may have. A process with a
+// request open to each of the ranks of the largest jobs has a few thousand for each of its threads; beyond this number
+// it asks without listening. What they take in memory is counted besides, for its user (server/base/budget.h).
+inline constexpr uint32_t kMaxOpenRequests = 64u << 10;
+// Processes that are one rank at a time. A rank's helpers are a handful; each takes a descriptor of the server's, which
+// all ranks of the node must do with: where the table is small, fewer (Listener::max_clones).
+inline constexpr uint32_t kMaxClones = 128;
+// Above so much unsent towards one peer, events to it are dropped and counted; it is told when it reads again. The rest
+// up to common::kMaxQueuedToPeer is for answers: a process that is stopped (by a debugger, by a freezer) keeps its
+// connection.
+inline constexpr size_t kMaxQueuedEvents = 32u << 20;
+// Registrations for output: each gets a queue of its own (kIofQueueBytes).
+inline constexpr uint32_t kMaxIofPulls = 1024;
+
+enum class PeerKind : uint8_t {
+    client,    // a process of a registered namespace
+    tool,      // connected on its own account, known to the host
+    observer,  // likewise, only to ask the library how things stand; the host has not heard of it
+    self,      // this very process: the server's own client half, through the loopback
+};
+
+class Peer : public std::enable_shared_from_this<Peer> {
+  public:
+    Peer(PeerKind kind, common::ProcId id, Credentials who) : kind_(kind), id_(std::move(id)), credentials_(who) {}
+    virtual ~Peer() = default;
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+
+    // Payload and descriptors are only lent; the peer gets its own.
+    virtual void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) = 0;
+    // Ends the connection. The server hears of it as of any other loss, once.
+    virtual void close() = 0;
+    // What any thread may send on, however long this peer lives. Null: only the loop reaches it.
+    virtual std::shared_ptr<transport::Connection> connection() const { return nullptr; }
+
+    // Has taken in all that was sent to it.
+    virtual bool has_read_all() const { return true; }
+
+    PeerKind kind() const noexcept { return kind_; }
+    const common::ProcId& id() const noexcept { return id_; }
+    const Credentials& credentials() const noexcept { return credentials_; }
+    // Distinguishes clones: processes that share a rank.
+    uint64_t serial() const noexcept { return serial_; }
+    // Its requests that have not been answered. Shared, because answers may be given when the peer has gone, by any
+    // thread.
+    using OpenRequests = std::shared_ptr<std::atomic<uint32_t>>;
+    const OpenRequests& open_requests() const noexcept { return open_requests_; }
+    // Of its user: what the server keeps for this peer is counted there.
+    const AccountPtr& account() const noexcept { return account_; }
+    void set_account(AccountPtr account) noexcept { account_ = std::move(account); }
+    // Has said goodbye; its hang-up is then no loss.
+    bool finalized() const noexcept { return finalized_; }
+    bool gone() const noexcept { return gone_; }
+
+    // Are its requests served in strict mode (common/values/strict.h)?
+    bool strict() const noexcept { return strict_; }
+
+    void set_strict(bool strict) noexcept { strict_ = strict; }
+    void set_serial(uint64_t serial) noexcept { serial_ = serial; }
+    // Segments, by their instance, that this peer has been given: their descriptor need not travel again.
+    bool knows_segment(uint32_t instance) const { return segments_.count(instance) != 0; }
+    void set_knows_segment(uint32_t instance) { segments_.insert(instance); }
+    void set_lacks_segment(uint32_t instance) { segments_.erase(instance); }
+    // It says that it has not got it. Then it is told again, unless the first is still on its way: descriptors that
+    // nobody takes must not pile up.
+    void says_it_lacks(uint32_t instance) {
+        if (knows_segment(instance) && has_read_all()) set_lacks_segment(instance);
+    }
+    // Events that it was not sent, because it did not read.
+    uint64_t lost_events() const noexcept { return lost_events_; }
+    void count_lost_event() noexcept { ++lost_events_; }
+    void set_finalized() noexcept { finalized_ = true; }
+    void set_gone() noexcept { gone_ = true; }
+
+  protected:
+    // Who it is turns out with the hello.
+    void set_id(common::ProcId id) { id_ = std::move(id); }
+    void set_kind(PeerKind kind) noexcept { kind_ = kind; }
+
+  private:
+    PeerKind kind_;
+    common::ProcId id_;
+    Credentials credentials_;
+    uint64_t serial_ = 0;
+    AccountPtr account_;
+    OpenRequests open_requests_ = std::make_shared<std::atomic<uint32_t>>(0);
+    std::set<uint32_t> segments_;
+    bool strict_ = false;
+    uint64_t lost_events_ = 0;
+    bool finalized_ = false;
+    bool gone_ = false;
+};
+
+// The server's own process. What is sent to it goes to the sink, on the loop thread, with the sender still on the
+// stack: the loopback copies it and posts it on before anything of the user's runs.
+class SelfPeer final : public Peer {
+  public:
+    using Sink = std::function<void(const common::FrameHeader& header, common::Bytes payload,
+                                    std::span<const int> lent_descriptors)>;
+
+    SelfPeer(common::ProcId id, Credentials who) : Peer(PeerKind::self, std::move(id), who) {}
+    void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) override {
+        if (sink_) sink_(header, payload, descriptors);
+    }
+    void close() override { sink_ = nullptr; }
+    void set_sink(Sink sink) { sink_ = std::move(sink); }
+
+  private:
+    Sink sink_;
+};
+
+}  // namespace pmix::server

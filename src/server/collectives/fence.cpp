@@ -1,0 +1,162 @@
+// Fence: see fence.h.
+#include "server/collectives/fence.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "common/values/info_view.h"
+#include "common/values/value.h"
+#include "server/data/get.h"
+#include "server/namespaces/modex_blob.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::InfoList;
+using common::Result;
+
+namespace {
+// Sets that a job fences over. Beyond it the memory of what was sent starts anew: more is sent, nothing is lost.
+constexpr size_t kMaxRemembered = 1024;
+// The processes in all of them together.
+constexpr size_t kMaxRememberedProcs = 1u << 20;
+}  // namespace
+
+void Fence::request(Peer& peer, common::FenceRequest& request, Reply reply) {
+    if (request.procs.empty() && request.ranges.empty())
+        request.procs.emplace_back(peer.id().nspace, PMIX_RANK_WILDCARD);
+    // What the others would look for afterwards is not all there.
+    pmix_status_t local = PMIX_SUCCESS;
+    if (const Nspace* own = registry_.find(peer.id().nspace); own != nullptr && !own->refused_commits.empty()) {
+        const auto refused = own->refused_commits.find({peer.id().rank, peer.serial()});
+        if (refused != own->refused_commits.end()) local = refused->second.status;
+    }
+    enter(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(), std::move(reply),
+          local);
+}
+
+// Only what is newer than what this set was given before. Ranks that never committed have nothing to say.
+Result<std::vector<uint8_t>> Fence::collect(const Signature& signature, Sent& sending) {
+    std::vector<uint8_t> blob;
+    auto known = sent_.find(signature);
+    for (auto& [nspace, ranks] : registry_.local_members(signature)) {
+        if (nspace->data == nullptr) continue;
+        std::vector<dstore::RankSince> since;
+        for (common::Rank rank : ranks) {
+            uint64_t reached = nspace->data->committed(rank);
+            if (reached == 0) continue;
+            MemberId member = member_id(nspace->number, rank);
+            uint64_t before = 0;
+            if (known != sent_.end()) {
+                auto at = known->second.find(member);
+                if (at != known->second.end()) before = at->second;
+            }
+            if (before < reached) since.push_back({rank, before});
+            sending[member] = reached;
+        }
+        if (since.empty()) continue;
+        auto piece = nspace->data->contribution(nspace->name, since);
+        if (!piece.ok()) return piece;
+        blob.insert(blob.end(), piece->begin(), piece->end());
+    }
+    return blob;
+}
+
+void Fence::launch(TurnId id, Turn& turn) {
+    Reach reach = registry_.reach(turn.signature);
+    Host& host = host_of(turn);
+    if (reach == Reach::unknown && !host.has_fence()) reach = Reach::here;
+    if (reach == Reach::here && turn.required != Required::by_host) return finish(id, turn.local_status);
+    if (!host.has_fence()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
+
+    Sent sending;
+    std::vector<uint8_t> blob;
+    if (turn.collect) {
+        auto collected = collect(turn.signature, sending);
+        if (collected.ok()) {
+            blob = std::move(collected).value();
+        } else {
+            // The others must not wait for this node: it takes part with nothing, and says so.
+            if (turn.local_status == PMIX_SUCCESS) turn.local_status = collected.status();
+            sending.clear();
+        }
+    }
+    // Never without data: Slurm's plug-in exchanges a fence between nodes only if the infos name PMIX_COLLECT_DATA,
+    // with whatever value, and there are bytes. Otherwise each node's part ends at once, and where only some nodes have
+    // bytes those nodes wait for the others without end.
+    if (blob.empty()) blob = wrap_presence();
+    char* data = static_cast<char*>(std::malloc(blob.size()));
+    size_t size = 0;
+    if (data == nullptr) {
+        turn.local_status = PMIX_ERR_NOMEM;
+        sending.clear();
+    } else {
+        size = blob.size();
+        std::memcpy(data, blob.data(), size);
+    }
+    InfoList infos = std::move(turn.infos);
+    // The infos are the first caller's; what any member asked for counts for all.
+    if (turn.collect && !common::InfoView(infos).flag(PMIX_COLLECT_DATA)) {
+        if (pmix_info_t* no = infos.find(PMIX_COLLECT_DATA)) {
+            common::destroy_value(&no->value);
+            no->value.type = PMIX_BOOL;
+            no->value.data.flag = true;
+        } else {
+            infos.append_flag(PMIX_COLLECT_DATA, true);
+        }
+    } else if (!turn.collect && infos.find(PMIX_COLLECT_DATA) == nullptr) {
+        infos.append_flag(PMIX_COLLECT_DATA, false);
+    }
+    turn.users.append_ids(infos);
+    infos.append_flag(PMIX_SORTED_PROC_ARRAY, true);
+    infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, turn.local_status, PMIX_STATUS);
+    Signature signature = turn.signature;
+    host.fence(signature, std::move(infos), data, size,
+               [this, id, signature, lives = lives_of(signature), sending = std::move(sending),
+                due = due(turn)](HostAnswer& answer) {
+                   // Of a job that has ended meanwhile: its turn has too, and the data is no later bearer's.
+                   if (live_on(signature, lives)) host_answered(id, signature, sending, answer);
+               });
+}
+
+void Fence::host_answered(TurnId id, const Signature& signature, const Sent& sending, HostAnswer& answer) {
+    pmix_status_t status = answer.status;
+    // Also when the turn has timed out meanwhile: the data is here, and later gets are spared a trip.
+    if (common::succeeded(status) && !is_presence_only(answer.data)) {
+        status = ingest_blob(registry_, answer.data);
+        for (const Signature::Part& part : signature.parts())
+            if (Nspace* nspace = registry_.find(part.nspace)) get_.arrived(*nspace);
+    }
+    if (common::succeeded(status) && !sending.empty()) {
+        if (sent_.size() >= kMaxRemembered || remembered_ >= kMaxRememberedProcs) {
+            sent_.clear();
+            remembered_ = 0;
+        }
+        const auto [at, fresh] = sent_.try_emplace(signature);
+        if (fresh) remembered_ += signature.memory() / sizeof(common::ProcId) + sending.size();
+        Sent& sent = at->second;
+        for (const auto& [member, generation] : sending) sent[member] = std::max(sent[member], generation);
+    }
+    if (common::succeeded(status)) status = PMIX_SUCCESS;
+    if (Turn* turn = find(id); turn != nullptr && status == PMIX_SUCCESS) status = turn->local_status;
+    finish(id, status);
+}
+
+void Fence::answer(Reply& reply, const Turn& turn, pmix_status_t status) {
+    auto peer = reply.peer();
+    if (peer == nullptr) return;
+    common::FenceReply message;
+    std::vector<int> descriptors;
+    if (status == PMIX_SUCCESS)
+        add_segments(segments_, registry_, turn.signature, *peer, message.segments, descriptors);
+    if (Nspace* own = registry_.find(peer->id().nspace); own != nullptr && own->data != nullptr)
+        message.generation = own->data->generation();
+    reply.message(status, message, descriptors);
+}
+
+void Fence::forget(std::string_view nspace) {
+    std::erase_if(sent_, [&](const auto& entry) { return entry.first.names(nspace); });
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,43 @@
+// Fence: collects what the local members have to say to other nodes, carries it up in one upcall, publishes what comes
+// back, answers everybody.
+//
+// Loop thread only. A set whose members are all here is done without the host, and so without any copying: commits are
+// published when they arrive. What can go wrong: see Gathering; besides, the host's own status, and a blob that is none
+// of ours (a node that runs another library), which ends the fence with that status.
+#pragma once
+
+#include <map>
+
+#include "server/collectives/collective_operation.h"
+
+namespace pmix::server {
+
+class Get;
+
+class Fence final : public CollectiveOperation {
+  public:
+    Fence(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Get& get)
+        : CollectiveOperation(scheduler, host, registry, segments, common::Function::PMIx_Fence), get_(get) {}
+
+    // procs empty: all of the asker's namespace.
+    void request(Peer& peer, common::FenceRequest& request, Reply reply);
+    // What was contributed for signatures that name it is forgotten.
+    void forget(std::string_view nspace);
+    // Sets of which it is remembered what they were sent.
+    size_t sets_remembered() const noexcept { return sent_.size(); }
+
+  private:
+    // What the nodes of a set are known to have: for each local rank of it the generation that went out with success.
+    using Sent = std::map<MemberId, uint64_t>;
+
+    void launch(TurnId id, Turn& turn) override;
+    void answer(Reply& reply, const Turn& turn, pmix_status_t status) override;
+    void host_answered(TurnId id, const Signature& signature, const Sent& sent, HostAnswer& answer);
+    common::Result<std::vector<uint8_t>> collect(const Signature& signature, Sent& sending);
+
+    Get& get_;
+    std::map<Signature, Sent> sent_;
+    size_t remembered_ = 0;  // processes in sent_, at most: what is forgotten with a namespace is still counted
+};
+
+}  // namespace pmix::server

@@ -1,0 +1,161 @@
+// Construct by leaders who know how many they are but not who (PMIX_GROUP_BOOTSTRAP), and by members whom a leader adds
+// (PMIX_GROUP_ADD_MEMBERS), who name nobody. No server can tell when all have come, so each caller goes up to the host
+// by itself, and the host's answer says who is in the group. See group.h.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "common/values/info_view.h"
+#include "common/values/proc_array.h"
+#include "common/values/support.h"
+#include "server/collectives/groups.h"
+#include "server/namespaces/modex_blob.h"
+
+namespace pmix::server {
+
+using common::GroupCall;
+using common::InfoList;
+using common::InfoView;
+using common::ProcId;
+using common::ProcList;
+
+void Groups::bootstrap(Peer& peer, common::ControlRequest& request, Reply reply) {
+    InfoList infos = request.infos.take();
+    InfoView view(infos);
+    const bool leads = view.find(PMIX_GROUP_BOOTSTRAP) != nullptr;
+    size_t leaders = 0;
+    int timeout = 0;
+    auto member = registry_.member(peer.id());
+    ProcList added;
+    const pmix_info_t* add = view.find(PMIX_GROUP_ADD_MEMBERS);
+    // As with other constructs: who has called already is not left alone.
+    const bool forms =
+        std::any_of(starters_.begin(), starters_.end(), [&](const Starter& s) { return s.group == request.name; });
+    bool well = member.has_value() && (forms || registry_.find(request.name) == nullptr) &&
+                view.get(PMIX_TIMEOUT, &timeout) == PMIX_SUCCESS && timeout >= 0 &&
+                (add == nullptr || (leads && common::read_proc_array(add->value, added)));
+    // A leader names itself and nobody else; how many they are it must know.
+    if (leads) {
+        well = well && view.get(PMIX_GROUP_BOOTSTRAP, &leaders) == PMIX_SUCCESS && leaders > 0 &&
+               leaders <= common::kMaxListLength && request.procs.size() == 1 && request.procs[0] == peer.id();
+    }
+    if (!well) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (registry_.groups().find(request.name, peer.id()) != nullptr) return reply.status(PMIX_ERR_EXISTS);
+    for (const Starter& s : starters_)
+        if (s.group == request.name && s.who == *member) return reply.status(PMIX_ERR_EXISTS);
+    if (!host_.of(peer).has_group() ||
+        required_in_collective(host_.of(peer), view, common::Function::PMIx_Group_construct) == Required::unmet)
+        return reply.status(PMIX_ERR_NOT_SUPPORTED);
+
+    Starter& starter = starters_.emplace_back();
+    starter.id = next_++;
+    starter.group = request.name;
+    starter.who = *member;
+    starter.assign = view.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    starter.notify = view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    starter.reply = std::move(reply);
+    const uint64_t id = starter.id;
+    if (timeout > 0) {
+        starter.timer = Timer(scheduler_, int64_t{timeout} * 1000 + kHostsWordMs, [this, id] {
+            end_starters(PMIX_ERR_TIMEOUT, [id](const Starter& s) { return s.id == id; });
+        });
+    }
+    auto due = std::make_shared<char>();
+    starter.answer_due = due;
+    host_.group(PMIX_GROUP_CONSTRUCT, request.name, {peer.id()}, bootstrap_infos(peer, infos, request.name),
+                [this, id, due = std::move(due)](HostAnswer& answer) { bootstrapped(id, answer); });
+}
+
+// All that the caller said but for what it shares, which goes with its data; and who it is, if it is none of the
+// leaders.
+InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const std::string& group) {
+    const ProcId& who = peer.id();
+    InfoList out;
+    pmix_status_t status = PMIX_SUCCESS;
+    for (const pmix_info_t& info : infos) {
+        std::string_view k = common::key_view(info);
+        if (k == PMIX_GROUP_INFO || k == PMIX_GROUP_ENDPT_DATA || k == PMIX_GROUP_LOCAL_CID) continue;
+        out.append(info);
+    }
+    if (InfoView(infos).find(PMIX_GROUP_BOOTSTRAP) == nullptr)
+        common::append_proc_array(out, PMIX_GROUP_ADD_MEMBERS, {who});
+    GroupPiece mine;
+    mine.asker = who;
+    mine.order = {who};
+    if (InfoList shared = group_shared_by(infos); !shared.empty()) mine.shared.push_back({who, std::move(shared)});
+    std::vector<uint8_t> blob;
+    auto piece = encode_group_piece(mine);
+    if (piece.ok()) piece = wrap_group(group, *piece);
+    if (piece.ok()) blob = std::move(piece).value();
+    if (!piece.ok()) status = piece.status();
+    Nspace* nspace = registry_.find(who.nspace);
+    if (nspace != nullptr) append_owner(*nspace, blob);
+    if (nspace != nullptr && nspace->data != nullptr && nspace->data->committed(who.rank) != 0) {
+        auto data = nspace->data->contribution(nspace->name, std::array{dstore::RankSince{who.rank, 0}});
+        if (data.ok()) blob.insert(blob.end(), data->begin(), data->end());
+        if (!data.ok()) status = data.status();
+    }
+    if (!blob.empty()) {
+        pmix_byte_object_t object{reinterpret_cast<char*>(blob.data()), blob.size()};
+        pmix_status_t rc = out.append(PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT);
+        if (rc != PMIX_SUCCESS) status = rc;
+    }
+    if (pmix_status_t rc = append_ids(out, peer.credentials()); rc != PMIX_SUCCESS) status = rc;
+    out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, status, PMIX_STATUS);
+    return out;
+}
+
+// Success is the same for all: the first answer ends it for every caller of this node who is in the group.
+void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
+    auto at = std::find_if(starters_.begin(), starters_.end(), [id](const Starter& s) { return s.id == id; });
+    if (at == starters_.end()) return;
+    ProcList members;
+    const pmix_info_t* said = answer.infos.find(PMIX_GROUP_MEMBERSHIP);
+    pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
+    if (status == PMIX_SUCCESS && (said == nullptr || !common::read_proc_array(said->value, members)))
+        status = PMIX_ERR_NOT_SUPPORTED;  // a host that takes each of them for a group of one
+    members = expand(members);
+    const ProcId caller = registry_.proc_of(at->who);
+    if (status == PMIX_SUCCESS && std::find(members.begin(), members.end(), caller) == members.end())
+        status = PMIX_ERR_NOT_FOUND;  // nobody has added it
+    const Key key{GroupCall::construct, at->group, next_};
+    if (status == PMIX_SUCCESS && forming(key.name, caller) != nullptr) status = PMIX_ERR_EXISTS;
+    if (status != PMIX_SUCCESS) return end_starters(status, [id](const Starter& s) { return s.id == id; });
+
+    Operation op;
+    op.id = next_++;
+    op.launched = op.hosted = op.handed_over = true;  // and answered: without memory for what follows it is lost
+    ProcList named;
+    for (auto s = starters_.begin(); s != starters_.end();) {
+        const ProcId proc = registry_.proc_of(s->who);
+        if (s->group != key.name || std::find(members.begin(), members.end(), proc) == members.end()) {
+            ++s;
+            continue;
+        }
+        op.assign = op.assign || s->assign;
+        op.notify = op.notify || s->notify;
+        op.came.push_back(s->who);
+        named.push_back(proc);
+        if (const auto peer = s->reply.peer(); peer != nullptr && op.account == nullptr) op.account = peer->account();
+        op.replies.push_back(std::move(s->reply));
+        s = starters_.erase(s);
+    }
+    op.signature = Signature(named);
+    op.piece.order = members;  // places for their data
+    Operation& open = operations_.emplace(key, std::move(op)).first->second;
+    take_endpoint_data(open, key.name, answer.infos);
+    open.named_order = std::move(members);
+    form(key, open, answer.infos);
+}
+
+void Groups::end_starters(pmix_status_t status, const std::function<bool(const Starter&)>& is_meant) {
+    std::list<Starter> ended;
+    for (auto s = starters_.begin(); s != starters_.end();) {
+        auto next = std::next(s);
+        if (is_meant(*s)) ended.splice(ended.end(), starters_, s);
+        s = next;
+    }
+    for (Starter& s : ended) s.reply.status(status);
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,653 @@
+// Construct and destruct: from the first caller to the answers. See group.h.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "common/values/info_view.h"
+#include "common/values/proc_array.h"
+#include "common/values/support.h"
+#include "server/collectives/collective_operation.h"
+#include "server/collectives/groups.h"
+#include "server/data/get.h"
+#include "server/events/events.h"
+#include "server/namespaces/modex_blob.h"
+
+namespace pmix::server {
+
+using common::GroupCall;
+using common::InfoList;
+using common::InfoView;
+using common::ProcId;
+using common::ProcList;
+
+namespace {
+
+// Collectives that ended without a member who never comes would pile up. Beyond this many the oldest is forgotten.
+constexpr size_t kMaxEnded = 256;
+// Where participation is optional, a timeout starts the upcall; the host's own limit ends it if another node is silent.
+constexpr int64_t kOptionalGraceMs = 3000;
+
+int64_t now_ms() {
+    return transport::monotonic_ns() / 1'000'000;
+}
+
+bool contains(const ProcList& list, const ProcId& proc) {
+    return std::find(list.begin(), list.end(), proc) != list.end();
+}
+
+// To look up many in a long list.
+class Among {
+  public:
+    explicit Among(const ProcList& list) : set_(list) {}
+    bool has(const ProcId& proc) const { return set_.has(proc); }
+
+  private:
+    const Signature set_;
+};
+
+// A group that has formed, about.
+size_t memory_of(const Group& group) {
+    size_t bytes = sizeof(Group) + group.name.size() + group.members.size() * sizeof(Group::Member);
+    for (const Group::Member& m : group.members) bytes += m.proc.nspace.capacity();
+    return bytes;
+}
+
+pmix_status_t append_array(InfoList& to, std::string_view key, const InfoList& infos) {
+    pmix_data_array_t array{};
+    array.type = PMIX_INFO;
+    array.size = infos.size();
+    array.array = const_cast<pmix_info_t*>(infos.c_array());
+    return to.append(key, &array, PMIX_DATA_ARRAY);
+}
+
+// The process that has invited these, if it is none of them.
+std::optional<ProcId> inviter_in(const common::Infos& directives, const ProcList& members) {
+    const pmix_proc_t* proc = nullptr;
+    if (InfoView(directives.data(), directives.size()).get(PMIX_GROUP_LEADER, &proc) != PMIX_SUCCESS ||
+        proc == nullptr || !common::is_real_rank(proc->rank))
+        return std::nullopt;
+    ProcId inviter(*proc);
+    if (contains(members, inviter) || contains(members, {inviter.nspace, PMIX_RANK_WILDCARD})) return std::nullopt;
+    return inviter;
+}
+
+}  // namespace
+
+bool Groups::Operation::came_already(MemberId who) const noexcept {
+    return std::find(came.begin(), came.end(), who) != came.end();
+}
+
+bool Groups::came_late(GroupCall call, const std::string& name, const Signature* signature, MemberId who,
+                       Reply& reply) {
+    for (auto it = ended_.begin(); it != ended_.end(); ++it) {
+        if (it->call != call || it->name != name || (signature != nullptr && it->signature != *signature)) continue;
+        auto at = std::find(it->missing.begin(), it->missing.end(), who);
+        if (at == it->missing.end()) continue;
+        it->missing.erase(at);
+        reply.status(it->status);
+        if (it->missing.empty()) ended_.erase(it);
+        return true;
+    }
+    return false;
+}
+
+void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply) {
+    // Who names nobody, or is one of several leaders that do not know each other, is gathered by the host.
+    if (request.procs.empty() ||
+        InfoView(request.infos.data(), request.infos.size()).find(PMIX_GROUP_BOOTSTRAP) != nullptr)
+        return bootstrap(peer, request, std::move(reply));
+    // A job that takes the name of a group which forms already does not leave those alone who have called.
+    if (registry_.find(request.name) != nullptr && forming(request.name, peer.id()) == nullptr)
+        return reply.status(PMIX_ERR_BAD_PARAM);
+    for (const ProcId& p : request.procs) {
+        bool whole = p.rank == PMIX_RANK_WILDCARD;
+        if (p.nspace.empty() || (!whole && !common::is_real_rank(p.rank))) return reply.status(PMIX_ERR_BAD_PARAM);
+    }
+    pmix_status_t rc = registry_.groups().replace(request.procs, peer.id());
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    InfoList infos = request.infos.take();
+    InfoView view(infos);
+    const auto inviter = inviter_in(request.directives, request.procs);
+    Signature signature(request.procs);
+    if (inviter) signature.add(*inviter);
+    auto member = registry_.member(peer.id());
+    if (!member || !registry_.contains(signature, *member)) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (came_late(GroupCall::construct, request.name, &signature, *member, reply)) return;
+    auto meant = construct_of(request.name, signature);
+    if (!meant) return reply.status(meant.status());
+    const Key key = *meant;
+
+    ProcList order;
+    if (const pmix_info_t* given = view.find(PMIX_GROUP_FINAL_MEMBERSHIP_ORDER)) {
+        if (!common::read_proc_array(given->value, order)) return reply.status(PMIX_ERR_BAD_PARAM);
+        if (!(Signature(expand(order)) == Signature(expand(request.procs)))) return reply.status(PMIX_ERR_BAD_PARAM);
+    }
+    auto [at, first] = operations_.try_emplace(key);
+    Operation& op = at->second;
+    if (first) {
+        op.id = next_++;
+        op.signature = std::move(signature);
+        op.inviter = inviter;
+    } else if (op.launched) {
+        return reply.status(PMIX_ERR_EXISTS);  // a second call of who is in it already
+    } else if (op.inviter != inviter) {
+        return reply.status(PMIX_ERR_BAD_PARAM);  // the same processes, but not the same members
+    }
+    const bool leads = view.flag(PMIX_GROUP_LEADER);
+    if (leads && !op.leader) {
+        op.leader = peer.id();
+        op.leaderless = false;
+    }
+    GroupPiece mine;
+    mine.leads = leads && *op.leader == peer.id();
+    mine.asker = peer.id();
+    mine.order = std::move(request.procs);
+    if (InfoList shared = group_shared_by(infos); !shared.empty())
+        mine.shared.push_back({peer.id(), std::move(shared)});
+    merge_group_piece(op.piece, std::move(mine));
+    if (!order.empty() && op.named_order.empty()) op.named_order = std::move(order);
+    op.assign = op.assign || view.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    op.optional = op.optional || view.flag(PMIX_GROUP_OPTIONAL);
+    op.notify = op.notify || view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    op.tolerant = op.tolerant || view.flag(PMIX_GROUP_FT_COLLECTIVE);
+    op.required = std::max(op.required, required_in_collective(host_, view, common::Function::PMIx_Group_construct));
+    if (view.flag(PMIX_GROUP_NOTIFY_TERMINATION)) op.deciders.push_back(*member);
+    rc = join(op, key, peer, infos, reply);
+    if (rc != PMIX_SUCCESS) {
+        if (first) operations_.erase(key);
+        return reply.status(rc);
+    }
+    judge(key);
+}
+
+void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) {
+    auto member = registry_.member(peer.id());
+    if (!member) return reply.status(PMIX_ERR_BAD_PARAM);
+    const Group* group = registry_.groups().find(request.name, peer.id());
+    // The members may have become fewer since it ended.
+    if (came_late(GroupCall::destruct, request.name, nullptr, *member, reply)) return;
+    if (group == nullptr) return reply.status(PMIX_ERR_NOT_FOUND);
+    const Key key{GroupCall::destruct, request.name, group->number};
+    // The host would know nothing of those whose namespace has ended; the local status says that they are missing.
+    const bool whole = std::none_of(group->members.begin(), group->members.end(),
+                                    [](const Group::Member& m) { return !m.left && m.ended; });
+    auto [at, first] = operations_.try_emplace(key);
+    Operation& op = at->second;
+    if (first) {
+        op.id = next_++;
+        op.signature = Signature(group->living());
+        op.tolerant = group->notify;
+        op.hosted = group->hosted;
+    } else if (op.launched) {
+        return reply.status(PMIX_ERR_EXISTS);
+    }
+    InfoList infos = request.infos.take();
+    const InfoView view(infos);
+    op.tolerant = op.tolerant || view.flag(PMIX_GROUP_FT_COLLECTIVE);
+    // Where the construct agreed on it, the group is smaller already and everybody has been told.
+    op.notify = op.notify || view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    op.required = std::max(op.required, required_in_collective(host_, infos, common::Function::PMIx_Group_destruct));
+    pmix_status_t rc = join(op, key, peer, infos, reply);
+    if (rc != PMIX_SUCCESS) {
+        if (first) operations_.erase(key);
+        return reply.status(rc);
+    }
+    if (!whole && !op.forgives()) {
+        op.local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
+        return launch(key, op);
+    }
+    judge(key);
+}
+
+// The caller is in. What was given by several counts by the shortest limit and the first word.
+pmix_status_t Groups::join(Operation& op, const Key& key, Peer& peer, InfoList& infos, Reply& reply) {
+    InfoView view(infos);
+    int timeout = 0;
+    if (view.get(PMIX_TIMEOUT, &timeout) != PMIX_SUCCESS || timeout < 0) return PMIX_ERR_BAD_PARAM;
+    if (timeout > 0) {
+        int64_t ms = int64_t{timeout} * 1000;
+        int64_t ends = now_ms() + ms;
+        if (op.ends_at_ms == 0 || ends < op.ends_at_ms) {
+            op.ends_at_ms = ends;
+            op.timer = Timer(scheduler_, ms, [this, key, id = op.id] { expire(key, id); });
+        }
+    }
+    for (const pmix_info_t& info : infos) {
+        if (op.infos.find(common::key_view(info)) != nullptr) continue;
+        pmix_status_t rc = op.infos.append(info);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    const MemberId who = *registry_.member(peer.id());
+    if (!op.came_already(who)) op.came.push_back(who);
+    op.users.add(peer.credentials());
+    if (op.account == nullptr) op.account = peer.account();
+    op.replies.push_back(std::move(reply));
+    return PMIX_SUCCESS;
+}
+
+void Groups::judge(const Key& key) {
+    Operation* op = find(key);
+    if (op == nullptr || op->launched) return;
+    bool missing = false;
+    for (MemberId who : expected(op->signature)) {
+        if (op->came_already(who)) continue;
+        if (!is_gone(who)) {
+            missing = true;
+            continue;
+        }
+        const ProcId proc = registry_.proc_of(who);
+        if (contains(op->piece.failed, proc)) continue;
+        if (!op->forgives()) {
+            op->local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
+            return launch(key, *op);
+        }
+        failed(key, *op, proc);
+    }
+    if (!missing && op->undecided.empty()) launch(key, *op);
+}
+
+// It goes on without it, if nobody who wants to be asked says otherwise.
+void Groups::failed(const Key& key, Operation& op, const ProcId& proc) {
+    op.piece.failed.push_back(proc);
+    if (op.optional || !(op.notify || (op.tolerant && key.call == GroupCall::construct))) return;
+    ProcList targets;
+    if (op.leader) {
+        targets.push_back(*op.leader);
+    } else {
+        targets = others(key, op, proc);
+    }
+    for (MemberId who : op.deciders)
+        if (contains(targets, registry_.proc_of(who))) ++op.undecided[who];
+    announce_failure(PMIX_GROUP_MEMBER_FAILED, key.name, proc, targets);
+}
+
+void Groups::leader_gone(const Key& key, Operation& op) {
+    const ProcId proc = *op.leader;
+    op.leader.reset();
+    // At the host, or without any of these, it counts as having called: the group forms, as with any member that ends
+    // later, and all are told.
+    if (!op.launched) {
+        op.leaderless = true;
+        op.piece.leads = false;
+        if (op.forgives() && !contains(op.piece.failed, proc)) op.piece.failed.push_back(proc);
+        if (!op.optional)
+            for (MemberId who : op.deciders) ++op.undecided[who];
+    }
+    if (op.optional) return;
+    announce_failure(PMIX_GROUP_LEADER_FAILED, key.name, proc, others(key, op, proc));
+}
+
+// The participants but one.
+ProcList Groups::others(const Key& key, const Operation& op, const ProcId& proc) const {
+    ProcList out = key.call == GroupCall::construct ? expand(op.piece.order) : op.signature.list();
+    std::erase(out, proc);
+    return out;
+}
+
+void Groups::announce_failure(pmix_status_t code, const std::string& name, const ProcId& proc,
+                              const ProcList& targets) {
+    InfoList infos;
+    const pmix_proc_t affected = proc.to_c();
+    infos.append_string(PMIX_GROUP_ID, name);
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC);
+    announce(code, proc, targets, std::move(infos));
+}
+
+// Members that no server has told of, because their node had nobody left: each node tells its own.
+void Groups::tell_of_missing(const Key& key, const Operation& op, const ProcList& asked, const ProcList& members) {
+    if (op.optional || !op.forgives()) return;
+    ProcList targets = op.piece.leads ? ProcList{op.piece.asker} : members;
+    targets = here(targets);
+    const Among present(members), told(op.piece.failed);
+    for (const ProcId& p : asked)
+        if (!present.has(p) && !told.has(p)) announce_failure(PMIX_GROUP_MEMBER_FAILED, key.name, p, targets);
+}
+
+void Groups::decide(Peer& peer, const common::ControlRequest& request, Reply reply) {
+    reply.status(PMIX_SUCCESS);
+    const Key* meant = forming(request.name, peer.id());
+    if (meant == nullptr) return;
+    const Key key = *meant;
+    Operation* op = find(key);
+    auto who = registry_.member(peer.id());
+    if (op == nullptr || !who || !op->came_already(*who)) return;
+    if (static_cast<GroupCall>(request.kind) == GroupCall::abort) return abort(key, *op);
+    const auto select = [&](const ProcId* leader) {
+        ProcList targets;
+        for (ProcId& p : expand(op->piece.order))
+            if (!contains(op->piece.failed, p)) targets.push_back(std::move(p));
+        InfoList infos;
+        infos.append_string(PMIX_GROUP_ID, key.name);
+        const pmix_proc_t proc = (leader != nullptr ? *leader : ProcId("", PMIX_RANK_INVALID)).to_c();
+        infos.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
+        announce(PMIX_GROUP_LEADER_SELECTED, leader != nullptr ? *leader : peer.id(), targets, std::move(infos));
+    };
+    if (op->leaderless && InfoView(request.infos.data(), request.infos.size()).flag(PMIX_GROUP_LEADER)) {
+        op->leader = peer.id();  // the first who wants to
+        op->leaderless = false;
+        select(&*op->leader);
+    }
+    auto at = op->undecided.find(*who);
+    if (at == op->undecided.end()) return;
+    if (--at->second == 0) op->undecided.erase(at);
+    if (op->undecided.empty() && op->leaderless) {
+        op->leaderless = false;
+        select(nullptr);
+    }
+    judge(key);
+}
+
+void Groups::abort(const Key& key, Operation& op) {
+    InfoList infos;
+    infos.append_string(PMIX_GROUP_ID, key.name);
+    ProcList all = expand(op.piece.order);
+    if (op.inviter) all.push_back(*op.inviter);
+    const ProcId source = op.came.empty() ? ProcId() : registry_.proc_of(op.came.front());
+    op.local_status = PMIX_GROUP_CONSTRUCT_ABORT;
+    if (!op.launched) launch(key, op);
+    announce(PMIX_GROUP_CONSTRUCT_ABORT, source, all, std::move(infos));
+    finish(key, PMIX_GROUP_CONSTRUCT_ABORT);
+}
+
+// Hosts count the upcalls of a name: one that fails here is one of them, and its local status ends it for the others.
+void Groups::expire(const Key& key, uint64_t id) {
+    Operation* op = find(key);
+    if (op == nullptr || op->id != id) return;
+    if (op->optional && !op->launched) {
+        for (MemberId who : expected(op->signature)) {
+            const ProcId proc = registry_.proc_of(who);
+            if (!op->came_already(who) && !contains(op->piece.failed, proc)) op->piece.failed.push_back(proc);
+        }
+        op->timer = Timer(scheduler_, kOptionalGraceMs, [this, key, id] { expire(key, id); });
+        return launch(key, *op);
+    }
+    if (op->optional && op->ends_at_ms + kOptionalGraceMs > now_ms()) {
+        // The upcall was made in time; the host has its own patience with those who are optional.
+        op->timer = Timer(scheduler_, kOptionalGraceMs, [this, key, id] { expire(key, id); });
+        return;
+    }
+    if (op->local_status == PMIX_SUCCESS) op->local_status = PMIX_ERR_TIMEOUT;
+    if (!op->launched) launch(key, *op);
+    op = find(key);
+    if (op == nullptr || op->id != id) return;
+    if (op->hosted && !std::exchange(op->late, true)) {
+        op->timer = Timer(scheduler_, kHostsWordMs, [this, key, id] { expire(key, id); });
+        return;
+    }
+    finish(key, PMIX_ERR_TIMEOUT);
+}
+
+// As Gathering::host_of().
+Host& Groups::host_of(const Operation& op) noexcept {
+    for (const Reply& reply : op.replies)
+        if (const auto peer = reply.peer(); peer != nullptr && peer->kind() == PeerKind::self) return host_.of(*peer);
+    return host_;
+}
+
+// Without a host that knows better, a number that is unique on this node is unique where no process is elsewhere.
+bool Groups::assigns_here(const Operation& op, Reach reach) noexcept {
+    if (reach != Reach::here || host_of(op).has_group()) return false;
+    pmix_data_range_t range = PMIX_RANGE_SESSION;
+    const pmix_info_t* info = op.infos.find(PMIX_RANGE);
+    if (info != nullptr && info->value.type == PMIX_DATA_RANGE) range = info->value.data.range;
+    if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL) return true;
+    return range == PMIX_RANGE_NAMESPACE &&
+           std::all_of(op.signature.parts().begin(), op.signature.parts().end(), [&](const Signature::Part& p) {
+               const Nspace* nspace = registry_.find(p.nspace);
+               return nspace != nullptr && nspace->size_known() && nspace->all_local();
+           });
+}
+
+void Groups::launch(const Key& key, Operation& op) {
+    op.launched = true;
+    Signature named = op.signature;
+    for (const std::string& ended : op.ended) named.erase(ended);
+    Reach reach = registry_.reach(named);
+    // Who has not been placed may be anywhere; the callers may know better.
+    Host& host = host_of(op);
+    if (reach == Reach::unknown && (!host.has_group() || InfoView(op.infos).flag(PMIX_GROUP_LOCAL_ONLY)))
+        reach = Reach::here;
+    const bool constructs = key.call == GroupCall::construct;
+    const bool numbered = constructs && op.assign && !assigns_here(op, reach);
+    if (op.required == Required::unmet && op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_NOT_SUPPORTED;
+    if (reach == Reach::here && !numbered && !op.hosted && op.required != Required::by_host) {
+        const pmix_status_t status = op.local_status;
+        if (status != PMIX_SUCCESS) return finish(key, status);
+        if (!constructs) return finish(key, PMIX_SUCCESS);
+        InfoList results;
+        if (op.assign) results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, next_context_++, PMIX_SIZE);
+        return form(key, op, results);
+    }
+    if (!host.has_group()) return finish(key, PMIX_ERR_NOT_SUPPORTED);
+    op.hosted = true;
+    const auto what = constructs ? PMIX_GROUP_CONSTRUCT : PMIX_GROUP_DESTRUCT;
+    auto due = std::make_shared<char>();
+    op.answer_due = due;
+    host.group(what, key.name, named, for_host(key, op),
+               [this, key, id = op.id, due = std::move(due)](HostAnswer& answer) { host_answered(key, id, answer); });
+    op.handed_over = true;
+}
+
+// All directives save those that are the library's own matter, and what it adds.
+InfoList Groups::for_host(const Key& key, Operation& op) {
+    InfoList out;
+    for (const pmix_info_t& info : op.infos) {
+        std::string_view k = common::key_view(info);
+        if (k == PMIX_GROUP_INFO || k == PMIX_GROUP_ENDPT_DATA || k == PMIX_GROUP_LOCAL_CID || k == PMIX_GROUP_LEADER ||
+            k == PMIX_GROUP_ASSIGN_CONTEXT_ID || k == PMIX_GROUP_OPTIONAL || k == PMIX_GROUP_NOTIFY_TERMINATION ||
+            k == PMIX_GROUP_FT_COLLECTIVE)
+            continue;
+        out.append(info);
+    }
+    const bool constructs = key.call == GroupCall::construct;
+    if (constructs) out.append_flag(PMIX_GROUP_ASSIGN_CONTEXT_ID, op.assign);
+    if (op.optional) out.append_flag(PMIX_GROUP_OPTIONAL, true);
+    if (op.notify) out.append_flag(PMIX_GROUP_NOTIFY_TERMINATION, true);
+    if (op.tolerant) out.append_flag(PMIX_GROUP_FT_COLLECTIVE, true);
+    std::vector<uint8_t> blob;
+    if (constructs && op.local_status == PMIX_SUCCESS) {
+        auto piece = encode_group_piece(op.piece);
+        if (piece.ok()) piece = wrap_group(key.name, *piece);
+        if (piece.ok()) blob = std::move(piece).value();
+        if (!piece.ok()) op.local_status = piece.status();
+        for (auto& [nspace, ranks] : registry_.local_members(op.signature)) {
+            if (nspace->data == nullptr) continue;
+            append_owner(*nspace, blob);
+            std::vector<dstore::RankSince> since;
+            for (common::Rank rank : ranks)
+                if (nspace->data->committed(rank) != 0) since.push_back({rank, 0});
+            if (since.empty()) continue;
+            auto data = nspace->data->contribution(nspace->name, since);
+            if (data.ok()) {
+                blob.insert(blob.end(), data->begin(), data->end());
+            } else if (op.local_status == PMIX_SUCCESS) {
+                op.local_status = data.status();
+            }
+        }
+    }
+    if (!blob.empty()) {
+        pmix_byte_object_t object{reinterpret_cast<char*>(blob.data()), blob.size()};
+        pmix_status_t rc = out.append(PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT);
+        if (rc != PMIX_SUCCESS) op.local_status = rc;
+    }
+    op.users.append_ids(out);
+    out.append_flag(PMIX_SORTED_PROC_ARRAY, true);
+    out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, op.local_status, PMIX_STATUS);
+    return out;
+}
+
+void Groups::take_endpoint_data(Operation& op, const std::string& name, const InfoList& infos) {
+    const pmix_info_t* info = infos.find(PMIX_GROUP_ENDPT_DATA);
+    if (info == nullptr || info->value.type != PMIX_BYTE_OBJECT || info->value.data.bo.bytes == nullptr) return;
+    const common::Bytes all(reinterpret_cast<const uint8_t*>(info->value.data.bo.bytes), info->value.data.bo.size);
+    for (common::Bytes rest = all; !rest.empty();) {
+        auto piece = read_piece(rest);
+        if (!piece.ok()) break;
+        rest = rest.subspan(piece->size);
+        if (!piece->group || piece->nspace != name) continue;
+        auto said = decode_group_piece(piece->payload);
+        if (said.ok()) merge_group_piece(op.piece, std::move(said).value());
+    }
+    // Members of jobs that this server has not heard of: their data has a place all the same.
+    for (const ProcId& p : op.piece.order) registry_.adopt(p.nspace);
+    ingest_blob(registry_, all);
+    // Data of a job that nobody has named a user of: for those who are in the group with it.
+    const Signature all_named(op.piece.order);
+    for (const Signature::Part& p : all_named.parts()) {
+        Nspace* nspace = registry_.find(p.nspace);
+        for (const Reply& reply : op.replies) {
+            const auto peer = reply.peer();
+            if (nspace != nullptr && !nspace->owner && peer != nullptr) nspace->readers.insert(peer->credentials().uid);
+        }
+    }
+    for (const Signature* with_data : {static_cast<const Signature*>(&op.signature), &all_named})
+        for (const Signature::Part& p : with_data->parts())
+            if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);
+}
+
+void Groups::host_answered(const Key& key, uint64_t id, HostAnswer& answer) {
+    Operation* op = find(key);
+    if (op == nullptr || op->id != id) return;  // ended before: a host that is late
+    const bool partly = answer.status == PMIX_ERR_PARTIAL_SUCCESS && op->forgives();
+    pmix_status_t status = common::succeeded(answer.status) || partly ? PMIX_SUCCESS : answer.status;
+    if (status == PMIX_SUCCESS) status = op->local_status;
+    if (status != PMIX_SUCCESS || key.call != GroupCall::construct) return finish(key, status);
+    take_endpoint_data(*op, key.name, answer.infos);
+    form(key, *op, answer.infos);
+}
+
+// The group is there: who is in it, in which order, and what each is told.
+void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
+    size_t number = 0;
+    const bool numbered = from_host.find(PMIX_GROUP_CONTEXT_ID) != nullptr;
+    if (numbered && InfoView(from_host).get(PMIX_GROUP_CONTEXT_ID, &number) != PMIX_SUCCESS)
+        return finish(key, PMIX_ERR_BAD_PARAM);
+    if (op.assign && !numbered) return finish(key, PMIX_ERR_NOT_SUPPORTED);  // a host that gives no numbers
+
+    const ProcList asked = expand(op.named_order.empty() ? op.piece.order : op.named_order);
+    ProcList hosts;
+    if (const pmix_info_t* said = from_host.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, hosts);
+    hosts = expand(hosts);
+    const Among failed(op.piece.failed), named(hosts);
+    ProcList members;
+    members.reserve(asked.size());
+    for (const ProcId& p : asked)
+        if (!failed.has(p) && (hosts.empty() || named.has(p))) members.push_back(p);
+    const bool whole = members.size() == asked.size();
+    if (!whole) tell_of_missing(key, op, asked, members);
+    if (!hosts.empty()) {
+        const Among known(asked);
+        for (const ProcId& p : hosts)
+            if (!known.has(p) && op.inviter != p) members.push_back(p);
+    }
+
+    Group group;
+    group.name = key.name;
+    for (const ProcId& p : members) group.members.push_back({p, false});
+    if (numbered) group.context_id = number;
+    group.notify = op.notify;
+    group.hosted = op.hosted;
+    if (!group.charge.set(op.account, memory_of(group))) return finish(key, PMIX_ERR_OUT_OF_RESOURCE);
+    group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
+    // Where only the inviter is, which is no member, nobody would ever end the group.
+    const bool none_here = op.inviter && here(members).empty();
+    const uint64_t number_of_group = none_here ? 0 : registry_.groups().add(std::move(group)).number;
+    try {
+        tell_formed(key, op, members, whole, number_of_group, numbered ? std::optional<size_t>(number) : std::nullopt);
+    } catch (const std::bad_alloc&) {
+        // Those who have not been told that it is there are told that it is not.
+        if (find(key) != nullptr) registry_.groups().erase(number_of_group);
+        throw;
+    }
+}
+
+// The answers to those who constructed it. `number`: its context id, if it has one.
+void Groups::tell_formed(const Key& key, Operation& op, const ProcList& members, bool whole, uint64_t number_of_group,
+                         std::optional<size_t> number) {
+    invitations_.over(key.name, members);
+    InfoList results;
+    // The number first: programs read it from the first result without looking at the key.
+    pmix_status_t rc = number ? results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE) : PMIX_SUCCESS;
+    if (rc == PMIX_SUCCESS) rc = results.append_string(PMIX_GROUP_ID, key.name);
+    if (rc == PMIX_SUCCESS) rc = common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, members);
+    InfoList shared;
+    const Among in_group(op.piece.shared.empty() ? ProcList() : members);
+    for (const GroupPiece::Shared& s : op.piece.shared) {
+        if (!in_group.has(s.proc)) continue;
+        InfoList one;
+        pmix_proc_t proc = s.proc.to_c();
+        one.append(PMIX_PROCID, &proc, PMIX_PROC);
+        one.append_all(s.infos.c_array(), s.infos.size());
+        if (rc == PMIX_SUCCESS) rc = append_array(shared, PMIX_GROUP_INFO, one);
+    }
+    if (rc == PMIX_SUCCESS && !shared.empty()) rc = append_array(results, PMIX_GROUP_INFO_ARRAY, shared);
+    if (rc != PMIX_SUCCESS) {
+        registry_.groups().erase(number_of_group);
+        return finish(key, rc);
+    }
+    const ProcList local = here(members);
+    const ProcId source = members.empty() ? ProcId() : members.front();
+    finish(key, whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS, &results);
+    if (!number) return;
+    InfoList infos;
+    infos.append_string(PMIX_GROUP_ID, key.name);
+    infos.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE);
+    announce(PMIX_GROUP_CONTEXT_ID_ASSIGNED, source, local, std::move(infos));
+}
+
+void Groups::finish(const Key& key, pmix_status_t status, const InfoList* results) {
+    auto it = operations_.find(key);
+    if (it == operations_.end()) return;
+    Operation op = std::move(it->second);
+    operations_.erase(it);
+    // A destruct that failed for good leaves nothing that could be destructed again.
+    if (key.call == GroupCall::destruct && status != PMIX_ERR_TIMEOUT) registry_.groups().erase(key.number);
+
+    Ended ended{key.call, key.name, op.signature, {}, results != nullptr ? PMIX_ERR_TIMEOUT : status};
+    for (MemberId who : expected(op.signature))
+        if (!op.came_already(who) && !is_gone(who)) ended.missing.push_back(who);
+    if (!ended.missing.empty()) {
+        if (ended_.size() >= kMaxEnded) ended_.pop_front();
+        // Without room the late ones begin anew.
+        if (ended.charge.set(op.account, Collective::memory_of(ended.signature))) ended_.push_back(std::move(ended));
+    }
+    // Sorted by namespace, as what follows expects; jobs that only the host named included.
+    ProcList procs;
+    const pmix_info_t* said = results == nullptr ? nullptr : results->find(PMIX_GROUP_MEMBERSHIP);
+    if (said != nullptr) common::read_proc_array(said->value, procs);
+    const Signature members(procs);
+    for (Reply& reply : op.replies) {
+        try {
+            answer(reply, status, results, members);
+        } catch (const std::bad_alloc&) {
+            reply.status(PMIX_ERR_NOMEM);
+        }
+    }
+}
+
+void Groups::answer(Reply& reply, pmix_status_t status, const InfoList* results, const Signature& members) {
+    auto peer = reply.peer();
+    if (peer == nullptr) return;
+    if (results == nullptr) return reply.status(status);
+    common::ControlReply message;
+    message.infos = common::Infos::borrow(results->c_array(), results->size());
+    std::vector<int> descriptors;
+    add_segments(segments_, registry_, members, *peer, message.segments, descriptors);
+    reply.message(status, message, descriptors);
+}
+
+void Groups::report(std::vector<GatheringReport>& out) {
+    for (const auto& [key, op] : operations_) {
+        GatheringReport row;
+        row.operation = (key.call == GroupCall::construct ? "group construct " : "group destruct ") + key.name;
+        row.members = op.signature.list();
+        row.at_host = op.launched;
+        row.began_ms = op.began_ms;
+        for (MemberId who : op.came) row.arrived.push_back(registry_.proc_of(who));
+        for (MemberId who : expected(op.signature))
+            if (!op.came_already(who)) row.missing.push_back(registry_.proc_of(who));
+        out.push_back(std::move(row));
+    }
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,130 @@
+#include "server/collectives/group_invitations.h"
+
+#include <algorithm>
+
+#include "common/values/info_view.h"
+#include "common/values/proc_array.h"
+#include "server/collectives/groups.h"
+
+namespace pmix::server {
+
+using common::InfoList;
+using common::ProcId;
+using common::ProcList;
+
+namespace {
+
+// Of inviters that never end what they began. The oldest is forgotten first.
+constexpr size_t kMaxOpen = 1024;
+
+bool contains(const ProcList& list, const ProcId& proc) {
+    return std::find(list.begin(), list.end(), proc) != list.end();
+}
+bool contains(const std::set<ProcId>& set, const ProcId& proc) {
+    return set.count(proc) != 0;
+}
+
+}  // namespace
+
+bool GroupInvitations::has_gone(const ProcId& proc) const noexcept {
+    const Nspace* nspace = registry_.find(proc.nspace);
+    return nspace != nullptr && nspace->is_local(proc.rank) && nspace->has_left(proc.rank);
+}
+
+void GroupInvitations::tell_leader(const Invitation& invitation, const ProcId& failed) {
+    InfoList infos;
+    pmix_proc_t proc = failed.to_c();
+    infos.append_string(PMIX_GROUP_ID, invitation.group);
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    groups_.announce(PMIX_GROUP_INVITE_FAILED, failed, {invitation.leader}, std::move(infos));
+}
+
+void GroupInvitations::tell_invited(const Invitation& invitation, const ProcList& targets) {
+    InfoList infos;
+    pmix_proc_t proc = invitation.leader.to_c();
+    infos.append_string(PMIX_GROUP_ID, invitation.group);
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    groups_.announce(PMIX_GROUP_LEADER_FAILED, invitation.leader, targets, std::move(infos));
+}
+
+void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const InfoList& infos) {
+    common::InfoView view(infos);
+    std::string_view name;
+    if (view.get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
+    ProcList targets;
+    if (const pmix_info_t* custom = view.find(PMIX_EVENT_CUSTOM_RANGE)) common::read_proc_array(custom->value, targets);
+
+    if (code == PMIX_GROUP_INVITED) {
+        auto at = std::find_if(open_.begin(), open_.end(),
+                               [&](const Invitation& i) { return i.group == name && i.leader == source; });
+        if (at == open_.end()) {
+            if (open_.size() >= kMaxOpen) open_.erase(open_.begin());
+            at = open_.insert(open_.end(),
+                              Invitation{std::string(name), source, {}, {}, false, std::make_shared<Charge>()});
+        }
+        // The ends of those for whom there is no room are not told.
+        size_t bytes = sizeof(Invitation) + targets.size() * sizeof(ProcId);
+        for (const ProcId& p : targets) bytes += p.nspace.capacity();
+        const bool room =
+            at->charge->account() == nullptr ? at->charge->set(account_of(source), bytes) : at->charge->grow(bytes);
+        if (!room) {
+            open_.erase(at);
+            return;
+        }
+        for (const ProcId& p : targets) {
+            at->invited.insert(p);
+            at->declined.erase(p);
+            if (has_gone(p)) tell_leader(*at, p);
+        }
+        return;
+    }
+    if (code == PMIX_GROUP_CONSTRUCT_ABORT || code == PMIX_GROUP_CONSTRUCT_COMPLETE) {
+        targets.push_back(source);
+        return over(name, targets);
+    }
+    for (Invitation& i : open_) {
+        if (i.group != name || !contains(i.invited, source)) continue;
+        if (code == PMIX_GROUP_INVITE_DECLINED) {
+            i.declined.insert(source);
+        } else if (code == PMIX_GROUP_INVITE_ACCEPTED && i.leader_gone && contains(targets, i.leader)) {
+            tell_invited(i, {source});  // it waits for somebody who has gone
+        } else if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) {
+            i.leader = source;
+            i.leader_gone = false;
+            i.invited.erase(source);
+        }
+    }
+}
+
+bool GroupInvitations::has_part(const ProcId& proc, std::string_view group) const noexcept {
+    return std::any_of(open_.begin(), open_.end(), [&](const Invitation& i) {
+        return i.group == group && (i.leader == proc || contains(i.invited, proc));
+    });
+}
+
+void GroupInvitations::gone(const ProcId& proc) {
+    // A copy: what is announced may come back here.
+    const std::vector<Invitation> now = open_;
+    for (const Invitation& i : now) {
+        if (contains(i.invited, proc) && !contains(i.declined, proc)) tell_leader(i, proc);
+        if (!(i.leader == proc) || i.leader_gone) continue;
+        for (Invitation& mine : open_)
+            if (mine.group == i.group && mine.leader == proc) mine.leader_gone = true;
+        tell_invited(i, {i.invited.begin(), i.invited.end()});
+    }
+}
+
+AccountPtr GroupInvitations::account_of(const ProcId& leader) {
+    const Client* client = registry_.find_client(leader);
+    return client == nullptr ? nullptr : budget_.of(client->uid);
+}
+
+void GroupInvitations::over(std::string_view group, const ProcList& procs) {
+    std::erase_if(open_, [&](const Invitation& i) {
+        return i.group == group && std::any_of(procs.begin(), procs.end(), [&](const ProcId& p) {
+                   return i.leader == p || contains(i.invited, p);
+               });
+    });
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,111 @@
+#include "server/collectives/group_section.h"
+
+#include <algorithm>
+
+#include "common/codec/pack.h"
+#include "common/values/info_view.h"
+
+namespace pmix::server {
+
+using common::ByteReader;
+using common::Bytes;
+using common::ByteWriter;
+using common::ProcId;
+using common::ProcList;
+
+namespace {
+
+constexpr uint8_t kVersion = 1;
+
+void put(ByteWriter& w, const ProcId& proc) {
+    w.string(proc.nspace);
+    w.u32(proc.rank);
+}
+
+bool take(ByteReader& r, ProcId& proc) {
+    std::string_view nspace = r.string();
+    if (nspace.size() > common::kMaxNspaceLength) return false;
+    proc.nspace = nspace;
+    proc.rank = r.u32();
+    return r.ok();
+}
+
+void put(ByteWriter& w, const ProcList& procs) {
+    w.u32(static_cast<uint32_t>(procs.size()));
+    for (const ProcId& p : procs) put(w, p);
+}
+
+bool take(ByteReader& r, ProcList& procs) {
+    uint32_t n = r.count(8);
+    if (!r.ok()) return false;
+    procs.resize(n);
+    return std::all_of(procs.begin(), procs.end(), [&](ProcId& p) { return take(r, p); });
+}
+
+}  // namespace
+
+common::Result<std::vector<uint8_t>> encode_group_piece(const GroupPiece& piece) {
+    ByteWriter w;
+    w.u8(kVersion);
+    w.u8(piece.leads);
+    put(w, piece.asker);
+    put(w, piece.order);
+    put(w, piece.failed);
+    w.u32(static_cast<uint32_t>(piece.shared.size()));
+    for (const GroupPiece::Shared& s : piece.shared) {
+        put(w, s.proc);
+        ByteWriter infos;
+        pmix_status_t rc = common::encode_infos(infos, s.infos.c_array(), s.infos.size());
+        if (rc != PMIX_SUCCESS) return rc;
+        w.bytes(infos.view());
+    }
+    return w.take();
+}
+
+common::Result<GroupPiece> decode_group_piece(Bytes bytes) {
+    ByteReader r(bytes);
+    GroupPiece piece;
+    if (r.u8() != kVersion) return PMIX_ERR_UNPACK_FAILURE;
+    piece.leads = r.u8() != 0;
+    if (!take(r, piece.asker) || !take(r, piece.order) || !take(r, piece.failed)) return PMIX_ERR_UNPACK_FAILURE;
+    for (uint32_t left = r.count(12); left > 0 && r.ok(); --left) {
+        GroupPiece::Shared s;
+        if (!take(r, s.proc)) return PMIX_ERR_UNPACK_FAILURE;
+        ByteReader inner(r.bytes());
+        if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
+        pmix_status_t rc = common::decode_infos(inner, &s.infos);
+        if (rc != PMIX_SUCCESS) return rc;
+        piece.shared.push_back(std::move(s));
+    }
+    if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
+    return piece;
+}
+
+common::InfoList group_shared_by(const common::InfoList& infos) {
+    common::InfoList out;
+    for (const pmix_info_t& info : infos) {
+        std::string_view key = common::key_view(info);
+        if (key == PMIX_GROUP_LOCAL_CID || key == PMIX_GROUP_ENDPT_DATA) out.append(info);
+        if (key != PMIX_GROUP_INFO || info.value.type != PMIX_DATA_ARRAY || info.value.data.darray == nullptr) continue;
+        const pmix_data_array_t& array = *info.value.data.darray;
+        if (array.type == PMIX_INFO) out.append_all(static_cast<const pmix_info_t*>(array.array), array.size);
+    }
+    return out;
+}
+
+void merge_group_piece(GroupPiece& into, GroupPiece&& other) {
+    bool better = other.leads != into.leads ? other.leads : other.asker < into.asker;
+    if (into.order.empty() || (better && !other.order.empty())) {
+        into.order = std::move(other.order);
+        into.asker = std::move(other.asker);
+        into.leads = other.leads;
+    }
+    for (ProcId& p : other.failed)
+        if (std::find(into.failed.begin(), into.failed.end(), p) == into.failed.end())
+            into.failed.push_back(std::move(p));
+    for (GroupPiece::Shared& s : other.shared) {
+        if (into.sharers.insert(s.proc).second) into.shared.push_back(std::move(s));
+    }
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,42 @@
+// What the servers of a group's nodes tell each other while it forms: a piece of its own kind in the blob that hosts
+// carry as PMIX_GROUP_ENDPT_DATA, beside the pieces with the members' data (modex_blob.h).
+//
+//   u8 version · u8 leads · proc asker · list of procs in the order asked for · list of procs that will not come ·
+//   u32 count, then for each member that shares something: proc, bytes (its infos)          list: u32 count, procs
+//
+// Pure. A piece that is none is PMIX_ERR_UNPACK_FAILURE.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "common/protocol/messages.h"
+
+namespace pmix::server {
+
+struct GroupPiece {
+    struct Shared {
+        common::ProcId proc;
+        common::InfoList infos;
+    };
+    bool leads = false;    // the asker is the group's leader
+    common::ProcId asker;  // whose order this is: the leader, else the first of the callers here
+    common::ProcList order;
+    common::ProcList failed;
+    std::vector<Shared> shared;
+    std::set<common::ProcId> sharers;  // of them, for merge_group_piece
+};
+
+// What a member wants the others to have: the entries of its PMIX_GROUP_INFO, and what stands for such an entry.
+common::InfoList group_shared_by(const common::InfoList& infos);
+
+common::Result<std::vector<uint8_t>> encode_group_piece(const GroupPiece& piece);
+common::Result<GroupPiece> decode_group_piece(common::Bytes bytes);
+
+// Adds what another node said. The leader's order counts, else that of the first of all callers.
+void merge_group_piece(GroupPiece& into, GroupPiece&& other);
+
+}  // namespace pmix::server

@@ -1,0 +1,393 @@
+// Groups: who asks for what, and what happens to a group that has formed. The collectives are in group_collective.cpp.
+#include "server/collectives/groups.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "common/values/info_view.h"
+#include "common/values/proc_array.h"
+#include "server/events/events.h"
+
+namespace pmix::server {
+
+using common::GroupCall;
+using common::InfoList;
+using common::InfoView;
+using common::ProcId;
+using common::ProcList;
+
+void Groups::request(Peer& peer, common::ControlRequest& request, Reply reply) {
+    const auto call = static_cast<GroupCall>(request.kind);
+    if (call == GroupCall::names) return names(peer, request, std::move(reply));
+    if (request.name.empty() || request.name.size() > common::kMaxNspaceLength) return reply.status(PMIX_ERR_BAD_PARAM);
+    switch (call) {
+        case GroupCall::construct:
+            return construct(peer, request, std::move(reply));
+        case GroupCall::destruct:
+            return destruct(peer, request, std::move(reply));
+        case GroupCall::leave:
+            if (required_in_collective(host_, InfoView(request.infos.data(), request.infos.size()),
+                                       common::Function::PMIx_Group_leave) != Required::met_here)
+                return reply.status(PMIX_ERR_NOT_SUPPORTED);
+            return leave(peer, request.name, std::move(reply));
+        case GroupCall::decide:
+        case GroupCall::abort:
+            return decide(peer, request, std::move(reply));
+        case GroupCall::names:
+            break;
+    }
+    reply.status(PMIX_ERR_NOT_SUPPORTED);
+}
+
+void Groups::names(Peer& peer, common::ControlRequest& request, Reply reply) {
+    if (request.procs.size() != 1) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (!segments_.may_know(peer, request.procs[0].nspace)) return reply.status(PMIX_ERR_NOT_FOUND);
+    std::vector<std::string> names = registry_.groups().names_of(request.procs[0]);
+    if (names.empty()) return reply.status(PMIX_ERR_NOT_FOUND);
+    std::vector<char*> texts;
+    for (std::string& s : names) texts.push_back(s.data());
+    pmix_data_array_t array{};
+    array.type = PMIX_STRING;
+    array.size = texts.size();
+    array.array = texts.data();
+    common::ControlReply message;
+    InfoList infos;
+    pmix_status_t rc = infos.append(PMIX_GROUP_NAMES, &array, PMIX_DATA_ARRAY);
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    message.infos = std::move(infos);
+    reply.message(PMIX_SUCCESS, message);
+}
+
+void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
+    Group* group = registry_.groups().find(name, peer.id());
+    if (group == nullptr || !group->remove(peer.id())) return reply.status(PMIX_ERR_NOT_FOUND);
+    InfoList infos;
+    pmix_proc_t who = peer.id().to_c();
+    infos.append_string(PMIX_GROUP_ID, name);
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC);
+    announce(PMIX_GROUP_LEFT, peer.id(), group->living(), std::move(infos));
+    reply.status(PMIX_SUCCESS);
+    lost(*group, peer.id(), false);
+}
+
+// It has left, or ended, and is no member any more.
+void Groups::lost(Group& group, const ProcId& proc, bool tell) {
+    const std::string name = group.name;
+    const Key key{GroupCall::destruct, name, group.number};
+    if (tell) announce_failure(PMIX_GROUP_MEMBER_FAILED, name, proc, group.living());
+    const ProcList local = here(group.living());
+    if (local.empty()) {
+        registry_.groups().erase(group.number);
+    } else {
+        tell_membership(group, proc);
+    }
+    if (Operation* op = find(key); op != nullptr && !op->launched) {
+        op->signature.erase(proc);
+        judge(key);
+    }
+}
+
+// Each node tells its own: all of them hear of the change.
+void Groups::tell_membership(const Group& group, const ProcId& source) {
+    const ProcList local = here(group.living());
+    if (local.empty()) return;
+    InfoList infos;
+    infos.append_string(PMIX_GROUP_ID, group.name);
+    common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, group.current());
+    announce(PMIX_GROUP_MEMBERSHIP_UPDATE, source, local, std::move(infos));
+}
+
+void Groups::announce(pmix_status_t code, const ProcId& source, const ProcList& targets, InfoList infos) {
+    if (targets.empty()) return;
+    common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, targets);
+    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    const bool beyond = here(targets).size() < targets.size();
+    InfoList up;
+    if (beyond) up.append_all(infos.c_array(), infos.size());
+    events_.raise(code, source, PMIX_RANGE_CUSTOM, std::move(infos));
+    if (beyond) host_.notify_event(code, source, PMIX_RANGE_CUSTOM, std::move(up), [](HostAnswer&) {});
+}
+
+bool Groups::has_part(const ProcId& proc, std::string_view name) {
+    for (const auto& [key, op] : operations_)
+        if (key.name == name && (op.signature.covers(proc) || op.leader == proc)) return true;
+    return registry_.groups().find(name, proc) != nullptr || invitations_.has_part(proc, name);
+}
+
+void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& infos, bool from_host) {
+    if (!common::is_group_event(code)) return;
+    std::string_view name;
+    if (InfoView(infos).get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
+    // Whoever invites begins something of its own.
+    if (!from_host && code != PMIX_GROUP_INVITED && !has_part(source, name)) return;
+    invitations_.heard(code, source, infos);
+    if (code == PMIX_GROUP_CONSTRUCT_ABORT) {
+        // Somebody of another node, or whoever leads, has ended it for all: of the members' constructs, theirs.
+        const Key* meant = forming(name, source);
+        ProcList targets;
+        if (const pmix_info_t* custom = infos.find(PMIX_EVENT_CUSTOM_RANGE); custom != nullptr && from_host)
+            common::read_proc_array(custom->value, targets);
+        for (const ProcId& p : targets)
+            if (meant == nullptr) meant = forming(name, p);
+        if (meant == nullptr) return;
+        const Key key = *meant;
+        Operation* op = find(key);
+        op->local_status = PMIX_GROUP_CONSTRUCT_ABORT;
+        if (!op->launched) launch(key, *op);
+        finish(key, PMIX_GROUP_CONSTRUCT_ABORT);
+        return;
+    }
+    if (code != PMIX_GROUP_LEFT && code != PMIX_GROUP_MEMBER_FAILED) return;
+    ProcId proc = source;
+    const pmix_proc_t* affected = nullptr;
+    if (InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &affected) == PMIX_SUCCESS && affected != nullptr)
+        proc = ProcId(*affected);
+    // Of a process of this node we know ourselves.
+    const Nspace* nspace = registry_.find(proc.nspace);
+    if (nspace != nullptr && nspace->is_local(proc.rank)) return;
+    Group* group = registry_.groups().find(name, proc);
+    if (group != nullptr && group->remove(proc)) lost(*group, proc, false);
+}
+
+void Groups::member_gone(MemberId who) {
+    const ProcId proc = registry_.proc_of(who);
+    invitations_.gone(proc);
+    std::vector<uint64_t> of;
+    for (const auto& [name, group] : registry_.groups().all())
+        if (group.has(proc)) of.push_back(group.number);
+    for (const uint64_t number : of) {
+        Group* group = registry_.groups().find(number);
+        if (group == nullptr) continue;
+        if (group->notify) {
+            if (group->remove(proc)) lost(*group, proc, true);
+        } else {
+            // It stays one of those who must destruct it, so that the others learn that it cannot. With its last
+            // process of this node the group is forgotten here.
+            if (!anybody_here(*group)) registry_.groups().erase(number);
+        }
+    }
+    std::vector<Key> keys;
+    for (const auto& [key, op] : operations_) keys.push_back(key);
+    for (const Key& key : keys) {
+        Operation* op = find(key);
+        if (op == nullptr) continue;
+        op->undecided.erase(who);
+        std::erase(op->deciders, who);
+        if (op->leader && *op->leader == proc) leader_gone(key, *op);
+        judge(key);
+    }
+    nobody_is_late_who([who](MemberId m) { return m == who; });
+    end_starters(PMIX_ERR_PROC_TERM_WO_SYNC, [who](const Starter& s) { return s.who == who; });
+}
+
+bool Groups::anybody_here(const Group& group) const {
+    const ProcList local = here(group.living());
+    return std::any_of(local.begin(), local.end(), [&](const ProcId& p) {
+        const Nspace* nspace = registry_.find(p.nspace);
+        return nspace != nullptr && !nspace->has_left(p.rank);
+    });
+}
+
+void Groups::nobody_is_late_who(const std::function<bool(MemberId)>& is_meant) {
+    for (Ended& e : ended_) std::erase_if(e.missing, is_meant);
+    std::erase_if(ended_, [](const Ended& e) { return e.missing.empty(); });
+}
+
+void Groups::recheck() {
+    std::vector<Key> keys;
+    for (const auto& [key, op] : operations_) keys.push_back(key);
+    for (const Key& key : keys) judge(key);
+}
+
+void Groups::nspace_gone(std::string_view nspace) {
+    std::vector<Key> keys;
+    for (const auto& [key, op] : operations_)
+        if (op.signature.names(nspace)) keys.push_back(key);
+    for (const Key& key : keys) nspace_gone(key, *find(key), nspace);
+    end_starters(PMIX_ERR_NOT_FOUND, [&](const Starter& s) { return registry_.proc_of(s.who).nspace == nspace; });
+    // Members of other namespaces may still come to what has ended with it.
+    nobody_is_late_who([&](MemberId who) { return registry_.proc_of(who).nspace == nspace; });
+    auto& groups = registry_.groups().all();
+    for (auto it = groups.begin(); it != groups.end();) {
+        Group& group = it->second;
+        bool changed = false;
+        for (Group::Member& m : group.members) {
+            if (m.proc.nspace != nspace || m.left) continue;
+            // As with a member's death: where nobody is told of it, the destruct is what tells. Its error must not
+            // depend on whether a node calls before or after it hears of this end: the nodes wait for each other.
+            (group.notify ? m.left : m.ended) = true;
+            changed = true;
+        }
+        if (!anybody_here(group)) {
+            it = groups.erase(it);
+            continue;
+        }
+        if (changed && group.notify) tell_membership(group, ProcId(std::string(nspace), PMIX_RANK_WILDCARD));
+        ++it;
+    }
+}
+
+// A collective that names a namespace which has ended. The host counts upcalls: one that fails is made all the same.
+void Groups::nspace_gone(const Key& key, Operation& op, std::string_view nspace) {
+    if (op.forgives()) {
+        if (op.launched) return;                  // the host's word
+        op.piece.order = expand(op.piece.order);  // while it is known who they are
+        op.named_order = expand(op.named_order);
+        for (const ProcId& p : op.piece.order) {
+            if (p.nspace != nspace ||
+                std::find(op.piece.failed.begin(), op.piece.failed.end(), p) != op.piece.failed.end())
+                continue;
+            const auto member = registry_.member(p);
+            if (!member || !op.came_already(*member)) op.piece.failed.push_back(p);
+        }
+        op.ended.emplace_back(nspace);
+        return;  // it is judged when the registry has forgotten them: recheck()
+    }
+    if (op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
+    if (!op.launched) launch(key, op);
+    finish(key, PMIX_ERR_PROC_TERM_WO_SYNC);
+}
+
+// A namespace of that name is new: nobody is late for what its namesake left.
+void Groups::nspace_new(std::string_view nspace) {
+    std::erase_if(ended_, [&](const Ended& e) { return e.signature.names(nspace); });
+}
+
+void Groups::stop(pmix_status_t status) {
+    end_starters(status, [](const Starter&) { return true; });
+    while (!operations_.empty()) {
+        const Key key = operations_.begin()->first;
+        finish(key, status);
+    }
+}
+
+bool Groups::names(std::string_view nspace) const noexcept {
+    const auto of_it = [&](const ProcId& p) { return p.nspace == nspace; };
+    for (const auto& [name, group] : registry_.groups().all())
+        if (std::any_of(group.members.begin(), group.members.end(),
+                        [&](const Group::Member& m) { return of_it(m.proc); }))
+            return true;
+    return std::any_of(operations_.begin(), operations_.end(), [&](const auto& entry) {
+        const Operation& op = entry.second;
+        return op.signature.names(nspace) || std::any_of(op.piece.order.begin(), op.piece.order.end(), of_it);
+    });
+}
+
+const Groups::Key* Groups::forming(std::string_view name, const ProcId& proc) const noexcept {
+    for (const auto& [key, op] : operations_) {
+        if (key.call != GroupCall::construct || key.name != name) continue;
+        if (op.leader == proc || op.signature.covers(proc)) return &key;
+    }
+    return nullptr;
+}
+
+common::Result<Groups::Key> Groups::construct_of(const std::string& name, const Signature& signature) const {
+    for (const auto& [key, op] : operations_) {
+        if (key.call != GroupCall::construct || key.name != name) continue;
+        if (op.signature == signature) return key;
+        if (op.signature.overlaps(signature)) return PMIX_ERR_BAD_PARAM;
+    }
+    const auto [first, last] = registry_.groups().all().equal_range(name);
+    for (auto it = first; it != last; ++it) {
+        const auto& members = it->second.members;
+        if (std::any_of(members.begin(), members.end(),
+                        [&](const Group::Member& m) { return !m.left && signature.covers(m.proc); }))
+            return PMIX_ERR_EXISTS;
+    }
+    return Key{GroupCall::construct, name, next_};
+}
+
+Groups::Operation* Groups::find(const Key& key) noexcept {
+    auto it = operations_.find(key);
+    return it == operations_.end() ? nullptr : &it->second;
+}
+
+bool Groups::is_gone(MemberId who) const noexcept {
+    const Nspace* nspace = const_cast<Registry&>(registry_).find(nspace_number_of(who));
+    return nspace == nullptr || nspace->has_left(rank_of(who));
+}
+
+std::vector<MemberId> Groups::expected(const Signature& signature) {
+    std::vector<MemberId> out;
+    for (const auto& [nspace, ranks] : registry_.local_members(signature))
+        for (common::Rank rank : ranks) out.push_back(member_id(nspace->number, rank));
+    return out;
+}
+
+// Leaves the first of each. Linear for lists in order, as most are.
+void Groups::drop_repeated(ProcList& procs) {
+    const auto not_below = [](const ProcId& a, const ProcId& b) { return !(a < b); };
+    if (std::adjacent_find(procs.begin(), procs.end(), not_below) == procs.end()) return;
+    std::vector<const ProcId*> sorted;
+    sorted.reserve(procs.size());
+    for (const ProcId& p : procs) sorted.push_back(&p);
+    std::stable_sort(sorted.begin(), sorted.end(), [](const ProcId* a, const ProcId* b) { return *a < *b; });
+    std::vector<bool> repeated(procs.size());
+    for (size_t i = 1; i < sorted.size(); ++i)
+        if (*sorted[i] == *sorted[i - 1]) repeated[static_cast<size_t>(sorted[i] - procs.data())] = true;
+    size_t at = 0;
+    std::erase_if(procs, [&](const ProcId&) { return repeated[at++]; });
+}
+
+// Single processes for wildcards, as far as the size of the namespace is known; nobody twice.
+ProcList Groups::expand(const ProcList& procs) const {
+    ProcList out;
+    out.reserve(procs.size());
+    for (const ProcId& p : procs) {
+        const Nspace* nspace = p.rank == PMIX_RANK_WILDCARD ? registry_.find(p.nspace) : nullptr;
+        if (nspace == nullptr) {
+            out.push_back(p);
+        } else if (nspace->size_known()) {
+            out.reserve(out.size() + nspace->size());
+            for (common::Rank r = 0; r < nspace->size(); ++r) out.push_back({p.nspace, r});
+        } else {
+            for (common::Rank r : nspace->local_ranks()) out.push_back({p.nspace, r});
+        }
+    }
+    drop_repeated(out);
+    return out;
+}
+
+ProcList Groups::here(const ProcList& procs) const {
+    ProcList out;
+    const Nspace* nspace = nullptr;
+    const std::string* name = nullptr;
+    for (const ProcId& p : procs) {
+        if (name == nullptr || *name != p.nspace) {
+            name = &p.nspace;
+            nspace = registry_.find(p.nspace);
+        }
+        if (nspace != nullptr && nspace->is_local(p.rank)) out.push_back(p);
+    }
+    return out;
+}
+
+void Groups::recover() {
+    const int64_t now = transport::monotonic_ns() / 1'000'000;
+    for (auto it = operations_.begin(); it != operations_.end();) {
+        const Key key = it->first;
+        Operation& op = it->second;
+        ++it;                                      // nothing below ends another operation
+        if (op.replies.empty() && !op.launched) {  // its first caller could not join, and was told so
+            operations_.erase(key);
+            continue;
+        }
+        if (!op.launched) {
+            judge(key);
+            continue;
+        }
+        const bool lost = !op.handed_over || op.answer_due.expired();
+        if (lost && op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_NOMEM;
+        if (lost && !op.handed_over && !op.tried_again) {
+            op.tried_again = true;  // the other nodes wait for this one's part
+            launch(key, op);
+        } else if (lost) {
+            finish(key, op.local_status);
+        } else if (op.ends_at_ms != 0 && op.ends_at_ms <= now) {
+            expire(key, op.id);
+        }
+    }
+    end_starters(PMIX_ERR_NOMEM, [](const Starter& s) { return s.answer_due.expired(); });
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,87 @@
+#include "server/data/commit.h"
+
+#include <algorithm>
+#include <new>
+
+#include "common/base/log.h"
+
+namespace pmix::server {
+
+using common::FrameHeader;
+
+void Commit::request(Peer& peer, common::CommitRequest& request, Reply reply) {
+    // No job's data has a place for a tool's puts: they stay in its own process, and that is no refusal.
+    if (peer.kind() == PeerKind::tool && registry_.find(peer.id().nspace) == nullptr) {
+        return reply.message(PMIX_SUCCESS, common::CommitReply{});
+    }
+    pmix_status_t rc;
+    try {
+        rc = apply(peer, request);
+    } catch (const std::bad_alloc&) {
+        rc = PMIX_ERR_NOMEM;
+    }
+    if (rc != PMIX_SUCCESS) return refuse(peer, request.generation, rc, std::move(reply));
+    Nspace* nspace = registry_.find(peer.id().nspace);
+    const auto refused = nspace->refused_commits.find({peer.id().rank, peer.serial()});
+    if (refused != nspace->refused_commits.end() && refused->second.generation <= request.resent_up_to) {
+        nspace->refused_commits.erase(refused);
+    }
+    registry_.written(*nspace);
+    get_.committed(*nspace, peer.id().rank, request.entries);
+    common::CommitReply message;
+    message.generation = nspace->data->generation();
+    reply.message(PMIX_SUCCESS, message);
+}
+
+pmix_status_t Commit::apply(Peer& peer, const common::CommitRequest& request) {
+    Nspace* nspace = registry_.find(peer.id().nspace);
+    if (nspace == nullptr) return PMIX_ERR_NOT_FOUND;
+    for (const common::CommitEntry& entry : request.entries) {
+        // Internal data never leaves its process.
+        const bool scope = entry.scope == PMIX_LOCAL || entry.scope == PMIX_REMOTE || entry.scope == PMIX_GLOBAL;
+        if (!scope || !common::is_valid_key(entry.key)) return PMIX_ERR_BAD_PARAM;
+    }
+    if (nspace->data == nullptr) {
+        if (pmix_status_t rc = registry_.ensure_data(*nspace); rc != PMIX_SUCCESS) return rc;
+        nspace->data->add_local(peer.id().rank);
+    }
+    return nspace->data->commit(peer.id().rank, request.entries).status();
+}
+
+void Commit::refuse(Peer& peer, uint64_t generation, pmix_status_t status, Reply reply) {
+    WIREUP_LOG(server, warn, "commit %llu of %s:%u is refused: %s", static_cast<unsigned long long>(generation),
+               peer.id().nspace.c_str(), peer.id().rank, common::log_status(status));
+    Nspace* nspace = registry_.find(peer.id().nspace);
+    if (nspace != nullptr) {
+        RefusedCommit& refused = nspace->refused_commits[{peer.id().rank, peer.serial()}];
+        refused.generation = std::max(refused.generation, generation);
+        refused.status = status;
+    }
+    if (reply.open()) {
+        reply.status(status);
+    } else {
+        common::CommitRefusedNotify message;
+        message.generation = generation;
+        message.status = status;
+        auto payload = common::message_bytes(message);
+        if (!payload.ok()) return peer.close();
+        FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::commit_refused));
+        header.payload = static_cast<uint32_t>(payload->size());
+        peer.send(header, *payload, {});
+    }
+    if (nspace != nullptr) get_.refused(*nspace, peer.id().rank, status);
+}
+
+void Commit::unread(Peer& peer, common::Bytes payload) {
+    common::ByteReader r(payload);
+    const uint64_t generation = r.u64();
+    refuse(peer, r.ok() ? generation : 0, PMIX_ERR_NOMEM, Reply());
+}
+
+void Commit::peer_gone(const Peer& peer) {
+    if (Nspace* nspace = registry_.find(peer.id().nspace)) {
+        nspace->refused_commits.erase({peer.id().rank, peer.serial()});
+    }
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,33 @@
+// Commit: one client's puts into its namespace's data.
+//
+// Loop thread. Published when it returns; whoever waited for it is answered before. What can go wrong: entries that no
+// client of ours sends (PMIX_ERR_BAD_PARAM), a full quota or no memory (PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_NOMEM):
+// nothing of the commit is visible then. A commit is mostly a notification, so the refusal goes to the client as one;
+// requests that wait for the rank's keys are answered with the status, and so are its fences, until the client says
+// that all of it has been sent again.
+#pragma once
+
+#include "common/protocol/messages.h"
+#include "server/base/reply.h"
+#include "server/data/get.h"
+#include "server/namespaces/registry.h"
+
+namespace pmix::server {
+
+class Commit {
+  public:
+    Commit(Registry& registry, Get& get) : registry_(registry), get_(get) {}
+    void request(Peer& peer, common::CommitRequest& request, Reply reply);
+    // A commit that there was no memory to read. May throw std::bad_alloc.
+    void unread(Peer& peer, common::Bytes payload);
+    void peer_gone(const Peer& peer);
+
+  private:
+    pmix_status_t apply(Peer& peer, const common::CommitRequest& request);
+    void refuse(Peer& peer, uint64_t generation, pmix_status_t status, Reply reply);
+
+    Registry& registry_;
+    Get& get_;
+};
+
+}  // namespace pmix::server

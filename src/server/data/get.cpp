@@ -1,0 +1,565 @@
+// Get and direct modex: see get.h.
+#include "server/data/get.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/base/log.h"
+#include "common/codec/pack.h"
+#include "common/values/info_view.h"
+#include "server/namespaces/job_section.h"
+#include "server/namespaces/modex_blob.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::InfoView;
+using common::ProcId;
+using common::Rank;
+using dstore::Found;
+using dstore::Key;
+using dstore::Owner;
+
+namespace {
+// Between two tries of a direct modex whose key is not there yet, while its timeout runs.
+constexpr int64_t kFirstPauseMs = 10;
+constexpr int64_t kLongestPauseMs = 500;
+
+// A host that waits for its direct modex hears of it also when its question is dropped on the way for lack of memory.
+struct Promised {
+    explicit Promised(Get::Respond to) noexcept : respond(std::move(to)) {}
+    Promised(Promised&&) noexcept = default;
+    ~Promised() {
+        try {
+            respond(PMIX_ERR_NOMEM, {});
+        } catch (...) {  // the host's own
+        }
+    }
+    void operator()(pmix_status_t status, Bytes bytes) {
+        Get::Respond once = std::move(respond);
+        once(status, bytes);
+    }
+    Get::Respond respond;
+};
+}  // namespace
+
+void Get::answer(Question& question, pmix_status_t status) {
+    if (question.respond) {
+        tell_host(std::move(question.respond), status, {});
+        return;
+    }
+    question.reply.status(status);
+}
+
+// A host that waited is told when nothing of ours is under way: it may end the job in its callback.
+void Get::tell_host(Respond respond, pmix_status_t status, std::vector<uint8_t> blob) {
+    host_.defer([respond = std::move(respond), status, blob = std::move(blob)]() mutable {
+        WIREUP_LOG(host, debug, "the host's direct modex is answered: status %d, %zu bytes", status, blob.size());
+        respond(status, blob);
+    });
+}
+
+void Get::answer_found(Question& question, Nspace& nspace) {
+    auto peer = question.reply.peer();
+    if (peer == nullptr) return;
+    common::GetReply message;
+    std::vector<int> descriptors;
+    nspace.last_use = registry_.next_use();
+    if (nspace.data != nullptr) {
+        message.generation = nspace.data->generation();
+        if (!peer->knows_segment(nspace.data->instance())) segments_.add(*peer, nspace, message.segments, descriptors);
+        // It may not read there, so there is nothing that it can be given.
+        if (!peer->knows_segment(nspace.data->instance())) return question.reply.status(PMIX_ERR_NO_PERMISSIONS);
+    }
+    question.reply.message(PMIX_SUCCESS, message, descriptors);
+}
+
+void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
+    Question question;
+    question.id = next_++;
+    question.key = std::move(request.key);
+    common::InfoList infos = request.infos.take();
+    question.reply = std::move(reply);
+    InfoView view(infos);
+    int timeout = 0;
+    if (view.get(PMIX_TIMEOUT, &timeout) != PMIX_SUCCESS || timeout < 0) return answer(question, PMIX_ERR_BAD_PARAM);
+    question.timeout_s = timeout;
+    question.strict = peer.strict();
+    // A host that asks its own server asks for what is here: to make it wait would make it wait for itself (Open MPI's
+    // daemons look for a key that nobody has, on the thread that would have to answer). With a timeout it may wait.
+    bool immediate =
+        view.flag(PMIX_IMMEDIATE) || view.flag(PMIX_OPTIONAL) || (peer.kind() == PeerKind::self && timeout == 0);
+    bool refresh = question.refresh = view.flag(PMIX_GET_REFRESH_CACHE);
+    ProcId proc = request.proc.nspace.empty() ? peer.id() : request.proc;
+    if (registry_.groups().replace(proc, peer.id()) != PMIX_SUCCESS) return answer(question, PMIX_ERR_NOT_FOUND);
+    Nspace* nspace = registry_.find(proc.nspace);
+    // Another user's: whether its processes have the key is not for this one to know.
+    if (nspace != nullptr && nspace->owner && !segments_.may_map(peer, *nspace))
+        return answer(question, PMIX_ERR_NO_PERMISSIONS);
+
+    // The asker says that it has nothing of it: whatever it was given before is lost to it.
+    if (nspace != nullptr && nspace->data != nullptr && request.generation == 0 && proc.nspace != peer.id().nspace)
+        peer.says_it_lacks(nspace->data->instance());
+
+    if (nspace == nullptr || nspace->data == nullptr) {
+        if (nspace != nullptr && common::is_real_rank(proc.rank) && nspace->is_local(proc.rank) && !immediate) {
+            return ask_local(*nspace, proc.rank, std::move(question));
+        }
+        if (immediate || !host_.of(peer).has_direct_modex()) return answer(question, PMIX_ERR_NOT_FOUND);
+        return ask_host(proc, std::move(infos), std::move(question));
+    }
+    if (proc.rank == PMIX_RANK_UNDEF && !question.key.empty() && !common::is_reserved_key(question.key)) {
+        return ask_anyone(*nspace, std::move(question), immediate || refresh);
+    }
+    if (!common::is_real_rank(proc.rank)) {
+        // The job's own data is all in the segment; the asker looks again once it has that.
+        Found found;
+        bool known = question.key.empty() || common::is_reserved_key(question.key) ||
+                     nspace->data->reader().find(Owner::job(), Key(question.key), found) == PMIX_SUCCESS;
+        return known ? answer_found(question, *nspace) : answer(question, PMIX_ERR_NOT_FOUND);
+    }
+    bool here = nspace->is_local(proc.rank);
+    bool have = nspace->data->has(proc.rank, question.key);
+    // Nothing to wait for: what the host did not say it will not say because somebody asks.
+    bool hosts_word = common::is_reserved_key(question.key);
+    if (have && !(refresh && !here)) return answer_found(question, *nspace);
+    if (hosts_word && !refresh) {
+        Found found;
+        // A segment that the asker does not have may still answer it: a node's or the job's value.
+        return request.generation == 0 ? answer_found(question, *nspace) : answer(question, PMIX_ERR_NOT_FOUND);
+    }
+    if (here) {
+        if (nspace->data->exists_outside_scope(proc.rank, question.key))
+            return answer(question, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+        // As of a process of another node: without a limit of its own it waits for the first commit only.
+        const bool waits = question.patient() || nspace->data->committed(proc.rank) == 0;
+        if (immediate || refresh) return answer(question, PMIX_ERR_NOT_FOUND);
+        if (!waits) {
+            const pmix_status_t refused = nspace->refused(proc.rank);
+            return answer(question, refused != PMIX_SUCCESS ? refused : PMIX_ERR_NOT_FOUND);
+        }
+        return ask_local(*nspace, proc.rank, std::move(question));
+    }
+    if (immediate || !host_.of(peer).has_direct_modex() || (nspace->size_known() && !nspace->has_rank(proc.rank)))
+        return have ? answer_found(question, *nspace) : answer(question, PMIX_ERR_NOT_FOUND);
+    ask_host(proc, std::move(infos), std::move(question));
+}
+
+void Get::park(Awaited&& what, Question&& question, int64_t limit_ms) {
+    if (limit_ms > 0)
+        question.timer = Timer(scheduler_, limit_ms, [this, what, id = question.id] { expire_parked(what, id); });
+    hold(question, 2 * what.key.size());
+    std::list<Question> one;
+    one.push_back(std::move(question));
+    std::list<Question>& pending = parked_.try_emplace(std::move(what)).first->second;
+    pending.splice(pending.end(), one);
+}
+
+bool Get::is_awaited(MemberId member) const noexcept {
+    const auto it = parked_.lower_bound(AwaitedView{member});
+    return it != parked_.end() && it->first.member == member;
+}
+
+Get::Parked::iterator Get::take(Parked::iterator it, std::list<Question>& to) {
+    to.splice(to.end(), it->second);
+    return parked_.erase(it);
+}
+
+// A process of this node that has not committed the key. It may not even have been started.
+void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
+    if (nspace.has_left(rank)) return answer(question, PMIX_ERR_NOT_FOUND);
+    if (const pmix_status_t why = nspace.refused(rank); why != PMIX_SUCCESS) return answer(question, why);
+    WIREUP_LOG(server, debug, "a get of \"%s\" waits for %s:%u to commit it", question.key.c_str(), nspace.name.c_str(),
+               rank);
+    Awaited what{member_id(nspace.number, rank), question.patient() ? question.key : std::string()};
+    park(std::move(what), std::move(question), int64_t{question.timeout_s} * 1000);
+}
+
+// Its infos are not kept as they were received: encoded, for the host, or not at all.
+void Get::hold(Question& question, size_t encoded_bytes) noexcept {
+    question.reply.holds_only(2 * sizeof(Question) + question.key.size() + encoded_bytes);
+}
+
+void Get::ask_anyone(Nspace& nspace, Question&& question, bool immediate) {
+    if (nspace.data->has_anywhere(question.key)) return answer_found(question, nspace);
+    if (immediate) return answer(question, PMIX_ERR_NOT_FOUND);
+    park({member_id(nspace.number, PMIX_RANK_UNDEF), question.key}, std::move(question),
+         int64_t{question.timeout_s} * 1000);
+}
+
+// The host is told of the request as the requester made it, with the identity that the kernel gives the requester.
+void Get::ask_host(const ProcId& proc, common::InfoList&& infos, Question&& question) {
+    const auto peer = question.reply.peer();
+    if (peer == nullptr) return;
+    infos.remove(PMIX_REQUIRED_KEY);
+    pmix_status_t rc = append_ids(infos, peer->credentials());
+    if (rc == PMIX_SUCCESS && !question.key.empty()) rc = infos.append_string(PMIX_REQUIRED_KEY, question.key);
+    common::ByteWriter encoded;
+    if (rc == PMIX_SUCCESS) rc = common::encode_infos(encoded, infos.c_array(), infos.size());
+    if (rc != PMIX_SUCCESS) return answer(question, rc);
+    const auto it = pulls_.try_emplace({proc, encoded.take()}).first;
+    // Where nobody waits for the upcall that is on its way any more, the host may have forgotten it.
+    if (it->second.questions.empty()) it->second.flight = 0;
+    it->second.uid = peer->credentials().uid;
+    if (question.timeout_s > 0) {
+        // The key stays where it is as long as the request is there.
+        question.timer = Timer(scheduler_, int64_t{question.timeout_s} * 1000,
+                               [this, at = &it->first, id = question.id] { expire_pull(*at, id); });
+    }
+    hold(question, it->first.asks.size());
+    it->second.questions.push_back(std::move(question));
+    if (it->second.flight == 0) pull(it->first);
+}
+
+void Get::pull(const PullKey& at) {
+    Pull& p = pulls_[at];
+    p.again.cancel();
+    const uint64_t flight = p.flight = next_++;
+    p.answer_due.reset();
+    auto due = std::make_shared<char>();
+    p.answer_due = due;
+    host_.defer([this, at, flight, due = std::move(due)]() mutable { upcall(at, flight, std::move(due)); });
+}
+
+void Get::recover() {
+    for (auto it = pulls_.begin(); it != pulls_.end();) {
+        const Pull& p = it->second;
+        if (p.flight != 0 ? !p.answer_due.expired() : p.again.is_set()) {
+            ++it;
+            continue;
+        }
+        std::list<Question> over = std::move(it->second.questions);
+        it = pulls_.erase(it);
+        for (Question& q : over) answer(q, PMIX_ERR_NOMEM);
+    }
+}
+
+// What has been read from sockets and posted by the host comes first: the answer may be among it.
+void Get::upcall(const PullKey& at, uint64_t flight, std::shared_ptr<const void> due) {
+    const auto it = pulls_.find(at);
+    if (it == pulls_.end() || it->second.flight != flight) return;
+    if (it->second.questions.empty()) {
+        pulls_.erase(it);
+        return;
+    }
+    for (Question& q : it->second.questions) q.covered = true;
+    common::InfoList infos;
+    common::ByteReader encoded(at.asks);
+    const pmix_status_t rc = common::decode_infos(encoded, &infos);
+    if (rc != PMIX_SUCCESS) {
+        HostAnswer none;
+        none.status = rc;
+        return pulled(at, flight, none);
+    }
+    host_.direct_modex(at.proc, std::move(infos),
+                       [this, at, flight, due = std::move(due)](HostAnswer& answer) { pulled(at, flight, answer); });
+}
+
+void Get::pulled(const PullKey& at, uint64_t flight, HostAnswer& answer_of_host) {
+    const ProcId& proc = at.proc;
+    // A namespace that has ended meanwhile is not asked about any more, even if there is another of its name.
+    const auto asked = pulls_.find(at);
+    if (asked == pulls_.end() || asked->second.flight != flight) return;
+    pmix_status_t status = answer_of_host.status;
+    if (common::succeeded(status)) {
+        learn(proc, answer_of_host.data);
+        status = answer_of_host.data.empty() ? PMIX_SUCCESS : ingest_blob(registry_, answer_of_host.data, proc.nspace);
+        if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && status == PMIX_SUCCESS)
+            nspace->readers.insert(asked->second.uid);
+        if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && nspace->data != nullptr) {
+            answer_anyone(*nspace);
+            // The host answers a user: what it gives one user's processes it has not given to another's.
+            arrived(*nspace, proc.rank, asked->second.uid);
+        }
+    }
+    auto it = pulls_.find(at);
+    if (it == pulls_.end()) return;
+    Pull& p = it->second;
+    p.flight = 0;
+    Nspace* nspace = registry_.find(proc.nspace);
+    const ModexState state = state_of(answer_of_host.data, proc.nspace, proc.rank);
+    bool newcomers = false, patient = false;
+    for (auto q = p.questions.begin(); q != p.questions.end();) {
+        const bool have = nspace != nullptr && nspace->data != nullptr &&
+                          (!common::is_real_rank(proc.rank) || nspace->data->has(proc.rank, q->key) ||
+                           (q->key.empty() && common::succeeded(status)));
+        // The host's limit is not this request's; the request's own timer runs.
+        const bool again = status == PMIX_ERR_TIMEOUT && (q->timeout_s > 0 || !q->covered);
+        if (!common::succeeded(status) && !again) {
+            answer(*q, status);
+        } else if (have && !again) {
+            answer_found(*q, *nspace);
+        } else if (says_kept(answer_of_host.data, proc.nspace, proc.rank, q->key)) {
+            answer(*q, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+        } else if (!q->covered) {
+            // Asked while the answer was on its way: it may be older than what this one is about.
+            newcomers = true;
+            ++q;
+            continue;
+        } else if (state != ModexState::over && (q->patient() || state == ModexState::not_yet)) {
+            patient = true;
+            ++q;
+            continue;
+        } else {
+            answer(*q, PMIX_ERR_NOT_FOUND);
+        }
+        q = p.questions.erase(q);
+    }
+    if (p.questions.empty()) {
+        pulls_.erase(it);
+    } else if (newcomers) {
+        pull(at);
+    } else if (patient) {
+        p.pause_ms = std::min(std::max(kFirstPauseMs, p.pause_ms * 2), kLongestPauseMs);
+        p.again = Timer(scheduler_, p.pause_ms, [this, again = &it->first] {
+            auto entry = pulls_.find(*again);
+            if (entry != pulls_.end() && entry->second.flight == 0) pull(entry->first);
+        });
+    }
+}
+
+// Of a job that this server's host has not registered; what the host says here is worth more.
+void Get::learn(const ProcId& proc, Bytes blob) {
+    const Nspace* known = registry_.find(proc.nspace);
+    if (!register_ || proc.rank != PMIX_RANK_WILDCARD || (known != nullptr && known->data != nullptr)) return;
+    auto job = described_job(blob, proc.nspace);
+    if (!job.ok()) return;
+    registry_.adopt(proc.nspace);
+    register_(std::move(job).value());
+}
+
+void Get::expire_parked(const Awaited& what, uint64_t id) {
+    auto it = parked_.find(what);
+    if (it == parked_.end()) return;
+    auto q = std::find_if(it->second.begin(), it->second.end(), [&](const Question& x) { return x.id == id; });
+    if (q == it->second.end()) return;
+    if (q->respond) {
+        const ProcId proc = registry_.proc_of(what.member);
+        tell_host(std::move(q->respond), PMIX_SUCCESS, wrap_state(proc.nspace, proc.rank, ModexState::not_yet));
+    } else {
+        answer(*q, PMIX_ERR_TIMEOUT);
+    }
+    it->second.erase(q);
+    if (it->second.empty()) parked_.erase(it);
+}
+
+void Get::expire_pull(const PullKey& at, uint64_t id) {
+    auto it = pulls_.find(at);
+    if (it == pulls_.end()) return;
+    auto& questions = it->second.questions;
+    auto q = std::find_if(questions.begin(), questions.end(), [&](const Question& x) { return x.id == id; });
+    if (q == questions.end()) return;
+    answer(*q, PMIX_ERR_TIMEOUT);
+    questions.erase(q);
+    if (questions.empty() && it->second.flight == 0) pulls_.erase(it);
+}
+
+void Get::respond_with(Nspace& nspace, Rank rank, Respond respond) {
+    auto blob = nspace.data->contribution(nspace.name, std::array{dstore::RankSince{rank, 0}});
+    if (!blob.ok()) return tell_host(std::move(respond), blob.status(), {});
+    std::vector<uint8_t> kept = nspace.data->kept_names(nspace.name, rank);
+    blob->insert(blob->end(), kept.begin(), kept.end());
+    append_owner(nspace, *blob);
+    if (nspace.has_left(rank)) {
+        const std::vector<uint8_t> over = wrap_state(nspace.name, rank, ModexState::over);
+        blob->insert(blob->end(), over.begin(), over.end());
+    }
+    tell_host(std::move(respond), PMIX_SUCCESS, std::move(blob).value());
+}
+
+void Get::modex_request(const ProcId& proc, Respond from_host) {
+    Respond respond(Promised{std::move(from_host)});
+    WIREUP_LOG(host, debug, "the host asks for a direct modex of %s:%u", proc.nspace.c_str(), proc.rank);
+    Nspace* nspace = registry_.find(proc.nspace);
+    if (nspace != nullptr && proc.rank == PMIX_RANK_WILDCARD) {
+        auto job = describe_job(*nspace);
+        if (job.ok()) append_owner(*nspace, *job);
+        return tell_host(std::move(respond), job.status(), job.ok() ? std::move(job).value() : std::vector<uint8_t>());
+    }
+    if (nspace == nullptr || !common::is_real_rank(proc.rank))
+        return tell_host(std::move(respond), PMIX_ERR_NOT_FOUND, {});
+    if (nspace->data != nullptr && nspace->data->committed(proc.rank) != 0)
+        return respond_with(*nspace, proc.rank, std::move(respond));
+    // A rank that is announced by number only may still be registered.
+    bool expected = nspace->is_local(proc.rank) || (!nspace->placed.has_procs && nspace->has_rank(proc.rank) &&
+                                                    nspace->clients.size() < nspace->local_count());
+    if (!expected || nspace->has_left(proc.rank)) return tell_host(std::move(respond), PMIX_ERR_NOT_FOUND, {});
+    if (const pmix_status_t why = nspace->refused(proc.rank); why != PMIX_SUCCESS)
+        return tell_host(std::move(respond), why, {});
+    Question question;
+    question.id = next_++;
+    question.respond = std::move(respond);
+    park({member_id(nspace->number, proc.rank), {}}, std::move(question), modex_hold_ms_);
+}
+
+void Get::committed(Nspace& nspace, Rank rank, std::span<const common::CommitEntry> entries) {
+    const MemberId member = member_id(nspace.number, rank), any = member_id(nspace.number, PMIX_RANK_UNDEF);
+    const bool of_this_one = is_awaited(member), of_any = is_awaited(any);
+    if (!of_this_one && !of_any) return;
+    std::list<Question> ready;
+    const auto look_for = [&](MemberId whose, std::string_view key) {
+        const auto it = parked_.find(AwaitedView{whose, key});
+        if (it == parked_.end()) return;
+        examined_ += it->second.size();
+        // What other nodes only may see ends a request for this process's key; another process may have one to show.
+        if (key.empty() || nspace.data->has(rank, key) ||
+            (whose == member && nspace.data->exists_outside_scope(rank, key)))
+            take(it, ready);
+    };
+    if (of_this_one) look_for(member, {});
+    for (const common::CommitEntry& entry : entries) {
+        if (of_this_one) look_for(member, entry.key);
+        if (of_any) look_for(any, entry.key);
+    }
+    for (Question& q : ready) {
+        if (q.respond) {
+            respond_with(nspace, rank, std::move(q.respond));
+        } else if (nspace.data->has(rank, q.key)) {
+            answer_found(q, nspace);
+        } else {
+            const bool kept = nspace.data->exists_outside_scope(rank, q.key);
+            answer(q, kept ? PMIX_ERR_EXISTS_OUTSIDE_SCOPE : PMIX_ERR_NOT_FOUND);
+        }
+    }
+}
+
+// Who asked before the host had described the job: for the host's own keys there is nothing to wait for any more.
+void Get::described(Nspace& nspace) {
+    const AwaitedView first{member_id(nspace.number, 0)};
+    for (auto it = parked_.lower_bound(first);
+         it != parked_.end() && nspace_number_of(it->first.member) == nspace.number;) {
+        for (auto q = it->second.begin(); q != it->second.end();) {
+            // With the segment the asker finds what a node or the job says, too.
+            const bool over =
+                !q->respond && (common::is_reserved_key(q->key) || nspace.data->has(rank_of(it->first.member), q->key));
+            if (over) answer_found(*q, nspace);
+            q = over ? it->second.erase(q) : std::next(q);
+        }
+        it = it->second.empty() ? parked_.erase(it) : std::next(it);
+    }
+    arrived(nspace);
+}
+
+void Get::arrived(Nspace& nspace) {
+    answer_anyone(nspace);
+    if (nspace.data == nullptr) return;
+    std::vector<Rank> ranks;
+    for (auto it = pulls_.lower_bound({ProcId(nspace.name, 0), {}});
+         it != pulls_.end() && it->first.proc.nspace == nspace.name; ++it)
+        if (ranks.empty() || ranks.back() != it->first.proc.rank) ranks.push_back(it->first.proc.rank);
+    for (const Rank rank : ranks) arrived(nspace, rank, std::nullopt);
+}
+
+void Get::arrived(Nspace& nspace, Rank rank, std::optional<uid_t> of_user) {
+    if (!common::is_real_rank(rank)) return;
+    const ProcId proc(nspace.name, rank);
+    for (auto it = pulls_.lower_bound({proc, {}}); it != pulls_.end() && it->first.proc == proc;) {
+        if (of_user && *of_user != it->second.uid) {
+            ++it;
+            continue;
+        }
+        auto& questions = it->second.questions;
+        for (auto q = questions.begin(); q != questions.end();) {
+            const bool have = !q->refresh && nspace.data->has(rank, q->key);
+            if (have) answer_found(*q, nspace);
+            q = have ? questions.erase(q) : std::next(q);
+        }
+        // With nobody left to ask for it the upcall's answer may come or not.
+        it = questions.empty() ? pulls_.erase(it) : std::next(it);
+    }
+}
+
+// Requests for a key of any rank, after data that may hold any key.
+void Get::answer_anyone(Nspace& nspace) {
+    const MemberId any = member_id(nspace.number, PMIX_RANK_UNDEF);
+    std::list<Question> ready;
+    for (auto it = parked_.lower_bound(AwaitedView{any}); it != parked_.end() && it->first.member == any;)
+        it = nspace.data->has_anywhere(it->first.key) ? take(it, ready) : std::next(it);
+    for (Question& q : ready) answer_found(q, nspace);
+}
+
+void Get::member_gone(Nspace& nspace, Rank rank) {
+    refused(nspace, rank, PMIX_ERR_NOT_FOUND);
+}
+
+void Get::refused(Nspace& nspace, Rank rank, pmix_status_t status) {
+    const MemberId member = member_id(nspace.number, rank);
+    std::list<Question> over;
+    for (auto it = parked_.lower_bound(AwaitedView{member}); it != parked_.end() && it->first.member == member;)
+        it = take(it, over);
+    for (Question& q : over) answer(q, status);
+}
+
+void Get::nspace_gone(const Nspace& nspace) {
+    std::list<Question> over;
+    for (auto it = parked_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
+         it != parked_.end() && nspace_number_of(it->first.member) == nspace.number;)
+        it = take(it, over);
+    for (auto it = pulls_.begin(); it != pulls_.end();) {
+        auto next = std::next(it);
+        if (it->first.proc.nspace == nspace.name) {
+            over.splice(over.end(), it->second.questions);
+            pulls_.erase(it);
+        }
+        it = next;
+    }
+    for (Question& q : over) answer(q, PMIX_ERR_NOT_FOUND);
+}
+
+void Get::peer_gone(const Peer& peer) {
+    auto asked = [&](const Question& q) { return q.reply.open() && q.reply.from(peer); };
+    for (auto it = parked_.begin(); it != parked_.end();) {
+        it->second.remove_if(asked);
+        it = it->second.empty() ? parked_.erase(it) : std::next(it);
+    }
+    for (auto it = pulls_.begin(); it != pulls_.end();) {
+        it->second.questions.remove_if(asked);
+        // An answer that is on its way still brings data; it finds nobody to answer.
+        it = it->second.questions.empty() && it->second.flight == 0 ? pulls_.erase(it) : std::next(it);
+    }
+}
+
+void Get::stop(pmix_status_t status) {
+    Parked parked = std::move(parked_);
+    Pulls pulls = std::move(pulls_);
+    parked_.clear();
+    pulls_.clear();
+    for (auto& [what, questions] : parked)
+        for (Question& q : questions) answer(q, status);
+    for (auto& [at, p] : pulls)
+        for (Question& q : p.questions) answer(q, status);
+}
+
+size_t Get::waiting() const noexcept {
+    size_t n = 0;
+    for (const auto& [what, questions] : parked_) n += questions.size();
+    for (const auto& [at, p] : pulls_) n += p.questions.size();
+    return n;
+}
+
+bool Get::waiting_for(const Nspace& nspace) const noexcept {
+    const auto parked = parked_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
+    if (parked != parked_.end() && nspace_number_of(parked->first.member) == nspace.number) return true;
+    const auto pulled = pulls_.lower_bound({ProcId(nspace.name, 0), {}});
+    return pulled != pulls_.end() && pulled->first.proc.nspace == nspace.name;
+}
+
+void Get::report(const ProcId& self, std::vector<RequestReport>& out) const {
+    const auto add = [&](const Question& q, ProcId target, bool at_host) {
+        auto peer = q.reply.peer();
+        RequestReport row;
+        row.operation = q.respond ? "modex" : "get";
+        row.asker = peer != nullptr ? peer->id() : self;
+        row.target = std::move(target);
+        row.key = q.key;
+        row.at_host = at_host;
+        row.began_ms = q.began_ms;
+        out.push_back(std::move(row));
+    };
+    for (const auto& [what, questions] : parked_)
+        for (const Question& q : questions) add(q, registry_.proc_of(what.member), false);
+    for (const auto& [at, pulled] : pulls_)
+        for (const Question& q : pulled.questions) add(q, at.proc, true);
+}
+
+}  // namespace pmix::server

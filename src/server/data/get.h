@@ -1,0 +1,175 @@
+// Get: answers a client's question for data that its own stores do not have, or holds it until the data comes; direct
+// modex out (the host is asked) and in (the host asks).
+//
+// Loop thread only. Two tables: `parked_`, requests for processes of this node, waiting for a commit, by process and by
+// the key that they wait for, so that a commit looks only at requests that its keys can answer; `pulls_`, requests for
+// other nodes, one upcall at a time for each process and distinct set of attributes (the key and the identity of the
+// requester are among them), and none if the data comes before it is made. Both are swept when the process, its
+// namespace, the requester or the server goes, so every request ends. Both tables are ordered by their keys themselves:
+// no choice of keys makes a search in them slow, as equal hashes would.
+//
+// Wherever the process runs, the answer is the same. A request without a limit of time waits until the process has
+// committed something: a key that is then missing is not found, and a new request asks again. With a limit, or in
+// strict mode (common/values/strict.h), it waits until the key is there, the time is over or the process has left; for
+// a process of another node the upcall is repeated, in growing steps. Limits are each requester's own: a host's
+// PMIX_ERR_TIMEOUT ends only requests that have none.
+//
+// There is no way to take an upcall back. What a host asks here on behalf of a server that no longer waits is answered
+// after kModexHoldMs at the latest, with a section that says so (modex_blob.h).
+#pragma once
+
+#include <functional>
+#include <list>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/protocol/messages.h"
+#include "server/base/member.h"
+#include "server/base/reply.h"
+#include "server/base/report_rows.h"
+#include "server/base/scheduler.h"
+#include "server/host/host.h"
+#include "server/namespaces/job_info.h"
+#include "server/namespaces/registry.h"
+#include "server/namespaces/segments.h"
+
+namespace pmix::server {
+
+// Longer than the limits of hosts that have one of their own (Slurm: 300 s), which stay in force so.
+inline constexpr int64_t kModexHoldMs = 600'000;
+
+class Get {
+  public:
+    // The answer to a host's direct modex: the bytes are valid while it runs.
+    using Respond = Callback<void(pmix_status_t, common::Bytes)>;
+
+    Get(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments)
+        : scheduler_(scheduler), host_(host), registry_(registry), segments_(segments) {}
+    Get(const Get&) = delete;
+    Get& operator=(const Get&) = delete;
+
+    void request(Peer& peer, common::GetRequest& request, Reply reply);
+    // Who registers a job that another server has described.
+    using Register = std::function<pmix_status_t(JobInfo&&)>;
+    void set_register(Register to) { register_ = std::move(to); }
+
+    // PMIx_server_dmodex_request: what a local process has posted for other nodes, once it has; of PMIX_RANK_WILDCARD,
+    // what the host said about the job.
+    void modex_request(const common::ProcId& proc, Respond respond);
+
+    // News.
+    void committed(Nspace& nspace, common::Rank rank, std::span<const common::CommitEntry> entries);
+    // A commit of the rank could not be taken over: nobody waits for what it may have held.
+    void refused(Nspace& nspace, common::Rank rank, pmix_status_t status);
+    // Data of other nodes, however it came. Who asked for what is now here is answered, and the host's answer is not
+    // waited for: Open MPI's daemons hold a direct modex until the next fence ends, and forget one that comes later.
+    void arrived(Nspace& nspace);
+    // The host has said more about the job.
+    void described(Nspace& nspace);
+    void member_gone(Nspace& nspace, common::Rank rank);
+    void nspace_gone(const Nspace& nspace);
+    void peer_gone(const Peer& peer);
+    // As Gathering::recover().
+    void recover();
+    void stop(pmix_status_t status);
+
+    // How long a host's direct modex waits for the first commit. For tests.
+    void set_modex_hold(int64_t ms) noexcept { modex_hold_ms_ = ms; }
+
+    // How many pending requests commits have looked at. For tests.
+    uint64_t examined() const noexcept { return examined_; }
+
+    size_t waiting() const noexcept;
+    bool waiting_for(const Nspace& nspace) const noexcept;
+    // self: stands for the host where that asked.
+    void report(const common::ProcId& self, std::vector<RequestReport>& out) const;
+
+  private:
+    // One who asks: a peer, or the host (respond).
+    struct Question {
+        uint64_t id = 0;
+        int64_t began_ms = transport::monotonic_ns() / 1'000'000;
+        std::string key;  // empty: everything
+        Reply reply;
+        Respond respond;
+        Timer timer;
+        int timeout_s = 0;
+        bool strict = false;   // waits for the key itself, as one with a limit does
+        bool refresh = false;  // only the owner's newest value will do
+        bool covered = false;  // the upcall that is on its way was made after it asked
+        bool patient() const noexcept { return timeout_s > 0 || strict; }
+    };
+    // What one upcall can stand for: the process, and all that the host is told of the request (the requester's user
+    // included), encoded, because an info takes 552 bytes otherwise.
+    struct PullKey {
+        common::ProcId proc;
+        std::vector<uint8_t> asks;
+        bool operator<(const PullKey& o) const { return proc != o.proc ? proc < o.proc : asks < o.asks; }
+    };
+    struct Pull {
+        std::list<Question> questions;
+        uid_t uid = 0;                         // the requesters' user
+        std::weak_ptr<const void> answer_due;  // expired, with a flight: the host's answer was lost
+        uint64_t flight = 0;  // of the upcall that is on its way; others that come back are of an earlier life
+        int64_t pause_ms = 0;
+        Timer again;
+    };
+    // What a request of a process of this node (of PMIX_RANK_UNDEF: of any rank) waits for: a commit that has the key,
+    // or any commit where the key is empty.
+    struct Awaited {
+        MemberId member = 0;
+        std::string key;
+    };
+    struct AwaitedView {
+        MemberId member = 0;
+        std::string_view key = {};
+    };
+    struct ByAwaited {
+        using is_transparent = void;
+        template <class A, class B>
+        bool operator()(const A& a, const B& b) const noexcept {
+            return a.member != b.member ? a.member < b.member : std::string_view(a.key) < std::string_view(b.key);
+        }
+    };
+    using Parked = std::map<Awaited, std::list<Question>, ByAwaited>;
+    using Pulls = std::map<PullKey, Pull>;
+
+    void ask_local(Nspace& nspace, common::Rank rank, Question&& question);
+    void ask_anyone(Nspace& nspace, Question&& question, bool immediate);
+    void answer_anyone(Nspace& nspace);
+    void ask_host(const common::ProcId& proc, common::InfoList&& infos, Question&& question);
+    void pull(const PullKey& at);
+    void upcall(const PullKey& at, uint64_t flight, std::shared_ptr<const void> due);
+    void pulled(const PullKey& at, uint64_t flight, HostAnswer& answer);
+    // Requests for one process of another node whose keys are here now, of one user or of all.
+    void arrived(Nspace& nspace, common::Rank rank, std::optional<uid_t> of_user);
+    void park(Awaited&& what, Question&& question, int64_t limit_ms);
+    void expire_parked(const Awaited& what, uint64_t id);
+    bool is_awaited(MemberId member) const noexcept;
+    // Moves what is pending at `it` to the end of `to`.
+    Parked::iterator take(Parked::iterator it, std::list<Question>& to);
+    void expire_pull(const PullKey& at, uint64_t id);
+    static void hold(Question& question, size_t encoded_bytes) noexcept;
+    void answer_found(Question& question, Nspace& nspace);
+    void answer(Question& question, pmix_status_t status);
+    void learn(const common::ProcId& proc, common::Bytes blob);
+    void respond_with(Nspace& nspace, common::Rank rank, Respond respond);
+    void tell_host(Respond respond, pmix_status_t status, std::vector<uint8_t> blob);
+
+    Scheduler& scheduler_;
+    Host& host_;
+    Registry& registry_;
+    const Segments& segments_;
+    Parked parked_;
+    Pulls pulls_;
+    Register register_;
+    uint64_t next_ = 1;
+    uint64_t examined_ = 0;
+    int64_t modex_hold_ms_ = kModexHoldMs;
+};
+
+}  // namespace pmix::server

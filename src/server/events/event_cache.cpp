@@ -1,0 +1,85 @@
+// Kept events: see event_cache.h.
+#include "server/events/event_cache.h"
+
+#include <algorithm>
+
+#include "common/codec/pack.h"
+#include "common/values/describe.h"
+
+namespace pmix::server {
+
+using common::ProcId;
+
+namespace {
+
+bool all_of_nspace(const std::vector<ProcId>& procs, std::string_view name) {
+    return std::all_of(procs.begin(), procs.end(), [&](const ProcId& p) { return p.nspace == name; });
+}
+
+bool only_for(const Event& event, std::string_view name, std::string_view server_nspace) {
+    if (event.range == PMIX_RANGE_CUSTOM) return all_of_nspace(event.targets, name);
+    if (event.range != PMIX_RANGE_NAMESPACE || !all_of_nspace(event.affected, name)) return false;
+    if (event.source.nspace == name) return true;
+    return !event.affected.empty() && (event.source.nspace.empty() || event.source.nspace == server_nspace);
+}
+
+// The structs, which may be many times what they look like on the wire. Depth is bounded by whoever decoded them.
+size_t structs_of(const pmix_value_t& value) {
+    if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr) return 0;
+    const pmix_data_array_t& a = *value.data.darray;
+    const common::TypeRow* row = common::type_row(a.type);
+    if (row == nullptr || a.array == nullptr) return 0;
+    size_t bytes = a.size * row->size;
+    for (size_t i = 0; i < a.size; ++i) {
+        if (a.type == PMIX_INFO) bytes += structs_of(static_cast<const pmix_info_t*>(a.array)[i].value);
+        if (a.type == PMIX_VALUE) bytes += structs_of(static_cast<const pmix_value_t*>(a.array)[i]);
+    }
+    return bytes;
+}
+
+}  // namespace
+
+// What it would take on the wire stands for what the structs point to.
+size_t EventCache::footprint_of(const Event& event) {
+    size_t bytes = sizeof event + event.infos.size() * sizeof(pmix_info_t) +
+                   (event.targets.size() + event.affected.size()) * sizeof(ProcId);
+    for (const pmix_info_t& info : event.infos) bytes += structs_of(info.value);
+    common::ByteWriter w;
+    if (bytes > common::kMaxCachedEvent ||
+        common::encode_infos(w, event.infos.c_array(), event.infos.size()) != PMIX_SUCCESS)
+        return SIZE_MAX;
+    return bytes + w.size();
+}
+
+void EventCache::recount() noexcept {
+    ring_bytes_ = parked_bytes_ = 0;
+    for (const Event& e : ring_) ring_bytes_ += e.footprint;
+    for (const Parked& p : parked_) parked_bytes_ += p.event.footprint;
+}
+
+void EventCache::park(Event&& event, std::vector<MemberId> awaited) {
+    if (awaited.empty()) return;
+    parked_bytes_ += event.footprint;
+    parked_.push_back({std::move(event), std::move(awaited)});
+    while (parked_.size() > common::kMaxParkedEvents || parked_bytes_ > common::kEventCacheBytes) {
+        parked_bytes_ -= parked_.front().event.footprint;
+        parked_.pop_front();
+    }
+}
+
+void EventCache::drop_unawaited() {
+    if (std::erase_if(parked_, [](const Parked& p) { return p.awaited.empty(); }) != 0) recount();
+}
+
+void EventCache::member_gone(MemberId member) {
+    for (Parked& parked : parked_) std::erase(parked.awaited, member);
+    drop_unawaited();
+}
+
+void EventCache::namespace_gone(std::string_view name, std::string_view server_nspace) {
+    std::erase_if(parked_, [&](const Parked& p) { return only_for(p.event, name, server_nspace); });
+    std::erase_if(ring_, [&](const Event& e) { return only_for(e, name, server_nspace); });
+    recount();
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,105 @@
+// Events kept for handlers that register later, in the order in which they came.
+//
+// Owns a ring of the last events, and behind it the events about jobs which the ring had to let go while processes of
+// this node that are meant by them had not connected yet: each of these stays until those processes have asked for it
+// or have left. Both are bounded by their memory too (kEventCacheBytes). Loop thread only. What can go wrong: more such
+// events than kMaxParkedEvents, or larger ones than there is room for; the oldest go.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/base/limits.h"
+#include "common/values/value.h"
+#include "server/base/member.h"
+
+namespace pmix::server {
+
+struct Event {
+    pmix_status_t code = PMIX_SUCCESS;
+    common::ProcId source;
+    pmix_data_range_t range = PMIX_RANGE_UNDEF;
+    common::InfoList infos;
+    // What the infos say, read once.
+    std::vector<common::ProcId> targets;  // PMIX_EVENT_CUSTOM_RANGE
+    std::vector<common::ProcId> affected;
+    bool non_default = false;
+    bool cache = true;
+    bool stays_local = false;
+    bool of_environment = false;
+    size_t footprint = 0;    // bytes of memory, about; the cache's
+    bool from_here = false;  // a process of this node notified it in its own name
+    // A client's event is for its own user's processes. None: the host's, the library's, or of a user who may do all.
+    std::optional<uint32_t> user;
+    // For processes that may know one of these jobs; empty: for all.
+    std::vector<std::string> jobs;
+};
+
+class EventCache {
+  public:
+    explicit EventCache(size_t ring) : ring_size_(ring) {}
+    EventCache(const EventCache&) = delete;
+    EventCache& operator=(const EventCache&) = delete;
+
+    // awaited(event) names the processes that are meant by it and have not connected; it is asked when the ring has to
+    // let an event about a job go.
+    template <class Awaited>
+    void add(Event&& event, Awaited awaited) {
+        if (!event.cache || ring_size_ == 0) return;
+        event.footprint = footprint_of(event);
+        if (event.footprint > common::kMaxCachedEvent) return;
+        ring_bytes_ += event.footprint;
+        ring_.push_back(std::move(event));
+        while (ring_.size() > ring_size_ || ring_bytes_ > common::kEventCacheBytes) {
+            Event oldest = std::move(ring_.front());
+            ring_.pop_front();
+            ring_bytes_ -= oldest.footprint;
+            if (oldest.of_environment) continue;
+            std::vector<MemberId> members = awaited(oldest);
+            park(std::move(oldest), std::move(members));
+        }
+    }
+
+    // fn(event), oldest first.
+    template <class F>
+    void for_each(F&& fn) const {
+        for (const Parked& parked : parked_) fn(parked.event);
+        for (const Event& event : ring_) fn(event);
+    }
+
+    // The process got what it is meant by: every event for which got(event) is true is not kept for it any more.
+    template <class F>
+    void delivered(MemberId member, F&& got) {
+        for (Parked& parked : parked_)
+            if (got(parked.event)) std::erase(parked.awaited, member);
+        drop_unawaited();
+    }
+    // The process will not come.
+    void member_gone(MemberId member);
+    // What only a job of this name could want is not for a later one of the same name.
+    void namespace_gone(std::string_view name, std::string_view server_nspace);
+
+    size_t size() const noexcept { return parked_.size() + ring_.size(); }
+    size_t bytes() const noexcept { return parked_bytes_ + ring_bytes_; }
+
+  private:
+    struct Parked {
+        Event event;
+        std::vector<MemberId> awaited;
+    };
+    static size_t footprint_of(const Event& event);
+    void park(Event&& event, std::vector<MemberId> awaited);
+    void drop_unawaited();
+    void recount() noexcept;
+
+    size_t ring_size_;
+    std::deque<Event> ring_;
+    size_t ring_bytes_ = 0;
+    std::deque<Parked> parked_;  // all older than the ring's
+    size_t parked_bytes_ = 0;
+};
+
+}  // namespace pmix::server

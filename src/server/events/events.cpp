@@ -1,0 +1,390 @@
+// Events: see events.h.
+#include "server/events/events.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "common/base/log.h"
+#include "common/codec/pack.h"
+#include "common/protocol/event_infos.h"
+#include "server/host/required.h"
+#include "transport/send_queue.h"
+
+namespace pmix::server {
+
+using common::InfoList;
+using common::InfoView;
+using common::ProcId;
+
+namespace {
+
+// Codes that only the environment can raise: system events, and what is outside PMIx's own numbers.
+bool is_hosts_code(pmix_status_t code) {
+    return PMIX_SYSTEM_EVENT(code) || code > 0 || code <= PMIX_EXTERNAL_ERR_BASE;
+}
+
+bool goes_up(const Event& event) {
+    return !event.stays_local && event.range != PMIX_RANGE_LOCAL && event.range != PMIX_RANGE_PROC_LOCAL;
+}
+
+bool names(const ProcId& pattern, const ProcId& proc) {
+    return pattern.nspace == proc.nspace && (pattern.rank == PMIX_RANK_WILDCARD || pattern.rank == proc.rank);
+}
+
+// Root and the server's own user could do by other means whatever an event makes a process do.
+bool is_trusted(uint32_t uid) {
+    return uid == 0 || uid == ::geteuid();
+}
+
+std::optional<uint32_t> session_of(const Nspace* nspace) {
+    if (nspace == nullptr || nspace->data == nullptr) return {};
+    dstore::Found found;
+    common::Value value;
+    uint64_t id = 0;
+    const bool known =
+        nspace->data->reader().find(dstore::Owner::job(), dstore::Key(PMIX_SESSION_ID), found) == PMIX_SUCCESS &&
+        common::decode_value_into(found.bytes(), value.c_ptr()) == PMIX_SUCCESS &&
+        common::read_number(value.get(), &id) == PMIX_SUCCESS && id <= UINT32_MAX;
+    return known ? std::optional(static_cast<uint32_t>(id)) : std::nullopt;
+}
+
+}  // namespace
+
+common::Result<Event> Events::make(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos) {
+    auto said = common::read_event_attributes(InfoView(infos));
+    if (!said) return said.status();
+    Event event;
+    event.code = code;
+    event.source = source;
+    event.range = said->custom_range.empty() ? range : PMIX_RANGE_CUSTOM;
+    event.targets = std::move(said->custom_range);
+    event.affected = std::move(said->affected);
+    event.non_default = said->non_default;
+    event.cache = !said->do_not_cache;
+    event.stays_local = said->stays_local;
+    event.of_environment = common::is_environment_event(code, source, event.affected);
+    event.infos = std::move(infos);
+    return event;
+}
+
+// Both in sessions that are known, and not the same.
+bool Events::apart(std::string_view nspace, std::string_view other) const {
+    if (nspace == other) return false;
+    const auto a = session_of(registry_.find(nspace)), b = session_of(registry_.find(other));
+    return a && b && *a != *b;
+}
+
+// A rank of root's is protected as any other: only tools of the trusted users look at what other users' processes say.
+bool Events::is_for_user(const Event& event, const Peer& peer) const {
+    if (peer.kind() == PeerKind::self) return true;
+    const uint32_t uid = peer.credentials().uid;
+    if (event.user && *event.user != uid && (peer.kind() == PeerKind::client || !is_trusted(uid))) return false;
+    return event.jobs.empty() || std::any_of(event.jobs.begin(), event.jobs.end(),
+                                             [&](const std::string& job) { return segments_.may_know(peer, job); });
+}
+
+bool Events::reaches(const Event& event, const ProcId& id, bool is_self) const {
+    if (event.range == PMIX_RANGE_PROC_LOCAL) return id == event.source;
+    if (event.range == PMIX_RANGE_CUSTOM)
+        return std::any_of(event.targets.begin(), event.targets.end(), [&](const ProcId& t) { return names(t, id); });
+    // The host's own handlers are told of all that goes on.
+    if (is_self) return true;
+    switch (event.range) {
+        case PMIX_RANGE_RM:
+            return false;
+        case PMIX_RANGE_NAMESPACE:
+            // From a host, the source may be a daemon; then the processes it is about say whose event it is.
+            return id.nspace == event.source.nspace ||
+                   std::any_of(event.affected.begin(), event.affected.end(),
+                               [&](const ProcId& p) { return p.nspace == id.nspace; });
+        case PMIX_RANGE_SESSION:
+            return !apart(event.source.nspace, id.nspace);
+        default:
+            return true;
+    }
+}
+
+uint8_t Events::nearness(const Event& event, const Peer& peer) const {
+    const ProcId& source = event.source;
+    const Nspace* nspace = registry_.find(source.nspace);
+    const bool here = event.from_here || source.nspace.empty() || source == self_ ||
+                      (nspace != nullptr && nspace->is_local(source.rank));
+    uint8_t bits = here ? common::EventNotify::kOnThisNode : 0;
+    if (apart(source.nspace, peer.id().nspace)) bits |= common::EventNotify::kInAnotherSession;
+    return bits;
+}
+
+// All the processes that this names run on this node.
+bool Events::within_node(const ProcId& pattern) const {
+    const Nspace* nspace = registry_.find(pattern.nspace);
+    if (nspace == nullptr) return false;
+    return pattern.rank == PMIX_RANK_WILDCARD ? nspace->all_local() : nspace->is_local(pattern.rank);
+}
+
+// For a host that takes no events: does delivery on this node reach anybody? A process other than the notifier in the
+// event's range is somebody, also one that has not connected or registered for it yet. So is a handler of the
+// notifier's, or the host's own, that wants it.
+bool Events::somebody_is_told(const Event& event, const Peer& notifier) const {
+    if (event.range == PMIX_RANGE_NAMESPACE && within_node({event.source.nspace, PMIX_RANK_WILDCARD})) return true;
+    if (event.range == PMIX_RANGE_CUSTOM &&
+        std::all_of(event.targets.begin(), event.targets.end(), [&](const ProcId& t) { return within_node(t); }))
+        return true;
+    for (const auto& [serial, listener] : listeners_) {
+        const auto peer = listener.peer.lock();
+        if (peer == nullptr || !reaches(event, *peer)) continue;
+        const bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
+                                        [&](const Handler& h) { return wants(h, event); });
+        if (wanted || (peer->kind() != PeerKind::self && peer->id() != notifier.id())) return true;
+    }
+    for (const auto& [name, nspace] : registry_.nspaces())
+        for (const auto& [rank, client] : nspace->clients)
+            if (client.state == Client::State::registered && (!event.user || *event.user == client.uid) &&
+                reaches(event, {name, rank}, false))
+                return true;
+    return false;
+}
+
+std::vector<MemberId> Events::awaited(const Event& event) const {
+    std::vector<MemberId> members;
+    for (const auto& [name, nspace] : registry_.nspaces())
+        for (const auto& [rank, client] : nspace->clients)
+            if (client.state == Client::State::registered && (!event.user || *event.user == client.uid) &&
+                reaches(event, {name, rank}, false))
+                members.push_back(member_id(nspace->number, rank));
+    return members;
+}
+
+bool Events::wants(const Handler& handler, const Event& event) {
+    if (!(event.of_environment ? handler.of_environment : handler.of_jobs)) return false;
+    if (handler.codes.empty()) return !event.non_default;
+    return std::binary_search(handler.codes.begin(), handler.codes.end(), event.code);
+}
+
+namespace {
+
+// Events that wait for processes which do not read are half of their user's memory here at most: the other half is for
+// the requests of those who do.
+bool has_no_room_for_events(const Peer& peer, size_t queued) noexcept {
+    if (queued > kMaxQueuedEvents) return true;
+    const UserAccount* account = peer.account().get();
+    return account != nullptr && queued > transport::SendQueue::kAlwaysQueued / 2 &&
+           account->used() > account->limit() / 2;
+}
+
+}  // namespace
+
+void Events::send(Listener& listener, const Event& event, uint64_t replay_for) {
+    auto peer = listener.peer.lock();
+    if (peer == nullptr || peer->gone()) return;
+    const auto connection = peer->connection();
+    if (connection != nullptr && has_no_room_for_events(*peer, connection->queued_bytes())) {
+        if (listener.lost++ == 0) {
+            WIREUP_LOG(events, warn, "%s:%u does not read: events to it are dropped", peer->id().nspace.c_str(),
+                       peer->id().rank);
+        }
+        return peer->count_lost_event();
+    }
+    if (listener.lost != 0) tell_loss(listener, *peer);
+    put_on_wire(listener, *peer, event, replay_for);
+}
+
+void Events::tell_loss(Listener& listener, Peer& peer) {
+    const uint64_t lost = std::exchange(listener.lost, 0);
+    WIREUP_LOG(events, warn, "%s:%u reads again: %llu events to it were dropped", peer.id().nspace.c_str(),
+               peer.id().rank, static_cast<unsigned long long>(lost));
+    const pmix_proc_t proc = peer.id().to_c();
+    InfoList infos;
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    infos.append_number(kLostEventsKey, lost, PMIX_UINT64);
+    auto event = make(PMIX_ERR_FAILED_COMM, self_, PMIX_RANGE_LOCAL, std::move(infos));
+    if (!event) return;
+    const bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
+                                    [&](const Handler& h) { return wants(h, event.value()); });
+    if (wanted) put_on_wire(listener, peer, event.value(), 0);
+}
+
+void Events::peer_reads(const Peer& peer) {
+    auto it = listeners_.find(peer.serial());
+    if (it == listeners_.end() || it->second.lost == 0) return;
+    if (auto known = it->second.peer.lock(); known != nullptr && !known->gone()) tell_loss(it->second, *known);
+}
+
+void Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for) {
+    common::EventNotify message;
+    message.status = event.code;
+    message.source = event.source;
+    message.range = event.range;
+    message.infos = common::Infos::borrow(event.infos.c_array(), event.infos.size());
+    message.sequence = ++listener.sequence;
+    message.replay_for = replay_for;
+    message.nearness = nearness(event, peer);
+    common::ByteWriter w;
+    if (common::encode_message(w, message) != PMIX_SUCCESS) return;
+    common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(common::Command::event));
+    header.payload = static_cast<uint32_t>(w.size());
+    peer.send(header, w.view(), {});
+}
+
+void Events::spread(Event&& event) {
+    for (auto& [serial, listener] : listeners_) {
+        auto peer = listener.peer.lock();
+        if (peer == nullptr || !reaches(event, *peer)) continue;
+        bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
+                                  [&](const Handler& h) { return wants(h, event); });
+        if (wanted) send(listener, event, 0);
+    }
+    cache_.add(std::move(event), [this](const Event& e) { return awaited(e); });
+}
+
+void Events::peer_here(const std::shared_ptr<Peer>& peer) {
+    listeners_[peer->serial()].peer = peer;
+}
+
+void Events::peer_gone(const Peer& peer) {
+    auto it = listeners_.find(peer.serial());
+    if (it == listeners_.end()) return;
+    Listener listener = std::move(it->second);
+    listeners_.erase(it);
+    for (const Handler& h : listener.handlers) codes_.drop(h.host_codes);
+}
+
+Events::Handler Events::make_handler(const common::RegisterEventsRequest& request) {
+    Handler h;
+    h.reference = request.reference;
+    h.codes.assign(request.codes.begin(), request.codes.end());
+    std::sort(h.codes.begin(), h.codes.end());
+    h.codes.erase(std::unique(h.codes.begin(), h.codes.end()), h.codes.end());
+    const InfoView infos(request.infos.data(), request.infos.size());
+    const bool jobs = infos.flag(PMIX_EVENT_JOB_LEVEL), environment = infos.flag(PMIX_EVENT_ENVIRO_LEVEL);
+    if (jobs != environment) {
+        h.of_jobs = jobs;
+        h.of_environment = environment;
+    }
+    if (!h.of_environment) return h;
+    std::copy_if(h.codes.begin(), h.codes.end(), std::back_inserter(h.host_codes), is_hosts_code);
+    // All of the environment, by name: the host is to report what it has.
+    if (h.codes.empty() && !h.of_jobs)
+        for (int code = PMIX_EVENT_SYS_OTHER; code <= PMIX_EVENT_SYS_BASE; ++code) h.host_codes.push_back(code);
+    return h;
+}
+
+void Events::register_handler(Peer& peer, common::RegisterEventsRequest& request, Reply reply) {
+    if (listeners_.count(peer.serial()) == 0) return reply.status(PMIX_ERR_EVENT_REGISTRATION);
+    if (listeners_[peer.serial()].handlers.size() >= kMaxOpenRequests && peer.kind() != PeerKind::self)
+        return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    Handler handler = make_handler(request);
+    if (&host_.of(peer) != &host_) handler.host_codes.clear();  // the host need not be asked to tell itself
+    // What the host must report has an entry in a table besides.
+    const size_t bytes =
+        sizeof handler + handler.codes.size() * sizeof(pmix_status_t) + handler.host_codes.size() * 128;
+    if (!handler.charge.set(peer.account(), bytes)) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    if (handler.host_codes.empty()) return start_serving(peer.serial(), std::move(handler), std::move(reply));
+    InfoList infos = request.infos.take();
+    pmix_status_t rc = append_ids(infos, peer.credentials());
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    const std::vector<pmix_status_t> codes = handler.host_codes;
+    codes_.want(codes, std::move(infos),
+                [this, serial = peer.serial(), handler = std::move(handler),
+                 reply = std::move(reply)](pmix_status_t status) mutable {
+                    if (!common::succeeded(status)) return reply.status(status);
+                    start_serving(serial, std::move(handler), std::move(reply));
+                });
+}
+
+void Events::start_serving(uint64_t serial, Handler&& handler, Reply reply) {
+    auto at = listeners_.find(serial);
+    auto peer = at == listeners_.end() ? nullptr : at->second.peer.lock();
+    if (peer == nullptr) return codes_.drop(handler.host_codes);
+    reply.status(PMIX_SUCCESS);
+    const auto is_for_it = [&](const Event& event) { return wants(handler, event) && reaches(event, *peer); };
+    cache_.for_each([&](const Event& event) {
+        if (is_for_it(event)) send(at->second, event, handler.reference + 1);
+    });
+    if (auto member = registry_.member(peer->id())) cache_.delivered(*member, is_for_it);
+    at->second.handlers.push_back(std::move(handler));
+}
+
+void Events::deregister_handler(Peer& peer, common::DeregisterEventsRequest& request, Reply reply) {
+    auto it = listeners_.find(peer.serial());
+    if (it == listeners_.end()) return reply.status(PMIX_ERR_NOT_FOUND);
+    auto& handlers = it->second.handlers;
+    auto at = std::find_if(handlers.begin(), handlers.end(),
+                           [&](const Handler& h) { return h.reference == request.reference; });
+    if (at == handlers.end()) return reply.status(PMIX_ERR_NOT_FOUND);
+    const std::vector<pmix_status_t> codes = std::move(at->host_codes);
+    handlers.erase(at);
+    reply.status(PMIX_SUCCESS);
+    codes_.drop(codes);
+}
+
+namespace {
+// Where an event goes follows from its source, and others act on it: a process speaks for its own job. A tool passes on
+// what it hears from jobs of its own, if it is this user's or root's; who may come from elsewhere speaks for itself.
+bool may_speak_for(const Peer& peer, const ProcId& source) {
+    if (peer.kind() == PeerKind::self || source.nspace == peer.id().nspace) return true;
+    const uid_t uid = peer.credentials().uid;
+    return peer.kind() == PeerKind::tool && (uid == 0 || uid == ::geteuid());
+}
+}  // namespace
+
+void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply) {
+    const bool from_host = peer.kind() == PeerKind::self;
+    // Nobody but the host speaks for the resource manager.
+    ProcId source = request.source.nspace.empty() && !from_host ? peer.id() : request.source;
+    if (!may_speak_for(peer, source)) return reply.status(PMIX_ERR_NO_PERMISSIONS);
+    const auto range = static_cast<pmix_data_range_t>(request.range);
+    if (range > PMIX_RANGE_PROC_LOCAL) return reply.status(PMIX_ERR_BAD_PARAM);
+    InfoList infos = request.infos.take();
+    const pmix_status_t required = check_service(host_, infos, common::Function::PMIx_Notify_event, Entries::payload);
+    if (required != PMIX_SUCCESS) return reply.status(required);
+    // Nobody who is told of the event takes the sender's claim for the kernel's.
+    if (!from_host) remove_ids(infos);
+    auto event = make(request.status, source, range, std::move(infos));
+    if (!event) return reply.status(event.status());
+    event->from_here = !from_host && source == peer.id();
+    if (!from_host && !is_trusted(peer.credentials().uid)) event->user = peer.credentials().uid;
+    const bool hand_up = !from_host && goes_up(*event);
+    InfoList up;
+    if (hand_up) {
+        pmix_status_t rc = up.append_all(event->infos.c_array(), event->infos.size());
+        if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
+        if (rc != PMIX_SUCCESS) return reply.status(rc);
+    }
+    // In strict mode: every event that a host would have to carry, as the event page says.
+    const bool lost = hand_up && !host_.has_notify() && (peer.strict() || !somebody_is_told(*event, peer));
+    if (watch_) watch_(request.status, source, event->infos, from_host);
+    // Local delivery does not wait for the host, nor for its leave.
+    spread(std::move(event).value());
+    if (lost) return reply.status(PMIX_ERR_NOT_SUPPORTED);
+    if (!hand_up) return reply.status(PMIX_SUCCESS);
+    host_.notify_event(request.status, source, range, std::move(up), [reply = std::move(reply)](HostAnswer& a) mutable {
+        reply.status(common::succeeded(a.status) ? PMIX_SUCCESS : a.status);
+    });
+}
+
+void Events::raise(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos,
+                   std::vector<std::string> jobs) {
+    auto event = make(code, source, range, std::move(infos));
+    if (!event) return;
+    event->jobs = std::move(jobs);
+    spread(std::move(event).value());
+}
+
+void Events::announce(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos,
+                      const Credentials& who) {
+    InfoList up;
+    const bool copied =
+        up.append_all(infos.c_array(), infos.size()) == PMIX_SUCCESS && append_ids(up, who) == PMIX_SUCCESS;
+    auto event = make(code, source, range, std::move(infos));
+    if (!event) return;
+    const bool hand_up = copied && goes_up(*event);
+    if (!is_trusted(who.uid)) event->user = who.uid;
+    spread(std::move(event).value());
+    if (hand_up) host_.notify_event(code, source, range, std::move(up), [](HostAnswer&) {});
+}
+
+}  // namespace pmix::server

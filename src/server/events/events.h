@@ -1,0 +1,117 @@
+// Events: who wants which codes, whom an event reaches, what is kept for handlers that come later, what goes up.
+//
+// Owns the registrations of all peers. Loop thread only. Every process in range gets an event from here, also the one
+// that notified it, so that for each of them its events and its registrations have one order; an event that the host
+// handed down is never handed up. What goes to one peer carries a number that rises by one. An event of a client
+// reaches processes of the same user, whatever its range; beyond them the host decides, who may hand it down again.
+//
+// Registration and replay are one step: what came before is replayed for the new handler alone, what comes after
+// reaches all, so nothing is missed and nothing comes twice. What can go wrong: the host refuses a code, which refuses
+// the registration; a host without notify_event, and an event for processes of other nodes alone
+// (PMIX_ERR_NOT_SUPPORTED). A peer does not read (a debugger may have stopped it): above kMaxQueuedEvents its events
+// are dropped and counted, and when it reads again it is told how many (PMIX_ERR_FAILED_COMM with kLostEventsKey), for
+// the handlers that ask for that code.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "common/protocol/messages.h"
+#include "server/base/reply.h"
+#include "server/events/event_cache.h"
+#include "server/events/event_codes.h"
+#include "server/host/host.h"
+#include "server/namespaces/registry.h"
+#include "server/namespaces/segments.h"
+
+namespace pmix::server {
+
+// uint64_t, in PMIX_ERR_FAILED_COMM of a process's server: events to the process that were dropped while it did not
+// read.
+inline constexpr const char* kLostEventsKey = "wireup.event.lost";
+
+class Events {
+  public:
+    // self: this server's own id.
+    Events(Host& host, Registry& registry, const Segments& segments, const common::ProcId& self, size_t ring)
+        : host_(host), registry_(registry), segments_(segments), self_(self), codes_(host), cache_(ring) {}
+    Events(const Events&) = delete;
+    Events& operator=(const Events&) = delete;
+
+    void peer_here(const std::shared_ptr<Peer>& peer);
+    void peer_gone(const Peer& peer);
+    // All that waited for it has been sent.
+    void peer_reads(const Peer& peer);
+    void member_gone(MemberId member) { cache_.member_gone(member); }
+    void namespace_gone(std::string_view name) { cache_.namespace_gone(name, self_.nspace); }
+
+    void register_handler(Peer& peer, common::RegisterEventsRequest& request, Reply reply);
+    void deregister_handler(Peer& peer, common::DeregisterEventsRequest& request, Reply reply);
+    void notify(Peer& peer, common::NotifyEventRequest& request, Reply reply);
+
+    // From the library itself: to local processes and the server's own handlers, not to the host. jobs: only to
+    // processes that may know one of them; empty: to all in range.
+    void raise(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range, common::InfoList infos,
+               std::vector<std::string> jobs = {});
+
+    // The same, and to the host where the range goes beyond this node.
+    // In the name of this user's process: it reaches that user's processes, and the host is told whose it is.
+    void announce(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range, common::InfoList infos,
+                  const Credentials& who);
+
+    size_t cached() const noexcept { return cache_.size(); }
+
+    // Shown every event that a process or the host notifies, before it is spread. Loop.
+    using Watch = std::function<void(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
+                                     bool from_host)>;
+    void set_watch(Watch watch) { watch_ = std::move(watch); }
+
+  private:
+    struct Handler {
+        uint64_t reference;
+        std::vector<pmix_status_t> codes;  // sorted; empty: a default handler
+        bool of_jobs = true;
+        bool of_environment = true;
+        std::vector<pmix_status_t> host_codes;  // those the host must report
+        Charge charge;
+    };
+    struct Listener {
+        std::weak_ptr<Peer> peer;
+        std::vector<Handler> handlers;
+        uint64_t sequence = 0;
+        uint64_t lost = 0;  // events dropped since it was told the last time
+    };
+
+    static common::Result<Event> make(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range,
+                                      common::InfoList infos);
+    static Handler make_handler(const common::RegisterEventsRequest& request);
+    bool reaches(const Event& event, const common::ProcId& id, bool is_self) const;
+    bool reaches(const Event& event, const Peer& peer) const {
+        return is_for_user(event, peer) && reaches(event, peer.id(), peer.kind() == PeerKind::self);
+    }
+    bool within_node(const common::ProcId& pattern) const;
+    bool somebody_is_told(const Event& event, const Peer& notifier) const;
+    bool is_for_user(const Event& event, const Peer& peer) const;
+    bool apart(std::string_view nspace, std::string_view other) const;
+    uint8_t nearness(const Event& event, const Peer& peer) const;
+    std::vector<MemberId> awaited(const Event& event) const;
+    static bool wants(const Handler& handler, const Event& event);
+    void spread(Event&& event);
+    void send(Listener& listener, const Event& event, uint64_t replay_for);
+    void put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for);
+    void tell_loss(Listener& listener, Peer& peer);
+    void start_serving(uint64_t serial, Handler&& handler, Reply reply);
+
+    Watch watch_;
+    Host& host_;
+    Registry& registry_;
+    const Segments& segments_;
+    const common::ProcId self_;
+    EventCodes codes_;
+    EventCache cache_;
+    std::map<uint64_t, Listener> listeners_;  // by the peer's serial number
+};
+
+}  // namespace pmix::server

@@ -1,0 +1,85 @@
+// Forwarded output and input: who has asked for whose output, what the host delivers to them, what they push up.
+//
+// Owns the registrations with their queues, and the cache of output that nobody has asked for. Loop thread only.
+// A reader gets as much as its window allows (kIofWindow); it gives back credit as it deals with it. The rest waits in
+// its queue (iof_queue), and beyond the queue's limit the delivery is not answered, so that a host which waits for its
+// answers reads no more from that process: a slow reader holds up the processes it reads, and nothing else. A reader
+// that asked for PMIX_IOF_DROP_OLDEST or _NEWEST holds up nobody; what it loses it is told.
+//
+// What can go wrong: a host without the entries (PMIX_ERR_NOT_SUPPORTED), a host that says no, a reader that goes: its
+// queue goes with it and the deliveries that waited for it are answered.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "common/protocol/messages.h"
+#include "server/base/reply.h"
+#include "server/base/scheduler.h"
+#include "server/host/host.h"
+#include "server/iof/iof_cache.h"
+#include "server/iof/iof_queue.h"
+
+namespace pmix::server {
+
+// PMIx_server_IOF_deliver.
+struct IofDelivery {
+    common::ProcId source;
+    pmix_iof_channel_t channel = 0;
+    common::Blob data;
+    common::InfoList infos;
+    Callback<void(pmix_status_t)> done;  // once, on the loop, later
+};
+
+class Iof {
+  public:
+    // cache: for each process and channel that nobody has asked for.
+    Iof(Scheduler& scheduler, Host& host, IofLimit cache) : scheduler_(scheduler), host_(host), default_cache_(cache) {}
+    Iof(const Iof&) = delete;
+    Iof& operator=(const Iof&) = delete;
+
+    void pull(Peer& peer, common::IofPullRequest& request, Reply reply);
+    void deregister(Peer& peer, common::IofDeregisterRequest& request, Reply reply);
+    void push(Peer& peer, common::IofPushRequest& request, Reply reply);
+    void credit(Peer& peer, common::IofCredit& request, Reply reply);
+
+    void deliver(IofDelivery delivery);
+
+    void peer_gone(const Peer& peer);
+    void nspace_gone(std::string_view nspace) { cache_.forget_nspace(nspace); }
+    // Answers all deliveries that wait.
+    void stop();
+
+    size_t registrations() const noexcept { return pulls_.size(); }
+    const IofCache& cache() const noexcept { return cache_; }
+
+  private:
+    using Key = std::pair<uint64_t, uint64_t>;  // the peer's serial number, its reference
+    struct Pull {
+        std::weak_ptr<Peer> peer;
+        common::ProcList procs;  // none: every process (the server's own process only)
+        pmix_iof_channel_t channels = 0;
+        IofQueue queue;
+        size_t in_flight = 0;
+        Reply leaving;  // open: no more is taken, and this is answered when the queue is empty
+        bool asked_host = false;
+        Charge charge{};
+        bool wants(const common::ProcId& source, pmix_iof_channel_t channel) const noexcept;
+    };
+    using Pulls = std::map<Key, Pull>;
+
+    bool has_enough(uint64_t serial) const noexcept;
+    void settle(Key key, Pull pull, Reply reply, pmix_status_t status);
+    void pump(Pulls::iterator it);
+    void send(Pull& pull, uint64_t reference, IofQueue::Part part);
+    void tell_host_end(const Pull& pull);
+
+    Scheduler& scheduler_;
+    Host& host_;
+    IofLimit default_cache_;
+    IofCache cache_;
+    Pulls pulls_;
+};
+
+}  // namespace pmix::server

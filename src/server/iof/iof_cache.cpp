@@ -1,0 +1,72 @@
+// Output that nobody has asked for yet: see iof_cache.h.
+#include "server/iof/iof_cache.h"
+
+namespace pmix::server {
+
+namespace {
+constexpr size_t kEntryCost = 256;  // a piece's memory beside its bytes
+}
+
+void IofCache::recount(Stream& stream) noexcept {
+    cost_ -= stream.cost;
+    stream.cost = stream.queue.bytes() + stream.queue.parts() * kEntryCost;
+    cost_ += stream.cost;
+}
+
+IofCache::Streams::iterator IofCache::forget(Streams::iterator it) {
+    cost_ -= it->second.cost;
+    ages_.erase(it->second.age);
+    return streams_.erase(it);
+}
+
+void IofCache::keep(IofPiecePtr piece, IofLimit limit) {
+    if (limit.overflow == IofOverflow::hold) limit.overflow = IofOverflow::drop_newest;
+    const Key key{piece->source, piece->channel};
+    auto it = streams_.find(key);
+    if (it == streams_.end()) {
+        ages_.push_back(key);
+        it = streams_.emplace(key, Stream{IofQueue(limit), std::prev(ages_.end())}).first;
+    }
+    Stream& stream = it->second;
+    if (piece->is_end()) {
+        if (stream.ended) return;
+        stream.ended = true;
+    }
+    stream.queue.set_limit(limit);
+    stream.queue.push(std::move(piece), nullptr);
+    recount(stream);
+    make_room();
+}
+
+void IofCache::make_room() {
+    while (streams_.size() > common::kIofCacheStreams) forget(streams_.find(ages_.front()));
+    for (auto age = ages_.begin(); cost_ > common::kIofCacheTotal && age != ages_.end(); ++age) {
+        Stream& stream = streams_.find(*age)->second;
+        stream.queue.drop_all();
+        recount(stream);
+    }
+}
+
+IofPiecePtr IofCache::whole(IofQueue::Part&& part) {
+    if (part.offset == 0 && part.size == part.piece->data.size()) return part.piece;
+    auto piece = std::make_shared<IofPiece>();
+    piece->source = part.piece->source;
+    piece->channel = part.piece->channel;
+    const auto begin = part.piece->data.begin() + static_cast<ptrdiff_t>(part.offset);
+    piece->data.assign(begin, begin + static_cast<ptrdiff_t>(part.size));
+    return piece;
+}
+
+void IofCache::forget_nspace(std::string_view nspace) {
+    for (auto it = streams_.begin(); it != streams_.end();) {
+        it = it->first.first.nspace == nspace ? forget(it) : std::next(it);
+    }
+}
+
+void IofCache::clear() {
+    streams_.clear();
+    ages_.clear();
+    cost_ = 0;
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,244 @@
+// The host's word, applied: see setup.h.
+#include "server/jobs/registration.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/base/log.h"
+#include "common/codec/pack.h"
+#include "common/protocol/app_environment.h"
+#include "common/values/info_view.h"
+#include "server/jobs/fabric_allocation.h"
+#include "server/jobs/open_mpi.h"
+
+namespace pmix::server {
+
+using common::kNoNode;
+using common::ProcId;
+
+namespace {
+
+bool make_token(common::Token& token) noexcept {
+    // Both halves at once: this is done for each process of the node.
+    uint8_t both[sizeof token.client + sizeof token.server];
+    if (::getrandom(both, sizeof both, 0) != static_cast<ssize_t>(sizeof both)) return false;
+    std::memcpy(token.client.data(), both, sizeof token.client);
+    std::memcpy(token.server.data(), both + sizeof token.client, sizeof token.server);
+    explicit_bzero(both, sizeof both);
+    return true;
+}
+
+}  // namespace
+
+void Registration::count_again() {
+    fence_.recheck();
+    connect_.recheck();
+    disconnect_.recheck();
+    groups_.recheck();
+}
+
+pmix_status_t Registration::ensure_data(Nspace& nspace) {
+    if (nspace.data != nullptr) return PMIX_SUCCESS;
+    if (pmix_status_t rc = registry_.ensure_data(nspace); rc != PMIX_SUCCESS) return rc;
+    announce_locals(nspace);
+    return PMIX_SUCCESS;
+}
+
+void Registration::announce_locals(Nspace& nspace) {
+    for (common::Rank rank : nspace.local_ranks()) nspace.data->add_local(rank);
+}
+
+pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
+    bool fresh = registry_.find(job.nspace) == nullptr;
+    if (Nspace* known = registry_.find(job.nspace)) known->adopted = known->adopted && !by_host;
+    Placed placed;
+    auto derived = derive_placement(job, registry_.hostname(), placed);
+    if (!derived.ok()) return derived.status();
+    const std::string job_name = job.nspace;
+    Nspace& nspace = registry_.obtain(job_name);
+    if (fresh) nobody_is_late_for(job.nspace);
+    if (fresh || job.nlocalprocs > 0) nspace.nlocalprocs = std::max(job.nlocalprocs, 0);
+    if (job.job_size) nspace.job_size = job.job_size;
+    if (job.user) nspace.owner = job.user;
+    nspace.envars.append_all(job.envars.c_array(), job.envars.size());
+    // A later call with the same facts in part must not undo a better placement.
+    bool place = *derived && (!nspace.has_placement || job.has_nodes || job.has_procs);
+    if (place) {
+        nspace.placed = std::move(placed);
+        nspace.has_placement = true;
+        nspace.own_node = find_own_node(nspace.placed, registry_.hostname());
+        if (nspace.own_node == kNoNode && nspace.placed.has_procs && !nspace.clients.empty())
+            nspace.own_node = nspace.placed.procs.node_of(nspace.clients.begin()->first);
+        if (nspace.own_node == kNoNode && nspace.placed.nodes.size() == 1 && nspace.nlocalprocs > 0)
+            nspace.own_node = 0;
+    }
+    pmix_status_t rc = PMIX_SUCCESS;
+    if (!job.nodata) {
+        rc = ensure_data(nspace);
+        if (rc == PMIX_SUCCESS) {
+            announce_locals(nspace);
+            rc = nspace.data->apply(std::move(job), place ? &nspace.placed : nullptr, nspace.own_node, nspace.placed);
+            registry_.written(nspace);
+        }
+        for (const JobInfo& resources : resources_)
+            if (rc == PMIX_SUCCESS) rc = nspace.data->apply_resources(resources, nspace.placed);
+        if (rc == PMIX_SUCCESS) rc = sets_.namespace_here(nspace);
+    }
+    if (rc != PMIX_SUCCESS) {
+        if (fresh) deregister_nspace(nspace.name);
+        return rc;
+    }
+    // A tool that took this name before it was a job's.
+    if (fresh && nspace.is_a_job()) drop_(ProcId(job_name, PMIX_RANK_WILDCARD));
+    set_environments(nspace);
+    if (nspace.data != nullptr) get_.described(nspace);
+    count_again();
+    return PMIX_SUCCESS;
+}
+
+void Registration::deregister_nspace(std::string_view given) {
+    std::string name(given);  // the caller's may be the one that goes
+    Nspace* nspace = registry_.find(name);
+    if (nspace == nullptr) return;
+    drop_(ProcId(name, PMIX_RANK_WILDCARD));
+    get_.nspace_gone(*nspace);
+    fence_.nspace_gone(*nspace);
+    connect_.nspace_gone(*nspace);
+    disconnect_.nspace_gone(*nspace);
+    groups_.nspace_gone(name);
+    fence_.forget(name);
+    connect_.forget(name);
+    events_.namespace_gone(name);
+    launch_env_.remove(name);
+    // After every answer that may still refer to it.
+    if (nspace->data != nullptr) ended_(*nspace);
+    registry_.remove(name);
+    count_again();
+}
+
+void Registration::nobody_is_late_for(std::string_view nspace) {
+    fence_.nspace_new(nspace);
+    connect_.nspace_new(nspace);
+    disconnect_.nspace_new(nspace);
+    groups_.nspace_new(nspace);
+}
+
+void Registration::set_environment(const Nspace& nspace, const Client& client,
+                                   const std::shared_ptr<const LaunchEnv::Edits>& edits) {
+    ProcId proc(nspace.name, client.rank);
+    Variables own = transport::client_variables(proc, client.token);
+    if (is_open_mpi(nspace)) {
+        Variables theirs = open_mpi_variables(nspace, client.rank);
+        own.insert(own.end(), std::make_move_iterator(theirs.begin()), std::make_move_iterator(theirs.end()));
+    }
+    launch_env_.set(proc, children_.variables, std::move(own), edits);
+}
+
+void Registration::set_environments(const Nspace& nspace) {
+    const auto edits = LaunchEnv::read_edits(nspace.envars);
+    for (const auto& [rank, client] : nspace.clients) set_environment(nspace, client, edits);
+    launch_env_.set_for_unregistered(nspace.name, edits);
+}
+
+pmix_status_t Registration::register_client(const ProcId& proc, uint32_t uid, uint32_t gid, void* server_object) {
+    Nspace& nspace = registry_.obtain(proc.nspace);
+    nspace.adopted = false;
+    if (nspace.size_known() && !nspace.has_rank(proc.rank))
+        WIREUP_LOG(server, warn, "PMIx_server_register_client: rank %u of \"%s\", a job of %u", proc.rank,
+                   nspace.name.c_str(), nspace.size());
+    auto [at, fresh] = nspace.clients.try_emplace(proc.rank);
+    Client& client = at->second;
+    client.rank = proc.rank;
+    registry_.user_came(uid);
+    if (!fresh) registry_.user_left(client.uid);
+    client.uid = uid;
+    client.gid = gid;
+    client.server_object = server_object;
+    if (fresh) {
+        drop_(proc);  // a tool that had this name before
+        // Without random numbers there is no token, and the kernel's word decides alone.
+        if (!make_token(client.token)) client.token = {};
+        std::erase(nspace.gone, proc.rank);
+    }
+    if (!nspace.owner) nspace.owner = uid;
+    if (nspace.own_node == kNoNode && nspace.placed.has_procs) {
+        // No name of a node was this one's; where a process of ours is, there we are.
+        nspace.own_node = nspace.placed.procs.node_of(proc.rank);
+        if (nspace.own_node != kNoNode && nspace.data != nullptr) announce_locals(nspace);
+    }
+    if (nspace.data != nullptr) nspace.data->add_local(proc.rank);
+    set_environment(nspace, client, LaunchEnv::read_edits(nspace.envars));
+    count_again();
+    registered_(proc);
+    return PMIX_SUCCESS;
+}
+
+void Registration::deregister_client(const ProcId& proc) {
+    Nspace* nspace = registry_.find(proc.nspace);
+    if (nspace == nullptr || nspace->find_client(proc.rank) == nullptr) return;
+    drop_(proc);
+    Client* client = nspace->find_client(proc.rank);
+    bool was_gone = client->gone();
+    const bool may_return = client->may_return;
+    if (!was_gone) nspace->gone.push_back(proc.rank);  // stays there: the namespace still counts it among its own
+    registry_.user_left(client->uid);
+    nspace->clients.erase(proc.rank);
+    launch_env_.remove(proc);
+    if (!was_gone || may_return) client_gone(*nspace, proc.rank);
+}
+
+void Registration::client_gone(Nspace& nspace, common::Rank rank) {
+    MemberId member = member_id(nspace.number, rank);
+    run_all([&] { get_.member_gone(nspace, rank); }, [&] { fence_.member_gone(member); },
+            [&] { connect_.member_gone(member); }, [&] { disconnect_.member_gone(member); },
+            [&] { groups_.member_gone(member); }, [&] { events_.member_gone(member); });
+}
+
+pmix_status_t Registration::register_resources(JobInfo&& resources) {
+    resources_.push_back(std::move(resources));
+    for (auto& [name, nspace] : registry_.nspaces()) {
+        if (nspace->data == nullptr) continue;
+        pmix_status_t rc = nspace->data->apply_resources(resources_.back(), nspace->placed);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    return PMIX_SUCCESS;
+}
+
+// By key: a namespace registered from now on does not get them. Those that have them keep them, as what was published
+// is not taken back.
+pmix_status_t Registration::deregister_resources(const JobInfo& named) {
+    for (JobInfo& known : resources_) {
+        std::erase_if(known.items, [&](const JobInfo::Item& item) {
+            return std::any_of(named.items.begin(), named.items.end(), [&](const JobInfo::Item& other) {
+                return other.owner.kind == item.owner.kind && named.key_of(other) == known.key_of(item);
+            });
+        });
+    }
+    std::erase_if(resources_, [](const JobInfo& r) { return r.items.empty(); });
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t Registration::add_variables(std::string_view name, const common::InfoList& infos) {
+    Nspace* nspace = registry_.find(name);
+    if (nspace == nullptr) return PMIX_ERR_NOT_FOUND;
+    for (const pmix_info_t& info : infos)
+        if (const pmix_status_t rc = check_variable(info); rc != PMIX_SUCCESS) return rc;
+    for (const pmix_info_t& info : infos) {
+        const bool model = common::is_model_key(common::key_view(info)) && info.value.type == PMIX_STRING;
+        if (model && info.value.data.string != nullptr && common::names_open_mpi(info.value.data.string))
+            nspace->open_mpi = true;
+        if (info.value.type != PMIX_ENVAR && common::key_view(info) != PMIX_UNSET_ENVAR) continue;
+        pmix_status_t rc = nspace->envars.append(info);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    set_environments(*nspace);
+    common::InfoList fabrics;
+    pmix_status_t rc = fabric_facts(infos, fabrics);
+    if (rc != PMIX_SUCCESS || fabrics.empty()) return rc;
+    auto job = read_job(name, 0, fabrics.c_array(), fabrics.size());
+    return job.ok() ? register_nspace(std::move(job).value()) : job.status();
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,119 @@
+// What a host said about a job with PMIx_server_register_nspace, read out of its arrays into a compact form.
+//
+// read_job() runs on the caller's thread, because the arrays stay the host's; the JobInfo it makes owns all it holds
+// and travels to the loop, where namespace_data puts it into the store. No deep copy of the infos is made on the way:
+// facts of every rank go straight into columns, everything else is encoded once.
+//
+// Arrays may nest to any depth, and the same facts come in several dresses: flat or in a job array, proc arrays with
+// the rank first or not, maps as text or as PMIX_REGEX, deprecated names. What can go wrong: a map that is none, an
+// array that is no array of infos where one must be (PMIX_ERR_BAD_PARAM).
+#pragma once
+
+#include <pmix_common.h>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/status.h"
+#include "common/placement/node_map.h"
+#include "common/values/info_view.h"
+#include "common/values/value.h"
+#include "dstore/columns.h"
+#include "dstore/store.h"
+
+namespace pmix::server {
+
+// A node as an array names it: by name, by number or by both.
+struct NodeRef {
+    std::string name;
+    std::optional<uint32_t> id;
+    std::vector<std::string> aliases;
+    std::string peers;  // PMIX_LOCAL_PEERS of this job there, as text
+};
+
+struct AppRef {
+    uint32_t number = 0;
+    std::optional<uint32_t> size;
+    std::optional<common::Rank> leader;
+};
+
+struct JobInfo {
+    // A key and its encoded value, in `arena`. For OwnerKind::node the index is a place in `nodes_named`.
+    struct Item {
+        dstore::Owner owner;
+        uint32_t key_at = 0;
+        uint32_t key_size = 0;
+        uint32_t value_at = 0;
+        uint32_t value_size = 0;
+    };
+
+    std::string nspace;
+    int nlocalprocs = 0;
+    bool nodata = false;  // PMIX_REGISTER_NODATA: known by name only
+
+    std::optional<uint32_t> job_size;
+    std::optional<uint32_t> session_id;
+    std::optional<uint32_t> user;  // PMIX_USERID in the job's own data
+    bool has_nodes = false;        // PMIX_NODE_MAP was given
+    bool has_procs = false;        // PMIX_PROC_MAP was given
+    std::vector<std::string> nodes;
+    common::ProcMap procs;
+    std::vector<NodeRef> nodes_named;
+    std::vector<AppRef> apps;
+    // Where proc arrays put ranks, kept only when no process map says it: place in placed_on of each rank.
+    std::vector<uint32_t> placed;
+    std::vector<NodeRef> placed_on;
+
+    std::vector<Item> items;
+    std::vector<uint8_t> arena;
+    dstore::ColumnBuilder procs_known{dstore::OwnerKind::proc};
+    std::set<std::string, std::less<>> proc_columns;  // keys that procs_known has
+    common::InfoList envars;                          // PMIX_SET_ENVAR and its like
+
+    std::string_view key_of(const Item& item) const noexcept {
+        return {reinterpret_cast<const char*>(arena.data()) + item.key_at, item.key_size};
+    }
+    common::Bytes value_of(const Item& item) const noexcept { return {arena.data() + item.value_at, item.value_size}; }
+    bool has(dstore::Owner owner, std::string_view key) const noexcept;
+    void add(dstore::Owner owner, std::string_view key, common::Bytes value);
+};
+
+common::Result<JobInfo> read_job(std::string_view nspace, int nlocalprocs, const pmix_info_t* infos, size_t n);
+
+// The same arrays as PMIx_server_register_resources takes them: what is said there holds for every job.
+inline common::Result<JobInfo> read_resources(const pmix_info_t* infos, size_t n) {
+    return read_job({}, 0, infos, n);
+}
+
+// A directive for the environment of children (PMIX_SET_ENVAR and its like) has a name that a variable can have:
+// PMIX_ERR_BAD_PARAM. Success for every other info.
+pmix_status_t check_variable(const pmix_info_t& info) noexcept;
+
+// Keys that belong to a node, to a session or to an app even when a host gives them flat, beside the job's own keys.
+dstore::OwnerKind natural_owner(std::string_view key) noexcept;
+
+// What hosts leave out and clients expect, computed from what they said. `hostname` is this server's.
+//
+// Placement: from the maps; else from node arrays with their peers; else from proc arrays with node ids or hostnames;
+// else one node, when all ranks of the job are said to be local. False: nothing to derive it from.
+struct Placed {
+    std::vector<std::string> nodes;
+    std::vector<uint32_t> node_ids;  // empty: as listed
+    std::vector<std::pair<uint32_t, std::string>> aliases;
+    std::vector<dstore::AppRange> apps;
+    common::ProcMap procs;
+    bool has_procs = false;
+};
+common::Result<bool> derive_placement(const JobInfo& setup, std::string_view hostname, Placed& placed);
+// The place of this server's node in the list: by name, by alias, by the name up to the first dot; kNoNode if unknown.
+uint32_t find_own_node(const Placed& placed, std::string_view hostname) noexcept;
+// Job keys that follow from the placement, where the host said nothing itself; with `columns` also the facts of every
+// rank and node. Those are functions of the placement, so they are declared once and follow it when it changes.
+void derive_values(JobInfo& setup, const Placed& placed, dstore::ColumnBuilder& nodes_known, bool columns);
+
+}  // namespace pmix::server

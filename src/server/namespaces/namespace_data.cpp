@@ -1,0 +1,225 @@
+// One namespace's data: see namespace_data.h.
+#include "server/namespaces/namespace_data.h"
+
+#include <algorithm>
+
+#include "common/codec/pack.h"
+#include "server/namespaces/registry.h"
+
+namespace pmix::server {
+
+using common::Bytes;
+using common::kNoNode;
+using common::Rank;
+using common::Result;
+using dstore::Found;
+using dstore::Key;
+using dstore::Owner;
+using dstore::OwnerKind;
+using dstore::Record;
+
+Result<std::unique_ptr<NamespaceData>> NamespaceData::create(uint32_t job_size, uint64_t origin, uint32_t instance) {
+    dstore::WriterOptions options;
+    options.job_size = job_size;
+    options.origin = origin;
+    auto writer = dstore::Writer::create(options);
+    if (!writer.ok()) return writer.status();
+    return std::unique_ptr<NamespaceData>(new NamespaceData(std::move(writer).value(), instance));
+}
+
+Result<bool> NamespaceData::renew(uint32_t instance) {
+    auto renewed = writer_->compact();
+    if (renewed.ok() && *renewed) instance_ = instance;
+    return renewed;
+}
+
+namespace {
+
+// The place in the current list of a node that an array named; kNoNode when it is not in it.
+uint32_t place_of(const NodeRef& node, const Placed& current) noexcept {
+    if (!node.name.empty()) {
+        auto at = std::find(current.nodes.begin(), current.nodes.end(), node.name);
+        if (at != current.nodes.end()) return static_cast<uint32_t>(at - current.nodes.begin());
+        for (const auto& [place, alias] : current.aliases)
+            if (alias == node.name) return place;
+    }
+    if (node.id) {
+        if (current.node_ids.empty()) return *node.id < current.nodes.size() ? *node.id : kNoNode;
+        auto at = std::find(current.node_ids.begin(), current.node_ids.end(), *node.id);
+        if (at != current.node_ids.end()) return static_cast<uint32_t>(at - current.node_ids.begin());
+    }
+    return kNoNode;
+}
+
+struct Placing {
+    Owner owner;
+    Record record;
+};
+
+// One put per owner: what is published together is found together.
+pmix_status_t put_sorted(dstore::Writer& writer, std::vector<Placing>& items) {
+    std::stable_sort(items.begin(), items.end(), [](const Placing& a, const Placing& b) {
+        return a.owner.kind != b.owner.kind ? a.owner.kind < b.owner.kind : a.owner.index < b.owner.index;
+    });
+    std::vector<Record> records;
+    for (size_t i = 0; i < items.size();) {
+        Owner owner = items[i].owner;
+        records.clear();
+        for (; i < items.size() && items[i].owner == owner; ++i) records.push_back(items[i].record);
+        pmix_status_t rc = writer.put(owner, records);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+pmix_status_t NamespaceData::apply(JobInfo&& setup, const Placed* placed, uint32_t own_node, const Placed& current) {
+    dstore::ColumnBuilder nodes_known(OwnerKind::node);
+    size_t said = setup.items.size();
+    if (placed != nullptr) {
+        dstore::Placement placement;
+        placement.procs = placed->has_procs ? &placed->procs : nullptr;
+        placement.nodes = placed->nodes;
+        placement.node_ids = placed->node_ids;
+        std::vector<dstore::NodeAlias> aliases;
+        for (const auto& [place, alias] : placed->aliases) aliases.push_back({place, alias});
+        placement.aliases = aliases;
+        placement.apps = placed->apps;
+        pmix_status_t rc = writer_->set_placement(placement);
+        if (rc != PMIX_SUCCESS) return rc;
+        derive_values(setup, *placed, nodes_known, !columns_declared_);
+        columns_declared_ = columns_declared_ || placed->has_procs;
+    } else {
+        derive_values(setup, Placed(), nodes_known, false);
+    }
+
+    std::vector<Placing> items;
+    items.reserve(setup.items.size());
+    Found found;
+    for (size_t i = 0; i < setup.items.size(); ++i) {
+        const JobInfo::Item& item = setup.items[i];
+        Owner owner = item.owner;
+        std::string_view key = setup.key_of(item);
+        // What we computed never replaces what the host said in an earlier call.
+        if (i >= said && reader().find(owner, Key(key), found) == PMIX_SUCCESS) continue;
+        Record record{key, setup.value_of(item), PMIX_GLOBAL};
+        if (owner.kind == OwnerKind::node) {
+            uint32_t place = place_of(setup.nodes_named[owner.index], current);
+            if (place == kNoNode) continue;
+            owner.index = place;
+        } else if (owner.kind == OwnerKind::job && own_node != kNoNode && natural_owner(key) == OwnerKind::node) {
+            items.push_back({Owner::node(own_node), record});
+        }
+        items.push_back({owner, record});
+    }
+    pmix_status_t rc = put_sorted(*writer_, items);
+    if (rc == PMIX_SUCCESS && !setup.procs_known.empty()) rc = writer_->add_columns(std::move(setup.procs_known));
+    if (rc == PMIX_SUCCESS && !nodes_known.empty()) rc = writer_->add_columns(std::move(nodes_known));
+    return rc;
+}
+
+pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, const pmix_value_t& value) {
+    common::ByteWriter w;
+    pmix_status_t rc = common::encode_value(w, value);
+    return rc == PMIX_SUCCESS ? put_proc_info(rank, key, w.view()) : rc;
+}
+
+pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, Bytes encoded) {
+    const Record record{key, encoded, PMIX_GLOBAL};
+    return writer_->put(Owner::proc_info(rank), {&record, 1});
+}
+
+pmix_status_t NamespaceData::apply_resources(const JobInfo& resources, const Placed& current) {
+    std::vector<Placing> items;
+    Found found;
+    for (const JobInfo::Item& item : resources.items) {
+        Owner owner = item.owner;
+        std::string_view key = resources.key_of(item);
+        if (owner.kind == OwnerKind::node) {
+            uint32_t place = place_of(resources.nodes_named[owner.index], current);
+            if (place == kNoNode) continue;
+            owner.index = place;
+        }
+        if (reader().find(owner, Key(key), found) == PMIX_SUCCESS) continue;
+        items.push_back({owner, {key, resources.value_of(item), PMIX_GLOBAL}});
+    }
+    return put_sorted(*writer_, items);
+}
+
+Result<uint64_t> NamespaceData::commit(Rank rank, const std::vector<common::CommitEntry>& entries) {
+    std::vector<Record> records;
+    records.reserve(entries.size());
+    for (const common::CommitEntry& entry : entries)
+        records.push_back({entry.key, entry.value, static_cast<pmix_scope_t>(entry.scope)});
+    return writer_->commit(rank, records);
+}
+
+bool NamespaceData::has(Rank rank, std::string_view key) const noexcept {
+    if (key.empty()) return reader().has_commits(rank);
+    Found found;
+    return reader().find(Owner::proc(rank), Key(key), found) == PMIX_SUCCESS;
+}
+
+bool NamespaceData::has_anywhere(std::string_view key) const noexcept {
+    Found found;
+    return reader().find_any_rank(Key(key), found) == PMIX_SUCCESS;
+}
+
+Result<std::vector<uint8_t>> NamespaceData::contribution(std::string_view nspace,
+                                                         std::span<const dstore::RankSince> ranks, size_t most) const {
+    auto chunk = writer_->contribution(ranks);
+    if (!chunk.ok() || chunk->empty()) return chunk;
+    if (chunk->size() <= most) return wrap_piece(nspace, *chunk);
+    if (ranks.size() < 2) return PMIX_ERR_OUT_OF_RESOURCE;
+    chunk = std::vector<uint8_t>{};
+    auto first = contribution(nspace, ranks.first(ranks.size() / 2), most);
+    if (!first.ok()) return first;
+    auto second = contribution(nspace, ranks.subspan(ranks.size() / 2), most);
+    if (!second.ok()) return second.status();
+    first->insert(first->end(), second->begin(), second->end());
+    return first;
+}
+
+std::vector<uint8_t> NamespaceData::kept_names(std::string_view nspace, common::Rank rank) const {
+    std::vector<std::string> keys;
+    writer_->reader().for_each(dstore::Owner::proc(rank), [&](std::string_view key, const dstore::Found& found) {
+        if (found.scope() == PMIX_LOCAL && !writer_->exists_outside_scope(rank, dstore::Key(key)))
+            keys.emplace_back(key);
+    });
+    return wrap_kept(nspace, rank, keys);
+}
+
+void append_owner(const Nspace& nspace, std::vector<uint8_t>& blob) {
+    if (!nspace.owner) return;
+    const std::vector<uint8_t> piece = wrap_owner(nspace.name, *nspace.owner);
+    blob.insert(blob.end(), piece.begin(), piece.end());
+}
+
+pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt) {
+    std::vector<uint8_t> storage;
+    while (!blob.empty()) {
+        auto piece = read_piece(blob);
+        if (!piece.ok()) return piece.status();
+        blob = blob.subspan(piece->size);
+        if (piece->kept || piece->group || piece->job || piece->presence || piece->state) continue;
+        Nspace* nspace = registry.find(piece->nspace);
+        if (piece->owner) {
+            // What this node's host says of it is worth more.
+            const auto uid = piece_owner(*piece);
+            if (nspace != nullptr && uid && !nspace->owner) nspace->owner = uid;
+            continue;
+        }
+        if (nspace == nullptr && !adopt.empty() && piece->nspace == adopt) nspace = &registry.adopt(adopt);
+        if (nspace == nullptr) continue;
+        if (pmix_status_t rc = registry.ensure_data(*nspace); rc != PMIX_SUCCESS) return rc;
+        auto chunks = piece_chunks(*piece, storage);
+        if (!chunks.ok()) return chunks.status();
+        dstore::Ingested done = nspace->data->ingest(*chunks);
+        registry.written(*nspace);
+        if (done.status != PMIX_SUCCESS) return done.status;
+    }
+    return PMIX_SUCCESS;
+}
+
+}  // namespace pmix::server

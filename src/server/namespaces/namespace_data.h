@@ -1,0 +1,87 @@
+// The data of one namespace on this node: job information, commits, what came from other nodes. The only caller of the
+// dstore writer.
+//
+// Loop thread only. Whoever waits for data is told by the caller of commit() and ingest_blob(), not from here. What can
+// go wrong: no memory or a full quota (PMIX_ERR_OUT_OF_RESOURCE), a blob that is none of ours (PMIX_ERR_NOT_SUPPORTED,
+// PMIX_ERR_UNPACK_FAILURE); what was published before stays.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/protocol/messages.h"
+#include "dstore/writer.h"
+#include "server/namespaces/job_info.h"
+#include "server/namespaces/modex_blob.h"
+
+namespace pmix::server {
+
+class Registry;
+struct Nspace;
+
+class NamespaceData {
+  public:
+    // instance: the number of its segment, which renew() changes. Clients know segments by it.
+    static common::Result<std::unique_ptr<NamespaceData>> create(uint32_t job_size, uint64_t origin, uint32_t instance);
+
+    // Puts a host's word into the store. `placed`: the placement that goes with it; null keeps the one that is there.
+    // own_node: where flat node keys go. resources: the word of register_resources, which loses against the host's
+    // word on this namespace.
+    pmix_status_t apply(JobInfo&& setup, const Placed* placed, uint32_t own_node, const Placed& current);
+    pmix_status_t apply_resources(const JobInfo& resources, const Placed& current);
+
+    // What the server itself says of one process; replaces what was said before.
+    pmix_status_t put_proc_info(common::Rank rank, std::string_view key, const pmix_value_t& value);
+    // The same for an encoded value, and for many processes at once.
+    pmix_status_t put_proc_info(common::Rank rank, std::string_view key, common::Bytes encoded);
+    pmix_status_t put_proc_columns(dstore::ColumnBuilder&& columns) { return writer_->add_columns(std::move(columns)); }
+
+    common::Result<uint64_t> commit(common::Rank rank, const std::vector<common::CommitEntry>& entries);
+    void add_local(common::Rank rank) { writer_->add_local(rank); }
+    uint64_t committed(common::Rank rank) const noexcept { return writer_->committed(rank); }
+    bool exists_outside_scope(common::Rank rank, std::string_view key) const noexcept {
+        return writer_->exists_outside_scope(rank, dstore::Key(key));
+    }
+    // A key (empty: anything) of a process, in what local processes can read.
+    bool has(common::Rank rank, std::string_view key) const noexcept;
+    bool has_anywhere(std::string_view key) const noexcept;
+
+    // Wrapped for a fence or direct modex; empty when there is nothing newer. Several sections where one with at most
+    // `most` bytes cannot hold it.
+    common::Result<std::vector<uint8_t>> contribution(std::string_view nspace, std::span<const dstore::RankSince> ranks,
+                                                      size_t most = kMaxBlobPayload) const;
+    // A piece that names the keys which a local rank shows to its node only; empty when there are none.
+    std::vector<uint8_t> kept_names(std::string_view nspace, common::Rank rank) const;
+    dstore::Ingested ingest(common::Bytes chunks) { return writer_->ingest(chunks); }
+
+    int descriptor() const noexcept { return writer_->descriptor(); }
+    uint32_t instance() const noexcept { return instance_; }
+    // Much was replaced: a new segment may be worth while (server/segment_compaction.h).
+    bool renewal_due() const noexcept { return writer_->compaction_due(); }
+    // True: descriptor() and reader() are now those of a new segment.
+    common::Result<bool> renew(uint32_t instance);
+    // Shared memory in use.
+    uint64_t bytes() const noexcept { return writer_->published_bytes(); }
+    uint64_t generation() const noexcept { return writer_->reader().publications(); }
+    const dstore::Reader& reader() const noexcept { return writer_->reader(); }
+
+  private:
+    NamespaceData(std::unique_ptr<dstore::Writer> writer, uint32_t instance) noexcept
+        : writer_(std::move(writer)), instance_(instance) {}
+    std::unique_ptr<dstore::Writer> writer_;
+    uint32_t instance_;
+    bool columns_declared_ = false;  // what follows from the placement; once
+};
+
+// To be read by a server that has the namespace's data from here: the user whose it is, if that is known.
+void append_owner(const Nspace& nspace, std::vector<uint8_t>& blob);
+
+// Takes over what the pieces of a blob hold, each into its namespace; pieces of namespaces unknown here are skipped, or
+// make a namespace of their own when `adopt` names it. Hosts concatenate the blobs of nodes in any order.
+pmix_status_t ingest_blob(Registry& registry, common::Bytes blob, std::string_view adopt = {});
+
+}  // namespace pmix::server

@@ -1,0 +1,234 @@
+// Namespaces and their ranks: see registry.h.
+#include "server/namespaces/registry.h"
+
+#include <algorithm>
+
+namespace pmix::server {
+
+using common::kNoNode;
+using common::ProcId;
+using common::Rank;
+
+Client* Nspace::find_client(Rank rank) noexcept {
+    auto it = clients.find(rank);
+    return it == clients.end() ? nullptr : &it->second;
+}
+
+const Client* Nspace::find_client(Rank rank) const noexcept {
+    return const_cast<Nspace*>(this)->find_client(rank);
+}
+
+bool Nspace::is_local(Rank rank) const noexcept {
+    if (clients.count(rank) != 0) return true;
+    return placed.has_procs && own_node != kNoNode && placed.procs.node_of(rank) == own_node;
+}
+
+bool Nspace::has_left(Rank rank) const noexcept {
+    return std::find(gone.begin(), gone.end(), rank) != gone.end();
+}
+
+bool Nspace::has_rank(Rank rank) const noexcept {
+    if (clients.count(rank) != 0) return true;
+    if (placed.has_procs) return placed.procs.node_of(rank) != kNoNode;
+    return job_size && rank < *job_size;
+}
+
+// What the host says about the number counts; ranks may be registered one by one, long after the first has called.
+uint32_t Nspace::local_count() const noexcept {
+    uint32_t registered = static_cast<uint32_t>(clients.size());
+    if (nlocalprocs > 0) return std::max(registered, static_cast<uint32_t>(nlocalprocs));
+    if (placed.has_procs && own_node != kNoNode) return std::max(registered, placed.procs.count_on(own_node));
+    return registered;
+}
+
+bool Nspace::all_local() const noexcept {
+    return size_known() && size() <= local_count();
+}
+
+std::vector<Rank> Nspace::local_ranks() const {
+    std::vector<Rank> ranks;
+    if (placed.has_procs && own_node != kNoNode)
+        placed.procs.for_each_on(own_node, [&](Rank rank) { ranks.push_back(rank); });
+    for (const auto& [rank, client] : clients) ranks.push_back(rank);
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
+}
+
+Nspace* Registry::find(std::string_view name) noexcept {
+    auto it = nspaces_.find(name);
+    return it == nspaces_.end() ? nullptr : it->second.get();
+}
+
+const Nspace* Registry::find(std::string_view name) const noexcept {
+    return const_cast<Registry*>(this)->find(name);
+}
+
+Nspace* Registry::find(uint32_t number) noexcept {
+    auto it = by_number_.find(number);
+    return it == by_number_.end() ? nullptr : it->second;
+}
+
+Nspace& Registry::obtain(std::string_view name) {
+    if (Nspace* known = find(name)) return *known;
+    auto fresh = std::make_unique<Nspace>();
+    fresh->name = name;
+    fresh->number = next_number_++;
+    Nspace& nspace = *fresh;
+    by_number_.emplace(nspace.number, &nspace);
+    nspaces_.emplace(std::string(name), std::move(fresh));
+    groups_.hide(name, true);
+    return nspace;
+}
+
+Nspace& Registry::adopt(std::string_view name) {
+    if (Nspace* known = find(name)) return *known;
+    Nspace& nspace = obtain(name);
+    nspace.adopted = true;
+    nspace.last_use = next_use();
+    if (adopted_) adopted_();
+    return nspace;
+}
+
+pmix_status_t Registry::ensure_data(Nspace& nspace) {
+    if (nspace.data != nullptr) return PMIX_SUCCESS;
+    auto data = NamespaceData::create(nspace.size_known() ? nspace.size() : 0, origin_, next_segment());
+    if (!data.ok()) return data.status();
+    nspace.data = std::move(data).value();
+    return PMIX_SUCCESS;
+}
+
+void Registry::remove(std::string_view name) {
+    auto it = nspaces_.find(name);
+    if (it == nspaces_.end()) return;
+    for (const auto& [rank, client] : it->second->clients) user_left(client.uid);
+    groups_.hide(name, false);
+    by_number_.erase(it->second->number);
+    nspaces_.erase(it);
+}
+
+void Registry::user_left(uint32_t uid) noexcept {
+    auto it = users_.find(uid);
+    if (it != users_.end() && --it->second == 0) users_.erase(it);
+}
+
+Client* Registry::find_client(const ProcId& proc) noexcept {
+    Nspace* nspace = find(proc.nspace);
+    return nspace == nullptr ? nullptr : nspace->find_client(proc.rank);
+}
+
+std::optional<MemberId> Registry::member(const ProcId& proc) const noexcept {
+    const Nspace* nspace = find(proc.nspace);
+    if (nspace == nullptr) return std::nullopt;
+    return member_id(nspace->number, proc.rank);
+}
+
+ProcId Registry::proc_of(MemberId member) const {
+    auto it = by_number_.find(nspace_number_of(member));
+    return it == by_number_.end() ? ProcId() : ProcId(it->second->name, rank_of(member));
+}
+
+void Registry::set_state(Nspace& nspace, Client& client, Client::State state) {
+    bool was_gone = client.gone();
+    // Its end must find room in the list, also where there is no memory by then: others wait for it.
+    if (state == Client::State::connected) nspace.gone.reserve(nspace.gone.size() + nspace.clients.size());
+    client.state = state;
+    client.may_return = false;
+    if (client.gone() == was_gone) return;
+    if (client.gone()) {
+        nspace.gone.push_back(client.rank);
+    } else {
+        nspace.gone.erase(std::remove(nspace.gone.begin(), nspace.gone.end(), client.rank), nspace.gone.end());
+    }
+}
+
+namespace {
+
+// Local ranks among those that a signature names of one namespace, which may be 100,000 of other nodes beside a few.
+std::vector<Rank> local_of(const Nspace& nspace, const Signature::Part& part) {
+    std::vector<Rank> ranks;
+    const bool whole = part.is_whole();
+    if (whole || part.size() > nspace.local_count()) {
+        ranks = nspace.local_ranks();
+        if (!whole) std::erase_if(ranks, [&](Rank r) { return !part.has(r); });
+        return ranks;
+    }
+    part.for_each([&](Rank rank) {
+        if (nspace.is_local(rank)) ranks.push_back(rank);
+    });
+    return ranks;
+}
+
+bool all_local(const Nspace& nspace, const Signature::Part& part) {
+    for (const auto& range : part.ranges)
+        for (uint64_t rank = range.first; rank <= range.last; ++rank)
+            if (!nspace.is_local(static_cast<Rank>(rank))) return false;
+    return true;
+}
+
+}  // namespace
+
+Reach Registry::reach(const Signature& signature) const noexcept {
+    Reach reach = Reach::here;
+    for (const Signature::Part& part : signature.parts()) {
+        const Nspace* nspace = find(part.nspace);
+        if (nspace == nullptr) return Reach::beyond;
+        if (part.is_whole()) {
+            if (!nspace->size_known()) {
+                reach = Reach::unknown;
+            } else if (!nspace->all_local()) {
+                return Reach::beyond;
+            }
+        } else if (!all_local(*nspace, part)) {
+            return Reach::beyond;
+        }
+    }
+    return reach;
+}
+
+std::vector<std::pair<Nspace*, std::vector<Rank>>> Registry::local_members(const Signature& signature) {
+    std::vector<std::pair<Nspace*, std::vector<Rank>>> members;
+    for (const Signature::Part& part : signature.parts())
+        if (Nspace* nspace = find(part.nspace)) members.push_back({nspace, local_of(*nspace, part)});
+    return members;
+}
+
+size_t Registry::expected(const Signature& signature) const {
+    size_t n = 0;
+    for (const Signature::Part& part : signature.parts()) {
+        const Nspace* nspace = find(part.nspace);
+        if (nspace != nullptr) n += part.is_whole() ? nspace->local_count() : local_of(*nspace, part).size();
+    }
+    return n;
+}
+
+bool Registry::contains(const Signature& signature, MemberId member) const {
+    auto it = by_number_.find(nspace_number_of(member));
+    if (it == by_number_.end()) return false;
+    const Signature::Part* part = signature.find(it->second->name);
+    return part != nullptr && (part->has(rank_of(member)) || part->is_whole());
+}
+
+std::vector<MemberId> Registry::gone(const Signature& signature) const {
+    std::vector<MemberId> out;
+    for (const Signature::Part& part : signature.parts()) {
+        const Nspace* nspace = find(part.nspace);
+        if (nspace == nullptr || nspace->gone.empty()) continue;
+        const bool whole = part.is_whole();
+        for (Rank left : nspace->gone) {
+            if (!whole && !part.has(left)) continue;
+            const Client* client = nspace->find_client(left);
+            if (client == nullptr || !client->may_return) out.push_back(member_id(nspace->number, left));
+        }
+    }
+    return out;
+}
+
+size_t Registry::clones(MemberId member) const {
+    auto it = by_number_.find(nspace_number_of(member));
+    if (it == by_number_.end()) return 1;
+    const Client* client = it->second->find_client(rank_of(member));
+    return client == nullptr || client->connections == 0 ? 1 : client->connections;
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,198 @@
+// Which jobs, nodes, ranks and process sets this server knows, and which ranks are here: plain state.
+//
+// Owns the namespaces with all that hangs on them. Loop thread only. It sends nothing and waits for nothing. Names of
+// namespaces may come again after deregistration: each life has a number of its own, and whatever refers to a
+// namespace across time keeps the number (see MemberId).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/protocol/hello.h"
+#include "common/values/value.h"
+#include "server/base/member.h"
+#include "server/namespaces/group_registry.h"
+#include "server/namespaces/job_info.h"
+#include "server/namespaces/namespace_data.h"
+
+namespace pmix::server {
+
+// A rank that the host announced with PMIx_server_register_client.
+struct Client {
+    enum class State : uint8_t {
+        registered,  // has not connected yet
+        connected,
+        finalized,  // said goodbye
+        lost,       // its connection broke without a goodbye
+    };
+    common::Rank rank = 0;
+    uint32_t uid = 0;
+    uint32_t gid = 0;
+    void* server_object = nullptr;
+    common::Token token;
+    State state = State::registered;
+    uint32_t connections = 0;  // clones included
+    bool announced = false;    // the host has been told that it connected
+    bool may_return = false;   // finalized, but its process lives: collectives go on waiting for it
+    // Will not commit any more, unless it connects again.
+    bool gone() const noexcept { return state == State::finalized || state == State::lost; }
+};
+
+// As queries and reports call it.
+constexpr pmix_proc_state_t process_state(Client::State state) noexcept {
+    switch (state) {
+        case Client::State::registered:
+            return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
+        case Client::State::connected:
+            return PMIX_PROC_STATE_CONNECTED;
+        case Client::State::finalized:
+            return PMIX_PROC_STATE_TERMINATED;
+        case Client::State::lost:
+            return PMIX_PROC_STATE_COMM_FAILED;
+    }
+    return PMIX_PROC_STATE_UNDEF;
+}
+
+// A commit of a process that was not taken over; its Get and Fence partners are told.
+struct RefusedCommit {
+    uint64_t generation = 0;  // of the process's newest one
+    pmix_status_t status = PMIX_SUCCESS;
+};
+
+struct Nspace {
+    std::string name;
+    uint32_t number = 0;
+    int nlocalprocs = 0;
+    std::optional<uint32_t> job_size;
+    std::optional<uint32_t> owner;  // whose processes these are
+    std::set<uint32_t> readers;     // where nobody has said so: users for whom the host has fetched its data
+    Placed placed;
+    bool has_placement = false;
+    uint32_t own_node = common::kNoNode;
+    std::map<common::Rank, Client> clients;
+    std::vector<common::Rank> gone;       // ranks that have left, deregistered ones included
+    std::unique_ptr<NamespaceData> data;  // none: known by name only
+    common::InfoList envars;
+    bool adopted = false;   // of another node, made for what came from there; the host has not registered it
+    uint64_t last_use = 0;  // of an adopted one
+    bool open_mpi = false;  // its program was said to be Open MPI's
+    std::set<common::Rank>
+        pset_records;  // whose process sets are a record of their own. See server/jobs/process_sets.h
+    // By rank and Peer::serial(), until the process has sent all of it again. See server/data/commit.h.
+    std::map<std::pair<common::Rank, uint64_t>, RefusedCommit> refused_commits;
+
+    Client* find_client(common::Rank rank) noexcept;
+    const Client* find_client(common::Rank rank) const noexcept;
+    // Why something that the rank has committed is missing; PMIX_SUCCESS: nothing is.
+    pmix_status_t refused(common::Rank rank) const noexcept {
+        auto at = refused_commits.lower_bound({rank, 0});
+        return at == refused_commits.end() || at->first.first != rank ? PMIX_SUCCESS : at->second.status;
+    }
+    // Are there processes that a tool with this namespace's name could be taken for? A host registers a namespace for a
+    // tool, too, of one rank that is no client.
+    bool is_a_job() const noexcept { return !clients.empty() || nlocalprocs > 1 || (size_known() && size() > 1); }
+    // The process runs, ran or will run on this node.
+    bool is_local(common::Rank rank) const noexcept;
+    // Was here and will not come back, unless it connects or is registered again.
+    bool has_left(common::Rank rank) const noexcept;
+    bool all_local() const noexcept;  // as far as is known
+    bool size_known() const noexcept { return job_size || placed.has_procs; }
+    uint32_t size() const noexcept { return job_size ? *job_size : placed.procs.nranks(); }
+    bool has_rank(common::Rank rank) const noexcept;
+    uint32_t local_count() const noexcept;
+    std::vector<common::Rank> local_ranks() const;
+};
+
+struct ProcessSet {
+    std::string name;
+    std::vector<common::ProcId> members;
+    // The same by namespace, ranks ascending and once.
+    struct Ranks {
+        bool all = false;
+        std::vector<common::Rank> ranks;
+    };
+    std::map<std::string, Ranks, std::less<>> by_nspace;
+};
+
+// Where the processes of a set are.
+enum class Reach : uint8_t { here, beyond, unknown };
+
+class Registry final : public MemberView {
+  public:
+    // origin: marks what this server contributes to collectives, for logs.
+    explicit Registry(std::string hostname, uint64_t origin = 0) : hostname_(std::move(hostname)), origin_(origin) {}
+
+    const std::string& hostname() const noexcept { return hostname_; }
+    uint64_t origin() const noexcept { return origin_; }
+    Nspace* find(std::string_view name) noexcept;
+    const Nspace* find(std::string_view name) const noexcept;
+    Nspace* find(uint32_t number) noexcept;
+    Nspace& obtain(std::string_view name);
+    void remove(std::string_view name);
+    // A place for what comes from other nodes; an adopted one if the host has not registered it. `due` of
+    // when_adopted() hears of fresh ones. See server/remote_namespaces.h.
+    Nspace& adopt(std::string_view name);
+    void when_adopted(std::function<void()> due) { adopted_ = std::move(due); }
+    uint64_t next_use() noexcept { return ++uses_; }
+    // A rank of that user is registered, or is no more: whoever changes Nspace::clients says so.
+    void user_came(uint32_t uid) { ++users_[uid]; }
+    void user_left(uint32_t uid) noexcept;
+    bool has_user(uint32_t uid) const noexcept { return users_.find(uid) != users_.end(); }
+    Client* find_client(const common::ProcId& proc) noexcept;
+    // Null when the process is not one of a namespace known here.
+    std::optional<MemberId> member(const common::ProcId& proc) const noexcept;
+    common::ProcId proc_of(MemberId member) const;
+
+    // Its segment, empty at first.
+    pmix_status_t ensure_data(Nspace& nspace);
+    // Something was published there: when much of it replaces something, `due` hears of it. See
+    // server/segment_compaction.h.
+    void written(const Nspace& nspace) {
+        if (due_ && nspace.data->renewal_due()) due_(nspace.number);
+    }
+    void when_renewal_is_due(std::function<void(uint32_t)> due) { due_ = std::move(due); }
+    uint32_t next_segment() noexcept { return next_segment_++; }
+
+    // The rank's life goes on: keeps Nspace::gone in step.
+    void set_state(Nspace& nspace, Client& client, Client::State state);
+
+    Reach reach(const Signature& signature) const noexcept;
+    // Local ranks that a signature means, by namespace.
+    std::vector<std::pair<Nspace*, std::vector<common::Rank>>> local_members(const Signature& signature);
+
+    // MemberView
+    size_t expected(const Signature& signature) const override;
+    bool contains(const Signature& signature, MemberId member) const override;
+    std::vector<MemberId> gone(const Signature& signature) const override;
+    size_t clones(MemberId member) const override;
+
+    std::map<std::string, std::unique_ptr<Nspace>, std::less<>>& nspaces() noexcept { return nspaces_; }
+    const std::map<std::string, std::unique_ptr<Nspace>, std::less<>>& nspaces() const noexcept { return nspaces_; }
+    std::vector<ProcessSet>& process_sets() noexcept { return process_sets_; }
+    const std::vector<ProcessSet>& process_sets() const noexcept { return process_sets_; }
+    GroupRegistry& groups() noexcept { return groups_; }
+    const GroupRegistry& groups() const noexcept { return groups_; }
+
+  private:
+    std::string hostname_;
+    uint64_t origin_;
+    std::map<std::string, std::unique_ptr<Nspace>, std::less<>> nspaces_;
+    std::map<uint32_t, Nspace*> by_number_;
+    std::vector<ProcessSet> process_sets_;
+    GroupRegistry groups_;
+    uint32_t next_number_ = 1;
+    uint32_t next_segment_ = 1;
+    std::function<void(uint32_t)> due_;
+    std::function<void()> adopted_;
+    uint64_t uses_ = 0;
+    std::map<uint32_t, size_t> users_;  // how many ranks each has
+};
+
+}  // namespace pmix::server

@@ -1,0 +1,123 @@
+#include "server/segment_compaction.h"
+
+#include <utility>
+#include <vector>
+
+#include "common/base/log.h"
+#include "transport/connection.h"
+
+namespace pmix::server {
+
+using common::FrameHeader;
+
+namespace {
+
+// How often is looked whether a peer reads again.
+constexpr int64_t kTryAgainMs = 100;
+
+// A descriptor on its way to a peer that does not read is a descriptor for each renewal: it is not sent there.
+
+bool lags(const Peer& peer) {
+    const auto connection = peer.connection();
+    return connection != nullptr && connection->queued_bytes() > 0;
+}
+
+}  // namespace
+
+SegmentCompaction::SegmentCompaction(Scheduler& scheduler, Registry& registry, const Segments& segments,
+                                     const Peers& peers, const std::shared_ptr<SelfPeer>& self)
+    : scheduler_(scheduler), registry_(registry), segments_(segments), peers_(peers), self_(self) {
+    registry_.when_renewal_is_due([this](uint32_t number) { due(number); });
+}
+
+// Not now: whoever has written is not done with what it reads there.
+void SegmentCompaction::due(uint32_t number) {
+    if (waiting_.count(number) != 0) return;
+    waiting_[number] = Timer(scheduler_, 0, [this, number] { renew(number); });
+}
+
+void SegmentCompaction::renew(uint32_t number) {
+    waiting_.erase(number);
+    Nspace* nspace = registry_.find(number);
+    if (nspace == nullptr || nspace->data == nullptr || !nspace->data->renewal_due()) return;
+    const uint32_t before = nspace->data->instance();
+    const uint64_t bytes = nspace->data->bytes();
+    auto renewed = nspace->data->renew(registry_.next_segment());
+    if (!renewed.ok() || !*renewed) return;
+    WIREUP_LOG(server, debug, "a new segment for %s: %llu bytes instead of %llu", nspace->name.c_str(),
+               static_cast<unsigned long long>(nspace->data->bytes()), static_cast<unsigned long long>(bytes));
+    std::map<uint64_t, uint32_t> left;
+    for (const auto& [serial, peer] : peers_) {
+        if (!peer->knows_segment(before)) continue;
+        if (lags(*peer)) {
+            left.emplace(serial, before);
+        } else {
+            tell(*peer, *nspace, before);
+        }
+    }
+    if (!left.empty()) {
+        Behind& behind = behind_[number];
+        for (const auto& [serial, has] : left) {
+            const auto [at, first] = behind.has.try_emplace(serial, has);
+            if (!first) peers_.at(serial)->set_lacks_segment(std::exchange(at->second, has));
+        }
+        catch_up_later(number);
+    }
+    if (self_ != nullptr) tell(*self_, *nspace, before);
+}
+
+std::optional<uint32_t> SegmentCompaction::kept_by(const Peer& peer, uint32_t number) const {
+    const auto at = behind_.find(number);
+    if (at == behind_.end()) return std::nullopt;
+    const auto has = at->second.has.find(peer.serial());
+    return has == at->second.has.end() ? std::nullopt : std::optional(has->second);
+}
+
+void SegmentCompaction::catch_up_later(uint32_t number) {
+    behind_[number].again = Timer(scheduler_, kTryAgainMs, [this, number] { catch_up(number); });
+}
+
+void SegmentCompaction::catch_up(uint32_t number) {
+    const auto at = behind_.find(number);
+    Nspace* nspace = registry_.find(number);
+    if (nspace == nullptr || nspace->data == nullptr) {
+        behind_.erase(at);
+        return;
+    }
+    std::vector<std::pair<std::shared_ptr<Peer>, uint32_t>> reads;
+    std::erase_if(at->second.has, [&](const auto& entry) {
+        const auto peer = peers_.find(entry.first);
+        if (peer == peers_.end()) return true;
+        if (lags(*peer->second)) return false;
+        reads.emplace_back(peer->second, entry.second);
+        return true;
+    });
+    if (at->second.has.empty()) {
+        behind_.erase(at);
+    } else {
+        catch_up_later(number);
+    }
+    for (const auto& [peer, has] : reads) {
+        // It may have been given the new one with an answer.
+        if (peer->knows_segment(nspace->data->instance())) {
+            peer->set_lacks_segment(has);
+        } else {
+            tell(*peer, *nspace, has);
+        }
+    }
+}
+
+void SegmentCompaction::tell(Peer& peer, Nspace& nspace, uint32_t before) {
+    if (!peer.knows_segment(before)) return;
+    peer.set_lacks_segment(before);
+    common::AttachNspaceReply message;
+    std::vector<int> descriptors;
+    segments_.add(peer, nspace, message.segments, descriptors);
+    auto payload = common::message_bytes(message);
+    if (!payload.ok()) return peer.close();  // it would go on reading what nobody writes
+    FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::attach_nspace));
+    header.payload = static_cast<uint32_t>(payload->size());
+    peer.send(header, *payload, descriptors);
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,55 @@
+// New segments for namespaces whose values were replaced again and again: when much of a segment is superseded, what
+// counts goes into a new one, and everybody who has the old one is given it.
+//
+// Borrows registry and peers. Loop thread only. A renewal runs between frames: what was answered before is in the old
+// segment too, what is answered later follows the new one on the same ordered connection. A client takes a segment of a
+// higher instance and none of a lower one, so a reply that it reads late does not lead it back. A peer that does not
+// read holds up nobody: it keeps the old segment, gets the new one with the first answer that needs it, or when it has
+// read what was sent before. What can go wrong: nothing that anybody notices; without memory the old segment stays and
+// grows.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "server/base/peer.h"
+#include "server/base/scheduler.h"
+#include "server/namespaces/registry.h"
+#include "server/namespaces/segments.h"
+
+namespace pmix::server {
+
+class SegmentCompaction {
+  public:
+    using Peers = std::map<uint64_t, std::shared_ptr<Peer>>;
+
+    SegmentCompaction(Scheduler& scheduler, Registry& registry, const Segments& segments, const Peers& peers,
+                      const std::shared_ptr<SelfPeer>& self);
+    SegmentCompaction(const SegmentCompaction&) = delete;
+    SegmentCompaction& operator=(const SegmentCompaction&) = delete;
+
+    // The older segment of the namespace that the peer still has, if it has not been told of a newer one.
+    std::optional<uint32_t> kept_by(const Peer& peer, uint32_t number) const;
+
+  private:
+    void due(uint32_t number);
+    void renew(uint32_t number);
+    void tell(Peer& peer, Nspace& nspace, uint32_t before);
+    void catch_up(uint32_t number);
+    void catch_up_later(uint32_t number);
+
+    Scheduler& scheduler_;
+    Registry& registry_;
+    const Segments& segments_;
+    const Peers& peers_;
+    const std::shared_ptr<SelfPeer>& self_;
+    std::map<uint32_t, Timer> waiting_;  // by the namespace's number
+    struct Behind {
+        std::map<uint64_t, uint32_t> has;  // which segment, by Peer::serial()
+        Timer again;
+    };
+    std::map<uint32_t, Behind> behind_;  // likewise
+};
+
+}  // namespace pmix::server

@@ -1,0 +1,85 @@
+// Files and folders that processes asked to be removed when they end.
+//
+// Owns the list. Loop thread only; the removing itself is a chore, done with the rights of the user who asked. Users
+// know nothing of each other: each has a list of its own. A path that several processes of a user named goes with the
+// last of them. Removal works from open folders and follows no link; what does not belong to the user who asked stays.
+// What cannot be removed stays without a word: there is nobody left to tell.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/base/blocking_tasks.h"
+#include "server/base/member.h"
+
+namespace pmix::server {
+
+struct CleanupRules {
+    bool recursive = false;
+    bool only_empty = false;
+    bool leave_top = false;
+    std::vector<std::string> ignore;  // full paths or bare names
+};
+
+// One wish: who asks, under which name (or none), and whose end it waits for.
+struct CleanupWish {
+    MemberId asker = 0;
+    std::string id;
+    std::vector<MemberId> holders;
+    Rights user;
+};
+
+class Cleanup {
+  public:
+    explicit Cleanup(BlockingTasks& blocking_tasks) : blocking_tasks_(blocking_tasks) {}
+
+    // Absolute paths; PMIX_ERR_BAD_PARAM otherwise. Contradicting rules for one path:
+    // PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES. More than one process may ask for: PMIX_ERR_OUT_OF_RESOURCE. Nothing is
+    // registered unless all is.
+    pmix_status_t add(const CleanupWish& wish, const std::vector<std::string>& files,
+                      const std::vector<std::string>& folders, const CleanupRules& rules);
+    // Forgets what the process asked for under this name, or (null) all it asked for. How many paths that were.
+    size_t cancel(MemberId asker, const std::string* id);
+    void member_gone(MemberId who);
+    void everybody_gone();
+    size_t size() const noexcept { return entries_.size(); }
+
+  private:
+    using Ignored = std::set<std::string>;
+    struct Claim {
+        MemberId asker;
+        std::string id;
+        MemberId holder;
+        size_t weight = 1;  // of what the asker may ask for; the first of a wish has that of what it ignores too
+    };
+    struct Entry {
+        Rights user;
+        bool folder = false;
+        CleanupRules rules;  // without what is ignored
+        // What is ignored, of each wish that named the path: shared by all its paths.
+        std::vector<std::shared_ptr<const Ignored>> ignored;
+        std::vector<Claim> claims;
+    };
+    using UserPath = std::pair<uid_t, std::string>;
+    using Entries = std::map<UserPath, Entry>;
+
+    pmix_status_t check(const std::string& path, bool folder, Rights user, const CleanupRules& rules) const;
+    template <class Which>
+    bool forget_claims(Entry& entry, Which&& which);
+    void attach(Entry& entry, const std::shared_ptr<const Ignored>& list, const Rights& user);
+    Entry take(Entries::iterator at);
+    void remove(const std::string& path, Entry&& entry);
+
+    BlockingTasks& blocking_tasks_;
+    Entries entries_;
+    std::map<const Ignored*, size_t> lists_;  // how many entries have it
+    std::map<UserPath, size_t> protected_;    // how many of those lists name it
+    std::map<MemberId, size_t> asked_;        // weight of the claims, by asker
+};
+
+}  // namespace pmix::server

@@ -1,0 +1,183 @@
+// Job control, allocations, sessions, resource blocks: see control.h.
+#include "server/services/control.h"
+
+#include <unistd.h>
+
+#include "common/values/info_view.h"
+#include "server/host/required.h"
+
+namespace pmix::server {
+
+using common::InfoList;
+using common::InfoView;
+
+namespace {
+
+bool registers_cleanup(std::string_view key) {
+    return key == PMIX_REGISTER_CLEANUP || key == PMIX_REGISTER_CLEANUP_DIR;
+}
+
+bool is_cleanup_key(std::string_view key) {
+    return registers_cleanup(key) || key == PMIX_CLEANUP_RECURSIVE || key == PMIX_CLEANUP_EMPTY ||
+           key == PMIX_CLEANUP_IGNORE || key == PMIX_CLEANUP_LEAVE_TOPDIR;
+}
+
+// Says how, not what.
+bool is_no_action(std::string_view key) {
+    return key == PMIX_JOB_CTRL_ID || key == PMIX_TIMEOUT;
+}
+
+template <class F>
+void for_each_item(std::string_view list, F&& f) {
+    while (!list.empty()) {
+        size_t comma = list.find(',');
+        std::string_view item = list.substr(0, comma);
+        if (!item.empty()) f(std::string(item));
+        list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
+    }
+}
+
+// "/a/b///" is "/a/b".
+std::string without_end(std::string path) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    return path;
+}
+
+}  // namespace
+
+// done: a part is done already, and a host that knows of nothing more has no word against it.
+Host::Done pass_on(Reply reply, bool done) {
+    return [reply = std::move(reply), done](HostAnswer& a) mutable {
+        common::ControlReply message;
+        if (done && (a.status == PMIX_ERR_NOT_SUPPORTED || a.status == PMIX_ERR_NOT_FOUND)) a.status = PMIX_SUCCESS;
+        message.infos = std::move(a.infos);
+        reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message);
+    };
+}
+
+// ---- what is removed at the end ----
+
+pmix_status_t Control::register_cleanup(Peer& peer, const common::ControlRequest& request) {
+    InfoView view(request.directives.data(), request.directives.size());
+    CleanupRules rules;
+    std::string_view text, id;
+    pmix_status_t rc = view.get(PMIX_CLEANUP_RECURSIVE, &rules.recursive);
+    if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CLEANUP_EMPTY, &rules.only_empty);
+    if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CLEANUP_LEAVE_TOPDIR, &rules.leave_top);
+    if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CLEANUP_IGNORE, &text);
+    if (rc == PMIX_SUCCESS) rc = view.get(PMIX_JOB_CTRL_ID, &id);
+    if (rc != PMIX_SUCCESS) return rc;
+    for_each_item(text, [&](std::string item) { rules.ignore.push_back(without_end(std::move(item))); });
+
+    const auto asker = registry_.member(peer.id());
+    if (!asker) return PMIX_ERR_NOT_SUPPORTED;
+    CleanupWish wish{*asker, std::string(id), {}, {peer.credentials().uid, peer.credentials().gid}};
+    // Whose end it waits for: the targets, and without them all local processes of the asker's namespace.
+    common::ProcList targets = request.procs;
+    if (targets.empty()) targets.emplace_back(peer.id().nspace, PMIX_RANK_WILDCARD);
+    for (auto& [nspace, ranks] : registry_.local_members(Signature(targets))) {
+        // Somebody else's processes are not for this one to clean up after.
+        if (nspace->name != peer.id().nspace) return PMIX_ERR_NO_PERMISSIONS;
+        for (common::Rank rank : ranks) {
+            // One that has left for good ends nothing any more.
+            const Client* client = nspace->find_client(rank);
+            if (client == nullptr || !client->gone() || client->may_return)
+                wish.holders.push_back(member_id(nspace->number, rank));
+        }
+    }
+    if (wish.holders.empty()) return PMIX_ERR_NOT_FOUND;
+    std::vector<std::string> files, folders;
+    for (const pmix_info_t& info : view) {
+        if (!registers_cleanup(common::key_view(info))) continue;
+        if (info.value.type != PMIX_STRING || info.value.data.string == nullptr) return PMIX_ERR_BAD_PARAM;
+        const bool folder = common::key_view(info) == PMIX_REGISTER_CLEANUP_DIR;
+        for_each_item(info.value.data.string, [&](std::string path) {
+            (folder ? folders : files).push_back(folder ? without_end(std::move(path)) : std::move(path));
+        });
+    }
+    if (files.empty() && folders.empty()) return PMIX_ERR_BAD_PARAM;
+    return cleanup_.add(wish, files, folders, rules);
+}
+
+bool Control::cancel_cleanup(Peer& peer, const pmix_info_t& cancel) {
+    const auto asker = registry_.member(peer.id());
+    if (!asker) return false;
+    const bool all = cancel.value.type != PMIX_STRING || cancel.value.data.string == nullptr;
+    const std::string id = all ? std::string() : cancel.value.data.string;
+    return cleanup_.cancel(*asker, all ? nullptr : &id) != 0;
+}
+
+void Control::job_control(Peer& peer, common::ControlRequest& request, Reply reply) {
+    Host& host = host_.of_processes(peer, request.procs);
+    const InfoView given(request.directives.data(), request.directives.size());
+    pmix_status_t rc = check_service(host, given, common::Function::PMIx_Job_control);
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    bool registers = false, modifies = false, cancelled = false, acts = false, host_only = false;
+    InfoList directives;
+    for (const pmix_info_t& info : request.directives) {
+        const std::string_view key = common::key_view(info);
+        if (is_cleanup_key(key)) {
+            modifies = true;
+            registers = registers || registers_cleanup(key);
+            continue;
+        }
+        const bool cancels = key == PMIX_JOB_CTRL_CANCEL;
+        const bool ours = cancels && cancel_cleanup(peer, info);
+        cancelled = cancelled || ours;
+        // "All of mine": the host may have others.
+        const bool all = cancels && (info.value.type != PMIX_STRING || info.value.data.string == nullptr);
+        host_only = host_only || (!is_no_action(key) && !ours);
+        acts = acts || host_only || (all && host.has_job_control());
+        if (rc == PMIX_SUCCESS && (!ours || all)) rc = directives.append(info);
+    }
+    if (rc == PMIX_SUCCESS && modifies) rc = registers ? register_cleanup(peer, request) : PMIX_ERR_BAD_PARAM;
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    if ((registers || cancelled) && !acts) return reply.status(PMIX_SUCCESS);
+    rc = append_ids(directives, peer.credentials());
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    host.job_control(peer.id(), request.procs, std::move(directives),
+                     pass_on(std::move(reply), cancelled && !host_only));
+}
+
+// ---- what only the host can do ----
+
+void Control::allocate(Peer& peer, common::ControlRequest& request, Reply reply) {
+    if (request.kind > UINT8_MAX) return reply.status(PMIX_ERR_BAD_PARAM);
+    InfoList infos = request.infos.take();
+    pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_Allocation_request);
+    if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    host_.of(peer).allocate(peer.id(), static_cast<pmix_alloc_directive_t>(request.kind), std::move(infos),
+                            pass_on(std::move(reply)));
+}
+
+void Control::session_control(Peer& peer, common::ControlRequest& request, Reply reply) {
+    InfoList directives = request.directives.take();
+    pmix_status_t rc = check_service(host_, directives, common::Function::PMIx_Session_control);
+    if (rc == PMIX_SUCCESS) rc = append_ids(directives, peer.credentials());
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    host_.of(peer).session_control(peer.id(), request.kind, std::move(directives), pass_on(std::move(reply)));
+}
+
+// The units come as the one info of `infos`: an array of PMIX_RESOURCE_UNIT.
+void Control::resource_block(Peer& peer, common::ControlRequest& request, Reply reply) {
+    std::vector<pmix_resource_unit_t> units;
+    if (request.kind > UINT8_MAX || request.name.empty() || request.infos.size() > 1)
+        return reply.status(PMIX_ERR_BAD_PARAM);
+    if (request.infos.size() == 1) {
+        const pmix_value_t& value = request.infos[0].value;
+        const bool array = value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr &&
+                           value.data.darray->type == PMIX_RESOURCE_UNIT;
+        if (!array) return reply.status(PMIX_ERR_BAD_PARAM);
+        const auto* first = static_cast<const pmix_resource_unit_t*>(value.data.darray->array);
+        units.assign(first, first + value.data.darray->size);
+    }
+    InfoList infos = request.directives.take();
+    pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_Resource_block);
+    if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    host_.of(peer).resource_block(peer.id(), static_cast<pmix_resource_block_directive_t>(request.kind), request.name,
+                                  std::move(units), std::move(infos), pass_on(std::move(reply)));
+}
+
+}  // namespace pmix::server

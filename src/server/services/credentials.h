@@ -1,0 +1,56 @@
+// Credentials: proofs of who somebody is, that another process of this server can check.
+//
+// Owns the native credentials that were given out: each is a random number, known to this server alone beside its
+// owner, for the identity that the kernel told us of the owner's connection. It is good until that connection ends, or
+// until its owner has asked for kMaxPerProcess newer ones, and only here: a server elsewhere asks its host. Loop thread
+// only. What can go wrong: a type that nobody has (PMIX_ERR_NOT_SUPPORTED), bytes that prove nothing
+// (PMIX_ERR_INVALID_CRED).
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/protocol/messages.h"
+#include "server/base/reply.h"
+#include "server/host/host.h"
+
+namespace pmix::server {
+
+class CredentialOffice {
+  public:
+    static constexpr size_t kMaxPerProcess = 256;
+
+    CredentialOffice(Host& host, const common::ProcId& self) : host_(host), self_(self) {}
+    CredentialOffice(const CredentialOffice&) = delete;
+    CredentialOffice& operator=(const CredentialOffice&) = delete;
+
+    void get(Peer& peer, common::ControlRequest& request, Reply reply);
+    void validate(Peer& peer, common::ControlRequest& request, Reply reply);
+    void peer_gone(const Peer& peer);
+
+    size_t size() const noexcept { return given_.size(); }
+
+  private:
+    using Number = std::array<uint8_t, 16>;
+    struct Given {
+        Number secret;
+        uint64_t serial;
+        common::ProcId owner;
+        Credentials who;
+    };
+
+    common::Result<common::Blob> make(const Peer& peer);
+    void give_native(Peer& peer, Reply reply);
+    // PMIX_ERR_NOT_FOUND: not one of ours at all.
+    pmix_status_t check(common::Bytes credential, common::InfoList& results) const;
+
+    Host& host_;
+    const common::ProcId self_;
+    std::map<Number, Given> given_;
+    std::map<uint64_t, std::deque<Number>> by_peer_;
+};
+
+}  // namespace pmix::server

@@ -1,0 +1,63 @@
+// Process monitoring in the server: heartbeats that must come, files that must change. What it cannot watch goes to the
+// host.
+//
+// Owns the monitors. Loop thread only; looking at a file is a chore, done with the rights of the user who asked. A
+// monitor counts the periods in a row in which nothing was seen; beyond the number that may be missed it raises its
+// event, once, until something is seen again. It ends with its requester's connection, without an event. What can go
+// wrong: wrong directives (PMIX_ERR_BAD_PARAM), too many monitors for one process (PMIX_ERR_OUT_OF_RESOURCE), an
+// unknown name to cancel (PMIX_ERR_NOT_FOUND), and what the host says of the rest.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/protocol/messages.h"
+#include "server/base/blocking_tasks.h"
+#include "server/base/reply.h"
+#include "server/base/scheduler.h"
+#include "server/events/events.h"
+#include "server/host/host.h"
+
+namespace pmix::server {
+
+class Monitors {
+  public:
+    Monitors(Scheduler& scheduler, Host& host, Events& events, BlockingTasks& blocking_tasks);
+    ~Monitors();
+    Monitors(const Monitors&) = delete;
+    Monitors& operator=(const Monitors&) = delete;
+
+    void request(Peer& peer, common::ControlRequest& request, Reply reply);
+    void heartbeat(Peer& peer, common::Nothing& nothing, Reply reply);
+    // It has said goodbye, or has gone.
+    void peer_gone(const Peer& peer);
+    void stop();
+
+    size_t size() const noexcept { return monitors_.size(); }
+
+  private:
+    struct Monitor;
+    struct FileState;
+    using Map = std::map<uint64_t, std::unique_ptr<Monitor>>;
+
+    pmix_status_t cancel(const Peer& peer, const pmix_info_t& what);
+    static pmix_status_t read(const pmix_info_t& what, pmix_status_t code, common::InfoView directives, Monitor& m);
+    void arm(uint64_t number);
+    void period_over(uint64_t number);
+    void look_at_file(uint64_t number, bool first);
+    void saw(uint64_t number, const FileState& state, bool first);
+    void count(Monitor& m, bool alive);
+    void raise(const Monitor& m);
+    void beat(const Peer& peer);
+
+    Scheduler& scheduler_;
+    Host& host_;
+    Events& events_;
+    BlockingTasks& blocking_tasks_;
+    Map monitors_;
+    uint64_t next_ = 1;
+};
+
+}  // namespace pmix::server

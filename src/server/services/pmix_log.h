@@ -1,0 +1,45 @@
+// PMIx_Log: what processes want written down. The host first; what it does not take, the library writes: to this
+// process's stdout and stderr, to the node's syslog, to a file as the user who asks.
+//
+// Loop thread; the writing is a chore. Requests of the server's own process never go to the host, whose own log entry
+// may be what asks. What can go wrong: an entry of a wrong type (PMIX_ERR_BAD_PARAM, nothing is written); a channel
+// that nobody has (PMIX_ERR_NOT_SUPPORTED, or PMIX_ERR_PARTIAL_SUCCESS where others worked); what the write says.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/protocol/messages.h"
+#include "server/base/blocking_tasks.h"
+#include "server/base/reply.h"
+#include "server/host/host.h"
+#include "server/services/log_channels.h"
+
+namespace pmix::server {
+
+class Log {
+  public:
+    // gateway: this node's syslog is the system's (PMIX_SERVER_GATEWAY).
+    Log(Host& host, BlockingTasks& blocking_tasks, bool gateway)
+        : host_(host), blocking_tasks_(blocking_tasks), gateway_(gateway) {}
+    Log(const Log&) = delete;
+    Log& operator=(const Log&) = delete;
+
+    void request(Peer& peer, common::ControlRequest& request, Reply reply);
+    // What waits to be written is answered PMIX_ERR_LOST_CONNECTION, unwritten.
+    void stop() noexcept { streams_->stopping = true; }
+    // For tests.
+    void set_sinks(const LogSinks& sinks) { sinks_ = sinks; }
+
+  private:
+    void write(std::shared_ptr<const LogWish> wish, Reply reply);
+
+    Host& host_;
+    BlockingTasks& blocking_tasks_;
+    const bool gateway_;
+    const std::shared_ptr<LogStreams> streams_ = std::make_shared<LogStreams>();  // the chores' too
+    LogSinks sinks_ = system_log_sinks();
+};
+
+}  // namespace pmix::server

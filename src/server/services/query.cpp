@@ -1,0 +1,232 @@
+// Query: see query.h.
+#include "server/services/query.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "common/base/limits.h"
+#include "common/codec/pack.h"
+#include "common/values/array_value.h"
+#include "common/values/support_question.h"
+#include "server/host/required.h"
+
+namespace pmix::server {
+
+using common::InfoList;
+using common::InfoView;
+using common::key_view;
+using common::Level;
+using common::SupportQuestion;
+using common::Value;
+
+// One request on its way: what was found for each query, and what the host is asked.
+struct Query::Work {
+    struct Missing {
+        size_t query;  // place in the request
+        std::string key;
+        std::optional<Value> own;  // what is answered if the host has nothing better
+    };
+    std::vector<InfoList> found;
+    std::vector<Missing> missing;
+    size_t asked = 0;  // keys
+    size_t answered = 0;
+    size_t bytes = 0;  // of the answers, encoded
+    Reply reply;
+
+    // One more key is asked: few bytes may ask for many, and again for what was asked already.
+    pmix_status_t ask() {
+        ++asked;
+        return asked > common::kMaxQueryKeys || bytes > common::kMaxQueryAnswer ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                                : PMIX_SUCCESS;
+    }
+    pmix_status_t add(size_t query, std::string_view key, Value&& value) {
+        common::ByteWriter encoded;
+        const pmix_status_t rc = common::encode_value(encoded, value.get());
+        if (rc != PMIX_SUCCESS) return rc;
+        bytes += encoded.size() + key.size();
+        ++answered;
+        return found[query].append(key, std::move(value));
+    }
+    void take_from_host(const InfoList& infos);
+    void take_own();
+    void answer(pmix_status_t verdict);
+};
+
+// Each answer belongs to the first query that still misses its key. A host may group its answers by query, as the
+// Standard has it, or list them.
+void Query::Work::take_from_host(const InfoList& infos) {
+    const auto take = [&](const pmix_info_t& info) {
+        auto at = std::ranges::find_if(missing, [&](const Missing& m) { return m.key == key_view(info); });
+        if (at == missing.end()) return;
+        if (found[at->query].append(info) == PMIX_SUCCESS) ++answered;
+        missing.erase(at);
+    };
+    for (const pmix_info_t& info : infos) {
+        if (key_view(info) != PMIX_QUERY_RESULTS) {
+            take(info);
+            continue;
+        }
+        for (const pmix_info_t& inner : common::infos_in(info.value)) take(inner);
+    }
+}
+
+void Query::Work::take_own() {
+    for (Missing& m : missing) {
+        if (m.own && found[m.query].append(m.key, std::move(*m.own)) == PMIX_SUCCESS) ++answered;
+    }
+}
+
+// verdict: of the host, for what was not found here.
+void Query::Work::answer(pmix_status_t verdict) {
+    take_own();
+    common::ControlReply message;
+    InfoList all;
+    for (InfoList& one : found) {
+        auto value = common::array_value(std::move(one));
+        pmix_status_t rc = value ? all.append(PMIX_QUERY_RESULTS, std::move(value).value()) : value.status();
+        if (rc != PMIX_SUCCESS) return reply.status(rc);
+    }
+    message.infos = std::move(all);
+    pmix_status_t status = PMIX_SUCCESS;
+    if (answered == 0) {
+        const bool said_nothing = common::succeeded(verdict) || verdict == PMIX_ERR_PARTIAL_SUCCESS;
+        status = said_nothing ? PMIX_ERR_NOT_FOUND : verdict;
+    } else if (answered < asked) {
+        status = PMIX_ERR_PARTIAL_SUCCESS;
+    }
+    reply.message(status, message);
+}
+
+pmix_status_t Query::answer_support(const pmix_query_t& query, Work& work, size_t index) const {
+    const SupportQuestion q = SupportQuestion::read(query);
+    for (const std::string& name : q.functions) {
+        common::Function function;
+        const bool ours = common::find_function(name, &function);
+        if (const pmix_status_t full = work.ask(); full != PMIX_SUCCESS) return full;
+        if (!ours && !host_attributes_.knows(name)) continue;
+        InfoList levels;
+        pmix_status_t rc = PMIX_SUCCESS;
+        if (q.attributes_of(Level::server)) {
+            auto value =
+                ours ? common::supported_attributes(function, common::level::server) : common::Result<Value>(Value());
+            rc = value ? levels.append(PMIX_SERVER_ATTRIBUTES, std::move(value).value()) : value.status();
+        }
+        if (rc == PMIX_SUCCESS && q.attributes_of(Level::host)) {
+            auto value = host_attributes_.of(name);
+            rc = value ? levels.append(PMIX_HOST_ATTRIBUTES, std::move(value).value()) : value.status();
+        }
+        if (rc != PMIX_SUCCESS) return rc;
+        auto value = common::array_value(std::move(levels));
+        if (!value) return value.status();
+        rc = work.add(index, name, std::move(value).value());
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    const auto list = [&](Level level, const char* key, std::string&& functions) -> pmix_status_t {
+        if (!q.list_of(level)) return PMIX_SUCCESS;
+        if (const pmix_status_t full = work.ask(); full != PMIX_SUCCESS) return full;
+        if (functions.empty()) return PMIX_SUCCESS;
+        auto value = Value::string(functions);
+        return value ? work.add(index, key, std::move(value).value()) : value.status();
+    };
+    const pmix_status_t rc =
+        list(Level::server, PMIX_SERVER_FUNCTIONS, common::supported_functions(common::level::server));
+    return rc != PMIX_SUCCESS ? rc : list(Level::host, PMIX_HOST_FUNCTIONS, host_attributes_.functions());
+}
+
+pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Work& work, size_t index) {
+    const InfoView qualifiers(query.qualifiers, query.nqual);
+    const Required required = required_in_service(host_, qualifiers, common::Function::PMIx_Query_info);
+    if (required == Required::unmet) return PMIX_ERR_NOT_SUPPORTED;
+    if (SupportQuestion::is_one(query)) return answer_support(query, work, index);
+    auto target = Target::read(peer.id(), qualifiers);
+    if (!target) return target.status();
+    for (char** key = query.keys; key != nullptr && *key != nullptr; ++key) {
+        if (const pmix_status_t full = work.ask(); full != PMIX_SUCCESS) return full;
+        common::Result<Value> value = PMIX_ERR_NOT_FOUND;
+        if (required == Required::by_host) {
+            // What is known here is not known under these conditions.
+        } else if (std::strcmp(*key, PMIX_QUERY_SUPPORTED_KEYS) == 0) {
+            std::string list = common::supported_query_keys(common::level::server);
+            const std::string theirs = host_attributes_.strings_of("PMIx_Query_info");
+            if (!theirs.empty()) list += "," + theirs;
+            value = Value::string(list);
+        } else if (std::strcmp(*key, WIREUP_QUERY_REPORT) == 0) {
+            // Of all jobs: for nobody else than the server's user and root. The host has no say in it.
+            const uid_t uid = peer.credentials().uid;
+            if (uid != ::geteuid() && uid != 0) return PMIX_ERR_NO_PERMISSIONS;
+            value = reporter_();
+            if (!value) return value.status();
+        } else {
+            value = answer_query(known_, peer, *key, *target, qualifiers);
+        }
+        const bool may_go_up = !qualifiers.flag(PMIX_QUERY_LOCAL_ONLY) && peer.kind() != PeerKind::observer;
+        if (value && may_go_up && host_.of(peer).has_query() && lacks_pids(*key, *value)) {
+            // The host has started the processes, and may know those that have not connected.
+            work.missing.push_back({index, *key, std::move(value).value()});
+        } else if (value) {
+            const pmix_status_t rc = work.add(index, *key, std::move(value).value());
+            if (rc != PMIX_SUCCESS) return rc;
+        } else if (value.status() == PMIX_ERR_BAD_PARAM || value.status() == PMIX_ERR_NOMEM) {
+            return value.status();
+        } else if (may_go_up) {
+            work.missing.push_back({index, *key, {}});
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+namespace {
+
+// The queries with the keys that are missing, and who asks.
+common::Result<common::CArray<pmix_query_t>> queries_for_host(const common::Queries& queries,
+                                                              const std::vector<std::vector<std::string>>& keys,
+                                                              const Credentials& who) {
+    const size_t n = static_cast<size_t>(std::ranges::count_if(keys, [](const auto& k) { return !k.empty(); }));
+    auto out = common::CArray<pmix_query_t>::zeroed(n);
+    if (!out) return out.status();
+    size_t at = 0;
+    for (size_t i = 0; i < keys.size(); ++i) {
+        if (keys[i].empty()) continue;
+        pmix_query_t& query = (*out)[at++];
+        query.keys = static_cast<char**>(std::calloc(keys[i].size() + 1, sizeof(char*)));
+        if (query.keys == nullptr) return PMIX_ERR_NOMEM;
+        for (size_t k = 0; k < keys[i].size(); ++k) {
+            query.keys[k] = ::strdup(keys[i][k].c_str());
+            if (query.keys[k] == nullptr) return PMIX_ERR_NOMEM;
+        }
+        InfoList qualifiers;
+        pmix_status_t rc = qualifiers.append_all(queries[i].qualifiers, queries[i].nqual);
+        if (rc == PMIX_SUCCESS) rc = append_ids(qualifiers, who);
+        if (rc != PMIX_SUCCESS) return rc;
+        query.qualifiers = qualifiers.release(&query.nqual);
+    }
+    return std::move(out).value();
+}
+
+}  // namespace
+
+void Query::request(Peer& peer, common::ControlRequest& request, Reply reply) {
+    if (request.queries.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
+    auto work = std::make_unique<Work>();
+    work->reply = std::move(reply);
+    work->found.resize(request.queries.size());
+    for (size_t i = 0; i < request.queries.size(); ++i) {
+        const pmix_status_t rc = answer_here(peer, request.queries[i], *work, i);
+        if (rc != PMIX_SUCCESS) return work->reply.status(rc);
+    }
+    if (work->missing.empty()) return work->answer(PMIX_ERR_NOT_FOUND);
+    if (!host_.of(peer).has_query()) return work->answer(PMIX_ERR_NOT_SUPPORTED);
+    std::vector<std::vector<std::string>> keys(request.queries.size());
+    for (const Work::Missing& m : work->missing) keys[m.query].push_back(m.key);
+    auto queries = queries_for_host(request.queries, keys, peer.credentials());
+    if (!queries) return work->reply.status(queries.status());
+    host_.query(peer.id(), std::move(queries).value(), [work = std::move(work)](HostAnswer& a) {
+        work->take_from_host(a.infos);
+        work->answer(a.status);
+    });
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,51 @@
+// Query: what this server knows is answered here, the rest goes up to the host in one upcall, and both go back
+// together.
+//
+// The reply has one array of infos per query, in the order of the request, with an info per key that was found; its
+// status says whether all, some or none were. Loop thread only. What can go wrong: a process named in two ways
+// (PMIX_ERR_BAD_PARAM); nothing found: PMIX_ERR_NOT_FOUND, the host's own status, or PMIX_ERR_NOT_SUPPORTED where the
+// host answers no queries.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/protocol/messages.h"
+#include "server/base/reply.h"
+#include "server/host/host.h"
+#include "server/host/host_attributes.h"
+#include "server/services/query_answers.h"
+
+namespace pmix::server {
+
+class Query {
+  public:
+    Query(Host& host, const Registry& registry, const Segments& segments,
+          const std::map<uint64_t, std::shared_ptr<Peer>>& peers, const common::ProcId& server, const std::string& uri)
+        : host_(host), host_attributes_(host.attributes()), known_{registry,   segments, host_attributes_,
+                                                                   inventory_, peers,    server,
+                                                                   uri} {}
+
+    void request(Peer& peer, common::ControlRequest& request, Reply reply);
+    // What WIREUP_QUERY_REPORT is answered with.
+    using Reporter = std::function<common::Result<common::Value>()>;
+    void set_reporter(Reporter reporter) { reporter_ = std::move(reporter); }
+    HostAttributes& host_attributes() noexcept { return host_attributes_; }
+    Inventory& inventory() noexcept { return inventory_; }
+
+  private:
+    struct Work;
+    pmix_status_t answer_here(const Peer& peer, const pmix_query_t& query, Work& work, size_t index);
+    pmix_status_t answer_support(const pmix_query_t& query, Work& work, size_t index) const;
+
+    Host& host_;
+    HostAttributes& host_attributes_;
+    Inventory inventory_;
+    const Known known_;
+    Reporter reporter_;
+};
+
+}  // namespace pmix::server

@@ -1,0 +1,49 @@
+// What this server can answer of a query by itself: jobs, their processes here, process sets, memory, and what the host
+// said about a job.
+//
+// Loop thread, nothing owned. A key that is another node's business, or that nobody here knows, is PMIX_ERR_NOT_FOUND:
+// the host is asked then. What belongs to another user's job is not told (PMIX_ERR_NO_PERMISSIONS).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/values/info_view.h"
+#include "common/values/value.h"
+#include "server/base/peer.h"
+#include "server/host/host_attributes.h"
+#include "server/jobs/inventory.h"
+#include "server/namespaces/registry.h"
+#include "server/namespaces/segments.h"
+
+namespace pmix::server {
+
+// What answers are made from.
+struct Known {
+    const Registry& registry;
+    const Segments& segments;
+    const HostAttributes& host_attributes;
+    const Inventory& inventory;
+    const std::map<uint64_t, std::shared_ptr<Peer>>& peers;
+    const common::ProcId& server;
+    const std::string& uri;
+};
+
+// Whom a query is about: its qualifiers, or the asker's job. PMIX_ERR_BAD_PARAM: a process named in two ways.
+struct Target {
+    static common::Result<Target> read(const common::ProcId& asker, common::InfoView qualifiers);
+    common::ProcId proc;
+    bool named_nspace = false;
+    bool named_rank = false;
+};
+
+// A table of processes in which some have no pid, because they have not connected or have gone.
+bool lacks_pids(std::string_view key, const common::Value& answer) noexcept;
+
+common::Result<common::Value> answer_query(const Known& known, const Peer& asker, std::string_view key,
+                                           const Target& target, common::InfoView qualifiers);
+
+}  // namespace pmix::server

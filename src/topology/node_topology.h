@@ -1,0 +1,88 @@
+// The topology of this node: what the host gave, what a server shares, or what hwloc finds, in this order; kept until
+// the last finalize.
+//
+// Owned by the Library, so that a forked child starts with none. take_from_host() runs inside PMIx_server_init before
+// anybody can see the Library; the rest on any thread. The first load of a large machine may take seconds; others that
+// want the topology wait for it, the loop among them: so whoever holds the lock waits for nothing but hwloc. Never
+// touched by a client's PMIx_Init.
+// What can go wrong: hwloc is not installed (PMIX_ERR_NOT_SUPPORTED), or it finds nothing. A shared text that does not
+// parse is passed over.
+#pragma once
+
+#include <pmix_common.h>
+
+#include <memory>
+#include <string>
+
+#include "common/base/ids.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/values/info_view.h"
+#include "common/values/value.h"
+#include "topology/hwloc_library.h"
+
+namespace pmix::api {
+
+// A topology and how to read it. Valid until the last finalize.
+struct Topology {
+    void* pointer = nullptr;
+    const char* source = nullptr;
+    const Hwloc* hwloc = nullptr;  // NULL: of another source, or of a copy of hwloc that we cannot read
+
+    hwloc_topology_t tree() const noexcept { return static_cast<hwloc_topology_t>(pointer); }
+};
+
+class NodeTopology {
+  public:
+    NodeTopology() = default;
+    ~NodeTopology();
+    NodeTopology(const NodeTopology&) = delete;
+    NodeTopology& operator=(const NodeTopology&) = delete;
+
+    // Reads PMIX_TOPOLOGY2, PMIX_TOPOLOGY (the pointer stays the host's and must stay valid), PMIX_TOPOLOGY_XML and
+    // its older names, PMIX_TOPOLOGY_FILE. to_share: what clients shall find in their job's data. A topology of the
+    // host's is shared unless PMIX_SERVER_SHARE_TOPOLOGY is false; our own only if it is true.
+    pmix_status_t take_from_host(common::InfoView infos, common::InfoList& to_share);
+
+    // Loads it if need be. self: the process that asks, for what its server shares; nobody: no server is asked. wanted:
+    // the source that it must have ("hwloc", "hwloc:2.9.0"), or NULL; PMIX_ERR_NOT_SUPPORTED when it has another.
+    common::Result<Topology> get(const common::ProcId& self, const char* wanted = nullptr);
+
+  private:
+    struct Shared;
+
+    bool loaded();
+    bool adopt(void* pointer, const char* source, bool owned) REQUIRES(mutex_);
+    bool adopt_xml(const char* xml) REQUIRES(mutex_);
+    bool adopt_shared(Shared& shared) REQUIRES(mutex_);
+    pmix_status_t discover(const char* file) REQUIRES(mutex_);
+
+    common::Mutex mutex_;
+    Topology topology_ GUARDED_BY(mutex_);
+    std::string source_ GUARDED_BY(mutex_);
+    bool owned_ GUARDED_BY(mutex_) = false;
+};
+
+// The devices by which this node reaches others, PMIX_FABRIC_DEVICE each. May load the topology.
+common::Result<common::InfoList> node_fabric_devices(NodeTopology& topology, const common::ProcId& self,
+                                                     const std::string& hostname);
+// The same for whoever asks later: the topology lives until then.
+inline auto later_fabric_devices(std::shared_ptr<NodeTopology> topology, common::ProcId self, std::string hostname) {
+    return [topology = std::move(topology), self = std::move(self), hostname = std::move(hostname)] {
+        return node_fabric_devices(*topology, self, hostname);
+    };
+}
+
+// A topology as a value (PMIX_TOPO): the library's own, which is not the caller's to destroy.
+common::Result<common::Value> topology_value(NodeTopology& topology);
+// The same for whoever asks later. No server is asked: this process is one.
+inline auto later_topology(std::shared_ptr<NodeTopology> topology) {
+    return [topology = std::move(topology)] { return topology_value(*topology); };
+}
+
+// What hwloc and the kernel know of this node: one PMIX_NODE_INFO_ARRAY. A node that hwloc cannot read has a name and
+// memory all the same.
+common::Result<common::InfoList> collect_inventory(NodeTopology& topology, const common::ProcId& self,
+                                                   const std::string& hostname);
+
+}  // namespace pmix::api

@@ -1,0 +1,644 @@
+// The calls on topology, cpusets, locality and distances, in a server of its own that sees a synthetic topology. The
+// same facts are compared with another library in tests/integration/topology.
+#include <gtest/gtest.h>
+#include <pmix.h>
+#include <pmix_server.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/limits.h"
+#include "topology/hwloc_library.h"
+
+namespace {
+
+using pmix::api::Hwloc;
+using pmix::api::topology_from_xml;
+
+constexpr const char* kTwoPackages = "Package:2 NUMANode:1 L3:1 Core:2 L2:1 L1:1 PU:2";  // CPUs 0-3 and 4-7
+
+// PMIx_server_init with a topology of hwloc's choice, until the end of the scope.
+class Server {
+  public:
+    explicit Server(const char* synthetic = kTwoPackages, pmix_info_t* infos = nullptr, size_t n = 0) {
+        unsetenv("HWLOC_XMLFILE");
+        synthetic == nullptr ? unsetenv("HWLOC_SYNTHETIC") : setenv("HWLOC_SYNTHETIC", synthetic, 1);
+        EXPECT_EQ(PMIx_server_init(nullptr, infos, n), PMIX_SUCCESS);
+    }
+    ~Server() {
+        EXPECT_EQ(PMIx_server_finalize(), PMIX_SUCCESS);
+        unsetenv("HWLOC_SYNTHETIC");
+    }
+};
+
+class TopologyApi : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (Hwloc::open() == nullptr) GTEST_SKIP() << "hwloc is not installed";
+    }
+};
+
+std::string xml_of_two_packages() {
+    std::ifstream file(WIREUP_SOURCE_DIR "/tests/support/topologies/two_packages.xml");
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+pmix_cpuset_t parsed(const char* text) {
+    pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
+    EXPECT_EQ(PMIx_Parse_cpuset_string(text, &cpuset), PMIX_SUCCESS) << text;
+    return cpuset;
+}
+
+std::string cpuset_text(const pmix_cpuset_t& cpuset) {
+    char* text = nullptr;
+    EXPECT_EQ(PMIx_server_generate_cpuset_string(&cpuset, &text), PMIX_SUCCESS);
+    std::string out = text == nullptr ? "(null)" : text;
+    free(text);
+    return out;
+}
+
+std::string locality_of(const char* cpus) {
+    pmix_cpuset_t cpuset = parsed(cpus);
+    char* text = reinterpret_cast<char*>(&cpuset);
+    EXPECT_EQ(PMIx_server_generate_locality_string(&cpuset, &text), PMIX_SUCCESS);
+    std::string out = text == nullptr ? "(null)" : text;
+    free(text);
+    PMIx_Cpuset_destruct(&cpuset);
+    return out;
+}
+
+// rows: G8 G16
+TEST_F(TopologyApi, NothingBeforeInit) {
+    pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+    pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
+    pmix_locality_t locality = 77;
+    char* text = reinterpret_cast<char*>(&topology);
+    auto* distances = reinterpret_cast<pmix_device_distance_t*>(&topology);
+    size_t n = 5;
+    EXPECT_EQ(PMIx_Load_topology(&topology), PMIX_ERR_INIT);
+    EXPECT_EQ(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_ERR_INIT);
+    EXPECT_EQ(PMIx_Parse_cpuset_string("hwloc:0", &cpuset), PMIX_ERR_INIT);
+    EXPECT_EQ(PMIx_server_generate_cpuset("hwloc:0", &cpuset), PMIX_ERR_INIT);
+    EXPECT_EQ(PMIx_Get_relative_locality("hwloc:SK0", "hwloc:SK0", &locality), PMIX_ERR_INIT);
+    EXPECT_EQ(locality, PMIX_LOCALITY_UNKNOWN);
+    EXPECT_EQ(PMIx_server_generate_cpuset_string(&cpuset, &text), PMIX_ERR_INIT);
+    EXPECT_EQ(text, nullptr);
+    EXPECT_EQ(PMIx_server_generate_locality_string(&cpuset, &text), PMIX_ERR_INIT);
+    EXPECT_EQ(PMIx_Compute_distances(nullptr, nullptr, nullptr, 0, &distances, &n), PMIX_ERR_INIT);
+    EXPECT_EQ(distances, nullptr);
+    EXPECT_EQ(n, 0u);
+    EXPECT_EQ(PMIx_Compute_distances_nb(nullptr, nullptr, nullptr, 0, nullptr, nullptr), PMIX_ERR_INIT);
+}
+
+// rows: H1
+TEST_F(TopologyApi, LoadGivesOneReadOnlyTopology) {
+    Server server;
+    pmix_topology_t any = PMIX_TOPOLOGY_STATIC_INIT;
+    EXPECT_EQ(PMIx_Load_topology(nullptr), PMIX_ERR_BAD_PARAM);
+    char other[] = "lstopo", hwloc[] = "HWLOC", version[] = "hwloc:99.0";
+    pmix_topology_t wanted = {other, nullptr};
+    EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_ERR_NOT_SUPPORTED);
+    ASSERT_EQ(PMIx_Load_topology(&any), PMIX_SUCCESS);
+    EXPECT_EQ(std::string(any.source).substr(0, 6), "hwloc:");
+    wanted = {hwloc, nullptr};
+    EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_SUCCESS);
+    EXPECT_EQ(wanted.topology, any.topology);
+    EXPECT_EQ(wanted.source, hwloc);
+    wanted = {any.source, nullptr};
+    EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_SUCCESS);
+    wanted = {version, &any};
+    EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(wanted.topology, nullptr);
+    PMIx_Topology_destruct(&any);
+}
+
+// Threads that meet at the first use get the same. rows: H1
+TEST_F(TopologyApi, LoadIsDoneOnce) {
+    Server server;
+    pmix_topology_t topologies[6] = {};
+    {
+        std::vector<std::thread> threads;
+        for (auto& topology : topologies) {
+            threads.emplace_back([&] { EXPECT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS); });
+        }
+        for (auto& thread : threads) thread.join();
+    }
+    for (auto& topology : topologies) {
+        EXPECT_EQ(topology.topology, topologies[0].topology);
+    }
+    for (auto& topology : topologies) PMIx_Topology_destruct(&topology);
+}
+
+// A thread that loads asks the loop for what the host has shared, and meanwhile a callback on the loop loads too:
+// neither waits for the other.
+TEST_F(TopologyApi, ACallbackMayLoadWhileAThreadDoes) {
+    Server server;
+    struct Meeting {
+        std::atomic<bool> in_callback{false}, loaded{false};
+        std::atomic<pid_t> loader{0};
+        pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+    } meeting;
+    std::thread loader([&] {
+        while (!meeting.in_callback) sched_yield();
+        meeting.loader = gettid();
+        pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+        EXPECT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+        PMIx_Topology_destruct(&topology);
+    });
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, "nobody", 0);
+    const auto in_callback = [](pmix_status_t, pmix_value_t*, void* cbdata) {
+        auto& m = *static_cast<Meeting*>(cbdata);
+        m.in_callback = true;
+        while (m.loader == 0) sched_yield();
+        // Until it sleeps, for the loop among others, or is through.
+        for (std::string text = "R"; text == "R";) {
+            std::ifstream file("/proc/self/task/" + std::to_string(m.loader) + "/stat");
+            while (file >> text && text.back() != ')') continue;
+            if (!(file >> text)) break;
+        }
+        EXPECT_EQ(PMIx_Load_topology(&m.topology), PMIX_SUCCESS);
+        m.loaded = true;
+    };
+    pmix_info_t optional;
+    bool yes = true;
+    PMIX_INFO_LOAD(&optional, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+    ASSERT_EQ(PMIx_Get_nb(&proc, "nothing", &optional, 1, in_callback, &meeting), PMIX_SUCCESS);
+    loader.join();
+    while (!meeting.loaded) sched_yield();
+    PMIx_Topology_destruct(&meeting.topology);
+}
+
+// rows: H9
+TEST_F(TopologyApi, DestructLeavesTheLibrarysTopologyAndFreesTheCallers) {
+    pmix_topology_t zeroed = PMIX_TOPOLOGY_STATIC_INIT;
+    pmix_cpuset_t no_cpus = PMIX_CPUSET_STATIC_INIT;
+    PMIx_Topology_destruct(&zeroed);
+    PMIx_Cpuset_destruct(&no_cpus);
+    PMIx_Topology_destruct(nullptr);
+    PMIx_Cpuset_destruct(nullptr);
+
+    pmix_topology_t late = PMIX_TOPOLOGY_STATIC_INIT;
+    pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
+    pmix_value_t copy;
+    for (int life = 0; life < 3; ++life) {
+        Server server;
+        pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+        ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+        void* own = topology.topology;
+        // A copy is the caller's, and is freed.
+        ASSERT_EQ(PMIx_Value_load(&copy, &topology, PMIX_TOPO), PMIX_SUCCESS);
+        EXPECT_NE(copy.data.topo->topology, own);
+        PMIx_Value_destruct(&copy);
+        PMIx_Topology_destruct(&topology);
+        EXPECT_EQ(topology.topology, nullptr);
+        EXPECT_EQ(topology.source, nullptr);
+        PMIx_Topology_destruct(&topology);
+        EXPECT_EQ(locality_of("hwloc:4"), "hwloc:SK1:L31:L22:L12:CR2:HT4:NM1");
+        PMIx_Topology_destruct(&late);  // of the life before
+        ASSERT_EQ(PMIx_Load_topology(&late), PMIX_SUCCESS);
+        EXPECT_EQ(late.topology, own);
+        cpuset = parsed("hwloc:1");
+        PMIx_Cpuset_destruct(&cpuset);
+        EXPECT_EQ(cpuset.bitmap, nullptr);
+        PMIx_Cpuset_destruct(&cpuset);
+        cpuset = parsed("hwloc:1");
+        if (life < 2) PMIx_Cpuset_destruct(&cpuset);
+    }
+    PMIx_Topology_destruct(&late);
+    PMIx_Cpuset_destruct(&cpuset);  // needs no library
+
+    // A topology made with hwloc by the caller goes with its struct; an object of another source is left alone.
+    const Hwloc& hwloc = *Hwloc::open();
+    hwloc_topology_t mine = nullptr;
+    ASSERT_EQ(hwloc.topology_init(&mine), 0);
+    ASSERT_EQ(hwloc.topology_load(mine), 0);
+    pmix_topology_t made = {strdup("hwloc"), mine};
+    PMIx_Topology_destruct(&made);
+    int something = 0;
+    pmix_cpuset_t foreign = {strdup("other"), &something};
+    PMIx_Cpuset_destruct(&foreign);
+    EXPECT_EQ(foreign.source, nullptr);
+}
+
+// rows: H2
+TEST_F(TopologyApi, CpusetIsWhereTheKernelLetsUsRun) {
+    Server server;
+    cpu_set_t before, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &before)) ++cpu;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    std::thread([&] {
+        ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+        pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
+        ASSERT_EQ(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_THREAD), PMIX_SUCCESS);
+        EXPECT_STREQ(cpuset.source, "hwloc");
+        EXPECT_EQ(cpuset_text(cpuset), "hwloc:" + std::to_string(cpu));
+        PMIx_Cpuset_destruct(&cpuset);
+        // The process is all of its threads.
+        ASSERT_EQ(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_SUCCESS);
+        pmix_cpuset_t again = parsed(cpuset_text(cpuset).c_str());
+        EXPECT_TRUE(Hwloc::open()->bitmap_isequal(static_cast<hwloc_bitmap_t>(cpuset.bitmap),
+                                                  static_cast<hwloc_bitmap_t>(again.bitmap)));
+        EXPECT_EQ(cpuset_text(cpuset) == "hwloc:" + std::to_string(cpu), CPU_COUNT(&before) == 1);
+        PMIx_Cpuset_destruct(&cpuset);
+        PMIx_Cpuset_destruct(&again);
+    }).join();
+
+    pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
+    EXPECT_EQ(PMIx_Get_cpuset(nullptr, PMIX_CPUBIND_PROCESS), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Get_cpuset(&cpuset, 2), PMIX_ERR_BAD_PARAM);
+    char other[] = "other";
+    cpuset.source = other;
+    EXPECT_EQ(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(cpuset.bitmap, nullptr);
+}
+
+// rows: H3 H4
+TEST_F(TopologyApi, CpusetTextsRoundTrip) {
+    Server server;
+    for (const char* text : {"hwloc:0", "hwloc:0-3,8", "hwloc:", "hwloc:5-", "hwloc:1048576"}) {
+        pmix_cpuset_t cpuset = parsed(text);
+        EXPECT_STREQ(cpuset.source, "hwloc");
+        EXPECT_EQ(cpuset_text(cpuset), text);
+        PMIx_Cpuset_destruct(&cpuset);
+        ASSERT_EQ(PMIx_server_generate_cpuset(text, &cpuset), PMIX_SUCCESS);
+        EXPECT_EQ(cpuset_text(cpuset), text);
+        PMIx_Cpuset_destruct(&cpuset);
+    }
+    pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
+    EXPECT_EQ(PMIx_Parse_cpuset_string(nullptr, &cpuset), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Parse_cpuset_string("hwloc:0", nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Parse_cpuset_string("0-3", &cpuset), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Parse_cpuset_string("hwloc:0-99999999", &cpuset), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Parse_cpuset_string("other:0-3", &cpuset), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(cpuset.bitmap, nullptr);
+
+    char* text = nullptr;
+    cpuset = parsed("hwloc:1");
+    EXPECT_EQ(PMIx_server_generate_cpuset_string(nullptr, &text), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_server_generate_cpuset_string(&cpuset, nullptr), PMIX_ERR_BAD_PARAM);
+    char other[] = "other";
+    pmix_cpuset_t foreign = {other, cpuset.bitmap};
+    EXPECT_EQ(PMIx_server_generate_cpuset_string(&foreign, &text), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(PMIx_server_generate_locality_string(&foreign, &text), PMIX_ERR_NOT_SUPPORTED);
+    pmix_cpuset_t unnamed = {nullptr, cpuset.bitmap};
+    EXPECT_EQ(cpuset_text(unnamed), "hwloc:1");
+    pmix_cpuset_t empty = PMIX_CPUSET_STATIC_INIT;
+    EXPECT_EQ(PMIx_server_generate_cpuset_string(&empty, &text), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(text, nullptr);
+    PMIx_Cpuset_destruct(&cpuset);
+}
+
+// No topology was asked for before. rows: H5
+TEST_F(TopologyApi, LocalityNeedsNoLoadBefore) {
+    Server server;
+    EXPECT_EQ(locality_of("hwloc:3-4"), "hwloc:SK0-1:L30-1:L21-2:L11-2:CR1-2:HT3-4:NM0-1");
+    EXPECT_EQ(locality_of("hwloc:64"), "(null)");
+    EXPECT_EQ(locality_of("hwloc:"), "(null)");
+    EXPECT_EQ(locality_of("hwloc:0-"), "(null)");
+    char* text = nullptr;
+    pmix_cpuset_t unbound = PMIX_CPUSET_STATIC_INIT;
+    EXPECT_EQ(PMIx_server_generate_locality_string(&unbound, &text), PMIX_SUCCESS);
+    EXPECT_EQ(text, nullptr);
+    EXPECT_EQ(PMIx_server_generate_locality_string(nullptr, &text), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_server_generate_locality_string(&unbound, nullptr), PMIX_ERR_BAD_PARAM);
+}
+
+// rows: H6
+TEST_F(TopologyApi, RelativeLocalityOfWhatWasGenerated) {
+    Server server;
+    pmix_locality_t shared = 0;
+    ASSERT_EQ(PMIx_Get_relative_locality(locality_of("hwloc:0").c_str(), locality_of("hwloc:1").c_str(), &shared),
+              PMIX_SUCCESS);
+    EXPECT_EQ(shared, PMIX_LOCALITY_SHARE_NODE | PMIX_LOCALITY_SHARE_PACKAGE | PMIX_LOCALITY_SHARE_NUMA |
+                          PMIX_LOCALITY_SHARE_L3CACHE | PMIX_LOCALITY_SHARE_L2CACHE | PMIX_LOCALITY_SHARE_L1CACHE |
+                          PMIX_LOCALITY_SHARE_CORE);
+    ASSERT_EQ(PMIx_Get_relative_locality(locality_of("hwloc:0").c_str(), locality_of("hwloc:4").c_str(), &shared),
+              PMIX_SUCCESS);
+    EXPECT_EQ(shared, PMIX_LOCALITY_SHARE_NODE);
+    EXPECT_EQ(PMIx_Get_relative_locality(nullptr, "hwloc:SK0", &shared), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(shared, PMIX_LOCALITY_UNKNOWN);
+    EXPECT_EQ(PMIx_Get_relative_locality("hwloc:SK0", nullptr, &shared), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Get_relative_locality("hwloc:SK0", "", &shared), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Get_relative_locality("hwloc:SK0", "hwloc:SK0", nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Get_relative_locality("hwloc:SK0", "other:SK0", &shared), PMIX_ERR_NOT_SUPPORTED);
+}
+
+// --- distances -------------------------------------------------------------------------------------------------------
+
+struct Distances {
+    pmix_status_t status = PMIX_ERROR;
+    pmix_device_distance_t* array = nullptr;
+    size_t n = 0;
+
+    Distances() = default;
+    Distances(const Distances&) = delete;
+    ~Distances() { PMIx_Device_distance_free(array, n); }
+    const pmix_device_distance_t* find(const char* name) const {
+        for (size_t i = 0; i < n; ++i) {
+            if (std::strcmp(array[i].osname, name) == 0) return &array[i];
+        }
+        return nullptr;
+    }
+};
+
+class DistancesApi : public TopologyApi {
+  protected:
+    void SetUp() override {
+        TopologyApi::SetUp();
+        if (IsSkipped()) return;
+        const std::string xml = xml_of_two_packages();
+        ASSERT_NE(xml.find("mlx5_0"), std::string::npos);
+        PMIx_Info_load(&info_, PMIX_TOPOLOGY_XML, xml.c_str(), PMIX_STRING);
+        server_ = std::make_unique<Server>(nullptr, &info_, 1);
+    }
+    void TearDown() override {
+        server_.reset();
+        PMIx_Info_destruct(&info_);
+    }
+    void compute(Distances& out, const char* cpus, std::vector<pmix_info_t> infos = {}) {
+        pmix_cpuset_t cpuset = parsed(cpus);
+        out.status = PMIx_Compute_distances(nullptr, &cpuset, infos.data(), infos.size(), &out.array, &out.n);
+        PMIx_Cpuset_destruct(&cpuset);
+        for (pmix_info_t& info : infos) PMIx_Info_destruct(&info);
+    }
+    static pmix_info_t kind(pmix_device_type_t kinds) {
+        pmix_info_t info;
+        PMIx_Info_load(&info, PMIX_DEVICE_TYPE, &kinds, PMIX_DEVTYPE);
+        return info;
+    }
+    static pmix_info_t id(const char* name) {
+        pmix_info_t info;
+        PMIx_Info_load(&info, PMIX_DEVICE_ID, name, PMIX_STRING);
+        return info;
+    }
+
+    pmix_info_t info_ = PMIX_INFO_STATIC_INIT;
+    std::unique_ptr<Server> server_;
+};
+
+// rows: H7
+// proves: PMIx_server_init PMIX_TOPOLOGY_XML
+TEST_F(DistancesApi, NearIsLessThanFar) {
+    Distances all;
+    compute(all, "hwloc:0");
+    ASSERT_EQ(all.status, PMIX_SUCCESS);
+    for (const char* name : {"eth0", "eth1", "eth2", "ib0", "mlx5_0", "renderD128", "renderD129", "nvme0n1", "cuda0"}) {
+        ASSERT_NE(all.find(name), nullptr) << name;
+    }
+    EXPECT_EQ(all.n, 9u) << "card0 is renderD128, and hwloc keeps no DMA engines";
+    EXPECT_EQ(all.find("eth0")->mindist, all.find("eth0")->maxdist);
+    EXPECT_LT(all.find("eth0")->maxdist, all.find("eth1")->mindist);
+    EXPECT_EQ(all.find("eth1")->mindist, all.find("eth2")->mindist);
+    EXPECT_LT(all.find("renderD128")->maxdist, all.find("renderD129")->mindist);
+    EXPECT_STREQ(all.find("eth0")->uuid, "ipv4://02:00:00:00:00:10");
+    EXPECT_EQ(std::string(all.find("ib0")->uuid).substr(0, 12), "ipv6://80:00");
+    EXPECT_STREQ(all.find("mlx5_0")->uuid, "fab://e41d:2d03:005e:7182::e41d:2d03:005e:7182");
+    EXPECT_EQ(all.find("mlx5_0")->type, PMIX_DEVTYPE_OPENFABRICS);
+    EXPECT_EQ(all.find("nvme0n1")->type, PMIX_DEVTYPE_BLOCK);
+    EXPECT_EQ(std::string(all.find("cuda0")->uuid).substr(0, 9), "coproc://");
+
+    // Bound to both packages: near with the one, far with the other.
+    Distances both;
+    compute(both, "hwloc:0,4");
+    ASSERT_EQ(both.status, PMIX_SUCCESS);
+    EXPECT_EQ(both.find("eth0")->mindist, all.find("eth0")->mindist);
+    EXPECT_EQ(both.find("eth0")->maxdist, all.find("eth1")->maxdist);
+    // Bound to nothing that is here: not known.
+    Distances none;
+    compute(none, "hwloc:99");
+    ASSERT_EQ(none.status, PMIX_SUCCESS);
+    EXPECT_EQ(none.find("eth0")->mindist, UINT16_MAX);
+    EXPECT_EQ(none.find("eth0")->maxdist, UINT16_MAX);
+}
+
+// rows: H7 G7
+// proves: PMIx_Compute_distances PMIX_DEVICE_TYPE PMIX_DEVICE_ID
+TEST_F(DistancesApi, ChosenByKindAndName) {
+    const auto names = [&](std::vector<pmix_info_t> infos) {
+        Distances some;
+        compute(some, "hwloc:0", std::move(infos));
+        std::string out;
+        for (size_t i = 0; i < some.n; ++i) out += std::string(some.array[i].osname) + ' ';
+        return some.status == PMIX_SUCCESS ? out : std::to_string(some.status);
+    };
+    EXPECT_EQ(names({kind(PMIX_DEVTYPE_GPU)}), "renderD128 renderD129 ");
+    EXPECT_EQ(names({kind(PMIX_DEVTYPE_OPENFABRICS), kind(PMIX_DEVTYPE_BLOCK)}), "nvme0n1 mlx5_0 ");
+    EXPECT_EQ(names({id("ETH1")}), "eth1 ");
+    EXPECT_EQ(names({id("eth1"), id("ipv4://02:00:00:00:00:12")}), "eth1 eth2 ");
+    EXPECT_EQ(names({kind(PMIX_DEVTYPE_GPU), id("eth1")}), std::to_string(PMIX_ERR_NOT_FOUND));
+    EXPECT_EQ(names({kind(PMIX_DEVTYPE_UNKNOWN)}), std::to_string(PMIX_ERR_NOT_FOUND));
+    EXPECT_EQ(names({id("eth99")}), std::to_string(PMIX_ERR_NOT_FOUND));
+    pmix_info_t strange, required;
+    PMIx_Info_load(&strange, "any.key", "x", PMIX_STRING);
+    PMIx_Info_load(&required, "any.key", "x", PMIX_STRING);
+    PMIx_Info_required(&required);
+    EXPECT_EQ(names({strange, id("eth0")}), "eth0 ");
+    EXPECT_EQ(names({required, id("eth0")}), std::to_string(PMIX_ERR_NOT_SUPPORTED));
+    pmix_info_t wrong;
+    PMIx_Info_load(&wrong, PMIX_DEVICE_TYPE, "gpu", PMIX_STRING);
+    EXPECT_EQ(names({wrong}), std::to_string(PMIX_ERR_BAD_PARAM));
+}
+
+// rows: H7 G16
+TEST_F(DistancesApi, BadInputLeavesSafeOutputs) {
+    pmix_cpuset_t cpuset = parsed("hwloc:0");
+    auto* array = reinterpret_cast<pmix_device_distance_t*>(&cpuset);
+    size_t n = 9;
+    EXPECT_EQ(PMIx_Compute_distances(nullptr, &cpuset, nullptr, 0, nullptr, &n), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Compute_distances(nullptr, &cpuset, nullptr, 0, &array, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Compute_distances(nullptr, &cpuset, nullptr, 3, &array, &n), PMIX_ERR_BAD_PARAM);
+    char other[] = "other";
+    pmix_topology_t foreign = {other, &n};
+    EXPECT_EQ(PMIx_Compute_distances(&foreign, &cpuset, nullptr, 0, &array, &n), PMIX_ERR_NOT_SUPPORTED);
+    pmix_topology_t empty = PMIX_TOPOLOGY_STATIC_INIT;
+    EXPECT_EQ(PMIx_Compute_distances(&empty, &cpuset, nullptr, 0, &array, &n), PMIX_ERR_BAD_PARAM);
+    pmix_cpuset_t no_cpus = PMIX_CPUSET_STATIC_INIT, foreign_cpus = {other, cpuset.bitmap};
+    EXPECT_EQ(PMIx_Compute_distances(nullptr, &no_cpus, nullptr, 0, &array, &n), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Compute_distances(nullptr, &foreign_cpus, nullptr, 0, &array, &n), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(array, nullptr);
+    EXPECT_EQ(n, 0u);
+    PMIx_Cpuset_destruct(&cpuset);
+
+    // No cpuset: ours. A topology of the caller's: that one.
+    pmix_topology_t loaded = PMIX_TOPOLOGY_STATIC_INIT;
+    ASSERT_EQ(PMIx_Load_topology(&loaded), PMIX_SUCCESS);
+    ASSERT_EQ(PMIx_Compute_distances(&loaded, nullptr, nullptr, 0, &array, &n), PMIX_SUCCESS);
+    EXPECT_EQ(n, 9u);
+    PMIx_Device_distance_free(array, n);
+    PMIx_Topology_destruct(&loaded);
+}
+
+struct Answer {
+    std::atomic<int> calls{0};
+    std::atomic<bool> returned{false};
+    pmix_status_t status = PMIX_ERROR;
+    size_t n = 0;
+    std::string first;
+    pthread_t thread{};
+};
+
+void answered(pmix_status_t status, pmix_device_distance_t* distances, size_t n, void* data,
+              pmix_release_cbfunc_t release, void* release_data) {
+    auto& answer = *static_cast<Answer*>(data);
+    answer.status = status;
+    answer.n = n;
+    answer.first = distances[0].osname;
+    answer.thread = pthread_self();
+    release(release_data);
+    answer.calls.fetch_add(1);
+    answer.calls.notify_all();
+}
+
+// rows: H8 G2 G4
+TEST_F(DistancesApi, CallbackComesOnceOnAnotherThread) {
+    pmix_cpuset_t cpuset = parsed("hwloc:0");
+    pmix_info_t infos[] = {id("eth1")};
+    Answer answer;
+    ASSERT_EQ(PMIx_Compute_distances_nb(nullptr, &cpuset, infos, 1, answered, &answer), PMIX_SUCCESS);
+    answer.calls.wait(0);
+    EXPECT_EQ(answer.status, PMIX_SUCCESS);
+    EXPECT_EQ(answer.n, 1u);
+    EXPECT_EQ(answer.first, "eth1");
+    EXPECT_FALSE(pthread_equal(answer.thread, pthread_self()));
+
+    // Any other answer than success: no callback.
+    Answer never;
+    PMIx_Info_destruct(&infos[0]);
+    infos[0] = id("eth99");
+    EXPECT_EQ(PMIx_Compute_distances_nb(nullptr, &cpuset, infos, 1, answered, &never), PMIX_ERR_NOT_FOUND);
+    EXPECT_EQ(PMIx_Compute_distances_nb(nullptr, &cpuset, infos, 1, nullptr, &never), PMIX_ERR_BAD_PARAM);
+    PMIx_Info_destruct(&infos[0]);
+    PMIx_Cpuset_destruct(&cpuset);
+    server_.reset();
+    EXPECT_EQ(never.calls.load(), 0);
+    EXPECT_EQ(answer.calls.load(), 1);
+}
+
+// --- what a host hands in --------------------------------------------------------------------------------------------
+
+// rows: H1
+// proves: PMIx_server_init PMIX_TOPOLOGY_FILE PMIX_TOPOLOGY2
+TEST_F(TopologyApi, ABadTextIsPassedOverAndABadFileIsNot) {
+    pmix_info_t info;
+    PMIx_Info_load(&info, PMIX_TOPOLOGY_XML, "<topology>not really", PMIX_STRING);
+    {
+        Server server(kTwoPackages, &info, 1);
+        EXPECT_EQ(locality_of("hwloc:4"), "hwloc:SK1:L31:L22:L12:CR2:HT4:NM1");
+    }
+    PMIx_Info_destruct(&info);
+    PMIx_Info_load(&info, PMIX_TOPOLOGY_FILE, "/nonexistent/topology.xml", PMIX_STRING);
+    EXPECT_EQ(PMIx_server_init(nullptr, &info, 1), PMIX_ERR_BAD_PARAM);
+    PMIx_Info_destruct(&info);
+    PMIx_Info_load(&info, PMIX_TOPOLOGY2, "text", PMIX_STRING);
+    EXPECT_EQ(PMIx_server_init(nullptr, &info, 1), PMIX_ERR_BAD_PARAM);
+    PMIx_Info_destruct(&info);
+}
+
+// rows: H1
+// proves: PMIx_server_init PMIX_TOPOLOGY_XML PMIX_HWLOC_XML_V1 PMIX_HWLOC_XML_V2 PMIX_LOCAL_TOPO
+TEST_F(TopologyApi, TheTextUnderEachOfItsNames) {
+    const std::string xml = xml_of_two_packages();
+    for (const char* key : {PMIX_TOPOLOGY_XML, PMIX_HWLOC_XML_V1, PMIX_HWLOC_XML_V2, PMIX_LOCAL_TOPO}) {
+        pmix_info_t info;
+        PMIx_Info_load(&info, key, xml.c_str(), PMIX_STRING);
+        Server server("PU:1", &info, 1);
+        EXPECT_EQ(locality_of("hwloc:4"), "hwloc:SK1:L31:L22:L12:CR2:HT4:NM1") << key;
+        PMIx_Info_destruct(&info);
+    }
+}
+
+// A server finds the topology with PMIx_Get, too; releasing the value leaves the library's own alone. rows: H1 K37
+TEST_F(TopologyApi, Get_OfAServersTopology_IsTheOneThatIsLoaded) {
+    Server server;
+    pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+    for (int round = 0; round < 2; ++round) {
+        pmix_value_t* value = nullptr;
+        ASSERT_EQ(PMIx_Get(nullptr, PMIX_TOPOLOGY2, nullptr, 0, &value), PMIX_SUCCESS);
+        ASSERT_EQ(value->type, PMIX_TOPO);
+        ASSERT_NE(value->data.topo, nullptr);
+        ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+        EXPECT_EQ(value->data.topo->topology, topology.topology);
+        EXPECT_STREQ(value->data.topo->source, topology.source);
+        PMIx_Value_free(value, 1);
+        PMIx_Topology_destruct(&topology);
+    }
+    EXPECT_EQ(locality_of("hwloc:4"), "hwloc:SK1:L31:L22:L12:CR2:HT4:NM1");
+}
+
+// A host may hold its topology in something that is not hwloc: it is handed out, and nothing is read of it. rows: H1
+// proves: PMIx_server_init PMIX_TOPOLOGY2
+TEST_F(TopologyApi, AForeignTopologyIsOnlyHandedOut) {
+    int object = 0;
+    char source[] = "other:1";
+    pmix_topology_t given = {source, &object};
+    pmix_info_t info = PMIX_INFO_STATIC_INIT;
+    PMIx_Load_key(info.key, PMIX_TOPOLOGY2);
+    info.value.type = PMIX_TOPO;
+    info.value.data.topo = &given;
+    Server server(nullptr, &info, 1);
+    pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+    ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+    EXPECT_STREQ(topology.source, "other:1");
+    EXPECT_EQ(topology.topology, &object);
+    PMIx_Topology_destruct(&topology);
+    char hwloc[] = "hwloc";
+    pmix_topology_t wanted = {hwloc, nullptr};
+    EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_ERR_NOT_SUPPORTED);
+    char* text = nullptr;
+    pmix_cpuset_t cpuset = parsed("hwloc:0");
+    EXPECT_EQ(PMIx_server_generate_locality_string(&cpuset, &text), PMIX_ERR_NOT_SUPPORTED);
+    PMIx_Cpuset_destruct(&cpuset);
+}
+
+// The older name says it with a bare pointer to hwloc's object, which stays the host's. rows: H1
+// proves: PMIx_server_init PMIX_TOPOLOGY
+TEST_F(TopologyApi, TheHostsOwnObjectByABarePointer) {
+    const Hwloc& hwloc = *Hwloc::open();
+    hwloc_topology_t own = topology_from_xml(hwloc, xml_of_two_packages().c_str(), false);
+    ASSERT_NE(own, nullptr);
+    {
+        pmix_info_t info = PMIX_INFO_STATIC_INIT;
+        PMIx_Info_load(&info, PMIX_TOPOLOGY, own, PMIX_POINTER);
+        Server server(nullptr, &info, 1);
+        pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+        ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+        EXPECT_EQ(topology.topology, own);
+        PMIx_Topology_destruct(&topology);
+    }
+    EXPECT_EQ(hwloc.topology_abi_check(own), 0) << "still there";
+    hwloc.topology_destroy(own);
+}
+
+// The child of a fork has no library, whatever the parent was doing. rows: H1
+TEST_F(TopologyApi, AForkedChildIsUninitialised) {
+    Server server;
+    pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
+    ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+    const pid_t child = fork();
+    if (child == 0) {
+        pmix_topology_t mine = PMIX_TOPOLOGY_STATIC_INIT;
+        bool well = PMIx_Load_topology(&mine) == PMIX_ERR_INIT;
+        PMIx_Topology_destruct(&topology);  // must leave the memory of the parent's alone
+        _exit(well ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    PMIx_Topology_destruct(&topology);
+}
+
+}  // namespace

@@ -1,0 +1,252 @@
+// Each public client function with bad arguments, in a process without a server: refused, and outputs are safe
+// afterwards.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+
+#include "support/alone.h"
+
+using namespace pmix::test;
+
+// rows: G13 K1 K3
+TEST_F(Alone, Put) {
+    pmix_value_t v = number(1);
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, nullptr, &v), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "", &v), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "k", nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Put(PMIX_SCOPE_UNDEF, "k", &v), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(PMIx_Put(77, "k", &v), PMIX_ERR_NOT_SUPPORTED);
+    const std::string longest(511, 'k'), longer(512, 'k'), endless(4000, 'k');
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, longest.c_str(), &v), PMIX_SUCCESS);
+    EXPECT_EQ(get(nullptr, longest.c_str()), PMIX_SUCCESS);
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, longer.c_str(), &v), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, endless.c_str(), &v), PMIX_ERR_BAD_PARAM);
+    v.type = 12345;
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "k", &v), PMIX_ERR_UNKNOWN_DATA_TYPE);
+    EXPECT_EQ(get(nullptr, "k"), PMIX_ERR_NOT_FOUND);
+    for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL, PMIX_INTERNAL}) {
+        v = number(scope);
+        EXPECT_EQ(PMIx_Put(scope, "k", &v), PMIX_SUCCESS);
+        EXPECT_EQ(get(nullptr, "k"), PMIX_SUCCESS);
+    }
+    EXPECT_EQ(PMIx_Commit(), PMIX_SUCCESS);
+}
+
+// rows: K3
+TEST_F(Alone, PutCopiesDeeply) {
+    char bytes[3] = {1, 2, 3};
+    char text[] = "text";
+    pmix_info_t inner = info("inner", 9);
+    pmix_data_array_t array;
+    array.type = PMIX_INFO;
+    array.size = 1;
+    array.array = &inner;
+    pmix_value_t v;
+    memset(&v, 0, sizeof v);
+    v.type = PMIX_BYTE_OBJECT;
+    v.data.bo.bytes = bytes;
+    v.data.bo.size = 3;
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "bo", &v), PMIX_SUCCESS);
+    v.data.bo.size = 0;
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "empty", &v), PMIX_SUCCESS);
+    v.type = PMIX_STRING;
+    v.data.string = text;
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "text", &v), PMIX_SUCCESS);
+    v.data.string = nullptr;
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "null", &v), PMIX_SUCCESS);
+    v.type = PMIX_DATA_ARRAY;
+    v.data.darray = &array;
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "array", &v), PMIX_SUCCESS);
+    bytes[0] = text[0] = 0;
+    inner.value.data.integer = 0;
+
+    pmix_value_t* out = nullptr;
+    ASSERT_EQ(PMIx_Get(nullptr, "bo", nullptr, 0, &out), PMIX_SUCCESS);
+    EXPECT_EQ(out->data.bo.bytes[0], 1);
+    PMIx_Value_free(out, 1);
+    ASSERT_EQ(PMIx_Get(nullptr, "empty", nullptr, 0, &out), PMIX_SUCCESS);
+    EXPECT_EQ(out->type, PMIX_BYTE_OBJECT);
+    EXPECT_EQ(out->data.bo.size, 0u);
+    PMIx_Value_free(out, 1);
+    ASSERT_EQ(PMIx_Get(nullptr, "text", nullptr, 0, &out), PMIX_SUCCESS);
+    EXPECT_STREQ(out->data.string, "text");
+    PMIx_Value_free(out, 1);
+    ASSERT_EQ(PMIx_Get(nullptr, "null", nullptr, 0, &out), PMIX_SUCCESS);
+    EXPECT_EQ(out->data.string, nullptr);
+    PMIx_Value_free(out, 1);
+    ASSERT_EQ(PMIx_Get(nullptr, "array", nullptr, 0, &out), PMIX_SUCCESS);
+    EXPECT_EQ(static_cast<pmix_info_t*>(out->data.darray->array)[0].value.data.integer, 9);
+    PMIx_Value_free(out, 1);
+}
+
+// rows: K7
+TEST_F(Alone, StoreInternal) {
+    pmix_value_t v = number(3);
+    const pmix_proc_t other = proc("elsewhere", 12);
+    EXPECT_EQ(PMIx_Store_internal(nullptr, "mine", &v), PMIX_SUCCESS);
+    EXPECT_EQ(PMIx_Store_internal(&other, "theirs", &v), PMIX_SUCCESS);
+    EXPECT_EQ(PMIx_Store_internal(&other, "pmix.theirs", &v), PMIX_SUCCESS);
+    EXPECT_EQ(get(nullptr, "mine"), PMIX_SUCCESS);
+    EXPECT_EQ(get(&other, "theirs"), PMIX_SUCCESS);
+    EXPECT_EQ(get(&other, "pmix.theirs"), PMIX_SUCCESS);
+    EXPECT_EQ(PMIx_Store_internal(nullptr, nullptr, &v), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Store_internal(nullptr, "k", nullptr), PMIX_ERR_BAD_PARAM);
+    pmix_proc_t bad = proc("x", 0);
+    memset(bad.nspace, 'n', sizeof bad.nspace);
+    EXPECT_EQ(PMIx_Store_internal(&bad, "k", &v), PMIX_ERR_BAD_PARAM);
+    bad = proc("x", PMIX_RANK_INVALID);
+    EXPECT_EQ(PMIx_Store_internal(&bad, "k", &v), PMIX_ERR_BAD_PARAM);
+}
+
+// rows: G12 G13 G16 K16 K32
+TEST_F(Alone, Get) {
+    EXPECT_EQ(PMIx_Get(&self, "k", nullptr, 0, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(get(&self, ""), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(get(&self, std::string(512, 'k').c_str()), PMIX_ERR_BAD_PARAM);
+    pmix_value_t* v = garbage<pmix_value_t>();
+    EXPECT_EQ(PMIx_Get(&self, "k", nullptr, 1, &v), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(v, nullptr);
+    pmix_proc_t bad = proc("x", PMIX_RANK_INVALID);
+    EXPECT_EQ(get(&bad, "k"), PMIX_ERR_BAD_PARAM);
+    memset(bad.nspace, 'n', sizeof bad.nspace);
+    bad.rank = 0;
+    EXPECT_EQ(get(&bad, "k"), PMIX_ERR_BAD_PARAM);
+
+    EXPECT_EQ(get(&self, "pmix.nope"), PMIX_ERR_NOT_FOUND);
+    EXPECT_EQ(get(&self, "nope"), PMIX_ERR_NOT_FOUND);
+    const pmix_proc_t peer = proc(self.nspace, 7), foreign = proc("foreign", 0);
+    // A singleton has no server, so nobody has the data of another process: not found, at once.
+    const pmix_proc_t any = proc(self.nspace, PMIX_RANK_UNDEF);
+    pmix_info_t limit = info(PMIX_TIMEOUT, 300);
+    for (const pmix_proc_t* other : {&peer, &foreign, &any}) {
+        EXPECT_EQ(get(other, "nope"), PMIX_ERR_NOT_FOUND);
+        EXPECT_EQ(get(other, "nope", &limit, 1), PMIX_ERR_NOT_FOUND);
+    }
+    EXPECT_EQ(get(&foreign, PMIX_JOB_SIZE), PMIX_ERR_NOT_FOUND);
+    EXPECT_EQ(get(&peer, PMIX_GROUP_NAMES), PMIX_ERR_NOT_FOUND);
+    std::promise<pmix_status_t> answer;
+    const auto absent = [](pmix_status_t status, pmix_value_t*, void* cbdata) {
+        static_cast<std::promise<pmix_status_t>*>(cbdata)->set_value(status);
+    };
+    ASSERT_EQ(PMIx_Get_nb(&peer, "nope", nullptr, 0, absent, &answer), PMIX_SUCCESS);
+    EXPECT_EQ(answer.get_future().get(), PMIX_ERR_NOT_FOUND);
+    pmix_info_t optional = info(PMIX_OPTIONAL);
+    optional.value.type = PMIX_UNDEF;
+    EXPECT_EQ(get(&peer, "nope", &optional, 1), PMIX_ERR_NOT_FOUND);
+    const pmix_proc_t job = proc(self.nspace, PMIX_RANK_WILDCARD);
+    EXPECT_EQ(get(&job, PMIX_JOB_SIZE), PMIX_SUCCESS);
+    EXPECT_EQ(get(&self, PMIX_JOB_SIZE), PMIX_SUCCESS);
+    EXPECT_EQ(get(&self, PMIX_PARENT_ID), PMIX_ERR_NOT_FOUND);
+    EXPECT_EQ(PMIx_Get_nb(&self, "k", nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Get_nb(&self, "", nullptr, 0, on_value, nullptr), PMIX_ERR_BAD_PARAM);
+}
+
+// rows: G5 G13 P3 P6
+TEST_F(Alone, PublishLookupUnpublish) {
+    EXPECT_EQ(PMIx_Publish(nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Publish(nullptr, 1), PMIX_ERR_BAD_PARAM);
+    pmix_info_t i = info("k");
+    EXPECT_EQ(PMIx_Publish(&i, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Publish(&i, 1), PMIX_ERR_UNREACH);
+    EXPECT_EQ(PMIx_Publish_nb(&i, 1, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Publish_nb(&i, 1, on_op, nullptr), PMIX_ERR_UNREACH);
+    memset(i.key, 'k', sizeof i.key);
+    EXPECT_EQ(PMIx_Publish(&i, 1), PMIX_ERR_BAD_PARAM);
+
+    pmix_pdata_t data;
+    memset(&data, 0, sizeof data);
+    EXPECT_EQ(PMIx_Lookup(nullptr, 0, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Lookup(&data, 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    strcpy(data.key, "k");
+    EXPECT_EQ(PMIx_Lookup(&data, 1, nullptr, 0), PMIX_ERR_UNREACH);
+    EXPECT_EQ(data.value.type, PMIX_UNDEF);
+    char key[] = "k", empty[] = "";
+    char *keys[] = {key, nullptr}, *none[] = {nullptr}, *bad[] = {empty, nullptr};
+    EXPECT_EQ(PMIx_Lookup_nb(nullptr, nullptr, 0, on_lookup, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Lookup_nb(none, nullptr, 0, on_lookup, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Lookup_nb(keys, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Lookup_nb(keys, nullptr, 0, on_lookup, nullptr), PMIX_ERR_UNREACH);
+    EXPECT_EQ(PMIx_Unpublish(bad, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Unpublish(keys, nullptr, 0), PMIX_ERR_UNREACH);
+    EXPECT_EQ(PMIx_Unpublish_nb(nullptr, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+}
+
+// rows: C1 C5 F1 G12 G16
+TEST_F(Alone, Processes) {
+    pmix_info_t late = info(PMIX_TIMEOUT, -1);
+    EXPECT_EQ(PMIx_Fence(nullptr, 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Fence(nullptr, 0, nullptr, 1), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Fence(nullptr, 0, &late, 1), PMIX_ERR_BAD_PARAM);
+    pmix_proc_t bad = proc("", 0), invalid = proc("ns", PMIX_RANK_INVALID), other = proc("ns", 0);
+    EXPECT_EQ(PMIx_Fence(&bad, 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Fence(&invalid, 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Fence(&other, 1, nullptr, 0), PMIX_ERR_UNREACH);
+    EXPECT_EQ(PMIx_Fence(nullptr, 0, nullptr, 0), PMIX_SUCCESS);
+    EXPECT_EQ(PMIx_Fence(&self, 1, nullptr, 0), PMIX_SUCCESS);
+    EXPECT_EQ(PMIx_Connect(nullptr, 0, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Connect(&other, 1, nullptr, 0), PMIX_ERR_UNREACH);
+    EXPECT_EQ(PMIx_Connect_nb(&other, 1, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Disconnect(nullptr, 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Disconnect(&other, 1, nullptr, 0), PMIX_ERR_UNREACH);
+
+    pmix_app_t good = app("true"), nothing = app(nullptr);
+    EXPECT_EQ(PMIx_Spawn(nullptr, 0, nullptr, 0, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Spawn(nullptr, 0, &good, 0, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Spawn(nullptr, 0, &nothing, 1, nullptr), PMIX_ERR_JOB_NO_EXE_SPECIFIED);
+    EXPECT_EQ(PMIx_Spawn(nullptr, 0, &good, 1, nullptr), PMIX_ERR_UNREACH);
+    EXPECT_EQ(PMIx_Spawn_nb(nullptr, 0, &good, 1, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Abort(1, nullptr, nullptr, 1), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Abort(1, nullptr, nullptr, 0), PMIX_ERR_UNREACH);
+
+    pmix_proc_t* procs = garbage<pmix_proc_t>();
+    size_t n = 9;
+    EXPECT_EQ(PMIx_Resolve_peers(nullptr, nullptr, nullptr, &n), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Resolve_peers(nullptr, nullptr, &procs, nullptr), PMIX_ERR_BAD_PARAM);
+    const std::string long_nspace(300, 'n');
+    EXPECT_EQ(PMIx_Resolve_peers(nullptr, long_nspace.c_str(), &procs, &n), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(procs, nullptr);
+    EXPECT_EQ(PMIx_Resolve_peers(nullptr, nullptr, &procs, &n), PMIX_SUCCESS);
+    ASSERT_EQ(n, 1u);
+    EXPECT_STREQ(procs[0].nspace, self.nspace);
+    free(procs);
+    EXPECT_EQ(PMIx_Resolve_nodes(nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+}
+
+// rows: E1 E5 E12 E13 E16
+TEST_F(Alone, Events) {
+    pmix_status_t code = -3100;
+    EXPECT_EQ(PMIx_Register_event_handler(&code, 1, nullptr, 0, nullptr, on_registered, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Register_event_handler(nullptr, 1, nullptr, 0, on_event, on_registered, nullptr),
+              PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Register_event_handler(&code, 1, nullptr, 1, on_event, on_registered, nullptr), PMIX_ERR_BAD_PARAM);
+    pmix_info_t required = info("site.needs");
+    required.flags = PMIX_INFO_REQD;
+    EXPECT_EQ(PMIx_Register_event_handler(&code, 1, &required, 1, on_event, on_registered, nullptr),
+              PMIX_ERR_NOT_SUPPORTED);
+    pmix_info_t first = info(PMIX_EVENT_HDLR_FIRST);  // an int is no truth value
+    EXPECT_EQ(PMIx_Register_event_handler(&code, 1, &first, 1, on_event, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    first.value.type = PMIX_UNDEF;
+    const pmix_status_t reference = PMIx_Register_event_handler(&code, 1, &first, 1, on_event, nullptr, nullptr);
+    ASSERT_GE(reference, 0);
+    EXPECT_EQ(PMIx_Register_event_handler(&code, 1, &first, 1, on_event, nullptr, nullptr),
+              PMIX_ERR_EVENT_REGISTRATION);
+    EXPECT_EQ(PMIx_Deregister_event_handler(static_cast<size_t>(reference), nullptr, nullptr), PMIX_SUCCESS);
+    EXPECT_EQ(PMIx_Deregister_event_handler(static_cast<size_t>(reference), nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Deregister_event_handler(4711, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+
+    EXPECT_EQ(PMIx_Notify_event(code, nullptr, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr), PMIX_SUCCESS);
+    EXPECT_EQ(PMIx_Notify_event(code, nullptr, PMIX_RANGE_GLOBAL, nullptr, 0, nullptr, nullptr), PMIX_ERR_UNREACH);
+    EXPECT_EQ(PMIx_Notify_event(code, nullptr, 99, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Notify_event(code, nullptr, PMIX_RANGE_CUSTOM, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Notify_event(code, nullptr, PMIX_RANGE_PROC_LOCAL, nullptr, 1, nullptr, nullptr),
+              PMIX_ERR_BAD_PARAM);
+}
+
+// Alone there is nothing to wait for, but a requirement that nobody meets is not passed over.
+TEST_F(Alone, Fence_OfOneselfWithAnUnknownRequirement_IsRefused) {
+    EXPECT_EQ(PMIx_Fence(&self, 1, nullptr, 0), PMIX_SUCCESS);
+    pmix_info_t required = info("site.needs");
+    required.flags = PMIX_INFO_REQD;
+    EXPECT_EQ(PMIx_Fence(&self, 1, &required, 1), PMIX_ERR_NOT_SUPPORTED);
+}

@@ -1,0 +1,131 @@
+// PMIX_TIMEOUT of each call that takes one, at the client's end: a server that never answers does not hold it for
+// longer.
+#include <gtest/gtest.h>
+#include <pmix.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/data/fence.h"
+#include "client/data/publish.h"
+#include "client/groups/group_api.h"
+#include "client/iof/iof.h"
+#include "client/modules.h"
+#include "client/services/control.h"
+#include "client/services/credentials.h"
+#include "client/services/fabric.h"
+#include "client/services/monitor.h"
+#include "client/services/pmix_log.h"
+#include "client/services/spawn.h"
+#include "client/session/connect.h"
+#include "client/session/session.h"
+#include "support/fake_channel.h"
+
+namespace pmix::client {
+namespace {
+
+using common::InfoList;
+using common::ProcId;
+using test::FakeChannel;
+
+void nobody(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_info_t*, size_t) {}
+
+// All at once: each waits for its second, and for the grace that a server is given.
+// rows: G11
+// proves: PMIx_Publish PMIX_TIMEOUT client
+// proves: PMIx_Lookup PMIX_TIMEOUT client
+// proves: PMIx_Unpublish PMIX_TIMEOUT client
+// proves: PMIx_Fence PMIX_TIMEOUT client
+// proves: PMIx_Connect PMIX_TIMEOUT client
+// proves: PMIx_Disconnect PMIX_TIMEOUT client
+// proves: PMIx_Spawn PMIX_TIMEOUT client
+// proves: PMIx_Job_control PMIX_TIMEOUT client
+// proves: PMIx_Log PMIX_TIMEOUT client
+// proves: PMIx_Group_construct PMIX_TIMEOUT client
+// proves: PMIx_Group_destruct PMIX_TIMEOUT client
+// proves: PMIx_IOF_pull PMIX_TIMEOUT client
+// proves: PMIx_Allocation_request PMIX_TIMEOUT client
+// proves: PMIx_Session_control PMIX_TIMEOUT client
+// proves: PMIx_Resource_block PMIX_TIMEOUT client
+// proves: PMIx_Process_monitor PMIX_TIMEOUT client
+// proves: PMIx_Get_credential PMIX_TIMEOUT client
+// proves: PMIx_Validate_credential PMIX_TIMEOUT client
+// proves: PMIx_Fabric_register PMIX_TIMEOUT client
+TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
+    auto loop = std::move(transport::EventLoop::create()).value();
+    const auto owned = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
+    client::Session& session = *owned;
+    session.set_channel(std::make_unique<FakeChannel>(*loop, session));
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+
+    InfoList infos, offer;
+    infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+    offer.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+    offer.append_string("an.offer", "x");
+    const pmix_info_t* info = infos.c_array();
+    const pmix_proc_t procs[] = {ProcId("job", 1).to_c(), ProcId("job", 2).to_c()};
+    pmix_pdata_t wanted = {};
+    std::snprintf(wanted.key, sizeof wanted.key, "%s", "an.offer");
+    char key[] = "an.offer", command[] = "true";
+    char* keys[] = {key, nullptr};
+    pmix_app_t app = {};
+    app.cmd = command;
+    app.maxprocs = 1;
+    pmix_nspace_t child;
+    pmix_info_t *results = nullptr, *group_results = nullptr;
+    size_t nresults = 0, group_nresults = 0;
+    pmix_info_t* more[3] = {};
+    size_t nmore[3] = {};
+    pmix_byte_object_t credential = PMIX_BYTE_OBJECT_STATIC_INIT, proof = {key, sizeof key};
+    pmix_fabric_t fabric = PMIX_FABRIC_STATIC_INIT;
+    const std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls = {
+        {"publish", [&] { return publish(session, offer.c_array(), offer.size()); }},
+        {"lookup", [&] { return lookup(session, &wanted, 1, info, 1); }},
+        {"unpublish", [&] { return unpublish(session, keys, info, 1); }},
+        {"fence", [&] { return fence(session, procs, 2, info, 1); }},
+        {"connect", [&] { return connect(session, procs, 2, info, 1); }},
+        {"disconnect", [&] { return disconnect(session, procs, 2, info, 1); }},
+        {"spawn", [&] { return spawn(session, info, 1, &app, 1, child); }},
+        {"job_control",
+         [&] {
+             return job_control(session, procs, 2, info, 1, {&results, &nresults});
+         }},
+        {"log", [&] { return log(session, offer.c_array() + 1, 1, info, 1); }},
+        {"group_construct",
+         [&] { return group_construct(session, "g", procs, 2, info, 1, &group_results, &group_nresults); }},
+        {"group_destruct", [&] { return group_destruct(session, "g", info, 1); }},
+        {"allocation",
+         [&] {
+             return allocation_request(session, PMIX_ALLOC_NEW, infos.c_array(), 1, {&more[0], &nmore[0]});
+         }},
+        {"session_control", [&] { return session_control(session, 1, info, 1, nullptr, nullptr); }},
+        {"resource_block",
+         [&] { return resource_block(session, PMIX_RESOURCE_BLOCK_DEFINE, key, nullptr, 0, info, 1); }},
+        {"monitor",
+         [&] {
+             return process_monitor(session, offer.c_array() + 1, PMIX_SUCCESS, info, 1, {&more[1], &nmore[1]});
+         }},
+        {"get_credential", [&] { return get_credential(session, info, 1, &credential); }},
+        {"validate_credential",
+         [&] {
+             return validate_credential(session, &proof, info, 1, {&more[2], &nmore[2]});
+         }},
+        {"fabric_register", [&] { return session.fabrics().add(&fabric, info, 1); }},
+        {"iof_pull",
+         [&] { return session.iof().pull(procs, 1, info, 1, PMIX_FWD_STDOUT_CHANNEL, &nobody, nullptr, nullptr); }},
+    };
+    std::vector<pmix_status_t> answers(calls.size(), PMIX_SUCCESS);
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < calls.size(); ++i) threads.emplace_back([&, i] { answers[i] = calls[i].second(); });
+    for (std::thread& thread : threads) thread.join();
+    for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(PMIX_ERR_TIMEOUT, answers[i]) << calls[i].first;
+
+    loop->post([&] { session.shut(PMIX_ERR_INIT); });
+    loop->stop();
+    transport::LoopRole role(*loop);
+}
+
+}  // namespace
+}  // namespace pmix::client

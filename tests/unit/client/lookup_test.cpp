@@ -1,0 +1,310 @@
+// Realms, ranks and precedence of a Get in the stores.
+#include "client/data/lookup.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "common/codec/pack.h"
+#include "common/placement/node_map.h"
+#include "dstore/writer.h"
+#include "support/store_values.h"
+
+namespace pmix::client {
+namespace {
+
+using common::ProcId;
+using dstore::Owner;
+using dstore::Record;
+
+// A job of six ranks in two applications (0 to 3, 4 and 5) on nodes "n0" (0, 2, 4) and "n1" (1, 3, 5); the asker is
+// rank 1.
+class LookupTest : public ::testing::Test {
+  protected:
+    LookupTest() : self("job", 1) {
+        auto made = dstore::Writer::create({6, 0, 0, 1 << 20});
+        writer = std::move(made).value();
+        put(Owner::job(), PMIX_JOB_SIZE, test::u32(6));
+        put(Owner::job(), PMIX_NUM_NODES, test::u32(2));
+        put(Owner::job(), PMIX_SESSION_ID, test::u32(9));
+        put(Owner::session(9), PMIX_UNIV_SIZE, test::u32(64));
+        put(Owner::session(9), PMIX_NUM_NODES, test::u32(10));
+        put(Owner::session(12345), PMIX_NUM_NODES, test::u32(77));
+        put(Owner::app(0), PMIX_NUM_NODES, test::u32(1));
+        put(Owner::app(1), PMIX_NUM_NODES, test::u32(2));
+        put(Owner::app(0), PMIX_APP_SIZE, test::u32(4));
+        put(Owner::app(1), PMIX_APP_SIZE, test::u32(2));
+        put(Owner::node(0), PMIX_MAX_PROCS, test::u32(32));
+        put(Owner::node(1), PMIX_MAX_PROCS, test::u32(48));
+        put(Owner::node(0), PMIX_NODE_SIZE, test::u32(5));
+        put(Owner::node(1), PMIX_NODE_SIZE, test::u32(6));
+        put(Owner::proc_info(2), PMIX_CPUSET, test::text("2-3"));
+
+        auto map = common::parse_proc_map("0,2,4;1,3,5");
+        procs = std::move(map).value();
+        nodes = {"n0", "n1"};
+        apps = {{0, 4}, {4, 2}};
+        dstore::Placement placement;
+        placement.procs = &procs;
+        placement.nodes = nodes;
+        node_ids = {100, 101};
+        placement.node_ids = node_ids;
+        placement.apps = apps;
+        EXPECT_EQ(writer->set_placement(placement), PMIX_SUCCESS);
+
+        writer->add_local(1);
+        const Record record{"app.key", encoded("from-1"), PMIX_GLOBAL};
+        EXPECT_TRUE(writer->commit(1, {&record, 1}).ok());
+        writer->add_local(3);
+        const Record other{"rare", encoded("from-3"), PMIX_LOCAL};
+        EXPECT_TRUE(writer->commit(3, {&other, 1}).ok());
+        own_nspace = mine.intern("job");
+    }
+
+    common::Bytes encoded(const char* s) {
+        kept.push_back(test::text(s));
+        return kept.back();
+    }
+    void put(Owner owner, const char* key, const test::Buffer& value) {
+        const Record record{key, value, PMIX_SCOPE_UNDEF};
+        ASSERT_EQ(writer->put(owner, {&record, 1}), PMIX_SUCCESS);
+    }
+    void store(pmix_rank_t rank, const char* key, const char* value, pmix_scope_t scope = PMIX_INTERNAL) {
+        mine.put(own_nspace, rank, dstore::Key(key), scope, encoded(value));
+    }
+    Sources sources() { return {self, &writer->reader(), &writer->reader(), mine, own_nspace}; }
+
+    GetRequest request(pmix_rank_t rank, const char* key) {
+        GetRequest r;
+        r.nspace = "job";
+        r.own_nspace = true;
+        r.rank = rank;
+        r.key = key;
+        return r;
+    }
+    // The value as a number; -1 for not found.
+    int64_t number(const GetRequest& r) {
+        Hit hit;
+        if (look_up(sources(), r, hit) != PMIX_SUCCESS) return -1;
+        common::Value v;
+        EXPECT_EQ(common::decode_value_into(hit.bytes(), v.c_ptr()), PMIX_SUCCESS);
+        int64_t n = -2;
+        EXPECT_EQ(common::read_number(v.get(), &n), PMIX_SUCCESS);
+        return n;
+    }
+    std::string text(const GetRequest& r) {
+        Hit hit;
+        if (look_up(sources(), r, hit) != PMIX_SUCCESS) return "-";
+        common::Value v;
+        EXPECT_EQ(common::decode_value_into(hit.bytes(), v.c_ptr()), PMIX_SUCCESS);
+        return v.type() == PMIX_STRING ? v.get().data.string : "?";
+    }
+
+    ProcId self;
+    std::unique_ptr<dstore::Writer> writer;
+    dstore::PrivateStore mine;
+    dstore::PrivateStore::Nspace own_nspace = 0;
+    common::ProcMap procs;
+    std::vector<std::string> nodes;
+    std::vector<uint32_t> node_ids;
+    std::vector<dstore::AppRange> apps;
+    std::vector<test::Buffer> kept;
+};
+
+// rows: K25
+TEST_F(LookupTest, SessionExamples) {
+    EXPECT_EQ(number(request(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE)), 64);
+    GetRequest r = request(PMIX_RANK_WILDCARD, PMIX_NUM_NODES);
+    r.realm = Realm::session;
+    EXPECT_EQ(number(r), 10);
+    r.rank = 3;  // the process does not count
+    r.session_id = 12345;
+    EXPECT_EQ(number(r), 77);
+    r.session_id = 1;
+    EXPECT_EQ(number(r), -1);
+}
+
+// rows: K23 K24 I5
+TEST_F(LookupTest, JobExamples) {
+    EXPECT_EQ(number(request(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE)), 6);
+    EXPECT_EQ(number(request(PMIX_RANK_UNDEF, PMIX_JOB_SIZE)), 6);
+    EXPECT_EQ(number(request(1, PMIX_JOB_SIZE)), 6);
+    GetRequest r = request(PMIX_RANK_WILDCARD, PMIX_NUM_NODES);
+    EXPECT_EQ(number(r), 2);
+    r.realm = Realm::job;
+    EXPECT_EQ(number(r), 2);
+}
+
+// rows: K26
+TEST_F(LookupTest, ApplicationExamples) {
+    EXPECT_EQ(number(request(1, PMIX_APP_SIZE)), 4);
+    EXPECT_EQ(number(request(4, PMIX_APP_SIZE)), 2);
+    GetRequest r = request(4, PMIX_NUM_NODES);
+    r.realm = Realm::app;
+    EXPECT_EQ(number(r), 2);
+    r = request(1, PMIX_NUM_NODES);
+    r.realm = Realm::app;
+    EXPECT_EQ(number(r), 1);
+    r.appnum = 1;
+    EXPECT_EQ(number(r), 2);
+    r.appnum = 5;
+    EXPECT_EQ(number(r), -1);
+    r = request(PMIX_RANK_WILDCARD, PMIX_APP_SIZE);  // the caller's
+    EXPECT_EQ(number(r), 4);
+}
+
+// rows: K27 K28
+TEST_F(LookupTest, NodeExamples) {
+    EXPECT_EQ(number(request(1, PMIX_NODE_SIZE)), 6);
+    EXPECT_EQ(number(request(2, PMIX_NODE_SIZE)), 5);
+    EXPECT_EQ(number(request(PMIX_RANK_WILDCARD, PMIX_NODE_SIZE)), 6);  // the caller's node
+    GetRequest r = request(1, PMIX_MAX_PROCS);
+    r.realm = Realm::node;
+    EXPECT_EQ(number(r), 48);
+    r.hostname = "n0";
+    EXPECT_EQ(number(r), 32);
+    r.hostname = {};
+    r.node_id = 100;
+    EXPECT_EQ(number(r), 32);
+    r.node_id = 7;
+    EXPECT_EQ(number(r), -1);
+    r.node_id.reset();
+    r.hostname = "elsewhere";
+    EXPECT_EQ(number(r), -1);
+}
+
+// rows: K24
+TEST_F(LookupTest, ThreeRealmsThreeValues) {
+    GetRequest r = request(PMIX_RANK_WILDCARD, PMIX_NUM_NODES);
+    std::map<Realm, int64_t> got;
+    for (const Realm realm : {Realm::session, Realm::job, Realm::app}) {
+        r.realm = realm;
+        got[realm] = number(r);
+    }
+    EXPECT_EQ(got, (std::map<Realm, int64_t>{{Realm::session, 10}, {Realm::job, 2}, {Realm::app, 1}}));
+}
+
+// rows: K23
+TEST_F(LookupTest, ProcessKeyNeedsARank) {
+    EXPECT_EQ(text(request(2, PMIX_CPUSET)), "2-3");
+    EXPECT_EQ(text(request(PMIX_RANK_WILDCARD, PMIX_CPUSET)), "-");
+    EXPECT_EQ(text(request(1, PMIX_CPUSET)), "-");
+}
+
+// rows: K18 K22
+TEST_F(LookupTest, PlainKeys) {
+    EXPECT_EQ(text(request(1, "app.key")), "from-1");
+    EXPECT_EQ(text(request(2, "app.key")), "-");
+    EXPECT_EQ(text(request(PMIX_RANK_UNDEF, "rare")), "from-3");
+    EXPECT_EQ(text(request(PMIX_RANK_UNDEF, "nobody")), "-");
+    EXPECT_EQ(text(request(PMIX_RANK_WILDCARD, "app.key")), "-");
+    EXPECT_EQ(text(request(99, "app.key")), "-");
+}
+
+// rows: K2 K7 K18
+TEST_F(LookupTest, OwnPutsGoFirstForPlainKeysAndLastForReservedOnes) {
+    store(1, "app.key", "newer", PMIX_GLOBAL);
+    EXPECT_EQ(text(request(1, "app.key")), "newer");
+    store(2, PMIX_CPUSET, "mine");
+    EXPECT_EQ(text(request(2, PMIX_CPUSET)), "2-3");
+    store(2, "pmix.only.here", "mine");
+    EXPECT_EQ(text(request(2, "pmix.only.here")), "mine");
+    EXPECT_EQ(text(request(3, "pmix.only.here")), "-");
+}
+
+// rows: K29
+TEST_F(LookupTest, ScopeOfAHit) {
+    store(1, "own", "x", PMIX_REMOTE);
+    Hit own, local, host;
+    ASSERT_EQ(look_up(sources(), request(1, "own"), own), PMIX_SUCCESS);
+    EXPECT_EQ(own.scope(), PMIX_REMOTE);
+    ASSERT_EQ(look_up(sources(), request(3, "rare"), local), PMIX_SUCCESS);
+    EXPECT_EQ(local.scope(), PMIX_LOCAL);
+    ASSERT_EQ(look_up(sources(), request(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE), host), PMIX_SUCCESS);
+    EXPECT_EQ(host.scope(), PMIX_SCOPE_UNDEF);
+}
+
+// rows: K29
+TEST_F(LookupTest, DataScope_OwnKeyInTwoScopes_EachIsFound) {
+    const auto in = [&](pmix_scope_t scope, common::Rank rank, const char* key) {
+        GetRequest r = request(rank, key);
+        r.scope = scope;
+        Hit hit;
+        const pmix_status_t rc = look_up_in_scope(sources(), r, hit);
+        if (rc == PMIX_ERR_NOT_FOUND) return std::string("-");
+        EXPECT_EQ(rc, PMIX_SUCCESS);
+        common::Value v;
+        EXPECT_EQ(common::decode_value_into(hit.bytes(), v.c_ptr()), PMIX_SUCCESS);
+        return std::string(v.get().data.string);
+    };
+    store(1, "two", "near", PMIX_LOCAL);
+    EXPECT_EQ(in(PMIX_REMOTE, 1, "two"), "-");
+    store(1, "two", "far", PMIX_REMOTE);
+    store(1, "all", "everywhere", PMIX_GLOBAL);
+    store(1, "far", "there", PMIX_REMOTE);
+    store(1, "mine", "here", PMIX_INTERNAL);
+    EXPECT_EQ(text(request(1, "two")), "near");
+    EXPECT_EQ(in(PMIX_LOCAL, 1, "two"), "near");
+    EXPECT_EQ(in(PMIX_REMOTE, 1, "two"), "far");
+    EXPECT_EQ(in(PMIX_GLOBAL, 1, "two"), "-");
+    for (pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL}) EXPECT_EQ(in(scope, 1, "all"), "everywhere");
+    EXPECT_EQ(in(PMIX_INTERNAL, 1, "all"), "-");
+    EXPECT_EQ(in(PMIX_LOCAL, 1, "far"), "-");
+    EXPECT_EQ(in(PMIX_INTERNAL, 1, "mine"), "here");
+    EXPECT_EQ(in(PMIX_LOCAL, 1, "mine"), "-");
+    // Of peers: rank 3 put it for local peers, rank 1 (before) for everybody.
+    EXPECT_EQ(in(PMIX_LOCAL, 3, "rare"), "from-3");
+    EXPECT_EQ(in(PMIX_REMOTE, 3, "rare"), "-");
+
+    GetRequest all = request(1, "");
+    all.scope = PMIX_REMOTE;
+    auto infos = look_up_all(sources(), all);
+    ASSERT_TRUE(infos.ok());
+    std::map<std::string, std::string> seen;
+    const pmix_data_array_t& array = *infos->get().data.darray;
+    for (size_t i = 0; i < array.size; ++i) {
+        const auto& info = static_cast<const pmix_info_t*>(array.array)[i];
+        seen[info.key] = info.value.data.string;
+    }
+    const std::map<std::string, std::string> remote = {
+        {"two", "far"}, {"all", "everywhere"}, {"far", "there"}, {"app.key", "from-1"}};
+    EXPECT_EQ(seen, remote);
+}
+
+// rows: K14
+TEST_F(LookupTest, AllKeysOfARankOnceEach) {
+    store(1, "app.key", "newer", PMIX_GLOBAL);
+    store(1, "own", "x");
+    GetRequest r = request(1, "");
+    auto all = look_up_all(sources(), r);
+    ASSERT_TRUE(all.ok());
+    ASSERT_EQ(all->type(), PMIX_DATA_ARRAY);
+    const pmix_data_array_t& array = *all->get().data.darray;
+    ASSERT_EQ(array.type, PMIX_INFO);
+    const auto* infos = static_cast<const pmix_info_t*>(array.array);
+    std::map<std::string, int> seen;
+    for (size_t i = 0; i < array.size; ++i) {
+        ++seen[infos[i].key];
+        if (std::string_view(infos[i].key) == "app.key") {
+            EXPECT_STREQ(infos[i].value.data.string, "newer");
+        }
+    }
+    EXPECT_EQ(seen["app.key"], 1);
+    EXPECT_EQ(seen["own"], 1);
+    r.rank = 99;
+    EXPECT_EQ(look_up_all(sources(), r).status(), PMIX_ERR_NOT_FOUND);
+}
+
+// rows: K17
+TEST_F(LookupTest, ForeignNamespaceWithoutASegment) {
+    GetRequest r = request(0, PMIX_JOB_SIZE);
+    r.nspace = "other";
+    r.own_nspace = false;
+    Sources from{self, nullptr, &writer->reader(), mine, own_nspace};
+    Hit hit;
+    EXPECT_EQ(look_up(from, r, hit), PMIX_ERR_NOT_FOUND);
+}
+
+}  // namespace
+}  // namespace pmix::client

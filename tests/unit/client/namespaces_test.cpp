@@ -1,0 +1,261 @@
+// The client's mapped segments: found, replaced, taken away under readers, and unmapped when nobody is inside.
+#include "client/session/namespaces.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "client/session/borrowed_values.h"
+#include "support/store_values.h"
+
+namespace pmix::client {
+namespace {
+
+using namespace dstore;
+using namespace test;
+
+transport::Descriptor descriptor_of(const Writer& w) {
+    return transport::Descriptor(::fcntl(w.descriptor(), F_DUPFD_CLOEXEC, 0));
+}
+
+std::unique_ptr<Writer> job_of(uint32_t size) {
+    auto w = make_writer();
+    EXPECT_EQ(w->put(Owner::job(), Records().add("size", u32(size)).list()), PMIX_SUCCESS);
+    return w;
+}
+
+size_t segments_mapped() {
+    std::ifstream maps("/proc/self/maps");
+    size_t n = 0;
+    for (std::string line; std::getline(maps, line);) n += line.find("wireup-store") != std::string::npos;
+    return n;
+}
+
+pmix_status_t look(const Namespaces& all, const char* name, Found& found) {
+    const Reader* r = all.find(name);
+    return r == nullptr ? PMIX_ERR_NOT_FOUND : r->find(Owner::job(), Key("size"), found);
+}
+
+const auto nothing_lent = [] { return std::span<const common::Bytes>{}; };
+
+TEST(Namespaces, ComeAndGoWithoutATrace) {
+    Namespaces all("own");
+    auto own = job_of(1);
+    ASSERT_EQ(all.adopt("own", 1, descriptor_of(*own)), PMIX_SUCCESS);
+    const size_t before = segments_mapped();
+    for (uint64_t i = 2; i < 202; ++i) {
+        auto w = job_of(static_cast<uint32_t>(i));
+        const std::string name = "job" + std::to_string(i % 3);
+        ASSERT_EQ(all.adopt(name, i, descriptor_of(*w)), PMIX_SUCCESS);
+        {
+            Reading reading;
+            Found found;
+            EXPECT_EQ(look(all, name.c_str(), found), PMIX_SUCCESS);
+        }
+        all.remove(name, i);
+        Reading reading;
+        EXPECT_EQ(all.find(name), nullptr);
+        EXPECT_TRUE(all.reclaim(nothing_lent));
+        EXPECT_FALSE(all.has_removed());
+    }
+    EXPECT_EQ(segments_mapped(), before);
+    Reading reading;
+    EXPECT_EQ(all.own(), all.find("own"));
+    ASSERT_NE(all.own(), nullptr);
+}
+
+TEST(Namespaces, AReaderInsideKeepsIt) {
+    Namespaces all("own");
+    auto w = job_of(7);
+    ASSERT_EQ(all.adopt("job", 1, descriptor_of(*w)), PMIX_SUCCESS);
+    std::atomic<int> step{0};
+    std::thread reader([&] {
+        {
+            Reading outer;
+            Reading inner;  // reading inside reading
+            Found found;
+            EXPECT_EQ(look(all, "job", found), PMIX_SUCCESS);
+            step = 1;
+            step.notify_all();
+            step.wait(1);
+            EXPECT_EQ(copy_of(found), u32(7)) << "it is still there";
+        }
+        step = 3;
+        step.notify_all();
+        step.wait(3);
+    });
+    step.wait(0);
+    all.remove("job", 1);
+    EXPECT_FALSE(all.reclaim(nothing_lent));
+    EXPECT_TRUE(all.has_removed());
+    step = 2;
+    step.notify_all();
+    step.wait(2);
+    EXPECT_TRUE(all.reclaim(nothing_lent));
+    step = 4;
+    step.notify_all();
+    reader.join();
+}
+
+TEST(Namespaces, LentValuesStay) {
+    const size_t before = segments_mapped();
+    auto w = job_of(3);
+    ASSERT_EQ(w->put(Owner::job(), Records().add("text", text("some words")).list()), PMIX_SUCCESS);
+    BorrowedValues lent;
+    const pmix_value_t* value = nullptr;
+    {
+        Namespaces all("own");
+        ASSERT_EQ(all.adopt("job", 1, descriptor_of(*w)), PMIX_SUCCESS);
+        {
+            Reading reading;
+            Found found;
+            ASSERT_EQ(all.find("job")->find(Owner::job(), Key("text"), found), PMIX_SUCCESS);
+            auto given = lent.lend(found.bytes());
+            ASSERT_TRUE(given.ok());
+            value = given.value();
+        }
+        all.remove("job", 1);
+        EXPECT_TRUE(all.reclaim([&] { return lent.ranges(); }));
+        w.reset();
+        EXPECT_STREQ(value->data.string, "some words");
+        EXPECT_EQ(segments_mapped(), before + 1) << "the page of it";
+    }
+    EXPECT_EQ(segments_mapped(), before);
+}
+
+TEST(Namespaces, ASecondLifeReplacesTheFirst) {
+    Namespaces all("own");
+    auto first = job_of(1), second = job_of(2);
+    ASSERT_EQ(all.adopt("own", 1, descriptor_of(*first)), PMIX_SUCCESS);
+    ASSERT_EQ(all.adopt("own", 2, descriptor_of(*second)), PMIX_SUCCESS);
+    EXPECT_TRUE(all.reclaim(nothing_lent));
+    Reading reading;
+    Found found;
+    EXPECT_EQ(look(all, "own", found), PMIX_SUCCESS);
+    EXPECT_EQ(copy_of(found), u32(2));
+    EXPECT_EQ(all.own(), all.find("own"));
+}
+
+// Without this a client of a server that renews its segments would map one more with each renewal.
+TEST(Namespaces, Adopt_OfANewerInstance_UnmapsTheReplacedSegment) {
+    Namespaces all("own");
+    const size_t before = segments_mapped();
+    for (uint64_t instance = 1; instance <= 5; ++instance) {
+        const size_t alone = segments_mapped();
+        auto w = job_of(static_cast<uint32_t>(instance));
+        const size_t writers = segments_mapped() - alone;
+        ASSERT_EQ(all.adopt("job", instance, descriptor_of(*w)), PMIX_SUCCESS);
+        EXPECT_EQ(all.has_removed(), instance > 1);
+        EXPECT_TRUE(all.reclaim(nothing_lent));
+        EXPECT_EQ(segments_mapped(), before + writers + 1) << instance;
+    }
+    all.remove("job", 5);
+    EXPECT_EQ(all.find("job"), nullptr) << "no replaced segment is found in its place";
+}
+
+TEST(Namespaces, Adopt_OfAnOlderInstance_ChangesNothing) {
+    Namespaces all("own");
+    auto old = job_of(1), fresh = job_of(2);
+    ASSERT_EQ(all.adopt("job", 2, descriptor_of(*fresh)), PMIX_SUCCESS);
+    EXPECT_EQ(all.adopt("job", 1, descriptor_of(*old)), PMIX_SUCCESS);
+    Reading reading;
+    Found found;
+    EXPECT_EQ(look(all, "job", found), PMIX_SUCCESS);
+    EXPECT_EQ(copy_of(found), u32(2));
+}
+
+TEST(Namespaces, Remove_OfAnotherInstance_LeavesTheMapping) {
+    Namespaces all("own");
+    auto first = job_of(1), second = job_of(2);
+    ASSERT_EQ(all.adopt("job", 1, descriptor_of(*first)), PMIX_SUCCESS);
+    ASSERT_EQ(all.adopt("job", 2, descriptor_of(*second)), PMIX_SUCCESS);
+    all.remove("job", 1);
+    EXPECT_NE(all.find("job"), nullptr);
+    all.remove("job", 2);
+    EXPECT_EQ(all.find("job"), nullptr) << "what it replaced has gone before";
+}
+
+// The answer that hands a segment out may be read by one thread while another reads of its end.
+TEST(Namespaces, WhatHasEndedIsNotTaken) {
+    Namespaces all("own");
+    auto w = job_of(1);
+    all.remove("job", 5);
+    EXPECT_EQ(all.adopt("job", 5, descriptor_of(*w)), PMIX_SUCCESS);
+    EXPECT_EQ(all.find("job"), nullptr);
+    EXPECT_EQ(all.adopt("job", 6, descriptor_of(*w)), PMIX_SUCCESS);
+    EXPECT_NE(all.find("job"), nullptr);
+}
+
+// A segment whose descriptor could not be received: what it replaces goes, and it is lacked until it comes again.
+TEST(Namespaces, AdoptAll_DescriptorEmpty_OldSegmentGoesAndIsLackedUntilAdopted) {
+    Namespaces all("own");
+    auto first = job_of(1), second = job_of(2);
+    ASSERT_EQ(all.adopt("own", 3, descriptor_of(*first)), PMIX_SUCCESS);
+    const auto listed = [](uint64_t instance) {
+        common::SegmentRef ref;
+        ref.nspace = "own";
+        ref.instance = instance;
+        ref.has_descriptor = true;
+        return common::SegmentList{ref};
+    };
+    std::vector<transport::Descriptor> empty(1);
+    EXPECT_EQ(all.adopt_all(listed(3), std::move(empty)), PMIX_SUCCESS);
+    EXPECT_NE(all.own(), nullptr) << "this instance is mapped";
+    EXPECT_FALSE(all.lacks("own"));
+    empty = std::vector<transport::Descriptor>(1);
+    EXPECT_EQ(all.adopt_all(listed(5), std::move(empty)), PMIX_SUCCESS);
+    EXPECT_EQ(all.own(), nullptr);
+    EXPECT_TRUE(all.lacks("own"));
+    EXPECT_FALSE(all.lacks("job"));
+    EXPECT_EQ(all.adopt("own", 4, descriptor_of(*first)), PMIX_SUCCESS);
+    EXPECT_EQ(all.own(), nullptr) << "an older one does not take its place";
+    EXPECT_EQ(all.adopt("own", 5, descriptor_of(*second)), PMIX_SUCCESS);
+    EXPECT_NE(all.own(), nullptr);
+    EXPECT_FALSE(all.lacks("own"));
+    EXPECT_TRUE(all.reclaim(nothing_lent));
+
+    // The server had no room for a copy, so none came.
+    EXPECT_EQ(all.adopt_all(listed(6), {}), PMIX_SUCCESS);
+    EXPECT_TRUE(all.lacks("own"));
+    all.remove("own", 6);
+    EXPECT_FALSE(all.lacks("own")) << "it has ended";
+    EXPECT_TRUE(all.reclaim(nothing_lent));
+}
+
+TEST(Namespaces, ReadersAgainstRemoval) {
+    Namespaces all("own");
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> hits{0}, bad{0};
+    const auto read = [&] {
+        while (!stop.load()) {
+            Reading reading;
+            Found found;
+            const pmix_status_t rc = look(all, "job", found);
+            if (rc == PMIX_SUCCESS) {
+                ++hits;
+                if (copy_of(found).size() != u32(1).size()) ++bad;
+            } else if (rc != PMIX_ERR_NOT_FOUND) {
+                ++bad;
+            }
+        }
+    };
+    std::thread one(read), two(read);
+    for (uint64_t i = 1; i < 300 || hits.load() < 100; ++i) {
+        auto w = job_of(static_cast<uint32_t>(i));
+        ASSERT_EQ(all.adopt("job", i, descriptor_of(*w)), PMIX_SUCCESS);
+        if (i % 2 == 0) all.remove("job", i);
+        all.reclaim(nothing_lent);
+    }
+    stop = true;
+    one.join();
+    two.join();
+    EXPECT_EQ(bad.load(), 0u);
+    EXPECT_TRUE(all.reclaim(nothing_lent));
+}
+
+}  // namespace
+}  // namespace pmix::client

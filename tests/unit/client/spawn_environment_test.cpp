@@ -1,0 +1,123 @@
+// PMIX_SETUP_APP_ENVARS of a spawn: what of the caller's environment goes along with the request, and what is told.
+#include <gtest/gtest.h>
+#include <pmix.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "client/modules.h"
+#include "client/services/spawn.h"
+#include "client/session/session.h"
+#include "support/fake_channel.h"
+
+namespace pmix::client {
+namespace {
+
+using common::Command;
+using common::InfoList;
+using common::InfoView;
+using common::ProcId;
+using test::FakeChannel;
+
+// What goes to the server of a spawn of two programs.
+class SpawnEnvironment : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        for (const auto& [name, value] : kHere) ASSERT_EQ(0, ::setenv(name, value, 1));
+    }
+    void TearDown() override {
+        for (const auto& [name, value] : kHere) ::unsetenv(name);
+    }
+
+    void spawn_two(InfoList of_job, InfoList of_second = {}, std::vector<std::string> env_of_second = {}) {
+        auto loop = std::move(transport::EventLoop::create()).value();
+        const auto holder = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
+        client::Session& session = *holder;
+        auto owned = std::make_unique<FakeChannel>(*loop, session);
+        FakeChannel& channel = *owned;
+        channel.on_send = [&](const common::Frame& frame) {
+            ASSERT_EQ(PMIX_SUCCESS, common::decode_message(frame.payload, request));
+            channel.answer(frame, PMIX_ERR_NOT_SUPPORTED, common::SpawnReply());
+        };
+        session.set_channel(std::move(owned));
+        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        char command[] = "true";
+        std::vector<char*> env;
+        for (std::string& entry : env_of_second) env.push_back(entry.data());
+        env.push_back(nullptr);
+        pmix_app_t apps[2] = {};
+        for (pmix_app_t& app : apps) {
+            app.cmd = command;
+            app.maxprocs = 1;
+        }
+        apps[1].env = env.data();
+        apps[1].info = of_second.c_array();
+        apps[1].ninfo = of_second.size();
+        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, spawn(session, of_job.c_array(), of_job.size(), apps, 2, nullptr));
+        EXPECT_EQ(env.data(), apps[1].env) << "the caller's arrays stay as they are";
+        loop->post([&] { session.shut(PMIX_ERR_INIT); });
+        loop->stop();
+        transport::LoopRole role(*loop);
+    }
+    std::vector<std::string> env(size_t app) const {
+        std::vector<std::string> all;
+        for (char** e = request.apps[app].env; e != nullptr && *e != nullptr; ++e) all.emplace_back(*e);
+        std::erase_if(all, [](const std::string& e) { return e.find("test_spawn") == std::string::npos; });
+        std::sort(all.begin(), all.end());
+        return all;
+    }
+    bool told() const { return InfoView(request.infos.data(), request.infos.size()).flag(PMIX_ENVARS_HARVESTED); }
+
+    static constexpr std::pair<const char*, const char*> kHere[] = {{"OMPI_MCA_test_spawn", "a=b"},
+                                                                    {"PMIX_MCA_test_spawn", "1"},
+                                                                    {"OMPI_COMM_WORLD_test_spawn", "7"},
+                                                                    {"test_spawn", "x"}};
+    common::SpawnRequest request;
+};
+
+using Strings = std::vector<std::string>;
+const Strings kAll = {"OMPI_MCA_test_spawn=a=b", "PMIX_MCA_test_spawn=1"};
+
+InfoList flags(std::vector<const char*> keys) {
+    InfoList infos;
+    for (const char* key : keys) infos.append_flag(key, true);
+    return infos;
+}
+
+}  // namespace
+
+// rows: C8
+// proves: PMIx_Spawn PMIX_SETUP_APP_ENVARS client
+TEST_F(SpawnEnvironment, OfTheWholeJob) {
+    spawn_two({});
+    EXPECT_EQ(Strings{}, env(0));
+    EXPECT_FALSE(told());
+    spawn_two(flags({PMIX_SETUP_APP_ENVARS}));
+    EXPECT_EQ(kAll, env(0));
+    EXPECT_EQ(kAll, env(1));
+    EXPECT_TRUE(told());
+    InfoList other = flags({PMIX_SETUP_APP_ENVARS});
+    other.append_string(PMIX_PROGRAMMING_MODEL, "shmem");
+    spawn_two(std::move(other));
+    EXPECT_EQ(Strings{"PMIX_MCA_test_spawn=1"}, env(0));
+}
+
+// rows: C8
+TEST_F(SpawnEnvironment, OfOneProgramWhoseOwnWordCounts) {
+    spawn_two({}, flags({PMIX_SETUP_APP_ENVARS}), {"OMPI_MCA_test_spawn=mine"});
+    EXPECT_EQ(Strings{}, env(0));
+    EXPECT_EQ((Strings{"OMPI_MCA_test_spawn=mine", "PMIX_MCA_test_spawn=1"}), env(1));
+    EXPECT_TRUE(told());
+}
+
+// rows: C8
+// proves: PMIx_Spawn PMIX_ENVARS_HARVESTED client
+TEST_F(SpawnEnvironment, NotWhenItWasDoneAlready) {
+    spawn_two(flags({PMIX_SETUP_APP_ENVARS, PMIX_ENVARS_HARVESTED}));
+    EXPECT_EQ(Strings{}, env(0));
+    EXPECT_TRUE(told());
+}
+
+}  // namespace pmix::client

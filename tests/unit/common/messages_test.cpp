@@ -1,0 +1,253 @@
+#include "common/protocol/messages.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "support/sample_message.h"
+
+namespace pmix::common {
+namespace {
+
+using test::sample_message;
+
+template <class M>
+Blob encoded(const M& message) {
+    auto bytes = message_bytes(message);
+    EXPECT_TRUE(bytes.ok());
+    return bytes.ok() ? bytes.value() : Blob{};
+}
+
+template <class M>
+std::string printed(const M& message) {
+    std::string out;
+    print_message(out, message);
+    return out;
+}
+
+template <class M>
+class EachMessage : public testing::Test {};
+
+#define WIREUP_MESSAGE(type) type,
+struct End {};
+template <class... Ts>
+struct Listed {
+    template <class T>
+    using With = Listed<Ts..., T>;
+};
+template <class Done, class T, class... Rest>
+struct Split {
+    using type = typename Split<typename Done::template With<T>, Rest...>::type;
+};
+template <class... Ts>
+struct Split<Listed<Ts...>, End> {
+    using type = testing::Types<Ts...>;
+};
+using AllMessages = typename Split<Listed<>,
+#include "common/protocol/commands.def"
+                                   End>::type;
+TYPED_TEST_SUITE(EachMessage, AllMessages);
+
+TYPED_TEST(EachMessage, ComesBackTheSame) {
+    for (bool filled : {false, true}) {
+        const TypeParam out = filled ? sample_message<TypeParam>() : TypeParam{};
+        const Blob bytes = encoded(out);
+        TypeParam in;
+        ASSERT_EQ(PMIX_SUCCESS, decode_message(bytes, in));
+        EXPECT_EQ(bytes, encoded(in));
+        EXPECT_EQ(printed(out), printed(in));
+    }
+}
+
+// Cut anywhere: either a field is cut, which is malformed, or trailing fields are absent, which is an older sender.
+TYPED_TEST(EachMessage, TrailingFieldsMayBeAbsent) {
+    const Blob bytes = encoded(sample_message<TypeParam>());
+    size_t accepted = 0;
+    for (size_t n = 0; n <= bytes.size(); ++n) {
+        const Blob cut(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(n));
+        TypeParam in;
+        accepted += decode_message(cut, in) == PMIX_SUCCESS;
+    }
+    size_t fields = 0;
+    TypeParam::fields([&](const char*, auto) { ++fields; });
+    EXPECT_EQ(fields + 1, accepted) << "one for each number of fields that were there";
+}
+
+TYPED_TEST(EachMessage, ANewerSendersFieldsAreIgnored) {
+    Blob bytes = encoded(sample_message<TypeParam>());
+    const std::string expected = printed(sample_message<TypeParam>());
+    bytes.insert(bytes.end(), {1, 2, 3, 4, 5});
+    TypeParam in;
+    ASSERT_EQ(PMIX_SUCCESS, decode_message(bytes, in));
+    EXPECT_EQ(expected, printed(in));
+}
+
+TYPED_TEST(EachMessage, EveryByteSpoiledIsSafe) {
+    const Blob good = encoded(sample_message<TypeParam>());
+    for (size_t at = 0; at < good.size(); ++at) {
+        for (uint8_t value : {0x00, 0x7f, 0xff}) {
+            Blob bad = good;
+            bad[at] = value;
+            TypeParam in;
+            if (decode_message(bad, in) == PMIX_SUCCESS) {
+                Blob again = encoded(in);
+                TypeParam twice;
+                ASSERT_EQ(PMIX_SUCCESS, decode_message(again, twice));
+                EXPECT_EQ(again, encoded(twice));
+            }
+        }
+    }
+}
+
+// The layout of docs/WIRE.md, spelled a second time.
+TEST(Messages, BytesOfAFenceRequest) {
+    FenceRequest fence;
+    fence.procs.emplace_back("ab", PMIX_RANK_WILDCARD);
+    EXPECT_EQ((Blob{1,    0,    0,    0,               // one proc
+                    2,    0,    0,    0,    'a', 'b',  // its namespace
+                    0xfe, 0xff, 0xff, 0xff,            // its rank
+                    0,    0,    0,    0,               // no infos
+                    0,    0,    0,    0}),             // no ranges
+              encoded(fence));
+}
+
+TEST(Messages, Encode_ParticipantsAsRanges_AreFirstAndLastOfEach) {
+    const Blob bytes{0,    0,    0,    0,                          // no procs
+                     0,    0,    0,    0,                          // no infos
+                     1,    0,    0,    0,                          // one namespace
+                     26,   0,    0,    0,                          // of 26 bytes
+                     2,    0,    0,    0,    'a',  'b',            // its name
+                     4,    0,    0,    0,                          // four ranks
+                     0,    0,    0,    0,    0x9f, 0x86, 1,    0,  // 0 to 99,999
+                     0xfe, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xff};
+    FenceRequest fence;
+    fence.ranges.push_back({"ab", {0, 99'999, PMIX_RANK_WILDCARD, PMIX_RANK_WILDCARD}});
+    EXPECT_EQ(bytes, encoded(fence));
+    ConnectRequest connect;
+    connect.ranges = fence.ranges;
+    EXPECT_EQ(bytes, encoded(connect));
+    FenceRequest old;
+    ASSERT_EQ(PMIX_SUCCESS, decode_message(Bytes(bytes).first(8), old)) << "of a sender that knows no ranges";
+    EXPECT_TRUE(old.ranges.empty());
+    FenceRequest again;
+    ASSERT_EQ(PMIX_SUCCESS, decode_message(bytes, again));
+    ASSERT_EQ(1u, again.ranges.size());
+    EXPECT_EQ("ab", again.ranges[0].nspace);
+    EXPECT_EQ(fence.ranges[0].ranks, again.ranges[0].ranks);
+}
+
+TEST(Messages, BytesOfACommit) {
+    CommitRequest commit;
+    commit.generation = 2;
+    commit.entries.push_back({3, "k", test::kSampleValue});
+    EXPECT_EQ((Blob{2,  0, 0, 0, 0,   0, 0, 0,        // generation
+                    1,  0, 0, 0,                      // one entry
+                    16, 0, 0, 0,                      // of 16 bytes
+                    3,                                // scope
+                    1,  0, 0, 0, 'k',                 // key
+                    6,  0, 0, 0, 14,  0, 1, 2, 3, 4,  // value
+                    0,  0, 0, 0, 0,   0, 0, 0}),      // nothing is sent again
+              encoded(commit));
+}
+
+// A struct inside a message grows like the message.
+TEST(Messages, StructsInListsHaveTheirOwnEnd) {
+    FenceReply in;
+    const Blob bytes{9,  0, 0, 0, 0, 0, 0,    0,                                // generation
+                     2,  0, 0, 0,                                               // two segments
+                     5,  0, 0, 0, 1, 0, 0,    0,    'a',                        // an older sender's: the name alone
+                     46, 0, 0, 0, 1, 0, 0,    0,    'b',  7,    0,    0,    0,  // a newer sender's
+                     1,  0, 0, 0, 0, 0, 0,    0,    2,    0,    0,    0,    0,    0,    0,    0,    3,    0,   0,
+                     0,  0, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    ASSERT_EQ(PMIX_SUCCESS, decode_message(bytes, in));
+    ASSERT_EQ(2u, in.segments.size());
+    EXPECT_EQ("a", in.segments[0].nspace);
+    EXPECT_EQ(0u, in.segments[0].generation);
+    EXPECT_EQ("b", in.segments[1].nspace);
+    EXPECT_EQ(3u, in.segments[1].generation);
+    EXPECT_TRUE(in.segments[1].has_descriptor);
+}
+
+TEST(Messages, LyingCountsSizeNothing) {
+    const Blob many{0xff, 0xff, 0xff, 0x7f, 1, 2, 3, 4, 5, 6, 7, 8};
+    FenceRequest fence;
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(many, fence));
+    PublishRequest publish;
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(many, publish));
+    SpawnRequest spawn;
+    EXPECT_NE(PMIX_SUCCESS, decode_message(many, spawn));
+    LookupReply lookup;
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(many, lookup));
+    // More infos than a message may have, each really there.
+    ByteWriter w;
+    w.u32(kMaxInfosPerMessage + 1);
+    for (uint32_t i = 0; i <= kMaxInfosPerMessage; ++i) w.raw("\1\0k\0\0\0\0\0\0\0\0\0\0", 12);
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(w.view(), publish));
+}
+
+TEST(Messages, NamesAreBounded) {
+    ByteWriter w;
+    w.u32(1);
+    w.string(std::string(kMaxNspaceLength + 1, 'n'));
+    w.u32(0);
+    FenceRequest fence;
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(w.view(), fence));
+    fence.procs = {ProcId(std::string(kMaxNspaceLength + 1, 'n'), 0)};
+    ByteWriter out;
+    out.u32(77);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, encode_message(out, fence));
+    EXPECT_EQ(4u, out.size()) << "the writer is as it was";
+}
+
+TEST(Messages, BorrowedInfosAreEncodedInPlace) {
+    InfoList list;
+    list.append_flag("pmix.collect", true);
+    FenceRequest borrowed, owned;
+    borrowed.infos = Infos::borrow(list.c_array(), list.size());
+    owned.infos = Infos(InfoList::from_c(list.c_array(), list.size()).value());
+    EXPECT_EQ(encoded(owned), encoded(borrowed));
+    EXPECT_TRUE(borrowed.infos.owned().empty());
+    EXPECT_EQ(0u, Infos::borrow(nullptr, 7).size());
+}
+
+TEST(Messages, ATraceLine) {
+    FenceRequest fence;
+    fence.procs = {ProcId("job", PMIX_RANK_WILDCARD), ProcId("job", 3)};
+    InfoList list;
+    list.append_flag("pmix.collect", true);
+    fence.infos = Infos(std::move(list));
+    EXPECT_EQ("fence #7 -> FenceRequest{procs=[job.* job.3] infos=[pmix.collect:PMIX_BOOL] ranges=[]}",
+              describe_frame(FrameHeader::request(4, 7), encoded(fence)));
+    EXPECT_EQ("fence #7 status -24 <- FenceReply{generation=0 segments=[]}",
+              describe_frame(FrameHeader::reply(4, 7, PMIX_ERR_TIMEOUT), {}));
+    EXPECT_EQ("command 999 -> <3 bytes>", describe_frame(FrameHeader::notify(999), Blob{1, 2, 3}));
+    EXPECT_EQ("fence #7 -> malformed", describe_frame(FrameHeader::request(4, 7), Blob{1}));
+    HelloRequest hello;
+    hello.token = {1, 2, 3};
+    EXPECT_NE(std::string::npos, printed(hello).find("token=<secret>"));
+}
+
+TEST(Commands, NumbersAndNamesAreUnique) {
+    std::set<int> numbers;
+    std::set<std::string> names;
+    int count = 0;
+#define WIREUP_COMMAND(number, name, request, reply, since) ++count, numbers.insert(number), names.insert(#name);
+#define WIREUP_NOTIFY(number, name, message, since) ++count, numbers.insert(number), names.insert(#name);
+#include "common/protocol/commands.def"
+    EXPECT_EQ(static_cast<size_t>(count), numbers.size());
+    EXPECT_EQ(static_cast<size_t>(count), names.size());
+    EXPECT_STREQ("fence", command_name(static_cast<uint16_t>(Command::fence)));
+    EXPECT_EQ(nullptr, command_name(0));
+}
+
+TEST(Commands, ReencodeKnowsKinds) {
+    ByteWriter w;
+    EXPECT_EQ(PMIX_SUCCESS, reencode_payload(FrameHeader::request(4, 1), encoded(FenceRequest{}), w));
+    EXPECT_EQ(PMIX_SUCCESS, reencode_payload(FrameHeader::notify(2), encoded(CommitRequest{}), w)) << "no reply wanted";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::request(999, 1), {}, w));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::request(16, 1), {}, w)) << "an event is no request";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::reply(16, 1, PMIX_SUCCESS), {}, w));
+}
+
+}  // namespace
+}  // namespace pmix::common

@@ -1,0 +1,285 @@
+// pmixrun's collectives: who comes late to an operation that has failed elsewhere, or that a job's end ended.
+//
+// groups.c and collective.c between frames that the test makes and a mesh that only notes what is answered.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "loop.h"
+#include "node.h"
+}
+
+namespace {
+
+struct Mesh {
+    std::map<uint64_t, pmix_status_t> answered;  // by request
+};
+Mesh* mesh;
+
+uint32_t on_two(const char* name, uint32_t size, job** made) {
+    app* one = static_cast<app*>(xcalloc(1, sizeof(app)));
+    one->size = size;
+    pmix_proc_t nobody;
+    PMIX_LOAD_PROCID(&nobody, "", PMIX_RANK_UNDEF);
+    *made = job_new(name, 1, 2, layout{BY_NODE, BY_NODE}, one, 1, &nobody);
+    jobs_add(*made);
+    return size;
+}
+
+class PmixrunGroups : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        mesh = &mesh_;
+        on_two("parent", 4, &parent_);
+        on_two("child", 3, &child_);
+    }
+    void TearDown() override {
+        if (child_ != nullptr) end_child();
+        for (uint32_t r = 0; r < parent_->size; ++r) parent_->procs[r].phase = PROC_ENDED;
+        groups_proc_ended();
+        groups_job_ended("parent");
+        collective_job_ended("parent");
+        jobs_remove(parent_);
+        EXPECT_EQ(0, timers);
+    }
+    void end_child() {
+        for (uint32_t r = 0; r < child_->size; ++r) child_->procs[r].phase = PROC_ENDED;
+        groups_proc_ended();
+        collective_job_ended("child");
+        groups_job_ended("child");
+        jobs_remove(child_);
+        child_ = nullptr;
+    }
+    // The upcall of a node's server. The answer may come later: answer(request).
+    uint64_t comes(int node, pmix_group_operation_t what, std::vector<const char*> jobs,
+                   pmix_status_t status = PMIX_SUCCESS, uint32_t flags = 0) {
+        std::vector<pmix_proc_t> procs(jobs.size());
+        for (size_t i = 0; i < jobs.size(); ++i) PMIX_LOAD_PROCID(&procs[i], jobs[i], PMIX_RANK_WILDCARD);
+        buffer body{};
+        wire_put_u32(&body, what);
+        wire_put_string(&body, "group");
+        wire_put_procs(&body, procs.data(), procs.size());
+        wire_put_u32(&body, flags);
+        wire_put_u32(&body, static_cast<uint32_t>(status));
+        wire_put_u64(&body, 0);
+        wire_put_bytes(&body, nullptr, 0);
+        on_group(node, ++request_, &body);
+        wire_free(&body);
+        return request_;
+    }
+    bool open(uint64_t request) const { return mesh_.answered.count(request) == 0; }
+    pmix_status_t answer(uint64_t request) const {
+        return open(request) ? PMIX_ERR_TIMEOUT : mesh_.answered.at(request);
+    }
+
+  public:
+    static inline int timers = 0;
+
+  protected:
+    Mesh mesh_;
+    job *parent_ = nullptr, *child_ = nullptr;
+    uint64_t request_ = 0;
+};
+
+}  // namespace
+
+// pmixrun ends where there is no memory for what it needs, and does not go on with nothing.
+TEST(PmixrunMemory, InfosNew_WithoutMemory_EndsTheProgram) {
+    EXPECT_EXIT(infos_new(SIZE_MAX / 4096), ::testing::ExitedWithCode(1), "out of memory");
+    EXPECT_EQ(nullptr, infos_new(0));
+    infos_free(infos_new(3), 3);
+}
+
+extern "C" {
+struct node node;
+int mesh_self(void) {
+    return 0;
+}
+int mesh_nodes(void) {
+    return 2;
+}
+bool mesh_alive(int) {
+    return true;
+}
+void mesh_request(int, enum frame, const struct buffer*, double, reply_handler, void*) {}
+void mesh_reply(int, uint64_t id, pmix_status_t status, const struct buffer* body) {
+    EXPECT_EQ(0u, mesh->answered.count(id)) << "once";
+    buffer view = body != nullptr ? wire_view(body->data, body->size) : buffer{};
+    mesh->answered[id] = status == PMIX_SUCCESS ? static_cast<pmix_status_t>(wire_get_u32(&view)) : status;
+}
+void mesh_send(int, enum frame, const struct buffer*) {}
+void loop_post(void (*task)(void*), void* argument) {
+    task(argument);
+}
+struct timer* loop_after(double, void (*)(void*), void*) {
+    ++PmixrunGroups::timers;
+    return reinterpret_cast<struct timer*>(&PmixrunGroups::timers);
+}
+void loop_cancel(struct timer* timer) {
+    if (timer != nullptr) --PmixrunGroups::timers;
+}
+void bootstrap_proc_ended(void) {}
+void bootstrap_job_ended(const char*) {}
+}
+
+// The members of one node have called, and failed, when the other job ends; those of the other node call afterwards.
+TEST_F(PmixrunGroups, WhoIsLateForADestructThatFailedIsAnsweredAfterTheJobsEndToo) {
+    uint64_t first = comes(0, PMIX_GROUP_DESTRUCT, {"child", "parent"}, PMIX_ERR_PROC_TERM_WO_SYNC);
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(first));
+    end_child();
+    uint64_t late = comes(1, PMIX_GROUP_DESTRUCT, {"parent"}, PMIX_ERR_PROC_TERM_WO_SYNC);
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(late));
+    // Nothing of it stands in the way of the next group of that name.
+    uint64_t a = comes(0, PMIX_GROUP_DESTRUCT, {"parent"});
+    EXPECT_TRUE(open(a));
+    uint64_t b = comes(1, PMIX_GROUP_DESTRUCT, {"parent"});
+    EXPECT_EQ(PMIX_SUCCESS, answer(a));
+    EXPECT_EQ(PMIX_SUCCESS, answer(b));
+}
+
+TEST_F(PmixrunGroups, AJobsEndEndsTheDestructForThoseToComeToo) {
+    uint64_t first = comes(0, PMIX_GROUP_DESTRUCT, {"child", "parent"});
+    EXPECT_TRUE(open(first));
+    end_child();
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(first));
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC,
+              answer(comes(1, PMIX_GROUP_DESTRUCT, {"parent"}, PMIX_ERR_PROC_TERM_WO_SYNC)));
+    uint64_t a = comes(1, PMIX_GROUP_DESTRUCT, {"parent"}), b = comes(0, PMIX_GROUP_DESTRUCT, {"parent"});
+    EXPECT_EQ(PMIX_SUCCESS, answer(a));
+    EXPECT_EQ(PMIX_SUCCESS, answer(b));
+}
+
+TEST_F(PmixrunGroups, Construct_SameNameOfTwoJobs_AreTwoOperations) {
+    const uint64_t parents = comes(0, PMIX_GROUP_CONSTRUCT, {"parent"});
+    const uint64_t children = comes(0, PMIX_GROUP_CONSTRUCT, {"child"});
+    EXPECT_EQ(PMIX_SUCCESS, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"child"})));
+    EXPECT_EQ(PMIX_SUCCESS, answer(children));
+    EXPECT_TRUE(open(parents));
+    EXPECT_EQ(PMIX_SUCCESS, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"parent"})));
+    EXPECT_EQ(PMIX_SUCCESS, answer(parents));
+}
+
+TEST_F(PmixrunGroups, LateForAConstructIsWhoNamesTheSameProcesses) {
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC,
+              answer(comes(0, PMIX_GROUP_CONSTRUCT, {"child", "parent"}, PMIX_ERR_PROC_TERM_WO_SYNC)));
+    end_child();
+    // The survivors make a group of that name without those who are gone; nobody has been late for the first.
+    uint64_t a = comes(1, PMIX_GROUP_CONSTRUCT, {"parent"});
+    EXPECT_TRUE(open(a));
+    uint64_t b = comes(0, PMIX_GROUP_CONSTRUCT, {"parent"});
+    EXPECT_EQ(PMIX_SUCCESS, answer(a));
+    EXPECT_EQ(PMIX_SUCCESS, answer(b));
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"child", "parent"})))
+        << "late after all";
+}
+
+TEST_F(PmixrunGroups, WhereMembersMayEndItGoesOnWithoutTheJob) {
+    enum { FORGIVING = 4 };
+    uint64_t a = comes(0, PMIX_GROUP_CONSTRUCT, {"child", "parent"}, PMIX_SUCCESS, FORGIVING);
+    end_child();
+    EXPECT_TRUE(open(a)) << "node 1 has members of the parent";
+    uint64_t b = comes(1, PMIX_GROUP_CONSTRUCT, {"parent"}, PMIX_SUCCESS, FORGIVING);
+    EXPECT_EQ(PMIX_SUCCESS, answer(a));
+    EXPECT_EQ(PMIX_SUCCESS, answer(b));
+}
+
+// A node's word that its processes have ended comes from it directly, their call through its server.
+TEST_F(PmixrunGroups, WhoCallsAndEndsIsNoBeginningOfAnotherGroup) {
+    enum { FORGIVING = 4 };
+    for (uint32_t i = 0; i < job_size_on(parent_, 1); ++i)
+        parent_->procs[job_rank_at(parent_, 1, i)].phase = PROC_ENDED;
+    groups_proc_ended();
+    for (uint32_t flags : {0u, static_cast<uint32_t>(FORGIVING)}) {
+        uint64_t a = comes(0, PMIX_GROUP_CONSTRUCT, {"parent"}, PMIX_SUCCESS, flags);
+        EXPECT_EQ(flags != 0 ? PMIX_SUCCESS : PMIX_ERR_PROC_TERM_WO_SYNC, answer(a));
+        uint64_t b = comes(1, PMIX_GROUP_CONSTRUCT, {"parent"}, PMIX_SUCCESS, flags);
+        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(b)) << "nobody else comes to it";
+    }
+}
+
+namespace {
+
+struct Answers {
+    int count = 0;
+    pmix_status_t status = PMIX_ERR_TIMEOUT;
+    static void op(pmix_status_t status, void* cbdata) {
+        auto* self = static_cast<Answers*>(cbdata);
+        ++self->count;
+        self->status = status;
+    }
+    static void data(pmix_status_t status, const char*, size_t, void* cbdata, pmix_release_cbfunc_t release,
+                     void* lent) {
+        op(status, cbdata);
+        if (release != nullptr) release(lent);
+    }
+};
+
+using Begin = void (*)(const std::vector<pmix_proc_t>&, Answers*);
+const Begin begins[] = {
+    [](const std::vector<pmix_proc_t>& procs, Answers* a) {
+        EXPECT_EQ(PMIX_SUCCESS, up_fence_nb(procs.data(), procs.size(), nullptr, 0, nullptr, 0, Answers::data, a));
+    },
+    [](const std::vector<pmix_proc_t>& procs, Answers* a) {
+        EXPECT_EQ(PMIX_SUCCESS, up_connect(procs.data(), procs.size(), nullptr, 0, Answers::op, a));
+    },
+    [](const std::vector<pmix_proc_t>& procs, Answers* a) {
+        EXPECT_EQ(PMIX_SUCCESS, up_disconnect(procs.data(), procs.size(), nullptr, 0, Answers::op, a));
+    },
+};
+
+std::vector<pmix_proc_t> both_jobs() {
+    std::vector<pmix_proc_t> procs(2);
+    PMIX_LOAD_PROCID(&procs[0], "child", PMIX_RANK_WILDCARD);
+    PMIX_LOAD_PROCID(&procs[1], "parent", PMIX_RANK_WILDCARD);
+    return procs;
+}
+
+// Another node's part of a turn: that it has come, or that it has failed.
+void hear(void (*what)(int, uint64_t, struct buffer*), uint32_t kind, uint64_t number, pmix_status_t status) {
+    const std::vector<pmix_proc_t> procs = both_jobs();
+    buffer body{};
+    wire_put_u32(&body, kind);
+    wire_put_procs(&body, procs.data(), procs.size());
+    wire_put_u64(&body, number);
+    wire_put_u32(&body, static_cast<uint32_t>(status));
+    wire_put_bytes(&body, nullptr, 0);
+    what(1, 0, &body);
+    wire_free(&body);
+}
+
+}  // namespace
+
+// Fence, connect, disconnect: in, and late for what another node has failed, and later than the job.
+TEST_F(PmixrunGroups, WhoIsLateForATurnIsAnsweredToo) {
+    enum { CONNECT = 1, DISCONNECT = 2 };
+    Answers connected;
+    begins[CONNECT](both_jobs(), &connected);
+    hear(on_collective, CONNECT, 0, PMIX_SUCCESS);
+    ASSERT_EQ(PMIX_SUCCESS, connected.status);
+    for (uint32_t kind = 0; kind < 3; ++kind) {
+        Answers late, waits;
+        hear(on_collective_failed, kind, kind == CONNECT ? 1 : 0, PMIX_ERR_PARTIAL_SUCCESS);
+        begins[kind](both_jobs(), &late);
+        EXPECT_EQ(1, late.count);
+        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, late.status);
+        begins[kind](both_jobs(), &waits);
+        EXPECT_EQ(0, waits.count) << "the next turn is another";
+        if (kind != DISCONNECT) {
+            hear(on_collective, kind, kind == CONNECT ? 2 : 1, PMIX_SUCCESS);
+            EXPECT_EQ(PMIX_SUCCESS, waits.status);
+            continue;
+        }
+        end_child();
+        EXPECT_EQ(1, waits.count);
+        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, waits.status);
+        for (Begin begin : begins) {
+            Answers gone;
+            begin(both_jobs(), &gone);
+            EXPECT_EQ(1, gone.count);
+            EXPECT_NE(PMIX_SUCCESS, gone.status);
+        }
+    }
+}

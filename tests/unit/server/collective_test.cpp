@@ -1,0 +1,304 @@
+// Turns of a collective, without sockets: order, repetition, death, timeout, clones, late registration.
+#include "server/collectives/collective.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace pmix::server;
+using pmix::common::ProcId;
+using State = Collective::State;
+
+namespace {
+
+// Namespace "a" has number 1; its local ranks and the departed ones are sets.
+struct Table final : MemberView {
+    std::set<uint32_t> local{0, 1, 2};
+    size_t announced = 0;  // a host may name the number before the ranks
+    std::set<uint32_t> left;
+    std::set<MemberId> others;  // of namespace "b"
+    std::map<MemberId, size_t> processes;
+
+    bool in(const Signature& s, uint32_t rank) const { return s.covers(ProcId("a", rank)); }
+    size_t expected(const Signature& s) const override {
+        bool theirs = s.names("b");
+        size_t n = theirs ? others.size() : 0;
+        for (uint32_t r : local) n += in(s, r);
+        bool wild =
+            std::any_of(s.parts().begin(), s.parts().end(), [](const Signature::Part& p) { return p.is_whole(); });
+        return wild ? std::max(n, announced) : n;
+    }
+    bool contains(const Signature& s, MemberId m) const override {
+        if (others.count(m) != 0) return true;
+        return nspace_number_of(m) == 1 && local.count(rank_of(m)) != 0 && in(s, rank_of(m));
+    }
+    std::vector<MemberId> gone(const Signature& s) const override {
+        std::vector<MemberId> out;
+        for (uint32_t r : left)
+            if (in(s, r)) out.push_back(member_id(1, r));
+        return out;
+    }
+    size_t clones(MemberId m) const override {
+        auto it = processes.find(m);
+        return it == processes.end() ? 1 : it->second;
+    }
+};
+
+MemberId who(uint32_t rank) {
+    return member_id(1, rank);
+}
+const Signature kAll{ProcId("a", PMIX_RANK_WILDCARD)};
+Signature list(std::initializer_list<uint32_t> ranks) {
+    std::vector<ProcId> procs;
+    for (uint32_t r : ranks) procs.emplace_back("a", r);
+    return Signature(procs);
+}
+
+}  // namespace
+
+TEST(CollectiveTest, CompletesWithTheLastOneAndIsForgotten) {
+    Table table;
+    Collective c(table);
+    auto first = c.enter(kAll, who(2));
+    EXPECT_EQ(first.state, State::waiting);
+    EXPECT_TRUE(first.first);
+    EXPECT_EQ(c.enter(kAll, who(0)).state, State::waiting);
+    auto last = c.enter(kAll, who(1));
+    EXPECT_EQ(last.state, State::complete);
+    EXPECT_EQ(last.turn, first.turn);
+    EXPECT_FALSE(last.first);
+    EXPECT_TRUE(c.is_open(last.turn));
+    c.end(last.turn, PMIX_SUCCESS);
+    EXPECT_FALSE(c.is_open(last.turn));
+    EXPECT_EQ(c.signatures(), 0u);
+    EXPECT_EQ(c.turns(), 0u);
+}
+
+TEST(CollectiveTest, OrderOfTheListDoesNotMatterWildcardDoes) {
+    Table table;
+    Collective c(table);
+    auto a = c.enter(list({0, 1, 2}), who(0));
+    auto b = c.enter(list({2, 1, 0, 2}), who(1));
+    auto w = c.enter(kAll, who(2));
+    EXPECT_EQ(a.turn, b.turn);
+    EXPECT_NE(a.turn, w.turn);
+    EXPECT_EQ(c.signatures(), 2u);
+}
+
+TEST(CollectiveTest, RepeatedTurnsNeverMix) {
+    Table table;
+    Collective c(table);
+    auto t0 = c.enter(kAll, who(0)).turn;
+    auto t1 = c.enter(kAll, who(0)).turn;
+    auto t2 = c.enter(kAll, who(0)).turn;
+    EXPECT_NE(t0, t1);
+    EXPECT_NE(t1, t2);
+    EXPECT_EQ(c.enter(kAll, who(1)).turn, t0);
+    EXPECT_EQ(c.enter(kAll, who(1)).turn, t1);
+    auto done = c.enter(kAll, who(2));
+    EXPECT_EQ(done.turn, t0);
+    EXPECT_EQ(done.state, State::complete);
+    // the host has not answered t0 yet, and t1 completes beside it
+    done = c.enter(kAll, who(2));
+    EXPECT_EQ(done.turn, t1);
+    EXPECT_EQ(done.state, State::complete);
+    c.end(t1, PMIX_SUCCESS);
+    EXPECT_TRUE(c.is_open(t0));
+    c.end(t0, PMIX_SUCCESS);
+    EXPECT_TRUE(c.is_open(t2));
+    EXPECT_EQ(c.turns(), 1u);
+}
+
+TEST(CollectiveTest, OverlappingSetsRunBesideEachOther) {
+    Table table;
+    Collective c(table);
+    auto a = c.enter(list({0, 1}), who(0));
+    auto b = c.enter(list({1, 2}), who(2));
+    EXPECT_EQ(c.enter(list({1, 2}), who(1)).state, State::complete);
+    EXPECT_EQ(c.enter(list({0, 1}), who(1)).state, State::complete);
+    c.end(a.turn, PMIX_SUCCESS);
+    c.end(b.turn, PMIX_SUCCESS);
+    EXPECT_EQ(c.signatures(), 0u);
+}
+
+TEST(CollectiveTest, AloneIsComplete) {
+    Table table;
+    Collective c(table);
+    auto e = c.enter(list({1}), who(1));
+    EXPECT_EQ(e.state, State::complete);
+    EXPECT_TRUE(e.first);
+}
+
+TEST(CollectiveTest, StrangerLeavesNothing) {
+    Table table;
+    Collective c(table);
+    EXPECT_EQ(c.enter(list({0, 1}), who(2)).state, State::stranger);
+    EXPECT_EQ(c.enter(kAll, member_id(7, 0)).state, State::stranger);
+    EXPECT_EQ(c.signatures(), 0u);
+}
+
+TEST(CollectiveTest, DeathBreaksTheTurnOnceAndLateCallersGetItsStatus) {
+    Table table;
+    Collective c(table);
+    auto e = c.enter(kAll, who(0));
+    table.left.insert(1);
+    auto events = c.member_gone(who(1));
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].state, State::broken);
+    EXPECT_EQ(events[0].turn, e.turn);
+    EXPECT_TRUE(c.member_gone(who(1)).empty());
+    c.end(e.turn, PMIX_ERR_PARTIAL_SUCCESS);
+    auto late = c.enter(kAll, who(2));
+    EXPECT_EQ(late.state, State::over);
+    EXPECT_EQ(late.status, PMIX_ERR_PARTIAL_SUCCESS);
+    EXPECT_EQ(c.signatures(), 0u) << "everybody has come or gone";
+}
+
+TEST(CollectiveTest, DeathAfterArrivalHarmsNobody) {
+    Table table;
+    Collective c(table);
+    c.enter(kAll, who(1));
+    table.left.insert(1);
+    EXPECT_TRUE(c.member_gone(who(1)).empty());
+    c.enter(kAll, who(0));
+    EXPECT_EQ(c.enter(kAll, who(2)).state, State::complete);
+}
+
+TEST(CollectiveTest, TurnThatStartsAfterADeathIsBrokenAtOnce) {
+    Table table;
+    table.left.insert(2);
+    Collective c(table);
+    auto e = c.enter(kAll, who(0));
+    EXPECT_EQ(e.state, State::broken);
+    c.end(e.turn, PMIX_ERR_PARTIAL_SUCCESS);
+    EXPECT_EQ(c.enter(kAll, who(1)).status, PMIX_ERR_PARTIAL_SUCCESS);
+    EXPECT_EQ(c.signatures(), 0u);
+}
+
+TEST(CollectiveTest, TimeoutAnswersLateCallersAndTheNextTurnWorks) {
+    Table table;
+    Collective c(table);
+    auto e = c.enter(kAll, who(0));
+    c.enter(kAll, who(1));
+    c.end(e.turn, PMIX_ERR_TIMEOUT);
+    // those who were in start the next one
+    auto next = c.enter(kAll, who(0));
+    EXPECT_NE(next.turn, e.turn);
+    EXPECT_EQ(next.state, State::waiting);
+    auto late = c.enter(kAll, who(2));
+    EXPECT_EQ(late.state, State::over);
+    EXPECT_EQ(late.status, PMIX_ERR_TIMEOUT);
+    c.enter(kAll, who(1));
+    EXPECT_EQ(c.enter(kAll, who(2)).state, State::complete);
+    c.end(next.turn, PMIX_SUCCESS);
+    EXPECT_EQ(c.turns(), 0u);
+}
+
+TEST(CollectiveTest, EndedTwiceAndUnknownTurnsAreIgnored) {
+    Table table;
+    Collective c(table);
+    auto e = c.enter(kAll, who(0));
+    c.end(e.turn, PMIX_ERR_TIMEOUT);
+    c.end(e.turn, PMIX_SUCCESS);
+    EXPECT_EQ(c.enter(kAll, who(1)).status, PMIX_ERR_TIMEOUT);
+    c.end(12345, PMIX_SUCCESS);
+    EXPECT_EQ(c.signature_of(12345), nullptr);
+}
+
+TEST(CollectiveTest, RanksRegisteredLaterCount) {
+    Table table;
+    table.local = {0};
+    table.announced = 3;
+    Collective c(table);
+    EXPECT_EQ(c.enter(kAll, who(0)).state, State::waiting);
+    table.local = {0, 1, 2};
+    EXPECT_TRUE(c.recheck().empty());
+    c.enter(kAll, who(1));
+    EXPECT_EQ(c.enter(kAll, who(2)).state, State::complete);
+}
+
+TEST(CollectiveTest, RecheckFindsATurnThatIsCompleteNow) {
+    Table table;
+    table.announced = 4;
+    Collective c(table);
+    c.enter(kAll, who(0));
+    c.enter(kAll, who(1));
+    auto e = c.enter(kAll, who(2));
+    EXPECT_EQ(e.state, State::waiting);
+    table.announced = 0;
+    auto events = c.recheck();
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].turn, e.turn);
+    EXPECT_EQ(events[0].state, State::complete);
+    EXPECT_TRUE(c.recheck().empty());
+}
+
+TEST(CollectiveTest, EveryCloneMustCome) {
+    Table table;
+    table.processes[who(0)] = 2;
+    Collective c(table);
+    c.enter(kAll, who(1));
+    c.enter(kAll, who(2));
+    EXPECT_EQ(c.enter(kAll, who(0), true).state, State::waiting);
+    auto e = c.enter(kAll, who(0), true);
+    EXPECT_EQ(e.state, State::complete);
+    c.end(e.turn, PMIX_SUCCESS);
+    EXPECT_EQ(c.turns(), 0u);
+}
+
+TEST(CollectiveTest, ANamespaceThatEndsGivesBackItsOpenTurns) {
+    Table table;
+    Collective c(table);
+    auto a = c.enter(kAll, who(0));
+    auto b = c.enter(list({0, 1}), who(0));
+    c.end(b.turn, PMIX_ERR_TIMEOUT);
+    auto open = c.nspace_ended("a", 1, PMIX_ERR_NOT_FOUND);
+    ASSERT_EQ(open.size(), 1u);
+    EXPECT_EQ(open[0], a.turn);
+    EXPECT_TRUE(c.nspace_ended("b", 2, PMIX_ERR_NOT_FOUND).empty());
+    table.local.clear();  // it is not known any more
+    EXPECT_TRUE(c.recheck().empty());
+    EXPECT_EQ(c.signatures(), 0u);
+    EXPECT_EQ(c.turns(), 0u);
+}
+
+// Who is late, being of another namespace, is told how it ended, and does not open a turn that nobody else comes to.
+TEST(CollectiveTest, LateForASetWhoseOtherNamespaceHasEnded) {
+    Table table;
+    Collective c(table);
+    const Signature both{ProcId("a", PMIX_RANK_WILDCARD), ProcId("b", PMIX_RANK_WILDCARD)};
+    auto first = c.enter(both, who(0));
+    table.others.insert(member_id(2, 0));
+    table.others.insert(member_id(2, 1));
+    c.enter(both, member_id(2, 0));
+    c.enter(both, member_id(2, 1));
+    ASSERT_EQ(c.nspace_ended("b", 2, PMIX_ERR_NOT_FOUND).size(), 1u);
+    table.others.clear();
+    c.recheck();
+    auto late = c.enter(both, who(1));
+    EXPECT_EQ(late.state, State::over);
+    EXPECT_EQ(late.turn, first.turn);
+    EXPECT_EQ(late.status, PMIX_ERR_NOT_FOUND);
+    EXPECT_EQ(c.turns(), 1u);
+    table.left.insert(2);
+    c.member_gone(who(2));  // does not come any more
+    EXPECT_EQ(c.turns(), 0u);
+    // A new namespace of the old name has nothing to do with it.
+    c.enter(both, who(0));
+    c.nspace_ended("b", 2, PMIX_ERR_NOT_FOUND);
+    c.nspace_new("b");
+    EXPECT_EQ(c.signatures(), 0u);
+    EXPECT_TRUE(c.enter(both, who(1)).first);
+}
+
+TEST(CollectiveTest, TimeoutsInARowDoNotPileUp) {
+    Table table;
+    Collective c(table);
+    for (int i = 0; i < 10'000; ++i) {
+        auto e = c.enter(kAll, who(0));
+        ASSERT_TRUE(e.first);
+        c.end(e.turn, PMIX_ERR_TIMEOUT);
+    }
+    EXPECT_LE(c.turns(), 257u);
+}

@@ -1,0 +1,359 @@
+// The host's arrays in all their dresses, what is derived from them, and how they land in the store.
+#include <gtest/gtest.h>
+
+#include "common/codec/pack.h"
+#include "server/namespaces/job_info.h"
+#include "server/namespaces/namespace_data.h"
+#include "server/namespaces/registry.h"
+#include "support/fake_client.h"
+
+using namespace pmix;
+using namespace pmix::test;
+using common::InfoList;
+using dstore::Key;
+using dstore::Owner;
+
+namespace {
+
+InfoList list_of(std::initializer_list<std::pair<const char*, common::Value>> entries) {
+    InfoList list;
+    for (const auto& [key, value] : entries) {
+        auto copy = common::Value::copy_of(value.get());
+        list.append(key, std::move(copy).value());
+    }
+    return list;
+}
+common::Value text(const char* s) {
+    return std::move(common::Value::string(s)).value();
+}
+common::Value u32(uint32_t n) {
+    return common::Value::u32(n);
+}
+common::Value rank(uint32_t n) {
+    return common::Value::number<pmix_rank_t>(n, PMIX_PROC_RANK);
+}
+// An array of infos as a value.
+common::Value array(const InfoList& inner) {
+    pmix_data_array_t a;
+    a.type = PMIX_INFO;
+    a.size = inner.size();
+    a.array = const_cast<pmix_info_t*>(inner.c_array());
+    return std::move(common::Value::load(&a, PMIX_DATA_ARRAY)).value();
+}
+
+// What a client reads.
+struct Answer {
+    pmix_status_t status = PMIX_ERR_NOT_FOUND;
+    common::Value value;
+    int64_t number() const {
+        int64_t n = -1;
+        common::read_number(value.get(), &n);
+        return n;
+    }
+    std::string string() const {
+        return value.type() == PMIX_STRING && value.get().data.string != nullptr ? value.get().data.string : "<none>";
+    }
+};
+Answer read(TestServer& server, const char* nspace, Owner owner, const char* key) {
+    Answer a;
+    server::Nspace* n = server.parts().registry.find(nspace);
+    if (n == nullptr || n->data == nullptr) return a;
+    dstore::Found found;
+    a.status = n->data->reader().find(owner, Key(key), found);
+    if (a.status == PMIX_SUCCESS) a.status = common::decode_value_into(found.bytes(), a.value.c_ptr());
+    return a;
+}
+
+}  // namespace
+
+// rows: V6 V4 K34
+// proves: PMIx_server_register_nspace PMIX_NODE_MAP PMIX_PROC_MAP
+TEST(JobSetupTest, MapsAndSizeAreEnough) {
+    TestServer server(nullptr);
+    InfoList list =
+        list_of({{PMIX_NODE_MAP, text("n0,n1")}, {PMIX_PROC_MAP, text("0,2;1,3")}, {PMIX_JOB_SIZE, u32(4)}});
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list));
+    EXPECT_EQ(2, read(server, "job", Owner::job(), PMIX_NUM_NODES).number());
+    EXPECT_EQ("n0,n1", read(server, "job", Owner::job(), PMIX_NODE_LIST).string());
+    EXPECT_EQ(4, read(server, "job", Owner::job(), PMIX_JOB_SIZE).number());
+    EXPECT_EQ(0, read(server, "job", Owner::job(), PMIX_APPNUM).number());
+    EXPECT_EQ(PMIX_UINT32, read(server, "job", Owner::job(), PMIX_APPNUM).value.type());
+    EXPECT_EQ("0,2", read(server, "job", Owner::node(0), PMIX_LOCAL_PEERS).string());
+    EXPECT_EQ(2, read(server, "job", Owner::node(1), PMIX_LOCAL_SIZE).number());
+    EXPECT_EQ(1, read(server, "job", Owner::node(1), PMIX_LOCALLDR).number());
+    EXPECT_EQ("n1", read(server, "job", Owner::node(1), PMIX_HOSTNAME).string());
+    for (uint32_t r = 0; r < 4; ++r) {
+        Answer local = read(server, "job", Owner::proc(r), PMIX_LOCAL_RANK);
+        EXPECT_EQ(PMIX_UINT16, local.value.type());
+        EXPECT_EQ(r / 2, local.number()) << r;
+        EXPECT_EQ(PMIX_UINT16, read(server, "job", Owner::proc(r), PMIX_NODE_RANK).value.type());
+        EXPECT_EQ(r % 2, read(server, "job", Owner::proc(r), PMIX_NODEID).number()) << r;
+        EXPECT_EQ(r % 2 ? "n1" : "n0", read(server, "job", Owner::proc(r), PMIX_HOSTNAME).string());
+        EXPECT_EQ(r, read(server, "job", Owner::proc(r), PMIX_APP_RANK).number());
+    }
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::proc(4), PMIX_LOCAL_RANK).status);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::job(), PMIX_PARENT_ID).status);
+    server::Nspace* n = server.parts().registry.find("job");
+    EXPECT_EQ(0u, n->own_node);
+    EXPECT_EQ((std::vector<common::Rank>{0, 2}), n->local_ranks());
+}
+
+// rows: V6
+TEST(JobSetupTest, TheHostsWordWins) {
+    TestServer server(nullptr);
+    InfoList proc = list_of({{PMIX_RANK, rank(1)},
+                             {PMIX_LOCAL_RANK, common::Value::number<uint16_t>(7, PMIX_UINT16)},
+                             {PMIX_NODEID, u32(42)},
+                             {"my.own", text("x")}});
+    InfoList list = list_of({{PMIX_NODE_MAP, text("n0")},
+                             {PMIX_PROC_MAP, text("0,1")},
+                             {PMIX_JOB_SIZE, u32(2)},
+                             {PMIX_NUM_NODES, u32(9)},
+                             {PMIX_LOCAL_PEERS, text("0,1,77")},
+                             {PMIX_PROC_INFO_ARRAY, array(proc)}});
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list));
+    EXPECT_EQ(9, read(server, "job", Owner::job(), PMIX_NUM_NODES).number());
+    EXPECT_EQ(7, read(server, "job", Owner::proc(1), PMIX_LOCAL_RANK).number());
+    EXPECT_EQ(0, read(server, "job", Owner::proc(0), PMIX_LOCAL_RANK).number()) << "derived where nothing was said";
+    EXPECT_EQ(42, read(server, "job", Owner::proc(1), PMIX_NODEID).number());
+    EXPECT_EQ("x", read(server, "job", Owner::proc_info(1), "my.own").string());
+    EXPECT_EQ("0,1,77", read(server, "job", Owner::node(0), PMIX_LOCAL_PEERS).string()) << "flat, so this node's";
+}
+
+// rows: V4
+// proves: PMIx_server_register_nspace PMIX_JOB_INFO_ARRAY PMIX_SESSION_INFO_ARRAY PMIX_APP_INFO_ARRAY
+// proves: PMIx_server_register_nspace PMIX_NODE_INFO_ARRAY PMIX_SESSION_ID
+TEST(JobSetupTest, EveryArrayAndAnyNesting) {
+    TestServer server(nullptr);
+    // the rank last, and as a plain number
+    InfoList proc = list_of({{PMIX_NODEID, u32(1)}, {PMIX_RANK, u32(3)}, {"p", text("proc")}});
+    InfoList node = list_of({{PMIX_HOSTNAME, text("n1")}, {"n", text("node")}, {PMIX_PROC_DATA, array(proc)}});
+    InfoList app = list_of({{PMIX_APPNUM, u32(1)},
+                            {PMIX_APP_SIZE, u32(2)},
+                            {PMIX_APPLDR, rank(2)},
+                            {"a", text("app")},
+                            {PMIX_NODE_INFO_ARRAY, array(node)}});
+    InfoList app0 = list_of({{PMIX_APPNUM, u32(0)}, {PMIX_APP_SIZE, u32(2)}, {PMIX_APPLDR, rank(0)}});
+    InfoList job = list_of({{PMIX_JOB_SIZE, u32(4)},
+                            {"j", text("job")},
+                            {PMIX_NODE_MAP, text("n0,n1")},
+                            {PMIX_PROC_MAP, text("0,1;2,3")},
+                            {PMIX_APP_INFO_ARRAY, array(app0)},
+                            {PMIX_APP_INFO_ARRAY, array(app)}});
+    InfoList session = list_of({{PMIX_SESSION_ID, u32(77)},
+                                {"s", text("session")},
+                                {PMIX_UNIV_SIZE, u32(64)},
+                                {PMIX_JOB_INFO_ARRAY, array(job)}});
+    InfoList other = list_of({{PMIX_SESSION_ID, u32(78)}, {"s", text("other")}});
+    InfoList list = list_of({{PMIX_SESSION_INFO_ARRAY, array(session)}, {PMIX_SESSION_INFO_ARRAY, array(other)}});
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list));
+    EXPECT_EQ("session", read(server, "job", Owner::session(77), "s").string());
+    EXPECT_EQ("other", read(server, "job", Owner::session(78), "s").string());
+    EXPECT_EQ(77, read(server, "job", Owner::job(), PMIX_SESSION_ID).number()) << "so that a client finds its session";
+    EXPECT_EQ(64, read(server, "job", Owner::session(77), PMIX_UNIV_SIZE).number());
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::job(), PMIX_UNIV_SIZE).status) << "the session says it";
+    EXPECT_EQ("job", read(server, "job", Owner::job(), "j").string());
+    EXPECT_EQ("app", read(server, "job", Owner::app(1), "a").string());
+    EXPECT_EQ("node", read(server, "job", Owner::node(1), "n").string());
+    EXPECT_EQ("proc", read(server, "job", Owner::proc_info(3), "p").string());
+    EXPECT_EQ(1, read(server, "job", Owner::proc(3), PMIX_APPNUM).number());
+    EXPECT_EQ(1, read(server, "job", Owner::proc(3), PMIX_APP_RANK).number());
+    EXPECT_EQ(2, read(server, "job", Owner::proc(3), PMIX_APPLDR).number());
+    EXPECT_EQ(2, read(server, "job", Owner::job(), PMIX_JOB_NUM_APPS).number());
+}
+
+// rows: V3 V4
+TEST(JobSetupTest, MapsAsRegexToo) {
+    TestServer server(nullptr);
+    auto nodes = common::generate_node_map(std::string_view("n0,n1,n2"));
+    auto procs = common::generate_proc_map(std::string_view("0;1;2"));
+    pmix_byte_object_t bo;
+    InfoList list;
+    bo.bytes = nodes->data();
+    bo.size = nodes->size() + 1;
+    pmix_value_t v{};
+    v.type = PMIX_REGEX;
+    v.data.bo = bo;
+    list.append(PMIX_NODE_MAP, std::move(common::Value::copy_of(v)).value());
+    v.data.bo.bytes = procs->data();
+    v.data.bo.size = procs->size() + 1;
+    list.append(PMIX_PROC_MAP, std::move(common::Value::copy_of(v)).value());
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list));
+    EXPECT_EQ(3, read(server, "job", Owner::job(), PMIX_JOB_SIZE).number());
+    EXPECT_EQ("n2", read(server, "job", Owner::proc(2), PMIX_HOSTNAME).string());
+}
+
+// rows: V3 V6
+// proves: PMIx_server_register_nspace PMIX_NODE_MAP_RAW PMIX_PROC_MAP_RAW
+TEST(JobSetupTest, MapsByTheirPlainNames) {
+    TestServer server(nullptr);
+    ASSERT_EQ(
+        PMIX_SUCCESS,
+        server.add_job("job", 1, list_of({{PMIX_NODE_MAP_RAW, text("n0,n1")}, {PMIX_PROC_MAP_RAW, text("0,2;1")}})));
+    EXPECT_EQ(3, read(server, "job", Owner::job(), PMIX_JOB_SIZE).number());
+    EXPECT_EQ("n0", read(server, "job", Owner::proc(2), PMIX_HOSTNAME).string());
+    EXPECT_EQ("n1", read(server, "job", Owner::proc(1), PMIX_HOSTNAME).string());
+}
+
+// rows: V6
+// proves: PMIx_server_register_nspace PMIX_PROC_INFO_ARRAY PMIX_NODE_INFO_ARRAY PMIX_JOB_SIZE
+TEST(JobSetupTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
+    TestServer server(nullptr);
+    InfoList n0 = list_of({{PMIX_HOSTNAME, text("n0")}, {PMIX_NODEID, u32(5)}, {PMIX_LOCAL_PEERS, text("0,1")}});
+    InfoList n1 = list_of({{PMIX_HOSTNAME, text("n1")},
+                           {PMIX_NODEID, u32(6)},
+                           {PMIX_LOCAL_PEERS, text("2")},
+                           {PMIX_HOSTNAME_ALIASES, text("one,uno")}});
+    ASSERT_EQ(
+        PMIX_SUCCESS,
+        server.add_job(
+            "nodes", 2,
+            list_of({{PMIX_JOB_SIZE, u32(3)}, {PMIX_NODE_INFO_ARRAY, array(n0)}, {PMIX_NODE_INFO_ARRAY, array(n1)}})));
+    EXPECT_EQ("n1", read(server, "nodes", Owner::proc(2), PMIX_HOSTNAME).string());
+    EXPECT_EQ(6, read(server, "nodes", Owner::proc(2), PMIX_NODEID).number());
+    server::Nspace* n = server.parts().registry.find("nodes");
+    EXPECT_EQ(1u, server::find_own_node(n->placed, "uno"));
+
+    InfoList p0 = list_of({{PMIX_RANK, rank(0)}, {PMIX_HOSTNAME, text("n0")}});
+    InfoList p1 = list_of({{PMIX_RANK, rank(1)}, {PMIX_HOSTNAME, text("far")}});
+    ASSERT_EQ(
+        PMIX_SUCCESS,
+        server.add_job(
+            "procs", 1,
+            list_of({{PMIX_JOB_SIZE, u32(2)}, {PMIX_PROC_INFO_ARRAY, array(p0)}, {PMIX_PROC_INFO_ARRAY, array(p1)}})));
+    EXPECT_EQ(2, read(server, "procs", Owner::job(), PMIX_NUM_NODES).number());
+    EXPECT_FALSE(server.parts().registry.find("procs")->is_local(1));
+
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("bare", 3, list_of({{PMIX_JOB_SIZE, u32(3)}})));
+    EXPECT_EQ("n0", read(server, "bare", Owner::proc(2), PMIX_HOSTNAME).string());
+    EXPECT_EQ("0,1,2", read(server, "bare", Owner::node(0), PMIX_LOCAL_PEERS).string());
+}
+
+// rows: V4
+// proves: PMIx_server_register_nspace PMIX_REGISTER_NODATA
+TEST(JobSetupTest, KnownByNameOnly) {
+    TestServer server(nullptr);
+    ASSERT_EQ(
+        PMIX_SUCCESS,
+        server.add_job("name", 0, list_of({{PMIX_REGISTER_NODATA, common::Value::flag(true)}, {"k", text("v")}})));
+    ASSERT_NE(nullptr, server.parts().registry.find("name"));
+    EXPECT_EQ(nullptr, server.parts().registry.find("name")->data);
+    // data may follow
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("name", 0, list_of({{"k", text("v")}})));
+    EXPECT_EQ("v", read(server, "name", Owner::job(), "k").string());
+}
+
+// rows: V5
+TEST(JobSetupTest, RegisteringAgainAdds) {
+    TestServer server(nullptr);
+    server.job("job", 2, 2);
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list_of({{"later", text("v")}, {PMIX_NUM_NODES, u32(11)}})));
+    EXPECT_EQ("v", read(server, "job", Owner::job(), "later").string());
+    EXPECT_EQ(11, read(server, "job", Owner::job(), PMIX_NUM_NODES).number());
+    EXPECT_EQ(4, read(server, "job", Owner::job(), PMIX_JOB_SIZE).number());
+    EXPECT_EQ(1, read(server, "job", Owner::proc(3), PMIX_LOCAL_RANK).number()) << "the placement stays";
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list_of({{"later", text("w")}})));
+    EXPECT_EQ("w", read(server, "job", Owner::job(), "later").string());
+    EXPECT_EQ(11, read(server, "job", Owner::job(), PMIX_NUM_NODES).number()) << "what was said is not derived again";
+}
+
+// A job that says whose it is is nobody else's to read, whoever its processes run as. rows: V6
+// proves: PMIx_server_register_nspace PMIX_USERID
+TEST(JobSetupTest, TheUserOfAJobMayReadIt) {
+    TestServer server(nullptr);
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("theirs", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_USERID, u32(54321)}})));
+    const auto may = [&](uint32_t uid, const char* nspace) {
+        class Plain final : public server::Peer {
+          public:
+            using Peer::Peer;
+            void send(const common::FrameHeader&, common::Bytes, std::span<const int>) override {}
+            void close() override {}
+        } peer(server::PeerKind::tool, {"tool", 0}, server::Credentials{uid, uid, 1});
+        return server.parts().segments.may_map(peer, *server.parts().registry.find(nspace));
+    };
+    EXPECT_TRUE(may(54321, "theirs"));
+    EXPECT_FALSE(may(54322, "theirs"));
+}
+
+// rows: V7 V9
+TEST(JobSetupTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
+    TestServer server(nullptr);
+    server.job("early", 1, 1);
+    auto resources = [&](const InfoList& list) {
+        return server.on_loop([&] {
+            auto r = server::read_resources(list.c_array(), list.size());
+            return server.setup().register_resources(std::move(r).value());
+        });
+    };
+    ASSERT_EQ(PMIX_SUCCESS, resources(list_of({{"res.a", text("all")}, {"res.b", text("all")}})));
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("late", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {"res.b", text("own")}})));
+    EXPECT_EQ("all", read(server, "early", Owner::job(), "res.a").string());
+    EXPECT_EQ("all", read(server, "late", Owner::job(), "res.a").string());
+    EXPECT_EQ("own", read(server, "late", Owner::job(), "res.b").string());
+    server.on_loop([&] {
+        InfoList gone = list_of({{"res.a", u32(0)}});
+        auto r = server::read_resources(gone.c_array(), gone.size());
+        return server.setup().deregister_resources(*r);
+    });
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("later", 1, list_of({{PMIX_JOB_SIZE, u32(1)}})));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "later", Owner::job(), "res.a").status);
+    EXPECT_EQ("all", read(server, "later", Owner::job(), "res.b").string());
+}
+
+// proves: PMIx_server_register_nspace PMIX_QUALIFIED_VALUE
+TEST(JobSetupTest, NullStringAndQualifiedValues) {
+    TestServer server(nullptr);
+    InfoList list = list_of({{PMIX_JOB_SIZE, u32(2)}, {PMIX_NODE_MAP, text("n0")}, {PMIX_PROC_MAP, text("0,1")}});
+    list.append(PMIX_LOCALITY_STRING, nullptr, PMIX_STRING);
+    InfoList qualified = list_of({{"q", text("of rank 1")}, {PMIX_RANK, rank(1)}});
+    list.append(PMIX_QUALIFIED_VALUE, array(qualified));
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list));
+    Answer a = read(server, "job", Owner::job(), PMIX_LOCALITY_STRING);
+    EXPECT_EQ(PMIX_SUCCESS, a.status);
+    EXPECT_EQ(PMIX_STRING, a.value.type());
+    EXPECT_EQ(nullptr, a.value.get().data.string);
+    EXPECT_EQ("of rank 1", read(server, "job", Owner::proc_info(1), "q").string());
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::job(), "q").status);
+}
+
+// rows: K37
+TEST(JobSetupTest, RankOfAServer_OfAnyNumber_IsARank) {
+    TestServer server(nullptr);
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SERVER_RANK, u32(3)}})));
+    Answer a = read(server, "job", Owner::job(), PMIX_SERVER_RANK);
+    ASSERT_EQ(PMIX_SUCCESS, a.status);
+    EXPECT_EQ(PMIX_PROC_RANK, a.value.type());
+    EXPECT_EQ(3u, a.value.get().data.rank);
+}
+
+TEST(JobSetupTest, MalformedArraysAreRefusedAndLeaveNothing) {
+    TestServer server(nullptr);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("a", 1, list_of({{PMIX_PROC_INFO_ARRAY, text("no array")}})));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("b", 1, list_of({{PMIX_PROC_MAP, text("0,0")}})));
+    InfoList nameless = list_of({{"k", text("v")}});
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("c", 1, list_of({{PMIX_PROC_INFO_ARRAY, array(nameless)}})));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM,
+              server.add_job("d", 1, list_of({{PMIX_NODE_MAP, text("n0,n1")}, {PMIX_PROC_MAP, text("0;1;2")}})));
+    for (const char* n : {"a", "b", "c", "d"}) EXPECT_EQ(nullptr, server.parts().registry.find(n)) << n;
+    InfoList deep = list_of({{"k", text("v")}});
+    for (int i = 0; i < 30; ++i) deep = list_of({{PMIX_JOB_INFO_ARRAY, array(deep)}});
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("e", 1, deep));
+}
+
+// A million ranks are a few numbers.
+TEST(JobSetupTest, LargeRegularJobStaysSmall) {
+    TestServer server(nullptr);
+    std::string names, ranks;
+    for (unsigned n = 0; n < 2000; ++n) {
+        names += (n ? ",n" : "n") + std::to_string(n);
+        ranks += (n ? ";" : "") + std::to_string(n * 100) + "-" + std::to_string(n * 100 + 99);
+    }
+    ASSERT_EQ(PMIX_SUCCESS,
+              server.add_job("big", 100,
+                             list_of({{PMIX_NODE_MAP, text(names.c_str())}, {PMIX_PROC_MAP, text(ranks.c_str())}})));
+    EXPECT_EQ(99, read(server, "big", Owner::proc(199'999), PMIX_LOCAL_RANK).number());
+    EXPECT_EQ("n1999", read(server, "big", Owner::proc(199'999), PMIX_HOSTNAME).string());
+    server::Nspace* n = server.parts().registry.find("big");
+    EXPECT_EQ(100u, n->local_count());
+    EXPECT_FALSE(n->all_local());
+}

@@ -1,0 +1,162 @@
+// What a child finds in its environment, and that a forked child of a process with threads can be given it.
+#include "server/jobs/launch_env.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <thread>
+
+using namespace pmix::server;
+using pmix::common::ProcId;
+using How = LaunchEnv::Edit::How;
+
+namespace {
+
+struct Env {
+    char** v = nullptr;
+    ~Env() {
+        for (char** e = v; e != nullptr && *e != nullptr; ++e) std::free(*e);
+        std::free(v);
+    }
+    void add(const char* entry) {
+        size_t n = size();
+        v = static_cast<char**>(std::realloc(v, (n + 2) * sizeof(char*)));
+        v[n] = ::strdup(entry);
+        v[n + 1] = nullptr;
+    }
+    size_t size() const {
+        size_t n = 0;
+        while (v != nullptr && v[n] != nullptr) ++n;
+        return n;
+    }
+    std::string get(const std::string& name) const {
+        for (char** e = v; e != nullptr && *e != nullptr; ++e)
+            if (std::strncmp(*e, (name + "=").c_str(), name.size() + 1) == 0) return *e + name.size() + 1;
+        return "<unset>";
+    }
+};
+
+std::shared_ptr<const Variables> shared(Variables variables) {
+    return std::make_shared<const Variables>(std::move(variables));
+}
+
+std::shared_ptr<const LaunchEnv::Edits> edits(LaunchEnv::Edits of) {
+    return std::make_shared<const LaunchEnv::Edits>(std::move(of));
+}
+
+}  // namespace
+
+// rows: V12
+TEST(LaunchEnvTest, StartsFromNothingReplacesAndKnowsNobodyElse) {
+    LaunchEnv launch;
+    launch.set({"job", 0}, shared({{"A", "0"}, {"B", "2"}}), {{"A", "1"}}, {});  // its own goes over the shared
+    Env env;
+    ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
+    EXPECT_EQ(2u, env.size());
+    EXPECT_EQ("1", env.get("A"));
+    Env other;
+    other.add("A=old");
+    other.add("AA=keep");
+    other.add("C=3");
+    ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &other.v));
+    EXPECT_EQ(4u, other.size());
+    EXPECT_EQ("1", other.get("A"));
+    EXPECT_EQ("keep", other.get("AA"));
+    EXPECT_EQ("3", other.get("C"));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("job", 1, &env.v));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("jo", 0, &env.v));
+    launch.set({"job", 0}, {}, {{"A", "9"}}, {});
+    ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
+    EXPECT_EQ("9", env.get("A"));
+    launch.remove("job");
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("job", 0, &env.v));
+}
+
+// rows: C8 V12
+TEST(LaunchEnvTest, EditsInTheirOrder) {
+    LaunchEnv launch;
+    launch.set({"job", 0}, {}, {},
+               edits({{How::set, "S", "new", ':'},
+                      {How::add, "P", "ignored", ':'},
+                      {How::add, "N", "added", ':'},
+                      {How::prepend, "P", "front", ':'},
+                      {How::append, "P", "back", ':'},
+                      {How::first, "P", "mid", ':'},
+                      {How::unset, "U", "", ':'},
+                      {How::append, "E", "only", ':'}}));
+    Env env;
+    env.add("S=old");
+    env.add("P=a:mid:b");
+    env.add("U=x");
+    ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
+    EXPECT_EQ("new", env.get("S"));
+    EXPECT_EQ("added", env.get("N"));
+    EXPECT_EQ("mid:front:a:b:back", env.get("P"));
+    EXPECT_EQ("<unset>", env.get("U"));
+    EXPECT_EQ("only", env.get("E"));
+}
+
+// rows: V12
+TEST(LaunchEnvTest, AnyOrderOfRegistrationAndOfLeaving) {
+    LaunchEnv launch;
+    std::vector<uint32_t> order(200);
+    std::iota(order.begin(), order.end(), 0u);
+    // In order they are appended, then backwards and mixed they are put between.
+    std::mt19937 random(7);
+    for (const char* job : {"m", "b", "z"}) {
+        for (uint32_t r : order) launch.set({job, r}, {}, {{"R", job + std::to_string(r)}}, {});
+        std::shuffle(order.begin(), order.end(), random);
+    }
+    for (uint32_t r = 0; r < 200; r += 2) launch.remove(ProcId("b", r));
+    for (uint32_t r = 0; r < 200; r += 4) launch.set({"b", r}, {}, {{"R", "again" + std::to_string(r)}}, {});
+    launch.remove("z");
+    for (uint32_t r = 0; r < 200; ++r) {
+        Env m, b, z;
+        EXPECT_EQ(PMIX_SUCCESS, launch.apply("m", r, &m.v));
+        EXPECT_EQ("m" + std::to_string(r), m.get("R"));
+        EXPECT_EQ(r % 4 == 2 ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS, launch.apply("b", r, &b.v)) << r;
+        EXPECT_EQ(r % 4 == 2 ? "<unset>" : (r % 4 == 0 ? "again" : "b") + std::to_string(r), b.get("R"));
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("z", r, &z.v));
+    }
+}
+
+// rows: V12
+TEST(LaunchEnvTest, InAForkedChildWhileTheHostGoesOn) {
+    LaunchEnv launch;
+    LaunchEnv::set_current(&launch);
+    launch.set({"job", 0}, {}, {{"A", "1"}}, {});
+    std::atomic<bool> stop{false};
+    // Another thread forks, as hosts do, while this one, the loop, registers.
+    int good = 0;
+    std::thread forker([&] {
+        for (int i = 0; i < 50; ++i) {
+            pid_t pid = ::fork();
+            if (pid == 0) {
+                char** env = nullptr;
+                const LaunchEnv* mine = LaunchEnv::current();
+                bool fine = mine != nullptr && mine->apply("job", 0, &env) == PMIX_SUCCESS && env != nullptr &&
+                            std::strcmp(env[0], "A=1") == 0;
+                ::_exit(fine ? 0 : 1);
+            }
+            int status = 0;
+            ::waitpid(pid, &status, 0);
+            good += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        }
+        stop = true;
+    });
+    for (uint32_t r = 1; !stop; ++r) {
+        launch.set({"other", r % 64}, {}, {{"X", std::to_string(r)}}, {});
+        if (r % 64 == 0) launch.remove("other");
+    }
+    forker.join();
+    EXPECT_EQ(50, good);
+    LaunchEnv::set_current(nullptr);
+    EXPECT_EQ(nullptr, LaunchEnv::current());
+}

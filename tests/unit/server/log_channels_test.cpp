@@ -1,0 +1,84 @@
+// Writing a log to streams that nobody reads: how long it waits, and how often.
+#include "server/services/log_channels.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace pmix::server {
+namespace {
+
+// A stream that is full, and how long each write was ready to wait for it.
+struct Full {
+    static inline std::vector<int> patience;
+    static inline bool takes = false;
+    static pmix_status_t stream(int, std::string_view, transport::Deadline deadline) {
+        patience.push_back(deadline.poll_ms());
+        return takes ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
+    }
+    static void syslog(int, const char*) {}
+    static constexpr LogSinks sinks{&stream, &syslog};
+    Full() {
+        patience.clear();
+        takes = false;
+    }
+};
+
+LogWish wish_of(size_t n) {
+    LogWish wish;
+    wish.source = common::ProcId("job", 0);
+    wish.entries.assign(n, LogEntry{LogChannel::error, "text"});
+    return wish;
+}
+
+TEST(LogChannels, AStreamThatNobodyReadsIsWaitedForOnce) {
+    Full full;
+    LogStreams streams;
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(wish_of(1000), Full::sinks, streams, true));
+    ASSERT_EQ(1000u, Full::patience.size());
+    EXPECT_GT(Full::patience.front(), 1000);
+    for (size_t i = 1; i < Full::patience.size(); ++i) ASSERT_EQ(0, Full::patience[i]) << i;
+    // Nor is it by the next request, until it takes something again.
+    Full::patience.clear();
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(wish_of(2), Full::sinks, streams, true));
+    EXPECT_EQ((std::vector<int>{0, 0}), Full::patience);
+    Full::takes = true;
+    EXPECT_EQ(PMIX_SUCCESS, write_log(wish_of(1), Full::sinks, streams, true));
+    Full::patience.clear();
+    EXPECT_EQ(PMIX_SUCCESS, write_log(wish_of(1), Full::sinks, streams, true));
+    EXPECT_GT(Full::patience.front(), 1000);
+}
+
+TEST(LogChannels, AllEntriesTogetherHaveOneLimitOfTime) {
+    Full full;
+    Full::takes = true;
+    LogStreams streams;
+    static int64_t first;
+    first = 0;
+    const LogSinks sinks{[](int, std::string_view, transport::Deadline deadline) {
+                             if (first == 0) first = deadline.ns();
+                             return deadline.ns() == first ? PMIX_SUCCESS : PMIX_ERROR;
+                         },
+                         &Full::syslog};
+    EXPECT_EQ(PMIX_SUCCESS, write_log(wish_of(3), sinks, streams, true));
+}
+
+TEST(LogChannels, WhatWaitsWhenTheServerStopsStaysUnwritten) {
+    Full full;
+    LogStreams streams;
+    streams.stopping = true;
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, write_log(wish_of(3), Full::sinks, streams, true));
+    EXPECT_TRUE(Full::patience.empty());
+}
+
+// The system's own: a full pipe.
+TEST(LogChannels, AFullPipeIsGivenUpAtTheDeadline) {
+    int ends[2];
+    ASSERT_EQ(0, ::pipe(ends));
+    const std::string much(1 << 20, 'x');
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, system_log_sinks().stream(ends[1], much, transport::Deadline::in_ms(0)));
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+}  // namespace
+}  // namespace pmix::server

@@ -1,0 +1,98 @@
+// Sections of a blob: what one holds, and what needs several.
+#include "server/namespaces/modex_blob.h"
+
+#include <gtest/gtest.h>
+
+#include "dstore/contribution.h"
+#include "server/namespaces/namespace_data.h"
+#include "support/store_values.h"
+
+namespace pmix::server {
+namespace {
+
+using dstore::RankSince;
+
+// So many bytes that are nowhere: whoever reads one of them ends the test.
+common::Bytes nothing_of(size_t size) {
+    return {reinterpret_cast<const uint8_t*>(64), size};
+}
+
+size_t sections_of(common::Bytes blob) {
+    size_t n = 0;
+    for (; !blob.empty(); ++n) {
+        auto section = read_piece(blob);
+        EXPECT_TRUE(section.ok());
+        if (!section.ok()) break;
+        EXPECT_EQ("job", section->nspace);
+        blob = blob.subspan(section->size);
+    }
+    return n;
+}
+
+}  // namespace
+
+// A size that 32 bits cannot hold must not come out as a smaller one.
+TEST(ModexBlobTest, Wrap_OfMoreThanASectionHolds_IsRefused) {
+    for (const size_t size : {kMaxBlobPayload + 1, (size_t{1} << 32) + 8, size_t{1} << 40}) {
+        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, wrap_piece("job", nothing_of(size)).status());
+        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, wrap_group("group", nothing_of(size)).status());
+        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, wrap_job("job", nothing_of(size)).status());
+    }
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, wrap_group(std::string(common::kMaxNspaceLength + 1, 'n'), {}).status());
+}
+
+TEST(ModexBlobTest, ReadPiece_OfAnotherVersionOrAnEndlessName_IsRefused) {
+    const auto good = wrap_group("group", {}).value();
+    ASSERT_TRUE(read_piece(good).ok());
+    auto other = good;
+    other[4] = kBlobVersion + 1;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, read_piece(other).status());
+    auto named = good;
+    common::store_le<uint16_t>(&named[6], common::kMaxNspaceLength + 1);
+    named.resize(kBlobHeader + common::kMaxNspaceLength + 1, 'n');
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_piece(named).status());
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_piece(common::Bytes(good).first(good.size() - 1)).status());
+}
+
+TEST(ModexBlobTest, SaysKept_OfAnotherRankOrKey_IsFalse) {
+    const auto kept = wrap_kept("job", 3, {"a", "b"});
+    EXPECT_TRUE(says_kept(kept, "job", 3, "b"));
+    EXPECT_FALSE(says_kept(kept, "job", 2, "b"));
+    EXPECT_FALSE(says_kept(kept, "job", 3, "c"));
+    EXPECT_FALSE(says_kept(kept, "other", 3, "b"));
+}
+
+TEST(ModexBlobTest, Contribution_LargerThanASection_IsSeveral) {
+    auto data = NamespaceData::create(8, 1, 1);
+    ASSERT_TRUE(data.ok());
+    std::vector<RankSince> ranks;
+    for (common::Rank rank = 0; rank < 8; ++rank) {
+        const auto value = test::blob(1000, static_cast<uint8_t>(rank));
+        (*data)->add_local(rank);
+        ASSERT_TRUE((*data)->commit(rank, {{PMIX_GLOBAL, "k", value}}).ok());
+        ranks.push_back({rank, 0});
+    }
+    auto one = (*data)->contribution("job", ranks);
+    ASSERT_TRUE(one.ok());
+    EXPECT_EQ(1u, sections_of(*one));
+    auto several = (*data)->contribution("job", ranks, 3000);
+    ASSERT_TRUE(several.ok());
+    EXPECT_EQ(4u, sections_of(*several));
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, (*data)->contribution("job", ranks, 500).status()) << "of one rank alone";
+
+    // Another node takes all of them over.
+    auto there = NamespaceData::create(8, 2, 2);
+    ASSERT_TRUE(there.ok());
+    std::vector<uint8_t> storage;
+    for (common::Bytes blob(*several); !blob.empty();) {
+        auto section = read_piece(blob);
+        ASSERT_TRUE(section.ok());
+        auto chunks = piece_chunks(*section, storage);
+        ASSERT_TRUE(chunks.ok());
+        EXPECT_EQ(PMIX_SUCCESS, (*there)->ingest(*chunks).status);
+        blob = blob.subspan(section->size);
+    }
+    for (common::Rank rank = 0; rank < 8; ++rank) EXPECT_TRUE((*there)->has(rank, "k"));
+}
+
+}  // namespace pmix::server

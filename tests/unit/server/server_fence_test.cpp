@@ -1,0 +1,677 @@
+// Fence through a whole server: what the host sees, what members get, what a death and a timeout do.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dstore/contribution.h"
+#include "server/namespaces/modex_blob.h"
+#include "support/fake_client.h"
+
+using namespace pmix;
+using namespace pmix::test;
+
+namespace {
+
+const ProcId kJob("job", PMIX_RANK_WILDCARD);
+
+// A blob as another node's server would make it: rank `rank` of "job" has one key.
+std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::string& text, uint64_t generation = 1) {
+    common::ByteWriter w;
+    common::encode_string_value(w, text);
+    dstore::ChunkBuilder chunk;
+    chunk.begin(dstore::Owner::proc(rank), {generation, 0, true});
+    chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
+    auto bytes = chunk.finish(1);
+    return server::wrap_piece("job", *bytes).value();
+}
+
+// The last fence reached the host without any data.
+bool sent_nothing(const FakeHost& host) {
+    return server::is_presence_only(host.last("fence")->blob);
+}
+
+pmix_status_t status_of(FakeClient& client, uint32_t id) {
+    auto reply = client.wait(id);
+    return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
+}
+
+}  // namespace
+
+// rows: F1 F6
+TEST(ServerFenceTest, AllLocalNeverReachesTheHost) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    a.put("k", "from a");
+    uint32_t fa = a.start_fence({kJob}, true);
+    server.settle();
+    EXPECT_FALSE(a.take(fa)) << "b is missing";
+    uint32_t fb = b.start_fence({});  // no list: the caller's namespace
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, fb));
+    EXPECT_EQ(0u, host.count("fence"));
+    EXPECT_EQ("from a", b.read_text(0, "k"));
+}
+
+// rows: F6 F4
+TEST(ServerFenceTest, WithoutAHostEntryOneNodeWorksSeveralDoNot) {
+    TestServer server(nullptr);
+    server.job("job", 1, 1);
+    server.job("wide", 2, 1);
+    FakeClient a(server, {"job", 0}), w(server, {"wide", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, w.hello());
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of(w, w.start_fence({})));
+}
+
+// rows: F2 F3 F4 U5
+// proves: PMIx_Fence PMIX_COLLECT_DATA server
+TEST(ServerFenceTest, OneUpcallWithOneBlobAndTheAnswerIsReadable) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    a.put("g", "a global");
+    a.put("l", "a local", PMIX_LOCAL);
+    b.put("r", "b remote", PMIX_REMOTE);
+    std::vector<uint8_t> other = blob_of(2, "g", "from far");
+    host.data = [&](const Seen& s) {
+        std::vector<uint8_t> all = other;  // any order
+        all.insert(all.end(), s.blob.begin(), s.blob.end());
+        return all;
+    };
+    uint32_t fa = a.start_fence({kJob}, true), fb = b.start_fence({kJob}, true);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, fb));
+    ASSERT_EQ(1u, host.count("fence"));
+    const Seen* seen = host.last("fence");
+    EXPECT_EQ(std::vector<ProcId>{kJob}, seen->procs);
+    EXPECT_TRUE(common::InfoView(seen->infos).flag(PMIX_COLLECT_DATA));
+    EXPECT_TRUE(common::InfoView(seen->infos).flag(PMIX_SORTED_PROC_ARRAY));
+    ASSERT_NE(nullptr, seen->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS));
+    EXPECT_EQ(PMIX_SUCCESS, seen->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS)->value.data.status);
+    ASSERT_FALSE(seen->null_blob);
+    std::string sent(seen->blob.begin(), seen->blob.end());
+    EXPECT_NE(std::string::npos, sent.find("a global"));
+    EXPECT_NE(std::string::npos, sent.find("b remote"));
+    EXPECT_EQ(std::string::npos, sent.find("a local")) << "local data stays on its node";
+    EXPECT_EQ(1, host.released) << "the host gets its blob back";
+    EXPECT_EQ("from far", a.read_text(2, "g"));
+    EXPECT_EQ("a local", b.read_text(0, "l"));
+    EXPECT_FALSE(a.read_text(1, "r")) << "remote data is not for local peers";
+}
+
+// Optional attributes that the library does not read are the host's to read. rows: F11
+TEST(ServerFenceTest, Fence_WithACollectiveAlgorithm_ReachesTheHost) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 4, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    common::InfoList infos;
+    infos.append_string(PMIX_COLLECTIVE_ALGO, "ring,tree");
+    infos.append_flag(PMIX_COLLECTIVE_ALGO_REQD, true);
+    common::FenceRequest request;
+    request.procs = {kJob};
+    request.infos = std::move(infos);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(request)));
+    const Seen* seen = host.last("fence");
+    ASSERT_NE(nullptr, seen->infos.find(PMIX_COLLECTIVE_ALGO));
+    EXPECT_STREQ("ring,tree", seen->infos.find(PMIX_COLLECTIVE_ALGO)->value.data.string);
+    EXPECT_TRUE(common::InfoView(seen->infos).flag(PMIX_COLLECTIVE_ALGO_REQD));
+}
+
+// The infos that the host sees are the first caller's, but data is collected if any member asked for it.
+// rows: F2
+// proves: PMIx_Fence PMIX_COLLECT_DATA server
+TEST(ServerFenceTest, WhatOneMemberAsksToCollectCountsForAll) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 4, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    const auto fence = [&](common::InfoList first, bool second_asks) {
+        common::FenceRequest request;
+        request.procs = {kJob};
+        request.infos = std::move(first);
+        uint32_t fa = a.start<common::Command::fence>(request), fb = b.start_fence({kJob}, second_asks);
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(b, fb));
+        return common::InfoView(host.last("fence")->infos).flag(PMIX_COLLECT_DATA);
+    };
+    common::InfoList no, no_in_words;
+    no.append_flag(PMIX_COLLECT_DATA, false);
+    no_in_words.append_string(PMIX_COLLECT_DATA, "false");
+    EXPECT_FALSE(fence({}, false));
+    EXPECT_TRUE(fence({}, true));
+    EXPECT_TRUE(fence(std::move(no), true));
+    EXPECT_TRUE(fence(std::move(no_in_words), true));
+}
+
+// rows: F2
+TEST(ServerFenceTest, CollectionOfTheFirstMemberOnly_DataIsSent) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    a.put("k", "value");
+    const uint32_t fa = a.start_fence({kJob}, true);
+    server.settle();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob}, false)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_FALSE(sent_nothing(host));
+}
+
+// Where the host describes no placement, its number of local processes is what a fence waits for. rows: F1
+TEST(ServerFenceTest, Fence_FewerRegisteredThanAnnounced_WaitsForTheOthers) {
+    TestServer server(nullptr);
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, {}));
+    server.add_client("job", 0);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    const uint32_t fa = a.start_fence({kJob});
+    server.settle();
+    EXPECT_FALSE(a.take(fa)) << "two were announced";
+    server.add_client("job", 1);
+    FakeClient b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+}
+
+// Data of a fence may name any namespace; only those that this server knows are kept.
+TEST(ServerFenceTest, Answer_NamesAnUnknownNamespace_NoneIsMade) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    host.data = [](const Seen&) {
+        std::vector<uint8_t> blob = blob_of(1, "k", "value");
+        auto piece = server::read_piece(blob);
+        std::vector<uint8_t> storage;
+        auto chunks = server::piece_chunks(*piece, storage);
+        const auto foreign = server::wrap_piece("elsewhere", *chunks).value();
+        blob.insert(blob.end(), foreign.begin(), foreign.end());
+        return blob;
+    };
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_EQ("value", a.read_text(1, "k"));
+    EXPECT_EQ(nullptr, server.parts().registry.find("elsewhere"));
+}
+
+// The order of the list, repeats and the form on the wire do not matter. rows: F1
+TEST(ServerFenceTest, Fence_ParticipantsAsListAndAsRanges_AreOneSet) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 50, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    common::FenceRequest list, ranges;
+    for (uint32_t r = 100; r-- > 0;) list.procs.emplace_back("job", r);
+    list.procs.emplace_back("job", 7);
+    ranges.procs = {{"job", 3}};
+    ranges.ranges = {{"job", {50, 99, 0, 60}}};
+    const uint32_t fa = a.start<common::Command::fence>(list);
+    server.settle();
+    EXPECT_FALSE(a.take(fa)) << "rank 1 is missing";
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start<common::Command::fence>(ranges)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_EQ(1u, host.count("fence"));
+    const Seen* seen = host.last("fence");
+    ASSERT_EQ(100u, seen->procs.size());
+    for (uint32_t r = 0; r < 100; ++r) EXPECT_EQ(ProcId("job", r), seen->procs[r]);
+    ranges.ranges = {{"job", {9, 0}}};
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(b, b.start<common::Command::fence>(ranges)));
+    ranges.procs.clear();
+    ranges.ranges = {{"job", {1, 99}}};
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start<common::Command::fence>(ranges))) << "it is not in the set";
+    ranges.ranges = {{"job", {0, 15'000'000}}};
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(a, a.start<common::Command::fence>(ranges)))
+        << "the array for the host is the memory of the caller's user";
+}
+
+// rows: F2 F5
+TEST(ServerFenceTest, NothingNewIsNotSentAgain) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_TRUE(sent_nothing(host)) << "nothing was committed";
+    a.put("k", "first");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_FALSE(sent_nothing(host));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_TRUE(sent_nothing(host));
+    a.put("k2", "second");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    std::string sent(host.last("fence")->blob.begin(), host.last("fence")->blob.end());
+    EXPECT_NE(std::string::npos, sent.find("second"));
+    EXPECT_EQ(std::string::npos, sent.find("first"));
+    // another set has not been given anything yet
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({{"job", 0}, {"job", 1}}, true)));
+    sent.assign(host.last("fence")->blob.begin(), host.last("fence")->blob.end());
+    EXPECT_NE(std::string::npos, sent.find("first"));
+    // no collection: no data
+    a.put("k3", "third");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
+    EXPECT_TRUE(sent_nothing(host));
+}
+
+// A namespace that this server has not been told of runs elsewhere. rows: F1
+TEST(ServerFenceTest, Fence_WithANamespaceNotKnownHere_GoesToTheHost) {
+    for (const bool with_host : {true, false}) {
+        FakeHost host;
+        auto module = host.module();
+        TestServer server(with_host ? &module : nullptr);
+        server.job("job", 1, 1);
+        FakeClient a(server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        EXPECT_EQ(with_host ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
+                  status_of(a, a.start_fence({{"job", 0}, {"elsewhere", 0}})));
+        EXPECT_EQ(with_host ? 1u : 0u, host.count("fence"));
+    }
+}
+
+// A server outlives its jobs by far. rows: F5
+TEST(ServerFenceTest, WhatASetWasSent_NamespaceEnds_IsForgotten) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("other", 2, 1);
+    for (int round = 0; round < 3; ++round) {
+        server.job("job", 2, 1);
+        FakeClient a(server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        a.put("k", "value");
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+        EXPECT_FALSE(sent_nothing(host)) << "the job of this name before is another";
+        EXPECT_EQ(1u, server.parts().fence.sets_remembered());
+        server.on_loop([&] {
+            server.setup().deregister_nspace("job");
+            return 0;
+        });
+        EXPECT_EQ(0u, server.parts().fence.sets_remembered());
+    }
+}
+
+// A host may take a fence without bytes for one that needs no exchange (Slurm's plug-in does so where the infos do not
+// name PMIX_COLLECT_DATA or there is no data). Every upcall carries both, and no value is claimed that nobody gave.
+// rows: F2 F4
+// proves: PMIx_Fence PMIX_COLLECT_DATA server
+TEST(ServerFenceTest, Upcall_NoDataToSend_CarriesPresenceSectionAndCollectKey) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    const auto fence = [&](common::InfoList infos) {
+        common::FenceRequest request;
+        request.procs = {kJob};
+        request.infos = std::move(infos);
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(request)));
+        const Seen* seen = host.last("fence");
+        EXPECT_EQ(16u, seen->blob.size());
+        EXPECT_TRUE(server::is_presence_only(seen->blob));
+        size_t named = 0;
+        for (size_t i = 0; i < seen->infos.size(); ++i)
+            named += std::string_view(seen->infos.c_array()[i].key) == PMIX_COLLECT_DATA ? 1 : 0;
+        EXPECT_EQ(1u, named);
+        return common::InfoView(seen->infos).flag(PMIX_COLLECT_DATA);
+    };
+    common::InfoList yes, no;
+    yes.append_flag(PMIX_COLLECT_DATA, true);
+    no.append_flag(PMIX_COLLECT_DATA, false);
+    EXPECT_FALSE(fence({}));
+    EXPECT_FALSE(fence(std::move(no)));
+    EXPECT_TRUE(fence(std::move(yes))) << "nothing was committed";
+}
+
+// Sections of nodes with and without data come in any order, and those of older servers are missing altogether.
+// rows: F2
+TEST(ServerFenceTest, Answer_PresenceSections_AreSkippedAndDataIsRead) {
+    const std::vector<uint8_t> presence = server::wrap_presence();
+    const std::vector<uint8_t> data = blob_of(1, "k", "from far");
+    const auto joined = [](std::initializer_list<std::vector<uint8_t>> parts) {
+        std::vector<uint8_t> all;
+        for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+        return all;
+    };
+    const struct {
+        std::vector<uint8_t> answer;
+        bool has_data;
+    } cases[] = {{{}, false},
+                 {presence, false},
+                 {joined({presence, presence, presence}), false},
+                 {joined({presence, data}), true},
+                 {joined({data, presence, presence}), true}};
+    for (const auto& c : cases) {
+        FakeHost host;
+        auto module = host.module();
+        TestServer server(&module);
+        server.job("job", 2, 1);
+        FakeClient a(server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        host.data = [&](const Seen&) { return c.answer; };
+        EXPECT_EQ(!c.has_data, server::is_presence_only(c.answer));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+        EXPECT_EQ(c.has_data, a.read_text(1, "k") == "from far");
+    }
+    std::vector<uint8_t> torn = presence;
+    torn.resize(presence.size() - 1);
+    EXPECT_FALSE(server::is_presence_only(torn));
+}
+
+// rows: U1 G3
+TEST(ServerFenceTest, EveryStyleOfAnswerIsOneReply) {
+    for (Style style : {Style::before_return, Style::later, Style::other_thread, Style::succeeded, Style::fails}) {
+        FakeHost host;
+        host.styles["fence"] = style;
+        host.statuses["fence"] = style == Style::fails ? PMIX_ERR_TIMEOUT : PMIX_SUCCESS;
+        auto module = host.module();
+        TestServer server(&module);
+        server.job("job", 2, 1);
+        FakeClient a(server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        uint32_t f = a.start_fence({kJob});
+        if (style == Style::later) {
+            ASSERT_TRUE(server.turn_until([&] { return host.waiting() == 1; }));
+            server.settle();
+            EXPECT_FALSE(a.take(f));
+            host.answer_waiting();
+        }
+        EXPECT_EQ(host.statuses["fence"], status_of(a, f)) << static_cast<int>(style);
+        server.settle();
+        EXPECT_FALSE(a.take(f)) << "answered twice";
+        EXPECT_EQ(0u, server.parts().host.open());
+    }
+}
+
+// rows: F5
+TEST(ServerFenceTest, RepeatedFencesDoNotMix) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    std::vector<uint32_t> ids;
+    for (int i = 0; i < 100; ++i) ids.push_back(a.start_fence({kJob}));
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, ids[static_cast<size_t>(i)]));
+        if (i < 99) {
+            EXPECT_FALSE(a.take(ids[static_cast<size_t>(i) + 1]));
+        }
+    }
+    EXPECT_EQ(0u, server.parts().fence.open());
+}
+
+// rows: F7
+TEST(ServerFenceTest, ADeathEndsItForEveryoneAndForLateCallers) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 3);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1}), c(server, {"job", 2});
+    for (FakeClient* x : {&a, &b, &c}) ASSERT_EQ(PMIX_SUCCESS, x->hello());
+    uint32_t fa = a.start_fence({kJob});
+    server.settle();
+    c.kill();
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob}))) << "late for the same turn";
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, a.start_fence({kJob}))) << "a new turn without the dead one";
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob})));
+    // a set without the dead one is whole
+    uint32_t f2 = a.start_fence({{"job", 0}, {"job", 1}});
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({{"job", 1}, {"job", 0}})));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, f2));
+}
+
+// rows: F7
+// proves: PMIx_Fence PMIX_LOCAL_COLLECTIVE_STATUS server
+TEST(ServerFenceTest, ADeathIsToldToTheHostOfASpreadSet) {
+    FakeHost host;
+    host.styles["fence"] = Style::later;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    uint32_t fa = a.start_fence({kJob});
+    server.settle();
+    EXPECT_EQ(0u, host.count("fence"));
+    b.kill();
+    ASSERT_TRUE(server.turn_until([&] { return host.count("fence") == 1; }));
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS,
+              host.last("fence")->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS)->value.data.status);
+    host.answer_waiting();
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
+}
+
+// rows: F7 I12
+TEST(ServerFenceTest, WhoSaidGoodbyeMayComeAgain) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    uint32_t fa = a.start_fence({kJob});
+    server.settle();
+    // Its process, which is this one, lives on.
+    EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
+    b.kill();
+    server.settle();
+    EXPECT_FALSE(a.take(fa));
+    FakeClient again(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, again.hello());
+    EXPECT_EQ(PMIX_SUCCESS, status_of(again, again.start_fence({kJob})));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+}
+
+// rows: F7
+TEST(ServerFenceTest, AGoodbyeForGoodIsADeparture) {
+    FakeHost host;
+    auto module = host.module();
+    for (bool deregistered : {true, false}) {
+        TestServer server(&module);
+        server.job("job", 1, 2);
+        FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        uint32_t fa = a.start_fence({kJob});
+        EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
+        b.kill();
+        server.settle();
+        server.on_loop([&] {
+            if (deregistered) {
+                server.setup().deregister_client({"job", 1});
+            } else {
+                server.parts().exited(server::member_id(server.parts().registry.find("job")->number, 1));
+            }
+            return 0;
+        });
+        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa)) << deregistered;
+    }
+}
+
+TEST(ExitWatchTest, TellsOfTheEndOnce) {
+    TestServer server(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    int told = 0;
+    auto watch = server.on_loop([&] { return server::ExitWatch::open(*server.loop, child, [&] { ++told; }); });
+    ASSERT_NE(nullptr, watch);
+    server.settle();
+    EXPECT_EQ(0, told);
+    ::kill(child, SIGKILL);
+    EXPECT_TRUE(server.turn_until([&] { return told != 0; }));
+    ::waitpid(child, nullptr, 0);
+    server.settle();
+    EXPECT_EQ(1, told);
+    server.on_loop([&] {
+        watch.reset();
+        EXPECT_EQ(nullptr, server::ExitWatch::open(*server.loop, 0, [] {}));
+        EXPECT_EQ(nullptr, server::ExitWatch::open(*server.loop, child, [] {})) << "it is no more";
+        return 0;
+    });
+}
+
+// rows: F8 G11
+// proves: PMIx_Fence PMIX_TIMEOUT server
+TEST(ServerFenceTest, TimeoutAnswersAllAndTheNextOneWorks) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, a.start_fence({kJob}, false, 1)));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(b, b.start_fence({kJob}))) << "late for that turn";
+    uint32_t fa = a.start_fence({kJob});
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+}
+
+// rows: F8 G11
+TEST(ServerFenceTest, Timeouts_OfSeveralMembers_ShortestCounts) {
+    TestServer server(nullptr);
+    server.job("job", 1, 3);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    for (const auto& [first, second] : {std::pair(600, 1), std::pair(1, 600)}) {
+        const uint32_t fa = a.start_fence({kJob}, false, first);
+        server.settle();
+        const uint32_t fb = b.start_fence({kJob}, false, second);
+        EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, fa)) << first << " and " << second << " s";
+        EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(b, fb)) << first << " and " << second << " s";
+    }
+}
+
+// rows: F8
+TEST(ServerFenceTest, AHostThatIsLateFindsNobody) {
+    FakeHost host;
+    host.styles["fence"] = Style::later;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    uint32_t f = a.start_fence({kJob}, false, 1);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, f));
+    host.answer_waiting();
+    server.settle();
+    EXPECT_FALSE(a.take(f));
+    host.styles.clear();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
+}
+
+// rows: F9 G12
+TEST(ServerFenceTest, WhoIsNotInTheSetIsToldSo) {
+    TestServer server(nullptr);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_WILDCARD}}, false, -1)));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", 1}})));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_INVALID}})));
+    EXPECT_EQ(0u, server.parts().fence.open());
+}
+
+// rows: G7
+TEST(ServerFenceTest, ARequiredEntryThatNobodyKnowsIsRefused) {
+    TestServer server(nullptr);
+    server.job("job", 1, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    common::FenceRequest request;
+    request.procs = {kJob};
+    common::InfoList list;
+    list.append("nobody.knows", common::Value::flag(true), PMIX_INFO_REQD);
+    request.infos = std::move(list);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::fence>(request));
+}
+
+// rows: V8
+TEST(ServerFenceTest, TheEndOfTheNamespaceEndsIt) {
+    TestServer server(nullptr);
+    server.job("one", 1, 1);
+    server.job("two", 1, 1);
+    FakeClient a(server, {"one", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    uint32_t f = a.start_fence({{"one", 0}, {"two", 0}});
+    server.settle();
+    EXPECT_FALSE(a.take(f));
+    server.on_loop([&] {
+        server.setup().deregister_nspace("two");
+        return 0;
+    });
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(a, f));
+}
+
+// rows: V2
+TEST(ServerFenceTest, StoppingAnswersWhoWaits) {
+    TestServer server(nullptr);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    uint32_t f = a.start_fence({kJob});
+    uint32_t g = a.start_get({"job", 1}, "k");
+    server.settle();
+    server.stop();
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, status_of(a, f));
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, status_of(a, g));
+    EXPECT_TRUE(a.hung_up());
+}
+
+// A node that runs another library contributes bytes that mean nothing here.
+TEST(ServerFenceTest, ForeignBytesFailTheFence) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    host.data = [](const Seen&) { return std::vector<uint8_t>(64, 0x5a); };
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of(a, a.start_fence({kJob}, true)));
+    host.data = [](const Seen&) {
+        auto blob = blob_of(1, "k", "v");
+        for (int i = 0; i < 3; ++i) blob.pop_back();
+        return blob;
+    };
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, status_of(a, a.start_fence({kJob}, true)));
+    host.data = [](const Seen&) { return blob_of(1, "k", "v"); };
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_EQ("v", a.read_text(1, "k"));
+}

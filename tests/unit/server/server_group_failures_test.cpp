@@ -1,0 +1,373 @@
+// Groups whose members or leader end, stay silent, or whose namespaces end: who is told, and how each call ends.
+#include <gtest/gtest.h>
+
+#include "common/values/info_view.h"
+#include "support/group_requests.h"
+
+using namespace pmix;
+using namespace pmix::test;
+
+namespace {
+
+void expect_event(FakeClient& client, pmix_status_t code, const ProcId& affected) {
+    auto event = client.take_event();
+    ASSERT_TRUE(event) << code;
+    EXPECT_EQ(code, event->status);
+    EXPECT_EQ(affected, event->source);
+    const InfoList infos = event->infos.take();
+    std::string_view group;
+    const pmix_proc_t* proc = nullptr;
+    common::InfoView(infos).get(PMIX_GROUP_ID, &group);
+    common::InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &proc);
+    EXPECT_EQ(kName, group);
+    ASSERT_NE(nullptr, proc);
+    EXPECT_EQ(affected, ProcId(*proc));
+}
+
+}  // namespace
+
+// rows: R8
+// proves: PMIx_Group_construct PMIX_LOCAL_COLLECTIVE_STATUS server
+TEST(ServerGroupFailuresTest, AMemberThatEndsBeforeItCallsIsAnErrorForAll) {
+    Setting s(2, 3);
+    uint32_t a = construct(s[0]), b = construct(s[1]);
+    s.kill(2);
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], a).status);
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[1], b).status);
+    ASSERT_EQ(1u, s.host.count("group")) << "the other nodes must hear of it";
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, number_of(s.host.last("group")->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], construct(s[0], {kAll}, {}, "next")).status) << "at once";
+}
+
+// rows: R8
+// proves: PMIx_Group_construct PMIX_GROUP_NOTIFY_TERMINATION server
+TEST(ServerGroupFailuresTest, WhoWantsToBeToldDecides) {
+    for (GroupCall verdict : {GroupCall::decide, GroupCall::abort}) {
+        Setting s(1, 3);
+        listen(s[0], {PMIX_GROUP_MEMBER_FAILED});
+        uint32_t a = construct(s[0], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION)), b = construct(s[1]);
+        s.kill(2);
+        auto event = s[0].take_event();
+        ASSERT_TRUE(event);
+        EXPECT_EQ(PMIX_GROUP_MEMBER_FAILED, event->status);
+        EXPECT_EQ(ProcId("job", 2), event->source);
+        EXPECT_FALSE(s[1].take(b)) << "nothing is decided yet";
+        EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], start(s[0], verdict)).status);
+        Done da = done_of(s[0], a), db = done_of(s[1], b);
+        const bool goes_on = verdict == GroupCall::decide;
+        EXPECT_EQ(goes_on ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_GROUP_CONSTRUCT_ABORT, da.status);
+        EXPECT_EQ(da.status, db.status);
+        if (goes_on) {
+            EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), db.members);
+        }
+    }
+}
+
+// rows: R8
+// proves: PMIx_Group_construct PMIX_GROUP_LEADER server
+TEST(ServerGroupFailuresTest, OnlyTheLeaderIsToldWhereThereIsOne) {
+    Setting s(1, 3);
+    listen(s[0], {PMIX_GROUP_MEMBER_FAILED});
+    listen(s[1], {PMIX_GROUP_MEMBER_FAILED});
+    InfoList leads = flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    leads.append_flag(PMIX_GROUP_LEADER, true);
+    uint32_t a = construct(s[0], {kAll}, std::move(leads));
+    uint32_t b = construct(s[1], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
+    s.kill(2);
+    EXPECT_TRUE(s[0].take_event());
+    EXPECT_FALSE(s[1].take_event());
+    start(s[0], GroupCall::decide);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[0], a).status);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[1], b).status);
+}
+
+// rows: R9
+TEST(ServerGroupFailuresTest, ALeaderThatEndsIsReplacedByTheFirstWhoWantsToLead) {
+    Setting s(1, 4);
+    for (int i = 1; i < 3; ++i) listen(s[i], {PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_LEADER_SELECTED});
+    InfoList leads = flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    leads.append_flag(PMIX_GROUP_LEADER, true);
+    construct(s[0], {kAll}, std::move(leads));
+    uint32_t b = construct(s[1], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
+    uint32_t c = construct(s[2], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
+    s.server->settle();
+    s.kill(0);
+    for (int i = 1; i < 3; ++i) {
+        auto event = s[i].take_event();
+        ASSERT_TRUE(event);
+        EXPECT_EQ(PMIX_GROUP_LEADER_FAILED, event->status);
+    }
+    start(s[2], GroupCall::decide, {}, flag(PMIX_GROUP_LEADER));
+    start(s[1], GroupCall::decide, {}, flag(PMIX_GROUP_LEADER));
+    s.server->settle();
+    for (int i = 1; i < 3; ++i) {
+        auto event = s[i].take_event();
+        ASSERT_TRUE(event);
+        EXPECT_EQ(PMIX_GROUP_LEADER_SELECTED, event->status);
+        EXPECT_EQ(ProcId("job", 2), event->source);
+        EXPECT_FALSE(s[i].take_event()) << "one leader";
+    }
+    uint32_t d = construct(s[3], {kAll});
+    Done db = done_of(s[1], b);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, db.status);
+    EXPECT_EQ((ProcList{{"job", 1}, {"job", 2}, {"job", 3}}), db.members);
+    EXPECT_EQ(db.members, done_of(s[2], c).members);
+    EXPECT_EQ(db.members, done_of(s[3], d).members);
+}
+
+// rows: R10 R11
+// proves: PMIx_Group_construct PMIX_GROUP_OPTIONAL PMIX_TIMEOUT server
+TEST(ServerGroupFailuresTest, OptionalMembersAndTimeouts) {
+    Setting s(1, 3);
+    uint32_t a = construct(s[0], {kAll}, timed(flag(PMIX_GROUP_OPTIONAL)));
+    uint32_t x = construct(s[0], {kAll}, timed({}), "strict"), y = construct(s[1], {kAll}, {}, "strict");
+    uint32_t b = construct(s[1], {kAll}, flag(PMIX_GROUP_OPTIONAL));
+    Done da = done_of(s[0], a);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, da.status);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), da.members);
+    EXPECT_EQ(da.members, done_of(s[1], b).members);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[0], x).status);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[1], y).status);
+    // Late, and told so, once; the next turn is a new one.
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[2], construct(s[2], {kAll}, {}, "strict")).status);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[2], construct(s[2])).status);
+    uint32_t again[3];
+    for (int i = 0; i < 3; ++i) again[i] = construct(s[i], {kAll}, {}, "strict");
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(PMIX_SUCCESS, done_of(s[i], again[i]).status);
+}
+
+// rows: R10
+TEST(ServerGroupFailuresTest, Construct_OptionalMemberEnds_NobodyIsTold) {
+    Setting s(1, 3);
+    listen(s[0], {PMIX_GROUP_MEMBER_FAILED, PMIX_GROUP_LEADER_FAILED});
+    InfoList leads = flag(PMIX_GROUP_OPTIONAL);
+    leads.append_flag(PMIX_GROUP_LEADER, true);
+    uint32_t a = construct(s[0], {kAll}, flag(PMIX_GROUP_OPTIONAL));
+    construct(s[1], {kAll}, std::move(leads));
+    s.server->settle();
+    s.kill(2);
+    s.kill(1);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), done_of(s[0], a).members) << "which had called";
+    EXPECT_FALSE(s[0].take_event());
+}
+
+// The construct goes on at once; the event says who is missing, as OpenPMIx 7.0 has it. rows: R10
+// proves: PMIx_Group_construct PMIX_GROUP_FT_COLLECTIVE server
+TEST(ServerGroupFailuresTest, Construct_FaultTolerantMemberEnds_TellsTheOthersOrTheirLeader) {
+    for (bool led : {false, true}) {
+        Setting s(2, 3);
+        for (int i = 0; i < 2; ++i) listen(s[i], {PMIX_GROUP_MEMBER_FAILED});
+        InfoList infos = flag(PMIX_GROUP_FT_COLLECTIVE);
+        if (led) infos.append_flag(PMIX_GROUP_LEADER, true);
+        uint32_t a = construct(s[0], {kAll}, std::move(infos)), b = construct(s[1]);
+        s.server->settle();
+        s.kill(2);
+        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[0], a).status);
+        EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 3}, {"job", 4}, {"job", 5}}), done_of(s[1], b).members);
+        expect_event(s[0], PMIX_GROUP_MEMBER_FAILED, {"job", 2});
+        if (!led) expect_event(s[1], PMIX_GROUP_MEMBER_FAILED, {"job", 2});
+        EXPECT_FALSE(s[1].take_event());
+        EXPECT_EQ(led ? 0u : 1u, s.host.count("notify_event")) << "members of the other node";
+    }
+}
+
+// A node whose members all ended has no server that tells of them: the host's answer shows who is missing. rows: R8 R10
+TEST(ServerGroupFailuresTest, Construct_HostLeavesMembersOut_TheirFellowsAreTold) {
+    for (const char* mode : {PMIX_GROUP_FT_COLLECTIVE, PMIX_GROUP_NOTIFY_TERMINATION, PMIX_GROUP_OPTIONAL}) {
+        Setting s(2, 2);
+        for (int i = 0; i < 2; ++i) listen(s[i], {PMIX_GROUP_MEMBER_FAILED});
+        s.host.statuses["group"] = PMIX_ERR_PARTIAL_SUCCESS;
+        s.host.group_results = [](const Seen&, InfoList& out) {
+            common::append_proc_array(out, PMIX_GROUP_MEMBERSHIP, {{"job", 0}, {"job", 1}, {"job", 3}});
+        };
+        uint32_t a = construct(s[0], {kAll}, flag(mode)), b = construct(s[1]);
+        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[0], a).status);
+        EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 3}}), done_of(s[1], b).members);
+        s.server->settle();
+        for (int i = 0; i < 2; ++i) {
+            if (mode != std::string_view(PMIX_GROUP_OPTIONAL)) expect_event(s[i], PMIX_GROUP_MEMBER_FAILED, {"job", 2});
+            EXPECT_FALSE(s[i].take_event());
+        }
+        EXPECT_EQ(0u, s.host.count("notify_event")) << "each node tells its own";
+    }
+}
+
+// A leader that has called and ends is a member like any other, but all are told. rows: R9
+TEST(ServerGroupFailuresTest, Construct_LeaderEndsAndNobodyAskedToBeTold_AllAreTold) {
+    Setting s(1, 3);
+    for (int i = 0; i < 2; ++i) listen(s[i], {PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_LEADER_SELECTED});
+    construct(s[2], {kAll}, flag(PMIX_GROUP_LEADER));
+    uint32_t a = construct(s[0]);
+    s.server->settle();
+    s.kill(2);
+    for (int i = 0; i < 2; ++i) expect_event(s[i], PMIX_GROUP_LEADER_FAILED, {"job", 2});
+    EXPECT_FALSE(s[0].take(a)) << "rank 1 is missing";
+    uint32_t b = construct(s[1]);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}}), done_of(s[1], b).members);
+    EXPECT_FALSE(s[0].take_event());
+}
+
+// rows: R9
+TEST(ServerGroupFailuresTest, Construct_LeaderEndsWhileTheHostHasIt_AllAreTold) {
+    Setting s(2, 2);
+    listen(s[0], {PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_LEADER_SELECTED});
+    s.host.styles["group"] = Style::later;
+    construct(s[1], {kAll}, flag(PMIX_GROUP_LEADER));
+    uint32_t a = construct(s[0], {kAll}, flag(PMIX_GROUP_FT_COLLECTIVE));
+    ASSERT_TRUE(s.server->turn_until([&] { return s.host.waiting() == 1; }));
+    s.kill(1);
+    expect_event(s[0], PMIX_GROUP_LEADER_FAILED, {"job", 1});
+    EXPECT_EQ(1u, s.host.count("notify_event")) << "members of the other node";
+    s.host.answer_waiting();
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
+}
+
+// rows: R9
+TEST(ServerGroupFailuresTest, Construct_LeaderEndsAndNobodyWantsToLead_TheSelectionSaysSo) {
+    Setting s(1, 4);
+    for (int i = 0; i < 2; ++i) listen(s[i], {PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_LEADER_SELECTED});
+    InfoList leads = flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    leads.append_flag(PMIX_GROUP_LEADER, true);
+    construct(s[2], {kAll}, std::move(leads));
+    uint32_t a = construct(s[0], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
+    uint32_t b = construct(s[1], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
+    s.server->settle();
+    s.kill(2);
+    for (int i = 0; i < 2; ++i) expect_event(s[i], PMIX_GROUP_LEADER_FAILED, {"job", 2});
+    for (int i = 0; i < 2; ++i) start(s[i], GroupCall::decide);
+    for (int i = 0; i < 2; ++i) {
+        s.server->settle();
+        auto event = s[i].take_event();
+        ASSERT_TRUE(event);
+        EXPECT_EQ(PMIX_GROUP_LEADER_SELECTED, event->status);
+        const pmix_proc_t* leader = nullptr;
+        const InfoList infos = event->infos.take();
+        common::InfoView(infos).get(PMIX_GROUP_LEADER, &leader);
+        ASSERT_NE(nullptr, leader);
+        EXPECT_EQ(PMIX_RANK_INVALID, leader->rank) << "nobody";
+    }
+    construct(s[3]);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 3}}), done_of(s[0], a).members);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[1], b).status);
+}
+
+// Asked for at the destruct alone, as OpenPMIx 7.0 takes it: the event stands in place of the error. rows: R12
+// proves: PMIx_Group_destruct PMIX_GROUP_NOTIFY_TERMINATION server
+TEST(ServerGroupFailuresTest, Destruct_NotifyGivenThereOnly_TellsTheOthersAndSucceeds) {
+    for (bool before : {true, false}) {
+        Setting s(1, 3);
+        for (int i = 0; i < 2; ++i) listen(s[i], {PMIX_GROUP_MEMBER_FAILED});
+        uint32_t id[3];
+        for (int i = 0; i < 3; ++i) id[i] = construct(s[i]);
+        for (int i = 0; i < 3; ++i) ASSERT_EQ(PMIX_SUCCESS, done_of(s[i], id[i]).status);
+        if (before) s.kill(2);
+        EXPECT_FALSE(s[0].take_event()) << "nobody asked to be told";
+        uint32_t a = start(s[0], GroupCall::destruct, {}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
+        s.server->settle();
+        if (!before) s.kill(2);
+        uint32_t b = destruct(s[1]);
+        EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
+        EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+        for (int i = 0; i < 2; ++i) {
+            expect_event(s[i], PMIX_GROUP_MEMBER_FAILED, {"job", 2});
+            EXPECT_FALSE(s[i].take_event()) << "once";
+        }
+    }
+}
+
+// rows: R12
+TEST(ServerGroupFailuresTest, DestructAfterADeath) {
+    for (bool agreed : {false, true}) {
+        Setting s(1, 3);
+        listen(s[0], {PMIX_GROUP_MEMBER_FAILED, PMIX_GROUP_MEMBERSHIP_UPDATE});
+        uint32_t id[3];
+        for (int i = 0; i < 3; ++i)
+            id[i] = construct(s[i], {kAll}, agreed ? flag(PMIX_GROUP_NOTIFY_TERMINATION) : InfoList());
+        for (int i = 0; i < 3; ++i) ASSERT_EQ(PMIX_SUCCESS, done_of(s[i], id[i]).status);
+        s.kill(2);
+        if (agreed) {
+            auto failed = s[0].take_event(), update = s[0].take_event();
+            ASSERT_TRUE(failed && update);
+            EXPECT_EQ(PMIX_GROUP_MEMBER_FAILED, failed->status);
+            EXPECT_EQ(PMIX_GROUP_MEMBERSHIP_UPDATE, update->status);
+        }
+        uint32_t a = destruct(s[0]), b = agreed ? destruct(s[1]) : 0;
+        EXPECT_EQ(agreed ? PMIX_SUCCESS : PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], a).status);
+        if (agreed) {
+            EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+        }
+    }
+}
+
+// rows: R8 R12
+TEST(ServerGroupFailuresTest, TheEndOfANamespaceEndsWhatNamesIt) {
+    Setting s(1, 1);
+    s.server->job("other", 1, 1);
+    uint32_t a = construct(s[0], {kAll, {"other", 0}});
+    s.server->settle();
+    s.server->on_loop([&] { s.server->setup().deregister_nspace("other"); });
+    EXPECT_NE(PMIX_SUCCESS, done_of(s[0], a).status);
+    EXPECT_EQ(0u, s.server->parts().groups.open());
+}
+
+// rows: R8 R12
+TEST(ServerGroupFailuresTest, TheEndOfAMembersNamespaceFailsTheDestructOnEveryNode) {
+    // Another node may have called before it heard of the end, with the same error: the host must see this node's call.
+    for (bool elsewhere : {false, true}) {
+        Setting s(2, 2);
+        s.server->job("other", elsewhere ? 2 : 1, 1, false);
+        const ProcId gone("other", elsewhere ? 1 : 0);
+        if (!elsewhere) s.server->add_client("other", 0);
+        const ProcList members = {kAll, gone};
+        std::unique_ptr<FakeClient> other;
+        uint32_t a = construct(s[0], members), b = construct(s[1], members);
+        if (!elsewhere) {
+            other = std::make_unique<FakeClient>(*s.server, gone);
+            ASSERT_EQ(PMIX_SUCCESS, other->hello());
+            construct(*other, members);
+        }
+        ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
+        ASSERT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+        if (other) other->kill();
+        s.server->settle();
+        s.server->on_loop([&] { s.server->setup().deregister_nspace("other"); });
+        s.host.statuses["group"] = PMIX_ERR_PROC_TERM_WO_SYNC;
+        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], destruct(s[0])).status);
+        ASSERT_EQ(PMIX_GROUP_DESTRUCT, s.host.last("group")->status);
+        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, number_of(s.host.last("group")->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
+        EXPECT_EQ(2u, s.host.count("group"));
+        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[1], destruct(s[1])).status) << "late for the same";
+        EXPECT_EQ(2u, s.host.count("group"));
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[1], destruct(s[1])).status);
+    }
+}
+
+// rows: R8 R12
+TEST(ServerGroupFailuresTest, ACollectiveThatANamespaceEndsIsTheHostsToo) {
+    // The members of this node are not all here yet, those of another may be: they wait for this node's call.
+    Setting s(2, 2);
+    s.server->job("other", 1, 1);
+    uint32_t a = construct(s[0], {kAll, {"other", 0}});
+    s.server->settle();
+    s.server->on_loop([&] { s.server->setup().deregister_nspace("other"); });
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], a).status);
+    s.server->settle();
+    ASSERT_EQ(1u, s.host.count("group"));
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, number_of(s.host.last("group")->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[1], construct(s[1], {kAll, {"other", 0}})).status);
+    EXPECT_EQ(1u, s.host.count("group"));
+
+    // Where its members may end, it goes on with the others.
+    s.server->job("third", 1, 1);
+    a = construct(s[0], {kAll, {"third", PMIX_RANK_WILDCARD}}, flag(PMIX_GROUP_FT_COLLECTIVE));
+    s.server->settle();
+    s.server->on_loop([&] { s.server->setup().deregister_nspace("third"); });
+    s.server->settle();
+    EXPECT_FALSE(s[0].take(a)) << "rank 1 is missing";
+    uint32_t b = construct(s[1], {kAll, {"third", PMIX_RANK_WILDCARD}}, flag(PMIX_GROUP_FT_COLLECTIVE));
+    Done done = done_of(s[1], b);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done.status);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}}), done.members);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[0], a).status);
+}

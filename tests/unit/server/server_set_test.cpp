@@ -1,0 +1,150 @@
+// The servers of a tool, played by the test: what becomes of what is under way when one goes.
+#include "client/tool/server_set.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "client/groups/group_invite.h"
+#include "client/iof/iof.h"
+#include "client/modules.h"
+#include "client/session/session.h"
+#include "support/fake_channel.h"
+
+namespace pmix::client {
+namespace {
+
+using common::Command;
+using common::Frame;
+using common::ProcId;
+using test::FakeChannel;
+
+class ServerSetTest : public ::testing::Test {
+  protected:
+    ServerSetTest() {
+        loop = std::move(transport::EventLoop::create()).value();
+        session = client::make_session(*loop, ProcId("job", 1), ProcId());
+        session->set_is_tool();
+        Session* s = session.get();
+        auto set = std::make_unique<ServerSet>(ServerSet::Hooks{*s, [s](const ProcId& id) { s->server_lost(id); },
+                                                                [s](const ProcId& id) { s->turn_to(id); }});
+        servers = set.get();
+        session->set_channel(std::move(set));
+        transport::LoopRole role(*loop);
+        for (uint32_t k = 0; k < 2; ++k) {
+            EXPECT_EQ(PMIX_SUCCESS, servers->attach(ProcId("server", k), [&](transport::ConnectionHandler& handler) {
+                auto made = std::make_unique<FakeChannel>(*loop, handler);
+                channels[k] = made.get();
+                return common::Result<std::unique_ptr<Channel>>(std::move(made));
+            }));
+        }
+        EXPECT_EQ(PMIX_SUCCESS, loop->start());
+    }
+    ~ServerSetTest() override {
+        loop->post([this] { session->shut(PMIX_ERR_INIT); });
+        loop->stop();
+        transport::LoopRole role(*loop);
+        session.reset();
+    }
+    void settle() {
+        for (int i = 0; i < 6; ++i) session->on_loop_and_wait([] {});
+    }
+    void answer_all(uint32_t k, pmix_status_t status = PMIX_SUCCESS) {
+        channels[k]->on_send = [channel = channels[k], status](const Frame& f) {
+            if (f.header.kind == common::FrameKind::request) channel->answer(f, status, common::Nothing{});
+        };
+    }
+
+    std::unique_ptr<transport::EventLoop> loop;
+    std::unique_ptr<Session> session;
+    ServerSet* servers = nullptr;
+    FakeChannel* channels[2] = {};
+};
+
+TEST_F(ServerSetTest, WhoHearsOfTheLossMayChooseAnotherAtOnce) {
+    std::atomic<pmix_status_t> heard{PMIX_SUCCESS};
+    common::ControlRequest request;
+    request.name = "never answered";
+    ASSERT_EQ(PMIX_SUCCESS, session->ask_nb<Command::query>(request, [&](pmix_status_t rc, common::ControlReply&) {
+        EXPECT_EQ(ProcId(), session->server());
+        EXPECT_EQ(PMIX_SUCCESS, servers->set_primary(ProcId("server", 1)));
+        heard = rc;
+    }));
+    channels[0]->lose();
+    settle();
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, heard);
+    EXPECT_EQ(ProcId("server", 1), session->server());
+    EXPECT_EQ(ProcId("server", 1), servers->servers().front());
+    EXPECT_TRUE(session->connected());
+}
+
+struct Joined {
+    std::atomic<int> times{0};
+    std::atomic<pmix_status_t> status{PMIX_SUCCESS};
+    static void back(pmix_status_t status, pmix_info_t*, size_t, void* self, pmix_release_cbfunc_t, void*) {
+        static_cast<Joined*>(self)->status = status;
+        ++static_cast<Joined*>(self)->times;
+    }
+};
+
+TEST_F(ServerSetTest, ALostServerEndsInvitesAndJoins) {
+    answer_all(0);
+    answer_all(1);
+    Joined joined, invited, again;
+    const pmix_proc_t far = ProcId("far", 0).to_c();
+    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "j", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Joined::back, &joined));
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "i", &far, 1, nullptr, 0, &Joined::back, &invited));
+    settle();
+    channels[1]->lose();  // not the one that all goes through
+    settle();
+    EXPECT_EQ(0, joined.times);
+    EXPECT_EQ(0, invited.times);
+    channels[0]->lose();
+    settle();
+    EXPECT_EQ(1, joined.times);
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, joined.status);
+    EXPECT_EQ(1, invited.times);
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, invited.status);
+
+    // With another server there are groups again.
+    FakeChannel* fresh = nullptr;
+    session->on_loop_and_wait([&] {
+        EXPECT_EQ(PMIX_SUCCESS, servers->attach(ProcId("server", 2), [&](transport::ConnectionHandler& handler) {
+            auto made = std::make_unique<FakeChannel>(*loop, handler);
+            fresh = made.get();
+            return common::Result<std::unique_ptr<Channel>>(std::move(made));
+        }));
+    });
+    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "j", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Joined::back, &again));
+    settle();
+    EXPECT_EQ(0, again.times) << "it waits for its inviter";
+    fresh->lose();
+    settle();
+    EXPECT_EQ(1, again.times);
+}
+
+void swallow(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_info_t*, size_t) {}
+
+TEST_F(ServerSetTest, ForwardingThatHasEndedIsForgotten) {
+    answer_all(0);
+    const pmix_proc_t far = ProcId("far", PMIX_RANK_WILDCARD).to_c();
+    for (int i = 0; i < 10; ++i) {
+        const pmix_status_t handler =
+            session->iof().pull(&far, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &swallow, nullptr, nullptr);
+        ASSERT_GE(handler, 0);
+        EXPECT_EQ(1u, servers->pulls());
+        EXPECT_EQ(PMIX_SUCCESS, session->iof().deregister(static_cast<size_t>(handler), nullptr, nullptr));
+        settle();
+        EXPECT_EQ(0u, servers->pulls());
+    }
+    answer_all(0, PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
+              session->iof().pull(&far, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &swallow, nullptr, nullptr));
+    settle();
+    EXPECT_EQ(0u, servers->pulls()) << "the server has refused";
+}
+
+}  // namespace
+}  // namespace pmix::client

@@ -1,0 +1,363 @@
+// Whoever asks a host for something is named by the kernel: each upcall that carries infos carries the user and group
+// of the requester, once, whatever the requester wrote there itself.
+#include <gtest/gtest.h>
+#include <pmix_server.h>
+
+#include <functional>
+#include <map>
+
+#include "support/fake_client.h"
+
+namespace pmix::test {
+namespace {
+
+using common::ControlRequest;
+using common::InfoList;
+
+constexpr uint32_t kForged = 4242;
+
+// A host that notes the infos of each upcall and refuses it.
+struct Noting {
+    static inline std::map<std::string, InfoList> seen;
+    static pmix_status_t note(const char* entry, const pmix_info_t* infos, size_t n) {
+        InfoList& list = seen[entry];
+        list.reset();
+        list.append_all(infos, n);
+        return PMIX_ERR_NOT_FOUND;
+    }
+    static pmix_server_module_t module() {
+        pmix_server_module_t m{};
+        m.fence_nb = [](const pmix_proc_t*, size_t, const pmix_info_t* i, size_t n, char* data, size_t,
+                        pmix_modex_cbfunc_t, void*) {
+            std::free(data);
+            return note("fence", i, n);
+        };
+        m.direct_modex = [](const pmix_proc_t*, const pmix_info_t* i, size_t n, pmix_modex_cbfunc_t, void*) {
+            return note("direct_modex", i, n);
+        };
+        m.publish = [](const pmix_proc_t*, const pmix_info_t* i, size_t n, pmix_op_cbfunc_t, void*) {
+            return note("publish", i, n);
+        };
+        m.lookup = [](const pmix_proc_t*, char**, const pmix_info_t* i, size_t n, pmix_lookup_cbfunc_t, void*) {
+            return note("lookup", i, n);
+        };
+        m.unpublish = [](const pmix_proc_t*, char**, const pmix_info_t* i, size_t n, pmix_op_cbfunc_t, void*) {
+            return note("unpublish", i, n);
+        };
+        m.spawn = [](const pmix_proc_t*, const pmix_info_t* i, size_t n, const pmix_app_t* apps, size_t,
+                     pmix_spawn_cbfunc_t, void*) {
+            note("application", apps[0].info, apps[0].ninfo);
+            return note("spawn", i, n);
+        };
+        m.connect = [](const pmix_proc_t*, size_t, const pmix_info_t* i, size_t n, pmix_op_cbfunc_t, void*) {
+            return note("connect", i, n);
+        };
+        m.disconnect = [](const pmix_proc_t*, size_t, const pmix_info_t* i, size_t n, pmix_op_cbfunc_t, void*) {
+            return note("disconnect", i, n);
+        };
+        m.register_events = [](pmix_status_t*, size_t, const pmix_info_t* i, size_t n, pmix_op_cbfunc_t, void*) {
+            return note("register_events", i, n);
+        };
+        m.notify_event = [](pmix_status_t, const pmix_proc_t*, pmix_data_range_t, pmix_info_t* i, size_t n,
+                            pmix_op_cbfunc_t, void*) { return note("notify_event", i, n); };
+        m.query = [](pmix_proc_t*, pmix_query_t* q, size_t, pmix_info_cbfunc_t, void*) {
+            return note("query", q[0].qualifiers, q[0].nqual);
+        };
+        m.log2 = [](const pmix_proc_t*, const pmix_info_t*, size_t, const pmix_info_t* i, size_t n, pmix_op_cbfunc_t,
+                    void*) { return note("log", i, n); };
+        m.allocate = [](const pmix_proc_t*, pmix_alloc_directive_t, const pmix_info_t* i, size_t n, pmix_info_cbfunc_t,
+                        void*) { return note("allocate", i, n); };
+        m.job_control = [](const pmix_proc_t*, const pmix_proc_t*, size_t, const pmix_info_t* i, size_t n,
+                           pmix_info_cbfunc_t, void*) { return note("job_control", i, n); };
+        m.monitor = [](const pmix_proc_t*, const pmix_info_t*, pmix_status_t, const pmix_info_t* i, size_t n,
+                       pmix_info_cbfunc_t, void*) { return note("monitor", i, n); };
+        m.get_credential = [](const pmix_proc_t*, const pmix_info_t* i, size_t n, pmix_credential_cbfunc_t, void*) {
+            return note("get_credential", i, n);
+        };
+        m.validate_credential = [](const pmix_proc_t*, const pmix_byte_object_t*, const pmix_info_t* i, size_t n,
+                                   pmix_validation_cbfunc_t, void*) { return note("validate_credential", i, n); };
+        m.iof_pull = [](const pmix_proc_t*, size_t, const pmix_info_t* i, size_t n, pmix_iof_channel_t,
+                        pmix_op_cbfunc_t, void*) { return note("iof_pull", i, n); };
+        m.push_stdin = [](const pmix_proc_t*, const pmix_proc_t*, size_t, const pmix_info_t* i, size_t n,
+                          const pmix_byte_object_t*, pmix_op_cbfunc_t, void*) { return note("push_stdin", i, n); };
+        m.group = [](pmix_group_operation_t, char*, const pmix_proc_t*, size_t, const pmix_info_t* i, size_t n,
+                     pmix_info_cbfunc_t, void*) { return note("group", i, n); };
+        m.fabric = [](const pmix_proc_t*, pmix_fabric_operation_t, const pmix_info_t* i, size_t n, pmix_info_cbfunc_t,
+                      void*) { return note("fabric", i, n); };
+        m.session_control = [](const pmix_proc_t*, uint32_t, const pmix_info_t* i, size_t n, pmix_info_cbfunc_t,
+                               void*) { return note("session_control", i, n); };
+        m.resource_block = [](const pmix_proc_t*, pmix_resource_block_directive_t, const char*,
+                              const pmix_resource_unit_t*, size_t, const pmix_info_t* i, size_t n, pmix_op_cbfunc_t,
+                              void*) { return note("resource_block", i, n); };
+        m.client_connected2 = [](const pmix_proc_t*, void*, pmix_info_t* i, size_t n, pmix_op_cbfunc_t, void*) {
+            note("client_connected2", i, n);
+            return PMIX_OPERATION_SUCCEEDED;
+        };
+        return m;
+    }
+};
+
+InfoList forged() {
+    InfoList infos;
+    infos.append_number<uint32_t>(PMIX_USERID, kForged, PMIX_UINT32);
+    infos.append_number<uint32_t>(PMIX_GRPID, kForged, PMIX_UINT32);
+    return infos;
+}
+
+ControlRequest control(uint32_t kind = 0) {
+    ControlRequest request;
+    request.kind = kind;
+    request.infos = forged();
+    request.directives = forged();
+    return request;
+}
+
+ControlRequest group(const char* name, bool bootstrap) {
+    ControlRequest request;
+    request.kind = static_cast<uint32_t>(common::GroupCall::construct);
+    request.name = name;
+    InfoList infos = forged();
+    infos.append_number<int>(PMIX_TIMEOUT, 60, PMIX_INT);
+    if (bootstrap) infos.append_number<size_t>(PMIX_GROUP_BOOTSTRAP, 2, PMIX_SIZE);
+    request.infos = std::move(infos);
+    request.procs = {{"job", 0}};
+    if (!bootstrap) request.procs.emplace_back("job", 1);
+    return request;
+}
+
+const ProcId kFar("job", 1);  // on the other node
+
+struct Row {
+    const char* entry;
+    std::function<void(FakeClient&)> ask;
+};
+
+template <Command C, class M>
+void ask(FakeClient& client, const M& message) {
+    ASSERT_TRUE(client.wait(client.start<C>(message))) << common::command_name(static_cast<uint16_t>(C));
+}
+
+const Row kRows[] = {
+    {"fence",
+     [](FakeClient& c) {
+         common::FenceRequest r;
+         r.procs = {{"job", PMIX_RANK_WILDCARD}};
+         r.infos = forged();
+         ask<Command::fence>(c, r);
+     }},
+    {"direct_modex",
+     [](FakeClient& c) {
+         common::GetRequest r;
+         r.proc = kFar;
+         r.key = "k";
+         r.infos = forged();
+         ask<Command::get>(c, r);
+     }},
+    {"publish",
+     [](FakeClient& c) {
+         common::PublishRequest r;
+         r.infos = forged();
+         ask<Command::publish>(c, r);
+     }},
+    {"lookup",
+     [](FakeClient& c) {
+         common::LookupRequest r;
+         r.keys = {"k"};
+         r.infos = forged();
+         ask<Command::lookup>(c, r);
+     }},
+    {"unpublish",
+     [](FakeClient& c) {
+         common::UnpublishRequest r;
+         r.keys = {"k"};
+         r.infos = forged();
+         ask<Command::unpublish>(c, r);
+     }},
+    {"spawn",
+     [](FakeClient& c) {
+         common::SpawnRequest r;
+         r.infos = forged();
+         pmix_app_t app{};
+         char command[] = "x";
+         app.cmd = command;
+         app.maxprocs = 1;
+         InfoList own = forged();
+         app.info = const_cast<pmix_info_t*>(own.c_array());
+         app.ninfo = own.size();
+         r.apps = common::Apps::borrow(&app, 1);
+         ask<Command::spawn>(c, r);
+     }},
+    {"application", [](FakeClient&) {}},  // by the spawn before
+    {"connect",
+     [](FakeClient& c) {
+         common::ConnectRequest r;
+         r.procs = {{"job", 0}, kFar};
+         r.infos = forged();
+         ask<Command::connect>(c, r);
+     }},
+    {"disconnect",
+     [](FakeClient& c) {
+         common::ConnectRequest r;
+         r.procs = {{"job", 0}, kFar};
+         r.infos = forged();
+         ask<Command::disconnect>(c, r);
+     }},
+    {"register_events",
+     [](FakeClient& c) {
+         common::RegisterEventsRequest r;
+         r.codes = {PMIX_EVENT_SYS_BASE};
+         r.infos = forged();
+         ask<Command::register_events>(c, r);
+     }},
+    {"notify_event",
+     [](FakeClient& c) {
+         common::NotifyEventRequest r;
+         r.status = PMIX_EXTERNAL_ERR_BASE - 7;
+         r.source = {"job", 0};
+         r.range = PMIX_RANGE_GLOBAL;
+         r.infos = forged();
+         ask<Command::notify_event>(c, r);
+     }},
+    {"query",
+     [](FakeClient& c) {
+         ControlRequest r;
+         char key[] = "some.key";
+         char* keys[] = {key, nullptr};
+         InfoList qualifiers = forged();
+         pmix_query_t query{};
+         query.keys = keys;
+         query.qualifiers = const_cast<pmix_info_t*>(qualifiers.c_array());
+         query.nqual = qualifiers.size();
+         r.queries = common::Queries::borrow(&query, 1);
+         ask<Command::query>(c, r);
+     }},
+    {"log",
+     [](FakeClient& c) {
+         ControlRequest r;
+         InfoList data;
+         data.append_string(PMIX_LOG_STDERR, "text");
+         r.infos = std::move(data);
+         r.directives = forged();
+         ask<Command::log>(c, r);
+     }},
+    {"allocate", [](FakeClient& c) { ask<Command::allocate>(c, control(PMIX_ALLOC_NEW)); }},
+    {"job_control",
+     [](FakeClient& c) {
+         ControlRequest r = control();
+         InfoList directives = forged();
+         directives.append_flag(PMIX_JOB_CTRL_PAUSE, true);
+         r.directives = std::move(directives);
+         ask<Command::job_control>(c, r);
+     }},
+    {"monitor",
+     [](FakeClient& c) {
+         ControlRequest r;
+         InfoList what;
+         what.append_flag("hosts.own.monitor", true);
+         r.infos = std::move(what);
+         r.directives = forged();
+         ask<Command::monitor>(c, r);
+     }},
+    {"get_credential", [](FakeClient& c) { ask<Command::get_credential>(c, control()); }},
+    {"validate_credential",
+     [](FakeClient& c) {
+         ControlRequest r = control();
+         r.data = {1, 2, 3};
+         ask<Command::validate_credential>(c, r);
+     }},
+    {"iof_pull",
+     [](FakeClient& c) {
+         common::IofPullRequest r;
+         r.procs = {kFar};
+         r.channels = PMIX_FWD_STDOUT_CHANNEL;
+         r.reference = 1;
+         r.infos = forged();
+         ask<Command::iof_pull>(c, r);
+     }},
+    {"push_stdin",
+     [](FakeClient& c) {
+         common::IofPushRequest r;
+         r.procs = {kFar};
+         r.infos = forged();
+         ask<Command::iof_push>(c, r);
+     }},
+    {"group", [](FakeClient& c) { ask<Command::group>(c, group("members", false)); }},
+    {"group", [](FakeClient& c) { ask<Command::group>(c, group("leaders", true)); }},
+    {"fabric", [](FakeClient& c) { ask<Command::fabric>(c, control()); }},
+    {"session_control", [](FakeClient& c) { ask<Command::session_control>(c, control(7)); }},
+    {"resource_block",
+     [](FakeClient& c) {
+         ControlRequest r;
+         r.name = "block";
+         r.directives = forged();
+         ask<Command::resource_block>(c, r);
+     }},
+};
+
+}  // namespace
+
+// rows: P1 C5 Q9 U8
+TEST(UpcallIdsTest, EveryUpcall_IdsForged_CarriesTheKernelsOnce) {
+    const auto module = Noting::module();
+    server::ServerOptions options;
+    options.module_size = sizeof module;
+    TestServer server(&module, std::move(options));
+    server.job("job", 2, 1);
+    FakeClient client(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    for (const Row& row : kRows) {
+        if (std::string_view(row.entry) != "application") Noting::seen.erase(row.entry);
+        row.ask(client);
+        const auto at = Noting::seen.find(row.entry);
+        ASSERT_NE(Noting::seen.end(), at) << row.entry;
+        size_t users = 0, groups = 0;
+        for (const pmix_info_t& info : at->second) {
+            users += common::key_view(info) == PMIX_USERID;
+            groups += common::key_view(info) == PMIX_GRPID;
+        }
+        EXPECT_EQ(1u, users) << row.entry;
+        EXPECT_EQ(1u, groups) << row.entry;
+        EXPECT_EQ(::geteuid(), number_of(at->second, PMIX_USERID)) << row.entry;
+        EXPECT_EQ(::getegid(), number_of(at->second, PMIX_GRPID)) << row.entry;
+    }
+}
+
+// A collective operation of several users' processes is nobody's in particular.
+TEST(UpcallIdsTest, Participants_SeveralUsers_AreNotNamed) {
+    server::Participants one, several;
+    for (int i = 0; i < 2; ++i) one.add({1000, 100, 1 + i});
+    several.add({1000, 100, 1});
+    several.add({1001, 100, 2});
+    InfoList of_one = forged(), of_several = forged();
+    ASSERT_EQ(PMIX_SUCCESS, one.append_ids(of_one));
+    ASSERT_EQ(PMIX_SUCCESS, several.append_ids(of_several));
+    EXPECT_EQ(1000, number_of(of_one, PMIX_USERID));
+    EXPECT_EQ(100, number_of(of_one, PMIX_GRPID));
+    EXPECT_EQ(nullptr, of_several.find(PMIX_USERID));
+    EXPECT_EQ(nullptr, of_several.find(PMIX_GRPID));
+}
+
+// What processes are told of an event holds no claim about its sender's user.
+TEST(UpcallIdsTest, Event_IdsForged_ReachesHandlersWithoutThem) {
+    const auto module = Noting::module();
+    TestServer server(&module);
+    server.job("job", 1, 2);
+    FakeClient sender(server, {"job", 0}), handler(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, sender.hello());
+    ASSERT_EQ(PMIX_SUCCESS, handler.hello());
+    common::RegisterEventsRequest registration;
+    registration.codes = {PMIX_EXTERNAL_ERR_BASE + 7};
+    registration.codes = {-200};
+    ASSERT_EQ(PMIX_SUCCESS, handler.ask<Command::register_events>(registration));
+    common::NotifyEventRequest event;
+    event.status = -200;
+    event.source = {"job", 0};
+    event.range = PMIX_RANGE_LOCAL;
+    event.infos = forged();
+    ASSERT_EQ(PMIX_SUCCESS, sender.ask<Command::notify_event>(event));
+    auto told = handler.take_event();
+    ASSERT_TRUE(told);
+    for (const pmix_info_t& info : told->infos) EXPECT_NE(PMIX_USERID, common::key_view(info));
+}
+
+}  // namespace pmix::test
