@@ -102,7 +102,8 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
 
 bool Server::Parts::recover() {
     run_all([this] { fence.recover(); }, [this] { connect.recover(); }, [this] { disconnect.recover(); },
-            [this] { groups.recover(); }, [this] { get.recover(); }, [this] { listener.recover(); });
+            [this] { groups.recover(); }, [this] { get.recover(); }, [this] { listener.recover(); },
+            [this] { events.recover(); });
     return true;
 }
 

@@ -150,6 +150,52 @@ TEST(ServerNomemTest, Connect_OneAllocationFails_EveryCallerIsAnswered) {
     });
 }
 
+// Both ask for a code that the host is to report: one upcall for both of them.
+TEST(ServerNomemTest, RegisterEvents_OneAllocationFails_EveryCallerIsAnswered) {
+    for (const Style style : {Style::before_return, Style::later, Style::fails}) {
+        fail_everywhere([&](Node& node) {
+            node.host.styles["register_events"] = style;
+            if (style == Style::fails) node.host.statuses["register_events"] = PMIX_ERR_NO_PERMISSIONS;
+            common::RegisterEventsRequest request;
+            request.codes = {PMIX_EXTERNAL_ERR_BASE - 10};
+            const uint32_t ia = node.a->start<Command::register_events>(request);
+            request.codes.push_back(PMIX_EXTERNAL_ERR_BASE - 11);
+            const uint32_t ib = node.b->start<Command::register_events>(request);
+            await_both(node, ia, ib);
+        });
+    }
+}
+
+// The codes of a registration that failed are as if it had never been: the next one is answered, and hears of events.
+TEST(ServerNomemTest, RegisterEvents_OneBeforeItFailed_NextIsAnsweredAndTold) {
+    fail_everywhere([&](Node& node) {
+        const pmix_status_t code = PMIX_EXTERNAL_ERR_BASE - 10;
+        common::RegisterEventsRequest request;
+        request.codes = {code};
+        const uint32_t ia = node.a->start<Command::register_events>(request);
+        std::optional<pmix_status_t> sa, sb;
+        EXPECT_TRUE(node.turn_until([&] {
+            if (!sa) sa = outcome(*node.a, ia);
+            return sa.has_value();
+        })) << "rank 0 waits";
+        if (!sa) return;
+        const uint32_t ib = node.b->start<Command::register_events>(request);
+        ASSERT_TRUE(node.turn_until([&] {
+            if (!sb) sb = outcome(*node.b, ib);
+            return sb.has_value();
+        })) << "rank 1 waits";
+        if (sa != PMIX_SUCCESS || sb != PMIX_SUCCESS) return;
+        if (node.a->hung_up() || node.b->hung_up() || !FailingMemory::failed()) return;
+        // Success means that there is a handler.
+        common::NotifyEventRequest event;
+        event.status = code;
+        event.source = ProcId("job", 1);
+        event.range = PMIX_RANGE_NAMESPACE;
+        node.b->start<Command::notify_event>(event);
+        EXPECT_TRUE(node.turn_until([&] { return node.a->take_event().has_value(); })) << "rank 0 is not told";
+    });
+}
+
 TEST(ServerNomemTest, Get_OneAllocationFails_EveryCallerIsAnswered) {
     for (const Style style : {Style::before_return, Style::later}) {
         fail_everywhere([&](Node& node) {

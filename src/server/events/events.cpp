@@ -299,13 +299,21 @@ void Events::start_serving(uint64_t serial, Handler&& handler, Reply reply) {
     auto at = listeners_.find(serial);
     auto peer = at == listeners_.end() ? nullptr : at->second.peer.lock();
     if (peer == nullptr) return codes_.drop(handler.host_codes);
+    // First, for success means that there is a handler.
+    auto& handlers = at->second.handlers;
+    try {
+        handlers.push_back(std::move(handler));
+    } catch (const std::bad_alloc&) {
+        reply.status(PMIX_ERR_NOMEM);
+        return codes_.drop(handler.host_codes);  // not moved: a vector that cannot grow changes nothing
+    }
     reply.status(PMIX_SUCCESS);
-    const auto is_for_it = [&](const Event& event) { return wants(handler, event) && reaches(event, *peer); };
+    const Handler& added = handlers.back();
+    const auto is_for_it = [&](const Event& event) { return wants(added, event) && reaches(event, *peer); };
     cache_.for_each([&](const Event& event) {
-        if (is_for_it(event)) send(at->second, event, handler.reference + 1);
+        if (is_for_it(event)) send(at->second, event, added.reference + 1);
     });
     if (auto member = registry_.member(peer->id())) cache_.delivered(*member, is_for_it);
-    at->second.handlers.push_back(std::move(handler));
 }
 
 void Events::deregister_handler(Peer& peer, common::DeregisterEventsRequest& request, Reply reply) {

@@ -61,6 +61,9 @@ class Events {
     void announce(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range, common::InfoList infos,
                   const Credentials& who);
 
+    // As Gathering::recover().
+    void recover() { codes_.recover(); }
+
     size_t cached() const noexcept { return cache_.size(); }
 
     // Shown every event that a process or the host notifies, before it is spread. Loop.

@@ -187,7 +187,12 @@ void on_lookup(pmix_status_t status, pmix_pdata_t data[], size_t n, void* cbdata
 
 void on_spawn(pmix_status_t status, pmix_nspace_t nspace, void* cbdata) {
     status = checked(status, cbdata);
-    std::string name(common::nspace_view(nspace));
+    std::string name;
+    try {
+        name = common::nspace_view(nspace);
+    } catch (const std::bad_alloc&) {
+        status = PMIX_ERR_NOMEM;  // for the requester: the host's code, which calls this, cannot take an exception
+    }
     answer(cbdata, {status, name.size(), "bytes"}, [status, name = std::move(name)](ModuleHost::Call& call) mutable {
         HostAnswer a;
         a.status = status;
@@ -236,7 +241,12 @@ void on_fabric(pmix_status_t status, pmix_info_t* info, size_t n, void* cbdata, 
 
 void on_tool(pmix_status_t status, pmix_proc_t* proc, void* cbdata) {
     status = checked(status, cbdata);
-    ProcId id = proc == nullptr ? ProcId() : ProcId(*proc);
+    ProcId id;
+    try {
+        if (proc != nullptr) id = ProcId(*proc);
+    } catch (const std::bad_alloc&) {
+        status = PMIX_ERR_NOMEM;
+    }
     answer(cbdata, {status, 0, "bytes"}, [status, id = std::move(id)](ModuleHost::Call& call) mutable {
         HostAnswer a;
         a.status = status;
