@@ -8,6 +8,9 @@
  * is left running. */
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -304,6 +307,9 @@ void launch_forget_if_over(struct job* job) {
     delete_sets(job);
     PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
     jobs_remove(job);
+#ifdef __GLIBC__
+    malloc_trim(0); /* a daemon lives long, and its size stays what the largest job needed if its allocator keeps that */
+#endif
 }
 
 void launch_deregister_all(void) {

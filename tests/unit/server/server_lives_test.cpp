@@ -1,8 +1,12 @@
 // Lives that end while something is under way: ranks with several processes, jobs that the host ends from inside an
 // upcall or a callback, names that come again while the host still works for their earlier bearer.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "support/fake_client.h"
 
@@ -458,3 +462,60 @@ TEST(ServerLivesTest, AQuestionThatWantsNoAnswerIsNoneOfOurProtocol) {
     EXPECT_TRUE(s.server.turn_until([&] { return a.hung_up(); }));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+namespace {
+
+size_t mappings() {
+    std::ifstream maps("/proc/self/maps");
+    return static_cast<size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
+}
+
+size_t bytes_in_use() {
+    const struct mallinfo2 all = ::mallinfo2();
+    return all.uordblks + all.hblkhd;
+}
+
+// A job whose processes come, put, fence and go, under a name of its own.
+void live_once(Setting& s, int number) {
+    const std::string name = "job-" + std::to_string(number);
+    s.server.job(name, 1, 2);
+    {
+        FakeClient a(s.server, {name, 0}), b(s.server, {name, 1});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        common::RegisterEventsRequest events;
+        events.codes = {PMIX_EXTERNAL_ERR_BASE - 10 - number};
+        ASSERT_EQ(PMIX_SUCCESS, a.ask<Command::register_events>(events));
+        a.put("key", std::string(3000, 'x'));
+        const uint32_t ia = a.start_fence({{name, PMIX_RANK_WILDCARD}}, true);
+        const uint32_t ib = b.start_fence({{name, PMIX_RANK_WILDCARD}}, true);
+        ASSERT_EQ(PMIX_SUCCESS, status_of(a, ia));
+        ASSERT_EQ(PMIX_SUCCESS, status_of(b, ib));
+        a.kill();
+        ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 1; }));
+        b.kill();
+        ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.empty(); }));
+    }
+    s.server.on_loop([&] {
+        s.end(name);
+        return 0;
+    });
+    s.server.settle();
+    s.host.seen.clear();
+}
+
+}  // namespace
+
+// Tables and caches take their size in the first jobs; after that a job leaves nothing.
+TEST(ServerLivesTest, ManyJobs_AllDeregistered_ServerHoldsWhatItHeldBefore) {
+    Setting s;
+    int number = 0;
+    while (number < 600 && !HasFatalFailure()) live_once(s, number++);
+    const size_t bytes = bytes_in_use(), maps = mappings(), segments = memfds();
+    while (number < 1200 && !HasFatalFailure()) live_once(s, number++);
+    EXPECT_LE(bytes_in_use(), bytes + 600 * 16) << "less than the smallest block for each job";
+    EXPECT_LE(mappings(), maps + 4) << "the allocator may have one more";
+    EXPECT_EQ(segments, memfds());
+}
+#endif
