@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Arrows between modules go down only, and so do those between the folders of one module. Run as a script
 # (cmake -DROOT=... -P) it reads the #include lines of src/ and fails on one that reaches up or across; included from
 # CMakeLists.txt it makes that part of every build.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # How everything of ours is compiled. Nothing is visible unless cmake/pmix.map says so. Warnings are errors for us and not
 # for users, whose compilers and flags warn of what ours do not.
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

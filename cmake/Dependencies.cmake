@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # libevent (core), zlib and threads are linked; hwloc is opened at first use, so only its headers are needed.
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)

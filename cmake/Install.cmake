@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Install and export: library, headers, pmix.pc, a CMake package. Components, for the packages (cmake/Packages.cmake):
 # runtime, dev, tools.
 include(CMakePackageConfigHelpers)

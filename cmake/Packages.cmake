@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Debian packages, by `cpack` in a build directory: the library, what programs are built with, the tools. They take the place
 # of Debian's libpmix2 and its companions (the same file names), so programs that link libpmix.so.2 find their dependency.
 set(CPACK_GENERATOR DEB)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* client.c: the smallest useful client: who am I, how many are we, where is everybody?
  *
  *     pmixrun -n 4 --nodes 2 client */

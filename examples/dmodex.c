@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dmodex.c: data of one peer, fetched when it is needed, without a fence of all.
  *
  *     pmixrun -n 4 --nodes 2 dmodex

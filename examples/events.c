@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* events.c: one process tells all others that something happened.
  *
  *     pmixrun -n 4 --nodes 2 events */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hello.c: every process says something about itself, and reads what all the others said.
  *
  *     pmixrun -n 8 --nodes 3 hello [KEYS]

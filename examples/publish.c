@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* publish.c: a name for something, found by those who do not know who offers it.
  *
  *     pmixrun -n 3 --nodes 3 publish

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* server.c: the least that makes a process a PMIx server: one node, one job, no upcall but two.
  *
  *     server 4 client

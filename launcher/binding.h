@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* binding.h: on which CPUs a process may run: PMIX_CPU_LIST and PMIX_BINDTO of its spawn.
  *
  * What this owns: nothing. The virtual nodes have one machine, so each of them has all of its CPUs, counted as the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* bootstrap.c: groups whose leaders know how many they are but not who, formed on node 0.
  *
  * What this owns: on node 0, each group that forms so: the processes that have called, their data, and the processes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* clients.c: the coming and going of processes: connected, finalized, aborted, controlled, ended.
  *
  * What this owns: the aborts that wait for the end of their own caller: PMIx_Abort does not return to a process that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* collective.c: fence, connect and disconnect: an all-gather among the nodes that have a participant.
  *
  * What this owns: for each set of participants as the callers wrote it (sorted; a wildcard and a full list are two

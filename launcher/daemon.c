@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* daemon.c: one simulated node: a process with a PMIx server in it.
  *
  * What this owns: the server's life, and the two tables: which upcall goes where, which frame goes where.

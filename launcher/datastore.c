@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* datastore.c: see datastore.h. A list: a session publishes tens of names, and looks each up a few times. */
 #include "datastore.h"
 

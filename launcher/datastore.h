@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* datastore.h: what processes have published: the rules of ranges, persistence and permission, without any network.
  *
  * What this owns: the published values, in memory, on one node (node 0) for the whole session.

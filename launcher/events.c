@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* events.c: events between the nodes.
  *
  * What this owns: nothing. An event that a process of this node raised is sent to the nodes in its range; one that came

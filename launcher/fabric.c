@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fabric.c: the fabric of the simulated nodes: one device on each, two nodes to a switch.
  *
  * What this owns: nothing; the description is made for each request and freed when the library has read it.

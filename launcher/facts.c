@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* facts.c: what only one node knows: the pids, states and memory of its processes, and what its server is.
  *
  * What this owns: the questions that are on their way to other nodes. Each goes to all nodes that it concerns; their

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* facts.h: what only one node knows of processes and servers, asked of all nodes that it concerns.
  *
  * What this owns: nothing that callers see. Which thread calls it: the loop.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* groups.c: construct and destruct of groups, gathered on node 0.
  *
  * What this owns: on node 0, for each group the operations in progress: which nodes have come, with what. A node comes

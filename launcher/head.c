@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* head.c: see head.h.
  *
  * A job is defined on every node before a process of it starts anywhere; it is over when all its processes have ended;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* head.h: the process the user started: it supervises, and joins the nodes to the terminal.
  *
  * head.c: jobs from definition to end, failures, signals, the exit status. headio.c: standard streams.

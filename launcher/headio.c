@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* headio.c: pmixrun's own standard streams.
  *
  * What this owns: what the nodes sent and the terminal (or pipe, or file) has not yet taken, and what of stdin is on

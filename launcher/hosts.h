@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* hosts.h: which nodes an application may use: the lists and files of hosts that a spawn names.
  *
  * What this owns: nothing. Which thread calls it: any, once the mesh runs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* input.c: the stdin of the processes of this node.
  *
  * What this owns: the pipes that lead to them, and what the processes have not yet taken. Input comes from the head

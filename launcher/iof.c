@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* iof.c: the output of the processes of this node.
  *
  * What this owns: the pipes. Output goes to the head in whole lines, so that lines of different processes do not mix,

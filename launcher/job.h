@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* job.h: what a job is (its applications, its processes and where they run) and what the head and each node know of it.
  *
  * What this owns: the list of jobs of this process. A job is described once by the head, spelled into a frame, and the

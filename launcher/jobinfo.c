@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* jobinfo.c: the description of a job as its PMIx servers are told it, which is what PMIx_Get answers from.
  *
  * What this owns: nothing; it makes one array of infos. Only what cannot be derived is needed (the two maps and the

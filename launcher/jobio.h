@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* jobio.h: where the input of a job comes from and what becomes of its output: as the user's options say for the job of
  * the command line, as the attributes of PMIx_Spawn say for the others.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* keeper.c: see keeper.h. */
 #include "keeper.h"
 

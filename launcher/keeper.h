@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* keeper.h: the process between the head and its nodes, which has nothing to do but to be there when others are not.
  *
  * What this owns: the daemons, as their parent. Whatever a rank started becomes the keeper's child when rank and daemon

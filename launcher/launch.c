@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* launch.c: the processes of this node: registered, forked, killed, and reaped.
  *
  * What this owns: the processes' place in the job list (their pids), and nothing else: the kernel keeps the rest. Each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* log.c: what processes want written down (PMIx_Log), and what spawns want written down about their jobs.
  *
  * What this owns: nothing. Lines for stdout and stderr go to the head, as the processes' own output does. What is for

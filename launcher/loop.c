@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* loop.c: see loop.h. Plain poll: a node has tens of descriptors, not thousands. */
 #include "loop.h"
 

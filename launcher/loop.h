@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* loop.h: the one thread that does everything in a process of pmixrun.
  *
  * What this owns: the poll set, the timers and the queue by which other threads hand work over. PMIx makes its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pmixrun: a small resource manager for PMIx jobs on simulated nodes of one machine.
  *
  *     pmixrun -n 8 --nodes 3 PROGRAM ARGS

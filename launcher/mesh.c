@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mesh.c: see mesh.h. A frame is a fixed header and a body; both ends are the same program, so nothing is negotiated,
  * but a header that cannot be true still ends the connection instead of this process. */
 #include "mesh.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* mesh.h: frames between the daemons of a job, and between them and the head (the process the user started).
  *
  * What this owns: one Unix stream socket to every other process of this pmixrun, made before the daemons were forked,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* modex.c: direct modex: one process asks for what another has put, without a fence.
  *
  * What this owns: the requests of other nodes that PMIx_server_dmodex_request has here, parked in the library until the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* node.h: one simulated node, and what its parts offer each other.
  *
  * A node is a daemon with a PMIx server in it. The upcalls of that server (up_*) run on a thread of the library: each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* options.h: the command line of pmixrun. */
 #ifndef PMIXRUN_OPTIONS_H
 #define PMIXRUN_OPTIONS_H

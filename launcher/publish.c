@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* publish.c: publish, lookup and unpublish: from the upcall to the store on node 0, and the answer back.
  *
  * What this owns: on node 0, the lookups that wait for a key (PMIX_WAIT), each tried again whenever something is

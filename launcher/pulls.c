@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pulls.c: PMIx_IOF_pull across nodes.
  *
  * What this owns: who, on which node, has asked for whose output, the same list on every node, so that each node sends

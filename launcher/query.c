@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* query.c: PMIx_Query_info, for what the library's server does not answer by itself: all jobs there are, their sizes,
  * and processes of several nodes.
  *

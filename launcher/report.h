@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* report.h: what the head tells about jobs and processes to those who listen: that a job starts, runs and ends, that a
  * process has ended. Only what the spawn of the job asked for (see job.h, enum wanted_event).
  *

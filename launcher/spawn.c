@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn.c: PMIx_Spawn: a further job on the same nodes.
  *
  * What this owns: nothing; it turns the upcall's apps into a wish and sends it to the head, which names the job, has

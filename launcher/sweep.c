@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sweep.c: see sweep.h. */
 #include "sweep.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* sweep.h: leaving nothing behind.
  *
  * The head, the keeper and the daemons are "child subreapers": whatever process they started, and whatever that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sweeper.c: see sweeper.h. */
 #include "sweeper.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* sweeper.h: the process that makes the private directory of a pmixrun, and removes it when nobody needs it any more.
  *
  * What this owns: a process outside of the tree of all others, which does nothing but wait for their end. Head, keeper

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tools.c: tools that connect to this node's server.
  *
  * What this owns: the count of the tools that were named here. A tool says what it is called, or gets a name that no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* wire.c: see wire.h. One function spells an element of any type; values, arrays and infos are made of elements. */
 #include "wire.h"
 

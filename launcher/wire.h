@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* wire.h: a growing byte buffer, and PMIx values in it.
  *
  * What this owns: how the daemons of one pmixrun spell what they send each other. A host needs a codec of its own

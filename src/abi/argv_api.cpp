@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists of strings (argv, environments): NULL-terminated arrays in one malloc block, each string a block of its own.
 //
 // Owns nothing; needs no library; any thread (PMIx_Setenv on `environ` is setenv and as thread-safe as that). A NULL

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one wrapper around every entry of the C door.
 //
 // Owns nothing. Any thread. It answers PMIX_ERR_INIT where there is no library (before init, after the last finalize,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The door: job control, allocations, sessions, resource blocks, monitoring, log, credentials, fabrics, and their _nb
 // forms.
 //

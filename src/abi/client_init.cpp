@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The door: PMIx_Init, PMIx_Finalize, PMIx_Initialized, PMIx_Get_version, PMIx_Abort, PMIx_Progress,
 // PMIx_Progress_thread_stop.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Data_compress and PMIx_Data_decompress, in the bytes that OpenPMIx uses: the length in 4 bytes, then zlib.
 //
 // Owns nothing; the caller frees the result. Any thread. False means "keep what you have" and leaves NULL and 0.

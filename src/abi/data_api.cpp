@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Data_pack, unpack, copy, copy_payload, print. (Load, unload and embed are in values_api_buffers.cpp.)
 //
 // Owns nothing; needs no library and no server: everybody's buffers have one form, so target and source say nothing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pmix_framework_names, the one datum of the binary interface (src/include/pmix_frameworks.h).
 //
 // Owns the array: the names of OpenPMIx 5.0 and of 6.0 to 7.0 together. Never written; any thread reads it. Nothing can

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Info_list_*: an opaque list of infos that grows and is converted to an array.
 //
 // Owns the list between start and release. Needs no library; a list belongs to one thread at a time. Everything added

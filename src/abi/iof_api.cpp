@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The door: PMIx_IOF_pull, PMIx_IOF_deregister, PMIx_IOF_push, and the host's PMIx_server_IOF_deliver.
 //
 // Any thread. Conversions only: what the calls do is in client/iof/iof and server/iof/iof. The host's callback comes

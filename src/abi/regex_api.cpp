@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_generate_regex and PMIx_generate_ppn: a host's node list and process list as the text it passes on.
 //
 // Owns nothing; the caller frees the result. Any thread. A list without an entry, or with something in it that is not

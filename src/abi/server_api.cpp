@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_server_*: what the host's arrays say is read on the caller's thread, applied on the loop.
 //
 // Where a callback was given, the answer is PMIX_SUCCESS and the callback comes later, from the loop: hosts take

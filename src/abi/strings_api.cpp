@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Texts for constants, masks and structs; names and strings of attributes.
 //
 // Owns the texts of masks, made once each and kept (they are handed out as static text). Needs no library; any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Topology, cpusets, locality and distances to devices: what a process may ask of its node.
 //
 // Owns nothing; the topology is the Library's (topology/node_topology.h), everything else that goes out is malloc'ed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data buffers as containers: create, fill, empty. What packs into them is elsewhere.
 //
 // Owns nothing; needs no library; any thread. base_ptr is one malloc block that callers may free.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Process ids, namespaces, keys and ranks in the ABI's arrays.
 //
 // Owns nothing; needs no library; any thread. Loads cut what is too long and keep the NUL, as the inlined versions do;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // construct, destruct, create and free of every public struct, and what belongs to single ones of them.
 //
 // Owns nothing; needs no library; any thread. Memory is plain malloc memory, one block each: programs carry inlined

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values and infos: load, unload, transfer, compare, size, number, truth, flags.
 //
 // Owns nothing; needs no library; any thread. Destinations are taken as uninitialised, as the inlined versions that

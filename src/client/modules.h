@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The modules of a process's library beside its session, and the session that has them: event handlers, forwarded
 // output, groups, fabrics.
 //

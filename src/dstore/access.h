@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bounded access to the bytes of a segment: the one place where an offset from shared memory becomes a pointer.
 //
 // Lives on the stack of one look-up. Any thread. at() answers nullptr for everything that is not published; whoever

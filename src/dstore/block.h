@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writing one block, the same way into a chunk and into a segment.
 //
 // Pure functions on memory that the caller owns and has measured; nothing can go wrong here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Columns and placement, read from a segment: what is known for every rank and node without a record for each.
 //
 // Lives on the stack of one look-up, like Access. Any thread. Nothing here is believed: a reference that leads outside,

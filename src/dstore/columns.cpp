@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "dstore/columns.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Facts that are known for every rank (or every node): one column per key, not one record per rank.
 //
 // ColumnBuilder takes values in any order of ranks and finds the cheapest column that holds them: one value for all,

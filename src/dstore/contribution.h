@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chunks: the form in which records of several owners travel, and in which they lie in a segment.
 //
 // A chunk is position independent and self-delimiting, so hosts may concatenate chunks of many nodes. ChunkBuilder

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a hash that others can compute goes in a table of this process.
 //
 // hash_key is part of the format, so a process can choose keys whose hashes fall together in a table whose size it can

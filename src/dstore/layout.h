@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The byte map of a segment and of a chunk; docs/DSTORE.md draws it.
 //
 // Why a reader needs no lock. The server only appends: it writes bytes behind the published size, raises the published

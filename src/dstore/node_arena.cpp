@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "dstore/node_arena.h"
 
 #include <sys/mman.h>

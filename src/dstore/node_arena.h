@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory for the nodes of a PrivateStore: blocks out of mappings of our own.
 //
 // Not malloc, for three reasons. A put is mostly the first touch of memory, and blocks that lie side by side without

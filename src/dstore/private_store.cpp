@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "dstore/private_store.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What this process alone knows: its own puts and what PMIx_Store_internal was given.
 //
 // Owns the encoded values in process memory. put() and the staged list: any thread, under one mutex. find(): any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Qualified values: several values of one key, told apart by qualifiers, which are keys with values themselves
 // (PMIX_QUALIFIED_VALUE).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The read side of a segment: find a value from any thread, with no lock, no system call and no allocation.
 //
 // Owns (a client) or borrows (the server's own) the mapping; the bytes belong to the server. Nothing in a segment is

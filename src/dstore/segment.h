@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory under a store: one growing, sealed memfd and its mappings in this process.
 //
 // Segment is the server's side: it creates, seals, grows and writes. Mapping is a client's side: it reads. Both map a

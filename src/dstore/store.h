@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The question that every store answers: what does this owner hold under this key?
 //
 // Pure values and a hash; any thread. A Key borrows its name and an answer borrows its bytes from the store that gave

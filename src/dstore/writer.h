@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The write side of one namespace's segment on one node, and what local peers may not see of it.
 //
 // Owns the segment and the records of remote scope of the local ranks. Published bytes are never written again; values

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Columns and placement: the catalog is small and replaced as a whole, what it refers to is written once.
 
 #include <algorithm>

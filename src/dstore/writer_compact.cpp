@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Giving back what was superseded: what counts is copied into a new segment, and the old one is let go as a whole.
 //
 // Nothing that was published is ever written over: readers of other processes take no lock and leave no mark, and a

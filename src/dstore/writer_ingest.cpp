@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Taking over what other nodes have sent: one copy per chunk, then one reference per rank.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the writer's three files share: the segment being filled, its owner tables, its keys, the local ranks.
 //
 // Private to the writer. Server's loop only. Its functions that append leave bytes behind the published size; whoever

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/debug_stop.h"
 
 #include <pmix.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The stop of a process that is started under a debugger: PMIX_DEBUG_STOP_IN_INIT among its job's data.
 //
 // Called once, by the first init of a client or tool that has a server, on the caller's thread, when the library is up

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From the directives of an init to a running library: the loop, the halves, and what joins them. The public counting
 // is in library.cpp; this runs under its mutex, on the caller's thread, before anything else can see the library.
 #include <stdlib.h>

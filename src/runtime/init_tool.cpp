@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From the directives of PMIx_tool_init to a running tool: who it is, its servers, and with PMIX_LAUNCHER a server of
 // its own. As library_setup, under the mutex of library.cpp, on the caller's thread.
 #include <stdlib.h>

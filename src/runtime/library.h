@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The only global: how often the process initialised, in which role, and the objects that serve it.
 //
 // Init and finalize of all roles take one mutex; everything else asks current(), two loads and no lock. Mutex, counts

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Spawn of a tool that has no server to ask: its own starts the processes (server/spawn/local_host). What both
 // halves are needed for is here: that there is such a server, that requests go to it, and the environment that the
 // processes get.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The Channel of a process that is its own server: frames go to the server as from a peer without a socket, answers and
 // events come back the same way. It removes the question "are we the server?" from everything above.
 //

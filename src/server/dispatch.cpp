@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command table: see dispatch.h.
 #include "server/dispatch.h"
 

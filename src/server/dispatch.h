@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From a frame to an operation: one table says for each command who may ask, what runs, and when it is answered.
 //
 // Loop thread, nothing owned. A payload that is not what its command says ends the connection it came from. A command

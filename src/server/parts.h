@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All objects of a running server, in the order in which they depend on each other. Included by server, dispatch and
 // the door; nobody else needs more than the one object it is given.
 #pragma once

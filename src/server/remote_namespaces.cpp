@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Namespaces without a host: see adopted.h.
 #include "server/remote_namespaces.h"
 

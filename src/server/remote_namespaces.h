@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Namespaces that no host registered here: made for what came from their own nodes (a direct modex, a group), and
 // dropped when they are of no more use, because no host will end them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How things stand in this server: the answer to WIREUP_QUERY_REPORT, for people who ask why a job hangs.
 //
 // Nothing owned; loop thread. It shows what the other objects of the room hold: jobs with their processes, operations

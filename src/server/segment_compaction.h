@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // New segments for namespaces whose values were replaced again and again: when much of a segment is superseded, what
 // counts goes into a new one, and everybody who has the old one is given it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The server: see server.h.
 #include "server/server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The server: owns every object of this room, starts and stops them, and tells all who count peers that one has come
 // or gone.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a host calls, handed to the object that does it. Loop thread.
 #include <utility>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "topology/cpu_binding.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the calling thread or process may run, asked of the kernel.
 //
 // Owns nothing; any thread. No topology is needed for it, so nothing is discovered.

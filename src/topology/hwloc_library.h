@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // hwloc, opened at its first use: a table of the functions that we call. Linking it would cost every process start
 // some 170 us; most processes never ask where they run.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The topology of this node: what the host gave, what a server shares, or what hwloc finds, in this order; kept until
 // the last finalize.
 //

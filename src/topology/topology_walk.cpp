@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "topology/topology_walk.h"
 
 #include <strings.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the calls ask of a loaded topology: the places of a cpuset, and how far devices are from it.
 //
 // Owns nothing; pure walks of a read-only hwloc tree. Any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Opening, sending, closing. Reading is in connection_read.cpp.
 #include "transport/connection.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A stream of frames over one connected Unix socket: gather reads and writes, partial I/O, descriptors, limits.
 //
 // Owned through shared_ptr by whoever opened it (a Peer, the client's session), who calls close() before dropping it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The read side: the loop reads, or a caller's thread that waits does so in its stead.
 //
 // Who has the read side stands in State::reader, under role_mutex. While it is a caller's, the gate (an epoll set with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The inside of a Connection, for connection.cpp (opening, sending, closing) and connection_read.cpp (reading).
 //
 // Which thread may touch what stands beside each group of members. The locks are never held while a handler runs, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A point on CLOCK_MONOTONIC by which something must have happened, or never. A value, any thread.
 #pragma once
 

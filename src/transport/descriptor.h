@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A file descriptor with one owner. A value; the owner's thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loop: one event base of ours (libevent core), a queue of tasks from any thread, timers, watched descriptors.
 //
 // One loop thread per process owns all mutable state of client, server and transport. It is the loop's own thread

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which open file a descriptor's number stood for, to find out in a forked child whether it still does. A value; any
 // thread.
 //

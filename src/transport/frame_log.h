@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames as lines of the log: "7 > fence #3 -> FenceRequest{procs=[job.*] infos=[]}".
 //
 // Any thread; called where log_on(frames, trace) said so. Never fails: without memory the line is lost.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The system-call seam: what the transport asks of the kernel, as a table. Real here; tests hand in a table that fails
 // at the n-th call.
 //

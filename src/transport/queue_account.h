@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whose memory a connection's unsent bytes are: asked before a frame is queued, told when it has gone.
 //
 // Any thread, under the connection's send lock: an implementation must be quick and take no lock that is held while

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Received bytes that are not yet whole frames, and the descriptors that came with them.
 //
 // Owned by a Connection and touched by whoever holds its read side. Grows only as bytes arrive, never because a header

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a process finds its server: the text in its environment, and the reading of it.
 //
 //   PMIX_SERVER_URI_WIREUP = SERVER_NSPACE.RANK;wireup:ADDRESS[;ADDRESS...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A file that says where a server listens, for hosts that ask for one. Tools need none: see server_list.
 //
 // The owner keeps the RendezvousFile as long as it serves; the file goes with it. Any thread. It is made whole under

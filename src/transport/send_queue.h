@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames that the socket did not take yet, whole or in part, with their descriptors.
 //
 // Owned by a Connection and guarded by its send lock. A frame that carries descriptors begins a system call of its own,

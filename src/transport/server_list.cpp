@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "transport/server_list.h"
 
 #include <fcntl.h>

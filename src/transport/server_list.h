@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The servers of this node, as the kernel lists them: who listens on an abstract name of ours.
 //
 // Nothing owned; any thread. A list is a hint and no more: the names are what their owners made them, and a listener

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Unix-domain stream sockets: listen, connect, who is at the other end.
 //
 // An abstract address ("@wireup/UID/PID/NONCE") has no file: nothing is left after SIGKILL, and there is no sun_path

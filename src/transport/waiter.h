@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A caller's thread blocks here until its completion: one shot, one waiting thread, one completing thread.
 //
 // Owned by the waiting thread, usually on its stack. What the completer hands over is written before complete() and

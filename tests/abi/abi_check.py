@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks of the binary interface, one per subcommand; each prints what is wrong and exits 1, or prints nothing.
 
     headers  --cc CC --std STD [--include DIR]       each public header alone and all together, without a warning

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Data arrays as old binaries make them: built by the macros of the headers it is compiled with (release 4.2.2's make the
  * memory themselves), handed to the library, which may not read a byte behind them. Each array ends where a page ends
  * that nobody may touch, so an element taken for larger than it is ends this program.

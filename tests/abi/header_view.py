@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Our headers as a program of another release sees its own: only that release's names, its version numbers, its server
 module, its functions where it had no macros and its macros where it had no functions.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every macro of the public headers, used once, in a program that checks what it did.
  *

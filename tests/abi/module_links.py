@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Arrows between modules go down only, in the symbols too: what a declaration in the wrong place, which no #include
 shows, would link upwards.
 

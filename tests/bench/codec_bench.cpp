@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What it costs to encode a value, to hand it out of the store, and to carry an info array.
 #include <benchmark/benchmark.h>
 #include <pmix.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The store by itself: look-ups, puts, taking over what other nodes send. Goals are in docs/PERFORMANCE.md.
 #include <benchmark/benchmark.h>
 

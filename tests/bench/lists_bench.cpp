@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a fence of many listed processes costs a server's loop, for each local process that calls it.
 //
 // lists_bench [listed [local]]: 100,000 and 32. One line for each way of naming the participants: microseconds of the

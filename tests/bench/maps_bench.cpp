@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the maps of a large job cost: 10,000 nodes of 100 ranks, by node, cyclic, and at random.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What PMIx_Data_pack and PMIx_Data_unpack cost, for every sample of support/data_samples.h. (run_pack_compare holds
 // the same calls against another library.)
 #include <benchmark/benchmark.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What PMIx_Data_pack and PMIx_Data_unpack cost with the library that this is linked to: its version in the first line,
  * then one line per sample of support/data_samples.h, "name <tab> pack ns <tab> unpack ns", the least of several

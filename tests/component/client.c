@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* client.c: the processes of the zoo's jobs. What one does is its mode; its exit status is 0 where all was as the mode
  * says, else the number of the line. */
 #include <signal.h>

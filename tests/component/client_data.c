@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* client_data.c: what the clients of hosts_data ask for, and which answer they must get. Each function is a mode of a
  * whole client under a whole server; it runs between Init and Finalize, on every rank that the host starts. */
 #include <pmix_tool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hosts_answers.c: how hosts answer upcalls, which locks they hold meanwhile, and what their modules look like. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hosts_data.c: hosts whose clients ask for data and services, attribute by attribute: what such a request answers end
  * to end, and what the host sees of it. The clients' half, by the same names: client_data.c. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hosts_order.c: in which order and from where hosts register, prepare and start. Each ends with a job that put, fenced and
  * read everybody's values. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* zoo.c: see zoo.h. */
 #include "zoo.h"
 

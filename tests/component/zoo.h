@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* zoo.h: what the hosts of the zoo share. Each host is a program of its own (one case of host_zoo) that has one habit
  * of a real resource manager; real clients run under it, and the host ends by itself, with the right statuses and with
  * nothing left. The clients are this very program, started with the environment that PMIx_server_setup_fork gives.

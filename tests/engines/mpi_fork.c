@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An MPI rank that forks, forks and execs, and calls PMIx from eight threads at once between MPI's own calls.
  * Every rank prints nothing unless it fails; rank 0 prints OK at the end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI sessions: two sessions in one process, each with a communicator from the group of a process set. Open MPI makes
  * such a communicator by constructing a PMIx group with a context identifier. Rank 0 prints one "OK session ..." line;
  * any wrong result exits non-zero. No MPI_Init anywhere. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Init to MPI_Finalize: every rank prints when it came to each, in seconds of the machine's monotonic clock, which is one
  * for all virtual nodes. */
 #include <mpi.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A fence is a barrier: nobody leaves one before the last participant has entered it. Whatever the launcher does with
  * fences that carry no data, or data of some nodes only.
  *

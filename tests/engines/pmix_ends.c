@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ends a job step in an unusual way.  pmix_ends HOW
  *   kill    rank 1 dies of SIGKILL while the others are in a fence

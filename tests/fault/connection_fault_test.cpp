@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each system call of the transport fails once, in each way that it can: the connection ends with a status or goes on,
 // and nothing hangs, leaks or is delivered twice.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The door under bad weather: connections that say nothing, too little, too late or nonsense, through the real
 // listening socket. Each is told why where it can be told, and dropped; the server goes on and keeps nothing of it.
 #include <gtest/gtest.h>

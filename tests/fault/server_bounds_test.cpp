@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many of a kind one process, or all, may have at a server: handlers, registrations for output, clones of a rank,
 // jobs of other nodes. Each number is beyond what programs need; what is beyond it is refused or forgotten, no more.
 #include <fcntl.h>

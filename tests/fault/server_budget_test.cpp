@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one user's processes make a server hold has a limit of its own, whatever they ask for: beyond it they are
 // refused, their neighbours are served, and when they have gone everything is given back.
 #include <gtest/gtest.h>

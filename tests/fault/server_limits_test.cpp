@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one process may make a server hold: few bytes on the wire must not become many in its memory.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The n-th allocation of a server fails, for every n, while processes wait for others: whoever asked is answered, with
 // whatever status, or loses its connection. Nobody waits for an answer that was lost.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes that misbehave or die: malformed frames, silence, too many, the wrong user, death at each step.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The n-th allocation fails, for every n: each operation on values answers PMIX_ERR_NOMEM (or does without), and what
 // it allocated before is freed again. Counts every block by standing in front of malloc, which a sanitizer does itself:
 // there the test is skipped.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What other nodes send, with any bytes: it is refused, or taken over and then reads as it should.
 #include <cstdlib>
 

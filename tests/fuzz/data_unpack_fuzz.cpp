@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packed buffers of any bytes, read as any type: no crash, no leak, and what was read packs to something that reads as
 // the same. The first two bytes choose type and room.
 #include <pmix.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A segment with any bytes: every question ends, and none reads outside. The input is a list of changes to a small
 // sound segment ({u16 or, from 0x8000 on, a place counted from the end; u8 value}), because random bytes alone would
 // never get past the header. An input that starts with the segment's magic is taken as the whole segment.

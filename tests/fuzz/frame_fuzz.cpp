@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A stream of frames of any bytes, as a connection would cut it: headers parse to what builds the same header, and the
 // payloads they announce lie inside the stream.
 #include <cstdlib>

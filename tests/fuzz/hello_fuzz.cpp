@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Both ends of the handshake from any bytes. Input: u8 mode (bit 0: client or server, bits 1-2: kind, bit 3: trusted),
 // i32 status, then the payload. Another user is never accepted, and a user without a number only with the secret.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Maps of any bytes: no crash, no memory beyond the bounds, and what parses is the same after a round trip.
 #include <cstdlib>
 

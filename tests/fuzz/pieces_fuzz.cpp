@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a host carries between nodes, with any bytes: piece after piece, packed or not. No crash, no more memory than
 // the bounds allow, and each piece is a step forward.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs a fuzz target over the files of a corpus, once each, where there is no libFuzzer. An empty or missing corpus is
 // a failure: a replay of nothing proves nothing.
 #include <dirent.h>

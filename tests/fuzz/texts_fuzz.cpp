@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Texts that come from other processes or the environment: addresses, cpusets, localities, numbers. No crash, no hang,
 // and what is read is the same after it is written again. The first byte chooses what the rest is.
 #include <pmix.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Encoded values of any bytes: no crash, no leak, and what decodes is the same after a round trip.
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Installs the library into a private directory and uses it from there, as somebody who has only that tree.
 
     check_install.py CASE --build DIR --source DIR --pmixrun FILE [--moved] [--cc CC --cxx CXX] [--package NAME]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* access: information of a session, a job, an application, a process and a node, asked for in every way that the Standard
  * shows in "Accessing information: examples". What must come out is counted here from what is known of each rank.
  * usage: access NODES    how many nodes the session has; run with at least two applications on at least two nodes */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* arguments: a caller's arrays are the caller's again when a blocking call has returned, and when the callback of
  * another one has run: they are overwritten at once, and what was asked for is done all the same. usage: arguments
  * blocking|callbacks */

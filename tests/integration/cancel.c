@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cancel: threads that are cancelled in a call, or that end while their requests are open. A call is no cancellation
  * point: it returns as if nothing had happened, its thread ends at the next one, and the library stays whole.
  * usage: cancel get|fence|lookup|init|leave, with at least two ranks */

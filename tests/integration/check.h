@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* check.h: what the integration tests' clients share. Each is a plain PMIx client on the public headers: it asserts,
  * and a failed assertion is one line on stdout and exit status 1, which ends the job. Used from one thread at a time.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* collapse: somebody who takes part in a collective ends before it, in it, or after it. Everybody else is answered,
  * once, and may go on (run with --continuous).
  * usage: collapse fence|connect|disconnect|construct|destruct before|in|after member|daemon|job|leaves

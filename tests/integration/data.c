@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* data: put, commit, fence, get over nodes.
  * usage: data types|scopes|replace|large|many|fresh|uncommitted */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dynamic: spawn, connect, disconnect, job control, queries: a job starts another and talks to it.
  * usage: dynamic spawn|missing|connect|control|query|child... (the last by spawn) */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ends: how a process may end, and what becomes of the others.
  * usage: ends exit CODE|signal N|silent|abort STATUS|abort_some|abort_stranger|hang|hang_with_children */
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* events: what handlers are promised while many events come, what an event carries, process sets, the life of a job.
  * usage: events flood|attributes|sets|lifecycle|child STATUS */
 #include <time.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fabric: the fabric of pmixrun's simulated nodes, as a client registers it.
  * usage: fabric registered|refused */
 #include "check.h"

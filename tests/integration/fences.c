@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fences: sets of participants, repeated, overlapping, at the same time, and those that somebody does not come to.
  * usage: fences repeated|subsets|overlapping|spelling|timeout|self|no_data|generated */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* forward: output of some ranks read by others, and input pushed to them.
  * usage: forward many|ends|stalled|killed|dropping|push|lines|copy|redirect|default [BYTES [GROWTH]]
  * BYTES: what each source writes. GROWTH: MiB by which a server's memory may grow meanwhile; 0: not looked at. */

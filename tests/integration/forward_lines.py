@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads what pmixrun prints of a job that writes numbered lines, checks that each rank's are all there and in order, and
 that no process of pmixrun's has grown beyond a bound.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* full_table: a process whose descriptor table is full when its server begins a new segment. It keeps its connection, a
  * Get that needs the segment has a status, and with room in the table the value is got.
  * Rank 0 replaces its value until rank 1 was sent a new segment that it could not take. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* group_check.h: what the tests of groups share: results by key, directives, and a handler that waits for an
  * invitation. Used from one thread at a time. */
 #ifndef WIREUP_TESTS_INTEGRATION_GROUP_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* group_forms: groups over two jobs, of invitees who refuse or never answer, of leaders who do not know each other.
  * usage: group_forms
  * replace|two_jobs|two_jobs_invited|same_name|bootstrap|bootstrap_wildcard|bootstrap_fails|unanswered

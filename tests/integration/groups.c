@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* groups: construct, destruct, invite, join, leave over real processes, and members that die.
  * usage: groups
  * construct|endpoints|fence|optional|timeout|invite|invite_itself|invite_far|decline|undecided|late|abort|leave|

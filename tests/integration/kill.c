@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* kill: a client dies by SIGKILL at the worst moment (run with --continuous): everybody else gets an answer.
  * usage: kill before_init|before_fence|in_fence|after_fence|wanted|in_put|in_lookup */
 #include <signal.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Kills a part of a running job, and waits until nothing of it is there any more. Run below run_clean, which then looks
 whether that is so.
 

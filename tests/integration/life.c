@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* life: init and finalize, and what the job's description says.
  * usage: life counted|again|described NODES APPS|embedded_barrier|alone */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lost: the daemon of a node, and with it the PMIx server, dies by SIGKILL while clients wait (run with --continuous
  * and --linger, so that its own clients live long enough to get their answer).
  * usage: lost fence|get|lookup|calls

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* modex: data of a peer without a fence, from the same node and from another.
  * usage: modex late|absent|timeout|left|many|stranger|missing|strict */
 #include "check.h"

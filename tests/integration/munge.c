@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* munge: credentials of a real munged, which munge_drive.py runs beside this and stops and starts when told.
  * usage: munge proofs|absent DIRECTORY
  *

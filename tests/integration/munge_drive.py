@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs munge.c's cases beside a munged of its own.
 
     munge_drive.py PLACE CASE PMIXRUN CLIENT LIBRARY-PATH      run below run_clean, which gives TMPDIR

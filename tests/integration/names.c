@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* names: publish, lookup, unpublish over nodes.
  * usage: names basic|duplicate|wait|timeout|partial|ranges|persistence|unpublish|arguments */
 #include "check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Names that the tests and pmixrun use and the headers of other releases do not have. Included before those of 4.2.2,
  * after the view of a later release (tests/abi/header_view.py). */
 #ifndef PMIX_SERVER_CACHE_SIZE

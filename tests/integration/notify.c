@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* notify: events between processes of one node and of several.
  * usage: notify job|local|custom|self|once|failure */
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* queries: PMIx_Query_info from a client to the server of its node, which is another process, and from there to the
  * host (pmixrun). usage: queries support|jobs|processes|tables|summary|each|refusals NODES */
 #include "check.h"

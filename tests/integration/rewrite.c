@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rewrite: values that are put anew again and again. What was replaced is given back while others read, and what is read
  * is right: whole, of this round or the next, and never older than what was seen before.
  * usage: rewrite ROUNDS KIB: the server and each rank grow by no more than KIB after a third of the rounds. */

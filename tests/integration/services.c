@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* services: what server and host do for processes beside data: control, log, monitors, cleanup, credentials.
  * usage: services control|log|heartbeat|file|cleanup|credential|munge|refused|victim (the last by spawn) */
 #include <fcntl.h>

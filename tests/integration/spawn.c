@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn: what a spawn may ask for, and what becomes of it (run under pmixrun).
  * usage: spawn apps|hosts|spread|required|environment|places|failures|nonblocking
  * The children are this program too, in the cases below `children`: they check what they find and say so with a flag

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn_binding: on which CPUs spawned processes run, and how their ranks go round the nodes (run under pmixrun).
  * usage: spawn_binding cpus|ranks      The children are this program too. */
 #ifndef _GNU_SOURCE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* spawn_check.h: what the tests of spawn share: asking for jobs of the test's own program, and the plainest children.
  * Used from one thread at a time. */
 #ifndef WIREUP_TESTS_INTEGRATION_SPAWN_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn_ends: how spawned jobs end, who hears of it, limits of time, and many of them (run under pmixrun).
  * usage: spawn_ends limits|silent_node|hears|orphans|terminated|many COUNT KIB
  * The children are this program too. */

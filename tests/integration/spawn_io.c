@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn_io: what PMIx_Spawn says about the streams of the new job, and which of its events somebody hears of.
  * usage: spawn_io streams|none|files|shown ATTRIBUTE...|wanted|echo (the last by spawn) */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* syslog: what PMIx_Log writes to the system's log; syslog_drive.py listens there and compares.
  * usage: syslog said|lost */
 #include <syslog.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs a job whose ranks write to the system's log, and is that log.
 
     syslog_drive.py said|lost COMMAND...       said: compared with what was to be said; lost: nobody listens

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tool_spawn: a tool without a server starts what it spawns by itself. Processes that are PMIx clients, what they are told
  * and what is forwarded. usage: tool_spawn CASE */
 #include "tool_spawn.h"

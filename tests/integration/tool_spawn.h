@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* tool_spawn.h: what the tests of a tool that starts processes by itself share: asking, what it hears of the end, and
  * what it reads of the output. */
 #ifndef WIREUP_TESTS_INTEGRATION_TOOL_SPAWN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tool_spawn_ends: a tool without a server starts what it spawns by itself. What is refused, how jobs end, what is left when
  * the tool goes, and servers that it meets later. usage: tool_spawn_ends CASE */
 #include <linux/filter.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tools: how a tool finds a server of this node, who it is there, and who is not let in.
  * usage: tools CASE */
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The commands against a running pmixrun job.
 
     tools_drive.py CASE --pmixrun FILE --commands DIR [--program FILE] [--mpirun FILE --library DIR]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tools_many: a tool with several servers: whom it asks, what it hears from which, and the calls of clients.
  * usage: tools_many CASE */
 #include <fcntl.h>

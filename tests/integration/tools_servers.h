@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* tools_servers.h: what the programs on tools share: servers, as children of the program, forked before anybody
  * initialises and told what to do by single letters; and a tool's steps. */
 #ifndef WIREUP_TESTS_INTEGRATION_TOOLS_SERVERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* waiting: jobs for tools to look at. Each rank prints READY NSPACE RANK URI, then waits until it is killed.
  * usage: waiting serve    rank 0 publishes; all say when they hear event -3107
  *        waiting hang     rank 0 in a fence that nobody else comes to, rank 1 in a Get of what rank 0 never puts, rank

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What we pack, another library unpacks, and the reverse: every sample and random values of every type, through the
 // other library in a process of its own (data_peer.c).
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Another PMIx library's packing, behind a pipe: reads requests from stdin, answers on stdout, ends with its input.
  * Built with that library's headers and linked to it. All numbers are 32 bits, as this machine has them.

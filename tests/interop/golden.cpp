@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The portable encoding without a test framework, so that it can be built for another machine and run there or under an
 // emulator: every sample must be packed to the bytes kept in support/data_golden.h, and those bytes must come back
 // equal. See run_big_endian.

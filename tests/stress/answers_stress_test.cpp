@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Answers that hosts give from threads of their own: publish, lookup and unpublish are answered from there directly,
 // without the loop. Each request has exactly one answer, whatever else happens meanwhile: clients that die, clients
 // that do not read, answers given twice, a server that ends.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Many threads in the client's door at once, in a process without a server: init and finalize are counted, everyone
 // finds what everyone put, values are whole. Meant for ThreadSanitizer; the figures are small so that it ends soon.
 #include <gtest/gtest.h>

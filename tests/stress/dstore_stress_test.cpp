@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Readers against a publishing writer, and against puts into the private store. Under ThreadSanitizer the readers use
 // the writer's own mapping, since it cannot see that two addresses are one memory.
 #include <gtest/gtest.h>

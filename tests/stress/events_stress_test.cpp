@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handlers that come and go while events arrive, in a process that is its own server: each handler hears every event
 // once and in the order of its source, whenever it was registered. Meant for ThreadSanitizer.
 #include <gtest/gtest.h>

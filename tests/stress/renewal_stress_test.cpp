@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Readers while the segment under them is given up for a new one, again and again: what they see is whole and never
 // older than before. One process is server and reader, so that ThreadSanitizer sees both ends.
 #include <gtest/gtest.h>

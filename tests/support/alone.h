@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A process without a server: what tests of refused calls, bad arguments and init share.
 //
 // The thread of the test calls; g_callbacks counts the callbacks of calls that were refused, of which there must be

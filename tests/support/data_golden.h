@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the samples of data_samples.h are packed to: the bytes that OpenPMIx 4.2.2 writes (interop/data_interop_test.cpp
 // compares them where it is installed), kept here so that every machine, big-endian ones too, is held against them.
 // Process statistics are ours, with the field that OpenPMIx reads and does not write.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The same values in every program that includes this, C or C++, whichever library's headers it is built with: what one
  * library packs, another must pack to the same bytes. No field has its neighbour's value, so that swapped ones are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allocations that fail when a test says so: for one source file of a program, which stands in front of malloc with it.
 //
 // FailingMemory::arm(n): of the allocations that are made between resume() and pause() the one after n others fails,

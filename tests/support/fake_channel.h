@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A Channel without a server: what was sent can be looked at, and the test plays the server's part by hand.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A server in this process, turned by the test, and clients that speak frames to it over socket pairs.
 //
 // TestServer owns loop and server; turn_until() runs the loop until something has happened or a minute has passed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tiny resource manager: every upcall is noted and answered in the style that the test chose.
 //
 // The module's functions carry no user data, so one FakeHost at a time; it registers itself while it lives. Upcalls

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A library that looks like munge's to a program that opens it: credentials name the user and carry a sum of their
  * letters. With FAKE_MUNGE=silent, as if there were no service. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Time as a number that the test moves: nothing waits. post() from any thread, as the real one; the rest on the test's.
 #pragma once
 

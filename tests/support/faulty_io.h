@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A system-call table that fails at the n-th call, in a way the test chooses. One at a time per process, one thread.
 #pragma once
 

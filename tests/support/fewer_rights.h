@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A thread without the right to become another user, for the end of a scope; threads that it makes meanwhile have it as
 // little. Of a process that is not root none has.
 #pragma once

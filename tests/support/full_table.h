@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // While it lives, this process can open no descriptor: its soft limit is the lowest number that is free.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What tests of groups ask a server for, as a client library does, and how they read the answers.
 #pragma once
 

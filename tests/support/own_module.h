@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For tests of upcalls in one process: what the server's own process requests goes to its module, as in a launcher that
 // began as a tool. A host that called PMIx_server_init gets no upcall for requests of its own.
 #pragma once

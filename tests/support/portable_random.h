@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random elements of every type, in the form that the portable encoding keeps: what it has no room for is evened out
 // beforehand, so that what comes back can be compared with what went. Memory is malloc's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Query_info through the public door, in a process that is its own server: the fixture of the tests of queries.
 //
 // The library has its own thread here; the host's upcall comes from there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random values of every data type, made from the same field lists that the code under test walks. Deterministic: one
 // seed, one value. Memory is malloc's; destroy with destroy_value.
 #pragma once

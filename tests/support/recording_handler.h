@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A ConnectionHandler that writes down what it hears, and a loop that a test turns by hand.
 #pragma once
 

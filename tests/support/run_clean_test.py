@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """run_clean must see what is left: a check that finds nothing proves nothing until it has been seen to find something."""
 import os
 import signal

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A message of any type with something in every field, made by walking its field list.
 #pragma once
 

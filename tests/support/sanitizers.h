@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which sanitizer a test was built with, the same for both compilers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A server in this process behind the public door, and what tests ask of it.
 //
 // The library has its own thread here; whatever it calls back on comes from there.

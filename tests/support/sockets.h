@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connected pairs, and a raw peer that speaks bytes instead of frames.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Encoded values and chunks for the tests of the store.
 #pragma once
 

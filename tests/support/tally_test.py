@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """tally must not take a skip for a pass, nor a failure for anything else."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A folder under /tmp that goes with the object, and the texts in it. Its name is none that run_clean looks for: a test
 // that runs beside this one would take it for its own.
 #pragma once

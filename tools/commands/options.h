@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Command lines: one description of a program from which its parsing, its --help and its man page are made.
 //
 // Our own because the man page has to come from the same place as the help, and because a parser of the package that

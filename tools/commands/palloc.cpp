@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // palloc: asks the resource manager for resources, or gives some back.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pattrs: which attributes are supported, function by function.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pctrl: controls the processes of a job.
 #include <csignal>
 #include <cstdio>

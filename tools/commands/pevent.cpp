@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pevent: raises an event, or waits for events.
 #include <pthread.h>
 #include <time.h>

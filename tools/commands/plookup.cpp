@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // plookup: what processes have published.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pmix_info: which library this is and what it supports. Asks no server.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pps: the processes of jobs.
 #include <cstdio>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pquery: one query to a server.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A command's connection, what it gives to calls and how it shows what comes back.
 //
 // One thread. A command that finds no server says so in one sentence and exits (status 3); one that is refused exits 1.

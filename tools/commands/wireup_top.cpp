@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // wireup-top: how things stand in the servers of this node, and above all who is missing where a job hangs.
 //
 // Asks each server of the user (or of root's choice) as an observer, so that it works while hosts are stuck too, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A CommitRequest's payload, as pieces for one gathering write: small values are copied between the entries' heads,
 // large ones are lent by the store, so that a commit touches few fresh pages. The layout is that of
 // common/protocol/messages.h; a test holds the two together.

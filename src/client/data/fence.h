@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Fence: one request; the answer says what is to be mapped, so that the caller's next Get finds the data.
 //
 // Callers' threads; a callback comes from the loop. A fence of the caller with itself ends at once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Get: own stores first, then the server.
 //
 // Callers' threads; a value that is here costs no lock and no system call. The rules of when the server is asked, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a Get asks for: process, key and qualifiers, read out of the caller's arguments. Pure; nothing is copied, so a
 // GetRequest lives no longer than the call that made it.
 //

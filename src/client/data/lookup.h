@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a value is looked for: the order of stores and owners for a request. No waiting, no server.
 //
 // Reserved keys: the host's word in the segment first, then what this process stored itself. Other keys: the process's

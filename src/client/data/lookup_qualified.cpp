@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "client/data/lookup_qualified.h"
 
 #include <algorithm>

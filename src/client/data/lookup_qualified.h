@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Looking for a qualified value: by exactly the qualifiers of a Get, and among what is here by these and more.
 //
 // Free functions on the stores, any thread. A value with the very qualifiers is one ordinary look-up under another key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Publish, PMIx_Lookup, PMIx_Unpublish: the server passes them to the host, which keeps what is published.
 //
 // Callers' threads; callbacks come from the loop.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Put, PMIx_Store_internal, PMIx_Commit.
 //
 // Any thread. A put encodes the value into the private store, where it waits for the commit and where this process

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A process that nobody launched: an identity of its own, and the job data of a job of one.
 //
 // Pure but for the host name and the pid. Any thread, before the session is used.

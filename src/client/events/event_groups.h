@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups of events: a name for several codes, in registrations. pmix_common.h says what belongs to each.
 //
 // Pure tables; any thread. What can go wrong: a name that is none (PMIX_ERR_BAD_PARAM).

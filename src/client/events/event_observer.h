@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the library itself does about events, after the process's own handlers have had them.
 //
 // An interface, implemented above the event handlers (client/modules). Loop thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "client/events/event_order.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which handlers an event meets, and in which order. Pure: no thread, no socket, nothing is called.
 //
 // The order of a chain: the one "first" handler, handlers for a single code, for several codes, defaults, the one

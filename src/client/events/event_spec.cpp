@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "client/events/event_spec.h"
 
 #include "client/events/event_groups.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Event handlers of this process and the chains that run through them.
 //
 // All state belongs to the loop. The public calls may come from any thread: they post themselves there (blocking forms

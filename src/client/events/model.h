@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The programming model that an Init declares, told to the process's own handlers (PMIX_MODEL_DECLARED).
 //
 // Any thread. Nothing can go wrong that the caller would want to know.

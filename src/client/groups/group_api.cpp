@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "client/groups/group_api.h"
 
 #include "client/session/group_membership.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "client/groups/group_events.h"
 
 #include "client/events/event_observer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The events of groups, as far as they concern the library itself: constructs that a member's end is decided in, and
 // invitations.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Group_invite and _join: groups that form by invitation, over events.
 //
 // The inviter sends PMIX_GROUP_INVITED, counts the answers (accepted, declined, failed; its handlers decide about the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forwarded output as this process asks for it (PMIx_IOF_pull), and input that it sends (PMIx_IOF_push).
 //
 // Owns the registrations: who gets called, how lines are shown, which files are written. The public calls come from any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // This process's own stdout and stderr as a place for forwarded output, without ever waiting for who reads them.
 //
 // Loop thread. The descriptors are shared with whoever started the process, so they are never made non-blocking: poll

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forwarded output in files: their names, and making them safely.
 //
 // Any thread; an IofFile has one owner. What a name holds of a namespace cannot leave the folder the user named, and

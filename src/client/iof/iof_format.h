@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forwarded output as text for people: whole lines, each with a tag of who wrote it, when, on which channel.
 //
 // Pure; whoever holds a Lines uses it from one thread. It keeps the beginning of a line until its end comes (or

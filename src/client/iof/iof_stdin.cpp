@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "client/iof/iof_stdin.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // This process's own stdin on its way to the stdin of others (PMIX_IOF_PUSH_STDIN).
 //
 // Loop thread. One piece at a time: the next is read when the host has answered for the last, so nothing piles up. The

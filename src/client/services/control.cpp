@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "client/services/control.h"
 
 #include "client/services/service.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Job_control, PMIx_Allocation_request, PMIx_Session_control, PMIx_Resource_block: what a process wants done to
 // processes, resources and sessions.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Get_credential and PMIx_Validate_credential: munge's here in the process, all others by the server.
 //
 // Callers' threads; callbacks come from the loop. What can go wrong: no type that somebody has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Fabric_register, _update, _deregister: descriptions of fabrics in objects of the caller's, and keeping them
 // fresh.
 //

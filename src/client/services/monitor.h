@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Process_monitor and PMIx_Heartbeat: a process has itself or its files watched.
 //
 // Callers' threads; callbacks come from the loop. What can go wrong: no info that says what to watch

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Credentials of munge, where its library and its service are there.
 //
 // Opens libmunge at the first use and keeps it; nothing else of the process needs it. Any thread. The service tells who

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "client/services/pmix_log.h"
 
 #include "client/services/service.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Log: what a process wants written down. The server does it, or its host.
 //
 // Callers' threads; callbacks come from the loop. What can go wrong: nothing to log (PMIX_ERR_BAD_PARAM), no server,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Query_info: what this process knows first, then the server, which asks the host.
 //
 // Callers' threads; callbacks come from the loop. The answer is a list with one info per key that was found, query by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Resolve_peers and PMIx_Resolve_nodes: from the segment where it says so, else from the server.
 //
 // Callers' threads. Outputs are malloc'ed for the caller, and safe (NULL, 0) on failure.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the calls that a host serves have in common: infos go up, a status and infos come back.
 //
 // Free functions, callers' threads. What can go wrong: see request.h and session.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Spawn and PMIx_Abort: start and end processes through the host. (A tool without one: see runtime/local_spawn.)
 //
 // Callers' threads; callbacks come from the loop. What can go wrong: bad arguments, an application without a program

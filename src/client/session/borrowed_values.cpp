@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "client/session/borrowed_values.h"
 
 #include "common/codec/pack.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values whose pointers were given away (PMIX_GET_POINTER_VALUES, PMIX_GET_STATIC_VALUES): they stay where they are
 // until the library goes, also when their namespace ends before.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The seam between a client and its server: send this frame, tell me what comes back.
 //
 // Two exist: SocketChannel (client/session/socket_channel) over a connection, and Loopback (runtime/loopback) for a

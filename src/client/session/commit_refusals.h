@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Commits of this process that its server has refused: which ones, with which status, and whether the user knows.
 //
 // A commit is a message without an answer; only a refusal comes back. It is noted by whichever thread reads it, before

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Connect and PMIx_Disconnect: like a fence, but the host learns that the processes belong together from now on,
 // and each may read the others' job data afterwards.
 //

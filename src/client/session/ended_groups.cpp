@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "client/session/ended_groups.h"
 
 namespace pmix::client {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What members of groups that are no more had shared with them (PMIX_GROUP_INFO).
 //
 // Owns copies of those values, by the group's context id, which no later group of the job gets again: who forms a group

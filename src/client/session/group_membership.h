@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The groups that this process is a member of, what their members have shared, and the constructs under way.
 //
 // Owns copies of each construct's results. Any thread, under a lock; a Get in a process without groups takes one load.

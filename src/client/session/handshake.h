@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The first frames: connect, ask who the server is, say who we are, learn where the job's data lies.
 //
 // Runs on the caller's thread of an init, before or beside the loop: a few round trips, no thread involved. Owns

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The mapped segments of this process, by namespace.
 //
 // Owns the readers. find() and own() from any thread without a lock, inside a Reading: what they answer is good until

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a process knows of itself without a store: where its servers listen, and its node's topology.
 //
 // Owned by the Session. note_uri() by whoever connects the process to a server, before it is asked about; the rest on

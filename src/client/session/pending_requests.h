@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Open requests: id → who gets the answer. Each is completed exactly once, by its reply, by its timeout, or by the end
 // of the connection, whichever comes first; what comes later finds nobody.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The answers that queries of this process have returned. PMIx_Get finds them where no store has a value. A query finds
 // those of the host, unless it has PMIX_QUERY_REFRESH_CACHE; what the server library answers by itself it asks for each
 // time (client/services/query.cpp), because only the server's data is current.

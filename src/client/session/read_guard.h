@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who reads in mapped segments at this moment, so that a segment can be unmapped when nobody is in it any more.
 //
 // Reading marks the calling thread as a reader while it lives: two plain stores to a line of the thread's own, no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the operations do with callers' arrays before they become a message: check, and read the limit of time.
 //
 // Free functions, any thread. PMIX_ERR_BAD_PARAM: an array without an address, a namespace that is empty or too long,

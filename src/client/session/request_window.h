@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many PMIx_Get_nb a server has in hand at once: the others wait here, in order, encoded, until one has ended.
 //
 // A server refuses a process that has too many requests open; an honest one that asks for each of 100,000 peers is not

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handing infos to a caller's callback: they are the caller's until it calls the release function, then or later.
 //
 // Free functions; on the loop. Nothing can go wrong but a caller that never releases, who keeps them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One process and its server: identity, channel, open requests, mapped namespaces, private data, event handlers.
 //
 // The operations (get, put, fence, publish, ...) are functions on a Session, one file each; this file is what they

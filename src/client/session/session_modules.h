@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a session does not do itself: it passes events and forwarded output on, and tells of lost servers and of the
 // end.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The Channel of a process whose server is another process: one connection.
 //
 // Opened and closed on the loop (or while nobody turns it); send() from any thread. What can go wrong: see Connection.

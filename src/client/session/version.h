@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What this library calls itself, on its door and on the wire. Constants, any thread.
 #pragma once
 

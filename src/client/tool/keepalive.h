@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pipe by which whoever started a tool shows that it is still there (PMIX_KEEPALIVE_PIPE): its end is told to the
 // tool's own handlers as PMIX_EVENT_JOB_END.
 //

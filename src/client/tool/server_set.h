@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The servers of a tool: one Channel that is several. Requests go to the primary server, and what standing requests
 // (event handlers, forwarded output) need afterwards goes to the server that has them.
 //

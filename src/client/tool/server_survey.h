@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Asks all servers of a list at once who they are.
 //
 // Runs on the caller's thread, for kPatienceMs at most, and owns its sockets. The names of a list are what their owners

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_tool_attach_to_server and what else a tool does with its servers, after its init has made it one.
 //
 // Callers' threads; may wait, so not on the loop. What can go wrong: see tool_search and server_set.

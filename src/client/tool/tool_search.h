@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a tool finds a server: what its attributes and its environment ask for, and the search.
 //
 // Runs on the caller's thread, waits up to the wish's limit, owns nothing afterwards. Who serves is read from the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The only code that touches wire and segment bytes: little-endian loads and stores, ByteWriter, ByteReader.
 //
 // Owns nothing but ByteWriter's buffer. Any thread, no shared state. ByteReader is sticky: after the first read past

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blobs made smaller for the way between nodes, and compressed maps read (zlib, level 1).
 //
 // Pure functions, any thread. No length in the input is believed: memory grows with what really comes out, up to the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every maximum of the library, each with its reason. A length from a socket, a segment or the environment is held
 // against one of these before it is used.
 #pragma once

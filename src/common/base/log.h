@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The log: off unless somebody asked for it; then one line for each thing that happens, written at once.
 //
 //   WIREUP_LOG=SPEC in the environment, or the attribute "wireup.log" (PMIX_STRING) to an init function, which goes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Mutex, MutexLock, CondVar that clang's thread-safety analysis can follow, and LoopThread, the role "on the loop".
 //
 // Types only: nothing in common locks. libstdc++'s std::mutex carries no annotation, so it is not used anywhere.

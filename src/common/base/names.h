@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The names of the ABI's constants, for every *_string function and PMIx_Error_code.
 //
 // Owns constant tables without a pointer in them (names.def says the rows). Any thread. Texts are static.

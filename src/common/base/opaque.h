@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The two pointers of the ABI that only hwloc understands: pmix_cpuset_t::bitmap and pmix_topology_t::topology.
 //
 // common is pure and opens no library: who can open hwloc (topology/hwloc_library) sets an opener when the library is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bytes of the portable encoding (portable.h): numbers of variable length, written into a caller's
 // pmix_data_buffer_t and read from anywhere.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Status vocabulary of all rooms.
 //
 // The statuses are the field's own: pmix_status_t and its constants. Nothing is translated at the door, so a status

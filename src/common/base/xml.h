@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Text in XML, as element content and in attributes.
 //
 // Pure, any thread. What XML has no room for becomes a number that a reader may refuse, which is better than a document

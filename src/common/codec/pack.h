@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The codec of values, on our sockets and in our shared memory: one encoding, little-endian, fixed widths.
 //
 //   value         u16 data type, then the payload

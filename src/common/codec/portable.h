@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The portable encoding of values: what PMIx_Data_pack writes and PMIx_Data_unpack reads, byte for byte what OpenPMIx's
 // v4, v41, v51 and v61 forms are, so that processes with different libraries exchange buffers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes to values (portable.h). The bytes are hostile.
 #include <limits>
 #include <type_traits>

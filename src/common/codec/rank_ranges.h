@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes of one namespace in a message, as ranges of ranks: a fence of 100,000 listed processes is a few bytes.
 //
 // Pure values, any thread; field lists as in messages.h, which includes this. What a list of them means, and how it is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The texts that say where a process runs: cpusets ("hwloc:0-3,8") and localities ("hwloc:SK0:L30:CR1:HT2-3:NM0"), and
 // what two of the latter have in common.
 //

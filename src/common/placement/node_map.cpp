@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ProcMap: the three forms, and choosing the smallest of them.
 #include "common/placement/node_map.h"
 

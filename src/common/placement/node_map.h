@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the processes of a job run: node lists and process maps, from and to the text that hosts hand around.
 //
 // Owns nothing but values; any thread. Reads every form that hosts pass: "pmix[...]", "raw:...", plain lists and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writing maps: the shorter of "pmix[...]" and "raw:...".
 //
 // OpenPMIx's own compressed form is read (node_map_parse.cpp) but never written: 4.2 cannot read it, its generator

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reading maps: regex_size, the wrappings, node lists, process maps.
 //
 // What OpenPMIx 4.2 to 6.1 writes, found by running it and by looking at what it accepts:

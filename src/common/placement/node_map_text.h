@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The text of maps, for node_map's own files: taking off the wrapping, and walking the ranks of a process map.
 //
 // Pure functions on borrowed bytes. A malformed text is a status or false.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which of a process's environment variables go along to a job that it starts: those of this library's configuration
 // and of the programming model.
 //

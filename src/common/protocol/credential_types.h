@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kinds of credential, and lists of them as PMIX_CRED_TYPE has them: "munge,native", the preferred first.
 //
 // Pure; a list is a view of its text. Any thread. Nothing can go wrong: unknown names are a host's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the infos of an event say about who hears of it, for the process that raises it, the server and the receiver.
 //
 // Pure. What can go wrong: PMIX_ERR_BAD_PARAM for a value of a wrong type.

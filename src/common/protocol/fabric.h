@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the halves have in common of fabrics: their numbers, how a description travels, and the description that can be
 // made of devices alone.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The frame header: 16 bytes before every message, both directions.
 //
 //    0               4       6       8              12              16

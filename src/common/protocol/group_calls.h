@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a group request (Command::group, a ControlRequest) asks for: its `kind`. Pure.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The handshake as a pure state machine, both ends: bytes in, bytes out, state explicit. No socket, no clock.
 //
 //   client                                             server

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a field of each type is written, read and printed. For messages.cpp; nobody else includes it.
 //
 // Pure templates, any thread. A visitor is handed to a message's fields() and meets the members in wire order.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // decode_message, with what the message takes in memory once decoded.
 //
 // Any thread. Few bytes may ask for much: an info takes 552 bytes, however short it was in its frame. Who keeps a

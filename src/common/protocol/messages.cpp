@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/protocol/messages.h"
 
 #include "common/protocol/message_codec.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One struct per request and reply, one field list each: encode, decode, print and the fuzz round trip follow from it.
 //
 // Pure values, any thread. A message is its fields one after the other, little-endian (docs/WIRE.md). New fields are

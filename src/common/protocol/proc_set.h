@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A set of processes as ranges of ranks: a job of any size takes a few bytes, however its processes were listed.
 //
 // Pure values, any thread. A set does not depend on the order in which its processes were named, nor on how often. A

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What tools and servers say to each other before a tool is anybody: the question who a server is.
 //
 // Pure values, any thread; field lists as in messages.h, which includes this. The question comes before the hello, on

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arrays as values: PMIX_DATA_ARRAY from what this library builds, and a look into one that somebody gave.
 //
 // Free functions, any thread. What can go wrong: no memory; a view of a value that is no such array is empty.

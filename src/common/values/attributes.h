@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every attribute that the library knows: its name in the headers, its string on the wire, its value's type.
 //
 // Owns constant tables without a pointer in them (attributes.def says the rows): shared by all processes, nothing to

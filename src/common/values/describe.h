@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every struct and data type of the ABI, described once.
 //
 // Owns: constant tables only. One TypeRow per data type id says how large an element is, how a pmix_value_t holds it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the walkers of field lists (copy, destroy, compare, encode, decode) reach into elements. For value.cpp, pack.cpp
 // and their kin only. Pure; any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Typed look-up in a caller's array of infos.
 //
 // Owns nothing: a view of an array that outlives it. Any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers and truth in a value, whatever numeric type it has.
 #include <strings.h>
 

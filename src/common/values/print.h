@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values and structs as text for people: "PMIX_PROC {nspace=job, rank=3}".
 //
 // Owns nothing; any thread. May throw std::bad_alloc. The text is for reading, never parsed: one line, with quotes and

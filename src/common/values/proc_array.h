@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arrays of processes in values, both ways. Pure, any thread.
 #pragma once
 

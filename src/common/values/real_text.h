@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Real numbers as text that strtod() reads back as the same number, whatever the locale it is written in.
 //
 // Owns nothing; any thread. Cannot fail but for text that is no number.

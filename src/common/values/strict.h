@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Strict mode: an operation does what the Standard's sentence says, also where consumers force another default
 // (tests/conformance/decisions.csv names those places).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which functions and attributes this library supports, and at which level: what support.def says.
 //
 // Owns constant tables without a pointer in them. Any thread. The checks of required attributes and the queries for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A query for attribute support: which functions it names, at which levels, and whether it wants attributes or lists of
 // functions. Read the same way by the client, which knows its own levels, and by the server, which knows the others.
 //

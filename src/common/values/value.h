@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values as the ABI has them: deep copy, destruction, comparison, and owners of pmix_value_t and pmix_info_t[].
 //
 // Owns: Value one value's contents, InfoList one malloc'ed array of infos, CArray<T> one malloc'ed array of any ABI

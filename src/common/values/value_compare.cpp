@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Comparison and sizes of values, from the field lists.
 #include "common/base/opaque.h"
 #include "common/values/elements.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the C door's "load" makes of a caller's pointer.
 #include "common/placement/node_map.h"
 #include "common/values/elements.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One listening socket: accepts what comes and hands it on.
 //
 // Owns the socket, and the file where it has one. Made on any thread before the loop runs; all else on the loop. What

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The end of a process that has said goodbye and may come again: until then those who count on its rank go on waiting.
 //
 // Owns a pidfd, which the kernel makes readable when the process ends. Loop thread only; `ended` runs there, once, and

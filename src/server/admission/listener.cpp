@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Accept, hello, credentials: see listener.h. A connection's way:
 //
 //   hello     waits for the first frame, with a deadline

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The door for processes: accept, hello, credentials, then a Peer.
 //
 // Owns the listening sockets and the connections that have not said who they are. Loop thread only. Nobody is waited

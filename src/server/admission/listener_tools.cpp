@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tools at the door: the question who this server is, and hellos in the role of a tool or an observer. See listener.h.
 #include <unistd.h>
 

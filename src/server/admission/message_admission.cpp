@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/admission/message_admission.h"
 
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Large messages on their way in: whose memory they take, and which connections wait until there is room.
 //
 // A message that is larger than a connection's usual buffer is admitted as a whole before more of it is read, so that

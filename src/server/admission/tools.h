@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tools at this server's door: whether they are served at all, who may come, and under which names they are here.
 //
 // Plain state and rules; the listener does the asking (listener_tools). Loop thread only. A tool is served when the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Work that may take long or block (removing files, looking at them, writing to streams), off the loop, and with the
 // rights of the user it is for.
 //

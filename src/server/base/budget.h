@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that the processes of one user make this server hold beyond the data of their jobs: one account for each user.
 //
 // A Charge is bytes taken from an account; destroying it gives them back. Whatever is kept for a process has one: a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Members of collective operations as this server counts them: a local process, a set of processes, and what a set
 // means on this node.
 //

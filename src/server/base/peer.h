@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One process that this server talks to: who it is, how a frame reaches it, whether it is still there.
 //
 // Peers are shared: the server's table holds one reference, each Reply a weak one, so a late answer to a peer that has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Places in this process's descriptor table: how many there may be, and more of them.
 //
 // Free functions, any thread. The kernel gives the lowest free number, so the number of a descriptor that has just been

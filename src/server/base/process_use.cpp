@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/base/process_use.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the kernel says of a local process: its memory and its program.
 //
 // Reads /proc on the calling thread (the loop's): short files, no waiting. What can go wrong: the process has ended, or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The right to answer one request, once. Whoever holds it answers; if it is dropped unanswered, it answers PMIX_ERROR.
 //
 // Move-only, loop thread; after leave_loop() any thread, one at a time. It does not keep the peer alive: an answer to a

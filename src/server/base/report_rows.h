@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows of a report: what the objects of this room say of what waits in them. Plain values. See report.h.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/base/safe_path.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Opening the folder of a path that a user named, when other users may have changed what lies on the way.
 //
 // Free function, owns nothing; any thread (it may block on a slow file system: a chore's). A symbolic link on the way

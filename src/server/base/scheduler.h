@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the operations ask of the loop: run this next, run this in so many milliseconds.
 //
 // A seam, so that time in tests is a number that the test moves. LoopScheduler is the real one. post() from any thread,

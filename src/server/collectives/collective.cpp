@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Turns of a collective: see collective.h.
 #include "server/collectives/collective.h"
 

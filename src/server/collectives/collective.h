@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who must come, who came, and which turn it is: the part that fence, connect and disconnect have in common.
 //
 // A pure state machine: no sockets, clocks, replies or host. The owner enters callers, asks what to do, and ends turns;

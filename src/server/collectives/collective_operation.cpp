@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Replies and timers of collectives: see gathering.h.
 #include "server/collectives/collective_operation.h"
 

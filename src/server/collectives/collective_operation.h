@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What fence, connect and disconnect do alike: hold the replies of those who came, watch the clock, start the operation
 // when everybody is here or somebody will never be, and answer all with one status.
 //

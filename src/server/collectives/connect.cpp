@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connect and disconnect: see connect.h.
 #include "server/collectives/connect.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connect and disconnect: the collective, the upcall, and afterwards the job data of all who are connected.
 //
 // Loop thread only. The host hears of every set, also of those whose members are all here: it is the host that tells

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fence: see fence.h.
 #include "server/collectives/fence.h"
 

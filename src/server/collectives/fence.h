@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fence: collects what the local members have to say to other nodes, carries it up in one upcall, publishes what comes
 // back, answers everybody.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Construct by leaders who know how many they are but not who (PMIX_GROUP_BOOTSTRAP), and by members whom a leader adds
 // (PMIX_GROUP_ADD_MEMBERS), who name nobody. No server can tell when all have come, so each caller goes up to the host
 // by itself, and the host's answer says who is in the group. See group.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Construct and destruct: from the first caller to the answers. See group.h.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Invitations that processes of this node have sent or been sent, and what is due when one of them ends.
 //
 // Fed with the events as they pass: the invitation, the answers, the end of it. Loop thread only. It only looks: what

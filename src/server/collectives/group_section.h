@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the servers of a group's nodes tell each other while it forms: a piece of its own kind in the blob that hosts
 // carry as PMIX_GROUP_ENDPT_DATA, beside the pieces with the members' data (modex_blob.h).
 //

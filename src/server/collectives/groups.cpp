@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups: who asks for what, and what happens to a group that has formed. The collectives are in group_collective.cpp.
 #include "server/collectives/groups.h"
 

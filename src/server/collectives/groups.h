@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups: construct and destruct as collectives under a name, leave, and what becomes of a group whose member ends.
 //
 // Owns the collectives that are under way; the groups that have formed are the registry's. Loop thread only. Each

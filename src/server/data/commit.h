@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Commit: one client's puts into its namespace's data.
 //
 // Loop thread. Published when it returns; whoever waited for it is answered before. What can go wrong: entries that no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Get and direct modex: see get.h.
 #include "server/data/get.h"
 

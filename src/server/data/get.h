@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Get: answers a client's question for data that its own stores do not have, or holds it until the data comes; direct
 // modex out (the host is asked) and in (the host asks).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Publish, lookup, unpublish: see publish.h.
 #include "server/data/publish.h"
 

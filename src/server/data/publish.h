@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Publish, lookup, unpublish: the host keeps what is published; this adds who asks and brings the answer back.
 //
 // Requests on the loop thread, answers on any. Nothing owned. What can go wrong: no entry in the host's module

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kept events: see event_cache.h.
 #include "server/events/event_cache.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Events kept for handlers that register later, in the order in which they came.
 //
 // Owns a ring of the last events, and behind it the events about jobs which the ring had to let go while processes of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the host reports: see event_codes.h.
 //
 // Each step first changes what is kept here, which needs no memory, and then answers and tells the host, which may;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The event codes that the host has been asked to report: each once, from its first user to its last.
 //
 // Loop thread only. Owns the count of users of each code and the registrations that wait for the host's answer. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Events: who wants which codes, whom an event reaches, what is kept for handlers that come later, what goes up.
 //
 // Owns the registrations of all peers. Loop thread only. Every process in range gets an event from here, also the one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host of this server as the operations see it: one interface, and what chooses between its implementations.
 //
 //   ModuleHost  (module_host.h) the resource manager: upcalls through its pmix_server_module_t

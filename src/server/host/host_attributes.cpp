@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/host/host_attributes.h"
 
 #include <algorithm>

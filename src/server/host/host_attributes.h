@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The attributes that the host says it supports, by function (PMIx_Register_attributes).
 //
 // Loop thread only; plain state. The two forms of a function (PMIx_Fence, PMIx_Fence_nb) and the entry of the module

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much of a host's module is read. Owns nothing; pure; called once, when the server starts.
 // The structure carries no size and its tail moved from release to release, so a byte too many may be another object of
 // the host's, or an unmapped page.

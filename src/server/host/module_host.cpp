@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How an answer finds its way:
 //
 //   upcall()  puts a Call (arguments, Done) into the ticket table; the entry is called, deferred, with its number as

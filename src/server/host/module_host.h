@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host's module: the only files that touch pmix_server_module_t. One function per upcall; each answer comes back on
 // the loop thread, or, where the operation allows it, on the thread by which the host answers.
 //

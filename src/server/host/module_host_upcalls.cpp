@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The upcalls, entry by entry: which arguments the host borrows, and by which callback it answers. See module_host.h.
 #include <cstdlib>
 #include <memory>

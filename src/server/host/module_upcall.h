@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One upcall as a template: the entry of the module, the arguments that the host borrows, and the callbacks that hosts
 // are given for their answers. The inside of ModuleHost, for module_host.cpp (how an answer finds its way) and
 // module_host_upcalls.cpp (each entry's arguments).

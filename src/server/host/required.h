@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Entries that a caller marks as required (PMIX_INFO_REQD): who meets them, this library, the host, or nobody.
 //
 // Pure functions; loop thread, as they read what the host registered (PMIx_Register_attributes). What support.def lists

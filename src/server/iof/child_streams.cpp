@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/iof/child_streams.h"
 
 #include <errno.h>

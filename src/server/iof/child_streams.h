@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The standard streams of a child that are forwarded: its output to those who have asked for it (iof), its input from
 // those who push.
 //

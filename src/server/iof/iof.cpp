@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forwarded output and input: see iof.h.
 #include "server/iof/iof.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forwarded output and input: who has asked for whose output, what the host delivers to them, what they push up.
 //
 // Owns the registrations with their queues, and the cache of output that nobody has asked for. Loop thread only.

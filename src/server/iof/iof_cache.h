@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Output that nobody has asked for yet: a bounded queue for each process and channel, and a bound for all together.
 //
 // Loop thread. Nobody waits for it: nobody may ever come, so overflow drops the newest bytes, or the oldest where the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bounded queues of output: see iof_queue.h.
 #include "server/iof/iof_queue.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Output on its way to one reader: pieces in order, and what happens when they are more than was agreed.
 //
 // Pure state, loop thread. Bytes are counted per channel. Up to the limit a piece is taken over at once. Above it,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/jobs/fabric_allocation.h"
 
 #include <sys/random.h>

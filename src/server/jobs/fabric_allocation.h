@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fabric of a job: what a host asks for with PMIX_ALLOC_FABRIC before a launch, answered from the inventory that
 // was delivered, and what processes find of it afterwards.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/jobs/inventory.h"
 
 #include "common/values/array_value.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What hosts deliver about nodes (PMIx_server_deliver_inventory): kept by node and key, the newest word counts.
 //
 // Loop thread only; plain state. Queries read it (a key with PMIX_HOSTNAME), and the set-up of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Environment of children: see launch_env.h.
 #include "server/jobs/launch_env.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a child process finds in its environment: one immutable block per registered rank, behind one atomic pointer. A
 // rank that is not registered yet gets what all children get, what its namespace asks for, and its name; no token,
 // which is made when the rank is registered.

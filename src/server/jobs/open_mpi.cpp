@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/jobs/open_mpi.h"
 
 #include "common/codec/pack.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The variables by which Open MPI's users find their place in a job before MPI_Init: its launcher sets them, so a host
 // that launches Open MPI programs through this library gets them too.
 //

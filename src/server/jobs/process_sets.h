@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Process sets: defined once, deleted as a whole, never changed; told to everybody here who asks, and found with Get.
 //
 // Owns the sets. Loop thread only. The names of the sets that a process is in are in the segment of its namespace,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host's word, applied: see setup.h.
 #include "server/jobs/registration.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the host tells this server: namespaces, clients, resources, process sets. Applies it to the registry, the data,
 // the environment of children, and tells everybody who counts.
 //

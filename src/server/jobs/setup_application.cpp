@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/jobs/setup_application.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a job's processes need from the node where it is launched: the variables of its programming model, and what the
 // host said about that model.
 //

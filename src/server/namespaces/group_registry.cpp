@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/namespaces/group_registry.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The groups that have formed, as far as a process of this node is in them: plain state.
 //
 // Owned by the registry. Loop thread only. A member's rank in the group is its place in the list with which the group

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reading of the host's arrays: see job_setup.h. Two walks: the first finds maps, ids and sizes, which may come after
 // what needs them; the second stores.
 #include "server/namespaces/job_info.h"

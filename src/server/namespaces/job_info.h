@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a host said about a job with PMIx_server_register_nspace, read out of its arrays into a compact form.
 //
 // read_job() runs on the caller's thread, because the arrays stay the host's; the JobInfo it makes owns all it holds

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What hosts leave out, computed from what they said: see job_setup.h. What a host did say always wins.
 #include <algorithm>
 

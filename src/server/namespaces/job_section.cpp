@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Jobs described to other servers: see job_piece.h.
 #include "server/namespaces/job_section.h"
 

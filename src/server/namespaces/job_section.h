@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A job's own data on its way to a server that has never heard of it: the answer to a direct modex of the whole
 // namespace (PMIX_RANK_WILDCARD).
 //

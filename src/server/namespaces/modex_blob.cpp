@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pieces of a blob: see modex_blob.h.
 #include "server/namespaces/modex_blob.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a host carries between nodes: pieces, one per namespace, each with a header of our own around dstore chunks.
 //
 //   u32 magic "WUPB" · u8 version · u8 flags · u16 name bytes · u32 payload bytes · u32 raw bytes · name · payload

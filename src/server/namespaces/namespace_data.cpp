@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One namespace's data: see namespace_data.h.
 #include "server/namespaces/namespace_data.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The data of one namespace on this node: job information, commits, what came from other nodes. The only caller of the
 // dstore writer.
 //

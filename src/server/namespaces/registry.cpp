@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Namespaces and their ranks: see registry.h.
 #include "server/namespaces/registry.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which jobs, nodes, ranks and process sets this server knows, and which ranks are here: plain state.
 //
 // Owns the namespaces with all that hangs on them. Loop thread only. It sends nothing and waits for nothing. Names of

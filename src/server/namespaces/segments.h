@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who may map which namespace's segment, and what of it must still travel.
 //
 // Borrowed: the registry. Loop thread only. A segment goes to processes of the user that the namespace belongs to, to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Removal of what processes leave behind: see cleanup.h.
 #include "server/services/cleanup.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files and folders that processes asked to be removed when they end.
 //
 // Owns the list. Loop thread only; the removing itself is a chore, done with the rights of the user who asked. Users

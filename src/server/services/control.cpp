@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Job control, allocations, sessions, resource blocks: see control.h.
 #include "server/services/control.h"
 

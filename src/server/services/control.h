@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What processes want done to processes, sessions and resources: to the host, with who asks; but what a process wants
 // removed at its end is done here.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/services/credentials.h"
 
 #include <sys/random.h>

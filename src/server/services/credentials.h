@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Credentials: proofs of who somebody is, that another process of this server can check.
 //
 // Owns the native credentials that were given out: each is a random number, known to this server alone beside its

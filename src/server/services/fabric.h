@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Descriptions of fabrics (PMIx_Fabric_register, _update): the host's, and where it has none, what is known of the
 // nodes' network devices.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/services/log_channels.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a log request says, and writing it: channels, time, tags.
 //
 // Values and free functions, no state. read_log_wish on the loop; write_log may block, so it is a chore's. What can go

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/services/monitors.h"
 
 #include <sys/stat.h>

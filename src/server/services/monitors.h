@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Process monitoring in the server: heartbeats that must come, files that must change. What it cannot watch goes to the
 // host.
 //

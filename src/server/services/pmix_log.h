@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Log: what processes want written down. The host first; what it does not take, the library writes: to this
 // process's stdout and stderr, to the node's syslog, to a file as the user who asks.
 //

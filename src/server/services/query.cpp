@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Query: see query.h.
 #include "server/services/query.h"
 

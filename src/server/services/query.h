@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Query: what this server knows is answered here, the rest goes up to the host in one upcall, and both go back
 // together.
 //

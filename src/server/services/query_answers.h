@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What this server can answer of a query by itself: jobs, their processes here, process sets, memory, and what the host
 // said about a job.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Resolve: which processes run on a node, which nodes a namespace has. Answered from the registry.
 //
 // Loop thread, nothing owned. Unknown namespaces and nodes are PMIX_ERR_NOT_FOUND; a known node without processes of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Abort: up to the host; the requester is answered when the host has answered, unless it is gone by then.
 //
 // Loop thread, nothing owned. No procs: the requester's whole namespace, which the host sees as NULL.

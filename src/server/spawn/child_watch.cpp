@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/spawn/child_watch.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A child process of ours: its end, and signals for it as long as it is there.
 //
 // Owns a pidfd, which the kernel makes readable when the process ends; where there is none (before Linux 5.3, or no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The library as its own host: of jobs that a tool has spawned without a server to ask, and for which its module has no
 // entry. It starts their processes on this node, describes them to themselves, is told of their end, and serves what
 // else a host is asked about them (abort, job control, input).

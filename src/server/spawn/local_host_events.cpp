@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The events that a spawn's requester is sent about the job, as far as it has asked for them.
 #include <ctime>
 

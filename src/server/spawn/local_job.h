@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A job that this process starts by itself: what its spawn asked for, read and made ready, and its processes.
 //
 // Plain state and pure reading; loop thread. Everything that can be refused is refused here, before anything is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/spawn/process_start.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starting a program as a child of this process: finding its file, and fork and exec in one step.
 //
 // Any thread; owns nothing. Between fork and exec nothing of ours runs (posix_spawn), so it does not matter what other

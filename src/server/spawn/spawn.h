@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Spawn: up to the host with what the library adds (who asks, that it is a spawn, who the parent is), and back with the
 // new namespace and, if the host has registered it here, its segment.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Which figures can be true: a program refuses to print others. Pure; C and C++. */
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H

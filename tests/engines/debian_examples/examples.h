@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * What the example programs in Debian's libpmix-dev include as "examples.h" and Debian does not install: locks,
  * a query's answer and a release notice, with the names those programs use. Written from their use alone, so that they

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* board.h: what the processes of a campaign tell each other without the library under test: a file that all of them
  * map.
  *

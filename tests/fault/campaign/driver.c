@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* driver: the one process of a pmixrun job that starts and hurts all others: jobs of workers over all nodes, several at
  * a time, whose members it stops and kills at random moments until enough were killed; liars among them.
  *

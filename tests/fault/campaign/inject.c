@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* inject: loaded before the C library (LD_PRELOAD), it makes calls of libpmix.so.2 fail now and then as a full machine
  * would: no memory, no descriptors, no space, no thread, a message whose descriptors found no room, half a write.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // liar: a process of a campaign that is let in as what it is, a rank of its own job, and then tells its server lies:
 // torn frames, other bytes than it announces, requests about anybody, connections that say nothing, answers that nobody
 // reads.

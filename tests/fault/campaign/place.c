@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* place: the slot on the board that belongs to this process, for programs of both languages. */
 #include "place.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* place.h: how a process of a campaign announces itself on the board (board.h) and leaves it. */
 #ifndef WIREUP_TESTS_FAULT_CAMPAIGN_PLACE_H
 #define WIREUP_TESTS_FAULT_CAMPAIGN_PLACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* worker: one process of a campaign's job. It does everything that a client does, round after round, and holds each
  * answer against what must be: right data, or a status that has a reason. Members of its job are killed meanwhile.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A client in C++17: a value put, fenced and got, through the headers' own macros. Prints what the test looks for.
 #include <pmix.h>
 

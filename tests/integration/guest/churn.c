@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* churn: jobs and assemblages that come and go thousands of times leave nothing in a client, a server or its host.
  * usage: churn spawn|connect|group COUNT MOST_KIB
  *   spawn: each turn spawns a job, reads its data, connects with it and disconnects. connect: with one and the same

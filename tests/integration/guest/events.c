@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* events: a program that uses libevent itself, in its own way; the library lives beside it. Run under pmixrun.
  * usage: events locks|locks_late|debug|debug_locks
  *

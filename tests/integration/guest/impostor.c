@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* impostor: a server of one user that says it is the system's, and who believes it. Root's tools look for the system's
  * server too, and would tell it what root's tools tell. Needs root, to become two users.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* loaded: the library as a plug-in opens it, with dlopen, and lets it go again. Linked to no libpmix.
  * usage: loaded cycles N LIBRARY            under pmixrun: opened, used and closed N times
  *        loaded two_clients LIBRARY LIBRARY under pmixrun: two copies, each a client of the one server

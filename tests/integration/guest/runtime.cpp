@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // runtime: a C++ program with a C++ runtime of its own beside the one in the library. It throws and catches, in its
 // threads and in callbacks on the library's thread, writes through iostreams, and has replaced operator new. usage:
 // runtime     under pmixrun. As a plug-in it is runtime_main, which guest/opens.c calls.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* topology: a program that has a topology of its own, of the same hwloc that the library opens at need. Run under
  * pmixrun. */
 #include <hwloc.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* users: who may be which rank, with real processes of three users: the server's, the one that the rank is registered
  * for, and a stranger. Needs root, to become them.
  * usage: users root|user           whose process the server is

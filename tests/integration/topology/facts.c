@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* facts: what a libpmix.so.2 says of a topology, one fact a line, so that two libraries can be compared.
  * usage: facts CPUSET...   (cpusets as in "0-3,8"). The topology is hwloc's choice: HWLOC_XMLFILE, HWLOC_SYNTHETIC.
  * Built with our headers, on functions that release 4.2.2 has; which library answers is LD_LIBRARY_PATH's choice.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* share: a host that gives or shares a topology, and the client that it forks, which must see that one and not the
  * machine's.
  * usage: share XML-FILE CASE   with CASE in: xml file pointer own hidden none

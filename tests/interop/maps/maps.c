@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* maps: node lists and process maps through the public interface of whichever libpmix.so.2 is loaded (LD_LIBRARY_PATH).
  * Built with our headers, on functions that release 4.2.2 has. Lines in, lines out.
  *   maps generate        a node list, then a process list, and so on: the maps that the library makes of them

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the attributes of a cleanup registration do: which files and folders go with the process that asked, and which
 // stay.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIX_DEBUG_STOP_IN_INIT: processes of a job that is started under a debugger stop in their init, tell the host, and
 // go on when they are released. The server is in this process, its clients are forked children.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where hwloc is not installed: PMIX_ERR_NOT_SUPPORTED, in silence, and what needs no hwloc works.
 #include <gtest/gtest.h>
 #include <pmix.h>

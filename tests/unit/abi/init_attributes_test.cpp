@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the attributes of PMIx_Init about time, threads, sockets and the log do, in a process that has no server, or one
 // that never says a word.
 #include <event2/event.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a host calls around a job, through the public door, in this process: set-up of an application and of its nodes,
 // the environment of a child, inventory, and the end of a job.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_server_collect_job_info: what a host hands to the servers of other nodes, read back with the interface's own
 // calls.
 #include <gtest/gtest.h>

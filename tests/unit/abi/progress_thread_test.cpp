@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Progress_thread_stop: the thread ends, what was queued has run, and the process drives the library from then on.
 #include <dirent.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_generate_regex and PMIx_generate_ppn at the door.
 #include <gtest/gtest.h>
 #include <pmix_server.h>

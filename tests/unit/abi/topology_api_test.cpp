@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calls on topology, cpusets, locality and distances, in a server of its own that sees a synthetic topology. The
 // same facts are compared with another library in tests/integration/topology.
 #include <gtest/gtest.h>

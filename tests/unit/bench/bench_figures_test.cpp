@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the benchmark's programs refuse to print: figures that cannot be true.
 #include <gtest/gtest.h>
 

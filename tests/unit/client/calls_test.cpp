@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pending calls: each is completed once, by whoever comes first.
 #include <gtest/gtest.h>
 

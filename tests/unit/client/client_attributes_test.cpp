@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Attributes of events, fences and groups at the client: each test fails where its attribute is not heeded.
 #include <gtest/gtest.h>
 

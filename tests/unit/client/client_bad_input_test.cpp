@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each public client function with bad arguments, in a process without a server: refused, and outputs are safe
 // afterwards.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Init and PMIx_Finalize without a server: who the process is, how calls are counted, what a fork and bad
 // directives do, who turns the loop, and what a declared model raises.
 #include <gtest/gtest.h>

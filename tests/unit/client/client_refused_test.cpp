@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each public client function before init, after finalize, and in a process without a server: its status, and outputs
 // that are safe afterwards. Outputs are filled with garbage first.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIX_TIMEOUT of each call that takes one, at the client's end: a server that never answers does not hold it for
 // longer.
 #include <gtest/gtest.h>

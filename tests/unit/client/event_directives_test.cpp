@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What each attribute of a registration does: read from infos as a program gives them, seen in whom a chain meets and
 // when.
 #include <gtest/gtest.h>

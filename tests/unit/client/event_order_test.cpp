@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Order of handlers in a chain and who is in it.
 #include "client/events/event_order.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chains of event handlers as they run: completion, results, handlers that come and go, the server's part played by
 // the test.
 #include "client/events/events.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Qualifiers of PMIx_Get as they are read from the caller's arguments.
 #include "client/data/get_request.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Invitations and joins against a server that the test plays: whose limit of time counts.
 #include "client/groups/group_invite.h"
 

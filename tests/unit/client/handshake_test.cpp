@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The first frames as a client sends them: which servers it trusts, silence, and replies that are not sound.
 #include "client/session/handshake.h"
 

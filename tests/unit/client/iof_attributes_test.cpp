@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What each attribute of PMIx_IOF_pull does to output on its way to people: texts of lines, names of files, old names.
 #include <gtest/gtest.h>
 

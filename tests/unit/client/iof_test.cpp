@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forwarded output and input at the client's end: callbacks, credit, buffering, formats, files, own stdin.
 #include "client/iof/iof.h"
 

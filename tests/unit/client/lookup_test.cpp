@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Realms, ranks and precedence of a Get in the stores.
 #include "client/data/lookup.h"
 

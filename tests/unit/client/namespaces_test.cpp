@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The client's mapped segments: found, replaced, taken away under readers, and unmapped when nobody is inside.
 #include "client/session/namespaces.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A session with a server that the test plays: asking, waiting, timeouts, loss; the operations' use of the wire.
 #include "client/session/session.h"
 

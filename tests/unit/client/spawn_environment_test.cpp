@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIX_SETUP_APP_ENVARS of a spawn: what of the caller's environment goes along with the request, and what is told.
 #include <gtest/gtest.h>
 #include <pmix.h>

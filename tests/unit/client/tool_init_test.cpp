@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What PMIx_tool_init does with the directives about the library itself: who drives it, and its log.
 #include <event2/event.h>
 #include <gtest/gtest.h>

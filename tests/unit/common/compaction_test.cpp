@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A new segment with what counts: everything that could be asked before is answered alike, and what comes later finds
 // its place.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // zlib with bounds, and the two calls of the interface on top of it.
 #include "common/base/compress.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values of every type through every call that moves bytes without looking into them: copy_payload, unload, compress,
 // decompress, load and embed. What is read at the end is what was packed at the start.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fabrics through the public door: described by the node's devices in a process that is alone and in a server without a
 // host, and by a host, whose description comes with pointers and changes.
 #include "common/protocol/fabric.h"

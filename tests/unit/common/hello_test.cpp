@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The handshake as a list of conversations.
 #include "common/protocol/hello.h"
 

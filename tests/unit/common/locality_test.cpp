@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Texts of cpusets and localities, and what two localities share. Pure: no hwloc.
 #include "common/placement/locality.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The log: what is asked for, what is written, where.
 #include "common/base/log.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Maps of a million entries: whole, and in time that grows with the list and no faster.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The programming model that a process declares in its init, as client and as server: each of its attributes reaches
 // the process's own handlers.
 #include <gtest/gtest.h>

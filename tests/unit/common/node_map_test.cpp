@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Node lists and process maps: every form that hosts pass, round trips, hostile text, and what a large job costs.
 #include "common/placement/node_map.h"
 

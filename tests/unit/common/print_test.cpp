@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What values look like to people: every data type, every field of every struct, every named constant, held against
 // texts that were read by people (tests/support/printed.txt) and against the tables of the ABI.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sets of processes as ranges: order, repetition, wildcards, what is on the wire and what a hostile sender says.
 #include "common/protocol/proc_set.h"
 

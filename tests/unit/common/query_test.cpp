@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Query_info through the public door, in a process that is its own server: the client half, the server half and a
 // host's upcall in one. What only many processes show is in tests/integration; what qualifiers narrow, in
 // query_realms_test.cpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // docs/WIRE.md's tables are what the lists in src/common say. Run with WIREUP_UPDATE_DOCS=1 to write them anew.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Columns and placement: right answers for every rank, in few bytes.
 #include "dstore/columns.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chunks: the bytes that other nodes get, spelled a second time, and every way in which they can be wrong.
 #include "dstore/contribution.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory of a process's own values: blocks that do not overlap, that are used again, and whose addresses leave
 // their upper bits to the store.
 #include "dstore/node_arena.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a process keeps for itself: replacing, staging, lending.
 #include "dstore/private_store.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Qualified values: how they are told apart in a store, and how a Get finds those of a host.
 #include "dstore/qualified.h"
 

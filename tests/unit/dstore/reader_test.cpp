@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The read side: precedence, listing, retirement, and segments in which any byte may be wrong.
 #include "dstore/reader.h"
 

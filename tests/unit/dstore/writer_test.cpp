@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The write side: what is published, what stays private, what is skipped, and what memory it costs.
 #include "dstore/writer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pmixrun's coordinator of groups whose leaders know how many they are but not who: which callers belong together.
 //
 // bootstrap.c between frames that the test makes and a mesh that only notes what is answered.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pmixrun's collectives: who comes late to an operation that has failed elsewhere, or that a job's end ended.
 //
 // groups.c and collective.c between frames that the test makes and a mesh that only notes what is answered.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One account of memory for each user: charges, and large messages that wait for room.
 #include "server/base/budget.h"
 

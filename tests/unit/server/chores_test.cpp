@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chores: their order, and one that hangs, which must not hold up the end of its server.
 #include <gtest/gtest.h>
 #include <unistd.h>

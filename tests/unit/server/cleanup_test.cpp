@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files and folders removed at the end of processes: which, when, and what other users cannot have removed.
 #include "server/services/cleanup.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Turns of a collective, without sockets: order, repetition, death, timeout, clones, late registration.
 #include "server/collectives/collective.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A host's event base that nobody turns: calls with a limit end at it, and finalize ends those without.
 #include <event2/event.h>
 #include <gtest/gtest.h>

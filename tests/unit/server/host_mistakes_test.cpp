@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A host's mistakes: each is refused, or one line of the log names the call and what is wrong with it.
 #include <gtest/gtest.h>
 #include <pmix.h>

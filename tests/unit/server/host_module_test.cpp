@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Modules of every release, each against an unreadable page: the right entries arrive, and no byte more is read.
 #include "server/host/host_module.h"
 

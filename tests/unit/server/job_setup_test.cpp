@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host's arrays in all their dresses, what is derived from them, and how they land in the store.
 #include <gtest/gtest.h>
 

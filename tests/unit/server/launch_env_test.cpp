@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a child finds in its environment, and that a forked child of a process with threads can be given it.
 #include "server/jobs/launch_env.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writing a log to streams that nobody reads: how long it waits, and how often.
 #include "server/services/log_channels.h"
 

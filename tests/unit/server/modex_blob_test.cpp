@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sections of a blob: what one holds, and what needs several.
 #include "server/namespaces/modex_blob.h"
 

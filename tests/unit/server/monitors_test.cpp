@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Heartbeats and watched files: when an alert comes, how often, what it says, and when none comes.
 #include "server/services/monitors.h"
 

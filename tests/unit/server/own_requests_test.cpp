@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a host requests of its own library: mostly, while it holds a lock that its upcalls take too, an answer and no
 // upcall; what a launcher starts and controls its processes with is for its own module.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What narrows a query for what a host said about a job: whose word counts when several have one. Each question is put
 // twice, to the client half, which reads what is mapped, and past it to the server half.
 #include <gtest/gtest.h>

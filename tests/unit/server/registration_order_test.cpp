@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The order in which a host registers a job and its processes, prepares their environment and starts them: any that
 // leaves the process registered works, and one that connects too early is held for a bounded time.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Required entries (PMIX_INFO_REQD) of every operation that takes entries: what nobody has said to support is refused,
 // wherever the members run; what the host has registered goes to the host.
 #include "server/host/required.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows of the checklist that no other test proves by itself: what the row says, through the function that it names.
 #include <gtest/gtest.h>
 #include <pmix.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the attributes of PMIx_server_init about doors, files, tools, threads and the module do, seen from outside of
 // the server: by its sockets and files, by what it tells who asks, and by the thread on which it calls back.
 #include <event2/event.h>

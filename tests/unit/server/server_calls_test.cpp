@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_server_init and the calls that a server makes as if it were a client, through the public door, in this process.
 // The calls that set up jobs: job_calls_test.cpp.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Attributes of fence, connect, disconnect and groups at the server: each test fails where its attribute is not heeded.
 #include <gtest/gtest.h>
 

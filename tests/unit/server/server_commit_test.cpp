@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Commits that a server cannot take over: the process, the requesters of its keys and its fences learn it; a second
 // try.
 #include <gtest/gtest.h>

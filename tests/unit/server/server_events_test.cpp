@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Events through a whole server: who hears of what, what is kept for later handlers, what goes up and what does not.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fence through a whole server: what the host sees, what members get, what a death and a timeout do.
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Get through a whole server: parking for local processes, direct modex out and in, and how each wait ends.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups whose members or leader end, stay silent, or whose namespaces end: who is told, and how each call ends.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups that form by leaders who know only their number (bootstrap), and by invitation, as the server sees them.
 #include <gtest/gtest.h>
 #include <time.h>

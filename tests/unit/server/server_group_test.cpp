@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups through a whole server: what the host sees and what members get. Failures are in
 // server_group_failures_test.cpp.
 #include <gtest/gtest.h>

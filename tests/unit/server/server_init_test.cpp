@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the attributes of PMIx_server_init about events and output do, seen through the C calls of the process itself.
 #include <fcntl.h>
 #include <gtest/gtest.h>

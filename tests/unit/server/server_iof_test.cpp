@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forwarded output and input through a whole server: who gets what, what is kept, what is dropped and told, and when
 // the host is answered.
 #include <gtest/gtest.h>

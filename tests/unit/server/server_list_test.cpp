@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kernel's list of Unix sockets, line by line: listeners of ours and nothing else.
 #include "transport/server_list.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lives that end while something is under way: ranks with several processes, jobs that the host ends from inside an
 // upcall or a callback, names that come again while the host still works for their earlier bearer.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What goes up to the host with the asker's ids, how its answers come back, and what the server does where it says no:
 // log, credentials, control, allocations, sessions, resource blocks.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The servers of a tool, played by the test: what becomes of what is under way when one goes.
 #include "client/tool/server_set.h"
 

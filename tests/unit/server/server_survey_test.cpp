@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Names that others took, listeners that accept nobody or say nothing: none of them costs the servers behind it their
 // time.
 #include "client/tool/server_survey.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one process cannot make the server and its host believe about another.
 #include <gtest/gtest.h>
 

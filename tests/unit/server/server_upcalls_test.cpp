@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the host sees of each request, and what becomes of each way to answer: connect, finalize, abort, publish, spawn,
 // connect, job control, with every style of completion.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes of different users at one server: what one of them reads, hears and finds out of the others.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx_server_setup_fork beside the end of the library: whoever is inside when it comes is waited for.
 #include <gtest/gtest.h>
 #include <poll.h>

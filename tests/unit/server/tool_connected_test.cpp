@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host's entry for tools: what it is told of each, that its answer names the tool, and that its refusal ends the
 // connection.
 #include <gtest/gtest.h>

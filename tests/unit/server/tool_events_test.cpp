@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Events and tools: what a tool hears of the jobs on its server, by range, and what is left of its wishes when it goes.
 #include <gtest/gtest.h>
 

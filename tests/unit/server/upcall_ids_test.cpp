@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whoever asks a host for something is named by the kernel: each upcall that carries infos carries the user and group
 // of the requester, once, whatever the requester wrote there itself.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fabric of a job through the public door: what a node's inventory says, a host's request answered from it, and
 // what the job's processes find.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The two types that hold an object of hwloc's, cpusets and topologies, through the calls on data: packed alone, in
 // values and in arrays, copied, moved, printed. Every other type: portable_test, data_api_test, data_moves_test.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The read side handed from the loop to waiting callers and back, with real threads: nobody may miss an answer.
 #include <gtest/gtest.h>
 

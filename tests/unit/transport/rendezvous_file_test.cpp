@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "transport/rendezvous_file.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "transport/unix_socket.h"
 
 #include <gtest/gtest.h>
