@@ -309,7 +309,8 @@ void launch_forget_if_over(struct job* job) {
     PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
     jobs_remove(job);
 #ifdef __GLIBC__
-    malloc_trim(0); /* a daemon lives long, and its size stays what the largest job needed if its allocator keeps that */
+    malloc_trim(
+        0); /* a daemon lives long, and its size stays what the largest job needed if its allocator keeps that */
 #endif
 }
 
@@ -347,7 +348,8 @@ static void tell_exit(void* argument) {
     wire_put_proc(&body, &running->name);
     wire_put_u32(&body, (uint32_t)running->wait_status);
     wire_put_u8(&body, proc && proc->connected && !proc->finalized);
-    /* The server sees the end of a connection. Of a process that never had one, only we know that it cannot join any more. */
+    /* The server sees the end of a connection. Of a process that never had one, only we know that it cannot join any
+     * more. */
     if (proc && !proc->connected) PMIx_server_deregister_client(&running->name, NULL, NULL);
     for (int i = 0; i <= mesh_nodes(); i++) mesh_send(i, FRAME_EXIT, &body);
     wire_free(&body);

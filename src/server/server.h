@@ -68,7 +68,7 @@ std::string local_hostname();
 // A namespace's segment, for somebody who may map it. The descriptor stays the server's: send it or duplicate it.
 struct BorrowedSegment {
     int descriptor = -1;
-    uint64_t instance = 0;  // differs between two lives of one name
+    uint64_t instance = 0;  // differs between two instances of one name
     uint64_t generation = 0;
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data arrays as old binaries make them: built by the macros of the headers it is compiled with (release 4.2.2's make the
- * memory themselves), handed to the library, which may not read a byte behind them. Each array ends where a page ends
- * that nobody may touch, so an element taken for larger than it is ends this program.
+/* Data arrays as old binaries make them: built by the macros of the headers it is compiled with (release 4.2.2's make
+ * the memory themselves), handed to the library, which may not read a byte behind them. Each array ends where a page
+ * ends that nobody may touch, so an element taken for larger than it is ends this program.
  *
  * Types that release 4.2.2's macro does not know come out as an array of none, and are left out. So is PMIX_POINTER:
- * that macro makes one byte for each pointer, which its own library reads beyond as ours would; arrays that have room for
- * their pointers are tested at the end. */
+ * that macro makes one byte for each pointer, which its own library reads beyond as ours would; arrays that have room
+ * for their pointers are tested at the end. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,8 @@ static void try_type(const char* name, pmix_data_type_t type, size_t element) {
     pmix_data_array_t array;
     PMIX_DATA_ARRAY_CONSTRUCT(&array, COUNT, type);
     if (array.array == NULL) return;
-    for (size_t i = 0; i < COUNT * element; i++) ((unsigned char*)array.array)[i] = type == PMIX_BOOL ? i & 1 : (unsigned char)(i % 100 + 1);
+    for (size_t i = 0; i < COUNT * element; i++)
+        ((unsigned char*)array.array)[i] = type == PMIX_BOOL ? i & 1 : (unsigned char)(i % 100 + 1);
     pass_on(name, &array, COUNT * element);
 }
 

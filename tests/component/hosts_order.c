@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hosts_order.c: in which order and from where hosts register, prepare and start. Each ends with a job that put, fenced and
- * read everybody's values. */
+/* hosts_order.c: in which order and from where hosts register, prepare and start. Each ends with a job that put, fenced
+ * and read everybody's values. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -252,7 +252,8 @@ static void names_of_every_kind(void) {
     char longest[PMIX_MAX_NSLEN + 1];
     memset(longest, 'n', PMIX_MAX_NSLEN);
     longest[PMIX_MAX_NSLEN] = 0;
-    const char* names[] = {"a job", "a/b/../c", "100%", "semi;colon,comma", "@at", "prterun-host-1234@1", "\xc3\xa4", longest};
+    const char* names[] = {"a job",    "a/b/../c", "100%", "semi;colon,comma", "@at", "prterun-host-1234@1",
+                           "\xc3\xa4", longest};
     begin();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         register_job(names[i], RANKS, NULL, NULL);

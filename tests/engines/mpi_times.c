@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Init to MPI_Finalize: every rank prints when it came to each, in seconds of the machine's monotonic clock, which is one
- * for all virtual nodes. */
+/* MPI_Init to MPI_Finalize: every rank prints when it came to each, in seconds of the machine's monotonic clock, which
+ * is one for all virtual nodes. */
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>
 
-static double now(void)
-{
+static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-int main(void)
-{
+int main(void) {
     double before = now(), ready, leaving;
     int rank, size;
     MPI_Init(NULL, NULL);

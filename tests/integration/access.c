@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* access: information of a session, a job, an application, a process and a node, asked for in every way that the Standard
- * shows in "Accessing information: examples". What must come out is counted here from what is known of each rank.
- * usage: access NODES    how many nodes the session has; run with at least two applications on at least two nodes */
+/* access: information of a session, a job, an application, a process and a node, asked for in every way that the
+ * Standard shows in "Accessing information: examples". What must come out is counted here from what is known of each
+ * rank. usage: access NODES    how many nodes the session has; run with at least two applications on at least two nodes
+ */
 #include "check.h"
 
 static uint32_t nodes_of_session, app_count;
@@ -14,11 +15,11 @@ static uint32_t take(pmix_value_t** value) {
     *value = NULL;
     return number;
 }
-#define CHECK_U32(call, wanted)                \
-    do {                                       \
-        CHECK_OK(call);                        \
-        uint32_t wanted_ = (wanted);           \
-        CHECK(take(&value) == wanted_);        \
+#define CHECK_U32(call, wanted)         \
+    do {                                \
+        CHECK_OK(call);                 \
+        uint32_t wanted_ = (wanted);    \
+        CHECK(take(&value) == wanted_); \
     } while (0)
 
 static uint32_t u32_of(pmix_rank_t rank, const char* key) {
@@ -70,7 +71,8 @@ static char* host_of(pmix_rank_t rank) {
     return host;
 }
 
-/* --- the examples -----------------------------------------------------------------------------------------------------
+/* --- the examples
+ * -----------------------------------------------------------------------------------------------------
  */
 
 /* rows: K25 K15 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rewrite: values that are put anew again and again. What was replaced is given back while others read, and what is read
- * is right: whole, of this round or the next, and never older than what was seen before.
- * usage: rewrite ROUNDS KIB: the server and each rank grow by no more than KIB after a third of the rounds. */
+/* rewrite: values that are put anew again and again. What was replaced is given back while others read, and what is
+ * read is right: whole, of this round or the next, and never older than what was seen before. usage: rewrite ROUNDS
+ * KIB: the server and each rank grow by no more than KIB after a third of the rounds. */
 #include "check.h"
 
 enum { MOST_RANKS = 16 };
@@ -70,7 +70,8 @@ static long kib_of(long pid) {
     FILE* file = fopen(path, "r");
     CHECK(file);
     while (fgets(line, sizeof line, file)) {
-        if (strncmp(line, "RssAnon:", 8) == 0 || strncmp(line, "RssShmem:", 9) == 0) sum += strtol(strchr(line, ':') + 1, NULL, 10);
+        if (strncmp(line, "RssAnon:", 8) == 0 || strncmp(line, "RssShmem:", 9) == 0)
+            sum += strtol(strchr(line, ':') + 1, NULL, 10);
     }
     fclose(file);
     return sum;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tool_spawn: a tool without a server starts what it spawns by itself. Processes that are PMIx clients, what they are told
- * and what is forwarded. usage: tool_spawn CASE */
+/* tool_spawn: a tool without a server starts what it spawns by itself. Processes that are PMIx clients, what they are
+ * told and what is forwarded. usage: tool_spawn CASE */
 #include "tool_spawn.h"
 
-/* --- the children: this program ---------------------------------------------------------------------------------------- */
+/* --- the children: this program
+ * ---------------------------------------------------------------------------------------- */
 
 /* Two apps of two and one processes: everything that a job's processes know of themselves, and a fence with data. */
 static int as_client(int app) {
@@ -11,7 +12,8 @@ static int as_client(int app) {
     pmix_value_t* value = NULL;
     uint32_t number = 0, appnum = 7;
     start();
-    CHECK(job_size == 3 && job_u32(PMIX_UNIV_SIZE) == 3 && job_u32(PMIX_JOB_NUM_APPS) == 2 && job_u32(PMIX_LOCAL_SIZE) == 3);
+    CHECK(job_size == 3 && job_u32(PMIX_UNIV_SIZE) == 3 && job_u32(PMIX_JOB_NUM_APPS) == 2 &&
+          job_u32(PMIX_LOCAL_SIZE) == 3);
     CHECK_OK(get_u32(&me, PMIX_APPNUM, 0, &appnum));
     CHECK(appnum == (uint32_t)app && (me.rank < 2) == (app == 0));
     CHECK_OK(PMIx_Get(&me, PMIX_LOCAL_RANK, NULL, 0, &value));
@@ -44,14 +46,15 @@ static int as_environment(int count, char** words) {
         if (equals) *equals = '\0';
         const char* value = getenv(words[i]);
         bool right = equals ? value && strcmp(value, equals + 1) == 0 : !value;
-        if (!right) printf("FAIL: %s is %s, not %s\n", words[i], value ? value : "nothing", equals ? equals + 1 : "nothing");
+        if (!right)
+            printf("FAIL: %s is %s, not %s\n", words[i], value ? value : "nothing", equals ? equals + 1 : "nothing");
         if (!right) return 1;
     }
     return 0;
 }
 
-
-/* --- clients ----------------------------------------------------------------------------------------------------------- */
+/* --- clients
+ * ----------------------------------------------------------------------------------------------------------- */
 
 /* rows: C5 C6 C9 */
 /* proves: PMIx_Spawn tool PMIX_FWD_STDIN PMIX_FWD_STDOUT PMIX_NOTIFY_JOB_EVENTS */
@@ -109,7 +112,8 @@ static void launching(void) {
     clients(true);
 }
 
-/* --- environment and folder ---------------------------------------------------------------------------------------------- */
+/* --- environment and folder
+ * ---------------------------------------------------------------------------------------------- */
 
 static void wish_envar(const char* key, const char* name, const char* value, char separator) {
     pmix_envar_t envar = {(char*)(uintptr_t)name, (char*)(uintptr_t)value, separator};
@@ -139,8 +143,10 @@ static void environment(void) {
     wish_envar(PMIX_PREPEND_ENVAR, "TEST_OWN", "first", ':');
     wish_envar(PMIX_APPEND_ENVAR, "TEST_OWN", "last", ';');
     wish_envar(PMIX_FIRST_ENVAR, "TEST_LIST", "b", ':');
-    CHECK_OK(spawn_in(NULL, own, WORDS(program, "as-environment", "TEST_OWN=first:app;last", "TEST_BOTH=app", "TEST_TOOL=tool",
-                                       "TEST_LIST=b:c", "TEST_GONE", "TEST_SET=job", "TEST_NEW=job", "PMIX_RANK=0"), 1, nspace));
+    CHECK_OK(spawn_in(NULL, own,
+                      WORDS(program, "as-environment", "TEST_OWN=first:app;last", "TEST_BOTH=app", "TEST_TOOL=tool",
+                            "TEST_LIST=b:c", "TEST_GONE", "TEST_SET=job", "TEST_NEW=job", "PMIX_RANK=0"),
+                      1, nspace));
     job_ends(nspace, PMIX_SUCCESS);
     CHECK(getenv("TEST_GONE") && !getenv("TEST_SET")); /* the tool's own stays as it is */
 
@@ -152,13 +158,15 @@ static void environment(void) {
     char script[600];
     snprintf(script, sizeof script, "%s/script", folder);
     FILE* file = fopen(script, "w");
-    CHECK(file && fprintf(file, "#!/bin/sh\ntest \"$(pwd -P)\" = \"%s\" && test $TEST_N = 1\n", real) > 0 && fclose(file) == 0);
+    CHECK(file && fprintf(file, "#!/bin/sh\ntest \"$(pwd -P)\" = \"%s\" && test $TEST_N = 1\n", real) > 0 &&
+          fclose(file) == 0);
     CHECK(chmod(script, 0700) == 0);
     char *one[] = {"TEST_N=1", NULL}, *path[] = {"TEST_N=1", "PATH=/nonexistent:.:/bin:/usr/bin", NULL};
     for (int way = 0; way < 3; way++) {
         wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
         if (way == 1) wish(PMIX_WDIR, folder, PMIX_STRING);
-        CHECK_OK(spawn_in(way == 1 ? NULL : folder, way == 2 ? path : one, WORDS(way == 2 ? "script" : "./script"), 2, nspace));
+        CHECK_OK(spawn_in(way == 1 ? NULL : folder, way == 2 ? path : one, WORDS(way == 2 ? "script" : "./script"), 2,
+                          nspace));
         job_ends(nspace, PMIX_SUCCESS);
     }
     wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
@@ -169,7 +177,8 @@ static void environment(void) {
     free(real);
 }
 
-/* --- output and input ---------------------------------------------------------------------------------------------------- */
+/* --- output and input
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* rows: O1 O2 O7 */
 /* proves: PMIx_Spawn tool PMIX_FWD_STDOUT PMIX_FWD_STDERR PMIX_FWD_STDIN */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tool_spawn_ends: a tool without a server starts what it spawns by itself. What is refused, how jobs end, what is left when
- * the tool goes, and servers that it meets later. usage: tool_spawn_ends CASE */
+/* tool_spawn_ends: a tool without a server starts what it spawns by itself. What is refused, how jobs end, what is left
+ * when the tool goes, and servers that it meets later. usage: tool_spawn_ends CASE */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -31,7 +31,8 @@ static _Noreturn void as_alone(void) {
     _exit(3);
 }
 
-/* --- how they end ------------------------------------------------------------------------------------------------------ */
+/* --- how they end
+ * ------------------------------------------------------------------------------------------------------ */
 
 static unsigned done_count;
 static pmix_status_t done_status;
@@ -125,8 +126,9 @@ static void ends(void) {
 /* proves: PMIx_Job_control tool PMIX_JOB_CTRL_RESUME */
 static void controlled(void) {
     /* In short waits: a shell that has looked for signals and is about to wait would sleep through the next one. */
-    const char* const* script = SHELL("trap 'echo usr1' USR1; trap 'echo term; exit 0' TERM; echo $$; "
-                                      "while :; do sleep 0.1 & wait $!; done");
+    const char* const* script = SHELL(
+        "trap 'echo usr1' USR1; trap 'echo term; exit 0' TERM; echo $$; "
+        "while :; do sleep 0.1 & wait $!; done");
     const char* const keys[] = {PMIX_JOB_CTRL_TERMINATE, PMIX_JOB_CTRL_KILL};
     pmix_nspace_t nspace;
     int usr1 = SIGUSR1;
@@ -159,7 +161,8 @@ static void controlled(void) {
         CHECK_OK(control(nspace, 0, keys[i], &yes, PMIX_BOOL));
         job_ends(nspace, i ? PMIX_ERR_JOB_KILLED_BY_CMD : PMIX_SUCCESS);
     }
-    CHECK_STATUS(control(nspace, 0, PMIX_JOB_CTRL_KILL, &yes, PMIX_BOOL), PMIX_ERR_NOT_SUPPORTED); /* nobody's any more */
+    CHECK_STATUS(control(nspace, 0, PMIX_JOB_CTRL_KILL, &yes, PMIX_BOOL),
+                 PMIX_ERR_NOT_SUPPORTED); /* nobody's any more */
     CHECK_OK(PMIx_tool_finalize());
     forget_streams();
 }
@@ -192,7 +195,8 @@ static void turned(void) {
     CHECK_OK(PMIx_tool_finalize());
 }
 
-/* --- what is refused --------------------------------------------------------------------------------------------------- */
+/* --- what is refused
+ * --------------------------------------------------------------------------------------------------- */
 
 static pmix_status_t spawn_wishing(const char* key, const void* data, pmix_data_type_t type) {
     pmix_nspace_t nspace;
@@ -258,13 +262,14 @@ static void not_started(void) {
     CHECK(waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD);
 }
 
-/* --- what is left ------------------------------------------------------------------------------------------------------ */
+/* --- what is left
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* rows: C9 T15 */
 /* proves: PMIx_Spawn tool PMIX_NOHUP */
 static void left(void) {
-    static const char* const scripts[] = {"echo $$; exec sleep 1000", "trap '' TERM; echo $$; while :; do sleep 1; done",
-                                          "sleep 1000 & echo $!; wait"};
+    static const char* const scripts[] = {
+        "echo $$; exec sleep 1000", "trap '' TERM; echo $$; while :; do sleep 1; done", "sleep 1000 & echo $!; wait"};
     pmix_nspace_t nspace;
     pid_t pids[3], stays;
     int status;
@@ -330,10 +335,11 @@ static void without_sockets(void) {
     CHECK_OK(PMIx_tool_finalize());
 }
 
-/* --- servers that it has, or gets ---------------------------------------------------------------------------------------- */
+/* --- servers that it has, or gets
+ * ---------------------------------------------------------------------------------------- */
 
-static pmix_status_t own_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
-                               size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
+static pmix_status_t own_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo,
+                               const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
     (void)proc, (void)job_info, (void)ninfo;
     pmix_nspace_t nspace = "by-its-host";
     CHECK(napps == 1 && !apps[0].env); /* as it was given */
@@ -401,8 +407,9 @@ static _Noreturn void as_launcher(void) {
 }
 
 static uint32_t waiting;
-static void on_waiting(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
-                       pmix_info_t* results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+static void on_waiting(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                       size_t ninfo, pmix_info_t* results, size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                       void* cbdata) {
     (void)handler, (void)status, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
     __atomic_add_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
     done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
@@ -483,8 +490,9 @@ static void indirect(void) {
 
 int main(int argc, char** argv) {
     static const struct plain_case cases[] = {
-        {"ends", ends}, {"controlled", controlled}, {"refused", not_started}, {"left", left}, {"servers", servers}, {"indirect", indirect},
-        {"killed", killed}, {"turned", turned}, {"without_sockets", without_sockets},
+        {"ends", ends},     {"controlled", controlled}, {"refused", not_started},
+        {"left", left},     {"servers", servers},       {"indirect", indirect},
+        {"killed", killed}, {"turned", turned},         {"without_sockets", without_sockets},
     };
     static char self[4096];
     CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);

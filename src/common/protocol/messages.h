@@ -85,8 +85,8 @@ struct SegmentRef {
     template <class V>
     static void fields(V&& v) {
         WIREUP_FIELD(nspace)
-        WIREUP_FIELD(index) WIREUP_FIELD(instance) WIREUP_FIELD(reservation) WIREUP_FIELD(generation)
-            WIREUP_FIELD(has_descriptor)
+        WIREUP_FIELD(index)
+        WIREUP_FIELD(instance) WIREUP_FIELD(reservation) WIREUP_FIELD(generation) WIREUP_FIELD(has_descriptor)
     }
 };
 using SegmentList = std::vector<SegmentRef>;
@@ -116,9 +116,10 @@ struct HelloRequest {
     template <class V>
     static void fields(V&& v) {
         WIREUP_FIELD(magic)
-        WIREUP_FIELD(min_version) WIREUP_FIELD(max_version) WIREUP_FIELD(role) WIREUP_FIELD(nspace) WIREUP_FIELD(rank)
-            WIREUP_FIELD(token) WIREUP_FIELD(pid) WIREUP_FIELD(library_version) WIREUP_FIELD(features)
-                WIREUP_FIELD(infos)
+        WIREUP_FIELD(min_version)
+        WIREUP_FIELD(max_version)
+        WIREUP_FIELD(role) WIREUP_FIELD(nspace) WIREUP_FIELD(rank) WIREUP_FIELD(token) WIREUP_FIELD(pid)
+            WIREUP_FIELD(library_version) WIREUP_FIELD(features) WIREUP_FIELD(infos)
     }
 };
 
@@ -135,8 +136,9 @@ struct HelloReply {
     template <class V>
     static void fields(V&& v) {
         WIREUP_FIELD(version)
-        WIREUP_FIELD(features) WIREUP_FIELD(server) WIREUP_FIELD(library_version) WIREUP_FIELD(token) WIREUP_FIELD(self)
-            WIREUP_FIELD(segments) WIREUP_FIELD(infos)
+        WIREUP_FIELD(features)
+        WIREUP_FIELD(server)
+        WIREUP_FIELD(library_version) WIREUP_FIELD(token) WIREUP_FIELD(self) WIREUP_FIELD(segments) WIREUP_FIELD(infos)
     }
 };
 
@@ -413,8 +415,8 @@ struct EventNotify {
     template <class V>
     static void fields(V&& v) {
         WIREUP_FIELD(status)
-        WIREUP_FIELD(source) WIREUP_FIELD(range) WIREUP_FIELD(infos) WIREUP_FIELD(sequence) WIREUP_FIELD(replay_for)
-            WIREUP_FIELD(nearness)
+        WIREUP_FIELD(source)
+        WIREUP_FIELD(range) WIREUP_FIELD(infos) WIREUP_FIELD(sequence) WIREUP_FIELD(replay_for) WIREUP_FIELD(nearness)
     }
 };
 
@@ -474,8 +476,8 @@ struct ControlRequest {
     template <class V>
     static void fields(V&& v) {
         WIREUP_FIELD(kind)
-        WIREUP_FIELD(name) WIREUP_FIELD(procs) WIREUP_FIELD(infos) WIREUP_FIELD(directives) WIREUP_FIELD(queries)
-            WIREUP_FIELD(data)
+        WIREUP_FIELD(name)
+        WIREUP_FIELD(procs) WIREUP_FIELD(infos) WIREUP_FIELD(directives) WIREUP_FIELD(queries) WIREUP_FIELD(data)
     }
 };
 

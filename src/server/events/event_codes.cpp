@@ -10,10 +10,10 @@
 namespace pmix::server {
 
 void EventCodes::want(const std::vector<pmix_status_t>& codes, common::InfoList infos, Done done) {
-    auto wish = std::make_shared<Wish>();
-    wish->done = std::move(done);
+    auto registration = std::make_shared<Registration>();
+    registration->done = std::move(done);
     try {
-        wish->codes.reserve(codes.size());
+        registration->codes.reserve(codes.size());
         std::vector<pmix_status_t> fresh;
         fresh.reserve(codes.size());
         auto due = std::make_shared<char>();
@@ -21,14 +21,14 @@ void EventCodes::want(const std::vector<pmix_status_t>& codes, common::InfoList 
             auto [at, is_new] = codes_.try_emplace(code);
             Code& entry = at->second;
             ++entry.users;
-            wish->codes.push_back(code);
+            registration->codes.push_back(code);
             if (is_new) {
                 fresh.push_back(code);
                 entry.answer_due = due;
             }
             if (entry.phase != Phase::asked) continue;
-            ++wish->unanswered;
-            entry.waiting.push_back(wish);
+            ++registration->unanswered;
+            entry.waiting.push_back(registration);
         }
         if (!fresh.empty()) {
             host_.register_events(fresh, std::move(infos), [this, fresh, due = std::move(due)](HostAnswer& answer) {
@@ -36,17 +36,17 @@ void EventCodes::want(const std::vector<pmix_status_t>& codes, common::InfoList 
             });
         }
     } catch (const std::bad_alloc&) {
-        take_back(wish);
-        return wish->done(PMIX_ERR_NOMEM);
+        take_back(registration);
+        return registration->done(PMIX_ERR_NOMEM);
     }
-    if (wish->unanswered == 0) wish->done(PMIX_SUCCESS);
+    if (registration->unanswered == 0) registration->done(PMIX_SUCCESS);
 }
 
 // The host has not been asked for this registration; codes that only it uses are unknown again.
-void EventCodes::take_back(const WishPtr& wish) noexcept {
-    for (pmix_status_t code : wish->codes) {
+void EventCodes::take_back(const RegistrationPtr& registration) noexcept {
+    for (pmix_status_t code : registration->codes) {
         auto at = codes_.find(code);
-        at->second.waiting.remove(wish);
+        at->second.waiting.remove(registration);
         const bool not_asked = at->second.phase == Phase::asked && at->second.answer_due.expired();
         if (--at->second.users == 0 && not_asked) codes_.erase(at);
     }
@@ -64,28 +64,28 @@ void EventCodes::answer_served(const std::vector<pmix_status_t>& codes) {
     for (pmix_status_t code : codes) {
         // Looked up again each time: an answer may be followed by drop().
         for (auto at = codes_.find(code); at != codes_.end() && !at->second.waiting.empty(); at = codes_.find(code)) {
-            const WishPtr wish = std::move(at->second.waiting.front());
+            const RegistrationPtr registration = std::move(at->second.waiting.front());
             at->second.waiting.pop_front();
-            if (--wish->unanswered == 0 && wish->failure == PMIX_SUCCESS) wish->done(PMIX_SUCCESS);
+            if (--registration->unanswered == 0 && registration->failure == PMIX_SUCCESS) registration->done(PMIX_SUCCESS);
         }
     }
 }
 
 void EventCodes::refused(const std::vector<pmix_status_t>& codes, pmix_status_t status) {
-    std::list<WishPtr> failed;
+    std::list<RegistrationPtr> failed;
     for (pmix_status_t code : codes) {
         auto at = codes_.find(code);
         failed.splice(failed.end(), at->second.waiting);
         codes_.erase(at);
     }
     for (auto at = failed.begin(); at != failed.end();) {
-        Wish& wish = **at;
-        if (wish.failure != PMIX_SUCCESS) {  // by another of these codes, or by an earlier answer
+        Registration& registration = **at;
+        if (registration.failure != PMIX_SUCCESS) {  // by another of these codes, or by an earlier answer
             at = failed.erase(at);
             continue;
         }
-        wish.failure = status;
-        for (pmix_status_t code : wish.codes)
+        registration.failure = status;
+        for (pmix_status_t code : registration.codes)
             if (auto other = codes_.find(code); other != codes_.end()) --other->second.users;
         ++at;
     }
@@ -96,9 +96,9 @@ void EventCodes::refused(const std::vector<pmix_status_t>& codes, pmix_status_t 
 
 void EventCodes::answer_refused() {
     while (!refused_.empty()) {
-        const WishPtr wish = std::move(refused_.front());
+        const RegistrationPtr registration = std::move(refused_.front());
         refused_.pop_front();
-        wish->done(wish->failure);
+        registration->done(registration->failure);
     }
 }
 

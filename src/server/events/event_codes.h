@@ -38,22 +38,22 @@ class EventCodes {
     void recover();
 
   private:
-    struct Wish {
+    struct Registration {
         std::vector<pmix_status_t> codes;
         size_t unanswered = 0;  // of its codes
         pmix_status_t failure = PMIX_SUCCESS;
         Done done;
     };
-    using WishPtr = std::shared_ptr<Wish>;
+    using RegistrationPtr = std::shared_ptr<Registration>;
     enum class Phase : uint8_t { asked, reported, unknown_to_host };
     struct Code {
         size_t users = 0;
         Phase phase = Phase::asked;
-        std::list<WishPtr> waiting;
+        std::list<RegistrationPtr> waiting;
         std::weak_ptr<const void> answer_due;  // expired, while the host is asked: its answer was lost
     };
 
-    void take_back(const WishPtr& wish) noexcept;
+    void take_back(const RegistrationPtr& registration) noexcept;
     void answered(const std::vector<pmix_status_t>& codes, pmix_status_t status);
     void refused(const std::vector<pmix_status_t>& codes, pmix_status_t status);
     void answer_served(const std::vector<pmix_status_t>& codes);
@@ -63,7 +63,7 @@ class EventCodes {
 
     Host& host_;
     std::map<pmix_status_t, Code> codes_;
-    std::list<WishPtr> refused_;  // to be told; their codes are given back
+    std::list<RegistrationPtr> refused_;  // to be told; their codes are given back
 };
 
 }  // namespace pmix::server

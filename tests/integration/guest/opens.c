@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* opens: a C program that opens a libpmix for all to see, as Slurm's daemons do, and then a plug-in that is linked to none.
- * usage: opens LIBRARY PLUGIN     under pmixrun; the plug-in's runtime_main decides the exit status */
+/* opens: a C program that opens a libpmix for all to see, as Slurm's daemons do, and then a plug-in that is linked to
+ * none. usage: opens LIBRARY PLUGIN     under pmixrun; the plug-in's runtime_main decides the exit status */
 #include <dlfcn.h>
 #include <stdio.h>
 
