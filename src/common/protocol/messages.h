@@ -118,8 +118,9 @@ struct HelloRequest {
         WIREUP_FIELD(magic)
         WIREUP_FIELD(min_version)
         WIREUP_FIELD(max_version)
-        WIREUP_FIELD(role) WIREUP_FIELD(nspace) WIREUP_FIELD(rank) WIREUP_FIELD(token) WIREUP_FIELD(pid)
-            WIREUP_FIELD(library_version) WIREUP_FIELD(features) WIREUP_FIELD(infos)
+        WIREUP_FIELD(role)
+        WIREUP_FIELD(nspace) WIREUP_FIELD(rank) WIREUP_FIELD(token) WIREUP_FIELD(pid) WIREUP_FIELD(library_version)
+            WIREUP_FIELD(features) WIREUP_FIELD(infos)
     }
 };
 

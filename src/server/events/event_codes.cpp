@@ -66,7 +66,8 @@ void EventCodes::answer_served(const std::vector<pmix_status_t>& codes) {
         for (auto at = codes_.find(code); at != codes_.end() && !at->second.waiting.empty(); at = codes_.find(code)) {
             const RegistrationPtr registration = std::move(at->second.waiting.front());
             at->second.waiting.pop_front();
-            if (--registration->unanswered == 0 && registration->failure == PMIX_SUCCESS) registration->done(PMIX_SUCCESS);
+            if (--registration->unanswered == 0 && registration->failure == PMIX_SUCCESS)
+                registration->done(PMIX_SUCCESS);
         }
     }
 }
