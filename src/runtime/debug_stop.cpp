@@ -4,8 +4,11 @@
 #include <pmix.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <iterator>
 
+#include "client/data/get.h"
+#include "client/events/events.h"
 #include "client/session/session.h"
 #include "common/base/log.h"
 #include "common/values/info_view.h"
@@ -27,16 +30,20 @@ bool means(const pmix_value_t& value, const ProcId& self) noexcept {
     return common::truth_of(value) == PMIX_BOOL_TRUE;
 }
 
-bool is_to_stop(const ProcId& self) {
+bool is_to_stop(client::Session& session) {
+    const ProcId& self = session.self();
     pmix_proc_t job = self.to_c();
     job.rank = PMIX_RANK_WILDCARD;
     InfoList optional;
     if (optional.append_flag(PMIX_OPTIONAL, true) != PMIX_SUCCESS) return false;
     pmix_value_t* value = nullptr;
-    if (PMIx_Get(&job, PMIX_DEBUG_STOP_IN_INIT, optional.c_array(), optional.size(), &value) != PMIX_SUCCESS)
+    if (client::get(session, &job, PMIX_DEBUG_STOP_IN_INIT, optional.c_array(), optional.size(), &value) !=
+            PMIX_SUCCESS ||
+        value == nullptr)
         return false;
-    const bool stop = value != nullptr && means(*value, self);
-    PMIx_Value_free(value, 1);
+    const bool stop = means(*value, self);
+    common::destroy_value(value);
+    std::free(value);
     return stop;
 }
 
@@ -54,35 +61,36 @@ void released(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t infos[], si
     done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
 }
 
-pmix_status_t tell_host(const ProcId& self, const char* where) {
+pmix_status_t tell_host(client::Session& session, const char* where) {
     InfoList infos;
-    const pmix_proc_t me = self.to_c();
+    const pmix_proc_t me = session.self().to_c();
     pmix_status_t rc = infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
     if (rc == PMIX_SUCCESS) rc = infos.append_string(PMIX_BREAKPOINT, where);
     if (rc == PMIX_SUCCESS) rc = infos.append(PMIX_EVENT_AFFECTED_PROC, &me, PMIX_PROC);
     if (rc != PMIX_SUCCESS) return rc;
-    return PMIx_Notify_event(PMIX_READY_FOR_DEBUG, &me, PMIX_RANGE_RM, infos.c_array(), infos.size(), nullptr, nullptr);
+    return session.events().notify(PMIX_READY_FOR_DEBUG, &me, PMIX_RANGE_RM, infos.c_array(), infos.size(), nullptr,
+                                   nullptr);
 }
 
 }  // namespace
 
 void stop_for_debugger(Library& library, const char* where) {
-    const ProcId& self = library.client().self();
-    if (!library.client().connected() || !is_to_stop(self)) return;
+    client::Session& session = library.client();
+    if (!session.connected() || !is_to_stop(session)) return;
     Stop stop;
     void* object = &stop;
     InfoList infos;
     if (infos.append_number(PMIX_EVENT_RETURN_OBJECT, object, PMIX_POINTER) != PMIX_SUCCESS) return;
-    // Before the host hears of us: its word may come at once.
+    // Before the host is told: the release may come at once.
     pmix_status_t codes[] = {PMIX_DEBUGGER_RELEASE, PMIX_ERR_LOST_CONNECTION};
-    const pmix_status_t handler =
-        PMIx_Register_event_handler(codes, std::size(codes), infos.c_array(), infos.size(), released, nullptr, nullptr);
+    const pmix_status_t handler = session.events().register_handler(codes, std::size(codes), infos.c_array(),
+                                                                    infos.size(), released, nullptr, nullptr);
     if (handler < 0) return;
-    const pmix_status_t told = tell_host(self, where);
-    WIREUP_LOG(api, info, "waits in %s for a debugger; the host: %s", where, PMIx_Error_string(told));
+    const pmix_status_t told = tell_host(session, where);
+    WIREUP_LOG(api, info, "waits in %s for a debugger; the host: %s", where, common::log_status(told));
     library.loop().wait(stop.waiter, transport::Deadline::never());
     // On the loop, where handlers run: it does not run any more when this has returned.
-    PMIx_Deregister_event_handler(static_cast<size_t>(handler), nullptr, nullptr);
+    session.events().deregister_handler(static_cast<size_t>(handler), nullptr, nullptr);
 }
 
 }  // namespace pmix::api

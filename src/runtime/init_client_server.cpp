@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
+#include "client/data/get.h"
 #include "client/data/singleton.h"
 #include "client/iof/iof.h"
 #include "client/modules.h"
@@ -156,7 +158,20 @@ pmix_status_t Library::set_up_loop(InfoView infos) {
     auto loop = EventLoop::create(options);
     if (!loop) return loop.status();
     loop_ = std::move(loop).value();
-    topology_ = std::make_shared<NodeTopology>();
+    topology_ = std::make_shared<NodeTopology>([this](const ProcId& self, const char* key) {
+        common::Value value;
+        common::InfoList optional;  // no other process is asked
+        if (client_ == nullptr || optional.append_flag(PMIX_OPTIONAL, true) != PMIX_SUCCESS) return value;
+        pmix_proc_t job = self.to_c();
+        job.rank = PMIX_RANK_WILDCARD;
+        pmix_value_t* got = nullptr;
+        if (client::get(*client_, &job, key, optional.c_array(), optional.size(), &got) == PMIX_SUCCESS &&
+            got != nullptr) {
+            value = common::Value(*got);
+            std::free(got);
+        }
+        return value;
+    });
     return PMIX_SUCCESS;
 }
 

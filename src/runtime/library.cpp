@@ -213,7 +213,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
                                  : role == Role::tool ? made->set_up_tool(told)
                                                       : made->set_up_client(told);
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH)
-            WIREUP_LOG(api, error, "init of %s: %s", role_name(role), PMIx_Error_string(rc));
+            WIREUP_LOG(api, error, "init of %s: %s", role_name(role), common::log_status(rc));
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) return rc;
         if (made->client_ == nullptr) return rc;
         made->client_->set_strict(*strict);
@@ -227,7 +227,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     }
     if (g->count == 1 && role == Role::client) stop_for_debugger(*library, "pmix-init");
     if (g->count == 1 && role == Role::tool) stop_for_debugger(*library, "pmix-tool-init");
-    WIREUP_LOG(api, info, "init %u of %s: %s", g->count, role_name(role), PMIx_Error_string(g->init_status));
+    WIREUP_LOG(api, info, "init %u of %s: %s", g->count, role_name(role), common::log_status(g->init_status));
     client::declare_model(library->client(), {infos, ninfos});
     give_out(library->client(), ret_proc);
     // The function's own page says so; another page says that it has an identity.

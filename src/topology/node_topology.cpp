@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "topology/node_topology.h"
 
-#include <pmix.h>
+#include <pmix_common.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -121,22 +121,10 @@ struct NodeTopology::Shared {
     common::Value whole;
     common::Value texts[std::size(kXmlKeys)];
 
-    explicit Shared(const common::ProcId& self) {
-        InfoList optional;  // nobody else is asked
-        if (self.nspace.empty() || optional.append_flag(PMIX_OPTIONAL, true) != PMIX_SUCCESS) return;
-        pmix_proc_t job = self.to_c();
-        job.rank = PMIX_RANK_WILDCARD;
-        const auto find = [&](const char* key) {
-            pmix_value_t* got = nullptr;
-            common::Value value;
-            if (PMIx_Get(&job, key, optional.c_array(), optional.size(), &got) == PMIX_SUCCESS && got != nullptr) {
-                value = common::Value(*got);
-                std::free(got);
-            }
-            return value;
-        };
-        whole = find(PMIX_TOPOLOGY2);
-        for (size_t i = 0; i < std::size(kXmlKeys); ++i) texts[i] = find(kXmlKeys[i]);
+    Shared(const JobData& job_data, const common::ProcId& self) {
+        if (self.nspace.empty() || !job_data) return;
+        whole = job_data(self, PMIX_TOPOLOGY2);
+        for (size_t i = 0; i < std::size(kXmlKeys); ++i) texts[i] = job_data(self, kXmlKeys[i]);
     }
 };
 
@@ -185,7 +173,7 @@ common::Result<Topology> NodeTopology::get(const common::ProcId& self, const cha
     if (!loaded()) {
         if (!common::is_hwloc_source(wanted)) return PMIX_ERR_NOT_SUPPORTED;  // nothing is discovered for that
         if (Hwloc::open() == nullptr) return PMIX_ERR_NOT_SUPPORTED;
-        shared = std::make_unique<Shared>(self);
+        shared = std::make_unique<Shared>(job_data_, self);
     }
     MutexLock lock(mutex_);
     if (topology_.pointer == nullptr && !adopt_shared(*shared)) {

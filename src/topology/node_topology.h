@@ -12,8 +12,10 @@
 
 #include <pmix_common.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/base/ids.h"
 #include "common/base/mutex.h"
@@ -35,7 +37,10 @@ struct Topology {
 
 class NodeTopology {
   public:
-    NodeTopology() = default;
+    // A value of the process's own job, or an empty one; asked on the caller's thread without a lock.
+    using JobData = std::function<common::Value(const common::ProcId& self, const char* key)>;
+
+    explicit NodeTopology(JobData job_data = {}) : job_data_(std::move(job_data)) {}
     ~NodeTopology();
     NodeTopology(const NodeTopology&) = delete;
     NodeTopology& operator=(const NodeTopology&) = delete;
@@ -58,6 +63,7 @@ class NodeTopology {
     bool adopt_shared(Shared& shared) REQUIRES(mutex_);
     pmix_status_t discover(const char* file) REQUIRES(mutex_);
 
+    const JobData job_data_;
     common::Mutex mutex_;
     Topology topology_ GUARDED_BY(mutex_);
     std::string source_ GUARDED_BY(mutex_);
