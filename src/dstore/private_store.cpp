@@ -202,11 +202,11 @@ void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_sc
     arena_.prefetch();
 }
 
-// A node as remote peers see it, for a slot of its own. Not staged.
-PrivateStore::Node* PrivateStore::copy_for_remote(Node* node) {
+// A node as remote peers see it, or as all peers do, for a slot of its own. Not staged.
+PrivateStore::Node* PrivateStore::copy_for(Nspace slots_of, Node* node) {
     Node* copy = allocate(node->size());
     copy->rank = node->rank;
-    copy->nspace = node->nspace | kForRemote;
+    copy->nspace = node->nspace | slots_of;
     copy->scope = node->scope;
     copy->key_length = node->key_length;
     copy->value_length = node->value_length;
@@ -219,7 +219,8 @@ PrivateStore::Node* PrivateStore::copy_for_remote(Node* node) {
 //
 // A key has one slot, or two: where remote peers see another value than local ones, theirs is in a slot of its own, and
 // the usual slot has what local peers see, or the process alone. A slot is never given back, so once there are two,
-// both are kept up to date.
+// both are kept up to date. What an internal value replaces that was put for peers goes to a further pair of slots,
+// from which it is still sent, and sent again.
 void PrivateStore::insert(Node* node, const Key& key) {
     const Audience meant_for = audience_of(node->scope);
     if (meant_for != audience::nobody && staged_.size() == staged_.capacity()) reserve_staged(staged_.size() + 1);
@@ -232,7 +233,14 @@ void PrivateStore::insert(Node* node, const Key& key) {
     if (before == 0) {
         fill(*slot, tag, node);
     } else if (Node* old = Slot::node_of(before); old->scope != node->scope || apart_) {
-        replace_for(meant_for, *slot, tag, node, old, key);
+        if (meant_for == audience::nobody && old->scope != PMIX_INTERNAL) {
+            keep_for_peers(old, key);
+            exchange(*slot, tag, node, true);
+        } else {
+            if (kept_for_peers_ && old->scope == PMIX_INTERNAL && meant_for != audience::nobody)
+                supersede_kept(*node, key);
+            replace_for(meant_for, *slot, tag, node, old, key);
+        }
     } else {
         exchange(*slot, tag, node, true);
     }
@@ -258,17 +266,63 @@ void PrivateStore::replace_for(Audience meant_for, Slot& slot, uint64_t tag, Nod
         return put_apart(node, true);
     }
     if (meant_for == audience::everybody) {
-        if (word != 0) put_apart(copy_for_remote(node), false);
+        if (word != 0) put_apart(copy_for(kForRemote, node), false);
     } else if (meant_for == audience::local &&
                (old->scope == PMIX_REMOTE ||
                 (old->scope == PMIX_GLOBAL && (word == 0 || Slot::node_of(word)->scope == PMIX_GLOBAL)))) {
         // Remote peers go on to see the old one, and its copy takes over its place among the staged.
-        Node* for_remote = copy_for_remote(old);
+        Node* for_remote = copy_for(kForRemote, old);
         for_remote->staged = std::exchange(old->staged, {});
         if (const uint32_t place = for_remote->staged.place; place != 0) staged_[place - 1] = for_remote;
         put_apart(for_remote, false);
     }
     exchange(slot, tag, node, true);
+}
+
+// An internal value is about to replace this one, which was put for peers. If it may still have to be sent, a copy
+// takes over its place among the staged and its mark. If that throws, nothing has changed.
+void PrivateStore::keep_for_peers(Node* old, const Key& key) {
+    const Node::Staged was = old->staged;
+    if (was.place == 0 && was.commit == 0) return;
+    Node* const copy = copy_for(kForPeers, old);
+    const uint64_t tag = tag_of(copy->nspace, copy->rank, key.hash());
+    Slot* const slot = probe(tag, copy->nspace, copy->rank, key);
+    const uint64_t before = slot->word.load(std::memory_order_relaxed);
+    old->staged = {};
+    copy->staged = {0, was.commit};
+    if (was.place != 0) staged_[was.place - 1] = nullptr;
+    if (before == 0) {
+        fill(*slot, tag, copy);
+    } else {
+        try {
+            replace_for(audience_of(copy->scope), *slot, tag, copy, Slot::node_of(before), key);
+        } catch (...) {
+            arena_.free(copy, copy->size());
+            old->staged = was;
+            if (was.place != 0) staged_[was.place - 1] = old;
+            throw;
+        }
+    }
+    kept_for_peers_ = true;
+    if (was.place != 0 && copy->staged.place == 0) {
+        staged_[was.place - 1] = copy;
+        copy->staged.place = was.place;
+    }
+}
+
+// A value for peers is about to follow an internal one: what was kept for the same peers before that is not sent any
+// more.
+void PrivateStore::supersede_kept(const Node& node, const Key& key) {
+    for (const Nspace slots_of : {kForPeers, kForPeers | kForRemote}) {
+        const Nspace nspace = node.nspace | slots_of;
+        const Slot* const slot = probe(tag_of(nspace, node.rank, key.hash()), nspace, node.rank, key);
+        const uint64_t word = slot->word.load(std::memory_order_relaxed);
+        if (word == 0) continue;
+        Node* const kept = Slot::node_of(word);
+        if (node.scope != PMIX_GLOBAL && kept->scope != node.scope) continue;
+        if (const uint32_t place = kept->staged.place; place != 0) staged_[place - 1] = nullptr;
+        kept->staged = {};
+    }
 }
 
 void PrivateStore::fill(Slot& slot, uint64_t tag, Node* node) {
@@ -277,13 +331,12 @@ void PrivateStore::fill(Slot& slot, uint64_t tag, Node* node) {
     ++used_;
 }
 
-// Puts a node into its slot and retires what was there. Where that is staged, the new one is in its place, or nobody.
+// Puts a node into its slot and retires what was there. Where that is staged, the new one is in its place, or none is.
 void PrivateStore::exchange(Slot& slot, uint64_t tag, Node* node, bool takes_place) {
     Node* old = Slot::node_of(slot.word.load(std::memory_order_relaxed));
     slot.word.store(Slot::pack(tag, node), std::memory_order_seq_cst);
     bytes_ += node->size();
     if (const uint32_t place = old->staged.place; place != 0) {
-        takes_place = takes_place && audience_of(node->scope) != audience::nobody;
         staged_[place - 1] = takes_place ? node : nullptr;
         if (takes_place) node->staged.place = place;
     }
@@ -425,8 +478,9 @@ void PrivateStore::stage_again(Nspace nspace, common::Rank rank, uint32_t since_
     const Table* table = table_.load(std::memory_order_relaxed);
     if (table == nullptr) return;
     std::vector<Node*> again;
-    // In front of what was put since; and of one key, what remote peers alone see before what was put over it.
-    for (const Nspace slots_of : {nspace | kForRemote, nspace}) {
+    // In front of what was put since; and of one key, what remote peers alone see before what was put over it, and what
+    // was kept for peers before both.
+    for (const Nspace slots_of : {nspace | kForPeers | kForRemote, nspace | kForPeers, nspace | kForRemote, nspace}) {
         for (size_t i = 0; i <= table->mask; ++i) {
             Node* n = Slot::node_of(table->slots()[i].word.load(std::memory_order_relaxed));
             if (n == nullptr || n->nspace != slots_of || n->rank != rank) continue;

@@ -46,7 +46,7 @@ class PrivateStore {
     Nspace nspace(std::string_view nspace) const noexcept;
 
     // Replaces what is there for the same peers. Scopes local, remote and global are staged for take_staged(); internal
-    // is not.
+    // is not, and leaves staged what was put for peers before it.
     void put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, common::Bytes value) {
         put(nspace, rank, key, scope, value, {});
     }
@@ -139,7 +139,11 @@ class PrivateStore {
     size_t visit_staged(VisitWhile fn, void* context, uint32_t commit);
     // Part of a namespace's number in a slot whose value only remote peers see.
     static constexpr Nspace kForRemote = Nspace{1} << 31;
-    Node* copy_for_remote(Node* node) REQUIRES(mutex_);
+    // The same, of a value that was put for peers and that an internal one has replaced.
+    static constexpr Nspace kForPeers = Nspace{1} << 30;
+    Node* copy_for(Nspace slots_of, Node* node) REQUIRES(mutex_);
+    void keep_for_peers(Node* old, const Key& key) REQUIRES(mutex_);
+    void supersede_kept(const Node& node, const Key& key) REQUIRES(mutex_);
     Slot* probe(uint64_t tag, Nspace nspace, common::Rank rank, const Key& key) REQUIRES(mutex_);
     Node* allocate(size_t size) REQUIRES(mutex_);
     void insert(Node* node, const Key& key) REQUIRES(mutex_);
@@ -169,7 +173,8 @@ class PrivateStore {
     mutable std::atomic<uint64_t> entered_{0};
     mutable std::atomic<uint64_t> left_[2] = {};
     std::atomic<size_t> staged_count_{0};
-    bool apart_ GUARDED_BY(mutex_) = false;  // some key has two slots
+    bool apart_ GUARDED_BY(mutex_) = false;           // some key has two slots
+    bool kept_for_peers_ GUARDED_BY(mutex_) = false;  // some value was kept for peers
     size_t used_ GUARDED_BY(mutex_) = 0;
     size_t bytes_ GUARDED_BY(mutex_) = 0;
     Nspace last_nspace_ GUARDED_BY(mutex_) = kNone;

@@ -1,11 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* modex: data of a peer without a fence, from the same node and from another.
- * usage: modex late|absent|timeout|left|many|stranger|missing|strict */
+ * usage: modex late|absent|timeout|left|many|stranger|missing|strict|internal */
 #include "check.h"
 
 static void pause_for(double seconds) {
     struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&time, NULL);
+}
+
+/* A value for the process alone, over one that was put for peers and is not committed yet. rows: K7 */
+static void internal(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t number = 0;
+    start();
+    pmix_proc_t next = rank_of_job((me.rank + 1) % job_size);
+    pmix_value_t mine = {.type = PMIX_UINT32};
+    mine.data.uint32 = 1000;
+    CHECK_OK(put_u32(PMIX_GLOBAL, "both", me.rank));
+    CHECK_OK(PMIx_Store_internal(&me, "both", &mine));
+    CHECK_OK(put_u32(PMIX_REMOTE, "scope", me.rank));
+    CHECK_OK(put_u32(PMIX_LOCAL, "scope", me.rank));
+    CHECK_OK(put_u32(PMIX_INTERNAL, "scope", 1000));
+    CHECK_OK(PMIx_Commit());
+    fence(true);
+    CHECK_OK(get_u32(&next, "both", 60, &number));
+    CHECK(number == next.rank);
+    CHECK_OK(get_u32(&next, "scope", 60, &number));
+    CHECK(number == next.rank);
+    CHECK_OK(get_u32(&me, "both", 60, &number));
+    CHECK(number == 1000);
+    CHECK_OK(get_u32(&me, "scope", 60, &number));
+    CHECK(number == 1000);
+    fence(false);
+    finish();
 }
 
 /* Everybody asks rank 0 before it has put anything, and waits, said or unsaid. rows: K20 K21 V13 */
@@ -228,8 +255,8 @@ static void strict(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"late", late}, {"absent", absent},     {"timeout", timeout}, {"left", left},
-        {"many", many}, {"stranger", stranger}, {"missing", missing}, {"strict", strict},
+        {"late", late},         {"absent", absent},   {"timeout", timeout}, {"left", left},         {"many", many},
+        {"stranger", stranger}, {"missing", missing}, {"strict", strict},   {"internal", internal},
     };
     RUN_CASE(cases);
     return 0;

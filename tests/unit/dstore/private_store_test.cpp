@@ -143,10 +143,66 @@ TEST(PrivateStore, StagedOncePerCommit) {
     EXPECT_EQ(take(), Told{});
     s.put(ns, 0, Key("a"), PMIX_LOCAL, u32(3));
     s.put(ns, 0, Key("c"), PMIX_LOCAL, u32(4));
-    s.put(ns, 0, Key("c"), PMIX_INTERNAL, u32(5));  // taken back
-    const Told second = {{"a", PMIX_LOCAL, u32(3)}};
+    s.put(ns, 0, Key("c"), PMIX_INTERNAL, u32(5));  // for the process alone: peers get 4
+    const Told second = {{"a", PMIX_LOCAL, u32(3)}, {"c", PMIX_LOCAL, u32(4)}};
     EXPECT_EQ(take(), second);
     EXPECT_EQ(value(s, ns, 0, "c"), u32(5));
+}
+
+// What was put for peers is still committed, and sent again after a refusal; the process finds the newer internal
+// value.
+// rows: K7
+TEST(PrivateStore, InternalValue_OverOneForPeers_LeavesThatToBeSent) {
+    PrivateStore s;
+    const auto ns = s.intern("job");
+    using Told = std::vector<std::pair<pmix_scope_t, Buffer>>;
+    const auto take = [&](uint32_t mark) {
+        Told told;
+        s.take_staged([&](std::string_view, pmix_scope_t scope,
+                          common::Bytes v) { told.emplace_back(scope, Buffer(v.begin(), v.end())); },
+                      mark);
+        return told;
+    };
+    const auto put = [&](const char* key, pmix_scope_t scope, uint32_t v) { s.put(ns, 0, Key(key), scope, u32(v)); };
+    uint32_t mark = 1;
+    for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL}) {
+        const std::string key = "k" + std::to_string(scope);
+        put(key.c_str(), scope, 1);
+        put(key.c_str(), PMIX_INTERNAL, 2);
+        put(key.c_str(), PMIX_INTERNAL, 3);
+        EXPECT_EQ(value(s, ns, 0, key.c_str()), u32(3));
+        EXPECT_EQ(take(++mark), (Told{{scope, u32(1)}}));
+        EXPECT_EQ(value(s, ns, 0, key.c_str()), u32(3));
+        EXPECT_FALSE(s.anything_staged());
+        s.stage_again(ns, 0, mark);
+        EXPECT_EQ(take(++mark), (Told{{scope, u32(1)}})) << "after a refusal";
+    }
+    // Taken first and replaced then: a refusal may still come.
+    put("t", PMIX_GLOBAL, 1);
+    take(++mark);
+    put("t", PMIX_INTERNAL, 2);
+    EXPECT_FALSE(s.anything_staged());
+    s.stage_again(ns, 0, mark);
+    EXPECT_EQ(take(++mark), (Told{{PMIX_GLOBAL, u32(1)}}));
+
+    // A newer value for the same peers takes the place of what was kept, also if it is kept itself; one for others does
+    // not.
+    put("n", PMIX_GLOBAL, 4);
+    put("n", PMIX_INTERNAL, 5);
+    put("n", PMIX_GLOBAL, 6);
+    EXPECT_EQ(value(s, ns, 0, "n"), u32(6));
+    EXPECT_EQ(take(++mark), (Told{{PMIX_GLOBAL, u32(6)}}));
+    put("m", PMIX_GLOBAL, 4);
+    put("m", PMIX_INTERNAL, 5);
+    put("m", PMIX_LOCAL, 6);
+    put("m", PMIX_INTERNAL, 7);
+    EXPECT_EQ(value(s, ns, 0, "m"), u32(7));
+    EXPECT_EQ(take(++mark), (Told{{PMIX_GLOBAL, u32(4)}, {PMIX_LOCAL, u32(6)}})) << "remote peers see 4, local ones 6";
+    for (uint32_t i = 0; i < 100; ++i) {
+        put("often", PMIX_GLOBAL, i);
+        put("often", PMIX_INTERNAL, 1000);
+    }
+    EXPECT_EQ(take(++mark), (Told{{PMIX_GLOBAL, u32(99)}}));
 }
 
 TEST(PrivateStore, AFailedTakeLosesNothing) {
@@ -178,8 +234,8 @@ TEST(PrivateStore, TakeStaged_UntilFull_LeavesTheRestStaged) {
     s.put(ns, 0, Key(name(1)), PMIX_GLOBAL, u32(100));  // taken already: staged anew, at the end
     s.put(ns, 0, Key(name(5)), PMIX_GLOBAL, u32(101));  // keeps its place
     s.put(ns, 0, Key(name(6)), PMIX_INTERNAL, u32(102));
-    EXPECT_EQ(take(100), 7u);
-    EXPECT_EQ(told, (std::vector<std::string>{"k0", "k1", "k2", "k3", "k4", "k5", "k7", "k8", "k9", "k1"}));
+    EXPECT_EQ(take(100), 8u);
+    EXPECT_EQ(told, (std::vector<std::string>{"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9", "k1"}));
     EXPECT_FALSE(s.anything_staged());
 }
 
@@ -204,9 +260,9 @@ TEST(PrivateStore, StageAgain_OfWhatWasTakenSinceACommit_StagesWhatStillCounts) 
     s.put(ns, 0, Key("c"), PMIX_INTERNAL, u32(2));
     s.stage_again(ns, 0, commit);
     s.stage_again(ns, 0, commit);
-    EXPECT_EQ(take(2), 2u);
+    EXPECT_EQ(take(2), 3u);
     std::sort(told.begin(), told.end());
-    EXPECT_EQ(told, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(told, (std::vector<std::string>{"a", "b", "c"}));
     s.stage_again(ns, 0, 3);
     EXPECT_FALSE(s.anything_staged());
 }
