@@ -221,7 +221,9 @@ void Writer::State::take_locals(State& from) {
     const auto each = [](Local& local, auto&& fn) {
         for (std::vector<Entry>& run : local.remote) std::for_each(run.begin(), run.end(), fn);
     };
-    for (auto& [rank, local] : from.locals) {
+    for (auto& entry : from.locals) {
+        const common::Rank rank = entry.first;
+        Local& local = entry.second;
         each(local, [&](Entry& e) {
             RecordView record;
             if (e.own || find_again(rank, e, &record)) return;
@@ -235,7 +237,9 @@ void Writer::State::take_locals(State& from) {
             local.own_bytes += e.key.size() + e.value.size();
         });
     }
-    for (auto& [rank, local] : from.locals) {
+    for (auto& entry : from.locals) {
+        const common::Rank rank = entry.first;
+        Local& local = entry.second;
         each(local, [&](Entry& e) {
             RecordView record;
             if (e.own || !find_again(rank, e, &record)) return;
