@@ -187,14 +187,12 @@ TEST(ConnectionFault, ACallerThatCannotPollStillGetsItsAnswer) {
             test::write_all(peer.get(), test::frame_bytes(FrameHeader::reply(4, 1, PMIX_SUCCESS), {}));
             io.fail_at(n, error);
             const bool lost_on_send = connection->send(FrameHeader::request(4, 1), {}) != PMIX_SUCCESS;
+            const bool led = !lost_on_send && (connection->read_until(waiter, Deadline::in_ms(0)) || waiter.done());
+            io.disarm();  // before the loop's thread makes calls of its own
+            loop->start();
             if (!lost_on_send) {
-                const bool led = connection->read_until(waiter, Deadline::in_ms(0)) || waiter.done();
-                io.disarm();
-                loop->start();
                 EXPECT_TRUE(led || connection->read_until(waiter, Deadline::never())) << n;
             }
-            io.disarm();
-            loop->start();
             loop->post([&] {
                 assert_on_loop();
                 connection->close();
