@@ -3,7 +3,7 @@
 //
 // A chunk is position independent and self-delimiting, so hosts may concatenate chunks of many nodes. ChunkBuilder
 // makes one from records; ChunkView holds foreign bytes against every bound before anything is believed. What a
-// byte means is in layout.h and docs/DSTORE.md. Pure values, one thread per object. What can go wrong: memory
+// byte means is in layout.h and docs/reference/dstore.md. Pure values, one thread per object. What can go wrong: memory
 // (std::bad_alloc), a chunk that outgrows its 32-bit distances (PMIX_ERR_OUT_OF_RESOURCE), bytes that are no chunk
 // (PMIX_ERR_NOT_SUPPORTED for another magic or version, PMIX_ERR_UNPACK_FAILURE for everything else).
 #pragma once

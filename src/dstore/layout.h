@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The byte map of a segment and of a chunk; docs/DSTORE.md draws it.
+// The byte map of a segment and of a chunk; docs/reference/dstore.md draws it.
 //
 // Why a reader needs no lock. The server only appends: it writes bytes behind the published size, raises the published
 // size, and then sets one reference to what it wrote, each with a release store. A reader loads the reference with

@@ -51,7 +51,7 @@ pmix_status_t begin_log(Role role, common::InfoView infos) {
     const pmix_status_t started = common::start_log(asked, identity(role, infos));
     if (started == PMIX_ERR_NOMEM || started == PMIX_SUCCESS) return started;
     char line[256];
-    const int n = std::snprintf(line, sizeof line, "wireup: %s=%.128s: %s; see docs/DEBUGGING.md\n",
+    const int n = std::snprintf(line, sizeof line, "wireup: %s=%.128s: %s; see docs/guide/debugging.md\n",
                                 common::kLogVariable, asked, common::log_status(started));
     if (n > 0 && ::write(2, line, static_cast<size_t>(n)) < 0) return PMIX_SUCCESS;
     return PMIX_SUCCESS;

@@ -8,7 +8,7 @@
 //             thread hop per request; only what the socket does not take is copied and left to the loop.
 //   reading   the loop, and, where the option caller_reads was given, a caller's thread that waits for an answer:
 //             read_until() takes the read side over from the loop (if it is free), reads and dispatches frames itself
-//             until its Waiter is done, and gives the read side back. See docs/THREADS.md.
+//             until its Waiter is done, and gives the read side back. See docs/design/threads.md.
 //
 // What can go wrong: the peer closes, sends what is no frame, or does not read: then on_closed comes once, on the loop,
 // never on the stack of send() or read_until(). Each frame that came before is delivered first.

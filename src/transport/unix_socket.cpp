@@ -69,7 +69,7 @@ Descriptor make_socket(const Io& io) noexcept {
 // To a socket for listening: processes that connect to it cannot pass descriptors (sendmsg gives them EPERM, from the
 // first byte on, because what connects inherits this). A server needs none, and one that was made for it (a connection
 // with unsent data and a long SO_LINGER, a file of a file system that does not answer) would hold the loop's thread
-// when the kernel gives it back. Linux 6.16 is the first that has this; elsewhere see docs/THREADS.md.
+// when the kernel gives it back. Linux 6.16 is the first that has this; elsewhere see docs/design/threads.md.
 void refuse_descriptors(int listener) noexcept {
 #ifdef SO_PASSRIGHTS
     constexpr int kPassRights = SO_PASSRIGHTS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The store by itself: look-ups, puts, taking over what other nodes send. Goals are in docs/PERFORMANCE.md.
+// The store by itself: look-ups, puts, taking over what other nodes send. Goals are in docs/reports/performance.md.
 #include <benchmark/benchmark.h>
 
 #include "dstore/private_store.h"

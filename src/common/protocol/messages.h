@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One struct per request and reply, one field list each: encode, decode, print and the fuzz round trip follow from it.
 //
-// Pure values, any thread. A message is its fields one after the other, little-endian (docs/WIRE.md). New fields are
-// appended: a decoder leaves a missing trailing field at its default and ignores what follows the last field it knows.
-// A struct inside a message carries its length, so it grows in the same way.
+// Pure values, any thread. A message is its fields one after the other, little-endian (docs/reference/wire.md). New
+// fields are appended: a decoder leaves a missing trailing field at its default and ignores what follows the last field
+// it knows. A struct inside a message carries its length, so it grows in the same way.
 //
 // A reply's status travels in the frame header, not here. Decoding takes hostile bytes: PMIX_ERR_UNPACK_FAILURE, or
 // what the value codec says; the message is then to be thrown away.

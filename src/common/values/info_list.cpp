@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// InfoList (info_view.h): an array of infos that it owns.
 #include "common/values/info_view.h"
 #include "common/values/value.h"
 

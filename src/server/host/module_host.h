@@ -5,11 +5,12 @@
 // Upcalls run on the loop thread with no lock held, and what they are given stays valid until the host has answered.
 // They are made when the operation that asks for one has returned, in the order in which they were asked for: the host
 // may call any PMIx_server_* function inside an upcall, and no frame of the library below it looks at what such a call
-// changes or frees. See docs/THREADS.md. Those that may be answered anywhere are made at once, by operations that hold
-// nothing. The host may answer before the upcall returns, later, from any thread, by PMIX_OPERATION_SUCCEEDED, or by an
-// error; each becomes exactly one Done. One that may run anywhere is run by the answering thread, which saves waking
-// the loop, and the end of the server waits for it. A second answer, and an answer after the server has gone, find no
-// open upcall and do no harm: what the host hands back as cbdata is a number that is looked up, not a pointer.
+// changes or frees. See docs/design/threads.md. Those that may be answered anywhere are made at once, by operations
+// that hold nothing. The host may answer before the upcall returns, later, from any thread, by
+// PMIX_OPERATION_SUCCEEDED, or by an error; each becomes exactly one Done. One that may run anywhere is run by the
+// answering thread, which saves waking the loop, and the end of the server waits for it. A second answer, and an answer
+// after the server has gone, find no open upcall and do no harm: what the host hands back as cbdata is a number that is
+// looked up, not a pointer.
 //
 // Also chooses the host of a request (host.h): this one, the local host, or nobody.
 #pragma once

@@ -12,8 +12,8 @@
 //           4: no chunks but what the servers say to each other while a group forms (group_piece.h); name is the
 //           group's. 16: empty, without a name: a node takes part in a fence and has no data for it. Some hosts
 //           exchange a fence
-//              between nodes only if it has data (docs/ENGINES.md). A reader that does not know the flag skips the
-//              section as one of an unknown namespace.
+//              between nodes only if it has data (docs/reference/engines.md). A reader that does not know the flag
+//              skips the section as one of an unknown namespace.
 //           34: (32, and 2 for readers that do not know it) no chunks but whose the namespace is: u32
 //           PMIX_RANK_INVALID,
 //              u32 0, u32 user. In the answer to a direct modex and in a group's data, so that the user's processes of

@@ -100,7 +100,7 @@ TYPED_TEST(EachMessage, EveryByteSpoiledIsSafe) {
     }
 }
 
-// The layout of docs/WIRE.md, spelled a second time.
+// The layout of docs/reference/wire.md, spelled a second time.
 TEST(Messages, BytesOfAFenceRequest) {
     FenceRequest fence;
     fence.procs.emplace_back("ab", PMIX_RANK_WILDCARD);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// docs/WIRE.md's tables are what the lists in src/common say. Run with WIREUP_UPDATE_DOCS=1 to write them anew.
+// docs/reference/wire.md's tables are what the lists in src/common say. Run with WIREUP_UPDATE_DOCS=1 to write them
+// anew.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -73,7 +74,7 @@ std::string tables() {
 }
 
 TEST(WirePage, SaysWhatTheListsSay) {
-    const std::string path = WIREUP_SOURCE_DIR "/docs/WIRE.md";
+    const std::string path = WIREUP_SOURCE_DIR "/docs/reference/wire.md";
     std::stringstream text;
     text << std::ifstream(path).rdbuf();
     std::string page = text.str();
