@@ -40,8 +40,8 @@ Result<std::shared_ptr<Connection>> Connection::open(EventLoop& loop, Descriptor
     s.socket_identity = FileIdentity(s.fd);
     if (options.caller_reads) {
         s.gate.reset(s.io.epoll_create1(EPOLL_CLOEXEC));
-        s.kick.reset(s.io.eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        if (!s.gate || !s.kick) return PMIX_ERR_OUT_OF_RESOURCE;
+        s.wake_fd.reset(s.io.eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (!s.gate || !s.wake_fd) return PMIX_ERR_OUT_OF_RESOURCE;
         // An epoll set never blocks a reader, but a program may have put libevent into its debug mode, which aborts
         // when a watched descriptor does not say that it cannot block.
         ::fcntl(s.gate.get(), F_SETFL, O_NONBLOCK);
@@ -65,9 +65,9 @@ pmix_status_t Connection::send(const FrameHeader& header, Bytes payload, std::sp
     return state_->send(header, payload, fds);
 }
 
-pmix_status_t Connection::send_pieces(const FrameHeader& header, std::span<const Bytes> pieces) noexcept {
+pmix_status_t Connection::send_parts(const FrameHeader& header, std::span<const Bytes> parts) noexcept {
     CancelShield shield;
-    return state_->send_pieces(header, pieces);
+    return state_->send_parts(header, parts);
 }
 
 void Connection::set_max_payload(uint32_t bytes) noexcept {
@@ -100,14 +100,14 @@ pmix_status_t Connection::State::send(FrameHeader header, Bytes payload, std::sp
         log_frame(fd, '>', header, payload);
     uint8_t head[kFrameHeaderSize];
     build_frame_header(header, head);
-    iovec pieces[2] = {{head, sizeof head}, {const_cast<uint8_t*>(payload.data()), payload.size()}};
-    return send_frame({pieces, payload.empty() ? 1u : 2u}, sizeof head + payload.size(), fds);
+    iovec parts[2] = {{head, sizeof head}, {const_cast<uint8_t*>(payload.data()), payload.size()}};
+    return send_frame({parts, payload.empty() ? 1u : 2u}, sizeof head + payload.size(), fds);
 }
 
-pmix_status_t Connection::State::send_pieces(FrameHeader header, std::span<const Bytes> pieces) noexcept {
-    if (pieces.size() > kMaxPieces) return PMIX_ERR_BAD_PARAM;
+pmix_status_t Connection::State::send_parts(FrameHeader header, std::span<const Bytes> parts) noexcept {
+    if (parts.size() > kMaxParts) return PMIX_ERR_BAD_PARAM;
     size_t size = 0;
-    for (const Bytes& piece : pieces) size += piece.size();
+    for (const Bytes& part : parts) size += part.size();
     if (size > common::kMaxFramePayload) return PMIX_ERR_BAD_PARAM;
     header.payload = static_cast<uint32_t>(size);
     header.descriptors = 0;
@@ -116,20 +116,20 @@ pmix_status_t Connection::State::send_pieces(FrameHeader header, std::span<const
     try {
         if (log_on(LogArea::frames, LogLevel::trace)) [[unlikely]] {
             std::vector<uint8_t> whole;
-            for (const Bytes& piece : pieces) whole.insert(whole.end(), piece.begin(), piece.end());
+            for (const Bytes& part : parts) whole.insert(whole.end(), part.begin(), part.end());
             log_frame(fd, '>', header, whole);
         }
         std::vector<iovec> all;
-        all.reserve(pieces.size() + 1);
+        all.reserve(parts.size() + 1);
         all.push_back({head, sizeof head});
-        for (const Bytes& piece : pieces) all.push_back({const_cast<uint8_t*>(piece.data()), piece.size()});
+        for (const Bytes& part : parts) all.push_back({const_cast<uint8_t*>(part.data()), part.size()});
         return send_frame(all, sizeof head + size, {});
     } catch (const std::bad_alloc&) {
         return PMIX_ERR_NOMEM;  // nothing was sent
     }
 }
 
-pmix_status_t Connection::State::send_frame(std::span<iovec> pieces, size_t size, std::span<const int> fds) noexcept {
+pmix_status_t Connection::State::send_frame(std::span<iovec> parts, size_t size, std::span<const int> fds) noexcept {
     pmix_status_t rc = PMIX_SUCCESS;
     bool post_flush = false;
     {
@@ -138,8 +138,8 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> pieces, size_t size
         size_t sent = 0;
         while (queue.empty()) {
             msghdr message{};
-            message.msg_iov = pieces.data();
-            message.msg_iovlen = pieces.size();
+            message.msg_iov = parts.data();
+            message.msg_iovlen = parts.size();
             DescriptorControl control;
             control.attach(message, fds.data(), fds.size());
             const ssize_t n = io.sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -150,10 +150,11 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> pieces, size_t size
                 continue;
             } else if (errno == ETOOMANYREFS && !fds.empty()) {
                 fds = {};
-                clear_descriptors(static_cast<uint8_t*>(pieces[0].iov_base));
+                clear_descriptors(static_cast<uint8_t*>(parts[0].iov_base));
                 continue;
             } else if (errno == EPIPE || errno == ECONNRESET) {
-                // What the peer said before it went is still to be read: the read side will find the end, not we.
+                // What the peer sent before it closed is still to be read: the read side will find the end, not this
+                // call.
                 send_closed = true;
                 return PMIX_ERR_LOST_CONNECTION;
             } else if (errno != EAGAIN && errno != EWOULDBLOCK) {
@@ -164,7 +165,7 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> pieces, size_t size
         }
         if (rc == PMIX_SUCCESS) {
             try {
-                rc = enqueue(pieces, size, sent, sent == 0 ? fds : std::span<const int>{});
+                rc = enqueue(parts, size, sent, sent == 0 ? fds : std::span<const int>{});
             } catch (const std::bad_alloc&) {
                 rc = PMIX_ERR_OUT_OF_RESOURCE;
             }
@@ -179,9 +180,9 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> pieces, size_t size
     return rc;
 }
 
-pmix_status_t Connection::State::enqueue(std::span<iovec> pieces, size_t size, size_t sent, std::span<const int> fds) {
-    // What waits is bounded; what comes on top is one frame, which has a bound of its own. Who cannot wait for room may
-    // fill as much again.
+pmix_status_t Connection::State::enqueue(std::span<iovec> parts, size_t size, size_t sent, std::span<const int> fds) {
+    // The queue is bounded, and one frame more, which has a bound of its own. A sender that cannot wait for room may
+    // queue as much again.
     const size_t most = waits_for_room ? 2 * max_queued : max_queued;
     if (queue.bytes() > most) return PMIX_ERR_OUT_OF_RESOURCE;
     std::vector<Descriptor> own;
@@ -195,17 +196,17 @@ pmix_status_t Connection::State::enqueue(std::span<iovec> pieces, size_t size, s
     }
     if (own.size() < fds.size()) {
         own.clear();
-        clear_descriptors(static_cast<uint8_t*>(pieces[0].iov_base));
+        clear_descriptors(static_cast<uint8_t*>(parts[0].iov_base));
     }
-    if (!queue.push(pieces, size, sent, std::move(own))) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (!queue.push(parts, size, sent, std::move(own))) return PMIX_ERR_OUT_OF_RESOURCE;
     if (queue.bytes() > max_queued) full.store(true, std::memory_order_relaxed);
     return PMIX_SUCCESS;
 }
 
-void Connection::State::release_room() noexcept {
+void Connection::State::release_waiters() noexcept {
     full.store(false, std::memory_order_relaxed);
-    for (Waiter* waiter : room_waiters) waiter->complete();
-    room_waiters.clear();
+    for (Waiter* waiter : space_waiters) waiter->complete();
+    space_waiters.clear();
 }
 
 pmix_status_t Connection::wait_for_room(Deadline deadline) noexcept {
@@ -213,20 +214,20 @@ pmix_status_t Connection::wait_for_room(Deadline deadline) noexcept {
     if (!s.full.load(std::memory_order_relaxed) || !s.waits_for_room || s.loop.on_loop_thread()) return PMIX_SUCCESS;
     CancelShield shield;
     const auto keep = shared_from_this();
-    Waiter room;
+    Waiter waiter;
     {
         MutexLock lock(s.send_mutex);
         if (!s.full.load(std::memory_order_relaxed)) return PMIX_SUCCESS;
         try {
-            s.room_waiters.push_back(&room);
+            s.space_waiters.push_back(&waiter);
         } catch (const std::bad_alloc&) {
             return PMIX_ERR_NOMEM;
         }
     }
-    if (s.loop.wait(room, deadline)) return PMIX_SUCCESS;
+    if (s.loop.wait(waiter, deadline)) return PMIX_SUCCESS;
     MutexLock lock(s.send_mutex);
-    // Completed under the lock: who is not in the list any more has been.
-    return std::erase(s.room_waiters, &room) == 0 ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
+    // Waiters are completed under the lock: one that is not in the list any more has been completed.
+    return std::erase(s.space_waiters, &waiter) == 0 ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
 }
 
 pmix_status_t Connection::State::flush() noexcept {
@@ -235,7 +236,7 @@ pmix_status_t Connection::State::flush() noexcept {
         SendQueue::Batch batch;
         queue.next(batch);
         msghdr message{};
-        message.msg_iov = batch.pieces;
+        message.msg_iov = batch.parts;
         message.msg_iovlen = static_cast<size_t>(batch.count);
         DescriptorControl control;
         control.attach(message, batch.fds, batch.fd_count);
@@ -255,7 +256,7 @@ pmix_status_t Connection::State::flush() noexcept {
             rc = PMIX_ERR_OUT_OF_RESOURCE;
         }
     }
-    if (queue.bytes() <= max_queued / 2 && full.load(std::memory_order_relaxed)) release_room();
+    if (queue.bytes() <= max_queued / 2 && full.load(std::memory_order_relaxed)) release_waiters();
     return rc;
 }
 
@@ -348,7 +349,7 @@ void Connection::State::finish() noexcept {
         shut_down_socket();
         return;
     }
-    run_deferred();  // they came before the end
+    run_deferred();  // they were received before the end
     if (silent.load(std::memory_order_relaxed)) return;
     tear_down();
     silent.store(true, std::memory_order_relaxed);
@@ -376,11 +377,11 @@ void Connection::State::tear_down() noexcept {
         MutexLock lock(send_mutex);
         send_closed = true;
         queue.clear();
-        release_room();
+        release_waiters();
         socket.reset();
     }
     gate.reset();
-    kick.reset();
+    wake_fd.reset();
 }
 
 void Connection::close() noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A stream of frames over one connected Unix socket: gather reads and writes, partial I/O, descriptors, limits.
 //
-// Owned through shared_ptr by whoever opened it (a Peer, the client's session), who calls close() before dropping it.
+// Owned through shared_ptr by its opener (a Peer, the client's session), which calls close() before dropping it.
 // Two sides with a lock each:
 //
 //   sending   any thread. When nothing is queued, send() writes straight from the caller's thread, which saves a
@@ -10,8 +10,8 @@
 //             read_until() takes the read side over from the loop (if it is free), reads and dispatches frames itself
 //             until its Waiter is done, and gives the read side back. See docs/design/threads.md.
 //
-// What can go wrong: the peer closes, sends what is no frame, or does not read: then on_closed comes once, on the loop,
-// never on the stack of send() or read_until(). Each frame that came before is delivered first.
+// What can go wrong: the peer closes, sends what is no frame, or does not read: then on_closed is called once, on the
+// loop, never on the stack of send() or read_until(). Each frame received before is delivered first.
 #pragma once
 
 #include <memory>
@@ -39,10 +39,10 @@ struct ReceivedFrame {
 
 class ConnectionHandler {
   public:
-    // Asked first for each frame, by whoever reads: the loop, or a caller inside read_until() on any thread. True: it
-    // was dealt with. False: it comes again through on_frame, on the loop. Must be quick and must not run user code.
-    // Frames are offered in order, one at a time; but frames refused on a caller's thread reach on_frame only later,
-    // so a reply taken here may overtake a notification that came before it.
+    // Called first for each frame, by the thread that reads: the loop, or a caller inside read_until() on any thread.
+    // True: the frame has been handled. False: it is passed to on_frame, on the loop. Must be quick and must not run
+    // user code. Frames are offered in order, one at a time; but frames refused on a caller's thread reach on_frame
+    // only later, so a reply taken here may overtake a notification that was received before it.
     virtual bool take_anywhere(ReceivedFrame& frame) noexcept {
         (void)frame;
         return false;
@@ -51,7 +51,7 @@ class ConnectionHandler {
     virtual void on_frame(ReceivedFrame frame) REQUIRES(common::loop_thread) = 0;
     // What had to wait for the socket has all been sent.
     virtual void on_drained() REQUIRES(common::loop_thread) {}
-    // Once, unless close() came first; nothing follows. PMIX_ERR_LOST_CONNECTION: closed or reset by the peer, orderly
+    // Once, unless close() was called; nothing follows. PMIX_ERR_LOST_CONNECTION: closed or reset by the peer, orderly
     // or not. PMIX_ERR_UNPACK_FAILURE: not our protocol. PMIX_ERR_OUT_OF_RESOURCE: a limit (frame size, queue,
     // descriptors).
     virtual void on_closed(pmix_status_t why) REQUIRES(common::loop_thread) = 0;
@@ -73,11 +73,12 @@ struct ConnectionOptions {
     bool caller_reads = false;                        // costs one epoll descriptor; for clients
     uint32_t max_payload = common::kMaxHelloPayload;  // raised by set_max_payload() after the hello
     size_t max_queued = common::kMaxQueuedBytes;      // beyond it nothing more is queued; one frame may reach over it
-    std::shared_ptr<QueueAccount> account;            // of what is queued; null: nobody's. Without room it is as if
-                                                      // max_queued were reached
-    // Who may have so much queued and does not read is: false, given up; true, waited for (see wait_for_room).
+    // Charged for what is queued; may be null. When it is exhausted, it is as if max_queued were reached.
+    std::shared_ptr<QueueAccount> account;
+    // A peer that does not read while max_queued is queued: false, the connection is closed; true, the sender waits
+    // (see wait_for_room).
     bool waits_for_room = false;
-    bool takes_descriptors = true;  // false: a peer that passes one is at once no peer any more
+    bool takes_descriptors = true;  // false: a peer that passes one is disconnected
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -99,9 +100,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload,
                        std::span<const int> fds = {}) noexcept;
 
-    // The same for a payload that lies in several places, gathered by the kernel. At most kMaxPieces of them.
-    static constexpr size_t kMaxPieces = 1023;
-    pmix_status_t send_pieces(const common::FrameHeader& header, std::span<const common::Bytes> pieces) noexcept;
+    // The same for a payload in several buffers (a vectored write). At most kMaxParts of them.
+    static constexpr size_t kMaxParts = 1023;
+    pmix_status_t send_parts(const common::FrameHeader& header, std::span<const common::Bytes> parts) noexcept;
 
     // Any thread, with waits_for_room: waits until no more than half of max_queued is queued, if it is more than
     // max_queued now, or until the connection ends. PMIX_ERR_TIMEOUT: the deadline passed first. The loop thread, which
@@ -110,7 +111,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     pmix_status_t wait_for_room(Deadline deadline) noexcept;
 
     // Waits for the waiter, with caller_reads reading meanwhile if nobody else does. True: done. False: the deadline
-    // passed, or this is the loop thread, which may not wait. Where callers drive the loop, it turns the loop.
+    // passed, or this is the loop thread, which may not wait. Where callers drive the loop, this call runs it.
     bool read_until(Waiter& waiter, Deadline deadline) noexcept;
 
     // wait_for_room(), send() and read_until() in one, with the read side taken before the request is on its way, so

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The read side: the loop reads, or a caller's thread that waits does so in its stead.
 //
-// Who has the read side stands in State::reader, under role_mutex. While it is a caller's, the gate (an epoll set with
-// the socket alone, watched by the loop) asks for nothing, so a frame wakes one thread only. Nothing can be lost
+// State::reader tells which thread has the read side, under role_mutex. While it is a caller's, the gate (an epoll set
+// with the socket alone, watched by the loop) asks for nothing, so a frame wakes one thread only. Nothing can be lost
 // between:
-//   * taking it: the waiter is asked after the role is ours, and only the holder dispatches, so an answer that came
-//     before is seen as done, and one that comes after is ours to read;
-//   * a completion by anybody else (the loop, a timer, close) meets a waiter in state "polling" and writes to `kick`;
+//   * taking it: the waiter is tested after this thread has taken the role, and only the holder dispatches, so an
+//   answer
+//     dispatched before is seen as done, and this thread reads one that follows;
+//   * a completion by another thread (the loop, a timer, close) finds the waiter in state "polling" and writes to
+//     `wake_fd`;
 //   * leaving it: the gate is opened again, level-triggered, so whatever is in the socket wakes the loop at once.
-// A loop that had been woken before the gate shut finds the role taken, looks away (watch_paused) and is called back by
-// whoever leaves the role.
+// A loop that had been woken before the gate was closed finds the role taken, stops watching (watch_paused) and is
+// called back by the thread that leaves the role.
 #include <errno.h>
 #include <poll.h>
 
@@ -28,7 +30,7 @@ using common::MutexLock;
 namespace {
 
 // Reads per wake-up of the loop, so that one busy peer does not keep it; the watch is level-triggered and fires again.
-constexpr int kReadsPerTurn = 16;
+constexpr int kReadsPerEvent = 16;
 
 bool set_gate(const Io& io, int gate, int fd, uint32_t events) noexcept {
     epoll_event interest{};
@@ -67,7 +69,7 @@ void Connection::State::on_readable() noexcept {
     try {
         deliver_deferred();
         bool drained = false;
-        for (int i = 0; i < kReadsPerTurn && !drained && !held && status == PMIX_SUCCESS; ++i) {
+        for (int i = 0; i < kReadsPerEvent && !drained && !held && status == PMIX_SUCCESS; ++i) {
             if (silent.load(std::memory_order_relaxed)) break;
             status = read_once(true, drained);
         }
@@ -125,12 +127,12 @@ void Connection::State::leave_read_side(pmix_status_t why) noexcept {
 // With the read side taken: reads until the waiter is done (or the deadline passed, or there is no way on). The status
 // is what to leave the read side with.
 pmix_status_t Connection::State::lead(Waiter& waiter, Deadline deadline) noexcept {
-    while (waiter.begin_poll(kick.get())) {
-        pollfd ready[2] = {{fd, POLLIN, 0}, {kick.get(), POLLIN, 0}};
+    while (waiter.begin_poll(wake_fd.get())) {
+        pollfd ready[2] = {{fd, POLLIN, 0}, {wake_fd.get(), POLLIN, 0}};
         const int rc = io.poll(ready, 2, deadline.poll_ms());
         const int error = errno;
-        if (!waiter.end_poll(kick.get())) {
-            await_kick();
+        if (!waiter.end_poll(wake_fd.get())) {
+            await_wake_up();
             break;
         }
         if (rc < 0 && error != EINTR) break;  // no memory to poll: sleep on the waiter instead
@@ -151,10 +153,10 @@ pmix_status_t Connection::State::lead(Waiter& waiter, Deadline deadline) noexcep
 }
 
 // The completer has been seen to be completing: its write has come or comes now. It must not meet a closed descriptor.
-void Connection::State::await_kick() noexcept {
+void Connection::State::await_wake_up() noexcept {
     uint64_t count;
-    while (::read(kick.get(), &count, sizeof count) < 0) {
-        pollfd ready{kick.get(), POLLIN, 0};
+    while (::read(wake_fd.get(), &count, sizeof count) < 0) {
+        pollfd ready{wake_fd.get(), POLLIN, 0};
         ::poll(&ready, 1, -1);
     }
 }
@@ -172,7 +174,7 @@ pmix_status_t Connection::send_and_wait(const common::FrameHeader& header, commo
                                         Deadline deadline) noexcept {
     CancelShield shield;
     State& s = *state_;
-    if (const pmix_status_t room = wait_for_room(deadline); room != PMIX_SUCCESS) return room;
+    if (const pmix_status_t waited = wait_for_room(deadline); waited != PMIX_SUCCESS) return waited;
     auto keep = shared_from_this();
     const bool may_lead = s.loop.drive() != Drive::caller && !s.loop.on_loop_thread();
     const bool leads = may_lead && s.take_read_side();
@@ -182,14 +184,14 @@ pmix_status_t Connection::send_and_wait(const common::FrameHeader& header, commo
     return s.loop.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
 }
 
-// ---- whoever reads ----
+// ---- reading, on the loop or on a caller's thread ----
 
 pmix_status_t Connection::State::read_once(bool on_loop, bool& drained) {
     const ReadBuffer::Space space = buffer.space(frame_size);
-    iovec piece{space.data, space.size};
+    iovec target{space.data, space.size};
     DescriptorControl control;
     msghdr message{};
-    message.msg_iov = &piece;
+    message.msg_iov = &target;
     message.msg_iovlen = 1;
     message.msg_control = control.bytes;
     message.msg_controllen = sizeof control.bytes;

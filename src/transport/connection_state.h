@@ -51,7 +51,7 @@ struct Connection::State final : WatchHandler {
     // caller_reads only, until tear_down(): used under role_mutex while !closed, or by a caller that has the read side.
     Descriptor gate;  // an epoll set that holds the socket alone. The loop watches this instead of the socket, so that
                       // a caller can switch the loop's interest off without touching libevent
-    Descriptor kick;  // an eventfd that interrupts the poll of a caller that reads
+    Descriptor wake_fd;  // an eventfd that interrupts the poll of a caller that reads
 
     State* next_abandoned = nullptr;  // in a forked child: keeps what was given up reachable for leak checkers
 
@@ -70,7 +70,7 @@ struct Connection::State final : WatchHandler {
     SendQueue queue GUARDED_BY(send_mutex);
     bool send_closed GUARDED_BY(send_mutex) = false;
     bool flush_posted GUARDED_BY(send_mutex) = false;
-    std::vector<Waiter*> room_waiters GUARDED_BY(send_mutex);  // on their callers' stacks
+    std::vector<Waiter*> space_waiters GUARDED_BY(send_mutex);  // on their callers' stacks
 
     // The read side: who has it, and what the holder leaves for others.
     common::Mutex role_mutex;
@@ -93,7 +93,7 @@ struct Connection::State final : WatchHandler {
     bool take_read_side() noexcept;
     void leave_read_side(pmix_status_t why) noexcept;
     pmix_status_t lead(Waiter& waiter, Deadline deadline) noexcept;
-    void await_kick() noexcept;
+    void await_wake_up() noexcept;
     pmix_status_t read_once(bool on_loop, bool& drained);
     pmix_status_t dispatch(bool on_loop);
     bool take_descriptors(ReceivedFrame& frame);
@@ -102,13 +102,13 @@ struct Connection::State final : WatchHandler {
 
     // connection.cpp
     pmix_status_t send(common::FrameHeader header, common::Bytes payload, std::span<const int> fds) noexcept;
-    pmix_status_t send_pieces(common::FrameHeader header, std::span<const common::Bytes> pieces) noexcept;
-    // A whole frame of `size` bytes, its header in the first piece.
-    pmix_status_t send_frame(std::span<iovec> pieces, size_t size, std::span<const int> fds) noexcept;
-    pmix_status_t enqueue(std::span<iovec> pieces, size_t size, size_t sent, std::span<const int> fds)
+    pmix_status_t send_parts(common::FrameHeader header, std::span<const common::Bytes> parts) noexcept;
+    // A whole frame of `size` bytes, its header in the first part.
+    pmix_status_t send_frame(std::span<iovec> parts, size_t size, std::span<const int> fds) noexcept;
+    pmix_status_t enqueue(std::span<iovec> parts, size_t size, size_t sent, std::span<const int> fds)
         REQUIRES(send_mutex);
-    // There is room again, or the connection has ended: those who wait for it go on.
-    void release_room() noexcept REQUIRES(send_mutex);
+    // The queue has space again, or the connection has ended: completes the waiters of wait_for_room().
+    void release_waiters() noexcept REQUIRES(send_mutex);
     // Sends what the socket takes. PMIX_SUCCESS: as much as possible for now.
     pmix_status_t flush() noexcept REQUIRES(send_mutex);
     void on_writable() noexcept REQUIRES(common::loop_thread);

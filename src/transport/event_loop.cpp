@@ -38,12 +38,14 @@ class Enter {
 };
 
 // The loop one of whose handlers this thread is in: unlike above, libevent itself is below us on the stack.
-thread_local const void* t_turning = nullptr;
+thread_local const void* t_in_handler_of = nullptr;
 
-class Turn {
+class HandlerScope {
   public:
-    explicit Turn(const void* loop) noexcept : enter_(loop), before_(t_turning) { t_turning = loop; }
-    ~Turn() { t_turning = before_; }
+    explicit HandlerScope(const void* loop) noexcept : enter_(loop), before_(t_in_handler_of) {
+        t_in_handler_of = loop;
+    }
+    ~HandlerScope() { t_in_handler_of = before_; }
 
   private:
     Enter enter_;
@@ -108,7 +110,7 @@ struct EventLoop::State {
     event retry_entry;
     bool retry_made = false;
     bool hopped = false;        // the queue runs for the second time without a look at the descriptors between
-    std::vector<Task> running;  // keeps its capacity between turns
+    std::vector<Task> running;  // keeps its capacity between runs of the queue
     std::unordered_map<TimerId, std::unique_ptr<Timer>> timers;
     TimerId last_timer = 0;
 
@@ -116,16 +118,17 @@ struct EventLoop::State {
     pthread_t thread{};
     bool started = false;
 
-    // Drive::caller: who turns; also, for as long as it takes, whoever ends the thread.
-    common::Mutex turn_mutex;
+    // Drive::caller: held by the thread that runs the loop. Also held by hand_over() while it ends the loop's thread.
+    common::Mutex drive_mutex;
     std::atomic<bool> ending{false};  // the thread is to end without a look at the queue
-    // Gets a thread that turns the loop for its waiter out of it when another thread completes the waiter (one that
-    // reads a connection, say). Made when callers become the drive.
-    Descriptor kick_fd;
-    event kick_entry;
-    bool kick_added = false;
+    // An eventfd that wakes a thread which runs the loop for its waiter when another thread completes the waiter (one
+    // that reads a connection, say). Made when callers become the drive.
+    Descriptor waiter_fd;
+    event waiter_entry;
+    bool waiter_fd_watched = false;
 
-    // Who sleeps while the thread turns the loop: they must hear that it does so no longer.
+    // The threads that sleep while the loop's own thread runs the loop: hand_over() wakes them, since it ends that
+    // thread.
     struct Sleeper {
         Waiter* waiter;
         Sleeper* next;
@@ -138,9 +141,9 @@ struct EventLoop::State {
         const uint64_t one = 1;
         [[maybe_unused]] const ssize_t written = ::write(wake_fd.get(), &one, sizeof one);
     }
-    bool make_kick() noexcept;
-    bool watch_kick() noexcept;
-    void turn_for(Waiter& waiter, Deadline deadline) REQUIRES(turn_mutex);
+    bool make_waiter_fd() noexcept;
+    bool watch_waiter_fd() noexcept;
+    void run_for(Waiter& waiter, Deadline deadline) REQUIRES(drive_mutex);
     void sleep(Waiter& waiter, Deadline deadline) noexcept;
     void interrupt_sleepers() noexcept;
     void run_queue() noexcept;
@@ -194,7 +197,7 @@ void EventLoop::State::recover() noexcept {
 
 void EventLoop::State::on_wake(evutil_socket_t, short what, void* self) noexcept {
     auto* state = static_cast<State*>(self);
-    Turn turn(state);
+    HandlerScope scope(state);
     state->hopped = what == kHop;
     if (!state->edge_triggered && !state->hopped) {
         uint64_t count;
@@ -219,7 +222,7 @@ bool EventLoop::State::add_timer(Timer& timer) noexcept {
 void EventLoop::State::on_timer(evutil_socket_t, short, void* arg) noexcept {
     auto* timer = static_cast<Timer*>(arg);
     State* state = timer->loop;
-    Turn turn(state);
+    HandlerScope scope(state);
     // libevent counts on a coarse and cached clock, and may come some milliseconds early.
     if (monotonic_ns() < timer->due_ns && state->add_timer(*timer)) return;
     auto node = state->timers.extract(timer->id);
@@ -268,11 +271,11 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& opt
     }
     s.wake_added = true;
     const auto again = [](evutil_socket_t, short, void* self) {
-        Turn turn(static_cast<State*>(self));
+        HandlerScope scope(static_cast<State*>(self));
         static_cast<State*>(self)->recover();
     };
     s.retry_made = evtimer_assign(&s.retry_entry, s.base, again, &s) == 0;
-    if (options.drive == Drive::caller && !(s.make_kick() && s.watch_kick())) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (options.drive == Drive::caller && !(s.make_waiter_fd() && s.watch_waiter_fd())) return PMIX_ERR_OUT_OF_RESOURCE;
     return loop;
 }
 
@@ -292,7 +295,7 @@ EventLoop::~EventLoop() {
         s.timers.clear();
         if (s.retry_made) event_del(&s.retry_entry);
         if (s.wake_added) event_del(&s.wake_entry);
-        if (s.kick_added) event_del(&s.kick_entry);
+        if (s.waiter_fd_watched) event_del(&s.waiter_entry);
     }
     if (s.drive != Drive::host_base) event_base_free(s.base);
 }
@@ -331,10 +334,10 @@ pmix_status_t EventLoop::stop() {
 pmix_status_t EventLoop::hand_over(bool flush) {
     State& s = *state_;
     if (on_loop_thread()) return PMIX_ERR_WOULD_BLOCK;
-    MutexLock turn(s.turn_mutex);
+    MutexLock lock(s.drive_mutex);
     if (s.drive != Drive::own_thread || !s.started) return PMIX_SUCCESS;
-    if (!s.make_kick()) return PMIX_ERR_OUT_OF_RESOURCE;
-    // Who begins to wait from here on turns the loop itself, when the turn is free.
+    if (!s.make_waiter_fd()) return PMIX_ERR_OUT_OF_RESOURCE;
+    // A thread that begins to wait from here on runs the loop itself, when no other thread does.
     s.drive = Drive::caller;
     if (flush) {
         stop();
@@ -347,22 +350,24 @@ pmix_status_t EventLoop::hand_over(bool flush) {
         s.ending = false;
         s.wake();
     }
-    s.watch_kick();
+    s.watch_waiter_fd();
     s.interrupt_sleepers();
     return PMIX_SUCCESS;
 }
 
-bool EventLoop::State::make_kick() noexcept {
-    if (!kick_fd) kick_fd.reset(io->eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    return bool(kick_fd);
+bool EventLoop::State::make_waiter_fd() noexcept {
+    if (!waiter_fd) waiter_fd.reset(io->eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    return bool(waiter_fd);
 }
 
-// In its own turn. Without it (no memory) whoever turns looks at its waiter now and then.
-bool EventLoop::State::watch_kick() noexcept {
+// Under drive_mutex or before start(). If it fails (no memory), the thread that runs the loop tests its waiter at short
+// intervals (run_for).
+bool EventLoop::State::watch_waiter_fd() noexcept {
     const auto nothing = [](evutil_socket_t, short, void*) {};
-    kick_added = event_assign(&kick_entry, base, kick_fd.get(), EV_READ | EV_PERSIST, nothing, nullptr) == 0 &&
-                 event_add(&kick_entry, nullptr) == 0;
-    return kick_added;
+    waiter_fd_watched =
+        event_assign(&waiter_entry, base, waiter_fd.get(), EV_READ | EV_PERSIST, nothing, nullptr) == 0 &&
+        event_add(&waiter_entry, nullptr) == 0;
+    return waiter_fd_watched;
 }
 
 void EventLoop::post(Task task) {
@@ -376,8 +381,8 @@ void EventLoop::post(Task task) {
     }
     if (!wake) return;
     // From one of the loop's own handlers no system call is needed: the queue runs after those handlers that are ready
-    // now. But once only: what posts itself again and again lets the descriptors have their turn.
-    if (t_turning == &s && !s.hopped) {
+    // now. But once only, so that a task that posts itself again and again does not keep the descriptors waiting.
+    if (t_in_handler_of == &s && !s.hopped) {
         event_active(&s.wake_entry, kHop, 0);
     } else {
         s.wake();
@@ -406,12 +411,12 @@ const Io& EventLoop::io() const noexcept {
 void EventLoop::progress() {
     State& s = *state_;
     if (s.drive != Drive::caller || on_loop_thread()) return;
-    if (!s.turn_mutex.try_lock()) return;
+    if (!s.drive_mutex.try_lock()) return;
     {
         Enter enter(&s);
         event_base_loop(s.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);  // one pass: a busy peer does not keep us
     }
-    s.turn_mutex.unlock();
+    s.drive_mutex.unlock();
 }
 
 void EventLoop::run_posted() noexcept {
@@ -427,24 +432,25 @@ bool EventLoop::wait(Waiter& waiter, Deadline deadline) {
         if (deadline.passed()) return waiter.done();
         if (s.drive == Drive::own_thread) {
             s.sleep(waiter, deadline);
-        } else if (!s.turn_mutex.try_lock()) {
-            // Somebody else turns and may complete us, or stop turning without a word: look again soon.
+        } else if (!s.drive_mutex.try_lock()) {
+            // Another thread runs the loop. It may complete our waiter, or stop without a notification: test again in 1
+            // ms.
             waiter.wait(sooner(deadline, Deadline::in_ms(1)));
         } else {
-            s.turn_for(waiter, deadline);
-            s.turn_mutex.unlock();
+            s.run_for(waiter, deadline);
+            s.drive_mutex.unlock();
         }
     }
     return true;
 }
 
-// One turn, which ends early when the waiter is completed by whoever it is.
-void EventLoop::State::turn_for(Waiter& waiter, Deadline deadline) {
-    if (!waiter.begin_poll(kick_fd.get())) return;
+// Runs the loop once. Returns early when any thread completes the waiter.
+void EventLoop::State::run_for(Waiter& waiter, Deadline deadline) {
+    if (!waiter.begin_poll(waiter_fd.get())) return;
     {
         Enter enter(this);
         event alarm;
-        const Deadline until = kick_added ? deadline : sooner(deadline, Deadline::in_ms(10));
+        const Deadline until = waiter_fd_watched ? deadline : sooner(deadline, Deadline::in_ms(10));
         const bool bounded = !until.is_never();
         if (bounded) {
             const int64_t us = until.remaining_ns() / 1000 + 1;
@@ -456,16 +462,16 @@ void EventLoop::State::turn_for(Waiter& waiter, Deadline deadline) {
         event_base_loop(base, EVLOOP_ONCE);
         if (bounded) evtimer_del(&alarm);
     }
-    if (waiter.end_poll(kick_fd.get())) return;
-    // Its completer has written or writes now: taken in, so that it meets no closed descriptor.
+    if (waiter.end_poll(waiter_fd.get())) return;
+    // The completer has written or is about to: await the write, so that it does not reach a closed descriptor.
     uint64_t count;
-    while (::read(kick_fd.get(), &count, sizeof count) < 0) {
-        pollfd ready{kick_fd.get(), POLLIN, 0};
+    while (::read(waiter_fd.get(), &count, sizeof count) < 0) {
+        pollfd ready{waiter_fd.get(), POLLIN, 0};
         ::poll(&ready, 1, -1);
     }
 }
 
-// While the thread turns the loop. Returns early when it does no longer.
+// While the loop's own thread runs the loop. Returns early when that thread ends.
 void EventLoop::State::sleep(Waiter& waiter, Deadline deadline) noexcept {
     Sleeper self{&waiter, nullptr, nullptr};
     {
@@ -494,7 +500,7 @@ TimerId EventLoop::after(int64_t ms, Task task) {
     timer->loop = &s;
     timer->id = ++s.last_timer;
     const Deadline due = Deadline::in_ms(ms);
-    // What never comes due in this process's life is not worth an entry, but keeps an id.
+    // A timer beyond the range of the clock gets an id, but no entry.
     if (due.is_never()) return timer->id;
     timer->due_ns = due.ns();
     timer->task = std::move(task);
@@ -537,12 +543,12 @@ struct Watch::Inner {
 
     static void on_readable(evutil_socket_t, short, void* self) noexcept {
         auto* inner = static_cast<Inner*>(self);
-        Turn turn(inner->loop);
+        HandlerScope scope(inner->loop);
         inner->handler->on_ready(true, false);  // nothing after this: the Watch may be gone
     }
     static void on_writable(evutil_socket_t, short, void* self) noexcept {
         auto* inner = static_cast<Inner*>(self);
-        Turn turn(inner->loop);
+        HandlerScope scope(inner->loop);
         inner->handler->on_ready(false, true);
     }
 };
@@ -568,13 +574,13 @@ std::unique_ptr<Watch> EventLoop::watch(int fd, WatchHandler& handler) {
 
 bool Watch::set(bool read, bool write) noexcept {
     assert_on_loop();
-    auto turn = [](event& entry, bool& now, bool want) noexcept {
+    auto change = [](event& entry, bool& now, bool want) noexcept {
         if (now == want) return true;
         const bool done = (want ? event_add(&entry, nullptr) : event_del(&entry)) == 0;
         now = want && done;
         return done;
     };
-    return turn(inner_->read_entry, inner_->read, read) && turn(inner_->write_entry, inner_->write, write);
+    return change(inner_->read_entry, inner_->read, read) && change(inner_->write_entry, inner_->write, write);
 }
 
 // ---- the role ----

@@ -2,9 +2,9 @@
 // The loop: one event base of ours (libevent core), a queue of tasks from any thread, timers, watched descriptors.
 //
 // One loop thread per process owns all mutable state of client, server and transport. It is the loop's own thread
-// (Drive::own_thread), whoever calls progress() (Drive::caller), or the thread that turns the host's event base
-// (Drive::host_base). Only post(), on_loop_thread(), on_any_loop(), drive(), start(), stop() and hand_over() may be
-// called from other threads.
+// (Drive::own_thread), a thread inside progress() or wait() (Drive::caller), or the thread that runs the host's event
+// base (Drive::host_base). Only post(), on_loop_thread(), on_any_loop(), drive(), start(), stop() and hand_over() may
+// be called from other threads.
 //
 // Other threads append to our own queue and write an eventfd. libevent's process-wide locking hooks are left alone
 // (never evthread_use_pthreads: the host may use the same libevent), so nothing of libevent is called off the loop.
@@ -64,9 +64,9 @@ class EventLoop {
     // PMIX_ERR_WOULD_BLOCK and changes nothing. Later posts are kept, never run, and destroyed with the loop.
     pmix_status_t stop();
 
-    // Drive::own_thread: ends the thread, and from then on callers turn the loop (Drive::caller). flush: the tasks
+    // Drive::own_thread: ends the thread, and from then on callers run the loop (Drive::caller). flush: the tasks
     // already posted run first. On the loop thread itself PMIX_ERR_WOULD_BLOCK; nothing where there is no thread. Any
-    // thread. Who waits in wait() meanwhile turns the loop from then on. PMIX_ERR_OUT_OF_RESOURCE: nothing has changed.
+    // thread. A thread inside wait() runs the loop from then on. PMIX_ERR_OUT_OF_RESOURCE: nothing has changed.
     pmix_status_t hand_over(bool flush);
 
     // Any thread, always later and never on the poster's stack, in the order of posting. Throws bad_alloc.
@@ -76,20 +76,20 @@ class EventLoop {
     static bool on_any_loop() noexcept;
     Drive drive() const noexcept;
 
-    // Drive::caller: runs what is ready and returns. Two threads at once: one turns, the other returns at once.
+    // Drive::caller: runs what is ready and returns. Two threads at once: one runs it, the other returns at once.
     void progress();
-    // Drive::caller: turns the loop until the waiter is done or the deadline passed; true: done. Other drives: waits,
-    // and turns it when that becomes the drive meanwhile. Whichever thread completes the waiter, this one hears of it.
+    // Drive::caller: runs the loop until the waiter is done or the deadline passed; true: done. Other drives: waits,
+    // and runs the loop if Drive::caller becomes the drive meanwhile. Any thread may complete the waiter.
     bool wait(Waiter& waiter, Deadline deadline);
 
-    // A task, a timer or a handler has ended in an exception, which is a lack of memory: whoever has set a recovery is
-    // called from the loop, to end what cannot go on without that step. Any thread; allocates nothing.
+    // Reports that a task, a timer or a handler has ended in an exception, which is a lack of memory: the loop calls
+    // the recovery, which ends what cannot go on without that step. Any thread; allocates nothing.
     void step_lost() noexcept;
-    // What is called then; false: it could not be done either, and is tried again after a moment. It may throw, which
-    // is the same. Empty: nobody. The loop, or who acts as it.
+    // The function to call then. It returns false, or throws, where it failed too: it is called again after a moment.
+    // Empty: none. On the loop thread, or a thread with the LoopRole.
     void set_recovery(std::function<bool()> recovery);
 
-    // Runs what has been posted, for whoever acts as the loop while nobody turns it. Not from a task.
+    // Runs what has been posted, on a thread with the LoopRole while no thread runs the loop. Not from a task.
     void run_posted() noexcept REQUIRES(common::loop_thread);
 
     // Runs task once, not before ms milliseconds from now. Throws bad_alloc.
@@ -128,8 +128,8 @@ class Watch {
     std::unique_ptr<Inner> inner_;
 };
 
-// Lets this thread act as the loop while no thread runs it: before start(), after stop(), or between turns. For the
-// construction and destruction of what lives on the loop, and for tests.
+// Lets this thread act as the loop while no thread runs it: before start(), after stop(), or between two runs by
+// callers. For the construction and destruction of objects that belong to the loop thread, and for tests.
 class SCOPED_CAPABILITY LoopRole {
   public:
     explicit LoopRole(EventLoop& loop) noexcept ACQUIRE(common::loop_thread);

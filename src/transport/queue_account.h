@@ -13,7 +13,7 @@ class QueueAccount {
   public:
     // False: there is no room, and nothing was taken.
     [[nodiscard]] virtual bool take(size_t bytes) noexcept = 0;
-    // Room or not.
+    // Takes the bytes even where there is no room for them.
     virtual void overdraw(size_t bytes) noexcept = 0;
     virtual void give_back(size_t bytes) noexcept = 0;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Received bytes that are not yet whole frames, and the descriptors that came with them.
+// Received bytes that are not yet whole frames, and the descriptors received with them.
 //
-// Owned by a Connection and touched by whoever holds its read side. Grows only as bytes arrive, never because a header
-// promises them: a hostile length costs nothing until it is paid for.
+// Owned by a Connection and used only by the thread that holds its read side. Grows only as bytes are received, never
+// because a header announces them: a hostile length allocates nothing until its bytes have been sent.
 #pragma once
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 //       are written %3B and %25
 //   PMIX_WIREUP_TOKEN      = 64 hexadecimal digits: what proves the rank to the server and the server to the rank
 //
-// The same text stands in the variables that other MPI and PMIx libraries look for (PMIX_SERVER_URI41 and so on). A
-// library that does not know the scheme finds no address in it and says that there is no server.
+// The variables that other MPI and PMIx libraries read (PMIX_SERVER_URI41 and so on) have the same text. A library
+// without this scheme finds no address in it and reports that there is no server.
 //
 // Pure functions, any thread. The environment is hostile: too long, not text, not in this form is PMIX_ERR_BAD_PARAM,
 // absence is PMIX_ERR_NOT_FOUND.
@@ -29,7 +29,7 @@ namespace pmix::transport {
 inline constexpr const char* kUriVariable = "PMIX_SERVER_URI_WIREUP";
 inline constexpr const char* kTokenVariable = "PMIX_WIREUP_TOKEN";
 
-// Where a server listens and who it is.
+// The addresses on which a server listens, and its identity.
 struct Contact {
     common::ProcId server;
     std::vector<std::string> addresses;  // at least one
@@ -38,7 +38,7 @@ struct Contact {
 std::string format_uri(const Contact& contact);
 common::Result<Contact> parse_uri(std::string_view uri);
 
-// What a client's environment says. A missing variable of the three is PMIX_ERR_NOT_FOUND.
+// The contents of a client's environment. A missing variable of the three is PMIX_ERR_NOT_FOUND.
 struct ClientEnvironment {
     common::ProcId self;  // PMIX_NAMESPACE, PMIX_RANK
     Contact contact;

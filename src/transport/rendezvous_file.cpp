@@ -88,7 +88,8 @@ Result<Contact> read_at(const Place& place) {
         size += static_cast<size_t>(n);
     }
     if (size > kMaxText) return PMIX_ERR_BAD_PARAM;
-    // The first line. What follows is for people. Without a whole one, somebody is about to write it, or never came to.
+    // The first line is the contact; what follows is for people. Without a whole line, the writer has not finished, or
+    // ended before it did.
     const size_t line = std::min(text.find('\n'), size);
     auto contact = parse_uri(std::string_view(text.data(), line));
     if (!contact && line == size) return PMIX_ERR_NOT_FOUND;
@@ -100,7 +101,7 @@ Descriptor hold(const Place& place, const std::string& name) noexcept {
     return Descriptor(::openat(place.directory.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// Does the name stand for the file that is held?
+// True if the name still refers to the file that is held open.
 bool is_named(int directory, const std::string& name, const Descriptor& held) noexcept {
     struct stat mine {
     }, there{};

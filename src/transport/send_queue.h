@@ -2,8 +2,8 @@
 // Frames that the socket did not take yet, whole or in part, with their descriptors.
 //
 // Owned by a Connection and guarded by its send lock. A frame that carries descriptors begins a system call of its own,
-// so that they arrive with its first byte. What is queued is charged to the account, if there is one; so little that it
-// is no more than what a socket's own buffer holds is queued even where the account has no room.
+// so that they are received with its first byte. What is queued is charged to the account, if there is one; an amount
+// that a socket's own buffer would hold is queued even where the account has no room.
 #pragma once
 
 #include <sys/socket.h>
@@ -63,7 +63,8 @@ class SendQueue {
     size_t bytes() const noexcept { return bytes_; }
     size_t descriptors() const noexcept { return descriptors_; }
 
-    // The frame at the front goes without its descriptors, and its header says so. Nothing of it has been sent.
+    // Sends the frame at the front without its descriptors, and clears their count in its header. Nothing of the frame
+    // has been sent yet.
     void drop_front_descriptors() noexcept {
         if (frames_.empty() || frames_.front().descriptors.empty()) return;
         descriptors_ -= frames_.front().descriptors.size();
@@ -73,7 +74,7 @@ class SendQueue {
 
     // What is left of a frame of `size` bytes after `sent` of them. Descriptors only if sent is 0. False: the account
     // has no room for it.
-    [[nodiscard]] bool push(std::span<const iovec> pieces, size_t size, size_t sent,
+    [[nodiscard]] bool push(std::span<const iovec> parts, size_t size, size_t sent,
                             std::vector<Descriptor> descriptors) {
         const size_t memory = size - sent + kFrameMemory;
         if (!charge(memory)) return false;
@@ -86,11 +87,11 @@ class SendQueue {
             throw;
         }
         entry.memory = memory;
-        for (const iovec& piece : pieces) {
-            const size_t skipped = std::min(sent, piece.iov_len);
+        for (const iovec& part : parts) {
+            const size_t skipped = std::min(sent, part.iov_len);
             sent -= skipped;
-            const auto* bytes = static_cast<const uint8_t*>(piece.iov_base);
-            if (skipped < piece.iov_len) entry.data.insert(entry.data.end(), bytes + skipped, bytes + piece.iov_len);
+            const auto* bytes = static_cast<const uint8_t*>(part.iov_base);
+            if (skipped < part.iov_len) entry.data.insert(entry.data.end(), bytes + skipped, bytes + part.iov_len);
         }
         entry.descriptors = std::move(descriptors);
         bytes_ += entry.data.size();
@@ -99,9 +100,9 @@ class SendQueue {
         return true;
     }
 
-    // The next system call: as many frames as go together. The pieces stay valid until consume() or clear().
+    // The next system call: as many frames as go together. The parts stay valid until consume() or clear().
     struct Batch {
-        iovec pieces[kGather];
+        iovec parts[kGather];
         int count = 0;
         int fds[common::kMaxFrameDescriptors];
         size_t fd_count = 0;
@@ -111,8 +112,7 @@ class SendQueue {
             const bool first = batch.count == 0;
             if (batch.count == kGather || (!first && !entry.descriptors.empty())) break;
             size_t offset = first ? front_sent_ : 0;
-            batch.pieces[batch.count++] = {const_cast<uint8_t*>(entry.data.data()) + offset,
-                                           entry.data.size() - offset};
+            batch.parts[batch.count++] = {const_cast<uint8_t*>(entry.data.data()) + offset, entry.data.size() - offset};
             for (const Descriptor& d : entry.descriptors) batch.fds[batch.fd_count++] = d.get();
         }
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The servers of this node, as the kernel lists them: who listens on an abstract name of ours.
+// The servers of this node, as the kernel lists them: listeners on abstract names in this library's form.
 //
 // Nothing owned; any thread. A list is a hint and no more: the names are what their owners made them, and a listener
-// may go at any moment. Whoever connects asks the kernel who is at the other end (peer_credentials) before believing
-// a word. What can go wrong: no /proc, or one of another network namespace: the list is empty.
+// may go at any moment. A process that connects asks the kernel for the other end's credentials (peer_credentials)
+// before it trusts what it reads. What can go wrong: no /proc, or one of another network namespace: the list is empty.
 #pragma once
 
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Task: a move-only void() that keeps small closures in itself. std::function copies; the loop's queue must not.
 //
-// Owned by whoever holds it; runs at most where its holder runs it. A closure that fits (48 bytes, nothrow move)
+// Owned by its holder; runs only where its holder runs it. A closure that fits (48 bytes, nothrow move)
 // costs no allocation.
 #pragma once
 

@@ -210,7 +210,7 @@ Result<Descriptor> connect_to(const std::string& address, Deadline deadline, con
         const int error = connect_once(fd.get(), at, io);
         if (error == 0) return fd;
         if (error != EAGAIN) return status_of(error);
-        // The backlog is full. The kernel offers nothing to wait on, so ask again soon.
+        // The backlog is full. The kernel offers nothing to wait on, so try again after a short pause.
         if (deadline.passed()) return PMIX_ERR_TIMEOUT;
         io.poll(nullptr, 0, deadline.is_never() ? pause_ms : std::min(pause_ms, deadline.poll_ms()));
     }

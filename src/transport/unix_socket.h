@@ -34,9 +34,10 @@ std::string make_abstract_address();
 // Is this one of ours ("@wireup/...", bounded, printable)?
 bool is_abstract_address(std::string_view address) noexcept;
 
-// Where the kernel can (Linux 6.16), who connects to a listening socket of either kind cannot pass descriptors to it.
+// Where the kernel can (Linux 6.16), a process that connects to a listening socket of either kind cannot pass
+// descriptors to it.
 
-// Abstract: begins with '@', which stands for the leading NUL.
+// Abstract: begins with '@' in place of the leading NUL.
 common::Result<Descriptor> listen_abstract(std::string_view address, const Io& io = kRealIo);
 
 // A socket file of mode 0600. Replaces a stale one (nobody listens); a live one is PMIX_ERR_EXISTS.
@@ -53,7 +54,7 @@ common::Result<Descriptor> connect_to(const std::string& address, Deadline deadl
 
 common::Result<PeerCredentials> peer_credentials(int fd, const Io& io = kRealIo);
 
-// The uid that the kernel reports for users whom the reader's user namespace does not map.
+// The uid that the kernel reports for users that the reader's user namespace does not map.
 uint32_t overflow_uid();
 
 }  // namespace pmix::transport

@@ -64,14 +64,14 @@ void Waiter::interrupt() noexcept {
         futex(state_, FUTEX_WAKE, 1, nullptr);
 }
 
-bool Waiter::begin_poll(int kick_fd) noexcept {
+bool Waiter::begin_poll(int wake_fd) noexcept {
     uint32_t expected = kIdle;
-    return state_.compare_exchange_strong(expected, kPolling + static_cast<uint32_t>(kick_fd),
+    return state_.compare_exchange_strong(expected, kPolling + static_cast<uint32_t>(wake_fd),
                                           std::memory_order_acq_rel);
 }
 
-bool Waiter::end_poll(int kick_fd) noexcept {
-    uint32_t expected = kPolling + static_cast<uint32_t>(kick_fd);
+bool Waiter::end_poll(int wake_fd) noexcept {
+    uint32_t expected = kPolling + static_cast<uint32_t>(wake_fd);
     return state_.compare_exchange_strong(expected, kIdle, std::memory_order_acq_rel);
 }
 

@@ -27,20 +27,20 @@ class Waiter {
     bool wait(Deadline deadline = Deadline::never()) noexcept;
 
     // For a waiting thread that sleeps in poll instead (Connection::read_until). Between the two calls a completion
-    // writes to kick_fd, an eventfd. begin_poll: false, already done. end_poll: false, done meanwhile; then the write
-    // to kick_fd has happened or is about to, and must be awaited before kick_fd may be closed or used again.
-    bool begin_poll(int kick_fd) noexcept;
-    bool end_poll(int kick_fd) noexcept;
+    // writes to wake_fd, an eventfd. begin_poll: false, already done. end_poll: false, done meanwhile; then the write
+    // to wake_fd has happened or is about to, and must be awaited before wake_fd may be closed or used again.
+    bool begin_poll(int wake_fd) noexcept;
+    bool end_poll(int wake_fd) noexcept;
 
-    // wait() in two steps, for a sleep that somebody may have to interrupt (EventLoop::hand_over). begin_sleep: false,
-    // already done. sleep: true, completed; false, the deadline passed, or interrupt() came, at any time since
-    // begin_sleep. Who interrupts sees to it that the Waiter is still there.
+    // wait() in two steps, for a sleep that another thread may have to interrupt (EventLoop::hand_over). begin_sleep:
+    // false, already done. sleep: true, completed; false, the deadline passed, or interrupt() was called at any time
+    // since begin_sleep. The caller of interrupt() makes sure that the Waiter still exists.
     bool begin_sleep() noexcept;
     bool sleep(Deadline deadline) noexcept;
     void interrupt() noexcept;
 
   private:
-    // From kPolling up the state is kPolling + kick_fd: all that the completer needs comes with its one exchange.
+    // From kPolling up the state is kPolling + wake_fd: the completer's one exchange gives it all that it needs.
     static constexpr uint32_t kIdle = 0, kSleeping = 1, kDone = 2, kPolling = 3;
     std::atomic<uint32_t> state_{kIdle};
 };

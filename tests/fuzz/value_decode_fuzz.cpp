@@ -57,7 +57,7 @@ void check_array(Bytes bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Bytes bytes{data, size};
     pmix_value_t lent;
-    (void)lend_value(bytes, &lent);
+    (void)borrow_value(bytes, &lent);
     check_value(bytes);
     check_array<pmix_info_t>(bytes);
     check_array<pmix_app_t>(bytes);

@@ -197,7 +197,7 @@ bool is_flat(const pmix_value_t& value) noexcept {
 // PMIX_GET_STATIC_VALUES: pointers go into the store where they can.
 pmix_status_t fill_storage(Session& session, Outcome& out, pmix_value_t* storage) {
     if (!out.is_made && out.hit.lend()) {
-        const pmix_status_t rc = common::lend_value(out.hit.bytes(), storage);
+        const pmix_status_t rc = common::borrow_value(out.hit.bytes(), storage);
         if (rc == PMIX_SUCCESS && !is_flat(*storage)) session.lent().note(out.hit.bytes());
         if (rc != PMIX_ERR_NOT_SUPPORTED) return rc;
     }

@@ -37,11 +37,11 @@ class Channel {
     // the call only.
     virtual pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) = 0;
 
-    // The same for a payload that lies in several places. header.payload says the sum of their sizes.
-    virtual pmix_status_t send_pieces(const common::FrameHeader& header, std::span<const common::Bytes> pieces) {
+    // The same for a payload in several buffers. header.payload is the sum of their sizes.
+    virtual pmix_status_t send_parts(const common::FrameHeader& header, std::span<const common::Bytes> parts) {
         std::vector<uint8_t> whole;
         whole.reserve(header.payload);
-        for (const common::Bytes& piece : pieces) whole.insert(whole.end(), piece.begin(), piece.end());
+        for (const common::Bytes& part : parts) whole.insert(whole.end(), part.begin(), part.end());
         return send(header, whole);
     }
 

@@ -108,14 +108,14 @@ pmix_status_t Session::send(FrameHeader header, common::Bytes payload) {
     return channel_->send(header, payload);
 }
 
-pmix_status_t Session::tell(common::Command command, std::span<const common::Bytes> pieces) {
+pmix_status_t Session::tell(common::Command command, std::span<const common::Bytes> parts) {
     size_t size = 0;
-    for (const common::Bytes& piece : pieces) size += piece.size();
+    for (const common::Bytes& part : parts) size += part.size();
     if (size > common::kMaxFramePayload) return PMIX_ERR_OUT_OF_RESOURCE;
     if (channel_ == nullptr) return PMIX_ERR_UNREACH;
     FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(command));
     header.payload = static_cast<uint32_t>(size);
-    return channel_->send_pieces(header, pieces);
+    return channel_->send_parts(header, parts);
 }
 
 pmix_status_t Session::ask_bytes(uint16_t command, common::Bytes payload, int timeout_s, Blocked& blocked) {

@@ -182,7 +182,7 @@ class Session final : public transport::ConnectionHandler {
     }
 
     // The same for one that lies in several places.
-    pmix_status_t tell(common::Command command, std::span<const common::Bytes> pieces);
+    pmix_status_t tell(common::Command command, std::span<const common::Bytes> parts);
 
     // Runs a step on the loop and waits for it; inline where this is the loop.
     template <class F>

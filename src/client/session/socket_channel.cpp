@@ -29,8 +29,8 @@ pmix_status_t SocketChannel::send(const common::FrameHeader& header, common::Byt
     return connected() ? connection_->send(header, payload) : PMIX_ERR_UNREACH;
 }
 
-pmix_status_t SocketChannel::send_pieces(const common::FrameHeader& header, std::span<const common::Bytes> pieces) {
-    return connected() ? connection_->send_pieces(header, pieces) : PMIX_ERR_UNREACH;
+pmix_status_t SocketChannel::send_parts(const common::FrameHeader& header, std::span<const common::Bytes> parts) {
+    return connected() ? connection_->send_parts(header, parts) : PMIX_ERR_UNREACH;
 }
 
 pmix_status_t SocketChannel::send_and_wait(const common::FrameHeader& header, common::Bytes payload,

@@ -20,7 +20,7 @@ class SocketChannel final : public Channel, private transport::ConnectionHandler
         REQUIRES(common::loop_thread);
 
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override;
-    pmix_status_t send_pieces(const common::FrameHeader& header, std::span<const common::Bytes> pieces) override;
+    pmix_status_t send_parts(const common::FrameHeader& header, std::span<const common::Bytes> parts) override;
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, transport::Waiter& waiter,
                                 transport::Deadline deadline) override;
     pmix_status_t wait_for_room(transport::Deadline deadline) override { return connection_->wait_for_room(deadline); }

@@ -9,11 +9,11 @@
 namespace pmix::common {
 namespace {
 
-// zlib counts in 32 bits; more is handed over in pieces.
-constexpr size_t kPiece = 1u << 30;
+// zlib counts in 32 bits: larger buffers are passed in steps of this size.
+constexpr size_t kMaxStep = 1u << 30;
 
-uInt piece(size_t left) noexcept {
-    return static_cast<uInt>(std::min(left, kPiece));
+uInt step(size_t left) noexcept {
+    return static_cast<uInt>(std::min(left, kMaxStep));
 }
 
 // A zlib stream that is ended whatever happens to the vectors beside it.
@@ -50,16 +50,16 @@ std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t heade
     size_t left = input.size();
     size_t used = header;
     for (;;) {
-        const uInt in = piece(left);
-        const uInt room = piece(out.size() - used);
+        const uInt in = step(left);
+        const uInt space = step(out.size() - used);
         stream.z.next_in = const_cast<Bytef*>(next_in);
         stream.z.avail_in = in;
         stream.z.next_out = out.data() + used;
-        stream.z.avail_out = room;
+        stream.z.avail_out = space;
         const int rc = deflate(&stream.z, in == left ? Z_FINISH : Z_NO_FLUSH);
         next_in += in - stream.z.avail_in;
         left -= in - stream.z.avail_in;
-        used += room - stream.z.avail_out;
+        used += space - stream.z.avail_out;
         if (rc == Z_STREAM_END) {
             out.resize(used);
             return out;
@@ -84,16 +84,16 @@ Result<std::vector<uint8_t>> inflate_bounded(Bytes stream, size_t max_output, si
     size_t used = 0;
     uint8_t spare = 0;  // one byte beyond max_output, to tell "exactly full" from "more to come"
     for (;;) {
-        const uInt in = piece(left);
+        const uInt in = step(left);
         const bool full = used == max_output;
-        const uInt room = full ? 1 : piece(out.size() - used);
+        const uInt space = full ? 1 : step(out.size() - used);
         inflater.z.next_in = const_cast<Bytef*>(next_in);
         inflater.z.avail_in = in;
         inflater.z.next_out = full ? &spare : out.data() + used;
-        inflater.z.avail_out = room;
+        inflater.z.avail_out = space;
         const int rc = inflate(&inflater.z, Z_NO_FLUSH);
         const uInt took = in - inflater.z.avail_in;
-        const uInt gave = room - inflater.z.avail_out;
+        const uInt gave = space - inflater.z.avail_out;
         next_in += took;
         left -= took;
         if (full && gave != 0) return PMIX_ERR_OUT_OF_RESOURCE;
@@ -110,7 +110,7 @@ Result<std::vector<uint8_t>> inflate_bounded(Bytes stream, size_t max_output, si
         } else if (took == 0 && gave == 0) {
             return PMIX_ERR_UNPACK_FAILURE;  // it wants input that is not there
         }
-        // A stream that is full, needs no more room and still gives nothing can only be cut short.
+        // A stream that is full, needs no more space and still gives nothing can only be cut short.
         if (full && took == 0 && gave == 0) return PMIX_ERR_UNPACK_FAILURE;
     }
 }

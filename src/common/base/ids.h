@@ -59,7 +59,7 @@ constexpr bool is_reserved_key(std::string_view key) noexcept {
     return key.substr(0, 4) == "pmix";
 }
 
-// A key as the C door takes it: NULL is PMIX_ERR_BAD_PARAM's business, not ours; too long or empty is not a key.
+// True if a caller may pass this key: neither empty nor too long. The extern "C" functions refuse NULL before this.
 inline bool is_valid_key(std::string_view key) noexcept {
     return !key.empty() && key.size() <= kMaxKeyLength;
 }

@@ -31,8 +31,8 @@ constexpr const char* kLevels[] = {"off", "error", "warn", "info", "debug", "tra
 constexpr size_t kLine = 2048;
 constexpr int kToSyslog = -1;
 
-// Where lines go and who writes them. Never freed: a thread may be writing while another starts anew, and a process
-// that starts a thousand times in the same way has one.
+// The destination of the lines and the name of their writer. Never freed, because a thread may be writing while another
+// thread starts the log again; a process that starts the log many times with the same values has one.
 struct Sink {
     int fd;
     std::string destination;
@@ -115,13 +115,13 @@ pmix_status_t open_destination(const std::string& where, int& fd) {
     return PMIX_SUCCESS;
 }
 
-size_t write_time(char* out, size_t room) noexcept {
+size_t write_time(char* out, size_t capacity) noexcept {
     timespec now{};
     tm parts{};
     ::clock_gettime(CLOCK_REALTIME, &now);
     ::gmtime_r(&now.tv_sec, &parts);
-    const size_t n = ::strftime(out, room, "%Y-%m-%dT%H:%M:%S", &parts);
-    return n + static_cast<size_t>(std::snprintf(out + n, room - n, ".%06ldZ ", now.tv_nsec / 1000));
+    const size_t n = ::strftime(out, capacity, "%Y-%m-%dT%H:%M:%S", &parts);
+    return n + static_cast<size_t>(std::snprintf(out + n, capacity - n, ".%06ldZ ", now.tv_nsec / 1000));
 }
 
 int syslog_priority(LogLevel level) noexcept {
@@ -153,9 +153,9 @@ void emit(LogArea area, LogLevel level, std::string_view text) noexcept {
                                        ::syscall(SYS_gettid), a, l);
         if (more > 0) n = std::min(n + static_cast<size_t>(more), sizeof head - 1);
         char end = '\n';
-        const iovec pieces[] = {{head, n}, {const_cast<char*>(text.data()), text.size()}, {&end, 1}};
+        const iovec parts[] = {{head, n}, {const_cast<char*>(text.data()), text.size()}, {&end, 1}};
         // All or nothing as far as it matters: a line that does not fit is not worth waiting for.
-        while (::writev(sink->fd, pieces, 3) < 0 && errno == EINTR) continue;
+        while (::writev(sink->fd, parts, 3) < 0 && errno == EINTR) continue;
     }
     errno = keep;
 }

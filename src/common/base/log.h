@@ -14,7 +14,7 @@
 //
 // Owns the levels and where lines go. log_on() from any thread, also in a signal-free forked child: one load and a
 // branch while it is off. Lines of one write each, so those of several processes do not mix in a file. start_log() and
-// stop_log() are called by who sets the library up, one at a time. What can go wrong: a SPEC that is none is
+// stop_log() are called by init and finalize, one at a time. What can go wrong: a malformed SPEC is
 // PMIX_ERR_BAD_PARAM and the log stays as it was; a file that cannot be opened is the status of that; a line that
 // cannot be written is lost.
 #pragma once

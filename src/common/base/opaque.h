@@ -4,7 +4,7 @@
 // common is pure and opens no library: who can open hwloc (topology/hwloc_library) sets an opener when the library is
 // loaded, and installs these functions at the first use. Without an opener, or where hwloc is not installed, a bitmap
 // or topology can neither be copied nor encoded (PMIX_ERR_NOT_SUPPORTED) and destroying one leaves the object alone:
-// whoever made it can still free it. The same holds for objects of another source. Any thread; installed by one release
+// its creator can still free it. The same holds for objects of another source. Any thread; installed by one release
 // store.
 #pragma once
 

@@ -77,23 +77,24 @@ class BufferWriter {
           base_(reinterpret_cast<uint8_t*>(b->base_ptr)),
           read_(b->base_ptr == nullptr || b->unpack_ptr == nullptr ? 0
                                                                    : static_cast<size_t>(b->unpack_ptr - b->base_ptr)),
-          room_(b->base_ptr == nullptr ? 0 : (b->bytes_allocated < b->bytes_used ? b->bytes_used : b->bytes_allocated)),
+          capacity_(b->base_ptr == nullptr ? 0
+                                           : (b->bytes_allocated < b->bytes_used ? b->bytes_used : b->bytes_allocated)),
           used_(b->bytes_used),
           committed_(b->bytes_used) {}
     BufferWriter(const BufferWriter&) = delete;
     BufferWriter& operator=(const BufferWriter&) = delete;
     ~BufferWriter() {
         buffer_->base_ptr = reinterpret_cast<char*>(base_);
-        buffer_->bytes_allocated = room_;
+        buffer_->bytes_allocated = capacity_;
         buffer_->bytes_used = committed_;
         buffer_->pack_ptr = buffer_->base_ptr == nullptr ? nullptr : buffer_->base_ptr + committed_;
         buffer_->unpack_ptr = buffer_->base_ptr == nullptr ? nullptr : buffer_->base_ptr + read_;
     }
     void commit() noexcept { committed_ = used_; }
 
-    // Room for n bytes more. The caller writes them there and says by wrote() how far it came.
+    // Space for n bytes more. The caller writes there and reports by wrote() how many bytes it has written.
     uint8_t* reserve(size_t n) {
-        if (n > room_ - used_) [[unlikely]]
+        if (n > capacity_ - used_) [[unlikely]]
             grow(n);
         return base_ + used_;
     }
@@ -114,18 +115,18 @@ class BufferWriter {
   private:
     [[gnu::noinline]] void grow(size_t n) {
         if (n > SIZE_MAX / 4 - used_) throw std::bad_alloc();
-        size_t room = room_ < 64 ? 128 : room_ * 2;
-        if (room < used_ + n) room = used_ + n;
-        auto* base = static_cast<uint8_t*>(std::realloc(base_, room));
+        size_t capacity = capacity_ < 64 ? 128 : capacity_ * 2;
+        if (capacity < used_ + n) capacity = used_ + n;
+        auto* base = static_cast<uint8_t*>(std::realloc(base_, capacity));
         if (base == nullptr) throw std::bad_alloc();
         base_ = base;
-        room_ = room;
+        capacity_ = capacity;
     }
 
     pmix_data_buffer_t* buffer_;
     uint8_t* base_;
     size_t read_;
-    size_t room_;
+    size_t capacity_;
     size_t used_;
     size_t committed_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Status vocabulary of all rooms.
+// The statuses that all modules use.
 //
-// The statuses are the field's own: pmix_status_t and its constants. Nothing is translated at the door, so a status
+// They are the Standard's: pmix_status_t and its constants. The extern "C" functions translate nothing, so a status
 // keeps its meaning from the line that found the error to the caller. Result<T> is a value or the status that says
 // why there is none. Pure types, any thread.
 #pragma once

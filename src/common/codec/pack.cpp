@@ -287,9 +287,9 @@ pmix_status_t decode_elements(ByteReader& r, pmix_data_type_t type, void** out, 
     return PMIX_SUCCESS;
 }
 
-// A bitmap is parsed by us, within bounds. A topology's XML goes to hwloc's parser, which was not written for what a
-// stranger sends: only a process that works with topologies itself takes one. The source came before: an object of one
-// that is not hwloc's would be nobody's to free.
+// This library parses a bitmap itself, within bounds. A topology's XML goes to hwloc's parser, which was not written
+// for hostile input: only a process that works with topologies itself accepts one. The source has been decoded already:
+// nobody could free an object whose source is not hwloc.
 pmix_status_t decode_opaque(ByteReader& r, Form form, const void* element, void* p) noexcept {
     Bytes text = read_string(r);
     if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
@@ -450,7 +450,7 @@ pmix_status_t decode_value(ByteReader& r, pmix_value_t* out) noexcept {
     return rc;
 }
 
-pmix_status_t lend_value(Bytes encoded, pmix_value_t* out) noexcept {
+pmix_status_t borrow_value(Bytes encoded, pmix_value_t* out) noexcept {
     std::memset(out, 0, sizeof *out);
     if (encoded.size() < 2) return PMIX_ERR_UNPACK_FAILURE;
     const uint8_t* payload = encoded.data() + 2;
@@ -506,9 +506,9 @@ pmix_status_t lend_value(Bytes encoded, pmix_value_t* out) noexcept {
 }
 
 pmix_status_t decode_value_into(Bytes encoded, pmix_value_t* out) noexcept {
-    pmix_status_t rc = lend_value(encoded, out);
+    pmix_status_t rc = borrow_value(encoded, out);
     if (rc == PMIX_SUCCESS) {
-        // What was lent becomes a copy; numbers are there already.
+        // What is borrowed becomes a copy; numbers are in *out already.
         if (out->type == PMIX_STRING) {
             if (out->data.string == nullptr) return PMIX_SUCCESS;
             rc = copy_out(encoded.subspan(kBytesOffset), &out->data.string);
@@ -602,7 +602,7 @@ pmix_status_t decode_infos(ByteReader& r, InfoList* out) noexcept {
     void* p = nullptr;
     size_t n = 0;
     pmix_status_t rc = decode_list(r, PMIX_INFO, &p, &n);
-    *out = InfoList::adopt(static_cast<pmix_info_t*>(p), n);
+    *out = InfoList::take_over(static_cast<pmix_info_t*>(p), n);
     return rc;
 }
 

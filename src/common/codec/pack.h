@@ -13,7 +13,7 @@
 //   in a value, what the union holds by pointer has one byte before it: 0 absent, 1 follows
 //
 // A byte object's bytes start 6 bytes after the start of its value (kBytesOffset), a string's likewise; a store that
-// wants lent objects aligned places values accordingly. The NUL of strings is stored, so both can be lent in place.
+// needs borrowed objects aligned places values accordingly. The NUL of strings is stored, so both can be read in place.
 //
 // Owns nothing. Any thread. Encoders append to a ByteWriter and may throw std::bad_alloc; on a status they leave the
 // writer as it was. Decoders take hostile bytes: every count is held against the bytes left, nesting against
@@ -40,7 +40,7 @@ pmix_status_t decode_value_into(Bytes encoded, pmix_value_t* out) noexcept;
 
 // For PMIX_GET_POINTER_VALUES: as above, but a string or byte object points into `encoded` and must neither be freed
 // nor written. PMIX_ERR_GET_MALLOC_REQD when the type needs memory of its own (decode and keep that one instead).
-pmix_status_t lend_value(Bytes encoded, pmix_value_t* out) noexcept;
+pmix_status_t borrow_value(Bytes encoded, pmix_value_t* out) noexcept;
 
 // The type of an encoded value; PMIX_UNDEF when there is none.
 inline pmix_data_type_t encoded_type(Bytes encoded) noexcept {

@@ -53,15 +53,16 @@ inline constexpr size_t kSupportBytes = 32;
 // PMIX_ERR_UNKNOWN_DATA_TYPE. PMIX_ERR_NOT_SUPPORTED: an hwloc object while hwloc is not open.
 pmix_status_t pack_values(pmix_data_buffer_t* buffer, const void* src, size_t n, pmix_data_type_t type);
 
-// *n: room in `dest`, then what came. PMIX_ERR_UNPACK_INADEQUATE_SPACE: as many as fit came, and the next call starts
-// with the first of them again. PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER: nothing left, or cut short.
-// PMIX_ERR_PACK_MISMATCH: described as another type. PMIX_ERR_UNPACK_FAILURE: not such values.
+// *n: capacity of `dest`, then the number of values stored. PMIX_ERR_UNPACK_INADEQUATE_SPACE: as many as fit were
+// stored, and the next call starts with the first of them again. PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER: no bytes
+// left, or the data is truncated. PMIX_ERR_PACK_MISMATCH: described as another type. PMIX_ERR_UNPACK_FAILURE: not such
+// values.
 pmix_status_t unpack_values(pmix_data_buffer_t* buffer, void* dest, int32_t* n, pmix_data_type_t type) noexcept;
 
 // Appends what src has unread. PMIX_ERR_BAD_PARAM: one of them is described and the other is not.
 pmix_status_t append_unread(pmix_data_buffer_t* dest, const pmix_data_buffer_t& src);
 
-// Bytes of one element as the C door has it: a map is a char* there, and a byte object everywhere else.
+// Bytes of one element in the public functions: a map is a char* there, and a byte object everywhere else.
 inline size_t element_size(const TypeRow& row, pmix_data_type_t type) noexcept {
     return type == PMIX_REGEX ? sizeof(char*) : row.size;
 }

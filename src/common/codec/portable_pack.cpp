@@ -33,9 +33,9 @@ void put_bools(BufferWriter& w, const char* p, size_t n) {
 // One field of n elements, `stride` bytes apart. `as` makes the number that travels.
 template <class T, class As>
 void put_numbers(BufferWriter& w, const char* p, size_t n, size_t stride, As as) {
-    constexpr size_t kPiece = 256;
+    constexpr size_t kStep = 256;
     while (n != 0) {
-        const size_t k = std::min(n, kPiece);
+        const size_t k = std::min(n, kStep);
         uint8_t* out = w.reserve(k * kMaxFlexBytes);
         for (size_t i = 0; i < k; ++i, p += stride) out = put_flex(out, as(load_field<T>(p, 0)));
         w.wrote(out);

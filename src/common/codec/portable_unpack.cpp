@@ -172,8 +172,8 @@ pmix_status_t get_regex(PortableReader& r, char** out, size_t* n) noexcept {
     return copy_out(map, out);
 }
 
-// A bitmap is parsed by us. A topology's XML goes to hwloc's parser, which was not written for what a stranger sends:
-// only a process that works with topologies itself takes one.
+// This library parses a bitmap itself. A topology's XML goes to hwloc's parser, which was not written for hostile
+// input: only a process that works with topologies itself accepts one.
 pmix_status_t get_opaque(PortableReader& r, Form form, void* p) noexcept {
     const Bytes text = view_string(r);
     if (!r.ok() || text.empty()) return r.status();
@@ -378,13 +378,13 @@ pmix_status_t fill(PortableReader& r, pmix_data_type_t type, void* dest, size_t 
 }  // namespace
 
 pmix_status_t unpack_values(pmix_data_buffer_t* buffer, void* dest, int32_t* n, pmix_data_type_t type) noexcept {
-    const int32_t room = *n;
+    const int32_t capacity = *n;
     *n = 0;
     const TypeRow* row = type_row(type);
     if (row == nullptr || row->size == 0) return PMIX_ERR_UNKNOWN_DATA_TYPE;
     BufferView view;
-    if (room < 0 || !view_buffer(*buffer, &view)) return PMIX_ERR_BAD_PARAM;
-    if (room == 0) return PMIX_ERR_UNPACK_INADEQUATE_SPACE;
+    if (capacity < 0 || !view_buffer(*buffer, &view)) return PMIX_ERR_BAD_PARAM;
+    if (capacity == 0) return PMIX_ERR_UNPACK_INADEQUATE_SPACE;
     PortableReader r(view.unread);
     const bool described = !view.unread.empty() && view.unread[0] == PMIX_INT32;
     if (described) (void)r.byte();
@@ -392,8 +392,8 @@ pmix_status_t unpack_values(pmix_data_buffer_t* buffer, void* dest, int32_t* n, 
     if (described && get_type(r) != type && r.ok()) return PMIX_ERR_PACK_MISMATCH;
     const size_t count = r.count(claimed, row->min_portable);
     if (!r.ok()) return r.status();
-    const bool all = count <= static_cast<size_t>(room);
-    const size_t fits = all ? count : static_cast<size_t>(room);
+    const bool all = count <= static_cast<size_t>(capacity);
+    const size_t fits = all ? count : static_cast<size_t>(capacity);
     const pmix_status_t rc = fill(r, type, dest, fits);
     if (rc != PMIX_SUCCESS) return rc;
     *n = static_cast<int32_t>(fits);

@@ -130,12 +130,12 @@ std::string write_nodes(const Names& names) {
     return text;
 }
 
-// A process map as text, run by run. A million runs are a million numbers, so they are written into room that was made
-// beforehand instead of being appended one by one.
+// A process map as text, run by run. A million runs are a million numbers, so they are written into space that has been
+// reserved before instead of being appended one by one.
 class RankWriter {
   public:
     bool run(uint32_t first, uint32_t count) {
-        if (left() < kRoom) grow();
+        if (left() < kMaxRun) grow();
         if (!node_empty_) *next_++ = ',';
         node_empty_ = false;
         any_ = true;
@@ -149,7 +149,7 @@ class RankWriter {
         return true;
     }
     bool end_node() {
-        if (left() < kRoom) grow();
+        if (left() < kMaxRun) grow();
         *next_++ = ';';
         node_empty_ = true;
         return true;
@@ -168,7 +168,7 @@ class RankWriter {
     }
 
   private:
-    static constexpr size_t kRoom = 32;  // two numbers and their separators
+    static constexpr size_t kMaxRun = 32;  // two numbers and their separators
 
     size_t left() const noexcept { return static_cast<size_t>(end_ - next_); }
     void grow() {

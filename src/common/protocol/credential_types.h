@@ -8,7 +8,7 @@
 
 namespace pmix::common {
 
-inline constexpr std::string_view kNativeCredential = "native";  // what the kernel says, told by the server
+inline constexpr std::string_view kNativeCredential = "native";  // the ids that the kernel reports, sent by the server
 inline constexpr std::string_view kMungeCredential = "munge";    // made and read by libmunge, in the process itself
 
 class CredentialTypes {

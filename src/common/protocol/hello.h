@@ -3,12 +3,12 @@
 //
 //   client                                             server
 //     HelloClient::request() ── request hello ──▶ HelloServer::receive() → claimed
-//                                                 the owner looks the claim up: check_identity(), the host's word
+//                                                 the owner looks the claim up: check_identity(), registered clients
 //     HelloClient::receive() ◀── reply hello ──── HelloServer::accept(...) or refuse(status)
 //
 // A server always answers before it closes, so that the client can say why. The request proves the rank by the first
 // half of its token, the accepting reply proves the server by the second half. Halves need no cryptography here: both
-// travel over a socket whose name holds 64 random bits, and whoever sits on that name sees one half only.
+// travel over a socket whose name holds 64 random bits, and a process that listens on that name sees one half only.
 //
 // Owned by one connection on each side and used on one thread. Everything received is hostile: what is not a hello,
 // comes twice, or promises what was not offered is refused with a status.
@@ -44,7 +44,7 @@ struct Token {
 // Constant time for equal lengths.
 bool same_secret(Bytes a, Bytes b) noexcept;
 
-// What the server knows of who may be this rank.
+// The ids and the token with which a process may connect as this rank.
 struct ExpectedPeer {
     uint32_t uid = 0;
     uint32_t gid = 0;
@@ -71,7 +71,7 @@ class HelloClient {
 
     // The reply. PMIX_SUCCESS: accepted, reply() and version() are valid. PMIX_ERR_NOT_SUPPORTED: no common version.
     // PMIX_ERR_INVALID_CRED: the server did not prove itself and server_trusted is false. Else the server's refusal, or
-    // PMIX_ERR_UNPACK_FAILURE. server_trusted: the kernel says that the server is our own user or root.
+    // PMIX_ERR_UNPACK_FAILURE. server_trusted: the kernel reports our own user or root as the server's.
     pmix_status_t receive(const FrameHeader& header, Bytes payload, bool server_trusted);
 
     State state() const noexcept { return state_; }

@@ -57,7 +57,7 @@ constexpr const char* kMessageName = nullptr;
     constexpr const char* kMessageName<type> = #type;
 #include "common/protocol/commands.def"
 
-// The row's function for a frame of this kind. A request may be sent as a notification by who wants no reply.
+// The row's function for a frame of this kind. A sender that needs no reply may send a request as a notification.
 template <class F>
 F pick(const Row* row, FrameKind kind, F Row::*request, F Row::*reply) noexcept {
     if (row == nullptr) return nullptr;

@@ -3,7 +3,7 @@
 //
 // Pure values, any thread. A message is its fields one after the other, little-endian (docs/reference/wire.md). New
 // fields are appended: a decoder leaves a missing trailing field at its default and ignores what follows the last field
-// it knows. A struct inside a message carries its length, so it grows in the same way.
+// of its own version. A struct inside a message carries its length, so it grows in the same way.
 //
 // A reply's status travels in the frame header, not here. Decoding takes hostile bytes: PMIX_ERR_UNPACK_FAILURE, or
 // what the value codec says; the message is then to be thrown away.
@@ -77,7 +77,7 @@ using Blob = std::vector<uint8_t>;  // opaque, or one value as common/codec/pack
 struct SegmentRef {
     std::string nspace;
     uint32_t index = 0;           // a namespace may have several
-    uint64_t instance = 0;        // differs between two lives of one namespace name
+    uint64_t instance = 0;        // tells apart two namespaces of the same name
     uint64_t reservation = 0;     // bytes of address space to map
     uint64_t generation = 0;      // published when this was written
     bool has_descriptor = false;  // the frame's next descriptor is this segment's; false: the receiver has it already
@@ -119,8 +119,9 @@ struct HelloRequest {
         WIREUP_FIELD(min_version)
         WIREUP_FIELD(max_version)
         WIREUP_FIELD(role)
-        WIREUP_FIELD(nspace) WIREUP_FIELD(rank) WIREUP_FIELD(token) WIREUP_FIELD(pid) WIREUP_FIELD(library_version)
-            WIREUP_FIELD(features) WIREUP_FIELD(infos)
+        WIREUP_FIELD(nspace)
+        WIREUP_FIELD(rank)
+        WIREUP_FIELD(token) WIREUP_FIELD(pid) WIREUP_FIELD(library_version) WIREUP_FIELD(features) WIREUP_FIELD(infos)
     }
 };
 
@@ -195,7 +196,7 @@ struct GetRequest {
     ProcId proc;
     std::string key;  // empty: all values of proc
     Infos infos;
-    uint64_t generation = 0;  // what the asker has seen of proc's namespace; 0: nothing
+    uint64_t generation = 0;  // what the requester has seen of proc's namespace; 0: nothing
     using Self = GetRequest;
     template <class V>
     static void fields(V&& v) {
@@ -228,8 +229,8 @@ struct FenceRequest {
 };
 
 struct FenceReply {
-    uint64_t generation = 0;  // of the asker's namespace
-    SegmentList segments;     // of the participants, as far as they changed and the asker may map them
+    uint64_t generation = 0;  // of the requester's namespace
+    SegmentList segments;     // of the participants, as far as they changed and the requester may map them
     using Self = FenceReply;
     template <class V>
     static void fields(V&& v) {
@@ -277,7 +278,7 @@ struct LookupReply {
 };
 
 struct UnpublishRequest {
-    bool all = false;  // all that the asker published; keys is empty then
+    bool all = false;  // all that the requester published; keys is empty then
     KeyList keys;
     Infos infos;
     using Self = UnpublishRequest;
@@ -287,12 +288,12 @@ struct UnpublishRequest {
     }
 };
 
-// ---- life ----
+// ---- abort, finalize ----
 
 struct AbortRequest {
     int32_t status = 0;
     std::string message;
-    ProcList procs;  // empty: all of the asker's namespace
+    ProcList procs;  // empty: all of the requester's namespace
     using Self = AbortRequest;
     template <class V>
     static void fields(V&& v) {
@@ -311,7 +312,7 @@ struct FinalizeRequest {
 
 struct AttachNspaceRequest {
     std::string nspace;
-    uint64_t generation = 0;  // what the asker has; 0: nothing
+    uint64_t generation = 0;  // what the requester has; 0: nothing
     using Self = AttachNspaceRequest;
     template <class V>
     static void fields(V&& v) {
@@ -340,7 +341,7 @@ struct SegmentGoneNotify {
 };
 
 struct ResolveRequest {
-    std::string node;    // resolve_peers; empty: the asker's
+    std::string node;    // resolve_peers; empty: the requester's
     std::string nspace;  // empty: every namespace
     using Self = ResolveRequest;
     template <class V>
@@ -372,7 +373,7 @@ struct ResolveNodesReply {
 struct RegisterEventsRequest {
     std::vector<int32_t> codes;  // empty: a default handler
     Infos infos;
-    uint64_t reference = 0;  // the asker's name for it
+    uint64_t reference = 0;  // the requester's name for it
     using Self = RegisterEventsRequest;
     template <class V>
     static void fields(V&& v) {
@@ -435,7 +436,7 @@ struct ConnectRequest {  // and disconnect
 };
 
 struct ConnectReply {
-    SegmentList segments;  // of the namespaces that the asker may read now
+    SegmentList segments;  // of the namespaces that the requester may read now
     using Self = ConnectReply;
     template <class V>
     static void fields(V&& v) {
@@ -498,7 +499,7 @@ struct ControlReply {
 // ---- forwarded output and input ----
 
 struct IofPullRequest {
-    uint64_t reference = 0;  // the asker's name for it
+    uint64_t reference = 0;  // the requester's name for it
     uint16_t channels = 0;   // pmix_iof_channel_t bits
     ProcList procs;
     Infos infos;

@@ -2,7 +2,7 @@
 // A set of processes as ranges of ranks: a job of any size takes a few bytes, however its processes were listed.
 //
 // Pure values, any thread. A set does not depend on the order in which its processes were named, nor on how often. A
-// wildcard stays one: it is not the same as the list that it stands for.
+// wildcard stays one: it is not equal to the list of the processes that it includes.
 //
 // Lists of processes become a few ranges on the wire (RankRanges in common/protocol/messages.h); read_ranges() takes
 // them from hostile bytes. What can go wrong: a range that is none, or more processes than a list may have

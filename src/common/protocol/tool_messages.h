@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tools and servers say to each other before a tool is anybody: the question who a server is.
+// What a tool and a server exchange before the tool has an identity: the request for the server's identity.
 //
 // Pure values, any thread; field lists as in messages.h, which includes this. The question comes before the hello, on
 // the same connection, so that a tool can look at the servers of a node without being announced to their hosts.

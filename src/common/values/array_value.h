@@ -13,7 +13,7 @@
 namespace pmix::common {
 
 // Takes over a malloc'ed array of n elements, also when it fails.
-inline Result<Value> adopt_array(pmix_data_type_t type, void* array, size_t n) noexcept {
+inline Result<Value> take_over_array(pmix_data_type_t type, void* array, size_t n) noexcept {
     auto* d = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
     if (d == nullptr) {
         if (array != nullptr) destroy_array(type, array, n);
@@ -32,13 +32,13 @@ inline Result<Value> adopt_array(pmix_data_type_t type, void* array, size_t n) n
 inline Result<Value> array_value(InfoList&& infos) noexcept {
     size_t n = 0;
     pmix_info_t* array = infos.release(&n);
-    return adopt_array(PMIX_INFO, array, n);
+    return take_over_array(PMIX_INFO, array, n);
 }
 
 template <class T>
 Result<Value> array_value(CArray<T>&& elements) noexcept {
     const size_t n = elements.size();
-    return adopt_array(TypeId<T>::value, elements.release(), n);
+    return take_over_array(TypeId<T>::value, elements.release(), n);
 }
 
 inline InfoView infos_in(const pmix_value_t& value) noexcept {

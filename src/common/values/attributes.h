@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every attribute that the library knows: its name in the headers, its string on the wire, its value's type.
+// The table of all attributes: each one's name in the headers, its string on the wire, its value's type.
 //
-// Owns constant tables without a pointer in them (attributes.def says the rows): shared by all processes, nothing to
+// Owns constant tables without a pointer in them (attributes.def has the rows): shared by all processes, nothing to
 // relocate. Any thread. Nothing can go wrong but "unknown".
 #pragma once
 

@@ -15,7 +15,7 @@ Result<InfoList> InfoList::from_c(const pmix_info_t* array, size_t n) noexcept {
     return list;
 }
 
-InfoList InfoList::adopt(pmix_info_t* array, size_t n) noexcept {
+InfoList InfoList::take_over(pmix_info_t* array, size_t n) noexcept {
     InfoList list;
     list.array_ = array;
     list.size_ = list.capacity_ = array == nullptr ? 0 : n;

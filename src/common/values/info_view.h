@@ -69,7 +69,7 @@ class InfoView {
         }
         return PMIX_SUCCESS;
     }
-    // A string; NULL counts as absent. The view lives as long as the caller's array.
+    // A string; NULL counts as absent. The view is valid as long as the caller's array.
     pmix_status_t get(std::string_view key, std::string_view* out) const noexcept;
     pmix_status_t get(std::string_view key, const char** out) const noexcept;
     pmix_status_t get(std::string_view key, const pmix_proc_t** out) const noexcept;

@@ -26,7 +26,7 @@ enum class Function : uint8_t {
 #include "common/values/support.def"
 };
 
-// Who carries a function out, and who reads an attribute. A set of bits.
+// The roles that carry out a function or read an attribute. A set of bits.
 using Levels = uint8_t;
 namespace level {
 inline constexpr Levels client = 1;
@@ -96,7 +96,7 @@ const char* function_name(Function function) noexcept;
 std::string supported_functions(Levels levels);
 // A PMIX_DATA_ARRAY of PMIX_REGATTR, or PMIX_UNDEF where the level supports none.
 Result<Value> supported_attributes(Function function, Levels levels);
-// The same for names that a host registered; names that no header knows stand for themselves.
+// The same for names that a host registered; a name that is in no header is its own string.
 Result<Value> described_attributes(const std::string* names, size_t n);
 
 // Keys and qualifiers of PMIx_Query_info as comma-separated text; does the library answer the key at this level?

@@ -83,7 +83,8 @@ void destroy_field(const Field& f, void* element) noexcept {
 
 void destroy_fields(const TypeRow& row, void* element) noexcept {
     const auto fields = fields_of(row);
-    // An hwloc object, the last of its struct, goes before the source that says who can free it.
+    // An hwloc object, the last field of its struct, is destroyed before the source, which tells which library frees
+    // it.
     if (!fields.empty() && (fields.back().form == Form::bitmap || fields.back().form == Form::topology)) {
         destroy_field(fields.back(), element);
     }

@@ -240,7 +240,7 @@ class InfoList {
     // A deep copy of a caller's array.
     static Result<InfoList> from_c(const pmix_info_t* array, size_t n) noexcept;
     // Takes over a malloc'ed array.
-    static InfoList adopt(pmix_info_t* array, size_t n) noexcept;
+    static InfoList take_over(pmix_info_t* array, size_t n) noexcept;
 
     // All of these copy what they are given, and leave the list as it was when they fail. PMIX_ERR_BAD_PARAM: bad key.
     pmix_status_t append(std::string_view key, const void* data, pmix_data_type_t type,

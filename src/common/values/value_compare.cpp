@@ -132,7 +132,7 @@ int compare_field(const Field& f, const void* ea, const void* eb, unsigned depth
             return compare_bytes(ba->base_ptr, ba->bytes_used, bb->base_ptr, bb->bytes_used);
         }
         case Form::info_flags:
-            return 0;  // how an info is treated is no part of what it says
+            return 0;  // how an info is treated is no part of its content
         case Form::bitmap:
         case Form::topology: {
             if (pa() == pb()) return 0;

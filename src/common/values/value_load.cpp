@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the C door's "load" makes of a caller's pointer.
+// The value that the public "load" functions make of a caller's pointer.
 #include "common/placement/node_map.h"
 #include "common/values/elements.h"
 #include "common/values/value.h"

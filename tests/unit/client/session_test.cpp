@@ -662,7 +662,7 @@ TEST(CommitFrame, IsACommitRequest) {
         EXPECT_EQ(expected, frame.size());
         common::Blob mine;
         const auto pieces = frame.pieces();
-        EXPECT_LE(pieces.size(), transport::Connection::kMaxPieces);
+        EXPECT_LE(pieces.size(), transport::Connection::kMaxParts);
         for (const common::Bytes& piece : pieces) {
             EXPECT_FALSE(piece.empty());
             mine.insert(mine.end(), piece.begin(), piece.end());

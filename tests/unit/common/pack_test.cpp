@@ -62,7 +62,7 @@ TEST(Pack, EveryTypeComesBackEqual) {
             EXPECT_EQ(compare_values(v, fast), PMIX_EQUAL) << type << " seed " << seed;
             destroy_value(&fast);
             pmix_value_t lent;
-            pmix_status_t rc = lend_value(w.view(), &lent);
+            pmix_status_t rc = borrow_value(w.view(), &lent);
             if (rc == PMIX_SUCCESS) {
                 EXPECT_EQ(compare_values(v, lent), PMIX_EQUAL) << type << " seed " << seed;
             } else {
@@ -95,7 +95,7 @@ pmix_status_t decode_exact(const uint8_t* bytes, size_t n) {
         EXPECT_TRUE(infos.empty());
     }
     pmix_value_t lent;
-    (void)lend_value({exact, n}, &lent);
+    (void)borrow_value({exact, n}, &lent);
     free(exact);
     return rc;
 }
@@ -280,7 +280,7 @@ TEST(Pack, LentBytesPointIntoTheEncoding) {
     Result<Value> v = Value::load(&bo, PMIX_BYTE_OBJECT);
     ASSERT_EQ(encode_value(w, v->get()), PMIX_SUCCESS);
     pmix_value_t lent;
-    ASSERT_EQ(lend_value(w.view(), &lent), PMIX_SUCCESS);
+    ASSERT_EQ(borrow_value(w.view(), &lent), PMIX_SUCCESS);
     EXPECT_EQ(reinterpret_cast<uint8_t*>(lent.data.bo.bytes), w.data() + kBytesOffset);
     EXPECT_EQ(lent.data.bo.size, 5u);
     pmix_value_t copy;

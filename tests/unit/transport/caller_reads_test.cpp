@@ -196,7 +196,7 @@ TEST(CallerReads, NotificationsReachTheLoopWhoeverReads) {
     EXPECT_EQ(2 * kRounds, p.client.events);
 }
 
-// The loop completes the call while the caller sleeps in poll: the kick wakes it.
+// The loop completes the call while the caller sleeps in poll: a write to its eventfd wakes it.
 TEST(CallerReads, ACompletionByTheLoopWakesTheReader) {
     Pair p;
     p.client.on_loop_only = true;  // the caller reads the reply, hands it to the loop, and goes on reading

@@ -129,24 +129,24 @@ TEST(Connection, LargeFramesBothWays) {
     EXPECT_EQ(16u, test::read_frame(f.peer.get()).header.command);
 }
 
-// Wherever the socket stops taking, what is queued is the rest of the pieces.
+// Wherever the socket stops taking, what is queued is the rest of the parts.
 TEST(Connection, PiecesArriveAsOnePayload) {
     std::vector<uint8_t> large(300'000);
     for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<uint8_t>(i * 31 >> 3);
     const common::Bytes all = large;
-    std::vector<common::Bytes> pieces;
+    std::vector<common::Bytes> parts;
     for (size_t at = 0, n = 1; at < all.size(); at += n, n = n * 2 % 4093) {
-        pieces.push_back(all.subspan(at, std::min(n, all.size() - at)));
+        parts.push_back(all.subspan(at, std::min(n, all.size() - at)));
     }
-    ASSERT_LE(pieces.size(), Connection::kMaxPieces);
+    ASSERT_LE(parts.size(), Connection::kMaxParts);
     Fixture f;
     f.on_loop([&] {
         for (int i = 0; i < 3; ++i) {
-            EXPECT_EQ(PMIX_SUCCESS, f.connection->send_pieces(FrameHeader::notify(16), pieces));
+            EXPECT_EQ(PMIX_SUCCESS, f.connection->send_parts(FrameHeader::notify(16), parts));
         }
-        EXPECT_EQ(PMIX_SUCCESS, f.connection->send_pieces(FrameHeader::notify(17), {}));
-        const std::vector<common::Bytes> too_many(Connection::kMaxPieces + 1, all.first(1));
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, f.connection->send_pieces(FrameHeader::notify(16), too_many));
+        EXPECT_EQ(PMIX_SUCCESS, f.connection->send_parts(FrameHeader::notify(17), {}));
+        const std::vector<common::Bytes> too_many(Connection::kMaxParts + 1, all.first(1));
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM, f.connection->send_parts(FrameHeader::notify(16), too_many));
     });
     EXPECT_GT(f.connection->queued_bytes(), 0u);
     std::vector<common::Frame> frames(4);

@@ -72,26 +72,26 @@ TEST(Waiter, ASleepMayBeInterrupted) {
 }
 
 TEST(Waiter, KicksAPoll) {
-    const int kick = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const int wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     uint64_t count = 0;
     {
         Waiter waiter;
-        ASSERT_TRUE(waiter.begin_poll(kick));
-        ASSERT_TRUE(waiter.end_poll(kick));
-        waiter.complete();  // not polling: nobody is kicked
-        EXPECT_FALSE(waiter.begin_poll(kick));
-        EXPECT_EQ(-1, ::read(kick, &count, sizeof count));
+        ASSERT_TRUE(waiter.begin_poll(wake_fd));
+        ASSERT_TRUE(waiter.end_poll(wake_fd));
+        waiter.complete();  // not polling: nothing is written
+        EXPECT_FALSE(waiter.begin_poll(wake_fd));
+        EXPECT_EQ(-1, ::read(wake_fd, &count, sizeof count));
     }
     Waiter waiter;
-    ASSERT_TRUE(waiter.begin_poll(kick));
+    ASSERT_TRUE(waiter.begin_poll(wake_fd));
     std::thread other([&] { waiter.complete(); });
-    pollfd p{kick, POLLIN, 0};
+    pollfd p{wake_fd, POLLIN, 0};
     EXPECT_EQ(1, ::poll(&p, 1, -1));
-    EXPECT_FALSE(waiter.end_poll(kick));
-    EXPECT_EQ(8, ::read(kick, &count, sizeof count));
+    EXPECT_FALSE(waiter.end_poll(wake_fd));
+    EXPECT_EQ(8, ::read(wake_fd, &count, sizeof count));
     EXPECT_EQ(1u, count);
     other.join();
-    ::close(kick);
+    ::close(wake_fd);
 }
 
 // A thread that is cancelled inside a wait leaves it normally, and ends after it.
