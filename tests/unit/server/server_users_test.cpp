@@ -79,6 +79,24 @@ std::vector<uint8_t> blob_of(const char* job, uint32_t rank, const std::string& 
     return server::wrap_piece(job, *chunk.finish(1)).value();
 }
 
+// The status of the server's answer and what is in it, as text. The host is not asked.
+std::string query(FakeClient& client, const char* what, const char* qualifier, const char* name) {
+    std::string text = what;
+    char* keys[] = {text.data(), nullptr};
+    InfoList qualifiers;
+    qualifiers.append_flag(PMIX_QUERY_LOCAL_ONLY, true);
+    if (qualifier != nullptr) qualifiers.append_string(qualifier, name);
+    pmix_query_t one{};
+    one.keys = keys;
+    one.qualifiers = const_cast<pmix_info_t*>(qualifiers.c_array());
+    one.nqual = qualifiers.size();
+    common::ControlRequest request;
+    request.queries = common::Queries::borrow(&one, 1);
+    auto reply = client.wait(client.start<Command::query>(request));
+    if (!reply) return "no reply";
+    return std::to_string(reply->header.status) + ' ' + std::string(reply->payload.begin(), reply->payload.end());
+}
+
 }  // namespace
 
 // The user travels with the data: the target's own server knows whose it is.
@@ -284,22 +302,6 @@ TEST_F(TwoUsers, ProcessSetsAndGroups_OfAnotherUser_AreNotTold) {
     EXPECT_TRUE(bela->take_event());
     EXPECT_FALSE(anna->take_event());
 
-    const auto query = [](FakeClient& client, const char* what, const char* qualifier, const char* name) {
-        std::string text = what;
-        char* keys[] = {text.data(), nullptr};
-        InfoList qualifiers;
-        qualifiers.append_flag(PMIX_QUERY_LOCAL_ONLY, true);
-        if (qualifier != nullptr) qualifiers.append_string(qualifier, name);
-        pmix_query_t one{};
-        one.keys = keys;
-        one.qualifiers = const_cast<pmix_info_t*>(qualifiers.c_array());
-        one.nqual = qualifiers.size();
-        common::ControlRequest request;
-        request.queries = common::Queries::borrow(&one, 1);
-        auto reply = client.wait(client.start<Command::query>(request));
-        if (!reply) return std::string("no reply");
-        return std::to_string(reply->header.status) + ' ' + std::string(reply->payload.begin(), reply->payload.end());
-    };
     const auto tells = [&](FakeClient& client, const char* what, const char* word) {
         return query(client, what, nullptr, nullptr).find(word) != std::string::npos;
     };
@@ -316,6 +318,30 @@ TEST_F(TwoUsers, ProcessSetsAndGroups_OfAnotherUser_AreNotTold) {
     names.procs = {{"bela", 0}};
     EXPECT_EQ(PMIX_SUCCESS, bela->ask<Command::group>(names));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, anna->ask<Command::group>(names));
+}
+
+TEST_F(TwoUsers, Query_OfAnotherUsersJob_IsNotAnswered) {
+    const std::string nothing = std::to_string(PMIX_ERR_NOT_FOUND) + ' ';
+    for (const char* key : {PMIX_JOB_SIZE, PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_JOB_STATUS,
+                            PMIX_QUERY_MEMORY_USAGE}) {
+        EXPECT_TRUE(query(*bela, key, PMIX_NSPACE, "bela").starts_with("0 ")) << key;
+        EXPECT_TRUE(query(*anna, key, PMIX_NSPACE, "anna.2").starts_with("0 ")) << key << ": her other job";
+        EXPECT_TRUE(query(*anna, key, PMIX_NSPACE, "bela").starts_with(nothing)) << key;
+    }
+    EXPECT_EQ(std::string::npos, query(*anna, PMIX_QUERY_NAMESPACES, nullptr, nullptr).find("bela"));
+}
+
+// The report is of all jobs: it is for root and for the user of the server.
+TEST_F(TwoUsers, Report_ForAnotherUserThanTheServers_IsRefused) {
+    server->job("root", 1, 1);
+    FakeClient root(*server, {"root", 0});
+    ASSERT_EQ(PMIX_SUCCESS, root.hello());
+    EXPECT_TRUE(query(root, WIREUP_QUERY_REPORT, nullptr, nullptr).starts_with("0 "));
+    for (FakeClient* c : {anna.get(), bela.get()}) {
+        const std::string answer = query(*c, WIREUP_QUERY_REPORT, nullptr, nullptr);
+        EXPECT_TRUE(answer.starts_with(std::to_string(PMIX_ERR_NO_PERMISSIONS) + ' '));
+        EXPECT_EQ(std::string::npos, answer.find("anna.2"));
+    }
 }
 
 }  // namespace pmix::test
