@@ -209,12 +209,26 @@ TEST(ListenerFaultTest, ARankThatComesTwiceIsToldToTheHostOnce) {
     Caller one(server), two(server);
     one.greet(hello_of("job", 0));
     two.greet(hello_of("job", 0));
-    EXPECT_TRUE(server.turn_until([&] { return host.waiting() == 1; }));
+    ASSERT_TRUE(server.turn_until([&] { return host.waiting() != 0 && server.parts().listener.half_open() == 2; }));
     server.settle();
-    EXPECT_EQ(1u, host.waiting());
+    ASSERT_EQ(1u, host.waiting());
     EXPECT_EQ(2u, server.parts().listener.half_open());
     host.answer_waiting();
     EXPECT_TRUE(server.turn_until([&] { return server.parts().peers.size() == 2; })) << "one answer is for both";
+    EXPECT_EQ(1u, host.count("client_connected2"));
+}
+
+// A further process of a rank that is connected: the host has answered for the rank, and is not asked again.
+TEST(ListenerFaultTest, Clone_OfAConnectedRank_IsAdmittedWithoutTheHost) {
+    FakeHost host;
+    pmix_server_module_t module = host.module();
+    TestServer server(&module, hurried(60'000));
+    server.job("job", 1, 1);
+    FakeClient first(server, {"job", 0}), clone(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, first.hello());
+    host.styles["client_connected2"] = Style::fails;
+    host.statuses["client_connected2"] = PMIX_ERR_NO_PERMISSIONS;
+    EXPECT_EQ(PMIX_SUCCESS, clone.hello());
     EXPECT_EQ(1u, host.count("client_connected2"));
 }
 

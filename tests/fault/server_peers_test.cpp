@@ -48,6 +48,54 @@ TEST(ServerPeersTest, MalformedFramesEndThatConnectionOnly) {
     EXPECT_EQ(1u, server.parts().peers.size());
 }
 
+// A server asks nothing of its clients: a reply is no request, although its payload is one. rows: K20
+TEST(ServerPeersTest, ReplyOfAClient_WithAValidRequestInIt_EndsTheConnection) {
+    TestServer server(nullptr);
+    server.job("job", 1, 2);
+    FakeClient good(server, {"job", 0}), evil(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, good.hello());
+    ASSERT_EQ(PMIX_SUCCESS, evil.hello());
+    common::ByteWriter value;
+    common::encode_string_value(value, "x");
+    common::CommitRequest commit;
+    commit.entries.push_back({PMIX_GLOBAL, "k", value.view()});
+    auto payload = common::message_bytes(commit);
+    ASSERT_TRUE(payload.ok());
+    evil.send_raw(
+        frame_bytes(common::FrameHeader::reply(static_cast<uint16_t>(Command::commit), 3, PMIX_SUCCESS), *payload));
+    ASSERT_TRUE(server.turn_until([&] { return evil.hung_up() || good.read_text(1, "k"); }));
+    EXPECT_FALSE(good.read_text(1, "k")) << "it was carried out";
+    EXPECT_TRUE(evil.hung_up());
+    EXPECT_FALSE(good.hung_up());
+}
+
+// An observer asks how things stand: whatever a process may do is refused to it, before its request is read.
+TEST(ServerPeersTest, Observer_SendsRequestsOfProcesses_AllAreRefused) {
+    constexpr Command kRequests[] = {
+#define WIREUP_COMMAND(number, name, request, reply, since) Command::name,
+#include "common/protocol/commands.def"
+    };
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 1);
+    FakeClient observer(server, ProcId());
+    ASSERT_EQ(PMIX_SUCCESS, observer.hello({}, common::PeerRole::observer));
+    size_t refused = 0;
+    for (Command command : kRequests) {
+        if (command == Command::query || command == Command::finalize) continue;
+        const auto number = static_cast<uint16_t>(command);
+        observer.send_raw(frame_bytes(common::FrameHeader::request(number, 1000u + number), {}));
+        const pmix_status_t status = status_of(observer, 1000u + number);
+        refused += status == PMIX_ERR_NO_PERMISSIONS;
+        if (status == PMIX_ERR_NOT_SUPPORTED) continue;  // no process may send it to a server either
+        ASSERT_EQ(PMIX_ERR_NO_PERMISSIONS, status) << "command " << number;
+    }
+    EXPECT_GE(refused, 25u);
+    EXPECT_TRUE(host.seen.empty());
+    EXPECT_EQ(PMIX_SUCCESS, observer.ask<Command::finalize>(common::FinalizeRequest()));
+}
+
 TEST(ServerPeersTest, UnknownCommandsAreAnswered) {
     TestServer server(nullptr);
     server.job("job", 1, 1);
@@ -146,11 +194,11 @@ TEST(ServerPeersTest, AnotherUsersProcessIsRefused) {
     // The credentials of a socket pair are those of the moment it is made.
     ASSERT_EQ(0, ::setegid(22222));
     ASSERT_EQ(0, ::seteuid(22222));
-    auto stranger = std::make_unique<FakeClient>(server, ProcId("job", 0));
+    auto other = std::make_unique<FakeClient>(server, ProcId("job", 0));
     ASSERT_EQ(0, ::seteuid(0));
     ASSERT_EQ(0, ::setegid(0));
-    EXPECT_NE(PMIX_SUCCESS, stranger->hello());
-    EXPECT_TRUE(server.turn_until([&] { return stranger->hung_up(); }));
+    EXPECT_NE(PMIX_SUCCESS, other->hello());
+    EXPECT_TRUE(server.turn_until([&] { return other->hung_up(); }));
     EXPECT_EQ(0u, server.parts().peers.size());
     // The rank's token in the hands of another user changes nothing: the kernel has named that user.
     ASSERT_EQ(0, ::seteuid(22222));
@@ -158,6 +206,28 @@ TEST(ServerPeersTest, AnotherUsersProcessIsRefused) {
     ASSERT_EQ(0, ::seteuid(0));
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, thief->hello(server.parts().registry.find_client({"job", 0})->token));
     EXPECT_EQ(0u, server.parts().peers.size());
+}
+
+// Users without a registered rank share a few places before their hello, and take none from the others. rows: V10
+TEST(ServerPeersTest, HalfOpenConnections_OfAUserWithoutARank_AreFew) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root to connect under another id";
+    server::ServerOptions options;
+    options.hello_timeout_ms = 600'000;  // silence alone ends none of them
+    TestServer server(nullptr, options);
+    server.job("job", 1, 1);
+    FakeClient own(server, {"job", 0});  // older than all the others
+    const unsigned most = options.max_strangers;
+    std::vector<std::unique_ptr<FakeClient>> others;
+    ASSERT_EQ(0, ::setegid(22222));
+    ASSERT_EQ(0, ::seteuid(22222));
+    for (unsigned i = 0; i < 3 * most; ++i) others.push_back(std::make_unique<FakeClient>(server, ProcId("job", 0)));
+    ASSERT_EQ(0, ::seteuid(0));
+    ASSERT_EQ(0, ::setegid(0));
+    EXPECT_EQ(most + 1, server.parts().listener.half_open());
+    EXPECT_TRUE(others.front()->hung_up()) << "the oldest went first";
+    EXPECT_FALSE(others.back()->hung_up());
+    EXPECT_FALSE(own.hung_up());
+    EXPECT_EQ(PMIX_SUCCESS, own.hello());
 }
 
 TEST(ServerPeersTest, SilenceIsCutOffAndTheCapHolds) {
@@ -179,7 +249,7 @@ TEST(ServerPeersTest, SilenceIsCutOffAndTheCapHolds) {
         for (auto& s : silent) EXPECT_TRUE(s->hung_up());
         if (spoke == PMIX_SUCCESS) break;
     }
-    EXPECT_EQ(PMIX_SUCCESS, spoke) << "there is room for one that speaks";
+    EXPECT_EQ(PMIX_SUCCESS, spoke) << "one that speaks is admitted";
 }
 
 // A client dies at each step of put, commit, fence and get; the other one always gets its answer.
