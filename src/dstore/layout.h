@@ -67,6 +67,9 @@ inline constexpr uint8_t kFlagGap = 4;  // something between this block and what
 // where[] of any other block: units from the start of the block to the record.
 inline constexpr unsigned kMaxChain = 4;     // the writer merges longer ones
 inline constexpr unsigned kChainBound = 16;  // a reader gives up here
+// Runs of blocks that something in front of them is missing for. They are not merged with what is known, so they are
+// bounded by what a reader looks through: the newest run has up to kMaxChain blocks, the others have one.
+inline constexpr unsigned kMaxGaps = kChainBound - 2 * kMaxChain + 1;
 inline constexpr unsigned kEqualHashBound = 1024;
 // The writer takes no more keys of one owner that have one hash. Of a million keys chosen without a purpose hardly ever
 // three have, so whoever comes near it chose them.

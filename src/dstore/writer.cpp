@@ -179,8 +179,8 @@ uint64_t Writer::State::known(uint32_t reference) const noexcept {
     return 0;
 }
 
-pmix_status_t Writer::State::add_block(Owner owner, std::vector<Item>& items, uint64_t generation,
-                                       uint64_t known_after) {
+pmix_status_t Writer::State::add_block(Owner owner, std::vector<Item>& items, uint64_t generation, uint64_t base,
+                                       uint8_t flags) {
     if (pmix_status_t rc = reserve_entry(owner); rc != PMIX_SUCCESS) return rc;
     sort_items(items);
     const uint64_t size = block_size(items);
@@ -194,14 +194,15 @@ pmix_status_t Writer::State::add_block(Owner owner, std::vector<Item>& items, ui
     BlockHead h;
     h.owner = owner;
     h.generation = generation;
-    h.base = known_after;
+    h.flags = flags;
+    h.base = base;
     h.held = held + static_cast<uint32_t>(size / kUnit);
     h.chain = static_cast<uint8_t>(chain + 1);
     h.prev = head;
     write_block(at(0), *block, h, items);
     if (head != 0) rewritten += size;
     uint32_t first = static_cast<uint32_t>(*block / kUnit);
-    if (chain + 1 > kMaxChain) {
+    if (chain + 1 > kMaxChain && flags == 0) {
         std::vector<uint32_t> blocks;
         for (uint32_t r = first; r != 0; r = get32(ref(r) + kBlkPrev)) blocks.push_back(r);
         common::Result<uint32_t> index = write_index(h, blocks, 2);
@@ -225,9 +226,9 @@ size_t Writer::State::worth_merging(std::span<const uint32_t> blocks, size_t at_
 }
 
 common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, std::span<const uint32_t> chain,
-                                                    size_t at_least) {
+                                                    size_t at_least, uint32_t behind) {
     const std::span<const uint32_t> blocks = chain.first(worth_merging(chain, at_least));
-    const uint32_t behind = blocks.size() < chain.size() ? chain[blocks.size()] : 0;
+    if (blocks.size() < chain.size()) behind = chain[blocks.size()];
     struct Place {
         uint32_t hash;
         uint32_t order;
@@ -269,7 +270,8 @@ common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, std::
         put32(where + 4 * i, static_cast<uint32_t>(places[i].unit));
     }
     BlockHead h = head;
-    h.flags = kFlagIndex;
+    h.flags = kFlagIndex | (head.flags & kFlagGap);
+    if ((head.flags & kFlagGap) != 0) h.base = get64(ref(blocks.back()) + kBlkBase);
     h.chain = static_cast<uint8_t>(1 + (behind == 0 ? 0 : ref(behind)[kBlkChain]));
     h.prev = behind;
     h.held += static_cast<uint32_t>(size / kUnit);

@@ -49,11 +49,20 @@ void Writer::State::for_each_owner(F&& fn) const {
     }
 }
 
-// The newest record of each key, in units. Their order is that of the chain.
-void Writer::State::collect(uint32_t newest_block, std::vector<uint64_t>& records) const {
+template <class F>
+pmix_status_t Writer::State::for_each_layer(uint32_t newest_block, F&& fn) const {
+    const Layers layers = layers_of(newest_block);
+    pmix_status_t status = layers.solid == 0 ? PMIX_SUCCESS : fn(layers.solid, 0, get64(ref(layers.solid) + kBlkBase));
+    for (unsigned i = layers.gaps; i-- > 0 && status == PMIX_SUCCESS;)
+        status = fn(layers.delta[i].block, layers.delta[i].behind, layers.delta[i].base);
+    return status;
+}
+
+// The newest record of each key in the blocks in front of `end`, in units. Their order is that of the chain.
+void Writer::State::collect(uint32_t newest_block, uint32_t end, std::vector<uint64_t>& records) const {
     records.clear();
-    const bool alone = get32(ref(newest_block) + kBlkPrev) == 0;
-    for (uint32_t r = newest_block; r != 0; r = get32(ref(r) + kBlkPrev)) {
+    const bool alone = get32(ref(newest_block) + kBlkPrev) == end;
+    for (uint32_t r = newest_block; r != end; r = get32(ref(r) + kBlkPrev)) {
         const uint8_t* b = ref(r);
         const uint32_t n = get32(b + kBlkCount);
         const uint64_t start = (b[kBlkFlags] & kFlagIndex) != 0 ? 0 : r;
@@ -89,30 +98,35 @@ void Writer::State::collect(uint32_t newest_block, std::vector<uint64_t>& record
 uint64_t Writer::State::live_bytes() const {
     uint64_t live = 0;
     std::vector<uint64_t> records;
-    for_each_owner([&](Owner, uint32_t newest_block) {
-        collect(newest_block, records);
+    auto count = [&](uint32_t block, uint32_t end, uint64_t) {
+        collect(block, end, records);
         live += kBlkArrays + 8 * records.size();
         for (uint64_t unit : records) live += record_size(get32(at(unit * kUnit) + kRecLength));
-        return true;
-    });
+        return PMIX_SUCCESS;
+    };
+    for_each_owner([&](Owner, uint32_t newest_block) { return for_each_layer(newest_block, count) == PMIX_SUCCESS; });
     return live;
 }
 
 pmix_status_t Writer::State::copy_owner(const State& from, Owner owner, uint32_t newest_block) {
     std::vector<uint64_t> records;
-    from.collect(newest_block, records);
     std::vector<Item> items;
-    items.reserve(records.size());
-    for (uint64_t unit : records) {
-        const uint8_t* r = from.at(unit * kUnit);
-        const auto entry = static_cast<uint32_t>(unit - get32(r + kRecKeyBack));
-        const Key key(from.key_name(entry), get32(from.ref(entry) + kKeyHash));
-        common::Result<uint32_t> mine = intern(key);
-        if (!mine.ok()) return mine.status();
-        items.push_back({key.hash(), static_cast<pmix_scope_t>(get16(r + kRecScope)), *mine * kUnit,
-                         Bytes(r + kRecValue, get32(r + kRecLength))});
-    }
-    return add_block(owner, items, get64(from.ref(newest_block) + kBlkGeneration), from.known(newest_block));
+    return from.for_each_layer(newest_block, [&](uint32_t block, uint32_t end, uint64_t base) -> pmix_status_t {
+        from.collect(block, end, records);
+        items.clear();
+        items.reserve(records.size());
+        for (uint64_t unit : records) {
+            const uint8_t* r = from.at(unit * kUnit);
+            const auto entry = static_cast<uint32_t>(unit - get32(r + kRecKeyBack));
+            const Key key(from.key_name(entry), get32(from.ref(entry) + kKeyHash));
+            common::Result<uint32_t> mine = intern(key);
+            if (!mine.ok()) return mine.status();
+            items.push_back({key.hash(), static_cast<pmix_scope_t>(get16(r + kRecScope)), *mine * kUnit,
+                             Bytes(r + kRecValue, get32(r + kRecLength))});
+        }
+        const uint8_t* b = from.ref(block);
+        return add_block(owner, items, get64(b + kBlkGeneration), base, b[kBlkFlags] & kFlagGap);
+    });
 }
 
 common::Result<uint32_t> Writer::State::copy_lone(const State& from, uint32_t reference) {

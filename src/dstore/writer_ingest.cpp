@@ -16,13 +16,53 @@ Writer::State::Verdict Writer::State::judge(const BlockView& block) const noexce
     const uint32_t head = newest(block.owner);
     if (head == 0) return over_quota(0, block.size) ? Verdict::full : Verdict::take;
     const uint64_t generation = block.generations.generation;
+    const uint64_t base = block.generations.base_generation;
     if (generation <= known(head)) return Verdict::skip;
-    for (uint32_t r = head; r != 0; r = get32(ref(r) + kBlkPrev)) {
-        if (get64(ref(r) + kBlkGeneration) == generation && (ref(r)[kBlkFlags] & kFlagGap) != 0) {
-            if (!block.generations.full) return Verdict::skip;
-        }
+    const Layers layers = layers_of(head);
+    // Whether it is one more block with a gap in front, which joins none of those that are there.
+    bool apart = !block.generations.full && base > known(head);
+    for (unsigned i = 0; i < layers.gaps; ++i) {
+        const Delta& d = layers.delta[i];
+        if (!block.generations.full && d.base <= base && generation <= d.generation) return Verdict::skip;
+        if (d.base <= generation && base <= d.generation) apart = false;
     }
+    if (apart && layers.gaps == kMaxGaps) return Verdict::full;
     return over_quota(get32(ref(head) + kBlkHeld), block.size) ? Verdict::full : Verdict::take;
+}
+
+Writer::State::Layers Writer::State::layers_of(uint32_t head) const noexcept {
+    Layers layers;
+    uint32_t r = head;
+    for (; r != 0 && (ref(r)[kBlkFlags] & kFlagGap) != 0; r = get32(ref(r) + kBlkPrev)) {
+        const uint64_t base = get64(ref(r) + kBlkBase);
+        const uint64_t generation = get64(ref(r) + kBlkGeneration);
+        if (layers.gaps == 0 || layers.delta[layers.gaps - 1].base != generation) {
+            if (layers.gaps == kMaxGaps) break;
+            layers.delta[layers.gaps++] = {r, 0, 0, base, generation};
+        }
+        Delta& delta = layers.delta[layers.gaps - 1];
+        ++delta.blocks;
+        delta.base = base;
+        delta.behind = get32(ref(r) + kBlkPrev);
+    }
+    layers.solid = r;
+    return layers;
+}
+
+void Writer::State::append_blocks(const Delta& delta, std::vector<uint32_t>& blocks) const {
+    uint32_t r = delta.block;
+    for (unsigned i = 0; i < delta.blocks; ++i, r = get32(ref(r) + kBlkPrev)) blocks.push_back(r);
+}
+
+common::Result<uint32_t> Writer::State::write_delta(Owner owner, const Delta& delta, uint32_t held, uint32_t behind) {
+    std::vector<uint32_t> blocks;
+    append_blocks(delta, blocks);
+    BlockHead h;
+    h.owner = owner;
+    h.flags = kFlagGap;
+    h.generation = delta.generation;
+    h.held = held;
+    return write_index(h, blocks, blocks.size(), behind);
 }
 
 common::Result<bool> Writer::State::link(uint64_t offset) {
@@ -42,56 +82,74 @@ common::Result<bool> Writer::State::link(uint64_t offset) {
             break;
     }
     const uint64_t generation = view.generations.generation;
+    const uint64_t base = view.generations.base_generation;
     const uint32_t head = newest(view.owner);
     if (head != 0) rewritten += view.size;
     const uint64_t known_before = known(head);
-    const uint64_t newest_generation = head == 0 ? 0 : get64(ref(head) + kBlkGeneration);
     const bool closes = view.generations.full || view.generations.base_generation <= known_before;
+
+    // Where it stands among the deltas with a gap in front: below those that begin after it, and above those that end
+    // before it. One that it overlaps or continues becomes one with it; those that it contains are replaced.
+    const Layers layers = layers_of(head);
+    unsigned above = 0;
+    while (above < layers.gaps && layers.delta[above].base > generation) ++above;
+    const Delta* newer = nullptr;
+    const Delta* older = nullptr;
+    const Delta* next = nullptr;
+    for (unsigned i = above; i < layers.gaps && next == nullptr; ++i) {
+        const Delta& d = layers.delta[i];
+        if (d.generation > generation) {
+            newer = &d;
+        } else if (d.generation < base) {
+            next = &d;
+        } else if (d.base < base) {
+            older = &d;
+        }
+    }
+
+    uint32_t held = (head == 0 ? 0 : get32(ref(head) + kBlkHeld)) + get32(b + kBlkSize);
+    uint32_t below = next != nullptr ? next->block : view.generations.full ? 0 : layers.solid;
+    if (next != nullptr && next->blocks > 1) {
+        // Only the newest delta has several blocks, and that is another one then.
+        common::Result<uint32_t> index = write_delta(view.owner, *next, held, next->behind);
+        if (!index.ok()) return index.status();
+        below = *index;
+        held = get32(ref(below) + kBlkHeld);
+    }
+    // What continues the newest delta is put in front of it, and merged with it as a chain without gaps is.
+    const bool continues = !closes && above == 0 && newer == nullptr && older == layers.delta.data();
 
     BlockHead h;
     h.owner = view.owner;
     h.generation = generation;
-    h.held = (head == 0 ? 0 : get32(ref(head) + kBlkHeld)) + get32(b + kBlkSize);
+    h.held = held;
     h.flags = (view.generations.full ? kFlagFull : 0) | (closes ? 0 : kFlagGap);
-    h.base = closes ? generation : view.generations.base_generation;
-    h.chain = 1;
-
-    // What it stands on, newest first, as far as it does not replace it; later blocks that came earlier stay on top.
-    std::vector<uint32_t> above;
-    std::vector<uint32_t> below;
-    if (newest_generation > generation || (head != 0 && ref(head)[kBlkChain] >= kMaxChain && !view.generations.full)) {
-        for (uint32_t r = head; r != 0; r = get32(ref(r) + kBlkPrev)) {
-            if (get64(ref(r) + kBlkGeneration) > generation) {
-                above.push_back(r);
-            } else if (!view.generations.full) {
-                below.push_back(r);
-            }
-        }
-    }
+    h.base = closes ? generation : continues ? older->generation : base;
+    h.prev = continues ? older->block : below;
+    h.chain = static_cast<uint8_t>(1 + (h.prev == 0 ? 0 : ref(h.prev)[kBlkChain]));
+    write_block_head(b, h, get32(b + kBlkCount), view.size);
     uint32_t first = self;
-    if (above.empty() && below.empty()) {
-        if (head != 0 && !view.generations.full) {
-            h.prev = head;
-            h.chain = static_cast<uint8_t>(ref(head)[kBlkChain] + 1);
-        }
-        write_block_head(b, h, get32(b + kBlkCount), view.size);
-    } else {
-        write_block_head(b, h, get32(b + kBlkCount), view.size);
-        uint64_t known_after = closes ? generation : known_before;
-        for (auto r = above.rbegin(); r != above.rend(); ++r) {
-            const uint8_t* p = ref(*r);
-            if ((p[kBlkFlags] & kFlagGap) != 0 && get64(p + kBlkBase) <= known_after) {
-                known_after = std::max(known_after, get64(p + kBlkGeneration));
-            }
-        }
-        std::vector<uint32_t> blocks = above;
+    const bool merges = newer != nullptr || (continues ? older->blocks == kMaxChain : older != nullptr);
+    // Older lies in front. What is older was indexed behind this block where a chunk has several of one rank.
+    if (merges || h.prev > self || (closes && h.chain > kMaxChain)) {
+        std::vector<uint32_t> blocks;
+        if (newer != nullptr) append_blocks(*newer, blocks);
         blocks.push_back(self);
-        blocks.insert(blocks.end(), below.begin(), below.end());
+        if (older != nullptr) append_blocks(*older, blocks);
+        const size_t at_least = continues ? 2 : std::max<size_t>(2, blocks.size());
         BlockHead merged = h;
-        merged.generation = std::max(generation, newest_generation);
-        merged.base = known_after;
-        // Those that are newer than this one, and this one, are not in the order of the chain.
-        common::Result<uint32_t> index = write_index(merged, blocks, std::max<size_t>(2, above.size() + 1));
+        if (newer != nullptr) merged.generation = newer->generation;
+        if (closes) merged.base = merged.generation;
+        // Only what is known without a gap is merged with what is.
+        if (closes)
+            for (uint32_t r = below; r != 0; r = get32(ref(r) + kBlkPrev)) blocks.push_back(r);
+        common::Result<uint32_t> index = write_index(merged, blocks, at_least, closes ? 0 : below);
+        if (!index.ok()) return index.status();
+        first = *index;
+    }
+    // Published blocks do not change, so those above get a new one each, which leads to the same records.
+    for (unsigned i = above; i-- > 0;) {
+        common::Result<uint32_t> index = write_delta(view.owner, layers.delta[i], get32(ref(first) + kBlkHeld), first);
         if (!index.ok()) return index.status();
         first = *index;
     }

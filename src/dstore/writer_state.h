@@ -6,6 +6,7 @@
 // lost memory, so there is nothing to undo when a later step fails.
 #pragma once
 
+#include <array>
 #include <unordered_map>
 #include <vector>
 
@@ -58,12 +59,17 @@ struct Writer::State {
     // The record of an owner's own chain, columns and other owners left out.
     // equal, where given: how many records of other keys with its hash were met.
     bool find_own(Owner owner, const Key& key, RecordView* record, unsigned* equal = nullptr) noexcept;
-    // Appends a block of the items (sorted here) and makes it the newest one.
-    pmix_status_t add_block(Owner owner, std::vector<Item>& items, uint64_t generation, uint64_t known);
+    // Appends a block of the items (sorted here) and makes it the newest one. `base` is what is known after it, or, of
+    // a block with a gap in front (kFlagGap), what it follows.
+    pmix_status_t add_block(Owner owner, std::vector<Item>& items, uint64_t generation, uint64_t base,
+                            uint8_t flags = 0);
     // A block that refers to the records of the first blocks of a chain (newest first), the first one counting where
     // several have a key. It takes the place of at least `at_least` of them, and older ones stay behind it where
     // they are much larger: many small commits of one owner would otherwise write all its references again and again.
-    common::Result<uint32_t> write_index(const BlockHead& head, std::span<const uint32_t> blocks, size_t at_least);
+    // Where it takes the place of all, `behind` is the next older block. One with a gap in front has the base of the
+    // last block whose place it takes.
+    common::Result<uint32_t> write_index(const BlockHead& head, std::span<const uint32_t> blocks, size_t at_least,
+                                         uint32_t behind = 0);
     size_t worth_merging(std::span<const uint32_t> blocks, size_t at_least) const noexcept;
     bool over_quota(uint64_t held_units, uint64_t more_bytes) const noexcept {
         return held_units + more_bytes / layout::kUnit > options.rank_quota / layout::kUnit;
@@ -72,6 +78,27 @@ struct Writer::State {
     uint64_t known(uint32_t newest_reference) const noexcept;
 
     // ---- Ingest (writer_ingest.cpp)
+    // A rank's chain: deltas that something in front of them is missing for, each with the generations (base,
+    // generation], newest first; no two of them overlap or continue each other. Below them is what is known without a
+    // gap. The two are never merged: what is missing has its place between them. The newest may have several blocks,
+    // of which each continues the next; the others have one.
+    struct Delta {
+        uint32_t block;  // the newest of them
+        unsigned blocks;
+        uint32_t behind;  // the next older block; 0: there is none
+        uint64_t base;
+        uint64_t generation;
+    };
+    struct Layers {
+        std::array<Delta, layout::kMaxGaps> delta;  // the first `gaps` of them
+        unsigned gaps = 0;
+        uint32_t solid = 0;  // newest block without a gap; 0: there is none
+    };
+    Layers layers_of(uint32_t head) const noexcept;
+    // Its blocks, newest first, behind those that are there.
+    void append_blocks(const Delta& delta, std::vector<uint32_t>& blocks) const;
+    // One block that stands for all of the delta's, in front of `behind`.
+    common::Result<uint32_t> write_delta(Owner owner, const Delta& delta, uint32_t held, uint32_t behind);
     enum class Verdict : uint8_t { take, skip, full };
     Verdict judge(const BlockView& block) const noexcept;
     // Takes the block at `offset`, copied there with its dictionary, into its owner's chain.
@@ -90,7 +117,11 @@ struct Writer::State {
     // ---- A new segment with what counts of an old one (writer_compact.cpp). `from` is not changed, save by the last
     template <class F>
     void for_each_owner(F&& fn) const;
-    void collect(uint32_t newest_block, std::vector<uint64_t>& records) const;
+    // fn(newest block, the block behind the last one, base), for what is known without a gap and then for each delta
+    // with a gap in front, oldest first.
+    template <class F>
+    pmix_status_t for_each_layer(uint32_t newest_block, F&& fn) const;
+    void collect(uint32_t newest_block, uint32_t end, std::vector<uint64_t>& records) const;
     uint64_t live_bytes() const;
     pmix_status_t copy_owner(const State& from, Owner owner, uint32_t newest_block);
     common::Result<uint32_t> copy_lone(const State& from, uint32_t reference);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "common/placement/node_map.h"
+#include "dstore/layout.h"
 #include "support/portable_random.h"
 #include "support/store_values.h"
 
@@ -163,9 +164,31 @@ TEST(Compaction, WhatIsMissingBeforeIsMissedAfterwards) {
     EXPECT_EQ(1u, w->reader().generation_of(9));
     EXPECT_EQ(u32(3), get(w->reader(), Owner::proc(9), "k3"));
     ASSERT_EQ(1u, w->ingest(chunk_of(9, {2, 1, false}, key(2).add("k3", u32(99)))).blocks);
-    EXPECT_EQ(2u, w->reader().generation_of(9));
+    EXPECT_EQ(3u, w->reader().generation_of(9)) << "all of it is here now";
     EXPECT_EQ(u32(2), get(w->reader(), Owner::proc(9), "k2"));
     EXPECT_EQ(u32(3), get(w->reader(), Owner::proc(9), "k3")) << "what is newer stays on top";
+}
+
+TEST(Compaction, AllGapsOfARank_StayWhereTheyWere) {
+    auto w = make_writer();
+    auto delta = [](uint32_t g) {
+        return chunk_of(9, {g, g - 1, false}, Records().add("k", u32(g)).add("k" + std::to_string(g), u32(g)));
+    };
+    ASSERT_EQ(1u, w->ingest(delta(1)).blocks);
+    const uint32_t last = 1 + 2 * layout::kMaxGaps;
+    for (uint32_t g = 3; g <= last; g += 2) ASSERT_EQ(1u, w->ingest(delta(g)).blocks);
+    for (uint32_t n = 0; n < 100; ++n)
+        ASSERT_EQ(PMIX_SUCCESS, w->put(Owner::job(), Records().add("x", blob(1000 + n, 1)).list()));
+    ASSERT_TRUE(w->compact().value());
+    EXPECT_EQ(1u, w->reader().generation_of(9));
+    for (uint32_t g = 3; g <= last; g += 2) EXPECT_EQ(1u, w->ingest(delta(g)).skipped) << g;
+    // The missing ones, the newest first.
+    for (uint32_t g = last - 1; g >= 2; g -= 2) {
+        ASSERT_EQ(1u, w->ingest(delta(g)).blocks) << g;
+        EXPECT_EQ(g == 2 ? last : 1u, w->reader().generation_of(9));
+        EXPECT_EQ(u32(last), get(w->reader(), Owner::proc(9), "k"));
+    }
+    for (uint32_t g = 1; g <= last; ++g) EXPECT_EQ(u32(g), get(w->reader(), Owner::proc(9), "k" + std::to_string(g)));
 }
 
 // The server asks for it when it pays, and what is only added does not.
