@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host carries between nodes, with any bytes: piece after piece, packed or not. No crash, no more memory than
-// the bounds allow, and each piece is a step forward.
+// The blob that a host carries between nodes, with any bytes: section after section, compressed or not. No crash, no
+// more memory than the bounds allow, and each section takes at least one byte.
 #include <cstdlib>
 #include <vector>
 
@@ -28,17 +28,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     (void)server::is_presence_only(rest);
     auto plain = common::inflate_bounded(rest, kMost, 64);
     must(!plain.ok() || plain->size() <= kMost);
-    for (int pieces = 0; !rest.empty() && pieces < 1000; ++pieces) {
-        auto piece = server::read_piece(rest);
-        if (!piece.ok()) break;
-        must(piece->size != 0 && piece->size <= rest.size());
-        must(piece->payload.size() <= piece->size && piece->nspace.size() <= common::kMaxNspaceLength);
-        if (!piece->compressed || piece->raw_size <= kMost) {
+    for (int sections = 0; !rest.empty() && sections < 1000; ++sections) {
+        auto section = server::read_piece(rest);
+        if (!section.ok()) break;
+        must(section->size != 0 && section->size <= rest.size());
+        must(section->payload.size() <= section->size && section->nspace.size() <= common::kMaxNspaceLength);
+        if (!section->compressed || section->raw_size <= kMost) {
             std::vector<uint8_t> storage;
-            auto chunks = server::piece_chunks(*piece, storage);
+            auto chunks = server::piece_chunks(*section, storage);
             if (chunks.ok()) (void)dstore::ChunkView::check(*chunks);
         }
-        rest = rest.subspan(piece->size);
+        rest = rest.subspan(section->size);
     }
     return 0;
 }
