@@ -3,7 +3,7 @@
  *
  *     pmixrun -n 4 --nodes 2 dmodex
  *
- * A Get of what a peer has not committed yet waits, here or at the peer's server, for as long as PMIX_TIMEOUT says. */
+ * A Get of a key that a peer has not committed yet waits, here or at the peer's server, for at most PMIX_TIMEOUT. */
 #include <pmix.h>
 #include <stdio.h>
 
@@ -29,7 +29,7 @@ int main(void) {
         fprintf(stderr, "rank %u: %s\n", me.rank, PMIx_Error_string(status));
         return 1;
     }
-    printf("rank %u: rank %u says %u\n", me.rank, next.rank, value->data.uint32);
+    printf("rank %u: rank %u has %u\n", me.rank, next.rank, value->data.uint32);
     PMIX_VALUE_RELEASE(value);
-    return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1; /* the server answers for those who have left */
+    return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1; /* the server answers for ranks that have left */
 }

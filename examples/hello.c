@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hello.c: every process says something about itself, and reads what all the others said.
+/* hello.c: every process puts data of its own, and reads the data of all others.
  *
  *     pmixrun -n 8 --nodes 3 hello [KEYS]
  *
  * Each rank puts KEYS values (default 3) of 64 bytes and commits them; one fence collects them; then each gets all
- * values of all ranks and holds them against what they must be. Rank 0 prints what was found where, and how long it
- * took the slowest rank: the figures travel the same way as the data. */
+ * values of all ranks and compares them with what they must be. Rank 0 prints the result and the times of the slowest
+ * rank, which the ranks exchange in the same way as the data. */
 #include <pmix.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,7 +84,7 @@ static uint32_t job_number(const char* key) {
     return number;
 }
 
-/* The greatest of all ranks' figures for each phase. */
+/* The longest time of any rank for each phase. */
 static void slowest(double took[PHASES], uint32_t ranks) {
     pmix_byte_object_t figures = {(char*)took, PHASES * sizeof *took};
     pmix_value_t mine = {.type = PMIX_BYTE_OBJECT, .data.bo = figures};

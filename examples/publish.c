@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* publish.c: a name for something, found by those who do not know who offers it.
+/* publish.c: a value under a name, found by processes that do not know its publisher.
  *
  *     pmixrun -n 3 --nodes 3 publish
  *

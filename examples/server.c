@@ -4,7 +4,7 @@
  *     server 4 client
  *
  * Starts 4 copies of ./client (or any program) and waits for them. What is local to one node (put, commit, fence, get
- * among these processes) the library does by itself; what a resource manager adds is in pmixrun/. */
+ * among these processes) the library does by itself; what a resource manager adds is in launcher/. */
 #include <pmix.h>
 #include <pmix_server.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void register_job(uint32_t size) {
     free(ranks);
 }
 
-/* Everything a client must know to find this server is put into its environment. */
+/* The address of this server is put into the client's environment. */
 static void start(uint32_t rank, char** argv) {
     pmix_proc_t proc;
     char** env = NULL;
@@ -68,7 +68,7 @@ static void start(uint32_t rank, char** argv) {
     while (env[added]) added++;
     char** all = calloc(own + added + 1, sizeof *all);
     if (!all) exit(1);
-    memcpy(all, env, added * sizeof *all); /* first, because the first of a name is the one that counts */
+    memcpy(all, env, added * sizeof *all); /* first, because programs take the first variable of a name */
     memcpy(all + added, environ, own * sizeof *all);
     fflush(stdout);
     if (fork() == 0) {

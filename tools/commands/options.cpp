@@ -12,17 +12,17 @@ namespace commands {
 namespace {
 
 const std::vector<Option> kConnection = {
-    {"uri", "URI", "the server at this address, or with file:PATH the one that a file names"},
-    {"pid", "PID", "the server in the process of this number"},
+    {"uri", "URI", "the server at this address, or with file:PATH the one whose address is in a file"},
+    {"pid", "PID", "the server in the process with this number"},
     {"nspace", "NAME", "the server of this namespace"},
     {"system", nullptr, "the system's server"},
     {"system-first", nullptr, "the system's server, or else any"},
-    {"wait", nullptr, "wait until there is one"},
-    {"timeout", "SECONDS", "how long to look for one, or wait for it"},
+    {"wait", nullptr, "wait until there is a server"},
+    {"timeout", "SECONDS", "how long to look for a server, or wait for it"},
 };
 const std::vector<Option> kAlways = {
-    {"help", nullptr, "say this and do nothing"},
-    {"version", nullptr, "say which library this is and do nothing"},
+    {"help", nullptr, "print this help and exit"},
+    {"version", nullptr, "print the version of the library and exit"},
 };
 
 std::vector<Option> options_of(const Program& program) {
@@ -44,7 +44,7 @@ struct Status {
 };
 std::vector<Status> statuses(const Program& program) {
     std::vector<Status> all = {
-        {kGood, "done"}, {kFailed, "it could not be done; stderr says why"}, {kUsage, "a wrong command line"}};
+        {kGood, "done"}, {kFailed, "failed, with the reason on stderr"}, {kUsage, "wrong command line"}};
     if (program.connects) all.push_back({kNoServer, "no server answers"});
     return all;
 }
@@ -94,7 +94,7 @@ void print_man(const Program& program) {
         std::printf(".TP\n.B %s\n%s\n", roff(shown(option).c_str()).c_str(), roff(option.help).c_str());
     if (program.connects) {
         std::printf(
-            ".SH ENVIRONMENT\n.TP\n.B PMIX_SERVER_URI_WIREUP\nthe server to use where no option says which; "
+            ".SH ENVIRONMENT\n.TP\n.B PMIX_SERVER_URI_WIREUP\nthe server to use where no option names one; "
             "without it, any server of yours on this node\n");
     }
     std::printf(".SH EXIT STATUS\n");
@@ -149,12 +149,12 @@ CommandLine::CommandLine(const Program& program, int argc, char** argv) : progra
         std::printf("%s: %s\n", program.name, PMIx_Get_version());
         std::exit(kGood);
     }
-    if (operands_.size() < program.min_operands) wrong("something is missing");
-    if (operands_.size() > program.max_operands) wrong("what is \"" + operands_[program.max_operands] + "\"?");
+    if (operands_.size() < program.min_operands) wrong("missing operand");
+    if (operands_.size() > program.max_operands) wrong("unexpected operand '" + operands_[program.max_operands] + "'");
 }
 
 void CommandLine::wrong(const std::string& why) const {
-    std::fprintf(stderr, "%s: %s\nusage: %s [OPTION...]%s%s   (--help says more)\n", program_.name, why.c_str(),
+    std::fprintf(stderr, "%s: %s\nusage: %s [OPTION...]%s%s   (--help lists the options)\n", program_.name, why.c_str(),
                  program_.name, *program_.operands != '\0' ? " " : "", program_.operands);
     std::exit(kUsage);
 }

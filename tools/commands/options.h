@@ -12,12 +12,12 @@
 
 namespace commands {
 
-// What every command ends with.
+// The exit statuses of every command.
 enum Exit : int {
     kGood = 0,
     kFailed = 1,  // the server, or its host, could not or would not
     kUsage = 2,
-    kNoServer = 3,  // nobody answers
+    kNoServer = 3,  // no server answers
 };
 
 struct Option {
@@ -32,7 +32,7 @@ struct Program {
     const char* operands;  // for the usage line; "" for none
     const char* text;      // paragraphs, separated by empty lines
     std::vector<Option> options;
-    bool connects;  // takes the options that say which server
+    bool connects;  // takes the options that choose a server
     size_t min_operands, max_operands;
     std::vector<std::pair<const char*, const char*>> examples;  // command, what it does
 };
@@ -49,7 +49,7 @@ class CommandLine {
     long number(const std::string& option, long otherwise, long min = 0) const;
     const std::vector<std::string>& operands() const { return operands_; }
     const Program& program() const { return program_; }
-    // A wrong command line: says why and exits.
+    // A wrong command line: prints the reason and exits.
     [[noreturn]] void wrong(const std::string& why) const;
 
   private:

@@ -14,18 +14,18 @@ const Program kProgram = {
     "",
     "Asks the resource manager through its PMIx server for a new allocation, or with --extend, --release or "
     "--reaquire\n"
-    "to change one. What it answers is shown.",
-    {{"extend", nullptr, "add to an allocation"},
+    "to change one, and shows the answer.",
+    {{"extend", nullptr, "add resources to an allocation"},
      {"release", nullptr, "give resources of an allocation back"},
-     {"reaquire", nullptr, "take back what was lent"},
-     {"id", "ID", "which allocation"},
+     {"reaquire", nullptr, "take back resources that the scheduler has borrowed"},
+     {"id", "ID", "the allocation to change"},
      {"request-id", "ID", "the name of this request"},
-     {"nodes", "N", "how many nodes"},
-     {"node-list", "NODES", "which nodes"},
-     {"cpus", "N", "how many CPUs"},
-     {"memory", "MB", "how much memory, in megabytes"},
+     {"nodes", "N", "number of nodes"},
+     {"node-list", "NODES", "these nodes"},
+     {"cpus", "N", "number of CPUs"},
+     {"memory", "MB", "memory, in megabytes"},
      {"time", "SECONDS", "for how long"},
-     {"info", "NAME=VALUE", "anything else; may be given again"},
+     {"info", "NAME=VALUE", "another attribute of the request; may be repeated"},
      {"json", nullptr, "as JSON"}},
     true,
     0,
@@ -37,7 +37,8 @@ const Program kProgram = {
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
-    if (line.has("extend") + line.has("release") + line.has("reaquire") > 1) line.wrong("one thing at a time");
+    if (line.has("extend") + line.has("release") + line.has("reaquire") > 1)
+        line.wrong("only one of --extend, --release and --reaquire");
     const pmix_alloc_directive_t what = line.has("extend")     ? PMIX_ALLOC_EXTEND
                                         : line.has("release")  ? PMIX_ALLOC_RELEASE
                                         : line.has("reaquire") ? PMIX_ALLOC_REAQUIRE
@@ -58,12 +59,12 @@ int main(int argc, char** argv) {
     if (line.has("request-id")) infos.text(PMIX_ALLOC_REQ_ID, line.text("request-id"));
     if (line.has("node-list")) infos.text(PMIX_ALLOC_NODE_LIST, line.text("node-list"));
     for (const std::string& setting : line.all("info")) infos.from_text(setting);
-    if (infos.size() == 0) line.wrong("what is wanted?");
+    if (infos.size() == 0) line.wrong("missing option: which resources");
     const Tool tool(line);
     Answers answers;
     answers.status = PMIx_Allocation_request(what, infos.data(), infos.size(), &answers.infos, &answers.count);
     if (answers.status != PMIX_SUCCESS && answers.status != PMIX_OPERATION_SUCCEEDED)
-        return failed(kProgram.name, "the resource manager does not do that", answers.status);
+        return failed(kProgram.name, "the resource manager refused the request", answers.status);
     if (line.has("json")) {
         std::printf("%s\n", json_infos(answers.infos, answers.count).c_str());
     } else {

@@ -12,10 +12,8 @@ const Program kProgram = {
     "pattrs",
     "which functions and attributes are supported",
     "[FUNCTION...]",
-    "Shows which attributes the library, the server and its host support, for the functions given, or without any "
-    "which\n"
-    "functions they support. Clients and tools are answered by the library; for the levels of server and host, the\n"
-    "server is asked.",
+    "Shows which attributes the library, the server and its host support, for the named functions, or without\n"
+    "operands which functions they support. The library answers for clients and tools, the server for server and host.",
     {{"client", nullptr, "in clients"},
      {"tool", nullptr, "in tools"},
      {"server", nullptr, "in the server"},
@@ -46,7 +44,7 @@ int main(int argc, char** argv) {
     for (const Level& level : kLevels) any = any || line.has(level.name);
     const auto wanted = [&](const Level& level) { return !any || line.has(level.name); };
     const bool connect = wanted(kLevels[2]) || wanted(kLevels[3]);
-    const Tool tool(line, connect ? Comes::as_either : Comes::not_at_all);
+    const Tool tool(line, connect ? Role::either : Role::none);
     Infos levels;
     for (const Level& level : kLevels)
         if (wanted(level)) levels.flag(line.operands().empty() ? level.functions : level.attributes);
@@ -59,7 +57,7 @@ int main(int argc, char** argv) {
     if (keys.empty()) keys.push_back(PMIX_QUERY_ATTRIBUTE_SUPPORT);
     if (!line.operands().empty()) keys.insert(keys.begin(), PMIX_QUERY_ATTRIBUTE_SUPPORT);
     query(keys, levels, answers);
-    if (answers.infos == nullptr) return failed(kProgram.name, "nothing is known", answers.status);
+    if (answers.infos == nullptr) return failed(kProgram.name, "no answer about support", answers.status);
     if (line.has("json")) {
         std::printf("%s\n", json_infos(answers.infos, answers.count).c_str());
         return kGood;

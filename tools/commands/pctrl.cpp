@@ -13,15 +13,15 @@ const Program kProgram = {
     "pctrl",
     "pause, resume, signal or end the processes of a job",
     "JOB[:RANK,...]...",
-    "Asks the resource manager through its PMIx server to do something to processes: those of a job, or some of them.",
-    {{"pause", nullptr, "stop them where they are"},
-     {"resume", nullptr, "let them go on"},
-     {"terminate", nullptr, "ask them to end"},
-     {"kill", nullptr, "end them"},
+    "Asks the resource manager through its PMIx server to control the processes of a job, or some of them.",
+    {{"pause", nullptr, "stop the processes"},
+     {"resume", nullptr, "let stopped processes continue"},
+     {"terminate", nullptr, "ask the processes to end"},
+     {"kill", nullptr, "end the processes at once"},
      {"signal", "N", "send this signal"},
      {"cancel", "ID", "cancel the request of this name"},
      {"request-id", "ID", "the name of this request"},
-     {"info", "NAME=VALUE", "anything else; may be given again"}},
+     {"info", "NAME=VALUE", "another attribute of the request; may be repeated"}},
     true,
     1,
     64,
@@ -46,8 +46,8 @@ int main(int argc, char** argv) {
     const size_t deeds = infos.size();
     if (line.has("request-id")) infos.text(PMIX_JOB_CTRL_ID, line.text("request-id"));
     for (const std::string& setting : line.all("info")) infos.from_text(setting);
-    if (deeds > 1) line.wrong("one thing at a time");
-    if (infos.size() == 0) line.wrong("what is to be done to them?");
+    if (deeds > 1) line.wrong("only one action at a time");
+    if (infos.size() == 0) line.wrong("missing option: the action");
     std::vector<pmix_proc_t> targets;
     for (const std::string& text : line.operands()) {
         const std::vector<pmix_proc_t> procs = to_procs(text);
@@ -57,6 +57,6 @@ int main(int argc, char** argv) {
     const Tool tool(line);
     const pmix_status_t rc =
         PMIx_Job_control(targets.data(), targets.size(), infos.data(), infos.size(), nullptr, nullptr);
-    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED) return failed(kProgram.name, "it was not done", rc);
+    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED) return failed(kProgram.name, "the request failed", rc);
     return kGood;
 }

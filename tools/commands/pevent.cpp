@@ -18,16 +18,16 @@ const Program kProgram = {
     "Raises the event of the given code, or with --listen waits for events of the given codes and prints each. A code "
     "is\n"
     "a name of the headers or a number.",
-    {{"range", "RANGE", "who hears it: namespace, session, local, global, rm (default global)"},
-     {"target", "JOB[:RANK,...]", "only these processes hear it; may be given again"},
-     {"info", "NAME=VALUE", "goes with it; may be given again"},
+    {{"range", "RANGE", "which processes get it: namespace, session, local, global, rm (default global)"},
+     {"target", "JOB[:RANK,...]", "only these processes get it; may be repeated"},
+     {"info", "NAME=VALUE", "an info of the event; may be repeated"},
      {"listen", nullptr, "wait for events instead"},
-     {"count", "N", "of so many (default 1)"},
-     {"for", "SECONDS", "and no longer (default: as long as it takes)"}},
+     {"count", "N", "with --listen: end after so many (default 1)"},
+     {"for", "SECONDS", "with --listen: wait no longer (default: no limit)"}},
     true,
     1,
     64,
-    {{"pevent --target myjob PMIX_EVENT_JOB_END", "tell a job"},
+    {{"pevent --target myjob PMIX_EVENT_JOB_END", "notify a job"},
      {"pevent --listen --for 60 PMIX_EVENT_JOB_END", "wait a minute for the end of a job"}},
 };
 
@@ -53,7 +53,7 @@ int listen(const CommandLine& line, std::vector<pmix_status_t>& codes) {
     g_left = line.number("count", 1, 1);
     const pmix_status_t handler =
         PMIx_Register_event_handler(codes.data(), codes.size(), nullptr, 0, &on_event, nullptr, nullptr);
-    if (handler < 0) return failed(kProgram.name, "cannot wait for it", handler);
+    if (handler < 0) return failed(kProgram.name, "cannot register for the event", handler);
     const long seconds = line.number("for", 0, 1);
     timespec until{};
     ::clock_gettime(CLOCK_REALTIME, &until);
@@ -67,7 +67,7 @@ int listen(const CommandLine& line, std::vector<pmix_status_t>& codes) {
     pthread_mutex_unlock(&g_mutex);
     PMIx_Deregister_event_handler(static_cast<size_t>(handler), nullptr, nullptr);
     if (all) return kGood;
-    std::fprintf(stderr, "%s: it did not come\n", kProgram.name);
+    std::fprintf(stderr, "%s: no such event within the time\n", kProgram.name);
     return kFailed;
 }
 

@@ -12,16 +12,16 @@ const Program kProgram = {
     "plookup",
     "what processes have published",
     "KEY...",
-    "Looks up keys that processes have published with PMIx_Publish and shows the values and who published them.",
+    "Looks up keys that processes have published with PMIx_Publish and shows the values with their publishers.",
     {{"range", "RANGE", "where to look: namespace, session, local, global (default session)"},
-     {"wait-for-keys", nullptr, "wait until all are there"},
-     {"wait-seconds", "SECONDS", "and so long at most"},
+     {"wait-for-keys", nullptr, "wait until all keys are published"},
+     {"wait-seconds", "SECONDS", "with --wait-for-keys: wait no longer"},
      {"json", nullptr, "as JSON"}},
     true,
     1,
     64,
     {{"plookup ocean.port", "one key"},
-     {"plookup --wait-for-keys --wait-seconds 10 a b", "two, as soon as they are there"}},
+     {"plookup --wait-for-keys --wait-seconds 10 a b", "two keys, as soon as both are published"}},
 };
 
 }  // namespace

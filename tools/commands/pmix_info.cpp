@@ -12,9 +12,9 @@ const Program kProgram = {
     "pmix_info",
     "which PMIx library this is and what it supports",
     "",
-    "Shows the version of the library that programs here are run with, the versions of the interface that it offers,\n"
-    "and the functions that it carries out in clients, in tools and in servers. Asks no server.",
-    {{"functions", nullptr, "the functions too"}, {"json", nullptr, "as JSON"}},
+    "Shows the version of the library that programs use here, the versions of the interface that it offers,\n"
+    "and the functions that it implements for clients and tools. Asks no server.",
+    {{"functions", nullptr, "show the functions too"}, {"json", nullptr, "as JSON"}},
     false,
     0,
     0,
@@ -25,7 +25,7 @@ const Program kProgram = {
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
-    const Tool tool(line, Comes::not_at_all);
+    const Tool tool(line, Role::none);
     struct Row {
         const char* label;
         const char* key;

@@ -13,7 +13,7 @@ const Program kProgram = {
     "pps",
     "the processes of PMIx jobs",
     "[JOB...]",
-    "Lists the processes of the jobs that the server knows, or of those named: rank, node, pid, state and program.",
+    "Lists the processes of all jobs of the server, or of the named ones: rank, node, pid, state and program.",
     {{"local", nullptr, "only those of the server's own node"}, {"json", nullptr, "as JSON"}},
     true,
     0,
@@ -24,7 +24,7 @@ const Program kProgram = {
 pmix_status_t table(const CommandLine& line, const std::string& job, Answers& answers) {
     const char* keys[] = {PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE};
     pmix_status_t rc = PMIX_ERR_NOT_FOUND;
-    // A server may know of its own node only.
+    // A server may have the table of its own node only.
     for (int i = line.has("local") ? 1 : 0; i < 2; ++i) {
         Infos about;
         about.text(PMIX_NSPACE, job);
@@ -50,14 +50,14 @@ const pmix_data_array_t* rows_of(const Answers& answers) {
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
-    const Tool tool(line, Comes::as_either);
+    const Tool tool(line, Role::either);
     std::vector<std::string> jobs = line.operands();
     if (jobs.empty()) {
         Infos none;
         Answers answers;
         query({PMIX_QUERY_NAMESPACES}, none, answers);
         const pmix_value_t* value = answers.find(PMIX_QUERY_NAMESPACES);
-        if (value == nullptr) return failed(kProgram.name, "cannot learn the jobs", answers.status);
+        if (value == nullptr) return failed(kProgram.name, "cannot list the jobs", answers.status);
         for (const std::string& job : split_all(shown(*value), ','))
             if (!job.empty()) jobs.push_back(job);
     }

@@ -12,11 +12,10 @@ const Program kProgram = {
     "pquery",
     "ask a PMIx server",
     "KEY...",
-    "Asks the server for one or more keys of PMIx_Query_info and shows what it says. A key is given by its name in "
-    "the\n"
+    "Asks the server for one or more keys of PMIx_Query_info and shows the answers. A key is given by its name in the\n"
     "headers or by its string. PMIX_QUERY_SUPPORTED_KEYS lists those that can be asked for.",
-    {{"qualifier", "NAME=VALUE", "narrows the query; may be given again"},
-     {"timeout-query", "SECONDS", "how long the host may take"},
+    {{"qualifier", "NAME=VALUE", "narrows the query; may be repeated"},
+     {"timeout-query", "SECONDS", "limit of time for the host"},
      {"json", nullptr, "as JSON"}},
     true,
     1,
@@ -29,7 +28,7 @@ const Program kProgram = {
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
-    const Tool tool(line, Comes::as_either);
+    const Tool tool(line, Role::either);
     Infos qualifiers;
     for (const std::string& setting : line.all("qualifier")) qualifiers.from_text(setting);
     const int seconds = static_cast<int>(line.number("timeout-query", 0, 1));

@@ -54,16 +54,16 @@ void add_choice(const CommandLine& line, Infos& infos) {
     if (seconds > 0) infos.add(PMIX_TIMEOUT, &seconds, PMIX_INT);
 }
 
-Tool::Tool(const CommandLine& line, Comes how) {
+Tool::Tool(const CommandLine& line, Role role) {
     Infos infos;
-    if (how == Comes::not_at_all) {
+    if (role == Role::none) {
         infos.flag(PMIX_TOOL_DO_NOT_CONNECT);
     } else {
         add_choice(line, infos);
     }
-    if (how == Comes::as_observer) infos.flag(WIREUP_OBSERVER);
+    if (role == Role::observer) infos.flag(WIREUP_OBSERVER);
     pmix_status_t rc = PMIx_tool_init(&self_, infos.data(), infos.size());
-    if (how == Comes::as_either && (rc == PMIX_ERR_NOT_SUPPORTED || rc == PMIX_ERR_UNREACH)) {
+    if (role == Role::either && (rc == PMIX_ERR_NOT_SUPPORTED || rc == PMIX_ERR_UNREACH)) {
         infos.flag(WIREUP_OBSERVER);
         rc = PMIx_tool_init(&self_, infos.data(), infos.size());
     }
@@ -80,10 +80,10 @@ Tool::Tool(const CommandLine& line, Comes how) {
             std::exit(kNoServer);
         case PMIX_ERR_NO_PERMISSIONS:
         case PMIX_ERR_INVALID_CRED:
-            std::fprintf(stderr, "%s: the server does not let this user in\n", name);
+            std::fprintf(stderr, "%s: the server refuses this user\n", name);
             std::exit(kFailed);
         case PMIX_ERR_BAD_PARAM:
-            line.wrong("that names no server");
+            line.wrong("no such server address");
         default:
             std::exit(failed(name, "cannot connect", rc));
     }
@@ -170,7 +170,7 @@ std::string number(const char* format, double n) {
     return text;
 }
 
-// Numbers, names and texts; false for what has parts.
+// Numbers, names and texts; false for arrays and structs.
 bool simple(const pmix_value_t& value, std::string& out, bool& is_text) {
     is_text = false;
     int64_t n = 0;
@@ -230,7 +230,7 @@ bool simple(const pmix_value_t& value, std::string& out, bool& is_text) {
     return true;
 }
 
-// An element of an array as a value that borrows it. False: of a kind without a value's form here.
+// An element of an array as a value that borrows it. False: a type that is not shown.
 bool element(const pmix_data_array_t& array, size_t i, pmix_value_t& out) {
     std::memset(&out, 0, sizeof out);
     out.type = array.type;
@@ -258,7 +258,7 @@ bool element(const pmix_data_array_t& array, size_t i, pmix_value_t& out) {
     }
 }
 
-// Rows of arrays that people ask for.
+// Rows of arrays of structs.
 std::vector<std::pair<std::string, std::string>> fields(const pmix_data_array_t& array, size_t i) {
     std::vector<std::pair<std::string, std::string>> out;
     const auto text = [](const char* s) { return s == nullptr ? std::string() : std::string(s); };

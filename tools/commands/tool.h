@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A command's connection, what it gives to calls and how it shows what comes back.
+// A command's connection, the infos of its calls, and how it shows the answers.
 //
-// One thread. A command that finds no server says so in one sentence and exits (status 3); one that is refused exits 1.
+// One thread. A command that finds no server prints one sentence and exits (status 3); one that is refused exits 1.
 #pragma once
 
 #include <pmix_tool.h>
@@ -35,15 +35,15 @@ class Infos {
     std::vector<pmix_info_t> infos_;
 };
 
-// As whom a command comes: a tool, which the host is asked about; an observer, which asks the library only; for
-// commands that only ask, a tool, and an observer where the host takes no tools; or not at all, for the library's own
-// word.
-enum class Comes { as_tool, as_observer, as_either, not_at_all };
+// The role in which a command connects: a tool, which the host may refuse; an observer, which asks the server's library
+// only; either, for commands that only ask: a tool, or an observer where the host takes no tools; none, for what this
+// process's library answers.
+enum class Role { tool, observer, either, none };
 
-// Connected while it lives.
+// Connected from construction to destruction.
 class Tool {
   public:
-    explicit Tool(const CommandLine& line, Comes how = Comes::as_tool);
+    explicit Tool(const CommandLine& line, Role role = Role::tool);
     ~Tool();
     const pmix_proc_t& self() const { return self_; }
 
@@ -51,10 +51,10 @@ class Tool {
     pmix_proc_t self_;
 };
 
-// What the options say about the server to look for.
+// The infos that the options give about the server to look for.
 void add_choice(const CommandLine& line, Infos& infos);
 
-// The answers to one query; keys as strings. Empty: nothing, and status says why.
+// The answers to one query; keys as strings. Empty: none, and status is the reason.
 struct Answers {
     pmix_status_t status = PMIX_ERROR;
     pmix_info_t* infos = nullptr;
@@ -75,10 +75,10 @@ bool to_status(const std::string& text, pmix_status_t& out);
 // "NSPACE" or "NSPACE:RANK[,RANK...]".
 std::vector<pmix_proc_t> to_procs(const std::string& text);
 
-// For people: one line, or indented lines for what has parts.
+// For people: one line, or indented lines for arrays and structs.
 std::string shown(const pmix_value_t& value, unsigned indent = 0);
 std::string shown(const pmix_proc_t& proc);
-// As JSON. Lists are arrays, infos objects; keys that come several times become arrays.
+// As JSON. Lists are arrays, infos objects; keys that occur several times become arrays.
 std::string json(const pmix_value_t& value);
 std::string json_text(const std::string& text);
 std::string json_infos(const pmix_info_t* infos, size_t n);

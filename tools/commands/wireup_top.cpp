@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wireup-top: how things stand in the servers of this node, and above all who is missing where a job hangs.
+// wireup-top: the state of the servers of this node, and above all which processes are missing where a job hangs.
 //
 // Asks each server of the user (or of root's choice) as an observer, so that it works while hosts are stuck too, and
-// puts together what several servers of one node say of the same operation.
+// shows the reports of several servers of one node together.
 #include <time.h>
 #include <unistd.h>
 
@@ -19,17 +19,19 @@ namespace {
 
 const Program kProgram = {
     "wireup-top",
-    "what the PMIx servers of this node are doing, and who is missing where a job hangs",
+    "what the PMIx servers of this node are doing, and which processes are missing where a job hangs",
     "",
     "Asks the servers of this node and shows for each: its jobs with the state of every process, the operations in\n"
-    "progress that gather processes (fence, connect, disconnect, groups) with those of the node who have arrived and\n"
-    "those who are missing, the requests for data that wait and for whom, and the memory that jobs' data takes.\n\n"
-    "A job that hangs in MPI_Init usually waits in a fence: the ranks named as missing have not come to it. A rank\n"
-    "whose state is \"not connected\" has not even called PMIx_Init. Where all ranks of the node have arrived, the\n"
-    "operation waits for the resource manager and other nodes: run this there.\n\n"
+    "progress that wait for several processes (fence, connect, disconnect, groups) with the processes of the node "
+    "that\n"
+    "have joined and those that are missing, the pending requests for data with the process that each waits for, and\n"
+    "the memory of the jobs' data.\n\n"
+    "A job that hangs in MPI_Init usually waits in a fence: the missing ranks have not called it. A rank whose state\n"
+    "is \"not connected\" has not even called PMIx_Init. Where all ranks of the node have joined, the operation waits\n"
+    "for the resource manager and other nodes: run this there.\n\n"
     "A server answers its own user and root, whether or not its resource manager takes tools.",
-    {{"once", nullptr, "show it once; this is also what happens where stdout is no terminal"},
-     {"interval", "SECONDS", "show it anew every so many seconds (default 2)"},
+    {{"once", nullptr, "show it once (the default where stdout is no terminal)"},
+     {"interval", "SECONDS", "show it again every so many seconds (default 2)"},
      {"json", nullptr, "as JSON, once"}},
     true,
     0,
@@ -57,7 +59,7 @@ const pmix_value_t* value_of(const pmix_info_t* infos, size_t n, const char* key
     return nullptr;
 }
 
-// "job:0-3,7", the members of a list as people write them.
+// "job:0-3,7": the members of a list, with ranges.
 std::string ranks(const pmix_value_t* value) {
     if (value == nullptr || value->type != PMIX_DATA_ARRAY || value->data.darray == nullptr) return "";
     const auto* procs = static_cast<const pmix_proc_t*>(value->data.darray->array);
@@ -117,7 +119,7 @@ void print_collective(const pmix_info_t* infos, size_t n) {
     const bool at_host = text_of(infos, n, WIREUP_REPORT_WAITS_FOR) == "host";
     std::printf("  %s of %s for %s s\n", text_of(infos, n, WIREUP_REPORT_OPERATION).c_str(),
                 ranks(value_of(infos, n, WIREUP_REPORT_MEMBERS)).c_str(), text_of(infos, n, WIREUP_REPORT_AGE).c_str());
-    std::printf("    arrived: %s\n", ranks(value_of(infos, n, WIREUP_REPORT_ARRIVED)).c_str());
+    std::printf("    joined:  %s\n", ranks(value_of(infos, n, WIREUP_REPORT_ARRIVED)).c_str());
     if (!missing.empty()) std::printf("    missing: %s\n", missing.c_str());
     if (at_host) std::printf("    waits for the resource manager and other nodes\n");
 }
@@ -155,7 +157,7 @@ void print(const Server& server) {
     if (!waits) std::printf("  nothing waits here\n");
 }
 
-// The server that was asked for, or all that can be seen.
+// The server that the options name, or all that can be found.
 std::vector<std::string> choose(const CommandLine& line) {
     if (line.has("uri")) return {line.text("uri")};
     Infos none;
@@ -190,7 +192,7 @@ void ask(const CommandLine& line, const std::string& uri, Server& server) {
     }
     query({WIREUP_QUERY_REPORT}, none, server.answers);
     if (server.answers.status != PMIX_SUCCESS)
-        server.problem = std::string("says nothing: ") + PMIx_Error_string(server.answers.status);
+        server.problem = std::string("has no report: ") + PMIx_Error_string(server.answers.status);
     PMIx_tool_disconnect(&server.name);
 }
 
@@ -222,7 +224,7 @@ int show(const CommandLine& line) {
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
-    const Tool tool(line, Comes::not_at_all);
+    const Tool tool(line, Role::none);
     const bool once = line.has("once") || line.has("json") || ::isatty(STDOUT_FILENO) == 0;
     const long interval = line.number("interval", 2, 1);
     for (;;) {
