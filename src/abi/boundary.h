@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one wrapper around every entry of the C door.
+// The one wrapper around every extern "C" function.
 //
 // Owns nothing. Any thread. It answers PMIX_ERR_INIT where there is no library (before init, after the last finalize,
 // in a forked child), keeps C++ exceptions from leaving, and keeps a thread that is cancelled inside a call from
@@ -28,8 +28,8 @@ inline pmix_status_t guarded(F&& run) noexcept {
     }
 }
 
-// Calls that usually neither wait nor enter the kernel (Get, Put): they pay for nothing. Whoever leaves the usual way
-// does it through boundary(). A last finalize in another thread at the same moment is the caller's to prevent.
+// For calls that usually neither wait nor enter the kernel (Get, Put), without boundary()'s cost. Where such a call has
+// to wait, it goes through boundary(). The caller prevents a last finalize in another thread at the same moment.
 template <class F>
 inline pmix_status_t boundary_fast(F&& run) noexcept {
     Library* library = Library::current();

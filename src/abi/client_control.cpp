@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door: job control, allocations, sessions, resource blocks, monitoring, log, credentials, fabrics, and their _nb
+// The API: job control, allocations, sessions, resource blocks, monitoring, log, credentials, fabrics, and their _nb
 // forms.
 //
 // Any thread. Conversions only: what the calls do is in client/services/control, monitor, log, credentials and fabric.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door: PMIx_Put, Store_internal, Commit, Get, Fence, Publish, Lookup, Unpublish and their _nb forms.
+// The API: PMIx_Put, Store_internal, Commit, Get, Fence, Publish, Lookup, Unpublish and their _nb forms.
 //
 // Any thread. Conversions only: what the calls do is in client/.
 #include <pmix.h>

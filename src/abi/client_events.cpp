@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door: PMIx_Register_event_handler, PMIx_Deregister_event_handler, PMIx_Notify_event.
+// The API: PMIx_Register_event_handler, PMIx_Deregister_event_handler, PMIx_Notify_event.
 //
 // Any thread. Conversions only: what the calls do is in client/events/events.
 #include <pmix.h>

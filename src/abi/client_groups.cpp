@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door: PMIx_Group_construct, _destruct, _invite, _join, _leave and their _nb forms.
+// The API: PMIx_Group_construct, _destruct, _invite, _join, _leave and their _nb forms.
 //
 // Any thread. Conversions only: what the calls do is in client/. Outputs are made safe before anything can fail.
 #include <pmix.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door: PMIx_Init, PMIx_Finalize, PMIx_Initialized, PMIx_Get_version, PMIx_Abort, PMIx_Progress,
+// The API: PMIx_Init, PMIx_Finalize, PMIx_Initialized, PMIx_Get_version, PMIx_Abort, PMIx_Progress,
 // PMIx_Progress_thread_stop.
 //
 // Any thread. No state here: see library.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door: PMIx_Spawn, Connect, Disconnect and their _nb forms, Resolve_peers, Resolve_nodes.
+// The API: PMIx_Spawn, Connect, Disconnect and their _nb forms, Resolve_peers, Resolve_nodes.
 //
 // Any thread. Conversions only: what the calls do is in client/. Outputs are made safe before anything can fail.
 #include <pmix.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door: PMIx_Query_info and PMIx_Query_info_nb.
+// The API: PMIx_Query_info and PMIx_Query_info_nb.
 //
 // Any thread. Conversions only: what the calls do is in client/services/query. Outputs are made safe before anything
 // can fail.

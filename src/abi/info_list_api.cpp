@@ -2,7 +2,7 @@
 // PMIx_Info_list_*: an opaque list of infos that grows and is converted to an array.
 //
 // Owns the list between start and release. Needs no library; a list belongs to one thread at a time. Everything added
-// is copied, save by PMIx_Info_list_insert, whose point is to keep the caller's pointers: such an info is marked
+// is copied, except by PMIx_Info_list_insert, whose point is to keep the caller's pointers: such an info is marked
 // persistent and its value never freed by us. NULL lists and infos, and keys that are NULL or too long, are
 // PMIX_ERR_BAD_PARAM.
 #include <pmix.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door: PMIx_IOF_pull, PMIx_IOF_deregister, PMIx_IOF_push, and the host's PMIx_server_IOF_deliver.
+// The API: PMIx_IOF_pull, PMIx_IOF_deregister, PMIx_IOF_push, and the host's PMIx_server_IOF_deliver.
 //
-// Any thread. Conversions only: what the calls do is in client/iof/iof and server/iof/iof. The host's callback comes
-// when the readers have room for the bytes, which is how a host learns to read no more from a process whose readers are
-// slow.
+// Any thread. Conversions only: what the calls do is in client/iof/iof and server/iof/iof. The host's callback is
+// called when the readers have room for the bytes: until then the host should read no more from a process whose readers
+// are slow.
 #include <pmix_server.h>
 #include <pmix_tool.h>
 

@@ -81,8 +81,8 @@ pmix_status_t on_loop(const char* name, Library& library, Server& srv, pmix_op_c
     return rc;
 }
 
-// For a host that gives it back.
-std::unique_ptr<InfoList> lend(InfoList&& infos) {
+// For a host, which gives it back by the release function.
+std::unique_ptr<InfoList> on_heap(InfoList&& infos) {
     return std::make_unique<InfoList>(std::move(infos));
 }
 
@@ -148,7 +148,7 @@ void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t 
             return PMIX_SUCCESS;
         });
     });
-    // No return value could say it, and whoever waits for the callback must not wait for ever.
+    // The function returns nothing, so the callback reports the error: a host that waits for it must not wait for ever.
     if (rc != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(rc, cbdata);
 }
 
@@ -245,16 +245,16 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
         auto answer = server::set_up_application({info, ninfo});
         if (!answer.ok()) return answer.status();
         // The environment is read here; the inventory lies on the loop.
-        auto wishes = InfoList::from_c(info, ninfo);
-        if (!wishes.ok()) return wishes.status();
-        library.loop().post([&srv, cbfunc, cbdata, wishes = lend(std::move(wishes).value()),
-                             infos = lend(std::move(answer).value())]() mutable {
-            const pmix_status_t rc = guarded([&] { return srv.allocate_fabrics(*wishes, *infos); });
+        auto options = InfoList::from_c(info, ninfo);
+        if (!options.ok()) return options.status();
+        library.loop().post([&srv, cbfunc, cbdata, options = on_heap(std::move(options).value()),
+                             infos = on_heap(std::move(answer).value())]() mutable {
+            const pmix_status_t rc = guarded([&] { return srv.allocate_fabrics(*options, *infos); });
             if (rc != PMIX_SUCCESS) infos->reset();
             InfoList* list = infos.release();
             cbfunc(
                 rc, list->c_array(), list->size(), cbdata,
-                [](pmix_status_t, void* lent) { delete static_cast<InfoList*>(lent); }, list);
+                [](pmix_status_t, void* p) { delete static_cast<InfoList*>(p); }, list);
         });
         return PMIX_SUCCESS;
     });
@@ -296,7 +296,7 @@ pmix_status_t PMIx_server_delete_process_set(char* pset_name) {
     });
 }
 
-// A host's words are copied. An array without names says that the function takes no attributes.
+// The strings are copied. An array without names means that the function takes no attributes.
 pmix_status_t PMIx_Register_attributes(char* function, char* attrs[]) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         std::string name;
@@ -310,18 +310,18 @@ pmix_status_t PMIx_Register_attributes(char* function, char* attrs[]) {
     });
 }
 
-// What this node has. hwloc looks on the caller's thread, and only the first time that anybody asks.
+// What this node has. hwloc discovers it on the caller's thread, at the first call only.
 pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc,
                                             void* cbdata) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         if (cbfunc == nullptr || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
         auto found = pmix::api::collect_inventory(library.topology(), srv.options().id, srv.options().hostname);
         if (!found.ok()) return found.status();
-        library.loop().post([cbfunc, cbdata, infos = lend(std::move(found).value())]() mutable {
+        library.loop().post([cbfunc, cbdata, infos = on_heap(std::move(found).value())]() mutable {
             InfoList* list = infos.release();
             cbfunc(
-                PMIX_SUCCESS, list->c_array(), list->size(), cbdata,
-                [](void* lent) { delete static_cast<InfoList*>(lent); }, list);
+                PMIX_SUCCESS, list->c_array(), list->size(), cbdata, [](void* p) { delete static_cast<InfoList*>(p); },
+                list);
         });
         return PMIX_SUCCESS;
     });

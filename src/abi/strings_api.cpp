@@ -26,7 +26,7 @@ const char* name_or_unknown(Names group, int64_t value) noexcept {
     return name == nullptr ? "UNKNOWN" : name;
 }
 
-// The text of a mask that has no name of its own. Slots are filled by whoever comes first; a text, once there, stays.
+// The text of a mask that has no name of its own. The first caller fills a slot; a text, once there, stays.
 constexpr size_t kMaskBits = 11;
 std::atomic<char*> g_device_texts[size_t{1} << kMaskBits];
 std::atomic<char*> g_channel_texts[size_t{1} << 4];

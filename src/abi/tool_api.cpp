@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door: PMIx_tool_*.
+// The API: PMIx_tool_*.
 //
 // Any thread. No state here: see library, client/tool/tool and client/tool/server_set.
 #include <pmix_tool.h>

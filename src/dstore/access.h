@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bounded access to the bytes of a segment: the one place where an offset from shared memory becomes a pointer.
 //
-// Lives on the stack of one look-up. Any thread. at() answers nullptr for everything that is not published; whoever
-// gets a nullptr says that the segment is damaged.
+// On the stack of one look-up. Any thread. at() returns nullptr for everything that is not published; a caller that
+// gets nullptr reports the segment as damaged.
 #pragma once
 
 #include <cstdint>
@@ -57,9 +57,10 @@ class Access {
         return load_ref(entries + 4 * i);
     }
 
-    // Whoever asks for one rank mostly asks for the next one soon, and what neighbours have put looks alike: brings the
-    // next one's newest block, and the place in it where this one's record (in units from its block) was, into the
-    // cache. After newest(). A hint only: nothing is checked, because a prefetch of a wrong address does nothing.
+    // A caller that reads one rank mostly reads the next one shortly after, and neighbours have mostly put the same
+    // keys: brings the next rank's newest block, and the place in it where this rank's record (in units from its block)
+    // was, into the cache. After newest(). A hint only: nothing is checked, because a prefetch of a wrong address does
+    // nothing.
     void prefetch_neighbour(uint64_t record) const noexcept {
         if (neighbour_ == nullptr) return;
         const uint32_t reference = layout::load_ref(neighbour_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Columns and placement, read from a segment: what is known for every rank and node without a record for each.
 //
-// Lives on the stack of one look-up, like Access. Any thread. Nothing here is believed: a reference that leads outside,
-// a count that does not fit or a zero that would be divided by makes the answer "not there" or Outcome::damaged.
+// On the stack of one look-up, like Access. Any thread. Nothing in the segment is trusted: for a reference that leads
+// outside, a count that does not fit or a zero divisor the answer is "not there" or Outcome::damaged.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ class Catalog {
         return columns_ + layout::kColumnSize * (kind == OwnerKind::proc ? i : proc_ + i);
     }
     bool key_of(const uint8_t* column, RecordView& record) noexcept;
-    // Its arrays are as long as it says. To be asked before a walk over all indices.
+    // True if the column's arrays are inside the segment. To be called before a walk over all indices.
     bool sound(const uint8_t* column) noexcept;
     // A value of its own for this index?
     bool has_own(const uint8_t* column, uint32_t index) noexcept;

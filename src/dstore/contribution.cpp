@@ -149,7 +149,7 @@ bool check_dictionary(Bytes chunk, uint32_t keys, size_t units, EntryStarts& sta
     return at == units;
 }
 
-// The block at `at`, which has at least a header's room up to the end of the chunk.
+// The block at `at`; from there to the end of the chunk are at least a header's bytes.
 bool check_block(Bytes chunk, size_t at, size_t units, const EntryStarts& starts) noexcept {
     const uint8_t* const b = chunk.data() + at;
     const uint64_t left = chunk.size() - at;

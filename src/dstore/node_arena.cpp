@@ -44,7 +44,7 @@ void permit(void*, size_t) noexcept {}
 void* map(size_t size) noexcept {
     void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return nullptr;
-    // No kernel gives a higher one to who does not ask for it.
+    // No kernel chooses a higher address unless the caller asks for one.
     if (reinterpret_cast<uintptr_t>(p) >> NodeArena::kAddressBits != 0) {
         ::munmap(p, size);
         return nullptr;

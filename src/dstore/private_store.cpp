@@ -20,10 +20,11 @@ using common::Bytes;
 //
 // Only where the 16 bits agree is a node looked at, which a put may replace at that moment. The reader first counts
 // itself in, then loads the slot; the writer first exchanges it, then looks at the count, all four in one total order.
-// So if the writer sees nobody, whoever comes later sees the new node, and what was replaced may be freed. If it sees
-// somebody it begins a new epoch: the exchange of the counter tells how many came in during the old one, nobody comes
-// in late (the same instruction counts a reader and tells it its epoch), and when as many have left, what was replaced
-// before the new epoch may be freed, however many readers overlap in the new one. One old epoch drains at a time.
+// So if the writer sees no reader, every later reader sees the new node, and the replaced one may be freed. If it sees
+// a reader it begins a new epoch: the exchange of the counter tells how many entered during the old one, none can enter
+// it afterwards (the same instruction counts a reader and tells it its epoch), and when as many have left, what was
+// replaced before the new epoch may be freed, however many readers overlap in the new one. One old epoch drains at a
+// time.
 struct PrivateStore::Node {
     // The head of a node that is in a slot, and of one that is retired. Never both.
     struct Staged {
@@ -39,7 +40,7 @@ struct PrivateStore::Node {
     uint32_t value_length;
     uint16_t key_length;
     uint8_t scope;
-    std::atomic<bool> lent;
+    std::atomic<bool> pinned;
 
     // The value's payload (6 bytes in) is aligned for whatever a caller keeps in a byte object.
     static constexpr size_t kValueAt = 26;
@@ -357,7 +358,7 @@ void PrivateStore::reclaim() {
         free_list(std::exchange(draining_, nullptr));
     }
     if (retired_ == nullptr) return;
-    // First those who left: if as many have come in by then, nobody was inside in between.
+    // First the number of those that have left: if as many have entered by then, no reader was inside in between.
     const uint64_t present = entered_.load(std::memory_order_relaxed) >> kEpochBit;
     const uint64_t left = left_[present].load(std::memory_order_seq_cst);
     if ((entered_.load(std::memory_order_seq_cst) & ~(uint64_t{1} << kEpochBit)) == left) {
@@ -373,7 +374,7 @@ void PrivateStore::free_list(Node* list) {
     Node* kept = nullptr;
     for (Node* n = list; n != nullptr;) {
         Node* next = n->next;
-        if (n->lent.load(std::memory_order_acquire)) {
+        if (n->pinned.load(std::memory_order_acquire)) {
             n->next = kept;
             kept = n;
         } else {
@@ -383,11 +384,11 @@ void PrivateStore::free_list(Node* list) {
         }
         n = next;
     }
-    // Lent nodes stay to the end; they move to a list that is not walked again.
+    // Pinned nodes stay to the end; they move to a list that is not walked again.
     while (kept != nullptr) {
         Node* next = kept->next;
-        kept->next = lent_;
-        lent_ = kept;
+        kept->next = pinned_;
+        pinned_ = kept;
         kept = next;
     }
 }
@@ -434,8 +435,8 @@ Bytes PrivateStore::Lookup::bytes() const noexcept {
 pmix_scope_t PrivateStore::Lookup::scope() const noexcept {
     return node_->scope;
 }
-void PrivateStore::Lookup::lend() const noexcept {
-    node_->lent.store(true, std::memory_order_release);
+void PrivateStore::Lookup::pin() const noexcept {
+    node_->pinned.store(true, std::memory_order_release);
 }
 
 void PrivateStore::visit(Nspace nspace, common::Rank rank, Visit fn, void* context) const {

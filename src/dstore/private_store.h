@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process alone knows: its own puts and what PMIx_Store_internal was given.
+// The values of this process alone: what it has put, and what PMIx_Store_internal was given.
 //
 // Owns the encoded values in process memory. put() and the staged list: any thread, under one mutex. find(): any
 // thread, no lock; a miss costs a probe and no atomic write, a hit holds the value by a Lookup: a replaced value is
-// freed when the readers that were inside when it was replaced have left, whoever came in later. Lent values live as
-// long as the store. What can go wrong: memory (std::bad_alloc, nothing changed).
+// freed when the readers that were inside when it was replaced have left, however many entered later. Pinned values are
+// kept as long as the store. What can go wrong: memory (std::bad_alloc, nothing changed).
 #pragma once
 
 #include <atomic>
@@ -50,11 +50,11 @@ class PrivateStore {
     void put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, common::Bytes value) {
         put(nspace, rank, key, scope, value, {});
     }
-    // The same for a value that lies in two pieces.
+    // The same for a value in two buffers.
     void put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, common::Bytes head,
              common::Bytes body);
 
-    // A hit. While it lives, the value does.
+    // A hit. The value is kept until this is destroyed.
     class Lookup {
       public:
         Lookup() = default;
@@ -64,8 +64,8 @@ class PrivateStore {
         explicit operator bool() const noexcept { return node_ != nullptr; }
         common::Bytes bytes() const noexcept;
         pmix_scope_t scope() const noexcept;
-        // From now on the value stays until the store goes, even when it is replaced.
-        void lend() const noexcept;
+        // Keeps the value until the store is destroyed, even when it is replaced.
+        void pin() const noexcept;
 
       private:
         friend class PrivateStore;
@@ -102,7 +102,7 @@ class PrivateStore {
     // Stages anew, in front of what is staged, what was taken with this mark or a later one (they wrap around) and is
     // still the value of its key. May throw; nothing has changed then.
     void stage_again(Nspace nspace, common::Rank rank, uint32_t since_commit);
-    // While it lives, whatever fn of for_each and take_staged was shown stays where it is.
+    // Until it is destroyed, all values that were passed to fn of for_each and take_staged are kept.
     class Hold {
       public:
         explicit Hold(const PrivateStore& store) noexcept : left_(store.enter()) {}
@@ -179,9 +179,9 @@ class PrivateStore {
     size_t bytes_ GUARDED_BY(mutex_) = 0;
     Nspace last_nspace_ GUARDED_BY(mutex_) = kNone;
     Node* retired_ GUARDED_BY(mutex_) = nullptr;   // in the present epoch
-    Node* draining_ GUARDED_BY(mutex_) = nullptr;  // in the one before, in which so many readers came in
+    Node* draining_ GUARDED_BY(mutex_) = nullptr;  // in the one before, which so many readers entered
     uint64_t drained_at_ GUARDED_BY(mutex_) = 0;
-    Node* lent_ GUARDED_BY(mutex_) = nullptr;  // retired, but somebody outside holds a pointer
+    Node* pinned_ GUARDED_BY(mutex_) = nullptr;  // retired, but a caller holds a pointer
     std::vector<Node*, ArenaAllocator<Node*>> staged_ GUARDED_BY(mutex_);
 };
 

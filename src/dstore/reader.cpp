@@ -14,7 +14,7 @@ namespace {
 
 constexpr pmix_status_t kDamaged = PMIX_ERR_UNPACK_FAILURE;
 
-// Tells which of several places an answer came from: the unit of a record, or a column.
+// Tells in which of several places a value was found: the unit of a record, or a column.
 constexpr uint64_t kColumnSource = 1ull << 63;
 
 Outcome find_in_chain(Access& access, Owner owner, const Key& key, Found& found, uint64_t* source) noexcept {
@@ -59,7 +59,7 @@ Outcome locate(Access& access, Owner owner, const Key& key, Found& found, uint64
     Outcome o;
     switch (owner.kind) {
         case OwnerKind::proc:
-            // What the host said about reserved keys stands above what the process says itself.
+            // For reserved keys, data provided by the host takes precedence over what the process has put.
             if (!key.reserved()) {
                 o = find_in_chain(access, owner, key, found, source);
                 if (o != Outcome::miss) return o;
@@ -93,8 +93,8 @@ bool for_each_index(Access& access, OwnerKind kind, uint64_t end, F&& fn) {
     const uint8_t* h = access.header();
     if (h == nullptr) return true;
     const auto k = static_cast<size_t>(kind);
-    // No more tables than there is room for: references that lead in circles end here. The room is looked at anew each
-    // time, because tables are added while we walk.
+    // At most as many tables as fit into the readable bytes: a circle of references ends here. The size is read again
+    // each time, because the writer adds tables meanwhile.
     uint64_t tables = 0;
     auto too_many = [&] { return ++tables > access.readable() / (4 * kLeafEntries) + 1; };
     auto leaf_at = [&](uint32_t leaf, uint64_t first, bool* stop) {
@@ -131,7 +131,7 @@ bool for_each_index(Access& access, OwnerKind kind, uint64_t end, F&& fn) {
 }  // namespace
 
 common::Result<std::unique_ptr<Reader>> Reader::open(int descriptor) {
-    common::Result<std::unique_ptr<Mapping>> mapping = Mapping::adopt(descriptor);
+    common::Result<std::unique_ptr<Mapping>> mapping = Mapping::take_over(descriptor);
     if (!mapping.ok()) return mapping.status();
     return std::unique_ptr<Reader>(new Reader(std::move(mapping).value()));
 }

@@ -49,7 +49,7 @@ class Reader {
     uint64_t publications() const noexcept;
     // Up to which generation the commits of a rank are known without a gap; 0: none, or only later ones.
     uint64_t generation_of(common::Rank rank) const noexcept;
-    // Something of the rank was committed here, or has arrived from its node.
+    // True if data of the rank was committed here, or was received from its node.
     bool has_commits(common::Rank rank) const noexcept;
 
     // Placement. Nodes are places in the node list; node_id() is what the host calls them.
@@ -68,7 +68,7 @@ class Reader {
     std::optional<AppRange> app(uint32_t number) const noexcept;
 
     // The namespace is gone and nobody reads here any more: see Mapping::let_go(). Then only destruction is left.
-    bool let_go(std::span<const common::Bytes> lent) { return mapping_->let_go(lent); }
+    bool let_go(std::span<const common::Bytes> borrowed) { return mapping_->let_go(borrowed); }
 
   private:
     explicit Reader(std::unique_ptr<Mapping> mapping) noexcept : owned_(std::move(mapping)), mapping_(owned_.get()) {}

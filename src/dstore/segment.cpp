@@ -92,7 +92,7 @@ pmix_status_t status_of(int error) noexcept {
 
 // ---- Mapping --------------------------------------------------------------------------------------------------------
 
-common::Result<std::unique_ptr<Mapping>> Mapping::adopt(int descriptor) {
+common::Result<std::unique_ptr<Mapping>> Mapping::take_over(int descriptor) {
     std::unique_ptr<Mapping> m;
     try {
         m.reset(new Mapping);
@@ -105,7 +105,7 @@ common::Result<std::unique_ptr<Mapping>> Mapping::adopt(int descriptor) {
     m->ours_ = true;
     struct stat st {};
     if (fstat(descriptor, &st) != 0) return PMIX_ERR_BAD_PARAM;
-    // A file that could shrink under us would turn a read into a signal.
+    // Reading a page that the file no longer has raises SIGBUS: accept only a file that cannot shrink.
     const int seals = fcntl(descriptor, F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return PMIX_ERR_NOT_SUPPORTED;
     const auto size = static_cast<uint64_t>(st.st_size);
@@ -209,16 +209,16 @@ bool Mapping::map_again(uint64_t published) noexcept {
     return true;
 }
 
-bool Mapping::let_go(std::span<const common::Bytes> lent) {
+bool Mapping::let_go(std::span<const common::Bytes> borrowed) {
     common::MutexLock lock(mutex_);
     if (!ours_) return false;
     const uint64_t page = page_size();
-    // Whole pages of the lent ranges, view by view, in order and without overlap.
+    // Whole pages of the borrowed ranges, view by view, in order and without overlap.
     std::vector<Range> keep;
     for (const auto& v : views_) {
         const auto begin = reinterpret_cast<uintptr_t>(v->base);
         const uintptr_t end = begin + v->mapped;
-        for (const common::Bytes& range : lent) {
+        for (const common::Bytes& range : borrowed) {
             const auto at = reinterpret_cast<uintptr_t>(range.data());
             if (at < begin || at >= end || range.empty()) continue;
             keep.push_back({at / page * page, std::min<uintptr_t>(round_up(at + range.size(), page), end)});

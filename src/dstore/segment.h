@@ -26,7 +26,7 @@ namespace pmix::dstore {
 class Mapping {
   public:
     // Takes the descriptor, whatever happens.
-    static common::Result<std::unique_ptr<Mapping>> adopt(int descriptor);
+    static common::Result<std::unique_ptr<Mapping>> take_over(int descriptor);
     // Bytes that somebody else keeps: a writer's own pages, or a copy in a test.
     static std::unique_ptr<Mapping> over(const uint8_t* base, uint64_t size);
     ~Mapping();
@@ -45,9 +45,9 @@ class Mapping {
     bool extend(uint64_t size) noexcept;
     // What lies under over() has grown, or can be reached at another address too.
     void moved(const uint8_t* base, uint64_t mapped, uint64_t backed);
-    // The namespace is gone, and nobody reads here any more or will: unmaps all but the pages under those of `lent`
-    // that lie here, which stay until destruction. False: nothing is left.
-    bool let_go(std::span<const common::Bytes> lent);
+    // After the namespace has ended, when no thread reads here any more: unmaps all but the pages that contain ranges
+    // of `borrowed`, which stay until destruction. False: nothing is left.
+    bool let_go(std::span<const common::Bytes> borrowed);
 
   private:
     Mapping() = default;

@@ -90,7 +90,8 @@ class Found {
     Found(const Found&) = delete;
     Found& operator=(const Found&) = delete;
 
-    // The encoded value. Valid while this object and the store live, and for lendable() ones while the store lives.
+    // The encoded value. Valid as long as this object and the store exist, and if lendable() as long as the store
+    // exists.
     common::Bytes bytes() const noexcept { return {data_, size_}; }
     // Lies in the segment and stays there, so that a pointer into it may be handed out (PMIX_GET_POINTER_VALUES).
     bool lendable() const noexcept { return lendable_; }

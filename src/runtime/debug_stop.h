@@ -2,10 +2,10 @@
 // The stop of a process that is started under a debugger: PMIX_DEBUG_STOP_IN_INIT among its job's data.
 //
 // Called once, by the first init of a client or tool that has a server, on the caller's thread, when the library is up
-// and others may use it. The host hears that the process waits (PMIX_READY_FOR_DEBUG, for the resource manager, with
-// where it waits); it goes on when PMIX_DEBUGGER_RELEASE comes, or when its server is lost.
-// What can go wrong: a host that refuses to hear of it is no reason not to wait, as whoever wanted the stop may release
-// the process all the same. Without memory for the wait there is none.
+// and others may use it. The host is notified that the process waits (PMIX_READY_FOR_DEBUG, for the resource manager,
+// with the place of the wait); it goes on at PMIX_DEBUGGER_RELEASE, or when its server is lost.
+// What can go wrong: the process waits even if the host refuses the notification, because the requester of the stop may
+// still release it. Without memory for the wait it goes on at once.
 #pragma once
 
 namespace pmix::api {

@@ -228,7 +228,7 @@ pmix_status_t Library::set_up_client(InfoView infos) {
     auto session = client::make_session(*loop_, greeting->reply.self, greeting->reply.server);
     session->own_facts().note_uri(greeting->reply.server, transport::format_uri(environment->contact));
     session->set_features(greeting->reply.features);
-    rc = session->adopt(greeting->reply.segments, std::move(greeting->descriptors));
+    rc = session->add_segments(greeting->reply.segments, std::move(greeting->descriptors));
     if (rc != PMIX_SUCCESS) return rc;
     {
         LoopRole role(*loop_);
@@ -262,7 +262,8 @@ pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoVie
         if (!server) return server.status();
         server_ = std::move(server).value();
         serving_.store(server_.get(), std::memory_order_release);
-        // Not itself: a server's topology is the host's word or its own look, and the loop may wait for this one.
+        // It does not ask itself: a server's topology is provided by the host or discovered here, and the loop may wait
+        // for this one.
         server_->set_fabric_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
         client_ = client::make_session(*loop_, self, self);
         client_->own_facts().note_uri(self, server_->uri());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the directives of PMIx_tool_init to a running tool: who it is, its servers, and with PMIX_LAUNCHER a server of
-// its own. As library_setup, under the mutex of library.cpp, on the caller's thread.
+// its own. As init_client_server, under the mutex of library.cpp, on the caller's thread.
 #include <stdlib.h>
 
 #include <string>
@@ -129,25 +129,25 @@ common::Result<bool> Library::spawns_here() {
 }
 
 pmix_status_t Library::set_up_tool(InfoView infos) {
-    auto wish = client::read_tool_wish(infos, &read_environment);
-    if (!wish) return wish.status();
+    auto options = client::read_tool_options(infos, &read_environment);
+    if (!options) return options.status();
     pmix_status_t rc = set_up_loop(infos);
     if (rc != PMIX_SUCCESS) return rc;
 
     std::optional<client::ToolFound> found;
-    if (!wish->nowhere) {
+    if (!options->nowhere) {
         auto search = client::find_server(
-            *wish, infos, [](const ProcId&) { return false; }, loop_->io());
+            *options, infos, [](const ProcId&) { return false; }, loop_->io());
         if (search) {
             found = std::move(search).value();
-        } else if (!wish->optional) {
+        } else if (!options->optional) {
             return search.status();
         }
     }
-    const bool named = !wish->self.nspace.empty();
-    const ProcId self = found ? found->greeting.reply.self : named ? wish->self : client::made_up_identity();
+    const bool named = !options->self.nspace.empty();
+    const ProcId self = found ? found->greeting.reply.self : named ? options->self : client::made_up_identity();
 
-    nameless_ = wish->nowhere && !named;
+    nameless_ = options->nowhere && !named;
     auto session = client::make_session(*loop_, self, ProcId());
     client::Session* raw = session.get();
     raw->set_is_tool();
@@ -161,17 +161,17 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
     const std::string pipe = take_variable("PMIX_KEEPALIVE_PIPE");
     {
         LoopRole role(*loop_);
-        if (found) rc = client::adopt_server(*session, servers, *found);
-        if (rc == PMIX_SUCCESS && wish->launcher) rc = set_up_launcher(infos, self, servers);
+        if (found) rc = client::attach_server(*session, servers, *found);
+        if (rc == PMIX_SUCCESS && options->launcher) rc = set_up_launcher(infos, self, servers);
         if (rc == PMIX_SUCCESS && !initiator.empty()) {
-            client::ToolWish back;
-            back.way = client::ToolWish::Way::uri;
+            client::ToolOptions back;
+            back.way = client::ToolOptions::Way::uri;
             back.text = initiator;
             back.self = self;
             auto other = client::find_server(
                 back, infos, [&](const ProcId& id) { return servers.has(id); }, loop_->io());
             // It may have gone meanwhile; that is no reason not to start.
-            if (other && !other->already) client::adopt_server(*session, servers, *other);
+            if (other && !other->already) client::attach_server(*session, servers, *other);
         }
         if (rc == PMIX_SUCCESS && !pipe.empty()) {
             // A number that is no pipe watches nothing; the tool starts all the same.

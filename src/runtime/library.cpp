@@ -36,10 +36,10 @@ const char* role_name(Role role) noexcept {
     return role == Role::client ? "a client" : role == Role::server ? "a server" : "a tool";
 }
 
-// How long a server may take for its goodbye before the client goes without.
+// How long a client waits for its server's answer to finalize before it ends without one.
 constexpr int kFinalizeTimeoutS = 10;
 
-// All that is global. Lives in a page of its own that a forked child finds full of zeros, which is the initial state:
+// All global state. It is in a page of its own that a forked child finds full of zeros, which is the initial state:
 // an unlocked mutex, no library, nobody inside.
 struct Globals {
     common::Mutex mutex;  // init and finalize
@@ -108,9 +108,9 @@ Library* Library::current() noexcept {
 namespace {
 // Held by the init and finalize that is under way. A callback does not wait for it: that one may be waiting for the
 // callback.
-class LifeLock {
+class LifecycleLock {
   public:
-    explicit LifeLock(common::Mutex& mutex) NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) {
+    explicit LifecycleLock(common::Mutex& mutex) NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) {
         if (transport::EventLoop::on_any_loop()) {
             held_ = mutex.try_lock();
         } else {
@@ -118,11 +118,11 @@ class LifeLock {
             held_ = true;
         }
     }
-    ~LifeLock() NO_THREAD_SAFETY_ANALYSIS {
+    ~LifecycleLock() NO_THREAD_SAFETY_ANALYSIS {
         if (held_) mutex_.unlock();
     }
-    LifeLock(const LifeLock&) = delete;
-    LifeLock& operator=(const LifeLock&) = delete;
+    LifecycleLock(const LifecycleLock&) = delete;
+    LifecycleLock& operator=(const LifecycleLock&) = delete;
     bool held() const noexcept { return held_; }
 
   private:
@@ -143,7 +143,7 @@ Library* Library::enter() noexcept {
 
 void Library::leave() noexcept {
     Globals* g = g_globals.load(std::memory_order_acquire);
-    // In a child forked inside a call (from a callback on a thread that turns the loop) the page says nobody is inside.
+    // In a child forked inside a call (from a callback on a thread that runs the loop) the count of the page is zero.
     if (g->inside.load(std::memory_order_relaxed) == 0) return;
     if (g->inside.fetch_sub(1, std::memory_order_seq_cst) == 1 && g->leaving.load(std::memory_order_seq_cst)) {
         g->inside.notify_all();
@@ -184,7 +184,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     Globals* g = globals_for_init();
     if (g == nullptr) return PMIX_ERR_NOMEM;
 
-    const LifeLock lock(g->mutex);
+    const LifecycleLock lock(g->mutex);
     if (!lock.held()) return PMIX_ERR_WOULD_BLOCK;
 
     Library* library = g->library.load(std::memory_order_relaxed);
@@ -230,7 +230,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     WIREUP_LOG(api, info, "init %u of %s: %s", g->count, role_name(role), common::log_status(g->init_status));
     client::declare_model(library->client(), {infos, ninfos});
     give_out(library->client(), ret_proc);
-    // The function's own page says so; another page says that it has an identity.
+    // PMIx_tool_init's own page requires this; another page requires an identity.
     if (ret_proc != nullptr && library->strict_ && library->nameless_ && !library->client().connected())
         *ret_proc = common::ProcId().to_c();
     return g->init_status;
@@ -241,7 +241,7 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     Globals* g = g_globals.load(std::memory_order_acquire);
     // Until the mutex is ours, somebody else's finalize may take the library away: nothing of it is looked at.
     if (g->library.load(std::memory_order_relaxed) == nullptr) return PMIX_ERR_INIT;
-    const LifeLock lock(g->mutex);
+    const LifecycleLock lock(g->mutex);
     if (!lock.held()) return PMIX_ERR_WOULD_BLOCK;
 
     Library* library = g->library.load(std::memory_order_relaxed);
@@ -280,7 +280,8 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
         library->client_->shut(PMIX_ERR_INIT);
     };
     if (loop.drive() != transport::Drive::host_base) {
-        // In a turn, whoever turns: another thread may be in the loop, and may end its thread meanwhile.
+        // As a task, on whichever thread runs the loop: another thread may be in the loop, and may end its thread
+        // meanwhile.
         transport::Waiter done;
         loop.post([&] {
             shut();
@@ -290,7 +291,7 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     } else {
         transport::LoopRole as_loop(loop);
         shut();
-        // Nobody turns the base: what those who are inside wait for is done here.
+        // No thread runs the base: the tasks that threads inside calls wait for are run here.
         while (g->inside.load(std::memory_order_seq_cst) != 0) {
             loop.run_posted();
             const timespec pause{0, 1'000'000};

@@ -86,13 +86,13 @@ class Library {
     static pmix_status_t finalize(Role role, const pmix_info_t infos[], size_t ninfos);
     static void abandon(Library* library) noexcept;
 
-    // library_setup.cpp: from the caller's directives to a running library. set_up_client answers PMIX_ERR_UNREACH
+    // init_client_server.cpp: from the caller's directives to a running library. set_up_client returns PMIX_ERR_UNREACH
     // with a session for a process to which no server was described, and PMIX_ERR_COMM_FAILURE where one was and it
     // cannot be talked to.
     pmix_status_t set_up_loop(common::InfoView infos);
     pmix_status_t set_up_client(common::InfoView infos);
     pmix_status_t set_up_server(const pmix_server_module_t* module, common::InfoView infos);
-    // tool_setup.cpp
+    // init_tool.cpp
     pmix_status_t set_up_tool(common::InfoView infos);
     pmix_status_t set_up_launcher(common::InfoView infos, const common::ProcId& self, client::ServerSet& servers);
     pmix_status_t connect_tool(common::InfoView infos);
@@ -100,7 +100,7 @@ class Library {
     pmix_status_t make_own_server(bool stands_in);
     common::Result<bool> turn_to_own_server();
     pmix_status_t share_topology(common::InfoView infos);
-    // PMIX_ERR_NOT_SUPPORTED: one is marked required, and an init of this role does not do what it says.
+    // PMIX_ERR_NOT_SUPPORTED: one is marked required, and an init of this role does not support it.
     static pmix_status_t check_directives(Role role, common::InfoView infos);
     // Do the directives of a later init contradict what runs?
     pmix_status_t check_against(common::InfoView infos) const;

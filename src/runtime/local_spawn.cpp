@@ -15,7 +15,7 @@ using common::CArray;
 
 namespace {
 
-// Who started this process said by them who it is, which is not who its children are.
+// The launcher of this process set these variables to identify it; they must not identify its children.
 bool is_of_this_process(std::string_view entry) noexcept {
     for (std::string_view name : {"PMIX_NAMESPACE=", "PMIX_RANK=", "PMIX_SERVER_",
                                   "PMIX_KEEPALIVE_PIPE=", "PMIX_LAUNCHER_RNDZ_", "PMIX_WIREUP_TOKEN="})

@@ -33,7 +33,7 @@ common::ProcId identity(Role role, common::InfoView infos) {
     if (rank != nullptr && rank->value.type == PMIX_PROC_RANK) {
         n = rank->value.data.rank;
     } else if (rank != nullptr && common::read_number(rank->value, &n) != PMIX_SUCCESS) {
-        n = 0;  // the init refuses it soon
+        n = 0;  // the init refuses it afterwards
     }
     self.rank = static_cast<common::Rank>(n);
     return self;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns the log on when an init function or the environment asks for it (common/base/log.h).
+// Starts the log when an init function or the environment asks for it (common/base/log.h).
 //
 // Called under the library's mutex, on the thread of the init function, before anything of the library is made.
 #pragma once

@@ -14,8 +14,8 @@ using transport::Descriptor;
 
 Loopback::Loopback(transport::EventLoop& loop, server::Server& server, transport::ConnectionHandler& sink)
     : loop_(loop), server_(server), sink_(sink), open_(std::make_shared<std::atomic<bool>>(true)) {
-    server_.self_peer().set_sink([this](const FrameHeader& header, Bytes payload, std::span<const int> lent) {
-        from_server(header, payload, lent);
+    server_.self_peer().set_sink([this](const FrameHeader& header, Bytes payload, std::span<const int> borrowed) {
+        from_server(header, payload, borrowed);
     });
 }
 
@@ -39,10 +39,10 @@ pmix_status_t Loopback::send_and_wait(const FrameHeader& header, Bytes payload, 
     return loop_.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
 }
 
-void Loopback::from_server(const FrameHeader& header, Bytes payload, std::span<const int> lent) {
+void Loopback::from_server(const FrameHeader& header, Bytes payload, std::span<const int> borrowed) {
     if (!connected()) return;
     transport::ReceivedFrame frame{header, payload, {}};
-    for (const int fd : lent) frame.descriptors.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    for (const int fd : borrowed) frame.descriptors.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (sink_.take_anywhere(frame)) return;
     loop_.post([this, open = open_, owned = frame.copy(), descriptors = std::move(frame.descriptors)]() mutable {
         transport::assert_on_loop();
@@ -52,11 +52,11 @@ void Loopback::from_server(const FrameHeader& header, Bytes payload, std::span<c
 }
 
 common::Result<client::SegmentGrant> Loopback::attach_on_loop(std::string_view nspace) {
-    auto lent = server_.lend_segment(server_.self_peer(), nspace);
-    if (!lent) return lent.status();
-    Descriptor own(::fcntl(lent->descriptor, F_DUPFD_CLOEXEC, 0));
+    auto grant = server_.lend_segment(server_.self_peer(), nspace);
+    if (!grant) return grant.status();
+    Descriptor own(::fcntl(grant->descriptor, F_DUPFD_CLOEXEC, 0));
     if (!own) return PMIX_ERR_OUT_OF_RESOURCE;
-    return client::SegmentGrant{std::move(own), lent->instance, lent->generation};
+    return client::SegmentGrant{std::move(own), grant->instance, grant->generation};
 }
 
 common::Result<client::SegmentGrant> Loopback::attach(std::string_view nspace, transport::Deadline deadline) {

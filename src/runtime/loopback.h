@@ -32,7 +32,7 @@ class Loopback final : public client::Channel {
     void close() noexcept override;
 
   private:
-    void from_server(const common::FrameHeader& header, common::Bytes payload, std::span<const int> lent);
+    void from_server(const common::FrameHeader& header, common::Bytes payload, std::span<const int> borrowed);
     common::Result<client::SegmentGrant> attach_on_loop(std::string_view nspace);
 
     transport::EventLoop& loop_;

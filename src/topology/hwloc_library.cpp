@@ -161,7 +161,7 @@ const Hwloc* Hwloc::open() noexcept {
         }
     }
     if (known == &kAbsent) return nullptr;
-    // Also by a thread that came second, which must not go on without them.
+    // Also by a thread that lost the race, because it must not go on without them.
     if (common::opaque_ops() == nullptr) common::install_opaque_ops(&kOps);
     return known;
 }
@@ -213,7 +213,7 @@ hwloc_topology_t topology_from_xml(const Hwloc& hwloc, const char* xml, bool who
     if (size > common::kMaxTopologyText) return nullptr;
     hwloc_topology_t topology = nullptr;
     if (hwloc.topology_init(&topology) != 0) return nullptr;
-    // It describes this machine, whatever way it came: binding with it is real.
+    // The text describes this machine, whatever its source: binding with it takes effect.
     unsigned long flags = HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM;
     if (whole) flags |= HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
     if (hwloc.topology_set_xmlbuffer(topology, xml, static_cast<int>(size)) == 0 &&

@@ -21,7 +21,7 @@ using common::InfoList;
 using common::InfoView;
 using common::MutexLock;
 
-// XML in the form of hwloc 2, under the names that hosts and other libraries know it by; the first that parses counts.
+// The keys under which hosts and other libraries give XML in the form of hwloc 2; the first that parses is used.
 constexpr const char* kXmlKeys[] = {PMIX_HWLOC_XML_V2, PMIX_TOPOLOGY_XML, PMIX_LOCAL_TOPO, PMIX_HWLOC_XML_V1};
 
 struct Free {
@@ -57,7 +57,7 @@ NodeTopology::~NodeTopology() {
     }
 }
 
-bool NodeTopology::adopt(void* pointer, const char* source, bool owned) {
+bool NodeTopology::install(void* pointer, const char* source, bool owned) {
     if (!note_library_topology(pointer)) return false;
     source_ = source;
     const Hwloc* hwloc = common::is_hwloc_source(source) ? Hwloc::open() : nullptr;
@@ -67,12 +67,12 @@ bool NodeTopology::adopt(void* pointer, const char* source, bool owned) {
     return true;
 }
 
-bool NodeTopology::adopt_xml(const char* xml) {
+bool NodeTopology::install_xml(const char* xml) {
     const Hwloc* hwloc = Hwloc::open();
     if (hwloc == nullptr || xml == nullptr) return false;
     hwloc_topology_t topology = topology_from_xml(*hwloc, xml, false);
     if (topology == nullptr) return false;
-    if (adopt(topology, source_of(*hwloc, topology, true).c_str(), true)) return true;
+    if (install(topology, source_of(*hwloc, topology, true).c_str(), true)) return true;
     hwloc->topology_destroy(topology);
     return false;
 }
@@ -92,18 +92,18 @@ pmix_status_t NodeTopology::take_from_host(InfoView infos, InfoList& to_share) {
         return rc;
     }
     if (pointer != nullptr) {
-        if (!adopt(pointer, source, false)) return PMIX_ERR_NOMEM;
+        if (!install(pointer, source, false)) return PMIX_ERR_NOMEM;
         if (hide || topology_.hwloc == nullptr) return PMIX_SUCCESS;
         const Text xml(common::open_opaque_ops()->print_topology(pointer));
         return xml == nullptr ? PMIX_SUCCESS : offer(to_share, xml.get());
     }
-    // XML goes to the clients as it came, also where this process cannot read it.
+    // XML is given to the clients unchanged, also where this process cannot read it.
     for (const char* key : kXmlKeys) {
         const char* xml = nullptr;
         const pmix_status_t rc = infos.get(key, &xml);
         if (rc != PMIX_SUCCESS) return rc;
         if (xml == nullptr) continue;
-        adopt_xml(xml);
+        install_xml(xml);
         return hide ? PMIX_SUCCESS : offer(to_share, xml);
     }
     const char* file = nullptr;
@@ -133,18 +133,18 @@ bool NodeTopology::loaded() {
     return topology_.pointer != nullptr;
 }
 
-bool NodeTopology::adopt_shared(Shared& shared) {
+bool NodeTopology::install_shared(Shared& shared) {
     if (shared.whole.type() == PMIX_TOPO && shared.whole.get().data.topo != nullptr &&
         shared.whole.get().data.topo->topology != nullptr &&
         common::is_hwloc_source(shared.whole.get().data.topo->source)) {
         pmix_topology_t& got = *shared.whole.c_ptr()->data.topo;
-        if (adopt(got.topology, common::kHwlocSource.data(), true)) {
+        if (install(got.topology, common::kHwlocSource.data(), true)) {
             got.topology = nullptr;
             return true;
         }
     }
     for (const common::Value& text : shared.texts) {
-        if (text.type() == PMIX_STRING && adopt_xml(text.get().data.string)) return true;
+        if (text.type() == PMIX_STRING && install_xml(text.get().data.string)) return true;
     }
     return false;
 }
@@ -161,7 +161,7 @@ pmix_status_t NodeTopology::discover(const char* file) {
         hwloc->topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) == 0 &&
         hwloc->topology_set_flags(topology, file == nullptr ? 0 : HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM) == 0 &&
         hwloc->topology_load(topology) == 0 &&
-        adopt(topology, source_of(*hwloc, topology, file != nullptr).c_str(), true)) {
+        install(topology, source_of(*hwloc, topology, file != nullptr).c_str(), true)) {
         return PMIX_SUCCESS;
     }
     hwloc->topology_destroy(topology);
@@ -176,7 +176,7 @@ common::Result<Topology> NodeTopology::get(const common::ProcId& self, const cha
         shared = std::make_unique<Shared>(job_data_, self);
     }
     MutexLock lock(mutex_);
-    if (topology_.pointer == nullptr && !adopt_shared(*shared)) {
+    if (topology_.pointer == nullptr && !install_shared(*shared)) {
         if (const pmix_status_t rc = discover(nullptr); rc != PMIX_SUCCESS) return rc;
     }
     if (wanted != nullptr && ::strncasecmp(wanted, topology_.source, std::strlen(wanted)) != 0) {

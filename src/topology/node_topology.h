@@ -4,10 +4,9 @@
 //
 // Owned by the Library, so that a forked child starts with none. take_from_host() runs inside PMIx_server_init before
 // anybody can see the Library; the rest on any thread. The first load of a large machine may take seconds; others that
-// want the topology wait for it, the loop among them: so whoever holds the lock waits for nothing but hwloc. Never
-// touched by a client's PMIx_Init.
-// What can go wrong: hwloc is not installed (PMIX_ERR_NOT_SUPPORTED), or it finds nothing. A shared text that does not
-// parse is passed over.
+// want the topology wait for it, the loop among them: so the thread that holds the lock waits for nothing but hwloc.
+// Not used by a client's PMIx_Init. What can go wrong: hwloc is not installed (PMIX_ERR_NOT_SUPPORTED), or it finds
+// nothing. A shared text that does not parse is passed over.
 #pragma once
 
 #include <pmix_common.h>
@@ -58,9 +57,9 @@ class NodeTopology {
     struct Shared;
 
     bool loaded();
-    bool adopt(void* pointer, const char* source, bool owned) REQUIRES(mutex_);
-    bool adopt_xml(const char* xml) REQUIRES(mutex_);
-    bool adopt_shared(Shared& shared) REQUIRES(mutex_);
+    bool install(void* pointer, const char* source, bool owned) REQUIRES(mutex_);
+    bool install_xml(const char* xml) REQUIRES(mutex_);
+    bool install_shared(Shared& shared) REQUIRES(mutex_);
     pmix_status_t discover(const char* file) REQUIRES(mutex_);
 
     const JobData job_data_;
@@ -73,7 +72,7 @@ class NodeTopology {
 // The devices by which this node reaches others, PMIX_FABRIC_DEVICE each. May load the topology.
 common::Result<common::InfoList> node_fabric_devices(NodeTopology& topology, const common::ProcId& self,
                                                      const std::string& hostname);
-// The same for whoever asks later: the topology lives until then.
+// The same as a function to call later; it keeps the topology.
 inline auto later_fabric_devices(std::shared_ptr<NodeTopology> topology, common::ProcId self, std::string hostname) {
     return [topology = std::move(topology), self = std::move(self), hostname = std::move(hostname)] {
         return node_fabric_devices(*topology, self, hostname);
@@ -82,13 +81,13 @@ inline auto later_fabric_devices(std::shared_ptr<NodeTopology> topology, common:
 
 // A topology as a value (PMIX_TOPO): the library's own, which is not the caller's to destroy.
 common::Result<common::Value> topology_value(NodeTopology& topology);
-// The same for whoever asks later. No server is asked: this process is one.
+// The same as a function to call later. No server is asked: this process is one.
 inline auto later_topology(std::shared_ptr<NodeTopology> topology) {
     return [topology = std::move(topology)] { return topology_value(*topology); };
 }
 
-// What hwloc and the kernel know of this node: one PMIX_NODE_INFO_ARRAY. A node that hwloc cannot read has a name and
-// memory all the same.
+// What hwloc and the kernel report of this node: one PMIX_NODE_INFO_ARRAY. For a node that hwloc cannot read it still
+// has the name and the memory.
 common::Result<common::InfoList> collect_inventory(NodeTopology& topology, const common::ProcId& self,
                                                    const std::string& hostname);
 

@@ -78,7 +78,7 @@ std::string_view fact(const hwloc_obj& device, const char* name) noexcept {
     return {};
 }
 
-// The texts by which other libraries know the same device.
+// The texts by which other libraries identify the same device.
 std::string uuid_of(const hwloc_obj& device, const KindRow& kind, std::string_view hostname) {
     if (kind.pmix == PMIX_DEVTYPE_NETWORK) {
         const std::string_view address = fact(device, "Address");

@@ -110,7 +110,7 @@ TEST(StoreStress, PrivateStore) {
                 uint32_t n = 0;
                 if (!told(hit.bytes(), &n) || n < last) bad.fetch_add(1);
                 last = n;
-                if (n % 64 == 0) hit.lend();
+                if (n % 64 == 0) hit.pin();
             }
             s.find(s.nspace("other"), 1, Key("hot"));
             reads.fetch_add(1, std::memory_order_relaxed);

@@ -2,7 +2,7 @@
 // PMIx_Fence: one request; the answer says what is to be mapped, so that the caller's next Get finds the data.
 //
 // Callers' threads; a callback comes from the loop. A fence of the caller with itself ends at once.
-// What can go wrong: bad arguments, no server (PMIX_ERR_UNREACH), and what the server says: a member that died
+// What can go wrong: bad arguments, no server (PMIX_ERR_UNREACH), and the server's status: a member that died
 // (PMIX_ERR_PARTIAL_SUCCESS), PMIX_ERR_TIMEOUT, the host's own status.
 #pragma once
 

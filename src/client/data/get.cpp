@@ -92,7 +92,7 @@ void search(Session& session, const GetRequest& request, Outcome& out) {
     if (out.status == PMIX_ERR_NOT_FOUND && request.reserved()) out.make(identity_value(session, request));
 }
 
-// Could the server know what our stores do not?
+// True if the server may have a value that this process's stores do not have.
 bool server_may_know(Session& session, const GetRequest& request) noexcept {
     if (request.optional || request.refresh) return false;
     // A singleton has none, and what it has not is not to be found. (A tool that has lost its server is told so.)
@@ -109,7 +109,7 @@ bool server_may_know(Session& session, const GetRequest& request) noexcept {
 common::GetRequest message_for(Session& session, const GetRequest& request) {
     common::GetRequest message;
     message.proc = common::ProcId(request.nspace, request.rank);
-    // The server knows a qualified value by the key under which it is stored.
+    // For a qualified value the request has the key under which it is stored.
     auto key = request.qualified ? qualified_key(request) : common::Result<std::string>(std::string(request.key));
     if (key) message.key = std::move(*key);
     message.infos = common::Infos::borrow(request.infos, request.ninfos);
@@ -119,11 +119,11 @@ common::GetRequest message_for(Session& session, const GetRequest& request) {
     return message;
 }
 
-// The server has answered: the value stands in the reply, or it is in a segment now.
+// The server has answered: the value is in the reply, or in a segment now.
 void take_reply(Session& session, const GetRequest& request, pmix_status_t status, common::GetReply& reply,
                 Outcome& out) {
     try {
-        // After a refresh, what is here is the answer, whatever the server said.
+        // After a refresh, the stores have the answer, whatever the server's status.
         if (!common::succeeded(status) && !request.refresh) {
             // The process may have put its own key meanwhile without committing it.
             const bool own = request.own_nspace && request.rank == session.self().rank;
@@ -188,7 +188,7 @@ bool settle_or_lack(Session& session, const GetRequest& request, Outcome& out, b
     return settled;
 }
 
-// A number is whole as it stands.
+// True for numbers, which point to nothing outside the value.
 bool is_flat(const pmix_value_t& value) noexcept {
     uint64_t number = 0;
     return value.type == PMIX_BOOL || common::read_number(value, &number) != PMIX_ERR_BAD_PARAM;
@@ -196,9 +196,9 @@ bool is_flat(const pmix_value_t& value) noexcept {
 
 // PMIX_GET_STATIC_VALUES: pointers go into the store where they can.
 pmix_status_t fill_storage(Session& session, Outcome& out, pmix_value_t* storage) {
-    if (!out.is_made && out.hit.lend()) {
+    if (!out.is_made && out.hit.pin()) {
         const pmix_status_t rc = common::borrow_value(out.hit.bytes(), storage);
-        if (rc == PMIX_SUCCESS && !is_flat(*storage)) session.lent().note(out.hit.bytes());
+        if (rc == PMIX_SUCCESS && !is_flat(*storage)) session.borrowed().note(out.hit.bytes());
         if (rc != PMIX_ERR_NOT_SUPPORTED) return rc;
     }
     if (out.is_made) {
@@ -214,15 +214,16 @@ pmix_status_t fill_storage(Session& session, Outcome& out, pmix_value_t* storage
 pmix_status_t hand_out(Session& session, const GetRequest& request, Outcome& out, pmix_value_t** ret_value) {
     if (request.required_unknown) return PMIX_ERR_NOT_SUPPORTED;
     if (request.into_caller) return fill_storage(session, out, *ret_value);
-    if (request.lend) {
+    if (request.by_pointer) {
         common::Result<const pmix_value_t*> value = PMIX_ERR_NOT_FOUND;
         if (out.is_made) {
             common::ByteWriter encoded;
             const pmix_status_t rc = common::encode_value(encoded, out.made.get());
             if (rc != PMIX_SUCCESS) return rc;
-            value = session.lent().keep(encoded.view());
+            value = session.borrowed().keep(encoded.view());
         } else {
-            value = out.hit.lend() ? session.lent().lend(out.hit.bytes()) : session.lent().keep(out.hit.bytes());
+            value =
+                out.hit.pin() ? session.borrowed().borrow(out.hit.bytes()) : session.borrowed().keep(out.hit.bytes());
         }
         if (!value) return value.status();
         *ret_value = const_cast<pmix_value_t*>(value.value());
@@ -298,7 +299,7 @@ pmix_status_t begin_nb(Session& session, const PendingPtr& pending, bool may_att
     return session.ask_nb<Command::get>(message_for(session, pending->request), done, pending->request.timeout_s);
 }
 
-// What a Get asks of groups, which no store knows: a member by its rank in the group becomes the process that it is.
+// A Get that names a group, which is in no store: the member with this rank in the group is translated to its process.
 struct OfGroups {
     pmix_proc_t real;
     const pmix_proc_t* proc;

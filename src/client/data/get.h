@@ -3,9 +3,9 @@
 //
 // Callers' threads; a value that is here costs no lock and no system call. The rules of when the server is asked, and
 // when not, are in get.cpp; where a value is looked for is in lookup. The answer to a request that went out is that the
-// value is in the segment now (or stands in the reply).
+// value is in the segment now (or is in the reply).
 //
-// What can go wrong: see PMIx_Get in the Standard; on failure *ret_value is NULL, save where the caller's own storage
+// What can go wrong: see PMIx_Get in the Standard; on failure *ret_value is NULL, except where the caller's own storage
 // was to be filled.
 #pragma once
 

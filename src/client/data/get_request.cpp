@@ -159,7 +159,7 @@ pmix_status_t apply(Qualifier what, const pmix_value_t& value, GetRequest& reque
         case Qualifier::refresh:
             return read_flag(value, &request.refresh);
         case Qualifier::pointers:
-            return read_flag(value, &request.lend);
+            return read_flag(value, &request.by_pointer);
         case Qualifier::statics:
             return read_flag(value, &request.into_caller);
         case Qualifier::session:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a Get asks for: process, key and qualifiers, read out of the caller's arguments. Pure; nothing is copied, so a
-// GetRequest lives no longer than the call that made it.
+// GetRequest is valid no longer than the call that made it.
 //
 // What can go wrong: PMIX_ERR_BAD_PARAM for a key or namespace that is too long, an invalid rank, a qualifier of a
 // wrong type, or an empty key; PMIX_ERR_NOT_SUPPORTED is left to the end of the search (see required_unknown).
@@ -30,7 +30,7 @@ struct GetRequest {
     bool optional = false;
     bool immediate = false;
     bool refresh = false;
-    bool lend = false;         // PMIX_GET_POINTER_VALUES
+    bool by_pointer = false;   // PMIX_GET_POINTER_VALUES
     bool into_caller = false;  // PMIX_GET_STATIC_VALUES
     bool stores_only = false;  // not what queries have returned
     pmix_scope_t scope = PMIX_SCOPE_UNDEF;

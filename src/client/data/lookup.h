@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where a value is looked for: the order of stores and owners for a request. No waiting, no server.
 //
-// Reserved keys: the host's word in the segment first, then what this process stored itself. Other keys: the process's
-// own first. Without a qualifier the rank and the key's default realm decide; what one realm does not have, the wider
-// ones are asked for, because hosts differ in where they put it. Any thread, no lock; free functions on the stores.
+// Reserved keys: data provided by the host in the segment first, then what this process stored itself. Other keys: the
+// process's own first. Without a qualifier the rank and the key's default realm decide; what one realm does not have,
+// the wider ones are asked for, because hosts differ in where they put it. Any thread, no lock; free functions on the
+// stores.
 //
 // What can go wrong: PMIX_ERR_NOT_FOUND, or a damaged segment (PMIX_ERR_UNPACK_FAILURE).
 #pragma once
@@ -33,10 +34,11 @@ class Hit {
   public:
     common::Bytes bytes() const noexcept { return mine_ ? mine_.bytes() : found_.bytes(); }
     pmix_scope_t scope() const noexcept { return mine_ ? mine_.scope() : found_.scope(); }
-    // May be lent by pointer for as long as the library lives. Called once, by who lends.
-    bool lend() const noexcept {
+    // Keeps the value until the last finalize, so that a caller may have a pointer to it. False: its bytes do not stay.
+    // Called once.
+    bool pin() const noexcept {
         if (!mine_) return found_.lendable();
-        mine_.lend();
+        mine_.pin();
         return true;
     }
 

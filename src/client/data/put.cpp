@@ -28,7 +28,7 @@ bool can_be_sent(std::string_view key, pmix_scope_t scope, size_t value) noexcep
     return CommitFrame::entry_size(key.size(), value) <= common::kMaxFramePayload - CommitFrame::kEmptySize;
 }
 
-// How the private store knows a commit; 0 is none.
+// The number of a commit in the private store; 0 is none.
 uint32_t mark_of(uint64_t commit) noexcept {
     const auto mark = static_cast<uint32_t>(commit);
     return mark != 0 ? mark : 1;
@@ -38,8 +38,8 @@ bool refused_in_strict_mode(const Session& session, std::string_view key) noexce
     return common::is_reserved_key(key) && session.strict();
 }
 
-// Encodes and stores. Texts and byte objects, which is nearly everything that is ever put, go into the store in two
-// pieces, without a buffer between.
+// Encodes and stores. Texts and byte objects, which is nearly everything that is ever put, are passed to the store as
+// two buffers, without a copy between.
 pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common::Rank rank, std::string_view key,
                    pmix_scope_t scope, const pmix_value_t& value) {
     dstore::PrivateStore& store = session.mine();
@@ -107,7 +107,7 @@ SendResult send_frame(Session& session, size_t frame_limit) {
     pmix_status_t rc = PMIX_ERR_NOMEM;
     try {
         frame.finish(full ? 0 : session.resent_up_to());
-        rc = session.tell(common::Command::commit, frame.pieces());
+        rc = session.tell(common::Command::commit, frame.parts());
     } catch (const std::bad_alloc&) {  // as if it had been refused
     }
     if (rc != PMIX_SUCCESS) {
@@ -160,7 +160,7 @@ pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const ch
         }
         rank = proc->rank;
     }
-    // Said first: whoever finds the value may look for it.
+    // Set first, because a reader that finds the value tests it.
     if (nspace != session.own_nspace() || rank != session.self().rank) session.set_stored_for_others();
     if (qualified) return keep_qualified(session, nspace, rank, PMIX_INTERNAL, *value);
     return keep(session, nspace, rank, *name, PMIX_INTERNAL, *value);
@@ -168,8 +168,8 @@ pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const ch
 
 pmix_status_t commit(Session& session, size_t frame_limit) {
     for (bool first = true;; first = false) {
-        // Without the lock: the loop's thread, which makes the room, may be in a commit of a callback's. Before each
-        // frame, because a server that reads slowly may have too much before it after any of them.
+        // Without the lock: the loop's thread, which drains the queue, may be in a commit called by a callback. Before
+        // each frame, because the queue to a slow server may be full after any of them.
         if (session.mine().anything_staged()) {
             if (const pmix_status_t rc = session.wait_for_room(); rc != PMIX_SUCCESS) return rc;
         }

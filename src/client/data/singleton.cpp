@@ -27,8 +27,8 @@ common::ProcId singleton_identity() {
     const std::string pid = std::to_string(::getpid());
     std::string host = host_name();
     // The name must fit, whatever the host is called.
-    const size_t room = common::kMaxNspaceLength - sizeof "singleton.." - pid.size();
-    if (host.size() > room) host.resize(room);
+    const size_t space = common::kMaxNspaceLength - sizeof "singleton.." - pid.size();
+    if (host.size() > space) host.resize(space);
     return {"singleton." + host + "." + pid, 0};
 }
 

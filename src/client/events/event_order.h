@@ -27,7 +27,7 @@ enum class Category : uint8_t { first, single, multi, fallback, last };
 // newest last.
 enum class Place : uint8_t { lead, prepend, append, end };
 
-// What a registration says, apart from the function itself.
+// The contents of a registration, apart from the function itself.
 struct HandlerSpec {
     std::vector<pmix_status_t> codes;  // empty: a default handler
     bool grouped = false;              // some of them by the name of a group: stands among handlers for several codes
@@ -70,7 +70,7 @@ class EventOrder {
   public:
     explicit EventOrder(common::ProcId self) : self_(std::move(self)) {}
 
-    // The reference of the new handler, unique while this object lives; starts at 0.
+    // The reference of the new handler, unique within this object; starts at 0.
     common::Result<size_t> add(HandlerSpec spec);
     bool remove(size_t reference);
     bool contains(size_t reference) const noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a registration says, read out of its codes and infos. Pure.
+// The contents of a registration, read out of its codes and infos. Pure.
 //
 // What can go wrong: PMIX_ERR_BAD_PARAM for a value of a wrong type, PMIX_ERR_NOT_SUPPORTED for a required attribute
-// that nobody here knows.
+// that is unknown here.
 #pragma once
 
 #include <pmix.h>

@@ -24,7 +24,7 @@ constexpr size_t kOwnRing = 32;
 
 constexpr size_t kNoReference = static_cast<size_t>(-1);
 
-// Under which the status of a handler without a name stands among the results.
+// The name in the results for the status of a handler without a name.
 constexpr std::string_view kNoName = "UNKNOWN";
 
 }  // namespace
@@ -62,10 +62,10 @@ struct Events::Run {
     // Of the handler that runs, which may be gone when it is done.
     std::string name;
     bool success_ends = false;
-    bool replay = false;   // for one handler, of what came before it
+    bool replay = false;   // for one handler, of an event raised before its registration
     bool by_name = false;  // one of the chain has asked for this very code
     InfoList results;
-    // What the handler that runs was given besides: gone when it says it is done.
+    // What the running handler was given besides: freed when the handler has reported that it is done.
     InfoList with_object;
 };
 
@@ -138,7 +138,7 @@ void Events::activate(size_t reference) {
         const auto waiting = ring_;
         for (const auto& event : waiting) deliver_to(reference, event);
     } catch (const std::bad_alloc&) {
-        WIREUP_LOG(client, warn, "handler %zu: no memory for events that came before it", reference);
+        WIREUP_LOG(client, warn, "handler %zu: no memory for events raised before its registration", reference);
     }
 }
 
@@ -230,7 +230,7 @@ pmix_status_t Events::register_handler(const pmix_status_t codes[], size_t ncode
     return settled == PMIX_SUCCESS ? static_cast<pmix_status_t>(reference) : settled;
 }
 
-// What the server said to a registration: the handler serves from here on, or never was.
+// The server's reply to a registration: the handler is called from here on, or is removed.
 pmix_status_t Events::settle(size_t reference, pmix_status_t status) {
     // Without a server it serves for what happens in the process.
     const bool good = common::succeeded(status) || status == PMIX_ERR_UNREACH || status == PMIX_ERR_LOST_CONNECTION;
@@ -317,12 +317,12 @@ void Events::start(std::shared_ptr<const Event> event, std::vector<size_t> chain
     });
     const uint64_t id = next_run_++;
     runs_.emplace(id, std::move(run));
-    // From the loop's own stack: whoever raised the event may be a handler or a caller's step.
+    // From the loop's own stack: the event may have been raised by a handler or inside a caller's step.
     session_.loop().post([this, id] { step(id); });
 }
 
 // Handlers that are done when they return are followed by the next one at once, so that chains of such handlers never
-// overlap and every handler meets the events in the order in which they came.
+// overlap and every handler is called for the events in the order in which they were received.
 void Events::step(uint64_t id) {
     while (!shut_) {
         auto it = runs_.find(id);
@@ -335,7 +335,7 @@ void Events::step(uint64_t id) {
             runs_.erase(it);
             if (!ended->replay && ended->event->traits.code != PMIX_GROUP_INVITED)
                 tell_groups(*ended->event, ended->results, false);
-            // Whoever asked for it has put the descriptions aside by now.
+            // The handlers, which may read the old descriptions, are done by now.
             if (ended->by_name && ended->event->traits.code == PMIX_FABRIC_UPDATE_PENDING && observer_ != nullptr)
                 observer_->fabric_update_pending();
             return;
@@ -356,7 +356,7 @@ void Events::step(uint64_t id) {
         }
         if (h.oneshot) deregister_on_loop(reference);
         auto* ticket = new Ticket{home_, id};
-        // Where callers turn the loop themselves, one handler may be inside another.
+        // Where callers run the loop themselves, one handler may be inside another.
         const uint64_t outer = std::exchange(calling_, id);
         h.function(reference, run.event->traits.code, &run.event->source, infos, ninfos, run.results.c_array(),
                    run.results.size(), &Events::on_done, ticket);
@@ -443,7 +443,7 @@ void Events::raise_failed_comm() {
     InfoList infos;
     const pmix_proc_t self = session_.self().to_c();
     infos.append(PMIX_EVENT_AFFECTED_PROC, &self, PMIX_PROC);
-    // Whoever cares asks for it by its code. A default handler may well end the process.
+    // Only for handlers that are registered for this code: a default handler may end the process.
     infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
     raise(PMIX_ERR_FAILED_COMM, session_.self(), std::move(infos));
 }

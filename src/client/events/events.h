@@ -4,8 +4,8 @@
 // All state belongs to the loop. The public calls may come from any thread: they post themselves there (blocking forms
 // wait, save on the loop, where they run inline). A chain calls one handler after the other; each must say that it is
 // done, at once or later, from any thread, and then the next one is called from the loop, never on the stack of the
-// one that finished. Order and match are event_order's business. What the process notifies itself comes back from the
-// server like any other event, so all that it hears has one order.
+// one that finished. event_order decides on order and match. Events that the process notifies itself are
+// sent back by the server like any other, so all its events have one order.
 //
 // Events that stay in the process (its own PROC_LOCAL ones, a declared model, the loss of the server) are kept in a
 // small ring for handlers that come later; those of the server are kept by the server and come again marked for the

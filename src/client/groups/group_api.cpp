@@ -14,7 +14,7 @@ using common::InfoList;
 using common::InfoView;
 
 // The server waits for optional members as long as it was told, and a host has its own patience after that.
-constexpr int kOptionalGraceS = 7;
+constexpr int kOptionalExtraS = 7;
 
 struct Prepared {
     common::ControlRequest request;
@@ -28,7 +28,7 @@ common::Result<Prepared> prepare(GroupCall call, const char* name, const pmix_in
     if (rc != PMIX_SUCCESS) return rc;
     auto checked = checked_group_name(name);
     if (!checked) return checked.status();
-    if (p.timeout_s > 0 && InfoView(infos, ninfos).flag(PMIX_GROUP_OPTIONAL)) p.timeout_s += kOptionalGraceS;
+    if (p.timeout_s > 0 && InfoView(infos, ninfos).flag(PMIX_GROUP_OPTIONAL)) p.timeout_s += kOptionalExtraS;
     p.request.kind = static_cast<uint32_t>(call);
     p.request.name = std::move(checked).value();
     p.request.infos = common::Infos::borrow(infos, ninfos);
@@ -39,7 +39,7 @@ common::Result<Prepared> prepare_construct(const char* name, const pmix_proc_t p
                                            const pmix_info_t infos[], size_t ninfos) {
     auto p = prepare(GroupCall::construct, name, infos, ninfos);
     if (!p) return p;
-    // Nobody named: a member whom a leader adds (PMIX_GROUP_ADD_MEMBERS).
+    // No processes: the caller is a member that a leader adds (PMIX_GROUP_ADD_MEMBERS).
     if (procs == nullptr && nprocs == 0) return p;
     if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(procs, nprocs);
@@ -54,7 +54,8 @@ pmix_status_t plain(pmix_status_t rc) noexcept {
 
 void nothing_to_free(void*) {}
 
-// Whoever wants to be asked must hear of it, and whoever leads too.
+// True for a caller that decides about the group, which therefore needs its events: one that asks for notification, or
+// the leader.
 bool decides(InfoView infos) noexcept {
     return infos.flag(PMIX_GROUP_NOTIFY_TERMINATION) || infos.flag(PMIX_GROUP_LEADER);
 }

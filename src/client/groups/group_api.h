@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Group_construct, _destruct, _leave: requests to the server, which gathers the members.
 //
-// Callers' threads; callbacks come from the loop. What can go wrong: an empty or too long name, no processes, and what
-// the server says (server/collectives/groups.h).
+// Callers' threads; callbacks come from the loop. What can go wrong: an empty or too long name, no processes, and the
+// server's status (server/collectives/groups.h).
 #pragma once
 
 #include <pmix.h>

@@ -41,7 +41,8 @@ GroupEvents::~GroupEvents() = default;
 
 void GroupEvents::listen() {
     if (listening_.load(std::memory_order_acquire)) return;
-    // Whoever comes second goes on when the request is out: what it asks next must not arrive before it.
+    // A second caller continues when the request has been sent: its own next request must not reach the server before
+    // it.
     MutexLock lock(listen_mutex_);
     if (listening_.load(std::memory_order_relaxed)) return;
     common::RegisterEventsRequest request;
@@ -56,8 +57,8 @@ void GroupEvents::heard(pmix_status_t code, const ProcId& source, const InfoList
     std::string_view name;
     if (InfoView(infos).get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
     const GroupVerdict verdict = read_verdict(results);
-    // Of what was before we listened only the end of an inviter, and who came after it, is for good, and the invitation
-    // still stands.
+    // Of events raised before this process listened, only these still hold: the failure of an inviter, the selection of
+    // its successor, and an invitation.
     if (replayed && code != PMIX_GROUP_LEADER_FAILED && code != PMIX_GROUP_LEADER_SELECTED &&
         code != PMIX_GROUP_INVITED)
         return;
@@ -66,9 +67,9 @@ void GroupEvents::heard(pmix_status_t code, const ProcId& source, const InfoList
             common::ControlRequest request;
             request.kind = static_cast<uint32_t>(verdict.abort ? GroupCall::abort : GroupCall::decide);
             request.name = name;
-            InfoList say;
-            if (verdict.leads) say.append_flag(PMIX_GROUP_LEADER, true);
-            request.infos = std::move(say);
+            InfoList decision;
+            if (verdict.leads) decision.append_flag(PMIX_GROUP_LEADER, true);
+            request.infos = std::move(decision);
             session_.ask_nb<Command::group>(request, [](pmix_status_t, common::ControlReply&) {});
         }
     }

@@ -46,7 +46,7 @@ class GroupEvents {
 
     // Asks for the events of groups, once. Any thread; answered before whatever is asked afterwards.
     void listen();
-    // Events of groups, when the handlers are done. replayed: it came before we listened. Loop.
+    // Events of groups, when the handlers are done. replayed: raised before listen() was called. Loop.
     void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
                const common::InfoList& results, bool replayed);
     // Nothing comes any more. Loop.

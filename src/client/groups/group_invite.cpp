@@ -149,26 +149,26 @@ void GroupInvites::watch_limit(Invite& invite) {
     });
 }
 
-void GroupInvites::ask(Invite& invite, const ProcList& whom) {
+void GroupInvites::ask(Invite& invite, const ProcList& targets) {
     InfoList infos = for_all(invite.infos);
     common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, invite.members);
-    announce(PMIX_GROUP_INVITED, invite.name, whom, std::move(infos));
+    announce(PMIX_GROUP_INVITED, invite.name, targets, std::move(infos));
 }
 
-void GroupInvites::invite_heard(Invite& invite, pmix_status_t code, const ProcId& who, const GroupVerdict& verdict) {
+void GroupInvites::invite_heard(Invite& invite, pmix_status_t code, const ProcId& sender, const GroupVerdict& verdict) {
     if (verdict.abort || code == PMIX_GROUP_CONSTRUCT_ABORT) return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT);
     if (invite.forming) return;
     if (code == PMIX_GROUP_INVITE_ACCEPTED) {
-        std::erase(invite.pending, who);
+        std::erase(invite.pending, sender);
         return check(invite);
     }
     if (code != PMIX_GROUP_INVITE_DECLINED && code != PMIX_GROUP_INVITE_FAILED) return;
-    auto at = std::find(invite.members.begin(), invite.members.end(), who);
+    auto at = std::find(invite.members.begin(), invite.members.end(), sender);
     if (at == invite.members.end()) return;
-    std::erase(invite.pending, who);
-    std::erase(invite.invited, who);
+    std::erase(invite.pending, sender);
+    std::erase(invite.invited, sender);
     if (!invite.optional && !verdict.handled) return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT);
-    // Replacements take the place of who they are for.
+    // Replacements get the place of the member that they replace.
     ProcList fresh;
     for (const ProcId& p : verdict.replacements)
         if (!contains(invite.members, p) && !contains(fresh, p)) fresh.push_back(p);
@@ -197,7 +197,7 @@ void GroupInvites::form(Invite& invite) {
     InfoList given, mine;
     for (const pmix_info_t& info : invite.infos)
         if (common::key_view(info) != PMIX_GROUP_LEADER) given.append(info);
-    // Where who does not come is left out, the limit was for the invitation, and the group has as much again to form.
+    // With PMIX_GROUP_OPTIONAL the timeout covers the invitation only; construction gets it again.
     append_limited(mine, given, invite.optional ? Deadline::never() : invite.limit);
     mine.append_flag(PMIX_GROUP_LEADER, true);
     const pmix_status_t rc =
@@ -207,9 +207,9 @@ void GroupInvites::form(Invite& invite) {
                                 if (i == nullptr || i->id != id) return;
                                 const bool good = status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
                                 if (!good) return give_up(*i, status);
-                                InfoList said;
-                                said.append_all(results.c_array(), results.size());
-                                announce(PMIX_GROUP_CONSTRUCT_COMPLETE, name, i->members, std::move(said));
+                                InfoList contents;
+                                contents.append_all(results.c_array(), results.size());
+                                announce(PMIX_GROUP_CONSTRUCT_COMPLETE, name, i->members, std::move(contents));
                                 finish(*i, i->smaller ? PMIX_ERR_PARTIAL_SUCCESS : status, std::move(results));
                             });
     if (rc != PMIX_SUCCESS) give_up(invite, rc);
@@ -430,7 +430,7 @@ void GroupInvites::server_gone(pmix_status_t why) noexcept {
         while (!invites_.empty()) finish(invites_.front(), why, {});
         while (!joins_.empty()) finish(joins_.front(), why, {});
     } catch (const std::bad_alloc&) {
-        // Whoever waits has a limit of its own, or not; there is nothing left to tell it with.
+        // There is no memory left to report the end with: a caller that waits ends by its own timeout, if it has one.
     }
 }
 

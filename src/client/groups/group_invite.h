@@ -40,9 +40,9 @@ class GroupInvites {
     struct Invite {
         uint64_t id = 0;
         std::string name;
-        common::ProcList members;  // in the order of the group's ranks; who does not come is taken out
+        common::ProcList members;  // in the order of the group's ranks; those that do not accept are taken out
         common::ProcList pending;
-        common::ProcList invited;  // all who ever were, save those who declined
+        common::ProcList invited;  // all that were ever invited, except those that declined
         common::InfoList infos;
         GroupDone done;
         transport::Deadline limit = transport::Deadline::never();
@@ -83,7 +83,7 @@ class GroupInvites {
     void join_heard(Join& join, pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
                     const GroupVerdict& verdict);
     void watch_limit(Invite& invite);
-    void ask(Invite& invite, const common::ProcList& whom);
+    void ask(Invite& invite, const common::ProcList& targets);
     void check(Invite& invite);
     void form(Invite& invite);
     void give_up(Invite& invite, pmix_status_t status);

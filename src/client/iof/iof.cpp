@@ -229,8 +229,8 @@ void Iof::tell_gone(size_t reference) {
     if (auto payload = common::message_bytes(request)) session_.tell(Command::iof_deregister, payload.value());
 }
 
-// Everything that came before is flushed. With the server's help also what it still has; where nobody may wait, what is
-// here.
+// Everything that was received before is flushed; with the server's help also what the server still has. Where the
+// caller must not wait, only what was received.
 void Iof::leave(size_t reference, bool wait_for_server, std::function<void(pmix_status_t)> answer) {
     auto it = handlers_.find(reference);
     if (it == handlers_.end() || !it->second->active) return answer(PMIX_ERR_BAD_PARAM);
@@ -369,8 +369,9 @@ void Iof::tell_failure(const Stream& stream, uint64_t lost) {
 void Iof::on_notify(common::IofNotify&& message) {
     const auto reference = static_cast<size_t>(message.reference);
     auto it = handlers_.find(reference);
-    // The host has said yes after all, when nobody waited any more, or this was under way when the registration ended.
-    // A reader that gives no credit would hold up whom it reads. The server ignores it where it knows already.
+    // The host has accepted the registration after the caller stopped waiting, or this was under way when the
+    // registration ended. A reader that gives no credit would block the source, so tell the server; it ignores a second
+    // notice.
     if (!shut_ && it == handlers_.end() && reference < next_ &&
         std::find(told_gone_.begin(), told_gone_.end(), reference) == told_gone_.end()) {
         if (told_gone_.size() == kToldGone) told_gone_.pop_front();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This process's own stdout and stderr as a place for forwarded output, without ever waiting for who reads them.
+// This process's own stdout and stderr as a place for forwarded output, without ever waiting for their reader.
 //
-// Loop thread. The descriptors are shared with whoever started the process, so they are never made non-blocking: poll
-// says when a little can be written without waiting, and only that little is written. Regular files and devices take
+// Loop thread. The descriptors are shared with the parent process, so they are never made non-blocking: poll
+// reports when a little can be written without waiting, and only that little is written. Regular files and devices take
 // everything. What is not written yet is bounded by the readers' windows: written() is told as it goes out.
 //
 // What can go wrong: nobody reads any more: the rest is dropped, and written() is told all the same. That raises no

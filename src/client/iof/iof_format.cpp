@@ -109,14 +109,14 @@ void Lines::add(std::string_view bytes, std::string_view now, std::string& out) 
     while (!bytes.empty()) {
         const size_t newline = bytes.find('\n');
         const bool complete = newline != std::string_view::npos;
-        const std::string_view piece = bytes.substr(0, complete ? newline + 1 : bytes.size());
-        bytes.remove_prefix(piece.size());
-        if (complete || format_.raw || kept_.size() + piece.size() > kMaxLine) {
+        const std::string_view part = bytes.substr(0, complete ? newline + 1 : bytes.size());
+        bytes.remove_prefix(part.size());
+        if (complete || format_.raw || kept_.size() + part.size() > kMaxLine) {
             if (!kept_.empty()) line(kept_, false, now, out);
             kept_.clear();
-            line(piece, complete, now, out);
+            line(part, complete, now, out);
         } else {
-            kept_ += piece;
+            kept_ += part;
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forwarded output as text for people: whole lines, each with a tag of who wrote it, when, on which channel.
+// Forwarded output as text for people: whole lines, each with a tag: the process that wrote it, the time, the channel.
 //
-// Pure; whoever holds a Lines uses it from one thread. It keeps the beginning of a line until its end comes (or
+// Pure; a Lines is used from one thread. It keeps the beginning of a line until its end comes (or
 // kMaxLine bytes, or the end of the stream), so that lines of different processes do not mix; a line that comes in
 // several deliveries is tagged once. Raw: nothing is kept back, and a tag stands where a line begins.
 #pragma once

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // This process's own stdin on its way to the stdin of others (PMIX_IOF_PUSH_STDIN).
 //
-// Loop thread. One piece at a time: the next is read when the host has answered for the last, so nothing piles up. The
-// descriptor is shared with whoever started the process and stays as it is: blocking, mostly. Whoever shares it may
-// take what made it ready, so a pipe or a terminal is opened once more, for reading without waiting. A terminal in
-// whose background we run is looked at again later, not read.
+// Loop thread. One buffer at a time: the next is read when the host has answered for the last, so nothing piles up. The
+// descriptor is shared with the parent process and stays as it is: blocking, mostly. Another process that shares it may
+// read the bytes that made it ready, so a pipe or a terminal is opened once more, for reading without waiting. A
+// terminal is not read while this process is in its background; it is polled again later.
 //
-// What can go wrong: the host refuses a piece: forwarding ends with PMIX_ERR_IOF_FAILURE as an event of this process.
+// What can go wrong: the host refuses a buffer: forwarding ends with PMIX_ERR_IOF_FAILURE as an event of this process.
 // At the end of the input the targets are told, and PMIX_ERR_IOF_COMPLETE is raised here.
 #pragma once
 

@@ -41,8 +41,8 @@ bool knows_all(InfoView infos, common::Function function) noexcept {
     return common::check_required(infos, function, common::level::client | common::level::server) == PMIX_SUCCESS;
 }
 
-// A wish for a credential on its way: by munge first, by the server, by munge in the end.
-struct Wish {
+// How a credential is to be made: by munge first, by the server, by munge in the end.
+struct Options {
     std::string types;  // for the server
     InfoList infos;
     int timeout_s = 0;
@@ -51,32 +51,32 @@ struct Wish {
     bool server = true;
 };
 
-common::Result<Wish> read_wish(const pmix_info_t infos[], size_t ninfos) {
-    Wish wish;
+common::Result<Options> read_options(const pmix_info_t infos[], size_t ninfos) {
+    Options options;
     std::string_view types;
     pmix_status_t rc = check_infos(infos, ninfos);
     const InfoView view(infos, ninfos);
-    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &wish.timeout_s);
+    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &options.timeout_s);
     if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CRED_TYPE, &types);
     if (rc != PMIX_SUCCESS) return rc;
     const CredentialTypes list(types);
     const bool munge = knows_all(view, common::Function::PMIx_Get_credential);
-    wish.munge_first = munge && list.first() == common::kMungeCredential;
-    wish.munge_last = munge && !wish.munge_first && list.has(common::kMungeCredential);
-    if (wish.munge_first) wish.types = list.after(common::kMungeCredential).text();
-    wish.server = !wish.munge_first || !wish.types.empty();
+    options.munge_first = munge && list.first() == common::kMungeCredential;
+    options.munge_last = munge && !options.munge_first && list.has(common::kMungeCredential);
+    if (options.munge_first) options.types = list.after(common::kMungeCredential).text();
+    options.server = !options.munge_first || !options.types.empty();
     for (const pmix_info_t& info : view) {
-        const bool rest = wish.munge_first && common::key_view(info) == PMIX_CRED_TYPE;
+        const bool rest = options.munge_first && common::key_view(info) == PMIX_CRED_TYPE;
         if (rc == PMIX_SUCCESS && info.value.type != PMIX_POINTER)
-            rc = rest ? wish.infos.append_string(PMIX_CRED_TYPE, wish.types) : wish.infos.append(info);
+            rc = rest ? options.infos.append_string(PMIX_CRED_TYPE, options.types) : options.infos.append(info);
     }
     if (rc != PMIX_SUCCESS) return rc;
-    return wish;
+    return options;
 }
 
-common::ControlRequest message(const Wish& wish) {
+common::ControlRequest message(const Options& options) {
     common::ControlRequest request;
-    request.directives = Infos::borrow(wish.infos.c_array(), wish.infos.size());
+    request.directives = Infos::borrow(options.infos.c_array(), options.infos.size());
     return request;
 }
 
@@ -144,36 +144,37 @@ common::Result<Question> read_question(const pmix_byte_object_t* credential, con
 
 pmix_status_t get_credential(Session& session, const pmix_info_t infos[], size_t ninfos,
                              pmix_byte_object_t* credential) {
-    auto wish = read_wish(infos, ninfos);
-    if (!wish) return wish.status();
+    auto options = read_options(infos, ninfos);
+    if (!options) return options.status();
     if (credential == nullptr) return PMIX_ERR_BAD_PARAM;
     Made made;
-    if (wish->munge_first) made = by_munge();
-    if (made.status != PMIX_SUCCESS && wish->server) {
+    if (options->munge_first) made = by_munge();
+    if (made.status != PMIX_SUCCESS && options->server) {
         common::ControlReply reply;
-        const pmix_status_t rc = session.ask<Command::get_credential>(message(*wish), reply, wish->timeout_s);
-        made = from_server(rc, reply, wish->munge_last);
+        const pmix_status_t rc = session.ask<Command::get_credential>(message(*options), reply, options->timeout_s);
+        made = from_server(rc, reply, options->munge_last);
     }
     return made.status == PMIX_SUCCESS ? hand_out(made.bytes, credential) : made.status;
 }
 
 pmix_status_t get_credential_nb(Session& session, const pmix_info_t infos[], size_t ninfos,
                                 pmix_credential_cbfunc_t callback, void* cbdata) {
-    auto wish = read_wish(infos, ninfos);
-    if (!wish) return wish.status();
+    auto options = read_options(infos, ninfos);
+    if (!options) return options.status();
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
     auto made = std::make_shared<Made>();
-    if (wish->munge_first) *made = by_munge();
+    if (options->munge_first) *made = by_munge();
     if (made->status == PMIX_SUCCESS) {
         session.loop().post([made, callback, cbdata] { call_back(callback, cbdata, *made); });
         return PMIX_SUCCESS;
     }
-    if (!wish->server) return made->status;
-    const auto done = [callback, cbdata, munge_last = wish->munge_last](pmix_status_t rc, common::ControlReply& reply) {
+    if (!options->server) return made->status;
+    const auto done = [callback, cbdata, munge_last = options->munge_last](pmix_status_t rc,
+                                                                           common::ControlReply& reply) {
         Made answer = from_server(rc, reply, munge_last);
         call_back(callback, cbdata, answer);
     };
-    return session.ask_nb<Command::get_credential>(message(*wish), done, wish->timeout_s);
+    return session.ask_nb<Command::get_credential>(message(*options), done, options->timeout_s);
 }
 
 pmix_status_t validate_credential(Session& session, const pmix_byte_object_t* credential, const pmix_info_t infos[],

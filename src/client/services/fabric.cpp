@@ -33,7 +33,7 @@ struct Fabrics::Registered {
     }
 };
 
-struct Fabrics::Wish {
+struct Fabrics::Options {
     pmix_fabric_operation_t operation = PMIX_FABRIC_REQUEST_INFO;
     InfoList directives;
     int timeout_s = 0;
@@ -86,34 +86,34 @@ bool Fabrics::alone() const noexcept {
     return !session_.has_server() || (session_.is_tool() && !session_.connected());
 }
 
-Result<Fabrics::Wish> Fabrics::read(const pmix_info_t directives[], size_t n) {
-    Wish wish;
+Result<Fabrics::Options> Fabrics::read(const pmix_info_t directives[], size_t n) {
+    Options options;
     pmix_status_t rc = check_infos(directives, n);
-    if (rc == PMIX_SUCCESS) rc = read_timeout(directives, n, &wish.timeout_s);
+    if (rc == PMIX_SUCCESS) rc = read_timeout(directives, n, &options.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
     for (const pmix_info_t& info : InfoView(directives, n)) {
         // An address means nothing to another process.
-        if (rc == PMIX_SUCCESS && info.value.type != PMIX_POINTER) rc = wish.directives.append(info);
+        if (rc == PMIX_SUCCESS && info.value.type != PMIX_POINTER) rc = options.directives.append(info);
     }
     if (rc != PMIX_SUCCESS) return rc;
-    return wish;
+    return options;
 }
 
 // The directives of the registration, and which fabric it has become.
-Result<Fabrics::Wish> Fabrics::wish_of(const pmix_fabric_t* fabric) {
-    Wish wish;
-    wish.operation = PMIX_FABRIC_UPDATE_INFO;
+Result<Fabrics::Options> Fabrics::options_of(const pmix_fabric_t* fabric) {
+    Options options;
+    options.operation = PMIX_FABRIC_UPDATE_INFO;
     common::MutexLock lock(mutex_);
     const auto it = registered_.find(fabric);
     if (it == registered_.end()) return PMIX_ERR_BAD_PARAM;
     const Registered& known = *it->second;
-    pmix_status_t rc = InfoView(known.directives).get(PMIX_TIMEOUT, &wish.timeout_s);
+    pmix_status_t rc = InfoView(known.directives).get(PMIX_TIMEOUT, &options.timeout_s);
     for (const pmix_info_t& info : known.directives) {
-        if (rc == PMIX_SUCCESS && common::key_view(info) != PMIX_FABRIC_INDEX) rc = wish.directives.append(info);
+        if (rc == PMIX_SUCCESS && common::key_view(info) != PMIX_FABRIC_INDEX) rc = options.directives.append(info);
     }
-    if (rc == PMIX_SUCCESS) rc = wish.directives.append_number(PMIX_FABRIC_INDEX, known.index, PMIX_SIZE);
+    if (rc == PMIX_SUCCESS) rc = options.directives.append_number(PMIX_FABRIC_INDEX, known.index, PMIX_SIZE);
     if (rc != PMIX_SUCCESS) return rc;
-    return wish;
+    return options;
 }
 
 Result<InfoList> Fabrics::describe_here(const InfoList& directives) {
@@ -127,35 +127,35 @@ Result<InfoList> Fabrics::describe_here(const InfoList& directives) {
     return common::describe_fabric(*devices, directives, numbers_);
 }
 
-pmix_status_t Fabrics::ask(const Wish& wish, InfoList& description) {
+pmix_status_t Fabrics::ask(const Options& options, InfoList& description) {
     if (alone()) {
-        auto here = describe_here(wish.directives);
+        auto here = describe_here(options.directives);
         if (here) description = std::move(here).value();
         return here.status();
     }
     common::ControlReply reply;
-    const pmix_status_t rc = session_.ask<Command::fabric>(wish.message(), reply, wish.timeout_s);
+    const pmix_status_t rc = session_.ask<Command::fabric>(options.message(), reply, options.timeout_s);
     description = reply.infos.take();
     return common::succeeded(rc) ? PMIX_SUCCESS : rc;
 }
 
 // done(status, description&&) runs on the loop.
 template <class Done>
-pmix_status_t Fabrics::ask_nb(Wish&& wish, Done done) {
+pmix_status_t Fabrics::ask_nb(Options&& options, Done done) {
     if (alone()) {
-        auto here = describe_here(wish.directives);
+        auto here = describe_here(options.directives);
         if (!here) return here.status();
         session_.loop().post(
             [done, description = std::move(here).value()]() mutable { done(PMIX_SUCCESS, std::move(description)); });
         return PMIX_SUCCESS;
     }
-    const common::ControlRequest request = wish.message();
+    const common::ControlRequest request = options.message();
     return session_.ask_nb<Command::fabric>(
         request,
         [done](pmix_status_t rc, common::ControlReply& reply) mutable {
             done(common::succeeded(rc) ? PMIX_SUCCESS : rc, reply.infos.take());
         },
-        wish.timeout_s);
+        options.timeout_s);
 }
 
 // ---- objects ----
@@ -184,22 +184,22 @@ pmix_status_t Fabrics::fill_again(pmix_fabric_t* fabric, InfoList&& changes) {
 
 pmix_status_t Fabrics::add(pmix_fabric_t* fabric, const pmix_info_t directives[], size_t n) {
     if (fabric == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto wish = read(directives, n);
-    if (!wish) return wish.status();
+    auto options = read(directives, n);
+    if (!options) return options.status();
     InfoList description;
-    const pmix_status_t rc = ask(*wish, description);
-    return rc == PMIX_SUCCESS ? fill_new(fabric, std::move(wish->directives), std::move(description)) : rc;
+    const pmix_status_t rc = ask(*options, description);
+    return rc == PMIX_SUCCESS ? fill_new(fabric, std::move(options->directives), std::move(description)) : rc;
 }
 
 pmix_status_t Fabrics::add_nb(pmix_fabric_t* fabric, const pmix_info_t directives[], size_t n,
                               pmix_op_cbfunc_t callback, void* cbdata) {
     if (fabric == nullptr || callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto wish = read(directives, n);
-    if (!wish) return wish.status();
+    auto options = read(directives, n);
+    if (!options) return options.status();
     auto kept = std::make_shared<InfoList>();
-    const pmix_status_t rc = kept->append_all(wish->directives.c_array(), wish->directives.size());
+    const pmix_status_t rc = kept->append_all(options->directives.c_array(), options->directives.size());
     if (rc != PMIX_SUCCESS) return rc;
-    return ask_nb(std::move(wish).value(),
+    return ask_nb(std::move(options).value(),
                   [this, fabric, kept, callback, cbdata](pmix_status_t status, InfoList&& description) {
                       if (status == PMIX_SUCCESS) status = fill_new(fabric, std::move(*kept), std::move(description));
                       callback(status, cbdata);
@@ -207,21 +207,22 @@ pmix_status_t Fabrics::add_nb(pmix_fabric_t* fabric, const pmix_info_t directive
 }
 
 pmix_status_t Fabrics::update(pmix_fabric_t* fabric) {
-    auto wish = wish_of(fabric);
-    if (!wish) return wish.status();
+    auto options = options_of(fabric);
+    if (!options) return options.status();
     InfoList changes;
-    const pmix_status_t rc = ask(*wish, changes);
+    const pmix_status_t rc = ask(*options, changes);
     return rc == PMIX_SUCCESS ? fill_again(fabric, std::move(changes)) : rc;
 }
 
 pmix_status_t Fabrics::update_nb(pmix_fabric_t* fabric, pmix_op_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto wish = wish_of(fabric);
-    if (!wish) return wish.status();
-    return ask_nb(std::move(wish).value(), [this, fabric, callback, cbdata](pmix_status_t status, InfoList&& changes) {
-        if (status == PMIX_SUCCESS) status = fill_again(fabric, std::move(changes));
-        callback(status, cbdata);
-    });
+    auto options = options_of(fabric);
+    if (!options) return options.status();
+    return ask_nb(std::move(options).value(),
+                  [this, fabric, callback, cbdata](pmix_status_t status, InfoList&& changes) {
+                      if (status == PMIX_SUCCESS) status = fill_again(fabric, std::move(changes));
+                      callback(status, cbdata);
+                  });
 }
 
 pmix_status_t Fabrics::remove(pmix_fabric_t* fabric) {
@@ -251,7 +252,8 @@ void Fabrics::update_all() {
         for (const auto& [fabric, known] : registered_) all.push_back(const_cast<pmix_fabric_t*>(fabric));
     }
     if (all.empty()) return;
-    // The last to let go of it says that all are done. What could not be brought up to date may be read again too.
+    // When the last reference is dropped, all are done. An object that could not be brought up to date may be read
+    // again too.
     const std::shared_ptr<void> end(nullptr, [this](void*) {
         InfoList infos;
         infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
@@ -259,9 +261,9 @@ void Fabrics::update_all() {
         session_.events().raise(PMIX_FABRIC_UPDATED, session_.server(), std::move(infos));
     });
     for (pmix_fabric_t* fabric : all) {
-        auto wish = wish_of(fabric);
-        if (!wish) continue;
-        ask_nb(std::move(wish).value(), [this, fabric, end](pmix_status_t status, InfoList&& changes) {
+        auto options = options_of(fabric);
+        if (!options) continue;
+        ask_nb(std::move(options).value(), [this, fabric, end](pmix_status_t status, InfoList&& changes) {
             if (status == PMIX_SUCCESS) fill_again(fabric, std::move(changes));
         });
     }

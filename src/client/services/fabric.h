@@ -7,8 +7,8 @@
 // interface nobody reads an object while an update of it is under way, so its fields have no lock. A process without a
 // server describes what it sees of its own node. With a handler of its own for PMIX_FABRIC_UPDATE_PENDING, a process
 // agrees to updates by the library: after the handlers are done all its objects are brought up to date, and
-// PMIX_FABRIC_UPDATED follows. What can go wrong: an object that is not registered (PMIX_ERR_BAD_PARAM), what the
-// server says. An update that fails leaves the contents as they were.
+// PMIX_FABRIC_UPDATED follows. What can go wrong: an object that is not registered (PMIX_ERR_BAD_PARAM), the
+// server's status. An update that fails leaves the contents as they were.
 #pragma once
 
 #include <pmix.h>
@@ -54,16 +54,16 @@ class Fabrics {
 
   private:
     struct Registered;
-    struct Wish;
+    struct Options;
 
-    static common::Result<Wish> read(const pmix_info_t directives[], size_t n);
-    common::Result<Wish> wish_of(const pmix_fabric_t* fabric);
+    static common::Result<Options> read(const pmix_info_t directives[], size_t n);
+    common::Result<Options> options_of(const pmix_fabric_t* fabric);
     bool alone() const noexcept;
     // What is known without a server.
     common::Result<common::InfoList> describe_here(const common::InfoList& directives);
-    pmix_status_t ask(const Wish& wish, common::InfoList& description);
+    pmix_status_t ask(const Options& options, common::InfoList& description);
     template <class Done>
-    pmix_status_t ask_nb(Wish&& wish, Done done);
+    pmix_status_t ask_nb(Options&& options, Done done);
     pmix_status_t fill_new(pmix_fabric_t* fabric, common::InfoList&& directives, common::InfoList&& description);
     pmix_status_t fill_again(pmix_fabric_t* fabric, common::InfoList&& changes);
 

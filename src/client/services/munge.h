@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Credentials of munge, where its library and its service are there.
 //
-// Opens libmunge at the first use and keeps it; nothing else of the process needs it. Any thread. The service tells who
-// the calling process is, so a credential is made where it is wanted and not in the server. What can go wrong:
+// Opens libmunge at the first use and keeps it; nothing else of the process needs it. Any thread. The service certifies
+// the calling process, so a credential is made in the process that needs it and not in the server. What can go wrong:
 // PMIX_ERR_NOT_SUPPORTED: no library, or no service that answers; PMIX_ERR_INVALID_CRED: it proves nothing (any more).
 #pragma once
 

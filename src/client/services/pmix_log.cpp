@@ -10,7 +10,7 @@ using common::Command;
 using common::Infos;
 using common::InfoView;
 
-// Channels whose value is a text, whoever writes it.
+// Channels whose value is a text, in the library and in hosts.
 bool wants_text(std::string_view key) noexcept {
     return key == PMIX_LOG_STDOUT || key == PMIX_LOG_STDERR || key == PMIX_LOG_SYSLOG || key == PMIX_LOG_LOCAL_SYSLOG ||
            key == PMIX_LOG_GLOBAL_SYSLOG;

@@ -107,7 +107,7 @@ class Work {
     const pmix_query_t* queries_;
     std::vector<InfoList> found_;
     std::vector<std::vector<std::string>> open_;  // keys that are not answered here
-    std::vector<InfoList> support_;               // what the server says of its levels
+    std::vector<InfoList> support_;               // the server's answers for its levels
     std::vector<size_t> sent_;                    // places of the queries that the server is asked
     size_t asked_ = 0;
     size_t answered_ = 0;
@@ -328,7 +328,7 @@ pmix_status_t Work::finish_support(size_t i) {
     return PMIX_SUCCESS;
 }
 
-// The answers to one query in the order of its keys, whoever gave them: callers read them by their places too.
+// The answers to one query in the order of its keys, from the server or from here: callers read them by position too.
 pmix_status_t Work::list(size_t i, InfoList& results) const {
     const InfoList& found = found_[i];
     if (is_support(i)) return results.append_all(found.c_array(), found.size());

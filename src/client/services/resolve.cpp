@@ -23,7 +23,7 @@ common::Result<std::string_view> checked_nspace(const char* nspace) noexcept {
     return std::string_view(nspace, length);
 }
 
-// Inside a Reading. Where the segment knows where processes run.
+// Inside a Reading. The reader of a segment that has the placement of its processes, or null.
 const dstore::Reader* placed(Session& session, std::string_view nspace) {
     if (nspace.empty()) return nullptr;
     const dstore::Reader* reader = session.reader(nspace);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Resolve_peers and PMIx_Resolve_nodes: from the segment where it says so, else from the server.
+// PMIx_Resolve_peers and PMIx_Resolve_nodes: from the segment where it has the placement, else from the server.
 //
 // Callers' threads. Outputs are malloc'ed for the caller, and safe (NULL, 0) on failure.
-// What can go wrong: bad arguments, a namespace nobody knows (the server's word).
+// What can go wrong: bad arguments, a namespace that the server does not have.
 #pragma once
 
 #include <pmix.h>

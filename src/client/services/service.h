@@ -11,7 +11,7 @@
 
 namespace pmix::client {
 
-// Hands out what came back, also with a refusal.
+// Passes on the results of the reply, also with a refusal.
 template <common::Command C>
 pmix_status_t ask_for_results(Session& session, const common::ControlRequest& request, int timeout_s,
                               ResultsOut results) {

@@ -66,7 +66,7 @@ pmix_status_t add_environment(pmix_app_t& app, bool open_mpi) {
 }
 
 // PMIX_SETUP_APP_ENVARS, of the job or of one program: the caller's environment, as far as it is the programming
-// model's and this library's, goes along, and whoever starts the job hears that this was done.
+// model's and this library's, is sent too, and the request is marked so that the host does not do it again.
 pmix_status_t send_environment(common::SpawnRequest& request) {
     const InfoView of_job(request.infos.data(), request.infos.size());
     if (of_job.flag(PMIX_ENVARS_HARVESTED)) return PMIX_SUCCESS;
@@ -181,7 +181,7 @@ pmix_status_t abort(Session& session, int status, const char* message, const pmi
         if (!list) return list.status();
         request.procs = std::move(list).value();
     }
-    // An abort from a callback is not held back by who would wait for it.
+    // An abort from a callback does not wait for its reply.
     if (session.must_not_wait()) {
         return session.ask_nb<Command::abort>(request, [](pmix_status_t, common::Nothing&) {});
     }

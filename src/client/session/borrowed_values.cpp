@@ -18,7 +18,7 @@ common::Result<const pmix_value_t*> BorrowedValues::make(Kept& kept, common::Byt
     return &kept.value;
 }
 
-common::Result<const pmix_value_t*> BorrowedValues::lend(common::Bytes bytes) {
+common::Result<const pmix_value_t*> BorrowedValues::borrow(common::Bytes bytes) {
     MutexLock lock(mutex_);
     auto known = by_place_.find(bytes.data());
     if (known != by_place_.end()) return &known->second->value;

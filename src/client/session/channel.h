@@ -25,7 +25,7 @@ namespace pmix::client {
 // What a client needs to map a namespace's segment.
 struct SegmentGrant {
     transport::Descriptor descriptor;
-    uint64_t instance = 0;    // differs between two lives of one name
+    uint64_t instance = 0;    // tells apart two namespaces of the same name
     uint64_t generation = 0;  // published when the grant was made
 };
 
@@ -33,8 +33,8 @@ class Channel {
   public:
     virtual ~Channel() = default;
 
-    // Any thread. Takes the frame whole or not at all; order of sends is order of arrival. The payload is borrowed for
-    // the call only.
+    // Any thread. Takes the frame whole or not at all; frames are received in the order of sends. The payload is
+    // borrowed for the call only.
     virtual pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) = 0;
 
     // The same for a payload in several buffers. header.payload is the sum of their sizes.

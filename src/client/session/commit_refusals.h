@@ -32,7 +32,7 @@ class CommitRefusals {
         add(commit);
     }
 
-    // What a call is to answer that itself came to `rc`: a refusal that nobody was told of yet, instead of success.
+    // The status of a call whose own result is `rc`: instead of success, a refusal that has not been reported yet.
     pmix_status_t reported_by(pmix_status_t rc) noexcept {
         if (!any_.load(std::memory_order_acquire)) return rc;
         common::MutexLock lock(mutex_);

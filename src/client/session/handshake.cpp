@@ -52,7 +52,7 @@ pmix_status_t send_all(int fd, common::Bytes bytes, Deadline deadline, const Io&
     return PMIX_SUCCESS;
 }
 
-// Exactly size bytes: what follows belongs to whoever reads the connection next.
+// Exactly size bytes: what follows belongs to the next reader of the connection.
 pmix_status_t receive_all(int fd, uint8_t* into, size_t size, std::vector<Descriptor>& descriptors, Deadline deadline,
                           const Io& io) {
     while (size != 0) {
@@ -143,7 +143,7 @@ bool is_trusted(int fd, Trust trust, const Io& io) {
     return peer->uid == ::geteuid() || peer->uid == 0 || (trust == Trust::any_for_root && ::geteuid() == 0);
 }
 
-common::Result<common::WhoReply> ask_who(int fd, Deadline deadline, const Io& io) {
+common::Result<common::WhoReply> ask_identity(int fd, Deadline deadline, const Io& io) {
     common::WhoRequest mine;
     mine.magic = common::kHelloMagic;
     auto body = common::message_bytes(mine);

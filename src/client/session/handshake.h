@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first frames: connect, ask who the server is, say who we are, learn where the job's data lies.
+// The first frames: connect, ask for the server's identity, send our own, receive the segments of the job's data.
 //
 // Runs on the caller's thread of an init, before or beside the loop: a few round trips, no thread involved. Owns
 // nothing afterwards; the socket goes to SocketChannel.
 //
-// What can go wrong: nobody listens (PMIX_ERR_UNREACH), silence (PMIX_ERR_TIMEOUT), the server's refusal, a server that
-// is not who it should be (PMIX_ERR_INVALID_CRED), or no protocol in common (PMIX_ERR_NOT_SUPPORTED).
+// What can go wrong: nobody listens (PMIX_ERR_UNREACH), silence (PMIX_ERR_TIMEOUT), the server's refusal, a server with
+// the wrong user or token (PMIX_ERR_INVALID_CRED), or no protocol in common (PMIX_ERR_NOT_SUPPORTED).
 #pragma once
 
 #include <vector>
@@ -33,7 +33,7 @@ common::Result<Greeting> shake_hands(const transport::ClientEnvironment& environ
 common::Result<transport::Descriptor> connect_any(const std::vector<std::string>& addresses,
                                                   transport::Deadline deadline, const transport::Io& io);
 
-// Whom a server at the other end of a socket must belong to, where it cannot prove itself by a token.
+// The user that a server at the other end of a socket must belong to, where it cannot prove itself by a token.
 enum class Trust : unsigned char {
     own_or_root,
     any_for_root,  // root may look at the server of any user that was named to it
@@ -41,7 +41,7 @@ enum class Trust : unsigned char {
 bool is_trusted(int fd, Trust trust, const transport::Io& io);
 
 // Who is there? May be asked before greet() on the same socket.
-common::Result<common::WhoReply> ask_who(int fd, transport::Deadline deadline, const transport::Io& io);
+common::Result<common::WhoReply> ask_identity(int fd, transport::Deadline deadline, const transport::Io& io);
 
 // The hello itself. mine: role and name; infos, pid and versions are filled in.
 common::Result<Greeting> greet(transport::Descriptor socket, common::HelloRequest mine, const common::Token& token,

@@ -19,7 +19,7 @@ bool Namespaces::has_ended(uint64_t instance) const noexcept {
     return instance != 0 && std::find(ended_.begin(), ended_.end(), instance) != ended_.end();
 }
 
-pmix_status_t Namespaces::adopt(std::string_view name, uint64_t instance, transport::Descriptor descriptor) {
+pmix_status_t Namespaces::add(std::string_view name, uint64_t instance, transport::Descriptor descriptor) {
     if (name.empty() || name.size() > common::kMaxNspaceLength || !descriptor) return PMIX_ERR_BAD_PARAM;
     MutexLock lock(mutex_);
     if (has_ended(instance)) return PMIX_SUCCESS;
@@ -48,8 +48,8 @@ pmix_status_t Namespaces::adopt(std::string_view name, uint64_t instance, transp
     return PMIX_SUCCESS;
 }
 
-pmix_status_t Namespaces::adopt_all(const common::SegmentList& segments,
-                                    std::vector<transport::Descriptor>&& descriptors) {
+pmix_status_t Namespaces::add_all(const common::SegmentList& segments,
+                                  std::vector<transport::Descriptor>&& descriptors) {
     size_t next = 0;
     for (const common::SegmentRef& segment : segments) {
         if (!segment.has_descriptor) continue;
@@ -61,7 +61,7 @@ pmix_status_t Namespaces::adopt_all(const common::SegmentList& segments,
             lose(segment.nspace, segment.instance);
             continue;
         }
-        const pmix_status_t rc = adopt(segment.nspace, segment.instance, std::move(descriptor));
+        const pmix_status_t rc = add(segment.nspace, segment.instance, std::move(descriptor));
         if (rc != PMIX_SUCCESS) return rc;
     }
     return PMIX_SUCCESS;
@@ -85,7 +85,7 @@ void Namespaces::lose(std::string_view name, uint64_t instance) {
     const auto old = std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e->name == name; });
     if (old != entries_.end()) {
         if (instance <= (*old)->instance) return;
-        // First, so that who finds no segment any more asks lacks(), which waits for us.
+        // First, so that a reader which finds no segment any more calls lacks(), which waits for this call.
         lacks_any_.store(true, std::memory_order_release);
         take_out(static_cast<size_t>(old - entries_.begin()));
     }
@@ -132,12 +132,12 @@ void Namespaces::take_out(size_t at) {
     removed_.push_back(std::move(entries_[at]));
     entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(at));
     has_removed_.store(true, std::memory_order_release);
-    removed_.back()->grace.begin();
+    removed_.back()->grace_period.begin();
 }
 
-void Namespaces::unmap(size_t at, std::span<const common::Bytes> lent) {
+void Namespaces::unmap(size_t at, std::span<const common::Bytes> borrowed) {
     remains_.reserve(remains_.size() + 1);
-    if (removed_[at]->reader->let_go(lent)) remains_.push_back(std::move(removed_[at]->reader));
+    if (removed_[at]->reader->let_go(borrowed)) remains_.push_back(std::move(removed_[at]->reader));
     removed_.erase(removed_.begin() + static_cast<std::ptrdiff_t>(at));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process knows of itself without a store: where its servers listen, and its node's topology.
+// A process's own data that is in no store: the URIs of its servers, and its node's topology.
 //
-// Owned by the Session. note_uri() by whoever connects the process to a server, before it is asked about; the rest on
-// any thread. What can go wrong: nothing is known (PMIX_ERR_NOT_FOUND), or the topology cannot be had.
+// Owned by the Session. note_uri() by the code that connects the process to a server, before a query asks for it; the
+// rest on any thread. What can go wrong: nothing is known (PMIX_ERR_NOT_FOUND), or the topology cannot be had.
 #pragma once
 
 #include <functional>

@@ -34,7 +34,7 @@ class Call {
     // May be completed by whichever thread reads the answer: it only hands bytes to a waiting thread. Otherwise the
     // loop completes it, because user code runs in it.
     virtual bool anywhere() const noexcept { return false; }
-    // A blocked caller's: it lives on that caller's stack and is not deleted here.
+    // A blocked caller's: it is on that caller's stack and is not deleted here.
     virtual bool borrowed() const noexcept { return false; }
 
     transport::TimerId timer = 0;  // loop only
@@ -68,7 +68,7 @@ class Calls {
 
     // Is it still open?
     bool waits(uint32_t id) const noexcept;
-    // The timer that will end it, to be cancelled by whoever takes it. Loop.
+    // The timer that will end it; the code that takes the request cancels it. Loop.
     void set_timer(uint32_t id, transport::TimerId timer) noexcept;
 
     // Ends every open request with the status, and refuses new ones with refuse_with.

@@ -79,7 +79,7 @@ void Reading::forget_other_threads() noexcept {
     }
 }
 
-void Grace::begin() {
+void GracePeriod::begin() {
     inside_.clear();
     possible_ = fence_all_threads() && g_no_memory.count.load(std::memory_order_acquire) == 0;
     for (ReadingLine* l = g_lines.load(std::memory_order_acquire); l != nullptr; l = l->next) {
@@ -88,7 +88,7 @@ void Grace::begin() {
     }
 }
 
-bool Grace::over() noexcept {
+bool GracePeriod::over() noexcept {
     std::erase_if(inside_, [](const auto& r) { return r.first->count.load(std::memory_order_acquire) != r.second; });
     return possible_ && inside_.empty();
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who reads in mapped segments at this moment, so that a segment can be unmapped when nobody is in it any more.
+// Read-copy-update for mapped segments: the read guard and the grace period, after which a removed segment can be
+// unmapped.
 //
-// Reading marks the calling thread as a reader while it lives: two plain stores to a line of the thread's own, no
-// fence, no lock; it nests. Grace is asked by whoever took something out of the readers' sight: once over() is true,
-// every thread that could have seen it has left. The fence that the readers do without is forced on them from the other
-// side (membarrier). Lines belong to threads, are reused, and stay until the process ends.
+// Reading is the guard: it marks the calling thread as a reader until it is destroyed, by two plain stores to a line of
+// the thread's own, no fence, no lock; it nests. GracePeriod is for the code that has removed something from the
+// readers' view: once over() is true, every thread that could have seen it has left. The fence that the readers omit is
+// forced on them from the other side (membarrier). Lines belong to threads, are reused, and stay until the process
+// ends.
 //
-// Reading: any thread. Grace: one thread at a time. What can go wrong: a kernel without membarrier. Then over() is
-// never true, and what was taken out of sight stays mapped.
+// Reading: any thread. GracePeriod: one thread at a time. What can go wrong: a kernel without membarrier. Then over()
+// is never true, and what was removed stays mapped.
 #pragma once
 
 #include <atomic>
@@ -50,7 +52,7 @@ class Reading {
             take_line();
         std::atomic<uint64_t>& count = t_reading.line->count;
         count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // the rest is Grace's
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // GracePeriod has the other fence
     }
     static void leave() noexcept {
         std::atomic<uint64_t>& count = t_reading.line->count;
@@ -59,7 +61,7 @@ class Reading {
     static void take_line() noexcept;
 };
 
-class Grace {
+class GracePeriod {
   public:
     // Begins now: after what is to go cannot be found any more.
     void begin();

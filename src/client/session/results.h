@@ -20,10 +20,9 @@ inline pmix_status_t plain(pmix_status_t rc) noexcept {
 inline void give_results(pmix_info_cbfunc_t callback, void* cbdata, pmix_status_t status, common::InfoList&& infos) {
     if (callback == nullptr) return;
     if (infos.empty()) return callback(status, nullptr, 0, cbdata, nullptr, nullptr);
-    auto* lent = new common::InfoList(std::move(infos));
+    auto* list = new common::InfoList(std::move(infos));
     callback(
-        status, lent->c_array(), lent->size(), cbdata, [](void* list) { delete static_cast<common::InfoList*>(list); },
-        lent);
+        status, list->c_array(), list->size(), cbdata, [](void* p) { delete static_cast<common::InfoList*>(p); }, list);
 }
 
 }  // namespace pmix::client

@@ -16,14 +16,14 @@ using transport::Deadline;
 namespace {
 
 // A server that was told a limit answers at it. One that does not (stopped, overloaded) is given this much more.
-constexpr int64_t kGraceMs = 500;
+constexpr int64_t kReplyMarginMs = 500;
 
 // Between two looks whether the last reader of a removed segment has left.
 constexpr int64_t kFirstReclaimMs = 5;
 constexpr int64_t kLastReclaimMs = 1000;
 
 Deadline deadline_for(int timeout_s) noexcept {
-    return timeout_s <= 0 ? Deadline::never() : Deadline::in_ms(int64_t{timeout_s} * 1000 + kGraceMs);
+    return timeout_s <= 0 ? Deadline::never() : Deadline::in_ms(int64_t{timeout_s} * 1000 + kReplyMarginMs);
 }
 
 }  // namespace
@@ -51,10 +51,11 @@ void Session::Blocked::complete(Answer&& answer) noexcept {
     waiter.complete();
 }
 
-pmix_status_t Session::adopt(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors) {
+pmix_status_t Session::add_segments(const common::SegmentList& segments,
+                                    std::vector<transport::Descriptor>&& descriptors) {
     if (segments.empty() || refuses_segments()) return PMIX_SUCCESS;
-    const pmix_status_t rc = namespaces_.adopt_all(segments, std::move(descriptors));
-    if (namespaces_.has_removed()) reclaim_soon();
+    const pmix_status_t rc = namespaces_.add_all(segments, std::move(descriptors));
+    if (namespaces_.has_removed()) defer_reclaim();
     return rc;
 }
 
@@ -62,25 +63,25 @@ pmix_status_t Session::attach_here(std::string_view nspace, int timeout_s) {
     if (channel_ == nullptr) return PMIX_ERR_UNREACH;
     auto grant = channel_->attach(nspace, deadline_for(timeout_s));
     if (!grant) return grant.status();
-    const pmix_status_t rc = namespaces_.adopt(nspace, grant->instance, std::move(grant->descriptor));
-    if (namespaces_.has_removed()) reclaim_soon();
+    const pmix_status_t rc = namespaces_.add(nspace, grant->instance, std::move(grant->descriptor));
+    if (namespaces_.has_removed()) defer_reclaim();
     return rc;
 }
 
-void Session::reclaim_soon() {
+void Session::defer_reclaim() {
     if (reclaiming_.exchange(true)) return;
     loop_.post([this] { reclaim(kFirstReclaimMs); });
 }
 
 void Session::reclaim(int64_t next_try_ms) {
     transport::assert_on_loop();
-    if (!namespaces_.reclaim([this] { return lent_.ranges(); })) {
+    if (!namespaces_.reclaim([this] { return borrowed_.ranges(); })) {
         loop_.after(next_try_ms, [this, ms = std::min(2 * next_try_ms, kLastReclaimMs)] { reclaim(ms); });
         return;
     }
     reclaiming_.store(false);
     // Something may have been removed since the look.
-    if (namespaces_.has_removed()) reclaim_soon();
+    if (namespaces_.has_removed()) defer_reclaim();
 }
 
 pmix_status_t Session::attach(std::string_view nspace, int timeout_s) {
@@ -145,7 +146,7 @@ pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int
     auto id = calls_.add(std::move(call));
     if (!id) return id.status();
     if (timeout_s > 0) {
-        const int64_t ms = int64_t{timeout_s} * 1000 + kGraceMs;
+        const int64_t ms = int64_t{timeout_s} * 1000 + kReplyMarginMs;
         const auto set_timer = [this, ms, n = id.value()] {
             transport::assert_on_loop();
             if (!calls_.waits(n)) return;
@@ -250,7 +251,7 @@ void Session::take_new_segments(transport::ReceivedFrame& frame) noexcept {
     try {
         common::AttachNspaceReply fresh;
         if (common::decode_message(frame.payload, fresh) != PMIX_SUCCESS) return;
-        if (adopt(fresh.segments, std::move(frame.descriptors)) == PMIX_SUCCESS) return;
+        if (add_segments(fresh.segments, std::move(frame.descriptors)) == PMIX_SUCCESS) return;
         for (const common::SegmentRef& segment : fresh.segments) namespaces_.lose(segment.nspace, segment.instance);
     } catch (const std::bad_alloc&) {
         note_failed_comm();
@@ -274,7 +275,7 @@ void Session::on_frame(transport::ReceivedFrame frame) {
                 common::SegmentGoneNotify gone;
                 if (common::decode_message(frame.payload, gone) != PMIX_SUCCESS) break;
                 namespaces_.remove(gone.nspace, gone.instance);
-                if (namespaces_.has_removed()) reclaim_soon();
+                if (namespaces_.has_removed()) defer_reclaim();
             } else if (modules_ != nullptr &&
                        !modules_->notified(static_cast<common::Command>(frame.header.command), frame.payload)) {
                 note_failed_comm();
@@ -308,7 +309,7 @@ void Session::turn_to(const common::ProcId& server) {
     server_.store(known->get(), std::memory_order_release);
     namespaces_.remove_all();
     query_cache_.clear();
-    if (namespaces_.has_removed()) reclaim_soon();
+    if (namespaces_.has_removed()) defer_reclaim();
     // Nobody brings answers to invitations now. Last: it calls the user, who may choose another server.
     if (server.nspace.empty() && modules_ != nullptr) modules_->without_server();
 }

@@ -3,8 +3,8 @@
 //
 // The operations (get, put, fence, publish, ...) are functions on a Session, one file each; this file is what they
 // share: asking the server and waiting, asking and being called back. Callers' threads encode, read stores, send and
-// wait; replies and events arrive through ConnectionHandler (see there for threads). Whatever runs user code runs on
-// the loop.
+// wait; replies and events are received through ConnectionHandler (see there for threads). All user code runs on the
+// loop.
 //
 // What can go wrong: no server (PMIX_ERR_UNREACH), a server that was lost while a call waited
 // (PMIX_ERR_LOST_CONNECTION for each such call, and an event of that code), a blocking call on the loop thread
@@ -94,7 +94,7 @@ class Session final : public transport::ConnectionHandler {
     Fabrics& fabrics() noexcept { return *parts_.fabrics; }
     GroupMembership& group_membership() noexcept { return group_membership_; }
     QueryCache& query_cache() noexcept { return query_cache_; }
-    BorrowedValues& lent() noexcept { return lent_; }
+    BorrowedValues& borrowed() noexcept { return borrowed_; }
     OwnFacts& own_facts() noexcept { return own_facts_; }
 
     bool connected() const noexcept { return channel_ != nullptr && channel_->connected(); }
@@ -111,8 +111,8 @@ class Session final : public transport::ConnectionHandler {
     bool refuses_segments() const noexcept {
         return is_tool_ && channel_ != nullptr && channel_->serves_root_for_another();
     }
-    // Segments that came with a reply or at the start.
-    pmix_status_t adopt(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
+    // Maps the segments of a reply or of the first frames.
+    pmix_status_t add_segments(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
     // Maps a namespace's segment if there is one that is not mapped yet. May wait. PMIX_ERR_OUT_OF_RESOURCE: there is
     // one, and no room for its descriptor in this process. timeout_s 0: no limit.
     pmix_status_t attach(std::string_view nspace, int timeout_s = 0);
@@ -259,8 +259,8 @@ class Session final : public transport::ConnectionHandler {
                 return common::succeeded(rc) ? decoded : rc;
             }
             if constexpr (requires { reply.segments; }) {
-                const pmix_status_t adopted = adopt(reply.segments, std::move(descriptors));
-                if (adopted != PMIX_SUCCESS && common::succeeded(rc)) return adopted;
+                const pmix_status_t added = add_segments(reply.segments, std::move(descriptors));
+                if (added != PMIX_SUCCESS && common::succeeded(rc)) return added;
             }
             return rc;
         } catch (const std::bad_alloc&) {
@@ -290,7 +290,7 @@ class Session final : public transport::ConnectionHandler {
     void send_next(uint32_t ended) noexcept REQUIRES(common::loop_thread);
     // Unmaps what was removed as soon as nobody reads in it: now, or in some milliseconds and then more. Loop.
     void reclaim(int64_t next_try_ms);
-    void reclaim_soon();
+    void defer_reclaim();
 
     transport::EventLoop& loop_;
     const common::ProcId self_;
@@ -308,7 +308,7 @@ class Session final : public transport::ConnectionHandler {
     std::atomic<bool> reclaiming_{false};
     std::atomic<bool> stored_for_others_{false};
     GroupMembership group_membership_{self_};
-    BorrowedValues lent_;
+    BorrowedValues borrowed_;
     QueryCache query_cache_;
     OwnFacts own_facts_;
     std::unique_ptr<SessionModules> modules_;

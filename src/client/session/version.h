@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this library calls itself, on its door and on the wire. Constants, any thread.
+// The library's name and version, in its API and on the wire. Constants, any thread.
 #pragma once
 
 #include <pmix_version.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pipe by which whoever started a tool shows that it is still there (PMIX_KEEPALIVE_PIPE): its end is told to the
-// tool's own handlers as PMIX_EVENT_JOB_END.
+// The pipe by which a tool's parent shows that it still runs (PMIX_KEEPALIVE_PIPE): its end is reported to the tool's
+// own handlers as PMIX_EVENT_JOB_END.
 //
-// Owns the descriptor. Loop; made before the loop turns. What can go wrong: a number that is no open pipe: not watched,
+// Owns the descriptor. Loop; made before the loop runs. What can go wrong: a number that is no open pipe: not watched,
 // PMIX_ERR_BAD_PARAM.
 #pragma once
 

@@ -252,12 +252,12 @@ pmix_status_t ServerSet::detach(const ProcId& id) {
         member = find(id);
     }
     if (member == nullptr) return PMIX_ERR_NOT_FOUND;
-    auto goodbye = common::message_bytes(common::FinalizeRequest());
-    pmix_status_t rc = goodbye ? PMIX_SUCCESS : goodbye.status();
-    if (goodbye) {
+    auto finalize = common::message_bytes(common::FinalizeRequest());
+    pmix_status_t rc = finalize ? PMIX_SUCCESS : finalize.status();
+    if (finalize) {
         FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(Command::finalize));
-        header.payload = static_cast<uint32_t>(goodbye->size());
-        rc = member->channel().send(header, goodbye.value());
+        header.payload = static_cast<uint32_t>(finalize->size());
+        rc = member->channel().send(header, finalize.value());
     }
     take_out(member);
     member->channel().close();
@@ -288,7 +288,7 @@ void ServerSet::close() noexcept {
         try {
             detach(member->id());
         } catch (const std::bad_alloc&) {
-            // Without a goodbye, then.
+            // No memory: close without the finalize message.
             MutexLock lock(mutex_);
             std::erase(members_, member);
             member->channel().close();

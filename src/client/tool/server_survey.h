@@ -4,9 +4,9 @@
 // Runs on the caller's thread, for kPatienceMs at most, and owns its sockets. The names of a list are what their owners
 // made them, so none of them may cost the others their time: connects do not wait, the questions are all under way
 // together, and a name whose listener does not accept is tried again beside the rest, for kBusyMs where somebody else
-// can be had. A name that claims to be root's is believed only where the kernel says that root listens there. Servers
-// of users that are neither the caller nor root are asked so many at a time, and those that no time is left for are
-// skipped.
+// can be had. A name that claims to be root's is accepted only where the kernel reports that root listens there.
+// Servers of users that are neither the caller nor root are asked so many at a time, and those that no time is left for
+// are skipped.
 //
 // What can go wrong: nothing is an error; who does not answer is left out.
 #pragma once
@@ -23,7 +23,7 @@ namespace pmix::client {
 struct SurveyedServer {
     transport::ListedServer listed;
     transport::Descriptor socket;     // connected, everything read; hello may follow
-    transport::PeerCredentials peer;  // what the kernel says of its owner
+    transport::PeerCredentials peer;  // the owner, from the kernel
     common::WhoReply who;
 };
 

@@ -13,7 +13,7 @@ using common::ProcId;
 
 namespace {
 
-// The environment has had its turn at init.
+// The environment was read at init.
 const char* read_nothing(const char*) {
     return nullptr;
 }
@@ -35,7 +35,7 @@ common::Result<ProcId> read_server(const pmix_proc_t* server) {
 
 }  // namespace
 
-pmix_status_t adopt_server(Session& session, ServerSet& servers, ToolFound& found) {
+pmix_status_t attach_server(Session& session, ServerSet& servers, ToolFound& found) {
     session.own_facts().note_uri(found.server, found.uri);
     const pmix_status_t rc = servers.attach(
         found.server, [&](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<Channel>> {
@@ -46,27 +46,27 @@ pmix_status_t adopt_server(Session& session, ServerSet& servers, ToolFound& foun
         });
     if (rc != PMIX_SUCCESS) return rc;
     return session.server() == found.server
-               ? session.adopt(found.greeting.reply.segments, std::move(found.greeting.descriptors))
+               ? session.add_segments(found.greeting.reply.segments, std::move(found.greeting.descriptors))
                : PMIX_SUCCESS;
 }
 
 pmix_status_t attach_to_server(Session& session, ServerSet& servers, InfoView infos, ProcId& server) {
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
-    auto wish = read_tool_wish(infos, &read_nothing);
-    if (!wish) return wish.status();
+    auto options = read_tool_options(infos, &read_nothing);
+    if (!options) return options.status();
     // A tool is the same for all its servers.
-    if (wish->named_self && wish->self != session.self()) return PMIX_ERR_BAD_PARAM;
-    wish->self = session.self();
+    if (options->named_self && options->self != session.self()) return PMIX_ERR_BAD_PARAM;
+    options->self = session.self();
     auto found = find_server(
-        *wish, infos, [&](const ProcId& id) { return servers.has(id); }, session.loop().io());
+        *options, infos, [&](const ProcId& id) { return servers.has(id); }, session.loop().io());
     if (!found) return found.status();
     server = found->server;
     pmix_status_t rc = PMIX_SUCCESS;
     session.on_loop_and_wait([&] {
-        if (!found->already) rc = adopt_server(session, servers, *found);
+        if (!found->already) rc = attach_server(session, servers, *found);
         // Another thread was faster.
         if (rc == PMIX_ERR_EXISTS) rc = PMIX_SUCCESS;
-        if (rc == PMIX_SUCCESS && wish->primary) rc = servers.set_primary(server);
+        if (rc == PMIX_SUCCESS && options->primary) rc = servers.set_primary(server);
     });
     return rc;
 }
@@ -95,18 +95,18 @@ pmix_status_t set_server(Session& session, ServerSet& servers, const pmix_proc_t
     if (id.nspace.empty()) {
         if (!infos.flag(PMIX_WAIT_FOR_CONNECTION)) return PMIX_ERR_UNREACH;
         if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
-        ToolWish wish;
-        wish.way = ToolWish::Way::nspace;
-        wish.server = *wanted;
-        if (!common::is_real_rank(wish.server.rank)) wish.server.rank = PMIX_RANK_UNDEF;
-        wish.wait = true;
-        wish.timeout_s = timeout_s;
-        wish.self = session.self();
+        ToolOptions options;
+        options.way = ToolOptions::Way::nspace;
+        options.server = *wanted;
+        if (!common::is_real_rank(options.server.rank)) options.server.rank = PMIX_RANK_UNDEF;
+        options.wait = true;
+        options.timeout_s = timeout_s;
+        options.self = session.self();
         auto found = find_server(
-            wish, infos, [&](const ProcId& known) { return servers.has(known); }, session.loop().io());
+            options, infos, [&](const ProcId& known) { return servers.has(known); }, session.loop().io());
         if (!found) return found.status();
         id = found->server;
-        if (!found->already) session.on_loop_and_wait([&] { rc = adopt_server(session, servers, *found); });
+        if (!found->already) session.on_loop_and_wait([&] { rc = attach_server(session, servers, *found); });
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_EXISTS) return rc;
     }
     session.on_loop_and_wait([&] { rc = servers.set_primary(id); });

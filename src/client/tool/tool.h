@@ -14,7 +14,7 @@ namespace pmix::client {
 class Session;
 
 // Takes a server that was found into use. Loop.
-pmix_status_t adopt_server(Session& session, ServerSet& servers, ToolFound& found);
+pmix_status_t attach_server(Session& session, ServerSet& servers, ToolFound& found);
 
 pmix_status_t attach_to_server(Session& session, ServerSet& servers, common::InfoView infos, common::ProcId& server);
 pmix_status_t disconnect_from_server(Session& session, ServerSet& servers, const pmix_proc_t* server);

@@ -51,26 +51,26 @@ pmix_status_t read_pid(const pmix_info_t& info, pid_t& pid) {
     return pid > 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
-pmix_status_t read_self(InfoView infos, transport::EnvironmentReader read, ToolWish& wish) {
+pmix_status_t read_self(InfoView infos, transport::EnvironmentReader read, ToolOptions& options) {
     std::string_view nspace;
     pmix_status_t rc = infos.get(PMIX_TOOL_NSPACE, &nspace);
     if (rc != PMIX_SUCCESS) return rc;
     if (nspace.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
     if (!nspace.empty()) {
-        wish.self = ProcId(nspace, 0);
-        wish.named_self = true;
-        return read_rank(infos, PMIX_TOOL_RANK, wish.self.rank);
+        options.self = ProcId(nspace, 0);
+        options.named_self = true;
+        return read_rank(infos, PMIX_TOOL_RANK, options.self.rank);
     }
     if (infos.has(PMIX_TOOL_RANK)) return PMIX_ERR_BAD_PARAM;
-    // Started by a host: as one of its processes, if it says so.
+    // A host has started this tool: the tool takes the identity in its environment, if there is one.
     auto environment = transport::read_client_environment(read);
     if (!environment) return environment.status() == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : environment.status();
-    wish.self = environment->self;
-    wish.token = environment->token;
+    options.self = environment->self;
+    options.token = environment->token;
     return PMIX_SUCCESS;
 }
 
-pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolWish& wish) {
+pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOptions& options) {
     std::string_view file, uri, tcp, nspace;
     pmix_status_t rc = infos.get(PMIX_TOOL_ATTACHMENT_FILE, &file);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_URI, &uri);
@@ -80,28 +80,28 @@ pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolWi
     if (!uri.empty() && !tcp.empty()) return PMIX_ERR_BAD_PARAM;
     if (!tcp.empty()) uri = tcp;
     if (!file.empty()) {
-        wish.way = ToolWish::Way::file;
-        wish.text = file;
+        options.way = ToolOptions::Way::file;
+        options.text = file;
     } else if (!uri.empty()) {
-        wish.way = uri.starts_with("file:") ? ToolWish::Way::file : ToolWish::Way::uri;
-        wish.text = wish.way == ToolWish::Way::file ? uri.substr(5) : uri;
+        options.way = uri.starts_with("file:") ? ToolOptions::Way::file : ToolOptions::Way::uri;
+        options.text = options.way == ToolOptions::Way::file ? uri.substr(5) : uri;
     } else if (const pmix_info_t* pid = infos.find(PMIX_SERVER_PIDINFO)) {
-        wish.way = ToolWish::Way::pid;
-        return read_pid(*pid, wish.pid);
+        options.way = ToolOptions::Way::pid;
+        return read_pid(*pid, options.pid);
     } else if (!nspace.empty()) {
         if (nspace.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
-        wish.way = ToolWish::Way::nspace;
-        wish.server = ProcId(nspace, PMIX_RANK_UNDEF);
-        return read_rank(infos, PMIX_SERVER_RANK, wish.server.rank);
+        options.way = ToolOptions::Way::nspace;
+        options.server = ProcId(nspace, PMIX_RANK_UNDEF);
+        return read_rank(infos, PMIX_SERVER_RANK, options.server.rank);
     } else if (infos.flag(PMIX_CONNECT_TO_SYSTEM)) {
-        wish.way = ToolWish::Way::system;
+        options.way = ToolOptions::Way::system;
     } else if (infos.flag(PMIX_CONNECT_SYSTEM_FIRST)) {
-        wish.way = ToolWish::Way::system;
-        wish.any_after_system = true;
+        options.way = ToolOptions::Way::system;
+        options.any_after_system = true;
     } else if (const char* text = read(transport::kUriVariable)) {
-        wish.way = ToolWish::Way::uri;
-        wish.text = text;
-        wish.from_environment = true;
+        options.way = ToolOptions::Way::uri;
+        options.text = text;
+        options.from_environment = true;
     }
     return PMIX_SUCCESS;
 }
@@ -112,40 +112,40 @@ Deadline sooner(Deadline a, Deadline b) noexcept {
 
 class Search {
   public:
-    Search(const ToolWish& wish, InfoView infos, const std::function<bool(const ProcId&)>& attached, Deadline deadline,
-           const Io& io)
-        : wish_(wish), infos_(infos), attached_(attached), deadline_(deadline), io_(io) {}
+    Search(const ToolOptions& options, InfoView infos, const std::function<bool(const ProcId&)>& attached,
+           Deadline deadline, const Io& io)
+        : options_(options), infos_(infos), attached_(attached), deadline_(deadline), io_(io) {}
 
     Result<ToolFound> once() {
-        switch (wish_.way) {
-            case ToolWish::Way::file: {
-                auto contact = transport::read_rendezvous_file(wish_.text);
+        switch (options_.way) {
+            case ToolOptions::Way::file: {
+                auto contact = transport::read_rendezvous_file(options_.text);
                 if (!contact) return contact.status();
                 return contacted(*contact);
             }
-            case ToolWish::Way::uri: {
-                auto contact = transport::parse_uri(wish_.text);
+            case ToolOptions::Way::uri: {
+                auto contact = transport::parse_uri(options_.text);
                 if (!contact) return contact.status();
                 return contacted(*contact);
             }
-            case ToolWish::Way::pid:
-                return listed([this](const common::WhoReply&, pid_t pid) { return pid == wish_.pid; }, true,
+            case ToolOptions::Way::pid:
+                return listed([this](const common::WhoReply&, pid_t pid) { return pid == options_.pid; }, true,
                               Trust::any_for_root);
-            case ToolWish::Way::nspace:
+            case ToolOptions::Way::nspace:
                 return listed(
                     [this](const common::WhoReply& who, pid_t) {
-                        return who.server.nspace == wish_.server.nspace &&
-                               (wish_.server.rank == PMIX_RANK_UNDEF || who.server.rank == wish_.server.rank);
+                        return who.server.nspace == options_.server.nspace &&
+                               (options_.server.rank == PMIX_RANK_UNDEF || who.server.rank == options_.server.rank);
                     },
-                    true, wish_.observer ? Trust::any_for_root : Trust::own_or_root);
-            case ToolWish::Way::system: {
+                    true, options_.observer ? Trust::any_for_root : Trust::own_or_root);
+            case ToolOptions::Way::system: {
                 auto found = listed(
                     [](const common::WhoReply& who, pid_t) { return (who.offers & common::WhoReply::kSystem) != 0; },
                     true, Trust::own_or_root);
-                if (found || !wish_.any_after_system) return found;
+                if (found || !options_.any_after_system) return found;
                 return anybody();
             }
-            case ToolWish::Way::any:
+            case ToolOptions::Way::any:
                 return anybody();
         }
         return PMIX_ERR_UNREACH;
@@ -154,7 +154,7 @@ class Search {
   private:
     Result<ToolFound> anybody() {
         return listed([this](const common::WhoReply& who,
-                             pid_t) { return wish_.observer || (who.offers & common::WhoReply::kTools) != 0; },
+                             pid_t) { return options_.observer || (who.offers & common::WhoReply::kTools) != 0; },
                       false, Trust::own_or_root);
     }
 
@@ -169,8 +169,8 @@ class Search {
         return ToolFound{false, contact.server, std::move(greeting).value(), transport::format_uri(contact)};
     }
 
-    // named: the first that fits is the one that was asked for, and its word counts. Else the first that takes us.
-    // What a server says of itself (its namespace, that it is the system's) is no ground to trust another user.
+    // named: the first that fits is the one that was asked for, and its answer is final. Else the first that accepts
+    // us. A server's own claims (its namespace, that it is the system's) are no ground to trust another user.
     template <class Fits>
     Result<ToolFound> listed(Fits&& fits, bool named, Trust trust) {
         const uid_t me = ::geteuid();
@@ -196,7 +196,7 @@ class Search {
                 return true;
             }
             why = greeting.status();
-            if (named && wish_.server.rank != PMIX_RANK_UNDEF) outcome.emplace(why);
+            if (named && options_.server.rank != PMIX_RANK_UNDEF) outcome.emplace(why);
             return outcome.has_value();
         });
         if (outcome) return std::move(*outcome);
@@ -207,14 +207,14 @@ class Search {
 
     Result<Greeting> say_hello(Descriptor socket, Trust trust) {
         common::HelloRequest mine;
-        mine.role = wish_.observer ? common::PeerRole::observer : common::PeerRole::tool;
-        if (!wish_.observer) {
-            mine.nspace = wish_.self.nspace;
-            mine.rank = wish_.self.rank;
+        mine.role = options_.observer ? common::PeerRole::observer : common::PeerRole::tool;
+        if (!options_.observer) {
+            mine.nspace = options_.self.nspace;
+            mine.rank = options_.self.rank;
         }
         // The token proves a process to the server that started it; to others the name is all there is.
-        const bool home = wish_.token.present() && (wish_.from_environment);
-        return greet(std::move(socket), std::move(mine), home ? wish_.token : common::Token{}, infos_.begin(),
+        const bool home = options_.token.present() && (options_.from_environment);
+        return greet(std::move(socket), std::move(mine), home ? options_.token : common::Token{}, infos_.begin(),
                      infos_.size(), trust, sooner(deadline_, Deadline::in_ms(common::kHelloTimeoutMs)), io_);
     }
 
@@ -225,7 +225,7 @@ class Search {
         return found;
     }
 
-    const ToolWish& wish_;
+    const ToolOptions& options_;
     const InfoView infos_;
     const std::function<bool(const ProcId&)>& attached_;
     const Deadline deadline_;
@@ -239,22 +239,22 @@ bool may_come(pmix_status_t why) noexcept {
 
 }  // namespace
 
-Result<ToolWish> read_tool_wish(InfoView infos, transport::EnvironmentReader read) {
-    ToolWish wish;
-    pmix_status_t rc = read_self(infos, read, wish);
-    if (rc == PMIX_SUCCESS) rc = read_way(infos, read, wish);
-    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_CONNECT_MAX_RETRIES, &wish.retries);
-    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_CONNECT_RETRY_DELAY, &wish.delay_s);
-    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_TIMEOUT, &wish.timeout_s);
+Result<ToolOptions> read_tool_options(InfoView infos, transport::EnvironmentReader read) {
+    ToolOptions options;
+    pmix_status_t rc = read_self(infos, read, options);
+    if (rc == PMIX_SUCCESS) rc = read_way(infos, read, options);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_CONNECT_MAX_RETRIES, &options.retries);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_CONNECT_RETRY_DELAY, &options.delay_s);
+    if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_TIMEOUT, &options.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
-    if (wish.timeout_s < 0) return PMIX_ERR_BAD_PARAM;
-    wish.nowhere = infos.flag(PMIX_TOOL_DO_NOT_CONNECT);
-    wish.optional = infos.flag(PMIX_TOOL_CONNECT_OPTIONAL);
-    wish.primary = infos.flag(PMIX_PRIMARY_SERVER);
-    wish.launcher = infos.flag(PMIX_LAUNCHER);
-    wish.observer = infos.flag(WIREUP_OBSERVER);
-    wish.wait = infos.flag(PMIX_WAIT_FOR_CONNECTION);
-    return wish;
+    if (options.timeout_s < 0) return PMIX_ERR_BAD_PARAM;
+    options.nowhere = infos.flag(PMIX_TOOL_DO_NOT_CONNECT);
+    options.optional = infos.flag(PMIX_TOOL_CONNECT_OPTIONAL);
+    options.primary = infos.flag(PMIX_PRIMARY_SERVER);
+    options.launcher = infos.flag(PMIX_LAUNCHER);
+    options.observer = infos.flag(WIREUP_OBSERVER);
+    options.wait = infos.flag(PMIX_WAIT_FOR_CONNECTION);
+    return options;
 }
 
 ProcId made_up_identity() {
@@ -265,16 +265,18 @@ ProcId made_up_identity() {
     return {"tool." + std::string(host).substr(0, common::kMaxNspaceLength - sizeof "tool." - tail.size()) + tail, 0};
 }
 
-Result<ToolFound> find_server(const ToolWish& wish, InfoView infos, const std::function<bool(const ProcId&)>& attached,
-                              const Io& io) {
-    const Deadline deadline = wish.timeout_s > 0 ? Deadline::in_ms(int64_t{wish.timeout_s} * 1000) : Deadline::never();
+Result<ToolFound> find_server(const ToolOptions& options, InfoView infos,
+                              const std::function<bool(const ProcId&)>& attached, const Io& io) {
+    const Deadline deadline =
+        options.timeout_s > 0 ? Deadline::in_ms(int64_t{options.timeout_s} * 1000) : Deadline::never();
     for (uint32_t attempt = 0;; ++attempt) {
-        auto found = Search(wish, infos, attached, deadline, io).once();
+        auto found = Search(options, infos, attached, deadline, io).once();
         if (found || !may_come(found.status())) return found;
-        if (!wish.wait && attempt >= wish.retries) return found;
-        if (deadline.passed()) return wish.wait || wish.retries != 0 ? PMIX_ERR_TIMEOUT : found.status();
+        if (!options.wait && attempt >= options.retries) return found;
+        if (deadline.passed()) return options.wait || options.retries != 0 ? PMIX_ERR_TIMEOUT : found.status();
         const Deadline pause =
-            sooner(deadline, Deadline::in_ms(wish.wait && wish.retries == 0 ? kPollMs : int64_t{wish.delay_s} * 1000));
+            sooner(deadline,
+                   Deadline::in_ms(options.wait && options.retries == 0 ? kPollMs : int64_t{options.delay_s} * 1000));
         while (!pause.passed()) io.poll(nullptr, 0, pause.poll_ms());
     }
 }

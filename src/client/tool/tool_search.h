@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a tool finds a server: what its attributes and its environment ask for, and the search.
 //
-// Runs on the caller's thread, waits up to the wish's limit, owns nothing afterwards. Who serves is read from the
+// Runs on the caller's thread, waits up to the options' limit, owns nothing afterwards. Who serves is read from the
 // kernel's list of our names (transport/server_list), so nothing depends on a file; a file is read where one is named.
-// All on the list are asked at once (client/tool/server_survey). Whom a list leads to is believed only when the kernel
-// says that it is the tool's own user's or root's.
+// All on the list are asked at once (client/tool/server_survey). A server on the list is trusted only when the kernel
+// reports the tool's own user or root as its owner.
 //
 // The first of these that is given counts: a file, a URI (also from the environment, last), a pid, a namespace, the
 // system's server, the system's server or else any, any. One that was named and cannot be had is an error; so is naming
 // two in PMIX_SERVER_URI and PMIX_TCP_URI.
 //
-// What can go wrong: PMIX_ERR_BAD_PARAM for a wish that cannot be, PMIX_ERR_NOT_FOUND for a file that is not there,
-// PMIX_ERR_UNREACH: nobody, or nobody new; what a named server says when it refuses.
+// What can go wrong: PMIX_ERR_BAD_PARAM for impossible options, PMIX_ERR_NOT_FOUND for a file that is not there,
+// PMIX_ERR_UNREACH: no server, or none that is not attached already; a named server's status when it refuses.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@
 
 namespace pmix::client {
 
-struct ToolWish {
+struct ToolOptions {
     enum class Way : uint8_t { any, file, uri, pid, nspace, system };
     Way way = Way::any;
     bool any_after_system = false;
@@ -40,12 +40,12 @@ struct ToolWish {
     uint32_t retries = 0;
     uint32_t delay_s = 1;
     int timeout_s = 0;
-    common::ProcId self;      // PMIX_TOOL_NSPACE and _RANK, or who the environment says we are; or nobody
+    common::ProcId self;      // PMIX_TOOL_NSPACE and _RANK, or the environment's; or none
     bool named_self = false;  // by attribute
     common::Token token;      // of the environment
 };
 
-common::Result<ToolWish> read_tool_wish(common::InfoView infos, transport::EnvironmentReader read);
+common::Result<ToolOptions> read_tool_options(common::InfoView infos, transport::EnvironmentReader read);
 
 // A name of its own for a tool that nobody names.
 common::ProcId made_up_identity();
@@ -57,7 +57,7 @@ struct ToolFound {
     std::string uri;    // likewise
 };
 // attached: is the tool attached to this one?
-common::Result<ToolFound> find_server(const ToolWish& wish, common::InfoView infos,
+common::Result<ToolFound> find_server(const ToolOptions& options, common::InfoView infos,
                                       const std::function<bool(const common::ProcId&)>& attached,
                                       const transport::Io& io);
 

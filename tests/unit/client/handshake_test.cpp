@@ -59,16 +59,17 @@ struct Pair {
 
 TEST(Handshake, AskWho_ServerSaysNothing_EndsWithTheDeadline) {
     Pair pair;
-    EXPECT_EQ(ask_who(pair.mine.get(), Deadline::in_ms(20), transport::kRealIo).status(), PMIX_ERR_TIMEOUT);
+    EXPECT_EQ(ask_identity(pair.mine.get(), Deadline::in_ms(20), transport::kRealIo).status(), PMIX_ERR_TIMEOUT);
 }
 
 TEST(Handshake, AskWho_ReplyAnnouncesDescriptorsThatAreNotThere_IsRefused) {
     Pair good, bad;
     good.answer(0);
-    EXPECT_EQ(ask_who(good.mine.get(), Deadline::in_ms(60'000), transport::kRealIo)->server,
+    EXPECT_EQ(ask_identity(good.mine.get(), Deadline::in_ms(60'000), transport::kRealIo)->server,
               common::ProcId("server", 3));
     bad.answer(1);
-    EXPECT_EQ(ask_who(bad.mine.get(), Deadline::in_ms(60'000), transport::kRealIo).status(), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_EQ(ask_identity(bad.mine.get(), Deadline::in_ms(60'000), transport::kRealIo).status(),
+              PMIX_ERR_UNPACK_FAILURE);
 }
 
 TEST(Handshake, ConnectAny_FirstAddressIsDead_TakesTheNext) {

@@ -46,12 +46,12 @@ const auto nothing_lent = [] { return std::span<const common::Bytes>{}; };
 TEST(Namespaces, ComeAndGoWithoutATrace) {
     Namespaces all("own");
     auto own = job_of(1);
-    ASSERT_EQ(all.adopt("own", 1, descriptor_of(*own)), PMIX_SUCCESS);
+    ASSERT_EQ(all.add("own", 1, descriptor_of(*own)), PMIX_SUCCESS);
     const size_t before = segments_mapped();
     for (uint64_t i = 2; i < 202; ++i) {
         auto w = job_of(static_cast<uint32_t>(i));
         const std::string name = "job" + std::to_string(i % 3);
-        ASSERT_EQ(all.adopt(name, i, descriptor_of(*w)), PMIX_SUCCESS);
+        ASSERT_EQ(all.add(name, i, descriptor_of(*w)), PMIX_SUCCESS);
         {
             Reading reading;
             Found found;
@@ -72,7 +72,7 @@ TEST(Namespaces, ComeAndGoWithoutATrace) {
 TEST(Namespaces, AReaderInsideKeepsIt) {
     Namespaces all("own");
     auto w = job_of(7);
-    ASSERT_EQ(all.adopt("job", 1, descriptor_of(*w)), PMIX_SUCCESS);
+    ASSERT_EQ(all.add("job", 1, descriptor_of(*w)), PMIX_SUCCESS);
     std::atomic<int> step{0};
     std::thread reader([&] {
         {
@@ -102,25 +102,25 @@ TEST(Namespaces, AReaderInsideKeepsIt) {
     reader.join();
 }
 
-TEST(Namespaces, LentValuesStay) {
+TEST(Namespaces, BorrowedValues_NamespaceRemoved_StayMapped) {
     const size_t before = segments_mapped();
     auto w = job_of(3);
     ASSERT_EQ(w->put(Owner::job(), Records().add("text", text("some words")).list()), PMIX_SUCCESS);
-    BorrowedValues lent;
+    BorrowedValues borrowed;
     const pmix_value_t* value = nullptr;
     {
         Namespaces all("own");
-        ASSERT_EQ(all.adopt("job", 1, descriptor_of(*w)), PMIX_SUCCESS);
+        ASSERT_EQ(all.add("job", 1, descriptor_of(*w)), PMIX_SUCCESS);
         {
             Reading reading;
             Found found;
             ASSERT_EQ(all.find("job")->find(Owner::job(), Key("text"), found), PMIX_SUCCESS);
-            auto given = lent.lend(found.bytes());
+            auto given = borrowed.borrow(found.bytes());
             ASSERT_TRUE(given.ok());
             value = given.value();
         }
         all.remove("job", 1);
-        EXPECT_TRUE(all.reclaim([&] { return lent.ranges(); }));
+        EXPECT_TRUE(all.reclaim([&] { return borrowed.ranges(); }));
         w.reset();
         EXPECT_STREQ(value->data.string, "some words");
         EXPECT_EQ(segments_mapped(), before + 1) << "the page of it";
@@ -131,8 +131,8 @@ TEST(Namespaces, LentValuesStay) {
 TEST(Namespaces, ASecondLifeReplacesTheFirst) {
     Namespaces all("own");
     auto first = job_of(1), second = job_of(2);
-    ASSERT_EQ(all.adopt("own", 1, descriptor_of(*first)), PMIX_SUCCESS);
-    ASSERT_EQ(all.adopt("own", 2, descriptor_of(*second)), PMIX_SUCCESS);
+    ASSERT_EQ(all.add("own", 1, descriptor_of(*first)), PMIX_SUCCESS);
+    ASSERT_EQ(all.add("own", 2, descriptor_of(*second)), PMIX_SUCCESS);
     EXPECT_TRUE(all.reclaim(nothing_lent));
     Reading reading;
     Found found;
@@ -149,7 +149,7 @@ TEST(Namespaces, Adopt_OfANewerInstance_UnmapsTheReplacedSegment) {
         const size_t alone = segments_mapped();
         auto w = job_of(static_cast<uint32_t>(instance));
         const size_t writers = segments_mapped() - alone;
-        ASSERT_EQ(all.adopt("job", instance, descriptor_of(*w)), PMIX_SUCCESS);
+        ASSERT_EQ(all.add("job", instance, descriptor_of(*w)), PMIX_SUCCESS);
         EXPECT_EQ(all.has_removed(), instance > 1);
         EXPECT_TRUE(all.reclaim(nothing_lent));
         EXPECT_EQ(segments_mapped(), before + writers + 1) << instance;
@@ -161,8 +161,8 @@ TEST(Namespaces, Adopt_OfANewerInstance_UnmapsTheReplacedSegment) {
 TEST(Namespaces, Adopt_OfAnOlderInstance_ChangesNothing) {
     Namespaces all("own");
     auto old = job_of(1), fresh = job_of(2);
-    ASSERT_EQ(all.adopt("job", 2, descriptor_of(*fresh)), PMIX_SUCCESS);
-    EXPECT_EQ(all.adopt("job", 1, descriptor_of(*old)), PMIX_SUCCESS);
+    ASSERT_EQ(all.add("job", 2, descriptor_of(*fresh)), PMIX_SUCCESS);
+    EXPECT_EQ(all.add("job", 1, descriptor_of(*old)), PMIX_SUCCESS);
     Reading reading;
     Found found;
     EXPECT_EQ(look(all, "job", found), PMIX_SUCCESS);
@@ -172,8 +172,8 @@ TEST(Namespaces, Adopt_OfAnOlderInstance_ChangesNothing) {
 TEST(Namespaces, Remove_OfAnotherInstance_LeavesTheMapping) {
     Namespaces all("own");
     auto first = job_of(1), second = job_of(2);
-    ASSERT_EQ(all.adopt("job", 1, descriptor_of(*first)), PMIX_SUCCESS);
-    ASSERT_EQ(all.adopt("job", 2, descriptor_of(*second)), PMIX_SUCCESS);
+    ASSERT_EQ(all.add("job", 1, descriptor_of(*first)), PMIX_SUCCESS);
+    ASSERT_EQ(all.add("job", 2, descriptor_of(*second)), PMIX_SUCCESS);
     all.remove("job", 1);
     EXPECT_NE(all.find("job"), nullptr);
     all.remove("job", 2);
@@ -185,9 +185,9 @@ TEST(Namespaces, WhatHasEndedIsNotTaken) {
     Namespaces all("own");
     auto w = job_of(1);
     all.remove("job", 5);
-    EXPECT_EQ(all.adopt("job", 5, descriptor_of(*w)), PMIX_SUCCESS);
+    EXPECT_EQ(all.add("job", 5, descriptor_of(*w)), PMIX_SUCCESS);
     EXPECT_EQ(all.find("job"), nullptr);
-    EXPECT_EQ(all.adopt("job", 6, descriptor_of(*w)), PMIX_SUCCESS);
+    EXPECT_EQ(all.add("job", 6, descriptor_of(*w)), PMIX_SUCCESS);
     EXPECT_NE(all.find("job"), nullptr);
 }
 
@@ -195,7 +195,7 @@ TEST(Namespaces, WhatHasEndedIsNotTaken) {
 TEST(Namespaces, AdoptAll_DescriptorEmpty_OldSegmentGoesAndIsLackedUntilAdopted) {
     Namespaces all("own");
     auto first = job_of(1), second = job_of(2);
-    ASSERT_EQ(all.adopt("own", 3, descriptor_of(*first)), PMIX_SUCCESS);
+    ASSERT_EQ(all.add("own", 3, descriptor_of(*first)), PMIX_SUCCESS);
     const auto listed = [](uint64_t instance) {
         common::SegmentRef ref;
         ref.nspace = "own";
@@ -204,23 +204,23 @@ TEST(Namespaces, AdoptAll_DescriptorEmpty_OldSegmentGoesAndIsLackedUntilAdopted)
         return common::SegmentList{ref};
     };
     std::vector<transport::Descriptor> empty(1);
-    EXPECT_EQ(all.adopt_all(listed(3), std::move(empty)), PMIX_SUCCESS);
+    EXPECT_EQ(all.add_all(listed(3), std::move(empty)), PMIX_SUCCESS);
     EXPECT_NE(all.own(), nullptr) << "this instance is mapped";
     EXPECT_FALSE(all.lacks("own"));
     empty = std::vector<transport::Descriptor>(1);
-    EXPECT_EQ(all.adopt_all(listed(5), std::move(empty)), PMIX_SUCCESS);
+    EXPECT_EQ(all.add_all(listed(5), std::move(empty)), PMIX_SUCCESS);
     EXPECT_EQ(all.own(), nullptr);
     EXPECT_TRUE(all.lacks("own"));
     EXPECT_FALSE(all.lacks("job"));
-    EXPECT_EQ(all.adopt("own", 4, descriptor_of(*first)), PMIX_SUCCESS);
+    EXPECT_EQ(all.add("own", 4, descriptor_of(*first)), PMIX_SUCCESS);
     EXPECT_EQ(all.own(), nullptr) << "an older one does not take its place";
-    EXPECT_EQ(all.adopt("own", 5, descriptor_of(*second)), PMIX_SUCCESS);
+    EXPECT_EQ(all.add("own", 5, descriptor_of(*second)), PMIX_SUCCESS);
     EXPECT_NE(all.own(), nullptr);
     EXPECT_FALSE(all.lacks("own"));
     EXPECT_TRUE(all.reclaim(nothing_lent));
 
     // The server had no room for a copy, so none came.
-    EXPECT_EQ(all.adopt_all(listed(6), {}), PMIX_SUCCESS);
+    EXPECT_EQ(all.add_all(listed(6), {}), PMIX_SUCCESS);
     EXPECT_TRUE(all.lacks("own"));
     all.remove("own", 6);
     EXPECT_FALSE(all.lacks("own")) << "it has ended";
@@ -247,7 +247,7 @@ TEST(Namespaces, ReadersAgainstRemoval) {
     std::thread one(read), two(read);
     for (uint64_t i = 1; i < 300 || hits.load() < 100; ++i) {
         auto w = job_of(static_cast<uint32_t>(i));
-        ASSERT_EQ(all.adopt("job", i, descriptor_of(*w)), PMIX_SUCCESS);
+        ASSERT_EQ(all.add("job", i, descriptor_of(*w)), PMIX_SUCCESS);
         if (i % 2 == 0) all.remove("job", i);
         all.reclaim(nothing_lent);
     }

@@ -111,7 +111,7 @@ TEST_F(SessionTest, Adopt_ToolOfRootAtAnotherUsersServer_MapsNothing) {
     ref.instance = 1;
     ref.has_descriptor = true;
     std::vector<transport::Descriptor> descriptors(1);
-    EXPECT_EQ(session->adopt({ref}, std::move(descriptors)), PMIX_SUCCESS);
+    EXPECT_EQ(session->add_segments({ref}, std::move(descriptors)), PMIX_SUCCESS);
     EXPECT_FALSE(session->namespaces().lacks("theirs"));
     answer_all<common::GetReply>(PMIX_SUCCESS);
     const pmix_proc_t job = common::ProcId("theirs", PMIX_RANK_WILDCARD).to_c();
@@ -636,12 +636,12 @@ TEST_F(ManyGetsTest, LostConnection_EndsWhatWaitsInTheClientToo) {
 TEST(CommitFrame, IsACommitRequest) {
     common::CommitRequest request;
     request.generation = 7;
-    const common::Blob value{1, 2, 3}, large(CommitFrame::kLentFrom, 9), larger(100'000, 8);
+    const common::Blob value{1, 2, 3}, large(CommitFrame::kBorrowedFrom, 9), larger(100'000, 8);
     request.entries.push_back({PMIX_LOCAL, "a key", value});
-    request.entries.push_back({PMIX_GLOBAL, "lent", large});
+    request.entries.push_back({PMIX_GLOBAL, "borrowed", large});
     request.entries.push_back({PMIX_GLOBAL, "b", {}});
     std::vector<std::string> keys;
-    for (size_t i = 0; i < CommitFrame::kMaxLent + 3; ++i) keys.push_back("k" + std::to_string(i));
+    for (size_t i = 0; i < CommitFrame::kMaxBorrowed + 3; ++i) keys.push_back("k" + std::to_string(i));
     for (const std::string& key : keys) {
         request.entries.push_back({PMIX_REMOTE, key, key.size() % 2 == 0 ? larger : large});
     }
@@ -661,11 +661,11 @@ TEST(CommitFrame, IsACommitRequest) {
         frame.finish(5);
         EXPECT_EQ(expected, frame.size());
         common::Blob mine;
-        const auto pieces = frame.pieces();
-        EXPECT_LE(pieces.size(), transport::Connection::kMaxParts);
-        for (const common::Bytes& piece : pieces) {
-            EXPECT_FALSE(piece.empty());
-            mine.insert(mine.end(), piece.begin(), piece.end());
+        const auto parts = frame.parts();
+        EXPECT_LE(parts.size(), transport::Connection::kMaxParts);
+        for (const common::Bytes& part : parts) {
+            EXPECT_FALSE(part.empty());
+            mine.insert(mine.end(), part.begin(), part.end());
         }
         EXPECT_EQ(frame.size(), mine.size());
         EXPECT_EQ(mine, common::message_bytes(some).value()) << n;
@@ -883,14 +883,14 @@ TEST_F(SessionTest, Fence_WithANumberAndNoList_IsRefused) {
 
 TEST_F(SessionTest, Tell_OfMoreThanAFrame_SendsNothing) {
     const std::vector<uint8_t> part(1u << 20);
-    const std::vector<common::Bytes> pieces(common::kMaxFramePayload / part.size() + 1, common::Bytes(part));
-    EXPECT_EQ(session->tell(Command::commit, pieces), PMIX_ERR_OUT_OF_RESOURCE);
+    const std::vector<common::Bytes> parts(common::kMaxFramePayload / part.size() + 1, common::Bytes(part));
+    EXPECT_EQ(session->tell(Command::commit, parts), PMIX_ERR_OUT_OF_RESOURCE);
     EXPECT_TRUE(channel->sent().empty());
 }
 
 TEST_F(SessionTest, SegmentGone_EndsTheMapping) {
     auto store = dstore::Writer::create({}).value();
-    ASSERT_EQ(session->namespaces().adopt("their", 7, transport::Descriptor(::dup(store->descriptor()))), PMIX_SUCCESS);
+    ASSERT_EQ(session->namespaces().add("their", 7, transport::Descriptor(::dup(store->descriptor()))), PMIX_SUCCESS);
     common::SegmentGoneNotify gone;
     gone.nspace = "their";
     gone.instance = 7;

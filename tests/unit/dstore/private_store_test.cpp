@@ -311,7 +311,7 @@ TEST(PrivateStore, ReplacedValuesAreFreedUnlessHeldOrLent) {
     {
         const auto hit = s.find(ns, 0, Key("k"));
         EXPECT_EQ((reinterpret_cast<uintptr_t>(hit.bytes().data()) + common::kBytesOffset) % 16, 0u);
-        hit.lend();
+        hit.pin();
         lent = hit.bytes().data();
     }
     for (int i = 0; i < 10; ++i) s.put(ns, 0, Key("k"), PMIX_GLOBAL, blob(1000, 202));

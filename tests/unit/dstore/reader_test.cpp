@@ -286,8 +286,8 @@ TEST(Reader, LetGoUnmapsAllButWhatIsLent) {
     ASSERT_EQ(r->find(Owner::app(2), Key("b"), b), PMIX_SUCCESS);
     ASSERT_EQ(r->find(Owner::app(4), Key("b"), c), PMIX_SUCCESS);
     const Buffer elsewhere(100);
-    const common::Bytes lent[] = {a.bytes(), b.bytes(), elsewhere};
-    EXPECT_TRUE(r->let_go(lent));
+    const common::Bytes borrowed[] = {a.bytes(), b.bytes(), elsewhere};
+    EXPECT_TRUE(r->let_go(borrowed));
     w.reset();
     EXPECT_EQ(copy_of(a), blob(20'000, 6));
     EXPECT_EQ(copy_of(b), blob(20'000, 2));
