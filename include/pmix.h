@@ -60,8 +60,8 @@ PMIX_EXPORT const char *PMIx_Get_version(void);
 PMIX_EXPORT pmix_status_t PMIx_Abort(int status, const char msg[], pmix_proc_t procs[], size_t nprocs);
 
 /*
- * Turns the library once, for a process that drives it itself (PMIX_EXTERNAL_PROGRESS); otherwise does nothing. Does
- * not wait.
+ * Progresses the library once, for a process that drives it itself (PMIX_EXTERNAL_PROGRESS); otherwise does nothing.
+ * Does not wait.
  */
 PMIX_EXPORT void PMIx_Progress(void);
 
@@ -111,8 +111,8 @@ PMIX_EXPORT pmix_status_t PMIx_Store_internal(const pmix_proc_t *proc, const cha
  * pointer into the library, which stays valid until finalize and is not to be freed. On failure *val is NULL.
  *
  * A value that is known here costs no lock and no message; otherwise the call blocks. PMIX_ERR_NOT_FOUND,
- * PMIX_ERR_TIMEOUT, PMIX_ERR_EXISTS_OUTSIDE_SCOPE (it is there, but not for the caller). PMIX_ERR_GET_MALLOC_REQD: the
- * value could not be lent, so the one that came is the caller's after all.
+ * PMIX_ERR_TIMEOUT, PMIX_ERR_EXISTS_OUTSIDE_SCOPE (it is there, but not for the caller). PMIX_ERR_GET_MALLOC_REQD: no
+ * pointer into the library was possible, so the value is new memory and the caller's after all.
  */
 PMIX_EXPORT pmix_status_t PMIx_Get(const pmix_proc_t *proc, const char key[], const pmix_info_t info[], size_t ninfo,
                                    pmix_value_t **val);
@@ -237,7 +237,7 @@ PMIX_EXPORT pmix_status_t PMIx_Resolve_nodes(const char nspace[], char **nodelis
  *
  * @p info orders it among the others (PMIX_EVENT_HDLR_FIRST and so on) and limits what it gets (range, affected
  * processes). With @p cbfunc NULL the call blocks and returns the handler's reference number, or an error, which is
- * negative. Otherwise the number goes to @p cbfunc and the call does not block. Events that came before and were kept
+ * negative. Otherwise the number goes to @p cbfunc and the call does not block. Events that were raised before and kept
  * are delivered to the new handler.
  */
 PMIX_EXPORT pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, pmix_info_t info[],
@@ -390,7 +390,7 @@ PMIX_EXPORT pmix_status_t PMIx_Session_control(uint32_t sessionID, const pmix_in
  * Asks for supervision of the caller: heartbeats, a file, or resources.
  *
  * @p monitor says what to watch, @p error which event to raise when it fails, @p directives how. @p results receives
- * what the server says, to be freed with PMIX_INFO_FREE. Blocks.
+ * the server's answer, to be freed with PMIX_INFO_FREE. Blocks.
  */
 PMIX_EXPORT pmix_status_t PMIx_Process_monitor(const pmix_info_t *monitor, pmix_status_t error,
                                                const pmix_info_t directives[], size_t ndirs, pmix_info_t **results,
@@ -556,12 +556,12 @@ PMIX_EXPORT pmix_status_t PMIx_Data_pack(const pmix_proc_t *target, pmix_data_bu
 
 /*
  * Takes values of @p type from @p buffer into the array @p dest, which has room for *max_num_values; that receives
- * how many came.
+ * the number of values stored.
  *
- * @p source is who packed them (NULL: the local server). What the values point to is new memory, and the caller's: a
- * string goes with free(), a struct with the destruct function of its type. The bytes in @p buffer stay. Where it
- * fails, nothing in @p dest is to be freed but what *max_num_values counts. PMIX_ERR_UNPACK_INADEQUATE_SPACE: there
- * are more than the room; as many as fit came, and the next call starts with the first of them again.
+ * @p source is the process that packed them (NULL: the local server). What the values point to is new memory, and the
+ * caller's: a string goes with free(), a struct with the destruct function of its type. The bytes in @p buffer stay.
+ * Where it fails, nothing in @p dest is to be freed but what *max_num_values counts. PMIX_ERR_UNPACK_INADEQUATE_SPACE:
+ * there are more than fit; as many as fit were stored, and the next call starts with the first of them again.
  * PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER: none is left. PMIX_ERR_PACK_MISMATCH: the next ones are of another type.
  */
 PMIX_EXPORT pmix_status_t PMIx_Data_unpack(const pmix_proc_t *source, pmix_data_buffer_t *buffer, void *dest,

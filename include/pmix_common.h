@@ -92,7 +92,7 @@ typedef int pmix_status_t;
 #define PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED      (-59)  /* the attribute is known, its value is not */
 #define PMIX_ERR_NOT_SUPPORTED                  (-47)  /* nobody here can do it */
 #define PMIX_ERR_NOT_FOUND                      (-46)  /* not found */
-#define PMIX_ERR_EXISTS_OUTSIDE_SCOPE           (-62)  /* there, but not for the asker */
+#define PMIX_ERR_EXISTS_OUTSIDE_SCOPE           (-62)  /* there, but not for the requester */
 #define PMIX_ERR_PARTIAL_SUCCESS                (-52)  /* a part was done */
 #define PMIX_QUERY_PARTIAL_SUCCESS              (-104) /* a part was found */
 #define PMIX_ERR_TIMEOUT                        (-24)  /* the time is up */
@@ -222,7 +222,7 @@ typedef int pmix_status_t;
  * Scalar types and their values
  * ================================================================================================================== */
 
-/* State of a process, in the order of its life (chapter 12). */
+/* State of a process, in the order of its life cycle (chapter 12). */
 typedef uint8_t pmix_proc_state_t;
 #define PMIX_PROC_STATE_UNDEF                 0  /* not known */
 #define PMIX_PROC_STATE_PREPPED               1  /* ready to be started */
@@ -248,7 +248,7 @@ typedef uint8_t pmix_proc_state_t;
 #define PMIX_PROC_STATE_TERM_NON_ZERO         62 /* exit status not 0 */
 #define PMIX_PROC_STATE_FAILED_TO_LAUNCH      63 /* could not be launched */
 
-/* State of a job, in the order of its life (chapter 12). */
+/* State of a job, in the order of its life cycle (chapter 12). */
 typedef uint8_t pmix_job_state_t;
 #define PMIX_JOB_STATE_UNDEF                 0  /* not known */
 #define PMIX_JOB_STATE_AWAITING_ALLOC        1  /* waits for its allocation */
@@ -261,7 +261,7 @@ typedef uint8_t pmix_job_state_t;
 #define PMIX_JOB_STATE_TERMINATED_WITH_ERROR 50 /* ended badly */
 
 /*
- * Type of a value (chapter 3). The name says which type it is, as PMIX_PROC for pmix_proc_t. Statistics, 61 to 64,
+ * Type of a value (chapter 3). The name contains the type, as PMIX_PROC for pmix_proc_t. Statistics, 61 to 64,
  * exist until OpenPMIx 5; the last four since 6.
  */
 typedef uint16_t pmix_data_type_t;
@@ -381,7 +381,7 @@ typedef uint8_t pmix_alloc_directive_t;
 #define PMIX_ALLOC_NEW        1   /* a new allocation */
 #define PMIX_ALLOC_EXTEND     2   /* more of it, or longer */
 #define PMIX_ALLOC_RELEASE    3   /* give it back */
-#define PMIX_ALLOC_REAQUIRE   4   /* take back what was lent */
+#define PMIX_ALLOC_REAQUIRE   4   /* take back borrowed ones */
 #define PMIX_ALLOC_REQ_CANCEL 5   /* take back a request */
 #define PMIX_ALLOC_EXTERNAL   128 /* from here: the host's own */
 
@@ -508,7 +508,7 @@ typedef enum {
     PMIX_GROUP_NONE = 2 /* no operation */
 } pmix_group_operation_t;
 
-/* Whether a value stands for true; note that true is 0. */
+/* Whether a value means true; note that true is 0. */
 typedef enum {
     PMIX_BOOL_TRUE = 0,  /* true, or "true", "yes", a number not 0 */
     PMIX_BOOL_FALSE = 1, /* false, or "false", "no", 0 */
@@ -614,7 +614,7 @@ typedef enum {
 #define PMIX_REINCARNATION       "pmix.reinc"      /* uint32_t: how often the process has been started again */
 
 /*
- * Programming models (chapter 4): what a library says of itself in PMIx_Init; others learn it from
+ * Programming models (chapter 4): what a library declares in PMIx_Init; others receive it from
  * PMIX_MODEL_DECLARED.
  */
 #define PMIX_PROGRAMMING_MODEL     "pmix.pgm.model"   /* char*: such as MPI or OpenMP */
@@ -642,7 +642,7 @@ typedef enum {
 #define PMIX_CPUSET              "pmix.cpuset"  /* char*: CPUs that a process is bound to, as text */
 #define PMIX_CPUSET_BITMAP       "pmix.bitmap"  /* pmix_cpuset_t*: the same as a bitmap */
 #define PMIX_CREDENTIAL          "pmix.cred"    /* char*: credential of a process */
-#define PMIX_SPAWNED             "pmix.spawned" /* bool: the process came from PMIx_Spawn */
+#define PMIX_SPAWNED             "pmix.spawned" /* bool: the process was started by PMIx_Spawn */
 #define PMIX_NODE_OVERSUBSCRIBED "pmix.ndosub"  /* bool: more processes than slots on this node */
 
 /* Scratch folders (chapter 6): named by the host; who removes them is told by the last one. */
@@ -719,7 +719,7 @@ typedef enum {
 #define PMIX_OPTIONAL                   "pmix.optional"         /* bool: get: what this process has; do not ask the
                                                                    server */
 #define PMIX_GET_STATIC_VALUES          "pmix.get.static"       /* bool: get: write into the caller's value */
-#define PMIX_GET_POINTER_VALUES         "pmix.get.pntrs"        /* bool: get: lend a pointer to the library's value */
+#define PMIX_GET_POINTER_VALUES         "pmix.get.pntrs"        /* bool: get: a pointer to the library's value */
 #define PMIX_EMBED_BARRIER              "pmix.embed.barrier"    /* bool: finalize: nobody leaves before all have come */
 #define PMIX_JOB_TERM_STATUS            "pmix.job.term.status"  /* pmix_status_t: status the job ended with */
 #define PMIX_PROC_TERM_STATUS           "pmix.proc.term.status" /* pmix_status_t: status the process ended with */
@@ -797,7 +797,7 @@ typedef enum {
 #define PMIX_BINDTO                           "pmix.bindto"       /* char*: binding policy */
 #define PMIX_PRELOAD_BIN                      "pmix.preloadbin"   /* bool: bring the program to the nodes first */
 #define PMIX_PRELOAD_FILES                    "pmix.preloadfiles" /* char*: bring these files to the nodes first */
-#define PMIX_STDIN_TGT                        "pmix.stdin"        /* pmix_proc_t*: who gets the standard input */
+#define PMIX_STDIN_TGT                        "pmix.stdin"        /* pmix_proc_t*: the receiver of the standard input */
 #define PMIX_DEBUGGER_DAEMONS                 "pmix.debugger"     /* bool: this application is debugger daemons */
 #define PMIX_COSPAWN_APP                      "pmix.cospawn"      /* bool: this application is a job apart, such as
                                                                      debugger daemons */
@@ -821,7 +821,7 @@ typedef enum {
 #define PMIX_FWD_STDERR                       "pmix.fwd.stderr"   /* bool: forward its error output too */
 #define PMIX_FWD_STDDIAG                      "pmix.fwd.stddiag"  /* bool: forward its diagnostics too */
 #define PMIX_SPAWN_TOOL                       "pmix.spwn.tool"    /* bool: the job is a tool */
-#define PMIX_CMD_LINE                         "pmix.cmd.line"     /* char*: command line it came from */
+#define PMIX_CMD_LINE                         "pmix.cmd.line"     /* char*: command line that started it */
 #define PMIX_FORKEXEC_AGENT                   "pmix.fe.agnt"      /* char*: program that starts the processes */
 #define PMIX_JOB_TIMEOUT                      "pmix.job.time"     /* int: seconds the job may run */
 #define PMIX_SPAWN_TIMEOUT                    "pmix.sp.time"      /* int: seconds the start may take */
@@ -838,7 +838,7 @@ typedef enum {
 #define PMIX_SHOW_LAUNCH_PROGRESS             "pmix.showprog"     /* bool: show how far the start is */
 #define PMIX_AGGREGATE_HELP                   "pmix.agg.help"     /* bool: say the same message once */
 #define PMIX_REPORT_CHILD_SEP                 "pmix.rptchildsep"  /* bool: report a spawned job apart from its parent */
-#define PMIX_SPAWN_CHILD_SEP                  "pmix.spchildsep"   /* bool: a spawned job lives on without its parent */
+#define PMIX_SPAWN_CHILD_SEP                  "pmix.spchildsep"   /* bool: a spawned job continues without its parent */
 #define PMIX_FWD_ENVIRONMENT                  "pmix.fwdenv"       /* bool: give the job this process's environment */
 #define PMIX_SPAWN_PTY                        "pmix.spawn.pty"    /* bool: give the processes a terminal */
 #define PMIX_PTY_TERMIO                       "pmix.pty.termio"   /* pmix_byte_object_t: its settings (struct
@@ -876,7 +876,7 @@ typedef enum {
 #define PMIX_QUERY_AVAIL_SERVERS       "pmix.qry.asrvrs"     /* array: servers to which a tool could connect */
 #define PMIX_QUERY_QUALIFIERS          "pmix.qry.quals"      /* array: in an answer: the qualifiers it is for (infos) */
 #define PMIX_QUERY_RESULTS             "pmix.qry.res"        /* array: in an answer: one query's results (infos) */
-#define PMIX_QUERY_MIN_ALLOC_UNIT      "pmix.qry.minau"      /* array: smallest piece that can be allocated */
+#define PMIX_QUERY_MIN_ALLOC_UNIT      "pmix.qry.minau"      /* array: smallest unit that can be allocated */
 #define PMIX_QUERY_RES_BLOCKS          "pmix.qry.resblks"    /* array: resource blocks defined */
 #define PMIX_QUERY_RES_BLOCK_DEF       "pmix.qry.resdef"     /* array: definition of one block */
 #define PMIX_QUERY_DEVICES             "pmix.qry.dev"        /* array: devices of a node (pmix_device_t) */
@@ -888,7 +888,7 @@ typedef enum {
 
 /* Query qualifiers (chapter 7): they narrow a query to a place, a time or a level. */
 #define PMIX_QUERY_REFRESH_CACHE        "pmix.qry.rfsh"     /* bool: ask again, do not answer from memory */
-#define PMIX_QUERY_LOCAL_ONLY           "pmix.qry.local"    /* bool: what the local server knows */
+#define PMIX_QUERY_LOCAL_ONLY           "pmix.qry.local"    /* bool: from the local server alone */
 #define PMIX_QUERY_REPORT_AVG           "pmix.qry.avg"      /* bool: averages */
 #define PMIX_QUERY_REPORT_MINMAX        "pmix.qry.minmax"   /* bool: smallest and largest */
 #define PMIX_CLIENT_ATTRIBUTES          "pmix.client.attrs" /* char*: attributes of the client library */
@@ -933,8 +933,8 @@ typedef enum {
 #define PMIX_LOG_VAL                       "pmix.log.val"      /* char*: value that is kept */
 #define PMIX_LOG_AGG                       "pmix.log.agg"      /* bool: messages that repeat are counted */
 #define PMIX_LOG_EMAIL                     "pmix.log.email"    /* array: channel: mail (infos of those below) */
-#define PMIX_LOG_EMAIL_ADDR                "pmix.log.emaddr"   /* char*: to whom, a list */
-#define PMIX_LOG_EMAIL_SENDER_ADDR         "pmix.log.emfaddr"  /* char*: from whom */
+#define PMIX_LOG_EMAIL_ADDR                "pmix.log.emaddr"   /* char*: receivers, a list */
+#define PMIX_LOG_EMAIL_SENDER_ADDR         "pmix.log.emfaddr"  /* char*: sender */
 #define PMIX_LOG_EMAIL_SUBJECT             "pmix.log.emsub"    /* char*: subject */
 #define PMIX_LOG_EMAIL_MSG                 "pmix.log.emmsg"    /* char*: text */
 #define PMIX_LOG_EMAIL_SERVER              "pmix.log.esrvr"    /* char*: mail server */
@@ -991,7 +991,7 @@ typedef enum {
 #define PMIX_ALLOC_FABRIC_SEC_KEY     "pmix.alloc.nsec"      /* pmix_byte_object_t: key for the fabric */
 #define PMIX_ALLOC_QUEUE              "pmix.alloc.queue"     /* char*: queue */
 #define PMIX_ALLOC_PREEMPTIBLE        "pmix.alloc.preempt"   /* bool: it may be taken back */
-#define PMIX_ALLOC_LEND               "pmix.alloc.lend"      /* char*: lend resources, until when */
+#define PMIX_ALLOC_LEND               "pmix.alloc.lend"      /* char*: give them for a time, until when */
 #define PMIX_ALLOC_IMAGE              "pmix.alloc.image"     /* char*: image to boot */
 #define PMIX_ALLOC_WAIT_ALL_NODES     "pmix.alloc.waitall"   /* bool: wait until all nodes are up */
 #define PMIX_ALLOC_SHARE              "pmix.alloc.share"     /* bool: nodes may be shared */
@@ -1002,7 +1002,7 @@ typedef enum {
 #define PMIX_ALLOC_RES_BLOCK          "pmix.alloc.blk"       /* char*: resource blocks, a list */
 #define PMIX_ALLOC_NUM_BLOCKS         "pmix.alloc.nblks"     /* uint64_t: how many blocks */
 #define PMIX_ALLOC_MAU                "pmix.alloc.mau"       /* array: minimal units wanted (pmix_resource_unit_t) */
-#define PMIX_ALLOC_CHILD_SEP          "pmix.alloc.sep"       /* bool: it lives on without the parent */
+#define PMIX_ALLOC_CHILD_SEP          "pmix.alloc.sep"       /* bool: it continues without the parent */
 #define PMIX_MEM_ALLOC_KIND           "pmix.alloc.mkind"     /* char*: kinds of memory allocation that the program
                                                                 knows */
 #define PMIX_GPU_SUPPORT              "pmix.gpu.support"     /* bool: the program uses GPUs */
@@ -1048,7 +1048,7 @@ typedef enum {
 #define PMIX_SESSION_PREEMPT         "pmix.ssn.preempt"   /* bool: preempt it */
 #define PMIX_SESSION_RESTORE         "pmix.ssn.restore"   /* bool: restore it after that */
 #define PMIX_SESSION_SIGNAL          "pmix.ssn.sig"       /* int: send this signal to all its processes */
-#define PMIX_SESSION_SEP             "pmix.ssn.sep"       /* bool: it lives on without the requester */
+#define PMIX_SESSION_SEP             "pmix.ssn.sep"       /* bool: it continues without the requester */
 #define PMIX_SESSION_EXTEND          "pmix.ssn.xtend"     /* bool: add to it */
 #define PMIX_SESSION_COMPLETE        "pmix.ssn.complete"  /* bool: it has ended */
 
@@ -1522,7 +1522,7 @@ typedef struct pmix_info {
     pmix_value_t value;
 } pmix_info_t;
 
-/* Published data: key, value, and who published it. */
+/* Published data: key, value, and its publisher. */
 typedef struct pmix_pdata {
     pmix_proc_t proc;
     pmix_key_t key;
@@ -1643,7 +1643,7 @@ typedef struct pmix_fabric_s {
  * What every callback gets as cbdata is what the call was given, unchanged.
  * ================================================================================================================== */
 
-/* Called by whoever was lent data, when done with them; the lender frees them then. */
+/* Called by the borrower of data, when done with them; their owner frees them then. */
 typedef void (*pmix_release_cbfunc_t)(void *cbdata);
 
 /*
@@ -1752,7 +1752,7 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define PMIX_WIREUP_SOCKET_FILE "wireup.sock" /* bool */
 
 /* Initialisation of a server; WIREUP_UNMAPPED_USERS=0 in its environment forbids it as well. A process whose user the
- * server's user namespace does not map may connect as a rank if it shows the rank's token. False: only users whom the
+ * server's user namespace does not map may connect as a rank if it shows the rank's token. False: only users that the
  * kernel can name. */
 #define PMIX_WIREUP_UNMAPPED_USERS "wireup.unmapped" /* bool, default true */
 
@@ -1785,17 +1785,17 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define WIREUP_REPORT_CLONES      "wireup.rep.clones" /* uint32_t: processes connected under one rank */
 #define WIREUP_REPORT_STORE       "wireup.rep.store" /* uint64_t: bytes of shared memory that a job's data takes here */
 #define WIREUP_REPORT_OPERATION   "wireup.rep.op"    /* char*: fence, connect, disconnect, group, get, modex */
-#define WIREUP_REPORT_MEMBERS     "wireup.rep.members" /* pmix_proc_t[]: who takes part */
+#define WIREUP_REPORT_MEMBERS     "wireup.rep.members" /* pmix_proc_t[]: participants */
 #define WIREUP_REPORT_ARRIVED     "wireup.rep.arrived" /* pmix_proc_t[]: those of this node that are waiting in it */
-#define WIREUP_REPORT_MISSING     "wireup.rep.missing" /* pmix_proc_t[]: those of this node that have not come */
+#define WIREUP_REPORT_MISSING     "wireup.rep.missing" /* pmix_proc_t[]: those of this node that have not joined */
 #define WIREUP_REPORT_WAITS_FOR   "wireup.rep.for"     /* char*: process, or host (other nodes with it) */
-#define WIREUP_REPORT_ASKER       "wireup.rep.asker"   /* pmix_proc_t: who asked; a server where its host did */
+#define WIREUP_REPORT_ASKER       "wireup.rep.asker"   /* pmix_proc_t: requester; a server where its host asked */
 #define WIREUP_REPORT_TARGET      "wireup.rep.target"  /* pmix_proc_t: whose data it is */
 #define WIREUP_REPORT_KEY         "wireup.rep.key"     /* char*: which; empty for all */
 #define WIREUP_REPORT_AGE         "wireup.rep.age"     /* double: seconds since it began */
 
 /* Status codes. The last two are other names of released codes. */
-#define PMIX_ERR_GET_MALLOC_REQD        (-2800)                  /* it could not be lent: what came is the caller's */
+#define PMIX_ERR_GET_MALLOC_REQD        (-2800) /* no pointer was possible: the value is the caller's */
 #define PMIX_ERR_LOST_SERVER_CONNECTION PMIX_ERR_LOST_CONNECTION /* the connection to the local server is lost */
 #define PMIX_ERR_FAILED_COMM            PMIX_ERR_COMM_FAILURE    /* a message could not be packed or unpacked */
 

@@ -313,7 +313,7 @@ PMIX_EXPORT pmix_status_t PMIx_Value_xfer(pmix_value_t *dest, const pmix_value_t
 /* Compares two values. */
 PMIX_EXPORT pmix_value_cmp_t PMIx_Value_compare(pmix_value_t *v1, pmix_value_t *v2);
 
-/* Whether the value stands for true: a bool, a number, or text such as "yes". */
+/* Whether the value means true: a bool, a number, or text such as "yes". */
 PMIX_EXPORT pmix_boolean_t PMIx_Value_true(const pmix_value_t *v);
 
 /*

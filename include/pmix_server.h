@@ -116,7 +116,7 @@ typedef pmix_status_t (*pmix_server_query_fn_t)(pmix_proc_t *proct, pmix_query_t
 /* Host to library: the tool may connect, as @p proc, or @p status says why not. */
 typedef void (*pmix_tool_connection_cbfunc_t)(pmix_status_t status, pmix_proc_t *proc, void *cbdata);
 
-/* A tool wants to connect; @p info says who it is. The host answers with its identity. */
+/* A tool wants to connect; @p info describes it. The host answers with its identity. */
 typedef void (*pmix_server_tool_connection_fn_t)(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc,
                                                  void *cbdata);
 
@@ -290,8 +290,8 @@ PMIX_EXPORT pmix_status_t PMIx_server_init(pmix_server_module_t *module, pmix_in
 PMIX_EXPORT pmix_status_t PMIx_server_finalize(void);
 
 /*
- * PMIx_server_init with the size of this header's module among the infos. What the library marks in @p info arrives
- * there. A program that defines PMIX_SERVER_INIT_PLAIN before it includes this header gets the function alone.
+ * PMIx_server_init with the size of this header's module among the infos. What the library marks in its copy it marks
+ * in @p info. A program that defines PMIX_SERVER_INIT_PLAIN before it includes this header gets the function alone.
  */
 static inline pmix_status_t pmix_server_init_sized(pmix_server_module_t *module, pmix_info_t *info, size_t ninfo) {
     size_t size = sizeof(pmix_server_module_t), i;
@@ -372,7 +372,7 @@ PMIX_EXPORT pmix_status_t PMIx_server_setup_fork(const pmix_proc_t *proc, char *
 /*
  * Asks, before a job is mapped to nodes, for what its processes will need (environment, keys for fabrics). @p cbfunc
  * gets infos that the host sends to the other nodes, where they go to PMIx_server_setup_local_support; they are the
- * library's, and freed when the host calls the function that came with them. @p info is copied: PMIX_SETUP_APP_ENVARS,
+ * library's, and freed when the host calls their release function. @p info is copied: PMIX_SETUP_APP_ENVARS,
  * PMIX_SETUP_APP_NONENVARS, PMIX_SETUP_APP_ALL, the programming model, PMIX_NODE_MAP, PMIX_ALLOC_FABRIC. A fabric is
  * answered with the devices of the inventory (PMIx_server_deliver_inventory) and a key; nothing is reserved. Does not
  * block.
@@ -453,7 +453,7 @@ PMIX_EXPORT pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t *source, pmi
 
 /*
  * Collects what is known about the hardware of this node: memory, topology, fabric devices. @p cbfunc gets it; the
- * infos are the library's until the release function that came with them is called. Does not block.
+ * infos are the library's until their release function is called. Does not block.
  */
 PMIX_EXPORT pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndirs,
                                                         pmix_info_cbfunc_t cbfunc, void *cbdata);

@@ -56,14 +56,14 @@ PMIX_EXPORT bool PMIx_tool_is_connected(void);
  * ================================================================================================================== */
 
 /*
- * A piece of output of @p source, delivered for registration @p iofhdlr. An empty payload, or PMIX_IOF_COMPLETE, ends
+ * A part of the output of @p source, delivered for registration @p iofhdlr. An empty payload, or PMIX_IOF_COMPLETE, ends
  * the stream. All is the library's, gone when the callback returns.
  */
 typedef void (*pmix_iof_cbfunc_t)(size_t iofhdlr, pmix_iof_channel_t channel, pmix_proc_t *source,
                                   pmix_byte_object_t *payload, pmix_info_t info[], size_t ninfo);
 
 /*
- * Asks for the output on @p channel of the processes in @p procs. @p cbfunc gets it piece by piece.
+ * Asks for the output on @p channel of the processes in @p procs. @p cbfunc gets it part by part.
  *
  * With @p regcbfunc NULL the call blocks and returns the registration's reference number, which is 0 or positive, or
  * an error; otherwise the number goes to @p regcbfunc.

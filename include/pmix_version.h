@@ -12,7 +12,7 @@
 #define PMIX_VERSION_MINOR   0L
 #define PMIX_VERSION_RELEASE 10L
 
-/* 0x00MMmmrr, for comparisons in one piece. */
+/* 0x00MMmmrr, for comparisons as one number. */
 #define PMIX_NUMERIC_VERSION 0x0005000a
 
 /*

@@ -72,12 +72,12 @@ inline constexpr unsigned kChainBound = 16;  // a reader gives up here
 inline constexpr unsigned kMaxGaps = kChainBound - 2 * kMaxChain + 1;
 inline constexpr unsigned kEqualHashBound = 1024;
 // The writer takes no more keys of one owner that have one hash. Of a million keys chosen without a purpose hardly ever
-// three have, so whoever comes near it chose them.
+// three have, so a process that reaches this number chose its keys for it.
 inline constexpr unsigned kMaxEqualHashes = 64;
 inline constexpr uint32_t kLinearRecords = 16;  // up to here a scan beats a search
 
 // ---- Record. The value starts 10 bytes in, so that the payload of strings and byte objects (6 bytes on) is aligned --
-inline constexpr size_t kRecKeyBack = 0;  // u32, units back to the key's dictionary entry; 0 where a value stands alone
+inline constexpr size_t kRecKeyBack = 0;  // u32, units back to the key's dictionary entry; 0 for a value without a key
 inline constexpr size_t kRecLength = 4;   // u32, of the value
 inline constexpr size_t kRecScope = 8;    // u16, pmix_scope_t
 inline constexpr size_t kRecValue = 10;

@@ -36,7 +36,7 @@ struct RankSince {
     uint64_t since = 0;
 };
 
-// What came of the bytes of other nodes. On failure the chunks before the bad one are in.
+// The result of taking over the bytes of other nodes. On failure the chunks before the bad one are in the segment.
 struct Ingested {
     pmix_status_t status = PMIX_SUCCESS;
     uint32_t chunks = 0;
@@ -59,19 +59,19 @@ class Writer {
 
     // For clients, by descriptor passing; stays ours.
     int descriptor() const noexcept;
-    // Through the writer's own mapping; any thread, as long as the writer lives and until compact().
+    // Through the writer's own mapping; any thread, until compact() or the writer's destruction.
     const Reader& reader() const noexcept;
     uint64_t published_bytes() const noexcept;
     WriterCounts counts() const noexcept;
 
-    // What the host says. A key that is there already is replaced. Not for OwnerKind::proc: that is commit's.
+    // Data provided by the host. A key that is there already is replaced. Not for OwnerKind::proc: that is commit's.
     pmix_status_t put(Owner owner, std::span<const Record> records);
     // Adds to the columns that are there: where both have a value, the new one counts.
     pmix_status_t add_columns(ColumnBuilder&& columns);
     // Replaces the placement.
     pmix_status_t set_placement(const Placement& placement);
 
-    // Ranks whose commits are made here: what a collected blob says of them is our own and skipped.
+    // Ranks whose commits are made here: their blocks in a collected blob are our own and skipped.
     void add_local(common::Rank rank);
     bool is_local(common::Rank rank) const noexcept;
     // Takes over what a local rank has put. Local and global records are published here; remote and global ones wait

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Giving back what was superseded: what counts is copied into a new segment, and the old one is let go as a whole.
 //
-// Nothing that was published is ever written over: readers of other processes take no lock and leave no mark, and a
-// value may be lent by pointer, so nobody could say when its bytes are free. A new segment asks for no such proof: each
-// reader goes over to it when it likes, and the kernel takes the old one back after the last has.
+// Nothing that was published is ever written over: readers of other processes take no lock and leave no mark, and
+// callers may have pointers to values, so the writer cannot tell when their bytes are free. A new segment needs no such
+// proof: each reader changes to it at its own time, and the kernel frees the old one after the last has.
 
 #include <algorithm>
 
@@ -180,7 +180,7 @@ common::Result<uint32_t> Writer::State::copy_placement(const State& from, uint32
     copy_words(kPlcIdTable, uint64_t{2} * get32(p + kPlcIdSlots));
     copy_words(kPlcAppTable, uint64_t{2} * get32(p + kPlcApps));
     if (status != PMIX_SUCCESS) return status;
-    // Names of nodes, and aliases, which only the table knows: each once, found again by where it was.
+    // Names of nodes, and aliases, which only the table has: each is copied once, and found again by its old place.
     std::unordered_map<uint32_t, uint32_t> moved;
     auto move_name = [&](uint64_t word) {
         const uint32_t there = get32(at(word));

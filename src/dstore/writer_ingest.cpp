@@ -88,7 +88,7 @@ common::Result<bool> Writer::State::link(uint64_t offset) {
     const uint64_t known_before = known(head);
     const bool closes = view.generations.full || view.generations.base_generation <= known_before;
 
-    // Where it stands among the deltas with a gap in front: below those that begin after it, and above those that end
+    // Its place among the deltas with a gap in front: below those that begin after it, and above those that end
     // before it. One that it overlaps or continues becomes one with it; those that it contains are replaced.
     const Layers layers = layers_of(head);
     unsigned above = 0;

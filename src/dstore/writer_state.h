@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the writer's three files share: the segment being filled, its owner tables, its keys, the local ranks.
 //
-// Private to the writer. Server's loop only. Its functions that append leave bytes behind the published size; whoever
-// calls them publishes, then sets the reference that leads there. Appended bytes that are never referred to are only
+// Private to the writer. Server's loop only. Its functions that append leave bytes behind the published size; their
+// caller publishes, then sets the reference that leads there. Appended bytes that are never referred to are only
 // lost memory, so there is nothing to undo when a later step fails.
 #pragma once
 
@@ -114,7 +114,7 @@ struct Writer::State {
     pmix_status_t write_column(const ColumnData& data, uint8_t (&column)[layout::kColumnSize]);
     bool same_placement(const Placement& placement) noexcept;
 
-    // ---- A new segment with what counts of an old one (writer_compact.cpp). `from` is not changed, save by the last
+    // ---- A new segment with what counts of an old one (writer_compact.cpp). `from` is not changed, except by the last
     template <class F>
     void for_each_owner(F&& fn) const;
     // fn(newest block, the block behind the last one, base), for what is known without a gap and then for each delta
@@ -134,7 +134,7 @@ struct Writer::State {
     struct Entry {
         uint32_t hash = 0;
         pmix_scope_t scope = PMIX_SCOPE_UNDEF;
-        uint64_t generation = 0;  // that it came with
+        uint64_t generation = 0;  // of its commit
         std::string_view key;     // in the segment, or in `own`
         common::Bytes value;      // likewise
         std::unique_ptr<uint8_t[]> own;
