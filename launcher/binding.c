@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* binding.c: see binding.h. */
 #include "binding.h"
 
 #include <stdio.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bootstrap.c: groups whose leaders know how many they are but not who, formed on node 0.
+/* bootstrap.c: groups whose leaders know their number but not their identities, formed on node 0.
  *
  * What this owns: on node 0, each group that forms so: the processes that have called, their data, and the processes
  * that the leaders have added; and the callers that no leader has added yet. Every process calls for itself; the answer
  * to all is the membership in the order of the names, the context id, and the data of all.
  *
- * Which callers belong together: the name, the user and, for leaders, their number say so, because nothing else is
- * known before all have called. A process that names nobody belongs to the group whose leader has added it. Groups of
- * one name that differ in one of these form beside each other.
+ * Callers with the same name, the same user and, for leaders, the same number of leaders belong together, because
+ * nothing else is known before all have called. A process that names no others belongs to the group whose leader has
+ * added it. Groups of one name that differ in one of these form beside each other.
  * Which thread calls it: the loop.
- * What can go wrong, and then all callers of the group get that status, and those that call too late as well: leaders
+ * What can go wrong (all callers of the group get that status, and those that call too late as well): leaders
  * that give different numbers and share a process (PMIX_ERR_BAD_PARAM), the callers' PMIX_TIMEOUT, a process that has
- * called or was added and ends (PMIX_ERR_PROC_TERM_WO_SYNC). A caller that nobody has added is told so
- * (PMIX_ERR_NOT_FOUND) when a group of that name with processes of its job has formed. */
+ * called or was added and ends (PMIX_ERR_PROC_TERM_WO_SYNC). A caller that no leader has added gets
+ * PMIX_ERR_NOT_FOUND when a group of that name with processes of its job has formed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ struct caller {
     uint64_t id;
     struct buffer blob;
     struct timer* timer;
-    bool answered; /* in a start that is over: it is not late for it */
+    bool answered; /* in a start that is over: it has its status already */
 };
 
 struct member { /* added by a leader */
@@ -50,7 +50,7 @@ struct start {
     struct member* added;
     size_t nadded;
     struct caller* callers;
-    bool over; /* it has failed, and some may be late for it */
+    bool over; /* it has failed, and some may still call for it */
     pmix_status_t status;
 };
 
@@ -118,7 +118,7 @@ static bool has_ended(const pmix_proc_t* proc) {
     return job->procs[proc->rank].phase == PROC_ENDED || !mesh_alive((int)job_node_of(job, proc->rank));
 }
 
-/* Of those that may be late for a start that is over: drops it if there are none. */
+/* Drops a start that is over if no process may still call for it. */
 static void drop_if_settled(struct start* start) {
     size_t kept = 0;
     for (size_t i = 0; i < start->nadded; i++) {
@@ -149,7 +149,7 @@ static bool is_of(const char* name, uint32_t uid, const char* other, uint32_t ot
     return uid == other_uid && strcmp(name, other) == 0;
 }
 
-/* Callers of the jobs that have a member in the group which has formed, and that nobody has added to any. */
+/* Callers of the jobs that have a member in the group which has formed, and that no leader has added to any. */
 static void refuse_unclaimed(const struct start* formed) {
     for (const struct start* start = starts; start; start = start->next) {
         if (start != formed && !start->over && is_of(start->name, start->uid, formed->name, formed->uid)) return;
@@ -386,7 +386,7 @@ void bootstrap_proc_ended(void) {
     }
 }
 
-/* A start that is over is kept for the late; with the jobs of all who had called, the late leaders are gone too. */
+/* A start that is over is kept for late callers; with the jobs of all its callers, the late leaders are gone too. */
 void bootstrap_job_ended(const char* nspace) {
     for (struct start *start = starts, *next; start; start = next) {
         next = start->next;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* clients.c: the coming and going of processes: connected, finalized, aborted, controlled, ended.
+/* clients.c: what happens to processes: connected, finalized, aborted, controlled, ended.
  *
  * What this owns: the aborts that wait for the end of their own caller: PMIx_Abort does not return to a process that is
  * among its targets, so its upcall is answered when that process is gone.
  * Which thread calls it: up_* a thread of the library; all else the loop.
- * What can go wrong: targets that are not ours (PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED, nobody is touched), a control that
+ * What can go wrong: targets that are not ours (PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED, without any effect), a control that
  * is not offered (PMIX_ERR_NOT_SUPPORTED). */
 #include <signal.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static struct demand* waiting_aborts;
 
 /* --- connected, finalized ----------------------------------------------------------------------------------------- */
 
-/* Who is connected with it hears that it left without disconnecting: only this node knows. */
+/* Notifies the processes connected with it that it left without disconnecting: only this node can tell. */
 static void tell_that_it_left(const pmix_proc_t* proc) {
     struct buffer members = {0};
     collective_assemblage_of(proc, &members);
@@ -111,7 +111,7 @@ static void run_demand(void* argument) {
     }
     wire_put_procs(&body, demand->targets, demand->ntargets);
     wire_put_u32(&body, (uint32_t)demand->signal);
-    /* What a user asks for by a tool is how the job ended; what a process asks for is its own affair. */
+    /* The end that a user requests by a tool becomes the exit status; the end that a process requests does not. */
     if (!demand->aborted) wire_put_u8(&body, job_find(demand->caller.nspace) == NULL);
     mesh_send(mesh_head(), demand->aborted ? FRAME_ABORT : FRAME_CONTROL, &body);
     wire_free(&body);
@@ -155,8 +155,7 @@ static int wanted_signal(const pmix_info_t* directives, size_t ndirs) {
     return (int)info_number(directives, ndirs, PMIX_JOB_CTRL_SIGNAL, 0);
 }
 
-/* A job that says only that it may be preempted, or how it wants to be checkpointed, asks for nothing; pmixrun will do
- * neither to it. */
+/* A request only about preemption or the way of checkpointing asks for no action; pmixrun does neither. */
 static bool informs(const pmix_info_t* directives, size_t ndirs) {
     return info_find(directives, ndirs, PMIX_JOB_CTRL_PREEMPTIBLE) ||
            info_find(directives, ndirs, PMIX_JOB_CTRL_CHECKPOINT_METHOD);
@@ -205,8 +204,8 @@ static void add_proc(struct buffer* list, const char* nspace, pmix_rank_t rank) 
     wire_append(list, &proc, sizeof proc);
 }
 
-/* A failure is told to its own job, its parent and the jobs that it spawned; who is connected with it is told, besides,
- * that it is no longer. Every node tells its own clients. */
+/* Notifies the job of the failed process, its parent and the jobs that it spawned; the processes connected with it also
+ * that they no longer are. Every node notifies its own clients. */
 static void tell_failure(const struct job* job, const pmix_proc_t* name, pmix_status_t code) {
     struct buffer family = {0}, assemblage = {0};
     collective_assemblage_of(name, &assemblage);
@@ -225,7 +224,7 @@ static void tell_failure(const struct job* job, const pmix_proc_t* name, pmix_st
     wire_free(&assemblage);
 }
 
-/* Its processes may live on, but nobody can be connected with them. */
+/* Its processes may still run, but no process can be connected with them. */
 void clients_node_lost(uint32_t number) {
     for (const struct job* job = jobs_first(); job; job = job->next) {
         for (uint32_t i = 0; i < job_size_on(job, number); i++) {

@@ -2,13 +2,13 @@
 /* collective.c: fence, connect and disconnect: an all-gather among the nodes that have a participant.
  *
  * What this owns: for each set of participants as the callers wrote it (sorted; a wildcard and a full list are two
- * sets) the turns in progress. The n-th upcall for a set on one node belongs to the n-th on each other, so sets may
- * be used again before everybody has left the last turn, overlap, and run at the same time.
- * The library has gathered the processes of this node before it calls up: a node contributes once, with one blob.
+ * sets) the rounds in progress. The n-th upcall for a set on one node belongs to the n-th on each other, so sets may
+ * be used again before all nodes have left the last round, overlap, and run at the same time.
+ * The library makes the upcall when all processes of this node have joined: a node contributes once, with one blob.
  * Which thread calls it: up_* a thread of the library; all else the loop.
- * What can go wrong, and then every participant gets that status: a local failure (PMIX_LOCAL_COLLECTIVE_STATUS), the
- * caller's PMIX_TIMEOUT, a participating node that was lost or has no participant left alive. Who comes to a turn that
- * has failed gets its status at once. As in any all-gather, one node may succeed a moment before another fails. */
+ * What can go wrong (every participant gets that status): a local failure (PMIX_LOCAL_COLLECTIVE_STATUS), the caller's
+ * PMIX_TIMEOUT, a participating node that was lost or has no participant left alive. A node that joins a round that has
+ * failed gets its status at once. As in any all-gather, one node may succeed a moment before another fails. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,15 +17,15 @@
 
 enum kind { FENCE, CONNECT, DISCONNECT };
 
-struct turn {
-    struct turn* next;
+struct round {
+    struct round* next;
     struct set* set;
     uint64_t number;
-    bool joined; /* this node is in; what follows is then valid */
+    bool joined_here; /* this node has joined: the callbacks and cbdata are valid */
     bool failed;
-    pmix_status_t status; /* of a failed turn */
+    pmix_status_t status; /* of a failed round */
     struct buffer blobs[MAX_NODES];
-    bool arrived[MAX_NODES];
+    bool joined[MAX_NODES];
     bool wanted[MAX_NODES];
     struct timer* timer;
     pmix_modex_cbfunc_t answer_data; /* fence */
@@ -38,9 +38,9 @@ struct set {
     enum kind kind;
     pmix_proc_t* procs; /* sorted */
     size_t nprocs;
-    uint64_t joined; /* turns this node has come to */
+    uint64_t joined; /* number of rounds that this node has joined */
     uint64_t connected;
-    struct turn* turns;
+    struct round* rounds;
 };
 
 struct join { /* an upcall on its way into the loop */
@@ -58,7 +58,7 @@ struct join { /* an upcall on its way into the loop */
 
 static struct set* sets;
 
-/* --- sets and turns ----------------------------------------------------------------------------------------------- */
+/* --- sets and rounds ---------------------------------------------------------------------------------------------- */
 
 static int compare_procs(const void* left, const void* right) {
     const pmix_proc_t *a = left, *b = right;
@@ -89,68 +89,68 @@ static struct set* set_of(enum kind kind, const pmix_proc_t* sorted, size_t npro
     return set;
 }
 
-static struct turn* turn_of(struct set* set, uint64_t number) {
-    for (struct turn* turn = set->turns; turn; turn = turn->next) {
-        if (turn->number == number) return turn;
+static struct round* round_of(struct set* set, uint64_t number) {
+    for (struct round* round = set->rounds; round; round = round->next) {
+        if (round->number == number) return round;
     }
     if (number < set->joined) return NULL; /* finished here */
-    struct turn* turn = xcalloc(1, sizeof *turn);
-    turn->set = set;
-    turn->number = number;
-    turn->next = set->turns;
-    set->turns = turn;
-    return turn;
+    struct round* round = xcalloc(1, sizeof *round);
+    round->set = set;
+    round->number = number;
+    round->next = set->rounds;
+    set->rounds = round;
+    return round;
 }
 
-static void drop_turn(struct turn* turn) {
-    struct turn** at = &turn->set->turns;
-    while (*at != turn) at = &(*at)->next;
-    *at = turn->next;
-    loop_cancel(turn->timer);
-    for (int i = 0; i < MAX_NODES; i++) wire_free(&turn->blobs[i]);
-    free(turn);
+static void drop_round(struct round* round) {
+    struct round** at = &round->set->rounds;
+    while (*at != round) at = &(*at)->next;
+    *at = round->next;
+    loop_cancel(round->timer);
+    for (int i = 0; i < MAX_NODES; i++) wire_free(&round->blobs[i]);
+    free(round);
 }
 
-/* --- the end of a turn -------------------------------------------------------------------------------------------- */
+/* --- the end of a round ------------------------------------------------------------------------------------------- */
 
-static void answer(struct turn* turn, pmix_status_t status) {
-    if (turn->answer_data) {
+static void answer(struct round* round, pmix_status_t status) {
+    if (round->answer_data) {
         struct buffer all = {0};
         for (int i = 0; status == PMIX_SUCCESS && i < mesh_nodes(); i++) {
-            wire_append(&all, turn->blobs[i].data, turn->blobs[i].size);
+            wire_append(&all, round->blobs[i].data, round->blobs[i].size);
         }
-        turn->answer_data(status, (char*)all.data, all.size, turn->cbdata, all.data ? free : NULL, all.data);
-    } else if (turn->answer) {
-        turn->answer(status, turn->cbdata);
+        round->answer_data(status, (char*)all.data, all.size, round->cbdata, all.data ? free : NULL, all.data);
+    } else if (round->answer) {
+        round->answer(status, round->cbdata);
     }
 }
 
-static void put_turn(struct buffer* b, const struct turn* turn, pmix_status_t status) {
-    wire_put_u32(b, turn->set->kind);
-    wire_put_procs(b, turn->set->procs, turn->set->nprocs);
-    wire_put_u64(b, turn->number);
+static void put_round(struct buffer* b, const struct round* round, pmix_status_t status) {
+    wire_put_u32(b, round->set->kind);
+    wire_put_procs(b, round->set->procs, round->set->nprocs);
+    wire_put_u64(b, round->number);
     wire_put_u32(b, (uint32_t)status);
 }
 
-static void send_to_others(const struct turn* turn, enum frame frame, const struct buffer* body) {
+static void send_to_others(const struct round* round, enum frame frame, const struct buffer* body) {
     for (int i = 0; i < mesh_nodes(); i++) {
-        if (turn->wanted[i] && i != mesh_self()) mesh_send(i, frame, body);
+        if (round->wanted[i] && i != mesh_self()) mesh_send(i, frame, body);
     }
 }
 
-/* Only a turn that this node has joined ends; a failure that comes earlier waits in it for the local participants. */
-static void fail(struct turn* turn, pmix_status_t status, bool tell) {
-    turn->failed = true;
-    turn->status = status;
-    if (!turn->joined) return;
+/* Only a round that this node has joined ends; an earlier failure is kept in it for the local participants. */
+static void fail(struct round* round, pmix_status_t status, bool tell) {
+    round->failed = true;
+    round->status = status;
+    if (!round->joined_here) return;
     if (tell) {
         struct buffer body = {0};
-        put_turn(&body, turn, status);
-        send_to_others(turn, FRAME_COLLECTIVE_FAILED, &body);
+        put_round(&body, round, status);
+        send_to_others(round, FRAME_COLLECTIVE_FAILED, &body);
         wire_free(&body);
     }
-    answer(turn, status);
-    drop_turn(turn);
+    answer(round, status);
+    drop_round(round);
 }
 
 bool collective_anybody_left(const pmix_proc_t* procs, size_t nprocs, uint32_t on_node) {
@@ -165,7 +165,7 @@ bool collective_anybody_left(const pmix_proc_t* procs, size_t nprocs, uint32_t o
     return false;
 }
 
-/* A job and the process that spawned it are connected from the start; NULL if the set is none such, or is no longer. */
+/* A job and the process that spawned it are connected from the start; NULL if the set is no such pair, or no longer. */
 static struct job* family_of(const pmix_proc_t* procs, size_t nprocs) {
     for (size_t i = 0; nprocs == 2 && i < 2; i++) {
         struct job* job = job_find(procs[i].nspace);
@@ -190,37 +190,37 @@ static bool are_connected(const pmix_proc_t* procs, size_t nprocs) {
     return (connection && connection->connected > 0) || family_of(procs, nprocs);
 }
 
-/* Ends the turn if it is complete, or can no longer become so. */
-static void judge(struct turn* turn) {
-    if (!turn->joined) return;
+/* Ends the round if it is complete, or can no longer become so. */
+static void judge(struct round* round) {
+    if (!round->joined_here) return;
     bool complete = true;
     for (int i = 0; i < mesh_nodes(); i++) {
-        if (!turn->wanted[i] || turn->arrived[i]) continue;
+        if (!round->wanted[i] || round->joined[i]) continue;
         complete = false;
         if (!mesh_alive(i)) {
-            fail(turn, PMIX_ERR_LOST_CONNECTION, true);
+            fail(round, PMIX_ERR_LOST_CONNECTION, true);
             return;
         }
-        if (!collective_anybody_left(turn->set->procs, turn->set->nprocs, (uint32_t)i)) {
-            fail(turn, PMIX_ERR_PROC_TERM_WO_SYNC, true);
+        if (!collective_anybody_left(round->set->procs, round->set->nprocs, (uint32_t)i)) {
+            fail(round, PMIX_ERR_PROC_TERM_WO_SYNC, true);
             return;
         }
     }
     if (!complete) return;
-    struct set* set = turn->set;
+    struct set* set = round->set;
     if (set->kind == CONNECT) set->connected++;
     if (set->kind == DISCONNECT) disconnect(set);
-    answer(turn, PMIX_SUCCESS);
-    drop_turn(turn);
+    answer(round, PMIX_SUCCESS);
+    drop_round(round);
 }
 
 static void expired(void* argument) {
-    struct turn* turn = argument;
-    turn->timer = NULL;
-    fail(turn, PMIX_ERR_TIMEOUT, true);
+    struct round* round = argument;
+    round->timer = NULL;
+    fail(round, PMIX_ERR_TIMEOUT, true);
 }
 
-/* --- coming to a turn --------------------------------------------------------------------------------------------- */
+/* --- joining a round ---------------------------------------------------------------------------------------------- */
 
 /* Which nodes have a participant; PMIX_ERR_NOT_FOUND if one is unknown. */
 static pmix_status_t find_nodes(const struct set* set, bool wanted[MAX_NODES]) {
@@ -237,28 +237,28 @@ static pmix_status_t find_nodes(const struct set* set, bool wanted[MAX_NODES]) {
     return PMIX_SUCCESS;
 }
 
-static void join_turn(struct set* set, const struct join* join) {
-    struct turn* turn = turn_of(set, set->joined);
+static void join_round(struct set* set, const struct join* join) {
+    struct round* round = round_of(set, set->joined);
     set->joined++;
-    turn->answer_data = join->answer_data;
-    turn->answer = join->answer;
-    turn->cbdata = join->cbdata;
-    turn->joined = true;
-    find_nodes(set, turn->wanted);
-    pmix_status_t status = turn->failed ? turn->status : join->status;
+    round->answer_data = join->answer_data;
+    round->answer = join->answer;
+    round->cbdata = join->cbdata;
+    round->joined_here = true;
+    find_nodes(set, round->wanted);
+    pmix_status_t status = round->failed ? round->status : join->status;
     if (status != PMIX_SUCCESS) {
-        fail(turn, status, !turn->failed);
+        fail(round, status, !round->failed);
         return;
     }
     struct buffer body = {0};
-    put_turn(&body, turn, PMIX_SUCCESS);
+    put_round(&body, round, PMIX_SUCCESS);
     wire_put_bytes(&body, join->data, join->size);
-    send_to_others(turn, FRAME_COLLECTIVE, &body);
+    send_to_others(round, FRAME_COLLECTIVE, &body);
     wire_free(&body);
-    turn->arrived[mesh_self()] = true;
-    wire_append(&turn->blobs[mesh_self()], join->data, join->size);
-    if (join->timeout > 0) turn->timer = loop_after(join->timeout, expired, turn);
-    judge(turn);
+    round->joined[mesh_self()] = true;
+    wire_append(&round->blobs[mesh_self()], join->data, join->size);
+    if (join->timeout > 0) round->timer = loop_after(join->timeout, expired, round);
+    judge(round);
 }
 
 static void run_join(void* argument) {
@@ -269,9 +269,9 @@ static void run_join(void* argument) {
     pmix_status_t status = find_nodes(set, wanted);
     if (join->kind == DISCONNECT && !are_connected(join->procs, join->nprocs)) status = PMIX_ERR_INVALID_OPERATION;
     if (status == PMIX_SUCCESS) {
-        join_turn(set, join);
+        join_round(set, join);
     } else {
-        struct turn refused = {.answer_data = join->answer_data, .answer = join->answer, .cbdata = join->cbdata};
+        struct round refused = {.answer_data = join->answer_data, .answer = join->answer, .cbdata = join->cbdata};
         answer(&refused, status);
     }
     free(join->procs);
@@ -292,7 +292,7 @@ static struct join* new_join(enum kind kind, const pmix_proc_t procs[], size_t n
     return join;
 }
 
-/* The blob is ours from here on: the library gives it away. */
+/* This function owns the blob from here on. */
 pmix_status_t up_fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo, char* data,
                           size_t ndata, pmix_modex_cbfunc_t cbfunc, void* cbdata) {
     struct join* join = new_join(FENCE, procs, nprocs, info, ninfo, cbdata);
@@ -327,44 +327,44 @@ void collective_assemblage_of(const pmix_proc_t* proc, struct buffer* members) {
     }
 }
 
-/* --- what other nodes say ----------------------------------------------------------------------------------------- */
+/* --- frames of other nodes ---------------------------------------------------------------------------------------- */
 
-static struct turn* read_turn(struct buffer* body, pmix_status_t* status) {
+static struct round* read_round(struct buffer* body, pmix_status_t* status) {
     size_t nprocs;
     enum kind kind = (enum kind)wire_get_u32(body);
     pmix_proc_t* procs = wire_get_procs(body, &nprocs);
     uint64_t number = wire_get_u64(body);
     *status = (pmix_status_t)wire_get_u32(body);
-    struct turn* turn = body->bad ? NULL : turn_of(set_of(kind, procs, nprocs), number);
+    struct round* round = body->bad ? NULL : round_of(set_of(kind, procs, nprocs), number);
     free(procs);
-    return turn;
+    return round;
 }
 
 void on_collective(int from, uint64_t id, struct buffer* body) {
     (void)id;
     pmix_status_t status;
-    struct turn* turn = read_turn(body, &status);
+    struct round* round = read_round(body, &status);
     struct buffer blob = wire_get_view(body);
-    if (!turn || body->bad || from >= mesh_nodes() || turn->arrived[from]) return;
-    turn->arrived[from] = true;
-    wire_append(&turn->blobs[from], blob.data, blob.size);
-    judge(turn);
+    if (!round || body->bad || from >= mesh_nodes() || round->joined[from]) return;
+    round->joined[from] = true;
+    wire_append(&round->blobs[from], blob.data, blob.size);
+    judge(round);
 }
 
 void on_collective_failed(int from, uint64_t id, struct buffer* body) {
     (void)from;
     (void)id;
     pmix_status_t status;
-    struct turn* turn = read_turn(body, &status);
-    if (turn && !turn->failed) fail(turn, status, false);
+    struct round* round = read_round(body, &status);
+    if (round && !round->failed) fail(round, status, false);
 }
 
 void collective_proc_ended(void) {
     for (struct set *set = sets, *next_set; set; set = next_set) {
         next_set = set->next;
-        for (struct turn *turn = set->turns, *next; turn; turn = next) {
-            next = turn->next;
-            judge(turn);
+        for (struct round *round = set->rounds, *next; round; round = next) {
+            next = round->next;
+            judge(round);
         }
     }
 }
@@ -378,9 +378,9 @@ void collective_job_ended(const char* nspace) {
             at = &set->next;
             continue;
         }
-        while (set->turns) {
-            if (set->turns->joined) answer(set->turns, PMIX_ERR_PROC_TERM_WO_SYNC);
-            drop_turn(set->turns);
+        while (set->rounds) {
+            if (set->rounds->joined_here) answer(set->rounds, PMIX_ERR_PROC_TERM_WO_SYNC);
+            drop_round(set->rounds);
         }
         *at = set->next;
         free(set->procs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* daemon.c: one simulated node: a process with a PMIx server in it.
  *
- * What this owns: the server's life, and the two tables: which upcall goes where, which frame goes where.
+ * What this owns: the server, from init to finalize, and two tables: the function for each upcall and for each frame.
  * Which thread calls it: the process's first, which then is the loop.
  * What can go wrong: the server does not start: one sentence, and the head ends everything. The head is gone: the
  * processes of this node are killed, the server is finalized, the session's directory removed. Should that not be done
@@ -29,7 +29,7 @@ enum { LAST_SECONDS = 10 };
 struct node node;
 static bool stop;
 
-/* Entries left NULL say that this resource manager does not offer the operation: clients get PMIX_ERR_NOT_SUPPORTED. */
+/* An entry left NULL is an operation that this resource manager does not offer: clients get PMIX_ERR_NOT_SUPPORTED. */
 static pmix_server_module_t module = {
     .client_connected2 = up_client_connected2,
     .client_finalized = up_client_finalized,
@@ -107,8 +107,8 @@ static void peer_lost(int peer) {
 
 /* --- signals ------------------------------------------------------------------------------------------------------ */
 
-/* The keeper died, and the head will end everything; or neither is there any more. This makes sure that even a loop
- * that is stuck ends. */
+/* The keeper died, and the head will end everything; or the head died too. This makes sure that even a loop that is
+ * stuck ends. */
 static void keeper_died(int signal_number) {
     (void)signal_number;
     alarm(LAST_SECONDS);
@@ -177,9 +177,9 @@ int daemon_main(const struct options* options, const char* session, const char* 
     PMIX_LOAD_NSPACE(node.server_nspace, server_nspace);
     snprintf(node.hostname, sizeof node.hostname, "node%d", self + 1);
     snprintf(node.directory, sizeof node.directory, "%s/%s", session, node.hostname);
-    setpgid(0, 0); /* Ctrl-C is the head's, who tells us */
+    setpgid(0, 0); /* Ctrl-C is for the head, which ends this node */
     own_streams();
-    sweep_adopt_orphans();
+    sweep_become_subreaper();
     int signals = take_signals();
     struct mesh_setup setup = {self, options->nodes, sockets, handlers, peer_lost};
     if (signals < 0 || !loop_start() || mkdir(node.directory, 0700) != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datastore.c: see datastore.h. A list: a session publishes tens of names, and looks each up a few times. */
+/* A list: a session publishes tens of names, and looks each up a few times. */
 #include "datastore.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void* copy_list(const void* list, size_t count, size_t size) {
     return count ? memcpy(xcalloc(count, size), list, count * size) : NULL;
 }
 
-/* Is `other` within `range` of `center`? The rule is the same for who may see data and for whose data is wanted. */
+/* Is `other` within `range` of `center`? The rule is the same for readers of data and for publishers looked for. */
 static bool in_range(pmix_data_range_t range, const struct party* center, const struct party* other,
                      const pmix_proc_t* custom, size_t ncustom) {
     switch (range) {
@@ -67,7 +67,7 @@ static bool permitted(const struct entry* entry, const struct party* who) {
            listed(entry->how.gids, entry->how.ngids, who->gid);
 }
 
-/* A key is taken when it stands in the same range: the same kind, around the same process, node or namespace. */
+/* A key is taken when it is published in the same range: the same kind, around the same process, node or namespace. */
 static bool taken(const struct party* who, const struct publication* how, const char* key) {
     for (const struct entry* entry = entries; entry; entry = entry->next) {
         if (entry->how.range != how->range || strcmp(entry->key, key) != 0) continue;

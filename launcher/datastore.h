@@ -10,7 +10,7 @@
 
 #include "wire.h"
 
-struct party { /* who publishes or asks, and from where */
+struct party { /* the process that publishes or asks, and its place */
     pmix_proc_t proc;
     uint32_t node;
     uint32_t app;
@@ -26,7 +26,7 @@ struct publication {
     size_t nuids, ngids;
 };
 
-/* Takes over what the publication points at, not the infos: the values are kept in the datastore's own spelling.
+/* Takes over what the publication points at, not the infos: the values are kept in the datastore's own encoding.
  * All or nothing: a key that is taken leaves the store as it was. */
 pmix_status_t datastore_publish(const struct party* who, struct publication* how, const pmix_info_t* data,
                                 size_t count);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* events.c: events between the nodes.
  *
- * What this owns: nothing. An event that a process of this node raised is sent to the nodes in its range; one that came
- * from another node is handed to our library, which gives it to the local clients that asked for it and never hands it
- * back up: so nothing can go round.
+ * What this owns: nothing. An event that a process of this node raised is sent to the nodes in its range; one from
+ * another node is handed to our library, which gives it to the local clients that asked for it and never hands it
+ * back up, so that no event circulates.
  * Which thread calls it: up_* a thread of the library; all else the loop.
- * What can go wrong: an info of a type that has no spelling (PMIX_ERR_NOT_SUPPORTED). Delivery itself is not confirmed.
+ * What can go wrong: an info of a type without an encoding (PMIX_ERR_NOT_SUPPORTED). Delivery itself is not confirmed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "loop.h"
 #include "node.h"
 
-struct event { /* on its way to the loop, or in the library's hands */
+struct event { /* on its way to the loop, or borrowed by the library */
     pmix_status_t code;
     pmix_proc_t source;
     pmix_data_range_t range;
@@ -65,7 +65,7 @@ static bool node_in_range(const struct event* event, int number) {
 
 static void send_event(void* argument) {
     struct event* event = argument;
-    /* A process of this node raised it, if perhaps in the name of another: what came from elsewhere is not handed up.
+    /* A process of this node raised it, if perhaps in the name of another: events from other nodes are not handed up.
      */
     for (int i = 0; i < mesh_nodes(); i++) {
         if (i != mesh_self() && node_in_range(event, i)) mesh_send(i, FRAME_EVENT, &event->body);
@@ -101,7 +101,7 @@ pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmi
     }
     if (event->ncustom > 0) event->range = PMIX_RANGE_CUSTOM;
     loop_post(send_event, event);
-    return PMIX_OPERATION_SUCCEEDED; /* it is on its way: that is all an event promises */
+    return PMIX_OPERATION_SUCCEEDED; /* it is on its way; delivery is not confirmed */
 }
 
 static void delivered(pmix_status_t status, void* cbdata) {

@@ -3,7 +3,7 @@
  *
  * What this owns: nothing; the description is made for each request and freed when the library has read it.
  * Which thread calls it: up_fabric a thread of the library.
- * What can go wrong: another fabric than this one is wanted (PMIX_ERR_NOT_FOUND). */
+ * What can go wrong: a request for another fabric (PMIX_ERR_NOT_FOUND). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +39,13 @@ static uint16_t cost(uint32_t from, uint32_t to) {
 /* "0:node1,node2;1:node3" */
 static char* groups(uint32_t nodes) {
     struct buffer text = {0};
-    char piece[48];
+    char entry[48];
     for (uint32_t i = 0; i < nodes; i++) {
         if (i % NODES_OF_A_SWITCH == 0)
-            snprintf(piece, sizeof piece, "%s%u:node%u", i ? ";" : "", switch_of(i), i + 1);
+            snprintf(entry, sizeof entry, "%s%u:node%u", i ? ";" : "", switch_of(i), i + 1);
         else
-            snprintf(piece, sizeof piece, ",node%u", i + 1);
-        wire_append(&text, piece, strlen(piece));
+            snprintf(entry, sizeof entry, ",node%u", i + 1);
+        wire_append(&text, entry, strlen(entry));
     }
     wire_append(&text, "", 1);
     return (char*)text.data;

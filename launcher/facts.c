@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* facts.c: what only one node knows: the pids, states and memory of its processes, and what its server is.
+/* facts.c: data that only one node has: the pids, states and memory of its processes, and the identity of its server.
  *
- * What this owns: the questions that are on their way to other nodes. Each goes to all nodes that it concerns; their
+ * What this owns: the questions that are open at other nodes. Each is sent to all nodes that it concerns; their
  * parts are put together in order, and one part that is missing makes the whole answer missing.
- * Which thread calls it: the loop; the library's answer comes on a thread of its own.
- * What can go wrong: a node that is lost or that does not know: no answer. */
+ * Which thread calls it: the loop; the library answers on a thread of its own.
+ * What can go wrong: a node that is lost or has no such data: no answer. */
 #include "facts.h"
 
 #include <stdio.h>
@@ -179,7 +179,7 @@ static int nodes_of(const struct fact* fact, int nodes[MAX_NODES]) {
         nodes[0] = (int)job_node_of(job, fact->rank);
         return 1;
     }
-    if (is(fact->key, PMIX_PROC_PID) || is(fact->key, PMIX_PROC_STATE_STATUS)) return 0; /* of whom? */
+    if (is(fact->key, PMIX_PROC_PID) || is(fact->key, PMIX_PROC_STATE_STATUS)) return 0; /* names no process */
     if (one_node || is(fact->key, PMIX_QUERY_LOCAL_PROC_TABLE) || fact->hostname) {
         nodes[0] = named;
         return named >= 0 ? 1 : 0;
@@ -266,7 +266,7 @@ static void library_answers(pmix_status_t status, pmix_info_t* info, size_t ninf
     loop_post(library_answered, looking);
 }
 
-/* Our own server knows it; it must not hand the question back to us. */
+/* Our own server has the answer; it must not hand the question back to us. */
 static void ask_library(int from, uint64_t id, const char* key, const char* nspace, pmix_rank_t rank) {
     struct looking* looking = xcalloc(1, sizeof *looking);
     bool yes = true;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* facts.h: what only one node knows of processes and servers, asked of all nodes that it concerns.
+/* facts.h: data about processes and servers that only one node has, requested from all nodes that it concerns.
  *
  * What this owns: nothing that callers see. Which thread calls it: the loop.
- * What can go wrong: a node that is lost or does not know makes the whole answer missing; there are no halves. */
+ * What can go wrong: a node that is lost or has no such data makes the whole answer missing; there are no partial ones.
+ */
 #ifndef PMIXRUN_FACTS_H
 #define PMIXRUN_FACTS_H
 
@@ -18,7 +19,7 @@ struct fact { /* the caller's; used until fact_ask returns */
 /* The answer becomes the callee's; NULL: there is none. */
 typedef void (*fact_done)(pmix_value_t* value, void* argument);
 
-/* Is it a key of which nodes know parts? */
+/* Is it a key of which each node has a part? */
 bool fact_is_one(const char* key);
 /* Calls `done` once, perhaps before it returns. */
 void fact_ask(const struct fact* fact, fact_done done, void* argument);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* groups.c: construct and destruct of groups, gathered on node 0.
+/* groups.c: construct and destruct of groups, collected on node 0.
  *
- * What this owns: on node 0, for each group the operations in progress: which nodes have come, with what. A node comes
- * once, when all its members have; the answer to all is the same: the context id, the data of all, and who is in the
- * group if somebody is not. Operations belong to the group's name, so they do not mix with a fence of the same
- * processes. A node that comes again after an operation has failed without others begins the next one.
+ * What this owns: on node 0, for each group the operations in progress: the nodes that have joined, with their data. A
+ * node joins once, when all its members have; the answer to all is the same: the context id, the data of all, and the
+ * members if some processes are left out. Operations belong to the group's name, so they do not mix with a fence of the
+ * same processes. A node that joins again after an operation has failed without others begins the next one.
  * Which thread calls it: up_group a thread of the library; all else the loop.
- * What can go wrong, and then every node gets that status: a local failure (PMIX_LOCAL_COLLECTIVE_STATUS), the callers'
+ * What can go wrong (every node gets that status): a local failure (PMIX_LOCAL_COLLECTIVE_STATUS), the callers'
  * PMIX_TIMEOUT, a node that was lost or has no member left alive. Where that is allowed (PMIX_GROUP_OPTIONAL,
- * _FT_COLLECTIVE, _NOTIFY_TERMINATION) the operation ends without that node instead; who is silent is waited for until
- * the timeout, and PMIX_GROUP_OPTIONAL then lets the others have the group. */
+ * _FT_COLLECTIVE, _NOTIFY_TERMINATION) the operation ends without that node instead; a node that does not join is
+ * waited for until the timeout, and with PMIX_GROUP_OPTIONAL the others then form the group. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ enum { ASSIGN = 1, OPTIONAL = 2, FORGIVING = 4 }; /* flags of a request */
 enum { NUMBERED = 1, PARTIAL = 2, NAMED = 4 };    /* flags of the answer; the last two: with the members */
 enum { COORDINATOR = 0 };
 
-/* Servers whose own members are late say so at the timeout: they are given this much longer. */
-static const double optional_grace = 1.0;
+/* Servers whose own members are late report that at the timeout: they get this much longer. */
+static const double kOptionalExtra = 1.0;
 
 struct operation {
     struct operation* next;
@@ -30,12 +30,12 @@ struct operation {
     pmix_proc_t* procs;
     size_t nprocs;
     bool wanted[MAX_NODES];
-    bool arrived[MAX_NODES];
+    bool joined[MAX_NODES];
     uint64_t requests[MAX_NODES];
     struct buffer blobs[MAX_NODES];
     uint32_t flags;
     bool partial;
-    pmix_status_t status; /* of one that is over: those who are late get it */
+    pmix_status_t status; /* of one that is over: late nodes get it */
     bool over;
     struct timer* timer;
 };
@@ -70,7 +70,7 @@ static void put_members(struct buffer* b, const struct operation* op) {
     for (size_t i = 0; i < op->nprocs; i++) {
         const struct job* job = job_find(op->procs[i].nspace);
         for (uint32_t rank = 0; job && rank < job->size; rank++) {
-            if (!proc_matches(&op->procs[i], job->nspace, rank) || !op->arrived[job_node_of(job, rank)]) continue;
+            if (!proc_matches(&op->procs[i], job->nspace, rank) || !op->joined[job_node_of(job, rank)]) continue;
             members = xrealloc(members, (count + 1) * sizeof *members);
             PMIX_LOAD_PROCID(&members[count], job->nspace, rank);
             count++;
@@ -80,7 +80,7 @@ static void put_members(struct buffer* b, const struct operation* op) {
     free(members);
 }
 
-/* Tells all who have come. It stays known as long as somebody may be late for it. */
+/* Answers all nodes that have joined. The operation is kept as long as a node may still join late. */
 static void end(struct operation* op, pmix_status_t status) {
     op->over = true;
     op->status = status;
@@ -100,7 +100,7 @@ static void end(struct operation* op, pmix_status_t status) {
     }
     bool late = false;
     for (int i = 0; i < mesh_nodes(); i++) {
-        if (op->arrived[i])
+        if (op->joined[i])
             answer_node(op, i, status == PMIX_SUCCESS ? &rest : NULL);
         else
             late =
@@ -108,7 +108,7 @@ static void end(struct operation* op, pmix_status_t status) {
     }
     wire_free(&rest);
     wire_free(&blobs);
-    if (op->status == PMIX_SUCCESS) op->status = PMIX_ERR_TIMEOUT; /* for the late: it went on without them */
+    if (op->status == PMIX_SUCCESS) op->status = PMIX_ERR_TIMEOUT; /* for late nodes: it ended without them */
     if (!late) drop(op);
 }
 
@@ -116,7 +116,7 @@ static void end(struct operation* op, pmix_status_t status) {
 static void judge(struct operation* op) {
     bool waiting = false;
     for (int i = 0; i < mesh_nodes(); i++) {
-        if (!op->wanted[i] || op->arrived[i]) continue;
+        if (!op->wanted[i] || op->joined[i]) continue;
         bool alive = mesh_alive(i);
         if (alive && collective_anybody_left(op->procs, op->nprocs, (uint32_t)i)) {
             waiting = true;
@@ -176,14 +176,14 @@ static bool overlap(const struct operation* op, const pmix_proc_t* procs, size_t
     return false;
 }
 
-/* The first operation of that name and of some of these processes that the node has not come to: others may use the
- * name for a group of their own. Others than those who are late for a construct may make a new group of its name; of a
- * destruct the late may know fewer members. */
+/* The first operation of that name and of some of these processes that the node has not joined: other processes may use
+ * the name for a group of their own. Processes that are not late for a construct may make a new group of its name; the
+ * late nodes of a destruct may name fewer members. */
 static struct operation* operation_of(uint32_t what, const char* name, const pmix_proc_t* procs, size_t nprocs,
                                       int from) {
     struct operation** at = &operations;
     for (; *at; at = &(*at)->next) {
-        if ((*at)->what != what || strcmp((*at)->name, name) != 0 || (*at)->arrived[from]) continue;
+        if ((*at)->what != what || strcmp((*at)->name, name) != 0 || (*at)->joined[from]) continue;
         if (!overlap(*at, procs, nprocs)) continue;
         if ((*at)->over && what == PMIX_GROUP_CONSTRUCT && !same_procs(*at, procs, nprocs)) continue;
         return *at;
@@ -220,15 +220,15 @@ void on_group(int from, uint64_t id, struct buffer* body) {
     } else {
         free(procs);
     }
-    /* Their end was quicker than their call: the others go on without them, and would not come to this. */
+    /* They ended before their call was handled: the others continue without them, and would not join this. */
     if (first && known == PMIX_SUCCESS && !collective_anybody_left(op->procs, op->nprocs, (uint32_t)from)) {
         mesh_reply(from, id, PMIX_ERR_PROC_TERM_WO_SYNC, NULL);
         drop(op);
         return;
     }
-    /* Who has heard that a member left does not name it any more; the others will not wait for it. */
-    for (int i = 0; i < mesh_nodes(); i++) op->wanted[i] = wanted[i] && (first || op->wanted[i] || op->arrived[i]);
-    op->arrived[from] = true;
+    /* A node that was notified that a member left does not name it any more; the others will not wait for it. */
+    for (int i = 0; i < mesh_nodes(); i++) op->wanted[i] = wanted[i] && (first || op->wanted[i] || op->joined[i]);
+    op->joined[from] = true;
     op->requests[from] = id;
     op->flags |= flags;
     if (op->over) {
@@ -243,7 +243,7 @@ void on_group(int from, uint64_t id, struct buffer* body) {
         return;
     }
     if (seconds > 0 && !op->timer) {
-        op->timer = loop_after((double)seconds + (op->flags & OPTIONAL ? optional_grace : 0), expired, op);
+        op->timer = loop_after((double)seconds + (op->flags & OPTIONAL ? kOptionalExtra : 0), expired, op);
     }
     judge(op);
 }
@@ -271,7 +271,7 @@ void groups_job_ended(const char* nspace) {
         size_t i = 0;
         while (i < op->nprocs && strncmp(op->procs[i].nspace, nspace, PMIX_MAX_NSLEN) != 0) i++;
         if (i == op->nprocs) continue;
-        /* Members of other jobs may still be late for it. */
+        /* Members of other jobs may still join it late. */
         if (op->over || (op->flags & FORGIVING))
             judge(op);
         else
@@ -288,7 +288,7 @@ struct call { /* an upcall until its answer */
     void* cbdata;
 };
 
-struct results { /* lent to the library until it has read them */
+struct results { /* borrowed by the library until it has read them */
     pmix_info_t info[3];
     size_t count;
 };
@@ -344,7 +344,7 @@ static void put_procs_of(struct buffer* b, const pmix_value_t* value) {
     wire_put_procs(b, list ? value->data.darray->array : NULL, list ? value->data.darray->size : 0);
 }
 
-/* One of several leaders, or one whom a leader adds: see bootstrap.c. */
+/* One of several leaders, or a process that a leader adds: see bootstrap.c. */
 static void put_caller(struct buffer* b, const char* name, const pmix_proc_t* caller, const pmix_info_t info[],
                        size_t ninfo) {
     int64_t leaders = info_number(info, ninfo, PMIX_GROUP_BOOTSTRAP, 0);

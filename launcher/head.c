@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* head.c: see head.h.
- *
- * A job is defined on every node before a process of it starts anywhere; it is over when all its processes have ended;
+/* A job is defined on every node before a process of it starts anywhere; it is over when all its processes have ended;
  * when all jobs are over the nodes are told to quit, and when they have, and all output is written, so does the head.
- * What can go wrong is its business: a process fails, aborts, or cannot be started; a node is lost; the time is over; a
- * signal comes. All end in head_end_everything(), or with --continuous only in what they are. */
+ * What can go wrong is handled here: a process fails, aborts, or cannot be started; a node is lost; the time is over; a
+ * signal is received. Each ends in head_end_everything(), or with --continuous has no further effect. */
 #include "head.h"
 
 #include <poll.h>
@@ -25,19 +23,19 @@ static const double kUntilForced = 10; /* seconds that the nodes have to quit */
 
 enum { EXIT_DAEMON = 1, EXIT_TIMEOUT = 124, EXIT_CANNOT_START = 127 };
 
-struct launch { /* a job on its way to running */
+struct launch { /* a job that is being launched */
     struct job* job;
     int outstanding; /* nodes that have not replied yet */
     pmix_status_t status;
-    int asker; /* node of the process that spawned it; -1: the user */
+    int requester; /* node of the process that spawned it; -1: the user */
     uint64_t id;
     bool first_runs;
-    bool answered;       /* the asker was told that the time was over */
+    bool answered;       /* the requester got the answer that the time was over */
     struct timer* timer; /* until when the start may take */
-    uint32_t life;       /* seconds that it may run; 0: any number */
+    uint32_t time_limit; /* seconds that it may run; 0: no limit */
 };
 
-struct late_kill { /* SIGKILL for those who were asked politely */
+struct late_kill { /* SIGKILL for processes that have got SIGTERM */
     pmix_proc_t* procs;
     size_t count;
 };
@@ -97,7 +95,7 @@ static void kill_procs(const pmix_proc_t* procs, size_t count) {
     late->procs = memcpy(xcalloc(count, sizeof *procs), procs, count * sizeof *procs);
     late->count = count;
     send_kill(procs, count, SIGTERM);
-    loop_after(options->grace, kill_late, late);
+    loop_after(options->kill_after, kill_late, late);
 }
 
 static void expect_end_of(const pmix_proc_t* procs, size_t count, bool by_user) {
@@ -239,25 +237,25 @@ static void on_control(int from, uint64_t id, struct buffer* body) {
 
 /* --- launching ---------------------------------------------------------------------------------------------------- */
 
-static void answer_asker(struct launch* launch) {
+static void answer_requester(struct launch* launch) {
     struct buffer body = {0};
-    if (launch->asker < 0 || launch->answered) return;
+    if (launch->requester < 0 || launch->answered) return;
     launch->answered = true;
     if (launch->status == PMIX_SUCCESS) wire_put_string(&body, launch->job->nspace);
-    mesh_reply(launch->asker, launch->id, launch->status, &body);
+    mesh_reply(launch->requester, launch->id, launch->status, &body);
     wire_free(&body);
 }
 
-/* The asker does not wait longer; what was started meanwhile is ended when all nodes have said what it is. */
+/* The requester does not wait longer; processes started meanwhile are ended when all nodes have reported theirs. */
 static void start_takes_too_long(void* argument) {
     struct launch* launch = argument;
     launch->timer = NULL;
     say("job %u was not started in time", launch->job->number);
     if (launch->status == PMIX_SUCCESS) launch->status = PMIX_ERR_TIMEOUT;
-    answer_asker(launch);
+    answer_requester(launch);
 }
 
-static void life_over(void* argument) {
+static void time_limit_over(void* argument) {
     for (struct job* job = jobs_first(); job; job = job->next) {
         pmix_proc_t all;
         if (job->number != (uint32_t)(uintptr_t)argument) continue;
@@ -288,16 +286,16 @@ static void launched(struct launch* launch) {
     loop_cancel(launch->timer);
     if (launch->status == PMIX_SUCCESS) {
         report_launch_complete(job);
-        if (launch->life > 0) loop_after(launch->life, life_over, (void*)(uintptr_t)job->number);
+        if (launch->time_limit > 0) loop_after(launch->time_limit, time_limit_over, (void*)(uintptr_t)job->number);
     }
-    answer_asker(launch);
+    answer_requester(launch);
     if (launch->status != PMIX_SUCCESS) {
         job->term_status = launch->status;
         end_unstarted(job);
         expect_end_of(&all, 1, false);
         kill_procs(&all, 1);
-        if (launch->asker < 0) head_end_everything(EXIT_CANNOT_START);
-    } else if (launch->asker < 0) {
+        if (launch->requester < 0) head_end_everything(EXIT_CANNOT_START);
+    } else if (launch->requester < 0) {
         headio_stdin_to(job, options);
     }
     free(launch);
@@ -354,7 +352,7 @@ static void defined(pmix_status_t status, struct buffer* body, void* argument) {
 }
 
 static struct launch* launch_new(struct app* apps, uint32_t app_count, struct layout layout, const pmix_proc_t* parent,
-                                 int asker, uint64_t id) {
+                                 int requester, uint64_t id) {
     pmix_nspace_t nspace;
     snprintf(nspace, sizeof nspace, "%s.%u", base_name, job_count + 1);
     struct job* job = job_new(nspace, job_count + 1, (uint32_t)options->nodes, layout, apps, app_count, parent);
@@ -362,7 +360,7 @@ static struct launch* launch_new(struct app* apps, uint32_t app_count, struct la
     struct launch* launch = xcalloc(1, sizeof *launch);
     job_count++;
     launch->job = job;
-    launch->asker = asker;
+    launch->requester = requester;
     launch->id = id;
     return launch;
 }
@@ -380,7 +378,7 @@ static void on_spawn(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t parent;
     wire_get_proc(body, &parent);
     struct layout layout = layout_get(body);
-    uint32_t wanted = wire_get_u32(body), start_limit = wire_get_u32(body), life = wire_get_u32(body);
+    uint32_t wanted = wire_get_u32(body), start_limit = wire_get_u32(body), time_limit = wire_get_u32(body);
     struct job_io io;
     jobio_get(body, &io);
     uint32_t count = wire_get_u32(body);
@@ -399,7 +397,7 @@ static void on_spawn(int from, uint64_t id, struct buffer* body) {
     }
     launch->job->wanted = wanted;
     launch->job->io = io;
-    launch->life = life;
+    launch->time_limit = time_limit;
     if (start_limit > 0) launch->timer = loop_after(start_limit, start_takes_too_long, launch);
     launch_job(launch);
 }
@@ -457,7 +455,7 @@ static void child_ended(pid_t pid, int wait_status) {
     maybe_stop();
 }
 
-/* The daemons are the keeper's children, so it is the one that hears of their end. */
+/* The daemons are the keeper's children, so the keeper reports their end. */
 static void keeper_ready(int fd, short events, void* argument) {
     (void)events, (void)argument;
     struct child_end end;
@@ -465,7 +463,7 @@ static void keeper_ready(int fd, short events, void* argument) {
     if (got == (ssize_t)sizeof end) {
         child_ended(end.pid, end.wait_status);
     } else if (got == 0) {
-        loop_unwatch(fd); /* it is gone, and what it kept has come to us: see reap() */
+        loop_unwatch(fd); /* it is gone, and its children are ours now: see reap() */
     }
 }
 
@@ -473,7 +471,7 @@ static void reap(void) {
     int wait_status;
     for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
         if (pid == keeper_pid) {
-            /* The daemons end with it, by their own clock. */
+            /* The daemons end with it, by their own timers. */
             say("the keeper of the nodes was lost");
             head_end_everything(128 + SIGKILL);
         } else {

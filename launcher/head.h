@@ -13,13 +13,13 @@
 #include "mesh.h"
 #include "options.h"
 
-/* Before anything is made that must be removed again: from here on a signal waits until head_main looks for it. */
+/* Before anything is made that must be removed again: from here on signals are pending until head_main handles them. */
 void head_block_signals(sigset_t* set);
 /* Runs the job; gives pmixrun's exit status. daemons[i] is the process of node i, a child of the keeper. */
 int head_main(const struct options* options, const char* server_nspace, const struct keeper* keeper,
               const pid_t* daemons, int* sockets);
 
-/* Remembers the first exit status that is not zero, and ends all jobs: politely, then not. */
+/* Remembers the first exit status that is not zero, and ends all jobs: by SIGTERM, then by SIGKILL. */
 void head_end_everything(int exit_status);
 
 void headio_start(void (*drained)(void));

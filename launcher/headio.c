@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* headio.c: pmixrun's own standard streams.
  *
- * What this owns: what the nodes sent and the terminal (or pipe, or file) has not yet taken, and what of stdin is on
- * its way to the processes. The descriptors are shared with whoever started pmixrun, so they are never made
- * non-blocking: poll says when PIPE_BUF bytes can be written without waiting. Which thread calls it: the loop. What can
- * go wrong: nobody reads our output any more: the job ends as by SIGPIPE. */
+ * What this owns: output of the nodes that the terminal (or pipe, or file) has not yet taken, and input that is on
+ * its way to the processes. The descriptors are shared with the process that started pmixrun, so they are never made
+ * non-blocking: poll reports when PIPE_BUF bytes can be written without waiting. Which thread calls it: the loop. What
+ * can go wrong: the reader of our output is gone: the job ends as by SIGPIPE. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include "head.h"
 #include "loop.h"
 
-static const int kInputPieces = 4; /* on their way to each node */
+static const int kInputFrames = 4; /* on their way to each node */
 
 struct chunk {
     struct chunk* next;
@@ -35,7 +35,7 @@ static struct sink sinks[2] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 static void (*when_drained)(void);
 static pmix_proc_t input_target;
 static bool has_target[MAX_NODES];
-static int input_nodes, pieces_out;
+static int input_nodes, frames_out;
 static bool input_open, input_watched;
 
 bool headio_drained(void) {
@@ -77,7 +77,7 @@ static void broke(struct sink* sink) {
 static void sink_ready(int fd, short events, void* argument) {
     struct sink* sink = argument;
     struct buffer* bytes = &sink->first->bytes;
-    (void)events; /* an error shows itself in write */
+    (void)events; /* an error is reported by write */
     size_t left = bytes->size - bytes->position;
     ssize_t put = write(fd, bytes->data + bytes->position, left < PIPE_BUF ? left : PIPE_BUF);
     if (put < 0 && (errno == EINTR || errno == EAGAIN)) return;
@@ -118,11 +118,11 @@ static void watch_input(bool watch) {
         loop_unwatch(STDIN_FILENO);
 }
 
-/* A node has given its processes what it got, or has none that still reads. */
+/* A node has passed a frame on to its processes, or has no process that still reads. */
 static void input_taken(pmix_status_t status, struct buffer* body, void* argument) {
     (void)status, (void)body, (void)argument;
-    pieces_out--;
-    watch_input(input_open && pieces_out < kInputPieces * input_nodes);
+    frames_out--;
+    watch_input(input_open && frames_out < kInputFrames * input_nodes);
 }
 
 static void send_input(const void* bytes, size_t size) {
@@ -131,7 +131,7 @@ static void send_input(const void* bytes, size_t size) {
     wire_put_bytes(&body, bytes, size); /* none: the end */
     for (int i = 0; i < mesh_nodes(); i++) {
         if (!has_target[i]) continue;
-        pieces_out++;
+        frames_out++;
         mesh_request(i, FRAME_INPUT, &body, 0, input_taken, NULL);
     }
     wire_free(&body);
@@ -144,7 +144,7 @@ static void input_ready(int fd, short events, void* argument) {
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
     send_input(bytes, got > 0 ? (size_t)got : 0);
     if (got <= 0) input_open = false;
-    watch_input(input_open && pieces_out < kInputPieces * input_nodes);
+    watch_input(input_open && frames_out < kInputFrames * input_nodes);
 }
 
 /* A terminal is read only from the foreground: from the background the kernel would stop us. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hosts.c: see hosts.h. A list is "node1,node3:2": a node, and how many processes it may take. A file has one node a
+/* A list of hosts is "node1,node3:2": a node, and how many processes it may take. A file has one node a
  * line, with slots=N behind it if there is a limit; # begins a comment. A node named again is given that many more. */
 #include "hosts.h"
 

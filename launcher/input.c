@@ -2,8 +2,8 @@
 /* input.c: the stdin of the processes of this node.
  *
  * What this owns: the pipes that lead to them, and what the processes have not yet taken. Input comes from the head
- * (the user's) and from clients (PMIx_IOF_push), each piece as a request that is answered when every target here has
- * taken it or has closed its stdin: who sends waits for that, so little is ever kept.
+ * (the user's) and from clients (PMIx_IOF_push), each part as a request that is answered when every target here has
+ * taken it or has closed its stdin: the sender waits for that, so little is ever kept.
  *
  * Which thread calls it: up_push_stdin a thread of the library; all else the loop.
  *
@@ -91,7 +91,7 @@ static void write_input(struct input* input) {
 static void input_ready(int fd, short events, void* argument) {
     (void)fd;
     if (events & (POLLERR | POLLHUP))
-        close_input(argument); /* nobody reads it any more */
+        close_input(argument); /* it has no reader any more */
     else
         write_input(argument);
 }
@@ -136,7 +136,7 @@ void on_input(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t* targets = wire_get_procs(body, &count);
     struct buffer bytes = wire_get_view(body);
     struct waiting* request = xcalloc(1, sizeof *request);
-    *request = (struct waiting){from, id, 1}; /* our own share, so that it is not answered too soon */
+    *request = (struct waiting){from, id, 1}; /* one for this function, so that it is not answered before its end */
     bool any = false;
     for (struct input* input = all_inputs; input && !body->bad; input = input->next) {
         if (!procs_match(targets, count, input->proc.nspace, input->proc.rank)) continue;
@@ -155,8 +155,7 @@ void on_input(int from, uint64_t id, struct buffer* body) {
     free(request);
 }
 
-/* --- PMIx_IOF_push -------------------------------------------------------------------------------------------------
- */
+/* --- PMIx_IOF_push ------------------------------------------------------------------------------------------------ */
 
 struct push {
     struct buffer body;

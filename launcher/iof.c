@@ -3,10 +3,10 @@
  *
  * What this owns: the pipes. Output goes to the head in whole lines, so that lines of different processes do not mix,
  * to the nodes whose clients have asked for it (pulls.c), as it is, and into files where the user wants that. All ways
- * are paid for: at most kMaxInFlight bytes of this node are on their way to the head unwritten, and at most kMaxOwed of
+ * are bounded: at most kMaxInFlight bytes of this node are on their way to the head unwritten, and at most kMaxOwed of
  * one stream on their way to its readers; while there are more, the pipes fill up, and the processes wait, as on any
  * pipe. Which thread calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL. A file that
- * cannot be made or written: one sentence, and the output goes on without it. */
+ * cannot be made or written: one sentence, and the output continues without it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -44,13 +44,13 @@ struct streams {
     pmix_proc_t proc;
     struct output outputs[OUTPUTS];
     struct input* input; /* NULL: /dev/null */
-    int unanswered;      /* pieces on their way to nodes that read them */
+    int unanswered;      /* parts on their way to nodes that read them */
     bool finished;
 };
 
 static struct streams* all_streams;
 static size_t in_flight;
-static bool paused; /* the head has enough */
+static bool paused; /* too much is on its way to the head */
 
 static void output_ready(int fd, short events, void* argument);
 
@@ -70,8 +70,7 @@ static void watch_all(void) {
     }
 }
 
-/* --- files ---------------------------------------------------------------------------------------------------------
- */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static const char* stream_name(const struct output* output) {
     return output->channel == PMIX_FWD_STDOUT_CHANNEL   ? "stdout"
@@ -119,10 +118,10 @@ static void write_file(struct output* output, const uint8_t* bytes, size_t size)
     }
 }
 
-/* --- to the head ---------------------------------------------------------------------------------------------------
- */
+/* --- to the head -------------------------------------------------------------------------------------------------- */
 
-/* Sends the first `size` bytes of what is kept, each line as the job's attributes say. `ends`: no more will come. */
+/* Sends the first `size` bytes of what is kept, each line in the form that the job asks for. `ends`: these are the
+ * last. */
 static void send_lines(struct output* output, size_t size, bool ends) {
     const struct job* job = output->owner->job;
     struct buffer body = {0};
@@ -166,10 +165,9 @@ void on_output_done(int from, uint64_t id, struct buffer* body) {
     watch_all();
 }
 
-/* --- to other nodes ------------------------------------------------------------------------------------------------
- */
+/* --- to other nodes ----------------------------------------------------------------------------------------------- */
 
-struct piece { /* on its way to one node that reads it */
+struct part { /* on its way to one node that reads it */
     struct output* output;
     size_t size;
 };
@@ -178,20 +176,20 @@ static void free_if_done(struct streams* streams) {
     if (streams->finished && streams->unanswered == 0) free(streams);
 }
 
-static void piece_taken(pmix_status_t status, struct buffer* body, void* argument) {
+static void part_taken(pmix_status_t status, struct buffer* body, void* argument) {
     (void)status, (void)body; /* a node that was lost reads no more */
-    struct piece* piece = argument;
-    struct output* output = piece->output;
-    output->owed -= piece->size;
+    struct part* part = argument;
+    struct output* output = part->output;
+    output->owed -= part->size;
     output->owner->unanswered--;
-    free(piece);
+    free(part);
     if (output->owner->finished)
         free_if_done(output->owner);
     else
         watch_output(output);
 }
 
-/* True: and it is not for the head. */
+/* True: the head does not get it. */
 static bool send_to_readers(struct output* output, const uint8_t* bytes, size_t size) {
     bool readers[MAX_NODES] = {0};
     bool redirected = pulls_of(&output->owner->proc, output->channel, readers);
@@ -203,18 +201,17 @@ static bool send_to_readers(struct output* output, const uint8_t* bytes, size_t 
             wire_put_u32(&body, output->channel);
             wire_put_bytes(&body, bytes, size);
         }
-        struct piece* piece = xcalloc(1, sizeof *piece);
-        *piece = (struct piece){output, size};
+        struct part* part = xcalloc(1, sizeof *part);
+        *part = (struct part){output, size};
         output->owed += size;
         output->owner->unanswered++;
-        mesh_request(i, FRAME_STREAM, &body, 0, piece_taken, piece);
+        mesh_request(i, FRAME_STREAM, &body, 0, part_taken, part);
     }
     wire_free(&body);
     return redirected;
 }
 
-/* --- from the pipe -------------------------------------------------------------------------------------------------
- */
+/* --- from the pipe ------------------------------------------------------------------------------------------------ */
 
 static void close_output(struct output* output) {
     if (output->fd < 0) return;
@@ -260,8 +257,7 @@ static void output_ready(int fd, short events, void* argument) {
     }
 }
 
-/* --- from fork to the end ------------------------------------------------------------------------------------------
- */
+/* --- from fork to the end ----------------------------------------------------------------------------------------- */
 
 bool iof_pipe(int* ours, int* childs, bool child_reads) {
     int ends[2];

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job.c: see job.h. */
 #include "job.h"
 
 #include <stdio.h>
@@ -52,7 +51,7 @@ static void place(struct job* job, const struct place* places, uint32_t count, u
     } else {
         deal_out(places, count, size, shares);
     }
-    uint32_t at_once = job->layout.ranks == BY_NODE ? 1 : size; /* on one node, before it is the next one's turn */
+    uint32_t at_once = job->layout.ranks == BY_NODE ? 1 : size; /* on one node, before the next one gets some */
     for (uint32_t i = 0; size > 0; i = (i + 1) % count) {
         for (uint32_t n = 0; n < at_once && shares[i] > 0; n++, shares[i]--, size--)
             put_on(job, first++, places[i].node);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* job.h: what a job is (its applications, its processes and where they run) and what the head and each node know of it.
+/* job.h: what a job is (its applications, its processes and where they run) and its state as the head and each node see
+ * it.
  *
- * What this owns: the list of jobs of this process. A job is described once by the head, spelled into a frame, and the
+ * What this owns: the list of jobs of this process. A job is described once by the head, encoded in a frame, and the
  * same on every node; placement is computed by each of them from the same few numbers.
  * Which thread calls it: the loop.
  * What can go wrong: nothing but memory; a description that cannot be read gives NULL. */
@@ -18,7 +19,7 @@ enum placement { BY_SLOT, BY_NODE }; /* blocks of neighbouring ranks; or one to 
 
 struct layout {
     enum placement shares; /* how many processes each node gets */
-    enum placement ranks;  /* and how their ranks go round the nodes */
+    enum placement ranks;  /* and how their ranks follow each other on the nodes */
 };
 
 #define NO_LIMIT UINT32_MAX
@@ -67,10 +68,10 @@ struct proc {
     uint32_t node, local_rank;
     enum proc_phase phase;
     pid_t pid;
-    bool connected;  /* client_connected2 came (known on its node) */
-    bool finalized;  /* client_finalized came (known on its node) */
-    bool expected;   /* somebody asked for its end: not a failure */
-    bool by_user;    /* and that was a tool: the exit status says so */
+    bool connected;  /* client_connected2 was called (known on its node) */
+    bool finalized;  /* client_finalized was called (known on its node) */
+    bool expected;   /* its end was requested: not a failure */
+    bool by_user;    /* by a tool: the exit status shows that */
     int wait_status; /* once ended */
 };
 
@@ -87,7 +88,7 @@ struct job {
     uint32_t app_count;
     pmix_proc_t parent; /* empty namespace: started by the user */
     bool left_parent;   /* they have disconnected */
-    bool over;          /* the head says so */
+    bool over;          /* by the head's decision */
     bool cut_short;     /* some of its processes were never started (known to the head) */
     struct job_io io;
     struct proc* procs;

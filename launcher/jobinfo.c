@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobinfo.c: the description of a job as its PMIx servers are told it, which is what PMIx_Get answers from.
+/* jobinfo.c: the description of a job as it is registered with its PMIx servers, which PMIx_Get answers from.
  *
  * What this owns: nothing; it makes one array of infos. Only what cannot be derived is needed (the two maps and the
- * size), but a resource manager that says everything helps libraries that derive less.
+ * size), but a resource manager that gives all of it helps libraries that derive less.
  * Which thread calls it: the loop.
  * What can go wrong: a library that cannot make its maps; then the array is made without them, and registering fails.
  */
@@ -82,7 +82,8 @@ static void add_maps(struct infos* infos, const struct job* job) {
     }
     wire_append(&nodes, "", 1);
     wire_append(&ranks, "", 1);
-    /* What the library makes of the lists is its own affair, may hold zero bytes, and is loaded by it as PMIX_REGEX. */
+    /* The maps that the library makes of the lists are opaque, may contain zero bytes, and are loaded by it as
+     * PMIX_REGEX. */
     char *node_map = NULL, *proc_map = NULL;
     if (PMIx_generate_regex((char*)nodes.data, &node_map) == PMIX_SUCCESS)
         add(infos, PMIX_NODE_MAP, node_map, PMIX_REGEX);
@@ -162,7 +163,7 @@ static void add_procs(struct infos* infos, const struct job* job) {
         char host[32];
         uint32_t app = job_app_of(job, rank), local = job_local_rank(job, rank);
         host_of(host, job_node_of(job, rank));
-        add_rank(&one, PMIX_RANK, rank); /* first: it says whom the others are about */
+        add_rank(&one, PMIX_RANK, rank); /* first: it names the process that the others are about */
         add_rank(&one, PMIX_GLOBAL_RANK, rank);
         add_rank(&one, PMIX_APP_RANK, rank - job->apps[app].first);
         add_u32(&one, PMIX_APPNUM, app);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobio.c: see jobio.h. */
 #include "jobio.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* jobio.h: where the input of a job comes from and what becomes of its output: as the user's options say for the job of
- * the command line, as the attributes of PMIx_Spawn say for the others.
+/* jobio.h: the source of a job's input and the destinations of its output: from the user's options for the job of the
+ * command line, from the attributes of PMIx_Spawn for the others.
  *
  * What this owns: the two paths in a job_io. Which thread calls it: any; a job_io belongs to one thread at a time.
  * What can go wrong: nothing but memory. */
@@ -16,8 +16,8 @@ struct job_io {
     bool rank_tag;        /* or with [RANK]<STREAM>: */
     bool timestamp;       /* and with the time */
     bool xml;             /* each line is an element, with all that as attributes */
-    bool raw;             /* pieces go out as they come, not by lines */
-    bool merge;           /* stderr goes where stdout goes */
+    bool raw;             /* bytes are passed on as they are read, not by lines */
+    bool merge;           /* stderr is written where stdout is */
     bool file_only;       /* into files and nowhere else */
     bool pattern;         /* `file` has %n for the namespace and %r for the rank in it */
     bool numbered;        /* below `directory`, the job is its number, not its namespace */
@@ -38,7 +38,7 @@ bool jobio_has_stdin(const struct job_io* io, pmix_rank_t rank);
 bool jobio_has_files(const struct job_io* io);
 /* The file of a stream; the caller frees it. */
 char* jobio_path(const struct job_io* io, const struct job* job, pmix_rank_t rank, const char* stream);
-/* What stands in front of a line, the line or a part of it, and what stands behind it (its newline, if it has one). */
+/* The prefix of a line, the line or a part of it, and its suffix (the newline, if it has one). */
 void jobio_begin_line(const struct job_io* io, const struct job* job, pmix_rank_t rank, const char* stream,
                       struct buffer* text);
 void jobio_text(const struct job_io* io, const uint8_t* bytes, size_t size, struct buffer* text);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* keeper.c: see keeper.h. */
 #include "keeper.h"
 
 #include <errno.h>
@@ -22,7 +21,7 @@ static int reap(int line, const pid_t* daemons, int count) {
     struct child_end end;
     int ended = 0;
     while ((end.pid = waitpid(-1, &end.wait_status, WNOHANG)) > 0) {
-        ssize_t ignored = write(line, &end, sizeof end); /* a head that is gone does not mind */
+        ssize_t ignored = write(line, &end, sizeof end); /* no matter if the head is gone */
         (void)ignored;
         for (int i = 0; i < count; i++) ended += daemons[i] == end.pid;
     }
@@ -40,7 +39,7 @@ static _Noreturn void keep(int line, const char* session, const pid_t* daemons, 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL); /* a Ctrl-C is for the head */
     setpgid(0, 0);
-    prctl(PR_SET_NAME, "job-keeper"); /* who ends everything of one name leaves this one, and it the rest */
+    prctl(PR_SET_NAME, "job-keeper"); /* a kill by the name of pmixrun misses this one, which then ends the rest */
     sigemptyset(&all);
     sigaddset(&all, SIGCHLD);
     struct pollfd ready[2] = {{signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK), POLLIN, 0}, {line, 0, 0}};
@@ -84,7 +83,7 @@ bool keeper_start(struct keeper* keeper, const char* session, int count, pid_t* 
     if (keeper->pid < 0) return false;
     if (keeper->pid == 0) {
         close(ends[0]);
-        sweep_adopt_orphans();
+        sweep_become_subreaper();
         *number = fork_daemons(count, daemons);
         if (*number >= 0) {
             close(ends[1]);
@@ -106,7 +105,7 @@ bool keeper_start(struct keeper* keeper, const char* session, int count, pid_t* 
         ssize_t n = read(ends[0], (char*)daemons + got, size - got);
         if (n > 0) got += (size_t)n;
         if (n > 0 || (n < 0 && errno == EINTR)) continue;
-        daemons[0] = -ECHILD; /* it ended before it could say anything */
+        daemons[0] = -ECHILD; /* it ended before it could report anything */
         break;
     }
     keeper->line = ends[0];

@@ -5,8 +5,8 @@
  * is the leader of a process group of its own, so that what it started ends with it, and dies with this daemon. Which
  * thread calls it: the loop. The library's threads run beside it, so the child of a fork calls nothing but what POSIX
  * allows there, until it is another program. What can go wrong: a program that cannot be started
- * (PMIX_ERR_JOB_EXE_NOT_FOUND and its like, with a sentence that says why), no more processes. Then nothing of the job
- * is left running. */
+ * (PMIX_ERR_JOB_EXE_NOT_FOUND and its like, with a sentence that has the reason), no more processes. Then nothing of
+ * the job is left running. */
 #include <errno.h>
 #include <fcntl.h>
 #ifdef __GLIBC__
@@ -35,8 +35,7 @@ struct running { /* a process of ours: which one a pid is */
 
 static struct running* all_running;
 
-/* --- the environment -----------------------------------------------------------------------------------------------
- */
+/* --- the environment ---------------------------------------------------------------------------------------------- */
 
 static size_t name_length(const char* setting) {
     return strcspn(setting, "=");
@@ -58,7 +57,7 @@ static void change_env(char*** env, const char* setting) {
     }
 }
 
-/* What a resource manager above this one told pmixrun itself would mislead its processes. */
+/* The variables of a resource manager above this one would mislead the processes. */
 static bool belongs_to_pmixrun(const char* setting) {
     return !strncmp(setting, "PMIX_NAMESPACE=", 15) || !strncmp(setting, "PMIX_RANK=", 10) ||
            !strncmp(setting, "PMIX_SERVER_", 12);
@@ -74,8 +73,7 @@ static char** make_env(const struct app* app) {
     return env;
 }
 
-/* --- fork and exec -------------------------------------------------------------------------------------------------
- */
+/* --- fork and exec ------------------------------------------------------------------------------------------------ */
 
 struct failure { /* what the child reports when it could not become the program */
     int error;
@@ -168,7 +166,7 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     pid_t daemon_pid = getpid(), pid = fork();
     if (pid == 0) become(app, argv, env, bound ? &cpus : NULL, fds, report[1], daemon_pid);
     failure.error = errno;
-    if (pid > 0) setpgid(pid, pid); /* the child does it too: whoever is first */
+    if (pid > 0) setpgid(pid, pid); /* the child does it too: one of the two is first */
     close(report[1]);
     iof_close_child_ends(fds);
     ssize_t got;
@@ -194,8 +192,7 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     return PMIX_SUCCESS;
 }
 
-/* --- what the head asks for ----------------------------------------------------------------------------------------
- */
+/* --- what the head asks for --------------------------------------------------------------------------------------- */
 
 static pmix_status_t register_job(struct job* job) {
     uint32_t local = job_size_on(job, (uint32_t)mesh_self());
@@ -296,7 +293,7 @@ void on_job_ended(int from, uint64_t id, struct buffer* body) {
     free(nspace);
 }
 
-/* The head has heard of the end of each process; what their nodes say of it may still be on its way to us. */
+/* The head has the end of each process; the frames of their nodes about it may still be on their way to us. */
 void launch_forget_if_over(struct job* job) {
     if (!job->over) return;
     for (uint32_t rank = 0; rank < job->size; rank++) {
@@ -309,8 +306,7 @@ void launch_forget_if_over(struct job* job) {
     PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
     jobs_remove(job);
 #ifdef __GLIBC__
-    malloc_trim(
-        0); /* a daemon lives long, and its size stays what the largest job needed if its allocator keeps that */
+    malloc_trim(0); /* otherwise the allocator of a long-running daemon keeps the memory of its largest job */
 #endif
 }
 
@@ -331,15 +327,14 @@ void on_kill(int from, uint64_t id, struct buffer* body) {
     for (const struct running* running = all_running; running && !body->bad; running = running->next) {
         if (running->pid == 0 || !procs_match(procs, count, running->name.nspace, running->name.rank)) continue;
         kill(-running->pid, signal_number);
-        if (signal_number == SIGTERM) kill(-running->pid, SIGCONT); /* a stopped one would not hear it */
+        if (signal_number == SIGTERM) kill(-running->pid, SIGCONT); /* a stopped one would not handle it */
     }
     free(procs);
 }
 
-/* --- the end -------------------------------------------------------------------------------------------------------
- */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
-/* A process says goodbye to the library, whose thread posts that, and then exits: so its end is posted too, behind it.
+/* A process finalizes, which the library's thread posts, and then exits: so its end is posted too, behind that.
  */
 static void tell_exit(void* argument) {
     struct running *running = argument, **at = &all_running;
@@ -362,9 +357,9 @@ static void reap(pid_t pid) {
     struct running* running = all_running;
     while (running && running->pid != pid) running = running->next;
     int wait_status = 0;
-    if (running) kill(-pid, SIGKILL); /* what it left behind; before waitpid, so that the number is still its own */
+    if (running) kill(-pid, SIGKILL); /* its descendants; before waitpid, so that the number is still its own */
     waitpid(pid, &wait_status, 0);
-    if (!running) return; /* an orphan that came to us when its parent ended */
+    if (!running) return; /* an orphan that became our child when its parent ended */
     running->pid = 0;
     running->wait_status = wait_status;
     iof_finish(running->streams);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* log.c: what processes want written down (PMIx_Log), and what spawns want written down about their jobs.
+/* log.c: requests of PMIx_Log, and log entries about jobs that their spawns asked for.
  *
- * What this owns: nothing. Lines for stdout and stderr go to the head, as the processes' own output does. What is for
- * other channels is given back to the library of this node, as a log of its own: it has a syslog and files.
+ * What this owns: nothing. Lines for stdout and stderr go to the head, as the processes' own output does. Entries
+ * for other channels are given back to the library of this node, as requests of its own: it writes to syslog and files.
  * Which thread calls it: up_log a thread of the library; all else the loop.
- * What can go wrong: a channel that nobody has (PMIX_ERR_NOT_SUPPORTED, or PMIX_ERR_PARTIAL_SUCCESS). */
+ * What can go wrong: a channel that does not exist (PMIX_ERR_NOT_SUPPORTED, or PMIX_ERR_PARTIAL_SUCCESS). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void say_as(const struct demand* demand, const char* stream, const char* 
     wire_free(&line);
 }
 
-/* For a channel of the library's own; in whose name it is, only we can say. */
+/* For a channel of the library's own, in the name of the client, which only we know. */
 static pmix_status_t give_back(const struct demand* demand, const pmix_info_t* entry) {
     pmix_info_t* directives = xcalloc(demand->ndirs + 1, sizeof *directives);
     if (demand->ndirs > 0) memcpy(directives, demand->directives, demand->ndirs * sizeof *directives);
@@ -50,10 +50,10 @@ static pmix_status_t give_back(const struct demand* demand, const pmix_info_t* e
     return status;
 }
 
-/* The time of the request stands among the directives already, where it is wanted. */
+/* The directives contain the time of the request already, where it is wanted. */
 static pmix_status_t log_one(const struct demand* demand, const pmix_info_t* entry) {
     bool out = PMIX_CHECK_KEY(entry, PMIX_LOG_STDOUT), error = PMIX_CHECK_KEY(entry, PMIX_LOG_STDERR);
-    /* A file is written with the rights of who asks: the library knows how. */
+    /* The library writes a file with the rights of the requester. */
     if (PMIX_CHECK_KEY(entry, PMIX_LOG_MSG)) return PMIX_ERR_NOT_SUPPORTED;
     if (!out && !error) return give_back(demand, entry);
     if (entry->value.type != PMIX_STRING || !entry->value.data.string) return PMIX_ERR_BAD_PARAM;
@@ -86,19 +86,18 @@ void up_log(const pmix_proc_t* client, const pmix_info_t data[], size_t ndata, c
     loop_post(run_demand, demand);
 }
 
-/* --- what happens to jobs ------------------------------------------------------------------------------------------
- */
+/* --- what happens to jobs ----------------------------------------------------------------------------------------- */
 
 static void describe(struct buffer* line, pmix_status_t code, const pmix_proc_t* about, const pmix_info_t* infos,
                      size_t count) {
-    char text[PMIX_MAX_NSLEN + 200], who[PMIX_MAX_NSLEN + 32];
+    char text[PMIX_MAX_NSLEN + 200], subject[PMIX_MAX_NSLEN + 32];
     if (about->rank == PMIX_RANK_WILDCARD)
-        snprintf(who, sizeof who, "%s", about->nspace);
+        snprintf(subject, sizeof subject, "%s", about->nspace);
     else
-        snprintf(who, sizeof who, "%s rank %u", about->nspace, about->rank);
+        snprintf(subject, sizeof subject, "%s rank %u", about->nspace, about->rank);
     const char* key = code == PMIX_EVENT_JOB_END ? PMIX_JOB_TERM_STATUS : PMIX_PROC_TERM_STATUS;
     const pmix_value_t* status = info_find(infos, count, key);
-    snprintf(text, sizeof text, "pmixrun: %s: %s", PMIx_Error_string(code), who);
+    snprintf(text, sizeof text, "pmixrun: %s: %s", PMIx_Error_string(code), subject);
     wire_append(line, text, strlen(text));
     if (status) {
         snprintf(text, sizeof text, ": %s", PMIx_Error_string(status->data.status));

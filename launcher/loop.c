@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* loop.c: see loop.h. Plain poll: a node has tens of descriptors, not thousands. */
+/* Plain poll: a node has tens of descriptors, not thousands. */
 #include "loop.h"
 
 #include <errno.h>

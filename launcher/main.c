@@ -8,20 +8,20 @@
  *     main.c       this file: the sockets, the processes, the sweep at the end
  *     options.c    the command line
  *     head.c       the process the user started: supervises jobs and nodes; headio.c: its standard streams
- *     report.c     what the head tells about jobs to those who listen
+ *     report.c     the head's events about jobs
  *     daemon.c     a node: the PMIx server and the table of its upcalls
- *     job.c        what a job is, and where its processes run; jobinfo.c: what the server is told of it
+ *     job.c        what a job is, and where its processes run; jobinfo.c: its description for the server
  *     launch.c     fork, exec, kill, reap; iof.c: the processes' output; input.c: their stdin
  *     pulls.c      clients that read the output of others
  *     collective.c fence, connect, disconnect        modex.c     direct modex
  *     publish.c    publish, lookup, unpublish; datastore.c: their rules
  *     events.c     events between nodes              clients.c   connect, finalize, abort, job control
  *     groups.c     groups; bootstrap.c: of leaders that do not know each other
- *     spawn.c      PMIx_Spawn; hosts.c: where to     query.c     PMIx_Query_info
+ *     spawn.c      PMIx_Spawn; hosts.c: its nodes    query.c     PMIx_Query_info
  *     loop.c, mesh.c, wire.c   one thread, frames between processes, bytes and values in them
  *     sweep.c      leaving nothing behind; keeper.c: also when the head and its daemons are killed; sweeper.c: no file
  *
- * The nodes are fully connected by Unix sockets made before the fork, so nobody has to find anybody. */
+ * The nodes are fully connected by Unix sockets made before the fork, so no process has to look for another. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
 
     head_block_signals(&signals);
     if (!sweeper_start(session, sizeof session)) fail("a private directory");
-    sweep_adopt_orphans();
+    sweep_become_subreaper();
     // Not "pmixrun": keys that an application makes from its namespace would be reserved ones.
     snprintf(name, sizeof name, "wireup.%d", (int)getpid());
     allow_descriptors(processes, &limit);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mesh.c: see mesh.h. A frame is a fixed header and a body; both ends are the same program, so nothing is negotiated,
- * but a header that cannot be true still ends the connection instead of this process. */
+/* A frame is a fixed header and a body; both ends are the same program, so nothing is negotiated, but an impossible
+ * header still ends the connection instead of this process. */
 #include "mesh.h"
 
 #include <errno.h>
@@ -58,8 +58,7 @@ bool mesh_alive(int peer) {
     return peer == mesh.self || peers[peer].fd >= 0;
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------------
- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static struct request* take_request(uint64_t id) {
     for (struct request** at = &requests; *at; at = &(*at)->next) {
@@ -95,8 +94,7 @@ static void end_requests_to(int peer) {
     }
 }
 
-/* --- frames in -----------------------------------------------------------------------------------------------------
- */
+/* --- frames in ---------------------------------------------------------------------------------------------------- */
 
 static void dispatch(int from, const struct header* header, struct buffer* body) {
     if (header->kind == FRAME_REPLY) {
@@ -160,10 +158,9 @@ static void receive(int number) {
     if (!sane(&in)) lose(number);
 }
 
-/* --- frames out ----------------------------------------------------------------------------------------------------
- */
+/* --- frames out --------------------------------------------------------------------------------------------------- */
 
-/* False when the peer is gone; the loop will learn it by itself from the read side. */
+/* False when the peer is gone; the loop will see that on the read side. */
 static bool push(struct peer* peer) {
     struct buffer* out = &peer->out;
     while (out->position < out->size) {

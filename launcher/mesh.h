@@ -13,23 +13,23 @@
 #include "wire.h"
 
 enum frame {
-    FRAME_REPLY,       /* to any request: status, then what the request's page says */
+    FRAME_REPLY,       /* to any request: status, then the fields below */
     FRAME_JOB_DEFINE,  /* head -> node, request: the job; register it */
     FRAME_JOB_START,   /* head -> node, request: namespace; reply: the processes started */
-    FRAME_JOB_ENDED,   /* head -> node: namespace, whether an EXIT came of each process; forget it */
+    FRAME_JOB_ENDED,   /* head -> node: namespace, whether each process had its EXIT; forget it */
     FRAME_QUIT,        /* head -> node: finalize and exit */
     FRAME_KILL,        /* head -> node: procs, signal, whether their end is then no failure */
     FRAME_SPAWN,       /* node -> head, request: the job wanted; reply: its namespace */
-    FRAME_ABORT,       /* node -> head: who asked, status, message, procs (none: the asker's job) */
+    FRAME_ABORT,       /* node -> head: requester, status, message, procs (none: its job) */
     FRAME_CONTROL,     /* node -> head: procs, signal */
     FRAME_EXIT,        /* node -> all: proc, wait status, whether it left without PMIx_Finalize */
     FRAME_OUTPUT,      /* node -> head: channel, bytes */
     FRAME_OUTPUT_DONE, /* head -> node: so many bytes have been written */
     FRAME_INPUT,       /* any -> node, request: procs, bytes for their stdin, none: the end; reply: all taken */
     FRAME_PULL,        /* node -> all, request: the output of these is wanted there, or no longer */
-    FRAME_STREAM,      /* node -> node that wants it, request: proc, channel, bytes; reply: they have found room */
-    FRAME_COLLECTIVE,  /* node -> participating nodes: kind, signature, turn, status, blob */
-    FRAME_COLLECTIVE_FAILED, /* node -> participating nodes: kind, signature, turn, status */
+    FRAME_STREAM,      /* node -> node that wants it, request: proc, channel, bytes; reply: they have taken them */
+    FRAME_COLLECTIVE,  /* node -> participating nodes: kind, signature, round, status, blob */
+    FRAME_COLLECTIVE_FAILED, /* node -> participating nodes: kind, signature, round, status */
     FRAME_GROUP,     /* node -> node 0, request: operation, name, procs, flags, status, limit, blob; reply: the group */
     FRAME_BOOTSTRAP, /* node -> node 0, request: one caller; reply: the group */
     FRAME_MODEX,     /* node -> owner's node, request: proc; reply: its data */
@@ -37,15 +37,15 @@ enum frame {
     FRAME_LOOKUP,    /* node -> node 0, request; reply: what was found */
     FRAME_UNPUBLISH, /* node -> node 0, request */
     FRAME_FACT,      /* node -> nodes, request: key, namespace, rank; reply: a value */
-    FRAME_LOG,       /* head -> first node: code, whom it is about, where to log it, infos */
+    FRAME_LOG,       /* head -> first node: code, process it is about, where to log it, infos */
     FRAME_EVENT,     /* node -> nodes in range, head -> nodes: code, source, range, infos */
     FRAME_KINDS
 };
 
-/* Runs in the loop when a frame came; `id` names the request it is, for mesh_reply. `body` is gone afterwards. */
+/* Runs in the loop for each received frame; `id` is the request's, for mesh_reply. `body` is freed afterwards. */
 typedef void (*frame_handler)(int from, uint64_t id, struct buffer* body);
 
-/* A reply came, or the peer was lost, or the time was over: exactly one of them. */
+/* Called for the reply, or the loss of the peer, or the end of the time: exactly one of them. */
 typedef void (*reply_handler)(pmix_status_t status, struct buffer* body, void* argument);
 
 struct mesh_setup {
@@ -63,7 +63,7 @@ int mesh_head(void);
 bool mesh_alive(int peer);
 
 void mesh_send(int peer, enum frame kind, const struct buffer* body);
-/* Calls `done` once. `seconds` 0: wait as long as the peer lives. */
+/* Calls `done` once. `seconds` 0: wait as long as the peer runs. */
 void mesh_request(int peer, enum frame kind, const struct buffer* body, double seconds, reply_handler done,
                   void* argument);
 void mesh_reply(int peer, uint64_t id, pmix_status_t status, const struct buffer* body);

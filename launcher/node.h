@@ -3,7 +3,7 @@
  *
  * A node is a daemon with a PMIx server in it. The upcalls of that server (up_*) run on a thread of the library: each
  * copies what it was given, posts a task to the loop and returns. The loop does the work, here or on another node, and
- * answers by the callback that came with the upcall. on_* handle frames, in the loop. */
+ * answers by the callback of the upcall. on_* handle frames, in the loop. */
 #ifndef PMIXRUN_NODE_H
 #define PMIXRUN_NODE_H
 
@@ -27,7 +27,7 @@ extern struct node node;
 int daemon_main(const struct options* options, const char* session, const char* server_nspace, int self, int* sockets);
 void daemon_say(const char* format, ...) __attribute__((format(printf, 1, 2))); /* with -v, on stderr */
 
-/* jobinfo.c: what the server is told of a job. The caller frees it with infos_free(). */
+/* jobinfo.c: the description of a job for the server. The caller frees it with infos_free(). */
 pmix_info_t* jobinfo_make(const struct job* job, size_t* count);
 
 /* launch.c: the processes of this node, from fork to their end. */
@@ -35,8 +35,8 @@ void on_job_define(int from, uint64_t id, struct buffer* body);
 void on_job_start(int from, uint64_t id, struct buffer* body);
 void on_job_ended(int from, uint64_t id, struct buffer* body);
 void on_kill(int from, uint64_t id, struct buffer* body);
-void launch_reap(void);                      /* SIGCHLD came */
-void launch_forget_if_over(struct job* job); /* frees it, if nothing more will be heard of it */
+void launch_reap(void);                      /* on SIGCHLD */
+void launch_forget_if_over(struct job* job); /* frees it, if no more frames about it are expected */
 void launch_deregister_all(void);
 
 /* iof.c: their output. */
@@ -67,7 +67,7 @@ bool pulls_of(const pmix_proc_t* proc, pmix_iof_channel_t channel, bool readers[
 void on_pull(int from, uint64_t id, struct buffer* body);
 void on_stream(int from, uint64_t id, struct buffer* body);
 
-/* clients.c: coming and going of clients, abort, job control. */
+/* clients.c: connection and end of clients, abort, job control. */
 pmix_status_t up_client_connected2(const pmix_proc_t* proc, void* server_object, pmix_info_t info[], size_t ninfo,
                                    pmix_op_cbfunc_t cbfunc, void* cbdata);
 pmix_status_t up_client_finalized(const pmix_proc_t* proc, void* server_object, pmix_op_cbfunc_t cbfunc, void* cbdata);
@@ -87,11 +87,11 @@ pmix_status_t up_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix
                             pmix_op_cbfunc_t cbfunc, void* cbdata);
 void on_collective(int from, uint64_t id, struct buffer* body);
 void on_collective_failed(int from, uint64_t id, struct buffer* body);
-void collective_proc_ended(void); /* some process ended, or some node was lost: who waits for it? */
+void collective_proc_ended(void); /* a process ended, or a node was lost: checks the rounds that wait */
 void collective_job_ended(const char* nspace);
 bool collective_anybody_left(const pmix_proc_t* procs, size_t nprocs, uint32_t on_node); /* of these, there, alive */
 
-/* Appends those with whom PMIx_Connect has joined a process, as pmix_proc_t. */
+/* Appends the processes that PMIx_Connect has connected with a process, as pmix_proc_t. */
 void collective_assemblage_of(const pmix_proc_t* proc, struct buffer* members);
 
 /* groups.c: construct and destruct of groups. */
@@ -135,7 +135,7 @@ pmix_status_t up_deregister_events(pmix_status_t* codes, size_t ncodes, pmix_op_
 pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
                               pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata);
 void on_event(int from, uint64_t id, struct buffer* body);
-/* Tells clients about a process that failed or left: those of this node, or of all nodes. */
+/* Notifies clients of a process that failed or left: those of this node, or of all nodes. */
 void events_tell(pmix_status_t code, const pmix_proc_t* about, const struct buffer* to, bool all_nodes);
 
 /* tools.c */
@@ -157,6 +157,6 @@ void on_log(int from, uint64_t id, struct buffer* body);
 /* query.c */
 pmix_status_t up_query(pmix_proc_t* proc, pmix_query_t* queries, size_t nqueries, pmix_info_cbfunc_t cbfunc,
                        void* cbdata);
-void query_register(void); /* tells the library what queries and qualifiers these are */
+void query_register(void); /* registers the supported queries and qualifiers with the library */
 
 #endif

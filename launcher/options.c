@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* options.c: see options.h. */
 #include "options.h"
 
 #include <stdio.h>
@@ -16,21 +15,21 @@ static const char kUsage[] =
     "  --nodes K         simulated nodes, one daemon with a PMIx server each (default 1)\n"
     "  --map-by HOW      slot: neighbouring ranks share a node (default); node: one to each node in turn\n"
     "  --timeout S       after S seconds end the job with status 124\n"
-    "  -x VAR[=VALUE]    set VAR for the processes (without VALUE: as it is here, or unset)\n"
+    "  -x VAR[=VALUE]    set VAR for the processes (without VALUE: as in pmixrun's environment, or unset)\n"
     "  --wdir DIR        their working directory\n"
-    "  --pset NAME       makes them a process set of this name\n"
+    "  --pset NAME       define a process set of this name with them\n"
     "  --event-cache N   events that each node keeps for handlers registered later\n"
     "  --tag-output      begin each line of output with the job, the rank and the stream: [1,0]<stdout>: \n"
-    "  --timestamp-output  and with the time\n"
-    "  --merge-stderr    what they write to stderr goes where their stdout goes (also --merge-stderr-to-stdout)\n"
-    "  --output-filename DIR[:nocopy]  their output in files too, DIR/JOB/rank.N/stdout and stderr; nocopy: only "
-    "there\n"
-    "  --stdin HOW       pmixrun's stdin goes to the rank of this number (default 0), to all, or to none of them;\n"
+    "  --timestamp-output  begin each line of output with the time\n"
+    "  --merge-stderr    write their stderr where their stdout is written (also --merge-stderr-to-stdout)\n"
+    "  --output-filename DIR[:nocopy]  write their output to files too, DIR/JOB/rank.N/stdout and stderr; nocopy: only "
+    "to files\n"
+    "  --stdin HOW       send pmixrun's stdin to the rank of this number (default 0), to all, or to none of them;\n"
     "                    open: to none, but PMIx_IOF_push reaches all\n"
     "  --continuous      a process that fails does not end the job\n"
-    "  --linger S        processes of a node whose daemon was lost may live S seconds more (default 0)\n"
-    "  --grace S         processes that are ended have S seconds between SIGTERM and SIGKILL (default 1)\n"
-    "  -v                say on stderr what happens\n"
+    "  --linger S        processes of a node whose daemon was lost may run S seconds more (default 0)\n"
+    "  --kill-after S    processes that are ended get SIGKILL S seconds after SIGTERM (default 1)\n"
+    "  -v                report on stderr what happens\n"
     "\n"
     "Exit status: the first that was not zero, of a process, of PMIx_Abort, 128+N for signal N;\n"
     "124 for the timeout; 2 for a wrong command line; 127 when a program could not be started.\n";
@@ -130,8 +129,8 @@ static void job_option(char** argv, int* at, struct options* options) {
         options->timeout = read_seconds(option, argv[++*at]);
     } else if (!strcmp(option, "--linger")) {
         options->linger = read_seconds(option, argv[++*at]);
-    } else if (!strcmp(option, "--grace")) {
-        options->grace = read_seconds(option, argv[++*at]);
+    } else if (!strcmp(option, "--kill-after")) {
+        options->kill_after = read_seconds(option, argv[++*at]);
     } else if (!strcmp(option, "--event-cache")) {
         options->event_cache = read_number(option, argv[++*at], 1, 1000000);
     } else if (!strcmp(option, "--tag-output")) {
@@ -172,7 +171,7 @@ struct job_io options_io(const struct options* options) {
 void options_read(int argc, char** argv, struct options* options) {
     memset(options, 0, sizeof *options);
     options->nodes = 1;
-    options->grace = 1;
+    options->kill_after = 1;
     int at = 1;
     while (at < argc) {
         struct app app = {.size = 1};

@@ -13,9 +13,9 @@ struct options {
     int nodes;
     enum placement placement;
     double timeout;     /* seconds; 0: none */
-    double linger;      /* seconds that processes live on when their node's daemon is lost */
-    double grace;       /* seconds between SIGTERM and SIGKILL */
-    size_t event_cache; /* events that each server keeps; 0: as many as the library likes */
+    double linger;      /* seconds that processes may run after their node's daemon is lost */
+    double kill_after;  /* seconds between SIGTERM and SIGKILL */
+    size_t event_cache; /* events that each server keeps; 0: the library's default */
     bool continuous;    /* a process that fails does not end the job */
     bool tag_output;
     bool timestamp_output;

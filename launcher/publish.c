@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* publish.c: publish, lookup and unpublish: from the upcall to the store on node 0, and the answer back.
  *
- * What this owns: on node 0, the lookups that wait for a key (PMIX_WAIT), each tried again whenever something is
+ * What this owns: on node 0, the pending lookups that wait for a key (PMIX_WAIT), each tried again whenever a key is
  * published. The waiting lookup's PMIX_TIMEOUT is kept on node 0, so that it leaves this list by itself.
  * Which thread calls it: up_* a thread of the library; all else the loop.
- * What can go wrong: the statuses of datastore.h, a value of a type that has no spelling (PMIX_ERR_NOT_SUPPORTED), the
+ * What can go wrong: the statuses of datastore.h, a value of a type without an encoding (PMIX_ERR_NOT_SUPPORTED), the
  * timeout, the loss of node 0 (PMIX_ERR_LOST_CONNECTION). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +37,7 @@ struct waiting { /* node 0: a lookup that waits */
 
 static struct waiting* all_waiting;
 
-/* --- asking --------------------------------------------------------------------------------------------------------
- */
+/* --- asking ------------------------------------------------------------------------------------------------------- */
 
 static void answer_lookup(const struct call* call, pmix_status_t status, struct buffer* body) {
     uint32_t count = body->size ? wire_get_u32(body) : 0;
@@ -116,8 +115,7 @@ pmix_status_t up_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info
     return PMIX_SUCCESS;
 }
 
-/* --- node 0 --------------------------------------------------------------------------------------------------------
- */
+/* --- node 0 ------------------------------------------------------------------------------------------------------- */
 
 static struct party party_of(const pmix_proc_t* proc, int node_number, const pmix_info_t* info, size_t ninfo) {
     struct party who = {.proc = *proc, .node = (uint32_t)node_number};
@@ -137,8 +135,8 @@ static void* list_of(const pmix_info_t* info, size_t ninfo, const char* key, pmi
     return memcpy(xcalloc(array->size, size), array->array, array->size * size);
 }
 
-/* Directives and data share one array: what is reserved directs, all else is data. PMIX_ACCESS_PERMISSIONS holds the
- * two lists of ids as an array of infos; either list may also stand by itself. */
+/* Directives and data share one array: reserved keys are directives, all others data. PMIX_ACCESS_PERMISSIONS
+ * contains the two lists of ids as an array of infos; either list may also be given by itself. */
 static struct publication publication_of(const pmix_info_t* info, size_t ninfo) {
     struct publication how = {0};
     how.range = (pmix_data_range_t)info_number(info, ninfo, PMIX_RANGE, PMIX_RANGE_SESSION);
@@ -154,7 +152,7 @@ static struct publication publication_of(const pmix_info_t* info, size_t ninfo) 
     return how;
 }
 
-/* Answers the lookup if it can be answered, or must be; false: it goes on waiting. */
+/* Answers the lookup if it can be answered, or must be; false: it remains pending. */
 static bool try_lookup(const struct waiting* lookup, bool last) {
     struct buffer results = {0}, body = {0};
     uint32_t found;
@@ -263,7 +261,7 @@ void on_unpublish(int from, uint64_t id, struct buffer* body) {
     mesh_reply(from, id, body->bad ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS, NULL);
 }
 
-/* Nobody will read what a process that ended was waiting for. */
+/* Drops the pending lookups of a process that ended. */
 void publish_proc_ended(const pmix_proc_t* proc) {
     for (struct waiting *lookup = all_waiting, *next; lookup; lookup = next) {
         next = lookup->next;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pulls.c: PMIx_IOF_pull across nodes.
  *
- * What this owns: who, on which node, has asked for whose output, the same list on every node, so that each node sends
- * its processes' output to the nodes that read it, and only there. What arrives is handed to the server of this node,
- * which knows its clients; it answers when they have room, and only then is the sender told.
+ * What this owns: the list of readers, their nodes and the processes whose output they read, the same on every node, so
+ * that each node sends its processes' output only to the nodes that read it. Received output is handed to the server of
+ * this node, which has the clients; it answers when they can take more, and only then the sender gets its reply.
  * Which thread calls it: up_iof_pull and delivered a thread of the library; all else the loop.
- * What can go wrong: a job that is not ours (PMIX_ERR_NOT_FOUND); a node that was lost: its processes say no more. */
+ * What can go wrong: a job that is not ours (PMIX_ERR_NOT_FOUND); a node that was lost: its processes have no more
+ * output. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,8 +68,7 @@ void on_pull(int from, uint64_t id, struct buffer* body) {
     mesh_reply(from, id, PMIX_SUCCESS, NULL);
 }
 
-/* --- the upcall ----------------------------------------------------------------------------------------------------
- */
+/* --- the upcall --------------------------------------------------------------------------------------------------- */
 
 struct wanted { /* a pull on its way to all nodes */
     struct buffer body;
@@ -131,10 +131,9 @@ pmix_status_t up_iof_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_i
     return PMIX_SUCCESS;
 }
 
-/* --- what arrives --------------------------------------------------------------------------------------------------
- */
+/* --- received output ---------------------------------------------------------------------------------------------- */
 
-struct arrival { /* handed to the server, which has not answered yet */
+struct delivery { /* handed to the server, which has not answered yet */
     int from;
     uint64_t id;
     pmix_status_t status;
@@ -142,16 +141,16 @@ struct arrival { /* handed to the server, which has not answered yet */
 };
 
 static void answer(void* argument) {
-    struct arrival* arrival = argument;
-    mesh_reply(arrival->from, arrival->id, arrival->status, NULL);
-    free(arrival->bytes.bytes);
-    free(arrival);
+    struct delivery* delivery = argument;
+    mesh_reply(delivery->from, delivery->id, delivery->status, NULL);
+    free(delivery->bytes.bytes);
+    free(delivery);
 }
 
 static void delivered(pmix_status_t status, void* cbdata) {
-    struct arrival* arrival = cbdata;
-    arrival->status = status;
-    loop_post(answer, arrival);
+    struct delivery* delivery = cbdata;
+    delivery->status = status;
+    loop_post(answer, delivery);
 }
 
 void on_stream(int from, uint64_t id, struct buffer* body) {
@@ -159,13 +158,13 @@ void on_stream(int from, uint64_t id, struct buffer* body) {
     wire_get_proc(body, &proc);
     pmix_iof_channel_t channel = (pmix_iof_channel_t)wire_get_u32(body);
     struct buffer bytes = wire_get_view(body);
-    struct arrival* arrival = xcalloc(1, sizeof *arrival);
-    *arrival = (struct arrival){.from = from, .id = id, .bytes = {.size = bytes.size}};
-    if (bytes.size) arrival->bytes.bytes = memcpy(xcalloc(bytes.size, 1), bytes.data, bytes.size);
-    pmix_status_t status = body->bad
-                               ? PMIX_ERR_BAD_PARAM
-                               : PMIx_server_IOF_deliver(&proc, channel, &arrival->bytes, NULL, 0, delivered, arrival);
+    struct delivery* delivery = xcalloc(1, sizeof *delivery);
+    *delivery = (struct delivery){.from = from, .id = id, .bytes = {.size = bytes.size}};
+    if (bytes.size) delivery->bytes.bytes = memcpy(xcalloc(bytes.size, 1), bytes.data, bytes.size);
+    pmix_status_t status =
+        body->bad ? PMIX_ERR_BAD_PARAM
+                  : PMIx_server_IOF_deliver(&proc, channel, &delivery->bytes, NULL, 0, delivered, delivery);
     if (status == PMIX_SUCCESS) return;
-    arrival->status = status;
-    answer(arrival);
+    delivery->status = status;
+    answer(delivery);
 }

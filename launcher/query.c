@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* query.c: PMIx_Query_info, for what the library's server does not answer by itself: all jobs there are, their sizes,
- * and processes of several nodes.
+/* query.c: PMIx_Query_info, for keys that the library's server does not answer by itself: all jobs, their sizes, and
+ * processes of several nodes.
  *
- * What this owns: the queries that wait for what other nodes know (facts.h).
+ * What this owns: the queries that wait for data of other nodes (facts.h).
  * Which thread calls it: up_query a thread of the library; all else the loop.
- * What can go wrong: nothing of what was asked is known (PMIX_ERR_NOT_FOUND), or only some
+ * What can go wrong: no key has an answer (PMIX_ERR_NOT_FOUND), or only some have
  * (PMIX_ERR_PARTIAL_SUCCESS). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +17,10 @@
 struct question {
     struct asking* asking;
     char* key;
-    pmix_nspace_t nspace; /* the qualifier, else the asker's */
+    pmix_nspace_t nspace; /* the qualifier, else the requester's */
     pmix_rank_t rank;     /* the qualifier, else PMIX_RANK_WILDCARD */
     char* hostname;       /* the qualifier, else NULL */
-    bool unknown;         /* it is narrowed by something that nobody here reads */
+    bool unknown;         /* it has a qualifier that is not supported */
     bool answered;
     pmix_value_t value;
 };
@@ -44,8 +44,7 @@ static void release(void* cbdata) {
     free(answers);
 }
 
-/* --- answers -------------------------------------------------------------------------------------------------------
- */
+/* --- answers ------------------------------------------------------------------------------------------------------ */
 
 static char* all_namespaces(void) {
     struct buffer names = {0};
@@ -125,10 +124,9 @@ static void run_query(void* argument) {
     finish_when_answered(asking);
 }
 
-/* --- the upcall ----------------------------------------------------------------------------------------------------
- */
+/* --- the upcall --------------------------------------------------------------------------------------------------- */
 
-static void read_qualifiers(const pmix_query_t* query, const pmix_proc_t* asker, struct question* question) {
+static void read_qualifiers(const pmix_query_t* query, const pmix_proc_t* requester, struct question* question) {
     const pmix_info_t* info = query->qualifiers;
     size_t count = query->nqual;
     const char *name = info_string(info, count, PMIX_NSPACE), *hostname = info_string(info, count, PMIX_HOSTNAME);
@@ -142,7 +140,7 @@ static void read_qualifiers(const pmix_query_t* query, const pmix_proc_t* asker,
         name = proc->data.proc->nspace;
         question->rank = proc->data.proc->rank;
     }
-    PMIX_LOAD_NSPACE(question->nspace, name ? name : asker->nspace);
+    PMIX_LOAD_NSPACE(question->nspace, name ? name : requester->nspace);
     if (hostname) question->hostname = xstrdup(hostname);
     question->unknown = info_true(info, count, PMIX_QUERY_REPORT_AVG) ||
                         info_true(info, count, PMIX_QUERY_REPORT_MINMAX) ||

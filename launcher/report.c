@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.c: see report.h. */
 #include "report.h"
 
 #include <string.h>
@@ -20,7 +19,7 @@ static void add(struct report* report, const char* key, const void* data, pmix_d
     report->count++;
 }
 
-/* The resource manager is nobody's process, so the source is empty; whom it is about is said besides. */
+/* The resource manager is no process of a job, so the source is empty; an info names the process it is about. */
 static void send_report(struct report* report, pmix_status_t code, const pmix_proc_t* about, bool told,
                         uint32_t logged) {
     struct buffer body = {0};
@@ -31,7 +30,7 @@ static void send_report(struct report* report, pmix_status_t code, const pmix_pr
     add(report, PMIX_NSPACE, about->nspace, PMIX_STRING);
     add(report, PMIX_JOBID, about->nspace, PMIX_STRING);
     add(report, PMIX_EVENT_TIMESTAMP, &now, PMIX_TIME);
-    /* What somebody asked to be told is no failure of the other jobs, whose default handlers may abort at any event. */
+    /* A requested report is no failure of the other jobs, whose default handlers may abort at any event. */
     bool asked_for = code != PMIX_ERR_JOB_TERM_WO_SYNC;
     if (asked_for) add(report, PMIX_EVENT_NON_DEFAULT, &asked_for, PMIX_BOOL);
     wire_put_u32(&body, (uint32_t)code);
@@ -53,9 +52,9 @@ static void send_report(struct report* report, pmix_status_t code, const pmix_pr
     for (size_t i = 0; i < report->count; i++) PMIX_INFO_DESTRUCT(&report->infos[i]);
 }
 
-/* How it is to be logged, if one of these wishes is there. */
-static uint32_t logged(const struct job* job, uint32_t wishes) {
-    return job->wanted & wishes ? job->wanted : 0;
+/* How it is to be logged, if the spawn asked for one of these. */
+static uint32_t logged(const struct job* job, uint32_t events) {
+    return job->wanted & events ? job->wanted : 0;
 }
 
 static pmix_proc_t whole(const struct job* job) {

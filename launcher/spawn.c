@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn.c: PMIx_Spawn: a further job on the same nodes.
  *
- * What this owns: nothing; it turns the upcall's apps into a wish and sends it to the head, which names the job, has
- * every node register it, starts it and answers. Which thread calls it: up_spawn a thread of the library; the reply
- * comes in the loop. What can go wrong: no apps, no program (PMIX_ERR_JOB_NO_EXE_SPECIFIED), hosts that are not there
+ * What this owns: nothing; it makes a request of the upcall's apps and sends it to the head, which names the job, has
+ * every node register it, starts it and answers. Which thread calls it: up_spawn a thread of the library; the loop
+ * handles the reply. What can go wrong: no apps, no program (PMIX_ERR_JOB_NO_EXE_SPECIFIED), hosts that are not there
  * (PMIX_ERR_JOB_ALLOC_FAILED), an attribute that must be honoured and is not offered (PMIX_ERR_NOT_SUPPORTED), and
- * whatever head.c and launch.c report. */
+ * the statuses of head.c and launch.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "loop.h"
 #include "node.h"
 
-struct wish {
+struct request {
     struct buffer body;
     pmix_spawn_cbfunc_t cbfunc;
     void* cbdata;
@@ -85,7 +85,7 @@ static void apply_directives(char*** env, const pmix_info_t* info, size_t ninfo)
     }
 }
 
-/* --- the wish ----------------------------------------------------------------------------------------------------- */
+/* --- the request -------------------------------------------------------------------------------------------------- */
 
 static char** copy_strings(char* const* list) {
     size_t count = strings_count(list);
@@ -95,7 +95,7 @@ static char** copy_strings(char* const* list) {
 }
 
 /* How the processes are spread: "slot", "node", or "ppr:N:node", which is "slot" with at most N on each node. Their
- * ranks follow, or go as PMIX_RANKBY says: "slot" or "node". */
+ * ranks follow each other there, or are spread as PMIX_RANKBY has it: "slot" or "node". */
 struct spread {
     struct layout layout;
     uint32_t ppr; /* 0: no limit */
@@ -129,7 +129,7 @@ static struct spread read_spread(const pmix_info_t* info, size_t ninfo) {
     return spread;
 }
 
-/* What is honoured here. Not all of it takes work: the nodes have one file system, none of them is the head, and each
+/* What is honoured here. Some of it needs no code: the nodes have one file system, none of them is the head, and each
  * has as many slots as it is given processes. */
 static bool offered(const pmix_info_t* info) {
     static const char* const keys[] = {
@@ -285,7 +285,7 @@ static uint32_t start_limit(const pmix_info_t* info, size_t ninfo) {
     return limit > 0 && limit < INT32_MAX ? (uint32_t)limit : 0;
 }
 
-/* Which events about the new job somebody wants, and how its failures count. */
+/* The events about the new job that were asked for, and how its failures count. */
 static uint32_t wanted_events(const pmix_info_t* info, size_t ninfo) {
     static const struct {
         const char* key;
@@ -308,7 +308,7 @@ static uint32_t wanted_events(const pmix_info_t* info, size_t ninfo) {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (info_true(info, ninfo, keys[i].key)) wanted |= keys[i].flag;
     }
-    /* Channels are named by their keys; what they hold would be the message. */
+    /* Channels are named by their keys; their values would be the message. */
     if (info_find(info, ninfo, PMIX_LOG_STDOUT)) wanted |= LOG_ON_STDOUT;
     if (info_find(info, ninfo, PMIX_LOG_SYSLOG)) wanted |= LOG_ON_SYSLOG;
     if (info_find(info, ninfo, PMIX_LOG_STDERR) || !(wanted & (LOG_ON_STDOUT | LOG_ON_SYSLOG))) wanted |= LOG_ON_STDERR;
@@ -316,51 +316,51 @@ static uint32_t wanted_events(const pmix_info_t* info, size_t ninfo) {
 }
 
 static void replied(pmix_status_t status, struct buffer* body, void* argument) {
-    struct wish* wish = argument;
+    struct request* request = argument;
     pmix_nspace_t name = "";
     char* nspace = body->size ? wire_get_string(body) : NULL;
     if (nspace) snprintf(name, sizeof name, "%s", nspace);
-    wish->cbfunc(status, name, wish->cbdata);
+    request->cbfunc(status, name, request->cbdata);
     free(nspace);
-    free(wish);
+    free(request);
 }
 
-static void run_wish(void* argument) {
-    struct wish* wish = argument;
-    mesh_request(mesh_head(), FRAME_SPAWN, &wish->body, 0, replied, wish);
-    wire_free(&wish->body);
+static void run_request(void* argument) {
+    struct request* request = argument;
+    mesh_request(mesh_head(), FRAME_SPAWN, &request->body, 0, replied, request);
+    wire_free(&request->body);
 }
 
 pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
                        size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
     const struct spread spread = read_spread(job_info, ninfo);
     const pmix_value_t* parent = info_find(job_info, ninfo, PMIX_PARENT_ID);
-    int64_t life = info_number(job_info, ninfo, PMIX_JOB_TIMEOUT, 0);
+    int64_t time_limit = info_number(job_info, ninfo, PMIX_JOB_TIMEOUT, 0);
     bool refused = demands_more(job_info, ninfo, spread.known);
     for (size_t i = 0; i < napps; i++) refused = refused || demands_more(apps[i].info, apps[i].ninfo, false);
     if (refused) return PMIX_ERR_NOT_SUPPORTED;
-    struct wish* wish = xcalloc(1, sizeof *wish);
+    struct request* request = xcalloc(1, sizeof *request);
     pmix_status_t status = napps > 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
     if (napps > MAX_APPS_SPAWNED) status = PMIX_ERR_OUT_OF_RESOURCE;
-    wish->cbfunc = cbfunc;
-    wish->cbdata = cbdata;
-    wire_put_proc(&wish->body, parent && parent->type == PMIX_PROC ? parent->data.proc : proc);
-    layout_put(&wish->body, spread.layout);
-    wire_put_u32(&wish->body, wanted_events(job_info, ninfo));
-    wire_put_u32(&wish->body, start_limit(job_info, ninfo));
-    wire_put_u32(&wish->body, life > 0 && life < INT32_MAX ? (uint32_t)life : 0);
+    request->cbfunc = cbfunc;
+    request->cbdata = cbdata;
+    wire_put_proc(&request->body, parent && parent->type == PMIX_PROC ? parent->data.proc : proc);
+    layout_put(&request->body, spread.layout);
+    wire_put_u32(&request->body, wanted_events(job_info, ninfo));
+    wire_put_u32(&request->body, start_limit(job_info, ninfo));
+    wire_put_u32(&request->body, time_limit > 0 && time_limit < INT32_MAX ? (uint32_t)time_limit : 0);
     struct job_io io;
     jobio_of_spawn(&io, job_info, ninfo);
-    jobio_put(&wish->body, &io);
+    jobio_put(&request->body, &io);
     jobio_destruct(&io);
-    wire_put_u32(&wish->body, (uint32_t)napps);
+    wire_put_u32(&request->body, (uint32_t)napps);
     for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++)
-        status = put_app(&wish->body, &apps[i], &spread, job_info, ninfo);
+        status = put_app(&request->body, &apps[i], &spread, job_info, ninfo);
     if (status == PMIX_SUCCESS) {
-        loop_post(run_wish, wish);
+        loop_post(run_request, request);
     } else {
-        wire_free(&wish->body);
-        free(wish);
+        wire_free(&request->body);
+        free(request);
     }
     return status;
 }

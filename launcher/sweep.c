@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sweep.c: see sweep.h. */
 #include "sweep.h"
 
 #include <dirent.h>
@@ -14,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-void sweep_adopt_orphans(void) {
+void sweep_become_subreaper(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 

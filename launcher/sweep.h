@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* sweep.h: leaving nothing behind.
  *
- * The head, the keeper and the daemons are "child subreapers": whatever process they started, and whatever that
+ * The head, the keeper and the daemons are "child subreapers": each process that they started, and each that those
  * started, becomes their child when its own parent ends. So each of them can end all that is below it, also after a
  * kill -9 of a daemon (keeper and head do it), of the head (the daemons do), or of both (the keeper does). */
 #ifndef PMIXRUN_SWEEP_H
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-void sweep_adopt_orphans(void);
-/* Kills every child, and theirs as they come to us, and waits for them. */
+void sweep_become_subreaper(void);
+/* Kills every child, and their children as they become ours, and waits for them. */
 void sweep_processes(void);
 /* Removes a directory with all that is in it; others may be removing it too. */
 void sweep_directory(const char* path);

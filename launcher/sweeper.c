@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sweeper.c: see sweeper.h. */
 #include "sweeper.h"
 
 #include <errno.h>
@@ -15,7 +14,7 @@
 
 #include "sweep.h"
 
-struct made { /* what the sweeper says of the directory */
+struct made { /* the report of the sweeper on the directory */
     int error;
     char path[3072];
 };
@@ -38,7 +37,7 @@ static void make_directory(struct made* made) {
     made->error = errno;
 }
 
-/* Nobody's terminal, streams or descriptors are to notice that it is there. */
+/* Keeps no terminal, stream or descriptor of other processes open. */
 static void let_go(int keep) {
     sigset_t all;
     sigfillset(&all);
@@ -57,7 +56,7 @@ static _Noreturn void sweeper(int fd) {
     struct made made = {0};
     let_go(fd);
     make_directory(&made);
-    /* Gone before it was told: the end of the line says so as well. */
+    /* The sweeper ended before the message: the end of the line means the same. */
     if (write(fd, &made, sizeof made) < 0 && made.error == 0) made.error = 0;
     char nothing;
     while (read(fd, &nothing, 1) > 0 || errno == EINTR) errno = 0;
@@ -69,7 +68,7 @@ bool sweeper_start(char* directory, size_t size) {
     int ends[2], status;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
     fflush(NULL);
-    pid_t between = fork(); /* the sweeper is nobody's child here: what ends all below the head leaves it */
+    pid_t between = fork(); /* the sweeper is no child of the head: ending all below the head spares it */
     if (between < 0) return false;
     if (between == 0) {
         close(ends[0]);

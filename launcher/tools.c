@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tools.c: tools that connect to this node's server.
  *
- * What this owns: the count of the tools that were named here. A tool says what it is called, or gets a name that no
- * job and no other node's tool has.
+ * What this owns: the count of the tools that were named here. A tool brings its name, or gets one that no job
+ * and no other node's tool has.
  * Which thread calls it: a thread of the library, one at a time.
  * What can go wrong: a tool of another user (PMIX_ERR_NO_PERMISSIONS). */
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wire.c: see wire.h. One function spells an element of any type; values, arrays and infos are made of elements. */
+/* One function encodes an element of any type; values, arrays and infos are made of elements. */
 #include "wire.h"
 
 #include <stdio.h>
@@ -30,8 +30,7 @@ char* xstrdup(const char* text) {
     return memcpy(xcalloc(size, 1), text, size);
 }
 
-/* --- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* --- bytes -------------------------------------------------------------------------------------------------------- */
 
 void wire_free(struct buffer* b) {
     free(b->data);
@@ -66,7 +65,7 @@ static void read_bytes(struct buffer* b, void* bytes, size_t size) {
     b->position += size;
 }
 
-/* A count of things that take at least one byte each: more of them than bytes left is a lie. */
+/* A count of things that take at least one byte each: reject a count above the bytes that remain. */
 static size_t read_count(struct buffer* b) {
     uint64_t count = wire_get_u64(b);
     if (b->bad || count > b->size - b->position) {
@@ -116,8 +115,7 @@ struct buffer wire_get_view(struct buffer* b) {
     return view;
 }
 
-/* --- strings, processes --------------------------------------------------------------------------------------------
- */
+/* --- strings, processes ------------------------------------------------------------------------------------------- */
 
 void wire_put_string(struct buffer* b, const char* text) {
     wire_put_u8(b, text != NULL);
@@ -186,10 +184,9 @@ pmix_proc_t* wire_get_procs(struct buffer* b, size_t* count) {
     return procs;
 }
 
-/* --- values --------------------------------------------------------------------------------------------------------
- */
+/* --- values ------------------------------------------------------------------------------------------------------- */
 
-/* Types without pointers, stored as they stand in memory; 0 for all others. */
+/* Types without pointers, stored as they are in memory; 0 for all others. */
 static size_t flat_size(pmix_data_type_t type) {
     switch (type) {
         case PMIX_BOOL:
@@ -283,7 +280,7 @@ static size_t element_size(pmix_data_type_t type) {
     }
 }
 
-/* In a value these types are held by pointer; in an array they stand side by side. */
+/* In a value these types are held by pointer; in an array they follow each other. */
 static bool held_by_pointer(pmix_data_type_t type) {
     return type == PMIX_PROC || type == PMIX_PROC_NSPACE || type == PMIX_PROC_INFO || type == PMIX_DATA_ARRAY;
 }
@@ -478,8 +475,7 @@ pmix_info_t* wire_get_infos(struct buffer* b, size_t* count) {
     return infos;
 }
 
-/* --- info arrays ---------------------------------------------------------------------------------------------------
- */
+/* --- info arrays -------------------------------------------------------------------------------------------------- */
 
 pmix_info_t* infos_new(size_t count) {
     pmix_info_t* infos = NULL;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* wire.h: a growing byte buffer, and PMIx values in it.
  *
- * What this owns: how the daemons of one pmixrun spell what they send each other. A host needs a codec of its own
- * only because it keeps values (published data, events) for longer than the upcall that brought them, and moves
+ * What this owns: the encoding of what the daemons of one pmixrun send each other. A host needs a codec of its own
+ * only because it keeps values (published data, events) for longer than the upcall that has them, and moves
  * them to other nodes. Numbers are fixed-width in the byte order of the machine: all nodes are this machine.
  * Which thread calls it: any; a buffer belongs to one thread at a time.
- * What can go wrong: a type that has no spelling here makes wire_put_* return false; reading past the end, or a
- * count that cannot be true, sets `bad`, after which every read yields zero, so a reader checks once, at the end. */
+ * What can go wrong: a type without an encoding here makes wire_put_* return false; reading past the end, or an
+ * impossible count, sets `bad`, after which every read yields zero, so a reader checks once, at the end. */
 #ifndef PMIXRUN_WIRE_H
 #define PMIXRUN_WIRE_H
 
@@ -20,7 +20,7 @@ struct buffer {
     size_t size;     /* bytes written */
     size_t capacity; /* bytes allocated */
     size_t position; /* bytes read */
-    bool bad;        /* a read went wrong */
+    bool bad;        /* a read failed */
 };
 
 /* Memory: a resource manager that has none left can only stop. */
@@ -31,7 +31,7 @@ char* xstrdup(const char* text);
 void wire_free(struct buffer* b);
 void wire_append(struct buffer* b, const void* bytes, size_t size);
 void wire_consume(struct buffer* b, size_t size); /* drops bytes at the front */
-/* A view of `size` bytes that somebody else keeps; it is read, never written or freed. */
+/* A view of `size` borrowed bytes: read, never written or freed. */
 struct buffer wire_view(const void* bytes, size_t size);
 
 void wire_put_u8(struct buffer* b, uint8_t number);
@@ -64,7 +64,7 @@ void infos_free(pmix_info_t* infos, size_t count);
 /* Reading an info array that a caller of PMIx gave. */
 const pmix_value_t* info_find(const pmix_info_t* infos, size_t count, const char* key);
 bool info_true(const pmix_info_t* infos, size_t count, const char* key);
-/* The attribute as a number, whatever integer type it came in; `otherwise` if it is absent or no number. */
+/* The attribute as a number, of any integer type; `otherwise` if it is absent or no number. */
 int64_t info_number(const pmix_info_t* infos, size_t count, const char* key, int64_t otherwise);
 const char* info_string(const pmix_info_t* infos, size_t count, const char* key);
 

@@ -168,12 +168,12 @@ static void orphans(int argc, char** argv) {
     finish();
 }
 
-/* Without any leave to fail, the failure of one ends both jobs, which is told of each while they end. Run with --grace.
- * rows: C3 C6 */
+/* Without any leave to fail, the failure of one ends both jobs, which is reported for each while they end. Run with
+ * --kill-after. rows: C3 C6 */
 static void terminated(int argc, char** argv) {
     (void)argc, (void)argv;
     static struct heard jobs = {.box = SIGNAL_BOX};
-    signal(SIGTERM, SIG_IGN); /* --grace leaves it time to hear of what ends it */
+    signal(SIGTERM, SIG_IGN); /* --kill-after leaves it the time to get the event */
     start();
     listen_for(PMIX_ERR_JOB_TERM_WO_SYNC, &jobs);
     fence(false);
