@@ -12,6 +12,7 @@
 #include "server/admission/tools.h"
 #include "server/base/blocking_tasks.h"
 #include "server/base/budget.h"
+#include "server/base/lifecycle.h"
 #include "server/base/scheduler.h"
 #include "server/collectives/connect.h"
 #include "server/collectives/fence.h"
@@ -44,7 +45,7 @@
 
 namespace pmix::server {
 
-struct Server::Parts final : PeerEvents {
+struct Server::Parts final : PeerEvents, LifecycleObserver {
     Parts(transport::EventLoop& loop, const pmix_server_module_t* module, ServerOptions given);
     ~Parts();
 
@@ -52,9 +53,6 @@ struct Server::Parts final : PeerEvents {
     void peer_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload) override;
     void peer_lost(Peer& peer) override;
     void lost_before_admission(const common::ProcId& id) override;
-    // A step was lost for lack of memory: everybody who waits for what it would have done is answered. See
-    // EventLoop::set_recovery().
-    bool recover();
     void connection_ended(Peer& peer);
     void peer_reads(Peer& peer) override { events.peer_reads(peer); }
 
@@ -64,17 +62,15 @@ struct Server::Parts final : PeerEvents {
     // Gives the server's own process the segment of a registered namespace, so that the host's PMIx_Get on another
     // thread does not wait for the loop, which may be in an upcall. Without memory for it the Get asks later.
     void share_with_self(std::string_view nspace);
-    // Ends the connections of a rank, or of a whole namespace.
-    void drop(const common::ProcId& proc);
+    void name_withdrawn(const common::ProcId& proc) override;
     // The process of a rank that has finalized has ended.
     void exited(MemberId member);
     void tool_lost(Peer& peer);
     void rank_lost(Nspace& nspace, Client& client, const common::ProcId& id);
-    // Who has its segment is to unmap it.
-    void nspace_ended(const Nspace& nspace);
 
     transport::EventLoop& loop;
     ServerOptions options;
+    LifecycleObservers observers;
     LoopScheduler scheduler;
     Budget budget;
     MessageAdmission admission;
@@ -100,16 +96,16 @@ struct Server::Parts final : PeerEvents {
     Resolve resolve;
     Iof iof;
     LaunchEnv launch_env;
+    Registration registration;
     Tools tools;
     Listener listener;
     transport::RendezvousFile rendezvous_file;
     std::shared_ptr<SelfPeer> self;
-    std::unique_ptr<Registration> setup;
     std::unique_ptr<LocalHost> local_host;                   // none: no tool's server
     std::map<MemberId, std::unique_ptr<ExitWatch>> leaving;  // finalized ranks that may return
     std::map<uint64_t, std::shared_ptr<Peer>> peers;         // admitted, by serial number
-    SegmentCompaction renewal;
-    RemoteNamespaces adopted;
+    SegmentCompaction compaction;
+    RemoteNamespaces remote_namespaces;
     uint64_t next_serial = 1;
     std::string uri;
     Query query;

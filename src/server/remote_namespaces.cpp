@@ -1,40 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Namespaces without a host: see adopted.h.
 #include "server/remote_namespaces.h"
 
 #include <algorithm>
 
 namespace pmix::server {
 
-RemoteNamespaces::RemoteNamespaces(Scheduler& scheduler, Registry& registry, const Get& get, const Fence& fence,
-                                   const Connect& connect, const Disconnect& disconnect, const Groups& groups,
-                                   const Peers& peers, Drop drop)
-    : scheduler_(scheduler),
-      registry_(registry),
-      get_(get),
-      fence_(fence),
-      connect_(connect),
-      disconnect_(disconnect),
-      groups_(groups),
-      peers_(peers),
-      drop_(std::move(drop)) {
-    registry_.when_adopted([this] { look_soon(); });
-}
-
-void RemoteNamespaces::look_soon() {
-    if (looks_) return;
-    looks_ = true;
+void RemoteNamespaces::scan_later() {
+    if (scan_is_due_ || stopped_) return;
+    scan_is_due_ = true;
     timer_ = Timer(scheduler_, 0, [this] {
-        looks_ = false;
-        look();
+        scan_is_due_ = false;
+        scan();
     });
 }
 
-// Something is under way that names it, or it has processes here after all.
+void RemoteNamespaces::stop(pmix_status_t) {
+    stopped_ = true;
+    timer_.cancel();
+}
+
+// Something is in progress that is about it, or it has processes here after all.
 bool RemoteNamespaces::needed(const Nspace& nspace) const {
-    return !nspace.clients.empty() || get_.waiting_for(nspace) || fence_.names(nspace.name) ||
-           connect_.names(nspace.name) || disconnect_.names(nspace.name) || connect_.connects(nspace.name) ||
-           groups_.names(nspace.name);
+    return !nspace.clients.empty() || observers_.uses(nspace);
 }
 
 bool RemoteNamespaces::in_use(const Nspace& nspace) const {
@@ -43,7 +30,7 @@ bool RemoteNamespaces::in_use(const Nspace& nspace) const {
            });
 }
 
-void RemoteNamespaces::look() {
+void RemoteNamespaces::scan() {
     std::vector<const Nspace*> idle, used;
     for (const auto& [name, nspace] : registry_.nspaces()) {
         if (!nspace->adopted || needed(*nspace)) continue;
@@ -57,7 +44,7 @@ void RemoteNamespaces::look() {
     };
     take_oldest(idle, kIdleAdopted);
     take_oldest(used, kMaxAdopted);
-    for (const std::string& name : gone) drop_(name);
+    for (const std::string& name : gone) registration_.deregister_nspace(name);
 }
 
 }  // namespace pmix::server

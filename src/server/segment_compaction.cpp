@@ -27,12 +27,11 @@ bool lags(const Peer& peer) {
 
 SegmentCompaction::SegmentCompaction(Scheduler& scheduler, Registry& registry, const Segments& segments,
                                      const Peers& peers, const std::shared_ptr<SelfPeer>& self)
-    : scheduler_(scheduler), registry_(registry), segments_(segments), peers_(peers), self_(self) {
-    registry_.when_renewal_is_due([this](uint32_t number) { due(number); });
-}
+    : scheduler_(scheduler), registry_(registry), segments_(segments), peers_(peers), self_(self) {}
 
 // Not now: whoever has written is not done with what it reads there.
-void SegmentCompaction::due(uint32_t number) {
+void SegmentCompaction::compaction_due(const Nspace& nspace) {
+    const uint32_t number = nspace.number;
     if (waiting_.count(number) != 0) return;
     waiting_[number] = Timer(scheduler_, 0, [this, number] { renew(number); });
 }
@@ -65,6 +64,31 @@ void SegmentCompaction::renew(uint32_t number) {
         catch_up_later(number);
     }
     if (self_ != nullptr) tell(*self_, *nspace, before);
+}
+
+void SegmentCompaction::namespace_gone(Nspace& nspace) {
+    if (nspace.data == nullptr) return;
+    const auto tell = [&](Peer& peer, uint32_t instance) {
+        common::SegmentGoneNotify gone;
+        gone.nspace = nspace.name;
+        gone.instance = instance;
+        auto payload = common::message_bytes(gone);
+        peer.set_lacks_segment(instance);
+        if (!payload.ok()) return;
+        FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::segment_gone));
+        header.payload = static_cast<uint32_t>(payload->size());
+        peer.send(header, *payload, {});
+    };
+    const uint32_t newest = nspace.data->instance();
+    for (const auto& [serial, peer] : peers_) {
+        if (peer->knows_segment(newest)) {
+            tell(*peer, newest);
+        } else if (const auto older = kept_by(*peer, nspace.number)) {
+            tell(*peer, *older);
+        }
+    }
+    // The own process maps what it likes.
+    tell(*self_, newest);
 }
 
 std::optional<uint32_t> SegmentCompaction::kept_by(const Peer& peer, uint32_t number) const {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 
+#include "server/base/lifecycle.h"
 #include "server/base/peer.h"
 #include "server/base/scheduler.h"
 #include "server/namespaces/registry.h"
@@ -21,7 +22,7 @@
 
 namespace pmix::server {
 
-class SegmentCompaction {
+class SegmentCompaction final : public LifecycleObserver {
   public:
     using Peers = std::map<uint64_t, std::shared_ptr<Peer>>;
 
@@ -30,11 +31,14 @@ class SegmentCompaction {
     SegmentCompaction(const SegmentCompaction&) = delete;
     SegmentCompaction& operator=(const SegmentCompaction&) = delete;
 
-    // The older segment of the namespace that the peer still has, if it has not been told of a newer one.
-    std::optional<uint32_t> kept_by(const Peer& peer, uint32_t number) const;
+    // LifecycleObserver
+    void compaction_due(const Nspace& nspace) override;
+    // Every process that has its segment is to unmap it.
+    void namespace_gone(Nspace& nspace) override;
 
   private:
-    void due(uint32_t number);
+    // The older segment of the namespace that the peer still has, if it has not been told of a newer one.
+    std::optional<uint32_t> kept_by(const Peer& peer, uint32_t number) const;
     void renew(uint32_t number);
     void tell(Peer& peer, Nspace& nspace, uint32_t before);
     void catch_up(uint32_t number);

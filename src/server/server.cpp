@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server: see server.h.
 #include "server/server.h"
 
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include "common/values/strict.h"
 #include "server/dispatch.h"
 #include "server/parts.h"
-#include "server/report.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::server {
@@ -51,11 +49,11 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       scheduler(loop),
       budget(options.user_memory),
       admission(scheduler),
-      registry(options.hostname, origin_of(options)),
+      registry(observers, options.hostname, origin_of(options)),
       segments(registry, options.id.nspace, ::geteuid()),
       host(scheduler, module, options.module_size),
-      events(host, registry, segments, options.id, options.event_cache),
-      get(scheduler, host, registry, segments),
+      events(observers, host, registry, segments, options.id, options.event_cache),
+      get(observers, scheduler, host, registry, segments),
       commit(registry, get),
       fence(scheduler, host, registry, segments, get),
       connect(scheduler, host, registry, segments),
@@ -72,22 +70,24 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       credentials(host, options.id),
       resolve(registry, segments),
       iof(scheduler, host, options.iof_cache),
+      registration(observers, registry, launch_env, events, options.id),
       tools({options.tool_support, options.system_support, options.scheduler, ::geteuid()}, registry, host),
       listener(loop, scheduler, registry, host, segments, tools, budget, admission, *this,
                {options.id, ::geteuid(), transport::overflow_uid(), options.unmapped_users, options.hello_timeout_ms,
                 options.registration_wait_ms, options.max_half_open, options.max_strangers, options.socket_file,
                 options.strict, options.single_listener, options.max_descriptors}),
-      renewal(scheduler, registry, segments, peers, self),
-      adopted(scheduler, registry, get, fence, connect, disconnect, groups, peers,
-              [this](std::string_view name) { setup->deregister_nspace(name); }),
-      query(host, registry, segments, peers, options.id, uri),
+      compaction(scheduler, registry, segments, peers, self),
+      remote_namespaces(observers, scheduler, registry, peers, registration),
+      query(observers, host, registry, segments, peers, options.id, uri),
       fabrics(host, blocking_tasks, query.inventory(), options.hostname) {
+    // The order counts in two places. Groups come before the events: what they announce of a member or a namespace that
+    // ends must not stay in the cache. Compaction comes after all that answers requests: an answer may still carry the
+    // segment that it then takes back.
+    observers.set({&get, &commit, &fence, &connect, &disconnect, &groups, &events, &iof, &monitors, &credentials, &log,
+                   &listener, &registration, this, &compaction, &remote_namespaces});
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
     self->set_strict(options.strict);
-    events.set_watch([this](pmix_status_t code, const ProcId& source, const common::InfoList& infos, bool from_host) {
-        groups.heard(code, source, infos, from_host);
-    });
     events.peer_here(self);
     // The process is a rank of its own namespace, so that its own puts and fences have a place.
     Nspace& own = registry.obtain(options.id.nspace);
@@ -99,13 +99,6 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
     me.gid = ::getegid();
     me.state = Client::State::connected;
     me.connections = 1;
-}
-
-bool Server::Parts::recover() {
-    run_all([this] { fence.recover(); }, [this] { connect.recover(); }, [this] { disconnect.recover(); },
-            [this] { groups.recover(); }, [this] { get.recover(); }, [this] { listener.recover(); },
-            [this] { events.recover(); });
-    return true;
 }
 
 Server::Parts::~Parts() {
@@ -155,12 +148,7 @@ void Server::Parts::peer_lost(Peer& peer) {
                peer.finalized() ? "" : " without a goodbye");
     peers.erase(peer.serial());
     // What others wait for is done in any case.
-    run_all([&] { events.peer_gone(peer); }, [&] { get.peer_gone(peer); }, [&] { commit.peer_gone(peer); },
-            [&] { iof.peer_gone(peer); }, [&] { monitors.peer_gone(peer); }, [&] { credentials.peer_gone(peer); },
-            [&] {
-                if (!stopped) adopted.look_soon();
-            },
-            [&] { connection_ended(peer); });
+    run_all([&] { observers.notify(&LifecycleObserver::peer_gone, peer); }, [&] { connection_ended(peer); });
 }
 
 // A process has one connection less, its last perhaps.
@@ -170,11 +158,7 @@ void Server::Parts::connection_ended(Peer& peer) {
     Client* client = nspace == nullptr ? nullptr : nspace->find_client(peer.id().rank);
     if (client == nullptr) return;
     if (client->connections > 0) --client->connections;
-    if (client->connections > 0) {
-        // A clone less. Collectives that wait for every clone wait for one less.
-        return run_all([&] { fence.clone_gone(peer); }, [&] { connect.clone_gone(peer); },
-                       [&] { disconnect.clone_gone(peer); }, [this] { groups.recheck(); });
-    }
+    if (client->connections > 0) return observers.notify(&LifecycleObserver::clone_gone, peer);
     // Clones that said goodbye while another was there were no end of their rank. The last hang-up is.
     if (peer.finalized() && !client->gone() && !stopped) finalized(*nspace, *client, peer, Reply());
     // What it wanted removed at its end stays while its process lives and may return.
@@ -199,7 +183,7 @@ void Server::Parts::lost_before_admission(const ProcId& id) {
 void Server::Parts::rank_lost(Nspace& nspace, Client& client, const ProcId& id) {
     if (client.gone()) return;
     registry.set_state(nspace, client, Client::State::lost);
-    setup->client_gone(nspace, client.rank);
+    registration.client_gone(nspace, client.rank);
     if (stopped) return;
     common::InfoList infos;
     pmix_proc_t proc = id.to_c();
@@ -244,7 +228,7 @@ void Server::Parts::finalized(Nspace& nspace, Client& client, const Peer& peer, 
         client.may_return = true;
     }
     void* object = client.server_object;
-    setup->client_gone(nspace, client.rank);
+    registration.client_gone(nspace, client.rank);
     host.client_finalized(peer.id(), object, [reply = std::move(reply)](HostAnswer&) mutable {
         // Whatever the host thinks of it, the process is leaving.
         reply.status(PMIX_SUCCESS);
@@ -258,7 +242,7 @@ void Server::Parts::exited(MemberId member) {
     if (client == nullptr || !client->may_return) return;
     client->may_return = false;
     cleanup.member_gone(member);
-    setup->client_gone(*nspace, client->rank);
+    registration.client_gone(*nspace, client->rank);
 }
 
 void Server::Parts::attach(Peer& peer, common::AttachNspaceRequest& request, Reply reply) {
@@ -286,7 +270,7 @@ void Server::Parts::share_with_self(std::string_view name) {
     self->send(header, *payload, descriptors);
 }
 
-void Server::Parts::drop(const ProcId& proc) {
+void Server::Parts::name_withdrawn(const ProcId& proc) {
     std::vector<std::shared_ptr<Peer>> closing;
     for (const auto& [serial, peer] : peers) {
         bool meant =
@@ -307,30 +291,6 @@ void Server::Parts::drop(const ProcId& proc) {
     }
 }
 
-void Server::Parts::nspace_ended(const Nspace& nspace) {
-    const auto tell = [&](Peer& peer, uint32_t instance) {
-        common::SegmentGoneNotify gone;
-        gone.nspace = nspace.name;
-        gone.instance = instance;
-        auto payload = common::message_bytes(gone);
-        peer.set_lacks_segment(instance);
-        if (!payload.ok()) return;
-        FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::segment_gone));
-        header.payload = static_cast<uint32_t>(payload->size());
-        peer.send(header, *payload, {});
-    };
-    const uint32_t newest = nspace.data->instance();
-    for (const auto& [serial, peer] : peers) {
-        if (peer->knows_segment(newest)) {
-            tell(*peer, newest);
-        } else if (const auto older = renewal.kept_by(*peer, nspace.number)) {
-            tell(*peer, *older);
-        }
-    }
-    // The own process maps what it likes.
-    tell(*self, newest);
-}
-
 Server::Server(std::unique_ptr<Parts> parts) noexcept : parts_(std::move(parts)) {}
 
 Server::~Server() = default;
@@ -339,9 +299,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
                                                ServerOptions options) {
     bool listen = options.listen;
     auto parts = std::make_unique<Parts>(loop, module, std::move(options));
-    Registration::Children children;
     transport::Contact contact{parts->options.id, {}};
-    children.server = contact.server;
     if (listen) {
         pmix_status_t rc = parts->listener.open();
         if (rc != PMIX_SUCCESS) return rc;
@@ -352,8 +310,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
     const bool reachable = listen || !parts->options.local_jobs;
     Variables variables = reachable ? transport::server_variables(uri) : Variables();
     for (auto& variable : variables_for_all(parts->options)) variables.push_back(std::move(variable));
-    children.variables = std::make_shared<const Variables>(std::move(variables));
-    parts->launch_env.set_for_all(children.variables);
+    parts->launch_env.set_for_all(std::make_shared<const Variables>(std::move(variables)));
     if (!contact.addresses.empty()) parts->uri = uri;
     if (!parts->uri.empty() && !parts->options.rendezvous_file.empty()) {
         auto file = transport::RendezvousFile::create(parts->options.rendezvous_file, parts->uri);
@@ -361,22 +318,18 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         parts->rendezvous_file = std::move(file).value();
     }
     Parts* p = parts.get();
-    parts->setup = std::make_unique<Registration>(
-        p->registry, p->launch_env, p->get, p->fence, p->connect, p->disconnect, p->groups, p->events,
-        std::move(children), [p](const ProcId& proc) { p->drop(proc); },
-        [p](const Nspace& nspace) { p->nspace_ended(nspace); },
-        [p](const ProcId& proc) { p->listener.registered(proc); });
     if (parts->options.local_jobs) {
-        p->local_host = std::make_unique<LocalHost>(LocalHost::Around{loop, p->scheduler, p->registry, *p->setup,
+        p->local_host = std::make_unique<LocalHost>(LocalHost::Around{loop, p->scheduler, p->registry, p->registration,
                                                                       p->launch_env, p->events, p->iof, p->options.id});
         p->host.serve_itself();
         p->host.set_local(p->local_host.get());
     }
-    parts->query.set_reporter([p] { return make_report(*p); });
-    parts->get.set_register([p](JobInfo&& job) { return p->setup->register_nspace(std::move(job), false); });
     LaunchEnv::set_current(&parts->launch_env);
     loop.post([p] {
-        p->loop.set_recovery([p] { return p->recover(); });
+        p->loop.set_recovery([p] {
+            p->observers.notify(&LifecycleObserver::recover);
+            return true;
+        });
         p->listener.start();
     });
     return std::unique_ptr<Server>(new Server(std::move(parts)));
@@ -404,19 +357,12 @@ void Server::stop() {
     p.host.flush();
     p.stopped = true;
     LaunchEnv::set_current(nullptr);
-    p.listener.stop();
+    p.listener.close();
     p.rendezvous_file = {};
     p.leaving.clear();
     if (p.local_host) p.local_host->stop();
-    // Everybody who waits is told before the connection goes.
-    p.fence.stop(PMIX_ERR_LOST_CONNECTION);
-    p.connect.stop(PMIX_ERR_LOST_CONNECTION);
-    p.disconnect.stop(PMIX_ERR_LOST_CONNECTION);
-    p.groups.stop(PMIX_ERR_LOST_CONNECTION);
-    p.get.stop(PMIX_ERR_LOST_CONNECTION);
-    p.iof.stop();
-    p.monitors.stop();
-    p.log.stop();
+    // Every request that waits is answered before the connection ends.
+    p.observers.notify(&LifecycleObserver::stop, PMIX_ERR_LOST_CONNECTION);
     auto peers = std::move(p.peers);
     p.peers.clear();
     for (auto& [serial, peer] : peers) peer->close();

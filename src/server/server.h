@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server: owns every object of this room, starts and stops them, and tells all who count peers that one has come
-// or gone.
+// The server: owns every object of this module, starts and stops them, and notifies the observers (base/lifecycle.h) of
+// what happens to peers and members.
 //
 // Built and destroyed by runtime/library with the loop stopped or from the loop thread; every other member is for the
 // loop thread, except setup_fork(), which any thread and a forked child may call. what a host calls (PMIx_server_*) is

@@ -15,38 +15,38 @@ void Server::make_due_upcalls() {
 
 pmix_status_t Server::register_nspace(JobInfo&& job) {
     const std::string name = job.nspace;
-    const pmix_status_t rc = parts_->setup->register_nspace(std::move(job));
+    const pmix_status_t rc = parts_->registration.register_nspace(std::move(job));
     if (rc == PMIX_SUCCESS) parts_->share_with_self(name);
     return rc;
 }
 
 void Server::deregister_nspace(std::string_view name) {
-    parts_->setup->deregister_nspace(name);
-    parts_->iof.nspace_gone(name);
+    parts_->registration.deregister_nspace(name);
+    parts_->iof.forget_output(name);
 }
 
 pmix_status_t Server::register_client(const common::ProcId& proc, uint32_t uid, uint32_t gid, void* server_object) {
-    return parts_->setup->register_client(proc, uid, gid, server_object);
+    return parts_->registration.register_client(proc, uid, gid, server_object);
 }
 
 void Server::deregister_client(const common::ProcId& proc) {
-    parts_->setup->deregister_client(proc);
+    parts_->registration.deregister_client(proc);
 }
 
 pmix_status_t Server::register_resources(JobInfo&& resources) {
-    return parts_->setup->register_resources(std::move(resources));
+    return parts_->registration.register_resources(std::move(resources));
 }
 
 pmix_status_t Server::deregister_resources(const JobInfo& named) {
-    return parts_->setup->deregister_resources(named);
+    return parts_->registration.deregister_resources(named);
 }
 
 pmix_status_t Server::define_process_set(std::string_view name, std::vector<common::ProcId> members) {
-    return parts_->setup->define_process_set(name, std::move(members));
+    return parts_->registration.define_process_set(name, std::move(members));
 }
 
 pmix_status_t Server::delete_process_set(std::string_view name) {
-    return parts_->setup->delete_process_set(name);
+    return parts_->registration.delete_process_set(name);
 }
 
 pmix_status_t Server::register_attributes(std::string_view function, std::vector<std::string> attributes) {
@@ -54,7 +54,7 @@ pmix_status_t Server::register_attributes(std::string_view function, std::vector
 }
 
 pmix_status_t Server::add_variables(std::string_view nspace, const common::InfoList& infos) {
-    return parts_->setup->add_variables(nspace, infos);
+    return parts_->registration.add_variables(nspace, infos);
 }
 
 pmix_status_t Server::allocate_fabrics(common::InfoView options, common::InfoList& answer) {

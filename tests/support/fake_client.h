@@ -53,7 +53,7 @@ class TestServer {
         server->stop();
     }
     server::Server::Parts& parts() { return server->parts(); }
-    server::Registration& setup() { return *parts().setup; }
+    server::Registration& setup() { return parts().registration; }
 
     void turn() { loop->progress(); }
     template <class F>

@@ -165,7 +165,7 @@ void Listener::start() {
     for (const auto& door : doors_) door->start();
 }
 
-void Listener::stop() {
+void Listener::close() {
     transport::assert_on_loop();
     doors_.clear();
     auto waiting = std::move(waiting_);
@@ -289,7 +289,7 @@ void Listener::hold(SocketPeer& peer, const ProcId& id) {
     });
 }
 
-void Listener::registered(const ProcId& id) {
+void Listener::client_registered(const ProcId& id) {
     const auto held = [&](const auto& p) { return p->stage_ == SocketPeer::Stage::unregistered && p->id() == id; };
     if (std::none_of(waiting_.begin(), waiting_.end(), held)) return;
     // Not on the stack of the registration, which others may have to hear of first.

@@ -24,6 +24,7 @@
 #include "server/admission/acceptor.h"
 #include "server/admission/message_admission.h"
 #include "server/admission/tools.h"
+#include "server/base/lifecycle.h"
 #include "server/base/peer.h"
 #include "server/base/scheduler.h"
 #include "server/host/host.h"
@@ -103,7 +104,7 @@ struct ListenerOptions {
     size_t max_descriptors = 0;   // how many there are; 0: as many as the kernel allows
 };
 
-class Listener {
+class Listener final : public LifecycleObserver {
   public:
     Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host, const Segments& segments,
              Tools& tools, Budget& budget, MessageAdmission& admission, PeerEvents& events, ListenerOptions options);
@@ -112,9 +113,9 @@ class Listener {
     // Any thread before the loop runs, or the loop.
     pmix_status_t open();
     void start();
-    // A step was lost for lack of memory: connections whose admission it was are closed.
-    void recover();
-    void stop();
+    // Connections whose admission was lost are closed.
+    void recover() override;
+    void close();
     // In a forked child: closes our copies of the sockets.
     void abandon() noexcept;
     // Where it listens: what a client is told, in the order in which it tries.
@@ -123,8 +124,8 @@ class Listener {
     // A socket that somebody else accepted: a host, a test.
     pmix_status_t adopt(transport::Descriptor socket);
     size_t half_open() const noexcept { return waiting_.size(); }
-    // The host has registered this rank: a process that has connected before is admitted now.
-    void registered(const common::ProcId& id);
+    // A process that has connected before is admitted now.
+    void client_registered(const common::ProcId& id) override;
 
   private:
     friend class SocketPeer;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of a report: what the objects of this room say of what waits in them. Plain values. See report.h.
+// Rows of a report: what waits in the modules of the server. Plain values. See server/services/report.h.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,20 +11,25 @@
 
 namespace pmix::server {
 
-// One gathering: filled in by whoever runs it.
-struct GatheringReport {
+// One round of a collective operation.
+struct CollectiveReport {
     std::string operation;
-    std::vector<common::ProcId> members, arrived, missing;
+    std::vector<common::ProcId> members, joined, missing;
     bool at_host = false;
     int64_t began_ms = 0;
 };
 // One request for data.
 struct RequestReport {
     std::string operation;
-    common::ProcId asker, target;
+    std::optional<common::ProcId> requester;  // none: the host
+    common::ProcId target;
     std::string key;
     bool at_host = false;
     int64_t began_ms = 0;
+};
+struct ReportRows {
+    std::vector<CollectiveReport> collectives;
+    std::vector<RequestReport> requests;
 };
 
 }  // namespace pmix::server

@@ -171,16 +171,16 @@ bool CollectiveOperation::live_on(const Signature& signature, const Lives& lives
     return true;
 }
 
-bool CollectiveOperation::names(std::string_view nspace) const noexcept {
+bool CollectiveOperation::uses(const Nspace& nspace) const {
     return std::any_of(turns_.begin(), turns_.end(),
-                       [&](const auto& entry) { return entry.second.signature.names(nspace); });
+                       [&](const auto& entry) { return entry.second.signature.names(nspace.name); });
 }
 
-void CollectiveOperation::member_gone(MemberId who) {
+void CollectiveOperation::member_gone(Nspace&, MemberId who) {
     run(collective_.member_gone(who));
 }
 
-void CollectiveOperation::recheck() {
+void CollectiveOperation::members_changed() {
     run(collective_.recheck());
 }
 
@@ -192,31 +192,31 @@ void CollectiveOperation::clone_gone(const Peer& peer) {
             if (joined) collective_.process_gone(id, *member);
         }
     }
-    recheck();
+    members_changed();
 }
 
-void CollectiveOperation::nspace_gone(const Nspace& nspace) {
+void CollectiveOperation::namespace_gone(Nspace& nspace) {
     constexpr pmix_status_t status = PMIX_ERR_NOT_FOUND;
     for (TurnId id : collective_.nspace_ended(nspace.name, nspace.number, status)) finish(id, status);
 }
 
-void CollectiveOperation::report(const char* operation, std::vector<GatheringReport>& out) const {
+void CollectiveOperation::report(ReportRows& rows) const {
     for (const auto& [id, turn] : turns_) {
-        GatheringReport row;
-        row.operation = operation;
+        CollectiveReport row;
+        row.operation = name_;
         row.members = turn.signature.list();
         row.at_host = turn.launched;
         row.began_ms = turn.began_ms;
         std::vector<MemberId> came = collective_.arrived(id);
         std::sort(came.begin(), came.end());
-        for (MemberId who : came) row.arrived.push_back(registry_.proc_of(who));
+        for (MemberId who : came) row.joined.push_back(registry_.proc_of(who));
         for (const auto& [nspace, ranks] : registry_.local_members(turn.signature)) {
             for (common::Rank rank : ranks) {
                 if (!std::binary_search(came.begin(), came.end(), member_id(nspace->number, rank)))
                     row.missing.emplace_back(nspace->name, rank);
             }
         }
-        out.push_back(std::move(row));
+        rows.collectives.push_back(std::move(row));
     }
 }
 

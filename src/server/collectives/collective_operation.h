@@ -14,6 +14,7 @@
 
 #include "common/protocol/messages.h"
 #include "common/values/support.h"
+#include "server/base/lifecycle.h"
 #include "server/base/reply.h"
 #include "server/base/report_rows.h"
 #include "server/base/scheduler.h"
@@ -25,14 +26,15 @@
 
 namespace pmix::server {
 
-class CollectiveOperation {
+class CollectiveOperation : public LifecycleObserver {
   public:
     using TurnId = Collective::TurnId;
 
-    // function: whose attributes are understood here.
-    CollectiveOperation(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments,
-                        common::Function function)
-        : scheduler_(scheduler),
+    // name: in reports. function: whose attributes are understood here.
+    CollectiveOperation(const char* name, common::Function function, Scheduler& scheduler, Host& host,
+                        Registry& registry, const Segments& segments)
+        : name_(name),
+          scheduler_(scheduler),
           host_(host),
           registry_(registry),
           segments_(segments),
@@ -46,23 +48,18 @@ class CollectiveOperation {
     void enter(Peer& peer, common::Result<Signature> procs, common::InfoList infos, Reply reply,
                pmix_status_t local = PMIX_SUCCESS);
 
-    void member_gone(MemberId who);
-    // Ranks or maps were registered: a turn may be complete now.
-    void recheck();
-    // One of several processes of a rank has ended; the rank has not.
-    void clone_gone(const Peer& peer);
-    void nspace_gone(const Nspace& nspace);
-    void nspace_new(std::string_view nspace) { collective_.nspace_new(nspace); }
-    // A step was lost for lack of memory, here or elsewhere: what cannot go on without it is done again or ended.
-    // Throws bad_alloc: it is to be called once more.
-    void recover();
-    // Answers everybody; nothing may be entered after it.
-    void stop(pmix_status_t status);
+    // LifecycleObserver
+    void member_gone(Nspace& nspace, MemberId who) override;
+    void members_changed() override;
+    void clone_gone(const Peer& peer) override;
+    void namespace_gone(Nspace& nspace) override;
+    void namespace_new(std::string_view nspace) override { collective_.nspace_new(nspace); }
+    bool uses(const Nspace& nspace) const override;
+    void report(ReportRows& rows) const override;
+    void recover() override;
+    void stop(pmix_status_t status) override;
 
     size_t open() const noexcept { return turns_.size(); }
-    bool names(std::string_view nspace) const noexcept;  // an open turn does
-    // What is going on, under this name.
-    void report(const char* operation, std::vector<GatheringReport>& out) const;
 
   protected:
     struct Turn {
@@ -106,6 +103,7 @@ class CollectiveOperation {
     void finish(TurnId id, pmix_status_t status);
     Turn* find(TurnId id) noexcept;
 
+    const char* const name_;
     Scheduler& scheduler_;
     Host& host_;
     Registry& registry_;

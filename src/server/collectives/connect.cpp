@@ -59,13 +59,15 @@ void Connect::spawned(const Peer& parent, const std::string& nspace) {
     connected_.try_emplace(Signature{parent.id(), {nspace, PMIX_RANK_WILDCARD}});
 }
 
-bool Connect::connects(std::string_view nspace) const noexcept {
-    return std::any_of(connected_.begin(), connected_.end(),
-                       [&](const auto& entry) { return entry.first.names(nspace); });
+bool Connect::uses(const Nspace& nspace) const {
+    return CollectiveOperation::uses(nspace) ||
+           std::any_of(connected_.begin(), connected_.end(),
+                       [&](const auto& entry) { return entry.first.names(nspace.name); });
 }
 
-void Connect::forget(std::string_view nspace) {
-    std::erase_if(connected_, [&](const auto& entry) { return entry.first.names(nspace); });
+void Connect::namespace_gone(Nspace& nspace) {
+    CollectiveOperation::namespace_gone(nspace);
+    std::erase_if(connected_, [&](const auto& entry) { return entry.first.names(nspace.name); });
 }
 
 void Disconnect::launch(TurnId id, Turn& turn) {

@@ -16,7 +16,7 @@ namespace pmix::server {
 class Connect final : public CollectiveOperation {
   public:
     Connect(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments)
-        : CollectiveOperation(scheduler, host, registry, segments, common::Function::PMIx_Connect) {}
+        : CollectiveOperation("connect", common::Function::PMIx_Connect, scheduler, host, registry, segments) {}
     void request(Peer& peer, common::ConnectRequest& request, Reply reply) {
         enter(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(),
               std::move(reply));
@@ -25,8 +25,9 @@ class Connect final : public CollectiveOperation {
     // A spawned job and the process that asked for it are connected from the start.
     void spawned(const Peer& parent, const std::string& nspace);
     void disconnected(const Signature& signature) { connected_.erase(signature); }
-    void forget(std::string_view nspace);
-    bool connects(std::string_view nspace) const noexcept;
+    // LifecycleObserver
+    void namespace_gone(Nspace& nspace) override;
+    bool uses(const Nspace& nspace) const override;
 
   private:
     void launch(TurnId id, Turn& turn) override;
@@ -37,7 +38,7 @@ class Connect final : public CollectiveOperation {
 class Disconnect final : public CollectiveOperation {
   public:
     Disconnect(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Connect& connect)
-        : CollectiveOperation(scheduler, host, registry, segments, common::Function::PMIx_Disconnect),
+        : CollectiveOperation("disconnect", common::Function::PMIx_Disconnect, scheduler, host, registry, segments),
           connect_(connect) {}
     void request(Peer& peer, common::ConnectRequest& request, Reply reply) {
         enter(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(),

@@ -156,8 +156,9 @@ void Fence::answer(Reply& reply, const Turn& turn, pmix_status_t status) {
     reply.message(status, message, descriptors);
 }
 
-void Fence::forget(std::string_view nspace) {
-    std::erase_if(sent_, [&](const auto& entry) { return entry.first.names(nspace); });
+void Fence::namespace_gone(Nspace& nspace) {
+    CollectiveOperation::namespace_gone(nspace);
+    std::erase_if(sent_, [&](const auto& entry) { return entry.first.names(nspace.name); });
 }
 
 }  // namespace pmix::server

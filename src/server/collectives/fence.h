@@ -18,12 +18,12 @@ class Get;
 class Fence final : public CollectiveOperation {
   public:
     Fence(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Get& get)
-        : CollectiveOperation(scheduler, host, registry, segments, common::Function::PMIx_Fence), get_(get) {}
+        : CollectiveOperation("fence", common::Function::PMIx_Fence, scheduler, host, registry, segments), get_(get) {}
 
     // procs empty: all of the asker's namespace.
     void request(Peer& peer, common::FenceRequest& request, Reply reply);
-    // What was contributed for signatures that name it is forgotten.
-    void forget(std::string_view nspace);
+    // LifecycleObserver. What was contributed for sets that name it is forgotten.
+    void namespace_gone(Nspace& nspace) override;
     // Sets of which it is remembered what they were sent.
     size_t sets_remembered() const noexcept { return sent_.size(); }
 

@@ -637,17 +637,17 @@ void Groups::answer(Reply& reply, pmix_status_t status, const InfoList* results,
     reply.message(status, message, descriptors);
 }
 
-void Groups::report(std::vector<GatheringReport>& out) {
+void Groups::report(ReportRows& rows) const {
     for (const auto& [key, op] : operations_) {
-        GatheringReport row;
+        CollectiveReport row;
         row.operation = (key.call == GroupCall::construct ? "group construct " : "group destruct ") + key.name;
         row.members = op.signature.list();
         row.at_host = op.launched;
         row.began_ms = op.began_ms;
-        for (MemberId who : op.came) row.arrived.push_back(registry_.proc_of(who));
+        for (MemberId who : op.came) row.joined.push_back(registry_.proc_of(who));
         for (MemberId who : expected(op.signature))
             if (!op.came_already(who)) row.missing.push_back(registry_.proc_of(who));
-        out.push_back(std::move(row));
+        rows.collectives.push_back(std::move(row));
     }
 }
 

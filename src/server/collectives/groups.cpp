@@ -115,7 +115,7 @@ bool Groups::has_part(const ProcId& proc, std::string_view name) {
     return registry_.groups().find(name, proc) != nullptr || invitations_.has_part(proc, name);
 }
 
-void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& infos, bool from_host) {
+void Groups::event_notified(pmix_status_t code, const ProcId& source, const InfoList& infos, bool from_host) {
     if (!common::is_group_event(code)) return;
     std::string_view name;
     if (InfoView(infos).get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
@@ -150,7 +150,7 @@ void Groups::heard(pmix_status_t code, const ProcId& source, const InfoList& inf
     if (group != nullptr && group->remove(proc)) lost(*group, proc, false);
 }
 
-void Groups::member_gone(MemberId who) {
+void Groups::member_gone(Nspace&, MemberId who) {
     const ProcId proc = registry_.proc_of(who);
     invitations_.gone(proc);
     std::vector<uint64_t> of;
@@ -194,17 +194,18 @@ void Groups::nobody_is_late_who(const std::function<bool(MemberId)>& is_meant) {
     std::erase_if(ended_, [](const Ended& e) { return e.missing.empty(); });
 }
 
-void Groups::recheck() {
+void Groups::members_changed() {
     std::vector<Key> keys;
     for (const auto& [key, op] : operations_) keys.push_back(key);
     for (const Key& key : keys) judge(key);
 }
 
-void Groups::nspace_gone(std::string_view nspace) {
+void Groups::namespace_gone(Nspace& ended) {
+    const std::string& nspace = ended.name;
     std::vector<Key> keys;
     for (const auto& [key, op] : operations_)
         if (op.signature.names(nspace)) keys.push_back(key);
-    for (const Key& key : keys) nspace_gone(key, *find(key), nspace);
+    for (const Key& key : keys) namespace_gone(key, *find(key), nspace);
     end_starters(PMIX_ERR_NOT_FOUND, [&](const Starter& s) { return registry_.proc_of(s.who).nspace == nspace; });
     // Members of other namespaces may still come to what has ended with it.
     nobody_is_late_who([&](MemberId who) { return registry_.proc_of(who).nspace == nspace; });
@@ -223,13 +224,13 @@ void Groups::nspace_gone(std::string_view nspace) {
             it = groups.erase(it);
             continue;
         }
-        if (changed && group.notify) tell_membership(group, ProcId(std::string(nspace), PMIX_RANK_WILDCARD));
+        if (changed && group.notify) tell_membership(group, ProcId(nspace, PMIX_RANK_WILDCARD));
         ++it;
     }
 }
 
 // A collective that names a namespace which has ended. The host counts upcalls: one that fails is made all the same.
-void Groups::nspace_gone(const Key& key, Operation& op, std::string_view nspace) {
+void Groups::namespace_gone(const Key& key, Operation& op, std::string_view nspace) {
     if (op.forgives()) {
         if (op.launched) return;                  // the host's word
         op.piece.order = expand(op.piece.order);  // while it is known who they are
@@ -242,15 +243,15 @@ void Groups::nspace_gone(const Key& key, Operation& op, std::string_view nspace)
             if (!member || !op.came_already(*member)) op.piece.failed.push_back(p);
         }
         op.ended.emplace_back(nspace);
-        return;  // it is judged when the registry has forgotten them: recheck()
+        return;  // it is judged when the registry has forgotten them: members_changed()
     }
     if (op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
     if (!op.launched) launch(key, op);
     finish(key, PMIX_ERR_PROC_TERM_WO_SYNC);
 }
 
-// A namespace of that name is new: nobody is late for what its namesake left.
-void Groups::nspace_new(std::string_view nspace) {
+// Nobody is late for what an earlier namespace of that name left.
+void Groups::namespace_new(std::string_view nspace) {
     std::erase_if(ended_, [&](const Ended& e) { return e.signature.names(nspace); });
 }
 
@@ -262,15 +263,15 @@ void Groups::stop(pmix_status_t status) {
     }
 }
 
-bool Groups::names(std::string_view nspace) const noexcept {
-    const auto of_it = [&](const ProcId& p) { return p.nspace == nspace; };
+bool Groups::uses(const Nspace& nspace) const {
+    const auto of_it = [&](const ProcId& p) { return p.nspace == nspace.name; };
     for (const auto& [name, group] : registry_.groups().all())
         if (std::any_of(group.members.begin(), group.members.end(),
                         [&](const Group::Member& m) { return of_it(m.proc); }))
             return true;
     return std::any_of(operations_.begin(), operations_.end(), [&](const auto& entry) {
         const Operation& op = entry.second;
-        return op.signature.names(nspace) || std::any_of(op.piece.order.begin(), op.piece.order.end(), of_it);
+        return op.signature.names(nspace.name) || std::any_of(op.piece.order.begin(), op.piece.order.end(), of_it);
     });
 }
 
@@ -308,7 +309,7 @@ bool Groups::is_gone(MemberId who) const noexcept {
     return nspace == nullptr || nspace->has_left(rank_of(who));
 }
 
-std::vector<MemberId> Groups::expected(const Signature& signature) {
+std::vector<MemberId> Groups::expected(const Signature& signature) const {
     std::vector<MemberId> out;
     for (const auto& [nspace, ranks] : registry_.local_members(signature))
         for (common::Rank rank : ranks) out.push_back(member_id(nspace->number, rank));

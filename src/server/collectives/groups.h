@@ -23,6 +23,7 @@
 
 #include "common/protocol/group_calls.h"
 #include "common/protocol/messages.h"
+#include "server/base/lifecycle.h"
 #include "server/base/reply.h"
 #include "server/base/report_rows.h"
 #include "server/base/scheduler.h"
@@ -41,7 +42,7 @@ class Get;
 // The host has the same limits and knows all nodes: what it says shortly afterwards is the same everywhere.
 inline constexpr int64_t kHostsWordMs = 300;
 
-class Groups {
+class Groups final : public LifecycleObserver {
   public:
     Groups(Scheduler& scheduler, Host& host, Registry& registry, Budget& budget, const Segments& segments,
            Events& events, Get& get)
@@ -57,25 +58,26 @@ class Groups {
 
     void request(Peer& peer, common::ControlRequest& request, Reply reply);
 
-    // An event that a process of this node, or the host, has notified.
-    // An event about a group. The host's word counts; a process of this node is believed about groups it has part in.
-    void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos, bool from_host);
-    void member_gone(MemberId who);
-    void recheck();
-    void nspace_gone(std::string_view nspace);
-    void nspace_new(std::string_view nspace);
-    // As Gathering::recover().
-    void recover();
-    void stop(pmix_status_t status);
+    // LifecycleObserver
+    // An event of a group is accepted from the host, and from a process of this node that has part in the group.
+    void event_notified(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
+                        bool from_host) override;
+    void member_gone(Nspace& nspace, MemberId who) override;
+    void members_changed() override;
+    void clone_gone(const Peer&) override { members_changed(); }
+    void namespace_gone(Nspace& nspace) override;
+    void namespace_new(std::string_view nspace) override;
+    // A group, or the forming of one, is about processes of that namespace.
+    bool uses(const Nspace& nspace) const override;
+    void report(ReportRows& rows) const override;
+    void recover() override;
+    void stop(pmix_status_t status) override;
 
     // An event to some processes, here and elsewhere. Not for default handlers.
     void announce(pmix_status_t code, const common::ProcId& source, const common::ProcList& targets,
                   common::InfoList infos);
 
     size_t open() const noexcept { return operations_.size(); }
-    // A group, or the forming of one, is about processes of that namespace.
-    bool names(std::string_view nspace) const noexcept;
-    void report(std::vector<GatheringReport>& out);
 
   private:
     // A name may be in use by several operations at once, of jobs that know nothing of each other: their processes are
@@ -172,13 +174,13 @@ class Groups {
                          const common::ProcList& members);
     void announce_failure(pmix_status_t code, const std::string& name, const common::ProcId& proc,
                           const common::ProcList& targets);
-    void nspace_gone(const Key& key, Operation& op, std::string_view nspace);
+    void namespace_gone(const Key& key, Operation& op, std::string_view nspace);
     void abort(const Key& key, Operation& op);
     void lost(Group& group, const common::ProcId& proc, bool tell);
     void tell_membership(const Group& group, const common::ProcId& source);
     bool assigns_here(const Operation& op, Reach reach) noexcept;
     Host& host_of(const Operation& op) noexcept;
-    std::vector<MemberId> expected(const Signature& signature);
+    std::vector<MemberId> expected(const Signature& signature) const;
     bool is_gone(MemberId who) const noexcept;
     bool anybody_here(const Group& group) const;
     static void drop_repeated(common::ProcList& procs);

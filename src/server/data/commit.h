@@ -15,13 +15,13 @@
 
 namespace pmix::server {
 
-class Commit {
+class Commit final : public LifecycleObserver {
   public:
     Commit(Registry& registry, Get& get) : registry_(registry), get_(get) {}
     void request(Peer& peer, common::CommitRequest& request, Reply reply);
     // A commit that there was no memory to read. May throw std::bad_alloc.
     void unread(Peer& peer, common::Bytes payload);
-    void peer_gone(const Peer& peer);
+    void peer_gone(const Peer& peer) override;
 
   private:
     pmix_status_t apply(Peer& peer, const common::CommitRequest& request);

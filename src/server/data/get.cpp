@@ -322,11 +322,11 @@ void Get::pulled(const PullKey& at, uint64_t flight, HostAnswer& answer_of_host)
 // Of a job that this server's host has not registered; what the host says here is worth more.
 void Get::learn(const ProcId& proc, Bytes blob) {
     const Nspace* known = registry_.find(proc.nspace);
-    if (!register_ || proc.rank != PMIX_RANK_WILDCARD || (known != nullptr && known->data != nullptr)) return;
+    if (proc.rank != PMIX_RANK_WILDCARD || (known != nullptr && known->data != nullptr)) return;
     auto job = described_job(blob, proc.nspace);
     if (!job.ok()) return;
     registry_.adopt(proc.nspace);
-    register_(std::move(job).value());
+    observers_.notify(&LifecycleObserver::job_received, *job);
 }
 
 void Get::expire_parked(const Awaited& what, uint64_t id) {
@@ -425,7 +425,7 @@ void Get::committed(Nspace& nspace, Rank rank, std::span<const common::CommitEnt
 }
 
 // Who asked before the host had described the job: for the host's own keys there is nothing to wait for any more.
-void Get::described(Nspace& nspace) {
+void Get::namespace_described(Nspace& nspace) {
     const AwaitedView first{member_id(nspace.number, 0)};
     for (auto it = parked_.lower_bound(first);
          it != parked_.end() && nspace_number_of(it->first.member) == nspace.number;) {
@@ -479,8 +479,8 @@ void Get::answer_anyone(Nspace& nspace) {
     for (Question& q : ready) answer_found(q, nspace);
 }
 
-void Get::member_gone(Nspace& nspace, Rank rank) {
-    refused(nspace, rank, PMIX_ERR_NOT_FOUND);
+void Get::member_gone(Nspace& nspace, MemberId member) {
+    refused(nspace, rank_of(member), PMIX_ERR_NOT_FOUND);
 }
 
 void Get::refused(Nspace& nspace, Rank rank, pmix_status_t status) {
@@ -491,7 +491,7 @@ void Get::refused(Nspace& nspace, Rank rank, pmix_status_t status) {
     for (Question& q : over) answer(q, status);
 }
 
-void Get::nspace_gone(const Nspace& nspace) {
+void Get::namespace_gone(Nspace& nspace) {
     std::list<Question> over;
     for (auto it = parked_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
          it != parked_.end() && nspace_number_of(it->first.member) == nspace.number;)
@@ -538,24 +538,24 @@ size_t Get::waiting() const noexcept {
     return n;
 }
 
-bool Get::waiting_for(const Nspace& nspace) const noexcept {
+bool Get::uses(const Nspace& nspace) const {
     const auto parked = parked_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
     if (parked != parked_.end() && nspace_number_of(parked->first.member) == nspace.number) return true;
     const auto pulled = pulls_.lower_bound({ProcId(nspace.name, 0), {}});
     return pulled != pulls_.end() && pulled->first.proc.nspace == nspace.name;
 }
 
-void Get::report(const ProcId& self, std::vector<RequestReport>& out) const {
+void Get::report(ReportRows& rows) const {
     const auto add = [&](const Question& q, ProcId target, bool at_host) {
         auto peer = q.reply.peer();
         RequestReport row;
         row.operation = q.respond ? "modex" : "get";
-        row.asker = peer != nullptr ? peer->id() : self;
+        if (peer != nullptr) row.requester = peer->id();
         row.target = std::move(target);
         row.key = q.key;
         row.at_host = at_host;
         row.began_ms = q.began_ms;
-        out.push_back(std::move(row));
+        rows.requests.push_back(std::move(row));
     };
     for (const auto& [what, questions] : parked_)
         for (const Question& q : questions) add(q, registry_.proc_of(what.member), false);

@@ -19,7 +19,6 @@
 // after kModexHoldMs at the latest, with a section that says so (modex_blob.h).
 #pragma once
 
-#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -29,6 +28,7 @@
 #include <vector>
 
 #include "common/protocol/messages.h"
+#include "server/base/lifecycle.h"
 #include "server/base/member.h"
 #include "server/base/reply.h"
 #include "server/base/report_rows.h"
@@ -43,20 +43,18 @@ namespace pmix::server {
 // Longer than the limits of hosts that have one of their own (Slurm: 300 s), which stay in force so.
 inline constexpr int64_t kModexHoldMs = 600'000;
 
-class Get {
+class Get final : public LifecycleObserver {
   public:
     // The answer to a host's direct modex: the bytes are valid while it runs.
     using Respond = Callback<void(pmix_status_t, common::Bytes)>;
 
-    Get(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments)
-        : scheduler_(scheduler), host_(host), registry_(registry), segments_(segments) {}
+    Get(const LifecycleObservers& observers, Scheduler& scheduler, Host& host, Registry& registry,
+        const Segments& segments)
+        : observers_(observers), scheduler_(scheduler), host_(host), registry_(registry), segments_(segments) {}
     Get(const Get&) = delete;
     Get& operator=(const Get&) = delete;
 
     void request(Peer& peer, common::GetRequest& request, Reply reply);
-    // Who registers a job that another server has described.
-    using Register = std::function<pmix_status_t(JobInfo&&)>;
-    void set_register(Register to) { register_ = std::move(to); }
 
     // PMIx_server_dmodex_request: what a local process has posted for other nodes, once it has; of PMIX_RANK_WILDCARD,
     // what the host said about the job.
@@ -69,14 +67,16 @@ class Get {
     // Data of other nodes, however it came. Who asked for what is now here is answered, and the host's answer is not
     // waited for: Open MPI's daemons hold a direct modex until the next fence ends, and forget one that comes later.
     void arrived(Nspace& nspace);
-    // The host has said more about the job.
-    void described(Nspace& nspace);
-    void member_gone(Nspace& nspace, common::Rank rank);
-    void nspace_gone(const Nspace& nspace);
-    void peer_gone(const Peer& peer);
-    // As Gathering::recover().
-    void recover();
-    void stop(pmix_status_t status);
+
+    // LifecycleObserver
+    void namespace_described(Nspace& nspace) override;
+    void member_gone(Nspace& nspace, MemberId member) override;
+    void namespace_gone(Nspace& nspace) override;
+    void peer_gone(const Peer& peer) override;
+    bool uses(const Nspace& nspace) const override;
+    void report(ReportRows& rows) const override;
+    void recover() override;
+    void stop(pmix_status_t status) override;
 
     // How long a host's direct modex waits for the first commit. For tests.
     void set_modex_hold(int64_t ms) noexcept { modex_hold_ms_ = ms; }
@@ -85,9 +85,6 @@ class Get {
     uint64_t examined() const noexcept { return examined_; }
 
     size_t waiting() const noexcept;
-    bool waiting_for(const Nspace& nspace) const noexcept;
-    // self: stands for the host where that asked.
-    void report(const common::ProcId& self, std::vector<RequestReport>& out) const;
 
   private:
     // One who asks: a peer, or the host (respond).
@@ -161,13 +158,13 @@ class Get {
     void respond_with(Nspace& nspace, common::Rank rank, Respond respond);
     void tell_host(Respond respond, pmix_status_t status, std::vector<uint8_t> blob);
 
+    const LifecycleObservers& observers_;
     Scheduler& scheduler_;
     Host& host_;
     Registry& registry_;
     const Segments& segments_;
     Parked parked_;
     Pulls pulls_;
-    Register register_;
     uint64_t next_ = 1;
     uint64_t examined_ = 0;
     int64_t modex_hold_ms_ = kModexHoldMs;

@@ -365,7 +365,7 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
     }
     // In strict mode: every event that a host would have to carry, as the event page says.
     const bool lost = hand_up && !host_.has_notify() && (peer.strict() || !somebody_is_told(*event, peer));
-    if (watch_) watch_(request.status, source, event->infos, from_host);
+    observers_.notify(&LifecycleObserver::event_notified, request.status, source, event->infos, from_host);
     // Local delivery does not wait for the host, nor for its leave.
     spread(std::move(event).value());
     if (lost) return reply.status(PMIX_ERR_NOT_SUPPORTED);

@@ -14,12 +14,12 @@
 // the handlers that ask for that code.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "common/protocol/messages.h"
+#include "server/base/lifecycle.h"
 #include "server/base/reply.h"
 #include "server/events/event_cache.h"
 #include "server/events/event_codes.h"
@@ -33,20 +33,30 @@ namespace pmix::server {
 // read.
 inline constexpr const char* kLostEventsKey = "wireup.event.lost";
 
-class Events {
+class Events final : public LifecycleObserver {
   public:
     // self: this server's own id.
-    Events(Host& host, Registry& registry, const Segments& segments, const common::ProcId& self, size_t ring)
-        : host_(host), registry_(registry), segments_(segments), self_(self), codes_(host), cache_(ring) {}
+    Events(const LifecycleObservers& observers, Host& host, Registry& registry, const Segments& segments,
+           const common::ProcId& self, size_t ring)
+        : observers_(observers),
+          host_(host),
+          registry_(registry),
+          segments_(segments),
+          self_(self),
+          codes_(host),
+          cache_(ring) {}
     Events(const Events&) = delete;
     Events& operator=(const Events&) = delete;
 
     void peer_here(const std::shared_ptr<Peer>& peer);
-    void peer_gone(const Peer& peer);
     // All that waited for it has been sent.
     void peer_reads(const Peer& peer);
-    void member_gone(MemberId member) { cache_.member_gone(member); }
-    void namespace_gone(std::string_view name) { cache_.namespace_gone(name, self_.nspace); }
+
+    // LifecycleObserver
+    void peer_gone(const Peer& peer) override;
+    void member_gone(Nspace&, MemberId member) override { cache_.member_gone(member); }
+    void namespace_gone(Nspace& nspace) override { cache_.namespace_gone(nspace.name, self_.nspace); }
+    void recover() override { codes_.recover(); }
 
     void register_handler(Peer& peer, common::RegisterEventsRequest& request, Reply reply);
     void deregister_handler(Peer& peer, common::DeregisterEventsRequest& request, Reply reply);
@@ -62,15 +72,7 @@ class Events {
     void announce(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range, common::InfoList infos,
                   const Credentials& who);
 
-    // As Gathering::recover().
-    void recover() { codes_.recover(); }
-
     size_t cached() const noexcept { return cache_.size(); }
-
-    // Shown every event that a process or the host notifies, before it is spread. Loop.
-    using Watch = std::function<void(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
-                                     bool from_host)>;
-    void set_watch(Watch watch) { watch_ = std::move(watch); }
 
   private:
     struct Handler {
@@ -108,7 +110,7 @@ class Events {
     void tell_loss(Listener& listener, Peer& peer);
     void start_serving(uint64_t serial, Handler&& handler, Reply reply);
 
-    Watch watch_;
+    const LifecycleObservers& observers_;
     Host& host_;
     Registry& registry_;
     const Segments& segments_;

@@ -128,7 +128,7 @@ void Iof::peer_gone(const Peer& peer) {
         if (!pull.leaving.open()) tell_host_end(pull);
 }
 
-void Iof::stop() {
+void Iof::stop(pmix_status_t) {
     const Pulls gone = std::move(pulls_);
     pulls_.clear();
     cache_.clear();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/protocol/messages.h"
+#include "server/base/lifecycle.h"
 #include "server/base/reply.h"
 #include "server/base/scheduler.h"
 #include "server/host/host.h"
@@ -33,7 +34,7 @@ struct IofDelivery {
     Callback<void(pmix_status_t)> done;  // once, on the loop, later
 };
 
-class Iof {
+class Iof final : public LifecycleObserver {
   public:
     // cache: for each process and channel that nobody has asked for.
     Iof(Scheduler& scheduler, Host& host, IofLimit cache) : scheduler_(scheduler), host_(host), default_cache_(cache) {}
@@ -46,11 +47,12 @@ class Iof {
     void credit(Peer& peer, common::IofCredit& request, Reply reply);
 
     void deliver(IofDelivery delivery);
+    // Drops output of the namespace that nobody has asked for. Not when a local job ends: a tool may ask afterwards.
+    void forget_output(std::string_view nspace) { cache_.forget_nspace(nspace); }
 
-    void peer_gone(const Peer& peer);
-    void nspace_gone(std::string_view nspace) { cache_.forget_nspace(nspace); }
-    // Answers all deliveries that wait.
-    void stop();
+    // LifecycleObserver
+    void peer_gone(const Peer& peer) override;
+    void stop(pmix_status_t) override;
 
     size_t registrations() const noexcept { return pulls_.size(); }
     const IofCache& cache() const noexcept { return cache_; }

@@ -55,6 +55,7 @@ class LaunchEnv {
     void remove(std::string_view nspace);
     // What a child gets whose rank is not registered. Once, before anybody can call apply().
     void set_for_all(std::shared_ptr<const Variables> shared) { for_all_ = std::move(shared); }
+    const std::shared_ptr<const Variables>& for_all() const noexcept { return for_all_; }
     // In addition, for ranks of one namespace. No edits: nothing in addition.
     void set_for_unregistered(std::string_view nspace, std::shared_ptr<const Edits> edits);
 

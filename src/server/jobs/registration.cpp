@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The host's word, applied: see setup.h.
 #include "server/jobs/registration.h"
 
 #include <sys/random.h>
@@ -33,13 +32,6 @@ bool make_token(common::Token& token) noexcept {
 
 }  // namespace
 
-void Registration::count_again() {
-    fence_.recheck();
-    connect_.recheck();
-    disconnect_.recheck();
-    groups_.recheck();
-}
-
 pmix_status_t Registration::ensure_data(Nspace& nspace) {
     if (nspace.data != nullptr) return PMIX_SUCCESS;
     if (pmix_status_t rc = registry_.ensure_data(nspace); rc != PMIX_SUCCESS) return rc;
@@ -59,7 +51,7 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
     if (!derived.ok()) return derived.status();
     const std::string job_name = job.nspace;
     Nspace& nspace = registry_.obtain(job_name);
-    if (fresh) nobody_is_late_for(job.nspace);
+    if (fresh) observers_.notify(&LifecycleObserver::namespace_new, job.nspace);
     if (fresh || job.nlocalprocs > 0) nspace.nlocalprocs = std::max(job.nlocalprocs, 0);
     if (job.job_size) nspace.job_size = job.job_size;
     if (job.user) nspace.owner = job.user;
@@ -92,10 +84,11 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
         return rc;
     }
     // A tool that took this name before it was a job's.
-    if (fresh && nspace.is_a_job()) drop_(ProcId(job_name, PMIX_RANK_WILDCARD));
+    if (fresh && nspace.is_a_job())
+        observers_.notify(&LifecycleObserver::name_withdrawn, ProcId(job_name, PMIX_RANK_WILDCARD));
     set_environments(nspace);
-    if (nspace.data != nullptr) get_.described(nspace);
-    count_again();
+    if (nspace.data != nullptr) observers_.notify(&LifecycleObserver::namespace_described, nspace);
+    observers_.notify(&LifecycleObserver::members_changed);
     return PMIX_SUCCESS;
 }
 
@@ -103,27 +96,11 @@ void Registration::deregister_nspace(std::string_view given) {
     std::string name(given);  // the caller's may be the one that goes
     Nspace* nspace = registry_.find(name);
     if (nspace == nullptr) return;
-    drop_(ProcId(name, PMIX_RANK_WILDCARD));
-    get_.nspace_gone(*nspace);
-    fence_.nspace_gone(*nspace);
-    connect_.nspace_gone(*nspace);
-    disconnect_.nspace_gone(*nspace);
-    groups_.nspace_gone(name);
-    fence_.forget(name);
-    connect_.forget(name);
-    events_.namespace_gone(name);
+    observers_.notify(&LifecycleObserver::name_withdrawn, ProcId(name, PMIX_RANK_WILDCARD));
+    observers_.notify(&LifecycleObserver::namespace_gone, *nspace);
     launch_env_.remove(name);
-    // After every answer that may still refer to it.
-    if (nspace->data != nullptr) ended_(*nspace);
     registry_.remove(name);
-    count_again();
-}
-
-void Registration::nobody_is_late_for(std::string_view nspace) {
-    fence_.nspace_new(nspace);
-    connect_.nspace_new(nspace);
-    disconnect_.nspace_new(nspace);
-    groups_.nspace_new(nspace);
+    observers_.notify(&LifecycleObserver::members_changed);
 }
 
 void Registration::set_environment(const Nspace& nspace, const Client& client,
@@ -134,7 +111,7 @@ void Registration::set_environment(const Nspace& nspace, const Client& client,
         Variables theirs = open_mpi_variables(nspace, client.rank);
         own.insert(own.end(), std::make_move_iterator(theirs.begin()), std::make_move_iterator(theirs.end()));
     }
-    launch_env_.set(proc, children_.variables, std::move(own), edits);
+    launch_env_.set(proc, launch_env_.for_all(), std::move(own), edits);
 }
 
 void Registration::set_environments(const Nspace& nspace) {
@@ -158,7 +135,7 @@ pmix_status_t Registration::register_client(const ProcId& proc, uint32_t uid, ui
     client.gid = gid;
     client.server_object = server_object;
     if (fresh) {
-        drop_(proc);  // a tool that had this name before
+        observers_.notify(&LifecycleObserver::name_withdrawn, proc);  // a tool that had it before
         // Without random numbers there is no token, and the kernel's word decides alone.
         if (!make_token(client.token)) client.token = {};
         std::erase(nspace.gone, proc.rank);
@@ -171,15 +148,15 @@ pmix_status_t Registration::register_client(const ProcId& proc, uint32_t uid, ui
     }
     if (nspace.data != nullptr) nspace.data->add_local(proc.rank);
     set_environment(nspace, client, LaunchEnv::read_edits(nspace.envars));
-    count_again();
-    registered_(proc);
+    observers_.notify(&LifecycleObserver::members_changed);
+    observers_.notify(&LifecycleObserver::client_registered, proc);
     return PMIX_SUCCESS;
 }
 
 void Registration::deregister_client(const ProcId& proc) {
     Nspace* nspace = registry_.find(proc.nspace);
     if (nspace == nullptr || nspace->find_client(proc.rank) == nullptr) return;
-    drop_(proc);
+    observers_.notify(&LifecycleObserver::name_withdrawn, proc);
     Client* client = nspace->find_client(proc.rank);
     bool was_gone = client->gone();
     const bool may_return = client->may_return;
@@ -191,10 +168,7 @@ void Registration::deregister_client(const ProcId& proc) {
 }
 
 void Registration::client_gone(Nspace& nspace, common::Rank rank) {
-    MemberId member = member_id(nspace.number, rank);
-    run_all([&] { get_.member_gone(nspace, rank); }, [&] { fence_.member_gone(member); },
-            [&] { connect_.member_gone(member); }, [&] { disconnect_.member_gone(member); },
-            [&] { groups_.member_gone(member); }, [&] { events_.member_gone(member); });
+    observers_.notify(&LifecycleObserver::member_gone, nspace, member_id(nspace.number, rank));
 }
 
 pmix_status_t Registration::register_resources(JobInfo&& resources) {

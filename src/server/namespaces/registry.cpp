@@ -87,7 +87,7 @@ Nspace& Registry::adopt(std::string_view name) {
     Nspace& nspace = obtain(name);
     nspace.adopted = true;
     nspace.last_use = next_use();
-    if (adopted_) adopted_();
+    observers_.notify(&LifecycleObserver::namespace_adopted);
     return nspace;
 }
 

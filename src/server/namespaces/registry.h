@@ -6,7 +6,6 @@
 // namespace across time keeps the number (see MemberId).
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "common/base/ids.h"
 #include "common/protocol/hello.h"
 #include "common/values/value.h"
+#include "server/base/lifecycle.h"
 #include "server/base/member.h"
 #include "server/namespaces/group_registry.h"
 #include "server/namespaces/job_info.h"
@@ -128,7 +128,8 @@ enum class Reach : uint8_t { here, beyond, unknown };
 class Registry final : public MemberView {
   public:
     // origin: marks what this server contributes to collectives, for logs.
-    explicit Registry(std::string hostname, uint64_t origin = 0) : hostname_(std::move(hostname)), origin_(origin) {}
+    explicit Registry(const LifecycleObservers& observers, std::string hostname = {}, uint64_t origin = 0)
+        : observers_(observers), hostname_(std::move(hostname)), origin_(origin) {}
 
     const std::string& hostname() const noexcept { return hostname_; }
     uint64_t origin() const noexcept { return origin_; }
@@ -137,10 +138,8 @@ class Registry final : public MemberView {
     Nspace* find(uint32_t number) noexcept;
     Nspace& obtain(std::string_view name);
     void remove(std::string_view name);
-    // A place for what comes from other nodes; an adopted one if the host has not registered it. `due` of
-    // when_adopted() hears of fresh ones. See server/remote_namespaces.h.
+    // A place for what comes from other nodes; an adopted one if the host has not registered it.
     Nspace& adopt(std::string_view name);
-    void when_adopted(std::function<void()> due) { adopted_ = std::move(due); }
     uint64_t next_use() noexcept { return ++uses_; }
     // A rank of that user is registered, or is no more: whoever changes Nspace::clients says so.
     void user_came(uint32_t uid) { ++users_[uid]; }
@@ -153,12 +152,10 @@ class Registry final : public MemberView {
 
     // Its segment, empty at first.
     pmix_status_t ensure_data(Nspace& nspace);
-    // Something was published there: when much of it replaces something, `due` hears of it. See
-    // server/segment_compaction.h.
+    // Something was published there.
     void written(const Nspace& nspace) {
-        if (due_ && nspace.data->renewal_due()) due_(nspace.number);
+        if (nspace.data->renewal_due()) observers_.notify(&LifecycleObserver::compaction_due, nspace);
     }
-    void when_renewal_is_due(std::function<void(uint32_t)> due) { due_ = std::move(due); }
     uint32_t next_segment() noexcept { return next_segment_++; }
 
     // The rank's life goes on: keeps Nspace::gone in step.
@@ -182,6 +179,7 @@ class Registry final : public MemberView {
     const GroupRegistry& groups() const noexcept { return groups_; }
 
   private:
+    const LifecycleObservers& observers_;
     std::string hostname_;
     uint64_t origin_;
     std::map<std::string, std::unique_ptr<Nspace>, std::less<>> nspaces_;
@@ -190,8 +188,6 @@ class Registry final : public MemberView {
     GroupRegistry groups_;
     uint32_t next_number_ = 1;
     uint32_t next_segment_ = 1;
-    std::function<void(uint32_t)> due_;
-    std::function<void()> adopted_;
     uint64_t uses_ = 0;
     std::map<uint32_t, size_t> users_;  // how many ranks each has
 };

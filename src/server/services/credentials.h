@@ -15,12 +15,13 @@
 #include <vector>
 
 #include "common/protocol/messages.h"
+#include "server/base/lifecycle.h"
 #include "server/base/reply.h"
 #include "server/host/host.h"
 
 namespace pmix::server {
 
-class CredentialOffice {
+class CredentialOffice final : public LifecycleObserver {
   public:
     static constexpr size_t kMaxPerProcess = 256;
 
@@ -30,7 +31,7 @@ class CredentialOffice {
 
     void get(Peer& peer, common::ControlRequest& request, Reply reply);
     void validate(Peer& peer, common::ControlRequest& request, Reply reply);
-    void peer_gone(const Peer& peer);
+    void peer_gone(const Peer& peer) override;
 
     size_t size() const noexcept { return given_.size(); }
 

@@ -62,7 +62,7 @@ Monitors::Monitors(Scheduler& scheduler, Host& host, Events& events, BlockingTas
 
 Monitors::~Monitors() = default;
 
-void Monitors::stop() {
+void Monitors::stop(pmix_status_t) {
     monitors_.clear();
 }
 

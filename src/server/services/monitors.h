@@ -16,6 +16,7 @@
 
 #include "common/protocol/messages.h"
 #include "server/base/blocking_tasks.h"
+#include "server/base/lifecycle.h"
 #include "server/base/reply.h"
 #include "server/base/scheduler.h"
 #include "server/events/events.h"
@@ -23,7 +24,7 @@
 
 namespace pmix::server {
 
-class Monitors {
+class Monitors final : public LifecycleObserver {
   public:
     Monitors(Scheduler& scheduler, Host& host, Events& events, BlockingTasks& blocking_tasks);
     ~Monitors();
@@ -33,8 +34,8 @@ class Monitors {
     void request(Peer& peer, common::ControlRequest& request, Reply reply);
     void heartbeat(Peer& peer, common::Nothing& nothing, Reply reply);
     // It has said goodbye, or has gone.
-    void peer_gone(const Peer& peer);
-    void stop();
+    void peer_gone(const Peer& peer) override;
+    void stop(pmix_status_t) override;
 
     size_t size() const noexcept { return monitors_.size(); }
 

@@ -13,13 +13,14 @@
 
 #include "common/protocol/messages.h"
 #include "server/base/blocking_tasks.h"
+#include "server/base/lifecycle.h"
 #include "server/base/reply.h"
 #include "server/host/host.h"
 #include "server/services/log_channels.h"
 
 namespace pmix::server {
 
-class Log {
+class Log final : public LifecycleObserver {
   public:
     // gateway: this node's syslog is the system's (PMIX_SERVER_GATEWAY).
     Log(Host& host, BlockingTasks& blocking_tasks, bool gateway)
@@ -29,7 +30,7 @@ class Log {
 
     void request(Peer& peer, common::ControlRequest& request, Reply reply);
     // What waits to be written is answered PMIX_ERR_LOST_CONNECTION, unwritten.
-    void stop() noexcept { streams_->stopping = true; }
+    void stop(pmix_status_t) override { streams_->stopping = true; }
     // For tests.
     void set_sinks(const LogSinks& sinks) { sinks_ = sinks; }
 

@@ -13,6 +13,7 @@
 #include "common/values/array_value.h"
 #include "common/values/support_question.h"
 #include "server/host/required.h"
+#include "server/services/report.h"
 
 namespace pmix::server {
 
@@ -158,7 +159,7 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
             // Of all jobs: for nobody else than the server's user and root. The host has no say in it.
             const uid_t uid = peer.credentials().uid;
             if (uid != ::geteuid() && uid != 0) return PMIX_ERR_NO_PERMISSIONS;
-            value = reporter_();
+            value = make_report(known_);
             if (!value) return value.status();
         } else {
             value = answer_query(known_, peer, *key, *target, qualifiers);

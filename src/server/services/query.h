@@ -8,7 +8,6 @@
 // host answers no queries.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,16 +23,12 @@ namespace pmix::server {
 
 class Query {
   public:
-    Query(Host& host, const Registry& registry, const Segments& segments,
+    Query(const LifecycleObservers& observers, Host& host, const Registry& registry, const Segments& segments,
           const std::map<uint64_t, std::shared_ptr<Peer>>& peers, const common::ProcId& server, const std::string& uri)
-        : host_(host), host_attributes_(host.attributes()), known_{registry,   segments, host_attributes_,
-                                                                   inventory_, peers,    server,
-                                                                   uri} {}
+        : host_(host), host_attributes_(host.attributes()), known_{observers,  registry, segments, host_attributes_,
+                                                                   inventory_, peers,    server,   uri} {}
 
     void request(Peer& peer, common::ControlRequest& request, Reply reply);
-    // What WIREUP_QUERY_REPORT is answered with.
-    using Reporter = std::function<common::Result<common::Value>()>;
-    void set_reporter(Reporter reporter) { reporter_ = std::move(reporter); }
     HostAttributes& host_attributes() noexcept { return host_attributes_; }
     Inventory& inventory() noexcept { return inventory_; }
 
@@ -46,7 +41,6 @@ class Query {
     HostAttributes& host_attributes_;
     Inventory inventory_;
     const Known known_;
-    Reporter reporter_;
 };
 
 }  // namespace pmix::server

@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/values/info_view.h"
 #include "common/values/value.h"
+#include "server/base/lifecycle.h"
 #include "server/base/peer.h"
 #include "server/host/host_attributes.h"
 #include "server/jobs/inventory.h"
@@ -24,6 +25,7 @@ namespace pmix::server {
 
 // What answers are made from.
 struct Known {
+    const LifecycleObservers& observers;
     const Registry& registry;
     const Segments& segments;
     const HostAttributes& host_attributes;

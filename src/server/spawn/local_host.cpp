@@ -81,9 +81,9 @@ common::Result<std::string> LocalHost::start_job(const ProcId& parent, InfoView 
 pmix_status_t LocalHost::register_job(LocalJob& job) {
     auto setup = read_job(job.nspace, static_cast<int>(job.size()), job.description.c_array(), job.description.size());
     if (!setup) return setup.status();
-    pmix_status_t rc = around_.setup.register_nspace(std::move(setup).value());
+    pmix_status_t rc = around_.registration.register_nspace(std::move(setup).value());
     for (Rank rank = 0; rank < job.size() && rc == PMIX_SUCCESS; ++rank)
-        rc = around_.setup.register_client({job.nspace, rank}, ::geteuid(), ::getegid(), nullptr);
+        rc = around_.registration.register_client({job.nspace, rank}, ::geteuid(), ::getegid(), nullptr);
     return rc;
 }
 
@@ -159,8 +159,8 @@ void LocalHost::give_up(LocalJob& job) {
         if (process.watch) process.watch->signal(SIGKILL);
     for (LocalProcess& process : job.processes)
         if (process.watch) process.watch->finish(kUntilGoneMs);
-    around_.setup.deregister_nspace(job.nspace);
-    around_.iof.nspace_gone(job.nspace);
+    around_.registration.deregister_nspace(job.nspace);
+    around_.iof.forget_output(job.nspace);
 }
 
 // ---- the end ----
@@ -204,7 +204,7 @@ void LocalHost::ended(const std::string& nspace, Rank rank, std::optional<int> w
         job.failed_code = code;
         if (job.term_status == PMIX_SUCCESS) job.term_status = of_job;
     }
-    around_.setup.deregister_client(id);
+    around_.registration.deregister_client(id);
     tell_process_ended(job, rank, how, code);
     if (--job.alive == 0) return over(job);
     if (how != PMIX_SUCCESS && !expected && !job.recoverable) end(job);
@@ -212,7 +212,7 @@ void LocalHost::ended(const std::string& nspace, Rank rank, std::optional<int> w
 
 void LocalHost::over(LocalJob& job) {
     tell_over(job);
-    around_.setup.deregister_nspace(job.nspace);
+    around_.registration.deregister_nspace(job.nspace);
     jobs_.erase(job.nspace);
 }
 

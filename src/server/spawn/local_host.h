@@ -32,7 +32,7 @@ class LocalHost final : public Host {
         transport::EventLoop& loop;
         Scheduler& scheduler;
         Registry& registry;
-        Registration& setup;
+        Registration& registration;
         const LaunchEnv& launch_env;
         Events& events;
         Iof& iof;

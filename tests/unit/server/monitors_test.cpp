@@ -49,9 +49,9 @@ class MonitorsTest : public ::testing::Test {
     MonitorsTest()
         : module(fake.module()),
           host(scheduler, &module, sizeof module),
-          registry("n0"),
+          registry(observers, "n0"),
           segments(registry, "server", ::geteuid()),
-          events(host, registry, segments, {"server", 0}, 16),
+          events(observers, host, registry, segments, {"server", 0}, 16),
           blocking_tasks(scheduler),
           monitors(scheduler, host, events, blocking_tasks) {
         peer = std::make_shared<NotingPeer>(ProcId("job", 1), 7);
@@ -121,6 +121,7 @@ class MonitorsTest : public ::testing::Test {
     test::FakeHost fake;
     pmix_server_module_t module;
     ModuleHost host;
+    server::LifecycleObservers observers;
     Registry registry;
     server::Segments segments;
     Events events;

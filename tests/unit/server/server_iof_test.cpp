@@ -173,8 +173,8 @@ TEST(ServerIofTest, TheCacheIsBoundedForOneAndForAll) {
     EXPECT_EQ("y", s.text(s.a, &lost)) << "the first gave way";
     EXPECT_EQ(60'000u, lost);
     s.server.on_loop([&] {
-        s.server.parts().iof.nspace_gone("far");
-        s.server.parts().iof.nspace_gone("tiny");
+        s.server.parts().iof.forget_output("far");
+        s.server.parts().iof.forget_output("tiny");
         return 0;
     });
     EXPECT_EQ(0u, s.cache().bytes());

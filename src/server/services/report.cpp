@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/report.h"
+#include "server/services/report.h"
 
 #include <unistd.h>
 
 #include "common/values/array_value.h"
-#include "server/parts.h"
+#include "server/base/report_rows.h"
 #include "transport/deadline.h"
 
 namespace pmix::server {
@@ -80,21 +80,21 @@ Page job_page(const Nspace& nspace, const std::map<ProcId, Connected>& connected
     return page;
 }
 
-Page gathering_page(const GatheringReport& g) {
+Page collective_page(const CollectiveReport& r) {
     Page page;
-    page.text(WIREUP_REPORT_OPERATION, g.operation);
-    page.procs(WIREUP_REPORT_MEMBERS, g.members);
-    page.procs(WIREUP_REPORT_ARRIVED, g.arrived);
-    page.procs(WIREUP_REPORT_MISSING, g.missing);
-    page.text(WIREUP_REPORT_WAITS_FOR, g.at_host ? "host" : "process");
-    page.number(WIREUP_REPORT_AGE, seconds_since(g.began_ms), PMIX_DOUBLE);
+    page.text(WIREUP_REPORT_OPERATION, r.operation);
+    page.procs(WIREUP_REPORT_MEMBERS, r.members);
+    page.procs(WIREUP_REPORT_ARRIVED, r.joined);
+    page.procs(WIREUP_REPORT_MISSING, r.missing);
+    page.text(WIREUP_REPORT_WAITS_FOR, r.at_host ? "host" : "process");
+    page.number(WIREUP_REPORT_AGE, seconds_since(r.began_ms), PMIX_DOUBLE);
     return page;
 }
 
-Page request_page(const RequestReport& r) {
+Page request_page(const RequestReport& r, const ProcId& self) {
     Page page;
     page.text(WIREUP_REPORT_OPERATION, r.operation);
-    page.proc(WIREUP_REPORT_ASKER, r.asker);
+    page.proc(WIREUP_REPORT_ASKER, r.requester.value_or(self));
     page.proc(WIREUP_REPORT_TARGET, r.target);
     page.text(WIREUP_REPORT_KEY, r.key);
     page.text(WIREUP_REPORT_WAITS_FOR, r.at_host ? "host" : "process");
@@ -104,33 +104,28 @@ Page request_page(const RequestReport& r) {
 
 }  // namespace
 
-common::Result<Value> make_report(Server::Parts& parts) {
+common::Result<Value> make_report(const Known& known) {
     Page page;
-    const ProcId& self = parts.options.id;
+    const ProcId& self = known.server;
     page.text(PMIX_SERVER_NSPACE, self.nspace);
     page.number(PMIX_SERVER_RANK, self.rank, PMIX_PROC_RANK);
-    page.text(PMIX_HOSTNAME, parts.registry.hostname());
+    page.text(PMIX_HOSTNAME, known.registry.hostname());
     page.number(PMIX_SERVER_PIDINFO, ::getpid(), PMIX_PID);
 
     std::map<ProcId, Connected> connected;
-    for (const auto& [serial, peer] : parts.peers) {
+    for (const auto& [serial, peer] : known.peers) {
         if (peer->kind() != PeerKind::client) continue;
         Connected& one = connected.try_emplace(peer->id(), Connected{peer->credentials().pid, 0}).first->second;
         one.lost_events += peer->lost_events();
     }
-    for (const auto& [name, nspace] : parts.registry.nspaces()) {
+    for (const auto& [name, nspace] : known.registry.nspaces()) {
         // Its own name is there for its own puts.
         if (name != self.nspace || nspace->data != nullptr) page.page(WIREUP_REPORT_JOB, job_page(*nspace, connected));
     }
-    std::vector<GatheringReport> gatherings;
-    parts.fence.report("fence", gatherings);
-    parts.connect.report("connect", gatherings);
-    parts.disconnect.report("disconnect", gatherings);
-    parts.groups.report(gatherings);
-    for (const GatheringReport& g : gatherings) page.page(WIREUP_REPORT_COLLECTIVE, gathering_page(g));
-    std::vector<RequestReport> requests;
-    parts.get.report(self, requests);
-    for (const RequestReport& r : requests) page.page(WIREUP_REPORT_REQUEST, request_page(r));
+    ReportRows rows;
+    known.observers.report(rows);
+    for (const CollectiveReport& r : rows.collectives) page.page(WIREUP_REPORT_COLLECTIVE, collective_page(r));
+    for (const RequestReport& r : rows.requests) page.page(WIREUP_REPORT_REQUEST, request_page(r, self));
     return std::move(page).done();
 }
 
