@@ -55,6 +55,23 @@ TEST(ModexBlobTest, ReadPiece_OfAnotherVersionOrAnEndlessName_IsRefused) {
     EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_piece(common::Bytes(good).first(good.size() - 1)).status());
 }
 
+// The size in the header of a compressed section is bounded before anything is inflated.
+TEST(ModexBlobTest, Chunks_OfASizeBeyondTheBound_AreRefused) {
+    constexpr size_t kRawSize = 12;  // its place in the header
+    const std::vector<uint8_t> zeros(4096);
+    auto blob = wrap_piece("job", zeros).value();
+    std::vector<uint8_t> storage;
+    const auto inflate = [&] {
+        auto section = read_piece(blob);
+        EXPECT_TRUE(section.ok() && section->compressed);
+        return section.ok() ? piece_chunks(*section, storage).status() : section.status();
+    };
+    ASSERT_EQ(zeros.size(), common::load_le<uint32_t>(&blob[kRawSize]));
+    EXPECT_EQ(PMIX_SUCCESS, inflate());
+    common::store_le<uint32_t>(&blob[kRawSize], static_cast<uint32_t>(kMaxBlobPayload) + 1);
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, inflate());
+}
+
 TEST(ModexBlobTest, SaysKept_OfAnotherRankOrKey_IsFalse) {
     const auto kept = wrap_kept("job", 3, {"a", "b"});
     EXPECT_TRUE(says_kept(kept, "job", 3, "b"));

@@ -163,3 +163,30 @@ TEST(SetupForkOrderTest, SetupFork_NoName_IsRefused) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, ChildEnvironment(ProcId("", 0).to_c()).status);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, ChildEnvironment(ProcId("job", PMIX_RANK_WILDCARD).to_c()).status);
 }
+
+// A second registration with the maps derives values again: none replaces what the host gave before. rows: V5
+TEST(RegistrationOrderTest, RegisterAgain_WithTheMaps_GivenValuesStay) {
+    TestServer server(nullptr);
+    common::InfoList maps, first;
+    maps.append_string(PMIX_NODE_MAP, "n0,n1");
+    maps.append_string(PMIX_PROC_MAP, "0,1;2,3");
+    first.append_all(maps.c_array(), maps.size());
+    first.append_number<uint32_t>(PMIX_NUM_NODES, 11, PMIX_UINT32);
+    first.append_string(PMIX_LOCAL_PEERS, "0,1,77");
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, first));
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, maps));
+    const dstore::Reader& reader = server.parts().registry.find("job")->data->reader();
+    const auto value_of = [&](dstore::Owner owner, const char* key) {
+        dstore::Found found;
+        common::Value value;
+        EXPECT_EQ(PMIX_SUCCESS, reader.find(owner, dstore::Key(key), found)) << key;
+        EXPECT_EQ(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr())) << key;
+        return value;
+    };
+    int64_t nodes = 0;
+    EXPECT_EQ(PMIX_SUCCESS, common::read_number(value_of(dstore::Owner::job(), PMIX_NUM_NODES).get(), &nodes));
+    EXPECT_EQ(11, nodes);
+    const common::Value peers = value_of(dstore::Owner::node(0), PMIX_LOCAL_PEERS);
+    ASSERT_EQ(PMIX_STRING, peers.type());
+    EXPECT_STREQ("0,1,77", peers.get().data.string);
+}

@@ -456,4 +456,27 @@ TEST(RequiredTest, Fence_SecondCallersHostAttribute_ReachesTheHost) {
     EXPECT_NE(nullptr, host.last("fence")->infos.find("site.special"));
 }
 
+// What any member requires counts for the round, also where all members are on this node. rows: G7
+TEST(RequiredTest, Fence_SecondCallerRequires_CountsForAll) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 2);
+    server.parts().host.attributes().add("PMIx_Fence", {"site.special"});
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    const auto fence = [&](const char* required) {
+        const uint32_t first = a.start_fence({{"job", PMIX_RANK_WILDCARD}});
+        server.settle();
+        const pmix_status_t second = rows()[0].ask(b, special(rows()[0], PMIX_INFO_REQD, required));
+        const auto reply = a.wait(first);
+        EXPECT_EQ(second, reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION);
+        return second;
+    };
+    EXPECT_EQ(PMIX_SUCCESS, fence("site.special"));
+    EXPECT_EQ(1u, host.count("fence")) << "it is for the host to meet";
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, fence("site.unknown"));
+}
+
 }  // namespace pmix::test

@@ -496,6 +496,27 @@ TEST(ServerFenceTest, WhoSaidGoodbyeMayComeAgain) {
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
 }
 
+// A rank that has come back is a member like any other: it is waited for, and nothing is missing. rows: F7 I12
+TEST(ServerFenceTest, Fence_MemberHasReturned_IsWaitedFor) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 1, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
+    b.kill();
+    ASSERT_TRUE(server.turn_until([&] { return server.parts().peers.size() == 1; }));
+    FakeClient again(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, again.hello());
+    const uint32_t fence = a.start_fence({kJob});
+    server.settle();
+    ASSERT_FALSE(a.take(fence)) << "the member that has returned has not called yet";
+    EXPECT_EQ(PMIX_SUCCESS, status_of(again, again.start_fence({kJob})));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fence));
+}
+
 // rows: F7
 TEST(ServerFenceTest, AGoodbyeForGoodIsADeparture) {
     FakeHost host;

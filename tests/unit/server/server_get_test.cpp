@@ -145,6 +145,35 @@ TEST(ServerGetTest, Get_OfARankBeyondTheJob_HostIsNotAsked) {
     EXPECT_EQ(1u, s.host.count("direct_modex")) << "the last rank of the job";
 }
 
+// Without a placement of the ranks, the size of the job bounds them. rows: K32
+TEST(ServerGetTest, Get_OfARankBeyondAJobWithoutPlacement_HostIsNotAsked) {
+    Setting s(2);
+    common::InfoList size;
+    size.append_number<uint32_t>(PMIX_JOB_SIZE, 4, PMIX_UINT32);
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("sized", 1, size));
+    s.connect();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"sized", 4}, "k")));
+    EXPECT_EQ(0u, s.host.count("direct_modex"));
+    status_of(s.a, s.a.start_get({"sized", 3}, "k"));
+    EXPECT_EQ(1u, s.host.count("direct_modex")) << "the last rank of the job";
+}
+
+// A process that has ended waits for nothing, whether a local process or the host would have had the answer. rows: K20
+TEST(ServerGetTest, Get_RequesterEnds_IsPendingNoMore) {
+    Setting s(2);
+    s.host.styles["direct_modex"] = Style::later;
+    s.connect();
+    s.a.start_get({"job", 1}, "k", 600);
+    s.a.start_get({"job", 3}, "k", 600);
+    ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().get.waiting() == 2 && s.host.waiting() == 1; }));
+    s.a.kill();
+    ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 1; }));
+    EXPECT_EQ(0u, s.server.parts().get.waiting());
+    s.host.answer_waiting();
+    s.server.settle();
+    EXPECT_EQ(1u, s.host.count("direct_modex")) << "the host is not asked again";
+}
+
 // The host's answer is as old as its upcall: a request that was made after the upcall is not decided by it. rows: K21
 TEST(ServerGetTest, Get_MadeDuringAnUpcallThatLacksTheKey_HostIsAskedAgain) {
     Setting s(2);
