@@ -159,6 +159,53 @@ TEST(ServerBoundsTest, Events_PeerDoesNotRead_EventsAreDroppedAndTheLossIsTold) 
     ASSERT_TRUE(s.server.turn_until([&] { return stopped.take_event().has_value(); }));
 }
 
+// The loss is told where the lost events would have been: ahead of the first event that goes through again, also when
+// earlier events still wait in the queue. rows: E1 K20
+TEST(ServerBoundsTest, Events_RoomAgainWithEventsStillQueued_LossIsToldAheadOfTheNextEvent) {
+    Setting s;
+    FakeClient slow(s.server, {"job", 0}), notifier(s.server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, slow.hello());
+    ASSERT_EQ(PMIX_SUCCESS, notifier.hello());
+    std::shared_ptr<server::Peer> peer;
+    for (const auto& [serial, known] : s.server.parts().peers)
+        if (known->id() == ProcId("job", 0)) peer = known;
+    ASSERT_NE(nullptr, peer);
+    const auto queued = [&] { return s.server.on_loop([&] { return peer->connection()->queued_bytes(); }); };
+    common::RegisterEventsRequest handler;
+    handler.codes = {-7000, -7001, PMIX_ERR_FAILED_COMM};
+    ASSERT_EQ(PMIX_SUCCESS, slow.ask<Command::register_events>(handler));
+    const auto notify = [&](pmix_status_t code, size_t bytes) {
+        s.server.on_loop([&] {
+            common::InfoList list;
+            if (bytes != 0) list.append_string("myapp.text", std::string(bytes, 'x'));
+            list.append_flag(PMIX_EVENT_DO_NOT_CACHE, true);
+            s.server.parts().events.raise(code, {"job", 1}, PMIX_RANGE_LOCAL, std::move(list));
+            return 0;
+        });
+    };
+    while (peer->lost_events() == 0) notify(-7000, 1u << 20);
+    const uint64_t dropped = peer->lost_events();
+    // It reads some of what waits, and the next event comes while the rest is still queued.
+    std::vector<pmix_status_t> codes;
+    const auto read = [&] {
+        while (auto notice = slow.take_event())
+            if (notice->status != -7000) codes.push_back(notice->status);
+    };
+    ASSERT_TRUE(s.server.turn_until([&] {
+        read();
+        return queued() < server::kMaxQueuedEvents / 2;
+    }));
+    ASSERT_GT(queued(), 0u);
+    EXPECT_TRUE(codes.empty());
+    EXPECT_EQ(dropped, peer->lost_events());
+    notify(-7001, 0);
+    ASSERT_TRUE(s.server.turn_until([&] {
+        read();
+        return queued() == 0 && codes.size() >= 2;
+    }));
+    EXPECT_EQ((std::vector<pmix_status_t>{PMIX_ERR_FAILED_COMM, -7001}), codes);
+}
+
 // Further processes of one rank leave a place for each rank that has not connected, and for later jobs. rows: I8 K20
 TEST(ServerBoundsTest, Clones_SmallTable_RegisteredRanksKeepTheirPlaces) {
     constexpr unsigned kRanks = 8;

@@ -346,19 +346,48 @@ TEST(ServerIofTest, AHostWithoutTheEntriesForwardsNothing) {
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_push>(push));
 }
 
-// Pieces of one byte each are bounded by their number, long before their bytes are.
+namespace {
+
+server::IofPiecePtr output_of(size_t bytes) {
+    auto output = std::make_shared<server::IofPiece>();
+    output->source = {"far", 0};
+    output->channel = kOut;
+    output->data.assign(bytes, 'x');
+    return output;
+}
+
+}  // namespace
+
+// Outputs of one byte each are bounded by their number, long before their bytes are.
 TEST(IofQueue, Push_OfManySmallPieces_CountsThem) {
     server::IofLimit limit;
     limit.bytes = 640;
     limit.overflow = server::IofOverflow::drop_newest;
     server::IofQueue queue(limit);
-    for (int i = 0; i < 100; ++i) {
-        auto piece = std::make_shared<server::IofPiece>();
-        piece->source = {"far", 0};
-        piece->channel = PMIX_FWD_STDOUT_CHANNEL;
-        piece->data = {'x'};
-        queue.push(std::move(piece), nullptr);
-    }
+    for (int i = 0; i < 100; ++i) queue.push(output_of(1), nullptr);
     EXPECT_EQ(74u, queue.bytes());
     EXPECT_EQ(26u, queue.lost());
+}
+
+// The answer tells the deliverer that there is room for what it delivered: each waits until its own bytes fit.
+// rows: O8
+TEST(IofQueue, Held_SomeAreTaken_AreAnsweredAsTheyFit) {
+    server::IofLimit limit;
+    limit.bytes = 100;
+    server::IofQueue queue(limit);
+    pmix_status_t answers[] = {1, 1, 1};  // 1: none yet
+    for (pmix_status_t& answer : answers)
+        queue.push(output_of(60),
+                   std::make_shared<server::IofReceipt>([&answer](pmix_status_t status) { answer = status; }));
+    EXPECT_EQ(PMIX_SUCCESS, answers[0]);
+    EXPECT_EQ(1, answers[1]) << "it goes beyond the limit";
+    EXPECT_EQ(10u, queue.take(10).size);
+    EXPECT_EQ(1, answers[1]) << "50 bytes and its 60 are more than 100";
+    EXPECT_EQ(20u, queue.take(20).size);
+    EXPECT_EQ(PMIX_SUCCESS, answers[1]) << "30 bytes and its 60 fit";
+    EXPECT_EQ(1, answers[2]);
+    EXPECT_EQ(30u, queue.take(30).size);
+    EXPECT_EQ(1, answers[2]) << "60 bytes and its 60 do not";
+    EXPECT_EQ(20u, queue.take(20).size);
+    EXPECT_EQ(PMIX_SUCCESS, answers[2]);
 }

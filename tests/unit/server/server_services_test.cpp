@@ -519,6 +519,19 @@ TEST_F(ServerServicesTest, NativeCredentialsAreGoodAsLongAsTheirOwnerIsThere) {
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof));
 }
 
+// A credential is compared as a whole: one with more behind it is none that was given. rows: X2
+TEST_F(ServerServicesTest, ValidateCredential_WithBytesBehindIt_IsRefused) {
+    start(nullptr, {});
+    ControlReply given;
+    ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
+    for (const size_t more : {size_t{1}, size_t{16}, given.data.size()}) {
+        ControlRequest proof;
+        proof.data = given.data;
+        proof.data.resize(given.data.size() + more);
+        EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof)) << more;
+    }
+}
+
 // rows: X1 X2 U14
 // proves: PMIx_Get_credential PMIX_CRED_TYPE server
 TEST_F(ServerServicesTest, TheHostsCredentialsComeFirstUnlessTheListSaysOtherwise) {

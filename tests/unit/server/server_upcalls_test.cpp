@@ -256,6 +256,31 @@ TEST(ServerUpcallsTest, TheOlderEntryGetsNoCallbackAndIsNotWaitedFor) {
     EXPECT_EQ(TestServer::object_of(0), host.last("client_connected")->object);
 }
 
+// The older entry answers by its return value alone: a refusal of it keeps the client out, too. rows: U2
+TEST(ServerUpcallsTest, OlderConnectedEntry_ReturnValue_DecidesTheAdmission) {
+    const std::pair<pmix_status_t, pmix_status_t> returned_and_told[] = {
+        {PMIX_SUCCESS, PMIX_SUCCESS},
+        {PMIX_OPERATION_SUCCEEDED, PMIX_SUCCESS},
+        {PMIX_ERR_NOT_SUPPORTED, PMIX_SUCCESS},
+        {PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NO_PERMISSIONS},
+        {7, PMIX_ERROR},  // no status at all
+    };
+    for (const auto& [returned, told] : returned_and_told) {
+        FakeHost host;
+        auto module = host.module();
+        module.client_connected2 = nullptr;
+        module.client_connected = &FakeHost::client_connected;
+        host.statuses["client_connected"] = returned;
+        TestServer server(&module);
+        server.job("job", 1, 1);
+        FakeClient a(server, {"job", 0});
+        EXPECT_EQ(told, a.hello()) << returned;
+        EXPECT_EQ(1u, host.count("client_connected")) << returned;
+        server.settle();
+        EXPECT_EQ(told == PMIX_SUCCESS ? 1u : 0u, server.parts().peers.size()) << returned;
+    }
+}
+
 // rows: U3 I9
 TEST(ServerUpcallsTest, FinalizedOnlyForACleanGoodbye) {
     Setting s;
