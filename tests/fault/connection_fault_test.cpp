@@ -212,7 +212,7 @@ TEST(SocketFault, EachSystemCallFailsOnce) {
             io.fail_at(n, error);
             auto listener = listen_abstract(address, *FaultyIo::table());
             if (!listener) continue;
-            auto client = connect_to(address, Deadline::in_ms(1000), *FaultyIo::table());
+            auto client = connect_to(address, Deadline::in_ms(60'000), *FaultyIo::table());
             if (error == EINTR && io.calls() > 3) {
                 EXPECT_TRUE(client.ok() || n == 4) << n;  // 4: the socket itself
             }

@@ -29,7 +29,7 @@ class Caller {
   public:
     explicit Caller(TestServer& server) : server_(server), since_(std::chrono::steady_clock::now()) {
         auto socket = transport::connect_to(server.parts().listener.addresses().front(),
-                                            transport::Deadline::in_ms(1000), server.loop->io());
+                                            transport::Deadline::in_ms(60'000), server.loop->io());
         EXPECT_TRUE(socket.ok());
         if (socket.ok()) socket_ = std::move(socket).value();
     }

@@ -152,7 +152,7 @@ static void cancelled_fence(int argc, char** argv) {
 
 static pmix_status_t look_up_late(struct call* call) {
     pmix_info_t info[2];
-    int all = 0, seconds = 40;
+    int all = 0, seconds = 60;
     char name[32];
     snprintf(name, sizeof name, "late.%d", call->number);
     PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &all, PMIX_INT);

@@ -192,7 +192,7 @@ static inline pmix_status_t look_up_string(const char* name, const pmix_info_t* 
 
 static inline void await_flag(const char* name) {
     pmix_info_t info[2];
-    int all = 0, seconds = 40;
+    int all = 0, seconds = 60;
     PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &all, PMIX_INT);
     PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
     CHECK_OK(look_up_string(name, info, 2, NULL, 0, NULL));

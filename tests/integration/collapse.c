@@ -206,7 +206,7 @@ static void ready(const char* name, const pmix_proc_t* procs, size_t count) {
     CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_left, NULL, NULL) >= 0);
     const char* first = operation_of(name)->first;
     if (first) CHECK_OK(perform(first, procs, count));
-    CHECK_OK(fence_of(procs, count, false, 40));
+    CHECK_OK(fence_of(procs, count, false, 60));
 }
 
 /* child OPERATION WHEN WHAT: all of them collapse */

@@ -99,7 +99,7 @@ static void together(const char* other) {
     }
     CHECK_OK(put_u32(PMIX_GLOBAL, "across", me.rank + 10));
     CHECK_OK(PMIx_Commit());
-    CHECK_OK(fence_of(both, 2, true, 30));
+    CHECK_OK(fence_of(both, 2, true, 60));
     for (uint32_t rank = 0; rank < size; rank++) {
         PMIX_LOAD_PROCID(&peer, other, rank);
         CHECK_OK(get_u32(&peer, "across", 60, &number));

@@ -137,7 +137,7 @@ static void stream_ends(void) {
 static pid_t pid_of(uint32_t rank) {
     pmix_proc_t proc = rank_of_job(rank);
     uint32_t pid = 0;
-    CHECK_OK(get_u32(&proc, "test.pid", 20, &pid));
+    CHECK_OK(get_u32(&proc, "test.pid", 60, &pid));
     return (pid_t)pid;
 }
 

@@ -80,7 +80,7 @@ static void refused(bool dies, bool replaced) {
         CHECK_OK(gone.status);
     }
     pmix_proc_t last[2] = {rank_of_job(0), rank_of_job(4)}; /* nobody was asked who was not to be */
-    if (me.rank == 0 || me.rank == 4) CHECK_OK(fence_of(last, 2, false, 30));
+    if (me.rank == 0 || me.rank == 4) CHECK_OK(fence_of(last, 2, false, 60));
     if (me.rank == 4 || (!replaced && me.rank == instead)) CHECK(box_count(&invited) == 0);
     finish();
 }

@@ -50,7 +50,7 @@ static void late(int argc, char** argv) {
     if (me.rank % 2) {
         pmix_info_t infos[2];
         const bool yes = true;
-        const int seconds = 20;
+        const int seconds = 60;
         pmix_value_t* value = NULL;
         PMIX_INFO_LOAD(&infos[0], PMIX_WAIT, &yes, PMIX_BOOL);
         PMIX_INFO_REQUIRED(&infos[0]);
@@ -59,7 +59,7 @@ static void late(int argc, char** argv) {
         CHECK(value->type == PMIX_UINT32 && value->data.uint32 == 77);
         PMIX_VALUE_RELEASE(value);
     }
-    CHECK_OK(get_u32(&first, "late", 20, &number));
+    CHECK_OK(get_u32(&first, "late", 60, &number));
     CHECK(number == 77);
     fence(false);
     finish();

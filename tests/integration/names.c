@@ -226,7 +226,7 @@ static void persistence(int argc, char** argv) {
         return;
     }
     /* All of application 0 leave now: what is bound to them goes, as soon as their end is known. */
-    double deadline = seconds_now() + 20;
+    double deadline = seconds_now() + 60;
     pmix_status_t status;
     do status = look_up("with.app", text, NULL);
     while (status == PMIX_SUCCESS && seconds_now() < deadline);

@@ -65,7 +65,7 @@ static char state_of(pid_t pid) {
 }
 
 static void await_state(pid_t pid, bool stopped) {
-    double until = seconds_now() + 30;
+    double until = seconds_now() + 60;
     while ((state_of(pid) == 'T') != stopped) {
         CHECK(seconds_now() < until);
         sched_yield();
@@ -130,7 +130,7 @@ static void control(int argc, char** argv) {
         pmix_proc_t target, all;
         PMIX_LOAD_PROCID(&target, nspace, 0);
         PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
-        CHECK_OK(get_u32(&target, "pid", 20, &pid));
+        CHECK_OK(get_u32(&target, "pid", 60, &pid));
         CHECK_OK(do_to(&target, PMIX_JOB_CTRL_PAUSE, 0));
         await_state((pid_t)pid, true);
         CHECK_OK(do_to(&all, PMIX_JOB_CTRL_RESUME, 0));
@@ -252,7 +252,7 @@ static void file(int argc, char** argv) {
 /* --- cleanup ------------------------------------------------------------------------------------------------------ */
 
 static bool gone_in_time(const char* path) {
-    double until = seconds_now() + 30;
+    double until = seconds_now() + 60;
     while (access(path, F_OK) == 0) {
         if (seconds_now() > until) return false;
         sched_yield();

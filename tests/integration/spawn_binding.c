@@ -49,7 +49,7 @@ static uint32_t told(const char* nspace, pmix_rank_t rank, const char* key) {
     pmix_proc_t proc;
     uint32_t number = 0;
     PMIX_LOAD_PROCID(&proc, nspace, rank);
-    CHECK_OK(get_u32(&proc, key, 40, &number));
+    CHECK_OK(get_u32(&proc, key, 60, &number));
     return number;
 }
 

@@ -11,7 +11,7 @@
 
 static const char* program;
 static bool yes = true;
-static const double LONG = 50; /* seconds; nothing here takes as long */
+static const double LONG = 60; /* seconds; nothing here takes as long */
 
 /* --- asking ----------------------------------------------------------------------------------------------------------
  */
@@ -66,7 +66,7 @@ static inline void alone_as(const char* name, bool launcher) {
     PMIX_INFO_LOAD(&info[0], PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL);
     if (launcher) PMIX_INFO_LOAD(&info[count++], PMIX_LAUNCHER, &yes, PMIX_BOOL);
     if (name) PMIX_INFO_LOAD(&info[count++], PMIX_TOOL_NSPACE, name, PMIX_STRING);
-    alarm(100);
+    alarm(200);
     CHECK_OK(PMIx_tool_init(&me, info, count));
     CHECK(!PMIx_tool_is_connected() && (name ? strcmp(me.nspace, name) == 0 : me.nspace[0] != 0));
     while (count > 0) PMIX_INFO_DESTRUCT(&info[--count]);

@@ -24,7 +24,7 @@ static _Noreturn void as_leaver(void) {
 
 /* A client of a job whose server cannot be reached: alone. */
 static _Noreturn void as_alone(void) {
-    alarm(60);
+    alarm(120);
     CHECK(getenv("PMIX_NAMESPACE") && !getenv("PMIX_SERVER_URI_WIREUP"));
     CHECK_STATUS(PMIx_Init(&me, NULL, 0), PMIX_ERR_UNREACH);
     CHECK_OK(PMIx_Finalize(NULL, 0));
@@ -174,7 +174,7 @@ static void turned(void) {
     pmix_nspace_t nspace;
     PMIX_INFO_LOAD(&info[0], PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL);
     PMIX_INFO_LOAD(&info[1], PMIX_EXTERNAL_PROGRESS, &yes, PMIX_BOOL);
-    alarm(100);
+    alarm(200);
     CHECK_OK(PMIx_tool_init(&me, info, 2));
     listen_for_ends();
     for (int i = 0; i < 2; i++) {
@@ -388,7 +388,7 @@ static _Noreturn void as_launcher(void) {
     pmix_info_t launcher;
     pmix_proc_t job;
     pmix_value_t* directives = NULL;
-    alarm(100);
+    alarm(200);
     CHECK(getenv("PMIX_KEEPALIVE_PIPE"));
     PMIX_INFO_LOAD(&launcher, PMIX_LAUNCHER, &yes, PMIX_BOOL);
     CHECK_OK(PMIx_tool_init(&me, &launcher, 1)); /* stops here until it is released */
@@ -443,7 +443,7 @@ static void killed(void) {
     close(open_until_all_are_gone[1]);
     CHECK(read(open_until_all_are_gone[0], &byte, 1) == 1 && byte == 'l');
     CHECK(kill(tool, SIGKILL) == 0 && waitpid(tool, &status, 0) == tool);
-    alarm(60);
+    alarm(120);
     CHECK(read(open_until_all_are_gone[0], &byte, 1) == 0);
     close(open_until_all_are_gone[0]);
 }
@@ -457,7 +457,7 @@ static void indirect(void) {
     pmix_proc_t launcher, primary;
     pmix_info_t directive, infos[2];
     pmix_data_array_t directives = {.type = PMIX_INFO, .size = 1, .array = &directive};
-    int limit = 50;
+    int limit = 60;
     alone();
     CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_waiting, NULL, NULL) >= 0);
     PMIX_INFO_LOAD(&directive, PMIX_DEBUG_STOP_ON_EXEC, &yes, PMIX_BOOL);

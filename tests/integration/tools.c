@@ -214,9 +214,9 @@ static void identity(void) {
 static void off(void) {
     struct server a, b;
     bool yes = true;
-    double begun = seconds_now();
     CHECK_OK(start_server(&a, NO_SUPPORT, "a", NULL));
     CHECK_OK(start_server(&b, NO_ENTRY, "b", NULL));
+    double begun = seconds_now();
     refuses(PMIX_SERVER_URI, a.uri, PMIX_STRING, PMIX_ERR_NOT_SUPPORTED);
     refuses(PMIX_SERVER_PIDINFO, &b.pid, PMIX_PID, PMIX_ERR_NOT_SUPPORTED);
     refuses(PMIX_SERVER_NSPACE, a.name.nspace, PMIX_STRING, PMIX_ERR_NOT_SUPPORTED);
@@ -375,7 +375,7 @@ static void launcher(void) {
     CHECK(PMIX_CHECK_PROCID(&server, &a.name));
     /* It says that it is ready, and asks what it is to do. */
     CHECK_OK(PMIx_Notify_event(PMIX_LAUNCHER_READY, &me, PMIX_RANGE_LOCAL, NULL, 0, NULL, NULL));
-    double end = seconds_now() + 20;
+    double end = seconds_now() + 60;
     while (ask(&a, 'l') == 0) CHECK(seconds_now() < end);
     pmix_value_t* directives = NULL;
     PMIX_LOAD_PROCID(&rank, a.job, PMIX_RANK_WILDCARD);

@@ -155,7 +155,7 @@ static void calls(void) {
     until(&outputs, 2001);
     CHECK_OK(PMIx_IOF_deregister((size_t)pull, NULL, 0, NULL, NULL));
     /* The answer does not wait for the host, which is told of the end in its turn. */
-    const double patience = seconds_now() + 10;
+    const double patience = seconds_now() + 60;
     while (ask(&a, 'p') != 2) CHECK(seconds_now() < patience);
     CHECK(ask(&b, 'p') == 0);
 

@@ -320,7 +320,7 @@ static inline void on_event(size_t handler, pmix_status_t status, const pmix_pro
 }
 
 static inline void until(const uint32_t* counter, uint32_t wanted) {
-    double end = seconds_now() + 20;
+    double end = seconds_now() + 60;
     while (__atomic_load_n(counter, __ATOMIC_SEQ_CST) < wanted) {
         CHECK(seconds_now() < end);
         usleep(1000);

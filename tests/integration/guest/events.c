@@ -57,8 +57,8 @@ static void use_the_library(void) {
         snprintf(key, sizeof key, "beside.%d", i);
         CHECK_OK(put_u32(PMIX_GLOBAL, key, me.rank + (uint32_t)i));
         CHECK_OK(PMIx_Commit());
-        CHECK_OK(fence_of(NULL, 0, true, 20)); /* with a timer in the library's loop or the server's */
-        CHECK_OK(get_u32(&next, key, 10, &number));
+        CHECK_OK(fence_of(NULL, 0, true, 60)); /* with a timer in the library's loop or the server's */
+        CHECK_OK(get_u32(&next, key, 60, &number));
         CHECK(number == next.rank + (uint32_t)i);
         /* A request that only the library's own timer ends. */
         if (i % 5 == 0) CHECK_STATUS(look_up_string("no.such.name", NULL, 0, NULL, 0, NULL), PMIX_ERR_NOT_FOUND);

