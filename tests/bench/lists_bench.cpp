@@ -47,7 +47,7 @@ Cost fence_cost(TestServer& server, std::vector<std::unique_ptr<FakeClient>>& cl
                 written = true;
             });
             const double from_us = cpu_us();
-            while (!written) server.turn();
+            while (!written) server.run_once();
             server.settle();
             const double us = cpu_us() - from_us;
             joiner.join();

@@ -56,23 +56,23 @@ Outcome live(FaultyIo& io, const std::function<void()>& arm) {
         connection = std::move(*opened);
     }
     out.opened = true;
-    auto turn = [&](int n) {
+    auto run = [&](int n) {
         for (int i = 0; i < n; ++i) (*loop)->progress();
     };
     test::write_all(peer.get(), test::frame_bytes(FrameHeader::request(4, 1), bytes_of("first")));
-    turn(40);
+    run(40);
     connection->send(FrameHeader::reply(4, 1, PMIX_SUCCESS), bytes_of("answer"), {&lent, 1});
     connection->send(FrameHeader::notify(16), bytes_of("event"));
-    turn(60);
+    run(60);
     const auto second = test::frame_bytes(FrameHeader::notify(5), bytes_of("second"));
     (void)::send(peer.get(), second.data(), second.size(), MSG_NOSIGNAL);  // it may have closed already
-    turn(40);
+    run(40);
     // What the peer got so far, up to the moment in which it leaves.
     char buffer[256];
     for (ssize_t n; (n = ::recv(peer.get(), buffer, sizeof buffer, 0)) > 0;)
         out.peer_got.append(buffer, static_cast<size_t>(n));
     peer.reset();
-    for (int i = 0; i < 1000 && handler.closed.empty(); ++i) turn(1);
+    for (int i = 0; i < 1000 && handler.closed.empty(); ++i) run(1);
     {
         LoopRole role(**loop);
         connection->close();

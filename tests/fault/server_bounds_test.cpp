@@ -131,7 +131,7 @@ TEST(ServerBoundsTest, Events_PeerDoesNotRead_EventsAreDroppedAndTheLossIsTold) 
         while (done < bytes.size()) {
             const ssize_t n = ::send(notifier.fd(), bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
             if (n > 0) done += static_cast<size_t>(n);
-            s.server.turn();
+            s.server.run_once();
         }
         ASSERT_TRUE(notifier.wait(1000));
     }

@@ -38,7 +38,7 @@ struct Node {
         bool is = false;
         while (!is && !deadline.passed()) {
             FailingMemory::resume();
-            server.turn();
+            server.run_once();
             FailingMemory::pause();
             is = done();
         }
@@ -283,7 +283,7 @@ TEST(ServerNomemTest, Start_OneAllocationFails_ConnectionsAreAccepted) {
         TestServer server(nullptr);
         FailingMemory::arm(n);
         FailingMemory::resume();
-        for (int i = 0; i < 5; ++i) server.turn();
+        for (int i = 0; i < 5; ++i) server.run_once();
         FailingMemory::pause();
         auto socket = client::connect_any(server.parts().listener.addresses(), transport::Deadline::in_ms(60'000),
                                           transport::kRealIo);

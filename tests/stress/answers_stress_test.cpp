@@ -148,7 +148,7 @@ TEST(AnswersStressTest, EveryRequestHasOneAnswer) {
         // Nobody reads meanwhile, and what comes back is more than a socket holds: sending has to wait for the loop.
         for (unsigned i = 0; i < 30; ++i) {
             for (size_t c = 0; c < clients.size(); ++c) expected[c].push_back(ask(*clients[c], i + round, ids[c]));
-            server.turn();
+            server.run_once();
         }
         for (size_t c = 0; c < clients.size(); ++c) {
             for (size_t i = 0; i < ids[c].size(); ++i) {
@@ -185,7 +185,7 @@ TEST(AnswersStressTest, ClientsDieWhileTheyAreAnswered) {
         for (unsigned i = 0; i < 12; ++i) {
             ask(dies, i, lost);
             expected.push_back(ask(stays, i, ids));
-            if (i % 3 == round % 3) server.turn();
+            if (i % 3 == round % 3) server.run_once();
         }
         dies.kill();
         for (size_t i = 0; i < ids.size(); ++i) {

@@ -25,9 +25,9 @@ class FakeChannel final : public client::Channel {
     std::function<pmix_status_t(const common::Frame&)> before_send;
     bool open = true;
     bool another_users = false;
-    std::atomic<int> room_waits{0};
-    std::function<void()> on_wait_for_room;  // not from within itself
-    pmix_status_t room = PMIX_SUCCESS;       // what wait_for_room() answers
+    std::atomic<int> queue_waits{0};
+    std::function<void()> on_wait_for_room;     // not from within itself
+    pmix_status_t queue_status = PMIX_SUCCESS;  // what wait_for_room() answers
 
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override {
         if (!open) return PMIX_ERR_UNREACH;
@@ -47,18 +47,18 @@ class FakeChannel final : public client::Channel {
         return loop_.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
     }
     pmix_status_t wait_for_room(transport::Deadline) override {
-        ++room_waits;
+        ++queue_waits;
         if (auto now = std::exchange(on_wait_for_room, nullptr)) {
             now();
             if (!on_wait_for_room) on_wait_for_room = std::move(now);
         }
-        return room;
+        return queue_status;
     }
     bool serves_root_for_another() const noexcept override { return another_users; }
     bool connected() const noexcept override { return open; }
     void close() noexcept override { open = false; }
 
-    // What the server says, from the loop.
+    // The server's answer, from the loop.
     template <class Message>
     void answer(const common::Frame& request, pmix_status_t status, const Message& message) {
         auto payload = common::message_bytes(message);

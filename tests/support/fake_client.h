@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server in this process, turned by the test, and clients that speak frames to it over socket pairs.
+// A server in this process, run by the test, and clients that send frames to it over socket pairs.
 //
 // TestServer owns loop and server; turn_until() runs the loop until something has happened or a minute has passed.
-// FakeClient is the other end of one connection: it says its hello, sends requests, collects what comes.
+// FakeClient is the other end of one connection: it sends its hello and requests, and collects what it receives.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -55,19 +55,19 @@ class TestServer {
     server::Server::Parts& parts() { return server->parts(); }
     server::Registration& setup() { return parts().registration; }
 
-    void turn() { loop->progress(); }
+    void run_once() { loop->progress(); }
     template <class F>
     bool turn_until(F&& done) {
         auto deadline = transport::Deadline::in_ms(60'000);
         while (!done()) {
             if (deadline.passed()) return false;
-            turn();
+            run_once();
         }
         return true;
     }
-    // For "nothing happens": turns as long as there is work.
+    // For "nothing happens": runs the loop as long as there is work.
     void settle() {
-        for (int i = 0; i < 20; ++i) turn();
+        for (int i = 0; i < 20; ++i) run_once();
     }
 
     // A job of `nodes` equal nodes n0, n1, ... of which this server is n0.
@@ -125,7 +125,7 @@ class FakeClient {
         auto reply = wait(id);
         if (!reply) return PMIX_ERR_LOST_CONNECTION;
         pmix_status_t rc = hello_->receive(reply->header, reply->payload, true);
-        if (rc == PMIX_SUCCESS) adopt(hello_->reply().segments);
+        if (rc == PMIX_SUCCESS) take_segments(hello_->reply().segments);
         return rc;
     }
 
@@ -145,7 +145,7 @@ class FakeClient {
     }
     void send_raw(const std::vector<uint8_t>& bytes) { write_all(socket_.get(), bytes); }
 
-    // Turns the server until the reply is here. Nothing: the connection ended first, or nobody answers.
+    // Runs the server until the reply is here. Nothing: the connection ended first, or there was no answer.
     std::optional<common::Frame> wait(uint32_t id) {
         std::optional<common::Frame> out;
         server_.turn_until([&] {
@@ -185,7 +185,7 @@ class FakeClient {
         }
         return std::nullopt;
     }
-    // The next piece of forwarded output; what it points to lives until the next call.
+    // The next part of forwarded output; what it points to is valid until the next call.
     std::optional<common::IofNotify> take_output() {
         read();
         for (auto it = frames_.begin(); it != frames_.end(); ++it) {
@@ -257,7 +257,7 @@ class FakeClient {
     }
 
   private:
-    void adopt(const common::SegmentList& segments) {
+    void take_segments(const common::SegmentList& segments) {
         for (const auto& s : segments) {
             if (!s.has_descriptor || descriptors_.empty()) continue;
             auto reader = dstore::Reader::open(descriptors_.front().release());
@@ -318,7 +318,7 @@ class FakeClient {
     bool hung_up_ = false;
 };
 
-// For FakeHost::data: the answer to a direct modex is what another node's server says of the process.
+// For FakeHost::data: the answer to a direct modex is the data that another node's server has of the process.
 inline auto modex_from(TestServer& there) {
     return [&there](const Seen& seen) {
         std::vector<uint8_t> out;
@@ -332,7 +332,7 @@ inline auto modex_from(TestServer& there) {
     };
 }
 
-// The jobs of other nodes that this server knows.
+// The jobs of other nodes that this server has data of.
 inline size_t foreign_jobs(TestServer& server) {
     size_t n = 0;
     for (const auto& [name, nspace] : server.parts().registry.nspaces()) n += nspace->adopted;

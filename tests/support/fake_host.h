@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A tiny resource manager: every upcall is noted and answered in the style that the test chose.
 //
-// The module's functions carry no user data, so one FakeHost at a time; it registers itself while it lives. Upcalls
-// come on the thread that turns the loop. answer_waiting() is for Style::later; join() for Style::other_thread.
+// The module's functions carry no user data, so one FakeHost at a time; it is registered until its destruction. Upcalls
+// are on the thread that runs the loop. answer_waiting() is for Style::later; join() for Style::other_thread.
 #pragma once
 
 #include <gtest/gtest.h>

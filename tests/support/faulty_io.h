@@ -56,17 +56,17 @@ class FaultyIo {
     // A copy of the message that moves at most max bytes.
     struct Cut {
         msghdr message;
-        iovec pieces[64];
+        iovec parts[64];
         Cut(const msghdr* original, size_t max) : message(*original) {
             if (max == 0) return;
             size_t n = 0, left = max;
             while (n < original->msg_iovlen && left > 0) {
-                pieces[n] = original->msg_iov[n];
-                if (pieces[n].iov_len > left) pieces[n].iov_len = left;
-                left -= pieces[n].iov_len;
+                parts[n] = original->msg_iov[n];
+                if (parts[n].iov_len > left) parts[n].iov_len = left;
+                left -= parts[n].iov_len;
                 ++n;
             }
-            message.msg_iov = pieces;
+            message.msg_iov = parts;
             message.msg_iovlen = n;
         }
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// While it lives, this process can open no descriptor: its soft limit is the lowest number that is free.
+// While it exists, this process can open no descriptor: its soft limit is the lowest number that is free.
 #pragma once
 
 #include <fcntl.h>

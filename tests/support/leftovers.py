@@ -2,7 +2,7 @@
 
 Names that only this machine's other work could have made are not looked at: of the temporary directory only entries
 that a PMIx library or pmixrun would make count, unless the directory belongs to the test (then every entry does).
-A name in the kernel (socket, memfd) lives as long as a process that holds it, so it is looked for in those that may."""
+A name in the kernel (socket, memfd) exists as long as a process that holds it, so it is looked for in those that may."""
 import os
 import re
 

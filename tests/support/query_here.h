@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Query_info through the public door, in a process that is its own server: the fixture of the tests of queries.
+// PMIx_Query_info through the public API, in a process that is its own server: the fixture of the tests of queries.
 //
 // The library has its own thread here; the host's upcall comes from there.
 #pragma once
@@ -30,7 +30,7 @@ struct QueryHost {
     std::atomic<int> upcalls{0};
     std::vector<std::string> keys;
     InfoList qualifiers;
-    pmix_proc_t asker{};
+    pmix_proc_t requester{};
     bool table = false;    // answers for a table of processes, with one row, of process 77
     bool grouped = false;  // answers by query, as the Standard has it
     pmix_status_t verdict = PMIX_SUCCESS;
@@ -44,7 +44,7 @@ struct QueryHost {
                                void* cbdata) {
         QueryHost& h = *current();
         ++h.upcalls;
-        h.asker = *proc;
+        h.requester = *proc;
         InfoList answers;
         for (size_t i = 0; i < n; ++i) {
             h.qualifiers.append_all(queries[i].qualifiers, queries[i].nqual);
@@ -115,7 +115,7 @@ class QueryTest : public ::testing::Test {
     bool running = false;
 };
 
-// Queries in C's form, for as long as the object lives.
+// Queries in C's form, for as long as the object exists.
 struct Ask {
     explicit Ask(std::vector<std::string> given, InfoList narrowed = {})
         : keys(std::move(given)), qualifiers(std::move(narrowed)) {

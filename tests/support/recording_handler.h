@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ConnectionHandler that writes down what it hears, and a loop that a test turns by hand.
+// A ConnectionHandler that records what is delivered to it, and a loop that a test runs itself.
 #pragma once
 
 #include <atomic>
@@ -51,12 +51,12 @@ class ManualLoop {
         EXPECT_TRUE(made.ok());
         loop = std::move(*made);
     }
-    // Turns until done says so; a test that never gets there runs into its time limit.
+    // Runs the loop until done() is true; a test in which it never is ends by its time limit.
     template <class F>
     void turn_until(F&& done) {
         while (!done()) loop->progress();
     }
-    void turn(int times = 4) {
+    void run(int times = 4) {
         for (int i = 0; i < times; ++i) loop->progress();
     }
     std::unique_ptr<transport::EventLoop> loop;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server in this process behind the public door, and what tests ask of it.
+// A server in this process behind the public API, and what tests need of it.
 //
-// The library has its own thread here; whatever it calls back on comes from there.
+// The library has its own thread here, which makes all callbacks.
 #pragma once
 
 #include <gtest/gtest.h>

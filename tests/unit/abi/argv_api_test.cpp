@@ -55,7 +55,7 @@ TEST(Argv, AppendPrependUnique) {
 }
 
 // rows: D15
-TEST(Argv, SplitWithOrWithoutEmptyPieces) {
+TEST(Argv, SplitWithOrWithoutEmptyParts) {
     for (const bool with_empty : {false, true}) {
         char** argv = PMIx_Argv_split_inter(":a::b:", ':', with_empty);
         EXPECT_EQ(listed(argv), (with_empty ? Strings{"", "a", "", "b"} : Strings{"a", "b"}));

@@ -36,7 +36,7 @@ TEST(DataApi, PackChecksItsArguments) {
     EXPECT_EQ(PMIx_Data_pack(nullptr, &b, &number, 1, PMIX_UNDEF), PMIX_ERR_UNKNOWN_DATA_TYPE);
     EXPECT_EQ(PMIx_Data_pack(nullptr, &b, &number, 1, 60000), PMIX_ERR_UNKNOWN_DATA_TYPE);
     EXPECT_EQ(b.bytes_used, 0u);
-    // None of them is a call too, with or without a place; whom it is for makes no difference.
+    // A count of zero is valid too, with or without an array; the target makes no difference.
     EXPECT_EQ(PMIx_Data_pack(nullptr, &b, &number, 0, PMIX_INT), PMIX_SUCCESS);
     EXPECT_EQ(PMIx_Data_pack(nullptr, &b, nullptr, 0, PMIX_INFO), PMIX_SUCCESS);
     pmix_proc_t target = {"somewhere", 3};

@@ -137,7 +137,7 @@ TEST_F(InitAttributes, StrictMode_PutAndStoreOfAReservedKey_AreRefused) {
     }
 }
 
-// Callbacks come from the thread that turns the host's loop, and only while it does. rows: I13
+// Callbacks run on the thread that runs the host's loop, and only while it does. rows: I13
 // proves: PMIx_Init PMIX_EVENT_BASE client
 TEST_F(InitAttributes, TheCallersEventBaseIsTheLoop) {
     event_base* base = event_base_new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host calls around a job, through the public door, in this process: set-up of an application and of its nodes,
-// the environment of a child, inventory, and the end of a job.
+// What a host calls around a job, through the public functions, in this process: set-up of an application and its
+// nodes, the environment of a child, inventory, and the end of a job.
 #include <gtest/gtest.h>
 #include <pmix.h>
 #include <pmix_server.h>
@@ -20,7 +20,7 @@ using namespace pmix::test;
 
 namespace {
 
-struct AppSetup {
+struct SetupAnswer {
     Answer answer;
     pmix_info_t* infos = nullptr;
     size_t ninfos = 99;
@@ -28,7 +28,7 @@ struct AppSetup {
     void* release_data = nullptr;
     static void done(pmix_status_t status, pmix_info_t infos[], size_t n, void* mine, pmix_op_cbfunc_t release,
                      void* release_data) {
-        auto* s = static_cast<AppSetup*>(mine);
+        auto* s = static_cast<SetupAnswer*>(mine);
         s->infos = infos;
         s->ninfos = n;
         s->release = release;
@@ -52,7 +52,7 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
                                                         {"PMIX_RANK_OF_NOBODY", "7"}};
     for (const auto& [name, value] : here) ASSERT_EQ(0, ::setenv(name, value, 1));
     struct Asked {
-        const char* wish;
+        const char* option;
         const char* model;
         bool pmix, ompi, told;
     };
@@ -64,12 +64,12 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
                            {PMIX_SETUP_APP_NONENVARS, "ompi", false, false, true},
                            {PMIX_SETUP_APP_ALL, "ompi", true, true, true}};
     for (const Asked& c : cases) {
-        InfoList wishes;
-        if (c.wish != nullptr) wishes.append_flag(c.wish, true);
-        if (c.model != nullptr) wishes.append_string(PMIX_PROGRAMMING_MODEL, c.model);
-        AppSetup s;
+        InfoList options;
+        if (c.option != nullptr) options.append_flag(c.option, true);
+        if (c.model != nullptr) options.append_string(PMIX_PROGRAMMING_MODEL, c.model);
+        SetupAnswer s;
         ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_setup_application(job, wishes.c_array(), wishes.size(), &AppSetup::done, &s));
+                  PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
         ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
         bool pmix = false, ompi = false, told = false;
         for (size_t i = 0; i < s.ninfos; ++i) {
@@ -89,21 +89,21 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
                 EXPECT_STREQ("a=b:c", info.value.data.envar.value);
             }
         }
-        EXPECT_EQ(c.pmix, pmix) << c.wish;
-        EXPECT_EQ(c.ompi, ompi) << c.wish;
-        EXPECT_EQ(c.told, told) << c.wish;
+        EXPECT_EQ(c.pmix, pmix) << c.option;
+        EXPECT_EQ(c.ompi, ompi) << c.option;
+        EXPECT_EQ(c.told, told) << c.option;
         ASSERT_NE(nullptr, s.release) << "the host calls it without a look";
         s.release(PMIX_SUCCESS, s.release_data);
     }
     for (const auto& [name, value] : here) ::unsetenv(name);
-    AppSetup s;
+    SetupAnswer s;
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(job, nullptr, 0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(job, nullptr, 1, &AppSetup::done, &s));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(job, nullptr, 1, &SetupAnswer::done, &s));
     pmix_nspace_t nameless = {};
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(nameless, nullptr, 0, &AppSetup::done, &s));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(nameless, nullptr, 0, &SetupAnswer::done, &s));
 }
 
-// Whoever asked for the job sent its own variables along; those of this host are not the right ones. rows: V14
+// The requester of the job sent its own variables along; those of this host are not the right ones. rows: V14
 // proves: PMIx_server_setup_application PMIX_ENVARS_HARVESTED
 TEST(JobCallsTest, WhatWasHarvestedIsNotHarvestedAgain) {
     ServerHere server;
@@ -111,13 +111,13 @@ TEST(JobCallsTest, WhatWasHarvestedIsNotHarvestedAgain) {
     PMIx_Load_nspace(job, "job");
     ASSERT_EQ(0, ::setenv("OMPI_MCA_test_harvest", "of the host", 1));
     for (bool harvested : {false, true}) {
-        InfoList wishes;
-        wishes.append_flag(PMIX_SETUP_APP_ALL, true);
-        wishes.append_flag(PMIX_ENVARS_HARVESTED, harvested);
-        wishes.append_string(PMIX_PROGRAMMING_MODEL, "ompi");
-        AppSetup s;
+        InfoList options;
+        options.append_flag(PMIX_SETUP_APP_ALL, true);
+        options.append_flag(PMIX_ENVARS_HARVESTED, harvested);
+        options.append_string(PMIX_PROGRAMMING_MODEL, "ompi");
+        SetupAnswer s;
         ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_setup_application(job, wishes.c_array(), wishes.size(), &AppSetup::done, &s));
+                  PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
         ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
         size_t variables = 0, others = 0;
         for (size_t i = 0; i < s.ninfos; ++i) ++(s.infos[i].value.type == PMIX_ENVAR ? variables : others);
@@ -137,18 +137,19 @@ TEST(JobCallsTest, WhatIsHarvestedReachesTheChild) {
     pmix_nspace_t job;
     PMIx_Load_nspace(job, "job");
     ASSERT_EQ(0, ::setenv("OMPI_MCA_test_harvest", "first", 1));
-    InfoList wishes;
-    wishes.append_flag(PMIX_SETUP_APP_ALL, true);
-    wishes.append_string(PMIX_PERSONALITY, "prrte,ompi");
-    AppSetup s;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_application(job, wishes.c_array(), wishes.size(), &AppSetup::done, &s));
+    InfoList options;
+    options.append_flag(PMIX_SETUP_APP_ALL, true);
+    options.append_string(PMIX_PERSONALITY, "prrte,ompi");
+    SetupAnswer s;
+    ASSERT_EQ(PMIX_SUCCESS,
+              PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
     ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
     ::unsetenv("OMPI_MCA_test_harvest");
     pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT;
     ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &buffer, s.infos, static_cast<int32_t>(s.ninfos), PMIX_INFO));
-    std::vector<pmix_info_t> arrived(s.ninfos);
+    std::vector<pmix_info_t> unpacked(s.ninfos);
     auto count = static_cast<int32_t>(s.ninfos);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, arrived.data(), &count, PMIX_INFO));
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, unpacked.data(), &count, PMIX_INFO));
     s.release(PMIX_SUCCESS, s.release_data);
     PMIx_Data_buffer_destruct(&buffer);
 
@@ -162,8 +163,8 @@ TEST(JobCallsTest, WhatIsHarvestedReachesTheChild) {
     const pmix_proc_t proc = ProcId("job", 1).to_c();
     ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
     EXPECT_EQ("", ChildEnvironment(proc).get("OMPI_COMM_WORLD_RANK")) << "nobody spoke of Open MPI yet";
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, arrived.data(), arrived.size(), nullptr, nullptr));
-    for (pmix_info_t& info : arrived) PMIx_Info_destruct(&info);
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, unpacked.data(), unpacked.size(), nullptr, nullptr));
+    for (pmix_info_t& info : unpacked) PMIx_Info_destruct(&info);
     const ChildEnvironment child(proc);
     EXPECT_EQ("first", child.get("OMPI_MCA_test_harvest"));
     EXPECT_EQ("1", child.get("OMPI_COMM_WORLD_RANK"));
@@ -271,15 +272,15 @@ TEST(JobCallsTest, TheModelUnderEachOfItsKeys) {
     for (const char* key : {PMIX_PROGRAMMING_MODEL, PMIX_MODEL_LIBRARY_NAME, PMIX_PERSONALITY}) {
         ServerHere server;
         register_job("job");
-        InfoList wishes;
-        wishes.append_flag(PMIX_SETUP_APP_NONENVARS, true);
-        wishes.append_string(key, "Open MPI");
-        wishes.append_string(PMIX_MODEL_LIBRARY_VERSION, "5.0");
+        InfoList options;
+        options.append_flag(PMIX_SETUP_APP_NONENVARS, true);
+        options.append_string(key, "Open MPI");
+        options.append_string(PMIX_MODEL_LIBRARY_VERSION, "5.0");
         pmix_nspace_t job;
         PMIx_Load_nspace(job, "job");
-        AppSetup s;
+        SetupAnswer s;
         ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_setup_application(job, wishes.c_array(), wishes.size(), &AppSetup::done, &s));
+                  PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
         ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
         ASSERT_EQ(2u, s.ninfos) << key;
         EXPECT_STREQ(key, s.infos[0].key);
@@ -302,9 +303,9 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
     register_job("job");
     pmix_proc_t proc = ProcId("job", 0).to_c();
 
-    // What setup_application brought is taken; without a wish it is nothing.
-    AppSetup set_up;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_application(job, nullptr, 0, &AppSetup::done, &set_up));
+    // What setup_application brought is taken; without a option it is nothing.
+    SetupAnswer set_up;
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_application(job, nullptr, 0, &SetupAnswer::done, &set_up));
     ASSERT_EQ(PMIX_SUCCESS, set_up.answer.wait());
     EXPECT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, set_up.infos, set_up.ninfos, nullptr, nullptr));
     set_up.release(PMIX_SUCCESS, set_up.release_data);
@@ -379,15 +380,15 @@ TEST(JobCallsTest, InventoryIsCollectedCarriedAndKept) {
     // As a host carries it to the scheduler's node.
     pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT;
     ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &buffer, collected.infos.c_array(), 1, PMIX_INFO));
-    pmix_info_t arrived;
+    pmix_info_t unpacked;
     int32_t count = 1;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, &arrived, &count, PMIX_INFO));
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, &unpacked, &count, PMIX_INFO));
     PMIx_Data_buffer_destruct(&buffer);
     std::string text;
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask_node("n7", PMIX_HWLOC_XML_V2, &text))
         << "not delivered yet, and the host answers none";
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_deliver_inventory(&arrived, 1, nullptr, 0, nullptr, nullptr));
-    PMIx_Info_destruct(&arrived);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_deliver_inventory(&unpacked, 1, nullptr, 0, nullptr, nullptr));
+    PMIx_Info_destruct(&unpacked);
     EXPECT_EQ(PMIX_SUCCESS, ask_node("n7", PMIX_HWLOC_XML_V2, &text));
     EXPECT_NE(std::string::npos, text.find("<topology")) << text.substr(0, 80);
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask_node("n8", PMIX_HWLOC_XML_V2, &text));
@@ -423,7 +424,7 @@ size_t segments_mapped() {
 }
 
 template <class F>
-bool soon(F&& f) {
+bool becomes_true(F&& f) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!f()) {
         if (std::chrono::steady_clock::now() > deadline) return false;
@@ -434,11 +435,12 @@ bool soon(F&& f) {
 
 }  // namespace
 
-// Jobs come and go under a long-lived server, which looks into each: nothing of them stays but what it was lent.
+// Jobs start and end under a long-lived server, which reads from each: nothing of them stays but values that it
+// borrowed.
 TEST(JobCallsTest, JobsThatEndAreUnmapped) {
     ServerHere server;
     size_t before = 0;
-    pmix_value_t* lent = nullptr;
+    pmix_value_t* borrowed = nullptr;
     for (int i = 0; i < 200; ++i) {
         const std::string name = "job" + std::to_string(i);
         pmix_nspace_t job;
@@ -451,16 +453,16 @@ TEST(JobCallsTest, JobsThatEndAreUnmapped) {
         if (i == 5) {
             InfoList pointer;
             pointer.append_flag(PMIX_GET_POINTER_VALUES, true);
-            ASSERT_EQ(PMIX_SUCCESS, PMIx_Get(&all, "test.name", pointer.c_array(), pointer.size(), &lent));
+            ASSERT_EQ(PMIX_SUCCESS, PMIx_Get(&all, "test.name", pointer.c_array(), pointer.size(), &borrowed));
         }
         PMIx_server_deregister_nspace(job, nullptr, nullptr);
         // This thread may be faster than the notice.
-        EXPECT_TRUE(soon([&] { return text_of(all, "test.name") == "PMIX_ERR_NOT_FOUND"; }));
+        EXPECT_TRUE(becomes_true([&] { return text_of(all, "test.name") == "PMIX_ERR_NOT_FOUND"; }));
         if (i == 10) before = segments_mapped();
     }
-    EXPECT_TRUE(soon([&] { return segments_mapped() <= before; }));
-    ASSERT_NE(nullptr, lent);
-    EXPECT_STREQ("job5", lent->data.string);
+    EXPECT_TRUE(becomes_true([&] { return segments_mapped() <= before; }));
+    ASSERT_NE(nullptr, borrowed);
+    EXPECT_STREQ("job5", borrowed->data.string);
 }
 
 namespace {
@@ -485,7 +487,7 @@ TEST(JobCallsTest, ResourcesAreEveryJobsUntilTheyAreTakenBack) {
     register_job("after");
     for (const char* job : {"before", "after"})
         EXPECT_EQ("/scratch", text_of(ProcId(job, PMIX_RANK_WILDCARD).to_c(), "site.scratch")) << job;
-    // Keys say what goes; the value beside one does not matter.
+    // The keys select what is removed; the value beside one does not matter.
     InfoList gone = text_info("site.scratch", "elsewhere");
     ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deregister_resources(gone.c_array(), gone.size(), nullptr, nullptr));
     Answer again;

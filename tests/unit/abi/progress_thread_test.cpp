@@ -79,7 +79,7 @@ TEST(ProgressThread, StoppedOnceAndDrivenByTheProcess) {
     EXPECT_EQ(100, before) << "what was queued has run";
 
     register_later("after", after);
-    EXPECT_EQ(0, after) << "by whom?";
+    EXPECT_EQ(0, after) << "who ran it?";
     for (int i = 0; i < 1000 && after == 0; ++i) PMIx_Progress();
     EXPECT_EQ(1, after);
     register_job("blocking");  // who waits drives
@@ -97,7 +97,7 @@ void block(pmix_status_t, void*) {
 }
 
 // proves: PMIx_Progress_thread_stop client PMIX_PROGRESS_THREAD_FLUSH
-TEST(ProgressThread, WithoutFlushTheRestWaitsForWhoDrives) {
+TEST(ProgressThread, StopWithoutFlush_TasksQueued_RunOnTheDrivingThread) {
     ServerHere server;
     std::atomic<int> queued{0};
     pmix_nspace_t nspace;
@@ -137,8 +137,8 @@ common::InfoList external() {
     return infos;
 }
 
-// Another thread waits, and turns the loop for it: finalize ends its call all the same.
-TEST(ProgressThread, FinalizeEndsACallThatTurnsTheLoop) {
+// Another thread waits, and runs the loop for it: finalize ends its call all the same.
+TEST(ProgressThread, Finalize_CallerRunsTheLoop_EndsItsCall) {
     for (int i = 0; i < 20; ++i) {
         std::atomic<bool> asks{false};
         std::thread waits;
@@ -166,7 +166,7 @@ TEST(ProgressThread, FinalizeEndsACallThatTurnsTheLoop) {
 }
 
 // Another thread drives all the time, through inits and finalizes.
-TEST(ProgressThread, FinalizeTakesItsTurnBesideWhoDrives) {
+TEST(ProgressThread, Finalize_AnotherThreadProgresses_BothComplete) {
     std::atomic<bool> over{false};
     std::thread drives([&] {
         while (!over) PMIx_Progress();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_generate_regex and PMIx_generate_ppn at the door.
+// PMIx_generate_regex and PMIx_generate_ppn, the public functions.
 #include <gtest/gtest.h>
 #include <pmix_server.h>
 

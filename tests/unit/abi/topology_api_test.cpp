@@ -192,7 +192,7 @@ TEST_F(TopologyApi, DestructLeavesTheLibrarysTopologyAndFreesTheCallers) {
     pmix_topology_t late = PMIX_TOPOLOGY_STATIC_INIT;
     pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
     pmix_value_t copy;
-    for (int life = 0; life < 3; ++life) {
+    for (int instance = 0; instance < 3; ++instance) {
         Server server;
         pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
         ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
@@ -206,7 +206,7 @@ TEST_F(TopologyApi, DestructLeavesTheLibrarysTopologyAndFreesTheCallers) {
         EXPECT_EQ(topology.source, nullptr);
         PMIx_Topology_destruct(&topology);
         EXPECT_EQ(locality_of("hwloc:4"), "hwloc:SK1:L31:L22:L12:CR2:HT4:NM1");
-        PMIx_Topology_destruct(&late);  // of the life before
+        PMIx_Topology_destruct(&late);  // of the instance before
         ASSERT_EQ(PMIx_Load_topology(&late), PMIX_SUCCESS);
         EXPECT_EQ(late.topology, own);
         cpuset = parsed("hwloc:1");
@@ -214,7 +214,7 @@ TEST_F(TopologyApi, DestructLeavesTheLibrarysTopologyAndFreesTheCallers) {
         EXPECT_EQ(cpuset.bitmap, nullptr);
         PMIx_Cpuset_destruct(&cpuset);
         cpuset = parsed("hwloc:1");
-        if (life < 2) PMIx_Cpuset_destruct(&cpuset);
+        if (instance < 2) PMIx_Cpuset_destruct(&cpuset);
     }
     PMIx_Topology_destruct(&late);
     PMIx_Cpuset_destruct(&cpuset);  // needs no library
@@ -605,7 +605,7 @@ TEST_F(TopologyApi, AForeignTopologyIsOnlyHandedOut) {
     PMIx_Cpuset_destruct(&cpuset);
 }
 
-// The older name says it with a bare pointer to hwloc's object, which stays the host's. rows: H1
+// The older name takes a bare pointer to hwloc's object, which stays the host's. rows: H1
 // proves: PMIx_server_init PMIX_TOPOLOGY
 TEST_F(TopologyApi, TheHostsOwnObjectByABarePointer) {
     const Hwloc& hwloc = *Hwloc::open();

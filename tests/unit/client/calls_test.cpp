@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pending calls: each is completed once, by whoever comes first.
+// Pending calls: each is completed once, by the first of several threads.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -10,18 +10,18 @@ namespace pmix::client {
 namespace {
 
 struct Counted : Call {
-    Counted(int& completions, int& lives, pmix_status_t& last, bool any)
-        : completions_(completions), lives_(lives), last_(last), any_(any) {
-        ++lives_;
+    Counted(int& completions, int& objects, pmix_status_t& last, bool any)
+        : completions_(completions), objects_(objects), last_(last), any_(any) {
+        ++objects_;
     }
-    ~Counted() override { --lives_; }
+    ~Counted() override { --objects_; }
     void complete(Answer&& answer) noexcept override {
         ++completions_;
         last_ = answer.status;
     }
     bool anywhere() const noexcept override { return any_; }
     int& completions_;
-    int& lives_;
+    int& objects_;
     pmix_status_t& last_;
     bool any_;
 };
@@ -29,12 +29,12 @@ struct Counted : Call {
 class CallsTest : public ::testing::Test {
   protected:
     uint32_t add(bool any = false) {
-        auto id = calls.add(CallPtr(new Counted(completions, lives, last, any)));
+        auto id = calls.add(CallPtr(new Counted(completions, objects, last, any)));
         EXPECT_TRUE(id.ok());
         return id.ok() ? id.value() : 0;
     }
     Calls calls;
-    int completions = 0, lives = 0;
+    int completions = 0, objects = 0;
     pmix_status_t last = PMIX_SUCCESS;
 };
 
@@ -46,7 +46,7 @@ TEST_F(CallsTest, IdsAreDistinctAndNeverZero) {
     EXPECT_EQ(calls.open(), 1000u);
     calls.close(PMIX_ERROR, PMIX_ERR_INIT);
     EXPECT_EQ(completions, 1000);
-    EXPECT_EQ(lives, 0);
+    EXPECT_EQ(objects, 0);
 }
 
 TEST_F(CallsTest, TakenOnce) {
@@ -71,9 +71,9 @@ TEST_F(CallsTest, ClosedTableRefuses) {
     calls.close(PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH);
     EXPECT_EQ(completions, 1);
     EXPECT_EQ(last, PMIX_ERR_LOST_CONNECTION);
-    EXPECT_EQ(calls.add(CallPtr(new Counted(completions, lives, last, false))).status(), PMIX_ERR_UNREACH);
+    EXPECT_EQ(calls.add(CallPtr(new Counted(completions, objects, last, false))).status(), PMIX_ERR_UNREACH);
     EXPECT_EQ(completions, 1);
-    EXPECT_EQ(lives, 0);
+    EXPECT_EQ(objects, 0);
 }
 
 TEST_F(CallsTest, ACompletionMayAskAgain) {

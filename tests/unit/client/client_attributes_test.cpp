@@ -47,13 +47,13 @@ struct GroupAnswer {
     ProcList members;
     transport::Waiter waiter;
     static void group(pmix_status_t status, pmix_info_t* infos, size_t n, void* cbdata, pmix_release_cbfunc_t release,
-                      void* lent) {
+                      void* borrowed) {
         auto* self = static_cast<GroupAnswer*>(cbdata);
         self->status = status;
         for (size_t i = 0; i < n; ++i)
             if (common::key_view(infos[i]) == PMIX_GROUP_MEMBERSHIP)
                 common::read_proc_array(infos[i].value, self->members);
-        if (release != nullptr) release(lent);
+        if (release != nullptr) release(borrowed);
         ++self->calls;
         self->waiter.complete();
     }
@@ -150,7 +150,7 @@ TEST_F(ClientAttributes, DefaultHandlersAreSparedWhatIsNotForThem) {
 
 // rows: E11
 // proves: PMIx_Notify_event PMIX_EVENT_DO_NOT_CACHE client
-TEST_F(ClientAttributes, WhatIsNotToBeKeptIsNotThereForWhoComesLater) {
+TEST_F(ClientAttributes, NotifyEvent_DoNotCache_IsNotReplayedToLaterHandlers) {
     reached({});
     ran.clear();
     add({kCode});
@@ -165,7 +165,7 @@ TEST_F(ClientAttributes, WhatIsNotToBeKeptIsNotThereForWhoComesLater) {
 
 // rows: E11
 // proves: PMIx_Notify_event PMIX_EVENT_AFFECTED_PROC PMIX_EVENT_AFFECTED_PROCS client
-TEST_F(ClientAttributes, WhomAnEventIsAboutDecidesWhoWantsIt) {
+TEST_F(ClientAttributes, AffectedProcs_SelectTheHandlers) {
     const size_t of_two = add({kCode}, about(PMIX_EVENT_AFFECTED_PROC, ProcId("job", 2)));
     const size_t of_three = add({kCode}, about(PMIX_EVENT_AFFECTED_PROC, ProcId("job", 3)));
     EXPECT_EQ((std::vector<size_t>{of_two}), reached(about(PMIX_EVENT_AFFECTED_PROC, ProcId("job", 2))));

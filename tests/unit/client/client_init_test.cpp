@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Init and PMIx_Finalize without a server: who the process is, how calls are counted, what a fork and bad
-// directives do, who turns the loop, and what a declared model raises.
+// PMIx_Init and PMIx_Finalize without a server: the process's identity, how calls are counted, what a fork and bad
+// directives do, which thread runs the loop, and what a declared model raises.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -182,7 +182,7 @@ TEST_F(Refused, ExternalProgress) {
     EXPECT_EQ(got.calls, 1);
     EXPECT_EQ(got.n, 5);
     EXPECT_EQ(got.thread, std::this_thread::get_id());
-    // A blocking call turns the loop itself.
+    // A blocking call runs the loop itself.
     EXPECT_GE(PMIx_Register_event_handler(nullptr, 0, nullptr, 0, on_event, nullptr, nullptr), 0);
     EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
 }

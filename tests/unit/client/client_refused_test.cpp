@@ -198,7 +198,7 @@ TEST_F(Alone, GroupsNeedAServer) {
     for (const auto& [name, call] : calls_of_groups()) EXPECT_EQ(call(), PMIX_ERR_UNREACH) << name;
 }
 
-TEST_F(Alone, WhatNeedsAServerSaysSo) {
+TEST_F(Alone, CallsThatNeedAServer_AreRefused) {
     for (const auto& [name, call] : calls_of_services()) {
         const std::string_view which = name;
         // Arguments are looked at first; and this process is no tool.
@@ -214,7 +214,7 @@ TEST_F(Alone, FabricsAreObjectsOfTheCaller) {
     for (const auto& [name, call] : calls_of_fabrics()) EXPECT_EQ(call(), PMIX_ERR_BAD_PARAM) << name;
 }
 
-TEST_F(Alone, WhatIsForServersSaysSo) {
+TEST_F(Alone, CallsForServers_AreRefused) {
     EXPECT_EQ(PMIx_server_collect_job_info(nullptr, 0, nullptr), PMIX_ERR_INIT);
     EXPECT_EQ(PMIx_Register_attributes(nullptr, nullptr), PMIX_ERR_INIT);
 }

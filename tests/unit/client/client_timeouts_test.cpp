@@ -33,7 +33,7 @@ using test::FakeChannel;
 
 void nobody(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_info_t*, size_t) {}
 
-// All at once: each waits for its second, and for the grace that a server is given.
+// All at once: each waits for its second, and for the margin that a server is given.
 // rows: G11
 // proves: PMIx_Publish PMIX_TIMEOUT client
 // proves: PMIx_Lookup PMIX_TIMEOUT client

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each attribute of a registration does: read from infos as a program gives them, seen in whom a chain meets and
-// when.
+// What each attribute of a registration does: read from infos as a program gives them, seen in the handlers that a
+// chain calls and their order.
 #include <gtest/gtest.h>
 #include <pmix.h>
 
@@ -31,7 +31,7 @@ class Chain {
         EXPECT_TRUE(added.ok()) << name;
         return read->spec;
     }
-    // "a b x": who is called, in order.
+    // "a b x": the handlers that are called, in order.
     std::string order(pmix_status_t code = kCode) const {
         EventTraits event;
         event.code = code;
@@ -87,7 +87,7 @@ TEST(EventDirectives, PlacesInTheChain) {
     EXPECT_EQ("a b c x several default", place_of(flag(PMIX_EVENT_HDLR_LAST_IN_CATEGORY)));
     EXPECT_EQ("a x b c several default", place_of(word(PMIX_EVENT_HDLR_BEFORE, "b")));
     EXPECT_EQ("a x b c several default", place_of(word(PMIX_EVENT_HDLR_AFTER, "a")));
-    // Who comes later in front stands in front of who did so before, but not of who leads the category.
+    // A handler prepended later precedes those prepended before, but not the one that leads the category.
     EXPECT_EQ("c x a b several default", place_of(flag(PMIX_EVENT_HDLR_PREPEND), flag(PMIX_EVENT_HDLR_PREPEND)));
     EXPECT_EQ("x c a b several default",
               place_of(flag(PMIX_EVENT_HDLR_FIRST_IN_CATEGORY), flag(PMIX_EVENT_HDLR_PREPEND)));

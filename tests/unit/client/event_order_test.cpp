@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Order of handlers in a chain and who is in it.
+// The handlers of a chain and their order.
 #include "client/events/event_order.h"
 
 #include <gtest/gtest.h>

@@ -102,7 +102,7 @@ class EventsTest : public ::testing::Test {
     void raise(pmix_status_t code, InfoList infos = {}) {
         session->events().raise(code, common::ProcId("job", 1), std::move(infos));
     }
-    // Steps post further steps: enough turns for every chain here.
+    // Steps post further steps: enough runs of the loop for every chain here.
     void drain() {
         for (int i = 0; i < 20; ++i) session->on_loop_and_wait([] {});
     }
@@ -135,7 +135,7 @@ TEST_F(EventsTest, EachHandlerSeesWhatTheEarlierOnesReturned) {
     EXPECT_EQ(record.seen[2].results, (std::vector<std::string>{"from.0", "a", "from.1", "b"}));
 }
 
-// A handler that returns no results of its own leaves its name, and what it said as the value. rows: E6 E23
+// A handler that returns no results of its own leaves its name, with its status as the value. rows: E6 E23
 TEST_F(EventsTest, Chain_AHandlerHasAnswered_ItsNameAndStatusAreAmongTheResults) {
     add_named({kCode}, "first");
     add_named({kCode}, "second");
@@ -154,9 +154,9 @@ TEST_F(EventsTest, Chain_AHandlerHasAnswered_ItsNameAndStatusAreAmongTheResults)
     last.append_flag(PMIX_EVENT_HDLR_LAST, true);
     pmix_status_t code = kCode;
     ASSERT_GE(session->events().register_handler(&code, 1, last.c_array(), last.size(), look, nullptr, nullptr), 0);
-    int turn = 0;
+    int calls = 0;
     record.behave = [&](const Seen&, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
-        done(++turn == 1 ? PMIX_EVENT_PARTIAL_ACTION_TAKEN : PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr,
+        done(++calls == 1 ? PMIX_EVENT_PARTIAL_ACTION_TAKEN : PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr,
              cbdata);
     };
     raise(kCode);

@@ -103,7 +103,7 @@ TEST(GetRequest, Flags) {
                  .flag(PMIX_GET_STATIC_VALUES)
                  .parse();
     ASSERT_TRUE(r.ok());
-    EXPECT_TRUE(r->optional && r->immediate && r->refresh && r->lend && r->into_caller);
+    EXPECT_TRUE(r->optional && r->immediate && r->refresh && r->by_pointer && r->into_caller);
     r = Infos().flag(PMIX_OPTIONAL, false).parse();
     ASSERT_TRUE(r.ok());
     EXPECT_FALSE(r->optional);
@@ -117,7 +117,7 @@ TEST(GetRequest, Flags) {
 }
 
 TEST(GetRequest, WrongTypesAreRefused) {
-    EXPECT_EQ(Infos().text(PMIX_TIMEOUT, "soon").parse().status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(Infos().text(PMIX_TIMEOUT, "later").parse().status(), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(Infos().number(PMIX_TIMEOUT, -1, PMIX_INT).parse().status(), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(Infos().flag(PMIX_HOSTNAME).parse().status(), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(Infos().text(PMIX_APPNUM, "one").parse().status(), PMIX_ERR_BAD_PARAM);

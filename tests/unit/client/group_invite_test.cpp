@@ -171,7 +171,7 @@ class GroupInviteTest : public ::testing::Test {
             channel->answer(f, PMIX_SUCCESS, reply);
         };
     }
-    // Whoever waits still is answered now.
+    // Callers that still wait are answered now.
     void end_all() {
         session->on_loop_and_wait([this] { session->group_events().shut(PMIX_ERR_INIT); });
     }
@@ -190,9 +190,9 @@ class GroupInviteTest : public ::testing::Test {
 
 void leads(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
            pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
-    InfoList said;
-    said.append_flag(PMIX_GROUP_LEADER, true);
-    done(PMIX_SUCCESS, said.c_array(), said.size(), nullptr, nullptr, cbdata);
+    InfoList contents;
+    contents.append_flag(PMIX_GROUP_LEADER, true);
+    done(PMIX_SUCCESS, contents.c_array(), contents.size(), nullptr, nullptr, cbdata);
 }
 
 // Another process in the place of the one that declined.
@@ -224,8 +224,8 @@ TEST_F(GroupInviteTest, WhoTakesOverKeepsTheLimitOfItsJoin) {
     EXPECT_EQ(1, times_selected());
 }
 
-// The server sends again what there was when a join begins to listen, and that may arrive before the join itself is on
-// the loop: who chose to lead when the inviter ended leads all the same.
+// When a join begins to listen, the server replays earlier events, and these may be received before the join itself is
+// on the loop: a member that chose to lead when the inviter ended leads all the same.
 TEST_F(GroupInviteTest, AReplayTakesNothingBack) {
     pmix_status_t code = PMIX_GROUP_LEADER_FAILED;
     ASSERT_GE(session->events().register_handler(&code, 1, nullptr, 0, &leads, nullptr, nullptr), 0);
@@ -506,8 +506,8 @@ TEST_F(GroupInviteTest, Invite_OptionalAndSilent_IsReportedAtTheLimit) {
     EXPECT_EQ((common::ProcList{{"far", 2}}), last_construct().procs);
     EXPECT_EQ((common::ProcList{{"job", 1}}), told(PMIX_GROUP_INVITE_FAILED));
     const pmix_proc_t* silent = nullptr;
-    const InfoList said = infos_of(PMIX_GROUP_INVITE_FAILED);
-    common::InfoView(said).get(PMIX_EVENT_AFFECTED_PROC, &silent);
+    const InfoList contents = infos_of(PMIX_GROUP_INVITE_FAILED);
+    common::InfoView(contents).get(PMIX_EVENT_AFFECTED_PROC, &silent);
     ASSERT_NE(nullptr, silent);
     EXPECT_EQ(ProcId("far", 0), ProcId(*silent));
     end_all();
@@ -596,7 +596,7 @@ TEST_F(GroupInviteTest, WhoseServerHasGoneMeanwhileIsAnswered) {
 }
 
 // The events are asked for once, and whatever any thread asks afterwards comes behind that.
-TEST_F(GroupInviteTest, WhoeverAsksSecondDoesNotOvertakeTheListening) {
+TEST_F(GroupInviteTest, SecondJoin_WhileTheFirstBeginsToListen_WaitsForIt) {
     std::promise<void> began;
     std::atomic<bool> first{true};
     std::atomic<int> before{0}, asked{0};

@@ -57,12 +57,12 @@ struct Pair {
     Descriptor mine, server;
 };
 
-TEST(Handshake, AskWho_ServerSaysNothing_EndsWithTheDeadline) {
+TEST(Handshake, AskIdentity_ServerIsSilent_EndsWithTheDeadline) {
     Pair pair;
     EXPECT_EQ(ask_identity(pair.mine.get(), Deadline::in_ms(20), transport::kRealIo).status(), PMIX_ERR_TIMEOUT);
 }
 
-TEST(Handshake, AskWho_ReplyAnnouncesDescriptorsThatAreNotThere_IsRefused) {
+TEST(Handshake, AskIdentity_ReplyAnnouncesDescriptorsThatAreNotThere_IsRefused) {
     Pair good, bad;
     good.answer(0);
     EXPECT_EQ(ask_identity(good.mine.get(), Deadline::in_ms(60'000), transport::kRealIo)->server,

@@ -38,7 +38,7 @@ constexpr pmix_iof_channel_t kOut = PMIX_FWD_STDOUT_CHANNEL, kErr = PMIX_FWD_STD
 // What callbacks got, as text: "1:hello" is rank 1's output, "1!oops" its error output, "1$" its end.
 struct Got {
     static inline std::mutex mutex;
-    static inline std::vector<std::string> pieces;
+    static inline std::vector<std::string> parts;
     static inline size_t infos = 0;
     static inline bool take = false;
     static inline bool deregister_in_callback = false;
@@ -49,7 +49,7 @@ struct Got {
         std::string text = std::to_string(source->rank);
         text += payload->size == 0 ? "$" : channel == kOut ? ":" : "!";
         text.append(payload->bytes == nullptr ? "" : payload->bytes, payload->size);
-        pieces.push_back(text);
+        parts.push_back(text);
         infos = ninfo;
         for (size_t i = 0; i < ninfo; ++i) EXPECT_NE('\0', info[i].key[0]);
         if (take) PMIX_BYTE_OBJECT_DESTRUCT(payload);  // as the standard's text has it
@@ -59,14 +59,14 @@ struct Got {
     }
     static std::vector<std::string> all() {
         std::lock_guard lock(mutex);
-        return pieces;
+        return parts;
     }
 };
 
 class IofTest : public ::testing::Test {
   protected:
     IofTest() {
-        Got::pieces.clear();
+        Got::parts.clear();
         Got::take = Got::deregister_in_callback = false;
         loop = std::move(transport::EventLoop::create()).value();
         session = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
@@ -169,11 +169,11 @@ InfoList flags(std::initializer_list<const char*> keys) {
     return list;
 }
 
-std::string formatted(IofFormat format, std::initializer_list<std::string_view> pieces,
+std::string formatted(IofFormat format, std::initializer_list<std::string_view> parts,
                       pmix_iof_channel_t channel = kOut) {
     Lines lines(format, ProcId("far", 3), channel, "n1:77");
     std::string out;
-    for (auto piece : pieces) lines.add(piece, "NOW", out);
+    for (auto part : parts) lines.add(part, "NOW", out);
     lines.end("NOW", out);
     return out;
 }
@@ -612,8 +612,8 @@ TEST_F(IofTest, OwnStdinThatAnotherHasEmptiedIsNotWaitedFor) {
             in.on_ready(true, false);
             promise.set_value();
         });
-        const bool came_back = back.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
-        EXPECT_TRUE(came_back) << "the loop waits for input";
+        const bool returned = back.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+        EXPECT_TRUE(returned) << "the loop waits for input";
         EXPECT_EQ(sent, channel->sent().size());
         EXPECT_EQ(0, ::fcntl(0, F_GETFL) & O_NONBLOCK) << "that is not ours to change";
         ASSERT_EQ(5, ::write(ends[1], "input", 5));  // it goes on, and reads on

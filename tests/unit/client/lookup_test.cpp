@@ -19,8 +19,8 @@ using common::ProcId;
 using dstore::Owner;
 using dstore::Record;
 
-// A job of six ranks in two applications (0 to 3, 4 and 5) on nodes "n0" (0, 2, 4) and "n1" (1, 3, 5); the asker is
-// rank 1.
+// A job of six ranks in two applications (0 to 3, 4 and 5) on nodes "n0" (0, 2, 4) and "n1" (1, 3, 5); the requester
+// is rank 1.
 class LookupTest : public ::testing::Test {
   protected:
     LookupTest() : self("job", 1) {

@@ -41,7 +41,7 @@ pmix_status_t look(const Namespaces& all, const char* name, Found& found) {
     return r == nullptr ? PMIX_ERR_NOT_FOUND : r->find(Owner::job(), Key("size"), found);
 }
 
-const auto nothing_lent = [] { return std::span<const common::Bytes>{}; };
+const auto nothing_borrowed = [] { return std::span<const common::Bytes>{}; };
 
 TEST(Namespaces, ComeAndGoWithoutATrace) {
     Namespaces all("own");
@@ -60,7 +60,7 @@ TEST(Namespaces, ComeAndGoWithoutATrace) {
         all.remove(name, i);
         Reading reading;
         EXPECT_EQ(all.find(name), nullptr);
-        EXPECT_TRUE(all.reclaim(nothing_lent));
+        EXPECT_TRUE(all.reclaim(nothing_borrowed));
         EXPECT_FALSE(all.has_removed());
     }
     EXPECT_EQ(segments_mapped(), before);
@@ -91,12 +91,12 @@ TEST(Namespaces, AReaderInsideKeepsIt) {
     });
     step.wait(0);
     all.remove("job", 1);
-    EXPECT_FALSE(all.reclaim(nothing_lent));
+    EXPECT_FALSE(all.reclaim(nothing_borrowed));
     EXPECT_TRUE(all.has_removed());
     step = 2;
     step.notify_all();
     step.wait(2);
-    EXPECT_TRUE(all.reclaim(nothing_lent));
+    EXPECT_TRUE(all.reclaim(nothing_borrowed));
     step = 4;
     step.notify_all();
     reader.join();
@@ -128,12 +128,12 @@ TEST(Namespaces, BorrowedValues_NamespaceRemoved_StayMapped) {
     EXPECT_EQ(segments_mapped(), before);
 }
 
-TEST(Namespaces, ASecondLifeReplacesTheFirst) {
+TEST(Namespaces, Add_OfASecondInstance_ReplacesTheFirst) {
     Namespaces all("own");
     auto first = job_of(1), second = job_of(2);
     ASSERT_EQ(all.add("own", 1, descriptor_of(*first)), PMIX_SUCCESS);
     ASSERT_EQ(all.add("own", 2, descriptor_of(*second)), PMIX_SUCCESS);
-    EXPECT_TRUE(all.reclaim(nothing_lent));
+    EXPECT_TRUE(all.reclaim(nothing_borrowed));
     Reading reading;
     Found found;
     EXPECT_EQ(look(all, "own", found), PMIX_SUCCESS);
@@ -141,8 +141,8 @@ TEST(Namespaces, ASecondLifeReplacesTheFirst) {
     EXPECT_EQ(all.own(), all.find("own"));
 }
 
-// Without this a client of a server that renews its segments would map one more with each renewal.
-TEST(Namespaces, Adopt_OfANewerInstance_UnmapsTheReplacedSegment) {
+// Without this a client of a server that compacts its segments would map one more with each compaction.
+TEST(Namespaces, Add_OfANewerInstance_UnmapsTheReplacedSegment) {
     Namespaces all("own");
     const size_t before = segments_mapped();
     for (uint64_t instance = 1; instance <= 5; ++instance) {
@@ -151,14 +151,14 @@ TEST(Namespaces, Adopt_OfANewerInstance_UnmapsTheReplacedSegment) {
         const size_t writers = segments_mapped() - alone;
         ASSERT_EQ(all.add("job", instance, descriptor_of(*w)), PMIX_SUCCESS);
         EXPECT_EQ(all.has_removed(), instance > 1);
-        EXPECT_TRUE(all.reclaim(nothing_lent));
+        EXPECT_TRUE(all.reclaim(nothing_borrowed));
         EXPECT_EQ(segments_mapped(), before + writers + 1) << instance;
     }
     all.remove("job", 5);
     EXPECT_EQ(all.find("job"), nullptr) << "no replaced segment is found in its place";
 }
 
-TEST(Namespaces, Adopt_OfAnOlderInstance_ChangesNothing) {
+TEST(Namespaces, Add_OfAnOlderInstance_ChangesNothing) {
     Namespaces all("own");
     auto old = job_of(1), fresh = job_of(2);
     ASSERT_EQ(all.add("job", 2, descriptor_of(*fresh)), PMIX_SUCCESS);
@@ -192,7 +192,7 @@ TEST(Namespaces, WhatHasEndedIsNotTaken) {
 }
 
 // A segment whose descriptor could not be received: what it replaces goes, and it is lacked until it comes again.
-TEST(Namespaces, AdoptAll_DescriptorEmpty_OldSegmentGoesAndIsLackedUntilAdopted) {
+TEST(Namespaces, AddAll_DescriptorEmpty_OldSegmentGoesAndIsLackedUntilAdded) {
     Namespaces all("own");
     auto first = job_of(1), second = job_of(2);
     ASSERT_EQ(all.add("own", 3, descriptor_of(*first)), PMIX_SUCCESS);
@@ -217,14 +217,14 @@ TEST(Namespaces, AdoptAll_DescriptorEmpty_OldSegmentGoesAndIsLackedUntilAdopted)
     EXPECT_EQ(all.add("own", 5, descriptor_of(*second)), PMIX_SUCCESS);
     EXPECT_NE(all.own(), nullptr);
     EXPECT_FALSE(all.lacks("own"));
-    EXPECT_TRUE(all.reclaim(nothing_lent));
+    EXPECT_TRUE(all.reclaim(nothing_borrowed));
 
-    // The server had no room for a copy, so none came.
+    // The server had no room for a copy, so the message has none.
     EXPECT_EQ(all.add_all(listed(6), {}), PMIX_SUCCESS);
     EXPECT_TRUE(all.lacks("own"));
     all.remove("own", 6);
     EXPECT_FALSE(all.lacks("own")) << "it has ended";
-    EXPECT_TRUE(all.reclaim(nothing_lent));
+    EXPECT_TRUE(all.reclaim(nothing_borrowed));
 }
 
 TEST(Namespaces, ReadersAgainstRemoval) {
@@ -249,13 +249,13 @@ TEST(Namespaces, ReadersAgainstRemoval) {
         auto w = job_of(static_cast<uint32_t>(i));
         ASSERT_EQ(all.add("job", i, descriptor_of(*w)), PMIX_SUCCESS);
         if (i % 2 == 0) all.remove("job", i);
-        all.reclaim(nothing_lent);
+        all.reclaim(nothing_borrowed);
     }
     stop = true;
     one.join();
     two.join();
     EXPECT_EQ(bad.load(), 0u);
-    EXPECT_TRUE(all.reclaim(nothing_lent));
+    EXPECT_TRUE(all.reclaim(nothing_borrowed));
 }
 
 }  // namespace

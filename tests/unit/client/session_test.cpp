@@ -93,17 +93,17 @@ TEST_F(SessionTest, Commit_ServerDoesNotRead_WaitsForRoomFirst) {
     memset(&value, 0, sizeof value);
     value.type = PMIX_BOOL;
     ASSERT_EQ(put(*session, PMIX_GLOBAL, "k", &value), PMIX_SUCCESS);
-    channel->room = PMIX_ERR_NOMEM;
+    channel->queue_status = PMIX_ERR_NOMEM;
     EXPECT_EQ(commit(*session), PMIX_ERR_NOMEM);
     EXPECT_TRUE(channel->sent().empty());
-    channel->room = PMIX_SUCCESS;
+    channel->queue_status = PMIX_SUCCESS;
     EXPECT_EQ(commit(*session), PMIX_SUCCESS);
     EXPECT_EQ(channel->sent().size(), 1u);
-    EXPECT_EQ(channel->room_waits, 2);
+    EXPECT_EQ(channel->queue_waits, 2);
 }
 
 // Root does not map what another user may change while it is read.
-TEST_F(SessionTest, Adopt_ToolOfRootAtAnotherUsersServer_MapsNothing) {
+TEST_F(SessionTest, AddSegments_ToolOfRootAtAnotherUsersServer_MapsNothing) {
     session->set_is_tool();
     channel->another_users = true;
     common::SegmentRef ref;
@@ -350,7 +350,7 @@ TEST_F(CommitTest, Commit_OfSeveralFrames_WaitsForRoomBeforeEachWithoutTheLock) 
         const bool is_free = session->commit_mutex().try_lock();
         EXPECT_TRUE(is_free);
         if (is_free) session->commit_mutex().unlock();
-        // What makes the room may commit too: a callback on the loop.
+        // A callback on the loop, which drains the queue, may commit too.
         if (waits == 3) {
             EXPECT_EQ(commit(*session, 1000), PMIX_SUCCESS);
         }
@@ -363,11 +363,11 @@ TEST_F(CommitTest, Commit_OfSeveralFrames_WaitsForRoomBeforeEachWithoutTheLock) 
     put_text("b", std::string(601, 'b'));
     waits = 3;
     channel->on_wait_for_room = [&] {
-        if (++waits == 5) channel->room = PMIX_ERR_NOMEM;
+        if (++waits == 5) channel->queue_status = PMIX_ERR_NOMEM;
     };
     EXPECT_EQ(commit(*session, 1000), PMIX_ERR_NOMEM);
     EXPECT_EQ(server.commits.size(), 4u);
-    channel->room = PMIX_SUCCESS;
+    channel->queue_status = PMIX_SUCCESS;
     EXPECT_EQ(commit(*session, 1000), PMIX_SUCCESS);
     EXPECT_EQ(server.commits.size(), 5u);
 }
@@ -775,7 +775,7 @@ TEST_F(SessionTest, GetNbCallsBackOnceForAHitAMissAndARefusal) {
 }
 
 // rows: K11 K12 K15 K35
-TEST_F(SessionTest, StaticAndLentValues) {
+TEST_F(SessionTest, StaticAndBorrowedValues) {
     pmix_value_t v;
     v.type = PMIX_STRING;
     v.data.string = const_cast<char*>("text");
@@ -784,12 +784,12 @@ TEST_F(SessionTest, StaticAndLentValues) {
     v.data.integer = 7;
     ASSERT_EQ(store_internal(*session, nullptr, "n", &v), PMIX_SUCCESS);
 
-    common::InfoList lend, statics;
-    lend.append_flag(PMIX_GET_POINTER_VALUES, true);
+    common::InfoList by_pointer, statics;
+    by_pointer.append_flag(PMIX_GET_POINTER_VALUES, true);
     statics.append_flag(PMIX_GET_STATIC_VALUES, true);
     pmix_value_t *first = nullptr, *again = nullptr;
-    ASSERT_EQ(get(*session, nullptr, "s", lend.c_array(), 1, &first), PMIX_SUCCESS);
-    ASSERT_EQ(get(*session, nullptr, "s", lend.c_array(), 1, &again), PMIX_SUCCESS);
+    ASSERT_EQ(get(*session, nullptr, "s", by_pointer.c_array(), 1, &first), PMIX_SUCCESS);
+    ASSERT_EQ(get(*session, nullptr, "s", by_pointer.c_array(), 1, &again), PMIX_SUCCESS);
     EXPECT_EQ(first, again);
     // Stays when the key is replaced.
     v.type = PMIX_STRING;

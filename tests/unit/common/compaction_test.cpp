@@ -139,7 +139,7 @@ TEST(Compaction, EverythingIsAnsweredAlike) {
         EXPECT_GT(w->reader().publications(), publications);
         EXPECT_EQ(before.values.at("0/0/job.1").first, get(*old, Owner::job(), "job.1")) << "who still reads there";
 
-        // Life goes on, and so does it without one.
+        // The writer continues after the compaction as it does without one.
         auto twin = make_writer();
         describe(*twin, form);
         fill(*twin, 1);

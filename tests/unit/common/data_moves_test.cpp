@@ -27,20 +27,20 @@ struct Buffer : pmix_data_buffer_t {
 
 // Reads n values and holds them against what went in. The buffer is at its end afterwards, or before `more` bytes.
 void expect_values(pmix_data_buffer_t& buffer, Elements& went, const char* how) {
-    Elements came(went.type(), went.size());
+    Elements unpacked(went.type(), went.size());
     auto n = static_cast<int32_t>(went.size());
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, came.data(), &n, went.type()))
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, unpacked.data(), &n, went.type()))
         << how << " " << went.type();
     ASSERT_EQ(went.size(), static_cast<size_t>(n)) << how;
     const pmix_data_type_t compared = went.type() == PMIX_REGEX ? pmix_data_type_t{PMIX_STRING} : went.type();
     for (size_t i = 0; i < went.size(); ++i)
-        EXPECT_EQ(0, compare_elements(compared, went.at(i), came.at(i), 1)) << how << " " << went.type();
+        EXPECT_EQ(0, compare_elements(compared, went.at(i), unpacked.at(i), 1)) << how << " " << went.type();
 }
 
 class Moves : public ::testing::TestWithParam<pmix_data_type_t> {};
 
 // rows: D5 D6 D7 D8
-TEST_P(Moves, EveryTypeArrivesWhole) {
+TEST_P(Moves, EveryTypeIsUnpackedWhole) {
     for (uint32_t seed = 0; seed < 12; ++seed) {
         PortableRandom random(seed * 733 + GetParam());
         Elements went(GetParam(), 1 + seed % 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fabrics through the public door: described by the node's devices in a process that is alone and in a server without a
+// Fabrics through the public functions: described by the node's devices in a singleton and in a server without a
 // host, and by a host, whose description comes with pointers and changes.
 #include "common/protocol/fabric.h"
 
@@ -193,7 +193,8 @@ TEST_F(FabricOfDevices, NoDeviceIsNoFabric) {
 
 // ---- from a host ----
 
-// A host with one fabric of two devices, and with three after it has grown. What it lends is gone when it is released.
+// A host with one fabric of two devices, and with three after it has grown. What the library borrows is freed by
+// release.
 struct FabricHost {
     static inline FabricHost* current = nullptr;
     FabricHost() { current = this; }
@@ -205,7 +206,7 @@ struct FabricHost {
     std::atomic<int> requests{0}, updates{0}, released{0};
     InfoList seen;
 
-    struct Lent {
+    struct Borrowed {
         std::vector<uint16_t> costs;
         std::vector<uint32_t> place{3, 5};
         InfoList infos;
@@ -217,28 +218,29 @@ struct FabricHost {
         host.seen.reset();
         host.seen.append_all(directives, n);
         if (host.returns != PMIX_SUCCESS) return host.returns;
-        auto* lent = new Lent;
-        if (!host.says_nothing) host.describe(*lent);
-        done(host.status, lent->infos.c_array(), lent->infos.size(), cbdata, &release, lent);
+        auto* borrowed = new Borrowed;
+        if (!host.says_nothing) host.describe(*borrowed);
+        done(host.status, borrowed->infos.c_array(), borrowed->infos.size(), cbdata, &release, borrowed);
         return PMIX_SUCCESS;
     }
-    void describe(Lent& lent) {
+    void describe(Borrowed& borrowed) {
         const size_t n = devices;
-        for (size_t i = 0; i < n * n; ++i) lent.costs.push_back(static_cast<uint16_t>(i / n == i % n ? 0 : 10 * n + i));
-        InfoList& infos = lent.infos;
+        for (size_t i = 0; i < n * n; ++i)
+            borrowed.costs.push_back(static_cast<uint16_t>(i / n == i % n ? 0 : 10 * n + i));
+        InfoList& infos = borrowed.infos;
         infos.append_string(PMIX_FABRIC_VENDOR, "Loom");
         infos.append_string(PMIX_FABRIC_IDENTIFIER, "warp-1");
         infos.append_string(PMIX_FABRIC_GROUPS, "0:a,b;1:c");
         infos.append_number(PMIX_FABRIC_NUM_DEVICES, n, PMIX_SIZE);
-        infos.append_number<void*>(PMIX_FABRIC_COST_MATRIX, lent.costs.data(), PMIX_POINTER);
+        infos.append_number<void*>(PMIX_FABRIC_COST_MATRIX, borrowed.costs.data(), PMIX_POINTER);
         infos.append_number<void*>("host.own", this, PMIX_POINTER);
-        pmix_coord_t at{PMIX_COORD_PHYSICAL_VIEW, lent.place.data(), lent.place.size()};
+        pmix_coord_t at{PMIX_COORD_PHYSICAL_VIEW, borrowed.place.data(), borrowed.place.size()};
         pmix_geometry_t geometry{7, const_cast<char*>("uuid-0"), const_cast<char*>("warp0"), &at, 1};
         const pmix_data_array_t places{PMIX_GEOMETRY, 1, &geometry};
         infos.append(PMIX_FABRIC_COORDINATES, &places, PMIX_DATA_ARRAY);
     }
-    static void release(void* lent) {
-        auto* gone = static_cast<Lent*>(lent);
+    static void release(void* borrowed) {
+        auto* gone = static_cast<Borrowed*>(borrowed);
         std::fill(gone->costs.begin(), gone->costs.end(), 0xdead);
         delete gone;
         current->released++;
@@ -276,7 +278,7 @@ TEST_F(FabricOfAHost, ItsDescriptionIsTheCallersAndIsBroughtUpToDate) {
     pmix_info_t directives[] = {directive(PMIX_FABRIC_PLANE, "p1", true),
                                 directive("site.fabric.color", "green", false)};
     ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, directives, 2));
-    EXPECT_EQ("p1", text(host.seen, PMIX_FABRIC_PLANE)) << "the host's to read, and so is what only it knows";
+    EXPECT_EQ("p1", text(host.seen, PMIX_FABRIC_PLANE)) << "the host's to read, like what only the host has";
     EXPECT_EQ("green", text(host.seen, "site.fabric.color"));
     EXPECT_EQ(::geteuid(), number(host.seen, PMIX_USERID));
     EXPECT_EQ(1, host.released);
@@ -313,7 +315,7 @@ TEST_F(FabricOfAHost, ItsDescriptionIsTheCallersAndIsBroughtUpToDate) {
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
     expect_empty(fabric);
 
-    // Zeroed without a goodbye, and registered anew.
+    // Zeroed without a deregistration, and registered anew.
     host.returns = PMIX_SUCCESS;
     host.says_nothing = false;
     host.devices = 2;
@@ -405,7 +407,7 @@ TEST_F(FabricOfAHost, WhoWatchesForUpdatesGetsThemAfterItsHandlers) {
     EXPECT_EQ(0, host.updates);
     expect_costs(fabric, 2);
     code = PMIX_FABRIC_UPDATE_PENDING;
-    // It hears of the event above too: events wait for their handlers.
+    // The handler gets the event above too: events are kept for their handlers.
     ASSERT_LE(0, PMIx_Register_event_handler(&code, 1, nullptr, 0, Watcher::pending, nullptr, nullptr));
     ASSERT_EQ(PMIX_SUCCESS, watcher.over.wait());
     EXPECT_EQ(2u, watcher.before) << "untouched until the handler was done";

@@ -37,14 +37,14 @@ constexpr auto kHello = static_cast<uint16_t>(Command::hello);
 struct Conversation {
     const char* what;
     Token client_token{}, server_token{};
-    uint32_t client_uid = 1000;  // as the server's kernel says
+    uint32_t client_uid = 1000;  // as the server's kernel reports
     uint32_t rank_uid = 1000;    // as the host registered it
     bool unmapped_users = true;
-    bool server_trusted = true;                          // as the client's kernel says
+    bool server_trusted = true;                          // as the client's kernel reports
     std::function<void(HelloRequest&)> spoil_request{};  // between the two
     std::function<void(HelloReply&)> spoil_reply{};
-    pmix_status_t server_says = PMIX_SUCCESS;  // receive(), then check_identity()
-    pmix_status_t client_says = PMIX_SUCCESS;
+    pmix_status_t server_status = PMIX_SUCCESS;  // receive(), then check_identity()
+    pmix_status_t client_status = PMIX_SUCCESS;
 };
 
 class Hello : public testing::TestWithParam<Conversation> {};
@@ -67,7 +67,7 @@ TEST_P(Hello, Conversation) {
         EXPECT_EQ(HelloServer::State::claimed, server.state());
         rc = check_identity(expected, c.client_uid, server.claim().token);
     }
-    EXPECT_EQ(c.server_says, rc);
+    EXPECT_EQ(c.server_status, rc);
 
     HelloReply mine;
     mine.server = ProcId("server", 0);
@@ -76,8 +76,8 @@ TEST_P(Hello, Conversation) {
     HelloReply answer = rc == PMIX_SUCCESS ? server.accept(std::move(mine), c.server_token) : server.refuse();
     EXPECT_EQ(rc == PMIX_SUCCESS ? HelloServer::State::accepted : HelloServer::State::refused, server.state());
     if (c.spoil_reply) c.spoil_reply(answer);
-    EXPECT_EQ(c.client_says, client.receive(FrameHeader::reply(kHello, 1, rc), bytes(answer), c.server_trusted));
-    if (c.client_says == PMIX_SUCCESS) {
+    EXPECT_EQ(c.client_status, client.receive(FrameHeader::reply(kHello, 1, rc), bytes(answer), c.server_trusted));
+    if (c.client_status == PMIX_SUCCESS) {
         EXPECT_EQ(HelloClient::State::accepted, client.state());
         EXPECT_EQ(ProcId("server", 0), client.reply().server);
         EXPECT_EQ(kProtocolMax, client.version());
@@ -97,8 +97,8 @@ INSTANTIATE_TEST_SUITE_P(
         Conversation{.what = "the server's own user", .client_uid = 500},
         Conversation{.what = "other user",
                      .client_uid = 1001,
-                     .server_says = PMIX_ERR_INVALID_CRED,
-                     .client_says = PMIX_ERR_INVALID_CRED},
+                     .server_status = PMIX_ERR_INVALID_CRED,
+                     .client_status = PMIX_ERR_INVALID_CRED},
         Conversation{.what = "across user namespaces, both prove",
                      .client_token = token(1),
                      .server_token = token(1),
@@ -108,24 +108,24 @@ INSTANTIATE_TEST_SUITE_P(
                      .client_token = token(1),
                      .server_token = token(1),
                      .client_uid = 1001,
-                     .server_says = PMIX_ERR_INVALID_CRED,
-                     .client_says = PMIX_ERR_INVALID_CRED},
+                     .server_status = PMIX_ERR_INVALID_CRED,
+                     .client_status = PMIX_ERR_INVALID_CRED},
         Conversation{.what = "across user namespaces, no token",
                      .client_uid = 65534,
-                     .server_says = PMIX_ERR_INVALID_CRED,
-                     .client_says = PMIX_ERR_INVALID_CRED},
+                     .server_status = PMIX_ERR_INVALID_CRED,
+                     .client_status = PMIX_ERR_INVALID_CRED},
         Conversation{.what = "across user namespaces, the host forbids it",
                      .client_token = token(1),
                      .server_token = token(1),
                      .client_uid = 65534,
                      .unmapped_users = false,
-                     .server_says = PMIX_ERR_INVALID_CRED,
-                     .client_says = PMIX_ERR_INVALID_CRED},
+                     .server_status = PMIX_ERR_INVALID_CRED,
+                     .client_status = PMIX_ERR_INVALID_CRED},
         Conversation{.what = "rank of a user without a number, no token",
                      .client_uid = 65534,
                      .rank_uid = 65534,
-                     .server_says = PMIX_ERR_INVALID_CRED,
-                     .client_says = PMIX_ERR_INVALID_CRED},
+                     .server_status = PMIX_ERR_INVALID_CRED,
+                     .client_status = PMIX_ERR_INVALID_CRED},
         Conversation{.what = "rank of a user without a number, token",
                      .client_token = token(1),
                      .server_token = token(1),
@@ -135,74 +135,74 @@ INSTANTIATE_TEST_SUITE_P(
         Conversation{.what = "same user, a token of an earlier instance",
                      .client_token = token(2),
                      .server_token = token(1),
-                     .server_says = PMIX_ERR_INVALID_CRED,
-                     .client_says = PMIX_ERR_INVALID_CRED},
+                     .server_status = PMIX_ERR_INVALID_CRED,
+                     .client_status = PMIX_ERR_INVALID_CRED},
         Conversation{.what = "a token where the server has none",
                      .client_token = token(2),
-                     .server_says = PMIX_ERR_INVALID_CRED,
-                     .client_says = PMIX_ERR_INVALID_CRED},
+                     .server_status = PMIX_ERR_INVALID_CRED,
+                     .client_status = PMIX_ERR_INVALID_CRED},
         Conversation{.what = "an untrusted server that shows nothing",
                      .server_trusted = false,
-                     .client_says = PMIX_ERR_INVALID_CRED},
+                     .client_status = PMIX_ERR_INVALID_CRED},
         Conversation{.what = "an impostor that took the request and guesses",
                      .client_token = token(1),
                      .server_token = token(1),
                      .server_trusted = false,
                      .spoil_reply = [](HelloReply& r) { r.token.assign(kTokenHalf, 1); },  // echoes the client's half
-                     .client_says = PMIX_ERR_INVALID_CRED},
+                     .client_status = PMIX_ERR_INVALID_CRED},
         Conversation{.what = "a trusted user's wrong server",
                      .client_token = token(1),
                      .server_token = token(1),
                      .spoil_reply = [](HelloReply& r) { r.token.back() ^= 1; },
-                     .client_says = PMIX_ERR_INVALID_CRED},
+                     .client_status = PMIX_ERR_INVALID_CRED},
         Conversation{.what = "a newer client", .spoil_request = [](HelloRequest& r) { r.max_version = 9; }},
         Conversation{.what = "a client too new",
                      .spoil_request = [](HelloRequest& r) { r.min_version = r.max_version = kProtocolMax + 1; },
-                     .server_says = PMIX_ERR_NOT_SUPPORTED,
-                     .client_says = PMIX_ERR_NOT_SUPPORTED},
+                     .server_status = PMIX_ERR_NOT_SUPPORTED,
+                     .client_status = PMIX_ERR_NOT_SUPPORTED},
         Conversation{.what = "an empty version range",
                      .spoil_request = [](HelloRequest& r) { r.min_version = 2; },
-                     .server_says = PMIX_ERR_BAD_PARAM,
-                     .client_says = PMIX_ERR_BAD_PARAM},
+                     .server_status = PMIX_ERR_BAD_PARAM,
+                     .client_status = PMIX_ERR_BAD_PARAM},
         Conversation{.what = "features of the future are not in force",
                      .spoil_request = [](HelloRequest& r) { r.features |= 1ull << 63; }},
         Conversation{.what = "a server that answers a version nobody offered",
                      .spoil_reply = [](HelloReply& r) { r.version = 99; },
-                     .client_says = PMIX_ERR_NOT_SUPPORTED},
+                     .client_status = PMIX_ERR_NOT_SUPPORTED},
         Conversation{.what = "a server that answers features nobody offered",
                      .spoil_reply = [](HelloReply& r) { r.features |= 1ull << 40; },
-                     .client_says = PMIX_ERR_UNPACK_FAILURE},
+                     .client_status = PMIX_ERR_UNPACK_FAILURE},
         Conversation{.what = "a server that renames its client",
                      .spoil_reply = [](HelloReply& r) { r.self.rank = 4; },
-                     .client_says = PMIX_ERR_UNPACK_FAILURE},
+                     .client_status = PMIX_ERR_UNPACK_FAILURE},
         Conversation{.what = "a rank that is none",
                      .spoil_request = [](HelloRequest& r) { r.rank = PMIX_RANK_WILDCARD; },
-                     .server_says = PMIX_ERR_BAD_PARAM,
-                     .client_says = PMIX_ERR_BAD_PARAM},
+                     .server_status = PMIX_ERR_BAD_PARAM,
+                     .client_status = PMIX_ERR_BAD_PARAM},
         Conversation{.what = "a client without a name",
                      .spoil_request = [](HelloRequest& r) { r.nspace.clear(); },
-                     .server_says = PMIX_ERR_BAD_PARAM,
-                     .client_says = PMIX_ERR_BAD_PARAM},
+                     .server_status = PMIX_ERR_BAD_PARAM,
+                     .client_status = PMIX_ERR_BAD_PARAM},
         Conversation{.what = "a name too long",
                      .spoil_request = [](HelloRequest& r) { r.nspace.assign(kMaxNspaceLength + 1, 'x'); },
-                     .server_says = PMIX_ERR_BAD_PARAM,
-                     .client_says = PMIX_ERR_BAD_PARAM},
+                     .server_status = PMIX_ERR_BAD_PARAM,
+                     .client_status = PMIX_ERR_BAD_PARAM},
         Conversation{.what = "a name with a NUL inside",
                      .spoil_request = [](HelloRequest& r) { r.nspace = std::string("a\0b", 3); },
-                     .server_says = PMIX_ERR_BAD_PARAM,
-                     .client_says = PMIX_ERR_BAD_PARAM},
+                     .server_status = PMIX_ERR_BAD_PARAM,
+                     .client_status = PMIX_ERR_BAD_PARAM},
         Conversation{.what = "half a token",
                      .spoil_request = [](HelloRequest& r) { r.token.assign(3, 1); },
-                     .server_says = PMIX_ERR_BAD_PARAM,
-                     .client_says = PMIX_ERR_BAD_PARAM},
+                     .server_status = PMIX_ERR_BAD_PARAM,
+                     .client_status = PMIX_ERR_BAD_PARAM},
         Conversation{.what = "an unknown role",
                      .spoil_request = [](HelloRequest& r) { r.role = static_cast<PeerRole>(77); },
-                     .server_says = PMIX_ERR_BAD_PARAM,
-                     .client_says = PMIX_ERR_BAD_PARAM},
+                     .server_status = PMIX_ERR_BAD_PARAM,
+                     .client_status = PMIX_ERR_BAD_PARAM},
         Conversation{.what = "not our magic",
                      .spoil_request = [](HelloRequest& r) { r.magic = 0x20544547; },
-                     .server_says = PMIX_ERR_UNPACK_FAILURE,
-                     .client_says = PMIX_ERR_UNPACK_FAILURE}),
+                     .server_status = PMIX_ERR_UNPACK_FAILURE,
+                     .client_status = PMIX_ERR_UNPACK_FAILURE}),
     [](const testing::TestParamInfo<Conversation>& one) {
         std::string name;
         for (const char* c = one.param.what; *c != '\0'; ++c)

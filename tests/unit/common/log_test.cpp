@@ -56,12 +56,13 @@ TEST_F(Log, IsOffUntilAsked) {
     EXPECT_NE(text("log").find("number 1\n"), std::string::npos);
 }
 
-TEST_F(Log, LinesSayWhenWhoWhereAndHow) {
+TEST_F(Log, Line_HasTimeProcessAreaAndLevel) {
     ASSERT_EQ(start("debug"), PMIX_SUCCESS);
     errno = 5;
-    WIREUP_LOG(server, debug, "rank %d came", 4);
+    WIREUP_LOG(server, debug, "rank %d joined", 4);
     EXPECT_EQ(errno, 5);
-    const std::regex line(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z job\.7:3\[\d+\.\d+\] server debug: rank 4 came\n)");
+    const std::regex line(
+        R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z job\.7:3\[\d+\.\d+\] server debug: rank 4 joined\n)");
     EXPECT_TRUE(std::regex_match(text("log"), line)) << text("log");
 }
 

@@ -226,23 +226,23 @@ TEST(NodeMap, GeneratedTextIsShortAndKnown) {
 // rows: V3
 TEST(NodeMap, AnyListComesBackAsItWas) {
     std::mt19937 random(20);
-    const char* pieces[] = {"n",
-                            "gpu",
-                            "-",
-                            ".",
-                            "x.org",
-                            "0",
-                            "1",
-                            "9",
-                            "07",
-                            "008",
-                            "41",
-                            "999",
-                            "rack",
-                            "_",
-                            ":",
-                            "123456789012345678",
-                            "1234567890123456789012"};
+    const char* parts[] = {"n",
+                           "gpu",
+                           "-",
+                           ".",
+                           "x.org",
+                           "0",
+                           "1",
+                           "9",
+                           "07",
+                           "008",
+                           "41",
+                           "999",
+                           "rack",
+                           "_",
+                           ":",
+                           "123456789012345678",
+                           "1234567890123456789012"};
     for (int round = 0; round < 5'000; ++round) {
         Names names;
         while (names.empty() || random() % 8 != 0) {
@@ -253,7 +253,7 @@ TEST(NodeMap, AnyListComesBackAsItWas) {
                 char& c = name[random() % name.size()];
                 if (c >= '0' && c <= '9') c = static_cast<char>('0' + (c - '0' + (random() % 2 ? 1 : 7)) % 10);
             } else {
-                for (size_t n = 1 + random() % 5; n > 0; --n) name += pieces[random() % std::size(pieces)];
+                for (size_t n = 1 + random() % 5; n > 0; --n) name += parts[random() % std::size(parts)];
             }
             names.push_back(name);
         }

@@ -61,13 +61,13 @@ TEST(Pack, EveryTypeComesBackEqual) {
             ASSERT_EQ(decode_value_into(w.view(), &fast), PMIX_SUCCESS) << type << " seed " << seed;
             EXPECT_EQ(compare_values(v, fast), PMIX_EQUAL) << type << " seed " << seed;
             destroy_value(&fast);
-            pmix_value_t lent;
-            pmix_status_t rc = borrow_value(w.view(), &lent);
+            pmix_value_t borrowed;
+            pmix_status_t rc = borrow_value(w.view(), &borrowed);
             if (rc == PMIX_SUCCESS) {
-                EXPECT_EQ(compare_values(v, lent), PMIX_EQUAL) << type << " seed " << seed;
+                EXPECT_EQ(compare_values(v, borrowed), PMIX_EQUAL) << type << " seed " << seed;
             } else {
                 EXPECT_EQ(rc, PMIX_ERR_GET_MALLOC_REQD);
-                EXPECT_EQ(lent.type, PMIX_UNDEF);
+                EXPECT_EQ(borrowed.type, PMIX_UNDEF);
             }
             ByteWriter again;
             ASSERT_EQ(encode_value(again, back.get()), PMIX_SUCCESS);
@@ -94,8 +94,8 @@ pmix_status_t decode_exact(const uint8_t* bytes, size_t n) {
     if (decode_infos(r, &infos) != PMIX_SUCCESS) {
         EXPECT_TRUE(infos.empty());
     }
-    pmix_value_t lent;
-    (void)borrow_value({exact, n}, &lent);
+    pmix_value_t borrowed;
+    (void)borrow_value({exact, n}, &borrowed);
     free(exact);
     return rc;
 }
@@ -274,15 +274,15 @@ TEST(Pack, RequestsCarryAppsQueriesAndProcs) {
     }
 }
 
-TEST(Pack, LentBytesPointIntoTheEncoding) {
+TEST(Pack, BorrowedBytesPointIntoTheEncoding) {
     ByteWriter w;
     pmix_byte_object_t bo{const_cast<char*>("hello"), 5};
     Result<Value> v = Value::load(&bo, PMIX_BYTE_OBJECT);
     ASSERT_EQ(encode_value(w, v->get()), PMIX_SUCCESS);
-    pmix_value_t lent;
-    ASSERT_EQ(borrow_value(w.view(), &lent), PMIX_SUCCESS);
-    EXPECT_EQ(reinterpret_cast<uint8_t*>(lent.data.bo.bytes), w.data() + kBytesOffset);
-    EXPECT_EQ(lent.data.bo.size, 5u);
+    pmix_value_t borrowed;
+    ASSERT_EQ(borrow_value(w.view(), &borrowed), PMIX_SUCCESS);
+    EXPECT_EQ(reinterpret_cast<uint8_t*>(borrowed.data.bo.bytes), w.data() + kBytesOffset);
+    EXPECT_EQ(borrowed.data.bo.size, 5u);
     pmix_value_t copy;
     ASSERT_EQ(decode_value_into(w.view(), &copy), PMIX_SUCCESS);
     EXPECT_EQ(memcmp(copy.data.bo.bytes, "hello", 5), 0);

@@ -101,29 +101,29 @@ TEST(Portable, EveryTypeComesBackEqual) {
             random.fill(&went);
             Buffer b;
             ASSERT_EQ(pack_values(&b, went.data(), n, type), PMIX_SUCCESS) << type << " seed " << seed;
-            test::Elements came(type, n + 1);
+            test::Elements unpacked(type, n + 1);
             auto count = static_cast<int32_t>(n + 1);
-            ASSERT_EQ(unpack_values(&b, came.data(), &count, type), PMIX_SUCCESS) << type << " seed " << seed;
+            ASSERT_EQ(unpack_values(&b, unpacked.data(), &count, type), PMIX_SUCCESS) << type << " seed " << seed;
             ASSERT_EQ(count, static_cast<int32_t>(n));
             EXPECT_EQ(b.unpack_ptr, b.base_ptr + b.bytes_used);
             for (size_t i = 0; i < n; ++i) {
                 const pmix_data_type_t compared = type == PMIX_REGEX ? pmix_data_type_t{PMIX_STRING} : type;
-                EXPECT_EQ(compare_elements(compared, went.at(i), came.at(i), 1), 0) << type << " seed " << seed;
+                EXPECT_EQ(compare_elements(compared, went.at(i), unpacked.at(i), 1), 0) << type << " seed " << seed;
             }
             Buffer again;
-            ASSERT_EQ(pack_values(&again, came.data(), n, type), PMIX_SUCCESS);
+            ASSERT_EQ(pack_values(&again, unpacked.data(), n, type), PMIX_SUCCESS);
             EXPECT_EQ(again.bytes(), b.bytes()) << type << " seed " << seed;
         }
     }
 }
 
 // Unpacks and checks what is promised of failures. Returns the status.
-pmix_status_t unpack_hostile(const ByteVector& bytes, pmix_data_type_t type, size_t room) {
+pmix_status_t unpack_hostile(const ByteVector& bytes, pmix_data_type_t type, size_t capacity) {
     Buffer b(bytes);
-    const size_t size = room * element_size(*type_row(type), type);
+    const size_t size = capacity * element_size(*type_row(type), type);
     auto* out = static_cast<uint8_t*>(malloc(size));
     memset(out, 0xa5, size);
-    auto n = static_cast<int32_t>(room);
+    auto n = static_cast<int32_t>(capacity);
     const pmix_status_t rc = unpack_values(&b, out, &n, type);
     if (rc == PMIX_SUCCESS || rc == PMIX_ERR_UNPACK_INADEQUATE_SPACE) {
         destroy_unpacked(type, out, static_cast<size_t>(n));

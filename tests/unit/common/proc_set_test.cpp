@@ -41,7 +41,8 @@ TEST(ProcSet, Construct_SeveralNamespacesMixed_ArePartsInOrder) {
     EXPECT_TRUE(set.covers({"a", 7}));
     EXPECT_FALSE(set.covers({"b", 2}));
     EXPECT_FALSE(set.names("c"));
-    EXPECT_FALSE(set == (ProcSet{{"a", 0}, {"b", 0}, {"b", 1}})) << "a wildcard is not the list it stands for";
+    EXPECT_FALSE(set == (ProcSet{{"a", 0}, {"b", 0}, {"b", 1}}))
+        << "a wildcard is not equal to the list of its processes";
 }
 
 TEST(ProcSet, Construct_HighestRankAndWildcard_DoNotMerge) {

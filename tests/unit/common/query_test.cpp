@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Query_info through the public door, in a process that is its own server: the client half, the server half and a
+// PMIx_Query_info through the public API, in a process that is its own server: the client half, the server half and a
 // host's upcall in one. What only many processes show is in tests/integration; what qualifiers narrow, in
 // query_realms_test.cpp.
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST_F(QueryTest, VersionsOfTheBinaryInterfaceBeforeInit) {
 // proves: PMIx_Query_info PMIX_QUERY_NAMESPACES PMIX_QUERY_NAMESPACE_INFO PMIX_QUERY_JOB_STATUS PMIX_NSPACE server
 // proves: PMIx_Query_info PMIX_QUERY_PROC_TABLE PMIX_QUERY_AVAIL_SERVERS PMIX_DAEMON_MEMORY server
 // proves: PMIx_server_init PMIX_HOSTNAME
-TEST_F(QueryTest, WhatTheServerKnowsItAnswersWithoutTheHost) {
+TEST_F(QueryTest, KeysOfTheServer_AreAnsweredWithoutTheHost) {
     start();
     job("one");
     job("two", true);
@@ -152,7 +152,7 @@ TEST_F(QueryTest, Query_OfAnotherNode_IsTheHostsToAnswer) {
 TEST_F(QueryTest, ProcTable_WithProcessesThatHaveNotConnected_IsTheHostsOwn) {
     start();
     job("one");
-    host.verdict = PMIX_ERR_NOT_SUPPORTED;  // then what this server knows is the answer
+    host.verdict = PMIX_ERR_NOT_SUPPORTED;  // then the answer is this server's own data
     Ask own({PMIX_QUERY_PROC_TABLE}, of_job("one"));
     ASSERT_EQ(PMIX_SUCCESS, own.status);
     EXPECT_EQ(1, host.upcalls);
@@ -188,7 +188,7 @@ TEST_F(QueryTest, ProcessSets) {
 }
 
 // rows: Q1 Q9 U12
-TEST_F(QueryTest, TheRestGoesToTheHostOnceAndWithTheAsker) {
+TEST_F(QueryTest, OtherKeys_GoToTheHostOnceWithTheRequester) {
     for (bool grouped : {false, true}) {
         start();
         host.grouped = grouped;
@@ -202,7 +202,7 @@ TEST_F(QueryTest, TheRestGoesToTheHostOnceAndWithTheAsker) {
         EXPECT_EQ(nullptr, ask.value("nobody.knows"));
         EXPECT_EQ(1, host.upcalls);
         EXPECT_EQ((std::vector<std::string>{"host.queue", "nobody.knows"}), host.keys);
-        EXPECT_EQ(ProcId("here", 3), ProcId(host.asker));
+        EXPECT_EQ(ProcId("here", 3), ProcId(host.requester));
         ASSERT_NE(nullptr, host.qualifiers.find(PMIX_USERID));
         EXPECT_EQ(::geteuid(), host.qualifiers.find(PMIX_USERID)->value.data.uint32);
         EXPECT_NE(nullptr, host.qualifiers.find(PMIX_GRPID));
@@ -405,7 +405,7 @@ TEST_F(QueryTest, CallbackGetsResultsThatItReleases) {
         std::promise<pmix_status_t> promise;
         std::string text;
         pmix_release_cbfunc_t release = nullptr;
-        void* lent = nullptr;
+        void* borrowed = nullptr;
         pmix_info_t* infos = nullptr;
         size_t n = 0;
     };
@@ -417,19 +417,19 @@ TEST_F(QueryTest, CallbackGetsResultsThatItReleases) {
         query.keys = keys;
         Told told;
         const auto done = [](pmix_status_t status, pmix_info_t* infos, size_t n, void* mine,
-                             pmix_release_cbfunc_t release, void* lent) {
+                             pmix_release_cbfunc_t release, void* borrowed) {
             auto* t = static_cast<Told*>(mine);
             t->infos = infos;
             t->n = n;
             t->release = release;
-            t->lent = lent;
+            t->borrowed = borrowed;
             t->promise.set_value(status);
         };
         ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info_nb(&query, 1, done, &told));
         ASSERT_EQ(PMIX_SUCCESS, told.promise.get_future().get());
         EXPECT_NE(nullptr, InfoView(told.infos, told.n).find(key)) << "they stay until they are released";
         ASSERT_NE(nullptr, told.release);
-        told.release(told.lent);
+        told.release(told.borrowed);
     }
 }
 
@@ -588,7 +588,7 @@ TEST_F(QueryTest, SupportedKeysAndQualifiers) {
     EXPECT_EQ(0, host.upcalls);
 }
 
-// What the table says, the checks do: a required attribute is taken exactly where its row is. rows: G7
+// The checks follow the table: a required attribute is accepted exactly where its row is. rows: G7
 TEST(SupportTest, TheTableIsWhatIsChecked) {
     using namespace pmix::common;
     size_t rows = 0;

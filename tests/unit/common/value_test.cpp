@@ -331,7 +331,7 @@ TEST(Numbers, EveryPairOfTypes) {
 }
 
 // rows: G17
-TEST(Truth, NothingIsTrueAndTextsSayIt) {
+TEST(Truth, Truth_OfTextsAndOfNoValue) {
     pmix_value_t undef = {};
     EXPECT_EQ(truth_of(undef), PMIX_BOOL_TRUE);
     EXPECT_EQ(truth_of(Value::flag(false).get()), PMIX_BOOL_FALSE);
@@ -346,7 +346,7 @@ TEST(Truth, NothingIsTrueAndTextsSayIt) {
     EXPECT_EQ(truth_of(Value::u32(1).get()), PMIX_NON_BOOL);
 }
 
-// The two opaque pointers: handled by whoever says so first, refused with another source than theirs.
+// The two opaque pointers: handled by the functions that were installed first, refused with another source than theirs.
 struct Bitmap {
     int bits;
 };

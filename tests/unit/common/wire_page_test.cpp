@@ -73,7 +73,7 @@ std::string tables() {
     return out;
 }
 
-TEST(WirePage, SaysWhatTheListsSay) {
+TEST(WirePage, IsEqualToTheListsOfTheSource) {
     const std::string path = WIREUP_SOURCE_DIR "/docs/reference/wire.md";
     std::stringstream text;
     text << std::ifstream(path).rdbuf();

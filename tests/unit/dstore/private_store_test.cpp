@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process keeps for itself: replacing, staging, lending.
+// The private store of a process: replacing, staging, pinning.
 #include "dstore/private_store.h"
 
 #include <gtest/gtest.h>
@@ -292,7 +292,7 @@ TEST(PrivateStore, StageAgain_OfValueThatOnlyRemotePeersSeeNow_ComesBeforeTheLoc
     EXPECT_EQ(take(4), (std::vector<std::pair<pmix_scope_t, Buffer>>{{PMIX_LOCAL, u32(2)}, {PMIX_REMOTE, u32(3)}}));
 }
 
-TEST(PrivateStore, ReplacedValuesAreFreedUnlessHeldOrLent) {
+TEST(PrivateStore, ReplacedValuesAreFreedUnlessHeldOrPinned) {
     PrivateStore s;
     const auto ns = s.intern("job");
     s.put(ns, 0, Key("k"), PMIX_GLOBAL, blob(1000, 0));
@@ -307,17 +307,17 @@ TEST(PrivateStore, ReplacedValuesAreFreedUnlessHeldOrLent) {
     }
     s.put(ns, 0, Key("k"), PMIX_GLOBAL, blob(1000, 201));
     EXPECT_EQ(s.bytes(), one);
-    const uint8_t* lent;
+    const uint8_t* pinned;
     {
         const auto hit = s.find(ns, 0, Key("k"));
         EXPECT_EQ((reinterpret_cast<uintptr_t>(hit.bytes().data()) + common::kBytesOffset) % 16, 0u);
         hit.pin();
-        lent = hit.bytes().data();
+        pinned = hit.bytes().data();
     }
     for (int i = 0; i < 10; ++i) s.put(ns, 0, Key("k"), PMIX_GLOBAL, blob(1000, 202));
     EXPECT_EQ(s.bytes(), 2 * one);
     const Buffer expected = blob(1000, 201);
-    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), lent));
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), pinned));
 }
 
 // Readers overlap, so that at no moment nobody is inside: what was replaced is freed all the same.

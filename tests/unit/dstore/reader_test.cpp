@@ -275,7 +275,7 @@ bool is_mapped(const uint8_t* p) {
 
 }  // namespace
 
-TEST(Reader, LetGoUnmapsAllButWhatIsLent) {
+TEST(Reader, LetGo_ValuesBorrowed_UnmapsAllButTheirPages) {
     auto w = make_writer();
     for (uint32_t i = 0; i < 8; ++i)
         ASSERT_EQ(w->put(Owner::app(i), Records().add("b", blob(20'000, static_cast<uint8_t>(i))).list()),
@@ -298,7 +298,7 @@ TEST(Reader, LetGoUnmapsAllButWhatIsLent) {
     EXPECT_FALSE(is_mapped(inside));
 }
 
-TEST(Reader, LetGoOfNothingLentLeavesNothing) {
+TEST(Reader, LetGo_NothingBorrowed_UnmapsAll) {
     auto w = small_store();
     auto r = open_reader(*w);
     Found found;

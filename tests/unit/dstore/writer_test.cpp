@@ -528,7 +528,7 @@ TEST(Writer, GapsDoNotAdvance) {
     EXPECT_EQ(r.generation_of(1), 2u);
     EXPECT_EQ(get(r, Owner::proc(1), "g"), u32(6));
     EXPECT_EQ(w->ingest(delta(5, 6)).skipped, 1u);
-    // They arrive late: their values do not hide newer ones, and the gap is closed.
+    // They are received late: their values do not hide newer ones, and the gap is closed.
     ASSERT_EQ(w->ingest(delta(2, 5)).blocks, 1u);
     EXPECT_EQ(r.generation_of(1), 6u);
     EXPECT_EQ(get(r, Owner::proc(1), "g"), u32(6));

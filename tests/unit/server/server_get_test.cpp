@@ -510,14 +510,14 @@ TEST(ServerGetTest, Commit_ManyRequestsOfOtherKeysPending_LooksAtNoneOfThem) {
     for (uint64_t i = 0; i < kPending; ++i) {
         of_any.push_back(s.a.start_get({"job", PMIX_RANK_UNDEF}, "any" + std::to_string(i), i % 2 == 0 ? 0 : 600));
         of_b.push_back(s.a.start_get({"job", 1}, "of b" + std::to_string(i), 600));
-        s.server.turn();  // more would not fit into the socket
+        s.server.run_once();  // more would not fit into the socket
     }
     auto& get = s.server.parts().get;
     ASSERT_TRUE(s.server.turn_until([&] { return get.waiting() == 2 * kPending; }));
     const uint64_t before = get.examined();
     for (uint64_t i = 0; i < kCommits; ++i) {
         s.b.put("other" + std::to_string(i), "x");
-        s.server.turn();
+        s.server.run_once();
     }
     s.b.put("any7", "seven");
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_any[7]));
@@ -787,7 +787,7 @@ TEST(ServerGetTest, Renewal_PeerThatDoesNotRead_HoldsUpNobodyAndCatchesUp) {
         uint32_t last = 0;
         for (int i = 0; i < 200 && queued() == 0; ++i) {
             last = stopped.start<Command::resolve_peers>(ask);
-            s.server.turn();
+            s.server.run_once();
         }
         ASSERT_GT(queued(), 0u);
         const uint32_t first = s.server.parts().registry.find("job")->data->instance();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fabric of a job through the public door: what a node's inventory says, a host's request answered from it, and
-// what the job's processes find.
+// The fabric of a job through the public API: the contents of a node's inventory, a host's request answered from it,
+// and what the job's processes find.
 #include <gtest/gtest.h>
 #include <pmix.h>
 #include <pmix_server.h>
@@ -21,21 +21,21 @@ using pmix::common::InfoView;
 
 namespace {
 
-struct AppSetup {
+struct SetupAnswer {
     Answer answer;
     InfoList infos;
     static void done(pmix_status_t status, pmix_info_t infos[], size_t n, void* mine, pmix_op_cbfunc_t release,
                      void* release_data) {
-        auto* s = static_cast<AppSetup*>(mine);
+        auto* s = static_cast<SetupAnswer*>(mine);
         s->infos.append_all(infos, n);
         if (release != nullptr) release(PMIX_SUCCESS, release_data);
         s->answer.promise.set_value(status);
     }
-    pmix_status_t ask(const InfoList& wishes) {
+    pmix_status_t ask(const InfoList& options) {
         pmix_nspace_t job;
         PMIx_Load_nspace(job, "job");
-        const pmix_status_t rc = PMIx_server_setup_application(job, const_cast<pmix_info_t*>(wishes.c_array()),
-                                                               wishes.size(), &AppSetup::done, this);
+        const pmix_status_t rc = PMIx_server_setup_application(job, const_cast<pmix_info_t*>(options.c_array()),
+                                                               options.size(), &SetupAnswer::done, this);
         return rc == PMIX_SUCCESS ? answer.wait() : rc;
     }
     InfoView fabric() const {
@@ -75,7 +75,7 @@ InfoList request(const char* id, const char* type, bool key = false) {
     return wanted;
 }
 
-InfoList wishes(InfoList&& fabric, const char* nodes, bool required = false) {
+InfoList options(InfoList&& fabric, const char* nodes, bool required = false) {
     InfoList all;
     if (nodes != nullptr) all.append_string(PMIX_NODE_MAP, nodes);
     nest(all, PMIX_ALLOC_FABRIC, std::move(fabric), required);
@@ -102,64 +102,64 @@ std::string by_node(const pmix_value_t& description) {
 // rows: V14 V16
 // proves: PMIx_server_setup_application PMIX_ALLOC_FABRIC PMIX_ALLOC_FABRIC_ID PMIX_ALLOC_FABRIC_TYPE PMIX_NODE_MAP
 // proves: PMIx_server_deliver_inventory PMIX_NODE_INFO_ARRAY PMIX_HOSTNAME PMIX_FABRIC_DEVICES
-TEST(FabricSetupTest, DevicesOfTheWantedKindByNode) {
+TEST(FabricAllocationTest, DevicesOfTheWantedKindByNode) {
     ServerHere server;
     deliver("n0", {{"eth0", "ethernet"}, {"mlx5_0", "openfabrics"}, {"eth1", "ethernet"}});
     deliver("n1", {{"ib0", "infiniband"}, {"mlx5_1", "openfabrics"}});
     deliver("n2", {{"nv0", "nvlink"}});
-    AppSetup sockets, verbs, all, own;
-    ASSERT_EQ(PMIX_SUCCESS, sockets.ask(wishes(request("my.net", "tcp"), "n0,n1")));
+    SetupAnswer sockets, verbs, all, own;
+    ASSERT_EQ(PMIX_SUCCESS, sockets.ask(options(request("my.net", "tcp"), "n0,n1")));
     ASSERT_EQ(2u, sockets.fabric().size());
     EXPECT_STREQ("my.net", sockets.fabric()[0].key);
     EXPECT_EQ("n0:eth0,eth1;n1:ib0", by_node(sockets.fabric()[0].value));
     EXPECT_STREQ("tcp", sockets.fabric().find(PMIX_ALLOC_FABRIC_TYPE)->value.data.string);
     EXPECT_EQ(nullptr, sockets.fabric().find(PMIX_ALLOC_FABRIC_ENDPTS)) << "none was reserved";
-    ASSERT_EQ(PMIX_SUCCESS, verbs.ask(wishes(request("v", "verbs"), "pmix[n[1:0-1]]")));
+    ASSERT_EQ(PMIX_SUCCESS, verbs.ask(options(request("v", "verbs"), "pmix[n[1:0-1]]")));
     EXPECT_EQ("n0:mlx5_0;n1:mlx5_1", by_node(verbs.fabric()[0].value));
-    ASSERT_EQ(PMIX_SUCCESS, own.ask(wishes(request("o", "nvlink"), "n2")));
+    ASSERT_EQ(PMIX_SUCCESS, own.ask(options(request("o", "nvlink"), "n2")));
     EXPECT_EQ("n2:nv0", by_node(own.fabric()[0].value)) << "kinds of the host's own";
     // Without a map: every node that is known, and one of them has no such device.
-    ASSERT_EQ(PMIX_SUCCESS, all.ask(wishes(request("a", "tcp"), nullptr)));
+    ASSERT_EQ(PMIX_SUCCESS, all.ask(options(request("a", "tcp"), nullptr)));
     EXPECT_EQ(0u, all.fabric().size());
 }
 
 // rows: V14
-TEST(FabricSetupTest, WhatCannotBeMet) {
+TEST(FabricAllocationTest, WhatCannotBeMet) {
     ServerHere server;
     deliver("n0", {{"eth0", "ethernet"}});
     struct Case {
-        InfoList wishes;
+        InfoList options;
         pmix_status_t status;
     };
-    Case cases[] = {{wishes(request("f", "tcp"), "n0,n9"), PMIX_SUCCESS},  // nobody insists
-                    {wishes(request("f", "tcp"), "n0,n9", true), PMIX_ERR_NOT_SUPPORTED},
-                    {wishes(request("f", "verbs"), "n0", true), PMIX_ERR_NOT_SUPPORTED},
-                    {wishes(request(nullptr, "tcp"), "n0"), PMIX_ERR_BAD_PARAM},
-                    {wishes(request("f", nullptr), "n0"), PMIX_ERR_BAD_PARAM},
-                    {wishes(request("f", "tcp"), "pmix["), PMIX_ERR_BAD_PARAM}};
+    Case cases[] = {{options(request("f", "tcp"), "n0,n9"), PMIX_SUCCESS},  // nobody insists
+                    {options(request("f", "tcp"), "n0,n9", true), PMIX_ERR_NOT_SUPPORTED},
+                    {options(request("f", "verbs"), "n0", true), PMIX_ERR_NOT_SUPPORTED},
+                    {options(request(nullptr, "tcp"), "n0"), PMIX_ERR_BAD_PARAM},
+                    {options(request("f", nullptr), "n0"), PMIX_ERR_BAD_PARAM},
+                    {options(request("f", "tcp"), "pmix["), PMIX_ERR_BAD_PARAM}};
     for (Case& c : cases) {
-        AppSetup s;
-        EXPECT_EQ(c.status, s.ask(c.wishes)) << &c - cases;
+        SetupAnswer s;
+        EXPECT_EQ(c.status, s.ask(c.options)) << &c - cases;
         EXPECT_EQ(0u, s.fabric().size());
     }
-    // A wish inside that nobody here can meet.
+    // A required option inside the request that the library cannot meet.
     InfoList strict = request("f", "tcp");
     PMIx_Info_required(strict.find(PMIX_ALLOC_FABRIC_ENDPTS));
-    AppSetup s;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, s.ask(wishes(std::move(strict), "n0", true)));
+    SetupAnswer s;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, s.ask(options(std::move(strict), "n0", true)));
 }
 
 // rows: V14 V15
 // proves: PMIx_server_setup_application PMIX_ALLOC_FABRIC_SEC_KEY
 // proves: PMIx_server_setup_local_support PMIX_ALLOC_FABRIC
-TEST(FabricSetupTest, TheJobFindsItsFabricAndItsKey) {
+TEST(FabricAllocationTest, TheJobFindsItsFabricAndItsKey) {
     ServerHere server;
     deliver("n0", {{"eth0", "ethernet"}});
     register_job("job");
     std::string keys[2];
     for (std::string& key : keys) {
-        AppSetup s;
-        ASSERT_EQ(PMIX_SUCCESS, s.ask(wishes(request("net", "tcp", true), "n0")));
+        SetupAnswer s;
+        ASSERT_EQ(PMIX_SUCCESS, s.ask(options(request("net", "tcp", true), "n0")));
         ASSERT_NE(nullptr, s.fabric().find(PMIX_ALLOC_FABRIC_SEC_KEY));
         pmix_nspace_t job;
         PMIx_Load_nspace(job, "job");
@@ -203,7 +203,7 @@ struct Collected {
 }  // namespace
 
 // From the node's own topology, over the scheduler's server, to a job. rows: V14 V16
-TEST(FabricSetupTest, WhatANodeCollectsServesARequest) {
+TEST(FabricAllocationTest, WhatANodeCollectsServesARequest) {
     if (pmix::api::Hwloc::open() == nullptr) GTEST_SKIP() << "hwloc is not installed";
     std::ifstream file(WIREUP_SOURCE_DIR "/tests/support/topologies/two_packages.xml");
     const std::string xml{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -216,9 +216,9 @@ TEST(FabricSetupTest, WhatANodeCollectsServesARequest) {
     ASSERT_EQ(PMIX_SUCCESS, collected.answer.wait());
     ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deliver_inventory(collected.infos.c_array(), collected.infos.size(), nullptr, 0,
                                                           nullptr, nullptr));
-    AppSetup sockets, verbs;
-    ASSERT_EQ(PMIX_SUCCESS, sockets.ask(wishes(request("net", "tcp"), "n0")));
+    SetupAnswer sockets, verbs;
+    ASSERT_EQ(PMIX_SUCCESS, sockets.ask(options(request("net", "tcp"), "n0")));
     EXPECT_EQ("n0:eth0,ib0,eth1,eth2", by_node(sockets.fabric()[0].value));
-    ASSERT_EQ(PMIX_SUCCESS, verbs.ask(wishes(request("net", "verbs"), "n0")));
+    ASSERT_EQ(PMIX_SUCCESS, verbs.ask(options(request("net", "verbs"), "n0")));
     EXPECT_EQ("n0:mlx5_0", by_node(verbs.fabric()[0].value));
 }

@@ -176,7 +176,7 @@ TEST(CallerReads, ManyCallersNoneIsForgotten) {
 }
 
 // What the reader on a caller's thread does not take reaches the loop, in order; what comes while nobody waits, too.
-TEST(CallerReads, NotificationsReachTheLoopWhoeverReads) {
+TEST(CallerReads, NotificationsReachTheLoopFromAnyReader) {
     Pair p;
     constexpr int kRounds = 1000;
     std::thread server([&] {
@@ -226,7 +226,7 @@ TEST(CallerReads, ACompletionByTheLoopWakesTheReader) {
 TEST(CallerReads, DeadlinesEndTheWaitAndTheReadSideGoesBack) {
     Pair p;
     for (int i = 0; i < 20; ++i) EXPECT_EQ(PMIX_ERR_TIMEOUT, p.ask("unanswered", nullptr, 1));
-    // The loop reads again: a notification arrives without anybody waiting.
+    // The loop reads again: a notification is received while no caller waits.
     test::write_all(p.peer.get(), test::frame_bytes(FrameHeader::notify(16), {}));
     while (p.client.events == 0) std::this_thread::yield();
     // Late answers to forgotten calls are nobody's.
@@ -286,8 +286,8 @@ TEST(CallerReads, CloseEndsTheReader) {
     }
 }
 
-// The loop's thread ends while a caller reads: the next caller turns the loop, and gets an answer that the first reads.
-TEST(CallerReads, TheReaderCompletesWhoTurnsTheLoop) {
+// The loop's thread ends while a caller reads: the next caller runs the loop, and gets an answer that the first reads.
+TEST(CallerReads, ReaderReadsAReply_CallerRunsTheLoop_IsCompleted) {
     for (int round = 0; round < 50; ++round) {
         Pair p;
         std::thread reader([&] { EXPECT_EQ(PMIX_SUCCESS, p.ask("first")); });
@@ -305,7 +305,7 @@ TEST(CallerReads, TheReaderCompletesWhoTurnsTheLoop) {
     }
 }
 
-// Driven from outside: whoever waits turns the loop.
+// Driven from outside: a caller that waits runs the loop.
 TEST(CallerReads, ExternalProgress) {
     auto [ours, theirs] = test::socket_pair();
     EventLoopOptions external;

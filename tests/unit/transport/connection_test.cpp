@@ -61,7 +61,7 @@ TEST(Connection, DeliversFramesInOrder) {
     test::write_all(f.peer.get(), frame_bytes(FrameHeader::request(4, 1), bytes_of("one")));
     test::write_all(f.peer.get(), frame_bytes(FrameHeader::notify(16), {}));
     test::write_all(f.peer.get(), frame_bytes(FrameHeader::reply(4, 2, PMIX_ERR_TIMEOUT), bytes_of("three")));
-    EXPECT_TRUE(f.handler.heard.empty()) << "nothing comes before the loop turns";
+    EXPECT_TRUE(f.handler.heard.empty()) << "nothing is delivered before the loop runs";
     f.turn_until([&] { return f.handler.heard.size() == 3; });
     EXPECT_EQ((std::vector<Heard>{{with_payload(FrameHeader::request(4, 1), 3), "one"},
                                   {FrameHeader::notify(16), ""},
@@ -81,7 +81,7 @@ TEST(Connection, ReassemblesAtEveryByteBoundary) {
     for (size_t cut = 1; cut < stream.size(); ++cut) {
         Fixture f;
         test::write_all(f.peer.get(), {stream.begin(), stream.begin() + static_cast<ptrdiff_t>(cut)});
-        f.turn();
+        f.run();
         test::write_all(f.peer.get(), {stream.begin() + static_cast<ptrdiff_t>(cut), stream.end()});
         f.turn_until([&] { return f.handler.heard.size() == 3; });
         EXPECT_EQ("xxxxxxxxxx", f.handler.heard[2].payload);
@@ -89,7 +89,7 @@ TEST(Connection, ReassemblesAtEveryByteBoundary) {
     Fixture f;
     for (uint8_t byte : stream) {
         test::write_all(f.peer.get(), {byte});
-        f.turn(1);
+        f.run(1);
     }
     f.turn_until([&] { return f.handler.heard.size() == 3; });
 }
@@ -106,7 +106,7 @@ TEST(Connection, LargeFramesBothWays) {
     writer.join();
     EXPECT_EQ(std::string(large.begin(), large.end()), f.handler.heard[0].payload);
 
-    // The socket takes a part; the rest waits, a small frame behind it, and all arrives in order.
+    // The socket takes a part; the rest waits, a small frame behind it, and all is received in order.
     f.on_loop([&] {
         EXPECT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::reply(2, 1, PMIX_SUCCESS), large));
         EXPECT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(16), bytes_of("after")));
@@ -130,7 +130,7 @@ TEST(Connection, LargeFramesBothWays) {
 }
 
 // Wherever the socket stops taking, what is queued is the rest of the parts.
-TEST(Connection, PiecesArriveAsOnePayload) {
+TEST(Connection, SendParts_OfAnyNumber_IsOnePayload) {
     std::vector<uint8_t> large(300'000);
     for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<uint8_t>(i * 31 >> 3);
     const common::Bytes all = large;
@@ -175,7 +175,7 @@ TEST(Connection, SendWritesFromTheCallersThreadAtOnce) {
 
 TEST(Connection, PassesDescriptors) {
     test::DescriptorCheck check;
-    Fixture f, g;  // f sends to g's peer end by hand: what arrives there is put into g
+    Fixture f, g;  // f sends to g's peer end by hand: what is received there is put into g
     const int event = ::eventfd(7, EFD_CLOEXEC);
     const std::vector<int> two{event, event};
     f.on_loop([&] {
@@ -187,9 +187,9 @@ TEST(Connection, PassesDescriptors) {
     build_frame_header(frame, head);
     {
         char control[CMSG_SPACE(2 * sizeof(int))] = {};
-        iovec piece{head, 5};
+        iovec part{head, 5};
         msghdr message{};
-        message.msg_iov = &piece;
+        message.msg_iov = &part;
         message.msg_iovlen = 1;
         message.msg_control = control;
         message.msg_controllen = sizeof control;
@@ -200,7 +200,7 @@ TEST(Connection, PassesDescriptors) {
         std::memcpy(CMSG_DATA(c), two.data(), 2 * sizeof(int));
         ASSERT_EQ(5, ::sendmsg(g.peer.get(), &message, 0));
     }
-    g.turn();
+    g.run();
     EXPECT_TRUE(g.handler.heard.empty());
     test::write_all(g.peer.get(), {head + 5, head + 16});
     test::write_all(g.peer.get(), bytes_of("seg"));
@@ -255,13 +255,13 @@ TEST(Connection, TheEndOfThePeerIsHeardOnceAfterItsLastFrame) {
     test::write_all(f.peer.get(), frame_bytes(FrameHeader::notify(9), bytes_of("last")));
     f.peer.reset();
     f.turn_until([&] { return !f.handler.closed.empty(); });
-    f.turn();
+    f.run();
     ASSERT_EQ(1u, f.handler.heard.size());
     EXPECT_EQ((std::vector<pmix_status_t>{PMIX_ERR_LOST_CONNECTION}), f.handler.closed);
     EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, f.connection->send(FrameHeader::notify(1), {}));
 }
 
-// A send that finds the peer gone says so, but what the peer had said before still arrives, and then the end.
+// A send that finds the peer gone reports it, but what the peer had sent before is still received, and then the end.
 TEST(Connection, ASendToADeadPeerLosesNothingReceived) {
     Fixture f;
     test::write_all(f.peer.get(), frame_bytes(FrameHeader::notify(9), bytes_of("last")));
@@ -283,7 +283,7 @@ TEST(Connection, CloseEndsTheCallbacks) {
         f.connection->close();  // within its own callback
         f.connection->close();
     };
-    f.turn();
+    f.run();
     EXPECT_EQ(1u, f.handler.heard.size());
     EXPECT_TRUE(f.handler.closed.empty()) << "the owner knows";
     EXPECT_TRUE(test::read_exactly(f.peer.get(), 1).empty()) << "the peer sees the end";
@@ -301,14 +301,14 @@ TEST(Connection, MayBeDroppedWithinItsOwnCallbacks) {
         };
         test::write_all(f.peer.get(), frame_bytes(FrameHeader::notify(1), bytes_of("payload")));
         test::write_all(f.peer.get(), frame_bytes(FrameHeader::notify(2), {}));
-        f.turn();
+        f.run();
         EXPECT_EQ(1u, f.handler.heard.size());
         EXPECT_EQ("payload", f.handler.heard[0].payload);
     }
     Fixture f;
     f.handler.then_closed = [&] { f.connection.reset(); };
     f.peer.reset();
-    f.turn();
+    f.run();
     EXPECT_EQ(1u, f.handler.closed.size());
 }
 
@@ -351,11 +351,11 @@ TEST(Connection, Send_ManyDescriptorsQueued_LaterFramesGoWithout) {
     ::close(event);
     size_t with = 0;
     for (size_t got = 0; got < kFrames; ++got) {
-        f.turn(1);
+        f.run(1);
         const common::Frame frame = test::read_frame(f.peer.get());
         ASSERT_EQ(1000u, frame.payload.size());
         with += frame.header.descriptors;
-        f.turn(1);
+        f.run(1);
     }
     EXPECT_GE(with, common::kMaxQueuedDescriptors);
     EXPECT_LT(with, kFrames);
@@ -496,14 +496,14 @@ TEST(Connection, HostileHeadersEndTheConnectionOnly) {
 TEST(Connection, UnannouncedDescriptorsEndTheConnection) {
     test::DescriptorCheck check;
     Fixture f;
-    const int lent = 0;
+    const int passed = 0;
     uint8_t byte = 0;  // the beginning of a header
     for (unsigned i = 0; i <= common::kMaxFrameDescriptors && f.handler.closed.empty(); ++i) {
         char control[CMSG_SPACE(sizeof(int))] = {};
-        iovec piece{&byte, i < 15 ? 1u : 0u};
+        iovec part{&byte, i < 15 ? 1u : 0u};
         if (i >= 15) break;
         msghdr message{};
-        message.msg_iov = &piece;
+        message.msg_iov = &part;
         message.msg_iovlen = 1;
         message.msg_control = control;
         message.msg_controllen = sizeof control;
@@ -511,17 +511,17 @@ TEST(Connection, UnannouncedDescriptorsEndTheConnection) {
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
         c->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(c), &lent, sizeof(int));
+        std::memcpy(CMSG_DATA(c), &passed, sizeof(int));
         ASSERT_EQ(1, ::sendmsg(f.peer.get(), &message, MSG_NOSIGNAL));
-        f.turn(1);
+        f.run(1);
     }
     EXPECT_TRUE(f.handler.closed.empty());
     // 40 at once are cut off by the kernel, and that is noticed.
     std::vector<int> many(40, 0);
     std::vector<char> control(CMSG_SPACE(40 * sizeof(int)));
-    iovec piece{&byte, 1};
+    iovec part{&byte, 1};
     msghdr message{};
-    message.msg_iov = &piece;
+    message.msg_iov = &part;
     message.msg_iovlen = 1;
     message.msg_control = control.data();
     message.msg_controllen = control.size();
@@ -537,9 +537,9 @@ TEST(Connection, UnannouncedDescriptorsEndTheConnection) {
 
 // Sends a frame with descriptors, all of it in one call.
 void send_with_descriptors(int fd, const std::vector<uint8_t>& bytes, std::span<const int> fds) {
-    iovec piece{const_cast<uint8_t*>(bytes.data()), bytes.size()};
+    iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
     msghdr message{};
-    message.msg_iov = &piece;
+    message.msg_iov = &part;
     message.msg_iovlen = 1;
     DescriptorControl control;
     control.attach(message, fds.data(), fds.size());
@@ -556,7 +556,7 @@ TEST(Connection, ReceiveDescriptors_TableFull_FrameComesWithEmptyOnes) {
     // The second half of the first frame is on its way when the frames behind it come.
     const auto first = frame_bytes(with_payload(FrameHeader::notify(10), 0, 1), bytes_of("first"));
     send_with_descriptors(f.peer.get(), {first.begin(), first.begin() + 18}, {&event, 1});
-    f.turn();
+    f.run();
     {
         test::FullTable full;
         test::write_all(f.peer.get(), {first.begin() + 18, first.end()});
@@ -587,7 +587,7 @@ TEST(Connection, ReceiveDescriptors_LostWithHalfAFrame_NextFrameKeepsItsOwn) {
     {
         test::FullTable full;
         send_with_descriptors(f.peer.get(), {first.begin(), first.begin() + 5}, {&event, 1});
-        f.turn();
+        f.run();
     }
     test::write_all(f.peer.get(), {first.begin() + 5, first.end()});
     send_with_descriptors(f.peer.get(), frame_bytes(with_payload(FrameHeader::notify(11), 0, 1), bytes_of("second")),
@@ -607,13 +607,13 @@ TEST(Connection, WhereNoDescriptorIsTakenTheFirstEndsIt) {
     options.takes_descriptors = false;
     Fixture f(options);
     const auto frame = frame_bytes(with_payload(FrameHeader::request(1, 1), 0, 1), {});
-    const int lent = 0;
-    iovec piece{const_cast<uint8_t*>(frame.data()), frame.size()};
+    const int passed = 0;
+    iovec part{const_cast<uint8_t*>(frame.data()), frame.size()};
     msghdr message{};
-    message.msg_iov = &piece;
+    message.msg_iov = &part;
     message.msg_iovlen = 1;
     DescriptorControl control;
-    control.attach(message, &lent, 1);
+    control.attach(message, &passed, 1);
     ASSERT_EQ(static_cast<ssize_t>(frame.size()), ::sendmsg(f.peer.get(), &message, 0));
     f.turn_until([&] { return !f.handler.closed.empty(); });
     EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, f.handler.closed[0]);

@@ -201,29 +201,29 @@ TEST(EventLoop, WatchesReadAndWriteInterest) {
     LoopRole role(*loop);
     watch = loop->watch(a.get(), ready);
     ASSERT_TRUE(watch->set(true, false));
-    auto turn = [&]() NO_THREAD_SAFETY_ANALYSIS {  // progress() refuses the loop's own thread
+    auto run_once = [&]() NO_THREAD_SAFETY_ANALYSIS {  // progress() refuses the loop's own thread
         std::thread([&] { loop->progress(); }).join();
     };
-    turn();
+    run_once();
     EXPECT_EQ(0, ready.reads);
     test::write_all(b.get(), {1});
-    turn();
+    run_once();
     EXPECT_EQ(1, ready.reads);
     EXPECT_EQ(0, ready.writes);
     watch->set(false, true);
-    turn();
+    run_once();
     EXPECT_EQ(1, ready.reads);
     EXPECT_EQ(1, ready.writes);
     watch->set(true, false);
     ready.drop = &watch;  // destroyed inside its own handler
-    turn();
+    run_once();
     EXPECT_EQ(2, ready.reads);
     EXPECT_EQ(nullptr, watch);
-    turn();
+    run_once();
     EXPECT_EQ(2, ready.reads);
 }
 
-TEST(EventLoop, ACallerTurnsTheLoopWhileItWaits) {
+TEST(EventLoop, ACallerRunsTheLoopWhileItWaits) {
     auto loop = make_loop(Drive::caller);
     Waiter waiter;
     loop->post([&] { loop->post([&] { waiter.complete(); }); });
@@ -232,7 +232,7 @@ TEST(EventLoop, ACallerTurnsTheLoopWhileItWaits) {
     Waiter never;
     EXPECT_FALSE(loop->wait(never, Deadline::in_ms(2)));
 
-    // Two threads wait; whichever turns, both are served.
+    // Two threads wait; whichever runs the loop, both are served.
     Waiter one, two;
     std::thread other([&] { EXPECT_TRUE(loop->wait(one, Deadline::never())); });
     std::thread poster([&] {
@@ -244,8 +244,8 @@ TEST(EventLoop, ACallerTurnsTheLoopWhileItWaits) {
     poster.join();
 }
 
-// A reader of a connection, say, completes the call of a thread that turns the loop.
-TEST(EventLoop, AWaiterCompletedByAnotherThreadEndsItsTurn) {
+// A reader of a connection, say, completes the call of a thread that runs the loop.
+TEST(EventLoop, Wait_CompletedByAnotherThread_ReturnsFromTheLoop) {
     test::DescriptorCheck check;
     auto loop = make_loop(Drive::caller);
     for (int i = 0; i < 200; ++i) {
@@ -261,7 +261,7 @@ TEST(EventLoop, AWaiterCompletedByAnotherThreadEndsItsTurn) {
     }
 }
 
-TEST(EventLoop, WhoSleepsTurnsTheLoopOnceItsThreadIsGone) {
+TEST(EventLoop, HandOver_ThreadSleepsInWait_RunsTheLoopItself) {
     test::DescriptorCheck check;
     for (int round = 0; round < 100; ++round) {
         auto loop = make_loop(Drive::own_thread);

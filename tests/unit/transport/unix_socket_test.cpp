@@ -60,16 +60,16 @@ TEST(UnixSocket, AbstractListenConnectAccept) {
         EXPECT_NE(0, ::fcntl(fd, F_GETFD) & FD_CLOEXEC);
         EXPECT_NE(0, ::fcntl(fd, F_GETFL) & O_NONBLOCK);
     }
-    auto who = peer_credentials(server->get());
-    ASSERT_TRUE(who.ok());
-    EXPECT_EQ(::getpid(), who->pid);
-    EXPECT_EQ(::geteuid(), who->uid);
-    EXPECT_EQ(::getegid(), who->gid);
+    auto peer = peer_credentials(server->get());
+    ASSERT_TRUE(peer.ok());
+    EXPECT_EQ(::getpid(), peer->pid);
+    EXPECT_EQ(::geteuid(), peer->uid);
+    EXPECT_EQ(::getegid(), peer->gid);
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, peer_credentials(-1).status());
 }
 
-// A passed descriptor is closed on the receiver's thread at the latest, and that may take as long as its maker likes.
-// So the sender is refused, also before its connection was accepted.
+// Closing a passed descriptor on the receiver's thread may take as long as its sender chooses. So the sender is
+// refused, also before its connection was accepted.
 TEST(UnixSocket, WhoConnectsCannotPassDescriptors) {
     Directory directory;
     const std::string abstract = make_abstract_address(), path = directory.path + "/socket";
@@ -82,9 +82,9 @@ TEST(UnixSocket, WhoConnectsCannotPassDescriptors) {
     if (::getsockopt(one->get(), SOL_SOCKET, kPassRights, &on, &size) != 0) GTEST_SKIP() << "needs Linux 6.16";
     const auto pass = [](int to) {
         uint8_t byte = 0;
-        iovec piece{&byte, 1};
+        iovec part{&byte, 1};
         msghdr message{};
-        message.msg_iov = &piece;
+        message.msg_iov = &part;
         message.msg_iovlen = 1;
         DescriptorControl control;
         control.attach(message, &to, 1);

@@ -71,7 +71,7 @@ TEST(Waiter, ASleepMayBeInterrupted) {
     EXPECT_FALSE(waiter.begin_sleep());
 }
 
-TEST(Waiter, KicksAPoll) {
+TEST(Waiter, WakesAPoll) {
     const int wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     uint64_t count = 0;
     {
