@@ -54,7 +54,8 @@ class SendQueue {
     static constexpr size_t kAlwaysQueued = 64u << 10;  // bytes, of one connection
     static constexpr size_t kFrameMemory = 128;         // beside a frame's bytes, about
 
-    explicit SendQueue(std::shared_ptr<QueueAccount> account = nullptr) noexcept : account_(std::move(account)) {}
+    // Throws bad_alloc: a deque has memory from the beginning.
+    explicit SendQueue(std::shared_ptr<QueueAccount> account = nullptr) : account_(std::move(account)) {}
     ~SendQueue() { clear(); }
     SendQueue(const SendQueue&) = delete;
     SendQueue& operator=(const SendQueue&) = delete;

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <deque>
+#include <list>
 #include <vector>
 
 #include "common/base/log.h"
@@ -132,7 +132,7 @@ struct BlockingTasks::State {
     bool no_thread = false;  // loop: the one there was hangs, and there is no memory for another
     common::Mutex mutex;
     common::CondVar changed;
-    std::deque<Chore> waiting GUARDED_BY(mutex);
+    std::list<Chore> waiting GUARDED_BY(mutex);
     Chore* current GUARDED_BY(mutex) = nullptr;
     uint64_t served GUARDED_BY(mutex) = 0;
     bool ending GUARDED_BY(mutex) = false;
@@ -167,7 +167,8 @@ void BlockingTasks::add(Work work, transport::Task done) {
 bool BlockingTasks::finish(int64_t patience_ms) noexcept {
     State& s = *state_;
     if (!s.running) return true;
-    std::deque<Chore> given_up;  // their Replies go on the loop, outside the lock
+    // Their Replies go on the loop, outside the lock. A deque would allocate here.
+    std::list<Chore> given_up;
     transport::Task hanging;
     bool lost = false;
     {

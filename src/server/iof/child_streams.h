@@ -33,7 +33,7 @@ common::Result<transport::Descriptor> open_nothing() noexcept;
 
 class ChildOutput final : private transport::WatchHandler {
   public:
-    ChildOutput(Iof& iof, common::ProcId source, pmix_iof_channel_t channel) noexcept
+    ChildOutput(Iof& iof, common::ProcId source, pmix_iof_channel_t channel)
         : iof_(iof), source_(std::move(source)), channel_(channel) {}
     ~ChildOutput();
     ChildOutput(const ChildOutput&) = delete;

@@ -67,7 +67,8 @@ class IofQueue {
         uint64_t lost = 0;
     };
 
-    explicit IofQueue(IofLimit limit) noexcept : limit_(limit) {}
+    // Throws bad_alloc: a deque has memory from the beginning.
+    explicit IofQueue(IofLimit limit) : limit_(limit) {}
     IofQueue(IofQueue&&) = default;
 
     // The receipt may be null.

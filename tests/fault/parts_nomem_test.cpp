@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The n-th allocation fails, for every n, while parts of the library are made and ended: the caller gets an error or an
+// exception that the API turns into one, and the process goes on.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <new>
+
+#include "server/base/blocking_tasks.h"
+#include "server/iof/iof_queue.h"
+#include "support/failing_memory.h"
+#include "support/fake_scheduler.h"
+#include "support/recording_handler.h"
+#include "transport/connection.h"
+
+using namespace pmix;
+using namespace pmix::test;
+
+namespace {
+
+// Runs what is measured with the first, the second, ... allocation failing, until none fails any more. It makes what
+// it needs before, and counts its own allocations by resume() and pause().
+void fail_everywhere(const std::function<void()>& measured) {
+    if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
+    for (long n = 0; n < 1000; ++n) {
+        SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
+        FailingMemory::arm(n);
+        measured();
+        FailingMemory::pause();
+        if (::testing::Test::HasFailure() || !FailingMemory::failed()) {
+            EXPECT_GE(n, 1) << "no allocation was made to fail";
+            return;
+        }
+    }
+    ADD_FAILURE() << "there is no end of allocations";
+}
+
+}  // namespace
+
+TEST(PartsNomemTest, ConnectionOpen_OneAllocationFails_CallerIsTold) {
+    fail_everywhere([] {
+        ManualLoop loop;
+        RecordingHandler handler;
+        auto [ours, theirs] = socket_pair();
+        transport::LoopRole role(*loop.loop);
+        transport::ConnectionOptions options;
+        options.caller_reads = true;
+        std::shared_ptr<transport::Connection> connection;
+        FailingMemory::resume();
+        try {
+            auto opened = transport::Connection::open(*loop.loop, std::move(ours), handler, options);
+            if (opened.ok()) connection = std::move(opened).value();
+        } catch (const std::bad_alloc&) {
+        }
+        FailingMemory::pause();
+        EXPECT_EQ(connection == nullptr, FailingMemory::failed());
+        if (connection != nullptr) connection->close();
+    });
+}
+
+TEST(PartsNomemTest, OutputQueue_OneAllocationFails_CallerIsTold) {
+    fail_everywhere([] {
+        bool made = false;
+        FailingMemory::resume();
+        try {
+            const server::IofQueue queue{server::IofLimit()};
+            made = queue.empty();
+        } catch (const std::bad_alloc&) {
+        }
+        FailingMemory::pause();
+        EXPECT_NE(made, FailingMemory::failed());
+    });
+}
+
+TEST(PartsNomemTest, BlockingTasksEnd_OneAllocationFails_ThreadIsJoined) {
+    if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
+    FakeScheduler scheduler;
+    server::BlockingTasks tasks(scheduler);
+    std::atomic<bool> ran{false};
+    tasks.add([&ran](bool) { ran = true; });
+    while (!ran) ::usleep(100);
+    FailingMemory::arm(0);
+    FailingMemory::resume();
+    const bool ended = tasks.finish();
+    FailingMemory::pause();
+    EXPECT_TRUE(ended);
+}
