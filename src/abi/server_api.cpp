@@ -5,6 +5,7 @@
 // PMIX_OPERATION_SUCCEEDED there for a failure. Without a callback the call waits; from the loop thread itself (inside
 // an upcall) it is done at once.
 #include <pmix_server.h>
+#include <time.h>
 
 #include <algorithm>
 #include <memory>
@@ -52,6 +53,14 @@ bool read_proc(const pmix_proc_t* proc, ProcId& out) {
     return true;
 }
 
+// A step that found no memory may have left others waiting: the server looks for what is due.
+template <class Operation>
+pmix_status_t apply(pmix::transport::EventLoop& loop, Server& srv, Operation& operation) noexcept {
+    const pmix_status_t rc = guarded([&] { return operation(srv); });
+    if (rc == PMIX_ERR_NOMEM) loop.step_lost();
+    return rc;
+}
+
 // Runs operation(Server&) on the loop thread, for the call of this name. It answers a status. Upcalls that are due are
 // made before: the call may free what they are about.
 template <class Operation>
@@ -59,26 +68,40 @@ pmix_status_t on_loop(const char* name, Library& library, Server& srv, pmix_op_c
                       Operation operation) {
     auto& loop = library.loop();
     if (callback != nullptr) {
-        loop.post([&srv, callback, cbdata, name, operation = std::move(operation)]() mutable {
+        loop.post([loop = &loop, &srv, callback, cbdata, name, operation = std::move(operation)]() mutable {
             srv.make_due_upcalls();
-            pmix_status_t rc = guarded([&] { return operation(srv); });
+            const pmix_status_t rc = apply(*loop, srv, operation);
             callback(pmix::api::told(rc, name), cbdata);
         });
         return PMIX_SUCCESS;
     }
     if (loop.on_loop_thread()) {
         srv.make_due_upcalls();
-        return operation(srv);
+        return apply(loop, srv, operation);
     }
     pmix_status_t rc = PMIX_ERROR;
     pmix::transport::Waiter done;
     loop.post([&] {
         srv.make_due_upcalls();
-        rc = guarded([&] { return operation(srv); });
+        rc = apply(loop, srv, operation);
         done.complete();
     });
     loop.wait(done, pmix::transport::Deadline::never());
     return rc;
+}
+
+// For calls that have no way to report a failure: where memory is short they are made again, after a pause where the
+// caller is not the loop itself. The host counts on them: collective operations wait for a rank that is not
+// deregistered.
+template <class Call>
+pmix_status_t until_memory(Library& library, bool reports, Call call) {
+    constexpr int kTries = 100;
+    constexpr timespec kPause{0, 10'000'000};
+    for (int tries = 1;; ++tries) {
+        const pmix_status_t rc = guarded(call);
+        if (rc != PMIX_ERR_NOMEM || reports || tries == kTries) return rc;
+        if (!library.loop().on_loop_thread()) ::nanosleep(&kPause, nullptr);
+    }
 }
 
 // For a host, which gives it back by the release function.
@@ -141,11 +164,13 @@ pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocal
 
 void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t cbfunc, void* cbdata) {
     pmix_status_t rc = server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
-        std::string name;
-        if (!read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
-        return on_loop("PMIx_server_deregister_nspace", library, srv, cbfunc, cbdata, [name](Server& server) {
-            server.deregister_nspace(name);
-            return PMIX_SUCCESS;
+        return until_memory(library, cbfunc != nullptr, [&]() -> pmix_status_t {
+            std::string name;
+            if (!read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
+            return on_loop("PMIx_server_deregister_nspace", library, srv, cbfunc, cbdata, [name](Server& server) {
+                server.deregister_nspace(name);
+                return PMIX_SUCCESS;
+            });
         });
     });
     // The function returns nothing, so the callback reports the error: a host that waits for it must not wait for ever.
@@ -166,11 +191,13 @@ pmix_status_t PMIx_server_register_client(const pmix_proc_t* proc, uid_t uid, gi
 
 void PMIx_server_deregister_client(const pmix_proc_t* proc, pmix_op_cbfunc_t cbfunc, void* cbdata) {
     pmix_status_t rc = server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
-        ProcId id;
-        if (!read_proc(proc, id)) return PMIX_ERR_BAD_PARAM;
-        return on_loop("PMIx_server_deregister_client", library, srv, cbfunc, cbdata, [id](Server& server) {
-            server.deregister_client(id);
-            return PMIX_SUCCESS;
+        return until_memory(library, cbfunc != nullptr, [&]() -> pmix_status_t {
+            ProcId id;
+            if (!read_proc(proc, id)) return PMIX_ERR_BAD_PARAM;
+            return on_loop("PMIx_server_deregister_client", library, srv, cbfunc, cbdata, [id](Server& server) {
+                server.deregister_client(id);
+                return PMIX_SUCCESS;
+            });
         });
     });
     if (rc != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(rc, cbdata);

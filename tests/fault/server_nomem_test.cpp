@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "client/session/handshake.h"
+#include "runtime/library.h"
 #include "support/failing_memory.h"
 #include "support/fake_client.h"
 
@@ -315,4 +316,76 @@ TEST(ServerNomemTest, Hello_OneAllocationFails_CallerIsAnsweredOrHungUp) {
         // Not by the limit of time that a hello has.
         EXPECT_LT((transport::monotonic_ns() - began) / 1'000'000, 20'000);
     });
+}
+
+// Its host takes the rank as connected, and so waits for the server to see its end.
+TEST(ServerNomemTest, HelloOfAMember_OneAllocationFails_FenceOfTheOthersEnds) {
+    fail_everywhere([&](Node& node) {
+        node.server.job("pair", 1, 2);
+        FakeClient waiting(node.server, {"pair", 0});
+        ASSERT_EQ(PMIX_SUCCESS, waiting.hello());
+        const uint32_t fence = waiting.start_fence({{"pair", PMIX_RANK_WILDCARD}});
+        node.server.settle();
+        FakeClient c(node.server, {"pair", 1});
+        common::HelloRequest mine;
+        mine.role = common::PeerRole::client;
+        mine.nspace = "pair";
+        mine.rank = 1;
+        common::HelloClient hello(std::move(mine), {});
+        const uint32_t id = c.start<Command::hello>(hello.request());
+        std::optional<pmix_status_t> status;
+        ASSERT_TRUE(node.turn_until([&] {
+            if (!status) status = outcome(c, id);
+            return status.has_value();
+        })) << "it waits";
+        c.kill();
+        const Seen* connected = node.host.last("client_connected2");
+        ASSERT_NE(nullptr, connected);
+        if (connected->proc != ProcId("pair", 1)) {
+            // The host was not asked: it is the host that says that the rank will not join.
+            node.server.on_loop([&] {
+                node.server.server->deregister_client({"pair", 1});
+                return 0;
+            });
+        }
+        std::optional<pmix_status_t> answer;
+        EXPECT_TRUE(node.turn_until([&] {
+            if (!answer) answer = outcome(waiting, fence);
+            return answer.has_value();
+        })) << "the fence waits for a rank that has gone";
+    });
+}
+
+// It has no callback that could tell of a failure, and no result.
+TEST(ServerNomemTest, DeregisterClient_OneAllocationFails_IsDone) {
+    if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
+    InfoList options;
+    options.append_flag(PMIX_EXTERNAL_PROGRESS, true);
+    pmix_server_module_t module{};
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, options.c_array(), options.size()));
+    for (long n = 0; n < 1000; ++n) {
+        SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
+        for (uint32_t rank : {0u, 1u}) {
+            const pmix_proc_t proc = ProcId("job", rank).to_c();
+            ASSERT_EQ(PMIX_SUCCESS,
+                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+        }
+        const pmix_proc_t proc = ProcId("job", 1).to_c();
+        FailingMemory::arm(n);
+        FailingMemory::resume();
+        PMIx_server_deregister_client(&proc, nullptr, nullptr);
+        FailingMemory::pause();
+        auto& registry = api::Library::current()->server()->parts().registry;
+        EXPECT_EQ(nullptr, registry.find_client({"job", 1}));
+        EXPECT_NE(nullptr, registry.find_client({"job", 0}));
+        FailingMemory::resume();
+        PMIx_server_deregister_nspace(proc.nspace, nullptr, nullptr);
+        FailingMemory::pause();
+        EXPECT_EQ(nullptr, registry.find("job"));
+        if (::testing::Test::HasFailure() || !FailingMemory::failed()) {
+            EXPECT_GE(n, 5) << "hardly any allocation was made to fail";
+            break;
+        }
+    }
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
 }

@@ -333,7 +333,8 @@ void Listener::hello_of_client(SocketPeer& peer, const ProcId& id) {
     if (client->connections > 0) return admit(self, *nspace, *client);
     if (asked) return;
     auto due = std::make_shared<char>();
-    peer.answer_due_ = due;
+    client->at_host = true;
+    client->admission_due = due;
     common::InfoList infos;
     const common::Infos& given = claim.infos;
     infos.append_all(given.data(), given.size());
@@ -341,14 +342,19 @@ void Listener::hello_of_client(SocketPeer& peer, const ProcId& id) {
     host_.client_connected(id, client->server_object, std::move(infos),
                            [this, id, due = std::move(due)](HostAnswer& answer) {
                                const auto waiting = waiting_;
-                               bool anybody = false;
-                               for (const auto& p : waiting) {
-                                   if (p->kind() != PeerKind::client || p->id() != id) continue;
-                                   anybody = true;
-                                   decide(p, answer.status);
-                               }
-                               if (!anybody && common::succeeded(answer.status)) events_.lost_before_admission(id);
+                               for (const auto& p : waiting)
+                                   if (p->kind() == PeerKind::client && p->id() == id) decide(p, answer.status);
+                               decided(id, answer.status);
                            });
+}
+
+// All processes of a rank that waited for the host's answer have been admitted or have gone. The host waits for this
+// server to see the end of a rank that it took as connected, also where no process of it was admitted.
+void Listener::decided(const ProcId& id, pmix_status_t status) {
+    Client* client = registry_.find_client(id);
+    if (client == nullptr || !client->at_host) return;
+    if (common::succeeded(status) && client->connections == 0) events_.lost_before_admission(id);
+    client->at_host = false;
 }
 
 // Who waits for another of its rank waits for that one's answer.
@@ -357,11 +363,15 @@ void Listener::recover() {
     const auto waiting = waiting_;
     for (const auto& p : waiting) {
         if (p->stage_ != SocketPeer::Stage::asking || p->kind() != PeerKind::client) continue;
-        const bool due = std::any_of(waiting.begin(), waiting.end(), [&](const auto& other) {
-            return other->id() == p->id() && !other->answer_due_.expired();
-        });
-        if (!due) p->close();
+        const Client* client = registry_.find_client(p->id());
+        if (client == nullptr || !client->at_host || client->admission_due.expired()) p->close();
     }
+    // Of a lost answer nobody can tell whether it was success: the rank may come again.
+    std::vector<ProcId> lost;
+    for (const auto& [name, nspace] : registry_.nspaces())
+        for (const auto& [rank, client] : nspace->clients)
+            if (client.at_host && client.admission_due.expired()) lost.emplace_back(name, rank);
+    for (const ProcId& id : lost) decided(id, PMIX_SUCCESS);
 }
 
 // The host has answered. By then the connection may have gone, or the rank may have been deregistered.

@@ -85,7 +85,6 @@ class SocketPeer final : public Peer, public transport::ConnectionHandler, priva
     common::HelloServer hello_;
     Stage stage_ = Stage::hello;
     Timer deadline_;
-    std::weak_ptr<const void> answer_due_;  // expired, while the host is asked: its answer was lost
     bool stranger_ = false;
 };
 
@@ -133,6 +132,7 @@ class Listener final : public LifecycleObserver {
     void hello_of_client(SocketPeer& peer, const common::ProcId& id);
     void hold(SocketPeer& peer, const common::ProcId& id);
     void decide(const std::shared_ptr<SocketPeer>& peer, pmix_status_t status);
+    void decided(const common::ProcId& id, pmix_status_t status);
     void admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Client& client);
     void welcome(const std::shared_ptr<SocketPeer>& peer, common::Bytes reply, std::span<const int> descriptors);
     // listener_tools

@@ -160,10 +160,11 @@ void Registration::deregister_client(const ProcId& proc) {
     Client* client = nspace->find_client(proc.rank);
     bool was_gone = client->gone();
     const bool may_return = client->may_return;
+    // What may find no memory comes first, so that the caller may call again.
+    launch_env_.remove(proc);
     if (!was_gone) nspace->gone.push_back(proc.rank);  // stays there: the namespace still counts it among its own
     registry_.user_left(client->uid);
     nspace->clients.erase(proc.rank);
-    launch_env_.remove(proc);
     if (!was_gone || may_return) client_gone(*nspace, proc.rank);
 }
 

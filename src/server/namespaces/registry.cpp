@@ -131,8 +131,9 @@ ProcId Registry::proc_of(MemberId member) const {
 
 void Registry::set_state(Nspace& nspace, Client& client, Client::State state) {
     bool was_gone = client.gone();
-    // Its end must find room in the list, also where there is no memory by then: others wait for it.
-    if (state == Client::State::connected) nspace.gone.reserve(nspace.gone.size() + nspace.clients.size());
+    // Its end must find room in the list, also where there is no memory by then: others wait for it. Before anything
+    // is changed: a caller that finds no memory calls again.
+    nspace.gone.reserve(nspace.gone.size() + (state == Client::State::connected ? nspace.clients.size() : 1));
     client.state = state;
     client.may_return = false;
     if (client.gone() == was_gone) return;

@@ -40,8 +40,10 @@ struct Client {
     common::Token token;
     State state = State::registered;
     uint32_t connections = 0;  // clones included
-    bool announced = false;    // the host has been told that it connected
-    bool may_return = false;   // finalized, but its process lives: collectives go on waiting for it
+    // The host has been asked whether it is admitted, and the server has not acted on the answer yet.
+    bool at_host = false;
+    std::weak_ptr<const void> admission_due;  // expired while at_host: the answer was lost
+    bool may_return = false;                  // finalized, but its process lives: collectives go on waiting for it
     // Will not commit any more, unless it connects again.
     bool gone() const noexcept { return state == State::finalized || state == State::lost; }
 };
