@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command table: see dispatch.h.
 #include "server/dispatch.h"
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace {
 using Parts = Server::Parts;
 
 // Who may ask.
-enum class Asker : uint8_t {
+enum class Requester : uint8_t {
     process,  // a client, a tool, or the server's own process
     anyone,   // observers too
 };
@@ -70,47 +69,51 @@ struct Own<handler> {
 
 struct Row {
     Command command;
-    Asker asker;
+    Requester requester;
     Run run;
     Answers answers;
 };
 
 // Read this and you know the server.
 constexpr Row kRows[] = {
-    {Command::commit, Asker::process, Call<&Parts::commit, &Commit::request>::run, Answers::now},
-    {Command::get, Asker::process, Call<&Parts::get, &Get::request>::run, Answers::waits},
-    {Command::fence, Asker::process, Call<&Parts::fence, &Fence::request>::run, Answers::waits},
-    {Command::publish, Asker::process, Call<&Parts::publish, &Publish::publish>::run, Answers::later},
-    {Command::lookup, Asker::process, Call<&Parts::publish, &Publish::lookup>::run, Answers::later},
-    {Command::unpublish, Asker::process, Call<&Parts::publish, &Publish::unpublish>::run, Answers::later},
-    {Command::abort, Asker::process, Call<&Parts::abort, &Abort::request>::run, Answers::later},
-    {Command::finalize, Asker::anyone, Own<&Parts::finalize>::run, Answers::later},
-    {Command::attach_nspace, Asker::process, Own<&Parts::attach>::run, Answers::now},
-    {Command::resolve_peers, Asker::process, Call<&Parts::resolve, &Resolve::peers>::run, Answers::now},
-    {Command::resolve_nodes, Asker::process, Call<&Parts::resolve, &Resolve::nodes>::run, Answers::now},
-    {Command::register_events, Asker::process, Call<&Parts::events, &Events::register_handler>::run, Answers::later},
-    {Command::deregister_events, Asker::process, Call<&Parts::events, &Events::deregister_handler>::run, Answers::now},
-    {Command::notify_event, Asker::process, Call<&Parts::events, &Events::notify>::run, Answers::later},
-    {Command::connect, Asker::process, Call<&Parts::connect, &Connect::request>::run, Answers::waits},
-    {Command::disconnect, Asker::process, Call<&Parts::disconnect, &Disconnect::request>::run, Answers::waits},
-    {Command::job_control, Asker::process, Call<&Parts::control, &Control::job_control>::run, Answers::later},
-    {Command::log, Asker::process, Call<&Parts::log, &Log::request>::run, Answers::later},
-    {Command::monitor, Asker::process, Call<&Parts::monitors, &Monitors::request>::run, Answers::later},
-    {Command::heartbeat, Asker::process, Call<&Parts::monitors, &Monitors::heartbeat>::run, Answers::now},
-    {Command::allocate, Asker::process, Call<&Parts::control, &Control::allocate>::run, Answers::later},
-    {Command::session_control, Asker::process, Call<&Parts::control, &Control::session_control>::run, Answers::later},
-    {Command::resource_block, Asker::process, Call<&Parts::control, &Control::resource_block>::run, Answers::later},
-    {Command::fabric, Asker::process, Call<&Parts::fabrics, &Fabrics::request>::run, Answers::later},
-    {Command::get_credential, Asker::process, Call<&Parts::credentials, &CredentialOffice::get>::run, Answers::later},
-    {Command::validate_credential, Asker::process, Call<&Parts::credentials, &CredentialOffice::validate>::run,
+    {Command::commit, Requester::process, Call<&Parts::commit, &Commit::request>::run, Answers::now},
+    {Command::get, Requester::process, Call<&Parts::get, &Get::request>::run, Answers::waits},
+    {Command::fence, Requester::process, Call<&Parts::fence, &Fence::request>::run, Answers::waits},
+    {Command::publish, Requester::process, Call<&Parts::publish, &Publish::publish>::run, Answers::later},
+    {Command::lookup, Requester::process, Call<&Parts::publish, &Publish::lookup>::run, Answers::later},
+    {Command::unpublish, Requester::process, Call<&Parts::publish, &Publish::unpublish>::run, Answers::later},
+    {Command::abort, Requester::process, Call<&Parts::abort, &Abort::request>::run, Answers::later},
+    {Command::finalize, Requester::anyone, Own<&Parts::finalize>::run, Answers::later},
+    {Command::attach_nspace, Requester::process, Own<&Parts::attach>::run, Answers::now},
+    {Command::resolve_peers, Requester::process, Call<&Parts::resolve, &Resolve::peers>::run, Answers::now},
+    {Command::resolve_nodes, Requester::process, Call<&Parts::resolve, &Resolve::nodes>::run, Answers::now},
+    {Command::register_events, Requester::process, Call<&Parts::events, &Events::register_handler>::run,
      Answers::later},
-    {Command::query, Asker::anyone, Call<&Parts::query, &Query::request>::run, Answers::later},
-    {Command::group, Asker::process, Call<&Parts::groups, &Groups::request>::run, Answers::waits},
-    {Command::spawn, Asker::process, Call<&Parts::spawn, &Spawn::request>::run, Answers::later},
-    {Command::iof_pull, Asker::process, Call<&Parts::iof, &Iof::pull>::run, Answers::later},
-    {Command::iof_deregister, Asker::process, Call<&Parts::iof, &Iof::deregister>::run, Answers::later},
-    {Command::iof_push, Asker::process, Call<&Parts::iof, &Iof::push>::run, Answers::later},
-    {Command::iof_credit, Asker::process, Call<&Parts::iof, &Iof::credit>::run, Answers::now},
+    {Command::deregister_events, Requester::process, Call<&Parts::events, &Events::deregister_handler>::run,
+     Answers::now},
+    {Command::notify_event, Requester::process, Call<&Parts::events, &Events::notify>::run, Answers::later},
+    {Command::connect, Requester::process, Call<&Parts::connect, &Connect::request>::run, Answers::waits},
+    {Command::disconnect, Requester::process, Call<&Parts::disconnect, &Disconnect::request>::run, Answers::waits},
+    {Command::job_control, Requester::process, Call<&Parts::control, &Control::job_control>::run, Answers::later},
+    {Command::log, Requester::process, Call<&Parts::log, &Log::request>::run, Answers::later},
+    {Command::monitor, Requester::process, Call<&Parts::monitors, &Monitors::request>::run, Answers::later},
+    {Command::heartbeat, Requester::process, Call<&Parts::monitors, &Monitors::heartbeat>::run, Answers::now},
+    {Command::allocate, Requester::process, Call<&Parts::control, &Control::allocate>::run, Answers::later},
+    {Command::session_control, Requester::process, Call<&Parts::control, &Control::session_control>::run,
+     Answers::later},
+    {Command::resource_block, Requester::process, Call<&Parts::control, &Control::resource_block>::run, Answers::later},
+    {Command::fabric, Requester::process, Call<&Parts::fabrics, &Fabrics::request>::run, Answers::later},
+    {Command::get_credential, Requester::process, Call<&Parts::credentials, &CredentialOffice::get>::run,
+     Answers::later},
+    {Command::validate_credential, Requester::process, Call<&Parts::credentials, &CredentialOffice::validate>::run,
+     Answers::later},
+    {Command::query, Requester::anyone, Call<&Parts::query, &Query::request>::run, Answers::later},
+    {Command::group, Requester::process, Call<&Parts::groups, &Groups::request>::run, Answers::waits},
+    {Command::spawn, Requester::process, Call<&Parts::spawn, &Spawn::request>::run, Answers::later},
+    {Command::iof_pull, Requester::process, Call<&Parts::iof, &Iof::pull>::run, Answers::later},
+    {Command::iof_deregister, Requester::process, Call<&Parts::iof, &Iof::deregister>::run, Answers::later},
+    {Command::iof_push, Requester::process, Call<&Parts::iof, &Iof::push>::run, Answers::later},
+    {Command::iof_credit, Requester::process, Call<&Parts::iof, &Iof::credit>::run, Answers::now},
 };
 
 }  // namespace
@@ -131,7 +134,7 @@ bool dispatch(Parts& server, Peer& peer, const FrameHeader& header, Bytes payloa
         reply.status(PMIX_ERR_NOT_SUPPORTED);  // it has other ways
         return true;
     }
-    if (row->asker != Asker::anyone && peer.kind() == PeerKind::observer) {
+    if (row->requester != Requester::anyone && peer.kind() == PeerKind::observer) {
         reply.status(PMIX_ERR_NO_PERMISSIONS);
         return true;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a frame to an operation: one table says for each command who may ask, what runs, and when it is answered.
+// From a frame to an operation: one table has for each command the peers that may send it, the function that runs, and
+// the time of its answer.
 //
-// Loop thread, nothing owned. A payload that is not what its command says ends the connection it came from. A command
-// that this version does not know, or does not serve yet, is answered with PMIX_ERR_NOT_SUPPORTED.
+// Loop thread, nothing owned. A payload that is not its command's message ends the sender's connection. A command that
+// is unknown to this version, or not served yet, is answered with PMIX_ERR_NOT_SUPPORTED.
 #pragma once
 
 #include "common/protocol/frame.h"

@@ -42,8 +42,8 @@ void RemoteNamespaces::scan() {
         std::sort(from.begin(), from.end(), [](const Nspace* a, const Nspace* b) { return a->last_use < b->last_use; });
         for (size_t i = 0; i < from.size() - keep; ++i) gone.push_back(from[i]->name);
     };
-    take_oldest(idle, kIdleAdopted);
-    take_oldest(used, kMaxAdopted);
+    take_oldest(idle, kIdleRemote);
+    take_oldest(used, kMaxRemote);
     for (const std::string& name : gone) registration_.deregister_nspace(name);
 }
 

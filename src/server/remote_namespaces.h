@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Namespaces that no host registered here: made for what came from their own nodes (a direct modex, a group), and
+// Namespaces that no host registered here: made for data received from their own nodes (a direct modex, a group), and
 // dropped when they are of no more use, because no host will end them.
 //
 // Loop thread only. Which are in use: those whose segment a process of this node has been given, and those that another
@@ -17,9 +17,9 @@
 namespace pmix::server {
 
 // Kept without a use, so that a neighbour which asks next finds them; each takes a descriptor and a few pages.
-inline constexpr size_t kIdleAdopted = 8;
+inline constexpr size_t kIdleRemote = 8;
 // With a use: far more jobs than a job talks to, and a fraction of the descriptors of a daemon.
-inline constexpr size_t kMaxAdopted = 256;
+inline constexpr size_t kMaxRemote = 256;
 
 class RemoteNamespaces final : public LifecycleObserver {
   public:

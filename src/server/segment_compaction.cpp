@@ -16,7 +16,7 @@ namespace {
 // How often is looked whether a peer reads again.
 constexpr int64_t kTryAgainMs = 100;
 
-// A descriptor on its way to a peer that does not read is a descriptor for each renewal: it is not sent there.
+// To a peer that does not read, each compaction would send one more descriptor that stays in the socket: none is sent.
 
 bool lags(const Peer& peer) {
     const auto connection = peer.connection();
@@ -29,7 +29,7 @@ SegmentCompaction::SegmentCompaction(Scheduler& scheduler, Registry& registry, c
                                      const Peers& peers, const std::shared_ptr<SelfPeer>& self)
     : scheduler_(scheduler), registry_(registry), segments_(segments), peers_(peers), self_(self) {}
 
-// Not now: whoever has written is not done with what it reads there.
+// Deferred: the code that has written may still read there.
 void SegmentCompaction::compaction_due(const Nspace& nspace) {
     const uint32_t number = nspace.number;
     if (waiting_.count(number) != 0) return;

@@ -2,12 +2,12 @@
 // New segments for namespaces whose values were replaced again and again: when much of a segment is superseded, what
 // counts goes into a new one, and everybody who has the old one is given it.
 //
-// Borrows registry and peers. Loop thread only. A renewal runs between frames: what was answered before is in the old
-// segment too, what is answered later follows the new one on the same ordered connection. A client takes a segment of a
-// higher instance and none of a lower one, so a reply that it reads late does not lead it back. A peer that does not
-// read holds up nobody: it keeps the old segment, gets the new one with the first answer that needs it, or when it has
-// read what was sent before. What can go wrong: nothing that anybody notices; without memory the old segment stays and
-// grows.
+// Borrows registry and peers. Loop thread only. A compaction runs between frames: what was answered before is in the
+// old segment too, what is answered later follows the new one on the same ordered connection. A client takes a segment
+// of a higher instance and none of a lower one, so a reply that it reads late does not lead it back. A peer that does
+// not read holds up nobody: it keeps the old segment, gets the new one with the first answer that needs it, or when it
+// has read what was sent before. What can go wrong: nothing that anybody notices; without memory the old segment stays
+// and grows.
 #pragma once
 
 #include <map>

@@ -145,7 +145,7 @@ void Server::Parts::peer_lost(Peer& peer) {
     if (peer.gone()) return;
     peer.set_gone();
     WIREUP_LOG(server, info, "%s:%u is gone%s", peer.id().nspace.c_str(), peer.id().rank,
-               peer.finalized() ? "" : " without a goodbye");
+               peer.finalized() ? "" : " without finalize");
     peers.erase(peer.serial());
     // What others wait for is done in any case.
     run_all([&] { observers.notify(&LifecycleObserver::peer_gone, peer); }, [&] { connection_ended(peer); });
@@ -159,9 +159,9 @@ void Server::Parts::connection_ended(Peer& peer) {
     if (client == nullptr) return;
     if (client->connections > 0) --client->connections;
     if (client->connections > 0) return observers.notify(&LifecycleObserver::clone_gone, peer);
-    // Clones that said goodbye while another was there were no end of their rank. The last hang-up is.
+    // Clones that finalized while another was connected did not end their rank. The last hang-up does.
     if (peer.finalized() && !client->gone() && !stopped) finalized(*nspace, *client, peer, Reply());
-    // What it wanted removed at its end stays while its process lives and may return.
+    // The files that it registered for removal at its end stay while its process runs and may return.
     run_all(
         [&] {
             if (!client->may_return) cleanup.member_gone(member_id(nspace->number, client->rank));
@@ -215,7 +215,7 @@ void Server::Parts::finalize(Peer& peer, common::FinalizeRequest&, Reply reply) 
     finalized(*nspace, *client, peer, std::move(reply));
 }
 
-// The last process of a rank has said goodbye, or has hung up after it.
+// The last process of a rank has finalized, or has hung up after another finalized.
 void Server::Parts::finalized(Nspace& nspace, Client& client, const Peer& peer, Reply reply) {
     registry.set_state(nspace, client, Client::State::finalized);
     const MemberId member = member_id(nspace.number, client.rank);
@@ -279,7 +279,7 @@ void Server::Parts::name_withdrawn(const ProcId& proc) {
     }
     for (const auto& peer : closing) peer->close();
     if (const Nspace* nspace = registry.find(proc.nspace)) {
-        // Nobody waits any more for the end of those that have said goodbye.
+        // The host does not wait any more for the end of processes that have finalized.
         std::vector<MemberId> ended;
         std::erase_if(leaving, [&](const auto& entry) {
             const bool meant = nspace_number_of(entry.first) == nspace->number &&

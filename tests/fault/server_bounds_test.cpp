@@ -289,7 +289,7 @@ TEST(ServerBoundsTest, ForeignJobsInUseAreSoMany) {
     constexpr size_t kBeyond = 4;
     FakeClient a(s.server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    for (size_t i = 0; i < server::kMaxAdopted + kBeyond; ++i) {
+    for (size_t i = 0; i < server::kMaxRemote + kBeyond; ++i) {
         const std::string name = "far" + std::to_string(i);
         there.job(name, 1, 1);
         {
@@ -308,7 +308,7 @@ TEST(ServerBoundsTest, ForeignJobsInUseAreSoMany) {
         });
         a.drop_descriptors();
     }
-    ASSERT_TRUE(s.server.turn_until([&] { return foreign() == server::kMaxAdopted; }));
+    ASSERT_TRUE(s.server.turn_until([&] { return foreign() == server::kMaxRemote; }));
     for (size_t i = 0; i < kBeyond; ++i)
         EXPECT_EQ(nullptr, s.server.parts().registry.find("far" + std::to_string(i))) << "the oldest";
     EXPECT_NE(nullptr, s.server.parts().registry.find("far" + std::to_string(kBeyond)));

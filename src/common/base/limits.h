@@ -104,6 +104,6 @@ inline constexpr size_t kMaxQueryAnswer = 16u << 20;
 inline constexpr size_t kMaxCleanupsPerProcess = 64u << 10;
 
 // Events that outlive that because processes they are for have not connected yet.
-inline constexpr size_t kMaxParkedEvents = 4096;
+inline constexpr size_t kMaxPendingEvents = 4096;
 
 }  // namespace pmix::common

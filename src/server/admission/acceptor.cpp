@@ -11,41 +11,41 @@ namespace pmix::server {
 
 namespace {
 constexpr int64_t kPauseMs = 50;  // when the process has no descriptors left
-// Per wake-up of the loop, so that who connects without end does not keep it; the watch is level-triggered.
-constexpr int kAcceptsPerTurn = 16;
+// Per wake-up of the loop, so that a flood of connections does not occupy it; the watch is level-triggered.
+constexpr int kAcceptsPerEvent = 16;
 }  // namespace
 
-Door::Door(transport::EventLoop& loop, Scheduler& scheduler, std::string address, Visitor visitor)
+Acceptor::Acceptor(transport::EventLoop& loop, Scheduler& scheduler, std::string address, Visitor visitor)
     : loop_(loop), scheduler_(scheduler), address_(std::move(address)), visitor_(std::move(visitor)) {}
 
-Door::~Door() {
+Acceptor::~Acceptor() {
     watch_.reset();
     if (socket_ && address_.front() != '@') transport::unlink_path(address_);
 }
 
-common::Result<std::unique_ptr<Door>> Door::open(transport::EventLoop& loop, Scheduler& scheduler, std::string address,
-                                                 Visitor visitor) {
+common::Result<std::unique_ptr<Acceptor>> Acceptor::open(transport::EventLoop& loop, Scheduler& scheduler,
+                                                         std::string address, Visitor visitor) {
     if (address.empty()) return PMIX_ERR_BAD_PARAM;
-    std::unique_ptr<Door> door(new Door(loop, scheduler, std::move(address), std::move(visitor)));
-    auto socket = door->address_.front() == '@' ? transport::listen_abstract(door->address_, loop.io())
-                                                : transport::listen_path(door->address_, loop.io());
+    std::unique_ptr<Acceptor> acceptor(new Acceptor(loop, scheduler, std::move(address), std::move(visitor)));
+    auto socket = acceptor->address_.front() == '@' ? transport::listen_abstract(acceptor->address_, loop.io())
+                                                    : transport::listen_path(acceptor->address_, loop.io());
     if (!socket.ok()) return socket.status();
-    door->socket_ = std::move(socket).value();
-    door->identity_ = transport::FileIdentity(door->socket_.get());
-    return door;
+    acceptor->socket_ = std::move(socket).value();
+    acceptor->identity_ = transport::FileIdentity(acceptor->socket_.get());
+    return acceptor;
 }
 
-void Door::start() {
+void Acceptor::start() {
     transport::assert_on_loop();
     if (watch_ == nullptr) watch_ = loop_.watch(socket_.get(), *this);
-    // Whoever called starts it again: nobody could ever come.
+    // The caller has to try again: without the watch no connection is ever accepted.
     if (watch_ == nullptr || !watch_->set(true, false)) throw std::bad_alloc();
 }
 
-void Door::on_ready(bool, bool) noexcept {
+void Acceptor::on_ready(bool, bool) noexcept {
     transport::assert_on_loop();
     try {
-        for (int i = 0; i < kAcceptsPerTurn; ++i) {
+        for (int i = 0; i < kAcceptsPerEvent; ++i) {
             auto socket = transport::accept_one(socket_.get(), loop_.io());
             if (socket.ok()) {
                 visitor_(std::move(socket).value());

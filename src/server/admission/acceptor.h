@@ -2,8 +2,8 @@
 // One listening socket: accepts what comes and hands it on.
 //
 // Owns the socket, and the file where it has one. Made on any thread before the loop runs; all else on the loop. What
-// can go wrong: no descriptors are left, and the limit cannot be raised: the connection still waits, and the door tries
-// again after a pause.
+// can go wrong: no descriptors are left, and the limit cannot be raised: the connection still waits, and the acceptor
+// tries again after a pause.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@
 
 namespace pmix::server {
 
-class Door final : public transport::WatchHandler {
+class Acceptor final : public transport::WatchHandler {
   public:
     // May throw std::bad_alloc: that connection is dropped, and sees a hang-up.
     using Visitor = std::function<void(transport::Descriptor)>;
 
     // The address is what transport::connect_to takes: abstract, or a path.
-    static common::Result<std::unique_ptr<Door>> open(transport::EventLoop& loop, Scheduler& scheduler,
-                                                      std::string address, Visitor visitor);
-    ~Door();
+    static common::Result<std::unique_ptr<Acceptor>> open(transport::EventLoop& loop, Scheduler& scheduler,
+                                                          std::string address, Visitor visitor);
+    ~Acceptor();
 
     void start();
     // In a forked child: closes our copy of the socket. Its file, if it has one, is the parent's.
@@ -34,7 +34,7 @@ class Door final : public transport::WatchHandler {
     void on_ready(bool readable, bool writable) noexcept override;
 
   private:
-    Door(transport::EventLoop& loop, Scheduler& scheduler, std::string address, Visitor visitor);
+    Acceptor(transport::EventLoop& loop, Scheduler& scheduler, std::string address, Visitor visitor);
 
     transport::EventLoop& loop_;
     Scheduler& scheduler_;

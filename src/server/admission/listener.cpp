@@ -4,7 +4,7 @@
 //   hello     waits for the first frame, with a deadline
 //   unregistered  (if need be) the host has not registered the rank yet; held for a bounded time
 //   asking    the claim is right; the host's client_connected is on its way, with the same deadline
-//   admitted  a Peer like any other; the server hears of its frames and of its end
+//   admitted  a Peer like any other; the server is notified of its frames and of its end
 #include "server/admission/listener.h"
 
 #include <algorithm>
@@ -148,26 +148,26 @@ pmix_status_t Listener::open() {
         wanted.push_back(options_.socket_file);
     }
     for (std::string& address : wanted) {
-        auto door = Door::open(loop_, scheduler_, std::move(address), [this](transport::Descriptor socket) {
+        auto acceptor = Acceptor::open(loop_, scheduler_, std::move(address), [this](transport::Descriptor socket) {
             transport::assert_on_loop();
             adopt(std::move(socket));
         });
-        if (!door.ok()) {
-            doors_.clear();
-            return door.status();
+        if (!acceptor.ok()) {
+            acceptors_.clear();
+            return acceptor.status();
         }
-        doors_.push_back(std::move(door).value());
+        acceptors_.push_back(std::move(acceptor).value());
     }
     return PMIX_SUCCESS;
 }
 
 void Listener::start() {
-    for (const auto& door : doors_) door->start();
+    for (const auto& acceptor : acceptors_) acceptor->start();
 }
 
 void Listener::close() {
     transport::assert_on_loop();
-    doors_.clear();
+    acceptors_.clear();
     auto waiting = std::move(waiting_);
     waiting_.clear();
     for (const auto& peer : waiting) {
@@ -178,14 +178,14 @@ void Listener::close() {
 }
 
 void Listener::abandon() noexcept {
-    for (const auto& door : doors_) door->abandon();
+    for (const auto& acceptor : acceptors_) acceptor->abandon();
     for (const auto& peer : waiting_)
         if (peer->connection_ != nullptr) peer->connection_->abandon();
 }
 
 std::vector<std::string> Listener::addresses() const {
     std::vector<std::string> all;
-    for (const auto& door : doors_) all.push_back(door->address());
+    for (const auto& acceptor : acceptors_) all.push_back(acceptor->address());
     return all;
 }
 

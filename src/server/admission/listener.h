@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door for processes: accept, hello, credentials, then a Peer.
+// From a connection to a Peer: accept, hello, credentials.
 //
-// Owns the listening sockets and the connections that have not said who they are. Loop thread only. Nobody is waited
-// for: a connection that is silent past its deadline, or is one too many, is dropped. Who connects is what the kernel
-// says (SO_PEERCRED), held against what the host registered for the rank; the rank's token stands in only where the
-// kernel has no number for the user. Users without a registered rank share a small part of the room, so they cannot
-// keep the others out.
+// Owns the listening sockets and the connections that have not said who they are. Loop thread only. Every wait has
+// an end: a connection that is silent past its deadline, or is one too many, is dropped. The user of a connection is
+// the one that the kernel reports (SO_PEERCRED), compared with what the host registered for the rank; the rank's token
+// counts instead only where the kernel has no number for the user. Users without a registered rank share a small part
+// of the half-open connections, so they cannot keep the others out.
 //
 // Each connection takes a descriptor, and there are so many for all. A first process of each registered rank always has
 // a place: what is no such process (a further process of a rank, a tool) is admitted only where it leaves one for every
@@ -94,7 +94,7 @@ struct ListenerOptions {
     uint32_t overflow_uid = 65534;  // see common::ExpectedPeer
     bool unmapped_users = true;
     int hello_timeout_ms = common::kHelloTimeoutMs;
-    int registration_wait_ms = common::kRegistrationWaitMs;  // 0: who is not registered is refused at once
+    int registration_wait_ms = common::kRegistrationWaitMs;  // 0: an unregistered rank is refused at once
     unsigned max_half_open = common::kMaxHalfOpen;
     unsigned max_strangers = 16;  // half-open connections of users that no rank is registered for
     std::string socket_file;      // a path to listen at too, or empty
@@ -159,7 +159,7 @@ class Listener final : public LifecycleObserver {
     PeerEvents& events_;
     ListenerOptions options_;
     size_t places_ = 0;  // at most, as far as the limits allow
-    std::vector<std::unique_ptr<Door>> doors_;
+    std::vector<std::unique_ptr<Acceptor>> acceptors_;
     std::list<std::shared_ptr<SocketPeer>> waiting_;                    // oldest first
     const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for what is posted
 };

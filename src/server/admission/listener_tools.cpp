@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tools at the door: the question who this server is, and hellos in the role of a tool or an observer. See listener.h.
+// Connections of tools: the request for this server's identity, and hellos in the role of a tool or an observer.
 #include <unistd.h>
 
 #include "common/values/info_view.h"
@@ -32,7 +32,7 @@ void Listener::introduce(SocketPeer& peer, const FrameHeader& header, Bytes payl
     }
     answer.payload = static_cast<uint32_t>(w.size());
     peer.connection_->send(answer, w.view());
-    // Whoever may not even ask has no more business here.
+    // A process that may not even send this request is disconnected.
     if (answer.status != PMIX_SUCCESS) peer.close();
 }
 
@@ -57,7 +57,7 @@ void Listener::hello_of_tool(SocketPeer& peer) {
     const auto add = [&](const char* key, const void* data, pmix_data_type_t type) {
         if (rc == PMIX_SUCCESS && infos.find(key) == nullptr) rc = infos.append(key, data, type);
     };
-    // What it says of itself comes first in the list only where the kernel has no word on it.
+    // The tool's own claims come first in the list only where the kernel reports nothing.
     rc = append_ids(infos, who);
     add(PMIX_PROC_PID, &who.pid, PMIX_PID);
     for (const pmix_info_t& info : claim.infos) {
@@ -114,7 +114,7 @@ void Listener::welcome(const std::shared_ptr<SocketPeer>& peer, Bytes reply, std
     peer->deadline_.cancel();
     peer->stage_ = SocketPeer::Stage::admitted;
     waiting_.remove(peer);
-    // The server knows the peer before the peer can know that it is known.
+    // The server registers the peer before the peer is told that it is accepted.
     try {
         events_.peer_admitted(peer);
     } catch (const std::bad_alloc&) {

@@ -35,7 +35,7 @@ void MessageAdmission::done(Sender& sender) noexcept {
 }
 
 void MessageAdmission::look_now() {
-    soon_ = Timer(scheduler_, 0, [this] { look(); });
+    deferred_ = Timer(scheduler_, 0, [this] { look(); });
 }
 
 // Nobody waits most of the time, and then there are no ticks.
@@ -51,12 +51,12 @@ void MessageAdmission::tick() {
 
 void MessageAdmission::look() {
     std::vector<Sender*> admitted, ended;
-    std::map<const UserAccount*, bool> short_of_room;
+    std::map<const UserAccount*, bool> over_budget;
     for (auto& [number, t] : tickets_) {
         if (t.admitted) continue;
         const AccountPtr& account = t.sender->sender_account();
         // In order: a large message is not overtaken for ever by small ones of the same user.
-        bool& full = short_of_room[account.get()];
+        bool& full = over_budget[account.get()];
         if (!full && t.charge.set(account, t.bytes)) {
             t.admitted = true;
             t.seen = t.sender->received();
@@ -75,8 +75,8 @@ void MessageAdmission::look() {
             t.seen = now;
             t.since_ms = clock_ms_;
         }
-        const auto account = short_of_room.find(t.sender->sender_account().get());
-        if (account != short_of_room.end() && account->second && clock_ms_ - t.since_ms >= kStalledMs)
+        const auto account = over_budget.find(t.sender->sender_account().get());
+        if (account != over_budget.end() && account->second && clock_ms_ - t.since_ms >= kStalledMs)
             ended.push_back(t.sender);
     }
     if (waiting_ != 0) tick();

@@ -2,8 +2,8 @@
 // Large messages on their way in: whose memory they take, and which connections wait until there is room.
 //
 // A message that is larger than a connection's usual buffer is admitted as a whole before more of it is read, so that
-// whatever has been admitted can be completed: messages that arrive together and would not fit together come one after
-// the other. Loop thread only. Borrowed: the connections, which say done() before they go.
+// whatever has been admitted can be completed: messages that are sent together and would not fit together are read one
+// after the other. Loop thread only. Borrowed: the connections, which call done() before they are destroyed.
 //
 // Every wait ends. A sender that was admitted and sends nothing for kStalledMs while another of its user's waits is
 // ended; one that has waited twice as long is ended too, as is one whose message is larger than its user's whole
@@ -67,7 +67,7 @@ class MessageAdmission {
     int64_t clock_ms_ = 0;  // time that was waited here, in ticks
     bool ticking_ = false;
     Timer ticks_;
-    Timer soon_;
+    Timer deferred_;
 };
 
 }  // namespace pmix::server

@@ -23,7 +23,7 @@ namespace {
 // more than that. Untouched pages cost nothing.
 constexpr size_t kStack = 1 << 20;
 
-// The calling thread acts as a user while this lives. The calls are the kernel's own, because glibc's setgroups would
+// The calling thread acts as a user while this exists. The calls are the kernel's own, because glibc's setgroups would
 // change every thread of the process.
 class AsUser {
   public:
@@ -58,16 +58,16 @@ class AsUser {
     std::vector<gid_t> groups_;
 };
 
-struct Chore {
+struct BlockingTask {
     Rights who;
     BlockingTasks::Work work;
     transport::Task done;
 };
 
-void run(Chore& chore) noexcept {
+void run(BlockingTask& task) noexcept {
     try {
-        const AsUser as(chore.who);
-        chore.work(as.taken());
+        const AsUser as(task.who);
+        task.work(as.taken());
     } catch (const std::exception&) {  // no memory: what was to be done is not
     }
 }
@@ -86,26 +86,26 @@ struct BlockingTasks::State {
         for (;;) {
             while (waiting.empty() && !ending) changed.wait(mutex);
             if (waiting.empty() || abandoned) break;
-            Chore chore = std::move(waiting.front());
+            BlockingTask task = std::move(waiting.front());
             waiting.pop_front();
-            current = &chore;
+            current = &task;
             mutex.unlock();
-            run(chore);
+            run(task);
             mutex.lock();
             current = nullptr;
             ++served;
             changed.notify_all();
             if (abandoned) break;
             // Within the lock: the scheduler is there as long as nobody has given us up.
-            hand_back(chore);
+            hand_back(task);
         }
         ended = true;
         changed.notify_all();
         mutex.unlock();
     }
-    void hand_back(Chore& chore) noexcept {
+    void hand_back(BlockingTask& task) noexcept {
         try {
-            if (chore.done) scheduler.post(std::move(chore.done));
+            if (task.done) scheduler.post(std::move(task.done));
         } catch (const std::exception&) {  // no memory: the Task goes, and with it a Reply, which answers an error
         }
     }
@@ -132,8 +132,8 @@ struct BlockingTasks::State {
     bool no_thread = false;  // loop: the one there was hangs, and there is no memory for another
     common::Mutex mutex;
     common::CondVar changed;
-    std::list<Chore> waiting GUARDED_BY(mutex);
-    Chore* current GUARDED_BY(mutex) = nullptr;
+    std::list<BlockingTask> waiting GUARDED_BY(mutex);
+    BlockingTask* current GUARDED_BY(mutex) = nullptr;
     uint64_t served GUARDED_BY(mutex) = 0;
     bool ending GUARDED_BY(mutex) = false;
     bool ended GUARDED_BY(mutex) = false;
@@ -148,15 +148,15 @@ BlockingTasks::~BlockingTasks() {
 
 void BlockingTasks::add(Rights who, Work work, transport::Task done) {
     State& s = *state_;
-    Chore chore{who, std::move(work), std::move(done)};
+    BlockingTask task{who, std::move(work), std::move(done)};
     if (!s.running && !s.no_thread) s.running = State::start(state_);
     if (!s.running) {
-        run(chore);
-        s.hand_back(chore);
+        run(task);
+        s.hand_back(task);
         return;
     }
     common::MutexLock lock(s.mutex);
-    s.waiting.push_back(std::move(chore));
+    s.waiting.push_back(std::move(task));
     s.changed.notify_all();
 }
 
@@ -168,7 +168,7 @@ bool BlockingTasks::finish(int64_t patience_ms) noexcept {
     State& s = *state_;
     if (!s.running) return true;
     // Their Replies go on the loop, outside the lock. A deque would allocate here.
-    std::list<Chore> given_up;
+    std::list<BlockingTask> given_up;
     transport::Task hanging;
     bool lost = false;
     {
@@ -198,7 +198,7 @@ bool BlockingTasks::finish(int64_t patience_ms) noexcept {
         return true;
     }
     ::pthread_detach(s.thread);
-    WIREUP_LOG(server, error, "a chore hangs, and %zu wait behind it: given up", given_up.size());
+    WIREUP_LOG(server, error, "a task hangs, and %zu wait behind it: given up", given_up.size());
     try {
         state_ = std::make_shared<State>(s.scheduler);  // for what may come yet
     } catch (const std::bad_alloc&) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A move-only function object: completions own a Reply, which cannot be copied, so std::function does not do.
 //
-// Owned by whoever holds it; no thread of its own. Calling an empty one does nothing.
+// Owned by its holder; no thread of its own. Calling an empty one does nothing.
 #pragma once
 
 #include <memory>

@@ -26,7 +26,7 @@ constexpr common::Rank rank_of(MemberId id) noexcept {
 }
 
 // The set of a collective as its callers wrote it. The order in which they named the processes does not matter; a
-// wildcard entry is not the same as the list it stands for.
+// wildcard entry is not equal to the list of the processes that it includes.
 using Signature = common::ProcSet;
 
 // What a signature means on this node, asked anew at each step because hosts register ranks one by one.

@@ -23,7 +23,7 @@
 
 namespace pmix::server {
 
-// What the kernel said about the other end when it connected.
+// What the kernel reported about the other end when it connected.
 struct Credentials {
     uid_t uid = static_cast<uid_t>(-1);
     gid_t gid = static_cast<gid_t>(-1);
@@ -58,11 +58,11 @@ class Peer : public std::enable_shared_from_this<Peer> {
     Peer(const Peer&) = delete;
     Peer& operator=(const Peer&) = delete;
 
-    // Payload and descriptors are only lent; the peer gets its own.
+    // Payload and descriptors are borrowed for the call; the peer gets its own.
     virtual void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) = 0;
-    // Ends the connection. The server hears of it as of any other loss, once.
+    // Ends the connection. The server is notified as of any other loss, once.
     virtual void close() = 0;
-    // What any thread may send on, however long this peer lives. Null: only the loop reaches it.
+    // The connection, on which any thread may send, also after this peer is destroyed. Null: only the loop may send.
     virtual std::shared_ptr<transport::Connection> connection() const { return nullptr; }
 
     // Has taken in all that was sent to it.
@@ -80,7 +80,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // Of its user: what the server keeps for this peer is counted there.
     const AccountPtr& account() const noexcept { return account_; }
     void set_account(AccountPtr account) noexcept { account_ = std::move(account); }
-    // Has said goodbye; its hang-up is then no loss.
+    // Has finalized; its hang-up is then no loss.
     bool finalized() const noexcept { return finalized_; }
     bool gone() const noexcept { return gone_; }
 
@@ -93,8 +93,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
     bool knows_segment(uint32_t instance) const { return segments_.count(instance) != 0; }
     void set_knows_segment(uint32_t instance) { segments_.insert(instance); }
     void set_lacks_segment(uint32_t instance) { segments_.erase(instance); }
-    // It says that it has not got it. Then it is told again, unless the first is still on its way: descriptors that
-    // nobody takes must not pile up.
+    // The peer reports that it lacks the segment. It is sent again, unless the first one has not been read yet:
+    // descriptors that are not received must not pile up.
     void says_it_lacks(uint32_t instance) {
         if (knows_segment(instance) && has_read_all()) set_lacks_segment(instance);
     }
@@ -128,9 +128,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
 class SelfPeer final : public Peer {
   public:
     using Sink = std::function<void(const common::FrameHeader& header, common::Bytes payload,
-                                    std::span<const int> lent_descriptors)>;
+                                    std::span<const int> borrowed_descriptors)>;
 
-    SelfPeer(common::ProcId id, Credentials who) : Peer(PeerKind::self, std::move(id), who) {}
+    SelfPeer(common::ProcId id, Credentials own) : Peer(PeerKind::self, std::move(id), own) {}
     void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) override {
         if (sink_) sink_(header, payload, descriptors);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel says of a local process: its memory and its program.
+// What the kernel reports of a local process: its memory and its program.
 //
 // Reads /proc on the calling thread (the loop's): short files, no waiting. What can go wrong: the process has ended, or
 // belongs to somebody whose files may not be read (false, or zero for the part that is not known).

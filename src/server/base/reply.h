@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The right to answer one request, once. Whoever holds it answers; if it is dropped unanswered, it answers PMIX_ERROR.
+// One-shot reply handle: answers one request, once. Dropping it unanswered sends PMIX_ERROR.
 //
 // Move-only, loop thread; after leave_loop() any thread, one at a time. It does not keep the peer alive: an answer to a
-// peer that has gone goes nowhere. An empty Reply (a request that wants no answer) swallows everything. Until it
+// peer that has gone goes nowhere. An empty Reply (a request without a reply) sends nothing. Until it
 // answers or is destroyed, it counts the request's memory for the peer's user, and the request among the peer's open
 // ones: also that of a request that wants no answer, as long as its operation keeps the Reply.
 #pragma once

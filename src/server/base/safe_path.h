@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opening the folder of a path that a user named, when other users may have changed what lies on the way.
 //
-// Free function, owns nothing; any thread (it may block on a slow file system: a chore's). A symbolic link on the way
-// is followed only if it is the user's own, this process's, or root's: nobody else can send us elsewhere. What can go
-// wrong: -1, with errno (EPERM for such a link).
+// Free function, owns nothing; any thread (it may block on a slow file system: for blocking tasks). A symbolic link on
+// the way is followed only if it is the user's own, this process's, or root's: no other user can redirect the path.
+// What can go wrong: -1, with errno (EPERM for such a link).
 #pragma once
 
 #include <sys/types.h>

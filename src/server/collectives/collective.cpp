@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns of a collective: see collective.h.
 #include "server/collectives/collective.h"
 
 #include <algorithm>
@@ -7,38 +6,39 @@
 namespace pmix::server {
 
 namespace {
-// Turns that ended without a member who never comes would pile up behind a caller that goes on with timeouts. Beyond
-// this many the oldest is forgotten: that member, should it come after all, then joins a later turn.
-constexpr size_t kMaxEndedTurns = 256;
+// Rounds that have ended without a member that never joins would pile up behind a caller that goes on with timeouts.
+// Beyond this many the oldest is forgotten: that member, should it call after all, then joins a later round.
+constexpr size_t kMaxEndedRounds = 256;
 }  // namespace
 
-Collective::Came* Collective::find(Turn& turn, MemberId who) noexcept {
-    auto it = std::find_if(turn.came.begin(), turn.came.end(), [&](const Came& c) { return c.who == who; });
-    return it == turn.came.end() ? nullptr : &*it;
+Collective::Joined* Collective::find(Round& round, MemberId member) noexcept {
+    auto it =
+        std::find_if(round.joined.begin(), round.joined.end(), [&](const Joined& c) { return c.member == member; });
+    return it == round.joined.end() ? nullptr : &*it;
 }
 
-size_t Collective::whole(const Turn& turn) const noexcept {
+size_t Collective::whole(const Round& round) const noexcept {
     return static_cast<size_t>(
-        std::count_if(turn.came.begin(), turn.came.end(), [](const Came& c) { return c.whole; }));
+        std::count_if(round.joined.begin(), round.joined.end(), [](const Joined& c) { return c.whole; }));
 }
 
-bool Collective::missing_someone_gone(const Signature& signature, const Turn& turn) const {
-    for (MemberId who : view_.gone(signature)) {
-        auto it =
-            std::find_if(turn.came.begin(), turn.came.end(), [&](const Came& c) { return c.who == who && c.whole; });
-        if (it == turn.came.end()) return true;
+bool Collective::missing_someone_gone(const Signature& signature, const Round& round) const {
+    for (MemberId member : view_.gone(signature)) {
+        auto it = std::find_if(round.joined.begin(), round.joined.end(),
+                               [&](const Joined& c) { return c.member == member && c.whole; });
+        if (it == round.joined.end()) return true;
     }
     return false;
 }
 
-Collective::State Collective::judge(const Signature& signature, Turn& turn) {
-    if (turn.reported || turn.ended || turn.came.empty()) return State::waiting;
-    if (whole(turn) >= view_.expected(signature)) {
-        turn.reported = true;
+Collective::State Collective::judge(const Signature& signature, Round& round) {
+    if (round.reported || round.ended || round.joined.empty()) return State::waiting;
+    if (whole(round) >= view_.expected(signature)) {
+        round.reported = true;
         return State::complete;
     }
-    if (missing_someone_gone(signature, turn)) {
-        turn.reported = true;
+    if (missing_someone_gone(signature, round)) {
+        round.reported = true;
         return State::broken;
     }
     return State::waiting;
@@ -54,91 +54,92 @@ size_t Collective::open_memory_of(const Signature& signature) noexcept {
     return memory_of(signature) + static_cast<size_t>(signature.size()) * sizeof(pmix_proc_t);
 }
 
-Collective::Entered Collective::enter(const Signature& signature, MemberId who, bool every_clone, Charge charge) {
-    if (!view_.contains(signature, who)) return {};
+Collective::Entered Collective::enter(const Signature& signature, MemberId member, bool every_clone, Charge charge) {
+    if (!view_.contains(signature, member)) return {};
     auto queue = queues_.try_emplace(signature).first;
-    Turn* turn = nullptr;
-    for (Turn& t : queue->second) {
-        Came* came = find(t, who);
-        if (came == nullptr || !came->whole) {
-            turn = &t;
+    Round* round = nullptr;
+    for (Round& t : queue->second) {
+        Joined* joined = find(t, member);
+        if (joined == nullptr || !joined->whole) {
+            round = &t;
             break;
         }
     }
     Entered entered;
-    if (turn == nullptr) {
+    if (round == nullptr) {
         // All of it or, without memory, nothing.
         try {
-            Turn fresh;
+            Round fresh;
             fresh.id = next_;
-            fresh.came.push_back(Came{who, 0, false});
+            fresh.joined.push_back(Joined{member, 0, false});
             fresh.charge = std::move(charge);
-            turns_.emplace(next_, queue);
+            rounds_.emplace(next_, queue);
             queue->second.push_back(std::move(fresh));
         } catch (...) {
-            turns_.erase(next_);
+            rounds_.erase(next_);
             if (queue->second.empty()) queues_.erase(queue);
             throw;
         }
         ++next_;
-        turn = &queue->second.back();
+        round = &queue->second.back();
         entered.first = true;
     }
-    Came* came = find(*turn, who);
-    if (came == nullptr) came = &turn->came.emplace_back(Came{who, 0, false});
-    ++came->processes;
-    came->whole = !every_clone || came->processes >= view_.clones(who);
+    Joined* joined = find(*round, member);
+    if (joined == nullptr) joined = &round->joined.emplace_back(Joined{member, 0, false});
+    ++joined->processes;
+    joined->whole = !every_clone || joined->processes >= view_.clones(member);
 
-    entered.turn = turn->id;
-    if (turn->ended) {
+    entered.turn = round->id;
+    if (round->ended) {
         entered.state = State::over;
-        entered.status = turn->status;
+        entered.status = round->status;
         retire(queue);
         return entered;
     }
-    entered.state = judge(signature, *turn);
+    entered.state = judge(signature, *round);
     return entered;
 }
 
-std::vector<Collective::Event> Collective::member_gone(MemberId who) {
+std::vector<Collective::Event> Collective::member_gone(MemberId member) {
     std::vector<Event> events;
     for (auto it = queues_.begin(); it != queues_.end();) {
         auto queue = it++;
-        if (!view_.contains(queue->first, who)) continue;
-        for (Turn& turn : queue->second) {
-            State state = judge(queue->first, turn);
-            if (state != State::waiting) events.push_back({turn.id, state});
+        if (!view_.contains(queue->first, member)) continue;
+        for (Round& round : queue->second) {
+            State state = judge(queue->first, round);
+            if (state != State::waiting) events.push_back({round.id, state});
         }
         retire(queue);
     }
     return events;
 }
 
-void Collective::process_gone(TurnId id, MemberId who) noexcept {
-    const auto at = turns_.find(id);
-    if (at == turns_.end()) return;
-    for (Turn& turn : at->second->second) {
-        if (turn.id != id) continue;
-        if (Came* came = find(turn, who); came != nullptr && !came->whole && came->processes != 0) --came->processes;
+void Collective::process_gone(TurnId id, MemberId member) noexcept {
+    const auto at = rounds_.find(id);
+    if (at == rounds_.end()) return;
+    for (Round& round : at->second->second) {
+        if (round.id != id) continue;
+        if (Joined* joined = find(round, member); joined != nullptr && !joined->whole && joined->processes != 0)
+            --joined->processes;
         return;
     }
 }
 
 // Members that wait for every process of their rank: one that has ended is not waited for.
-void Collective::count_processes(Turn& turn) const {
-    if (turn.ended) return;
-    for (Came& came : turn.came)
-        if (!came.whole && came.processes != 0) came.whole = came.processes >= view_.clones(came.who);
+void Collective::count_processes(Round& round) const {
+    if (round.ended) return;
+    for (Joined& joined : round.joined)
+        if (!joined.whole && joined.processes != 0) joined.whole = joined.processes >= view_.clones(joined.member);
 }
 
 std::vector<Collective::Event> Collective::recheck() {
     std::vector<Event> events;
     for (auto it = queues_.begin(); it != queues_.end();) {
         auto queue = it++;
-        for (Turn& turn : queue->second) {
-            count_processes(turn);
-            State state = judge(queue->first, turn);
-            if (state != State::waiting) events.push_back({turn.id, state});
+        for (Round& round : queue->second) {
+            count_processes(round);
+            State state = judge(queue->first, round);
+            if (state != State::waiting) events.push_back({round.id, state});
         }
         retire(queue);
     }
@@ -147,45 +148,45 @@ std::vector<Collective::Event> Collective::recheck() {
 
 std::vector<Collective::Event> Collective::say_again() {
     for (auto& [signature, queue] : queues_)
-        for (Turn& turn : queue)
-            if (!turn.ended) turn.reported = false;
+        for (Round& round : queue)
+            if (!round.ended) round.reported = false;
     return recheck();
 }
 
 void Collective::end(TurnId id, pmix_status_t status) {
-    auto at = turns_.find(id);
-    if (at == turns_.end()) return;
+    auto at = rounds_.find(id);
+    if (at == rounds_.end()) return;
     auto queue = at->second;
-    for (Turn& turn : queue->second) {
-        if (turn.id != id) continue;
-        if (!turn.ended) {
-            turn.ended = true;
-            turn.reported = true;
-            turn.status = status;
-            turn.charge.shrink_to(memory_of(queue->first));
+    for (Round& round : queue->second) {
+        if (round.id != id) continue;
+        if (!round.ended) {
+            round.ended = true;
+            round.reported = true;
+            round.status = status;
+            round.charge.shrink_to(memory_of(queue->first));
         }
         break;
     }
     retire(queue);
 }
 
-// Drops ended turns at the front that nobody is late for; the signature too, when nothing is left of it.
+// Drops ended rounds at the front that no member can still call for; the signature too, when nothing is left of it.
 void Collective::retire(Queues::iterator queue) {
-    Queue& turns = queue->second;
-    while (!turns.empty() && turns.front().ended) {
-        Turn& turn = turns.front();
-        size_t here = whole(turn);
+    Queue& rounds = queue->second;
+    while (!rounds.empty() && rounds.front().ended) {
+        Round& round = rounds.front();
+        size_t here = whole(round);
         if (here < view_.expected(queue->first)) {
-            for (MemberId who : view_.gone(queue->first)) {
-                const Came* came = find(turn, who);
-                if (came == nullptr || !came->whole) ++here;
+            for (MemberId member : view_.gone(queue->first)) {
+                const Joined* joined = find(round, member);
+                if (joined == nullptr || !joined->whole) ++here;
             }
-            if (here < view_.expected(queue->first) && turns.size() <= kMaxEndedTurns) return;
+            if (here < view_.expected(queue->first) && rounds.size() <= kMaxEndedRounds) return;
         }
-        turns_.erase(turn.id);
-        turns.pop_front();
+        rounds_.erase(round.id);
+        rounds.pop_front();
     }
-    if (turns.empty()) queues_.erase(queue);
+    if (rounds.empty()) queues_.erase(queue);
 }
 
 std::vector<Collective::TurnId> Collective::nspace_ended(std::string_view nspace, uint32_t number,
@@ -193,14 +194,14 @@ std::vector<Collective::TurnId> Collective::nspace_ended(std::string_view nspace
     std::vector<TurnId> open;
     for (auto& [signature, queue] : queues_) {
         if (!signature.names(nspace)) continue;
-        for (Turn& turn : queue) {
-            // They are expected no longer, and must not stand for others who are.
-            std::erase_if(turn.came, [number](const Came& c) { return nspace_number_of(c.who) == number; });
-            if (turn.ended) continue;
-            open.push_back(turn.id);
-            turn.ended = turn.reported = true;
-            turn.status = status;
-            turn.charge.shrink_to(memory_of(signature));
+        for (Round& round : queue) {
+            // They are expected no longer, and must not be counted in place of members that are.
+            std::erase_if(round.joined, [number](const Joined& c) { return nspace_number_of(c.member) == number; });
+            if (round.ended) continue;
+            open.push_back(round.id);
+            round.ended = round.reported = true;
+            round.status = status;
+            round.charge.shrink_to(memory_of(signature));
         }
     }
     return open;
@@ -210,37 +211,37 @@ void Collective::nspace_new(std::string_view nspace) {
     for (auto it = queues_.begin(); it != queues_.end();) {
         auto queue = it++;
         if (!queue->first.names(nspace)) continue;
-        Queue& turns = queue->second;
-        for (const Turn& turn : turns)
-            if (turn.ended) turns_.erase(turn.id);
-        std::erase_if(turns, [](const Turn& turn) { return turn.ended; });
-        if (turns.empty()) queues_.erase(queue);
+        Queue& rounds = queue->second;
+        for (const Round& round : rounds)
+            if (round.ended) rounds_.erase(round.id);
+        std::erase_if(rounds, [](const Round& round) { return round.ended; });
+        if (rounds.empty()) queues_.erase(queue);
     }
 }
 
 std::vector<MemberId> Collective::arrived(TurnId id) const {
-    std::vector<MemberId> who;
-    auto at = turns_.find(id);
-    if (at == turns_.end()) return who;
-    for (const Turn& turn : at->second->second) {
-        if (turn.id != id) continue;
-        for (const Came& c : turn.came)
-            if (c.whole) who.push_back(c.who);
+    std::vector<MemberId> members;
+    auto at = rounds_.find(id);
+    if (at == rounds_.end()) return members;
+    for (const Round& round : at->second->second) {
+        if (round.id != id) continue;
+        for (const Joined& c : round.joined)
+            if (c.whole) members.push_back(c.member);
     }
-    return who;
+    return members;
 }
 
 bool Collective::is_open(TurnId id) const noexcept {
-    auto at = turns_.find(id);
-    if (at == turns_.end()) return false;
-    for (const Turn& turn : at->second->second)
-        if (turn.id == id) return !turn.ended;
+    auto at = rounds_.find(id);
+    if (at == rounds_.end()) return false;
+    for (const Round& round : at->second->second)
+        if (round.id == id) return !round.ended;
     return false;
 }
 
 const Signature* Collective::signature_of(TurnId id) const noexcept {
-    auto at = turns_.find(id);
-    return at == turns_.end() ? nullptr : &at->second->first;
+    auto at = rounds_.find(id);
+    return at == rounds_.end() ? nullptr : &at->second->first;
 }
 
 }  // namespace pmix::server

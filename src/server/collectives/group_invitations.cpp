@@ -63,12 +63,12 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
             at = open_.insert(open_.end(),
                               Invitation{std::string(name), source, {}, {}, false, std::make_shared<Charge>()});
         }
-        // The ends of those for whom there is no room are not told.
+        // The ends of invited processes for which there is no memory in the budget are not reported.
         size_t bytes = sizeof(Invitation) + targets.size() * sizeof(ProcId);
         for (const ProcId& p : targets) bytes += p.nspace.capacity();
-        const bool room =
+        const bool fits =
             at->charge->account() == nullptr ? at->charge->set(account_of(source), bytes) : at->charge->grow(bytes);
-        if (!room) {
+        if (!fits) {
             open_.erase(at);
             return;
         }

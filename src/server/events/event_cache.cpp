@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kept events: see event_cache.h.
 #include "server/events/event_cache.h"
 
 #include <algorithm>
@@ -24,7 +23,7 @@ bool only_for(const Event& event, std::string_view name, std::string_view server
     return !event.affected.empty() && (event.source.nspace.empty() || event.source.nspace == server_nspace);
 }
 
-// The structs, which may be many times what they look like on the wire. Depth is bounded by whoever decoded them.
+// The memory of the structs, which may be many times their size on the wire. The decoder has bounded their depth.
 size_t structs_of(const pmix_value_t& value) {
     if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr) return 0;
     const pmix_data_array_t& a = *value.data.darray;
@@ -53,32 +52,32 @@ size_t EventCache::footprint_of(const Event& event) {
 }
 
 void EventCache::recount() noexcept {
-    ring_bytes_ = parked_bytes_ = 0;
+    ring_bytes_ = pending_bytes_ = 0;
     for (const Event& e : ring_) ring_bytes_ += e.footprint;
-    for (const Parked& p : parked_) parked_bytes_ += p.event.footprint;
+    for (const Pending& p : pending_) pending_bytes_ += p.event.footprint;
 }
 
-void EventCache::park(Event&& event, std::vector<MemberId> awaited) {
+void EventCache::keep_pending(Event&& event, std::vector<MemberId> awaited) {
     if (awaited.empty()) return;
-    parked_bytes_ += event.footprint;
-    parked_.push_back({std::move(event), std::move(awaited)});
-    while (parked_.size() > common::kMaxParkedEvents || parked_bytes_ > common::kEventCacheBytes) {
-        parked_bytes_ -= parked_.front().event.footprint;
-        parked_.pop_front();
+    pending_bytes_ += event.footprint;
+    pending_.push_back({std::move(event), std::move(awaited)});
+    while (pending_.size() > common::kMaxPendingEvents || pending_bytes_ > common::kEventCacheBytes) {
+        pending_bytes_ -= pending_.front().event.footprint;
+        pending_.pop_front();
     }
 }
 
 void EventCache::drop_unawaited() {
-    if (std::erase_if(parked_, [](const Parked& p) { return p.awaited.empty(); }) != 0) recount();
+    if (std::erase_if(pending_, [](const Pending& p) { return p.awaited.empty(); }) != 0) recount();
 }
 
 void EventCache::member_gone(MemberId member) {
-    for (Parked& parked : parked_) std::erase(parked.awaited, member);
+    for (Pending& pending : pending_) std::erase(pending.awaited, member);
     drop_unawaited();
 }
 
 void EventCache::namespace_gone(std::string_view name, std::string_view server_nspace) {
-    std::erase_if(parked_, [&](const Parked& p) { return only_for(p.event, name, server_nspace); });
+    std::erase_if(pending_, [&](const Pending& p) { return only_for(p.event, name, server_nspace); });
     std::erase_if(ring_, [&](const Event& e) { return only_for(e, name, server_nspace); });
     recount();
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events kept for handlers that register later, in the order in which they came.
+// Events kept for handlers that register later, in the order in which they were received.
 //
-// Owns a ring of the last events, and behind it the events about jobs which the ring had to let go while processes of
-// this node that are meant by them had not connected yet: each of these stays until those processes have asked for it
-// or have left. Both are bounded by their memory too (kEventCacheBytes). Loop thread only. What can go wrong: more such
-// events than kMaxParkedEvents, or larger ones than there is room for; the oldest go.
+// Owns a ring of the last events, and behind it the pending events: those about jobs which the ring had to drop while
+// processes of this node that are their targets had not connected yet. Each is kept until those processes have asked
+// for it or have left. Both are bounded by their memory too (kEventCacheBytes). Loop thread only. What can go wrong:
+// more pending events than kMaxPendingEvents, or larger ones than there is room for; the oldest are dropped.
 #pragma once
 
 #include <deque>
@@ -60,22 +60,22 @@ class EventCache {
             ring_bytes_ -= oldest.footprint;
             if (oldest.of_environment) continue;
             std::vector<MemberId> members = awaited(oldest);
-            park(std::move(oldest), std::move(members));
+            keep_pending(std::move(oldest), std::move(members));
         }
     }
 
     // fn(event), oldest first.
     template <class F>
     void for_each(F&& fn) const {
-        for (const Parked& parked : parked_) fn(parked.event);
+        for (const Pending& pending : pending_) fn(pending.event);
         for (const Event& event : ring_) fn(event);
     }
 
     // The process got what it is meant by: every event for which got(event) is true is not kept for it any more.
     template <class F>
     void delivered(MemberId member, F&& got) {
-        for (Parked& parked : parked_)
-            if (got(parked.event)) std::erase(parked.awaited, member);
+        for (Pending& pending : pending_)
+            if (got(pending.event)) std::erase(pending.awaited, member);
         drop_unawaited();
     }
     // The process will not come.
@@ -83,24 +83,24 @@ class EventCache {
     // What only a job of this name could want is not for a later one of the same name.
     void namespace_gone(std::string_view name, std::string_view server_nspace);
 
-    size_t size() const noexcept { return parked_.size() + ring_.size(); }
-    size_t bytes() const noexcept { return parked_bytes_ + ring_bytes_; }
+    size_t size() const noexcept { return pending_.size() + ring_.size(); }
+    size_t bytes() const noexcept { return pending_bytes_ + ring_bytes_; }
 
   private:
-    struct Parked {
+    struct Pending {
         Event event;
         std::vector<MemberId> awaited;
     };
     static size_t footprint_of(const Event& event);
-    void park(Event&& event, std::vector<MemberId> awaited);
+    void keep_pending(Event&& event, std::vector<MemberId> awaited);
     void drop_unawaited();
     void recount() noexcept;
 
     size_t ring_size_;
     std::deque<Event> ring_;
     size_t ring_bytes_ = 0;
-    std::deque<Parked> parked_;  // all older than the ring's
-    size_t parked_bytes_ = 0;
+    std::deque<Pending> pending_;  // all older than the ring's
+    size_t pending_bytes_ = 0;
 };
 
 }  // namespace pmix::server

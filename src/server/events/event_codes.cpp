@@ -57,7 +57,7 @@ void EventCodes::answered(const std::vector<pmix_status_t>& codes, pmix_status_t
     if (!unknown && !common::succeeded(status)) return refused(codes, status);
     for (pmix_status_t code : codes) codes_.at(code).phase = unknown ? Phase::unknown_to_host : Phase::reported;
     answer_served(codes);
-    forget_unused(codes);  // whoever wanted it has left in between
+    forget_unused(codes);  // the peer that wanted it has left meanwhile
 }
 
 void EventCodes::answer_served(const std::vector<pmix_status_t>& codes) {

@@ -34,7 +34,7 @@ class EventCodes {
     // failure, nothing of this call is left.
     void want(const std::vector<pmix_status_t>& codes, common::InfoList infos, Done done);
     void drop(const std::vector<pmix_status_t>& codes);
-    // As Gathering::recover().
+    // As CollectiveOperation::recover().
     void recover();
 
   private:

@@ -331,8 +331,8 @@ void Events::deregister_handler(Peer& peer, common::DeregisterEventsRequest& req
 }
 
 namespace {
-// Where an event goes follows from its source, and others act on it: a process speaks for its own job. A tool passes on
-// what it hears from jobs of its own, if it is this user's or root's; who may come from elsewhere speaks for itself.
+// The receivers of an event follow from its source, and others act on it: a process may name only its own job. A tool
+// passes on the events of its own jobs, if it is this user's or root's; all others may name only themselves.
 bool may_speak_for(const Peer& peer, const ProcId& source) {
     if (peer.kind() == PeerKind::self || source.nspace == peer.id().nspace) return true;
     const uid_t uid = peer.credentials().uid;
@@ -363,7 +363,7 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
         if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
-    // In strict mode: every event that a host would have to carry, as the event page says.
+    // In strict mode: every event that a host would have to carry, as the page of PMIx_Notify_event requires.
     const bool lost = hand_up && !host_.has_notify() && (peer.strict() || !somebody_is_told(*event, peer));
     observers_.notify(&LifecycleObserver::event_notified, request.status, source, event->infos, from_host);
     // Local delivery does not wait for the host, nor for its leave.

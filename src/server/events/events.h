@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events: who wants which codes, whom an event reaches, what is kept for handlers that come later, what goes up.
+// Events: the registered codes, the receivers of an event, what is kept for later handlers, what is passed to the host.
 //
 // Owns the registrations of all peers. Loop thread only. Every process in range gets an event from here, also the one
 // that notified it, so that for each of them its events and its registrations have one order; an event that the host
 // handed down is never handed up. What goes to one peer carries a number that rises by one. An event of a client
 // reaches processes of the same user, whatever its range; beyond them the host decides, who may hand it down again.
 //
-// Registration and replay are one step: what came before is replayed for the new handler alone, what comes after
-// reaches all, so nothing is missed and nothing comes twice. What can go wrong: the host refuses a code, which refuses
+// Registration and replay are one step: earlier events are replayed for the new handler alone, later ones reach all, so
+// no event is missed and none is delivered twice. What can go wrong: the host refuses a code, which refuses
 // the registration; a host without notify_event, and an event for processes of other nodes alone
 // (PMIX_ERR_NOT_SUPPORTED). A peer does not read (a debugger may have stopped it): above kMaxQueuedEvents its events
 // are dropped and counted, and when it reads again it is told how many (PMIX_ERR_FAILED_COMM with kLostEventsKey), for

@@ -129,7 +129,7 @@ class Host {
     bool has_push_stdin() const noexcept { return has(common::Function::PMIx_IOF_push); }
     bool has_fabric() const noexcept { return has(common::Function::PMIx_Fabric_register); }
     bool has_group() const noexcept { return has(common::Function::PMIx_Group_construct); }
-    // What it says it supports, by function.
+    // The attributes that it has registered as supported, by function.
     HostAttributes& attributes() noexcept { return attributes_; }
     const HostAttributes& attributes() const noexcept { return attributes_; }
 

@@ -147,7 +147,7 @@ void answer(void* cbdata, Said said, F finish) noexcept {
         try {
             finish(*call);
         } catch (...) {
-            // No memory for the answer: what is left of it says so as it is destroyed.
+            // No memory for the answer: the reply handle reports the error when it is destroyed.
         }
         call->done.reset();  // counted still
         if (!call->left.exchange(true, std::memory_order_acq_rel)) [[maybe_unused]]
@@ -155,7 +155,7 @@ void answer(void* cbdata, Said said, F finish) noexcept {
         common::MutexLock lock(tickets().mutex);
         if (--tickets().answering == 0) tickets().answered.notify_all();
     } catch (...) {
-        // No memory to begin with it. The host's word is lost; the call stays open until the server ends.
+        // No memory to begin with it. The host's answer is lost; the call stays open until the server ends.
     }
 }
 
@@ -396,7 +396,7 @@ void ModuleHost::defer(transport::Task call) {
     outbox_->calls.push_back(std::move(call));
 }
 
-// Each is taken out first: the host may come to the door and flush again.
+// Each is taken out first: the host may call an API function that flushes again.
 void ModuleHost::flush() {
     const auto box = outbox_;
     const bool before = box->flushing;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries that a caller marks as required (PMIX_INFO_REQD): who meets them, this library, the host, or nobody.
+// Entries that a caller marks as required (PMIX_INFO_REQD), and what meets them: this library, the host, or nothing.
 //
 // Pure functions; loop thread, as they read what the host registered (PMIx_Register_attributes). What support.def lists
 // for the function is the library's. Everything else is the host's to meet, if it has the entry for the function and:

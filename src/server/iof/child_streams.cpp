@@ -21,7 +21,7 @@ namespace {
 // Of a child that does not read: as much as for a reader that does not.
 constexpr size_t kMaxInput = common::kIofQueueBytes;
 // What a process that the child has left behind may still write while we look for the end.
-constexpr int kMaxLastPieces = 64;
+constexpr int kMaxLastReads = 64;
 
 Descriptor above_standard(int fd) noexcept {
     Descriptor given(fd);
@@ -34,8 +34,8 @@ bool set_nonblocking(int fd) noexcept {
     return flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-// A write to a pipe that nobody reads is an error and no signal. Where the application turns the loop, the signal would
-// be one of its own thread.
+// A write to a pipe without a reader is to be an error and no signal. Where the application runs the loop, the signal
+// would be sent to its own thread.
 ssize_t write_quietly(int fd, const uint8_t* bytes, size_t n) noexcept {
     sigset_t pipe, before, pending;
     ::sigemptyset(&pipe);
@@ -135,7 +135,7 @@ void ChildOutput::deliver(common::Blob bytes) {
 
 void ChildOutput::finish() {
     finishing_ = true;
-    for (int i = 0; fd_ && i < kMaxLastPieces && read(); ++i) continue;
+    for (int i = 0; fd_ && i < kMaxLastReads && read(); ++i) continue;
     end();
 }
 
@@ -171,12 +171,12 @@ void ChildInput::start(transport::EventLoop& loop) {
 
 void ChildInput::push(std::vector<uint8_t> bytes, Done done) {
     if (!fd_ || ending_) return done(bytes.empty() ? PMIX_SUCCESS : PMIX_ERR_IOF_COMPLETE);
-    // The first piece is taken whatever its size.
-    if (!pieces_.empty() && waiting_ + bytes.size() > kMaxInput) return done(PMIX_ERR_OUT_OF_RESOURCE);
+    // The first buffer is taken whatever its size.
+    if (!buffers_.empty() && waiting_ + bytes.size() > kMaxInput) return done(PMIX_ERR_OUT_OF_RESOURCE);
     ending_ = bytes.empty();
     waiting_ += bytes.size();
-    pieces_.push_back({std::move(bytes), 0, std::move(done)});
-    if (pieces_.size() == 1) write();
+    buffers_.push_back({std::move(bytes), 0, std::move(done)});
+    if (buffers_.size() == 1) write();
 }
 
 void ChildInput::on_ready(bool, bool) noexcept {
@@ -191,22 +191,22 @@ void ChildInput::on_ready(bool, bool) noexcept {
 
 void ChildInput::write() {
     transport::assert_on_loop();
-    while (!pieces_.empty()) {
-        Piece& piece = pieces_.front();
-        if (piece.bytes.empty()) return close(PMIX_SUCCESS);
+    while (!buffers_.empty()) {
+        Buffer& buffer = buffers_.front();
+        if (buffer.bytes.empty()) return close(PMIX_SUCCESS);
         const ssize_t put =
-            write_quietly(fd_.get(), piece.bytes.data() + piece.written, piece.bytes.size() - piece.written);
+            write_quietly(fd_.get(), buffer.bytes.data() + buffer.written, buffer.bytes.size() - buffer.written);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0 && errno == EAGAIN) {
             if (!watch_->set(false, true)) close(PMIX_ERR_OUT_OF_RESOURCE);
             return;
         }
         if (put < 0) return close(PMIX_ERR_IOF_COMPLETE);
-        piece.written += static_cast<size_t>(put);
-        if (piece.written < piece.bytes.size()) continue;
-        waiting_ -= piece.bytes.size();
-        Done done = std::move(piece.done);
-        pieces_.pop_front();
+        buffer.written += static_cast<size_t>(put);
+        if (buffer.written < buffer.bytes.size()) continue;
+        waiting_ -= buffer.bytes.size();
+        Done done = std::move(buffer.done);
+        buffers_.pop_front();
         done(PMIX_SUCCESS);
     }
 }
@@ -214,10 +214,10 @@ void ChildInput::write() {
 void ChildInput::close(pmix_status_t why) {
     watch_.reset();
     fd_.reset();
-    std::deque<Piece> left = std::move(pieces_);
-    pieces_.clear();
+    std::deque<Buffer> left = std::move(buffers_);
+    buffers_.clear();
     waiting_ = 0;
-    for (Piece& piece : left) piece.done(piece.bytes.empty() ? PMIX_SUCCESS : why);
+    for (Buffer& buffer : left) buffer.done(buffer.bytes.empty() ? PMIX_SUCCESS : why);
 }
 
 }  // namespace pmix::server

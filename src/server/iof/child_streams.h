@@ -2,10 +2,10 @@
 // The standard streams of a child that are forwarded: its output to those who have asked for it (iof), its input from
 // those who push.
 //
-// Each owns this process's end of one pipe. Loop thread only. Output is read one piece at a time, the next when the
-// last was taken over, so that a slow reader holds up the child and nothing else piles up here; what lies in the pipe
+// Each owns this process's end of one pipe. Loop thread only. Output is read one buffer at a time, the next when the
+// last was taken over, so that a slow reader blocks only the child and nothing piles up here; what is left in the pipe
 // when the child ends is read at once. What can go wrong: a child that has closed its input (PMIX_ERR_IOF_COMPLETE for
-// who pushes), input that it does not read while more comes (PMIX_ERR_OUT_OF_RESOURCE beyond the limit).
+// the sender), input that it does not read while more is pushed (PMIX_ERR_OUT_OF_RESOURCE beyond the limit).
 #pragma once
 
 #include <pmix_common.h>
@@ -76,7 +76,7 @@ class ChildInput final : private transport::WatchHandler {
     void push(std::vector<uint8_t> bytes, Done done);
 
   private:
-    struct Piece {
+    struct Buffer {
         std::vector<uint8_t> bytes;
         size_t written = 0;
         Done done;
@@ -87,7 +87,7 @@ class ChildInput final : private transport::WatchHandler {
 
     transport::Descriptor fd_;
     std::unique_ptr<transport::Watch> watch_;
-    std::deque<Piece> pieces_;
+    std::deque<Buffer> buffers_;
     size_t waiting_ = 0;
     bool ending_ = false;
 };

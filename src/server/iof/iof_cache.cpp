@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Output that nobody has asked for yet: see iof_cache.h.
 #include "server/iof/iof_cache.h"
 
 namespace pmix::server {

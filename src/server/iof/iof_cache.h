@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Output that nobody has asked for yet: a bounded queue for each process and channel, and a bound for all together.
 //
-// Loop thread. Nobody waits for it: nobody may ever come, so overflow drops the newest bytes, or the oldest where the
-// host says so, and the count of what was dropped is kept for whoever comes. Where all streams together are too many,
-// the one that began first gives up its bytes.
+// Loop thread. There may never be a reader, so nothing waits for one: overflow drops the newest bytes, or the oldest
+// where the host asks for that, and the count of dropped bytes is kept for the first reader. Where all streams together
+// are too many, the one that began first gives up its bytes.
 #pragma once
 
 #include <list>

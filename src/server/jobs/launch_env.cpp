@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Environment of children: see launch_env.h.
 #include "server/jobs/launch_env.h"
 
 #include <unistd.h>
@@ -188,7 +187,7 @@ void LaunchEnv::publish(Published& table, std::unique_ptr<Table> next) {
     retired_.reserve(retired_.size() + 1);
     const Table* old = table.exchange(next.release());
     if (old != nullptr) retired_.emplace_back(old);
-    // Whoever enters from here on finds the new table.
+    // A caller that enters from here on finds the new table.
     if (inside_.load() == 0) retired_.clear();
 }
 

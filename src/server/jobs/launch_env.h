@@ -74,7 +74,7 @@ class LaunchEnv {
     };
     // By proc. The slots below `used` are readers' too and do not change.
     struct Table {
-        explicit Table(size_t room) : capacity(room), slots(std::make_unique<std::shared_ptr<const Block>[]>(room)) {}
+        explicit Table(size_t n) : capacity(n), slots(std::make_unique<std::shared_ptr<const Block>[]>(n)) {}
         const size_t capacity;
         const std::unique_ptr<std::shared_ptr<const Block>[]> slots;
         std::atomic<size_t> used{0};

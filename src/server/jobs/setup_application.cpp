@@ -23,17 +23,17 @@ pmix_status_t append_environment(bool open_mpi, InfoList& out) {
 
 }  // namespace
 
-common::Result<InfoList> set_up_application(InfoView wishes) {
+common::Result<InfoList> set_up_application(InfoView options) {
     bool all = false, variables = false, others = false, harvested = false;
-    pmix_status_t rc = wishes.get(PMIX_SETUP_APP_ALL, &all);
-    if (rc == PMIX_SUCCESS) rc = wishes.get(PMIX_SETUP_APP_ENVARS, &variables);
-    if (rc == PMIX_SUCCESS) rc = wishes.get(PMIX_SETUP_APP_NONENVARS, &others);
-    if (rc == PMIX_SUCCESS) rc = wishes.get(PMIX_ENVARS_HARVESTED, &harvested);
+    pmix_status_t rc = options.get(PMIX_SETUP_APP_ALL, &all);
+    if (rc == PMIX_SUCCESS) rc = options.get(PMIX_SETUP_APP_ENVARS, &variables);
+    if (rc == PMIX_SUCCESS) rc = options.get(PMIX_SETUP_APP_NONENVARS, &others);
+    if (rc == PMIX_SUCCESS) rc = options.get(PMIX_ENVARS_HARVESTED, &harvested);
     if (rc != PMIX_SUCCESS) return rc;
 
     // Without a word on the model, what Open MPI would need goes along: others do not mind it.
     bool said = false, open_mpi = false;
-    for (const pmix_info_t& info : wishes) {
+    for (const pmix_info_t& info : options) {
         const std::string_view key = common::key_view(info);
         if (!common::is_model_key(key) || key == PMIX_MODEL_LIBRARY_VERSION) continue;
         if (info.value.type != PMIX_STRING || info.value.data.string == nullptr) return PMIX_ERR_BAD_PARAM;
@@ -42,7 +42,7 @@ common::Result<InfoList> set_up_application(InfoView wishes) {
     }
     InfoList answer;
     if ((all || variables) && !harvested) rc = append_environment(open_mpi || !said, answer);
-    for (const pmix_info_t& info : wishes) {
+    for (const pmix_info_t& info : options) {
         if (rc == PMIX_SUCCESS && (all || others) && common::is_model_key(common::key_view(info)))
             rc = answer.append(info);
     }

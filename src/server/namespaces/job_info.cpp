@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading of the host's arrays: see job_setup.h. Two walks: the first finds maps, ids and sizes, which may come after
-// what needs them; the second stores.
+// Reads the host's arrays in two passes: the first finds maps, ids and sizes, which may follow what needs them; the
+// second stores.
 #include "server/namespaces/job_info.h"
 
 #include <algorithm>
@@ -101,7 +101,7 @@ class JobReader {
     void finish() { setup_.arena = arena_.take(); }
 
   private:
-    // The array's own identity, wherever in it it stands.
+    // The array's own identity, at any place in it.
     static uint32_t app_number(const pmix_info_t* infos, size_t n) noexcept;
     uint32_t node_place(const pmix_info_t* infos, size_t n);
     static bool rank_of(const pmix_info_t* infos, size_t n, common::Rank* out) noexcept;
@@ -386,7 +386,7 @@ pmix_status_t JobReader::store(const pmix_info_t* infos, size_t n, unsigned dept
             continue;
         } else {
             rc = store_value(owner, key, as_declared(key, value));
-            // A session's or an app's key that came flat is the job's and also theirs, so that it is found under a
+            // A session's or an app's key outside of an array is the job's and also theirs, so that it is found under a
             // realm qualifier too. (A flat node key belongs to this server's node, which is not known here.)
             OwnerKind natural = natural_owner(key);
             if (rc == PMIX_SUCCESS && owner.kind == OwnerKind::job) {

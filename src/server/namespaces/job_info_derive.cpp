@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hosts leave out, computed from what they said: see job_setup.h. What a host did say always wins.
+// Data that hosts leave out, derived from what they provide. Data provided by a host always takes precedence.
 #include <algorithm>
 
 #include "common/codec/pack.h"

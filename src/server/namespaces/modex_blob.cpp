@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces of a blob: see modex_blob.h.
 #include "server/namespaces/modex_blob.h"
 
 namespace pmix::server {
@@ -67,9 +66,9 @@ std::vector<uint8_t> wrap_owner(std::string_view nspace, uint32_t uid) {
     return wrap(nspace, kKept | kOwner, w.view(), w.size());
 }
 
-std::optional<uint32_t> piece_owner(const Piece& piece) noexcept {
-    if (!piece.owner) return std::nullopt;
-    ByteReader r(piece.payload);
+std::optional<uint32_t> piece_owner(const Piece& section) noexcept {
+    if (!section.owner) return std::nullopt;
+    ByteReader r(section.payload);
     r.u32();
     r.u32();
     const uint32_t uid = r.u32();
@@ -87,11 +86,11 @@ std::vector<uint8_t> wrap_state(std::string_view nspace, uint32_t rank, ModexSta
 
 ModexState state_of(Bytes blob, std::string_view nspace, uint32_t rank) noexcept {
     while (!blob.empty()) {
-        auto piece = read_piece(blob);
-        if (!piece.ok()) break;
-        blob = blob.subspan(piece->size);
-        if (!piece->state || piece->nspace != nspace) continue;
-        ByteReader r(piece->payload);
+        auto section = read_piece(blob);
+        if (!section.ok()) break;
+        blob = blob.subspan(section->size);
+        if (!section->state || section->nspace != nspace) continue;
+        ByteReader r(section->payload);
         r.u32();
         r.u32();
         const bool meant = r.u32() == rank;
@@ -118,20 +117,20 @@ std::vector<uint8_t> wrap_presence() {
 
 bool is_presence_only(Bytes blob) noexcept {
     while (!blob.empty()) {
-        auto piece = read_piece(blob);
-        if (!piece.ok() || !piece->presence) return false;
-        blob = blob.subspan(piece->size);
+        auto section = read_piece(blob);
+        if (!section.ok() || !section->presence) return false;
+        blob = blob.subspan(section->size);
     }
     return true;
 }
 
 bool says_kept(Bytes blob, std::string_view nspace, uint32_t rank, std::string_view key) noexcept {
     while (!blob.empty()) {
-        auto piece = read_piece(blob);
-        if (!piece.ok()) return false;
-        blob = blob.subspan(piece->size);
-        if (!piece->kept || piece->nspace != nspace) continue;
-        ByteReader r(piece->payload);
+        auto section = read_piece(blob);
+        if (!section.ok()) return false;
+        blob = blob.subspan(section->size);
+        if (!section->kept || section->nspace != nspace) continue;
+        ByteReader r(section->payload);
         if (r.u32() != rank) continue;
         for (uint32_t left = r.count(4); left > 0 && r.ok(); --left) {
             if (r.string() == key && r.ok()) return true;
@@ -151,26 +150,26 @@ Result<Piece> read_piece(Bytes blob) {
     if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
     if (magic != kBlobMagic || version != kBlobVersion) return PMIX_ERR_NOT_SUPPORTED;
     Bytes name_bytes = r.raw(name);
-    Piece piece;
-    piece.payload = r.raw(payload);
+    Piece section;
+    section.payload = r.raw(payload);
     if (!r.ok() || name > common::kMaxNspaceLength) return PMIX_ERR_UNPACK_FAILURE;
-    piece.nspace = {reinterpret_cast<const char*>(name_bytes.data()), name_bytes.size()};
-    piece.compressed = (flags & kCompressed) != 0;
-    piece.owner = (flags & kOwner) != 0;
-    piece.state = (flags & kState) != 0;
-    piece.kept = (flags & kKept) != 0 && !piece.owner && !piece.state;
-    piece.group = (flags & kGroup) != 0;
-    piece.job = (flags & kJob) != 0;
-    piece.presence = (flags & kPresence) != 0;
-    piece.raw_size = raw;
-    piece.size = kBlobHeader + name + payload;
-    return piece;
+    section.nspace = {reinterpret_cast<const char*>(name_bytes.data()), name_bytes.size()};
+    section.compressed = (flags & kCompressed) != 0;
+    section.owner = (flags & kOwner) != 0;
+    section.state = (flags & kState) != 0;
+    section.kept = (flags & kKept) != 0 && !section.owner && !section.state;
+    section.group = (flags & kGroup) != 0;
+    section.job = (flags & kJob) != 0;
+    section.presence = (flags & kPresence) != 0;
+    section.raw_size = raw;
+    section.size = kBlobHeader + name + payload;
+    return section;
 }
 
-Result<Bytes> piece_chunks(const Piece& piece, std::vector<uint8_t>& storage) {
-    if (!piece.compressed) return piece.payload;
-    if (piece.raw_size > kMaxBlobPayload) return PMIX_ERR_OUT_OF_RESOURCE;
-    auto raw = common::inflate_bounded(piece.payload, piece.raw_size, piece.raw_size);
+Result<Bytes> piece_chunks(const Piece& section, std::vector<uint8_t>& storage) {
+    if (!section.compressed) return section.payload;
+    if (section.raw_size > kMaxBlobPayload) return PMIX_ERR_OUT_OF_RESOURCE;
+    auto raw = common::inflate_bounded(section.payload, section.raw_size, section.raw_size);
     if (!raw.ok()) return raw.status();
     storage = std::move(raw).value();
     return Bytes(storage);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host carries between nodes: pieces, one per namespace, each with a header of our own around dstore chunks.
+// What a host carries between nodes: sections, one per namespace, each with a header of our own around dstore chunks.
 //
 //   u32 magic "WUPB" · u8 version · u8 flags · u16 name bytes · u32 payload bytes · u32 raw bytes · name · payload
 //                                                                                       all little-endian
 //   flags   1: the payload is compressed
 //           2: no chunks but names: u32 rank, u32 count, then the keys (u32 length, bytes) that the rank has put for
 //           its
-//              own node only. In the answer to a direct modex, so that whoever asks for one of them learns that it
+//              own node only. In the answer to a direct modex, so that a requester of one of them is told that it
 //              exists (PMIX_ERR_EXISTS_OUTSIDE_SCOPE) instead of waiting for it.
-//           8: no chunks but what the host said about the job as a whole, as infos (job_piece.h)
-//           4: no chunks but what the servers say to each other while a group forms (group_piece.h); name is the
+//           8: no chunks but the host's data about the job as a whole, as infos (job_section.h)
+//           4: no chunks but what the servers exchange while a group forms (group_section.h); name is the
 //           group's. 16: empty, without a name: a node takes part in a fence and has no data for it. Some hosts
 //           exchange a fence
 //              between nodes only if it has data (docs/reference/engines.md). A reader that does not know the flag
@@ -21,7 +21,7 @@
 //           66: (64, and 2 likewise) no chunks but how the rank of a direct modex stands: u32 PMIX_RANK_INVALID, u32 0,
 //              u32 rank, u8 ModexState. So that the server that asks knows whether to ask again.
 //
-// Self-delimiting, because hosts just concatenate. Pure, any thread. Bytes that are no piece: PMIX_ERR_NOT_SUPPORTED
+// Self-delimiting, because hosts just concatenate. Pure, any thread. Bytes that are no section: PMIX_ERR_NOT_SUPPORTED
 // for another magic or version (another library at the other end), PMIX_ERR_UNPACK_FAILURE for the rest. More than one
 // section may hold (kMaxBlobPayload): PMIX_ERR_OUT_OF_RESOURCE; a namespace may have several sections.
 #pragma once
@@ -48,7 +48,7 @@ common::Result<std::vector<uint8_t>> wrap_piece(std::string_view nspace, common:
 
 // Keys that a rank keeps to its node; empty bytes when there are none.
 std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std::vector<std::string>& keys);
-// One of the pieces says so of this key.
+// True if a section of the blob lists this key as kept.
 bool says_kept(common::Bytes blob, std::string_view nspace, uint32_t rank, std::string_view key) noexcept;
 
 std::vector<uint8_t> wrap_owner(std::string_view nspace, uint32_t uid);
@@ -72,17 +72,17 @@ struct Piece {
     bool compressed = false;
     bool kept = false;      // names, no chunks
     bool owner = false;     // the user whose it is, no chunks
-    bool group = false;     // a group_piece, no chunks
+    bool group = false;     // a group_section, no chunks
     bool job = false;       // a description, no chunks
     bool presence = false;  // empty
     bool state = false;     // a ModexState, no chunks
     uint32_t raw_size = 0;
-    size_t size = 0;  // where the next piece starts
+    size_t size = 0;  // where the next section starts
 };
 common::Result<Piece> read_piece(common::Bytes blob);
-// The user that an owner piece names.
-std::optional<uint32_t> piece_owner(const Piece& piece) noexcept;
+// The user that an owner section names.
+std::optional<uint32_t> piece_owner(const Piece& section) noexcept;
 // The chunks: the payload itself, or unpacked into `storage`.
-common::Result<common::Bytes> piece_chunks(const Piece& piece, std::vector<uint8_t>& storage);
+common::Result<common::Bytes> piece_chunks(const Piece& section, std::vector<uint8_t>& storage);
 
 }  // namespace pmix::server

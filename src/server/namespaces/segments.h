@@ -3,7 +3,7 @@
 //
 // Borrowed: the registry. Loop thread only. A segment goes to processes of the user that the namespace belongs to, to
 // root and to the server's own user. Where neither the host nor the data from its own node says whose a namespace is,
-// it goes to the users for whom the host has fetched it; one that the host has registered also to the only user that
+// it goes to the users that the host has fetched it for; one that the host has registered also to the only user that
 // this server serves.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace pmix::server {
 
 class Segments {
   public:
-    // own: the server's own namespace and user; that one belongs to nobody whom it serves.
+    // own: the server's own namespace and user; that namespace belongs to no user that it serves.
     Segments(Registry& registry, std::string own_nspace, uint32_t own_uid) noexcept
         : registry_(registry), own_nspace_(std::move(own_nspace)), own_uid_(own_uid) {}
 

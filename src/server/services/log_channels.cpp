@@ -47,7 +47,7 @@ const char* name_of(LogChannel channel) {
     }
 }
 
-// Piece by piece, each only when the stream takes it: no piece of PIPE_BUF blocks then.
+// In parts of PIPE_BUF bytes, each only when the stream is ready: a write of that size does not block then.
 pmix_status_t write_stream(int fd, std::string_view text, transport::Deadline deadline) {
     while (!text.empty()) {
         pollfd p{fd, POLLOUT, 0};
@@ -66,13 +66,13 @@ void write_syslog(int priority, const char* text) {
     ::syslog(LOG_USER | priority, "%s", text);
 }
 
-pmix_status_t write_file(const LogWish& wish, std::string_view text, const LogSinks& sinks,
+pmix_status_t write_file(const LogWish& log, std::string_view text, const LogSinks& sinks,
                          transport::Deadline deadline) {
-    const size_t slash = wish.file.rfind('/');
-    const auto folder = open_folder_of_user(std::string_view(wish.file).substr(0, slash + 1), wish.user.uid);
+    const size_t slash = log.file.rfind('/');
+    const auto folder = open_folder_of_user(std::string_view(log.file).substr(0, slash + 1), log.user.uid);
     if (!folder) return errno == EACCES || errno == EPERM ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_IOF_FAILURE;
     constexpr int kHow = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    const transport::Descriptor file(::openat(folder.get(), wish.file.c_str() + slash + 1, kHow, 0600));
+    const transport::Descriptor file(::openat(folder.get(), log.file.c_str() + slash + 1, kHow, 0600));
     if (!file) return errno == EACCES || errno == EPERM ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_IOF_FAILURE;
     struct stat info;
     if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return PMIX_ERR_IOF_FAILURE;
@@ -91,20 +91,20 @@ std::string source_text(const common::ProcId& source) {
 }
 
 // One line, or several where the text has several.
-std::string formatted(const LogWish& wish, const LogEntry& entry) {
+std::string formatted(const LogWish& log, const LogEntry& entry) {
     std::string line;
     const char* channel = name_of(entry.channel);
-    if (wish.xml) {
+    if (log.xml) {
         line.append("<").append(channel).append(" nspace=\"");
-        common::append_xml(wish.source.nspace, line);
-        line += "\" rank=\"" + std::to_string(wish.source.rank) + '"';
-        if (wish.show_time) line += " timestamp=\"" + time_text(wish.time) + '"';
+        common::append_xml(log.source.nspace, line);
+        line += "\" rank=\"" + std::to_string(log.source.rank) + '"';
+        if (log.show_time) line += " timestamp=\"" + time_text(log.time) + '"';
         line += '>';
         common::append_xml(entry.text, line);
         return line.append("</").append(channel).append(">\n");
     }
-    if (wish.show_time) line += time_text(wish.time);
-    if (wish.tag) line += '[' + source_text(wish.source) + "]<" + channel + ">";
+    if (log.show_time) line += time_text(log.time);
+    if (log.tag) line += '[' + source_text(log.source) + "]<" + channel + ">";
     if (!line.empty()) line += ": ";
     line += entry.text;
     if (line.empty() || line.back() != '\n') line += '\n';
@@ -112,32 +112,32 @@ std::string formatted(const LogWish& wish, const LogEntry& entry) {
 }
 
 // Who says it always stands there, and nothing in the text can begin a line of its own.
-std::string for_syslog(const LogWish& wish, const LogEntry& entry) {
+std::string for_syslog(const LogWish& log, const LogEntry& entry) {
     std::string text;
-    if (wish.show_time) text += time_text(wish.time) + ' ';
-    text += '[' + source_text(wish.source) + "] " + entry.text;
+    if (log.show_time) text += time_text(log.time) + ' ';
+    text += '[' + source_text(log.source) + "] " + entry.text;
     while (!text.empty() && text.back() == '\n') text.pop_back();
     for (char& c : text)
         if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
     return text;
 }
 
-pmix_status_t write_one(const LogWish& wish, const LogEntry& entry, const LogSinks& sinks, bool as_user,
+pmix_status_t write_one(const LogWish& log, const LogEntry& entry, const LogSinks& sinks, bool as_user,
                         transport::Deadline deadline) {
     switch (entry.channel) {
         case LogChannel::out:
-            return sinks.stream(STDOUT_FILENO, formatted(wish, entry), deadline);
+            return sinks.stream(STDOUT_FILENO, formatted(log, entry), deadline);
         case LogChannel::error:
-            return sinks.stream(STDERR_FILENO, formatted(wish, entry), deadline);
+            return sinks.stream(STDERR_FILENO, formatted(log, entry), deadline);
         case LogChannel::global_syslog:
-            if (!wish.gateway) return PMIX_ERR_NOT_SUPPORTED;
+            if (!log.gateway) return PMIX_ERR_NOT_SUPPORTED;
             [[fallthrough]];
         case LogChannel::any_syslog:
         case LogChannel::local_syslog:
-            sinks.syslog(wish.priority, for_syslog(wish, entry).c_str());
+            sinks.syslog(log.priority, for_syslog(log, entry).c_str());
             return PMIX_SUCCESS;
         case LogChannel::file:
-            return as_user ? write_file(wish, formatted(wish, entry), sinks, deadline) : PMIX_ERR_NO_PERMISSIONS;
+            return as_user ? write_file(log, formatted(log, entry), sinks, deadline) : PMIX_ERR_NO_PERMISSIONS;
         case LogChannel::unknown:
             break;
     }
@@ -160,39 +160,39 @@ LogSinks system_log_sinks() noexcept {
     return {&write_stream, &write_syslog};
 }
 
-pmix_status_t read_log_wish(InfoView data, InfoView directives, bool trusted, LogWish& wish) {
+pmix_status_t read_log_wish(InfoView data, InfoView directives, bool trusted, LogWish& log) {
     if (data.size() == 0) return PMIX_ERR_BAD_PARAM;
     std::string_view file;
     bool show = false;
     pmix_status_t rc = directives.get(PMIX_LOG_FILE, &file);
-    if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_LOG_SYSLOG_PRI, &wish.priority);
-    if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_LOG_ONCE, &wish.once);
-    if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_LOG_TAG_OUTPUT, &wish.tag);
-    if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_LOG_XML_OUTPUT, &wish.xml);
+    if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_LOG_SYSLOG_PRI, &log.priority);
+    if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_LOG_ONCE, &log.once);
+    if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_LOG_TAG_OUTPUT, &log.tag);
+    if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_LOG_XML_OUTPUT, &log.xml);
     if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_LOG_TIMESTAMP_OUTPUT, &show);
-    if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_LOG_GENERATE_TIMESTAMP, &wish.generate_time);
+    if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_LOG_GENERATE_TIMESTAMP, &log.generate_time);
     if (rc != PMIX_SUCCESS) return rc;
-    if (wish.priority < LOG_EMERG || wish.priority > LOG_DEBUG) return PMIX_ERR_BAD_PARAM;
+    if (log.priority < LOG_EMERG || log.priority > LOG_DEBUG) return PMIX_ERR_BAD_PARAM;
     if (!file.empty() && (file[0] != '/' || file.back() == '/')) return PMIX_ERR_BAD_PARAM;
-    wish.file = file;
-    wish.time = ::time(nullptr);
+    log.file = file;
+    log.time = ::time(nullptr);
     const pmix_info_t* time = directives.find(PMIX_LOG_TIMESTAMP);
     if (time != nullptr) {
         if (time->value.type != PMIX_TIME) return PMIX_ERR_BAD_PARAM;
-        wish.time = time->value.data.time;
+        log.time = time->value.data.time;
     }
-    wish.show_time = show || wish.generate_time || time != nullptr;
+    log.show_time = show || log.generate_time || time != nullptr;
     const pmix_proc_t* source = nullptr;
     rc = directives.get(PMIX_LOG_SOURCE, &source);
     if (rc != PMIX_SUCCESS) return rc;
     // Nobody logs in the name of another, but the server's own process, which hands on what it was given.
-    if (trusted && source != nullptr) wish.source = common::ProcId(*source);
+    if (trusted && source != nullptr) log.source = common::ProcId(*source);
     for (const pmix_info_t& info : data) {
         LogEntry entry;
-        entry.channel = channel_of(common::key_view(info), !wish.file.empty());
+        entry.channel = channel_of(common::key_view(info), !log.file.empty());
         if (entry.channel != LogChannel::unknown && !text_of(info.value, entry.channel == LogChannel::file, entry.text))
             return PMIX_ERR_BAD_PARAM;
-        wish.entries.push_back(std::move(entry));
+        log.entries.push_back(std::move(entry));
     }
     return PMIX_SUCCESS;
 }
@@ -202,14 +202,14 @@ pmix_status_t check_log_directives(InfoView directives) noexcept {
                                   common::level::server | common::level::client);
 }
 
-pmix_status_t write_log(const LogWish& wish, const LogSinks& sinks, LogStreams& streams, bool as_user) {
+pmix_status_t write_log(const LogWish& log, const LogSinks& sinks, LogStreams& streams, bool as_user) {
     size_t written = 0;
     pmix_status_t trouble = PMIX_SUCCESS;
-    // Whoever does not read must not hold up what comes behind, for as long as there are requests.
+    // A reader that does not read must not delay all later requests.
     auto deadline = transport::Deadline::in_ms(streams.stuck ? 0 : kPatienceMs);
-    for (const LogEntry& entry : wish.entries) {
+    for (const LogEntry& entry : log.entries) {
         const pmix_status_t rc =
-            streams.stopping ? PMIX_ERR_LOST_CONNECTION : write_one(wish, entry, sinks, as_user, deadline);
+            streams.stopping ? PMIX_ERR_LOST_CONNECTION : write_one(log, entry, sinks, as_user, deadline);
         const bool stream = entry.channel == LogChannel::out || entry.channel == LogChannel::error;
         if (rc == PMIX_ERR_TIMEOUT) {
             streams.stuck = true;
@@ -217,7 +217,7 @@ pmix_status_t write_log(const LogWish& wish, const LogSinks& sinks, LogStreams& 
         } else if (rc == PMIX_SUCCESS) {
             if (stream) streams.stuck = false;
             ++written;
-            if (wish.once) return PMIX_SUCCESS;
+            if (log.once) return PMIX_SUCCESS;
         }
         if (rc != PMIX_SUCCESS && (trouble == PMIX_SUCCESS || trouble == PMIX_ERR_NOT_SUPPORTED)) trouble = rc;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a log request says, and writing it: channels, time, tags.
+// The contents of a log request, and writing it: channels, time, tags.
 //
-// Values and free functions, no state. read_log_wish on the loop; write_log may block, so it is a chore's. What can go
-// wrong: see log.h. A stream that takes nothing for some seconds is given up (PMIX_ERR_TIMEOUT).
+// Values and free functions, no state. read_log_wish on the loop; write_log may block, so it is for blocking tasks.
+// What can go wrong: see pmix_log.h. A stream that takes nothing for some seconds is given up (PMIX_ERR_TIMEOUT).
 #pragma once
 
 #include <pmix_common.h>
@@ -42,7 +42,7 @@ struct LogWish {
     bool gateway = false;
 };
 
-// What all requests of a server share about its streams. The chores' thread, and the loop, which sets the second.
+// What all requests of a server share about its streams. The worker thread, and the loop, which sets the second.
 struct LogStreams {
     std::atomic<bool> stuck{false};     // a stream has not been read for a while: nobody waits for it again
     std::atomic<bool> stopping{false};  // what is not written yet stays unwritten
@@ -55,13 +55,13 @@ struct LogSinks {
 };
 LogSinks system_log_sinks() noexcept;
 
-// `wish` has source and user; trusted: the source may be said by the request. PMIX_ERR_BAD_PARAM: nothing to log, or an
+// `log` has source and user; trusted: the request may name another source. PMIX_ERR_BAD_PARAM: nothing to log, or an
 // entry or a directive of a wrong type.
-pmix_status_t read_log_wish(common::InfoView data, common::InfoView directives, bool trusted, LogWish& wish);
+pmix_status_t read_log_wish(common::InfoView data, common::InfoView directives, bool trusted, LogWish& log);
 // PMIX_ERR_NOT_SUPPORTED: a required directive that is none of ours.
 pmix_status_t check_log_directives(common::InfoView directives) noexcept;
 // All entries together wait for streams for a few seconds at most. PMIX_ERR_LOST_CONNECTION: the server stops.
-// as_user: this thread has the rights of wish.user, so a file may be written.
-pmix_status_t write_log(const LogWish& wish, const LogSinks& sinks, LogStreams& streams, bool as_user);
+// as_user: this thread has the rights of log.user, so a file may be written.
+pmix_status_t write_log(const LogWish& log, const LogSinks& sinks, LogStreams& streams, bool as_user);
 
 }  // namespace pmix::server

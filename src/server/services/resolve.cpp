@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resolve: see resolve.h.
 #include "server/services/resolve.h"
 
 #include <algorithm>

@@ -14,15 +14,15 @@ using namespace pmix;
 namespace {
 
 // Who connects and closes without end keeps the loop for a few connections at a time only.
-TEST(DoorTest, AFloodIsTakenInParts) {
+TEST(AcceptorTest, OnReady_ManyConnections_AcceptsThemInParts) {
     test::TestServer here(nullptr);
     auto& parts = here.parts();
     int visitors = 0;
     here.on_loop([&] {
         const std::string address = transport::make_abstract_address();
-        auto door =
-            server::Door::open(*here.loop, parts.scheduler, address, [&](transport::Descriptor) { ++visitors; });
-        ASSERT_TRUE(door.ok());
+        auto acceptor =
+            server::Acceptor::open(*here.loop, parts.scheduler, address, [&](transport::Descriptor) { ++visitors; });
+        ASSERT_TRUE(acceptor.ok());
         constexpr int kMany = 100;
         std::vector<transport::Descriptor> clients;
         for (int i = 0; i < kMany; ++i) {
@@ -30,38 +30,38 @@ TEST(DoorTest, AFloodIsTakenInParts) {
             ASSERT_TRUE(client.ok());
             clients.push_back(std::move(*client));
         }
-        for (int turns = 1; visitors < kMany; ++turns) {
+        for (int calls = 1; visitors < kMany; ++calls) {
             const int before = visitors;
-            (*door)->on_ready(true, false);
+            (*acceptor)->on_ready(true, false);
             EXPECT_GT(visitors, before);
             EXPECT_LE(visitors, before + 32);
-            ASSERT_LE(turns, kMany);
+            ASSERT_LE(calls, kMany);
         }
-        (*door)->on_ready(true, false);
+        (*acceptor)->on_ready(true, false);
         EXPECT_EQ(kMany, visitors);
     });
 }
 
 // The server's table is full: the soft limit is raised, and the connection is accepted.
-TEST(DoorTest, Accept_TableFull_SoftLimitIsRaised) {
+TEST(AcceptorTest, Accept_TableFull_SoftLimitIsRaised) {
     test::TestServer here(nullptr);
     auto& parts = here.parts();
     int visitors = 0;
     here.on_loop([&] {
         const std::string address = transport::make_abstract_address();
-        auto door =
-            server::Door::open(*here.loop, parts.scheduler, address, [&](transport::Descriptor) { ++visitors; });
-        ASSERT_TRUE(door.ok());
+        auto acceptor =
+            server::Acceptor::open(*here.loop, parts.scheduler, address, [&](transport::Descriptor) { ++visitors; });
+        ASSERT_TRUE(acceptor.ok());
         auto client = transport::connect_to(address, transport::Deadline::in_ms(0));
         ASSERT_TRUE(client.ok());
         test::FullTable full;
         ASSERT_LT(::dup(0), 0);
-        (*door)->on_ready(true, false);
+        (*acceptor)->on_ready(true, false);
         EXPECT_EQ(1, visitors);
     });
 }
 
-TEST(DoorTest, RaiseDescriptorLimit_HardLimitReached_AnswersFalse) {
+TEST(AcceptorTest, RaiseDescriptorLimit_HardLimitReached_AnswersFalse) {
     const pid_t child = ::fork();
     if (child == 0) {
         rlimit low{64, 200};

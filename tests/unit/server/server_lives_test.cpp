@@ -418,11 +418,11 @@ TEST(ServerLivesTest, ForeignJobsGoWithThoseWhoAskedForThem) {
         EXPECT_EQ(kJobs, foreign()) << "it has their segments";
         s.server.job("far7", 1, 1);  // the host registers one of them after all
     }
-    ASSERT_TRUE(s.server.turn_until([&] { return foreign() <= server::kIdleAdopted; }));
-    EXPECT_EQ(server::kIdleAdopted, foreign());
+    ASSERT_TRUE(s.server.turn_until([&] { return foreign() <= server::kIdleRemote; }));
+    EXPECT_EQ(server::kIdleRemote, foreign());
     EXPECT_NE(nullptr, s.server.parts().registry.find("far" + std::to_string(kJobs - 1))) << "the last used";
     EXPECT_NE(nullptr, s.server.parts().registry.find("far7"));
-    EXPECT_LE(memfds(), before + server::kIdleAdopted + 1);
+    EXPECT_LE(memfds(), before + server::kIdleRemote + 1);
 }
 
 // rows: K20
