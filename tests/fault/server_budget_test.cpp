@@ -353,7 +353,7 @@ TEST_F(ServerBudgetTest, Answers_NobodyReads_AreWithinTheUsersLimit) {
             // One whose connection was ended has no reader any more.
             if (::send(client->fd(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) continue;
         }
-        server->turn();
+        server->run_once();
         ASSERT_TRUE(expect_bounded()) << used(kEvil) << " bytes after " << i << " requests";
         if (i == 100) expect_neighbours_served();
     }
