@@ -4,7 +4,7 @@
  * ends that nobody may touch, so an element taken for larger than it is ends this program.
  *
  * Types that release 4.2.2's macro does not know come out as an array of none, and are left out. So is PMIX_POINTER:
- * that macro makes one byte for each pointer, which its own library reads beyond as ours would; arrays that have room
+ * that macro makes one byte for each pointer, which its own library reads beyond as ours would; arrays that have space
  * for their pointers are tested at the end. */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 static void* guarded(size_t size) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
-    char* all = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED || mprotect(all + room, page, PROT_NONE) != 0) abort();
-    return all + room - size;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), space = (size + page - 1) / page * page;
+    char* all = mmap(NULL, space + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED || mprotect(all + space, page, PROT_NONE) != 0) abort();
+    return all + space - size;
 }
 static void* guarded_calloc(size_t n, size_t size) {
     return guarded(n * size);

@@ -3,8 +3,8 @@
 """Arrows between modules go down only, in the symbols too: what a declaration in the wrong place, which no #include
 shows, would link upwards.
 
-usage: room_links.py NM LIST   LIST: a file with lines "module object", one per object file of the library
-       room_links.py --self-test
+usage: module_links.py NM LIST   LIST: a file with lines "module object", one per object file of the library
+       module_links.py --self-test
 """
 import subprocess
 import sys

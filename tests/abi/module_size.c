@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A host that calls PMIx_server_init hands in the size of its module without knowing. The program takes the library's
- * place, with the two functions that the call needs, and looks at what arrives. Runs in one thread, without a library.
+ * place, with the two functions that the call needs, and looks at what is passed. Runs in one thread, without a
+ * library.
  */
 #include <pmix_server.h>
 

@@ -15,7 +15,7 @@ std::string key_name(uint32_t i) {
     return "bench.key." + std::to_string(i);
 }
 
-// 32 ranks with 10 keys each, as after a fence; another key and rank in every turn.
+// 32 ranks with 10 keys each, as after a fence; another key and rank in every iteration.
 void BM_FindPeerKey(benchmark::State& state) {
     auto w = make_writer();
     for (uint32_t r = 0; r < 32; ++r) {

@@ -38,15 +38,15 @@ void Unpack(benchmark::State& state, const pmix_sample_t& s) {
         return;
     }
     const pmix_data_type_t owned = s.type == PMIX_REGEX ? pmix_data_type_t{PMIX_STRING} : s.type;
-    std::vector<char> room(element_size(*type_row(s.type), s.type) * static_cast<size_t>(s.n));
+    std::vector<char> space(element_size(*type_row(s.type), s.type) * static_cast<size_t>(s.n));
     for (auto _ : state) {
         int32_t n = s.n;
         b.unpack_ptr = b.base_ptr;
-        if (PMIx_Data_unpack(nullptr, &b, room.data(), &n, s.type) != PMIX_SUCCESS) {
+        if (PMIx_Data_unpack(nullptr, &b, space.data(), &n, s.type) != PMIX_SUCCESS) {
             state.SkipWithError("unpack");
             break;
         }
-        destroy_elements(owned, room.data(), static_cast<size_t>(n));
+        destroy_elements(owned, space.data(), static_cast<size_t>(n));
     }
     free(b.base_ptr);
 }

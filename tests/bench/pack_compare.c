@@ -11,7 +11,7 @@
 
 #include "support/data_samples.h"
 
-enum { ROUNDS = 15, TURNS = 400, MAX_ELEMENT = 1024, MAX_VALUES = 1000 };
+enum { ROUNDS = 15, PASSES = 400, MAX_ELEMENT = 1024, MAX_VALUES = 1000 };
 
 static double now(void) {
     struct timespec t;
@@ -56,7 +56,7 @@ static void rewind_buffer(pmix_data_buffer_t* b) {
 }
 
 int main(void) {
-    static char room[MAX_ELEMENT * (MAX_VALUES + 1)];
+    static char space[MAX_ELEMENT * (MAX_VALUES + 1)];
     pmix_proc_t me;
     /* OpenPMIx packs nothing before it; without a server it fails, and packs all the same. */
     (void)PMIx_Init(&me, NULL, 0);
@@ -68,7 +68,7 @@ int main(void) {
         pmix_data_buffer_t b;
         double pack = 1e18;
         double unpack = 1e18;
-        const int turns = s->n >= 100 ? TURNS / 20 : TURNS;
+        const int passes = s->n >= 100 ? PASSES / 20 : PASSES;
         pmix_status_t rc = PMIX_SUCCESS;
         memset(&b, 0, sizeof(b));
         if (s->n == 0) {
@@ -76,18 +76,18 @@ int main(void) {
         }
         for (int round = 0; round < ROUNDS; round++) {
             double start = now();
-            for (int turn = 0; turn < turns && rc == PMIX_SUCCESS; turn++) {
+            for (int pass = 0; pass < passes && rc == PMIX_SUCCESS; pass++) {
                 rewind_buffer(&b);
                 rc = PMIx_Data_pack(NULL, &b, (void*)s->values, s->n, s->type);
             }
-            const double packed = (now() - start) / turns;
+            const double packed = (now() - start) / passes;
             start = now();
-            for (int turn = 0; turn < turns && rc == PMIX_SUCCESS; turn++) {
+            for (int pass = 0; pass < passes && rc == PMIX_SUCCESS; pass++) {
                 int32_t n = s->n;
                 b.unpack_ptr = b.base_ptr;
-                rc = PMIx_Data_unpack(NULL, &b, room, &n, s->type);
+                rc = PMIx_Data_unpack(NULL, &b, space, &n, s->type);
             }
-            const double unpacked = (now() - start) / turns;
+            const double unpacked = (now() - start) / passes;
             pack = packed < pack ? packed : pack;
             unpack = unpacked < unpack ? unpacked : unpack;
         }

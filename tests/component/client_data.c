@@ -77,7 +77,7 @@ static void take_number(pmix_status_t status, pmix_value_t* value, void* box) {
 /* --- PMIx_Get
  * ---------------------------------------------------------------------------------------------------------- */
 
-/* One key has another number for the process, its node, its application, the job and the session: the attributes say
+/* One key has another number for the process, its node, its application, the job and the session: the attributes select
  * which is meant. rows: K15 K24 K25 K26 K27 K36
  * proves: PMIx_Get PMIX_NODE_INFO PMIX_HOSTNAME PMIX_NODEID PMIX_JOB_INFO PMIX_APP_INFO PMIX_APPNUM client */
 /* proves: PMIx_Get PMIX_SESSION_INFO PMIX_SESSION_ID PMIX_NSPACE PMIX_JOBID client */

@@ -7,62 +7,62 @@
 
 #include "zoo.h"
 
-static void life_with(enum way connected, enum way publishes, const char* mode) {
+static void run_with(enum way connected, enum way publishes, const char* mode) {
     pmix_server_module_t module = module_that(connected, publishes);
-    usual_life(&module, mode);
+    usual_run(&module, mode);
     join_answers();
 }
 
 static void answers_before_the_upcall_returns(void) {
-    life_with(BY_CALLBACK, BY_CALLBACK, "publish");
+    run_with(BY_CALLBACK, BY_CALLBACK, "publish");
     CHECK(upcalls() == 3 * RANKS); /* connected, publish, finalized */
 }
 
 static void answers_by_its_return_value(void) {
-    life_with(BY_RETURN, BY_RETURN, "publish");
+    run_with(BY_RETURN, BY_RETURN, "publish");
     CHECK(upcalls() == 3 * RANKS);
 }
 
 static void answers_from_a_thread(void) {
-    life_with(BY_THREAD, BY_THREAD, "publish");
+    run_with(BY_THREAD, BY_THREAD, "publish");
     CHECK(upcalls() == 3 * RANKS);
 }
 
 static void answers_twice(void) {
-    life_with(TWICE, TWICE, "publish-twice");
+    run_with(TWICE, TWICE, "publish-twice");
 }
 
 static void answers_by_callback_and_return_value(void) {
-    life_with(BOTH, BOTH, "publish-twice");
+    run_with(BOTH, BOTH, "publish-twice");
 }
 
 /* The client has a limit of time, and finalize does not wait for the host either. */
 static void never_answers(void) {
-    life_with(BY_CALLBACK, NEVER, "publish-in-vain");
+    run_with(BY_CALLBACK, NEVER, "publish-in-vain");
 }
 
 static void refuses_requests(void) {
-    life_with(BY_CALLBACK, REFUSES, "publish-refused");
+    run_with(BY_CALLBACK, REFUSES, "publish-refused");
 }
 
 static void returns_no_status(void) {
-    life_with(BY_CALLBACK, POSITIVE, "publish-error");
+    run_with(BY_CALLBACK, POSITIVE, "publish-error");
 }
 
 static void refuses_clients(void) {
-    life_with(REFUSES, BY_CALLBACK, "refused");
+    run_with(REFUSES, BY_CALLBACK, "refused");
 }
 
 /* --- modules --- */
 
 static void no_module(void) {
-    usual_life(NULL, "publish-unsupported");
+    usual_run(NULL, "publish-unsupported");
 }
 
 static void module_of_nulls(void) {
     pmix_server_module_t module;
     memset(&module, 0, sizeof module);
-    usual_life(&module, "publish-unsupported");
+    usual_run(&module, "publish-unsupported");
 }
 
 /* Built with headers whose module ends with client_connected2: what is behind it is not the host's to give. */
@@ -74,7 +74,7 @@ static void module_of_28_entries(void) {
     pmix_server_module_t whole = module_that(BY_CALLBACK, BY_CALLBACK);
     char* start = pages + page - size;
     memcpy(start, &whole, size);
-    usual_life((pmix_server_module_t*)(void*)start, "publish");
+    usual_run((pmix_server_module_t*)(void*)start, "publish");
     CHECK(munmap(pages, 2 * page) == 0);
 }
 
@@ -105,7 +105,7 @@ static void the_old_client_connected(void) {
     pmix_server_module_t module;
     memset(&module, 0, sizeof module);
     module.client_connected = client_connected;
-    usual_life(&module, "usual");
+    usual_run(&module, "usual");
     CHECK(old_connected == RANKS);
 }
 
@@ -139,9 +139,9 @@ static pmix_status_t fabric_locked(const pmix_proc_t* requestor, pmix_fabric_ope
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-static pmix_status_t query_locked(pmix_proc_t* asker, pmix_query_t* queries, size_t n, pmix_info_cbfunc_t done,
+static pmix_status_t query_locked(pmix_proc_t* requester, pmix_query_t* queries, size_t n, pmix_info_cbfunc_t done,
                                   void* cbdata) {
-    (void)asker, (void)queries, (void)n;
+    (void)requester, (void)queries, (void)n;
     return fabric_locked(NULL, PMIX_FABRIC_REQUEST_INFO, NULL, 0, done, cbdata);
 }
 
@@ -240,7 +240,7 @@ static void deregisters_in_the_last_upcall(void) {
     pmix_server_module_t module;
     memset(&module, 0, sizeof module);
     module.client_finalized = deregisters;
-    usual_life(&module, "usual");
+    usual_run(&module, "usual");
 }
 
 static void waits_in_upcalls_for_nobody(size_t id, pmix_status_t code, const pmix_proc_t* source, pmix_info_t info[],

@@ -120,7 +120,7 @@ static void inits_twice(void) {
 }
 
 static void begins_again(void) {
-    for (int i = 0; i < 5; i++) usual_life(NULL, "usual");
+    for (int i = 0; i < 5; i++) usual_run(NULL, "usual");
 }
 
 static void uses_a_name_again(void) {
@@ -202,7 +202,7 @@ static void still_there(evutil_socket_t fd, short what, void* base) {
     if (__atomic_load_n(&stop_driving, __ATOMIC_SEQ_CST)) event_base_loopbreak(base);
 }
 
-static void* turn_base(void* base) {
+static void* run_base(void* base) {
     const struct timeval often = {0, 2000};
     struct event* tick = event_new(base, -1, EV_PERSIST, still_there, base);
     CHECK(tick && event_add(tick, &often) == 0);
@@ -211,7 +211,7 @@ static void* turn_base(void* base) {
     return NULL;
 }
 
-/* The library lives in the host's event base. */
+/* The library runs in the host's event base. */
 static void has_an_event_base(void) {
     pmix_info_t info;
     pthread_t thread;
@@ -221,7 +221,7 @@ static void has_an_event_base(void) {
     PMIX_INFO_LOAD(&info, PMIX_EVENT_BASE, base, PMIX_POINTER);
     CHECK_OK(PMIx_server_init(NULL, &info, 1));
     PMIX_INFO_DESTRUCT(&info);
-    CHECK(pthread_create(&thread, NULL, turn_base, base) == 0);
+    CHECK(pthread_create(&thread, NULL, run_base, base) == 0);
     register_job("job", RANKS, box_done, &box);
     for (uint32_t rank = 0; rank < RANKS; rank++) register_rank("job", rank, box_done, &box);
     box_wait(&box, 1 + RANKS);
@@ -269,7 +269,7 @@ static void processes_of_another_user(void) {
     CHECK_OK(PMIx_server_finalize());
 }
 
-const struct host life_hosts[] = {
+const struct host ending_hosts[] = {
     {"finalizes_while_clients_wait", finalizes_while_clients_wait},
     {"deregisters_a_job_that_runs", deregisters_a_job_that_runs},
     {"deregisters_ranks_that_run", deregisters_ranks_that_run},

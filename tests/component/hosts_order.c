@@ -18,7 +18,7 @@ static void end(void) {
 }
 
 static void nspace_rank_fork(void) {
-    usual_life(NULL, "usual");
+    usual_run(NULL, "usual");
 }
 
 static void nspace_fork_rank(void) {

@@ -105,7 +105,7 @@ void run_job(const char* name, uint32_t ranks, const char* mode) {
     for (uint32_t rank = 0; rank < ranks; rank++) await_client(pids[rank], 0);
 }
 
-void usual_life(pmix_server_module_t* module, const char* mode) {
+void usual_run(pmix_server_module_t* module, const char* mode) {
     CHECK_OK(PMIx_server_init(module, NULL, 0));
     register_job("job", RANKS, NULL, NULL);
     for (uint32_t rank = 0; rank < RANKS; rank++) register_rank("job", rank, NULL, NULL);
@@ -245,11 +245,11 @@ int main(int argc, char** argv) {
     alarm(240); /* nobody waits for ever */
     if (argc == 3 && strcmp(argv[1], "client") == 0) return client(argv[2]);
     if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-        list(order_hosts), list(answer_hosts), list(life_hosts), list(data_hosts);
+        list(order_hosts), list(answer_hosts), list(ending_hosts), list(data_hosts);
         return 0;
     }
     if (argc == 2 && (run_host(order_hosts, argv[1]) || run_host(answer_hosts, argv[1]) ||
-                      run_host(life_hosts, argv[1]) || run_host(data_hosts, argv[1]))) {
+                      run_host(ending_hosts, argv[1]) || run_host(data_hosts, argv[1]))) {
         return 0;
     }
     fprintf(stderr, "usage: host_zoo HOST | --list\n");

@@ -41,7 +41,7 @@ struct host {
     const char* name;
     void (*run)(void);
 };
-extern const struct host order_hosts[], answer_hosts[], life_hosts[], data_hosts[]; /* each ends with a NULL name */
+extern const struct host order_hosts[], answer_hosts[], ending_hosts[], data_hosts[]; /* each ends with a NULL name */
 
 /* What a client does, by its name: see client.c. */
 enum { CLIENT_GOOD = 0 };
@@ -63,8 +63,8 @@ _Noreturn void exec_client(char** env, const char* mode);
 void await_client(pid_t pid, int wanted);
 /* Starts all ranks of a job, and waits until they have ended well. */
 void run_job(const char* name, uint32_t ranks, const char* mode);
-/* The whole life of the usual host: init, register, run, deregister, finalize. */
-void usual_life(pmix_server_module_t* module, const char* mode);
+/* The whole run of the usual host: init, register, run, deregister, finalize. */
+void usual_run(pmix_server_module_t* module, const char* mode);
 int client(const char* mode);
 int data_client(const char* mode); /* the modes of hosts_data; -1: it is none of these */
 

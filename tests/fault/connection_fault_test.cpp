@@ -24,13 +24,13 @@ struct Outcome {
     std::string peer_got;
 };
 
-// A short life of a connection: three frames in (one with a descriptor), two out (one with a descriptor), the peer
+// A short connection: three frames in (one with a descriptor), two out (one with a descriptor), the peer
 // leaves. Every step that can fail is allowed to.
 Outcome live(FaultyIo& io, const std::function<void()>& arm) {
     Outcome out;
     auto [ours, theirs] = test::socket_pair();
     Descriptor peer = std::move(theirs);
-    const int lent = ::eventfd(0, EFD_CLOEXEC);
+    const int passed = ::eventfd(0, EFD_CLOEXEC);
     arm();
     EventLoopOptions options;
     options.drive = Drive::caller;
@@ -38,7 +38,7 @@ Outcome live(FaultyIo& io, const std::function<void()>& arm) {
     auto loop = EventLoop::create(options);
     if (!loop) {
         EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop.status());
-        ::close(lent);
+        ::close(passed);
         return out;
     }
     RecordingHandler handler;
@@ -50,7 +50,7 @@ Outcome live(FaultyIo& io, const std::function<void()>& arm) {
         auto opened = Connection::open(**loop, std::move(ours), handler, connection_options);
         if (!opened) {
             EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, opened.status());
-            ::close(lent);
+            ::close(passed);
             return out;
         }
         connection = std::move(*opened);
@@ -61,7 +61,7 @@ Outcome live(FaultyIo& io, const std::function<void()>& arm) {
     };
     test::write_all(peer.get(), test::frame_bytes(FrameHeader::request(4, 1), bytes_of("first")));
     run(40);
-    connection->send(FrameHeader::reply(4, 1, PMIX_SUCCESS), bytes_of("answer"), {&lent, 1});
+    connection->send(FrameHeader::reply(4, 1, PMIX_SUCCESS), bytes_of("answer"), {&passed, 1});
     connection->send(FrameHeader::notify(16), bytes_of("event"));
     run(60);
     const auto second = test::frame_bytes(FrameHeader::notify(5), bytes_of("second"));
@@ -80,7 +80,7 @@ Outcome live(FaultyIo& io, const std::function<void()>& arm) {
     }
     out.heard = std::move(handler.heard);
     out.closed = std::move(handler.closed);
-    ::close(lent);
+    ::close(passed);
     io.disarm();
     return out;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door under bad weather: connections that say nothing, too little, too late or nonsense, through the real
+// The listener with bad peers: connections that send nothing, too little, too late or nonsense, through the real
 // listening socket. Each is told why where it can be told, and dropped; the server goes on and keeps nothing of it.
 #include <gtest/gtest.h>
 
@@ -234,7 +234,7 @@ TEST(ListenerFaultTest, Clone_OfAConnectedRank_IsAdmittedWithoutTheHost) {
 
 // What is no hello is not answered: it would not be understood.
 TEST(ListenerFaultTest, GarbageIsClosedWithoutAnAnswer) {
-    constexpr int kFarMs = 100'000;  // what is closed earlier is closed for what it said
+    constexpr int kFarMs = 100'000;  // what is closed earlier is closed for what it sent
     TestServer server(nullptr, hurried(kFarMs));
     server.job("job", 1, 1);
     std::mt19937 random(11);
@@ -275,9 +275,9 @@ TEST(ListenerFaultTest, ARefusalIsAnsweredBeforeItCloses) {
     TestServer server(&module, std::move(options));
     server.job("job", 1, 1);
     {
-        Caller stranger(server);
-        stranger.greet(hello_of("elsewhere", 0));
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, stranger.refusal());
+        Caller caller(server);
+        caller.greet(hello_of("elsewhere", 0));
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, caller.refusal());
     }
     {
         Caller newer(server);

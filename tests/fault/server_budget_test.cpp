@@ -18,7 +18,7 @@ constexpr uid_t kEvil = 61001, kGood = 61002;
 constexpr size_t kLimit = 2u << 20;
 constexpr uint32_t kRanks = 40;
 
-// As root: whoever connects meanwhile is this user's process for the kernel.
+// As root: a process that connects meanwhile is this user's for the kernel.
 class AsUser {
   public:
     explicit AsUser(uid_t uid) { become(uid); }
@@ -250,7 +250,8 @@ TEST_F(ServerBudgetTest, Invitations_WithLongLists_AreBounded) {
     expect_neighbours_served();
 }
 
-// What waits is kept in the form in which it came: an info takes 552 bytes in memory, and some twenty in a frame.
+// What waits is kept in the form in which it was received: an info takes 552 bytes in memory, and some twenty in a
+// frame.
 TEST_F(ServerBudgetTest, Get_WithManyInfos_IsKeptSmall) {
     start(64u << 20);
     for (int i = 0; i < 200; ++i) {

@@ -157,7 +157,7 @@ TEST(ServerLimitsTest, KeptEventsHaveABudget) {
     handler.reference = 5;
     ASSERT_EQ(PMIX_SUCCESS, other.ask<Command::register_events>(handler));
     EXPECT_TRUE(other.take_event());
-    // One that would take the place of many reaches whoever listens, and is not kept.
+    // One that would take the place of many reaches the registered handlers, and is not kept.
     const size_t before = server.parts().events.cached();
     handler.codes = {-8000};
     handler.reference = 6;

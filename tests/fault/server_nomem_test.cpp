@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The n-th allocation of a server fails, for every n, while processes wait for others: whoever asked is answered, with
+// The n-th allocation of a server fails, for every n, while processes wait for others: each requester is answered, with
 // whatever status, or loses its connection. Nobody waits for an answer that was lost.
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ struct Node {
         b->put("key", "of rank 1");
         server.settle();
     }
-    // Turns, with the allocations of the server counted, until the condition holds or a minute is over.
+    // Runs the loop, with the allocations of the server counted, until the condition holds or a minute is over.
     bool turn_until(const std::function<bool()>& done) {
         const auto deadline = transport::Deadline::in_ms(60'000);
         bool is = false;

@@ -299,7 +299,7 @@ TEST(ServerPeersTest, DeathAtEachStep) {
         }
         EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(a, get));
         fence = a.start_fence({kJob});
-        // Whoever was in the fence has done its part before it died.
+        // The member that had joined the fence did its part before it died.
         EXPECT_EQ(step == 4 ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fence));
         EXPECT_EQ(step == 3 ? std::optional<std::string>("v") : std::nullopt, a.read_text(1, "k"));
         EXPECT_EQ(0u, server.parts().get.waiting());

@@ -26,9 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     auto writer = test::make_writer();
     writer->add_local(1);
-    for (int turn = 0; turn < 2; ++turn) {
+    for (int pass = 0; pass < 2; ++pass) {
         const Ingested in = writer->ingest(bytes);
-        if (turn == 1 && in.status == PMIX_SUCCESS && in.chunks == 1 && chunk.ok() && chunk->blocks() == 1 &&
+        if (pass == 1 && in.status == PMIX_SUCCESS && in.chunks == 1 && chunk.ok() && chunk->blocks() == 1 &&
             in.blocks != 0 && chunk->at(chunk->first()).generations.base_generation == 0) {
             std::abort();  // known already
         }

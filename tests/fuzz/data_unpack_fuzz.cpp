@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packed buffers of any bytes, read as any type: no crash, no leak, and what was read packs to something that reads as
-// the same. The first two bytes choose type and room.
+// the same. The first two bytes choose type and capacity.
 #include <pmix.h>
 
 #include <algorithm>
@@ -44,13 +44,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto type = static_cast<pmix_data_type_t>(data[0] % kTypeRows);
     const TypeRow* row = type_row(type);
     if (row == nullptr || row->size == 0) return 0;
-    const size_t room = 1 + data[1] % 8;
+    const size_t capacity = 1 + data[1] % 8;
     pmix_data_buffer_t b = {};
     pmix_byte_object_t payload = {const_cast<char*>(reinterpret_cast<const char*>(data + 2)), size - 2};
     must(PMIx_Data_embed(&b, &payload) == PMIX_SUCCESS);
-    for (int turn = 0; turn < 16; ++turn) {
-        void* values = std::malloc(room * element_size(*row, type));
-        auto n = static_cast<int32_t>(room);
+    for (int pass = 0; pass < 16; ++pass) {
+        void* values = std::malloc(capacity * element_size(*row, type));
+        auto n = static_cast<int32_t>(capacity);
         const pmix_status_t rc = PMIx_Data_unpack(nullptr, &b, values, &n, type);
         if (rc != PMIX_SUCCESS) {
             must(n == 0 || rc == PMIX_ERR_UNPACK_INADEQUATE_SPACE);
@@ -60,8 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         // An hwloc object cannot come here, so everything that was read can be written.
         pmix_data_buffer_t again = {};
         must(PMIx_Data_pack(nullptr, &again, values, n, type) == PMIX_SUCCESS);
-        void* twice = std::malloc(room * element_size(*row, type));
-        auto m = static_cast<int32_t>(room);
+        void* twice = std::malloc(capacity * element_size(*row, type));
+        auto m = static_cast<int32_t>(capacity);
         must(PMIx_Data_unpack(nullptr, &again, twice, &m, type) == PMIX_SUCCESS && m == n);
         must(again.unpack_ptr == again.pack_ptr);
         must(!is_stable(type) || compare_elements(type, values, twice, static_cast<size_t>(n)) == 0);

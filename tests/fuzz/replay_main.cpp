@@ -39,9 +39,9 @@ int main(int argc, char** argv) {
         std::printf("%s\n", name.c_str());
         std::fflush(stdout);
         std::vector<uint8_t> bytes;
-        uint8_t piece[4096];
-        for (size_t n; (n = std::fread(piece, 1, sizeof piece, file)) != 0;)
-            bytes.insert(bytes.end(), piece, piece + n);
+        uint8_t buffer[4096];
+        for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, file)) != 0;)
+            bytes.insert(bytes.end(), buffer, buffer + n);
         std::fclose(file);
         bytes.shrink_to_fit();  // so that a sanitizer sees the end
         LLVMFuzzerTestOneInput(bytes.data(), bytes.size());

@@ -56,8 +56,8 @@ void check_array(Bytes bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Bytes bytes{data, size};
-    pmix_value_t lent;
-    (void)borrow_value(bytes, &lent);
+    pmix_value_t borrowed;
+    (void)borrow_value(bytes, &borrowed);
     check_value(bytes);
     check_array<pmix_info_t>(bytes);
     check_array<pmix_app_t>(bytes);

@@ -151,20 +151,20 @@ static void limits(int argc, char** argv) {
     PMIX_INFO_LOAD(&second, PMIX_TIMEOUT, &one, PMIX_INT);
     pmix_proc_t all = rank_of_job(PMIX_RANK_WILDCARD);
     bool late = me.rank == job_size - 1;
-    for (int turn = 0; turn < 2; turn++) {
-        double before = seconds_now(); /* of whoever begins it */
+    for (int pass = 0; pass < 2; pass++) {
+        double before = seconds_now(); /* of the first caller */
         fence(false);
         if (!late) {
-            CHECK_STATUS(turn == 0 ? PMIx_Connect(&all, 1, &second, 1) : PMIx_Disconnect(&all, 1, &second, 1),
+            CHECK_STATUS(pass == 0 ? PMIx_Connect(&all, 1, &second, 1) : PMIx_Disconnect(&all, 1, &second, 1),
                          PMIX_ERR_TIMEOUT);
             CHECK(seconds_now() - before >= 0.9 && seconds_now() - before < 60);
         }
         fence(false);
         if (late) /* it is told how that one ended, and joins no later one */
-            CHECK_STATUS(turn == 0 ? PMIx_Connect(&all, 1, &second, 1) : PMIx_Disconnect(&all, 1, &second, 1),
+            CHECK_STATUS(pass == 0 ? PMIx_Connect(&all, 1, &second, 1) : PMIx_Disconnect(&all, 1, &second, 1),
                          PMIX_ERR_TIMEOUT);
         fence(false);
-        CHECK_OK(turn == 0 ? PMIx_Connect(&all, 1, NULL, 0) : PMIx_Disconnect(&all, 1, NULL, 0));
+        CHECK_OK(pass == 0 ? PMIx_Connect(&all, 1, NULL, 0) : PMIx_Disconnect(&all, 1, NULL, 0));
     }
     CHECK_STATUS(PMIx_Disconnect(&all, 1, NULL, 0), PMIX_ERR_INVALID_OPERATION);
     PMIX_INFO_DESTRUCT(&second);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ends: how a process may end, and what becomes of the others.
- * usage: ends exit CODE|signal N|silent|abort STATUS|abort_some|abort_stranger|hang|hang_with_children */
+ * usage: ends exit CODE|signal N|silent|abort STATUS|abort_some|abort_unknown|hang|hang_with_children */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -41,7 +41,7 @@ static void aborts(int argc, char** argv) {
     fence(false);
     if (me.rank != job_size - 1) wait_for_the_end();
     PMIx_Abort(status, "as the test wants it", NULL, 0);
-    CHECK(!"PMIx_Abort came back to its own target");
+    CHECK(!"PMIx_Abort returned in its own target");
 }
 
 /* Only rank 0 is to end, on whichever node; the caller goes on. rows: C10 C11 */
@@ -55,13 +55,13 @@ static void abort_some(int argc, char** argv) {
     finish();
 }
 
-/* Nobody may be aborted who is not there: an error, and everybody lives. rows: C11 */
-static void abort_stranger(int argc, char** argv) {
+/* Aborting an unknown process is an error, and all processes go on. rows: C11 */
+static void abort_unknown(int argc, char** argv) {
     (void)argc, (void)argv;
-    pmix_proc_t stranger;
+    pmix_proc_t unknown;
     start();
-    PMIX_LOAD_PROCID(&stranger, "no.such.job", 0);
-    CHECK_STATUS(PMIx_Abort(7, "nobody", &stranger, 1), PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED);
+    PMIX_LOAD_PROCID(&unknown, "no.such.job", 0);
+    CHECK_STATUS(PMIx_Abort(7, "nobody", &unknown, 1), PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED);
     fence(false);
     finish();
 }
@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
         {"hang", hang},
         {"hang_with_children", hang_with_children},
         {"abort_some", abort_some},
-        {"abort_stranger", abort_stranger},
+        {"abort_unknown", abort_unknown},
     };
     RUN_CASE(cases);
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* events: what handlers are promised while many events come, what an event carries, process sets, the life of a job.
+/* events: what handlers are promised while many events come, what an event carries, process sets, the states of a job.
  * usage: events flood|attributes|sets|lifecycle|child STATUS */
 #include <time.h>
 
@@ -129,18 +129,18 @@ static void flood(int argc, char** argv) {
  */
 
 static struct signal_box codes_heard = SIGNAL_BOX, defaults_heard = SIGNAL_BOX, late_heard = SIGNAL_BOX;
-static bool text_came, proxy_came;
+static bool got_text, got_proxy;
 static pmix_proc_t reporter;
 
 static void read_infos(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
                        pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     (void)id, (void)results, (void)nresults;
     reporter = *source;
-    text_came = proxy_came = false;
+    got_text = got_proxy = false;
     for (size_t i = 0; i < ninfo; i++) {
         const pmix_value_t* value = &info[i].value;
-        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_TEXT_MESSAGE)) text_came = !strcmp(value->data.string, "it rains");
-        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_PROXY)) proxy_came = info[i].value.data.proc->rank == 0;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_TEXT_MESSAGE)) got_text = !strcmp(value->data.string, "it rains");
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_PROXY)) got_proxy = info[i].value.data.proc->rank == 0;
     }
     box_signal(&codes_heard, status);
     done(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, cbdata);
@@ -161,7 +161,8 @@ static void count_late(size_t id, pmix_status_t status, const pmix_proc_t* sourc
     done(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, cbdata);
 }
 
-/* Text, proxy and the named source arrive; not for default handlers; not kept. In the name of a rank of another node.
+/* Text, proxy and the named source are delivered; not for default handlers; not kept. In the name of a rank of another
+ * node.
  * rows: E11 E12 */
 /* proves: PMIx_Notify_event PMIX_EVENT_NON_DEFAULT PMIX_EVENT_DO_NOT_CACHE server */
 /* proves: PMIx_Notify_event PMIX_EVENT_TEXT_MESSAGE PMIX_EVENT_PROXY */
@@ -184,8 +185,8 @@ static void attributes(int argc, char** argv) {
         for (int i = 0; i < 4; i++) PMIX_INFO_DESTRUCT(&info[i]);
     }
     CHECK(box_wait(&codes_heard, 1, 30));
-    CHECK(text_came);
-    CHECK(proxy_came);
+    CHECK(got_text);
+    CHECK(got_proxy);
     CHECK(reporter.rank == job_size - 1);
     fence(false);
     CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, count_late, NULL, NULL) >= 0);
@@ -239,18 +240,19 @@ static void sets(int argc, char** argv) {
     finish();
 }
 
-/* --- the life of a job ----------------------------------------------------------------------------------------------
+/* --- the states of a job
+ * ----------------------------------------------------------------------------------------------
  */
 
-static pmix_status_t life[64];
-static int lives;
+static pmix_status_t states[64];
+static int nstates;
 static pmix_status_t job_status;
 static int exit_code, procs_gone;
 static pmix_proc_t culprit;
 static struct signal_box ended = SIGNAL_BOX;
 
-static void note_life(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
-                      pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+static void note_state(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                       pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     (void)id, (void)results, (void)nresults;
     bool stamp = false, affected = false;
     CHECK(source->nspace[0] == 0 && source->rank == PMIX_RANK_UNDEF);
@@ -265,7 +267,7 @@ static void note_life(size_t id, pmix_status_t status, const pmix_proc_t* source
     if (status == PMIX_EVENT_PROC_TERMINATED)
         procs_gone++;
     else
-        life[lives++] = status;
+        states[nstates++] = status;
     if (status == PMIX_EVENT_JOB_END) box_signal(&ended, status);
     done(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, cbdata);
 }
@@ -304,13 +306,13 @@ static void lifecycle(int argc, char** argv) {
     pmix_status_t codes[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, PMIX_EVENT_JOB_END,
                              PMIX_EVENT_PROC_TERMINATED};
     start();
-    CHECK(PMIx_Register_event_handler(codes, 4, NULL, 0, note_life, NULL, NULL) >= 0);
+    CHECK(PMIx_Register_event_handler(codes, 4, NULL, 0, note_state, NULL, NULL) >= 0);
     fence(false);
     for (int round = 0; round < 2; round++) {
         if (me.rank == 0) spawn_child(round == 0 ? "0" : "5");
         CHECK(box_wait(&ended, round + 1, 40));
-        CHECK(lives == 3 * (round + 1) && procs_gone == 2 * (round + 1));
-        for (int i = 0; i < 3; i++) CHECK(life[3 * round + i] == codes[i]);
+        CHECK(nstates == 3 * (round + 1) && procs_gone == 2 * (round + 1));
+        for (int i = 0; i < 3; i++) CHECK(states[3 * round + i] == codes[i]);
         CHECK(job_status == (round == 0 ? PMIX_SUCCESS : PMIX_ERR_JOB_NON_ZERO_TERM));
         fence(false);
     }

@@ -41,7 +41,7 @@ static void overlapping(int argc, char** argv) {
     counts[0] = list_ranks(sets[0], 0, 1);
     counts[1] = list_ranks(sets[1], 0, 2);
     counts[2] = list_ranks(sets[2], 1, 1); /* all but rank 0 */
-    for (int turn = 0; turn < 20; turn++) {
+    for (int pass = 0; pass < 20; pass++) {
         struct signal_box boxes[3] = {SIGNAL_BOX, SIGNAL_BOX, SIGNAL_BOX};
         bool mine[3] = {true, me.rank % 2 == 0, me.rank != 0}, done[3] = {false, false, false};
         for (int i = 0; i < 3; i++) {
@@ -113,8 +113,8 @@ static void spelling(int argc, char** argv) {
     start();
     pmix_proc_t *procs = calloc(job_size, sizeof *procs), all = rank_of_job(PMIX_RANK_WILDCARD);
     CHECK(procs);
-    for (int turn = 0; turn < 10; turn++) {
-        for (uint32_t i = 0; i < job_size; i++) procs[i] = rank_of_job(turn % 2 ? i : job_size - 1 - i);
+    for (int pass = 0; pass < 10; pass++) {
+        for (uint32_t i = 0; i < job_size; i++) procs[i] = rank_of_job(pass % 2 ? i : job_size - 1 - i);
         CHECK_OK(fence_of(procs, job_size, false, 0));
         memset(procs, 0x5a, job_size * sizeof *procs); /* a blocking call has done with its arguments */
         CHECK_OK(fence_of(&all, 1, true, 0));
@@ -134,7 +134,7 @@ static void timeout(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t number = 0;
     start();
-    double before = seconds_now(); /* of whoever begins it */
+    double before = seconds_now(); /* of the first caller */
     fence(false);
     if (me.rank != job_size - 1) {
         CHECK_STATUS(fence_of(NULL, 0, true, 1), PMIX_ERR_TIMEOUT);

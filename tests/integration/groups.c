@@ -13,28 +13,28 @@ static void construct(int argc, char** argv) {
     size_t ids[2] = {0, 0};
     pmix_proc_t* order = calloc(job_size, sizeof *order);
     for (uint32_t i = 0; i < job_size; i++) order[i] = rank_of_job(job_size - 1 - i);
-    for (int turn = 0; turn < 2; turn++) {
+    for (int pass = 0; pass < 2; pass++) {
         pmix_info_t* infos = NULL;
         size_t ninfos = 0;
         pmix_info_t assign = flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
         CHECK_OK(PMIx_Group_construct(name, order, job_size, &assign, 1, &infos, &ninfos));
         const pmix_value_t* id = result(infos, ninfos, PMIX_GROUP_CONTEXT_ID);
         CHECK(id && id->type == PMIX_SIZE);
-        ids[turn] = id->data.size;
+        ids[pass] = id->data.size;
         CHECK(members_in(infos, ninfos) == job_size);
         for (uint32_t i = 0; i < job_size; i++) CHECK(member_of(infos, ninfos, i)->rank == job_size - 1 - i);
         PMIX_INFO_FREE(infos, ninfos);
         /* All have the same number. */
         char key[32];
         uint32_t theirs = 0;
-        snprintf(key, sizeof key, "cid.%d", turn);
-        CHECK_OK(put_u32(PMIX_GLOBAL, key, (uint32_t)ids[turn]));
+        snprintf(key, sizeof key, "cid.%d", pass);
+        CHECK_OK(put_u32(PMIX_GLOBAL, key, (uint32_t)ids[pass]));
         CHECK_OK(PMIx_Commit());
         fence(true);
         for (uint32_t rank = 0; rank < job_size; rank++) {
             pmix_proc_t peer = rank_of_job(rank);
             CHECK_OK(get_u32(&peer, key, 60, &theirs));
-            CHECK(theirs == (uint32_t)ids[turn]);
+            CHECK(theirs == (uint32_t)ids[pass]);
         }
         CHECK_STATUS(PMIx_Group_construct(name, order, job_size, NULL, 0, NULL, NULL), PMIX_ERR_EXISTS);
         CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
@@ -547,7 +547,7 @@ static void leader_dies(int argc, char** argv) {
     if (victim()) {
         CHECK_OK(PMIx_Group_construct_nb(name, &all, 1, &leads, 1, never, NULL));
         await_flag("called");
-        CHECK_OK(fence_of(&me, 1, false, 60)); /* what it has asked before has arrived */
+        CHECK_OK(fence_of(&me, 1, false, 60)); /* its earlier requests have reached the server */
         die();
     }
     if (me.rank == 0) raise_flag("called");
@@ -586,7 +586,7 @@ static void inviter_dies(int argc, char** argv) {
     /* The last one answers when the inviter has gone: nobody can have everybody's answer before. */
     if (me.rank + 1 == job_size || (late && me.rank == 1)) CHECK(box_wait(&seen, 1, 60));
     if (late && me.rank == 1) CHECK_OK(put_u32(PMIX_LOCAL, "late", 1));
-    if (late && me.rank == 1) CHECK_OK(fence_of(&me, 1, true, 60)); /* what its handler said has arrived */
+    if (late && me.rank == 1) CHECK_OK(fence_of(&me, 1, true, 60)); /* its handler's answer has reached the server */
     if (taken) {
         pmix_info_t* infos = NULL;
         size_t ninfos = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* life: init and finalize, and what the job's description says.
+/* life: init and finalize, and the contents of the job's description.
  * usage: life counted|again|described NODES APPS|embedded_barrier|alone */
 #include "check.h"
 
@@ -25,13 +25,13 @@ static void counted(int argc, char** argv) {
     CHECK(strcmp(version, PMIx_Get_version()) == 0);
 }
 
-/* A fence fails when a member leaves while it is open: so nobody enters one before all are in this life. */
-static void all_born(int life) {
+/* A fence fails when a member leaves while it is open: so nobody enters one before all have initialised again. */
+static void all_born(int run) {
     char flag[32];
-    snprintf(flag, sizeof flag, "born.%d.%u", life, me.rank);
+    snprintf(flag, sizeof flag, "born.%d.%u", run, me.rank);
     raise_flag(flag);
     for (uint32_t rank = 0; rank < job_size; rank++) {
-        snprintf(flag, sizeof flag, "born.%d.%u", life, rank);
+        snprintf(flag, sizeof flag, "born.%d.%u", run, rank);
         await_flag(flag);
     }
 }
@@ -56,7 +56,8 @@ static void again(int argc, char** argv) {
     printf("OK rank %u\n", me.rank);
 }
 
-/* The same without looking at each other: who is ahead waits in the next fence while others still leave the last life.
+/* The same without looking at each other: who is ahead waits in the next fence while others still finalize the last
+ * time.
  * rows: F7 I12 */
 static void out_of_step(int argc, char** argv) {
     int times = argc > 0 ? atoi(argv[0]) : 50;
@@ -71,7 +72,7 @@ static void out_of_step(int argc, char** argv) {
     printf("OK rank %u\n", me.rank);
 }
 
-/* One says goodbye and ends while the others wait for it: they are told. rows: F7 */
+/* One finalizes and ends while the others wait for it: they are told. rows: F7 */
 static void leaves(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
@@ -197,7 +198,7 @@ static void no_barrier(int argc, char** argv) {
     finish();
 }
 
-/* Started by hand: no server, but an identity, and a life of its own. rows: I4 I11 G8 */
+/* Started by hand: no server, but an identity, and a library that works. rows: I4 I11 G8 */
 static void alone(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t number = 0;

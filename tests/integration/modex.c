@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* modex: data of a peer without a fence, from the same node and from another.
- * usage: modex late|absent|timeout|left|many|stranger|missing|strict|internal */
+ * usage: modex late|absent|timeout|left|many|unknown|missing|strict|internal */
 #include "check.h"
 
 static void pause_for(double seconds) {
@@ -89,7 +89,7 @@ static void absent(int argc, char** argv) {
     finish();
 }
 
-/* Nobody ever commits: the asker's timeout ends it. rows: K9 K20 G11 */
+/* Nobody ever commits: the requester's timeout ends it. rows: K9 K20 G11 */
 static void timeout(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t number = 0;
@@ -102,7 +102,7 @@ static void timeout(int argc, char** argv) {
     finish();
 }
 
-/* The last rank leaves: with a commit its data stays, without one the askers get an error, not a wait. rows: K20 K32 */
+/* The last rank leaves: with a commit its data stays, without one the requesters get an error, not a wait. rows: K20 K32 */
 static void left(int argc, char** argv) {
     bool commits = argc > 0 && strcmp(argv[0], "commits") == 0;
     uint32_t number = 0;
@@ -160,7 +160,7 @@ static void many(int argc, char** argv) {
 }
 
 /* A namespace that nobody knows. rows: K17 K32 */
-static void stranger(int argc, char** argv) {
+static void unknown(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t number = 0;
     pmix_proc_t other;
@@ -255,8 +255,8 @@ static void strict(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"late", late},         {"absent", absent},   {"timeout", timeout}, {"left", left},         {"many", many},
-        {"stranger", stranger}, {"missing", missing}, {"strict", strict},   {"internal", internal},
+        {"late", late},       {"absent", absent},   {"timeout", timeout}, {"left", left},         {"many", many},
+        {"unknown", unknown}, {"missing", missing}, {"strict", strict},   {"internal", internal},
     };
     RUN_CASE(cases);
     return 0;

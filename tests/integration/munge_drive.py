@@ -80,10 +80,10 @@ class Munged:
                               stderr=subprocess.STDOUT, encoding="utf-8", check=False).stdout
 
 
-def made_by_others(munged, stranger, work, many_users):
+def made_by_others(munged, other, work, many_users):
     munged.credential(work, "good")
     munged.credential(work, "for-another", "--restrict-uid=%d" % OTHER_UID)
-    stranger.credential(work, "other-key")
+    other.credential(work, "other-key")
     if many_users:
         munged.credential(work, "other-user", user={"user": OTHER_UID, "group": OTHER_GID, "extra_groups": []})
     munged.credential(work, "expired", "--ttl=1")
@@ -148,13 +148,13 @@ def main():
         work = tempfile.mkdtemp()
         os.makedirs(os.path.dirname(socket), 0o755)
         options = ["-x", "LD_LIBRARY_PATH=" + library_path]
-    munged, stranger = Munged(work, "own", socket), Munged(work, "stranger", os.path.join(work, "s"))
+    munged, other = Munged(work, "own", socket), Munged(work, "other", os.path.join(work, "s"))
     status = 1
     try:
         if case == "proofs":
             munged.start()
-            stranger.start()
-            made_by_others(munged, stranger, work, root)
+            other.start()
+            made_by_others(munged, other, work, root)
             for name in ("control", "answer"):
                 os.mkfifo(os.path.join(work, name))
             threading.Thread(target=obey, args=(munged, work), daemon=True).start()
@@ -166,7 +166,7 @@ def main():
             print("OK munge")
     finally:
         munged.kill()
-        stranger.kill()
+        other.kill()
         shutil.rmtree(work)
         if short:
             shutil.rmtree(short)

@@ -7,7 +7,7 @@
 
 enum { CODE = PMIX_EXTERNAL_ERR_BASE - 20, OTHER_CODE = PMIX_EXTERNAL_ERR_BASE - 21 };
 
-static struct signal_box arrived = SIGNAL_BOX;
+static struct signal_box received = SIGNAL_BOX;
 static struct signal_box end = SIGNAL_BOX;
 static pmix_proc_t last_source, last_affected;
 
@@ -20,7 +20,7 @@ static void note(size_t id, pmix_status_t status, const pmix_proc_t* source, pmi
             last_affected = *info[i].value.data.proc;
         }
     }
-    box_signal(status == OTHER_CODE ? &end : &arrived, status);
+    box_signal(status == OTHER_CODE ? &end : &received, status);
     if (done) done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
@@ -47,10 +47,10 @@ static void job(int argc, char** argv) {
     (void)argc, (void)argv;
     listen_all();
     CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
-    CHECK(box_wait(&arrived, (int)job_size, 30));
+    CHECK(box_wait(&received, (int)job_size, 30));
     fence(false);
     close_round();
-    CHECK(box_count(&arrived) == (int)job_size); /* and no echo */
+    CHECK(box_count(&received) == (int)job_size); /* and no echo */
     finish();
 }
 
@@ -59,9 +59,9 @@ static void local(int argc, char** argv) {
     (void)argc, (void)argv;
     listen_all();
     if (me.rank == 0) CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_LOCAL, NULL, 0, NULL, NULL));
-    if (same_node(0, me.rank)) CHECK(box_wait(&arrived, 1, 30) && last_source.rank == 0);
+    if (same_node(0, me.rank)) CHECK(box_wait(&received, 1, 30) && last_source.rank == 0);
     close_round();
-    CHECK(box_count(&arrived) == (same_node(0, me.rank) ? 1 : 0));
+    CHECK(box_count(&received) == (same_node(0, me.rank) ? 1 : 0));
     finish();
 }
 
@@ -81,9 +81,9 @@ static void custom(int argc, char** argv) {
         PMIX_INFO_DESTRUCT(&info);
         PMIX_PROC_FREE(chosen, 1);
     }
-    if (me.rank == job_size - 1) CHECK(box_wait(&arrived, 1, 30));
+    if (me.rank == job_size - 1) CHECK(box_wait(&received, 1, 30));
     close_round();
-    CHECK(box_count(&arrived) == (me.rank == job_size - 1 ? 1 : 0));
+    CHECK(box_count(&received) == (me.rank == job_size - 1 ? 1 : 0));
     finish();
 }
 
@@ -92,10 +92,10 @@ static void self(int argc, char** argv) {
     (void)argc, (void)argv;
     listen_all();
     CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_PROC_LOCAL, NULL, 0, NULL, NULL));
-    CHECK(box_wait(&arrived, 1, 30) && last_source.rank == me.rank);
+    CHECK(box_wait(&received, 1, 30) && last_source.rank == me.rank);
     fence(false);
     close_round();
-    CHECK(box_count(&arrived) == 1);
+    CHECK(box_count(&received) == 1);
     finish();
 }
 
@@ -107,9 +107,9 @@ static void once(int argc, char** argv) {
     for (int i = 0; i < EVENTS && me.rank == 0; i++) {
         CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_GLOBAL, NULL, 0, NULL, NULL));
     }
-    CHECK(box_wait(&arrived, EVENTS, 30));
+    CHECK(box_wait(&received, EVENTS, 30));
     close_round();
-    CHECK(box_count(&arrived) == EVENTS);
+    CHECK(box_count(&received) == EVENTS);
     finish();
 }
 
@@ -121,7 +121,7 @@ static void failure(int argc, char** argv) {
     listen_to(codes, 3);
     fence(false);
     if (me.rank == job_size - 1) raise(9);
-    CHECK(box_wait(&arrived, 1, 30));
+    CHECK(box_wait(&received, 1, 30));
     CHECK(last_affected.rank == job_size - 1);
     finish();
 }

@@ -118,14 +118,14 @@ static void control(int argc, char** argv) {
     start();
     if (me.rank == 0) {
         pmix_app_t app;
-        pmix_info_t wish;
+        pmix_info_t option;
         PMIX_APP_CONSTRUCT(&app);
         app.cmd = arguments[0];
         app.argv = arguments;
         app.maxprocs = 1;
         listen_to(PMIX_EVENT_JOB_END);
-        PMIX_INFO_LOAD(&wish, PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-        CHECK_OK(PMIx_Spawn(&wish, 1, &app, 1, nspace));
+        PMIX_INFO_LOAD(&option, PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+        CHECK_OK(PMIx_Spawn(&option, 1, &app, 1, nspace));
         await_flag("victim.up");
         pmix_proc_t target, all;
         PMIX_LOAD_PROCID(&target, nspace, 0);
@@ -215,7 +215,7 @@ static pmix_status_t watch(const char* key, const char* file, const char* period
     return PMIx_Process_monitor(&monitor, PMIX_SUCCESS, directives, 2, NULL, NULL);
 }
 
-/* One rank's heart stops; all hear of it, on all nodes. Whoever says goodbye raises nothing. rows: J4 J5 */
+/* One rank's heartbeats stop; all are notified, on all nodes. A process that finalizes raises nothing. rows: J4 J5 */
 static void heartbeat(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
@@ -269,7 +269,7 @@ static pmix_status_t clean(const char* key, const char* path, bool for_me) {
     return PMIx_Job_control(for_me ? &me : NULL, for_me, info, 2, NULL, NULL);
 }
 
-/* Rank 1's own file goes when its process has ended, and not when it says goodbye; the job's goes with the job, which
+/* Rank 1's own file goes when its process has ended, and not when it finalizes; the job's goes with the job, which
  * the test's command looks at: `cleanup DIRECTORY`. rows: J3 */
 static void cleanup(int argc, char** argv) {
     char own[1024], shared[1024], inside[1100];
@@ -291,7 +291,7 @@ static void cleanup(int argc, char** argv) {
         CHECK_OK(PMIx_Finalize(NULL, 0));
         struct timespec while_it_could = {0, 200000000};
         nanosleep(&while_it_could, NULL);
-        CHECK(access(own, F_OK) == 0); /* the process lives */
+        CHECK(access(own, F_OK) == 0); /* the process still runs */
         printf("OK rank 1\n");
         return;
     }

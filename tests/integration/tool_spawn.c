@@ -80,11 +80,11 @@ static void clients(bool launcher) {
             apps[i].maxprocs = i ? 1 : 2;
         }
         pmix_rank_t all = PMIX_RANK_WILDCARD;
-        wish(PMIX_NOTIFY_JOB_EVENTS, &yes, PMIX_BOOL);
-        wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
-        wish(PMIX_FWD_STDIN, &all, PMIX_PROC_RANK);
-        CHECK_OK(PMIx_Spawn(wishes, nwishes, apps, 2, nspace));
-        while (nwishes > 0) PMIX_INFO_DESTRUCT(&wishes[--nwishes]);
+        option(PMIX_NOTIFY_JOB_EVENTS, &yes, PMIX_BOOL);
+        option(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+        option(PMIX_FWD_STDIN, &all, PMIX_PROC_RANK);
+        CHECK_OK(PMIx_Spawn(options, noptions, apps, 2, nspace));
+        while (noptions > 0) PMIX_INFO_DESTRUCT(&options[--noptions]);
         for (int i = 0; i < 2; i++) PMIX_APP_DESTRUCT(&apps[i]);
         pull(nspace);
         await_lines(out, 3);
@@ -115,9 +115,9 @@ static void launching(void) {
 /* --- environment and folder
  * ---------------------------------------------------------------------------------------------- */
 
-static void wish_envar(const char* key, const char* name, const char* value, char separator) {
+static void option_envar(const char* key, const char* name, const char* value, char separator) {
     pmix_envar_t envar = {(char*)(uintptr_t)name, (char*)(uintptr_t)value, separator};
-    wish(key, &envar, PMIX_ENVAR);
+    option(key, &envar, PMIX_ENVAR);
 }
 
 /* rows: C8 */
@@ -135,14 +135,14 @@ static void environment(void) {
     setenv("PMIX_RANK", "7", 1);
     alone();
     listen_for_ends();
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-    wish_envar(PMIX_SET_ENVAR, "TEST_SET", "job", ':');
-    wish_envar(PMIX_ADD_ENVAR, "TEST_TOOL", "job", ':');
-    wish_envar(PMIX_ADD_ENVAR, "TEST_NEW", "job", ':');
-    wish(PMIX_UNSET_ENVAR, "TEST_GONE", PMIX_STRING);
-    wish_envar(PMIX_PREPEND_ENVAR, "TEST_OWN", "first", ':');
-    wish_envar(PMIX_APPEND_ENVAR, "TEST_OWN", "last", ';');
-    wish_envar(PMIX_FIRST_ENVAR, "TEST_LIST", "b", ':');
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option_envar(PMIX_SET_ENVAR, "TEST_SET", "job", ':');
+    option_envar(PMIX_ADD_ENVAR, "TEST_TOOL", "job", ':');
+    option_envar(PMIX_ADD_ENVAR, "TEST_NEW", "job", ':');
+    option(PMIX_UNSET_ENVAR, "TEST_GONE", PMIX_STRING);
+    option_envar(PMIX_PREPEND_ENVAR, "TEST_OWN", "first", ':');
+    option_envar(PMIX_APPEND_ENVAR, "TEST_OWN", "last", ';');
+    option_envar(PMIX_FIRST_ENVAR, "TEST_LIST", "b", ':');
     CHECK_OK(spawn_in(NULL, own,
                       WORDS(program, "as-environment", "TEST_OWN=first:app;last", "TEST_BOTH=app", "TEST_TOOL=tool",
                             "TEST_LIST=b:c", "TEST_GONE", "TEST_SET=job", "TEST_NEW=job", "PMIX_RANK=0"),
@@ -163,13 +163,13 @@ static void environment(void) {
     CHECK(chmod(script, 0700) == 0);
     char *one[] = {"TEST_N=1", NULL}, *path[] = {"TEST_N=1", "PATH=/nonexistent:.:/bin:/usr/bin", NULL};
     for (int way = 0; way < 3; way++) {
-        wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-        if (way == 1) wish(PMIX_WDIR, folder, PMIX_STRING);
+        option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+        if (way == 1) option(PMIX_WDIR, folder, PMIX_STRING);
         CHECK_OK(spawn_in(way == 1 ? NULL : folder, way == 2 ? path : one, WORDS(way == 2 ? "script" : "./script"), 2,
                           nspace));
         job_ends(nspace, PMIX_SUCCESS);
     }
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
     CHECK_OK(spawn_in(folder, NULL, WORDS(program, "as-environment", pwd), 1, nspace));
     job_ends(nspace, PMIX_SUCCESS);
     CHECK_OK(PMIx_tool_finalize());
@@ -190,10 +190,10 @@ static void forwarded(void) {
     /* Not asked for: it is the tool's own. */
     runs(SHELL("echo seen-on-stdout"), 1, PMIX_SUCCESS);
 
-    /* All of it, to whoever asks when the job is over; and then the end. */
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-    wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
-    wish(PMIX_FWD_STDERR, &yes, PMIX_BOOL);
+    /* All of it, for a reader that registers when the job is over; and then the end. */
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+    option(PMIX_FWD_STDERR, &yes, PMIX_BOOL);
     CHECK_OK(spawn(SHELL("echo out; echo err >&2; exit 3"), 1, nspace));
     CHECK(job_ends(nspace, PMIX_ERR_JOB_NON_ZERO_TERM).exit_code == 3);
     pull(nspace);
@@ -202,9 +202,9 @@ static void forwarded(void) {
     CHECK(strcmp(out->text, "out\n") == 0 && strcmp(err->text, "err\n") == 0);
 
     /* More than fits anywhere on the way. */
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-    wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
-    wish(PMIX_FWD_STDIN, &second, PMIX_PROC_RANK);
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+    option(PMIX_FWD_STDIN, &second, PMIX_PROC_RANK);
     CHECK_OK(spawn(SHELL("read go; if test $PMIX_RANK = 1; then head -c 3000000 /dev/zero; fi"), 2, nspace));
     pull(nspace);
     CHECK_STATUS(push(nspace, 0, "go\n"), PMIX_ERR_NOT_FOUND); /* its input is nobody's */
@@ -213,10 +213,10 @@ static void forwarded(void) {
     CHECK(out->size == 3000000);
     job_ends(nspace, PMIX_SUCCESS);
 
-    /* Input in pieces, its end, and input for nobody. */
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-    wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
-    wish(PMIX_FWD_STDIN, &yes, PMIX_BOOL);
+    /* Input in parts, its end, and input for nobody. */
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+    option(PMIX_FWD_STDIN, &yes, PMIX_BOOL);
     CHECK_OK(spawn(WORDS("cat"), 1, nspace));
     pull(nspace);
     CHECK_OK(push(nspace, PMIX_RANK_WILDCARD, "one\n"));

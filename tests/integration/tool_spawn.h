@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* tool_spawn.h: what the tests of a tool that starts processes by itself share: asking, what it hears of the end, and
+/* tool_spawn.h: what the tests of a tool that starts processes by itself share: requests, the events of the end, and
  * what it reads of the output. */
 #ifndef WIREUP_TESTS_INTEGRATION_TOOL_SPAWN_H
 #define WIREUP_TESTS_INTEGRATION_TOOL_SPAWN_H
@@ -16,15 +16,15 @@ static const double LONG = 60; /* seconds; nothing here takes as long */
 /* --- asking ----------------------------------------------------------------------------------------------------------
  */
 
-static pmix_info_t wishes[8];
-static size_t nwishes;
+static pmix_info_t options[8];
+static size_t noptions;
 
-static inline void wish(const char* key, const void* data, pmix_data_type_t type) {
-    PMIX_INFO_LOAD(&wishes[nwishes], key, data, type);
-    nwishes++;
+static inline void option(const char* key, const void* data, pmix_data_type_t type) {
+    PMIX_INFO_LOAD(&options[noptions], key, data, type);
+    noptions++;
 }
 
-/* Spawns words[0] with what was wished for; nobody wishes for anything afterwards. */
+/* Spawns words[0] with the options; nobody options for anything afterwards. */
 static inline pmix_status_t spawn_in(const char* folder, char** env, const char* const* words, int count,
                                      pmix_nspace_t nspace) {
     pmix_app_t app;
@@ -35,9 +35,9 @@ static inline pmix_status_t spawn_in(const char* folder, char** env, const char*
     app.cwd = (char*)(uintptr_t)folder;
     app.maxprocs = count;
     memset(nspace, 'x', sizeof(pmix_nspace_t));
-    pmix_status_t status = PMIx_Spawn(wishes, nwishes, &app, 1, nspace);
+    pmix_status_t status = PMIx_Spawn(options, noptions, &app, 1, nspace);
     CHECK(status == PMIX_SUCCESS ? nspace[0] != 0 && strlen(nspace) < PMIX_MAX_NSLEN : nspace[0] == 0);
-    while (nwishes > 0) PMIX_INFO_DESTRUCT(&wishes[--nwishes]);
+    while (noptions > 0) PMIX_INFO_DESTRUCT(&options[--noptions]);
     return status;
 }
 
@@ -76,7 +76,8 @@ static inline void alone(void) {
     alone_as(NULL, false);
 }
 
-/* --- what it hears ---------------------------------------------------------------------------------------------------
+/* --- its events
+ * --------------------------------------------------------------------------------------------------------
  */
 
 struct notice {
@@ -88,7 +89,7 @@ struct notice {
 static struct notice notices[64];
 static unsigned nnotices;
 static pthread_mutex_t notices_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t notices_came = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t notices_changed = PTHREAD_COND_INITIALIZER;
 
 static inline void note(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
                         size_t ninfo, pmix_info_t* results, size_t nresults, pmix_event_notification_cbfunc_fn_t done,
@@ -109,7 +110,7 @@ static inline void note(size_t handler, pmix_status_t status, const pmix_proc_t*
     pthread_mutex_lock(&notices_lock);
     CHECK(nnotices < 64);
     notices[nnotices++] = n;
-    pthread_cond_broadcast(&notices_came);
+    pthread_cond_broadcast(&notices_changed);
     pthread_mutex_unlock(&notices_lock);
     done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
@@ -133,7 +134,7 @@ static inline struct notice await_notice(pmix_status_t code, const char* nspace)
     struct timespec limit = from_now(LONG);
     pthread_mutex_lock(&notices_lock);
     for (unsigned i = 0;; i++) {
-        while (i == nnotices) CHECK(pthread_cond_timedwait(&notices_came, &notices_lock, &limit) == 0);
+        while (i == nnotices) CHECK(pthread_cond_timedwait(&notices_changed, &notices_lock, &limit) == 0);
         if (notices[i].code != code || strcmp(notices[i].about.nspace, nspace) != 0) continue;
         struct notice found = notices[i];
         pthread_mutex_unlock(&notices_lock);
@@ -160,7 +161,7 @@ static inline struct notice job_ends(const char* nspace, pmix_status_t how) {
 /* Spawns and waits for that end. */
 static inline struct notice runs(const char* const* words, int count, pmix_status_t how) {
     pmix_nspace_t nspace;
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
     CHECK_OK(spawn(words, count, nspace));
     return job_ends(nspace, how);
 }
@@ -176,7 +177,7 @@ struct stream {
 static struct stream streams[2], *out = &streams[0], *err = &streams[1];
 static pmix_nspace_t read_job; /* what still comes from an earlier one is not looked at */
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER; /* of all three */
-static pthread_cond_t streams_came = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t streams_changed = PTHREAD_COND_INITIALIZER;
 
 static inline void take(size_t id, pmix_iof_channel_t channel, pmix_proc_t* source, pmix_byte_object_t* payload,
                         pmix_info_t info[], size_t ninfo) {
@@ -190,7 +191,7 @@ static inline void take(size_t id, pmix_iof_channel_t channel, pmix_proc_t* sour
         stream->size += payload->size;
         stream->text[stream->size] = '\0';
         stream->ends += payload->size == 0;
-        pthread_cond_broadcast(&streams_came);
+        pthread_cond_broadcast(&streams_changed);
     }
     pthread_mutex_unlock(&streams_lock);
 }
@@ -217,7 +218,7 @@ static inline void await_lines(struct stream* stream, unsigned wanted) {
         unsigned lines = 0;
         for (size_t i = 0; i < stream->size; i++) lines += stream->text[i] == '\n';
         if (lines >= wanted) break;
-        CHECK(pthread_cond_timedwait(&streams_came, &streams_lock, &limit) == 0);
+        CHECK(pthread_cond_timedwait(&streams_changed, &streams_lock, &limit) == 0);
     }
     pthread_mutex_unlock(&streams_lock);
 }
@@ -225,7 +226,7 @@ static inline void await_lines(struct stream* stream, unsigned wanted) {
 static inline void await_ends(struct stream* stream, unsigned wanted) {
     struct timespec limit = from_now(LONG);
     pthread_mutex_lock(&streams_lock);
-    while (stream->ends < wanted) CHECK(pthread_cond_timedwait(&streams_came, &streams_lock, &limit) == 0);
+    while (stream->ends < wanted) CHECK(pthread_cond_timedwait(&streams_changed, &streams_lock, &limit) == 0);
     pthread_mutex_unlock(&streams_lock);
 }
 

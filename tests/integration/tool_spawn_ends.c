@@ -51,14 +51,14 @@ static void when_spawned(pmix_status_t status, pmix_nspace_t nspace, void* cbdat
 /* proves: PMIx_Spawn tool PMIX_EVENT_SILENT_TERMINATION PMIX_JOB_RECOVERABLE PMIX_JOB_TIMEOUT */
 static void ends(void) {
     pmix_nspace_t first, second;
-    int status, short_life = 1;
+    int status, time_limit = 1;
     pid_t own = fork();
     if (own == 0) _exit(7);
     alone();
     listen_for_ends();
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
     CHECK_OK(spawn(WORDS("true"), 3, first));
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
     CHECK_OK(spawn(WORDS("true"), 1, second));
     CHECK(strcmp(first, second) != 0);
     job_ends(first, PMIX_SUCCESS);
@@ -73,15 +73,15 @@ static void ends(void) {
     CHECK(end.failed.rank == 0 && end.exit_code == 9);
 
     /* One by one, all or the bad ones; one that fails is no reason for the others where that was said. */
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-    wish(PMIX_NOTIFY_PROC_TERMINATION, &yes, PMIX_BOOL);
-    wish(PMIX_JOB_RECOVERABLE, &yes, PMIX_BOOL);
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option(PMIX_NOTIFY_PROC_TERMINATION, &yes, PMIX_BOOL);
+    option(PMIX_JOB_RECOVERABLE, &yes, PMIX_BOOL);
     CHECK_OK(spawn(SHELL("exit $PMIX_RANK"), 3, first));
     job_ends(first, PMIX_ERR_JOB_NON_ZERO_TERM);
     CHECK(count_notices(PMIX_EVENT_PROC_TERMINATED, first) == 3);
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-    wish(PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, &yes, PMIX_BOOL);
-    wish(PMIX_JOB_RECOVERABLE, &yes, PMIX_BOOL);
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option(PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, &yes, PMIX_BOOL);
+    option(PMIX_JOB_RECOVERABLE, &yes, PMIX_BOOL);
     CHECK_OK(spawn(SHELL("test $PMIX_RANK = 1 && exit 4; exit 0"), 3, second));
     job_ends(second, PMIX_ERR_JOB_NON_ZERO_TERM);
     CHECK(count_notices(PMIX_EVENT_PROC_TERMINATED, second) == 1);
@@ -90,15 +90,15 @@ static void ends(void) {
 
     /* Not asked for, or not for an end that is as it should be: nothing is heard of it. */
     CHECK_OK(spawn(WORDS("true"), 1, first));
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-    wish(PMIX_EVENT_SILENT_TERMINATION, &yes, PMIX_BOOL);
-    wish(PMIX_NOTIFY_PROC_TERMINATION, &yes, PMIX_BOOL);
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option(PMIX_EVENT_SILENT_TERMINATION, &yes, PMIX_BOOL);
+    option(PMIX_NOTIFY_PROC_TERMINATION, &yes, PMIX_BOOL);
     CHECK_OK(spawn(WORDS("true"), 1, second));
     await_notice(PMIX_EVENT_PROC_TERMINATED, second);
     runs(WORDS("true"), 1, PMIX_SUCCESS);
 
-    wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-    wish(PMIX_JOB_TIMEOUT, &short_life, PMIX_INT);
+    option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    option(PMIX_JOB_TIMEOUT, &time_limit, PMIX_INT);
     CHECK_OK(spawn(WORDS("sleep", "1000"), 2, first));
     job_ends(first, PMIX_ERR_TIMEOUT);
     CHECK(count_notices(PMIX_EVENT_JOB_END, second) == 0);
@@ -135,8 +135,8 @@ static void controlled(void) {
     alone();
     listen_for_ends();
     for (int i = 0; i < 2; i++) {
-        wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-        wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+        option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+        option(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
         CHECK_OK(spawn(script, 1, nspace));
         pull(nspace);
         char path[64], state[512] = "";
@@ -167,7 +167,7 @@ static void controlled(void) {
     forget_streams();
 }
 
-/* A tool that turns the loop itself, and gives up one of its jobs by PMIx_Abort. */
+/* A tool that progresses the library itself, and gives up one of its jobs by PMIx_Abort. */
 /* rows: C9 */
 static void turned(void) {
     pmix_info_t info[2];
@@ -178,8 +178,8 @@ static void turned(void) {
     CHECK_OK(PMIx_tool_init(&me, info, 2));
     listen_for_ends();
     for (int i = 0; i < 2; i++) {
-        wish(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-        wish(PMIX_FWD_STDIN, &yes, PMIX_BOOL);
+        option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+        option(PMIX_FWD_STDIN, &yes, PMIX_BOOL);
         CHECK_OK(spawn(WORDS("cat"), 2, nspace));
         pmix_proc_t all;
         PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
@@ -200,8 +200,8 @@ static void turned(void) {
 
 static pmix_status_t spawn_wishing(const char* key, const void* data, pmix_data_type_t type) {
     pmix_nspace_t nspace;
-    wish(key, data, type);
-    wishes[nwishes - 1].flags |= PMIX_INFO_REQD;
+    option(key, data, type);
+    options[noptions - 1].flags |= PMIX_INFO_REQD;
     return spawn(WORDS("false"), 1, nspace);
 }
 
@@ -255,7 +255,7 @@ static void not_started(void) {
     CHECK(nnotices == 0);
     /* After all that it works, on this host by name. */
     CHECK(gethostname(host, sizeof host - 1) == 0);
-    wish(PMIX_HOST, host, PMIX_STRING);
+    option(PMIX_HOST, host, PMIX_STRING);
     runs(WORDS("true"), 1, PMIX_SUCCESS);
     CHECK_OK(PMIx_tool_finalize());
     int status;
@@ -276,7 +276,7 @@ static void left(void) {
     /* Those that run when the tool goes go with it, willing or not, and what they have started too. */
     alone();
     for (int i = 0; i < 3; i++) {
-        wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+        option(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
         CHECK_OK(spawn(SHELL(scripts[i]), 1, nspace));
         pull(nspace);
         pids[i] = first_number();
@@ -287,8 +287,8 @@ static void left(void) {
 
     /* But for those that were told to stay: they are the application's then. */
     alone();
-    wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
-    wish(PMIX_NOHUP, &yes, PMIX_BOOL);
+    option(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+    option(PMIX_NOHUP, &yes, PMIX_BOOL);
     CHECK_OK(spawn(SHELL(scripts[0]), 1, nspace));
     pull(nspace);
     stays = first_number();
@@ -303,7 +303,7 @@ static void left(void) {
     for (int i = 0; i < 20; i++) {
         alone();
         listen_for_ends();
-        wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+        option(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
         runs(WORDS("true"), 4, PMIX_SUCCESS);
         CHECK_OK(PMIx_tool_finalize());
     }
@@ -383,7 +383,7 @@ static void servers(void) {
 
 /* A launcher between the tool and its job: a tool itself, that serves. */
 static _Noreturn void as_launcher(void) {
-    static pmix_server_module_t module = {.tool_connected = tool_came, .spawn = host_spawn};
+    static pmix_server_module_t module = {.tool_connected = on_tool, .spawn = host_spawn};
     pmix_status_t code = PMIX_EVENT_JOB_END;
     pmix_info_t launcher;
     pmix_proc_t job;
@@ -431,9 +431,9 @@ static void killed(void) {
         PMIX_INFO_LOAD(&directive, PMIX_DEBUG_STOP_ON_EXEC, &yes, PMIX_BOOL);
         close(open_until_all_are_gone[0]);
         alone();
-        wish(PMIX_SPAWN_TOOL, &yes, PMIX_BOOL);
-        wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
-        wish(PMIX_LAUNCH_DIRECTIVES, &directives, PMIX_DATA_ARRAY);
+        option(PMIX_SPAWN_TOOL, &yes, PMIX_BOOL);
+        option(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+        option(PMIX_LAUNCH_DIRECTIVES, &directives, PMIX_DATA_ARRAY);
         CHECK_OK(spawn(WORDS(program, "as-launcher"), 1, nspace));
         pull(nspace);
         await_lines(out, 1);
@@ -461,10 +461,10 @@ static void indirect(void) {
     alone();
     CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_waiting, NULL, NULL) >= 0);
     PMIX_INFO_LOAD(&directive, PMIX_DEBUG_STOP_ON_EXEC, &yes, PMIX_BOOL);
-    wish(PMIX_SPAWN_TOOL, &yes, PMIX_BOOL);
-    wish(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
-    wish(PMIX_DEBUG_STOP_IN_INIT, &yes, PMIX_BOOL);
-    wish(PMIX_LAUNCH_DIRECTIVES, &directives, PMIX_DATA_ARRAY);
+    option(PMIX_SPAWN_TOOL, &yes, PMIX_BOOL);
+    option(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+    option(PMIX_DEBUG_STOP_IN_INIT, &yes, PMIX_BOOL);
+    option(PMIX_LAUNCH_DIRECTIVES, &directives, PMIX_DATA_ARRAY);
     CHECK_OK(spawn(WORDS(program, "as-launcher"), 1, nspace));
     pull(nspace);
     until(&waiting, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools: how a tool finds a server of this node, who it is there, and who is not let in.
+/* tools: how a tool finds a server of this node, its identity there, and the tools that are refused.
  * usage: tools CASE */
 #include <sys/stat.h>
 
@@ -76,7 +76,7 @@ static void chosen(void) {
         snprintf(name, sizeof name, "%d", i);
         CHECK_OK(start_server(&others[i], TOOLS, name, NULL));
     }
-    /* Where the kernel lists it is its own affair: begun again until whoever asks for nobody does not meet it. */
+    /* Where the kernel lists it is its own affair: begun again until a search for any server does not find it. */
     for (int place = 0; met; place++) {
         CHECK(place < PLACES);
         if (place > 0) end_server(&system, 0);
@@ -149,7 +149,7 @@ static void identity(void) {
     char text[256];
     CHECK_OK(start_server(&a, TOOLS, "a", NULL));
 
-    /* Not connected, not named: it names itself, and all that needs a server says so. */
+    /* Not connected, not named: it names itself, and all that needs a server is refused. */
     me.rank = 1;
     CHECK_OK(init_with(PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL));
     CHECK(me.nspace[0] != '\0' && me.rank == 0);
@@ -299,7 +299,7 @@ static void waits(void) {
 }
 
 /* What another user's tool is told; as that user, in a process of its own. */
-static void refuse_stranger(const struct server* a, const struct server* system) {
+static void refuse_other_user(const struct server* a, const struct server* system) {
     pid_t child = fork();
     int status;
     CHECK(child >= 0);
@@ -331,7 +331,7 @@ static void users(void) {
     }
     CHECK_OK(start_server(&a, TOOLS, "a", NULL));
     CHECK_OK(start_server(&b, SYSTEM, "b", NULL));
-    refuse_stranger(&a, &b);
+    refuse_other_user(&a, &b);
     CHECK(ask(&a, 's') == 0 && ask(&b, 's') == 1 && ask(&b, 'r') == 1);
     end_server(&a, 0);
     end_server(&b, 0);
@@ -342,7 +342,7 @@ static void users(void) {
 static void launcher(void) {
     struct server a;
     pmix_proc_t rank, server;
-    pmix_server_module_t module = {.tool_connected = tool_came};
+    pmix_server_module_t module = {.tool_connected = on_tool};
     bool yes = true;
     char file[512], pipe_end[16], **env = NULL;
     int ends[2];
@@ -359,7 +359,7 @@ static void launcher(void) {
     PMIX_INFO_LOAD(&info[1], PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL);
     CHECK_OK(PMIx_tool_init(&me, info, 2));
     CHECK(!getenv("PMIX_LAUNCHER_RNDZ_FILE") && !getenv("PMIX_LAUNCHER_RNDZ_URI") && !getenv("PMIX_KEEPALIVE_PIPE"));
-    /* Connected to who started it, and a server itself. */
+    /* Connected to its parent, and a server itself. */
     CHECK(ask(&a, 's') == 1);
     CHECK(access(file, R_OK) == 0);
     CHECK_OK(PMIx_tool_set_server_module(&module));
@@ -373,7 +373,7 @@ static void launcher(void) {
     CHECK_OK(PMIx_tool_set_server(&a.name, NULL, 0));
     server = primary_server();
     CHECK(PMIX_CHECK_PROCID(&server, &a.name));
-    /* It says that it is ready, and asks what it is to do. */
+    /* It reports that it is ready, and asks for its task. */
     CHECK_OK(PMIx_Notify_event(PMIX_LAUNCHER_READY, &me, PMIX_RANGE_LOCAL, NULL, 0, NULL, NULL));
     double end = seconds_now() + 60;
     while (ask(&a, 'l') == 0) CHECK(seconds_now() < end);
@@ -391,7 +391,7 @@ static void launcher(void) {
     CHECK(access(file, F_OK) != 0);
     end_server(&a, 0);
 
-    /* The file by attribute; and who is no launcher serves nobody. */
+    /* The file by attribute; and a tool that is no launcher serves nobody. */
     pmix_info_t by_name[3] = {info[0], info[1]};
     PMIX_INFO_LOAD(&by_name[2], PMIX_LAUNCHER_RENDEZVOUS_FILE, file, PMIX_STRING);
     CHECK_OK(PMIx_tool_init(&me, by_name, 3));

@@ -4,7 +4,7 @@
 
     tools_drive.py CASE --pmixrun FILE --commands DIR [--program FILE] [--mpirun FILE --library DIR]
 
-CASE  commands  each command against a job that waits: what it says, as text and as JSON, and its exit status
+CASE  commands  each command against a job that waits: its output, as text and as JSON, and its exit status
       foreign   each command against a host that serves no tools
       hang      a rank never comes to the fence of the others: wireup-top must name it, and one that never connected
       none      no server answers: one sentence and status 3; wrong command lines: status 2

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools_many: a tool with several servers: whom it asks, what it hears from which, and the calls of clients.
+/* tools_many: a tool with several servers: the one that it asks, the events of each, and the calls of clients.
  * usage: tools_many CASE */
 #include <fcntl.h>
 
@@ -154,7 +154,7 @@ static void calls(void) {
     for (uint32_t i = 0; i < 2000; i++) ask(&a, 'o');
     until(&outputs, 2001);
     CHECK_OK(PMIx_IOF_deregister((size_t)pull, NULL, 0, NULL, NULL));
-    /* The answer does not wait for the host, which is told of the end in its turn. */
+    /* The answer does not wait for the host, which is notified of the end afterwards. */
     const double patience = seconds_now() + 60;
     while (ask(&a, 'p') != 2) CHECK(seconds_now() < patience);
     CHECK(ask(&b, 'p') == 0);

@@ -30,7 +30,7 @@ struct server {
 
 static unsigned seen, refused, named, pulled, spawned, ready;
 
-static inline void tool_came(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc, void* cbdata) {
+static inline void on_tool(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc, void* cbdata) {
     pmix_proc_t name;
     const char* nspace = NULL;
     bool has_user = false, has_pid = false;
@@ -98,7 +98,7 @@ static inline void launcher_ready(size_t handler, pmix_status_t status, const pm
 
 static inline void serve(enum support support, const char* nspace, const char* job, const char* file, int line) {
     static pmix_server_module_t module = {
-        .tool_connected = tool_came, .spawn = host_spawn, .job_control = host_control, .iof_pull = host_pull};
+        .tool_connected = on_tool, .spawn = host_spawn, .job_control = host_control, .iof_pull = host_pull};
     bool yes = true;
     uint32_t size = 1;
     pmix_info_t info[3];
@@ -301,7 +301,7 @@ static inline void in_directory(char* path, size_t size, const char* name) {
     snprintf(path, size, "%s/%s", directory ? directory : "/tmp", name);
 }
 
-/* --- what it hears --- */
+/* --- its events --- */
 
 static uint32_t heard, lost;
 static pmix_proc_t lost_server;

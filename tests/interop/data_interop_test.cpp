@@ -75,8 +75,8 @@ class Peer {
         return pid_ > 0;
     }
 
-    Answer ask(char operation, pmix_data_type_t type, size_t room, const ByteVector& bytes = {}) {
-        const uint32_t head[] = {static_cast<uint32_t>(operation), type, static_cast<uint32_t>(room),
+    Answer ask(char operation, pmix_data_type_t type, size_t capacity, const ByteVector& bytes = {}) {
+        const uint32_t head[] = {static_cast<uint32_t>(operation), type, static_cast<uint32_t>(capacity),
                                  static_cast<uint32_t>(bytes.size())};
         Answer a;
         int32_t reply[3];
@@ -159,8 +159,8 @@ ByteVector repacked(const ByteVector& bytes, size_t n, pmix_data_type_t type) {
     return again;
 }
 
-// What OpenPMIx up to 6.1 cannot read, whoever wrote it: data types (it reads them as signed numbers), no values at all
-// (it takes the end for a lack), arrays of arrays (it makes no room for them).
+// What OpenPMIx up to 6.1 cannot read, from any writer: data types (it reads them as signed numbers), no values at all
+// (it takes the end for a lack), arrays of arrays (it makes no capacity for them).
 bool peer_reads(const pmix_sample_t& s) {
     return s.type != PMIX_DATA_TYPE && s.type != PMIX_REGATTR && s.n != 0 &&
            std::strcmp(s.name, "array of arrays") != 0;

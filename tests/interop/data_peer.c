@@ -2,10 +2,10 @@
 /*
  * Another PMIx library's packing, behind a pipe: reads requests from stdin, answers on stdout, ends with its input.
  * Built with that library's headers and linked to it. All numbers are 32 bits, as this machine has them.
- *   request   operation, data type, room, length, bytes
+ *   request   operation, data type, capacity, length, bytes
  *   'v'       its version                             answer: status, number of values, length, bytes
- *   's'       packs the sample number `room` of support/data_samples.h
- *   'r'       unpacks the bytes into `room` elements and packs what came
+ *   's'       packs the sample number `capacity` of support/data_samples.h
+ *   'r'       unpacks the bytes into `capacity` elements and packs the result
  *   'c' 'd'   compresses, decompresses
  */
 #include <stdio.h>
@@ -16,7 +16,7 @@
 typedef struct {
     uint32_t operation;
     uint32_t type;
-    uint32_t room;
+    uint32_t capacity;
     uint32_t length;
 } request_t;
 
@@ -50,8 +50,8 @@ static void repack(const request_t* r, char* bytes) {
     buffer.base_ptr = buffer.unpack_ptr = bytes;
     buffer.pack_ptr = bytes + r->length;
     buffer.bytes_allocated = buffer.bytes_used = r->length;
-    void* values = calloc(r->room + 1, MAX_ELEMENT);
-    int32_t n = (int32_t)r->room;
+    void* values = calloc(r->capacity + 1, MAX_ELEMENT);
+    int32_t n = (int32_t)r->capacity;
     if (values == NULL) {
         exit(1);
     }
@@ -82,7 +82,7 @@ int main(void) {
                 answer(PMIX_SUCCESS, 0, PMIx_Get_version(), strlen(PMIx_Get_version()));
                 break;
             case 's':
-                answer_packed((void*)g_samples[r.room].values, g_samples[r.room].n, g_samples[r.room].type);
+                answer_packed((void*)g_samples[r.capacity].values, g_samples[r.capacity].n, g_samples[r.capacity].type);
                 break;
             case 'r':
                 repack(&r, bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many threads in the client's door at once, in a process without a server: init and finalize are counted, everyone
-// finds what everyone put, values are whole. Meant for ThreadSanitizer; the figures are small so that it ends soon.
+// Many threads in the client API at once, in a process without a server: init and finalize are counted, everyone
+// finds what everyone put, values are whole. Meant for ThreadSanitizer; the figures are small so that it ends quickly.
 #include <gtest/gtest.h>
 #include <pmix.h>
 #include <stdlib.h>
@@ -62,10 +62,10 @@ void work(int thread, std::atomic<int>& errors) {
             PMIx_Value_free(out, 1);
         }
         if (round % 5 == 0) {
-            pmix_info_t lend;
-            memset(&lend, 0, sizeof lend);
-            strcpy(lend.key, PMIX_GET_POINTER_VALUES);
-            check(PMIx_Get(&self, key.c_str(), &lend, 1, &out) == PMIX_SUCCESS && whole(out->data.string));
+            pmix_info_t pointer;
+            memset(&pointer, 0, sizeof pointer);
+            strcpy(pointer.key, PMIX_GET_POINTER_VALUES);
+            check(PMIx_Get(&self, key.c_str(), &pointer, 1, &out) == PMIX_SUCCESS && whole(out->data.string));
         }
         check(PMIx_Notify_event(-3100, nullptr, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr) == PMIX_SUCCESS);
         check(PMIx_Finalize(nullptr, 0) == PMIX_SUCCESS);
@@ -85,7 +85,7 @@ TEST(ClientStress, EightThreadsShareOneLibrary) {
     EXPECT_EQ(errors, 0);
 }
 
-// The library comes and goes under them: whoever initialised it finds it, whatever the others do.
+// The library comes and goes under them: a thread that has initialised it can use it, whatever the others do.
 // rows: I2 I12
 TEST(ClientStress, TheLibraryComesAndGoes) {
     std::atomic<int> errors{0};

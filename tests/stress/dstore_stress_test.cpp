@@ -15,7 +15,7 @@ namespace {
 
 using namespace test;
 
-// Every value says what it is: the number, 25 times over. A torn one would not.
+// Every value contains its number, 25 times over. A torn one would not.
 Buffer telling(uint32_t n) {
     common::ByteWriter w;
     w.u16(PMIX_BYTE_OBJECT);

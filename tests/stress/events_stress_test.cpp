@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handlers that come and go while events arrive, in a process that is its own server: each handler hears every event
-// once and in the order of its source, whenever it was registered. Meant for ThreadSanitizer.
+// Handlers that are registered and removed while events are raised, in a process that is its own server: each handler
+// gets every event once and in the order of its source, whenever it was registered. Meant for ThreadSanitizer.
 #include <gtest/gtest.h>
 #include <pmix_server.h>
 
@@ -76,7 +76,7 @@ bool wait_for(const std::atomic<int>& count, int wanted) {
 }  // namespace
 
 // rows: E10 E12 E16
-TEST(EventsStress, HandlersThatComeWhileEventsArriveMissNoneAndSeeNoneTwice) {
+TEST(EventsStress, Register_WhileEventsAreRaised_DeliversEachEventOnce) {
     InfoList infos;
     infos.append_number(PMIX_SERVER_CACHE_SIZE, size_t{kSources * kPerSource}, PMIX_SIZE);
     ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));

@@ -27,7 +27,7 @@ std::string text_at(uint32_t round) {
     return text;
 }
 
-TEST(RenewalStress, ReadersSeeWholeValuesThatNeverGrowOlder) {
+TEST(CompactionStress, ReadersSeeWholeValuesThatNeverGrowOlder) {
     ServerHere server;
     ASSERT_EQ(PMIX_SUCCESS, server.status);
     register_job("job");

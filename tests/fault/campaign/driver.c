@@ -129,7 +129,7 @@ static void stop_one(struct board_job* job, int rank, uint64_t dice) {
     close(fd);
 }
 
-/* Until every process of a job that came up has its slot: only then is the entry free again when all have ended. */
+/* Until every process of a job that started has its slot: only then is the entry free again when all have ended. */
 static void await_begin(int number, int count) {
     const long long until = board_now_ms() + HANG_MS;
     for (int rank = 0; rank < count; rank++) {
@@ -196,7 +196,7 @@ static void run_liar(struct task* task) {
         atomic_fetch_add(&liars, 1);
         await_begin(task->number, 1);
     }
-    atomic_store(&job->slots[0].killed, 1); /* its server, or the host, may end it for what it said */
+    atomic_store(&job->slots[0].killed, 1); /* its server, or the host, may end it for what it sent */
     await_end(task->number, 1);
 }
 

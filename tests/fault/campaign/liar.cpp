@@ -76,10 +76,10 @@ class Liar {
     }
 
     bool send(int fd, const uint8_t* bytes, size_t size) {
-        pollfd room{fd, POLLOUT, 0};
+        pollfd space{fd, POLLOUT, 0};
         while (size > 0) {
             const ssize_t n = ::send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-            if (n < 0 && (errno != EAGAIN || ::poll(&room, 1, 200) <= 0)) return false;
+            if (n < 0 && (errno != EAGAIN || ::poll(&space, 1, 200) <= 0)) return false;
             if (n > 0) bytes += n, size -= static_cast<size_t>(n);
         }
         return true;
@@ -126,7 +126,7 @@ class Liar {
         }
     }
 
-    // Connections that never say who they are, or only half of it.
+    // Connections that never send a hello, or only half of it.
     void half_open() {
         std::vector<transport::Descriptor> open;
         for (size_t i = 0; i < 30; ++i) {

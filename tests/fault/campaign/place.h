@@ -14,7 +14,7 @@ struct slot;
  */
 struct slot* board_take(struct board* board, int number);
 
-/* The same for who does not look at the board otherwise; board_begin: false if there is no place. */
+/* The same for a program that does not read the board otherwise; board_begin: false if there is no place. */
 int board_begin(int number);
 void board_end(int number);
 

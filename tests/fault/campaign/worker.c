@@ -45,7 +45,7 @@ static void step(const char* name) {
     atomic_fetch_add(&slot->calls, 1);
 }
 
-/* May this call have failed? The driver raises `hurt` before it kills, so it stands when the failure is seen. */
+/* May this call have failed? The driver raises `hurt` before it kills, so it is set when the failure is seen. */
 static bool excused(void) {
     return atomic_load(&job->hurt) || atomic_load(&job->faulty);
 }
@@ -180,7 +180,8 @@ static void spawn(int round) {
     good(PMIx_Spawn(NULL, 0, &app, 1, nspace), "Spawn", round);
 }
 
-/* Where calls may fail, some ranks have no place left in their table of descriptors from here on, whoever wants one. */
+/* Where calls may fail, some ranks have no place left in their table of descriptors from here on, for all code in the
+ * process. */
 static void fill_descriptor_table(void) {
     struct rlimit places;
     if (getrlimit(RLIMIT_NOFILE, &places) != 0) return;

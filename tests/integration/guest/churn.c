@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* churn: jobs and assemblages that come and go thousands of times leave nothing in a client, a server or its host.
  * usage: churn spawn|connect|group COUNT MOST_KIB
- *   spawn: each turn spawns a job, reads its data, connects with it and disconnects. connect: with one and the same
+ *   spawn: each pass spawns a job, reads its data, connects with it and disconnects. connect: with one and the same
  * job. group: constructs and destructs. MOST_KIB: how much a process may grow in three quarters of the rounds; 0: any
  *
  * What leaks does so in each round, what an allocator takes at once (an arena more on a busy machine) comes in one
- * piece at any time. So the last two thirds are held against the bound each by itself, and the one that grew less
+ * block at any time. So the last two thirds are held against the bound each by itself, and the one that grew less
  * counts.
  *
  * The host is in the server's process and starts nothing: the jobs that it spawns run on another node, which there is
- * not. So a turn costs what the library does, and ten thousand of them a few seconds. */
+ * not. So a pass costs what the library does, and ten thousand of them a few seconds. */
 #include <dirent.h>
 #include <pmix_server.h>
 #include <sys/prctl.h>
@@ -159,12 +159,12 @@ static void join(const char* nspace) {
     CHECK_OK(PMIx_Disconnect(procs, 2, NULL, 0));
 }
 
-static void group_once(unsigned turn) {
+static void group_once(unsigned pass) {
     char name[32];
     bool yes = true;
     pmix_info_t assign, *results = NULL;
     size_t nresults = 0;
-    snprintf(name, sizeof name, "group.%u", turn);
+    snprintf(name, sizeof name, "group.%u", pass);
     PMIX_INFO_LOAD(&assign, PMIX_GROUP_ASSIGN_CONTEXT_ID, &yes, PMIX_BOOL);
     CHECK_OK(PMIx_Group_construct(name, &me, 1, &assign, 1, &results, &nresults));
     PMIX_INFO_FREE(results, nresults);
@@ -178,14 +178,14 @@ static int client(const char* what, unsigned count, long most_kib) {
     CHECK_OK(PMIx_Init(&me, NULL, 0));
     double before = seconds_now();
     if (strcmp(what, "connect") == 0) spawn_one(nspace);
-    for (unsigned turn = 0; turn < count; turn++) {
+    for (unsigned pass = 0; pass < count; pass++) {
         for (unsigned third = 1; third < 3; third++) {
-            if (turn != count * third / 3) continue;
+            if (pass != count * third / 3) continue;
             own[third - 1] = size_of(getpid());
             hosts[third - 1] = size_of(getppid());
         }
         if (strcmp(what, "group") == 0) {
-            group_once(turn);
+            group_once(pass);
             continue;
         }
         if (strcmp(what, "spawn") == 0) {
@@ -194,7 +194,7 @@ static int client(const char* what, unsigned count, long most_kib) {
         }
         join(nspace);
     }
-    printf("%u turns in %.1f s\n", count, seconds_now() - before);
+    printf("%u passes in %.1f s\n", count, seconds_now() - before);
     own[2] = size_of(getpid());
     hosts[2] = size_of(getppid());
     check_growth("client", own, most_kib);

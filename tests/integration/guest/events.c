@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* events: a program that uses libevent itself, in its own way; the library lives beside it. Run under pmixrun.
+/* events: a program that uses libevent itself, in its own way; the library runs beside it. Run under pmixrun.
  * usage: events locks|locks_late|debug|debug_locks
  *
  * libevent's locking hooks and its debug mode are the process's: the library neither sets nor needs them. */
@@ -17,8 +17,8 @@ static void tick(evutil_socket_t fd, short what, void* argument) {
     char byte;
     struct event* timer = argument;
     CHECK(read(fd, &byte, 1) == 1);
-    struct timeval soon = {0, 100};
-    CHECK(event_add(timer, &soon) == 0);
+    struct timeval later = {0, 100};
+    CHECK(event_add(timer, &later) == 0);
 }
 
 static void timer_fired(evutil_socket_t fd, short what, void* argument) {
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     CHECK(base);
     if (!late) start();
     if (alone) {
-        /* Debug mode without locks is for programs that use libevent in one thread: the two take turns here. */
+        /* Debug mode without locks is for programs that use libevent in one thread: the two alternate here. */
         own_loop(NULL);
         use_the_library();
     } else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* impostor: a server of one user that says it is the system's, and who believes it. Root's tools look for the system's
- * server too, and would tell it what root's tools tell. Needs root, to become two users.
+/* impostor: a server of one user that claims to be the system's, and the tools that reject it. Root's tools look for
+ * the system's server too, and would tell it what root's tools tell. Needs root, to become two users.
  *
  * Nothing is executed, as in users.c: the server and each tool are forked, become their user, and then initialise. */
 #define PMIX_SERVER_INIT_PLAIN
@@ -15,7 +15,7 @@
 
 #include "../check.h"
 
-enum { OWNER = 64111, STRANGER = 64112 }; /* no such users need exist */
+enum { OWNER = 64111, OTHER_USER = 64112 }; /* no such users need exist */
 static const char impostor[] = "impostor";
 
 static void become(uid_t user) {
@@ -23,13 +23,13 @@ static void become(uid_t user) {
     CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 }
 
-static void tool_came(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc, void* cbdata) {
+static void on_tool(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc, void* cbdata) {
     (void)info, (void)ninfo;
     cbfunc(PMIX_SUCCESS, NULL, cbdata);
 }
 
 static int serve(int line, const char* directory) {
-    static pmix_server_module_t module = {.tool_connected = tool_came};
+    static pmix_server_module_t module = {.tool_connected = on_tool};
     bool yes = true;
     char letter = 'u';
     pmix_info_t info[4];
@@ -102,14 +102,14 @@ int main(void) {
     /* It is there, and its own user may think it the system's. */
     look(OWNER, PMIX_CONNECT_TO_SYSTEM, &yes, PMIX_BOOL, true);
     look(OWNER, PMIX_SERVER_NSPACE, impostor, PMIX_STRING, true);
-    /* What it says of itself convinces nobody else, and root as little as others. */
-    look(STRANGER, PMIX_CONNECT_TO_SYSTEM, &yes, PMIX_BOOL, false);
+    /* Its own claims are accepted by no other user, root included. */
+    look(OTHER_USER, PMIX_CONNECT_TO_SYSTEM, &yes, PMIX_BOOL, false);
     look(0, PMIX_CONNECT_TO_SYSTEM, &yes, PMIX_BOOL, false);
     look(0, PMIX_CONNECT_SYSTEM_FIRST, &yes, PMIX_BOOL, false);
     look(0, PMIX_SERVER_NSPACE, impostor, PMIX_STRING, false);
     /* Its number is the kernel's word: root means this one. */
     look(0, PMIX_SERVER_PIDINFO, &server, PMIX_PID, true);
-    look(STRANGER, PMIX_SERVER_PIDINFO, &server, PMIX_PID, false);
+    look(OTHER_USER, PMIX_SERVER_PIDINFO, &server, PMIX_PID, false);
 
     close(ends[0]);
     CHECK(waitpid(server, &status, 0) == server && status == 0);

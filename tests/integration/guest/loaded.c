@@ -126,7 +126,7 @@ static void use(struct library* l, pmix_proc_t* me) {
 
 /* --- cases -------------------------------------------------------------------------------------------------------- */
 
-/* Whatever Init makes, Finalize takes away: after a few lives, which fill the caches of the C library (a thread's
+/* Whatever Init makes, Finalize takes away: after a few repetitions, which fill the caches of the C library (a thread's
  * stack, the heap), the process holds no more than before. rows: I12 */
 static void cycles(int count, const char* path) {
     struct holding before = {0, 0, 0, 0};

@@ -83,10 +83,10 @@ std::string text_later(const pmix_proc_t& proc, const char* key, const pmix_info
 void one_thread(const pmix_proc_t& me, unsigned size, int number) {
     std::ostringstream said;
     said.imbue(std::locale::classic());
-    for (int turn = 0; turn < 50; ++turn) {
+    for (int pass = 0; pass < 50; ++pass) {
         ++counted.uses;
         pmix_proc_t peer = me;
-        peer.rank = (me.rank + static_cast<unsigned>(turn + number)) % size;
+        peer.rank = (me.rank + static_cast<unsigned>(pass + number)) % size;
         std::ostringstream want;
         want << "rank " << peer.rank;
         CHECK(text_of(peer, "runtime.text") == want.str());

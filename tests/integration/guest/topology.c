@@ -31,7 +31,7 @@ int main(void) {
     PMIX_CPUSET_DESTRUCT(&bound);
     PMIX_TOPOLOGY_DESTRUCT(&loaded);
 
-    /* The program's stays its own, during and after the library's life. */
+    /* The program's stays its own, while the library is initialised and after it. */
     hwloc_topology_check(own);
     int status = finish();
     hwloc_topology_check(own);

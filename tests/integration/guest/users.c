@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* users: who may be which rank, with real processes of three users: the server's, the one that the rank is registered
- * for, and a stranger. Needs root, to become them.
+ * for, and another user. Needs root, to become them.
  * usage: users root|user           whose process the server is
  *        users unmapped|forbidden|environment
  *                                  the server is in a user namespace that maps root alone; the last two: and its host,
- * or the environment, admits only users whom the kernel can name
+ * or the environment, admits only users that the kernel can name
  *
  * Nothing is executed, so that nobody needs access to the build: the processes are forked before any is a server or a
  * client, become their user, and then initialise. */
@@ -20,7 +20,7 @@
 
 #include "../check.h"
 
-enum { OWNER = 64101, STRANGER = 64102 }; /* no such users need exist */
+enum { OWNER = 64101, UNREGISTERED = 64102 }; /* no such users need exist */
 enum { MAX_ENVIRONMENT = 16384 };
 
 static void become(uid_t user) {
@@ -39,8 +39,8 @@ static pmix_status_t client_left(const pmix_proc_t* proc, void* object, pmix_op_
 
 static unsigned connected; /* written on the library's thread, read when its clients are gone */
 
-static pmix_status_t client_came(const pmix_proc_t* proc, void* object, pmix_info_t info[], size_t ninfo,
-                                 pmix_op_cbfunc_t cbfunc, void* cbdata) {
+static pmix_status_t on_client(const pmix_proc_t* proc, void* object, pmix_info_t info[], size_t ninfo,
+                               pmix_op_cbfunc_t cbfunc, void* cbdata) {
     (void)proc, (void)object, (void)info, (void)ninfo, (void)cbfunc, (void)cbdata;
     __atomic_add_fetch(&connected, 1, __ATOMIC_SEQ_CST);
     return PMIX_OPERATION_SUCCEEDED;
@@ -93,7 +93,7 @@ static bool map_root_alone(void) {
 }
 
 static int serve(uid_t user, bool forbidden, int line) {
-    static pmix_server_module_t module = {.client_connected2 = client_came, .client_finalized = client_left};
+    static pmix_server_module_t module = {.client_connected2 = on_client, .client_finalized = client_left};
     pmix_proc_t rank;
     become(user);
     pmix_info_t named;
@@ -171,7 +171,7 @@ static int be_client(uid_t user, enum token token, int line, pmix_status_t wante
 
 /* told: did the host hear of it? */
 static void try_told(uid_t user, enum token token, int line, pmix_status_t wanted, bool told) {
-    uint32_t before = ask(line, 'f'), came = ask(line, 'c');
+    uint32_t before = ask(line, 'f'), connects = ask(line, 'c');
     int status = 0;
     fflush(stdout);
     pid_t pid = fork();
@@ -180,8 +180,8 @@ static void try_told(uid_t user, enum token token, int line, pmix_status_t wante
     CHECK(waitpid(pid, &status, 0) == pid);
     if (status != 0) printf("FAIL: user %u, token %d\n", (unsigned)user, (int)token);
     CHECK(status == 0);
-    /* The host heard only of whom the server let in, and nothing of anybody is kept. */
-    CHECK(ask(line, 'c') == came + told);
+    /* The host was notified only of processes that the server admitted, and nothing is kept of the others. */
+    CHECK(ask(line, 'c') == connects + told);
     double since = seconds_now();
     while (ask(line, 'f') != before) CHECK(seconds_now() - since < 60);
 }
@@ -196,10 +196,10 @@ static void try_named_users(int line, bool root) {
     try(OWNER, NONE, line, PMIX_SUCCESS);
     /* A wrong token is worse than none: it is from another instance of the namespace. */
     try(OWNER, WRONG, line, PMIX_ERR_INVALID_CRED);
-    for (int i = 0; i < 3; i++) try(STRANGER, NONE, line, PMIX_ERR_INVALID_CRED);
-    try(STRANGER, WRONG, line, PMIX_ERR_INVALID_CRED);
+    for (int i = 0; i < 3; i++) try(UNREGISTERED, NONE, line, PMIX_ERR_INVALID_CRED);
+    try(UNREGISTERED, WRONG, line, PMIX_ERR_INVALID_CRED);
     /* Another user who has read the rank's environment is still another user. */
-    try(STRANGER, RIGHT, line, PMIX_ERR_INVALID_CRED);
+    try(UNREGISTERED, RIGHT, line, PMIX_ERR_INVALID_CRED);
     /* Root may be anybody at the server. But a client believes no other user's server without its half of the token,
      * and root as little as others: then the client is the one that leaves. */
     try(0, RIGHT, line, PMIX_SUCCESS);
@@ -213,7 +213,7 @@ static void try_unmapped_users(int line, bool permitted) {
     try(OWNER, RIGHT, line, permitted ? PMIX_SUCCESS : PMIX_ERR_INVALID_CRED);
     try(OWNER, NONE, line, PMIX_ERR_INVALID_CRED);
     try(OWNER, WRONG, line, PMIX_ERR_INVALID_CRED);
-    try(STRANGER, NONE, line, PMIX_ERR_INVALID_CRED);
+    try(UNREGISTERED, NONE, line, PMIX_ERR_INVALID_CRED);
     try(0, RIGHT, line, PMIX_SUCCESS);
 }
 

@@ -22,8 +22,8 @@ extern char** environ;
  * counts. The caller frees it. */
 static char* next_line(size_t* length) {
     char* line = NULL;
-    size_t room = 0;
-    ssize_t n = getline(&line, &room, stdin);
+    size_t capacity = 0;
+    ssize_t n = getline(&line, &capacity, stdin);
     if (n <= 0) {
         free(line);
         return NULL;
@@ -124,7 +124,7 @@ static int read_maps(const char* program, pmix_data_type_t type) {
             } else {
                 value.data.bo = (pmix_byte_object_t){map, length[i]};
             }
-            infos[i].value = value; /* lent for the call */
+            infos[i].value = value; /* borrowed for the call */
         }
         pmix_status_t rc = wait_for(PMIx_server_register_nspace(first.nspace, 1, infos, 2, done, end), end);
         if (rc == PMIX_SUCCESS)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pmixrun's coordinator of groups whose leaders know how many they are but not who: which callers belong together.
+// pmixrun's coordinator of groups whose leaders have their number but not their names: which callers belong together.
 //
 // bootstrap.c between frames that the test makes and a mesh that only notes what is answered.
 #include <gtest/gtest.h>

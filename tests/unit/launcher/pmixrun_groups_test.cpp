@@ -141,7 +141,7 @@ TEST_F(PmixrunGroups, WhoIsLateForADestructThatFailedIsAnsweredAfterTheJobsEndTo
     end_child();
     uint64_t late = comes(1, PMIX_GROUP_DESTRUCT, {"parent"}, PMIX_ERR_PROC_TERM_WO_SYNC);
     EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(late));
-    // Nothing of it stands in the way of the next group of that name.
+    // Nothing of it affects the next group of that name.
     uint64_t a = comes(0, PMIX_GROUP_DESTRUCT, {"parent"});
     EXPECT_TRUE(open(a));
     uint64_t b = comes(1, PMIX_GROUP_DESTRUCT, {"parent"});
@@ -220,9 +220,9 @@ struct Answers {
         self->status = status;
     }
     static void data(pmix_status_t status, const char*, size_t, void* cbdata, pmix_release_cbfunc_t release,
-                     void* lent) {
+                     void* borrowed) {
         op(status, cbdata);
-        if (release != nullptr) release(lent);
+        if (release != nullptr) release(borrowed);
     }
 };
 
@@ -246,7 +246,7 @@ std::vector<pmix_proc_t> both_jobs() {
     return procs;
 }
 
-// Another node's part of a turn: that it has come, or that it has failed.
+// Another node's part of a round: it has joined, or failed.
 void hear(void (*what)(int, uint64_t, struct buffer*), uint32_t kind, uint64_t number, pmix_status_t status) {
     const std::vector<pmix_proc_t> procs = both_jobs();
     buffer body{};
@@ -262,7 +262,7 @@ void hear(void (*what)(int, uint64_t, struct buffer*), uint32_t kind, uint64_t n
 }  // namespace
 
 // Fence, connect, disconnect: in, and late for what another node has failed, and later than the job.
-TEST_F(PmixrunGroups, WhoIsLateForATurnIsAnsweredToo) {
+TEST_F(PmixrunGroups, LateCaller_OfARound_IsAnsweredToo) {
     enum { CONNECT = 1, DISCONNECT = 2 };
     Answers connected;
     begins[CONNECT](both_jobs(), &connected);
@@ -275,7 +275,7 @@ TEST_F(PmixrunGroups, WhoIsLateForATurnIsAnsweredToo) {
         EXPECT_EQ(1, late.count);
         EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, late.status);
         begins[kind](both_jobs(), &waits);
-        EXPECT_EQ(0, waits.count) << "the next turn is another";
+        EXPECT_EQ(0, waits.count) << "the next round is another";
         if (kind != DISCONNECT) {
             hear(on_collective, kind, kind == CONNECT ? 2 : 1, PMIX_SUCCESS);
             EXPECT_EQ(PMIX_SUCCESS, waits.status);

@@ -24,28 +24,28 @@ struct Full {
     }
 };
 
-LogWish wish_of(size_t n) {
-    LogWish wish;
-    wish.source = common::ProcId("job", 0);
-    wish.entries.assign(n, LogEntry{LogChannel::error, "text"});
-    return wish;
+LogWish log_of(size_t n) {
+    LogWish log;
+    log.source = common::ProcId("job", 0);
+    log.entries.assign(n, LogEntry{LogChannel::error, "text"});
+    return log;
 }
 
 TEST(LogChannels, AStreamThatNobodyReadsIsWaitedForOnce) {
     Full full;
     LogStreams streams;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(wish_of(1000), Full::sinks, streams, true));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log_of(1000), Full::sinks, streams, true));
     ASSERT_EQ(1000u, Full::patience.size());
     EXPECT_GT(Full::patience.front(), 1000);
     for (size_t i = 1; i < Full::patience.size(); ++i) ASSERT_EQ(0, Full::patience[i]) << i;
     // Nor is it by the next request, until it takes something again.
     Full::patience.clear();
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(wish_of(2), Full::sinks, streams, true));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log_of(2), Full::sinks, streams, true));
     EXPECT_EQ((std::vector<int>{0, 0}), Full::patience);
     Full::takes = true;
-    EXPECT_EQ(PMIX_SUCCESS, write_log(wish_of(1), Full::sinks, streams, true));
+    EXPECT_EQ(PMIX_SUCCESS, write_log(log_of(1), Full::sinks, streams, true));
     Full::patience.clear();
-    EXPECT_EQ(PMIX_SUCCESS, write_log(wish_of(1), Full::sinks, streams, true));
+    EXPECT_EQ(PMIX_SUCCESS, write_log(log_of(1), Full::sinks, streams, true));
     EXPECT_GT(Full::patience.front(), 1000);
 }
 
@@ -60,14 +60,14 @@ TEST(LogChannels, AllEntriesTogetherHaveOneLimitOfTime) {
                              return deadline.ns() == first ? PMIX_SUCCESS : PMIX_ERROR;
                          },
                          &Full::syslog};
-    EXPECT_EQ(PMIX_SUCCESS, write_log(wish_of(3), sinks, streams, true));
+    EXPECT_EQ(PMIX_SUCCESS, write_log(log_of(3), sinks, streams, true));
 }
 
 TEST(LogChannels, WhatWaitsWhenTheServerStopsStaysUnwritten) {
     Full full;
     LogStreams streams;
     streams.stopping = true;
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, write_log(wish_of(3), Full::sinks, streams, true));
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, write_log(log_of(3), Full::sinks, streams, true));
     EXPECT_TRUE(Full::patience.empty());
 }
 

@@ -230,8 +230,8 @@ void on_spawned(pmix_status_t status, char nspace[], void* cbdata) {
     Answer::done(right ? status : PMIX_ERROR, cbdata);
 }
 void on_controlled(pmix_status_t status, pmix_info_t[], size_t, void* cbdata, pmix_release_cbfunc_t release,
-                   void* lent) {
-    if (release != nullptr) release(lent);
+                   void* borrowed) {
+    if (release != nullptr) release(borrowed);
     Answer::done(status, cbdata);
 }
 
