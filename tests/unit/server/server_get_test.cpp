@@ -36,7 +36,12 @@ std::pair<std::string, int> asked_for(const FakeHost& host, size_t n) {
     }
     return {};
 }
+// Of an answer that neither a limit of time nor another thread decides: there is nothing to wait for.
 pmix_status_t status_of(FakeClient& client, uint32_t id) {
+    auto reply = client.wait_at_once(id);
+    return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
+}
+pmix_status_t status_in_time(FakeClient& client, uint32_t id) {
     auto reply = client.wait(id);
     return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
 }
@@ -102,8 +107,8 @@ TEST(ServerGetTest, StrictMode_TargetCommitsWithoutTheKey_GetWaitsForIt) {
     };
     uint32_t local = s.a.start_get({"job", 1}, "k"), remote = s.a.start_get({"job", 2}, "k");
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k", 0, true))) << "PMIX_IMMEDIATE";
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1))) << "PMIX_TIMEOUT";
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, remote));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", 1}, "k", 1))) << "PMIX_TIMEOUT";
+    EXPECT_EQ(PMIX_SUCCESS, status_in_time(s.a, remote));
     EXPECT_EQ("far", s.a.read_text(2, "k"));
     EXPECT_FALSE(s.a.take(local));
     s.b.put("k", "near");
@@ -125,7 +130,7 @@ TEST(ServerGetTest, ImmediateTimeoutAndRanksThatAreNone) {
     Setting s(1);
     s.connect();
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k", 0, true)));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1)));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", 1}, "k", 1)));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 99}, "k")));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "pmix.nope"))) << "reserved: no wait";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k", 60, false, true)))
@@ -329,7 +334,7 @@ TEST(ServerGetTest, TwoRequestersOfOneProcess_HostIsToldOfEach) {
     EXPECT_EQ(std::pair(std::string("other"), 0), asked_for(s.host, 2));
     ASSERT_NE(nullptr, s.host.last("direct_modex")->infos.find(PMIX_USERID));
     EXPECT_EQ(::geteuid(), s.host.last("direct_modex")->infos.find(PMIX_USERID)->value.data.uint32);
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, hasty));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, hasty));
     s.host.answer_first();
     s.server.settle();
     EXPECT_FALSE(s.b.take(patient));
@@ -351,10 +356,10 @@ TEST(ServerGetTest, TheHostsTimeout_EndsOnlyRequestsWithoutALimit) {
         s.host.statuses["direct_modex"] = ++round == 1 ? PMIX_ERR_TIMEOUT : PMIX_SUCCESS;
     };
     s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 600)));
+    EXPECT_EQ(PMIX_SUCCESS, status_in_time(s.a, s.a.start_get({"job", 2}, "k", 600)));
     EXPECT_EQ(2u, s.host.count("direct_modex"));
     round = 0;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 3}, "k"))) << "the host's own limit";
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", 3}, "k"))) << "the host's own limit";
 }
 
 // A request after one that timed out does not wait for an upcall that the host may have forgotten. rows: K20 K21
@@ -362,7 +367,7 @@ TEST(ServerGetTest, ARetryAfterATimeout_AsksTheHostAgain) {
     Setting s(2);
     s.host.styles["direct_modex"] = Style::later;
     s.connect();
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "k", 1)));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", 2}, "k", 1)));
     EXPECT_EQ(1u, s.host.count("direct_modex"));
     s.host.styles["direct_modex"] = Style::before_return;
     s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
@@ -381,7 +386,7 @@ TEST(ServerGetTest, HowTheTargetStands_DecidesWhetherToAskAgain) {
     s.host.data = [&](const Seen&) {
         return ++round < 3 ? server::wrap_state("job", 2, server::ModexState::not_yet) : blob_of(2, "k", "far", 1);
     };
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k")));
+    EXPECT_EQ(PMIX_SUCCESS, status_in_time(s.a, s.a.start_get({"job", 2}, "k")));
     EXPECT_EQ(3u, s.host.count("direct_modex"));
     s.host.data = [&](const Seen&) {
         return joined(blob_of(3, "early", "x", 1), server::wrap_state("job", 3, server::ModexState::over));
@@ -408,9 +413,9 @@ TEST(ServerGetTest, WithATimeoutItIsTriedUntilTheKeyIsThere) {
     s.connect();
     int turn = 0;
     s.host.data = [&](const Seen&) { return ++turn < 4 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 60)));
+    EXPECT_EQ(PMIX_SUCCESS, status_in_time(s.a, s.a.start_get({"job", 2}, "k", 60)));
     EXPECT_EQ(4u, s.host.count("direct_modex"));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "never", 1)));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", 2}, "never", 1)));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
@@ -422,8 +427,8 @@ TEST(ServerGetTest, TheHostsErrorReachesAllWaiters) {
         s.host.styles["direct_modex"] = style;
         s.host.statuses["direct_modex"] = PMIX_ERR_UNREACH;
         uint32_t ga = s.a.start_get({"job", 2}, "k"), gb = s.b.start_get({"job", 3}, "k");
-        EXPECT_EQ(PMIX_ERR_UNREACH, status_of(s.a, ga));
-        EXPECT_EQ(PMIX_ERR_UNREACH, status_of(s.b, gb));
+        EXPECT_EQ(PMIX_ERR_UNREACH, status_in_time(s.a, ga));
+        EXPECT_EQ(PMIX_ERR_UNREACH, status_in_time(s.b, gb));
     }
     Setting none(2, false);
     none.connect();
@@ -449,7 +454,7 @@ TEST(ServerGetTest, WhatAFenceBringsIsNotWaitedForAtTheHost) {
     EXPECT_EQ("far", s.a.read_text(2, "k"));
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, fa));
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, fb));
-    EXPECT_FALSE(s.b.take(other)) << "nothing of that rank came";
+    EXPECT_FALSE(s.b.take(other)) << "the fence brought nothing of that rank";
     // What the host was asked for first does not keep others from asking.
     uint32_t again = s.a.start_get({"job", 2}, "other");
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 3; }));
@@ -486,7 +491,7 @@ TEST(ServerGetTest, AnyRankThatHasTheKey) {
     Setting s(2);
     s.connect();
     uint32_t g = s.a.start_get({"job", PMIX_RANK_UNDEF}, "unique");
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", PMIX_RANK_UNDEF}, "other", 1)));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", PMIX_RANK_UNDEF}, "other", 1)));
     EXPECT_FALSE(s.a.take(g));
     s.b.put("unique", "of b");
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, g));

@@ -133,7 +133,8 @@ TEST(ServerLivesTest, AJobMayEndAndComeAgainInTheCallbackThatTellsOfItsEnd) {
     EXPECT_EQ(PMIX_SUCCESS, a.hello());
 }
 
-// Every upcall that a client's life brings about, and in each of them the host ends the client's job at once.
+// Every upcall that a client causes, from its hello to its end, and in each of them the host ends the client's job at
+// once.
 // rows: V8 U1
 TEST(ServerLivesTest, AJobMayEndInAnyUpcallThatIsMadeForIt) {
     for (const char* what : {"client_connected2", "client_finalized", "fence", "direct_modex", "connect", "publish",
