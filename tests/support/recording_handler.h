@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "support/long_wait.h"
 #include "support/sockets.h"
 #include "transport/connection.h"
 #include "transport/event_loop.h"
@@ -51,10 +53,14 @@ class ManualLoop {
         EXPECT_TRUE(made.ok());
         loop = std::move(*made);
     }
-    // Runs the loop until done() is true; a test in which it never is ends by its time limit.
+    // Runs the loop until done() is true; a test in which it never is fails after a minute.
     template <class F>
     void turn_until(F&& done) {
-        while (!done()) loop->progress();
+        const LongWait wait;
+        while (!done()) {
+            if (wait.over()) throw std::runtime_error("what the test waits for has not happened");
+            loop->progress();
+        }
     }
     void run(int times = 4) {
         for (int i = 0; i < times; ++i) loop->progress();

@@ -456,6 +456,32 @@ TEST(Connection, WaitForRoom_ServerDoesNotRead_SenderWaitsAndNothingIsLost) {
     loop->stop();
 }
 
+// The wait ends when the peer has read half, and when the connection has ended: both are seen without a second thread.
+TEST(Connection, WaitForRoom_PeerHasReadOrConnectionEnded_ReturnsAtOnce) {
+    ConnectionOptions options;
+    options.max_queued = 1'000'000;
+    options.waits_for_room = true;
+    Fixture f(options);
+    const std::vector<uint8_t> chunk(100'000);
+    const auto fill = [&] {
+        while (f.connection->queued_bytes() <= options.max_queued)
+            ASSERT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(1), chunk));
+        ASSERT_EQ(PMIX_ERR_TIMEOUT, f.connection->wait_for_room(Deadline::in_ms(20)));
+    };
+    fill();
+    std::vector<uint8_t> read(chunk.size());
+    for (int i = 0; i < 1000 && f.connection->queued_bytes() > options.max_queued / 2; ++i) {
+        while (::recv(f.peer.get(), read.data(), read.size(), MSG_DONTWAIT) > 0) continue;
+        f.loop->progress();
+    }
+    ASSERT_LE(f.connection->queued_bytes(), options.max_queued / 2);
+    EXPECT_EQ(PMIX_SUCCESS, f.connection->wait_for_room(Deadline::in_ms(20)));
+    fill();
+    f.on_loop([&] { f.connection->close(); });
+    EXPECT_EQ(PMIX_SUCCESS, f.connection->wait_for_room(Deadline::in_ms(20)));
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, f.connection->send(FrameHeader::notify(1), chunk));
+}
+
 TEST(Connection, KnowsWhetherThePeerHasReadAll) {
     Fixture f;
     EXPECT_TRUE(f.connection->all_read());
