@@ -2,6 +2,8 @@
 // A Channel without a server: what was sent can be looked at, and the test plays the server's part by hand.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -11,6 +13,7 @@
 #include "client/session/channel.h"
 #include "common/base/mutex.h"
 #include "common/protocol/messages.h"
+#include "support/long_wait.h"
 #include "transport/event_loop.h"
 
 namespace pmix::test {
@@ -25,6 +28,7 @@ class FakeChannel final : public client::Channel {
     std::function<pmix_status_t(const common::Frame&)> before_send;
     bool open = true;
     bool another_users = false;
+    bool no_call_without_a_limit = false;  // then one is a failure at once
     std::atomic<int> queue_waits{0};
     std::function<void()> on_wait_for_room;     // not from within itself
     pmix_status_t queue_status = PMIX_SUCCESS;  // what wait_for_room() answers
@@ -44,7 +48,15 @@ class FakeChannel final : public client::Channel {
                                 transport::Deadline deadline) override {
         const pmix_status_t rc = send(header, payload);
         if (rc != PMIX_SUCCESS) return rc;
-        return loop_.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
+        // A call without a limit whose answer is missing fails the test, and the test goes on.
+        const LongWait most;
+        if (deadline.is_never() && no_call_without_a_limit) {
+            ADD_FAILURE() << "the call waits without a limit";
+            return PMIX_ERROR;
+        }
+        if (loop_.wait(waiter, deadline.ns() < most.deadline().ns() ? deadline : most.deadline())) return PMIX_SUCCESS;
+        EXPECT_TRUE(!most.over()) << "nothing has ended the call";
+        return PMIX_ERR_TIMEOUT;
     }
     pmix_status_t wait_for_room(transport::Deadline) override {
         ++queue_waits;

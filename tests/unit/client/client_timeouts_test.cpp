@@ -58,7 +58,9 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     auto loop = std::move(transport::EventLoop::create()).value();
     const auto owned = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
     client::Session& session = *owned;
-    session.set_channel(std::make_unique<FakeChannel>(*loop, session));
+    auto channel = std::make_unique<FakeChannel>(*loop, session);
+    channel->no_call_without_a_limit = true;
+    session.set_channel(std::move(channel));
     ASSERT_EQ(PMIX_SUCCESS, loop->start());
 
     InfoList infos, offer;
