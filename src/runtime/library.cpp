@@ -260,7 +260,10 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     client::Session& session = library->client();
     if (library->role_ == Role::client && session.connected()) {
         const common::InfoView view(infos, ninfos);
-        if (view.flag(PMIX_EMBED_BARRIER)) client::fence(session, nullptr, 0, nullptr, 0);
+        if (view.flag(PMIX_EMBED_BARRIER)) {
+            const pmix_info_t* limit = view.find(PMIX_TIMEOUT);
+            client::fence(session, nullptr, 0, limit, limit != nullptr ? 1 : 0);
+        }
         common::FinalizeRequest request;
         request.infos = common::Infos::borrow(infos, ninfos);
         common::Nothing nothing;

@@ -21,6 +21,10 @@ namespace {
 using common::Command;
 using common::InfoView;
 
+// How long the host may take to end the targets, the caller perhaps among them. A process that aborts does not wait for
+// a server that has stopped: it has its own exit to make.
+constexpr int kAbortTimeoutS = 30;
+
 // Whether the job, or one of its programs, is one of Open MPI, as far as anything is said.
 struct Model {
     bool said = false;
@@ -186,7 +190,7 @@ pmix_status_t abort(Session& session, int status, const char* message, const pmi
         return session.ask_nb<Command::abort>(request, [](pmix_status_t, common::Nothing&) {});
     }
     common::Nothing nothing;
-    const pmix_status_t rc = session.ask<Command::abort>(request, nothing);
+    const pmix_status_t rc = session.ask<Command::abort>(request, nothing, kAbortTimeoutS);
     return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
 }
 

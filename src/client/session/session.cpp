@@ -319,6 +319,7 @@ void Session::server_lost(const common::ProcId& server) {
 }
 
 void Session::shut(pmix_status_t why) noexcept {
+    shut_.store(true, std::memory_order_release);
     calls_.close(why, PMIX_ERR_INIT);
     window_.clear();
     if (modules_ != nullptr) modules_->shut(why);

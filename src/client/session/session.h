@@ -103,6 +103,8 @@ class Session final : public transport::ConnectionHandler {
     void set_is_tool() noexcept { is_tool_ = true; }
     // There is one, or there was.
     bool has_server() const noexcept { return channel_ != nullptr; }
+    // It ends, or has ended: whoever waits for something else than an answer stops waiting. Any thread.
+    bool is_shut() const noexcept { return shut_.load(std::memory_order_acquire); }
     // A call made here must not wait: it would wait for itself.
     bool must_not_wait() const noexcept { return loop_.on_loop_thread(); }
 
@@ -306,6 +308,7 @@ class Session final : public transport::ConnectionHandler {
     bool strict_ = false;
     bool takes_ranges_ = false;
     std::atomic<bool> reclaiming_{false};
+    std::atomic<bool> shut_{false};
     std::atomic<bool> stored_for_others_{false};
     GroupMembership group_membership_{self_};
     BorrowedValues borrowed_;

@@ -36,6 +36,7 @@ common::Result<ProcId> read_server(const pmix_proc_t* server) {
 }  // namespace
 
 pmix_status_t attach_server(Session& session, ServerSet& servers, ToolFound& found) {
+    if (session.is_shut()) return PMIX_ERR_INIT;
     session.own_facts().note_uri(found.server, found.uri);
     const pmix_status_t rc = servers.attach(
         found.server, [&](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<Channel>> {
@@ -58,7 +59,8 @@ pmix_status_t attach_to_server(Session& session, ServerSet& servers, InfoView in
     if (options->named_self && options->self != session.self()) return PMIX_ERR_BAD_PARAM;
     options->self = session.self();
     auto found = find_server(
-        *options, infos, [&](const ProcId& id) { return servers.has(id); }, session.loop().io());
+        *options, infos, [&](const ProcId& id) { return servers.has(id); }, session.loop().io(),
+        [&] { return session.is_shut(); });
     if (!found) return found.status();
     server = found->server;
     pmix_status_t rc = PMIX_SUCCESS;
@@ -103,7 +105,8 @@ pmix_status_t set_server(Session& session, ServerSet& servers, const pmix_proc_t
         options.timeout_s = timeout_s;
         options.self = session.self();
         auto found = find_server(
-            options, infos, [&](const ProcId& known) { return servers.has(known); }, session.loop().io());
+            options, infos, [&](const ProcId& known) { return servers.has(known); }, session.loop().io(),
+            [&] { return session.is_shut(); });
         if (!found) return found.status();
         id = found->server;
         if (!found->already) session.on_loop_and_wait([&] { rc = attach_server(session, servers, *found); });

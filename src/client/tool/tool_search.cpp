@@ -266,7 +266,8 @@ ProcId made_up_identity() {
 }
 
 Result<ToolFound> find_server(const ToolOptions& options, InfoView infos,
-                              const std::function<bool(const ProcId&)>& attached, const Io& io) {
+                              const std::function<bool(const ProcId&)>& attached, const Io& io,
+                              const std::function<bool()>& gives_up) {
     const Deadline deadline =
         options.timeout_s > 0 ? Deadline::in_ms(int64_t{options.timeout_s} * 1000) : Deadline::never();
     for (uint32_t attempt = 0;; ++attempt) {
@@ -277,7 +278,10 @@ Result<ToolFound> find_server(const ToolOptions& options, InfoView infos,
         const Deadline pause =
             sooner(deadline,
                    Deadline::in_ms(options.wait && options.retries == 0 ? kPollMs : int64_t{options.delay_s} * 1000));
-        while (!pause.passed()) io.poll(nullptr, 0, pause.poll_ms());
+        while (!pause.passed()) {
+            if (gives_up && gives_up()) return PMIX_ERR_INIT;
+            io.poll(nullptr, 0, sooner(pause, Deadline::in_ms(kPollMs)).poll_ms());
+        }
     }
 }
 

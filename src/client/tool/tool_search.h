@@ -56,10 +56,11 @@ struct ToolFound {
     Greeting greeting;  // unless already
     std::string uri;    // likewise
 };
-// attached: is the tool attached to this one?
+// attached: is the tool attached to this one? gives_up, if there is one, ends a wait for a server that is still to
+// come: PMIX_ERR_INIT.
 common::Result<ToolFound> find_server(const ToolOptions& options, common::InfoView infos,
                                       const std::function<bool(const common::ProcId&)>& attached,
-                                      const transport::Io& io);
+                                      const transport::Io& io, const std::function<bool()>& gives_up = {});
 
 // What can be seen of the servers of this node. Those that do not answer are left out.
 std::vector<common::WhoReply> look_around(transport::Deadline deadline, const transport::Io& io);
