@@ -74,7 +74,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       tools({options.tool_support, options.system_support, options.scheduler, ::geteuid()}, registry, host),
       listener(loop, scheduler, registry, host, segments, tools, budget, admission, *this,
                {options.id, ::geteuid(), transport::overflow_uid(), options.unmapped_users, options.hello_timeout_ms,
-                options.registration_wait_ms, options.max_half_open, options.max_strangers, options.socket_file,
+                options.registration_wait_ms, options.max_half_open, options.max_unregistered, options.socket_file,
                 options.strict, options.single_listener, options.max_descriptors}),
       compaction(scheduler, registry, segments, peers, self),
       remote_namespaces(observers, scheduler, registry, peers, registration),

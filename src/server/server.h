@@ -46,8 +46,8 @@ struct ServerOptions {
     int hello_timeout_ms = common::kHelloTimeoutMs;
     int registration_wait_ms = common::kRegistrationWaitMs;
     unsigned max_half_open = common::kMaxHalfOpen;
-    size_t max_descriptors = 0;   // of this process; 0: as many as the kernel allows
-    unsigned max_strangers = 16;  // half-open connections of users without a registered rank
+    size_t max_descriptors = 0;      // of this process; 0: as many as the kernel allows
+    unsigned max_unregistered = 16;  // half-open connections of users without a registered rank
     std::string socket_file;  // PMIX_WIREUP_SOCKET_FILE: where to listen too, for clients in other network namespaces
     bool unmapped_users = true;    // PMIX_WIREUP_UNMAPPED_USERS: a token may stand for a user without a number here
     size_t user_memory = 0;        // PMIX_WIREUP_USER_MEMORY; 0: Budget::default_limit()

@@ -216,7 +216,7 @@ TEST(ServerPeersTest, HalfOpenConnections_OfAUserWithoutARank_AreFew) {
     TestServer server(nullptr, options);
     server.job("job", 1, 1);
     FakeClient own(server, {"job", 0});  // older than all the others
-    const unsigned most = options.max_strangers;
+    const unsigned most = options.max_unregistered;
     std::vector<std::unique_ptr<FakeClient>> others;
     ASSERT_EQ(0, ::setegid(22222));
     ASSERT_EQ(0, ::seteuid(22222));

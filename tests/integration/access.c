@@ -121,7 +121,7 @@ static void app_level(void) {
     PMIX_INFO_LOAD(&info, PMIX_APP_INFO, NULL, PMIX_BOOL);
     CHECK_U32(PMIx_Get(&otherproc, PMIX_NUM_NODES, &info, 1, &value), nodes_of_app(1));
     for (appnum = 0; appnum < app_count; appnum++) {
-        /* By its number, whoever is asked for; also for what is an application's alone. */
+        /* By its number, for any process; also for what is an application's alone. */
         PMIX_INFO_LOAD(&appinfo[0], PMIX_APP_INFO, NULL, PMIX_BOOL);
         PMIX_INFO_LOAD(&appinfo[1], PMIX_APPNUM, &appnum, PMIX_UINT32);
         CHECK_U32(PMIx_Get(&me, PMIX_NUM_NODES, appinfo, 2, &value), nodes_of_app(appnum));

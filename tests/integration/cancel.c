@@ -71,7 +71,7 @@ static void end(struct call* call, bool cancelled) {
     CHECK(call->went_on == !cancelled);
 }
 
-/* The first and the third are cancelled, the others are not: whoever of them reads the socket for all may be either.
+/* The first and the third are cancelled, the others are not: the one that reads the socket for all may be any of them.
  * None has come back by then: what they wait for is given only now. */
 static void cancel_some(struct call* calls, int count) {
     for (int i = 0; i < count; i += 2) CHECK(pthread_cancel(calls[i].thread) == 0);
@@ -203,7 +203,8 @@ static void cancelled_init(int argc, char** argv) {
         CHECK(!PMIx_Initialized());
     }
     start();
-    raise_flag(me.rank == 0 ? "here.0" : "here.1"); /* nobody leaves for good before the other is in its last life */
+    raise_flag(me.rank == 0 ? "here.0"
+                            : "here.1"); /* nobody leaves for good before the other has initialised for the last time */
     await_flag(me.rank == 0 ? "here.1" : "here.0");
     everything_works();
     finish();

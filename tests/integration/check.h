@@ -164,7 +164,7 @@ static inline void op_done(pmix_status_t status, void* cbdata) {
 /* --- order between processes without a fence: one raises a flag, others wait for it --------------------------------
  */
 
-/* It stays up when whoever raised it has ended, and its job with it. */
+/* It stays up when the process that raised it has ended, and its job with it. */
 static inline void raise_flag(const char* name) {
     pmix_info_t info[2];
     pmix_persistence_t session_long = PMIX_PERSIST_SESSION;
@@ -202,7 +202,7 @@ static inline void await_flag(const char* name) {
 
 /* --- before a server is killed: those whose server it is have had their answers --------------------------------------
  * An answer to one rank says nothing of its neighbours': the server may die between the two. So each of them says when
- * it has passed the point, to be called once in a process, and who kills looks for it first. */
+ * it has passed the point, to be called once in a process, and a program that kills looks for it first. */
 
 /* Unheard if the server has died meanwhile: then it has been heard. */
 static inline void say_passed(void) {

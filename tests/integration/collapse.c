@@ -243,7 +243,7 @@ static void spawn_children(const char* program, int argc, char** argv, uint32_t 
 static void with_children(const char* program, int argc, char** argv) {
     enum { CHILDREN = 3 };
     pmix_nspace_t nspace = "";
-    pmix_proc_t procs[2] = {rank_of_job(PMIX_RANK_WILDCARD)}, asker = rank_of_job(0);
+    pmix_proc_t procs[2] = {rank_of_job(PMIX_RANK_WILDCARD)}, requester = rank_of_job(0);
     pmix_value_t* name = NULL;
     if (me.rank == 0) {
         spawn_children(program, argc, argv, CHILDREN, nspace);
@@ -252,7 +252,7 @@ static void with_children(const char* program, int argc, char** argv) {
         CHECK_OK(PMIx_Commit());
     }
     fence(true);
-    CHECK_OK(PMIx_Get(&asker, "children", NULL, 0, &name));
+    CHECK_OK(PMIx_Get(&requester, "children", NULL, 0, &name));
     PMIX_LOAD_PROCID(&procs[1], name->data.string, PMIX_RANK_WILDCARD);
     PMIX_VALUE_RELEASE(name);
     ready(argv[0], procs, 2);

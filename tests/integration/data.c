@@ -142,7 +142,7 @@ static pmix_status_t get_in_scope(uint32_t rank, const char* key, pmix_scope_t s
     return rc;
 }
 
-/* Who sees what: the same key in two scopes, and keys that are not for the asker. rows: K1 K5 K29 K30 */
+/* Scopes: the same key in two scopes, and keys that are not for the requester. rows: K1 K5 K29 K30 */
 static void scopes(int argc, char** argv) {
     (void)argc, (void)argv;
     uint32_t number = 0;
@@ -439,7 +439,7 @@ static void qualified(int argc, char** argv) {
     finish();
 }
 
-/* Who am I, and who serves me? rows: K37 */
+/* The process's own identity, and its server's. rows: K37 */
 static void own(int argc, char** argv) {
     (void)argc, (void)argv;
     start();

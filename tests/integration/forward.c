@@ -209,7 +209,7 @@ static void dropping(void) {
     finish();
 }
 
-/* Rank 0 pushes to all others, piece by piece, and says when it is over. rows: O7 U16 */
+/* Rank 0 pushes to all others, part by part, and then the end. rows: O7 U16 */
 static void push(void) {
     start();
     fence(false);
@@ -241,7 +241,7 @@ static void push(void) {
     finish();
 }
 
-/* Rank 1's output goes to who reads it instead of to pmixrun's own, or with PMIX_IOF_COPY to both; without a directive
+/* Rank 1's output goes to its reader instead of to pmixrun's own, or with PMIX_IOF_COPY to both; without a directive
  * it is redirected. What pmixrun prints, the test's command looks at. */
 /* rows: O1 */
 /* proves: PMIx_IOF_pull PMIX_IOF_COPY PMIX_IOF_REDIRECT client */
@@ -276,7 +276,7 @@ static void by_default(void) {
     copied(NULL);
 }
 
-/* Not a PMIx process: numbered lines, for whoever reads pmixrun's own output. */
+/* Not a PMIx process: numbered lines, for the reader of pmixrun's own output. */
 static void lines(void) {
     static char line[100];
     const char* rank = getenv("PMIX_RANK");

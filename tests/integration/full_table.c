@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* full_table: a process whose descriptor table is full when its server begins a new segment. It keeps its connection, a
- * Get that needs the segment has a status, and with room in the table the value is got.
+ * Get that needs the segment has a status, and with a free place in the table the value is got.
  * Rank 0 replaces its value until rank 1 was sent a new segment that it could not take. */
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -70,7 +70,7 @@ int main(void) {
     }
     if (me.rank == 1) {
         pmix_value_t* value = NULL;
-        /* The segment that was replaced is given back, and its descriptor with it. That room is taken too. */
+        /* The segment that was replaced is given back, and its descriptor with it. That place is taken too. */
         while (dup(0) < 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
         /* Its own value needs no segment; others do, with whatever qualifier and in both forms. */
         CHECK_OK(get_u32(&me, "lost", 0, &number));

@@ -79,7 +79,7 @@ static void refused(bool dies, bool replaced) {
         CHECK(box_wait(&gone, 1, 60));
         CHECK_OK(gone.status);
     }
-    pmix_proc_t last[2] = {rank_of_job(0), rank_of_job(4)}; /* nobody was asked who was not to be */
+    pmix_proc_t last[2] = {rank_of_job(0), rank_of_job(4)}; /* only invited processes were asked */
     if (me.rank == 0 || me.rank == 4) CHECK_OK(fence_of(last, 2, false, 60));
     if (me.rank == 4 || (!replaced && me.rank == instead)) CHECK(box_count(&invited) == 0);
     finish();
@@ -275,7 +275,7 @@ static void bootstrap(int argc, char** argv) {
     size_t ninfos = 0;
     CHECK_OK(put_u32(PMIX_GLOBAL, "endpoint", me.rank + 7));
     CHECK_OK(PMIx_Commit());
-    for (int turn = 0; me.rank != 3 && turn < 2; turn++) {
+    for (int pass = 0; me.rank != 3 && pass < 2; pass++) {
         static const pmix_rank_t order[] = {0, 1, 2, 4};
         CHECK_OK(bootstrap_as(me.rank, 2, 30, &infos, &ninfos));
         CHECK(members_in(infos, ninfos) == 4);
@@ -320,7 +320,7 @@ static void bootstrap_wildcard(int argc, char** argv) {
 static void same_name(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
-    for (int turn = 0; turn < 3; turn++) {
+    for (int pass = 0; pass < 3; pass++) {
         pmix_info_t *infos = NULL, directives[2] = {limit(60), flag(PMIX_GROUP_ASSIGN_CONTEXT_ID)};
         pmix_proc_t members[5], whole;
         size_t count = 0, ninfos = 0;

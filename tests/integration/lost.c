@@ -68,7 +68,7 @@ static pmix_status_t spawn_one(void) {
     return PMIx_Spawn(NULL, 0, &app, 1, child);
 }
 
-/* What a process without its server still is: it knows what it knew, and leaves in order. rows: G10 */
+/* What a process without its server still is: it keeps its data, and finalizes in order. rows: G10 */
 static void live_on(void) {
     uint32_t number = 0;
     pmix_proc_t job = rank_of_job(PMIX_RANK_WILDCARD);
@@ -83,7 +83,7 @@ static void kill_the_daemon(void) {
     CHECK(kill(getppid(), SIGKILL) == 0);
 }
 
-/* All calls that a server answers, each in a thread and none of them answered, because the server stands still when it
+/* All calls that a server answers, each in a thread and none of them answered, because the server is stopped when it
  * dies. rows: G10 F7 K32 */
 struct call {
     pmix_status_t (*run)(void);

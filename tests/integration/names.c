@@ -131,7 +131,7 @@ static void timeout(int argc, char** argv) {
     finish();
 }
 
-/* Some of what was asked for: success, and the missing are marked; the order is the asker's. rows: P4 P6 */
+/* Some of what was asked for: success, and the missing are marked; the order is the requester's. rows: P4 P6 */
 static void partial(int argc, char** argv) {
     (void)argc, (void)argv;
     pmix_pdata_t wanted[3];
@@ -188,7 +188,7 @@ static void ranges(int argc, char** argv) {
     CHECK_OK(look_up("to.session", text, NULL));
     CHECK_OK(look_up("to.all", text, NULL));
     CHECK_STATUS(look_up("to.last", text, NULL), me.rank == job_size - 1 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
-    /* The asker's range: only what was published near it. */
+    /* The requester's range: only what was published near it. */
     pmix_info_t near;
     pmix_data_range_t local = PMIX_RANGE_LOCAL;
     PMIX_INFO_LOAD(&near, PMIX_RANGE, &local, PMIX_DATA_RANGE);

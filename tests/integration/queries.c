@@ -118,7 +118,7 @@ static void support(int argc, char** argv) {
     finish();
 }
 
-/* Jobs: what the server knows, and what only the host does.
+/* Jobs: the server's data, and data that only the host has.
  * rows: Q1 Q8 U12
  * proves: PMIx_Query_info PMIX_QUERY_NAMESPACES PMIX_QUERY_NAMESPACE_INFO PMIX_QUERY_JOB_STATUS PMIX_NSPACE server
  * proves: PMIx_Query_info PMIX_QUERY_NUM_PSETS PMIX_QUERY_PSET_NAMES PMIX_QUERY_NUM_GROUPS server */
@@ -156,7 +156,7 @@ static void jobs(int argc, char** argv) {
     finish();
 }
 
-/* Processes: those of this node with what the kernel says of them.
+/* Processes: those of this node with the kernel's data of them.
  * rows: Q8
  * proves: PMIx_Query_info PMIX_QUERY_LOCAL_PROC_TABLE PMIX_QUERY_PROC_TABLE PMIX_NSPACE server
  * proves: PMIx_Query_info PMIX_PROC_PID PMIX_PROC_STATE_STATUS PMIX_PROCID PMIX_NSPACE PMIX_RANK server
@@ -364,7 +364,7 @@ static void summary(int argc, char** argv) {
     finish();
 }
 
-/* Each key that the server says it supports, by itself: answered, with the type that it is to have. rows: Q8 Q19 */
+/* Each key that the server reports as supported, by itself: answered, with the type that it is to have. rows: Q8 Q19 */
 static void each(int argc, char** argv) {
     static const struct {
         const char* key;

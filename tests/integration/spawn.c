@@ -123,9 +123,9 @@ static void apps(int argc, char** argv) {
     char size[16], rank[16];
     start();
     snprintf(size, sizeof size, "%u", job_size);
-    pmix_rank_t asker = job_size - 1;
-    snprintf(rank, sizeof rank, "%u", asker);
-    if (me.rank == asker) {
+    pmix_rank_t requester = job_size - 1;
+    snprintf(rank, sizeof rank, "%u", requester);
+    if (me.rank == requester) {
         app_of(&list[0], 2, "member", "0", "2", "3", rank, size, "/", "one", "apps", NULL);
         list[0].cwd = strdup("/");
         set_env(&list[0], "SPAWN_TEST=one");

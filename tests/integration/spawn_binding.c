@@ -58,7 +58,7 @@ static void must(pmix_info_t* info, const char* key, const char* value) {
     info->flags = PMIX_INFO_REQD;
 }
 
-/* `count` processes with these wishes; the caller looks at them, and calls seen_all(). NULL: none. */
+/* `count` processes with these options; the caller looks at them, and calls seen_all(). NULL: none. */
 static void spawn_bound(const char* flag, int count, const char* list, const char* to, pmix_nspace_t nspace) {
     pmix_app_t app;
     pmix_info_t info[2];

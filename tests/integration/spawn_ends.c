@@ -231,11 +231,11 @@ static void many(int argc, char** argv) {
     long keeper = status_of(getppid(), "PPid:");
     const long pids[3] = {getpid(), getppid(), status_of(keeper, "PPid:")};
     long before[3] = {0, 0, 0};
-    for (unsigned turn = 0; me.rank == 0 && turn < count; turn++) {
+    for (unsigned pass = 0; me.rank == 0 && pass < count; pass++) {
         pmix_nspace_t nspace;
         pmix_app_t app;
         pmix_proc_t child_job;
-        for (int i = 0; i < 3 && turn == count / 3; i++) before[i] = status_of(pids[i], "RssAnon:");
+        for (int i = 0; i < 3 && pass == count / 3; i++) before[i] = status_of(pids[i], "RssAnon:");
         app_of(&app, 2, "joins", NULL);
         CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
         PMIX_LOAD_PROCID(&child_job, nspace, PMIX_RANK_WILDCARD);

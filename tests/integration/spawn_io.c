@@ -231,7 +231,7 @@ static void files(int argc, char** argv) {
     finish();
 }
 
-/* To pmixrun's own output, as the attributes say; what is seen there, the test's command looks at. rows: O3 */
+/* To pmixrun's own output, as the attributes ask; what is seen there, the test's command looks at. rows: O3 */
 static void shown(int argc, char** argv) {
     pmix_nspace_t nspace = "";
     start();

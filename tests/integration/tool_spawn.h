@@ -24,7 +24,7 @@ static inline void option(const char* key, const void* data, pmix_data_type_t ty
     noptions++;
 }
 
-/* Spawns words[0] with the options; nobody options for anything afterwards. */
+/* Spawns words[0] with the options, and clears them. */
 static inline pmix_status_t spawn_in(const char* folder, char** env, const char* const* words, int count,
                                      pmix_nspace_t nspace) {
     pmix_app_t app;

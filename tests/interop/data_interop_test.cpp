@@ -160,7 +160,7 @@ ByteVector repacked(const ByteVector& bytes, size_t n, pmix_data_type_t type) {
 }
 
 // What OpenPMIx up to 6.1 cannot read, from any writer: data types (it reads them as signed numbers), no values at all
-// (it takes the end for a lack), arrays of arrays (it makes no capacity for them).
+// (it takes the end for a lack), arrays of arrays (it has no room for them).
 bool peer_reads(const pmix_sample_t& s) {
     return s.type != PMIX_DATA_TYPE && s.type != PMIX_REGATTR && s.n != 0 &&
            std::strcmp(s.name, "array of arrays") != 0;

@@ -124,7 +124,7 @@ class FakeClient {
         auto [mine, theirs] = socket_pair();
         socket_ = std::move(mine);
         transport::LoopRole role(*server_.loop);
-        EXPECT_EQ(PMIX_SUCCESS, server_.parts().listener.adopt(std::move(theirs)));
+        EXPECT_EQ(PMIX_SUCCESS, server_.parts().listener.take_connection(std::move(theirs)));
     }
 
     // The status of the hello; PMIX_ERR_LOST_CONNECTION for a hang-up.

@@ -150,7 +150,7 @@ pmix_status_t Listener::open() {
     for (std::string& address : wanted) {
         auto acceptor = Acceptor::open(loop_, scheduler_, std::move(address), [this](transport::Descriptor socket) {
             transport::assert_on_loop();
-            adopt(std::move(socket));
+            take_connection(std::move(socket));
         });
         if (!acceptor.ok()) {
             acceptors_.clear();
@@ -189,34 +189,35 @@ std::vector<std::string> Listener::addresses() const {
     return all;
 }
 
-bool Listener::is_stranger(uint32_t uid) const {
+bool Listener::is_unregistered(uint32_t uid) const {
     return uid != options_.own_uid && uid != 0 && !registry_.has_user(uid);
 }
 
 // The oldest has had the longest time to speak.
-void Listener::make_room(bool stranger) {
+void Listener::make_room(bool unregistered) {
     auto drop = [&](auto&& which) {
         auto it = std::find_if(waiting_.begin(), waiting_.end(), which);
         if (it != waiting_.end()) (*it)->close();
     };
-    if (stranger) {
-        auto strangers = std::count_if(waiting_.begin(), waiting_.end(), [](const auto& p) { return p->stranger_; });
-        if (static_cast<unsigned>(strangers) >= options_.max_strangers)
-            drop([](const auto& p) { return p->stranger_; });
+    if (unregistered) {
+        auto unregistered_users =
+            std::count_if(waiting_.begin(), waiting_.end(), [](const auto& p) { return p->unregistered_user_; });
+        if (static_cast<unsigned>(unregistered_users) >= options_.max_unregistered)
+            drop([](const auto& p) { return p->unregistered_user_; });
     }
     // One that the host is being asked about has a right to its answer.
     if (waiting_.size() >= options_.max_half_open)
         drop([](const auto& p) { return p->stage_ != SocketPeer::Stage::asking; });
 }
 
-pmix_status_t Listener::adopt(transport::Descriptor socket) {
+pmix_status_t Listener::take_connection(transport::Descriptor socket) {
     transport::assert_on_loop();
     auto who = transport::peer_credentials(socket.get(), loop_.io());
     if (!who.ok()) return who.status();
     auto peer = std::make_shared<SocketPeer>(Credentials{who->uid, who->gid, who->pid}, *this, events_);
     peer->set_account(budget_.of(who->uid));
-    peer->stranger_ = is_stranger(who->uid);
-    make_room(peer->stranger_);
+    peer->unregistered_user_ = is_unregistered(who->uid);
+    make_room(peer->unregistered_user_);
     transport::ConnectionOptions how;
     how.max_queued = common::kMaxQueuedToPeer;
     how.account = peer->account();

@@ -85,7 +85,7 @@ class SocketPeer final : public Peer, public transport::ConnectionHandler, priva
     common::HelloServer hello_;
     Stage stage_ = Stage::hello;
     Timer deadline_;
-    bool stranger_ = false;
+    bool unregistered_user_ = false;
 };
 
 struct ListenerOptions {
@@ -96,11 +96,11 @@ struct ListenerOptions {
     int hello_timeout_ms = common::kHelloTimeoutMs;
     int registration_wait_ms = common::kRegistrationWaitMs;  // 0: an unregistered rank is refused at once
     unsigned max_half_open = common::kMaxHalfOpen;
-    unsigned max_strangers = 16;  // half-open connections of users that no rank is registered for
-    std::string socket_file;      // a path to listen at too, or empty
-    bool strict = false;          // all who connect are served in strict mode
-    bool single = false;          // listen at one place only: the path, if there is one
-    size_t max_descriptors = 0;   // how many there are; 0: as many as the kernel allows
+    unsigned max_unregistered = 16;  // half-open connections of users that no rank is registered for
+    std::string socket_file;         // a path to listen at too, or empty
+    bool strict = false;             // all who connect are served in strict mode
+    bool single = false;             // listen at one place only: the path, if there is one
+    size_t max_descriptors = 0;      // how many there are; 0: as many as the kernel allows
 };
 
 class Listener final : public LifecycleObserver {
@@ -121,7 +121,7 @@ class Listener final : public LifecycleObserver {
     std::vector<std::string> addresses() const;
 
     // A socket that somebody else accepted: a host, a test.
-    pmix_status_t adopt(transport::Descriptor socket);
+    pmix_status_t take_connection(transport::Descriptor socket);
     size_t half_open() const noexcept { return waiting_.size(); }
     // A process that has connected before is admitted now.
     void client_registered(const common::ProcId& id) override;
@@ -145,8 +145,8 @@ class Listener final : public LifecycleObserver {
     // Is there a place for each rank that has not connected behind this connection, which is none of theirs?
     bool leaves_places(const SocketPeer& peer) const;
     size_t max_clones() const;
-    bool is_stranger(uint32_t uid) const;
-    void make_room(bool stranger);
+    bool is_unregistered(uint32_t uid) const;
+    void make_room(bool unregistered);
 
     transport::EventLoop& loop_;
     Scheduler& scheduler_;

@@ -5,7 +5,7 @@
 // Plain functions over what they are given; the inventory belongs to the loop thread, so they run there. Nothing is
 // reserved: there is no fabric manager behind this library. What goes out is which devices of the wanted kind the job's
 // nodes have, and a key, the same for all of the job. What can go wrong: a request without a name or a type
-// (PMIX_ERR_BAD_PARAM); a node without such a device, or a required wish that nobody here can meet
+// (PMIX_ERR_BAD_PARAM); a node without such a device, or a required option that this library cannot meet
 // (PMIX_ERR_NOT_SUPPORTED).
 #pragma once
 
@@ -19,9 +19,9 @@ class Inventory;
 
 inline constexpr size_t kFabricKeyBytes = 32;
 
-// Appends an answer for each PMIX_ALLOC_FABRIC of the wishes. It is one info of that key: an array that begins with the
-// request's own name (PMIX_ALLOC_FABRIC_ID) and the devices by node, then what of the request was met.
-pmix_status_t set_up_fabrics(common::InfoView wishes, const Inventory& inventory, common::InfoList& answer);
+// Appends an answer for each PMIX_ALLOC_FABRIC of the options. It is one info of that key: an array that begins with
+// the request's own name (PMIX_ALLOC_FABRIC_ID) and the devices by node, then what of the request was met.
+pmix_status_t set_up_fabrics(common::InfoView options, const Inventory& inventory, common::InfoList& answer);
 
 // On a job's node: what such an answer means to its processes, who find the array under the request's name. Other infos
 // are passed over.

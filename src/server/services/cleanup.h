@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files and folders that processes asked to be removed when they end.
 //
-// Owns the list. Loop thread only; the removing itself is a chore, done with the rights of the user who asked. Users
-// know nothing of each other: each has a list of its own. A path that several processes of a user named goes with the
-// last of them. Removal works from open folders and follows no link; what does not belong to the user who asked stays.
-// What cannot be removed stays without a word: there is nobody left to tell.
+// Owns the list. Loop thread only; the removing itself is a blocking task, done with the rights of the user who asked.
+// Users know nothing of each other: each has a list of its own. A path that several processes of a user named goes with
+// the last of them. Removal works from open folders and follows no link; what does not belong to the user who asked
+// stays. What cannot be removed stays without a word: there is nobody left to tell.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ struct CleanupRules {
     std::vector<std::string> ignore;  // full paths or bare names
 };
 
-// One wish: who asks, under which name (or none), and whose end it waits for.
+// One request: the requester, the request's name (or none), and the processes whose end it waits for.
 struct CleanupWish {
     MemberId asker = 0;
     std::string id;
@@ -56,13 +56,13 @@ class Cleanup {
         MemberId asker;
         std::string id;
         MemberId holder;
-        size_t weight = 1;  // of what the asker may ask for; the first of a wish has that of what it ignores too
+        size_t weight = 1;  // of the requester's limit; the first of a request has that of what it ignores too
     };
     struct Entry {
         Rights user;
         bool folder = false;
         CleanupRules rules;  // without what is ignored
-        // What is ignored, of each wish that named the path: shared by all its paths.
+        // What is ignored, of each request that named the path: shared by all its paths.
         std::vector<std::shared_ptr<const Ignored>> ignored;
         std::vector<Claim> claims;
     };
@@ -80,7 +80,7 @@ class Cleanup {
     Entries entries_;
     std::map<const Ignored*, size_t> lists_;  // how many entries have it
     std::map<UserPath, size_t> protected_;    // how many of those lists name it
-    std::map<MemberId, size_t> asked_;        // weight of the claims, by asker
+    std::map<MemberId, size_t> asked_;        // weight of the claims, by requester
 };
 
 }  // namespace pmix::server

@@ -55,8 +55,8 @@ void ChildWatch::look_later() {
     });
 }
 
-// What the process did before its end (its goodbye to this server, above all) may be posted already: its end comes
-// behind.
+// What the process did before its end (its finalize at this server, above all) may be posted already: its end is
+// handled after that.
 void ChildWatch::look() {
     if (over_ || !reap()) {
         if (!over_ && watch_ != nullptr) {

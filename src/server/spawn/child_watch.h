@@ -34,7 +34,7 @@ class ChildWatch final : private transport::WatchHandler {
     void signal(int number) noexcept;
     // What it left in its group stays when it ends.
     void leave_group() noexcept { leave_group_ = true; }
-    // Waits for the end, so long; `ended` is not called. False: it lives. For the end of the server.
+    // Waits for the end, so long; `ended` is not called. False: it still runs. For the end of the server.
     bool finish(int64_t patience_ms) noexcept;
 
   private:

@@ -62,8 +62,8 @@ common::Result<std::string> LocalHost::start_job(const ProcId& parent, InfoView 
         return rc;
     }
     WIREUP_LOG(server, info, "%s started here, %u processes", name.c_str(), job.size());
-    if (job.life_s > 0) {
-        job.life = Timer(around_.scheduler, int64_t{job.life_s} * 1000, [this, name] {
+    if (job.time_limit_s > 0) {
+        job.time_limit = Timer(around_.scheduler, int64_t{job.time_limit_s} * 1000, [this, name] {
             LocalJob& late = *jobs_.find(name)->second;
             if (late.term_status == PMIX_SUCCESS) late.term_status = PMIX_ERR_TIMEOUT;
             end(late);
@@ -351,7 +351,7 @@ void LocalHost::write(const Procs& targets, const std::vector<uint8_t>& bytes, D
             a.status = status;
             try {
                 done(a);
-            } catch (const std::bad_alloc&) {  // whoever waits has been given an error as its reply went
+            } catch (const std::bad_alloc&) {  // the requester got an error when its reply was dropped
             }
         }
         Done done;

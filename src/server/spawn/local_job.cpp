@@ -74,7 +74,7 @@ pmix_status_t read_input(InfoView infos, std::optional<common::Rank>& in) {
     return *in == PMIX_RANK_WILDCARD || common::is_real_rank(*in) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
-pmix_status_t read_wishes(InfoView infos, LocalJob& job) {
+pmix_status_t read_options(InfoView infos, LocalJob& job) {
     job.forwarding.out = infos.flag(PMIX_FWD_STDOUT);
     job.forwarding.err = infos.flag(PMIX_FWD_STDERR);
     job.notices.job_events = infos.flag(PMIX_NOTIFY_JOB_EVENTS);
@@ -85,8 +85,8 @@ pmix_status_t read_wishes(InfoView infos, LocalJob& job) {
     job.recoverable = infos.flag(PMIX_JOB_RECOVERABLE);
     job.nohup = infos.flag(PMIX_NOHUP);
     job.tools = infos.flag(PMIX_SPAWN_TOOL);
-    pmix_status_t rc = infos.get(PMIX_JOB_TIMEOUT, &job.life_s);
-    if (rc == PMIX_SUCCESS && job.life_s < 0) rc = PMIX_ERR_BAD_PARAM;
+    pmix_status_t rc = infos.get(PMIX_JOB_TIMEOUT, &job.time_limit_s);
+    if (rc == PMIX_SUCCESS && job.time_limit_s < 0) rc = PMIX_ERR_BAD_PARAM;
     return rc == PMIX_SUCCESS ? read_input(infos, job.forwarding.in) : rc;
 }
 
@@ -232,7 +232,7 @@ Result<std::unique_ptr<LocalJob>> read_local_job(std::string nspace, const commo
     pmix_status_t rc = check(infos, hostname);
     for (const pmix_app_t& app : apps)
         if (rc == PMIX_SUCCESS) rc = check({app.info, app.ninfo}, hostname);
-    if (rc == PMIX_SUCCESS) rc = read_wishes(infos, *job);
+    if (rc == PMIX_SUCCESS) rc = read_options(infos, *job);
     uint64_t total = 0;
     for (const pmix_app_t& from : apps) {
         if (rc != PMIX_SUCCESS) return rc;

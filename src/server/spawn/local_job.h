@@ -44,7 +44,7 @@ class Strings {
 
 const char* variable_in(char* const* env, std::string_view name) noexcept;
 
-// What is to be forwarded, and to whom the input goes.
+// What is to be forwarded, and the receivers of the input.
 struct Forwarding {
     bool out = false, err = false;
     std::optional<common::Rank> in;  // PMIX_RANK_WILDCARD: all
@@ -77,7 +77,7 @@ struct LocalJob {
     Forwarding forwarding;
     JobNotices notices;
     bool recoverable = false, nohup = false, tools = false;
-    int life_s = 0;
+    int time_limit_s = 0;
     common::InfoList description;  // what registering the namespace takes
 
     std::vector<LocalProcess> processes;  // by rank
@@ -85,7 +85,7 @@ struct LocalJob {
     pmix_status_t term_status = PMIX_SUCCESS;
     std::optional<common::Rank> failed;
     std::optional<int> failed_code;
-    Timer kill, life;
+    Timer kill, time_limit;
 
     uint32_t size() const noexcept;
     const LocalApp& app_of(common::Rank rank) const noexcept;

@@ -71,7 +71,7 @@ def spans(cpus, of_one):
 
 
 def compare(cpusets, **environment):
-    """Both libraries say the same of cpusets, locality, and of the distances from one CPU. From several, 4.2.2 measures from
+    """Both libraries report the same of cpusets, locality, and of the distances from one CPU. From several, 4.2.2 measures from
     the object that encloses them all, so that what is far from each CPU of a package seems nearer from the package, and what
     no object encloses has no distances at all; ours are held against 4.2.2's distances from the CPUs one by one."""
     singles = sorted({cpu for text in cpusets for cpu in cpus_in(text)} - {int(t) for t in cpusets if t.isdigit()})

@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
         setenv("HWLOC_XMLFILE", argv[1], 1);
         PMIX_INFO_LOAD(&infos[n++], PMIX_SERVER_SHARE_TOPOLOGY, &on, PMIX_BOOL);
     } else if (strcmp(kind, "pointer") == 0) {
-        /* Made by a first life of the library; then it is the host's. */
+        /* Made by a first instance of the library; then it is the host's. */
         PMIX_INFO_LOAD(&infos[0], PMIX_TOPOLOGY_XML, xml, PMIX_STRING);
         CHECK(PMIx_server_init(NULL, infos, 1) == PMIX_SUCCESS);
         PMIX_INFO_DESTRUCT(&infos[0]);

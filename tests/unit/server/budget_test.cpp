@@ -80,7 +80,7 @@ class MessageAdmissionTest : public testing::Test {
 
 }  // namespace
 
-TEST_F(MessageAdmissionTest, Message_WithoutRoom_WaitsUntilAnotherIsComplete) {
+TEST_F(MessageAdmissionTest, Message_OverBudget_WaitsUntilAnotherIsComplete) {
     Sender first(admission, user), second(admission, user), third(admission, user), neighbour(admission, other);
     EXPECT_TRUE(admission.admit(first, 60));
     EXPECT_FALSE(admission.admit(second, 60));
@@ -101,7 +101,7 @@ TEST_F(MessageAdmissionTest, Message_WithoutRoom_WaitsUntilAnotherIsComplete) {
 }
 
 // What else the user's processes have given back is noticed, too.
-TEST_F(MessageAdmissionTest, Message_RoomByAnAnsweredRequest_IsAdmitted) {
+TEST_F(MessageAdmissionTest, Message_RequestAnswered_IsAdmitted) {
     Charge request;
     ASSERT_TRUE(request.set(user, 60));
     Sender sender(admission, user);

@@ -132,7 +132,7 @@ TEST_F(CleanupTest, WithoutTheUsersRightsNothingIsRemoved) {
     ASSERT_EQ(PMIX_SUCCESS, add({refused}, {}, {}, {1}, "", other));
     {
         const test::FewerRights fewer;
-        end(1);  // the chores' thread begins here
+        end(1);  // the worker thread begins here
     }
     EXPECT_TRUE(there(refused));
     EXPECT_EQ(0u, cleanup.size());
@@ -160,7 +160,7 @@ TEST_F(CleanupTest, UsersDoNotMeet) {
     EXPECT_EQ(0u, cleanup.size());
 }
 
-TEST_F(CleanupTest, WhatAWishProtectsIsFreeWhenTheWishIsGone) {
+TEST_F(CleanupTest, ProtectedPath_RequestCancelled_IsFree) {
     const std::string a = file("a"), b = file("b"), keep = file("keep");
     const CleanupRules rules{.recursive = false, .only_empty = false, .leave_top = false, .ignore = {keep}};
     ASSERT_EQ(PMIX_SUCCESS, add({a, b}, {}, rules, {1}, "one"));
@@ -193,7 +193,7 @@ TEST_F(CleanupTest, ManyPathsAreLookedUpAndBounded) {
 }
 
 // rows: J2 J3
-TEST_F(CleanupTest, WishesAreTakenBackByNameOrAll) {
+TEST_F(CleanupTest, Cancel_ByNameOrAll_RemovesTheRequests) {
     const std::string a = file("a"), b = file("b"), c = file("c");
     ASSERT_EQ(PMIX_SUCCESS, add({a}, {}, {}, {1}, "first"));
     ASSERT_EQ(PMIX_SUCCESS, add({b}, {}, {}, {1}, "second"));

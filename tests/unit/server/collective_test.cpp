@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns of a collective, without sockets: order, repetition, death, timeout, clones, late registration.
+// Rounds of a collective, without sockets: order, repetition, death, timeout, clones, late registration.
 #include "server/collectives/collective.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ struct Table final : MemberView {
     }
 };
 
-MemberId who(uint32_t rank) {
+MemberId caller(uint32_t rank) {
     return member_id(1, rank);
 }
 const Signature kAll{ProcId("a", PMIX_RANK_WILDCARD)};
@@ -61,11 +61,11 @@ Signature list(std::initializer_list<uint32_t> ranks) {
 TEST(CollectiveTest, CompletesWithTheLastOneAndIsForgotten) {
     Table table;
     Collective c(table);
-    auto first = c.enter(kAll, who(2));
+    auto first = c.enter(kAll, caller(2));
     EXPECT_EQ(first.state, State::waiting);
     EXPECT_TRUE(first.first);
-    EXPECT_EQ(c.enter(kAll, who(0)).state, State::waiting);
-    auto last = c.enter(kAll, who(1));
+    EXPECT_EQ(c.enter(kAll, caller(0)).state, State::waiting);
+    auto last = c.enter(kAll, caller(1));
     EXPECT_EQ(last.state, State::complete);
     EXPECT_EQ(last.turn, first.turn);
     EXPECT_FALSE(last.first);
@@ -79,29 +79,29 @@ TEST(CollectiveTest, CompletesWithTheLastOneAndIsForgotten) {
 TEST(CollectiveTest, OrderOfTheListDoesNotMatterWildcardDoes) {
     Table table;
     Collective c(table);
-    auto a = c.enter(list({0, 1, 2}), who(0));
-    auto b = c.enter(list({2, 1, 0, 2}), who(1));
-    auto w = c.enter(kAll, who(2));
+    auto a = c.enter(list({0, 1, 2}), caller(0));
+    auto b = c.enter(list({2, 1, 0, 2}), caller(1));
+    auto w = c.enter(kAll, caller(2));
     EXPECT_EQ(a.turn, b.turn);
     EXPECT_NE(a.turn, w.turn);
     EXPECT_EQ(c.signatures(), 2u);
 }
 
-TEST(CollectiveTest, RepeatedTurnsNeverMix) {
+TEST(CollectiveTest, RepeatedRoundsNeverMix) {
     Table table;
     Collective c(table);
-    auto t0 = c.enter(kAll, who(0)).turn;
-    auto t1 = c.enter(kAll, who(0)).turn;
-    auto t2 = c.enter(kAll, who(0)).turn;
+    auto t0 = c.enter(kAll, caller(0)).turn;
+    auto t1 = c.enter(kAll, caller(0)).turn;
+    auto t2 = c.enter(kAll, caller(0)).turn;
     EXPECT_NE(t0, t1);
     EXPECT_NE(t1, t2);
-    EXPECT_EQ(c.enter(kAll, who(1)).turn, t0);
-    EXPECT_EQ(c.enter(kAll, who(1)).turn, t1);
-    auto done = c.enter(kAll, who(2));
+    EXPECT_EQ(c.enter(kAll, caller(1)).turn, t0);
+    EXPECT_EQ(c.enter(kAll, caller(1)).turn, t1);
+    auto done = c.enter(kAll, caller(2));
     EXPECT_EQ(done.turn, t0);
     EXPECT_EQ(done.state, State::complete);
     // the host has not answered t0 yet, and t1 completes beside it
-    done = c.enter(kAll, who(2));
+    done = c.enter(kAll, caller(2));
     EXPECT_EQ(done.turn, t1);
     EXPECT_EQ(done.state, State::complete);
     c.end(t1, PMIX_SUCCESS);
@@ -114,10 +114,10 @@ TEST(CollectiveTest, RepeatedTurnsNeverMix) {
 TEST(CollectiveTest, OverlappingSetsRunBesideEachOther) {
     Table table;
     Collective c(table);
-    auto a = c.enter(list({0, 1}), who(0));
-    auto b = c.enter(list({1, 2}), who(2));
-    EXPECT_EQ(c.enter(list({1, 2}), who(1)).state, State::complete);
-    EXPECT_EQ(c.enter(list({0, 1}), who(1)).state, State::complete);
+    auto a = c.enter(list({0, 1}), caller(0));
+    auto b = c.enter(list({1, 2}), caller(2));
+    EXPECT_EQ(c.enter(list({1, 2}), caller(1)).state, State::complete);
+    EXPECT_EQ(c.enter(list({0, 1}), caller(1)).state, State::complete);
     c.end(a.turn, PMIX_SUCCESS);
     c.end(b.turn, PMIX_SUCCESS);
     EXPECT_EQ(c.signatures(), 0u);
@@ -126,15 +126,15 @@ TEST(CollectiveTest, OverlappingSetsRunBesideEachOther) {
 TEST(CollectiveTest, AloneIsComplete) {
     Table table;
     Collective c(table);
-    auto e = c.enter(list({1}), who(1));
+    auto e = c.enter(list({1}), caller(1));
     EXPECT_EQ(e.state, State::complete);
     EXPECT_TRUE(e.first);
 }
 
-TEST(CollectiveTest, StrangerLeavesNothing) {
+TEST(CollectiveTest, Enter_CallerNotInTheSet_LeavesNothing) {
     Table table;
     Collective c(table);
-    EXPECT_EQ(c.enter(list({0, 1}), who(2)).state, State::stranger);
+    EXPECT_EQ(c.enter(list({0, 1}), caller(2)).state, State::stranger);
     EXPECT_EQ(c.enter(kAll, member_id(7, 0)).state, State::stranger);
     EXPECT_EQ(c.signatures(), 0u);
 }
@@ -142,67 +142,67 @@ TEST(CollectiveTest, StrangerLeavesNothing) {
 TEST(CollectiveTest, DeathBreaksTheTurnOnceAndLateCallersGetItsStatus) {
     Table table;
     Collective c(table);
-    auto e = c.enter(kAll, who(0));
+    auto e = c.enter(kAll, caller(0));
     table.left.insert(1);
-    auto events = c.member_gone(who(1));
+    auto events = c.member_gone(caller(1));
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].state, State::broken);
     EXPECT_EQ(events[0].turn, e.turn);
-    EXPECT_TRUE(c.member_gone(who(1)).empty());
+    EXPECT_TRUE(c.member_gone(caller(1)).empty());
     c.end(e.turn, PMIX_ERR_PARTIAL_SUCCESS);
-    auto late = c.enter(kAll, who(2));
+    auto late = c.enter(kAll, caller(2));
     EXPECT_EQ(late.state, State::over);
     EXPECT_EQ(late.status, PMIX_ERR_PARTIAL_SUCCESS);
     EXPECT_EQ(c.signatures(), 0u) << "everybody has come or gone";
 }
 
-TEST(CollectiveTest, DeathAfterArrivalHarmsNobody) {
+TEST(CollectiveTest, MemberGone_AfterItHasJoined_ChangesNothing) {
     Table table;
     Collective c(table);
-    c.enter(kAll, who(1));
+    c.enter(kAll, caller(1));
     table.left.insert(1);
-    EXPECT_TRUE(c.member_gone(who(1)).empty());
-    c.enter(kAll, who(0));
-    EXPECT_EQ(c.enter(kAll, who(2)).state, State::complete);
+    EXPECT_TRUE(c.member_gone(caller(1)).empty());
+    c.enter(kAll, caller(0));
+    EXPECT_EQ(c.enter(kAll, caller(2)).state, State::complete);
 }
 
-TEST(CollectiveTest, TurnThatStartsAfterADeathIsBrokenAtOnce) {
+TEST(CollectiveTest, RoundThatStartsAfterADeathIsBrokenAtOnce) {
     Table table;
     table.left.insert(2);
     Collective c(table);
-    auto e = c.enter(kAll, who(0));
+    auto e = c.enter(kAll, caller(0));
     EXPECT_EQ(e.state, State::broken);
     c.end(e.turn, PMIX_ERR_PARTIAL_SUCCESS);
-    EXPECT_EQ(c.enter(kAll, who(1)).status, PMIX_ERR_PARTIAL_SUCCESS);
+    EXPECT_EQ(c.enter(kAll, caller(1)).status, PMIX_ERR_PARTIAL_SUCCESS);
     EXPECT_EQ(c.signatures(), 0u);
 }
 
-TEST(CollectiveTest, TimeoutAnswersLateCallersAndTheNextTurnWorks) {
+TEST(CollectiveTest, TimeoutAnswersLateCallersAndTheNextRoundWorks) {
     Table table;
     Collective c(table);
-    auto e = c.enter(kAll, who(0));
-    c.enter(kAll, who(1));
+    auto e = c.enter(kAll, caller(0));
+    c.enter(kAll, caller(1));
     c.end(e.turn, PMIX_ERR_TIMEOUT);
     // those who were in start the next one
-    auto next = c.enter(kAll, who(0));
+    auto next = c.enter(kAll, caller(0));
     EXPECT_NE(next.turn, e.turn);
     EXPECT_EQ(next.state, State::waiting);
-    auto late = c.enter(kAll, who(2));
+    auto late = c.enter(kAll, caller(2));
     EXPECT_EQ(late.state, State::over);
     EXPECT_EQ(late.status, PMIX_ERR_TIMEOUT);
-    c.enter(kAll, who(1));
-    EXPECT_EQ(c.enter(kAll, who(2)).state, State::complete);
+    c.enter(kAll, caller(1));
+    EXPECT_EQ(c.enter(kAll, caller(2)).state, State::complete);
     c.end(next.turn, PMIX_SUCCESS);
     EXPECT_EQ(c.turns(), 0u);
 }
 
-TEST(CollectiveTest, EndedTwiceAndUnknownTurnsAreIgnored) {
+TEST(CollectiveTest, EndedTwiceAndUnknownRoundsAreIgnored) {
     Table table;
     Collective c(table);
-    auto e = c.enter(kAll, who(0));
+    auto e = c.enter(kAll, caller(0));
     c.end(e.turn, PMIX_ERR_TIMEOUT);
     c.end(e.turn, PMIX_SUCCESS);
-    EXPECT_EQ(c.enter(kAll, who(1)).status, PMIX_ERR_TIMEOUT);
+    EXPECT_EQ(c.enter(kAll, caller(1)).status, PMIX_ERR_TIMEOUT);
     c.end(12345, PMIX_SUCCESS);
     EXPECT_EQ(c.signature_of(12345), nullptr);
 }
@@ -212,20 +212,20 @@ TEST(CollectiveTest, RanksRegisteredLaterCount) {
     table.local = {0};
     table.announced = 3;
     Collective c(table);
-    EXPECT_EQ(c.enter(kAll, who(0)).state, State::waiting);
+    EXPECT_EQ(c.enter(kAll, caller(0)).state, State::waiting);
     table.local = {0, 1, 2};
     EXPECT_TRUE(c.recheck().empty());
-    c.enter(kAll, who(1));
-    EXPECT_EQ(c.enter(kAll, who(2)).state, State::complete);
+    c.enter(kAll, caller(1));
+    EXPECT_EQ(c.enter(kAll, caller(2)).state, State::complete);
 }
 
-TEST(CollectiveTest, RecheckFindsATurnThatIsCompleteNow) {
+TEST(CollectiveTest, RecheckFindsARoundThatIsCompleteNow) {
     Table table;
     table.announced = 4;
     Collective c(table);
-    c.enter(kAll, who(0));
-    c.enter(kAll, who(1));
-    auto e = c.enter(kAll, who(2));
+    c.enter(kAll, caller(0));
+    c.enter(kAll, caller(1));
+    auto e = c.enter(kAll, caller(2));
     EXPECT_EQ(e.state, State::waiting);
     table.announced = 0;
     auto events = c.recheck();
@@ -237,22 +237,22 @@ TEST(CollectiveTest, RecheckFindsATurnThatIsCompleteNow) {
 
 TEST(CollectiveTest, EveryCloneMustCome) {
     Table table;
-    table.processes[who(0)] = 2;
+    table.processes[caller(0)] = 2;
     Collective c(table);
-    c.enter(kAll, who(1));
-    c.enter(kAll, who(2));
-    EXPECT_EQ(c.enter(kAll, who(0), true).state, State::waiting);
-    auto e = c.enter(kAll, who(0), true);
+    c.enter(kAll, caller(1));
+    c.enter(kAll, caller(2));
+    EXPECT_EQ(c.enter(kAll, caller(0), true).state, State::waiting);
+    auto e = c.enter(kAll, caller(0), true);
     EXPECT_EQ(e.state, State::complete);
     c.end(e.turn, PMIX_SUCCESS);
     EXPECT_EQ(c.turns(), 0u);
 }
 
-TEST(CollectiveTest, ANamespaceThatEndsGivesBackItsOpenTurns) {
+TEST(CollectiveTest, ANamespaceThatEndsGivesBackItsOpenRounds) {
     Table table;
     Collective c(table);
-    auto a = c.enter(kAll, who(0));
-    auto b = c.enter(list({0, 1}), who(0));
+    auto a = c.enter(kAll, caller(0));
+    auto b = c.enter(list({0, 1}), caller(0));
     c.end(b.turn, PMIX_ERR_TIMEOUT);
     auto open = c.nspace_ended("a", 1, PMIX_ERR_NOT_FOUND);
     ASSERT_EQ(open.size(), 1u);
@@ -264,12 +264,12 @@ TEST(CollectiveTest, ANamespaceThatEndsGivesBackItsOpenTurns) {
     EXPECT_EQ(c.turns(), 0u);
 }
 
-// Who is late, being of another namespace, is told how it ended, and does not open a turn that nobody else comes to.
+// A late caller of another namespace gets the round's status, and does not open a round that no other member joins.
 TEST(CollectiveTest, LateForASetWhoseOtherNamespaceHasEnded) {
     Table table;
     Collective c(table);
     const Signature both{ProcId("a", PMIX_RANK_WILDCARD), ProcId("b", PMIX_RANK_WILDCARD)};
-    auto first = c.enter(both, who(0));
+    auto first = c.enter(both, caller(0));
     table.others.insert(member_id(2, 0));
     table.others.insert(member_id(2, 1));
     c.enter(both, member_id(2, 0));
@@ -277,27 +277,27 @@ TEST(CollectiveTest, LateForASetWhoseOtherNamespaceHasEnded) {
     ASSERT_EQ(c.nspace_ended("b", 2, PMIX_ERR_NOT_FOUND).size(), 1u);
     table.others.clear();
     c.recheck();
-    auto late = c.enter(both, who(1));
+    auto late = c.enter(both, caller(1));
     EXPECT_EQ(late.state, State::over);
     EXPECT_EQ(late.turn, first.turn);
     EXPECT_EQ(late.status, PMIX_ERR_NOT_FOUND);
     EXPECT_EQ(c.turns(), 1u);
     table.left.insert(2);
-    c.member_gone(who(2));  // does not come any more
+    c.member_gone(caller(2));  // does not come any more
     EXPECT_EQ(c.turns(), 0u);
     // A new namespace of the old name has nothing to do with it.
-    c.enter(both, who(0));
+    c.enter(both, caller(0));
     c.nspace_ended("b", 2, PMIX_ERR_NOT_FOUND);
     c.nspace_new("b");
     EXPECT_EQ(c.signatures(), 0u);
-    EXPECT_TRUE(c.enter(both, who(1)).first);
+    EXPECT_TRUE(c.enter(both, caller(1)).first);
 }
 
 TEST(CollectiveTest, TimeoutsInARowDoNotPileUp) {
     Table table;
     Collective c(table);
     for (int i = 0; i < 10'000; ++i) {
-        auto e = c.enter(kAll, who(0));
+        auto e = c.enter(kAll, caller(0));
         ASSERT_TRUE(e.first);
         c.end(e.turn, PMIX_ERR_TIMEOUT);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host's event base that nobody turns: calls with a limit end at it, and finalize ends those without.
+// A host's event base that no thread runs: calls with a limit end at it, and finalize ends those without.
 #include <event2/event.h>
 #include <gtest/gtest.h>
 #include <pmix.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Modules of every release, each against an unreadable page: the right entries arrive, and no byte more is read.
+// Modules of every release, each against an unreadable page: the right entries are taken, and no byte more is read.
 #include "server/host/host_module.h"
 
 #include <gtest/gtest.h>

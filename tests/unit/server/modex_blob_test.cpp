@@ -13,7 +13,7 @@ namespace {
 
 using dstore::RankSince;
 
-// So many bytes that are nowhere: whoever reads one of them ends the test.
+// So many bytes without memory: reading one of them ends the test.
 common::Bytes nothing_of(size_t size) {
     return {reinterpret_cast<const uint8_t*>(64), size};
 }
@@ -42,7 +42,7 @@ TEST(ModexBlobTest, Wrap_OfMoreThanASectionHolds_IsRefused) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, wrap_group(std::string(common::kMaxNspaceLength + 1, 'n'), {}).status());
 }
 
-TEST(ModexBlobTest, ReadPiece_OfAnotherVersionOrAnEndlessName_IsRefused) {
+TEST(ModexBlobTest, ReadSection_OfAnotherVersionOrAnEndlessName_IsRefused) {
     const auto good = wrap_group("group", {}).value();
     ASSERT_TRUE(read_piece(good).ok());
     auto other = good;

@@ -100,7 +100,7 @@ TEST_F(QueryRealms, AFlagNamesTheRealm) {
 }
 
 // proves: PMIx_Query_info PMIX_SESSION_ID PMIX_APPNUM PMIX_NODEID PMIX_HOSTNAME client server
-TEST_F(QueryRealms, ANumberOrNameSaysWhichOne) {
+TEST_F(QueryRealms, ANumberOrNameSelectsOne) {
     EXPECT_EQ("of another session", color_by_number(PMIX_SESSION_ID, 8));
     EXPECT_EQ("PMIX_ERR_NOT_FOUND", color_by_number(PMIX_SESSION_ID, 9));
     EXPECT_EQ("of app 1", color_by_number(PMIX_APPNUM, 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the attributes of PMIx_server_init about doors, files, tools, threads and the module do, seen from outside of
-// the server: by its sockets and files, by what it tells who asks, and by the thread on which it calls back.
+// What the attributes of PMIx_server_init about sockets, files, tools, threads and the module do, seen from outside of
+// the server: by its sockets and files, by its answers to tools, and by the thread on which it calls back.
 #include <event2/event.h>
 #include <gtest/gtest.h>
 #include <pmix_server.h>
@@ -33,14 +33,14 @@ InfoList with(const char* key, bool value = true) {
     return infos;
 }
 
-void tool_came(pmix_info_t*, size_t, pmix_tool_connection_cbfunc_t done, void* cbdata) {
+void on_tool(pmix_info_t*, size_t, pmix_tool_connection_cbfunc_t done, void* cbdata) {
     done(PMIX_ERR_NOT_SUPPORTED, nullptr, cbdata);
 }
 
-// What a server with this attribute tells a stranger who asks; 999: it was not found.
+// What a server with this attribute answers to an unknown tool; 999: it was not found.
 uint32_t offers(InfoList infos, bool host_takes_tools = true) {
     pmix_server_module_t module{};
-    if (host_takes_tools) module.tool_connected = &tool_came;
+    if (host_takes_tools) module.tool_connected = &on_tool;
     ServerHere server(&module, std::move(infos));
     // Who asks has little patience with each server; where this process is stopped for longer, it asks again.
     for (int i = 0; i < 5; ++i)
@@ -67,7 +67,7 @@ TEST(ServerAttributes, WhatItIsToTools) {
 
 // rows: V1
 // proves: PMIx_server_init PMIX_LAUNCHER_RENDEZVOUS_FILE
-TEST(ServerAttributes, AFileSaysWhereItIs) {
+TEST(ServerAttributes, RendezvousFile_HasTheServersAddress) {
     TemporaryFolder folder;
     {
         InfoList infos = ServerHere::named();
@@ -84,7 +84,7 @@ TEST(ServerAttributes, AFileSaysWhereItIs) {
 // A socket with a name in a folder, for processes that cannot reach the abstract one; or nothing but that.
 // rows: V1
 // proves: PMIx_server_init PMIX_WIREUP_SOCKET_FILE PMIX_SINGLE_LISTENER
-TEST(ServerAttributes, HowManyDoorsItHas) {
+TEST(ServerAttributes, SingleListener_HasOneSocket) {
     TemporaryFolder folder;
     const size_t before = listening_sockets();
     const auto start = [&](bool file, bool single) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_server_init and the calls that a server makes as if it were a client, through the public door, in this process.
+// PMIx_server_init and the calls that a server makes as if it were a client, through the public API, in this process.
 // The calls that set up jobs: job_calls_test.cpp.
 #include <gtest/gtest.h>
 #include <pmix.h>
@@ -86,7 +86,7 @@ std::set<std::string> open_sockets() {
 
 }  // namespace
 
-// A daemon's forked child that is a library of its own must not keep the daemon's doors and connections open.
+// A daemon's forked child that is a library of its own must not keep the daemon's sockets and connections open.
 TEST(ServerCallsTest, AForkedChildGivesBackTheServersSockets) {
 #ifdef __SANITIZE_THREAD__
     GTEST_SKIP() << "the child of a process with threads starts a thread, which this sanitizer does not allow";
@@ -106,7 +106,7 @@ TEST(ServerCallsTest, AForkedChildGivesBackTheServersSockets) {
         servers = open_sockets();
         ::usleep(100);
     }
-    EXPECT_GE(servers.size(), before.size() + 3) << "a door, and both ends of a connection";
+    EXPECT_GE(servers.size(), before.size() + 3) << "a listening socket, and both ends of a connection";
     const pid_t child = ::fork();
     if (child == 0) {
         InfoList alone;
@@ -136,7 +136,7 @@ TEST(ServerCallsTest, InitIsCounted) {
     EXPECT_EQ(0, PMIx_Initialized());
     EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_finalize());
     ServerHere again;
-    EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(ServerHere::self(), "k")) << "the second life knows nothing of the first";
+    EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(ServerHere::self(), "k")) << "the second instance has nothing of the first";
 }
 
 // rows: V1
@@ -277,7 +277,7 @@ struct Heard {
 }  // namespace
 
 // rows: G15
-TEST(ServerCallsTest, AServerHearsWhatItNotifies) {
+TEST(ServerCallsTest, AServerGetsTheEventsThatItNotifies) {
     std::promise<ProcId> source;
     Heard::source = &source;
     ServerHere server;
@@ -298,7 +298,7 @@ void on_lookup(pmix_status_t status, pmix_pdata_t[], size_t, void* cbdata) {
     Answer::done(status, cbdata);
 }
 
-// Of an _nb call: either the return value says it, or the callback.
+// Of an _nb call: the status is either the return value or the callback's.
 template <class Call>
 pmix_status_t outcome(Call&& call) {
     Answer answer;

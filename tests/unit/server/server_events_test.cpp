@@ -244,7 +244,7 @@ TEST(ServerEventsTest, CodesDefaultsAndDeregistration) {
 
 // rows: E10 E11
 // proves: PMIx_Notify_event PMIX_EVENT_DO_NOT_CACHE server
-TEST(ServerEventsTest, WhatCameBeforeIsReplayedForTheNewHandlerInOrder) {
+TEST(ServerEventsTest, EarlierEvents_AreReplayedForTheNewHandlerInOrder) {
     server::ServerOptions options;
     options.event_cache = 3;
     Setting s(options);
@@ -312,7 +312,7 @@ TEST(ServerEventsTest, TheHostIsAskedOncePerCodeOfItsOwn) {
 }
 
 // rows: E15 U9
-TEST(ServerEventsTest, WhoeverWantsACodeThatTheHostIsAskedForWaitsWithTheFirst) {
+TEST(ServerEventsTest, Register_WhileTheHostIsAskedForTheCode_WaitsWithTheFirst) {
     Setting s;
     s.host.styles["register_events"] = Style::later;
     const auto ask = [&](FakeClient& c) {
@@ -332,7 +332,7 @@ TEST(ServerEventsTest, WhoeverWantsACodeThatTheHostIsAskedForWaitsWithTheFirst) 
     auto answer = s.b.wait(second);
     ASSERT_TRUE(answer);
     EXPECT_EQ(PMIX_SUCCESS, answer->header.status);
-    EXPECT_EQ(1u, s.count(s.b, -4000)) << "what came before the answer is replayed";
+    EXPECT_EQ(1u, s.count(s.b, -4000)) << "what was raised before the answer is replayed";
     EXPECT_EQ(0u, s.host.count("deregister_events"));
     s.b.kill();
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("deregister_events") == 1; }));
@@ -439,7 +439,7 @@ TEST(ServerEventsTest, EventsForProcessesThatHaveNotConnectedOutliveTheRing) {
 }
 
 // rows: E10
-TEST(ServerEventsTest, ALaterJobOfTheSameNameHearsNothingOfTheFirst) {
+TEST(ServerEventsTest, ALaterJobOfTheSameNameGetsNoEventOfTheFirst) {
     Setting s;
     s.notify(s.o, {"other", 0}, -121, PMIX_RANGE_NAMESPACE);
     s.notify(s.o, {"other", 0}, -122, PMIX_RANGE_GLOBAL);
@@ -511,7 +511,7 @@ TEST(ServerEventsTest, ABrokenProtocolIsToldToTheHost) {
 }
 
 // rows: E17
-TEST(ServerEventsTest, ALostClientIsToldToWhoAsksForIt) {
+TEST(ServerEventsTest, ClientLost_IsReportedToHandlersOfTheCode) {
     Setting s;
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {PMIX_ERR_LOST_CONNECTION}, 0));
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {}, 0));
@@ -703,7 +703,7 @@ TEST(ServerEventsTest, ProcessSetsAreAnnounced) {
     EXPECT_EQ(1u, s.count(s.o, PMIX_PROCESS_SET_DEFINE));
 }
 
-// A host reports in a daemon's name; whose event it is follows from whom it is about.
+// A host reports in a daemon's name; the job of the event follows from the affected process.
 // rows: E11 E13
 // proves: PMIx_Notify_event PMIX_EVENT_AFFECTED_PROC PMIX_EVENT_AFFECTED_PROCS server
 TEST(ServerEventsTest, ANamespacesEventsAreThoseAboutItsProcesses) {

@@ -129,7 +129,7 @@ TEST(ServerGroupFailuresTest, OptionalMembersAndTimeouts) {
     EXPECT_EQ(da.members, done_of(s[1], b).members);
     EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[0], x).status);
     EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[1], y).status);
-    // Late, and told so, once; the next turn is a new one.
+    // Late, which is reported once; the next round is a new one.
     EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[2], construct(s[2], {kAll}, {}, "strict")).status);
     EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[2], construct(s[2])).status);
     uint32_t again[3];
@@ -152,7 +152,7 @@ TEST(ServerGroupFailuresTest, Construct_OptionalMemberEnds_NobodyIsTold) {
     EXPECT_FALSE(s[0].take_event());
 }
 
-// The construct goes on at once; the event says who is missing, as OpenPMIx 7.0 has it. rows: R10
+// The construct goes on at once; the event names the missing member, as OpenPMIx 7.0 has it. rows: R10
 // proves: PMIx_Group_construct PMIX_GROUP_FT_COLLECTIVE server
 TEST(ServerGroupFailuresTest, Construct_FaultTolerantMemberEnds_TellsTheOthersOrTheirLeader) {
     for (bool led : {false, true}) {
@@ -314,7 +314,8 @@ TEST(ServerGroupFailuresTest, TheEndOfANamespaceEndsWhatNamesIt) {
 
 // rows: R8 R12
 TEST(ServerGroupFailuresTest, TheEndOfAMembersNamespaceFailsTheDestructOnEveryNode) {
-    // Another node may have called before it heard of the end, with the same error: the host must see this node's call.
+    // Another node may have called before it was told of the end, with the same error: the host must get this node's
+    // call.
     for (bool elsewhere : {false, true}) {
         Setting s(2, 2);
         s.server->job("other", elsewhere ? 2 : 1, 1, false);

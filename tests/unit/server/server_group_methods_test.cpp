@@ -8,7 +8,8 @@
 using namespace pmix;
 using namespace pmix::test;
 
-// Leaders who do not know each other, and those whom they add: each goes up alone, and the host says who is in it.
+// Leaders that have no names of each other, and members that they add: each is passed up alone; the host names the
+// members.
 // rows: R1 R4 R11 U17
 // proves: PMIx_Group_construct PMIX_GROUP_BOOTSTRAP PMIX_GROUP_ADD_MEMBERS server
 TEST(ServerGroupMethodsTest, WhoOnlyTheHostCanGatherGoesUpAlone) {
@@ -43,7 +44,7 @@ TEST(ServerGroupMethodsTest, WhoOnlyTheHostCanGatherGoesUpAlone) {
     }
     EXPECT_EQ(PMIX_ERR_EXISTS, done_of(s[0], construct(s[0], {{"job", 0}}, leading(2))).status);
 
-    // The host's error is for who asked; a limit holds without the host; who is answered late, or gone, is nobody.
+    // The host's error is for the requester; a limit holds without the host; a late answer has no effect.
     s.host.statuses["group"] = PMIX_ERR_PROC_TERM_WO_SYNC;
     uint32_t failed = construct(s[2], {{"job", 2}}, leading(3), "other");
     s.server->settle();
@@ -90,7 +91,7 @@ TEST(ServerGroupMethodsTest, Bootstrap_HostNamesTheWholeJob_MeansItsCallers) {
 TEST(ServerGroupMethodsTest, Construct_InviterThatIsNoMember_TakesPartOnly) {
     Setting s(2, 3);
     s.host.group_results = [](const Seen& seen, InfoList& out) {
-        common::append_proc_array(out, PMIX_GROUP_MEMBERSHIP, seen.procs);  // the host counts whom it was named
+        common::append_proc_array(out, PMIX_GROUP_MEMBERSHIP, seen.procs);  // the host counts the named members
         out.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, 7, PMIX_SIZE);
     };
     const ProcList members = {{"job", 2}, {"job", 1}, {"job", 4}};
@@ -144,7 +145,7 @@ TEST(ServerGroupMethodsTest, Construct_InviterThatIsNoMemberEnds_DoesNotMakeTheG
     }
 }
 
-// An invitation names whom it likes: what grows with the square takes half a minute of the server's loop here.
+// An invitation may name any processes: a quadratic step takes half a minute of the server's loop here.
 // rows: R1
 TEST(ServerGroupMethodsTest, Invitation_OfAHundredThousandProcesses_TakesTimeThatGrowsWithTheirNumber) {
     constexpr uint32_t kInvited = 100'000;

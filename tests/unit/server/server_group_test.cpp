@@ -150,7 +150,7 @@ TEST(ServerGroupTest, WhatCannotBeAGroup) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, std::string(256, 'x'))).status);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, "job")).status) << "a namespace's name";
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, done_of(s[0], construct(s[0], {})).status)
-        << "a host that does not say who is in it";
+        << "a host that does not name the members";
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 5}})).status) << "not the caller";
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", PMIX_RANK_UNDEF}})).status);
     InfoList required;
@@ -264,7 +264,7 @@ TEST(ServerGroupTest, HostThatAnswersNothing) {
 }
 
 // rows: R6
-TEST(ServerGroupTest, ItsNameStandsForItsMembersInOtherCalls) {
+TEST(ServerGroupTest, GroupName_InOtherCalls_MeansItsMembers) {
     Setting s(2, 2);
     uint32_t a = construct(s[0]), b = construct(s[1]);
     ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);

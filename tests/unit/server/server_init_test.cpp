@@ -82,7 +82,7 @@ InfoList ring(size_t size) {
     return infos;
 }
 
-// Own stdout and stderr in one pipe, while it lives.
+// Own stdout and stderr in one pipe, while it exists.
 class Captured {
   public:
     Captured() {
@@ -234,14 +234,14 @@ TEST(ServerInitTest, LocalOutputWithTheTimeAndAsXml) {
 
 namespace {
 
-// What a reader that comes late is given of 32 bytes in two pieces, of which a server with these keeps 16.
+// What a late reader is given of 32 bytes in two parts, of which a server with these keeps 16.
 std::string kept(const char* what_goes) {
     InfoList infos;
     infos.append_number<uint32_t>(PMIX_IOF_CACHE_SIZE, 16, PMIX_UINT32);
     if (what_goes != nullptr) infos.append_flag(what_goes, true);
     EXPECT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
-    for (const char* piece : {"0123456789abcdef", "ghijklmnopqrstuv"})
-        EXPECT_EQ(PMIX_SUCCESS, deliver(0, PMIX_FWD_STDOUT_CHANNEL, piece));
+    for (const char* part : {"0123456789abcdef", "ghijklmnopqrstuv"})
+        EXPECT_EQ(PMIX_SUCCESS, deliver(0, PMIX_FWD_STDOUT_CHANNEL, part));
     static std::string text;
     text.clear();
     g_over = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_server_setup_fork beside the end of the library: whoever is inside when it comes is waited for.
+// PMIx_server_setup_fork beside the end of the library: finalize waits for the callers inside.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,8 +16,8 @@ using namespace pmix::test;
 
 namespace {
 
-// A page that cannot be read until somebody says so. Whoever reads it first stops there: that is how the test knows
-// that setup_fork is in the middle of the caller's environment, and keeps it there.
+// A page that cannot be read until the test allows it. The first reader stops there: so the test can tell that
+// setup_fork is in the middle of the caller's environment, and keeps it there.
 struct SlowPage {
     static inline SlowPage* current = nullptr;
     char* text = nullptr;
@@ -65,7 +65,7 @@ struct SlowPage {
 }  // namespace
 
 // rows: V12 V2
-TEST(SetupForkTest, FinalizeWaitsForWhoeverIsInside) {
+TEST(SetupForkTest, Finalize_CallerInside_WaitsForIt) {
     InfoList infos = ServerHere::named();
     ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
     register_job("job");

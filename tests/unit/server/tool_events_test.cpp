@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events and tools: what a tool hears of the jobs on its server, by range, and what is left of its wishes when it goes.
+// Events and tools: the events of its server's jobs that a tool gets, by range, and the end of its registrations.
 #include <gtest/gtest.h>
 
 #include "common/values/proc_array.h"
@@ -73,7 +73,7 @@ struct Setting {
 }  // namespace
 
 // rows: E13
-TEST(ToolEventsTest, AToolHearsOfAJobWhatItsRangeLetsItHear) {
+TEST(ToolEventsTest, EventOfAJob_ReachesToolsByItsRange) {
     Setting s;
     EXPECT_EQ(0u, s.heard(PMIX_RANGE_GLOBAL)) << "it has not asked";
     ASSERT_EQ(PMIX_SUCCESS, s.listen({kJobsOwn}, 1));
@@ -122,7 +122,7 @@ TEST(ToolEventsTest, WhatAToolWantedOfTheHostIsWithdrawnByItAndByItsEnd) {
     s.tool->kill();
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("deregister_events") == 2; }));
     EXPECT_EQ((std::vector<pmix_status_t>{kHosts - 1, kHosts}), s.host.last("deregister_events")->codes);
-    // Its name is free, and who comes under it begins anew.
+    // Its name is free, and a tool that connects under it begins anew.
     FakeClient again(s.server, Setting::kTool);
     ASSERT_EQ(PMIX_SUCCESS, again.hello({}, common::PeerRole::tool));
     common::RegisterEventsRequest request;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "server/admission/acceptor.h"
+
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "server/admission/acceptor.h"
 #include "server/base/places.h"
 #include "support/fake_client.h"
 #include "support/full_table.h"

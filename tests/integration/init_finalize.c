@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* life: init and finalize, and the contents of the job's description.
- * usage: life counted|again|described NODES APPS|embedded_barrier|alone */
+/* init_finalize: init and finalize, and the contents of the job's description.
+ * usage: init_finalize counted|again|described NODES APPS|embedded_barrier|alone */
 #include "check.h"
 
 /* Each Init needs its own Finalize. rows: I1 I2 I3 G18 G19 */

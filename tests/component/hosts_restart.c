@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hosts_life.c: hosts that end, begin again, forget, or drive the library themselves, while their processes are there.
+/* hosts_restart.c: hosts that end, begin again, forget, or drive the library themselves, while their processes are
+ * there.
  */
 #include <event2/event.h>
 #include <grp.h>

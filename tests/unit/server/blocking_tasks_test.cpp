@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chores: their order, and one that hangs, which must not hold up the end of its server.
+// Blocking tasks: their order, and one that hangs, which must not delay the end of its server.
+#include "server/base/blocking_tasks.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,7 +9,6 @@
 #include <memory>
 #include <vector>
 
-#include "server/base/blocking_tasks.h"
 #include "support/fake_scheduler.h"
 
 namespace pmix::server {
