@@ -6,7 +6,7 @@
 
 enum { MOST_RANKS = 16 };
 
-static volatile bool stop;
+static bool stop; /* with the atomic built-in functions only */
 
 static uint32_t length_at(uint32_t round, uint32_t rank) {
     return 10 + (round * 37 + rank * 11) % 500;
@@ -48,7 +48,7 @@ static uint32_t round_of(uint32_t rank) {
 static void* read_all_the_time(void* argument) {
     uint32_t seen[MOST_RANKS] = {0};
     (void)argument;
-    while (!stop) {
+    while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
         for (uint32_t rank = 0; rank < job_size; rank++) {
             uint32_t round = round_of(rank);
             CHECK(round >= seen[rank]);
@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
         }
         for (int i = 0; i < 2 && round == rounds / 3; i++) before[i] = kib_of(pids[i]);
     }
-    stop = true;
+    __atomic_store_n(&stop, true, __ATOMIC_SEQ_CST);
     pthread_join(reader, NULL);
     for (int i = 0; i < 2; i++) {
         long after = kib_of(pids[i]);

@@ -371,7 +371,7 @@ TEST(ServerGetTest, ARetryAfterATimeout_AsksTheHostAgain) {
     EXPECT_EQ(1u, s.host.count("direct_modex"));
     s.host.styles["direct_modex"] = Style::before_return;
     s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 1)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 60)));
     s.host.answer_waiting();
     s.server.settle();
     EXPECT_EQ(0u, s.server.parts().get.waiting());
