@@ -236,7 +236,7 @@ static void leave(int argc, char** argv) {
         CHECK(pthread_join(thread, NULL) == 0);
         CHECK(box_count(&answered) == 0);
         raise_flag("left");
-        CHECK(box_wait(&answered, 2, 40));
+        CHECK(box_wait(&answered, 2, 60));
         CHECK(answered.status == PMIX_SUCCESS);
     } else {
         await_flag("left");

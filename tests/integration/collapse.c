@@ -158,7 +158,7 @@ static void check_told(const char* name, const char* when, uint32_t victims) {
     bool connected = (is(name, "connect") && is(when, "after")) || (is(name, "disconnect") && is(when, "before"));
     bool open = is(when, "in") && (is(name, "connect") || is(name, "disconnect"));
     if (open) return;
-    if (connected) CHECK(box_wait(&left, (int)victims, 20));
+    if (connected) CHECK(box_wait(&left, (int)victims, 60));
     CHECK(box_count(&left) == (connected ? (int)victims : 0));
 }
 

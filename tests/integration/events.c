@@ -114,11 +114,11 @@ static void flood(int argc, char** argv) {
     fence(false);
     if (raises) CHECK(pthread_create(&raiser, NULL, raise_all, NULL) == 0);
     for (int i = 1; i < SLOTS; i++) {
-        CHECK(box_wait(&heard, i * each / (2 * SLOTS), 40)); /* spread over the time in which they come */
+        CHECK(box_wait(&heard, i * each / (2 * SLOTS), 60)); /* spread over the time in which they come */
         listen_with(&slots[i]);
     }
     if (raises) CHECK(pthread_join(raiser, NULL) == 0);
-    CHECK(box_wait(&over, 2, 40) && box_wait(&heard, SLOTS * each, 40));
+    CHECK(box_wait(&over, 2, 60) && box_wait(&heard, SLOTS * each, 60));
     fence(false);
     CHECK(box_count(&heard) == SLOTS * each && box_count(&over) == 2);
     for (int i = 0; i < SLOTS; i++) CHECK(slots[i].heard == each);
@@ -184,7 +184,7 @@ static void attributes(int argc, char** argv) {
         CHECK_DONE(PMIx_Notify_event(CODE, &named, PMIX_RANGE_NAMESPACE, info, 4, NULL, NULL));
         for (int i = 0; i < 4; i++) PMIX_INFO_DESTRUCT(&info[i]);
     }
-    CHECK(box_wait(&codes_heard, 1, 30));
+    CHECK(box_wait(&codes_heard, 1, 60));
     CHECK(got_text);
     CHECK(got_proxy);
     CHECK(reporter.rank == job_size - 1);
@@ -192,7 +192,7 @@ static void attributes(int argc, char** argv) {
     CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, count_late, NULL, NULL) >= 0);
     fence(false);
     if (me.rank == 0) CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
-    CHECK(box_wait(&late_heard, 1, 30) && box_wait(&defaults_heard, 1, 30));
+    CHECK(box_wait(&late_heard, 1, 60) && box_wait(&defaults_heard, 1, 60));
     fence(false);
     CHECK(box_count(&late_heard) == 1 && box_count(&defaults_heard) == 1);
     finish();
@@ -234,7 +234,7 @@ static void sets(int argc, char** argv) {
     CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, note_set, NULL, NULL) >= 0);
     CHECK(in_set(me.rank, argv[0]));
     CHECK(in_set(0, "ocean") && in_set(job_size - 1, "ice"));
-    CHECK(box_wait(&defined, 2, 30));
+    CHECK(box_wait(&defined, 2, 60));
     fence(false);
     CHECK(box_count(&defined) == 2);
     finish();
@@ -310,7 +310,7 @@ static void lifecycle(int argc, char** argv) {
     fence(false);
     for (int round = 0; round < 2; round++) {
         if (me.rank == 0) spawn_child(round == 0 ? "0" : "5");
-        CHECK(box_wait(&ended, round + 1, 40));
+        CHECK(box_wait(&ended, round + 1, 60));
         CHECK(nstates == 3 * (round + 1) && procs_gone == 2 * (round + 1));
         for (int i = 0; i < 3; i++) CHECK(states[3 * round + i] == codes[i]);
         CHECK(job_status == (round == 0 ? PMIX_SUCCESS : PMIX_ERR_JOB_NON_ZERO_TERM));

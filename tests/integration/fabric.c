@@ -70,14 +70,14 @@ static void registered(int argc, char** argv) {
         PMIX_INFO_LOAD(&info, selectors[i][0], selectors[i][1], PMIX_STRING);
         CHECK_OK(PMIx_Fabric_register_nb(&other, &info, 1, done, &box));
         PMIX_INFO_DESTRUCT(&info);
-        CHECK(box_wait(&box, 3 * i + 1, 30) && box.status == PMIX_SUCCESS);
+        CHECK(box_wait(&box, 3 * i + 1, 60) && box.status == PMIX_SUCCESS);
         CHECK(other.index == fabric.index); /* the same one, under the same number */
         check_contents(&other, nodes);
         CHECK_OK(PMIx_Fabric_update_nb(&other, done, &box));
-        CHECK(box_wait(&box, 3 * i + 2, 30) && box.status == PMIX_SUCCESS);
+        CHECK(box_wait(&box, 3 * i + 2, 60) && box.status == PMIX_SUCCESS);
         check_contents(&other, nodes);
         CHECK_OK(PMIx_Fabric_deregister_nb(&other, done, &box));
-        CHECK(box_wait(&box, 3 * i + 3, 30) && box.status == PMIX_SUCCESS);
+        CHECK(box_wait(&box, 3 * i + 3, 60) && box.status == PMIX_SUCCESS);
         CHECK(other.info == NULL && other.ninfo == 0);
     }
     CHECK_OK(PMIx_Fabric_update(&fabric));

@@ -53,7 +53,7 @@ static void overlapping(int argc, char** argv) {
         }
         for (int set = 0; set < 3; set++) {
             if (!mine[set] || done[set]) continue;
-            CHECK(box_wait(&boxes[set], 1, 30));
+            CHECK(box_wait(&boxes[set], 1, 60));
             CHECK(boxes[set].status == PMIX_SUCCESS);
         }
     }

@@ -153,7 +153,7 @@ static void many(int argc, char** argv) {
     CHECK_OK(put_u32(PMIX_GLOBAL, "one", 1));
     CHECK_OK(put_u32(PMIX_GLOBAL, "two", 2));
     CHECK_OK(PMIx_Commit());
-    CHECK(box_wait(&box, (int)(job_size - 1) * COPIES, 30));
+    CHECK(box_wait(&box, (int)(job_size - 1) * COPIES, 60));
     fence(false);
     CHECK(box_count(&box) == (int)(job_size - 1) * COPIES); /* each exactly once */
     finish();

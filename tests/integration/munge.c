@@ -104,7 +104,7 @@ static pmix_status_t judge(const pmix_byte_object_t* proof, bool nonblocking, ui
     if (nonblocking) {
         pmix_status_t status = PMIx_Validate_credential_nb(proof, NULL, 0, judged, &verdict);
         if (status != PMIX_SUCCESS) return status;
-        CHECK(box_wait(&verdict.box, 1, 40));
+        CHECK(box_wait(&verdict.box, 1, 60));
         *uid = verdict.uid;
         *gid = verdict.gid;
         return verdict.box.status;
@@ -221,7 +221,7 @@ static void proofs(int argc, char** argv) {
         CHECK_OK(PMIx_Commit());
         PMIX_INFO_LOAD(&type, PMIX_CRED_TYPE, "munge", PMIX_STRING);
         CHECK_OK(PMIx_Get_credential_nb(&type, 1, keep_in_file, NULL));
-        CHECK(box_wait(&made, 1, 40) && made.status == PMIX_SUCCESS);
+        CHECK(box_wait(&made, 1, 60) && made.status == PMIX_SUCCESS);
         PMIX_INFO_DESTRUCT(&type);
     }
     fence(true);

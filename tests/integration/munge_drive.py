@@ -57,7 +57,7 @@ class Munged:
              "--key-file=" + self._path("key"), "--pid-file=" + self._path("pid"),
              "--log-file=" + self._path("log"), "--seed-file=" + self._path("seed")],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 40
+        until = time.monotonic() + 60
         while subprocess.run(["munge", "--socket", self.socket, "-n", "-o", os.devnull],
                              stderr=subprocess.DEVNULL, check=False).returncode != 0:
             if self.process.poll() is not None or time.monotonic() > until:

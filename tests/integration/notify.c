@@ -38,7 +38,7 @@ static void listen_all(void) {
 /* OTHER_CODE follows to everybody: events of one source keep their order, so when it is here, the first has been. */
 static void close_round(void) {
     if (me.rank == 0) CHECK_DONE(PMIx_Notify_event(OTHER_CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
-    CHECK(box_wait(&end, 1, 30));
+    CHECK(box_wait(&end, 1, 60));
     fence(false);
 }
 
@@ -47,7 +47,7 @@ static void job(int argc, char** argv) {
     (void)argc, (void)argv;
     listen_all();
     CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
-    CHECK(box_wait(&received, (int)job_size, 30));
+    CHECK(box_wait(&received, (int)job_size, 60));
     fence(false);
     close_round();
     CHECK(box_count(&received) == (int)job_size); /* and no echo */
@@ -59,7 +59,7 @@ static void local(int argc, char** argv) {
     (void)argc, (void)argv;
     listen_all();
     if (me.rank == 0) CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_LOCAL, NULL, 0, NULL, NULL));
-    if (same_node(0, me.rank)) CHECK(box_wait(&received, 1, 30) && last_source.rank == 0);
+    if (same_node(0, me.rank)) CHECK(box_wait(&received, 1, 60) && last_source.rank == 0);
     close_round();
     CHECK(box_count(&received) == (same_node(0, me.rank) ? 1 : 0));
     finish();
@@ -81,7 +81,7 @@ static void custom(int argc, char** argv) {
         PMIX_INFO_DESTRUCT(&info);
         PMIX_PROC_FREE(chosen, 1);
     }
-    if (me.rank == job_size - 1) CHECK(box_wait(&received, 1, 30));
+    if (me.rank == job_size - 1) CHECK(box_wait(&received, 1, 60));
     close_round();
     CHECK(box_count(&received) == (me.rank == job_size - 1 ? 1 : 0));
     finish();
@@ -92,7 +92,7 @@ static void self(int argc, char** argv) {
     (void)argc, (void)argv;
     listen_all();
     CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_PROC_LOCAL, NULL, 0, NULL, NULL));
-    CHECK(box_wait(&received, 1, 30) && last_source.rank == me.rank);
+    CHECK(box_wait(&received, 1, 60) && last_source.rank == me.rank);
     fence(false);
     close_round();
     CHECK(box_count(&received) == 1);
@@ -107,7 +107,7 @@ static void once(int argc, char** argv) {
     for (int i = 0; i < EVENTS && me.rank == 0; i++) {
         CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_GLOBAL, NULL, 0, NULL, NULL));
     }
-    CHECK(box_wait(&received, EVENTS, 30));
+    CHECK(box_wait(&received, EVENTS, 60));
     close_round();
     CHECK(box_count(&received) == EVENTS);
     finish();
@@ -121,7 +121,7 @@ static void failure(int argc, char** argv) {
     listen_to(codes, 3);
     fence(false);
     if (me.rank == job_size - 1) raise(9);
-    CHECK(box_wait(&received, 1, 30));
+    CHECK(box_wait(&received, 1, 60));
     CHECK(last_affected.rank == job_size - 1);
     finish();
 }

@@ -141,8 +141,8 @@ static void control(int argc, char** argv) {
         PMIX_INFO_LOAD(&end, PMIX_JOB_CTRL_TERMINATE, &yes, PMIX_BOOL);
         pmix_status_t status = PMIx_Job_control_nb(&all, 1, &end, 1, control_done, &controlled);
         CHECK(status == PMIX_SUCCESS);
-        CHECK(box_wait(&controlled, 1, 30) && controlled.status == PMIX_SUCCESS);
-        CHECK(box_wait(&ended, 1, 30));
+        CHECK(box_wait(&controlled, 1, 60) && controlled.status == PMIX_SUCCESS);
+        CHECK(box_wait(&ended, 1, 60));
         PMIX_LOAD_PROCID(&target, "no-such-job", 0);
         CHECK(do_to(&target, PMIX_JOB_CTRL_KILL, 0) < 0);
         CHECK_STATUS(PMIx_Job_control(&all, 1, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
@@ -174,7 +174,7 @@ static void logs(int argc, char** argv) {
         PMIX_INFO_LOAD(&directives[0], PMIX_LOG_ONCE, &yes, PMIX_BOOL);
         PMIX_INFO_LOAD(&directives[1], PMIX_LOG_TAG_OUTPUT, &yes, PMIX_BOOL);
         CHECK_OK(PMIx_Log_nb(once, 2, directives, 2, op_done, &controlled));
-        CHECK(box_wait(&controlled, 1, 30) && controlled.status == PMIX_SUCCESS);
+        CHECK(box_wait(&controlled, 1, 60) && controlled.status == PMIX_SUCCESS);
         pmix_info_t some[2] = {line(PMIX_LOG_STDOUT, "some"), line(PMIX_LOG_EMAIL, "of it")};
         CHECK_STATUS(PMIx_Log(some, 2, NULL, 0), PMIX_ERR_PARTIAL_SUCCESS);
         CHECK_STATUS(PMIx_Log(&some[1], 1, NULL, 0), PMIX_ERR_NOT_SUPPORTED);
@@ -223,7 +223,7 @@ static void heartbeat(int argc, char** argv) {
     fence(false);
     if (me.rank == 1) CHECK_OK(watch(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_MONITOR_HEARTBEAT_TIME, 1, "heart"));
     if (me.rank == 1) PMIx_Heartbeat();
-    CHECK(box_wait(&ended, 1, 30));
+    CHECK(box_wait(&ended, 1, 60));
     CHECK_STATUS(PMIx_Process_monitor(NULL, PMIX_SUCCESS, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
     pmix_info_t cancel = line(PMIX_MONITOR_CANCEL, "heart"), none = line(PMIX_MONITOR_CANCEL, "none");
     if (me.rank == 1) CHECK_OK(PMIx_Process_monitor(&cancel, PMIX_SUCCESS, NULL, 0, NULL, NULL));
@@ -243,7 +243,7 @@ static void file(int argc, char** argv) {
     fence(false);
     CHECK(close(mkstemp(path)) == 0);
     if (me.rank == 0) CHECK_OK(watch(PMIX_MONITOR_FILE, path, PMIX_MONITOR_FILE_CHECK_TIME, 1, "file"));
-    CHECK(box_wait(&ended, 1, 30));
+    CHECK(box_wait(&ended, 1, 60));
     unlink(path);
     fence(false);
     finish();
@@ -344,7 +344,7 @@ static void credential(int argc, char** argv) {
         PMIX_VALUE_DESTRUCT(&value);
         CHECK_STATUS(PMIx_Get_credential(NULL, 0, NULL), PMIX_ERR_BAD_PARAM);
         CHECK_OK(PMIx_Get_credential_nb(&type, ntypes, on_credential, &controlled));
-        CHECK(box_wait(&controlled, 1, 30) && controlled.status == PMIX_SUCCESS);
+        CHECK(box_wait(&controlled, 1, 60) && controlled.status == PMIX_SUCCESS);
     }
     fence(true);
     if (me.rank == 1) {
@@ -356,7 +356,7 @@ static void credential(int argc, char** argv) {
         CHECK(found_number(results, nresults, PMIX_GRPID) == getegid());
         PMIX_INFO_FREE(results, nresults);
         CHECK_OK(PMIx_Validate_credential_nb(&passed, NULL, 0, on_valid, &validated));
-        CHECK(box_wait(&validated, 1, 30) && validated.status == PMIX_SUCCESS);
+        CHECK(box_wait(&validated, 1, 60) && validated.status == PMIX_SUCCESS);
         /* no credential at all, half of one, one letter wrong, another maker's */
         pmix_byte_object_t wrong = {.bytes = NULL, .size = 0};
         CHECK_STATUS(PMIx_Validate_credential(&wrong, NULL, 0, &results, &nresults), PMIX_ERR_INVALID_CRED);
@@ -386,17 +386,17 @@ static void refused(int argc, char** argv) {
     CHECK_STATUS(PMIx_Allocation_request(PMIX_ALLOC_EXTEND, NULL, 0, &results, &nresults), PMIX_ERR_NOT_SUPPORTED);
     CHECK(results == NULL && nresults == 0);
     CHECK_OK(PMIx_Allocation_request_nb(PMIX_ALLOC_NEW, NULL, 0, control_done, &controlled));
-    CHECK(box_wait(&controlled, 1, 30) && controlled.status == PMIX_ERR_NOT_SUPPORTED);
+    CHECK(box_wait(&controlled, 1, 60) && controlled.status == PMIX_ERR_NOT_SUPPORTED);
 #ifdef PMIX_RESOURCE_BLOCK_DEFINE
     pmix_resource_unit_t unit = {.type = PMIX_DEVTYPE_GPU, .count = 2};
     char block[] = "block";
     CHECK_STATUS(PMIx_Session_control(7, NULL, 0, NULL, NULL), PMIX_ERR_NOT_SUPPORTED);
     CHECK_OK(PMIx_Session_control(7, NULL, 0, control_done, &controlled));
-    CHECK(box_wait(&controlled, 2, 30) && controlled.status == PMIX_ERR_NOT_SUPPORTED);
+    CHECK(box_wait(&controlled, 2, 60) && controlled.status == PMIX_ERR_NOT_SUPPORTED);
     CHECK_STATUS(PMIx_Resource_block(PMIX_RESOURCE_BLOCK_DEFINE, block, &unit, 1, NULL, 0), PMIX_ERR_NOT_SUPPORTED);
     CHECK_STATUS(PMIx_Resource_block(PMIX_RESOURCE_BLOCK_DEFINE, NULL, &unit, 1, NULL, 0), PMIX_ERR_BAD_PARAM);
     CHECK_OK(PMIx_Resource_block_nb(PMIX_RESOURCE_BLOCK_DELETE, block, NULL, 0, NULL, 0, op_done, &controlled));
-    CHECK(box_wait(&controlled, 3, 30) && controlled.status == PMIX_ERR_NOT_SUPPORTED);
+    CHECK(box_wait(&controlled, 3, 60) && controlled.status == PMIX_ERR_NOT_SUPPORTED);
 #endif
     CHECK_STATUS(PMIx_Get_credential(&type, 1, &proof), PMIX_ERR_NOT_SUPPORTED);
     CHECK(proof.bytes == NULL && proof.size == 0);

@@ -411,7 +411,7 @@ static void nonblocking(int argc, char** argv) {
             CHECK_OK(PMIx_Spawn_nb(NULL, 0, &app, 1, on_spawned, &spawned[i]));
             PMIX_APP_DESTRUCT(&app); /* the request has been sent */
         }
-        for (int i = 0; i < 3; i++) CHECK(box_wait(&spawned[i].box, 1, 30));
+        for (int i = 0; i < 3; i++) CHECK(box_wait(&spawned[i].box, 1, 60));
         for (int i = 0; i < 3; i++) {
             CHECK_OK(spawned[i].box.status);
             CHECK(spawned[i].nspace[0] && strcmp(spawned[i].nspace, spawned[(i + 1) % 3].nspace) != 0);

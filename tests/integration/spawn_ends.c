@@ -129,7 +129,7 @@ static void hears(int argc, char** argv) {
         CHECK(box_wait(&ended.box, 1, 60));
         CHECK(ended.term_status == PMIX_ERR_JOB_ABORTED_BY_SIG);
     } else {
-        CHECK(box_wait(&ended.box, 1, 30)); /* of the session's interest: after it nothing more can come */
+        CHECK(box_wait(&ended.box, 1, 60)); /* of the session's interest: after it nothing more can come */
     }
     fence(false);
     CHECK(box_count(&killed.box) == (me.rank == 0));

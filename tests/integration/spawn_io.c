@@ -103,7 +103,7 @@ static void streams(int argc, char** argv) {
         pmix_byte_object_t bytes = {.bytes = text, .size = size}, none = {.bytes = NULL, .size = 0};
         CHECK_OK(PMIx_IOF_push(&all, 1, &bytes, NULL, 0, NULL, NULL));
         CHECK_OK(PMIx_IOF_push(&all, 1, &none, NULL, 0, NULL, NULL));
-        CHECK(box_wait(&over, 1, 40));
+        CHECK(box_wait(&over, 1, 60));
         for (int channel = 2; channel <= 8; channel *= 2) {
             for (int rank = 0; rank < COPIES; rank++) {
                 CHECK(heard_size[channel][rank] == size);
@@ -164,7 +164,7 @@ static void run_line(const char* line, pmix_nspace_t nspace) {
     with_flag(PMIX_NOTIFY_COMPLETION);
     CHECK_OK(PMIx_Spawn(infos, ninfos, &app, 1, nspace));
     while (ninfos > 0) PMIX_INFO_DESTRUCT(&infos[--ninfos]);
-    CHECK(box_wait(&job_over, before + 1, 40));
+    CHECK(box_wait(&job_over, before + 1, 60));
 }
 
 /* A file of the test's directory holds just that, and then no more. NULL: it is not there. */
@@ -301,31 +301,31 @@ static void wanted(int argc, char** argv) {
     /* only the end of the job, which ended well */
     with_flag(PMIX_NOTIFY_COMPLETION);
     spawn("true", NULL, NULL, 2, nspace);
-    CHECK(box_wait(&counts[JOB_END], 1, 30));
+    CHECK(box_wait(&counts[JOB_END], 1, 60));
     check_counts(0, 0, 1, 0);
     CHECK(term_status == PMIX_SUCCESS && PMIX_CHECK_NSPACE(last_namespace, nspace));
     /* only processes that fail: rank 1 of two */
     with_flag(PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION);
     spawn("sh", "-c", "exit $((PMIX_RANK * 7))", 2, nspace);
-    CHECK(box_wait(&counts[PROC_TERMINATED], 1, 30));
+    CHECK(box_wait(&counts[PROC_TERMINATED], 1, 60));
     CHECK(exit_code == 7 && term_status == PMIX_ERR_EXIT_NONZERO_TERM);
     /* all processes, and the job's end only if it is a bad one */
     with_flag(PMIX_NOTIFY_PROC_TERMINATION);
     with_flag(PMIX_NOTIFY_COMPLETION);
     with_flag(PMIX_EVENT_SILENT_TERMINATION);
     spawn("true", NULL, NULL, 2, nspace);
-    CHECK(box_wait(&counts[PROC_TERMINATED], 3, 30));
+    CHECK(box_wait(&counts[PROC_TERMINATED], 3, 60));
     with_flag(PMIX_NOTIFY_COMPLETION);
     with_flag(PMIX_EVENT_SILENT_TERMINATION);
     spawn("sh", "-c", "kill -9 $$", 2, nspace);
-    CHECK(box_wait(&counts[JOB_END], 2, 30));
+    CHECK(box_wait(&counts[JOB_END], 2, 60));
     CHECK(term_status == PMIX_ERR_JOB_ABORTED_BY_SIG && exit_code == 137);
     CHECK(PMIX_CHECK_NSPACE(last_namespace, nspace));
     check_counts(0, 0, 2, 3);
     /* all there is */
     with_flag(PMIX_NOTIFY_JOB_EVENTS);
     spawn("true", NULL, NULL, 2, nspace);
-    CHECK(box_wait(&counts[JOB_END], 3, 30));
+    CHECK(box_wait(&counts[JOB_END], 3, 60));
     check_counts(1, 1, 3, 3);
     finish();
 }

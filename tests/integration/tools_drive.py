@@ -96,7 +96,7 @@ def commands(options):
     # An event that the ranks wait for; each says so.
     run(options, "pevent", *uri, "--target", job.nspace, "--info", "a.key=a value", "-3107")
     check(sorted(job.lines(2)) == ["HEARD 0", "HEARD 1"])
-    listener = subprocess.Popen([os.path.join(options.commands, "pevent"), *uri, "--listen", "--for", "30", "-3108"],
+    listener = subprocess.Popen([os.path.join(options.commands, "pevent"), *uri, "--listen", "--for", "60", "-3108"],
                                 stdout=subprocess.PIPE, text=True)
     for _ in range(300):  # until it listens
         run(options, "pevent", *uri, "-3108")
@@ -108,7 +108,7 @@ def commands(options):
     run(options, "pctrl", *uri, "--pause", job.nspace + ":1")
     stat = lambda pid: open("/proc/%d/stat" % pid, encoding="utf-8").read().rpartition(")")[2].split()[0]
     stopped = lambda: [p for p in pids if stat(p) == "T"]
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while len(stopped()) != 1 and time.monotonic() < end:
         time.sleep(0.01)
     check(len(stopped()) == 1, stopped())
@@ -168,7 +168,7 @@ def listed(value):
 def hang(options):
     """Rank 2 of 4 waits elsewhere, rank 3 never initialises; rank 1 asks for data that rank 0 never puts."""
     job = start(options, "hang", 4)
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while True:
         state = report(options, job.uris[0])
         waits = [w for w in listed(state.get("wireup.rep.coll", [])) if len(w["wireup.rep.arrived"]) == 1]
