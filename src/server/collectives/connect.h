@@ -3,8 +3,8 @@
 //
 // Loop thread only. The host hears of every set, also of those whose members are all here: it is the host that tells
 // the others when a connected process ends. Without an entry for it a set that is all here is done without. What can go
-// wrong: see Gathering; besides, PMIX_ERR_INVALID_OPERATION for a disconnect of a set that never connected, where no
-// host can say better, and PMIX_ERR_NOT_SUPPORTED where an entry must be understood and no host sees it.
+// wrong: see CollectiveEngine; besides, PMIX_ERR_INVALID_OPERATION for a disconnect of a set that never connected,
+// where no host can say better, and PMIX_ERR_NOT_SUPPORTED where an entry must be understood and no host sees it.
 #pragma once
 
 #include <map>
@@ -30,8 +30,8 @@ class Connect final : public CollectiveOperation {
     bool uses(const Nspace& nspace) const override;
 
   private:
-    void launch(TurnId id, Turn& turn) override;
-    void answer(Reply& reply, const Turn& turn, pmix_status_t status) override;
+    void launch(RoundId id, Round& round) override;
+    void answer(Reply& reply, const Round& round, pmix_status_t status) override;
     std::map<Signature, Charge> connected_;  // each for the user who asked for it
 };
 
@@ -46,8 +46,8 @@ class Disconnect final : public CollectiveOperation {
     }
 
   private:
-    void launch(TurnId id, Turn& turn) override;
-    void answer(Reply& reply, const Turn& turn, pmix_status_t status) override;
+    void launch(RoundId id, Round& round) override;
+    void answer(Reply& reply, const Round& round, pmix_status_t status) override;
     Connect& connect_;
 };
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fence: see fence.h.
 #include "server/collectives/fence.h"
 
 #include <algorithm>
@@ -64,22 +63,22 @@ Result<std::vector<uint8_t>> Fence::collect(const Signature& signature, Sent& se
     return blob;
 }
 
-void Fence::launch(TurnId id, Turn& turn) {
-    Reach reach = registry_.reach(turn.signature);
-    Host& host = host_of(turn);
+void Fence::launch(RoundId id, Round& round) {
+    Reach reach = registry_.reach(round.signature);
+    Host& host = host_of(round);
     if (reach == Reach::unknown && !host.has_fence()) reach = Reach::here;
-    if (reach == Reach::here && turn.required != Required::by_host) return finish(id, turn.local_status);
+    if (reach == Reach::here && round.required != Required::by_host) return finish(id, round.local_status);
     if (!host.has_fence()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
 
     Sent sending;
     std::vector<uint8_t> blob;
-    if (turn.collect) {
-        auto collected = collect(turn.signature, sending);
+    if (round.collect) {
+        auto collected = collect(round.signature, sending);
         if (collected.ok()) {
             blob = std::move(collected).value();
         } else {
             // The others must not wait for this node: it takes part with nothing, and says so.
-            if (turn.local_status == PMIX_SUCCESS) turn.local_status = collected.status();
+            if (round.local_status == PMIX_SUCCESS) round.local_status = collected.status();
             sending.clear();
         }
     }
@@ -90,15 +89,16 @@ void Fence::launch(TurnId id, Turn& turn) {
     char* data = static_cast<char*>(std::malloc(blob.size()));
     size_t size = 0;
     if (data == nullptr) {
-        turn.local_status = PMIX_ERR_NOMEM;
+        round.local_status = PMIX_ERR_NOMEM;
         sending.clear();
     } else {
         size = blob.size();
         std::memcpy(data, blob.data(), size);
     }
-    InfoList infos = std::move(turn.infos);
+    mark_processed(round.infos, function_);
+    InfoList infos = std::move(round.infos);
     // The infos are the first caller's; what any member asked for counts for all.
-    if (turn.collect && !common::InfoView(infos).flag(PMIX_COLLECT_DATA)) {
+    if (round.collect && !common::InfoView(infos).flag(PMIX_COLLECT_DATA)) {
         if (pmix_info_t* no = infos.find(PMIX_COLLECT_DATA)) {
             common::destroy_value(&no->value);
             no->value.type = PMIX_BOOL;
@@ -106,24 +106,24 @@ void Fence::launch(TurnId id, Turn& turn) {
         } else {
             infos.append_flag(PMIX_COLLECT_DATA, true);
         }
-    } else if (!turn.collect && infos.find(PMIX_COLLECT_DATA) == nullptr) {
+    } else if (!round.collect && infos.find(PMIX_COLLECT_DATA) == nullptr) {
         infos.append_flag(PMIX_COLLECT_DATA, false);
     }
-    turn.users.append_ids(infos);
+    round.users.append_ids(infos);
     infos.append_flag(PMIX_SORTED_PROC_ARRAY, true);
-    infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, turn.local_status, PMIX_STATUS);
-    Signature signature = turn.signature;
+    infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, round.local_status, PMIX_STATUS);
+    Signature signature = round.signature;
     host.fence(signature, std::move(infos), data, size,
-               [this, id, signature, lives = lives_of(signature), sending = std::move(sending),
-                due = due(turn)](HostAnswer& answer) {
-                   // Of a job that has ended meanwhile: its turn has too, and the data is no later bearer's.
-                   if (live_on(signature, lives)) host_answered(id, signature, sending, answer);
+               [this, id, signature, instances = instances_of(signature), sending = std::move(sending),
+                due = due(round)](HostAnswer& answer) {
+                   // The job may have ended, and its name been used again, while the host was answering: drop the data.
+                   if (still_there(signature, instances)) host_answered(id, signature, sending, answer);
                });
 }
 
-void Fence::host_answered(TurnId id, const Signature& signature, const Sent& sending, HostAnswer& answer) {
+void Fence::host_answered(RoundId id, const Signature& signature, const Sent& sending, HostAnswer& answer) {
     pmix_status_t status = answer.status;
-    // Also when the turn has timed out meanwhile: the data is here, and later gets are spared a trip.
+    // Also when the round has timed out meanwhile: the data is here, and later gets are spared a trip.
     if (common::succeeded(status) && !is_presence_only(answer.data)) {
         status = ingest_blob(registry_, answer.data);
         for (const Signature::Part& part : signature.parts())
@@ -140,17 +140,17 @@ void Fence::host_answered(TurnId id, const Signature& signature, const Sent& sen
         for (const auto& [member, generation] : sending) sent[member] = std::max(sent[member], generation);
     }
     if (common::succeeded(status)) status = PMIX_SUCCESS;
-    if (Turn* turn = find(id); turn != nullptr && status == PMIX_SUCCESS) status = turn->local_status;
+    if (Round* round = find(id); round != nullptr && status == PMIX_SUCCESS) status = round->local_status;
     finish(id, status);
 }
 
-void Fence::answer(Reply& reply, const Turn& turn, pmix_status_t status) {
+void Fence::answer(Reply& reply, const Round& round, pmix_status_t status) {
     auto peer = reply.peer();
     if (peer == nullptr) return;
     common::FenceReply message;
     std::vector<int> descriptors;
     if (status == PMIX_SUCCESS)
-        add_segments(segments_, registry_, turn.signature, *peer, message.segments, descriptors);
+        add_segments(segments_, registry_, round.signature, *peer, message.segments, descriptors);
     if (Nspace* own = registry_.find(peer->id().nspace); own != nullptr && own->data != nullptr)
         message.generation = own->data->generation();
     reply.message(status, message, descriptors);

@@ -3,8 +3,8 @@
 // back, answers everybody.
 //
 // Loop thread only. A set whose members are all here is done without the host, and so without any copying: commits are
-// published when they arrive. What can go wrong: see Gathering; besides, the host's own status, and a blob that is none
-// of ours (a node that runs another library), which ends the fence with that status.
+// published when they arrive. What can go wrong: see CollectiveEngine; besides, the host's own status, and a blob that
+// is none of ours (a node that runs another library), which ends the fence with that status.
 #pragma once
 
 #include <map>
@@ -31,9 +31,9 @@ class Fence final : public CollectiveOperation {
     // What the nodes of a set are known to have: for each local rank of it the generation that went out with success.
     using Sent = std::map<MemberId, uint64_t>;
 
-    void launch(TurnId id, Turn& turn) override;
-    void answer(Reply& reply, const Turn& turn, pmix_status_t status) override;
-    void host_answered(TurnId id, const Signature& signature, const Sent& sent, HostAnswer& answer);
+    void launch(RoundId id, Round& round) override;
+    void answer(Reply& reply, const Round& round, pmix_status_t status) override;
+    void host_answered(RoundId id, const Signature& signature, const Sent& sent, HostAnswer& answer);
     common::Result<std::vector<uint8_t>> collect(const Signature& signature, Sent& sending);
 
     Get& get_;

@@ -119,17 +119,16 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
     const ProcId caller = registry_.proc_of(at->who);
     if (status == PMIX_SUCCESS && std::find(members.begin(), members.end(), caller) == members.end())
         status = PMIX_ERR_NOT_FOUND;  // nobody has added it
-    const Key key{GroupCall::construct, at->group, next_};
-    if (status == PMIX_SUCCESS && forming(key.name, caller) != nullptr) status = PMIX_ERR_EXISTS;
+    const std::string name = at->group;
+    if (status == PMIX_SUCCESS && forming(name, caller) != nullptr) status = PMIX_ERR_EXISTS;
     if (status != PMIX_SUCCESS) return end_starters(status, [id](const Starter& s) { return s.id == id; });
 
-    Operation op;
-    op.id = next_++;
+    Operation& op = begin(GroupCall::construct, name, {});
     op.launched = op.hosted = op.handed_over = true;  // and answered: without memory for what follows it is lost
     ProcList named;
     for (auto s = starters_.begin(); s != starters_.end();) {
         const ProcId proc = registry_.proc_of(s->who);
-        if (s->group != key.name || std::find(members.begin(), members.end(), proc) == members.end()) {
+        if (s->group != name || std::find(members.begin(), members.end(), proc) == members.end()) {
             ++s;
             continue;
         }
@@ -143,10 +142,9 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
     }
     op.signature = Signature(named);
     op.piece.order = members;  // places for their data
-    Operation& open = operations_.emplace(key, std::move(op)).first->second;
-    take_endpoint_data(open, key.name, answer.infos);
-    open.named_order = std::move(members);
-    form(key, open, answer.infos);
+    take_endpoint_data(op, answer.infos);
+    op.named_order = std::move(members);
+    form(op, answer.infos);
 }
 
 void Groups::end_starters(pmix_status_t status, const std::function<bool(const Starter&)>& is_meant) {

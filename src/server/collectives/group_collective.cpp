@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Construct and destruct: from the first caller to the answers. See group.h.
+// Construct and destruct: what makes a round of a group complete, what the host is given, and what the callers get.
+// See groups.h.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -7,7 +8,7 @@
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
 #include "common/values/support.h"
-#include "server/collectives/collective_operation.h"
+#include "server/collectives/collective.h"
 #include "server/collectives/groups.h"
 #include "server/data/get.h"
 #include "server/events/events.h"
@@ -116,24 +117,17 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     if (came_late(GroupCall::construct, request.name, &signature, *member, reply)) return;
     auto meant = construct_of(request.name, signature);
     if (!meant) return reply.status(meant.status());
-    const Key key = *meant;
 
     ProcList order;
     if (const pmix_info_t* given = view.find(PMIX_GROUP_FINAL_MEMBERSHIP_ORDER)) {
         if (!common::read_proc_array(given->value, order)) return reply.status(PMIX_ERR_BAD_PARAM);
         if (!(Signature(expand(order)) == Signature(expand(request.procs)))) return reply.status(PMIX_ERR_BAD_PARAM);
     }
-    auto [at, first] = operations_.try_emplace(key);
-    Operation& op = at->second;
-    if (first) {
-        op.id = next_++;
-        op.signature = std::move(signature);
-        op.inviter = inviter;
-    } else if (op.launched) {
-        return reply.status(PMIX_ERR_EXISTS);  // a second call of who is in it already
-    } else if (op.inviter != inviter) {
-        return reply.status(PMIX_ERR_BAD_PARAM);  // the same processes, but not the same members
-    }
+    const bool first = *meant == nullptr;
+    Operation& op = first ? begin(GroupCall::construct, request.name, std::move(signature)) : **meant;
+    if (op.launched) return reply.status(PMIX_ERR_EXISTS);  // a second call of a process that is in it already
+    if (first) op.inviter = inviter;
+    if (op.inviter != inviter) return reply.status(PMIX_ERR_BAD_PARAM);  // the same processes, but not the same members
     const bool leads = view.flag(PMIX_GROUP_LEADER);
     if (leads && !op.leader) {
         op.leader = peer.id();
@@ -151,14 +145,11 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     op.optional = op.optional || view.flag(PMIX_GROUP_OPTIONAL);
     op.notify = op.notify || view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
     op.tolerant = op.tolerant || view.flag(PMIX_GROUP_FT_COLLECTIVE);
-    op.required = std::max(op.required, required_in_collective(host_, view, common::Function::PMIx_Group_construct));
     if (view.flag(PMIX_GROUP_NOTIFY_TERMINATION)) op.deciders.push_back(*member);
-    rc = join(op, key, peer, infos, reply);
-    if (rc != PMIX_SUCCESS) {
-        if (first) operations_.erase(key);
-        return reply.status(rc);
-    }
-    judge(key);
+    rc = admit(op, peer, infos, common::Function::PMIx_Group_construct, reply);
+    if (rc == PMIX_SUCCESS) return judge(op.id);
+    if (first) rounds_.erase(op.id);
+    reply.status(rc);
 }
 
 void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) {
@@ -168,51 +159,38 @@ void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) 
     // The members may have become fewer since it ended.
     if (came_late(GroupCall::destruct, request.name, nullptr, *member, reply)) return;
     if (group == nullptr) return reply.status(PMIX_ERR_NOT_FOUND);
-    const Key key{GroupCall::destruct, request.name, group->number};
     // The host would know nothing of those whose namespace has ended; the local status says that they are missing.
     const bool whole = std::none_of(group->members.begin(), group->members.end(),
                                     [](const Group::Member& m) { return !m.left && m.ended; });
-    auto [at, first] = operations_.try_emplace(key);
-    Operation& op = at->second;
+    Operation* open = destruct_of(group->number);
+    const bool first = open == nullptr;
+    Operation& op = first ? begin(GroupCall::destruct, request.name, Signature(group->living())) : *open;
+    if (op.launched) return reply.status(PMIX_ERR_EXISTS);
     if (first) {
-        op.id = next_++;
-        op.signature = Signature(group->living());
+        op.group = group->number;
         op.tolerant = group->notify;
         op.hosted = group->hosted;
-    } else if (op.launched) {
-        return reply.status(PMIX_ERR_EXISTS);
     }
     InfoList infos = request.infos.take();
     const InfoView view(infos);
     op.tolerant = op.tolerant || view.flag(PMIX_GROUP_FT_COLLECTIVE);
     // Where the construct agreed on it, the group is smaller already and everybody has been told.
     op.notify = op.notify || view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
-    op.required = std::max(op.required, required_in_collective(host_, infos, common::Function::PMIx_Group_destruct));
-    pmix_status_t rc = join(op, key, peer, infos, reply);
+    const pmix_status_t rc = admit(op, peer, infos, common::Function::PMIx_Group_destruct, reply);
     if (rc != PMIX_SUCCESS) {
-        if (first) operations_.erase(key);
+        if (first) rounds_.erase(op.id);
         return reply.status(rc);
     }
-    if (!whole && !op.forgives()) {
-        op.local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
-        return launch(key, op);
-    }
-    judge(key);
+    if (whole || op.forgives()) return judge(op.id);
+    op.local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
+    start(op.id, op);
 }
 
-// The caller is in. What was given by several counts by the shortest limit and the first word.
-pmix_status_t Groups::join(Operation& op, const Key& key, Peer& peer, InfoList& infos, Reply& reply) {
-    InfoView view(infos);
-    int timeout = 0;
-    if (view.get(PMIX_TIMEOUT, &timeout) != PMIX_SUCCESS || timeout < 0) return PMIX_ERR_BAD_PARAM;
-    if (timeout > 0) {
-        int64_t ms = int64_t{timeout} * 1000;
-        int64_t ends = now_ms() + ms;
-        if (op.ends_at_ms == 0 || ends < op.ends_at_ms) {
-            op.ends_at_ms = ends;
-            op.timer = Timer(scheduler_, ms, [this, key, id = op.id] { expire(key, id); });
-        }
-    }
+// Of an attribute that several callers give the host is given the first one.
+pmix_status_t Groups::admit(Operation& op, const Peer& peer, const InfoList& infos, common::Function function,
+                            Reply& reply) {
+    const int timeout = timeout_in(InfoView(infos));
+    if (timeout < 0) return PMIX_ERR_BAD_PARAM;
     for (const pmix_info_t& info : infos) {
         if (op.infos.find(common::key_view(info)) != nullptr) continue;
         pmix_status_t rc = op.infos.append(info);
@@ -220,14 +198,12 @@ pmix_status_t Groups::join(Operation& op, const Key& key, Peer& peer, InfoList& 
     }
     const MemberId who = *registry_.member(peer.id());
     if (!op.came_already(who)) op.came.push_back(who);
-    op.users.add(peer.credentials());
-    if (op.account == nullptr) op.account = peer.account();
-    op.replies.push_back(std::move(reply));
+    join(op.id, op, peer, timeout, required_in_collective(host_, infos, function), std::move(reply));
     return PMIX_SUCCESS;
 }
 
-void Groups::judge(const Key& key) {
-    Operation* op = find(key);
+void Groups::judge(RoundId id) {
+    Operation* op = find(id);
     if (op == nullptr || op->launched) return;
     bool missing = false;
     for (MemberId who : expected(op->signature)) {
@@ -240,29 +216,29 @@ void Groups::judge(const Key& key) {
         if (contains(op->piece.failed, proc)) continue;
         if (!op->forgives()) {
             op->local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
-            return launch(key, *op);
+            return start(id, *op);
         }
-        failed(key, *op, proc);
+        failed(*op, proc);
     }
-    if (!missing && op->undecided.empty()) launch(key, *op);
+    if (!missing && op->undecided.empty()) start(id, *op);
 }
 
 // It goes on without it, if nobody who wants to be asked says otherwise.
-void Groups::failed(const Key& key, Operation& op, const ProcId& proc) {
+void Groups::failed(Operation& op, const ProcId& proc) {
     op.piece.failed.push_back(proc);
-    if (op.optional || !(op.notify || (op.tolerant && key.call == GroupCall::construct))) return;
+    if (op.optional || !(op.notify || (op.tolerant && op.call == GroupCall::construct))) return;
     ProcList targets;
     if (op.leader) {
         targets.push_back(*op.leader);
     } else {
-        targets = others(key, op, proc);
+        targets = others(op, proc);
     }
     for (MemberId who : op.deciders)
         if (contains(targets, registry_.proc_of(who))) ++op.undecided[who];
-    announce_failure(PMIX_GROUP_MEMBER_FAILED, key.name, proc, targets);
+    announce_failure(PMIX_GROUP_MEMBER_FAILED, op.name, proc, targets);
 }
 
-void Groups::leader_gone(const Key& key, Operation& op) {
+void Groups::leader_gone(Operation& op) {
     const ProcId proc = *op.leader;
     op.leader.reset();
     // At the host, or without any of these, it counts as having called: the group forms, as with any member that ends
@@ -275,12 +251,12 @@ void Groups::leader_gone(const Key& key, Operation& op) {
             for (MemberId who : op.deciders) ++op.undecided[who];
     }
     if (op.optional) return;
-    announce_failure(PMIX_GROUP_LEADER_FAILED, key.name, proc, others(key, op, proc));
+    announce_failure(PMIX_GROUP_LEADER_FAILED, op.name, proc, others(op, proc));
 }
 
 // The participants but one.
-ProcList Groups::others(const Key& key, const Operation& op, const ProcId& proc) const {
-    ProcList out = key.call == GroupCall::construct ? expand(op.piece.order) : op.signature.list();
+ProcList Groups::others(const Operation& op, const ProcId& proc) const {
+    ProcList out = op.call == GroupCall::construct ? expand(op.piece.order) : op.signature.list();
     std::erase(out, proc);
     return out;
 }
@@ -295,30 +271,27 @@ void Groups::announce_failure(pmix_status_t code, const std::string& name, const
 }
 
 // Members that no server has told of, because their node had nobody left: each node tells its own.
-void Groups::tell_of_missing(const Key& key, const Operation& op, const ProcList& asked, const ProcList& members) {
+void Groups::tell_of_missing(const Operation& op, const ProcList& asked, const ProcList& members) {
     if (op.optional || !op.forgives()) return;
     ProcList targets = op.piece.leads ? ProcList{op.piece.asker} : members;
     targets = here(targets);
     const Among present(members), told(op.piece.failed);
     for (const ProcId& p : asked)
-        if (!present.has(p) && !told.has(p)) announce_failure(PMIX_GROUP_MEMBER_FAILED, key.name, p, targets);
+        if (!present.has(p) && !told.has(p)) announce_failure(PMIX_GROUP_MEMBER_FAILED, op.name, p, targets);
 }
 
 void Groups::decide(Peer& peer, const common::ControlRequest& request, Reply reply) {
     reply.status(PMIX_SUCCESS);
-    const Key* meant = forming(request.name, peer.id());
-    if (meant == nullptr) return;
-    const Key key = *meant;
-    Operation* op = find(key);
+    Operation* op = forming(request.name, peer.id());
     auto who = registry_.member(peer.id());
     if (op == nullptr || !who || !op->came_already(*who)) return;
-    if (static_cast<GroupCall>(request.kind) == GroupCall::abort) return abort(key, *op);
+    if (static_cast<GroupCall>(request.kind) == GroupCall::abort) return abort(*op);
     const auto select = [&](const ProcId* leader) {
         ProcList targets;
         for (ProcId& p : expand(op->piece.order))
             if (!contains(op->piece.failed, p)) targets.push_back(std::move(p));
         InfoList infos;
-        infos.append_string(PMIX_GROUP_ID, key.name);
+        infos.append_string(PMIX_GROUP_ID, op->name);
         const pmix_proc_t proc = (leader != nullptr ? *leader : ProcId("", PMIX_RANK_INVALID)).to_c();
         infos.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
         announce(PMIX_GROUP_LEADER_SELECTED, leader != nullptr ? *leader : peer.id(), targets, std::move(infos));
@@ -335,54 +308,47 @@ void Groups::decide(Peer& peer, const common::ControlRequest& request, Reply rep
         op->leaderless = false;
         select(nullptr);
     }
-    judge(key);
+    judge(op->id);
 }
 
-void Groups::abort(const Key& key, Operation& op) {
+void Groups::abort(Operation& op) {
+    const RoundId id = op.id;
     InfoList infos;
-    infos.append_string(PMIX_GROUP_ID, key.name);
+    infos.append_string(PMIX_GROUP_ID, op.name);
     ProcList all = expand(op.piece.order);
     if (op.inviter) all.push_back(*op.inviter);
     const ProcId source = op.came.empty() ? ProcId() : registry_.proc_of(op.came.front());
     op.local_status = PMIX_GROUP_CONSTRUCT_ABORT;
-    if (!op.launched) launch(key, op);
+    start(id, op);
     announce(PMIX_GROUP_CONSTRUCT_ABORT, source, all, std::move(infos));
-    finish(key, PMIX_GROUP_CONSTRUCT_ABORT);
+    finish(id, PMIX_GROUP_CONSTRUCT_ABORT);
 }
 
-// Hosts count the upcalls of a name: one that fails here is one of them, and its local status ends it for the others.
-void Groups::expire(const Key& key, uint64_t id) {
-    Operation* op = find(key);
-    if (op == nullptr || op->id != id) return;
+void Groups::expire(RoundId id) {
+    Operation* op = find(id);
+    if (op == nullptr) return;
     if (op->optional && !op->launched) {
         for (MemberId who : expected(op->signature)) {
             const ProcId proc = registry_.proc_of(who);
             if (!op->came_already(who) && !contains(op->piece.failed, proc)) op->piece.failed.push_back(proc);
         }
-        op->timer = Timer(scheduler_, kOptionalGraceMs, [this, key, id] { expire(key, id); });
-        return launch(key, *op);
+        op->timer = Timer(scheduler_, kOptionalGraceMs, [this, id] { expire(id); });
+        return start(id, *op);
     }
     if (op->optional && op->ends_at_ms + kOptionalGraceMs > now_ms()) {
         // The upcall was made in time; the host has its own patience with those who are optional.
-        op->timer = Timer(scheduler_, kOptionalGraceMs, [this, key, id] { expire(key, id); });
+        op->timer = Timer(scheduler_, kOptionalGraceMs, [this, id] { expire(id); });
         return;
     }
     if (op->local_status == PMIX_SUCCESS) op->local_status = PMIX_ERR_TIMEOUT;
-    if (!op->launched) launch(key, *op);
-    op = find(key);
-    if (op == nullptr || op->id != id) return;
+    start(id, *op);
+    op = find(id);
+    if (op == nullptr) return;
     if (op->hosted && !std::exchange(op->late, true)) {
-        op->timer = Timer(scheduler_, kHostsWordMs, [this, key, id] { expire(key, id); });
+        op->timer = Timer(scheduler_, kHostsWordMs, [this, id] { expire(id); });
         return;
     }
-    finish(key, PMIX_ERR_TIMEOUT);
-}
-
-// As Gathering::host_of().
-Host& Groups::host_of(const Operation& op) noexcept {
-    for (const Reply& reply : op.replies)
-        if (const auto peer = reply.peer(); peer != nullptr && peer->kind() == PeerKind::self) return host_.of(*peer);
-    return host_;
+    finish(id, PMIX_ERR_TIMEOUT);
 }
 
 // Without a host that knows better, a number that is unique on this node is unique where no process is elsewhere.
@@ -399,8 +365,8 @@ bool Groups::assigns_here(const Operation& op, Reach reach) noexcept {
            });
 }
 
-void Groups::launch(const Key& key, Operation& op) {
-    op.launched = true;
+void Groups::launch(RoundId id, Round& round) {
+    auto& op = static_cast<Operation&>(round);
     Signature named = op.signature;
     for (const std::string& ended : op.ended) named.erase(ended);
     Reach reach = registry_.reach(named);
@@ -408,29 +374,23 @@ void Groups::launch(const Key& key, Operation& op) {
     Host& host = host_of(op);
     if (reach == Reach::unknown && (!host.has_group() || InfoView(op.infos).flag(PMIX_GROUP_LOCAL_ONLY)))
         reach = Reach::here;
-    const bool constructs = key.call == GroupCall::construct;
+    const bool constructs = op.call == GroupCall::construct;
     const bool numbered = constructs && op.assign && !assigns_here(op, reach);
-    if (op.required == Required::unmet && op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_NOT_SUPPORTED;
     if (reach == Reach::here && !numbered && !op.hosted && op.required != Required::by_host) {
-        const pmix_status_t status = op.local_status;
-        if (status != PMIX_SUCCESS) return finish(key, status);
-        if (!constructs) return finish(key, PMIX_SUCCESS);
+        if (op.local_status != PMIX_SUCCESS || !constructs) return finish(id, op.local_status);
         InfoList results;
         if (op.assign) results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, next_context_++, PMIX_SIZE);
-        return form(key, op, results);
+        return form(op, results);
     }
-    if (!host.has_group()) return finish(key, PMIX_ERR_NOT_SUPPORTED);
+    if (!host.has_group()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
     op.hosted = true;
     const auto what = constructs ? PMIX_GROUP_CONSTRUCT : PMIX_GROUP_DESTRUCT;
-    auto due = std::make_shared<char>();
-    op.answer_due = due;
-    host.group(what, key.name, named, for_host(key, op),
-               [this, key, id = op.id, due = std::move(due)](HostAnswer& answer) { host_answered(key, id, answer); });
-    op.handed_over = true;
+    host.group(what, op.name, named, for_host(op),
+               [this, id, due = due(op)](HostAnswer& answer) { host_answered(id, answer); });
 }
 
-// All directives save those that are the library's own matter, and what it adds.
-InfoList Groups::for_host(const Key& key, Operation& op) {
+// All directives but those that only the library acts on, and what it adds.
+InfoList Groups::for_host(Operation& op) {
     InfoList out;
     for (const pmix_info_t& info : op.infos) {
         std::string_view k = common::key_view(info);
@@ -440,7 +400,7 @@ InfoList Groups::for_host(const Key& key, Operation& op) {
             continue;
         out.append(info);
     }
-    const bool constructs = key.call == GroupCall::construct;
+    const bool constructs = op.call == GroupCall::construct;
     if (constructs) out.append_flag(PMIX_GROUP_ASSIGN_CONTEXT_ID, op.assign);
     if (op.optional) out.append_flag(PMIX_GROUP_OPTIONAL, true);
     if (op.notify) out.append_flag(PMIX_GROUP_NOTIFY_TERMINATION, true);
@@ -448,7 +408,7 @@ InfoList Groups::for_host(const Key& key, Operation& op) {
     std::vector<uint8_t> blob;
     if (constructs && op.local_status == PMIX_SUCCESS) {
         auto piece = encode_group_piece(op.piece);
-        if (piece.ok()) piece = wrap_group(key.name, *piece);
+        if (piece.ok()) piece = wrap_group(op.name, *piece);
         if (piece.ok()) blob = std::move(piece).value();
         if (!piece.ok()) op.local_status = piece.status();
         for (auto& [nspace, ranks] : registry_.local_members(op.signature)) {
@@ -477,7 +437,7 @@ InfoList Groups::for_host(const Key& key, Operation& op) {
     return out;
 }
 
-void Groups::take_endpoint_data(Operation& op, const std::string& name, const InfoList& infos) {
+void Groups::take_endpoint_data(Operation& op, const InfoList& infos) {
     const pmix_info_t* info = infos.find(PMIX_GROUP_ENDPT_DATA);
     if (info == nullptr || info->value.type != PMIX_BYTE_OBJECT || info->value.data.bo.bytes == nullptr) return;
     const common::Bytes all(reinterpret_cast<const uint8_t*>(info->value.data.bo.bytes), info->value.data.bo.size);
@@ -485,7 +445,7 @@ void Groups::take_endpoint_data(Operation& op, const std::string& name, const In
         auto piece = read_piece(rest);
         if (!piece.ok()) break;
         rest = rest.subspan(piece->size);
-        if (!piece->group || piece->nspace != name) continue;
+        if (!piece->group || piece->nspace != op.name) continue;
         auto said = decode_group_piece(piece->payload);
         if (said.ok()) merge_group_piece(op.piece, std::move(said).value());
     }
@@ -506,24 +466,25 @@ void Groups::take_endpoint_data(Operation& op, const std::string& name, const In
             if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);
 }
 
-void Groups::host_answered(const Key& key, uint64_t id, HostAnswer& answer) {
-    Operation* op = find(key);
-    if (op == nullptr || op->id != id) return;  // ended before: a host that is late
+void Groups::host_answered(RoundId id, HostAnswer& answer) {
+    Operation* op = find(id);
+    if (op == nullptr) return;  // ended before: a host that is late
     const bool partly = answer.status == PMIX_ERR_PARTIAL_SUCCESS && op->forgives();
     pmix_status_t status = common::succeeded(answer.status) || partly ? PMIX_SUCCESS : answer.status;
     if (status == PMIX_SUCCESS) status = op->local_status;
-    if (status != PMIX_SUCCESS || key.call != GroupCall::construct) return finish(key, status);
-    take_endpoint_data(*op, key.name, answer.infos);
-    form(key, *op, answer.infos);
+    if (status != PMIX_SUCCESS || op->call != GroupCall::construct) return finish(id, status);
+    take_endpoint_data(*op, answer.infos);
+    form(*op, answer.infos);
 }
 
 // The group is there: who is in it, in which order, and what each is told.
-void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
+void Groups::form(Operation& op, const InfoList& from_host) {
+    const RoundId id = op.id;
     size_t number = 0;
     const bool numbered = from_host.find(PMIX_GROUP_CONTEXT_ID) != nullptr;
     if (numbered && InfoView(from_host).get(PMIX_GROUP_CONTEXT_ID, &number) != PMIX_SUCCESS)
-        return finish(key, PMIX_ERR_BAD_PARAM);
-    if (op.assign && !numbered) return finish(key, PMIX_ERR_NOT_SUPPORTED);  // a host that gives no numbers
+        return finish(id, PMIX_ERR_BAD_PARAM);
+    if (op.assign && !numbered) return finish(id, PMIX_ERR_NOT_SUPPORTED);  // a host that gives no numbers
 
     const ProcList asked = expand(op.named_order.empty() ? op.piece.order : op.named_order);
     ProcList hosts;
@@ -535,7 +496,7 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     for (const ProcId& p : asked)
         if (!failed.has(p) && (hosts.empty() || named.has(p))) members.push_back(p);
     const bool whole = members.size() == asked.size();
-    if (!whole) tell_of_missing(key, op, asked, members);
+    if (!whole) tell_of_missing(op, asked, members);
     if (!hosts.empty()) {
         const Among known(asked);
         for (const ProcId& p : hosts)
@@ -543,33 +504,34 @@ void Groups::form(const Key& key, Operation& op, const InfoList& from_host) {
     }
 
     Group group;
-    group.name = key.name;
+    group.name = op.name;
     for (const ProcId& p : members) group.members.push_back({p, false});
     if (numbered) group.context_id = number;
     group.notify = op.notify;
     group.hosted = op.hosted;
-    if (!group.charge.set(op.account, memory_of(group))) return finish(key, PMIX_ERR_OUT_OF_RESOURCE);
+    if (!group.charge.set(op.account, memory_of(group))) return finish(id, PMIX_ERR_OUT_OF_RESOURCE);
     group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
     // Where only the inviter is, which is no member, nobody would ever end the group.
     const bool none_here = op.inviter && here(members).empty();
     const uint64_t number_of_group = none_here ? 0 : registry_.groups().add(std::move(group)).number;
     try {
-        tell_formed(key, op, members, whole, number_of_group, numbered ? std::optional<size_t>(number) : std::nullopt);
+        tell_formed(op, members, whole, number_of_group, numbered ? std::optional<size_t>(number) : std::nullopt);
     } catch (const std::bad_alloc&) {
         // Those who have not been told that it is there are told that it is not.
-        if (find(key) != nullptr) registry_.groups().erase(number_of_group);
+        if (find(id) != nullptr) registry_.groups().erase(number_of_group);
         throw;
     }
 }
 
 // The answers to those who constructed it. `number`: its context id, if it has one.
-void Groups::tell_formed(const Key& key, Operation& op, const ProcList& members, bool whole, uint64_t number_of_group,
+void Groups::tell_formed(Operation& op, const ProcList& members, bool whole, uint64_t number_of_group,
                          std::optional<size_t> number) {
-    invitations_.over(key.name, members);
+    const std::string name = op.name;
+    invitations_.over(name, members);
     InfoList results;
     // The number first: programs read it from the first result without looking at the key.
     pmix_status_t rc = number ? results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE) : PMIX_SUCCESS;
-    if (rc == PMIX_SUCCESS) rc = results.append_string(PMIX_GROUP_ID, key.name);
+    if (rc == PMIX_SUCCESS) rc = results.append_string(PMIX_GROUP_ID, name);
     if (rc == PMIX_SUCCESS) rc = common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, members);
     InfoList shared;
     const Among in_group(op.piece.shared.empty() ? ProcList() : members);
@@ -584,71 +546,50 @@ void Groups::tell_formed(const Key& key, Operation& op, const ProcList& members,
     if (rc == PMIX_SUCCESS && !shared.empty()) rc = append_array(results, PMIX_GROUP_INFO_ARRAY, shared);
     if (rc != PMIX_SUCCESS) {
         registry_.groups().erase(number_of_group);
-        return finish(key, rc);
+        return finish(op.id, rc);
     }
     const ProcList local = here(members);
     const ProcId source = members.empty() ? ProcId() : members.front();
-    finish(key, whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS, &results);
+    // Sorted by namespace, as add_segments() expects; jobs that only the host named included.
+    op.members = Signature(members);
+    op.results = std::move(results);
+    op.formed = true;
+    finish(op.id, whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS);
     if (!number) return;
     InfoList infos;
-    infos.append_string(PMIX_GROUP_ID, key.name);
+    infos.append_string(PMIX_GROUP_ID, name);
     infos.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE);
     announce(PMIX_GROUP_CONTEXT_ID_ASSIGNED, source, local, std::move(infos));
 }
 
-void Groups::finish(const Key& key, pmix_status_t status, const InfoList* results) {
-    auto it = operations_.find(key);
-    if (it == operations_.end()) return;
-    Operation op = std::move(it->second);
-    operations_.erase(it);
+void Groups::ended(RoundId, Round& round, pmix_status_t status) {
+    const Operation& op = operation(round);
     // A destruct that failed for good leaves nothing that could be destructed again.
-    if (key.call == GroupCall::destruct && status != PMIX_ERR_TIMEOUT) registry_.groups().erase(key.number);
-
-    Ended ended{key.call, key.name, op.signature, {}, results != nullptr ? PMIX_ERR_TIMEOUT : status};
+    if (op.call == GroupCall::destruct && status != PMIX_ERR_TIMEOUT) registry_.groups().erase(op.group);
+    Ended kept{op.call, op.name, op.signature, {}, op.formed ? PMIX_ERR_TIMEOUT : status};
     for (MemberId who : expected(op.signature))
-        if (!op.came_already(who) && !is_gone(who)) ended.missing.push_back(who);
-    if (!ended.missing.empty()) {
-        if (ended_.size() >= kMaxEnded) ended_.pop_front();
-        // Without room the late ones begin anew.
-        if (ended.charge.set(op.account, Collective::memory_of(ended.signature))) ended_.push_back(std::move(ended));
-    }
-    // Sorted by namespace, as what follows expects; jobs that only the host named included.
-    ProcList procs;
-    const pmix_info_t* said = results == nullptr ? nullptr : results->find(PMIX_GROUP_MEMBERSHIP);
-    if (said != nullptr) common::read_proc_array(said->value, procs);
-    const Signature members(procs);
-    for (Reply& reply : op.replies) {
-        try {
-            answer(reply, status, results, members);
-        } catch (const std::bad_alloc&) {
-            reply.status(PMIX_ERR_NOMEM);
-        }
-    }
+        if (!op.came_already(who) && !is_gone(who)) kept.missing.push_back(who);
+    if (kept.missing.empty()) return;
+    if (ended_.size() >= kMaxEnded) ended_.pop_front();
+    // Without room the late ones begin anew.
+    if (kept.charge.set(op.account, Collective::memory_of(kept.signature))) ended_.push_back(std::move(kept));
 }
 
-void Groups::answer(Reply& reply, pmix_status_t status, const InfoList* results, const Signature& members) {
+void Groups::answer(Reply& reply, const Round& round, pmix_status_t status) {
+    const Operation& op = operation(round);
     auto peer = reply.peer();
     if (peer == nullptr) return;
-    if (results == nullptr) return reply.status(status);
+    if (!op.formed) return reply.status(status);
     common::ControlReply message;
-    message.infos = common::Infos::borrow(results->c_array(), results->size());
+    message.infos = common::Infos::borrow(op.results.c_array(), op.results.size());
     std::vector<int> descriptors;
-    add_segments(segments_, registry_, members, *peer, message.segments, descriptors);
+    add_segments(segments_, registry_, op.members, *peer, message.segments, descriptors);
     reply.message(status, message, descriptors);
 }
 
-void Groups::report(ReportRows& rows) const {
-    for (const auto& [key, op] : operations_) {
-        CollectiveReport row;
-        row.operation = (key.call == GroupCall::construct ? "group construct " : "group destruct ") + key.name;
-        row.members = op.signature.list();
-        row.at_host = op.launched;
-        row.began_ms = op.began_ms;
-        for (MemberId who : op.came) row.joined.push_back(registry_.proc_of(who));
-        for (MemberId who : expected(op.signature))
-            if (!op.came_already(who)) row.missing.push_back(registry_.proc_of(who));
-        rows.collectives.push_back(std::move(row));
-    }
+std::string Groups::name_of(const Round& round) const {
+    const Operation& op = operation(round);
+    return (op.call == GroupCall::construct ? "group construct " : "group destruct ") + op.name;
 }
 
 }  // namespace pmix::server

@@ -73,18 +73,17 @@ void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
 
 // It has left, or ended, and is no member any more.
 void Groups::lost(Group& group, const ProcId& proc, bool tell) {
-    const std::string name = group.name;
-    const Key key{GroupCall::destruct, name, group.number};
-    if (tell) announce_failure(PMIX_GROUP_MEMBER_FAILED, name, proc, group.living());
+    const uint64_t number = group.number;
+    if (tell) announce_failure(PMIX_GROUP_MEMBER_FAILED, group.name, proc, group.living());
     const ProcList local = here(group.living());
     if (local.empty()) {
-        registry_.groups().erase(group.number);
+        registry_.groups().erase(number);
     } else {
         tell_membership(group, proc);
     }
-    if (Operation* op = find(key); op != nullptr && !op->launched) {
+    if (Operation* op = destruct_of(number); op != nullptr && !op->launched) {
         op->signature.erase(proc);
-        judge(key);
+        judge(op->id);
     }
 }
 
@@ -110,8 +109,10 @@ void Groups::announce(pmix_status_t code, const ProcId& source, const ProcList& 
 }
 
 bool Groups::has_part(const ProcId& proc, std::string_view name) {
-    for (const auto& [key, op] : operations_)
-        if (key.name == name && (op.signature.covers(proc) || op.leader == proc)) return true;
+    for (const auto& [id, round] : rounds_) {
+        const Operation& op = operation(*round);
+        if (op.name == name && (op.signature.covers(proc) || op.leader == proc)) return true;
+    }
     return registry_.groups().find(name, proc) != nullptr || invitations_.has_part(proc, name);
 }
 
@@ -124,19 +125,17 @@ void Groups::event_notified(pmix_status_t code, const ProcId& source, const Info
     invitations_.heard(code, source, infos);
     if (code == PMIX_GROUP_CONSTRUCT_ABORT) {
         // Somebody of another node, or whoever leads, has ended it for all: of the members' constructs, theirs.
-        const Key* meant = forming(name, source);
+        Operation* meant = forming(name, source);
         ProcList targets;
         if (const pmix_info_t* custom = infos.find(PMIX_EVENT_CUSTOM_RANGE); custom != nullptr && from_host)
             common::read_proc_array(custom->value, targets);
         for (const ProcId& p : targets)
             if (meant == nullptr) meant = forming(name, p);
         if (meant == nullptr) return;
-        const Key key = *meant;
-        Operation* op = find(key);
-        op->local_status = PMIX_GROUP_CONSTRUCT_ABORT;
-        if (!op->launched) launch(key, *op);
-        finish(key, PMIX_GROUP_CONSTRUCT_ABORT);
-        return;
+        const RoundId id = meant->id;
+        meant->local_status = PMIX_GROUP_CONSTRUCT_ABORT;
+        start(id, *meant);
+        return finish(id, PMIX_GROUP_CONSTRUCT_ABORT);
     }
     if (code != PMIX_GROUP_LEFT && code != PMIX_GROUP_MEMBER_FAILED) return;
     ProcId proc = source;
@@ -167,15 +166,13 @@ void Groups::member_gone(Nspace&, MemberId who) {
             if (!anybody_here(*group)) registry_.groups().erase(number);
         }
     }
-    std::vector<Key> keys;
-    for (const auto& [key, op] : operations_) keys.push_back(key);
-    for (const Key& key : keys) {
-        Operation* op = find(key);
+    for (const RoundId id : ids()) {
+        Operation* op = find(id);
         if (op == nullptr) continue;
         op->undecided.erase(who);
         std::erase(op->deciders, who);
-        if (op->leader && *op->leader == proc) leader_gone(key, *op);
-        judge(key);
+        if (op->leader && *op->leader == proc) leader_gone(*op);
+        judge(id);
     }
     nobody_is_late_who([who](MemberId m) { return m == who; });
     end_starters(PMIX_ERR_PROC_TERM_WO_SYNC, [who](const Starter& s) { return s.who == who; });
@@ -195,17 +192,13 @@ void Groups::nobody_is_late_who(const std::function<bool(MemberId)>& is_meant) {
 }
 
 void Groups::members_changed() {
-    std::vector<Key> keys;
-    for (const auto& [key, op] : operations_) keys.push_back(key);
-    for (const Key& key : keys) judge(key);
+    for (const RoundId id : ids()) judge(id);
 }
 
 void Groups::namespace_gone(Nspace& ended) {
     const std::string& nspace = ended.name;
-    std::vector<Key> keys;
-    for (const auto& [key, op] : operations_)
-        if (op.signature.names(nspace)) keys.push_back(key);
-    for (const Key& key : keys) namespace_gone(key, *find(key), nspace);
+    for (const RoundId id : ids())
+        if (Operation* op = find(id); op != nullptr && op->signature.names(nspace)) namespace_gone(*op, nspace);
     end_starters(PMIX_ERR_NOT_FOUND, [&](const Starter& s) { return registry_.proc_of(s.who).nspace == nspace; });
     // Members of other namespaces may still come to what has ended with it.
     nobody_is_late_who([&](MemberId who) { return registry_.proc_of(who).nspace == nspace; });
@@ -230,7 +223,7 @@ void Groups::namespace_gone(Nspace& ended) {
 }
 
 // A collective that names a namespace which has ended. The host counts upcalls: one that fails is made all the same.
-void Groups::namespace_gone(const Key& key, Operation& op, std::string_view nspace) {
+void Groups::namespace_gone(Operation& op, std::string_view nspace) {
     if (op.forgives()) {
         if (op.launched) return;                  // the host's word
         op.piece.order = expand(op.piece.order);  // while it is known who they are
@@ -246,8 +239,9 @@ void Groups::namespace_gone(const Key& key, Operation& op, std::string_view nspa
         return;  // it is judged when the registry has forgotten them: members_changed()
     }
     if (op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
-    if (!op.launched) launch(key, op);
-    finish(key, PMIX_ERR_PROC_TERM_WO_SYNC);
+    const RoundId id = op.id;
+    start(id, op);
+    finish(id, PMIX_ERR_PROC_TERM_WO_SYNC);
 }
 
 // Nobody is late for what an earlier namespace of that name left.
@@ -257,10 +251,7 @@ void Groups::namespace_new(std::string_view nspace) {
 
 void Groups::stop(pmix_status_t status) {
     end_starters(status, [](const Starter&) { return true; });
-    while (!operations_.empty()) {
-        const Key key = operations_.begin()->first;
-        finish(key, status);
-    }
+    CollectiveEngine::stop(status);
 }
 
 bool Groups::uses(const Nspace& nspace) const {
@@ -269,24 +260,26 @@ bool Groups::uses(const Nspace& nspace) const {
         if (std::any_of(group.members.begin(), group.members.end(),
                         [&](const Group::Member& m) { return of_it(m.proc); }))
             return true;
-    return std::any_of(operations_.begin(), operations_.end(), [&](const auto& entry) {
-        const Operation& op = entry.second;
-        return op.signature.names(nspace.name) || std::any_of(op.piece.order.begin(), op.piece.order.end(), of_it);
-    });
+    return CollectiveEngine::uses(nspace) || std::any_of(rounds_.begin(), rounds_.end(), [&](const auto& entry) {
+               const ProcList& order = operation(*entry.second).piece.order;
+               return std::any_of(order.begin(), order.end(), of_it);
+           });
 }
 
-const Groups::Key* Groups::forming(std::string_view name, const ProcId& proc) const noexcept {
-    for (const auto& [key, op] : operations_) {
-        if (key.call != GroupCall::construct || key.name != name) continue;
-        if (op.leader == proc || op.signature.covers(proc)) return &key;
+Groups::Operation* Groups::forming(std::string_view name, const ProcId& proc) noexcept {
+    for (const auto& [id, round] : rounds_) {
+        const Operation& op = operation(*round);
+        if (op.call != GroupCall::construct || op.name != name) continue;
+        if (op.leader == proc || op.signature.covers(proc)) return find(id);
     }
     return nullptr;
 }
 
-common::Result<Groups::Key> Groups::construct_of(const std::string& name, const Signature& signature) const {
-    for (const auto& [key, op] : operations_) {
-        if (key.call != GroupCall::construct || key.name != name) continue;
-        if (op.signature == signature) return key;
+common::Result<Groups::Operation*> Groups::construct_of(const std::string& name, const Signature& signature) {
+    for (const auto& [id, round] : rounds_) {
+        const Operation& op = operation(*round);
+        if (op.call != GroupCall::construct || op.name != name) continue;
+        if (op.signature == signature) return find(id);
         if (op.signature.overlaps(signature)) return PMIX_ERR_BAD_PARAM;
     }
     const auto [first, last] = registry_.groups().all().equal_range(name);
@@ -296,12 +289,29 @@ common::Result<Groups::Key> Groups::construct_of(const std::string& name, const 
                         [&](const Group::Member& m) { return !m.left && signature.covers(m.proc); }))
             return PMIX_ERR_EXISTS;
     }
-    return Key{GroupCall::construct, name, next_};
+    return nullptr;
 }
 
-Groups::Operation* Groups::find(const Key& key) noexcept {
-    auto it = operations_.find(key);
-    return it == operations_.end() ? nullptr : &it->second;
+Groups::Operation* Groups::destruct_of(uint64_t group) noexcept {
+    for (const auto& [id, round] : rounds_)
+        if (operation(*round).call == GroupCall::destruct && operation(*round).group == group) return find(id);
+    return nullptr;
+}
+
+Groups::Operation& Groups::begin(GroupCall call, const std::string& name, Signature signature) {
+    auto op = std::make_unique<Operation>();
+    const RoundId id = op->id = next_++;
+    op->call = call;
+    op->name = name;
+    op->signature = std::move(signature);
+    return static_cast<Operation&>(add(id, std::move(op)));
+}
+
+std::vector<Groups::RoundId> Groups::ids() const {
+    std::vector<RoundId> out;
+    out.reserve(rounds_.size());
+    for (const auto& [id, round] : rounds_) out.push_back(id);
+    return out;
 }
 
 bool Groups::is_gone(MemberId who) const noexcept {
@@ -364,31 +374,19 @@ ProcList Groups::here(const ProcList& procs) const {
     return out;
 }
 
-void Groups::recover() {
-    const int64_t now = transport::monotonic_ns() / 1'000'000;
-    for (auto it = operations_.begin(); it != operations_.end();) {
-        const Key key = it->first;
-        Operation& op = it->second;
-        ++it;                                      // nothing below ends another operation
-        if (op.replies.empty() && !op.launched) {  // its first caller could not join, and was told so
-            operations_.erase(key);
-            continue;
-        }
-        if (!op.launched) {
-            judge(key);
-            continue;
-        }
-        const bool lost = !op.handed_over || op.answer_due.expired();
-        if (lost && op.local_status == PMIX_SUCCESS) op.local_status = PMIX_ERR_NOMEM;
-        if (lost && !op.handed_over && !op.tried_again) {
-            op.tried_again = true;  // the other nodes wait for this one's part
-            launch(key, op);
-        } else if (lost) {
-            finish(key, op.local_status);
-        } else if (op.ends_at_ms != 0 && op.ends_at_ms <= now) {
-            expire(key, op.id);
+void Groups::judge_again() {
+    for (const RoundId id : ids()) {
+        const Operation* op = find(id);
+        if (op != nullptr && op->replies.empty() && !op->launched) {
+            rounds_.erase(id);  // its first caller could not join, and was told so
+        } else {
+            judge(id);
         }
     }
+}
+
+void Groups::recover() {
+    CollectiveEngine::recover();
     end_starters(PMIX_ERR_NOMEM, [](const Starter& s) { return s.answer_due.expired(); });
 }
 

@@ -23,16 +23,9 @@
 
 #include "common/protocol/group_calls.h"
 #include "common/protocol/messages.h"
-#include "server/base/lifecycle.h"
-#include "server/base/reply.h"
-#include "server/base/report_rows.h"
-#include "server/base/scheduler.h"
+#include "server/collectives/collective_engine.h"
 #include "server/collectives/group_invitations.h"
 #include "server/collectives/group_section.h"
-#include "server/host/host.h"
-#include "server/host/required.h"
-#include "server/namespaces/registry.h"
-#include "server/namespaces/segments.h"
 
 namespace pmix::server {
 
@@ -42,19 +35,14 @@ class Get;
 // The host has the same limits and knows all nodes: what it says shortly afterwards is the same everywhere.
 inline constexpr int64_t kHostsWordMs = 300;
 
-class Groups final : public LifecycleObserver {
+class Groups final : public CollectiveEngine {
   public:
     Groups(Scheduler& scheduler, Host& host, Registry& registry, Budget& budget, const Segments& segments,
            Events& events, Get& get)
-        : scheduler_(scheduler),
-          host_(host),
-          registry_(registry),
-          segments_(segments),
+        : CollectiveEngine(scheduler, host, registry, segments),
           events_(events),
           get_(get),
           invitations_(registry, budget, *this) {}
-    Groups(const Groups&) = delete;
-    Groups& operator=(const Groups&) = delete;
 
     void request(Peer& peer, common::ControlRequest& request, Reply reply);
 
@@ -69,7 +57,6 @@ class Groups final : public LifecycleObserver {
     void namespace_new(std::string_view nspace) override;
     // A group, or the forming of one, is about processes of that namespace.
     bool uses(const Nspace& nspace) const override;
-    void report(ReportRows& rows) const override;
     void recover() override;
     void stop(pmix_status_t status) override;
 
@@ -77,27 +64,17 @@ class Groups final : public LifecycleObserver {
     void announce(pmix_status_t code, const common::ProcId& source, const common::ProcList& targets,
                   common::InfoList infos);
 
-    size_t open() const noexcept { return operations_.size(); }
-
   private:
     // A name may be in use by several operations at once, of jobs that know nothing of each other: their processes are
-    // different ones. number: the operation's own for a construct, the group's for a destruct.
-    struct Key {
-        common::GroupCall call;
+    // different ones.
+    struct Operation final : Round {
+        RoundId id = 0;
+        common::GroupCall call = common::GroupCall::construct;
         std::string name;
-        uint64_t number;
-        auto operator<=>(const Key&) const = default;
-    };
-    struct Operation {
-        uint64_t id = 0;
-        Signature signature;             // of those who must come
+        uint64_t group = 0;              // its number, of a destruct
         std::vector<std::string> ended;  // namespaces in it that have; the host is not asked for them any more
         GroupPiece piece;                // what this node has to say, and in the end what all nodes said
-        common::InfoList infos;
-        Participants users;
-        AccountPtr account;  // of the first caller's user
         std::vector<MemberId> came;
-        std::vector<Reply> replies;
         std::map<MemberId, unsigned> undecided;  // events about failures that a caller was given and has not answered
         std::vector<MemberId> deciders;          // callers who want to be told of failures
         common::ProcList named_order;            // PMIX_GROUP_FINAL_MEMBERSHIP_ORDER
@@ -105,18 +82,12 @@ class Groups final : public LifecycleObserver {
         // The process that has invited the members, where it is none of them: it takes part to learn the outcome.
         std::optional<common::ProcId> inviter;
         bool leaderless = false;  // it had one, which has gone
-        Timer timer;
-        int64_t began_ms = transport::monotonic_ns() / 1'000'000;
-        int64_t ends_at_ms = 0;
         bool assign = false, optional = false, notify = false, tolerant = false;
-        Required required = Required::met_here;  // the worst of all callers
-        bool launched = false;
-        bool handed_over = false;              // the upcall is made, or will be
-        bool tried_again = false;              // to make it
-        std::weak_ptr<const void> answer_due;  // expired: the host's answer was lost
         bool hosted = false;
-        bool late = false;  // past its limit, but the host may say how it ended
-        pmix_status_t local_status = PMIX_SUCCESS;
+        bool late = false;    // past its limit, but the host may say how it ended
+        bool formed = false;  // the group is there: the callers are given the results
+        common::InfoList results;
+        Signature members;
         bool came_already(MemberId who) const noexcept;
         bool forgives() const noexcept { return optional || notify || tolerant; }
     };
@@ -151,58 +122,61 @@ class Groups final : public LifecycleObserver {
     void decide(Peer& peer, const common::ControlRequest& request, Reply reply);
     void names(Peer& peer, common::ControlRequest& request, Reply reply);
 
-    pmix_status_t join(Operation& op, const Key& key, Peer& peer, common::InfoList& infos, Reply& reply);
+    void launch(RoundId id, Round& round) override;
+    void answer(Reply& reply, const Round& round, pmix_status_t status) override;
+    void ended(RoundId id, Round& round, pmix_status_t status) override;
+    std::string name_of(const Round& round) const override;
+    std::vector<MemberId> joined(RoundId, const Round& round) const override { return operation(round).came; }
+    void expire(RoundId id) override;
+    void judge_again() override;
+
+    pmix_status_t admit(Operation& op, const Peer& peer, const common::InfoList& infos, common::Function function,
+                        Reply& reply);
     // signature null: whatever it was.
     bool came_late(common::GroupCall call, const std::string& name, const Signature* signature, MemberId who,
                    Reply& reply);
     void nobody_is_late_who(const std::function<bool(MemberId)>& is_meant);
-    void judge(const Key& key);
-    void launch(const Key& key, Operation& op);
-    common::InfoList for_host(const Key& key, Operation& op);
-    void host_answered(const Key& key, uint64_t id, HostAnswer& answer);
-    void take_endpoint_data(Operation& op, const std::string& name, const common::InfoList& infos);
-    void form(const Key& key, Operation& op, const common::InfoList& from_host);
-    void tell_formed(const Key& key, Operation& op, const common::ProcList& members, bool whole,
-                     uint64_t number_of_group, std::optional<size_t> number);
-    void answer(Reply& reply, pmix_status_t status, const common::InfoList* results, const Signature& members);
-    void expire(const Key& key, uint64_t id);
-    void finish(const Key& key, pmix_status_t status, const common::InfoList* results = nullptr);
-    void failed(const Key& key, Operation& op, const common::ProcId& proc);
-    void leader_gone(const Key& key, Operation& op);
-    common::ProcList others(const Key& key, const Operation& op, const common::ProcId& proc) const;
-    void tell_of_missing(const Key& key, const Operation& op, const common::ProcList& asked,
-                         const common::ProcList& members);
+    void judge(RoundId id);
+    common::InfoList for_host(Operation& op);
+    void host_answered(RoundId id, HostAnswer& answer);
+    void take_endpoint_data(Operation& op, const common::InfoList& infos);
+    void form(Operation& op, const common::InfoList& from_host);
+    void tell_formed(Operation& op, const common::ProcList& members, bool whole, uint64_t number_of_group,
+                     std::optional<size_t> number);
+    void failed(Operation& op, const common::ProcId& proc);
+    void leader_gone(Operation& op);
+    common::ProcList others(const Operation& op, const common::ProcId& proc) const;
+    void tell_of_missing(const Operation& op, const common::ProcList& asked, const common::ProcList& members);
     void announce_failure(pmix_status_t code, const std::string& name, const common::ProcId& proc,
                           const common::ProcList& targets);
-    void namespace_gone(const Key& key, Operation& op, std::string_view nspace);
-    void abort(const Key& key, Operation& op);
+    void namespace_gone(Operation& op, std::string_view nspace);
+    void abort(Operation& op);
     void lost(Group& group, const common::ProcId& proc, bool tell);
     void tell_membership(const Group& group, const common::ProcId& source);
     bool assigns_here(const Operation& op, Reach reach) noexcept;
-    Host& host_of(const Operation& op) noexcept;
     std::vector<MemberId> expected(const Signature& signature) const;
     bool is_gone(MemberId who) const noexcept;
     bool anybody_here(const Group& group) const;
     static void drop_repeated(common::ProcList& procs);
     common::ProcList expand(const common::ProcList& procs) const;
     common::ProcList here(const common::ProcList& procs) const;
-    Operation* find(const Key& key) noexcept;
+    static const Operation& operation(const Round& round) noexcept { return static_cast<const Operation&>(round); }
+    Operation* find(RoundId id) noexcept { return static_cast<Operation*>(CollectiveEngine::find(id)); }
+    Operation& begin(common::GroupCall call, const std::string& name, Signature signature);
+    // Of what is in progress now: an entry may end another.
+    std::vector<RoundId> ids() const;
     // The construct of that name that a process takes part in or is named by; null: there is none.
-    const Key* forming(std::string_view name, const common::ProcId& proc) const noexcept;
-    // The construct of a set that is under way, or a new one. PMIX_ERR_BAD_PARAM: one has some of these processes and
-    // others; PMIX_ERR_EXISTS: a group of that name has one of them.
-    common::Result<Key> construct_of(const std::string& name, const Signature& signature) const;
+    Operation* forming(std::string_view name, const common::ProcId& proc) noexcept;
+    // The construct of a set that is in progress; null: there is none. PMIX_ERR_BAD_PARAM: one has some of these
+    // processes and others; PMIX_ERR_EXISTS: a group of that name has one of them.
+    common::Result<Operation*> construct_of(const std::string& name, const Signature& signature);
+    Operation* destruct_of(uint64_t group) noexcept;
     // Does it belong to this group, or to what is to become of it?
     bool has_part(const common::ProcId& proc, std::string_view name);
 
-    Scheduler& scheduler_;
-    Host& host_;
-    Registry& registry_;
-    const Segments& segments_;
     Events& events_;
     Get& get_;
     GroupInvitations invitations_;
-    std::map<Key, Operation> operations_;
     std::deque<Ended> ended_;
     std::list<Starter> starters_;
     uint64_t next_ = 1;
