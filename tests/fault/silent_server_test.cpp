@@ -2,7 +2,7 @@
 // A server that accepts and says nothing, that falls silent after some answers, or that dies: each call of a client
 // ends by the rule of docs/design/threads.md, "What ends a wait".
 //
-// The server is in this process and runs only while the test turns it: one that is not turned is, for its clients, one
+// The server is in this process and runs only while the test runs it: one that does not run is, for its clients, one
 // that has stopped. Each client is a forked child, which reports by its exit status; one that hangs is ended by
 // SIGALRM.
 #include <gtest/gtest.h>
@@ -336,7 +336,7 @@ TEST_F(SilentServerTest, CallsWithoutALimit_ServerGoesOn_AreAnswered) {
     });
     turn_until_ready();
     board_->go = true;
-    ::usleep(300'000);  // meanwhile it says nothing, as one that was sent SIGSTOP
+    ::usleep(300'000);  // meanwhile it sends nothing, as one that was sent SIGSTOP
     expect_good_ends(true);
 }
 
@@ -362,8 +362,8 @@ TEST_F(SilentServerTest, CallsWithoutALimit_ServerDies_EndWithIt) {
 
 // Its server dies as soon as it has let the process in: before the process has a handler for that, or after.
 TEST_F(SilentServerTest, DebugStop_ServerDiesAfterTheHello_InitReturns) {
-    for (int turns = 0; turns < 8; ++turns) {
-        SCOPED_TRACE(turns);
+    for (int runs = 0; runs < 8; ++runs) {
+        SCOPED_TRACE(runs);
         start(1, true);
         run(0, [](Board&) {
             (void)PMIx_Init(nullptr, nullptr, 0);
@@ -374,9 +374,9 @@ TEST_F(SilentServerTest, DebugStop_ServerDiesAfterTheHello_InitReturns) {
                 if (peer->id() == ProcId("job", 0)) return true;
             return false;
         }));
-        for (int i = 0; i < turns; ++i) server_->run_once();
+        for (int i = 0; i < runs; ++i) server_->run_once();
         // It does stop.
-        if (turns == 7) {
+        if (runs == 7) {
             ASSERT_TRUE(server_->turn_until([&] { return host_.count("notify_event") > 0; }));
         }
         server_.reset();

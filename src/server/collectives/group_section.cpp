@@ -45,15 +45,15 @@ bool take(ByteReader& r, ProcList& procs) {
 
 }  // namespace
 
-common::Result<std::vector<uint8_t>> encode_group_piece(const GroupPiece& piece) {
+common::Result<std::vector<uint8_t>> encode_group_piece(const GroupPiece& section) {
     ByteWriter w;
     w.u8(kVersion);
-    w.u8(piece.leads);
-    put(w, piece.asker);
-    put(w, piece.order);
-    put(w, piece.failed);
-    w.u32(static_cast<uint32_t>(piece.shared.size()));
-    for (const GroupPiece::Shared& s : piece.shared) {
+    w.u8(section.leads);
+    put(w, section.asker);
+    put(w, section.order);
+    put(w, section.failed);
+    w.u32(static_cast<uint32_t>(section.shared.size()));
+    for (const GroupPiece::Shared& s : section.shared) {
         put(w, s.proc);
         ByteWriter infos;
         pmix_status_t rc = common::encode_infos(infos, s.infos.c_array(), s.infos.size());
@@ -65,10 +65,10 @@ common::Result<std::vector<uint8_t>> encode_group_piece(const GroupPiece& piece)
 
 common::Result<GroupPiece> decode_group_piece(Bytes bytes) {
     ByteReader r(bytes);
-    GroupPiece piece;
+    GroupPiece section;
     if (r.u8() != kVersion) return PMIX_ERR_UNPACK_FAILURE;
-    piece.leads = r.u8() != 0;
-    if (!take(r, piece.asker) || !take(r, piece.order) || !take(r, piece.failed)) return PMIX_ERR_UNPACK_FAILURE;
+    section.leads = r.u8() != 0;
+    if (!take(r, section.asker) || !take(r, section.order) || !take(r, section.failed)) return PMIX_ERR_UNPACK_FAILURE;
     for (uint32_t left = r.count(12); left > 0 && r.ok(); --left) {
         GroupPiece::Shared s;
         if (!take(r, s.proc)) return PMIX_ERR_UNPACK_FAILURE;
@@ -76,10 +76,10 @@ common::Result<GroupPiece> decode_group_piece(Bytes bytes) {
         if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
         pmix_status_t rc = common::decode_infos(inner, &s.infos);
         if (rc != PMIX_SUCCESS) return rc;
-        piece.shared.push_back(std::move(s));
+        section.shared.push_back(std::move(s));
     }
     if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
-    return piece;
+    return section;
 }
 
 common::InfoList group_shared_by(const common::InfoList& infos) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the servers of a group's nodes tell each other while it forms: a piece of its own kind in the blob that hosts
-// carry as PMIX_GROUP_ENDPT_DATA, beside the pieces with the members' data (modex_blob.h).
+// What the servers of a group's nodes exchange while it forms: a section of its own kind in the blob that hosts
+// carry as PMIX_GROUP_ENDPT_DATA, beside the sections with the members' data (modex_blob.h).
 //
-//   u8 version · u8 leads · proc asker · list of procs in the order asked for · list of procs that will not come ·
+//   u8 version · u8 leads · proc requester · list of procs in the order asked for · list of procs that will not come ·
 //   u32 count, then for each member that shares something: proc, bytes (its infos)          list: u32 count, procs
 //
-// Pure. A piece that is none is PMIX_ERR_UNPACK_FAILURE.
+// Pure. Bytes that are no such section are PMIX_ERR_UNPACK_FAILURE.
 #pragma once
 
 #include <set>
@@ -23,7 +23,7 @@ struct GroupPiece {
         common::ProcId proc;
         common::InfoList infos;
     };
-    bool leads = false;    // the asker is the group's leader
+    bool leads = false;    // the requester is the group's leader
     common::ProcId asker;  // whose order this is: the leader, else the first of the callers here
     common::ProcList order;
     common::ProcList failed;
@@ -34,7 +34,7 @@ struct GroupPiece {
 // What a member wants the others to have: the entries of its PMIX_GROUP_INFO, and what stands for such an entry.
 common::InfoList group_shared_by(const common::InfoList& infos);
 
-common::Result<std::vector<uint8_t>> encode_group_piece(const GroupPiece& piece);
+common::Result<std::vector<uint8_t>> encode_group_piece(const GroupPiece& section);
 common::Result<GroupPiece> decode_group_piece(common::Bytes bytes);
 
 // Adds what another node said. The leader's order counts, else that of the first of all callers.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Heartbeats and watched files: when an alert comes, how often, what it says, and when none comes.
+// Heartbeats and watched files: when an alert is raised, how often, its contents, and when none is raised.
 #include "server/services/monitors.h"
 
 #include <fcntl.h>
@@ -253,7 +253,7 @@ TEST_F(MonitorsTest, TheyEndByNameAllTogetherAndWithTheirProcess) {
     ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0)));
     monitors.peer_gone(*peer);
     scheduler.advance(10'000);
-    EXPECT_TRUE(peer->events.empty()) << "who says goodbye has not stopped";
+    EXPECT_TRUE(peer->events.empty()) << "a process that finalizes has not stopped";
     EXPECT_EQ(0u, scheduler.timers());
 }
 

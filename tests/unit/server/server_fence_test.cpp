@@ -195,7 +195,7 @@ TEST(ServerFenceTest, Fence_FewerRegisteredThanAnnounced_WaitsForTheOthers) {
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
 }
 
-// Data of a fence may name any namespace; only those that this server knows are kept.
+// Data of a fence may name any namespace; only data of namespaces that this server has is kept.
 TEST(ServerFenceTest, Answer_NamesAnUnknownNamespace_NoneIsMade) {
     FakeHost host;
     auto module = host.module();
@@ -205,9 +205,9 @@ TEST(ServerFenceTest, Answer_NamesAnUnknownNamespace_NoneIsMade) {
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     host.data = [](const Seen&) {
         std::vector<uint8_t> blob = blob_of(1, "k", "value");
-        auto piece = server::read_piece(blob);
+        auto section = server::read_piece(blob);
         std::vector<uint8_t> storage;
-        auto chunks = server::piece_chunks(*piece, storage);
+        auto chunks = server::piece_chunks(*section, storage);
         const auto foreign = server::wrap_piece("elsewhere", *chunks).value();
         blob.insert(blob.end(), foreign.begin(), foreign.end());
         return blob;
@@ -443,8 +443,8 @@ TEST(ServerFenceTest, ADeathEndsItForEveryoneAndForLateCallers) {
     server.settle();
     c.kill();
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob}))) << "late for the same turn";
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, a.start_fence({kJob}))) << "a new turn without the dead one";
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob}))) << "late for the same round";
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, a.start_fence({kJob}))) << "a new round without the dead one";
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob})));
     // a set without the dead one is whole
     uint32_t f2 = a.start_fence({{"job", 0}, {"job", 1}});
@@ -475,7 +475,7 @@ TEST(ServerFenceTest, ADeathIsToldToTheHostOfASpreadSet) {
 }
 
 // rows: F7 I12
-TEST(ServerFenceTest, WhoSaidGoodbyeMayComeAgain) {
+TEST(ServerFenceTest, Finalize_ThenHelloAgain_JoinsTheOpenFence) {
     FakeHost host;
     auto module = host.module();
     TestServer server(&module);
@@ -485,7 +485,7 @@ TEST(ServerFenceTest, WhoSaidGoodbyeMayComeAgain) {
     ASSERT_EQ(PMIX_SUCCESS, b.hello());
     uint32_t fa = a.start_fence({kJob});
     server.settle();
-    // Its process, which is this one, lives on.
+    // Its process, which is this one, still runs.
     EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
     b.kill();
     server.settle();
@@ -518,7 +518,7 @@ TEST(ServerFenceTest, Fence_MemberHasReturned_IsWaitedFor) {
 }
 
 // rows: F7
-TEST(ServerFenceTest, AGoodbyeForGoodIsADeparture) {
+TEST(ServerFenceTest, Finalize_ForTheLastTime_EndsTheRank) {
     FakeHost host;
     auto module = host.module();
     for (bool deregistered : {true, false}) {
@@ -579,7 +579,7 @@ TEST(ServerFenceTest, TimeoutAnswersAllAndTheNextOneWorks) {
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     ASSERT_EQ(PMIX_SUCCESS, b.hello());
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, a.start_fence({kJob}, false, 1)));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(b, b.start_fence({kJob}))) << "late for that turn";
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(b, b.start_fence({kJob}))) << "late for that round";
     uint32_t fa = a.start_fence({kJob});
     EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));

@@ -42,14 +42,14 @@ TEST(ServerTrustTest, TheHostSeesTheKernelsIdsAndTheTrueParent) {
     FakeClient client(server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, client.hello());
     common::SpawnRequest request;
-    InfoList said;
-    said.append_number<uint32_t>(PMIX_USERID, 4242, PMIX_UINT32);
-    said.append_number<uint32_t>(PMIX_GRPID, 4242, PMIX_UINT32);
+    InfoList claims;
+    claims.append_number<uint32_t>(PMIX_USERID, 4242, PMIX_UINT32);
+    claims.append_number<uint32_t>(PMIX_GRPID, 4242, PMIX_UINT32);
     pmix_proc_t other = ProcId("somebodys.job", 0).to_c();
-    said.append(PMIX_PARENT_ID, &other, PMIX_PROC);
-    said.append_flag(PMIX_REQUESTOR_IS_TOOL, true);
-    said.append_string(PMIX_WDIR, "/");
-    request.infos = std::move(said);
+    claims.append(PMIX_PARENT_ID, &other, PMIX_PROC);
+    claims.append_flag(PMIX_REQUESTOR_IS_TOOL, true);
+    claims.append_string(PMIX_WDIR, "/");
+    request.infos = std::move(claims);
     pmix_app_t app{};
     char command[] = "x";
     app.cmd = command;
@@ -97,14 +97,14 @@ TEST(ServerTrustTest, AnEventComesFromTheOwnJob) {
 }
 
 // rows: R12
-TEST(ServerTrustTest, AStrangerDoesNotEndAGroup) {
+TEST(ServerTrustTest, ProcessOutsideAGroup_DoesNotEndIt) {
     TestServer server(nullptr);
     server.job("jobA", 1, 2);
     server.job("jobB", 1, 1);
-    FakeClient a(server, {"jobA", 0}), member(server, {"jobA", 1}), stranger(server, {"jobB", 0});
+    FakeClient a(server, {"jobA", 0}), member(server, {"jobA", 1}), outsider(server, {"jobB", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     ASSERT_EQ(PMIX_SUCCESS, member.hello());
-    ASSERT_EQ(PMIX_SUCCESS, stranger.hello());
+    ASSERT_EQ(PMIX_SUCCESS, outsider.hello());
     common::ControlRequest construct;
     construct.kind = static_cast<uint32_t>(common::GroupCall::construct);
     construct.name = "mine";
@@ -121,7 +121,7 @@ TEST(ServerTrustTest, AStrangerDoesNotEndAGroup) {
         event.infos = std::move(infos);
         return event;
     };
-    EXPECT_EQ(PMIX_SUCCESS, stranger.ask<Command::notify_event>(abort({"jobB", 0})));
+    EXPECT_EQ(PMIX_SUCCESS, outsider.ask<Command::notify_event>(abort({"jobB", 0})));
     server.settle();
     EXPECT_FALSE(a.take(id)) << "ended by a process that has no part in it";
     EXPECT_EQ(PMIX_SUCCESS, member.ask<Command::notify_event>(abort({"jobA", 1})));

@@ -23,7 +23,7 @@ pmix_status_t status_of(FakeClient& client, uint32_t id) {
     return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
 }
 
-// Runs one request in every style and checks that there is one reply with the host's word.
+// Runs one request in every style and checks that there is one reply with the host's status.
 template <class Ask>
 void in_every_style(const std::string& what, Ask&& ask, unsigned nodes = 1) {
     for (Style style : kStyles) {
@@ -282,7 +282,7 @@ TEST(ServerUpcallsTest, OlderConnectedEntry_ReturnValue_DecidesTheAdmission) {
 }
 
 // rows: U3 I9
-TEST(ServerUpcallsTest, FinalizedOnlyForACleanGoodbye) {
+TEST(ServerUpcallsTest, ClientFinalized_OnlyAfterFinalize_IsCalled) {
     Setting s;
     s.host.styles["client_finalized"] = Style::later;
     FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
@@ -591,7 +591,7 @@ TEST(ServerUpcallsTest, LateAndDoubleAnswersDoNoHarm) {
     host.answer_waiting();
 }
 
-// The loop does not turn between the host's answer and the client's receiving it.
+// The loop does not run between the host's answer and the client's receiving it.
 // rows: U1
 TEST(ServerUpcallsTest, PublishFamilyIsAnsweredByTheHostsThread) {
     Setting s(1, 1);
@@ -620,7 +620,7 @@ TEST(ServerUpcallsTest, PublishFamilyIsAnsweredByTheHostsThread) {
 }
 
 // rows: U1
-TEST(ServerUpcallsTest, AnAnswerToWhoHasGoneGoesNowhere) {
+TEST(ServerUpcallsTest, Answer_PeerHasGone_IsDropped) {
     Setting s;
     s.host.styles["publish"] = Style::later;
     FakeClient stays(s.server, {"job", 0});
@@ -656,7 +656,7 @@ pmix_status_t answer_then_read(const pmix_proc_t* proc, const pmix_info_t* infos
 
 }  // namespace
 
-// What the host was lent stays until its upcall has returned, and the first word is the one that counts.
+// What the host borrows stays until its upcall has returned, and its first answer is the one that counts.
 // rows: U1
 TEST(ServerUpcallsTest, ArgumentsOutliveAnAnswerDuringTheUpcall) {
     FakeHost host;

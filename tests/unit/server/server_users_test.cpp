@@ -15,7 +15,7 @@ using common::InfoList;
 
 constexpr uid_t kAnna = 61001, kBela = 61002;
 
-// As root: whoever connects meanwhile is this user's process for the kernel.
+// As root: a process that connects meanwhile is this user's for the kernel.
 class AsUser {
   public:
     explicit AsUser(uid_t uid) { become(uid); }
@@ -99,7 +99,7 @@ std::string query(FakeClient& client, const char* what, const char* qualifier, c
 
 }  // namespace
 
-// The user travels with the data: the target's own server knows whose it is.
+// The user travels with the data: the target's own server has it registered.
 TEST_F(TwoUsers, DirectModex_OfAnotherUsersJob_IsRefusedAndItsOwnersIsNot) {
     TestServer there(nullptr);
     there.job("far", 1, 1, false);
