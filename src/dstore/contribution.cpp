@@ -243,4 +243,23 @@ Record ChunkView::record(const BlockView& block, uint32_t i) const noexcept {
     return out;
 }
 
+void for_each_key(Bytes chunks, const std::function<void(std::string_view)>& fn) {
+    while (chunks.size() >= kChunkHeader) {
+        const uint8_t* const p = chunks.data();
+        const uint64_t size = get64(p + kChkSize);
+        const uint64_t dictionary = uint64_t{get32(p + kChkKeyUnits)} * kUnit;
+        if (get32(p + kChkMagic) != kChunkMagic || size < kChunkHeader || size > chunks.size() ||
+            dictionary > size - kChunkHeader)
+            return;
+        for (uint64_t at = 0; dictionary - at >= kUnit;) {
+            const uint8_t* const e = p + kChunkHeader + at;
+            const size_t length = get16(e + kKeyLength);
+            if (key_entry_size(length) > dictionary - at) return;
+            fn({reinterpret_cast<const char*>(e + kKeyName), length});
+            at += key_entry_size(length);
+        }
+        chunks = chunks.subspan(static_cast<size_t>(size));
+    }
+}
+
 }  // namespace pmix::dstore

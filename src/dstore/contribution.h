@@ -9,7 +9,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "common/base/bytes.h"
@@ -76,5 +78,9 @@ class ChunkView {
     size_t first_ = 0;
     uint32_t blocks_ = 0;
 };
+
+// Calls fn(key) for each key that the dictionaries of the chunks have, up to the first that cannot be read. Whether
+// there are records of it is for the store to say.
+void for_each_key(common::Bytes chunks, const std::function<void(std::string_view key)>& fn);
 
 }  // namespace pmix::dstore

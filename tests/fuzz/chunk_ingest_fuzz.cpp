@@ -24,6 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         }
         if (at != chunk->size()) std::abort();
     }
+    for_each_key(bytes, [&](std::string_view key) {
+        for (char c : key) sink = static_cast<uint8_t>(c);
+    });
     auto writer = test::make_writer();
     writer->add_local(1);
     for (int pass = 0; pass < 2; ++pass) {

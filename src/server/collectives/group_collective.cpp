@@ -451,7 +451,7 @@ void Groups::take_endpoint_data(Operation& op, const InfoList& infos) {
     }
     // Members of jobs that this server has not heard of: their data has a place all the same.
     for (const ProcId& p : op.piece.order) registry_.adopt(p.nspace);
-    ingest_blob(registry_, all);
+    get_.ingest(all);
     // Data of a job that nobody has named a user of: for those who are in the group with it.
     const Signature all_named(op.piece.order);
     for (const Signature::Part& p : all_named.parts()) {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/values/info_view.h"
+#include "dstore/contribution.h"
 #include "server/namespaces/job_section.h"
 #include "server/namespaces/modex_blob.h"
 
@@ -152,18 +154,18 @@ void Get::park(Awaited&& what, Question&& question, int64_t limit_ms) {
     hold(question, 2 * what.key.size());
     std::list<Question> one;
     one.push_back(std::move(question));
-    std::list<Question>& pending = parked_.try_emplace(std::move(what)).first->second;
+    std::list<Question>& pending = pending_.try_emplace(std::move(what)).first->second;
     pending.splice(pending.end(), one);
 }
 
 bool Get::is_awaited(MemberId member) const noexcept {
-    const auto it = parked_.lower_bound(AwaitedView{member});
-    return it != parked_.end() && it->first.member == member;
+    const auto it = pending_.lower_bound(AwaitedView{member});
+    return it != pending_.end() && it->first.member == member;
 }
 
 Get::Parked::iterator Get::take(Parked::iterator it, std::list<Question>& to) {
     to.splice(to.end(), it->second);
-    return parked_.erase(it);
+    return pending_.erase(it);
 }
 
 // A process of this node that has not committed the key. It may not even have been started.
@@ -264,11 +266,11 @@ void Get::pulled(const PullKey& at, uint64_t flight, HostAnswer& answer_of_host)
     pmix_status_t status = answer_of_host.status;
     if (common::succeeded(status)) {
         learn(proc, answer_of_host.data);
-        status = answer_of_host.data.empty() ? PMIX_SUCCESS : ingest_blob(registry_, answer_of_host.data, proc.nspace);
+        status = answer_of_host.data.empty() ? PMIX_SUCCESS : ingest(answer_of_host.data, proc.nspace);
         if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && status == PMIX_SUCCESS)
             nspace->readers.insert(asked->second.uid);
         if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && nspace->data != nullptr) {
-            answer_anyone(*nspace);
+            answer_noted();
             // The host answers a user: what it gives one user's processes it has not given to another's.
             arrived(*nspace, proc.rank, asked->second.uid);
         }
@@ -330,8 +332,8 @@ void Get::learn(const ProcId& proc, Bytes blob) {
 }
 
 void Get::expire_parked(const Awaited& what, uint64_t id) {
-    auto it = parked_.find(what);
-    if (it == parked_.end()) return;
+    auto it = pending_.find(what);
+    if (it == pending_.end()) return;
     auto q = std::find_if(it->second.begin(), it->second.end(), [&](const Question& x) { return x.id == id; });
     if (q == it->second.end()) return;
     if (q->respond) {
@@ -341,7 +343,7 @@ void Get::expire_parked(const Awaited& what, uint64_t id) {
         answer(*q, PMIX_ERR_TIMEOUT);
     }
     it->second.erase(q);
-    if (it->second.empty()) parked_.erase(it);
+    if (it->second.empty()) pending_.erase(it);
 }
 
 void Get::expire_pull(const PullKey& at, uint64_t id) {
@@ -399,8 +401,8 @@ void Get::committed(Nspace& nspace, Rank rank, std::span<const common::CommitEnt
     if (!of_this_one && !of_any) return;
     std::list<Question> ready;
     const auto look_for = [&](MemberId whose, std::string_view key) {
-        const auto it = parked_.find(AwaitedView{whose, key});
-        if (it == parked_.end()) return;
+        const auto it = pending_.find(AwaitedView{whose, key});
+        if (it == pending_.end()) return;
         examined_ += it->second.size();
         // What other nodes only may see ends a request for this process's key; another process may have one to show.
         if (key.empty() || nspace.data->has(rank, key) ||
@@ -427,8 +429,8 @@ void Get::committed(Nspace& nspace, Rank rank, std::span<const common::CommitEnt
 // Who asked before the host had described the job: for the host's own keys there is nothing to wait for any more.
 void Get::namespace_described(Nspace& nspace) {
     const AwaitedView first{member_id(nspace.number, 0)};
-    for (auto it = parked_.lower_bound(first);
-         it != parked_.end() && nspace_number_of(it->first.member) == nspace.number;) {
+    for (auto it = pending_.lower_bound(first);
+         it != pending_.end() && nspace_number_of(it->first.member) == nspace.number;) {
         for (auto q = it->second.begin(); q != it->second.end();) {
             // With the segment the asker finds what a node or the job says, too.
             const bool over =
@@ -436,13 +438,25 @@ void Get::namespace_described(Nspace& nspace) {
             if (over) answer_found(*q, nspace);
             q = over ? it->second.erase(q) : std::next(q);
         }
-        it = it->second.empty() ? parked_.erase(it) : std::next(it);
+        it = it->second.empty() ? pending_.erase(it) : std::next(it);
     }
+    answer_anyone(nspace);
     arrived(nspace);
 }
 
+// What other nodes send may hold many keys, and many may be awaited: only keys that are in both are looked for.
+pmix_status_t Get::ingest(Bytes blob, std::string_view remote) {
+    return ingest_blob(registry_, blob, remote, [this](const Nspace& nspace, Bytes chunks) {
+        const MemberId any = member_id(nspace.number, PMIX_RANK_UNDEF);
+        if (!is_awaited(any)) return;
+        dstore::for_each_key(chunks, [this, any](std::string_view key) {
+            if (pending_.find(AwaitedView{any, key}) != pending_.end()) noted_.insert({any, std::string(key)});
+        });
+    });
+}
+
 void Get::arrived(Nspace& nspace) {
-    answer_anyone(nspace);
+    answer_noted();
     if (nspace.data == nullptr) return;
     std::vector<Rank> ranks;
     for (auto it = pulls_.lower_bound({ProcId(nspace.name, 0), {}});
@@ -470,13 +484,30 @@ void Get::arrived(Nspace& nspace, Rank rank, std::optional<uid_t> of_user) {
     }
 }
 
-// Requests for a key of any rank, after data that may hold any key.
+// Requests for a key of any rank, after the host has said more about the job: it may hold any key.
 void Get::answer_anyone(Nspace& nspace) {
     const MemberId any = member_id(nspace.number, PMIX_RANK_UNDEF);
     std::list<Question> ready;
-    for (auto it = parked_.lower_bound(AwaitedView{any}); it != parked_.end() && it->first.member == any;)
+    for (auto it = pending_.lower_bound(AwaitedView{any}); it != pending_.end() && it->first.member == any;) {
+        examined_ += it->second.size();
         it = nspace.data->has_anywhere(it->first.key) ? take(it, ready) : std::next(it);
+    }
     for (Question& q : ready) answer_found(q, nspace);
+}
+
+void Get::answer_noted() {
+    const auto noted = std::exchange(noted_, {});
+    for (const Awaited& what : noted) {
+        const auto it = pending_.find(what);
+        Nspace* nspace = registry_.find(nspace_number_of(what.member));
+        if (it == pending_.end() || nspace == nullptr || nspace->data == nullptr) continue;
+        examined_ += it->second.size();
+        // A block that was not taken over brings nothing.
+        if (!nspace->data->has_anywhere(what.key)) continue;
+        std::list<Question> ready;
+        take(it, ready);
+        for (Question& q : ready) answer_found(q, *nspace);
+    }
 }
 
 void Get::member_gone(Nspace& nspace, MemberId member) {
@@ -486,15 +517,15 @@ void Get::member_gone(Nspace& nspace, MemberId member) {
 void Get::refused(Nspace& nspace, Rank rank, pmix_status_t status) {
     const MemberId member = member_id(nspace.number, rank);
     std::list<Question> over;
-    for (auto it = parked_.lower_bound(AwaitedView{member}); it != parked_.end() && it->first.member == member;)
+    for (auto it = pending_.lower_bound(AwaitedView{member}); it != pending_.end() && it->first.member == member;)
         it = take(it, over);
     for (Question& q : over) answer(q, status);
 }
 
 void Get::namespace_gone(Nspace& nspace) {
     std::list<Question> over;
-    for (auto it = parked_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
-         it != parked_.end() && nspace_number_of(it->first.member) == nspace.number;)
+    for (auto it = pending_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
+         it != pending_.end() && nspace_number_of(it->first.member) == nspace.number;)
         it = take(it, over);
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         auto next = std::next(it);
@@ -509,9 +540,9 @@ void Get::namespace_gone(Nspace& nspace) {
 
 void Get::peer_gone(const Peer& peer) {
     auto asked = [&](const Question& q) { return q.reply.open() && q.reply.from(peer); };
-    for (auto it = parked_.begin(); it != parked_.end();) {
+    for (auto it = pending_.begin(); it != pending_.end();) {
         it->second.remove_if(asked);
-        it = it->second.empty() ? parked_.erase(it) : std::next(it);
+        it = it->second.empty() ? pending_.erase(it) : std::next(it);
     }
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         it->second.questions.remove_if(asked);
@@ -521,9 +552,9 @@ void Get::peer_gone(const Peer& peer) {
 }
 
 void Get::stop(pmix_status_t status) {
-    Parked parked = std::move(parked_);
+    Parked parked = std::move(pending_);
     Pulls pulls = std::move(pulls_);
-    parked_.clear();
+    pending_.clear();
     pulls_.clear();
     for (auto& [what, questions] : parked)
         for (Question& q : questions) answer(q, status);
@@ -533,14 +564,14 @@ void Get::stop(pmix_status_t status) {
 
 size_t Get::waiting() const noexcept {
     size_t n = 0;
-    for (const auto& [what, questions] : parked_) n += questions.size();
+    for (const auto& [what, questions] : pending_) n += questions.size();
     for (const auto& [at, p] : pulls_) n += p.questions.size();
     return n;
 }
 
 bool Get::uses(const Nspace& nspace) const {
-    const auto parked = parked_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
-    if (parked != parked_.end() && nspace_number_of(parked->first.member) == nspace.number) return true;
+    const auto parked = pending_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
+    if (parked != pending_.end() && nspace_number_of(parked->first.member) == nspace.number) return true;
     const auto pulled = pulls_.lower_bound({ProcId(nspace.name, 0), {}});
     return pulled != pulls_.end() && pulled->first.proc.nspace == nspace.name;
 }
@@ -557,7 +588,7 @@ void Get::report(ReportRows& rows) const {
         row.began_ms = q.began_ms;
         rows.requests.push_back(std::move(row));
     };
-    for (const auto& [what, questions] : parked_)
+    for (const auto& [what, questions] : pending_)
         for (const Question& q : questions) add(q, registry_.proc_of(what.member), false);
     for (const auto& [at, pulled] : pulls_)
         for (const Question& q : pulled.questions) add(q, at.proc, true);

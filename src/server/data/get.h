@@ -2,12 +2,12 @@
 // Get: answers a client's question for data that its own stores do not have, or holds it until the data comes; direct
 // modex out (the host is asked) and in (the host asks).
 //
-// Loop thread only. Two tables: `parked_`, requests for processes of this node, waiting for a commit, by process and by
-// the key that they wait for, so that a commit looks only at requests that its keys can answer; `pulls_`, requests for
-// other nodes, one upcall at a time for each process and distinct set of attributes (the key and the identity of the
-// requester are among them), and none if the data comes before it is made. Both are swept when the process, its
-// namespace, the requester or the server goes, so every request ends. Both tables are ordered by their keys themselves:
-// no choice of keys makes a search in them slow, as equal hashes would.
+// Loop thread only. Two tables: `pending_`, requests for processes of this node, waiting for a commit, by process and
+// by the key that they wait for, so that a commit, and data of other nodes, looks only at requests that its keys can
+// answer; `pulls_`, requests for other nodes, one upcall at a time for each process and distinct set of attributes (the
+// key and the identity of the requester are among them), and none if the data comes before it is made. Both are swept
+// when the process, its namespace, the requester or the server goes, so every request ends. Both tables are ordered by
+// their keys themselves: no choice of keys makes a search in them slow, as equal hashes would.
 //
 // Wherever the process runs, the answer is the same. A request without a limit of time waits until the process has
 // committed something: a key that is then missing is not found, and a new request asks again. With a limit, or in
@@ -22,6 +22,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +65,8 @@ class Get final : public LifecycleObserver {
     void committed(Nspace& nspace, common::Rank rank, std::span<const common::CommitEntry> entries);
     // A commit of the rank could not be taken over: nobody waits for what it may have held.
     void refused(Nspace& nspace, common::Rank rank, pmix_status_t status);
+    // Takes over data of other nodes, as ingest_blob() does. The next function answers the requests for it.
+    pmix_status_t ingest(common::Bytes blob, std::string_view remote = {});
     // Data of other nodes, however it came. Who asked for what is now here is answered, and the host's answer is not
     // waited for: Open MPI's daemons hold a direct modex until the next fence ends, and forget one that comes later.
     void arrived(Nspace& nspace);
@@ -81,7 +84,8 @@ class Get final : public LifecycleObserver {
     // How long a host's direct modex waits for the first commit. For tests.
     void set_modex_hold(int64_t ms) noexcept { modex_hold_ms_ = ms; }
 
-    // How many pending requests commits have looked at. For tests.
+    // How many pending requests were looked at for what was committed, and of PMIX_RANK_UNDEF also for what other nodes
+    // and the host have brought. For tests.
     uint64_t examined() const noexcept { return examined_; }
 
     size_t waiting() const noexcept;
@@ -139,6 +143,8 @@ class Get final : public LifecycleObserver {
     void ask_local(Nspace& nspace, common::Rank rank, Question&& question);
     void ask_anyone(Nspace& nspace, Question&& question, bool immediate);
     void answer_anyone(Nspace& nspace);
+    // Requests for keys of any rank that ingest() has noted.
+    void answer_noted();
     void ask_host(const common::ProcId& proc, common::InfoList&& infos, Question&& question);
     void pull(const PullKey& at);
     void upcall(const PullKey& at, uint64_t flight, std::shared_ptr<const void> due);
@@ -163,7 +169,9 @@ class Get final : public LifecycleObserver {
     Host& host_;
     Registry& registry_;
     const Segments& segments_;
-    Parked parked_;
+    Parked pending_;
+    // Awaited keys of any rank that ingest() has met since they were last looked for.
+    std::set<Awaited, ByAwaited> noted_;
     Pulls pulls_;
     uint64_t next_ = 1;
     uint64_t examined_ = 0;

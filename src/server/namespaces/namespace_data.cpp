@@ -197,7 +197,7 @@ void append_owner(const Nspace& nspace, std::vector<uint8_t>& blob) {
     blob.insert(blob.end(), piece.begin(), piece.end());
 }
 
-pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt) {
+pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt, const BeforeIngest& before) {
     std::vector<uint8_t> storage;
     while (!blob.empty()) {
         auto piece = read_piece(blob);
@@ -216,6 +216,7 @@ pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt
         if (pmix_status_t rc = registry.ensure_data(*nspace); rc != PMIX_SUCCESS) return rc;
         auto chunks = piece_chunks(*piece, storage);
         if (!chunks.ok()) return chunks.status();
+        if (before) before(*nspace, *chunks);
         dstore::Ingested done = nspace->data->ingest(*chunks);
         registry.written(*nspace);
         if (done.status != PMIX_SUCCESS) return done.status;

@@ -7,6 +7,7 @@
 // PMIX_ERR_UNPACK_FAILURE); what was published before stays.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -82,7 +83,10 @@ class NamespaceData {
 void append_owner(const Nspace& nspace, std::vector<uint8_t>& blob);
 
 // Takes over what the pieces of a blob hold, each into its namespace; pieces of namespaces unknown here are skipped, or
-// make a namespace of their own when `adopt` names it. Hosts concatenate the blobs of nodes in any order.
-pmix_status_t ingest_blob(Registry& registry, common::Bytes blob, std::string_view adopt = {});
+// make a namespace of their own when `adopt` names it. Hosts concatenate the blobs of nodes in any order. before, where
+// given, sees the chunks of each section before they are taken over.
+using BeforeIngest = std::function<void(const Nspace&, common::Bytes chunks)>;
+pmix_status_t ingest_blob(Registry& registry, common::Bytes blob, std::string_view adopt = {},
+                          const BeforeIngest& before = {});
 
 }  // namespace pmix::server

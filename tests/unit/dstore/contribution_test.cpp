@@ -192,5 +192,30 @@ TEST(Chunk, Check_OfRecordWhoseKeyLiesInsideAnother_Refuses) {
     EXPECT_FALSE(ChunkView::check(bytes).ok());
 }
 
+TEST(Chunk, ForEachKey_OfSeveralChunks_NamesTheKeysOfTheirDictionaries) {
+    const auto keys_of = [](common::Bytes chunks) {
+        std::vector<std::string> keys;
+        for_each_key(chunks, [&](std::string_view key) { keys.emplace_back(key); });
+        return keys;
+    };
+    Buffer both = chunk_of(1, {1, 0, true}, Records().add("one", u16(1)).add("a longer name", u16(2)));
+    const size_t first = both.size();
+    const Buffer other = chunk_of(2, {1, 0, true}, Records().add("other", u16(3)));
+    both.insert(both.end(), other.begin(), other.end());
+    EXPECT_EQ(keys_of(both), (std::vector<std::string>{"one", "a longer name", "other"}));
+    // Whatever the bytes are, it stays within them: what it is called with lies there.
+    for (size_t n = 0; n < both.size(); ++n) {
+        const std::vector<uint8_t> cut(both.begin(), both.begin() + static_cast<ptrdiff_t>(n));
+        EXPECT_EQ(keys_of(cut).size(), n < first ? 0u : 2u) << n;
+        for (const uint8_t byte : {0, 1, 0x7f, 0xff}) {
+            std::vector<uint8_t> damaged(both.begin(), both.end());
+            damaged[n] = byte;
+            size_t bytes = 0;
+            for (const std::string& key : keys_of(damaged)) bytes += key.size();
+            EXPECT_LE(bytes, both.size());
+        }
+    }
+}
+
 }  // namespace
 }  // namespace pmix::dstore

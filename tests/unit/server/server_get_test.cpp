@@ -543,6 +543,47 @@ TEST(ServerGetTest, Commit_ManyRequestsOfOtherKeysPending_LooksAtNoneOfThem) {
     EXPECT_TRUE(s.server.turn_until([&] { return get.waiting() == 0; }));
 }
 
+// Data of other nodes, by a fence and by direct modex, is looked through for what it has, not for all that is pending.
+// rows: K20 K22
+TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfAnyRankPending_LooksAtNoneOfThem) {
+    constexpr uint64_t kPending = 600, kFences = 20;
+    Setting s(2);
+    s.connect();
+    std::vector<uint32_t> of_any;
+    for (uint64_t i = 0; i < kPending; ++i) {
+        of_any.push_back(s.a.start_get({"job", PMIX_RANK_UNDEF}, "any" + std::to_string(i), i % 2 == 0 ? 0 : 600));
+        s.server.run_once();  // more would not fit into the socket
+    }
+    auto& get = s.server.parts().get;
+    ASSERT_TRUE(s.server.turn_until([&] { return get.waiting() == kPending; }));
+    const auto fence = [&] {
+        const uint32_t f = s.a.start_fence({}, true);
+        EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_fence({}, true)));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, f));
+    };
+    std::string key;
+    uint64_t generation = 0;
+    s.host.data = [&](const Seen&) { return blob_of(2, key, "far", ++generation); };
+    const uint64_t before = get.examined();
+    for (uint64_t i = 0; i < kFences; ++i) {
+        key = "other" + std::to_string(i);
+        fence();
+        key = "one more" + std::to_string(i);
+        EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_get({"job", 2}, key)));
+    }
+    EXPECT_EQ(before, get.examined());
+    key = "any7";
+    fence();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_any[7]));
+    key = "any8";
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_get({"job", 2}, key)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_any[8]));
+    EXPECT_EQ(before + 2, get.examined());
+    EXPECT_EQ(kPending - 2, get.waiting());
+    s.a.kill();
+    EXPECT_TRUE(s.server.turn_until([&] { return get.waiting() == 0; }));
+}
+
 // rows: K17
 TEST(ServerGetTest, AnUnknownNamespaceIsTheHostsMatter) {
     Setting s(1);
