@@ -11,7 +11,6 @@
 namespace pmix::test {
 namespace {
 
-using common::ControlRequest;
 using common::InfoList;
 
 constexpr uid_t kEvil = 61001, kGood = 61002;
@@ -134,9 +133,9 @@ std::vector<ProcId> another_set(size_t number) {
     return procs;
 }
 
-ControlRequest construct(std::string name, std::vector<ProcId> procs) {
-    ControlRequest request;
-    request.kind = static_cast<uint32_t>(common::GroupCall::construct);
+common::GroupRequest construct(std::string name, std::vector<ProcId> procs) {
+    common::GroupRequest request;
+    request.call = common::GroupCall::construct;
     request.name = std::move(name);
     request.procs = std::move(procs);
     return request;
@@ -194,7 +193,7 @@ TEST_F(ServerBudgetTest, Requests_ThatWait_AreRefusedAtTheLimitAndGivenBack) {
         return evil->start<Command::iof_pull>(request);
     });
     expect_bounded("monitor", [&](size_t i) {
-        ControlRequest request;
+        common::MonitorRequest request;
         InfoList what, how;
         what.append_string(PMIX_MONITOR_FILE, "/" + std::string(80'000, 'x'));
         how.append_number<uint32_t>(PMIX_MONITOR_FILE_CHECK_TIME, 3600, PMIX_UINT32);

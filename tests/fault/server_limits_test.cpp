@@ -53,16 +53,16 @@ TEST(ServerLimitsTest, AMessageThatWouldSwellEndsItsConnection) {
     FakeClient good(server, {"job", 0}), evil(server, {"job", 1});
     ASSERT_EQ(PMIX_SUCCESS, good.hello());
     ASSERT_EQ(PMIX_SUCCESS, evil.hello());
-    common::ControlRequest request;
+    common::LogRequest request;
     auto payload = common::message_bytes(request);
     ASSERT_TRUE(payload.ok());
-    common::ControlRequest full;
+    common::LogRequest full;
     InfoList list;
     for (uint32_t i = 0; i < common::kMaxInfosPerMessage; ++i) ASSERT_EQ(PMIX_SUCCESS, list.append_flag("k", true));
     full.directives = std::move(list);
     auto most = common::message_bytes(full);
     ASSERT_TRUE(most.ok());
-    common::ControlRequest read;
+    common::LogRequest read;
     EXPECT_EQ(PMIX_SUCCESS, common::decode_message(*most, read)) << "as many as a message may have";
     // In the place of an empty list of infos (a count of 0): 400,000 within one.
     const auto swollen = nested_infos(400'000);
@@ -71,7 +71,7 @@ TEST(ServerLimitsTest, AMessageThatWouldSwellEndsItsConnection) {
         std::vector<uint8_t> bytes(payload->begin(), payload->begin() + static_cast<long>(at));
         bytes.insert(bytes.end(), swollen.begin(), swollen.end());
         bytes.insert(bytes.end(), payload->begin() + static_cast<long>(at) + 4, payload->end());
-        common::ControlRequest out;
+        common::LogRequest out;
         const pmix_status_t rc = common::decode_message(bytes, out);
         EXPECT_LT(out.directives.size() == 1 && out.directives.data()[0].value.type == PMIX_DATA_ARRAY
                       ? out.directives.data()[0].value.data.darray->size
@@ -92,7 +92,7 @@ TEST(ServerLimitsTest, AQueryOfManyKeysIsRefused) {
         keys.push_back(nullptr);
         pmix_query_t query{};
         query.keys = keys.data();
-        common::ControlRequest request;
+        common::QueryRequest request;
         request.queries = common::Queries::borrow(&query, 1);
         auto reply = client.wait(client.start<Command::query>(request));
         answer = reply ? reply->payload.size() : 0;
@@ -119,7 +119,7 @@ TEST(ServerLimitsTest, AQueryOfWhichOnePartIsKnown_IsAPartialSuccess) {
         pointers.push_back(nullptr);
         pmix_query_t query{};
         query.keys = pointers.data();
-        common::ControlRequest request;
+        common::QueryRequest request;
         request.queries = common::Queries::borrow(&query, 1);
         return client.ask<Command::query>(request);
     };

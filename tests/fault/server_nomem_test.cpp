@@ -85,9 +85,9 @@ std::pair<pmix_status_t, pmix_status_t> await_both(Node& node, uint32_t ia, uint
     return {sa.value_or(PMIX_ERR_TIMEOUT), sb.value_or(PMIX_ERR_TIMEOUT)};
 }
 
-common::ControlRequest group_request(common::GroupCall call, const std::vector<ProcId>& procs) {
-    common::ControlRequest request;
-    request.kind = static_cast<uint8_t>(call);
+common::GroupRequest group_request(common::GroupCall call, const std::vector<ProcId>& procs) {
+    common::GroupRequest request;
+    request.call = call;
     request.name = "group";
     request.procs = procs;
     return request;
@@ -261,7 +261,7 @@ TEST(ServerNomemTest, DirectModexOfARankToCome_OneAllocationFails_HostIsAnswered
 TEST(ServerNomemTest, LossOfAMember_OneAllocationFails_OthersAreAnswered) {
     fail_everywhere([&](Node& node) {
         const uint32_t ia = node.a->start_fence({}, true);
-        common::ControlRequest construct = group_request(common::GroupCall::construct, {{"job", 0}, {"job", 1}});
+        common::GroupRequest construct = group_request(common::GroupCall::construct, {{"job", 0}, {"job", 1}});
         const uint32_t ig = node.a->start<Command::group>(construct);
         const uint32_t iget = node.a->start_get({"job", 1}, "never");
         node.server.settle();

@@ -33,7 +33,7 @@ inline Done done_of(FakeClient& client, uint32_t id) {
     auto reply = client.wait(id);
     if (!reply) return done;
     done.status = reply->header.status;
-    common::ControlReply message;
+    common::GroupReply message;
     common::decode_message(reply->payload, message);
     done.results = message.infos.take();
     if (const pmix_info_t* info = done.results.find(PMIX_GROUP_MEMBERSHIP))
@@ -43,8 +43,8 @@ inline Done done_of(FakeClient& client, uint32_t id) {
 
 inline uint32_t start(FakeClient& client, GroupCall call, ProcList procs = {}, InfoList infos = {},
                       const std::string& name = kName) {
-    common::ControlRequest request;
-    request.kind = static_cast<uint32_t>(call);
+    common::GroupRequest request;
+    request.call = call;
     request.name = name;
     request.procs = std::move(procs);
     request.infos = std::move(infos);
@@ -57,8 +57,8 @@ inline uint32_t construct(FakeClient& client, ProcList procs = {kAll}, InfoList 
 // As the client library does when an invitation has been answered: who invites, and the members.
 inline uint32_t invited(FakeClient& client, const ProcId& inviter, ProcList members, bool leads = false,
                         InfoList infos = {}) {
-    common::ControlRequest request;
-    request.kind = static_cast<uint32_t>(GroupCall::construct);
+    common::GroupRequest request;
+    request.call = GroupCall::construct;
     request.name = kName;
     request.procs = std::move(members);
     if (leads) infos.append_flag(PMIX_GROUP_LEADER, true);

@@ -20,7 +20,9 @@ M sample_message();
 template <class T>
 void fill_sample(T& v, unsigned& n) {
     ++n;
-    if constexpr (std::is_same_v<T, bool>) {
+    if constexpr (std::is_same_v<T, common::Reserved>) {
+        // It has no content.
+    } else if constexpr (std::is_same_v<T, bool>) {
         v = true;
     } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
         v = static_cast<T>(n);

@@ -324,14 +324,14 @@ struct OfGroups {
 };
 
 // The groups of a process are the server's to know.
-common::ControlRequest names_request(const GetRequest& request) {
-    common::ControlRequest message;
-    message.kind = static_cast<uint32_t>(common::GroupCall::names);
+common::GroupRequest names_request(const GetRequest& request) {
+    common::GroupRequest message;
+    message.call = common::GroupCall::names;
     message.procs.emplace_back(request.nspace, request.rank);
     return message;
 }
 
-void take_names(pmix_status_t status, const common::ControlReply& reply, Outcome& out) {
+void take_names(pmix_status_t status, const common::GroupReply& reply, Outcome& out) {
     out.status = status;
     if (!common::succeeded(status)) return;
     const pmix_info_t* names = common::InfoView(reply.infos.data(), reply.infos.size()).find(PMIX_GROUP_NAMES);
@@ -379,7 +379,7 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
         if (of_groups.said) {
             out.make(std::move(*of_groups.said));
         } else {
-            common::ControlReply reply;
+            common::GroupReply reply;
             const pmix_status_t rc = session.ask<Command::group>(names_request(*request), reply, request->timeout_s);
             if (rc == PMIX_ERR_WOULD_BLOCK) return rc;
             take_names(rc, reply, out);
@@ -430,7 +430,7 @@ pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key,
 
     auto out = std::make_unique<Outcome>();
     if (of_groups.ask_names && !of_groups.said) {
-        const auto told = [pending](pmix_status_t status, common::ControlReply& reply) {
+        const auto told = [pending](pmix_status_t status, common::GroupReply& reply) {
             Outcome names;
             take_names(status, reply, names);
             pending->fire(names);

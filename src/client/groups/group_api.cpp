@@ -3,6 +3,7 @@
 
 #include "client/session/group_membership.h"
 #include "client/session/request.h"
+#include "client/session/results.h"
 #include "client/session/session.h"
 
 namespace pmix::client {
@@ -17,7 +18,7 @@ using common::InfoView;
 constexpr int kOptionalExtraS = 7;
 
 struct Prepared {
-    common::ControlRequest request;
+    common::GroupRequest request;
     int timeout_s = 0;
 };
 
@@ -29,7 +30,7 @@ common::Result<Prepared> prepare(GroupCall call, const char* name, const pmix_in
     auto checked = checked_group_name(name);
     if (!checked) return checked.status();
     if (p.timeout_s > 0 && InfoView(infos, ninfos).flag(PMIX_GROUP_OPTIONAL)) p.timeout_s += kOptionalExtraS;
-    p.request.kind = static_cast<uint32_t>(call);
+    p.request.call = call;
     p.request.name = std::move(checked).value();
     p.request.infos = common::Infos::borrow(infos, ninfos);
     return p;
@@ -46,10 +47,6 @@ common::Result<Prepared> prepare_construct(const char* name, const pmix_proc_t p
     if (!list) return list.status();
     p->request.procs = std::move(list).value();
     return p;
-}
-
-pmix_status_t plain(pmix_status_t rc) noexcept {
-    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
 }
 
 void nothing_to_free(void*) {}
@@ -99,7 +96,7 @@ pmix_status_t construct_on_server(Session& session, const std::string& name, com
     }
     if (decides({infos, ninfos})) session.group_events().listen();
     session.group_membership().constructing(name);
-    const auto finish = [&session, name, done = std::move(done)](pmix_status_t rc, common::ControlReply& reply) {
+    const auto finish = [&session, name, done = std::move(done)](pmix_status_t rc, common::GroupReply& reply) {
         InfoList results = reply.infos.take();
         session.group_membership().constructed(name, rc, results);
         done(plain(rc), std::move(results));
@@ -116,7 +113,7 @@ pmix_status_t group_construct(Session& session, const char* name, const pmix_pro
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
     if (decides({infos, ninfos})) session.group_events().listen();
     session.group_membership().constructing(p->request.name);
-    common::ControlReply reply;
+    common::GroupReply reply;
     const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
     InfoList list = reply.infos.take();
     session.group_membership().constructed(p->request.name, rc, list);
@@ -138,7 +135,7 @@ pmix_status_t group_construct_nb(Session& session, const char* name, const pmix_
 pmix_status_t group_destruct(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos) {
     auto p = prepare(GroupCall::destruct, name, infos, ninfos);
     if (!p) return p.status();
-    common::ControlReply reply;
+    common::GroupReply reply;
     const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
     after_destruct(session, p->request.name, rc);
     return plain(rc);
@@ -148,7 +145,7 @@ pmix_status_t group_destruct_nb(Session& session, const char* name, const pmix_i
                                 pmix_op_cbfunc_t callback, void* cbdata) {
     auto p = prepare(GroupCall::destruct, name, infos, ninfos);
     if (!p) return p.status();
-    const auto done = [&session, name = p->request.name, callback, cbdata](pmix_status_t rc, common::ControlReply&) {
+    const auto done = [&session, name = p->request.name, callback, cbdata](pmix_status_t rc, common::GroupReply&) {
         after_destruct(session, name, rc);
         if (callback != nullptr) callback(plain(rc), cbdata);
     };
@@ -158,7 +155,7 @@ pmix_status_t group_destruct_nb(Session& session, const char* name, const pmix_i
 pmix_status_t group_leave(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos) {
     auto p = prepare(GroupCall::leave, name, infos, ninfos);
     if (!p) return p.status();
-    common::ControlReply reply;
+    common::GroupReply reply;
     const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
     if (common::succeeded(rc)) session.group_membership().gone(p->request.name);
     return plain(rc);
@@ -168,7 +165,7 @@ pmix_status_t group_leave_nb(Session& session, const char* name, const pmix_info
                              pmix_op_cbfunc_t callback, void* cbdata) {
     auto p = prepare(GroupCall::leave, name, infos, ninfos);
     if (!p) return p.status();
-    const auto done = [&session, name = p->request.name, callback, cbdata](pmix_status_t rc, common::ControlReply&) {
+    const auto done = [&session, name = p->request.name, callback, cbdata](pmix_status_t rc, common::GroupReply&) {
         if (common::succeeded(rc)) session.group_membership().gone(name);
         if (callback != nullptr) callback(plain(rc), cbdata);
     };

@@ -64,13 +64,13 @@ void GroupEvents::heard(pmix_status_t code, const ProcId& source, const InfoList
         return;
     if (code == PMIX_GROUP_MEMBER_FAILED || code == PMIX_GROUP_LEADER_FAILED) {
         if (!replayed && session_.group_membership().is_constructing(name)) {
-            common::ControlRequest request;
-            request.kind = static_cast<uint32_t>(verdict.abort ? GroupCall::abort : GroupCall::decide);
+            common::GroupRequest request;
+            request.call = verdict.abort ? GroupCall::abort : GroupCall::decide;
             request.name = name;
             InfoList decision;
             if (verdict.leads) decision.append_flag(PMIX_GROUP_LEADER, true);
             request.infos = std::move(decision);
-            session_.ask_nb<Command::group>(request, [](pmix_status_t, common::ControlReply&) {});
+            session_.ask_nb<Command::group>(request, [](pmix_status_t, common::GroupReply&) {});
         }
     }
     invites_->heard(code, std::string(name), source, infos, verdict, replayed);

@@ -10,25 +10,11 @@ namespace {
 using common::Command;
 using common::Infos;
 
-struct Prepared {
-    common::ControlRequest request;
-    int timeout_s = 0;
-};
-
-// The caller's infos as the request's directives.
-common::Result<Prepared> prepare(const pmix_info_t infos[], size_t ninfos) {
-    Prepared p;
-    pmix_status_t rc = check_infos(infos, ninfos);
-    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
-    if (rc != PMIX_SUCCESS) return rc;
-    p.request.directives = Infos::borrow(infos, ninfos);
-    return p;
-}
-
-common::Result<Prepared> prepare_job_control(const pmix_proc_t targets[], size_t ntargets,
-                                             const pmix_info_t directives[], size_t ndirectives) {
+common::Result<Prepared<common::JobControlRequest>> prepare_job_control(const pmix_proc_t targets[], size_t ntargets,
+                                                                        const pmix_info_t directives[],
+                                                                        size_t ndirectives) {
     if (directives == nullptr || ndirectives == 0) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare(directives, ndirectives);
+    auto p = prepare_directives<common::JobControlRequest>(directives, ndirectives);
     if (!p || ntargets == 0) return p;
     auto list = checked_procs(targets, ntargets);
     if (!list) return list.status();
@@ -36,33 +22,35 @@ common::Result<Prepared> prepare_job_control(const pmix_proc_t targets[], size_t
     return p;
 }
 
-common::Result<Prepared> prepare_allocation(pmix_alloc_directive_t directive, const pmix_info_t infos[],
-                                            size_t ninfos) {
-    auto p = prepare(infos, ninfos);
-    if (!p) return p;
-    p->request.kind = directive;
-    p->request.infos = std::move(p->request.directives);
-    p->request.directives = Infos();
+common::Result<Prepared<common::AllocateRequest>> prepare_allocation(pmix_alloc_directive_t directive,
+                                                                     const pmix_info_t infos[], size_t ninfos) {
+    Prepared<common::AllocateRequest> p;
+    pmix_status_t rc = check_infos(infos, ninfos);
+    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
+    if (rc != PMIX_SUCCESS) return rc;
+    p.request.directive = directive;
+    p.request.infos = Infos::borrow(infos, ninfos);
     return p;
 }
 
 // The units travel as one array.
-common::Result<Prepared> prepare_block(pmix_resource_block_directive_t directive, const char* block,
-                                       const pmix_resource_unit_t units[], size_t nunits, const pmix_info_t infos[],
-                                       size_t ninfos) {
+common::Result<Prepared<common::ResourceBlockRequest>> prepare_block(pmix_resource_block_directive_t directive,
+                                                                     const char* block,
+                                                                     const pmix_resource_unit_t units[], size_t nunits,
+                                                                     const pmix_info_t infos[], size_t ninfos) {
     const size_t length = block == nullptr ? 0 : common::bounded_length(block, common::kMaxKeyLength + 1);
     if (length == 0 || length > common::kMaxKeyLength) return PMIX_ERR_BAD_PARAM;
     if ((units == nullptr && nunits != 0) || nunits > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare(infos, ninfos);
+    auto p = prepare_directives<common::ResourceBlockRequest>(infos, ninfos);
     if (!p) return p;
-    p->request.kind = directive;
-    p->request.name.assign(block, length);
+    p->request.directive = directive;
+    p->request.block.assign(block, length);
     if (nunits == 0) return p;
     pmix_data_array_t array{PMIX_RESOURCE_UNIT, nunits, const_cast<pmix_resource_unit_t*>(units)};
     common::InfoList list;
     const pmix_status_t rc = list.append(PMIX_RESOURCE_BLOCK_NAME, &array, PMIX_DATA_ARRAY);
     if (rc != PMIX_SUCCESS) return rc;
-    p->request.infos = Infos(std::move(list));
+    p->request.units = Infos(std::move(list));
     return p;
 }
 
@@ -72,7 +60,7 @@ pmix_status_t job_control(Session& session, const pmix_proc_t targets[], size_t 
                           const pmix_info_t directives[], size_t ndirectives, ResultsOut results) {
     auto p = prepare_job_control(targets, ntargets, directives, ndirectives);
     if (!p) return p.status();
-    return ask_for_results<Command::job_control>(session, p->request, p->timeout_s, results);
+    return ask_for_results<Command::job_control>(session, *p, results);
 }
 
 pmix_status_t job_control_nb(Session& session, const pmix_proc_t targets[], size_t ntargets,
@@ -80,31 +68,30 @@ pmix_status_t job_control_nb(Session& session, const pmix_proc_t targets[], size
                              void* cbdata) {
     auto p = prepare_job_control(targets, ntargets, directives, ndirectives);
     if (!p) return p.status();
-    return ask_for_results_nb<Command::job_control>(session, p->request, p->timeout_s, callback, cbdata);
+    return ask_for_results_nb<Command::job_control>(session, *p, callback, cbdata);
 }
 
 pmix_status_t allocation_request(Session& session, pmix_alloc_directive_t directive, const pmix_info_t infos[],
                                  size_t ninfos, ResultsOut results) {
     auto p = prepare_allocation(directive, infos, ninfos);
     if (!p) return p.status();
-    return ask_for_results<Command::allocate>(session, p->request, p->timeout_s, results);
+    return ask_for_results<Command::allocate>(session, *p, results);
 }
 
 pmix_status_t allocation_request_nb(Session& session, pmix_alloc_directive_t directive, const pmix_info_t infos[],
                                     size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
     auto p = prepare_allocation(directive, infos, ninfos);
     if (!p) return p.status();
-    return ask_for_results_nb<Command::allocate>(session, p->request, p->timeout_s, callback, cbdata);
+    return ask_for_results_nb<Command::allocate>(session, *p, callback, cbdata);
 }
 
 pmix_status_t session_control(Session& session, uint32_t session_id, const pmix_info_t directives[], size_t ndirectives,
                               pmix_info_cbfunc_t callback, void* cbdata) {
-    auto p = prepare(directives, ndirectives);
+    auto p = prepare_directives<common::SessionControlRequest>(directives, ndirectives);
     if (!p) return p.status();
-    p->request.kind = session_id;
-    if (callback == nullptr)
-        return ask_for_results<Command::session_control>(session, p->request, p->timeout_s, {nullptr, nullptr});
-    return ask_for_results_nb<Command::session_control>(session, p->request, p->timeout_s, callback, cbdata);
+    p->request.session_id = session_id;
+    if (callback == nullptr) return ask_for_results<Command::session_control>(session, *p, {nullptr, nullptr});
+    return ask_for_results_nb<Command::session_control>(session, *p, callback, cbdata);
 }
 
 pmix_status_t resource_block(Session& session, pmix_resource_block_directive_t directive, const char* block,
@@ -112,7 +99,7 @@ pmix_status_t resource_block(Session& session, pmix_resource_block_directive_t d
                              size_t ninfos) {
     auto p = prepare_block(directive, block, units, nunits, infos, ninfos);
     if (!p) return p.status();
-    return ask_for_results<Command::resource_block>(session, p->request, p->timeout_s, {nullptr, nullptr});
+    return ask_for_results<Command::resource_block>(session, *p, {nullptr, nullptr});
 }
 
 pmix_status_t resource_block_nb(Session& session, pmix_resource_block_directive_t directive, const char* block,
@@ -120,7 +107,7 @@ pmix_status_t resource_block_nb(Session& session, pmix_resource_block_directive_
                                 size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata) {
     auto p = prepare_block(directive, block, units, nunits, infos, ninfos);
     if (!p) return p.status();
-    return ask_for_status_nb<Command::resource_block>(session, p->request, p->timeout_s, callback, cbdata);
+    return ask_for_status_nb<Command::resource_block>(session, *p, callback, cbdata);
 }
 
 }  // namespace pmix::client

@@ -74,16 +74,16 @@ common::Result<Options> read_options(const pmix_info_t infos[], size_t ninfos) {
     return options;
 }
 
-common::ControlRequest message(const Options& options) {
-    common::ControlRequest request;
+common::GetCredentialRequest message(const Options& options) {
+    common::GetCredentialRequest request;
     request.directives = Infos::borrow(options.infos.c_array(), options.infos.size());
     return request;
 }
 
-Made from_server(pmix_status_t status, common::ControlReply& reply, bool munge_last) {
+Made from_server(pmix_status_t status, common::CredentialReply& reply, bool munge_last) {
     Made made;
     made.status = plain(status);
-    made.bytes = std::move(reply.data);
+    made.bytes = std::move(reply.credential);
     made.infos = reply.infos.take();
     if (made.status == PMIX_SUCCESS && made.bytes.empty()) made.status = PMIX_ERR_NOT_SUPPORTED;
     if (munge_last && (made.status == PMIX_ERR_NOT_SUPPORTED || made.status == PMIX_ERR_UNREACH)) return by_munge();
@@ -116,10 +116,8 @@ pmix_status_t check_by_munge(Bytes credential, InfoList& infos) {
     return rc;
 }
 
-struct Question {
+struct Question : Prepared<common::ValidateCredentialRequest> {
     Bytes credential;
-    common::ControlRequest request;
-    int timeout_s = 0;
     bool is_munge = false;  // and may be answered by it
 };
 
@@ -133,7 +131,7 @@ common::Result<Question> read_question(const pmix_byte_object_t* credential, con
     if (credential->bytes == nullptr || credential->size == 0) return PMIX_ERR_INVALID_CRED;
     if (credential->size > common::kMaxFramePayload / 2) return PMIX_ERR_INVALID_CRED;
     q.credential = Bytes(reinterpret_cast<const uint8_t*>(credential->bytes), credential->size);
-    q.request.data.assign(q.credential.begin(), q.credential.end());
+    q.request.credential.assign(q.credential.begin(), q.credential.end());
     q.request.directives = Infos::borrow(infos, ninfos);
     q.is_munge =
         is_munge_credential(q.credential) && knows_all({infos, ninfos}, common::Function::PMIx_Validate_credential);
@@ -150,7 +148,7 @@ pmix_status_t get_credential(Session& session, const pmix_info_t infos[], size_t
     Made made;
     if (options->munge_first) made = by_munge();
     if (made.status != PMIX_SUCCESS && options->server) {
-        common::ControlReply reply;
+        common::CredentialReply reply;
         const pmix_status_t rc = session.ask<Command::get_credential>(message(*options), reply, options->timeout_s);
         made = from_server(rc, reply, options->munge_last);
     }
@@ -170,7 +168,7 @@ pmix_status_t get_credential_nb(Session& session, const pmix_info_t infos[], siz
     }
     if (!options->server) return made->status;
     const auto done = [callback, cbdata, munge_last = options->munge_last](pmix_status_t rc,
-                                                                           common::ControlReply& reply) {
+                                                                           common::CredentialReply& reply) {
         Made answer = from_server(rc, reply, munge_last);
         call_back(callback, cbdata, answer);
     };
@@ -189,7 +187,7 @@ pmix_status_t validate_credential(Session& session, const pmix_byte_object_t* cr
         // Without munge here, the host may know it.
         if (rc != PMIX_ERR_NOT_SUPPORTED) return rc;
     }
-    return ask_for_results<Command::validate_credential>(session, q->request, q->timeout_s, results);
+    return ask_for_results<Command::validate_credential>(session, *q, results);
 }
 
 pmix_status_t validate_credential_nb(Session& session, const pmix_byte_object_t* credential, const pmix_info_t infos[],
@@ -207,7 +205,7 @@ pmix_status_t validate_credential_nb(Session& session, const pmix_byte_object_t*
             return PMIX_SUCCESS;
         }
     }
-    const auto done = [callback, cbdata](pmix_status_t rc, common::ControlReply& reply) {
+    const auto done = [callback, cbdata](pmix_status_t rc, common::ResultsReply& reply) {
         InfoList found = reply.infos.take();
         callback(plain(rc), found.c_array(), found.size(), cbdata);
     };

@@ -38,9 +38,9 @@ struct Fabrics::Options {
     InfoList directives;
     int timeout_s = 0;
 
-    common::ControlRequest message() const {
-        common::ControlRequest request;
-        request.kind = static_cast<uint32_t>(operation);
+    common::FabricRequest message() const {
+        common::FabricRequest request;
+        request.operation = static_cast<uint32_t>(operation);
         request.directives = common::Infos::borrow(directives.c_array(), directives.size());
         return request;
     }
@@ -133,7 +133,7 @@ pmix_status_t Fabrics::ask(const Options& options, InfoList& description) {
         if (here) description = std::move(here).value();
         return here.status();
     }
-    common::ControlReply reply;
+    common::ResultsReply reply;
     const pmix_status_t rc = session_.ask<Command::fabric>(options.message(), reply, options.timeout_s);
     description = reply.infos.take();
     return common::succeeded(rc) ? PMIX_SUCCESS : rc;
@@ -149,10 +149,10 @@ pmix_status_t Fabrics::ask_nb(Options&& options, Done done) {
             [done, description = std::move(here).value()]() mutable { done(PMIX_SUCCESS, std::move(description)); });
         return PMIX_SUCCESS;
     }
-    const common::ControlRequest request = options.message();
+    const common::FabricRequest request = options.message();
     return session_.ask_nb<Command::fabric>(
         request,
-        [done](pmix_status_t rc, common::ControlReply& reply) mutable {
+        [done](pmix_status_t rc, common::ResultsReply& reply) mutable {
             done(common::succeeded(rc) ? PMIX_SUCCESS : rc, reply.infos.take());
         },
         options.timeout_s);

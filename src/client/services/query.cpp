@@ -78,9 +78,9 @@ class Work {
 
     pmix_status_t answer_here();
     bool needs_server() const noexcept { return !sent_.empty(); }
-    common::ControlRequest request();
+    common::QueryRequest request();
     // The server's answer, or what became of it.
-    pmix_status_t take(pmix_status_t status, const common::ControlReply& reply);
+    pmix_status_t take(pmix_status_t status, const common::ResultsReply& reply);
     // The results in their form. Nothing found: the status that says so.
     pmix_status_t finish(InfoList& results);
 
@@ -232,8 +232,8 @@ pmix_status_t Work::answer_here() {
     return PMIX_SUCCESS;
 }
 
-common::ControlRequest Work::request() {
-    common::ControlRequest request;
+common::QueryRequest Work::request() {
+    common::QueryRequest request;
     auto made = common::CArray<pmix_query_t>::zeroed(sent_.size());
     if (!made) throw std::bad_alloc();
     for (size_t n = 0; n < sent_.size(); ++n) {
@@ -259,7 +259,7 @@ common::ControlRequest Work::request() {
     return request;
 }
 
-pmix_status_t Work::take(pmix_status_t status, const common::ControlReply& reply) {
+pmix_status_t Work::take(pmix_status_t status, const common::ResultsReply& reply) {
     verdict_ = status;
     for (size_t n = 0; n < sent_.size() && n < reply.infos.size(); ++n) {
         const size_t i = sent_[n];
@@ -417,7 +417,7 @@ pmix_status_t query(Session& session, const pmix_query_t queries[], size_t nquer
     rc = work.answer_here();
     if (rc != PMIX_SUCCESS) return rc;
     if (work.needs_server()) {
-        common::ControlReply reply;
+        common::ResultsReply reply;
         rc = session.ask<Command::query>(work.request(), reply);
         rc = work.take(rc, reply);
         if (rc != PMIX_SUCCESS) return rc;
@@ -440,7 +440,7 @@ pmix_status_t query_nb(Session& session, const pmix_query_t queries[], size_t nq
         session.loop().post([work, callback, cbdata] { call_back(*work, callback, cbdata); });
         return PMIX_SUCCESS;
     }
-    const auto done = [work, callback, cbdata](pmix_status_t status, common::ControlReply& reply) {
+    const auto done = [work, callback, cbdata](pmix_status_t status, common::ResultsReply& reply) {
         const pmix_status_t taken = work->take(status, reply);
         if (taken != PMIX_SUCCESS) return callback(taken, nullptr, 0, cbdata, nullptr, nullptr);
         call_back(*work, callback, cbdata);

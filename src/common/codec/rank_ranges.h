@@ -9,23 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "common/base/field_list.h"
 #include "common/base/ids.h"
 
 namespace pmix::common {
 
-#define WIREUP_FIELD(member) v(#member, &Self::member);
-
 struct RankRanges {
     std::string nspace;
     std::vector<Rank> ranks;  // first and last of each range, both in it; a wildcard is a range of its own
-    using Self = RankRanges;
-    template <class V>
-    static void fields(V&& v) {
-        WIREUP_FIELD(nspace) WIREUP_FIELD(ranks)
-    }
+    WIREUP_FIELDS(RankRanges, nspace, ranks)
 };
 using RangeList = std::vector<RankRanges>;
-
-#undef WIREUP_FIELD
 
 }  // namespace pmix::common

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a group request (Command::group, a ControlRequest) asks for: its `kind`. Pure.
+// What a group request (GroupRequest) asks for, and which of its fields each call has. Pure.
 #pragma once
 
 #include <pmix_common.h>

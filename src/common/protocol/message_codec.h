@@ -69,6 +69,8 @@ pmix_status_t write(ByteWriter& w, const T& v) {
     } else if constexpr (kIsAbiArray<T>) {
         if (v.size() > kMaxInfosPerMessage) return PMIX_ERR_BAD_PARAM;
         return encode_array(w, v.data(), v.size());
+    } else if constexpr (std::is_same_v<T, Reserved>) {
+        w.u32(0);
     } else if constexpr (kIsVector<T>) {
         if (v.size() > kMaxListLength) return PMIX_ERR_BAD_PARAM;
         w.u32(static_cast<uint32_t>(v.size()));
@@ -153,6 +155,8 @@ pmix_status_t read(ByteReader& r, T& v) {
         const pmix_status_t rc = decode_array(r, &array);
         if (rc != PMIX_SUCCESS) return rc;
         v = T(std::move(array));
+    } else if constexpr (std::is_same_v<T, Reserved>) {
+        if (r.u32() != 0) return PMIX_ERR_UNPACK_FAILURE;
     } else if constexpr (kIsVector<T>) {
         const uint32_t n = r.count(min_size<typename T::value_type>());
         if (!r.ok() || n > kMaxListLength || !r.spend(n * sizeof(typename T::value_type)))
@@ -271,15 +275,17 @@ template <class M>
 void print_fields(std::string& out, const M& message) {
     bool first = true;
     M::fields([&](const char* name, auto member) {
-        if (!first) out += ' ';
-        first = false;
-        out += name;
-        out += '=';
-        // What proves an identity is no matter for a log.
-        if (std::string_view(name) == "token") {
-            out += "<secret>";
-        } else {
-            print(out, message.*member);
+        if constexpr (!std::is_same_v<decltype(member), Reserved M::*>) {
+            if (!first) out += ' ';
+            first = false;
+            out += name;
+            out += '=';
+            // What proves an identity is no matter for a log.
+            if (std::string_view(name) == "token") {
+                out += "<secret>";
+            } else {
+                print(out, message.*member);
+            }
         }
     });
 }

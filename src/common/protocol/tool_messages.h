@@ -8,19 +8,14 @@
 #include <cstdint>
 #include <string>
 
+#include "common/base/field_list.h"
 #include "common/base/ids.h"
 
 namespace pmix::common {
 
-#define WIREUP_FIELD(member) v(#member, &Self::member);
-
 struct WhoRequest {
     uint32_t magic = 0;  // as in a hello
-    using Self = WhoRequest;
-    template <class V>
-    static void fields(V&& v) {
-        WIREUP_FIELD(magic)
-    }
+    WIREUP_FIELDS(WhoRequest, magic)
 };
 
 struct WhoReply {
@@ -35,14 +30,7 @@ struct WhoReply {
     std::string hostname;
     std::string library_version;
     std::string uri;
-    using Self = WhoReply;
-    template <class V>
-    static void fields(V&& v) {
-        WIREUP_FIELD(server)
-        WIREUP_FIELD(pid) WIREUP_FIELD(offers) WIREUP_FIELD(hostname) WIREUP_FIELD(library_version) WIREUP_FIELD(uri)
-    }
+    WIREUP_FIELDS(WhoReply, server, pid, offers, hostname, library_version, uri)
 };
-
-#undef WIREUP_FIELD
 
 }  // namespace pmix::common

@@ -20,7 +20,7 @@ using common::InfoView;
 using common::ProcId;
 using common::ProcList;
 
-void Groups::bootstrap(Peer& peer, common::ControlRequest& request, Reply reply) {
+void Groups::bootstrap(Peer& peer, common::GroupRequest& request, Reply reply) {
     InfoList infos = request.infos.take();
     InfoView view(infos);
     const bool leads = view.find(PMIX_GROUP_BOOTSTRAP) != nullptr;

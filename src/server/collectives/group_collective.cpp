@@ -93,7 +93,7 @@ bool Groups::came_late(GroupCall call, const std::string& name, const Signature*
     return false;
 }
 
-void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply) {
+void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     // Who names nobody, or is one of several leaders that do not know each other, is gathered by the host.
     if (request.procs.empty() ||
         InfoView(request.infos.data(), request.infos.size()).find(PMIX_GROUP_BOOTSTRAP) != nullptr)
@@ -152,7 +152,7 @@ void Groups::construct(Peer& peer, common::ControlRequest& request, Reply reply)
     reply.status(rc);
 }
 
-void Groups::destruct(Peer& peer, common::ControlRequest& request, Reply reply) {
+void Groups::destruct(Peer& peer, common::GroupRequest& request, Reply reply) {
     auto member = registry_.member(peer.id());
     if (!member) return reply.status(PMIX_ERR_BAD_PARAM);
     const Group* group = registry_.groups().find(request.name, peer.id());
@@ -280,12 +280,12 @@ void Groups::tell_of_missing(const Operation& op, const ProcList& asked, const P
         if (!present.has(p) && !told.has(p)) announce_failure(PMIX_GROUP_MEMBER_FAILED, op.name, p, targets);
 }
 
-void Groups::decide(Peer& peer, const common::ControlRequest& request, Reply reply) {
+void Groups::decide(Peer& peer, const common::GroupRequest& request, Reply reply) {
     reply.status(PMIX_SUCCESS);
     Operation* op = forming(request.name, peer.id());
     auto who = registry_.member(peer.id());
     if (op == nullptr || !who || !op->came_already(*who)) return;
-    if (static_cast<GroupCall>(request.kind) == GroupCall::abort) return abort(*op);
+    if (request.call == GroupCall::abort) return abort(*op);
     const auto select = [&](const ProcId* leader) {
         ProcList targets;
         for (ProcId& p : expand(op->piece.order))
@@ -580,7 +580,7 @@ void Groups::answer(Reply& reply, const Round& round, pmix_status_t status) {
     auto peer = reply.peer();
     if (peer == nullptr) return;
     if (!op.formed) return reply.status(status);
-    common::ControlReply message;
+    common::GroupReply message;
     message.infos = common::Infos::borrow(op.results.c_array(), op.results.size());
     std::vector<int> descriptors;
     add_segments(segments_, registry_, op.members, *peer, message.segments, descriptors);

@@ -17,8 +17,8 @@ using common::InfoView;
 using common::ProcId;
 using common::ProcList;
 
-void Groups::request(Peer& peer, common::ControlRequest& request, Reply reply) {
-    const auto call = static_cast<GroupCall>(request.kind);
+void Groups::request(Peer& peer, common::GroupRequest& request, Reply reply) {
+    const auto call = request.call;
     if (call == GroupCall::names) return names(peer, request, std::move(reply));
     if (request.name.empty() || request.name.size() > common::kMaxNspaceLength) return reply.status(PMIX_ERR_BAD_PARAM);
     switch (call) {
@@ -40,7 +40,7 @@ void Groups::request(Peer& peer, common::ControlRequest& request, Reply reply) {
     reply.status(PMIX_ERR_NOT_SUPPORTED);
 }
 
-void Groups::names(Peer& peer, common::ControlRequest& request, Reply reply) {
+void Groups::names(Peer& peer, common::GroupRequest& request, Reply reply) {
     if (request.procs.size() != 1) return reply.status(PMIX_ERR_BAD_PARAM);
     if (!segments_.may_know(peer, request.procs[0].nspace)) return reply.status(PMIX_ERR_NOT_FOUND);
     std::vector<std::string> names = registry_.groups().names_of(request.procs[0]);
@@ -51,7 +51,7 @@ void Groups::names(Peer& peer, common::ControlRequest& request, Reply reply) {
     array.type = PMIX_STRING;
     array.size = texts.size();
     array.array = texts.data();
-    common::ControlReply message;
+    common::GroupReply message;
     InfoList infos;
     pmix_status_t rc = infos.append(PMIX_GROUP_NAMES, &array, PMIX_DATA_ARRAY);
     if (rc != PMIX_SUCCESS) return reply.status(rc);

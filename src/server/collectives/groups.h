@@ -44,7 +44,7 @@ class Groups final : public CollectiveEngine {
           get_(get),
           invitations_(registry, budget, *this) {}
 
-    void request(Peer& peer, common::ControlRequest& request, Reply reply);
+    void request(Peer& peer, common::GroupRequest& request, Reply reply);
 
     // LifecycleObserver
     // An event of a group is accepted from the host, and from a process of this node that has part in the group.
@@ -112,15 +112,15 @@ class Groups final : public CollectiveEngine {
         std::weak_ptr<const void> answer_due;
     };
 
-    void construct(Peer& peer, common::ControlRequest& request, Reply reply);
-    void bootstrap(Peer& peer, common::ControlRequest& request, Reply reply);
+    void construct(Peer& peer, common::GroupRequest& request, Reply reply);
+    void bootstrap(Peer& peer, common::GroupRequest& request, Reply reply);
     common::InfoList bootstrap_infos(const Peer& peer, const common::InfoList& infos, const std::string& group);
     void bootstrapped(uint64_t id, HostAnswer& answer);
     void end_starters(pmix_status_t status, const std::function<bool(const Starter&)>& is_meant);
-    void destruct(Peer& peer, common::ControlRequest& request, Reply reply);
+    void destruct(Peer& peer, common::GroupRequest& request, Reply reply);
     void leave(Peer& peer, const std::string& name, Reply reply);
-    void decide(Peer& peer, const common::ControlRequest& request, Reply reply);
-    void names(Peer& peer, common::ControlRequest& request, Reply reply);
+    void decide(Peer& peer, const common::GroupRequest& request, Reply reply);
+    void names(Peer& peer, common::GroupRequest& request, Reply reply);
 
     void launch(RoundId id, Round& round) override;
     void answer(Reply& reply, const Round& round, pmix_status_t status) override;

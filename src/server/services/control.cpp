@@ -49,7 +49,7 @@ std::string without_end(std::string path) {
 // done: a part is done already, and a host that knows of nothing more has no word against it.
 Host::Done pass_on(Reply reply, bool done) {
     return [reply = std::move(reply), done](HostAnswer& a) mutable {
-        common::ControlReply message;
+        common::ResultsReply message;
         if (done && (a.status == PMIX_ERR_NOT_SUPPORTED || a.status == PMIX_ERR_NOT_FOUND)) a.status = PMIX_SUCCESS;
         message.infos = std::move(a.infos);
         reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message);
@@ -58,7 +58,7 @@ Host::Done pass_on(Reply reply, bool done) {
 
 // ---- what is removed at the end ----
 
-pmix_status_t Control::register_cleanup(Peer& peer, const common::ControlRequest& request) {
+pmix_status_t Control::register_cleanup(Peer& peer, const common::JobControlRequest& request) {
     InfoView view(request.directives.data(), request.directives.size());
     CleanupRules rules;
     std::string_view text, id;
@@ -108,7 +108,7 @@ bool Control::cancel_cleanup(Peer& peer, const pmix_info_t& cancel) {
     return cleanup_.cancel(*asker, all ? nullptr : &id) != 0;
 }
 
-void Control::job_control(Peer& peer, common::ControlRequest& request, Reply reply) {
+void Control::job_control(Peer& peer, common::JobControlRequest& request, Reply reply) {
     Host& host = host_.of_processes(peer, request.procs);
     const InfoView given(request.directives.data(), request.directives.size());
     pmix_status_t rc = check_service(host, given, common::Function::PMIx_Job_control);
@@ -142,31 +142,30 @@ void Control::job_control(Peer& peer, common::ControlRequest& request, Reply rep
 
 // ---- what only the host can do ----
 
-void Control::allocate(Peer& peer, common::ControlRequest& request, Reply reply) {
-    if (request.kind > UINT8_MAX) return reply.status(PMIX_ERR_BAD_PARAM);
+void Control::allocate(Peer& peer, common::AllocateRequest& request, Reply reply) {
+    if (request.directive > UINT8_MAX) return reply.status(PMIX_ERR_BAD_PARAM);
     InfoList infos = request.infos.take();
     pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_Allocation_request);
     if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.of(peer).allocate(peer.id(), static_cast<pmix_alloc_directive_t>(request.kind), std::move(infos),
+    host_.of(peer).allocate(peer.id(), static_cast<pmix_alloc_directive_t>(request.directive), std::move(infos),
                             pass_on(std::move(reply)));
 }
 
-void Control::session_control(Peer& peer, common::ControlRequest& request, Reply reply) {
+void Control::session_control(Peer& peer, common::SessionControlRequest& request, Reply reply) {
     InfoList directives = request.directives.take();
     pmix_status_t rc = check_service(host_, directives, common::Function::PMIx_Session_control);
     if (rc == PMIX_SUCCESS) rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.of(peer).session_control(peer.id(), request.kind, std::move(directives), pass_on(std::move(reply)));
+    host_.of(peer).session_control(peer.id(), request.session_id, std::move(directives), pass_on(std::move(reply)));
 }
 
-// The units come as the one info of `infos`: an array of PMIX_RESOURCE_UNIT.
-void Control::resource_block(Peer& peer, common::ControlRequest& request, Reply reply) {
+void Control::resource_block(Peer& peer, common::ResourceBlockRequest& request, Reply reply) {
     std::vector<pmix_resource_unit_t> units;
-    if (request.kind > UINT8_MAX || request.name.empty() || request.infos.size() > 1)
+    if (request.directive > UINT8_MAX || request.block.empty() || request.units.size() > 1)
         return reply.status(PMIX_ERR_BAD_PARAM);
-    if (request.infos.size() == 1) {
-        const pmix_value_t& value = request.infos[0].value;
+    if (request.units.size() == 1) {
+        const pmix_value_t& value = request.units[0].value;
         const bool array = value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr &&
                            value.data.darray->type == PMIX_RESOURCE_UNIT;
         if (!array) return reply.status(PMIX_ERR_BAD_PARAM);
@@ -177,8 +176,8 @@ void Control::resource_block(Peer& peer, common::ControlRequest& request, Reply 
     pmix_status_t rc = check_service(host_, infos, common::Function::PMIx_Resource_block);
     if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host_.of(peer).resource_block(peer.id(), static_cast<pmix_resource_block_directive_t>(request.kind), request.name,
-                                  std::move(units), std::move(infos), pass_on(std::move(reply)));
+    host_.of(peer).resource_block(peer.id(), static_cast<pmix_resource_block_directive_t>(request.directive),
+                                  request.block, std::move(units), std::move(infos), pass_on(std::move(reply)));
 }
 
 }  // namespace pmix::server

@@ -17,13 +17,13 @@ namespace pmix::server {
 class Control {
   public:
     Control(Host& host, Registry& registry, Cleanup& cleanup) : host_(host), registry_(registry), cleanup_(cleanup) {}
-    void job_control(Peer& peer, common::ControlRequest& request, Reply reply);
-    void allocate(Peer& peer, common::ControlRequest& request, Reply reply);
-    void session_control(Peer& peer, common::ControlRequest& request, Reply reply);
-    void resource_block(Peer& peer, common::ControlRequest& request, Reply reply);
+    void job_control(Peer& peer, common::JobControlRequest& request, Reply reply);
+    void allocate(Peer& peer, common::AllocateRequest& request, Reply reply);
+    void session_control(Peer& peer, common::SessionControlRequest& request, Reply reply);
+    void resource_block(Peer& peer, common::ResourceBlockRequest& request, Reply reply);
 
   private:
-    pmix_status_t register_cleanup(Peer& peer, const common::ControlRequest& request);
+    pmix_status_t register_cleanup(Peer& peer, const common::JobControlRequest& request);
     bool cancel_cleanup(Peer& peer, const pmix_info_t& cancel);
 
     Host& host_;

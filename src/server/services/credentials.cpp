@@ -59,8 +59,8 @@ common::Result<Blob> CredentialOffice::make(const Peer& peer) {
 void CredentialOffice::give_native(Peer& peer, Reply reply) {
     auto credential = make(peer);
     if (!credential) return reply.status(credential.status());
-    common::ControlReply message;
-    message.data = std::move(credential).value();
+    common::CredentialReply message;
+    message.credential = std::move(credential).value();
     InfoList infos;
     const pmix_status_t rc = infos.append_string(PMIX_CRED_TYPE, common::kNativeCredential);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
@@ -69,7 +69,7 @@ void CredentialOffice::give_native(Peer& peer, Reply reply) {
 }
 
 // The list says who comes first; without one the host does, if it gives any.
-void CredentialOffice::get(Peer& peer, common::ControlRequest& request, Reply reply) {
+void CredentialOffice::get(Peer& peer, common::GetCredentialRequest& request, Reply reply) {
     InfoList directives = request.directives.take();
     std::string_view types;
     pmix_status_t rc = InfoView(directives).get(PMIX_CRED_TYPE, &types);
@@ -90,8 +90,8 @@ void CredentialOffice::get(Peer& peer, common::ControlRequest& request, Reply re
                                       if ((a.status == PMIX_ERR_NOT_SUPPORTED || none) && native && !keep->gone())
                                           return give_native(*keep, std::move(reply));
                                       if (none) return reply.status(PMIX_ERR_NOT_SUPPORTED);
-                                      common::ControlReply message;
-                                      message.data = std::move(a.blob);
+                                      common::CredentialReply message;
+                                      message.credential = std::move(a.blob);
                                       message.infos = std::move(a.infos);
                                       reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message);
                                   });
@@ -117,14 +117,14 @@ pmix_status_t CredentialOffice::check(Bytes credential, InfoList& results) const
     return rc;
 }
 
-void CredentialOffice::validate(Peer& peer, common::ControlRequest& request, Reply reply) {
-    common::ControlReply message;
+void CredentialOffice::validate(Peer& peer, common::ValidateCredentialRequest& request, Reply reply) {
+    common::ResultsReply message;
     InfoList results;
     InfoList directives = request.directives.take();
     const Required required =
         required_in_service(host_.of(peer), directives, common::Function::PMIx_Validate_credential);
     if (required == Required::unmet) return reply.status(PMIX_ERR_NOT_SUPPORTED);
-    pmix_status_t rc = required == Required::met_here ? check(request.data, results) : PMIX_ERR_NOT_FOUND;
+    pmix_status_t rc = required == Required::met_here ? check(request.credential, results) : PMIX_ERR_NOT_FOUND;
     if (rc != PMIX_ERR_NOT_FOUND) {
         message.infos = std::move(results);
         return rc == PMIX_SUCCESS ? reply.message(rc, message) : reply.status(rc);
@@ -132,9 +132,9 @@ void CredentialOffice::validate(Peer& peer, common::ControlRequest& request, Rep
     rc = append_ids(directives, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     if (!host_.of(peer).has_validate_credential()) return reply.status(PMIX_ERR_INVALID_CRED);
-    host_.validate_credential(peer.id(), std::move(request.data), std::move(directives),
+    host_.validate_credential(peer.id(), std::move(request.credential), std::move(directives),
                               [reply = std::move(reply)](HostAnswer& a) mutable {
-                                  common::ControlReply answer;
+                                  common::ResultsReply answer;
                                   answer.infos = std::move(a.infos);
                                   const bool good = common::succeeded(a.status);
                                   // Nobody here can tell what it is: it proves nothing.

@@ -29,8 +29,8 @@ class CredentialOffice final : public LifecycleObserver {
     CredentialOffice(const CredentialOffice&) = delete;
     CredentialOffice& operator=(const CredentialOffice&) = delete;
 
-    void get(Peer& peer, common::ControlRequest& request, Reply reply);
-    void validate(Peer& peer, common::ControlRequest& request, Reply reply);
+    void get(Peer& peer, common::GetCredentialRequest& request, Reply reply);
+    void validate(Peer& peer, common::ValidateCredentialRequest& request, Reply reply);
     void peer_gone(const Peer& peer) override;
 
     size_t size() const noexcept { return given_.size(); }

@@ -62,14 +62,14 @@ void Fabrics::answer_from_devices(InfoList directives, Reply reply) {
             auto devices = all_devices(*found);
             auto description = devices ? common::describe_fabric(*devices, directives, numbers_) : devices.status();
             if (!description) return reply.status(description.status());
-            common::ControlReply message;
+            common::ResultsReply message;
             message.infos = std::move(description).value();
             reply.message(PMIX_SUCCESS, message);
         });
 }
 
-void Fabrics::request(Peer& peer, common::ControlRequest& request, Reply reply) {
-    if (request.kind != PMIX_FABRIC_REQUEST_INFO && request.kind != PMIX_FABRIC_UPDATE_INFO)
+void Fabrics::request(Peer& peer, common::FabricRequest& request, Reply reply) {
+    if (request.operation != PMIX_FABRIC_REQUEST_INFO && request.operation != PMIX_FABRIC_UPDATE_INFO)
         return reply.status(PMIX_ERR_BAD_PARAM);
     InfoList directives = request.directives.take();
     if (!host_.of(peer).has_fabric()) return answer_from_devices(std::move(directives), std::move(reply));
@@ -78,7 +78,7 @@ void Fabrics::request(Peer& peer, common::ControlRequest& request, Reply reply) 
     if (rc == PMIX_SUCCESS) rc = up.append_all(directives.c_array(), directives.size());
     if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    const auto operation = static_cast<pmix_fabric_operation_t>(request.kind);
+    const auto operation = static_cast<pmix_fabric_operation_t>(request.operation);
     host_.fabric(
         peer.id(), operation, std::move(up),
         [this, operation, directives = std::move(directives), reply = std::move(reply)](HostAnswer& a) mutable {
@@ -90,7 +90,7 @@ void Fabrics::request(Peer& peer, common::ControlRequest& request, Reply reply) 
             if (good && !a.infos.empty() && a.infos.find(PMIX_FABRIC_INDEX) == nullptr &&
                 operation == PMIX_FABRIC_REQUEST_INFO)
                 status = a.infos.append_number(PMIX_FABRIC_INDEX, numbers_.of(a.infos), PMIX_SIZE);
-            common::ControlReply message;
+            common::ResultsReply message;
             message.infos = std::move(a.infos);
             reply.message(status, message);
         });

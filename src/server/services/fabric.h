@@ -29,7 +29,7 @@ class Fabrics {
         : host_(host), blocking_tasks_(blocking_tasks), inventory_(inventory), hostname_(std::move(hostname)) {}
 
     void set_devices(Devices devices) { devices_ = std::move(devices); }
-    void request(Peer& peer, common::ControlRequest& request, Reply reply);
+    void request(Peer& peer, common::FabricRequest& request, Reply reply);
 
   private:
     void answer_from_devices(common::InfoList directives, Reply reply);

@@ -104,7 +104,7 @@ pmix_status_t Monitors::read(const pmix_info_t& what, pmix_status_t code, InfoVi
     return m.seconds == 0 || m.seconds > kMaxSeconds ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
 }
 
-void Monitors::request(Peer& peer, common::ControlRequest& request, Reply reply) {
+void Monitors::request(Peer& peer, common::MonitorRequest& request, Reply reply) {
     if (request.infos.size() != 1) return reply.status(PMIX_ERR_BAD_PARAM);
     const pmix_info_t& what = request.infos[0];
     const std::string_view key = common::key_view(what);
@@ -121,7 +121,7 @@ void Monitors::request(Peer& peer, common::ControlRequest& request, Reply reply)
     // In another's name, or something that only the host can measure.
     const bool ours =
         (key == PMIX_MONITOR_HEARTBEAT || key == PMIX_MONITOR_FILE) && !directives.has(PMIX_MONITOR_PROXY);
-    const auto code = static_cast<pmix_status_t>(request.kind);
+    const pmix_status_t code = request.code;
     if (!ours) {
         InfoList one, up = request.directives.take();
         pmix_status_t rc = check_service(host_, up, common::Function::PMIx_Process_monitor);
@@ -130,7 +130,7 @@ void Monitors::request(Peer& peer, common::ControlRequest& request, Reply reply)
         if (rc != PMIX_SUCCESS) return reply.status(rc);
         return host_.of(peer).monitor(peer.id(), std::move(one), code, std::move(up),
                                       [cancels, reply = std::move(reply)](HostAnswer& a) mutable {
-                                          common::ControlReply message;
+                                          common::ResultsReply message;
                                           message.infos = std::move(a.infos);
                                           // Nobody knows the name.
                                           if (cancels && a.status == PMIX_ERR_NOT_SUPPORTED)

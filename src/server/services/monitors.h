@@ -31,7 +31,7 @@ class Monitors final : public LifecycleObserver {
     Monitors(const Monitors&) = delete;
     Monitors& operator=(const Monitors&) = delete;
 
-    void request(Peer& peer, common::ControlRequest& request, Reply reply);
+    void request(Peer& peer, common::MonitorRequest& request, Reply reply);
     void heartbeat(Peer& peer, common::Nothing& nothing, Reply reply);
     // It has said goodbye, or has gone.
     void peer_gone(const Peer& peer) override;

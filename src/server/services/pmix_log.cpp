@@ -9,7 +9,7 @@ namespace pmix::server {
 
 using common::InfoList;
 
-void Log::request(Peer& peer, common::ControlRequest& request, Reply reply) {
+void Log::request(Peer& peer, common::LogRequest& request, Reply reply) {
     auto wish = std::make_shared<LogWish>();
     wish->gateway = gateway_;
     wish->source = peer.id();

@@ -28,7 +28,7 @@ class Log final : public LifecycleObserver {
     Log(const Log&) = delete;
     Log& operator=(const Log&) = delete;
 
-    void request(Peer& peer, common::ControlRequest& request, Reply reply);
+    void request(Peer& peer, common::LogRequest& request, Reply reply);
     // What waits to be written is answered PMIX_ERR_LOST_CONNECTION, unwritten.
     void stop(pmix_status_t) override { streams_->stopping = true; }
     // For tests.

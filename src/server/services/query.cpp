@@ -84,7 +84,7 @@ void Query::Work::take_own() {
 // verdict: of the host, for what was not found here.
 void Query::Work::answer(pmix_status_t verdict) {
     take_own();
-    common::ControlReply message;
+    common::ResultsReply message;
     InfoList all;
     for (InfoList& one : found) {
         auto value = common::array_value(std::move(one));
@@ -210,7 +210,7 @@ common::Result<common::CArray<pmix_query_t>> queries_for_host(const common::Quer
 
 }  // namespace
 
-void Query::request(Peer& peer, common::ControlRequest& request, Reply reply) {
+void Query::request(Peer& peer, common::QueryRequest& request, Reply reply) {
     if (request.queries.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
     auto work = std::make_unique<Work>();
     work->reply = std::move(reply);

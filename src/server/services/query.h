@@ -28,7 +28,7 @@ class Query {
         : host_(host), host_attributes_(host.attributes()), known_{observers,  registry, segments, host_attributes_,
                                                                    inventory_, peers,    server,   uri} {}
 
-    void request(Peer& peer, common::ControlRequest& request, Reply reply);
+    void request(Peer& peer, common::QueryRequest& request, Reply reply);
     HostAttributes& host_attributes() noexcept { return host_attributes_; }
     Inventory& inventory() noexcept { return inventory_; }
 

@@ -31,7 +31,7 @@ class Cleaned {
         server.job("job", 1, 1);
         FakeClient client(server, {"job", 0});
         EXPECT_EQ(PMIX_SUCCESS, client.hello());
-        common::ControlRequest request;
+        common::JobControlRequest request;
         rules.append_string(how, base_ + what);
         request.directives = std::move(rules);
         EXPECT_EQ(PMIX_SUCCESS, client.ask<common::Command::job_control>(request));
@@ -95,7 +95,7 @@ TEST(CleanupDirectives, Cleanup_AtTheEndOfAnotherJobsProcesses_IsRefused) {
     ASSERT_EQ(PMIX_SUCCESS, client.hello());
     ASSERT_EQ(PMIX_SUCCESS, other.hello());
     const auto ask = [&](common::ProcList targets) {
-        common::ControlRequest request;
+        common::JobControlRequest request;
         InfoList rules;
         rules.append_string(PMIX_REGISTER_CLEANUP_DIR, top);
         request.directives = std::move(rules);

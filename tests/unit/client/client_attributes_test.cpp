@@ -212,8 +212,8 @@ TEST_F(ClientAttributes, WhatTheGroupNeedsFromAllGoesWithTheInvitation) {
     say(PMIX_GROUP_INVITE_ACCEPTED, ProcId("job", 2), "band");
     const auto calls = sent(Command::group);
     ASSERT_EQ(1u, calls.size());
-    auto construct = FakeChannel::decoded<common::ControlRequest>(calls[0]);
-    EXPECT_EQ(static_cast<uint32_t>(common::GroupCall::construct), construct.kind);
+    auto construct = FakeChannel::decoded<common::GroupRequest>(calls[0]);
+    EXPECT_EQ(common::GroupCall::construct, construct.call);
     said.push_back(construct.infos.take());
     for (const InfoList& list : said) {
         const InfoView view(list);
@@ -225,7 +225,7 @@ TEST_F(ClientAttributes, WhatTheGroupNeedsFromAllGoesWithTheInvitation) {
         EXPECT_EQ(PMIX_RANGE_LOCAL, said_range->value.data.range);
     }
     EXPECT_EQ(nullptr, said[0].find("myapp.secret"));
-    channel->answer(calls[0], PMIX_ERR_NOT_SUPPORTED, common::ControlReply());
+    channel->answer(calls[0], PMIX_ERR_NOT_SUPPORTED, common::GroupReply());
     EXPECT_TRUE(answer.wait());
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, answer.status);
 }
@@ -245,7 +245,7 @@ TEST_F(ClientAttributes, ASilentOtherHoldsNoInvitationForLongerThanItsLimit) {
         answers(f);
         if (f.header.kind != common::FrameKind::request) return;
         if (f.header.command == static_cast<uint16_t>(Command::group))
-            channel->answer(f, PMIX_SUCCESS, common::ControlReply());
+            channel->answer(f, PMIX_SUCCESS, common::GroupReply());
     };
     const pmix_proc_t both[] = {ProcId("job", 2).to_c(), ProcId("job", 1).to_c()}, &other = both[0];
     GroupAnswer strict, joined;
@@ -266,7 +266,7 @@ TEST_F(ClientAttributes, ASilentOtherHoldsNoInvitationForLongerThanItsLimit) {
     // Where it may be smaller it is made of those that have answered.
     const auto calls = sent(Command::group);
     ASSERT_EQ(1u, calls.size());
-    const auto request = FakeChannel::decoded<common::ControlRequest>(calls[0]);
+    const auto request = FakeChannel::decoded<common::GroupRequest>(calls[0]);
     EXPECT_EQ("lenient", request.name);
     EXPECT_EQ((ProcList{{"job", 1}}), request.procs);
 }
@@ -288,7 +288,7 @@ TEST_F(ClientAttributes, WhoWantsToBeToldOfTerminationListens) {
             listens = listens || std::find(codes.begin(), codes.end(), PMIX_GROUP_MEMBER_FAILED) != codes.end();
         }
         EXPECT_EQ(told, listens);
-        channel->answer(sent(Command::group).back(), PMIX_ERR_NOT_SUPPORTED, common::ControlReply());
+        channel->answer(sent(Command::group).back(), PMIX_ERR_NOT_SUPPORTED, common::GroupReply());
         EXPECT_TRUE(answer.wait());
     }
 }

@@ -123,16 +123,16 @@ class GroupInviteTest : public ::testing::Test {
         std::erase_if(frames, [](const Frame& f) { return !is(f, Command::group); });
         return frames;
     }
-    common::ControlRequest last_construct() const {
+    common::GroupRequest last_construct() const {
         const std::vector<Frame> frames = constructs();
-        return frames.empty() ? common::ControlRequest() : FakeChannel::decoded<common::ControlRequest>(frames.back());
+        return frames.empty() ? common::GroupRequest() : FakeChannel::decoded<common::GroupRequest>(frames.back());
     }
-    static ProcId inviter_in(const common::ControlRequest& request) {
+    static ProcId inviter_in(const common::GroupRequest& request) {
         const pmix_proc_t* proc = nullptr;
         common::InfoView(request.directives.data(), request.directives.size()).get(PMIX_GROUP_LEADER, &proc);
         return proc == nullptr ? ProcId() : ProcId(*proc);
     }
-    static const pmix_info_t* info_in(const common::ControlRequest& request, std::string_view key) {
+    static const pmix_info_t* info_in(const common::GroupRequest& request, std::string_view key) {
         for (size_t i = 0; i < request.infos.size(); ++i)
             if (common::key_view(request.infos.data()[i]) == key) return &request.infos.data()[i];
         return nullptr;
@@ -163,10 +163,10 @@ class GroupInviteTest : public ::testing::Test {
         channel->on_send = [this](const Frame& f) {
             if (f.header.kind != common::FrameKind::request) return;
             if (!is(f, Command::group)) return channel->answer(f, PMIX_SUCCESS, common::Nothing{});
-            common::ControlReply reply;
+            common::GroupReply reply;
             InfoList results;
             common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP,
-                                      FakeChannel::decoded<common::ControlRequest>(f).procs);
+                                      FakeChannel::decoded<common::GroupRequest>(f).procs);
             reply.infos = std::move(results);
             channel->answer(f, PMIX_SUCCESS, reply);
         };
@@ -302,7 +302,7 @@ TEST_F(GroupInviteTest, ALateAnswerIsNotThatOfTheNextInvitation) {
     EXPECT_EQ(1, first.times);
     ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &other, 1, nullptr, 0, &Ended::back, &second));
     settle();
-    channel->answer(*collective, PMIX_GROUP_CONSTRUCT_ABORT, common::ControlReply());
+    channel->answer(*collective, PMIX_GROUP_CONSTRUCT_ABORT, common::GroupReply());
     settle();
     EXPECT_EQ(0, second.times) << "nobody has answered it yet";
     end_all();
@@ -318,10 +318,10 @@ TEST_F(GroupInviteTest, Invite_InviterNotInItsList_IsNoMember) {
         ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", both, listed ? 2 : 1, nullptr, 0, &Ended::back, &ended));
         settle();
         event(PMIX_GROUP_INVITE_ACCEPTED, {});
-        const common::ControlRequest request = last_construct();
+        const common::GroupRequest request = last_construct();
         EXPECT_EQ(listed ? (common::ProcList{{"far", 0}, {"job", 1}}) : (common::ProcList{{"far", 0}}), request.procs);
         EXPECT_EQ(ProcId("job", 1), inviter_in(request)) << "the server learns who takes part as well";
-        common::ControlReply reply;
+        common::GroupReply reply;
         InfoList results;
         common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, request.procs);
         reply.infos = std::move(results);
@@ -528,7 +528,7 @@ TEST_F(GroupInviteTest, TakeOver_InviterWantedOptionalMembers_StaysSo) {
     event(PMIX_GROUP_LEADER_FAILED, std::move(failed));
     event(PMIX_GROUP_INVITE_DECLINED, {}, false, {"far", 2});
     EXPECT_EQ((common::ProcList{{"job", 1}}), last_construct().procs);
-    const common::ControlRequest request = last_construct();
+    const common::GroupRequest request = last_construct();
     EXPECT_TRUE(common::InfoView(request.infos.data(), request.infos.size()).flag(PMIX_GROUP_OPTIONAL));
     end_all();
 }
@@ -568,7 +568,7 @@ TEST_F(GroupInviteTest, Join_InviterThatIsNoMember_TakesPartAllTheSame) {
     InfoList update;
     common::append_proc_array(update, PMIX_GROUP_MEMBERSHIP, {{"job", 1}, {"far", 2}});
     event(PMIX_GROUP_MEMBERSHIP_UPDATE, std::move(update));
-    const common::ControlRequest request = last_construct();
+    const common::GroupRequest request = last_construct();
     EXPECT_EQ((common::ProcList{{"job", 1}, {"far", 2}}), request.procs);
     EXPECT_EQ(ProcId("far", 0), inviter_in(request));
     end_all();
@@ -641,7 +641,7 @@ TEST_F(GroupInviteTest, TheShorterLimitCountsOnceTheGroupForms) {
     int asked = 0;
     for (const Frame& f : channel->sent()) {
         if (!is(f, Command::group)) continue;
-        const auto request = FakeChannel::decoded<common::ControlRequest>(f);
+        const auto request = FakeChannel::decoded<common::GroupRequest>(f);
         int seconds = 0, limits = 0;
         for (size_t i = 0; i < request.infos.size(); ++i)
             limits += common::key_view(request.infos.data()[i]) == PMIX_TIMEOUT;

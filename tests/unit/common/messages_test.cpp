@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "common/codec/pack.h"
 #include "support/sample_message.h"
 
 namespace pmix::common {
@@ -151,6 +152,140 @@ TEST(Messages, BytesOfACommit) {
               encoded(commit));
 }
 
+// A sender of the one layout that requests to the host had when version 1 was made, spelled by hand.
+struct OneLayout {
+    uint32_t number = 0;
+    std::string name;
+    size_t procs = 0, infos = 0, directives = 0, queries = 0;
+    Blob data;
+
+    Blob bytes() const {
+        ByteWriter w;
+        w.u32(number);
+        w.string(name);
+        w.u32(static_cast<uint32_t>(procs));
+        for (size_t i = 0; i < procs; ++i) {
+            w.string("job");
+            w.u32(static_cast<uint32_t>(i));
+        }
+        write_flags(w, infos);
+        write_flags(w, directives);
+        pmix_query_t query{};
+        char key[] = "k";
+        char* keys[] = {key, nullptr};
+        query.keys = keys;
+        const std::vector<pmix_query_t> all(queries, query);
+        EXPECT_EQ(PMIX_SUCCESS, encode_array(w, all.data(), all.size()));
+        w.bytes(data);
+        return w.take();
+    }
+    static void write_flags(ByteWriter& w, size_t n) {
+        const InfoList list = flags(n);
+        EXPECT_EQ(PMIX_SUCCESS, encode_infos(w, list.c_array(), list.size()));
+    }
+    static InfoList flags(size_t n) {
+        InfoList list;
+        for (size_t i = 0; i < n; ++i) EXPECT_EQ(PMIX_SUCCESS, list.append_flag("k", true));
+        return list;
+    }
+};
+
+template <class M>
+void expect_same_bytes(const OneLayout& layout, const M& message) {
+    EXPECT_EQ(layout.bytes(), encoded(message));
+    M in;
+    EXPECT_EQ(PMIX_SUCCESS, decode_message(layout.bytes(), in));
+    EXPECT_EQ(layout.bytes(), encoded(in));
+    // What the call does not have must not be there.
+    OneLayout everything{1, "name", 1, 1, 1, 1, {1}};
+    M refused;
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(everything.bytes(), refused));
+}
+
+TEST(Messages, ServiceRequests_TypedMessages_HaveTheBytesOfVersion1) {
+    const auto two = [] { return Infos(OneLayout::flags(2)); };
+    QueryRequest query;
+    pmix_query_t one{};
+    char key[] = "k";
+    char* keys[] = {key, nullptr};
+    one.keys = keys;
+    query.queries = Queries::borrow(&one, 1);
+    expect_same_bytes({0, "", 0, 0, 0, 1, {}}, query);
+    LogRequest log;
+    log.infos = Infos(OneLayout::flags(1));
+    log.directives = two();
+    expect_same_bytes({0, "", 0, 1, 2, 0, {}}, log);
+    JobControlRequest control;
+    control.procs = {{"job", 0}, {"job", 1}};
+    control.directives = two();
+    expect_same_bytes({0, "", 2, 0, 2, 0, {}}, control);
+    MonitorRequest monitor;
+    monitor.code = PMIX_MONITOR_HEARTBEAT_ALERT;
+    monitor.infos = Infos(OneLayout::flags(1));
+    monitor.directives = two();
+    expect_same_bytes({static_cast<uint32_t>(PMIX_MONITOR_HEARTBEAT_ALERT), "", 0, 1, 2, 0, {}}, monitor);
+    AllocateRequest allocate;
+    allocate.directive = PMIX_ALLOC_EXTEND;
+    allocate.infos = two();
+    expect_same_bytes({PMIX_ALLOC_EXTEND, "", 0, 2, 0, 0, {}}, allocate);
+    GetCredentialRequest get;
+    get.directives = two();
+    expect_same_bytes({0, "", 0, 0, 2, 0, {}}, get);
+    ValidateCredentialRequest validate;
+    validate.directives = two();
+    validate.credential = {1, 2, 3};
+    expect_same_bytes({0, "", 0, 0, 2, 0, {1, 2, 3}}, validate);
+    SessionControlRequest session;
+    session.session_id = 4711;
+    session.directives = two();
+    expect_same_bytes({4711, "", 0, 0, 2, 0, {}}, session);
+    GroupRequest group;
+    group.call = GroupCall::leave;
+    group.name = "group";
+    group.procs = {{"job", 0}};
+    group.infos = two();
+    group.directives = Infos(OneLayout::flags(1));
+    expect_same_bytes({2, "group", 1, 2, 1, 0, {}}, group);
+    FabricRequest fabric;
+    fabric.operation = PMIX_FABRIC_UPDATE_INFO;
+    fabric.directives = two();
+    expect_same_bytes({PMIX_FABRIC_UPDATE_INFO, "", 0, 0, 2, 0, {}}, fabric);
+    ResourceBlockRequest block;
+    block.directive = PMIX_RESOURCE_BLOCK_EXTEND;
+    block.block = "block";
+    block.units = Infos(OneLayout::flags(1));
+    block.directives = two();
+    expect_same_bytes({PMIX_RESOURCE_BLOCK_EXTEND, "block", 0, 1, 2, 0, {}}, block);
+}
+
+TEST(Messages, ServiceReplies_TypedMessages_HaveTheBytesOfVersion1) {
+    const auto layout = [](const Blob& data) {
+        ByteWriter w;
+        OneLayout::write_flags(w, 2);
+        w.u32(0);  // no processes
+        w.bytes(data);
+        w.u64(0);
+        w.u32(0);  // no segments
+        return w.take();
+    };
+    ResultsReply results;
+    results.infos = Infos(OneLayout::flags(2));
+    EXPECT_EQ(layout({}), encoded(results));
+    CredentialReply credential;
+    credential.infos = Infos(OneLayout::flags(2));
+    credential.credential = {7, 8};
+    EXPECT_EQ(layout({7, 8}), encoded(credential));
+    GroupReply group;
+    group.infos = Infos(OneLayout::flags(2));
+    EXPECT_EQ(layout({}), encoded(group));
+    Blob with_segment = layout({});
+    with_segment[with_segment.size() - 4] = 1;
+    with_segment.insert(with_segment.end(), {5, 0, 0, 0, 1, 0, 0, 0, 'a'});
+    ASSERT_EQ(PMIX_SUCCESS, decode_message(with_segment, group));
+    ASSERT_EQ(1u, group.segments.size());
+    EXPECT_EQ("a", group.segments[0].nspace);
+}
+
 // A struct inside a message grows like the message.
 TEST(Messages, StructsInListsHaveTheirOwnEnd) {
     FenceReply in;
@@ -239,6 +374,7 @@ TEST(Commands, NumbersAndNamesAreUnique) {
     EXPECT_EQ(static_cast<size_t>(count), names.size());
     EXPECT_STREQ("fence", command_name(static_cast<uint16_t>(Command::fence)));
     EXPECT_EQ(nullptr, command_name(0));
+    for (const uint16_t never_sent : {30, 35}) EXPECT_EQ(nullptr, command_name(never_sent)) << "not to be given again";
 }
 
 TEST(Commands, ReencodeKnowsKinds) {

@@ -32,6 +32,8 @@ std::string type_name() {
         return "apps";
     } else if constexpr (std::is_same_v<T, Queries>) {
         return "queries";
+    } else if constexpr (std::is_same_v<T, Reserved>) {
+        return "reserved";
     } else if constexpr (std::is_same_v<T, SegmentRef>) {
         return "SegmentRef";
     } else if constexpr (std::is_same_v<T, CommitEntry>) {
@@ -52,7 +54,8 @@ std::string row(const char* name) {
     M::fields([&](const char* field, auto member) {
         M* none = nullptr;
         using T = std::remove_reference_t<decltype(none->*member)>;
-        out += (first ? "" : ", ") + std::string(field) + " *" + type_name<T>() + "*";
+        const std::string name = std::is_same_v<T, Reserved> ? "" : std::string(field) + " ";
+        out += (first ? "" : ", ") + name + "*" + type_name<T>() + "*";
         first = false;
     });
     return out + (first ? "(none) |\n" : " |\n");

@@ -18,9 +18,9 @@
 namespace pmix::server {
 namespace {
 
-using common::ControlRequest;
 using common::InfoList;
 using common::InfoView;
+using common::MonitorRequest;
 using common::ProcId;
 
 constexpr pmix_status_t kCode = PMIX_EXTERNAL_ERR_BASE - 60;
@@ -69,8 +69,8 @@ class MonitorsTest : public ::testing::Test {
         ::rmdir(directory.c_str());
     }
     pmix_status_t ask(InfoList what, InfoList directives, pmix_status_t code = PMIX_SUCCESS) {
-        ControlRequest request;
-        request.kind = static_cast<uint32_t>(code);
+        MonitorRequest request;
+        request.code = code;
         request.infos = std::move(what);
         request.directives = std::move(directives);
         const size_t before = peer->statuses.size();
@@ -218,8 +218,8 @@ TEST_F(MonitorsTest, WithoutTheUsersRightsAFileIsNotLookedAt) {
         write("x");
         std::optional<test::FewerRights> fewer;
         if (!able) fewer.emplace();
-        ControlRequest request;
-        request.kind = static_cast<uint32_t>(code);
+        MonitorRequest request;
+        request.code = code;
         request.infos = text(PMIX_MONITOR_FILE, file);
         request.directives = checks(10, 0, PMIX_MONITOR_FILE_SIZE);
         watching.request(*user, request, Reply(user, static_cast<uint16_t>(common::Command::monitor), 1));
@@ -262,7 +262,7 @@ TEST_F(MonitorsTest, Cancel_ByAnotherProcess_LeavesTheMonitor) {
     ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
     auto other = std::make_shared<NotingPeer>(ProcId("job", 2), 8);
     const auto cancel = [&](InfoList what) {
-        ControlRequest request;
+        MonitorRequest request;
         request.infos = std::move(what);
         monitors.request(*other, request, Reply(other, static_cast<uint16_t>(common::Command::monitor), 1));
         EXPECT_TRUE(scheduler.run_until([&] { return !other->statuses.empty(); }));

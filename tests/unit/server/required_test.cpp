@@ -14,7 +14,6 @@
 namespace pmix::test {
 namespace {
 
-using common::ControlRequest;
 using common::Function;
 using common::GroupCall;
 using common::InfoList;
@@ -96,14 +95,15 @@ struct Services {
 
 using Ask = std::function<pmix_status_t(FakeClient&, InfoList)>;
 
-ControlRequest with_directives(InfoList list) {
-    ControlRequest request;
+template <class Request>
+Request with_directives(InfoList list) {
+    Request request;
     request.directives = std::move(list);
     return request;
 }
-ControlRequest group(GroupCall call, InfoList list) {
-    ControlRequest request;
-    request.kind = static_cast<uint32_t>(call);
+common::GroupRequest group(GroupCall call, InfoList list) {
+    common::GroupRequest request;
+    request.call = call;
     request.name = "group";
     if (call == GroupCall::construct) request.procs = {{"job", PMIX_RANK_WILDCARD}};
     request.infos = std::move(list);
@@ -229,41 +229,45 @@ const std::vector<Row>& rows() {
              return c.ask<Command::iof_push>(request);
          }},
         {"PMIx_Job_control", "job_control", service,
-         [](FakeClient& c, InfoList list) { return c.ask<Command::job_control>(with_directives(std::move(list))); }},
+         [](FakeClient& c, InfoList list) {
+             return c.ask<Command::job_control>(with_directives<common::JobControlRequest>(std::move(list)));
+         }},
         {"PMIx_Allocation_request", "allocate", service,
          [](FakeClient& c, InfoList list) {
-             ControlRequest request;
+             common::AllocateRequest request;
              request.infos = std::move(list);
              return c.ask<Command::allocate>(request);
          }},
         {"PMIx_Session_control", "session_control", service,
          [](FakeClient& c, InfoList list) {
-             return c.ask<Command::session_control>(with_directives(std::move(list)));
+             return c.ask<Command::session_control>(with_directives<common::SessionControlRequest>(std::move(list)));
          }},
         {"PMIx_Resource_block", "resource_block", service,
          [](FakeClient& c, InfoList list) {
-             ControlRequest request = with_directives(std::move(list));
-             request.name = "block";
+             auto request = with_directives<common::ResourceBlockRequest>(std::move(list));
+             request.block = "block";
              return c.ask<Command::resource_block>(request);
          }},
         {"PMIx_Process_monitor", "monitor", service,
          [](FakeClient& c, InfoList list) {
-             ControlRequest request = with_directives(std::move(list));
+             auto request = with_directives<common::MonitorRequest>(std::move(list));
              request.infos = text("measure");
              return c.ask<Command::monitor>(request);
          }},
         {"PMIx_Log", "log2", service,
          [](FakeClient& c, InfoList list) {
-             ControlRequest request = with_directives(std::move(list));
+             auto request = with_directives<common::LogRequest>(std::move(list));
              request.infos = text("channel");
              return c.ask<Command::log>(request);
          }},
         {"PMIx_Get_credential", "get_credential", service,
-         [](FakeClient& c, InfoList list) { return c.ask<Command::get_credential>(with_directives(std::move(list))); }},
+         [](FakeClient& c, InfoList list) {
+             return c.ask<Command::get_credential>(with_directives<common::GetCredentialRequest>(std::move(list)));
+         }},
         {"PMIx_Validate_credential", "validate_credential", service,
          [](FakeClient& c, InfoList list) {
-             ControlRequest request = with_directives(std::move(list));
-             request.data = {'c'};
+             auto request = with_directives<common::ValidateCredentialRequest>(std::move(list));
+             request.credential = {'c'};
              return c.ask<Command::validate_credential>(request);
          }},
         {"PMIx_Query_info", "query", service,
@@ -274,7 +278,7 @@ const std::vector<Row>& rows() {
              query.keys = keys;
              query.qualifiers = const_cast<pmix_info_t*>(list.c_array());
              query.nqual = list.size();
-             ControlRequest request;
+             common::QueryRequest request;
              request.queries = common::Queries::borrow(&query, 1);
              return c.ask<Command::query>(request);
          }},
@@ -434,8 +438,8 @@ TEST(RequiredTest, NamedAttribute_HostWithoutTheFunction_IsUnmet) {
     for (const auto function : {common::Function::PMIx_Job_control, common::Function::PMIx_Validate_credential})
         EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
                   server::check_service(s.server->parts().host, common::InfoView(infos), function));
-    ControlRequest request = with_directives(std::move(infos));
-    request.data = {'c'};
+    auto request = with_directives<common::ValidateCredentialRequest>(std::move(infos));
+    request.credential = {'c'};
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, s.client->ask<Command::validate_credential>(request));
 }
 

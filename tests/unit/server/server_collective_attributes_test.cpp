@@ -70,8 +70,8 @@ pmix_status_t status_of(FakeClient& client, uint32_t id) {
 }
 
 uint32_t group(FakeClient& client, GroupCall call, ProcList procs = {}, InfoList infos = {}) {
-    common::ControlRequest request;
-    request.kind = static_cast<uint32_t>(call);
+    common::GroupRequest request;
+    request.call = call;
     request.name = "group";
     request.procs = std::move(procs);
     request.infos = std::move(infos);
@@ -79,7 +79,7 @@ uint32_t group(FakeClient& client, GroupCall call, ProcList procs = {}, InfoList
 }
 ProcList members_of(FakeClient& client, uint32_t id) {
     auto reply = client.wait(id);
-    common::ControlReply message;
+    common::GroupReply message;
     ProcList members;
     if (!reply || common::decode_message(reply->payload, message) != PMIX_SUCCESS) return members;
     const InfoList results = message.infos.take();

@@ -160,8 +160,8 @@ TEST(ServerLivesTest, AJobMayEndInAnyUpcallThatIsMadeForIt) {
                 notify.status = PMIX_ERR_PROC_ABORTED;
                 notify.range = PMIX_RANGE_GLOBAL;
                 c->start<Command::notify_event>(notify);
-                common::ControlRequest group;
-                group.kind = static_cast<uint32_t>(common::GroupCall::construct);
+                common::GroupRequest group;
+                group.call = common::GroupCall::construct;
                 group.name = "g";
                 group.procs = {{"job", 0}, {"job", 1}, {"job", 2}};
                 InfoList tolerant;
@@ -201,8 +201,8 @@ TEST(ServerLivesTest, AJobMayEndWhileTheFailureOfAGroupsMemberIsTold) {
     FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     ASSERT_EQ(PMIX_SUCCESS, b.hello());
-    common::ControlRequest group;
-    group.kind = static_cast<uint32_t>(common::GroupCall::construct);
+    common::GroupRequest group;
+    group.call = common::GroupCall::construct;
     group.name = "g";
     group.procs = {{"job", 0}, {"job", 1}, {"job", 2}};
     InfoList told;

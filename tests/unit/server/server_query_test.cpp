@@ -36,7 +36,7 @@ class ServerQueryTest : public ::testing::Test {
         one.keys = keys;
         one.qualifiers = const_cast<pmix_info_t*>(qualifiers.c_array());
         one.nqual = qualifiers.size();
-        common::ControlRequest request;
+        common::QueryRequest request;
         request.queries = common::Queries::borrow(&one, 1);
         host.keys.clear();
         return client->ask<Command::query>(request);

@@ -15,10 +15,10 @@
 namespace pmix::test {
 namespace {
 
-using common::ControlReply;
-using common::ControlRequest;
+using common::CredentialReply;
 using common::InfoList;
 using common::InfoView;
+using common::ResultsReply;
 
 // The host's service entries: each notes what it was given and answers as told.
 struct Services {
@@ -163,10 +163,11 @@ class ServerServicesTest : public ::testing::Test {
         server->parts().log.set_sinks({&Sinks::stream, &Sinks::syslog});
     }
     template <Command C>
-    pmix_status_t ask(FakeClient& client, const ControlRequest& request, ControlReply* reply = nullptr) {
+    pmix_status_t ask(FakeClient& client, const typename common::CommandTypes<C>::Request& request,
+                      typename common::CommandTypes<C>::Reply* reply = nullptr) {
         auto frame = client.wait(client.start<C>(request));
         if (!frame) return PMIX_ERR_LOST_CONNECTION;
-        ControlReply ignored;
+        typename common::CommandTypes<C>::Reply ignored;
         if (!frame->payload.empty()) common::decode_message(frame->payload, reply == nullptr ? ignored : *reply);
         return frame->header.status;
     }
@@ -181,9 +182,9 @@ class ServerServicesTest : public ::testing::Test {
         list.append_flag("mine", true);
         return list;
     }
-    static ControlRequest log(std::initializer_list<std::pair<const char*, const char*>> entries,
-                              InfoList directives = {}) {
-        ControlRequest request;
+    static common::LogRequest log(std::initializer_list<std::pair<const char*, const char*>> entries,
+                                  InfoList directives = {}) {
+        common::LogRequest request;
         InfoList data;
         for (const auto& [key, text] : entries) data.append_string(key, text);
         request.infos = std::move(data);
@@ -203,44 +204,44 @@ TEST_F(ServerServicesTest, RequestsGoUpWithTheIdsAndResultsComeBackAlsoWithARefu
     host.results.append_string("reason", "because");
     for (const pmix_status_t status : {PMIX_SUCCESS, PMIX_ERR_NO_PERMISSIONS}) {
         host.status = status;
-        ControlReply reply;
-        ControlRequest control;
+        ResultsReply reply;
+        common::JobControlRequest control;
         control.procs = {{"job", 0}};
         control.directives = mine();
         EXPECT_EQ(status, ask<Command::job_control>(*a, control, &reply));
         ASSERT_EQ(1u, reply.infos.size());
         EXPECT_STREQ("reason", reply.infos[0].key);
         expect_ids();
-        ControlRequest allocation;
-        allocation.kind = PMIX_ALLOC_EXTEND;
+        common::AllocateRequest allocation;
+        allocation.directive = PMIX_ALLOC_EXTEND;
         allocation.infos = mine();
         EXPECT_EQ(status, ask<Command::allocate>(*a, allocation, &reply));
         EXPECT_EQ(PMIX_ALLOC_EXTEND, host.number);
         expect_ids();
-        ControlRequest monitor;
+        common::MonitorRequest monitor;
         InfoList what;
         what.append_flag(PMIX_MONITOR_NODE_RESOURCE_USAGE, true);
-        monitor.kind = static_cast<uint32_t>(PMIX_MONITOR_RESUSAGE_UPDATE);
+        monitor.code = PMIX_MONITOR_RESUSAGE_UPDATE;
         monitor.infos = std::move(what);
         monitor.directives = mine();
         EXPECT_EQ(status, ask<Command::monitor>(*a, monitor, &reply));
         EXPECT_EQ(PMIX_MONITOR_NODE_RESOURCE_USAGE, host.text);
         EXPECT_EQ(PMIX_MONITOR_RESUSAGE_UPDATE, static_cast<pmix_status_t>(host.number));
         expect_ids();
-        ControlRequest session;
-        session.kind = 4711;
+        common::SessionControlRequest session;
+        session.session_id = 4711;
         session.directives = mine();
         EXPECT_EQ(status, ask<Command::session_control>(*a, session, &reply));
         EXPECT_EQ(4711u, host.number);
         expect_ids();
-        ControlRequest block;
+        common::ResourceBlockRequest block;
         pmix_resource_unit_t two[] = {{PMIX_DEVTYPE_GPU, 2}, {PMIX_DEVTYPE_NETWORK, 5}};
         pmix_data_array_t array{PMIX_RESOURCE_UNIT, 2, two};
         InfoList list;
         ASSERT_EQ(PMIX_SUCCESS, list.append(PMIX_RESOURCE_BLOCK_NAME, &array, PMIX_DATA_ARRAY));
-        block.kind = PMIX_RESOURCE_BLOCK_DEFINE;
-        block.name = "block";
-        block.infos = std::move(list);
+        block.directive = PMIX_RESOURCE_BLOCK_DEFINE;
+        block.block = "block";
+        block.units = std::move(list);
         block.directives = mine();
         EXPECT_EQ(status, ask<Command::resource_block>(*a, block));
         EXPECT_EQ("block", host.text);
@@ -249,7 +250,7 @@ TEST_F(ServerServicesTest, RequestsGoUpWithTheIdsAndResultsComeBackAlsoWithARefu
     }
     EXPECT_EQ(10, host.calls);
     host.returns = PMIX_OPERATION_SUCCEEDED;
-    ControlRequest control;
+    common::JobControlRequest control;
     control.directives = mine();
     EXPECT_EQ(PMIX_SUCCESS, ask<Command::job_control>(*a, control)) << "done at once";
     EXPECT_EQ(0u, host.number) << "no targets: all of the caller's job";
@@ -261,11 +262,11 @@ TEST_F(ServerServicesTest, TheTimeOfAnAllocationMayBeEither) {
     start(&m);
     const uint32_t seconds = 90;
     for (const bool number : {true, false}) {
-        ControlRequest allocation;
+        common::AllocateRequest allocation;
         InfoList list;
         ASSERT_EQ(PMIX_SUCCESS, number ? list.append(PMIX_ALLOC_TIME, &seconds, PMIX_UINT32)
                                        : list.append_string(PMIX_ALLOC_TIME, "0:1:30"));
-        allocation.kind = PMIX_ALLOC_NEW;
+        allocation.directive = PMIX_ALLOC_NEW;
         allocation.infos = std::move(list);
         EXPECT_EQ(PMIX_SUCCESS, ask<Command::allocate>(*a, allocation));
         const pmix_info_t* time = host.infos.find(PMIX_ALLOC_TIME);
@@ -282,18 +283,21 @@ TEST_F(ServerServicesTest, TheTimeOfAnAllocationMayBeEither) {
 // rows: J1 J2 J4 X1 X2 G9
 TEST_F(ServerServicesTest, WithoutEntriesNothingIsPretended) {
     start(nullptr, {});
-    ControlRequest control, monitor, block, wish, proof;
+    common::JobControlRequest control;
+    common::ResourceBlockRequest block;
+    common::GetCredentialRequest wish;
+    common::ValidateCredentialRequest proof;
     control.directives = mine();
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::job_control>(*a, control));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::allocate>(*a, {}));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::session_control>(*a, {}));
-    block.name = "block";
+    block.block = "block";
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::resource_block>(*a, block));
     InfoList type;
     type.append_string(PMIX_CRED_TYPE, "kerberos");
     wish.directives = std::move(type);
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::get_credential>(*a, wish));
-    proof.data = {1, 2, 3};
+    proof.credential = {1, 2, 3};
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*a, proof));
 }
 
@@ -303,7 +307,7 @@ TEST_F(ServerServicesTest, CleanupStaysHereAndTheRestGoesUp) {
     const auto m = Services::module();
     start(&m);
     const auto control = [&](auto&& fill) {
-        ControlRequest request;
+        common::JobControlRequest request;
         InfoList list;
         fill(list);
         request.procs = {{"job", 1}};
@@ -441,7 +445,7 @@ TEST_F(ServerServicesTest, TheGatewayLogsForTheSystemAndItsOwnProcessForOthers) 
     EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, for_other()));
     EXPECT_EQ("1:[job,1]<stdout>: x\n", Sinks::streams);
     Sinks::reset();
-    ControlRequest request = for_other();
+    const common::LogRequest request = for_other();
     auto bytes = common::message_bytes(request);
     server->on_loop([&] {
         server->server->on_frame(server->server->self_peer(),
@@ -484,10 +488,11 @@ TEST_F(ServerServicesTest, FilesAreNotWrittenThroughTraps) {
 // rows: X1 X2
 TEST_F(ServerServicesTest, NativeCredentialsAreGoodAsLongAsTheirOwnerIsThere) {
     start(nullptr, {});
-    ControlReply given, found;
+    CredentialReply given;
+    ResultsReply found;
     ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
-    ControlRequest proof;
-    proof.data = given.data;
+    common::ValidateCredentialRequest proof;
+    proof.credential = given.credential;
     ASSERT_EQ(PMIX_SUCCESS, ask<Command::validate_credential>(*b, proof, &found));
     const InfoView infos(found.infos.data(), found.infos.size());
     uint32_t uid = 0;
@@ -497,14 +502,14 @@ TEST_F(ServerServicesTest, NativeCredentialsAreGoodAsLongAsTheirOwnerIsThere) {
     EXPECT_EQ(::geteuid(), uid);
     ASSERT_NE(nullptr, owner);
     EXPECT_EQ(ProcId("job", 1), ProcId(*owner));
-    for (size_t i = 0; i < given.data.size(); ++i) {
-        ControlRequest spoiled;
-        spoiled.data = given.data;
-        spoiled.data[i] = static_cast<uint8_t>(spoiled.data[i] ^ 0x40);
+    for (size_t i = 0; i < given.credential.size(); ++i) {
+        common::ValidateCredentialRequest spoiled;
+        spoiled.credential = given.credential;
+        spoiled.credential[i] = static_cast<uint8_t>(spoiled.credential[i] ^ 0x40);
         EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, spoiled)) << i;
     }
-    ControlRequest cut;
-    cut.data.assign(given.data.begin(), given.data.end() - 1);
+    common::ValidateCredentialRequest cut;
+    cut.credential.assign(given.credential.begin(), given.credential.end() - 1);
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, cut));
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, {}));
     // As many as one process may have; the oldest go.
@@ -512,7 +517,7 @@ TEST_F(ServerServicesTest, NativeCredentialsAreGoodAsLongAsTheirOwnerIsThere) {
         ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
     EXPECT_EQ(server::CredentialOffice::kMaxPerProcess, server->parts().credentials.size());
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof));
-    proof.data = given.data;
+    proof.credential = given.credential;
     EXPECT_EQ(PMIX_SUCCESS, ask<Command::validate_credential>(*b, proof));
     a->kill();
     ASSERT_TRUE(server->turn_until([&] { return server->parts().credentials.size() == 0; }));
@@ -522,12 +527,12 @@ TEST_F(ServerServicesTest, NativeCredentialsAreGoodAsLongAsTheirOwnerIsThere) {
 // A credential is compared as a whole: one with more behind it is none that was given. rows: X2
 TEST_F(ServerServicesTest, ValidateCredential_WithBytesBehindIt_IsRefused) {
     start(nullptr, {});
-    ControlReply given;
+    CredentialReply given;
     ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
-    for (const size_t more : {size_t{1}, size_t{16}, given.data.size()}) {
-        ControlRequest proof;
-        proof.data = given.data;
-        proof.data.resize(given.data.size() + more);
+    for (const size_t more : {size_t{1}, size_t{16}, given.credential.size()}) {
+        common::ValidateCredentialRequest proof;
+        proof.credential = given.credential;
+        proof.credential.resize(given.credential.size() + more);
         EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof)) << more;
     }
 }
@@ -538,11 +543,11 @@ TEST_F(ServerServicesTest, TheHostsCredentialsComeFirstUnlessTheListSaysOtherwis
     const auto m = Services::module();
     start(&m);
     host.credential = "the host's";
-    ControlReply given;
-    ControlRequest wish;
+    CredentialReply given;
+    common::GetCredentialRequest wish;
     wish.directives = mine();
     ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, wish, &given));
-    EXPECT_EQ("the host's", std::string(given.data.begin(), given.data.end()));
+    EXPECT_EQ("the host's", std::string(given.credential.begin(), given.credential.end()));
     expect_ids();
     InfoList list;
     list.append_string(PMIX_CRED_TYPE, "native,site");
@@ -554,12 +559,12 @@ TEST_F(ServerServicesTest, TheHostsCredentialsComeFirstUnlessTheListSaysOtherwis
     for (const pmix_status_t returns : {PMIX_ERR_NOT_SUPPORTED, PMIX_OPERATION_SUCCEEDED}) {
         host.returns = returns;
         ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
-        EXPECT_EQ(0, std::memcmp("wireup", given.data.data(), 6));
+        EXPECT_EQ(0, std::memcmp("wireup", given.credential.data(), 6));
     }
     // What is not ours the host may know.
-    ControlRequest proof;
-    ControlReply found;
-    proof.data = {'t', 'h', 'e', 'i', 'r', 's'};
+    common::ValidateCredentialRequest proof;
+    ResultsReply found;
+    proof.credential = {'t', 'h', 'e', 'i', 'r', 's'};
     proof.directives = mine();
     host.returns = PMIX_SUCCESS;
     host.results.append_string("role", "admin");

@@ -66,9 +66,8 @@ class ServerSetTest : public ::testing::Test {
 
 TEST_F(ServerSetTest, WhoHearsOfTheLossMayChooseAnotherAtOnce) {
     std::atomic<pmix_status_t> heard{PMIX_SUCCESS};
-    common::ControlRequest request;
-    request.name = "never answered";
-    ASSERT_EQ(PMIX_SUCCESS, session->ask_nb<Command::query>(request, [&](pmix_status_t rc, common::ControlReply&) {
+    const common::QueryRequest request;  // never answered
+    ASSERT_EQ(PMIX_SUCCESS, session->ask_nb<Command::query>(request, [&](pmix_status_t rc, common::ResultsReply&) {
         EXPECT_EQ(ProcId(), session->server());
         EXPECT_EQ(PMIX_SUCCESS, servers->set_primary(ProcId("server", 1)));
         heard = rc;

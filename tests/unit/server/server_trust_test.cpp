@@ -105,8 +105,8 @@ TEST(ServerTrustTest, ProcessOutsideAGroup_DoesNotEndIt) {
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     ASSERT_EQ(PMIX_SUCCESS, member.hello());
     ASSERT_EQ(PMIX_SUCCESS, outsider.hello());
-    common::ControlRequest construct;
-    construct.kind = static_cast<uint32_t>(common::GroupCall::construct);
+    common::GroupRequest construct;
+    construct.call = common::GroupCall::construct;
     construct.name = "mine";
     construct.procs = {{"jobA", 0}, {"jobA", 1}};
     const uint32_t id = a.start<Command::group>(construct);
@@ -192,8 +192,8 @@ TEST(ServerTrustTest, AGroupDoesNotStandForALaterJobOfItsName) {
         return first;
     };
     const auto construct = [](FakeClient& client) {
-        common::ControlRequest request;
-        request.kind = static_cast<uint32_t>(common::GroupCall::construct);
+        common::GroupRequest request;
+        request.call = common::GroupCall::construct;
         request.name = "slurm.7.0";
         request.procs = {{"first", PMIX_RANK_WILDCARD}};
         return client.start<Command::group>(request);
@@ -218,8 +218,8 @@ TEST(ServerTrustTest, AGroupDoesNotStandForALaterJobOfItsName) {
     });
     EXPECT_EQ(PMIX_SUCCESS, both(fence));
     const auto destruct = [](FakeClient& client) {
-        common::ControlRequest request;
-        request.kind = static_cast<uint32_t>(common::GroupCall::destruct);
+        common::GroupRequest request;
+        request.call = common::GroupCall::destruct;
         request.name = "slurm.7.0";
         return client.start<Command::group>(request);
     };

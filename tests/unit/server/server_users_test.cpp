@@ -90,7 +90,7 @@ std::string query(FakeClient& client, const char* what, const char* qualifier, c
     one.keys = keys;
     one.qualifiers = const_cast<pmix_info_t*>(qualifiers.c_array());
     one.nqual = qualifiers.size();
-    common::ControlRequest request;
+    common::QueryRequest request;
     request.queries = common::Queries::borrow(&one, 1);
     auto reply = client.wait(client.start<Command::query>(request));
     if (!reply) return "no reply";
@@ -293,8 +293,8 @@ TEST_F(TwoUsers, ProcessSetsAndGroups_OfAnotherUser_AreNotTold) {
         EXPECT_EQ(PMIX_SUCCESS, server->setup().define_process_set("set.of.bela", {{"bela", 0}}));
         return 0;
     });
-    common::ControlRequest construct;
-    construct.kind = static_cast<uint32_t>(common::GroupCall::construct);
+    common::GroupRequest construct;
+    construct.call = common::GroupCall::construct;
     construct.name = "group.of.bela";
     construct.procs = {{"bela", 0}};
     ASSERT_EQ(PMIX_SUCCESS, bela->ask<Command::group>(construct));
@@ -313,8 +313,8 @@ TEST_F(TwoUsers, ProcessSetsAndGroups_OfAnotherUser_AreNotTold) {
     EXPECT_FALSE(query(*anna, PMIX_QUERY_PSET_MEMBERSHIP, PMIX_PSET_NAME, "set.of.bela").starts_with("0 "));
     EXPECT_TRUE(query(*bela, PMIX_QUERY_GROUP_MEMBERSHIP, PMIX_GROUP_ID, "group.of.bela").starts_with("0 "));
     EXPECT_FALSE(query(*anna, PMIX_QUERY_GROUP_MEMBERSHIP, PMIX_GROUP_ID, "group.of.bela").starts_with("0 "));
-    common::ControlRequest names;
-    names.kind = static_cast<uint32_t>(common::GroupCall::names);
+    common::GroupRequest names;
+    names.call = common::GroupCall::names;
     names.procs = {{"bela", 0}};
     EXPECT_EQ(PMIX_SUCCESS, bela->ask<Command::group>(names));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, anna->ask<Command::group>(names));

@@ -12,7 +12,6 @@
 namespace pmix::test {
 namespace {
 
-using common::ControlRequest;
 using common::InfoList;
 
 constexpr uint32_t kForged = 4242;
@@ -105,17 +104,16 @@ InfoList forged() {
     return infos;
 }
 
-ControlRequest control(uint32_t kind = 0) {
-    ControlRequest request;
-    request.kind = kind;
-    request.infos = forged();
+template <class Request>
+Request with_directives() {
+    Request request;
     request.directives = forged();
     return request;
 }
 
-ControlRequest group(const char* name, bool bootstrap) {
-    ControlRequest request;
-    request.kind = static_cast<uint32_t>(common::GroupCall::construct);
+common::GroupRequest group(const char* name, bool bootstrap) {
+    common::GroupRequest request;
+    request.call = common::GroupCall::construct;
     request.name = name;
     InfoList infos = forged();
     infos.append_number<int>(PMIX_TIMEOUT, 60, PMIX_INT);
@@ -221,7 +219,7 @@ const Row kRows[] = {
      }},
     {"query",
      [](FakeClient& c) {
-         ControlRequest r;
+         common::QueryRequest r;
          char key[] = "some.key";
          char* keys[] = {key, nullptr};
          InfoList qualifiers = forged();
@@ -234,17 +232,23 @@ const Row kRows[] = {
      }},
     {"log",
      [](FakeClient& c) {
-         ControlRequest r;
+         common::LogRequest r;
          InfoList data;
          data.append_string(PMIX_LOG_STDERR, "text");
          r.infos = std::move(data);
          r.directives = forged();
          ask<Command::log>(c, r);
      }},
-    {"allocate", [](FakeClient& c) { ask<Command::allocate>(c, control(PMIX_ALLOC_NEW)); }},
+    {"allocate",
+     [](FakeClient& c) {
+         common::AllocateRequest r;
+         r.directive = PMIX_ALLOC_NEW;
+         r.infos = forged();
+         ask<Command::allocate>(c, r);
+     }},
     {"job_control",
      [](FakeClient& c) {
-         ControlRequest r = control();
+         common::JobControlRequest r;
          InfoList directives = forged();
          directives.append_flag(PMIX_JOB_CTRL_PAUSE, true);
          r.directives = std::move(directives);
@@ -252,18 +256,19 @@ const Row kRows[] = {
      }},
     {"monitor",
      [](FakeClient& c) {
-         ControlRequest r;
+         common::MonitorRequest r;
          InfoList what;
          what.append_flag("hosts.own.monitor", true);
          r.infos = std::move(what);
          r.directives = forged();
          ask<Command::monitor>(c, r);
      }},
-    {"get_credential", [](FakeClient& c) { ask<Command::get_credential>(c, control()); }},
+    {"get_credential",
+     [](FakeClient& c) { ask<Command::get_credential>(c, with_directives<common::GetCredentialRequest>()); }},
     {"validate_credential",
      [](FakeClient& c) {
-         ControlRequest r = control();
-         r.data = {1, 2, 3};
+         auto r = with_directives<common::ValidateCredentialRequest>();
+         r.credential = {1, 2, 3};
          ask<Command::validate_credential>(c, r);
      }},
     {"iof_pull",
@@ -284,12 +289,13 @@ const Row kRows[] = {
      }},
     {"group", [](FakeClient& c) { ask<Command::group>(c, group("members", false)); }},
     {"group", [](FakeClient& c) { ask<Command::group>(c, group("leaders", true)); }},
-    {"fabric", [](FakeClient& c) { ask<Command::fabric>(c, control()); }},
-    {"session_control", [](FakeClient& c) { ask<Command::session_control>(c, control(7)); }},
+    {"fabric", [](FakeClient& c) { ask<Command::fabric>(c, with_directives<common::FabricRequest>()); }},
+    {"session_control",
+     [](FakeClient& c) { ask<Command::session_control>(c, with_directives<common::SessionControlRequest>()); }},
     {"resource_block",
      [](FakeClient& c) {
-         ControlRequest r;
-         r.name = "block";
+         common::ResourceBlockRequest r;
+         r.block = "block";
          r.directives = forged();
          ask<Command::resource_block>(c, r);
      }},
