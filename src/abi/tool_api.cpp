@@ -82,8 +82,7 @@ pmix_status_t PMIx_tool_get_servers(pmix_proc_t* servers[], size_t* nservers) {
 
 pmix_status_t PMIx_tool_set_server(const pmix_proc_t* server, pmix_info_t info[], size_t ninfo) {
     return tool_boundary([&](Library& library, pmix::client::ServerSet& servers) {
-        const pmix_status_t rc = check(Function::PMIx_tool_set_server, info, ninfo);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(check(Function::PMIx_tool_set_server, info, ninfo));
         if (server != nullptr && ProcId(*server) == library.client().self()) return library.choose_own_server();
         return pmix::client::set_server(library.client(), servers, server, InfoView(info, ninfo));
     });

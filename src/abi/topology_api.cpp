@@ -72,9 +72,8 @@ Result<Topology> topology_for(Library& library, const pmix_topology_t* given) {
 }
 
 pmix_status_t read_filter(InfoView infos, DeviceFilter& filter) {
-    const pmix_status_t rc = pmix::common::check_required(infos, pmix::common::Function::PMIx_Compute_distances,
-                                                          pmix::common::level::client);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(pmix::common::check_required(infos, pmix::common::Function::PMIx_Compute_distances,
+                                                        pmix::common::level::client));
     bool any_kind = false;
     for (const pmix_info_t& info : infos) {
         const InfoView one(&info, 1);

@@ -18,6 +18,7 @@
 #include "client/session/socket_channel.h"
 #include "common/base/log.h"
 #include "common/values/info_view.h"
+#include "common/values/rank_value.h"
 #include "common/values/support.h"
 #include "runtime/library.h"
 #include "runtime/loopback.h"
@@ -51,17 +52,7 @@ pmix_status_t read_id(InfoView infos, ProcId& id) {
     if (nspace.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
     id.nspace = nspace.empty() ? "pmix-server." + std::to_string(::getpid()) : std::string(nspace);
     id.rank = 0;
-    if (const pmix_info_t* info = infos.find(PMIX_SERVER_RANK)) {
-        uint64_t n = 0;
-        if (info->value.type == PMIX_PROC_RANK) {
-            n = info->value.data.rank;
-        } else if (common::read_number(info->value, &n) != PMIX_SUCCESS) {
-            return PMIX_ERR_BAD_PARAM;
-        }
-        if (n > UINT32_MAX || !common::is_real_rank(static_cast<common::Rank>(n))) return PMIX_ERR_BAD_PARAM;
-        id.rank = static_cast<common::Rank>(n);
-    }
-    return PMIX_SUCCESS;
+    return common::read_rank(infos, PMIX_SERVER_RANK, id.rank);
 }
 
 pmix_status_t read_text(InfoView infos, std::string_view key, std::string& out) {
@@ -146,8 +137,7 @@ pmix_status_t Library::check_directives(Role role, InfoView infos) {
 pmix_status_t Library::set_up_loop(InfoView infos) {
     transport::EventLoopOptions options;
     void* base = nullptr;
-    const pmix_status_t rc = infos.get(PMIX_EVENT_BASE, &base);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(infos.get(PMIX_EVENT_BASE, &base));
     if (infos.flag(PMIX_EXTERNAL_PROGRESS)) {
         options.drive = Drive::caller;
     } else if (base != nullptr) {

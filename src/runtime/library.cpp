@@ -205,8 +205,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
         auto strict = common::strict_mode({infos, ninfos}, ::secure_getenv(common::kStrictVariable));
         if (!strict) return strict.status();
         made->strict_ = *strict;
-        const pmix_status_t logging = begin_log(role, {infos, ninfos});
-        if (logging != PMIX_SUCCESS) return logging;
+        WIREUP_RETURN_IF_ERROR(begin_log(role, {infos, ninfos}));
         const auto all = with_strict(infos, ninfos, *strict);
         const common::InfoView told(all.data(), all.size());
         const pmix_status_t rc = role == Role::server ? made->set_up_server(module, told)

@@ -69,8 +69,7 @@ common::Result<CArray<pmix_app_t>> apps_to_start_here(Library& library, const pm
     auto copy = CArray<pmix_app_t>::copy_of(apps, napps);
     if (!copy) return copy.status();
     for (pmix_app_t& app : *copy) {
-        const pmix_status_t rc = complete_environment(app);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(complete_environment(app));
     }
     return copy;
 }

@@ -43,8 +43,7 @@ common::ProcId identity(Role role, common::InfoView infos) {
 
 pmix_status_t begin_log(Role role, common::InfoView infos) {
     std::string_view spec;
-    const pmix_status_t rc = infos.get(PMIX_WIREUP_LOG, &spec);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(infos.get(PMIX_WIREUP_LOG, &spec));
     if (!spec.empty()) return common::start_log(spec, identity(role, infos));
     const char* asked = safe_environment(common::kLogVariable);
     if (asked == nullptr || *asked == '\0') return PMIX_SUCCESS;

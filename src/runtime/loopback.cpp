@@ -34,8 +34,7 @@ pmix_status_t Loopback::send(const FrameHeader& header, Bytes payload) {
 
 pmix_status_t Loopback::send_and_wait(const FrameHeader& header, Bytes payload, transport::Waiter& waiter,
                                       transport::Deadline deadline) {
-    const pmix_status_t rc = send(header, payload);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(send(header, payload));
     return loop_.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
 }
 

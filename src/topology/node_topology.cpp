@@ -100,8 +100,7 @@ pmix_status_t NodeTopology::take_from_host(InfoView infos, InfoList& to_share) {
     // XML is given to the clients unchanged, also where this process cannot read it.
     for (const char* key : kXmlKeys) {
         const char* xml = nullptr;
-        const pmix_status_t rc = infos.get(key, &xml);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(infos.get(key, &xml));
         if (xml == nullptr) continue;
         install_xml(xml);
         return hide ? PMIX_SUCCESS : offer(to_share, xml);

@@ -143,8 +143,7 @@ pmix_status_t Connection::State::lead(Waiter& waiter, Deadline deadline) noexcep
         if (ready[0].revents == 0) continue;
         try {
             bool drained = false;
-            const pmix_status_t status = read_once(false, drained);
-            if (status != PMIX_SUCCESS) return status;
+            WIREUP_RETURN_IF_ERROR(read_once(false, drained));
         } catch (...) {
             return PMIX_ERR_OUT_OF_RESOURCE;
         }

@@ -43,4 +43,8 @@ class Deadline {
     int64_t ns_;
 };
 
+inline Deadline sooner(Deadline a, Deadline b) noexcept {
+    return a.ns() < b.ns() ? a : b;
+}
+
 }  // namespace pmix::transport

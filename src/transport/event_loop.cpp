@@ -67,10 +67,6 @@ constexpr bool kSmallStack = true;
 constexpr bool kSmallStack = true;
 #endif
 
-Deadline sooner(Deadline a, Deadline b) noexcept {
-    return a.ns() < b.ns() ? a : b;
-}
-
 // What the wake-up's handler is told when the loop has called it for itself.
 constexpr short kHop = EV_WRITE;
 

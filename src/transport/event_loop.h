@@ -17,16 +17,19 @@
 #include <functional>
 #include <memory>
 
+#include "common/base/callback.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "transport/deadline.h"
 #include "transport/io.h"
-#include "transport/task.h"
 #include "transport/waiter.h"
 
 struct event_base;
 
 namespace pmix::transport {
+
+// What the loop runs once.
+using Task = common::Callback<void()>;
 
 class EventLoop;
 class Watch;

@@ -142,6 +142,7 @@ void take_reply(Session& session, const GetRequest& request, pmix_status_t statu
     } catch (const std::bad_alloc&) {
         out.status = PMIX_ERR_NOMEM;
     }
+    out.status = session.refusals().reported_by(out.status);
 }
 
 // What PMIx_Query_info has returned to this process, it finds here.
@@ -178,14 +179,25 @@ bool is_lacked(Session& session, const GetRequest& request, const Outcome& out) 
     return out.status == PMIX_ERR_NOT_FOUND && session.namespaces().lacks(request.nspace);
 }
 
-// The same as settle_here. lacked: see is_lacked. Another thread may bring the segment between the two questions.
-bool settle_or_lack(Session& session, const GetRequest& request, Outcome& out, bool& lacked) {
+// What both forms of the call do after they have looked here.
+enum class Next : uint8_t {
+    answer,  // it is in out
+    attach,  // a segment that this process could not take; then look again
+    ask      // the server
+};
+
+// may_attach: false when that has been tried. While reading.
+Next look_here(Session& session, const GetRequest& request, bool may_attach, Outcome& out) {
     const bool mapped = session.reader(request.nspace) != nullptr;
     bool settled = settle_here(session, request, out);
-    lacked = is_lacked(session, request, out);
-    if (!lacked && !mapped && out.status == PMIX_ERR_NOT_FOUND && session.reader(request.nspace) != nullptr)
+    if (is_lacked(session, request, out)) {
+        if (may_attach) return Next::attach;
+        out.status = PMIX_ERR_OUT_OF_RESOURCE;  // lost once more
+    } else if (!mapped && out.status == PMIX_ERR_NOT_FOUND && session.reader(request.nspace) != nullptr) {
+        // Another thread has brought the segment between the two questions.
         settled = settle_here(session, request, out);
-    return settled;
+    }
+    return settled ? Next::answer : Next::ask;
 }
 
 // True for numbers, which point to nothing outside the value.
@@ -204,8 +216,7 @@ pmix_status_t fill_storage(Session& session, Outcome& out, pmix_value_t* storage
     if (out.is_made) {
         *storage = out.made.take();
     } else {
-        const pmix_status_t rc = common::decode_value_into(out.hit.bytes(), storage);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(common::decode_value_into(out.hit.bytes(), storage));
     }
     // Everything else is now memory of the caller's.
     return is_flat(*storage) ? PMIX_SUCCESS : PMIX_ERR_GET_MALLOC_REQD;
@@ -218,8 +229,7 @@ pmix_status_t hand_out(Session& session, const GetRequest& request, Outcome& out
         common::Result<const pmix_value_t*> value = PMIX_ERR_NOT_FOUND;
         if (out.is_made) {
             common::ByteWriter encoded;
-            const pmix_status_t rc = common::encode_value(encoded, out.made.get());
-            if (rc != PMIX_SUCCESS) return rc;
+            WIREUP_RETURN_IF_ERROR(common::encode_value(encoded, out.made.get()));
             value = session.borrowed().keep(encoded.view());
         } else {
             value =
@@ -230,8 +240,7 @@ pmix_status_t hand_out(Session& session, const GetRequest& request, Outcome& out
         return PMIX_SUCCESS;
     }
     if (!out.is_made) {
-        const pmix_status_t rc = common::decode_value_into(out.hit.bytes(), out.made.c_ptr());
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(common::decode_value_into(out.hit.bytes(), out.made.c_ptr()));
     }
     *ret_value = out.made.release();
     return *ret_value == nullptr ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
@@ -267,15 +276,13 @@ pmix_status_t fire_later(Session& session, const PendingPtr& pending, std::uniqu
 // Looks here, then asks. may_attach: a segment that this process could not take is asked for first, once.
 pmix_status_t begin_nb(Session& session, const PendingPtr& pending, bool may_attach) {
     auto out = std::make_unique<Outcome>();
-    bool settled, lacked;
+    Next next;
     {
         Reading reading;
-        settled = settle_or_lack(session, pending->request, *out, lacked);
-        if (lacked && !may_attach) out->status = PMIX_ERR_OUT_OF_RESOURCE;  // lost once more
-        lacked = lacked && may_attach;
-        if (settled) Pending::keep(*out);
+        next = look_here(session, pending->request, may_attach, *out);
+        if (next == Next::answer) Pending::keep(*out);
     }
-    if (lacked) {
+    if (next == Next::attach) {
         const auto attached = [&session, pending](pmix_status_t status) {
             if (status == PMIX_SUCCESS) status = begin_nb(session, pending, false);
             if (status == PMIX_SUCCESS) return;
@@ -285,13 +292,12 @@ pmix_status_t begin_nb(Session& session, const PendingPtr& pending, bool may_att
         };
         return session.attach_nb(pending->request.nspace, attached, pending->request.timeout_s);
     }
-    if (settled) return fire_later(session, pending, std::move(out));
+    if (next == Next::answer) return fire_later(session, pending, std::move(out));
     const auto done = [&session, pending](pmix_status_t status, common::GetReply& reply) {
         Outcome late;
         {
             Reading reading;
             take_reply(session, pending->request, status, reply, late);
-            late.status = session.refusals().reported_by(late.status);
             Pending::keep(late);
         }
         pending->fire(late);
@@ -386,27 +392,21 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
         }
         return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
     }
-    for (bool again = true; again;) {
+    for (bool may_attach = true;; may_attach = false) {
         {
             Reading reading;
-            bool lacked;
-            const bool settled = settle_or_lack(session, *request, out, lacked);
-            again = again && lacked;
-            if (lacked && !again) out.status = PMIX_ERR_OUT_OF_RESOURCE;  // lost once more
-            if (settled && !again) {
+            const Next next = look_here(session, *request, may_attach, out);
+            if (next == Next::ask) break;
+            if (next == Next::answer)
                 return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
-            }
         }
-        if (!again) break;
-        const pmix_status_t rc = session.attach(request->nspace, request->timeout_s);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(session.attach(request->nspace, request->timeout_s));
     }
     common::GetReply reply;
     const pmix_status_t rc = session.ask<Command::get>(message_for(session, *request), reply, request->timeout_s);
     if (rc == PMIX_ERR_WOULD_BLOCK) return rc;
     Reading reading;
     take_reply(session, *request, rc, reply, out);
-    out.status = session.refusals().reported_by(out.status);
     return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
 }
 

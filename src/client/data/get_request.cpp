@@ -142,8 +142,7 @@ pmix_status_t read_realm(const pmix_value_t& value, Realm realm, GetRequest& req
 
 pmix_status_t read_nspace(const pmix_value_t& value, GetRequest& request) noexcept {
     std::string_view text;
-    const pmix_status_t rc = read_text(value, &text);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(read_text(value, &text));
     if (text.empty() || text.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
     request.nspace = text;
     request.nspace_qualified = true;

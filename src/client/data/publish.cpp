@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "client/session/request.h"
+#include "client/session/results.h"
 #include "client/session/session.h"
 #include "common/codec/pack.h"
 
@@ -24,10 +25,6 @@ Prepared prepare(const pmix_info_t infos[], size_t ninfos) noexcept {
     p.status = check_infos(infos, ninfos);
     if (p.status == PMIX_SUCCESS) p.status = read_timeout(infos, ninfos, &p.timeout_s);
     return p;
-}
-
-pmix_status_t plain(pmix_status_t rc) noexcept {
-    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
 }
 
 auto teller(pmix_op_cbfunc_t callback, void* cbdata) {
@@ -89,8 +86,7 @@ pmix_status_t lookup_status(pmix_status_t rc, size_t found, size_t wanted) noexc
 pmix_status_t publish(Session& session, const pmix_info_t infos[], size_t ninfos) {
     common::PublishRequest request;
     int timeout_s = 0;
-    const pmix_status_t rc = prepare_publish(infos, ninfos, request, &timeout_s);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(prepare_publish(infos, ninfos, request, &timeout_s));
     common::Nothing nothing;
     return plain(session.ask<Command::publish>(request, nothing, timeout_s));
 }
@@ -100,8 +96,7 @@ pmix_status_t publish_nb(Session& session, const pmix_info_t infos[], size_t nin
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
     common::PublishRequest request;
     int timeout_s = 0;
-    const pmix_status_t rc = prepare_publish(infos, ninfos, request, &timeout_s);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(prepare_publish(infos, ninfos, request, &timeout_s));
     return session.ask_nb<Command::publish>(request, teller(callback, cbdata), timeout_s);
 }
 
@@ -174,8 +169,7 @@ pmix_status_t lookup_nb(Session& session, char** keys, const pmix_info_t infos[]
 pmix_status_t unpublish(Session& session, char** keys, const pmix_info_t infos[], size_t ninfos) {
     common::UnpublishRequest request;
     int timeout_s = 0;
-    const pmix_status_t rc = prepare_unpublish(keys, infos, ninfos, request, &timeout_s);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(prepare_unpublish(keys, infos, ninfos, request, &timeout_s));
     common::Nothing nothing;
     return plain(session.ask<Command::unpublish>(request, nothing, timeout_s));
 }
@@ -185,8 +179,7 @@ pmix_status_t unpublish_nb(Session& session, char** keys, const pmix_info_t info
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
     common::UnpublishRequest request;
     int timeout_s = 0;
-    const pmix_status_t rc = prepare_unpublish(keys, infos, ninfos, request, &timeout_s);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(prepare_unpublish(keys, infos, ninfos, request, &timeout_s));
     return session.ask_nb<Command::unpublish>(request, teller(callback, cbdata), timeout_s);
 }
 

@@ -56,8 +56,7 @@ pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common
         return PMIX_SUCCESS;
     }
     common::ByteWriter encoded(96);
-    const pmix_status_t rc = common::encode_value(encoded, value);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(common::encode_value(encoded, value));
     if (!can_be_sent(key, scope, encoded.size())) return PMIX_ERR_BAD_PARAM;
     store.put(nspace, rank, dstore::Key(key), scope, encoded.view());
     return PMIX_SUCCESS;

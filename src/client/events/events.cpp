@@ -480,13 +480,13 @@ pmix_status_t Events::notify(pmix_status_t code, const pmix_proc_t* source, pmix
     request.infos = common::Infos::borrow(infos, ninfos);
     if (callback != nullptr || session_.must_not_wait()) {
         return session_.ask_nb<Command::notify_event>(request, [callback, cbdata](pmix_status_t s, common::Nothing&) {
-            if (callback != nullptr) callback(common::succeeded(s) ? PMIX_SUCCESS : s, cbdata);
+            if (callback != nullptr) callback(common::plain(s), cbdata);
         });
     }
     if (!session_.connected()) return PMIX_ERR_UNREACH;
     common::Nothing nothing;
     rc = session_.ask<Command::notify_event>(request, nothing);
-    return common::succeeded(rc) ? PMIX_SUCCESS : rc;
+    return common::plain(rc);
 }
 
 }  // namespace pmix::client

@@ -58,8 +58,33 @@ bool decides(InfoView infos) noexcept {
 }
 
 // A destruct that timed out may be tried again; after every other end the group is none.
-void after_destruct(Session& session, const std::string& name, pmix_status_t rc) {
-    if (rc != PMIX_ERR_TIMEOUT && rc != PMIX_ERR_WOULD_BLOCK) session.group_membership().gone(name);
+// This process is in the group no more; leaving ends its membership only where it succeeds.
+void after_end(Session& session, GroupCall call, const std::string& name, pmix_status_t rc) {
+    const bool ended =
+        call == GroupCall::leave ? common::succeeded(rc) : rc != PMIX_ERR_TIMEOUT && rc != PMIX_ERR_WOULD_BLOCK;
+    if (ended) session.group_membership().gone(name);
+}
+
+// Destruct and leave.
+pmix_status_t end(Session& session, GroupCall call, const char* name, const pmix_info_t infos[], size_t ninfos) {
+    auto p = prepare(call, name, infos, ninfos);
+    if (!p) return p.status();
+    common::GroupReply reply;
+    const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
+    after_end(session, call, p->request.name, rc);
+    return plain(rc);
+}
+
+pmix_status_t end_nb(Session& session, GroupCall call, const char* name, const pmix_info_t infos[], size_t ninfos,
+                     pmix_op_cbfunc_t callback, void* cbdata) {
+    auto p = prepare(call, name, infos, ninfos);
+    if (!p) return p.status();
+    const auto done = [&session, call, name = p->request.name, callback, cbdata](pmix_status_t rc,
+                                                                                 common::GroupReply&) {
+        after_end(session, call, name, rc);
+        if (callback != nullptr) callback(plain(rc), cbdata);
+    };
+    return session.ask_nb<Command::group>(p->request, done, p->timeout_s);
 }
 
 }  // namespace
@@ -90,8 +115,7 @@ pmix_status_t construct_on_server(Session& session, const std::string& name, com
     if (inviter != nullptr) {
         InfoList who;
         const pmix_proc_t proc = inviter->to_c();
-        const pmix_status_t rc = who.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(who.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC));
         p->request.directives = std::move(who);
     }
     if (decides({infos, ninfos})) session.group_events().listen();
@@ -133,43 +157,21 @@ pmix_status_t group_construct_nb(Session& session, const char* name, const pmix_
 }
 
 pmix_status_t group_destruct(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos) {
-    auto p = prepare(GroupCall::destruct, name, infos, ninfos);
-    if (!p) return p.status();
-    common::GroupReply reply;
-    const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
-    after_destruct(session, p->request.name, rc);
-    return plain(rc);
+    return end(session, GroupCall::destruct, name, infos, ninfos);
 }
 
 pmix_status_t group_destruct_nb(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
                                 pmix_op_cbfunc_t callback, void* cbdata) {
-    auto p = prepare(GroupCall::destruct, name, infos, ninfos);
-    if (!p) return p.status();
-    const auto done = [&session, name = p->request.name, callback, cbdata](pmix_status_t rc, common::GroupReply&) {
-        after_destruct(session, name, rc);
-        if (callback != nullptr) callback(plain(rc), cbdata);
-    };
-    return session.ask_nb<Command::group>(p->request, done, p->timeout_s);
+    return end_nb(session, GroupCall::destruct, name, infos, ninfos, callback, cbdata);
 }
 
 pmix_status_t group_leave(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos) {
-    auto p = prepare(GroupCall::leave, name, infos, ninfos);
-    if (!p) return p.status();
-    common::GroupReply reply;
-    const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
-    if (common::succeeded(rc)) session.group_membership().gone(p->request.name);
-    return plain(rc);
+    return end(session, GroupCall::leave, name, infos, ninfos);
 }
 
 pmix_status_t group_leave_nb(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
                              pmix_op_cbfunc_t callback, void* cbdata) {
-    auto p = prepare(GroupCall::leave, name, infos, ninfos);
-    if (!p) return p.status();
-    const auto done = [&session, name = p->request.name, callback, cbdata](pmix_status_t rc, common::GroupReply&) {
-        if (common::succeeded(rc)) session.group_membership().gone(name);
-        if (callback != nullptr) callback(plain(rc), cbdata);
-    };
-    return session.ask_nb<Command::group>(p->request, done, p->timeout_s);
+    return end_nb(session, GroupCall::leave, name, infos, ninfos, callback, cbdata);
 }
 
 }  // namespace pmix::client

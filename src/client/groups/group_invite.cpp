@@ -454,8 +454,7 @@ common::Result<ProcList> single_procs(Session& session, const pmix_proc_t procs[
         }
         const pmix_proc_t job = p.to_c();
         pmix_value_t* value = nullptr;
-        const pmix_status_t rc = get(session, &job, PMIX_JOB_SIZE, nullptr, 0, &value);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(get(session, &job, PMIX_JOB_SIZE, nullptr, 0, &value));
         uint64_t size = 0;
         common::read_number(*value, &size);
         common::destroy_value(value);

@@ -43,8 +43,7 @@ std::string now_text() {
 pmix_status_t copy_for_server(const pmix_info_t infos[], size_t n, InfoList& out) {
     for (const pmix_info_t& info : InfoView(infos, n)) {
         if (info.value.type == PMIX_POINTER) continue;
-        const pmix_status_t rc = out.append(info);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(out.append(info));
     }
     return PMIX_SUCCESS;
 }
@@ -585,7 +584,7 @@ pmix_status_t Iof::push(const pmix_proc_t targets[], size_t ntargets, const pmix
         common::Nothing nothing;
         rc = session_.ask<Command::iof_push>(request, nothing, timeout_s);
         if (common::succeeded(rc)) session_.on_loop_and_wait([&] { start_own(std::move(copy)); });
-        return common::succeeded(rc) ? PMIX_SUCCESS : rc;
+        return common::plain(rc);
     }
     auto held = std::make_shared<InfoList>(std::move(copy));
     request.infos = common::Infos::borrow(held->c_array(), held->size());
@@ -593,7 +592,7 @@ pmix_status_t Iof::push(const pmix_proc_t targets[], size_t ntargets, const pmix
         request,
         [start_own, held, callback, cbdata](pmix_status_t status, common::Nothing&) {
             if (common::succeeded(status)) start_own(std::move(*held));
-            if (callback != nullptr) callback(common::succeeded(status) ? PMIX_SUCCESS : status, cbdata);
+            if (callback != nullptr) callback(common::plain(status), cbdata);
         },
         timeout_s);
 }

@@ -48,8 +48,7 @@ common::Result<Prepared<common::ResourceBlockRequest>> prepare_block(pmix_resour
     if (nunits == 0) return p;
     pmix_data_array_t array{PMIX_RESOURCE_UNIT, nunits, const_cast<pmix_resource_unit_t*>(units)};
     common::InfoList list;
-    const pmix_status_t rc = list.append(PMIX_RESOURCE_BLOCK_NAME, &array, PMIX_DATA_ARRAY);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(list.append(PMIX_RESOURCE_BLOCK_NAME, &array, PMIX_DATA_ARRAY));
     p->request.units = Infos(std::move(list));
     return p;
 }

@@ -136,7 +136,7 @@ pmix_status_t Fabrics::ask(const Options& options, InfoList& description) {
     common::ResultsReply reply;
     const pmix_status_t rc = session_.ask<Command::fabric>(options.message(), reply, options.timeout_s);
     description = reply.infos.take();
-    return common::succeeded(rc) ? PMIX_SUCCESS : rc;
+    return common::plain(rc);
 }
 
 // done(status, description&&) runs on the loop.
@@ -152,9 +152,7 @@ pmix_status_t Fabrics::ask_nb(Options&& options, Done done) {
     const common::FabricRequest request = options.message();
     return session_.ask_nb<Command::fabric>(
         request,
-        [done](pmix_status_t rc, common::ResultsReply& reply) mutable {
-            done(common::succeeded(rc) ? PMIX_SUCCESS : rc, reply.infos.take());
-        },
+        [done](pmix_status_t rc, common::ResultsReply& reply) mutable { done(common::plain(rc), reply.infos.take()); },
         options.timeout_s);
 }
 
@@ -165,8 +163,7 @@ pmix_status_t Fabrics::fill_new(pmix_fabric_t* fabric, InfoList&& directives, In
     if (description.empty()) return PMIX_ERR_NOT_SUPPORTED;
     auto made = std::make_unique<Registered>();
     made->directives = std::move(directives);
-    const pmix_status_t rc = made->take(std::move(description));
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(made->take(std::move(description)));
     common::MutexLock lock(mutex_);
     made->show(fabric);
     registered_.insert_or_assign(fabric, std::move(made));
@@ -197,8 +194,7 @@ pmix_status_t Fabrics::add_nb(pmix_fabric_t* fabric, const pmix_info_t directive
     auto options = read(directives, n);
     if (!options) return options.status();
     auto kept = std::make_shared<InfoList>();
-    const pmix_status_t rc = kept->append_all(options->directives.c_array(), options->directives.size());
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(kept->append_all(options->directives.c_array(), options->directives.size()));
     return ask_nb(std::move(options).value(),
                   [this, fabric, kept, callback, cbdata](pmix_status_t status, InfoList&& description) {
                       if (status == PMIX_SUCCESS) status = fill_new(fabric, std::move(*kept), std::move(description));
@@ -236,8 +232,7 @@ pmix_status_t Fabrics::remove(pmix_fabric_t* fabric) {
 }
 
 pmix_status_t Fabrics::remove_nb(pmix_fabric_t* fabric, pmix_op_cbfunc_t callback, void* cbdata) {
-    const pmix_status_t rc = remove(fabric);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(remove(fabric));
     if (callback == nullptr) return PMIX_OPERATION_SUCCEEDED;
     session_.loop().post([callback, cbdata] { callback(PMIX_SUCCESS, cbdata); });
     return PMIX_SUCCESS;

@@ -18,8 +18,7 @@ bool wants_text(std::string_view key) noexcept {
 common::Result<Prepared<common::LogRequest>> prepare(const pmix_info_t data[], size_t ndata,
                                                      const pmix_info_t directives[], size_t ndirectives) {
     if (data == nullptr || ndata == 0) return PMIX_ERR_BAD_PARAM;
-    const pmix_status_t rc = check_infos(data, ndata);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(check_infos(data, ndata));
     auto p = prepare_directives<common::LogRequest>(directives, ndirectives);
     if (!p) return p;
     for (const pmix_info_t& info : InfoView(data, ndata)) {

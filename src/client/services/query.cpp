@@ -309,8 +309,7 @@ pmix_status_t Work::finish_support(size_t i) {
             }
             if (rc != PMIX_SUCCESS) return rc;
         }
-        const pmix_status_t rc = add(i, name, common::array_value(std::move(levels)));
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(add(i, name, common::array_value(std::move(levels))));
     }
     for (const Level level : common::kLevels) {
         if (!q.list_of(level)) continue;
@@ -337,8 +336,7 @@ pmix_status_t Work::list(size_t i, InfoList& results) const {
     for (char** key = queries_[i].keys; *key != nullptr; ++key) {
         const auto at = places.find(*key);
         if (at == places.end() || at->second.empty()) continue;
-        const pmix_status_t rc = results.append(found[at->second.back()]);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(results.append(found[at->second.back()]));
         at->second.pop_back();
     }
     return PMIX_SUCCESS;

@@ -86,8 +86,7 @@ pmix_status_t send_environment(common::SpawnRequest& request) {
         Model model;
         model.read(of_job);
         model.read({app.info, app.ninfo});
-        const pmix_status_t rc = add_environment(app, model.open_mpi || !model.said);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(add_environment(app, model.open_mpi || !model.said));
     }
     common::InfoList infos;
     pmix_status_t rc = infos.append_all(request.infos.data(), request.infos.size());

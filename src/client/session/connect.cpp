@@ -2,6 +2,7 @@
 #include "client/session/connect.h"
 
 #include "client/session/request.h"
+#include "client/session/results.h"
 #include "client/session/session.h"
 
 namespace pmix::client {
@@ -26,10 +27,6 @@ common::Result<Prepared> prepare(const Session& session, const pmix_proc_t procs
     name_participants(std::move(list).value(), session.takes_ranges(), p.request);
     p.request.infos = common::Infos::borrow(infos, ninfos);
     return p;
-}
-
-pmix_status_t plain(pmix_status_t rc) noexcept {
-    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
 }
 
 template <Command C>

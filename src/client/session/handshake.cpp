@@ -43,8 +43,7 @@ pmix_status_t send_all(int fd, common::Bytes bytes, Deadline deadline, const Io&
         if (n >= 0) {
             bytes = bytes.subspan(static_cast<size_t>(n));
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            const pmix_status_t rc = await(fd, POLLOUT, deadline, io);
-            if (rc != PMIX_SUCCESS) return rc;
+            WIREUP_RETURN_IF_ERROR(await(fd, POLLOUT, deadline, io));
         } else if (errno != EINTR) {
             return PMIX_ERR_UNREACH;
         }
@@ -83,8 +82,7 @@ pmix_status_t receive_all(int fd, uint8_t* into, size_t size, std::vector<Descri
         } else if (n == 0) {
             return PMIX_ERR_UNREACH;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            const pmix_status_t rc = await(fd, POLLIN, deadline, io);
-            if (rc != PMIX_SUCCESS) return rc;
+            WIREUP_RETURN_IF_ERROR(await(fd, POLLIN, deadline, io));
         } else if (errno != EINTR) {
             return PMIX_ERR_UNREACH;
         }
@@ -153,8 +151,7 @@ common::Result<common::WhoReply> ask_identity(int fd, Deadline deadline, const I
     if (got->header.kind != common::FrameKind::reply) return PMIX_ERR_UNPACK_FAILURE;
     if (!common::succeeded(got->header.status)) return got->header.status;
     common::WhoReply who;
-    const pmix_status_t rc = common::decode_message(got->payload, who);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(common::decode_message(got->payload, who));
     return who;
 }
 
@@ -167,8 +164,7 @@ common::Result<Greeting> greet(Descriptor socket, common::HelloRequest mine, con
     common::InfoList told;
     for (const pmix_info_t& info : common::InfoView(infos, ninfos)) {
         if (info.value.type == PMIX_POINTER) continue;
-        const pmix_status_t appended = told.append(info);
-        if (appended != PMIX_SUCCESS) return appended;
+        WIREUP_RETURN_IF_ERROR(told.append(info));
     }
     mine.infos = common::Infos(std::move(told));
     common::HelloClient hello(std::move(mine), token);

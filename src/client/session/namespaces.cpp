@@ -61,8 +61,7 @@ pmix_status_t Namespaces::add_all(const common::SegmentList& segments,
             lose(segment.nspace, segment.instance);
             continue;
         }
-        const pmix_status_t rc = add(segment.nspace, segment.instance, std::move(descriptor));
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(add(segment.nspace, segment.instance, std::move(descriptor)));
     }
     return PMIX_SUCCESS;
 }

@@ -13,9 +13,7 @@
 
 namespace pmix::client {
 
-inline pmix_status_t plain(pmix_status_t rc) noexcept {
-    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
-}
+using common::plain;
 
 inline void give_results(pmix_info_cbfunc_t callback, void* cbdata, pmix_status_t status, common::InfoList&& infos) {
     if (callback == nullptr) return;

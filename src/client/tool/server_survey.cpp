@@ -29,10 +29,6 @@ constexpr size_t kOthersAtATime = 64;
 // A name, a host name, a version and a URI.
 constexpr uint32_t kMaxAnswer = 64u << 10;
 
-Deadline sooner(Deadline a, Deadline b) noexcept {
-    return a.ns() < b.ns() ? a : b;
-}
-
 struct Candidate {
     enum class State : uint8_t { waiting, busy, asked, answered, over };
     State state = State::waiting;

@@ -7,6 +7,7 @@
 
 #include "client/tool/server_survey.h"
 #include "common/base/limits.h"
+#include "common/values/rank_value.h"
 #include "transport/rendezvous_file.h"
 #include "transport/server_list.h"
 
@@ -22,20 +23,6 @@ using transport::Io;
 namespace {
 
 constexpr int64_t kPollMs = 50;
-
-pmix_status_t read_rank(InfoView infos, const char* key, common::Rank& rank) {
-    const pmix_info_t* info = infos.find(key);
-    if (info == nullptr) return PMIX_SUCCESS;
-    uint64_t n = 0;
-    if (info->value.type == PMIX_PROC_RANK) {
-        n = info->value.data.rank;
-    } else if (common::read_number(info->value, &n) != PMIX_SUCCESS) {
-        return PMIX_ERR_BAD_PARAM;
-    }
-    if (n > UINT32_MAX || !common::is_real_rank(static_cast<common::Rank>(n))) return PMIX_ERR_BAD_PARAM;
-    rank = static_cast<common::Rank>(n);
-    return PMIX_SUCCESS;
-}
 
 // A pid, or the pid in a structure about a process.
 pmix_status_t read_pid(const pmix_info_t& info, pid_t& pid) {
@@ -59,7 +46,7 @@ pmix_status_t read_self(InfoView infos, transport::EnvironmentReader read, ToolO
     if (!nspace.empty()) {
         options.self = ProcId(nspace, 0);
         options.named_self = true;
-        return read_rank(infos, PMIX_TOOL_RANK, options.self.rank);
+        return common::read_rank(infos, PMIX_TOOL_RANK, options.self.rank);
     }
     if (infos.has(PMIX_TOOL_RANK)) return PMIX_ERR_BAD_PARAM;
     // A host has started this tool: the tool takes the identity in its environment, if there is one.
@@ -92,7 +79,7 @@ pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOp
         if (nspace.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
         options.way = ToolOptions::Way::nspace;
         options.server = ProcId(nspace, PMIX_RANK_UNDEF);
-        return read_rank(infos, PMIX_SERVER_RANK, options.server.rank);
+        return common::read_rank(infos, PMIX_SERVER_RANK, options.server.rank);
     } else if (infos.flag(PMIX_CONNECT_TO_SYSTEM)) {
         options.way = ToolOptions::Way::system;
     } else if (infos.flag(PMIX_CONNECT_SYSTEM_FIRST)) {
@@ -104,10 +91,6 @@ pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOp
         options.from_environment = true;
     }
     return PMIX_SUCCESS;
-}
-
-Deadline sooner(Deadline a, Deadline b) noexcept {
-    return a.ns() < b.ns() ? a : b;
 }
 
 class Search {

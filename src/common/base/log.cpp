@@ -183,8 +183,7 @@ void log_line(LogArea area, LogLevel level, const char* format, ...) noexcept {
 pmix_status_t start_log(std::string_view spec, const ProcId& self) {
     const size_t at = spec.find('@');
     uint32_t levels = 0;
-    const pmix_status_t rc = read_items(spec.substr(0, at), levels);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(read_items(spec.substr(0, at), levels));
     auto where = expand(at == spec.npos ? "stderr" : spec.substr(at + 1), self);
     if (!where.ok()) return where.status();
     if (where->empty()) return PMIX_ERR_BAD_PARAM;

@@ -40,4 +40,16 @@ constexpr bool succeeded(pmix_status_t status) noexcept {
     return status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED;
 }
 
+// The same without PMIX_OPERATION_SUCCEEDED: what a caller that waited is told.
+constexpr pmix_status_t plain(pmix_status_t status) noexcept {
+    return succeeded(status) ? PMIX_SUCCESS : status;
+}
+
+// Leaves the function with the status of a call that has failed.
+#define WIREUP_RETURN_IF_ERROR(...)                                \
+    do {                                                           \
+        const pmix_status_t status_of_call = (__VA_ARGS__);        \
+        if (status_of_call != PMIX_SUCCESS) return status_of_call; \
+    } while (false)
+
 }  // namespace pmix::common

@@ -394,8 +394,7 @@ pmix_status_t unpack_values(pmix_data_buffer_t* buffer, void* dest, int32_t* n, 
     if (!r.ok()) return r.status();
     const bool all = count <= static_cast<size_t>(capacity);
     const size_t fits = all ? count : static_cast<size_t>(capacity);
-    const pmix_status_t rc = fill(r, type, dest, fits);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(fill(r, type, dest, fits));
     *n = static_cast<int32_t>(fits);
     if (!all) return PMIX_ERR_UNPACK_INADEQUATE_SPACE;
     buffer->unpack_ptr = buffer->base_ptr + (r.position() - view.whole.data());

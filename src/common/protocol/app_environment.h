@@ -31,8 +31,7 @@ pmix_status_t harvest(const char* const* environment, bool open_mpi, Take&& take
         const std::string_view text(*entry);
         const size_t equals = text.find('=');
         if (equals == std::string_view::npos || !detail::goes_along(text.substr(0, equals), open_mpi)) continue;
-        const pmix_status_t rc = take(text.substr(0, equals), text.substr(equals + 1));
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(take(text.substr(0, equals), text.substr(equals + 1)));
     }
     return PMIX_SUCCESS;
 }

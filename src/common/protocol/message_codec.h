@@ -75,14 +75,12 @@ pmix_status_t write(ByteWriter& w, const T& v) {
         if (v.size() > kMaxListLength) return PMIX_ERR_BAD_PARAM;
         w.u32(static_cast<uint32_t>(v.size()));
         for (const auto& element : v) {
-            const pmix_status_t rc = write(w, element);
-            if (rc != PMIX_SUCCESS) return rc;
+            WIREUP_RETURN_IF_ERROR(write(w, element));
         }
     } else {
         static_assert(Struct<T>);
         const size_t length_at = w.hole_u32();
-        const pmix_status_t rc = write_fields(w, v);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(write_fields(w, v));
         w.patch_u32(length_at, static_cast<uint32_t>(w.size() - length_at - 4));
     }
     return PMIX_SUCCESS;
@@ -146,14 +144,12 @@ pmix_status_t read(ByteReader& r, T& v) {
     } else if constexpr (std::is_same_v<T, Infos>) {
         if (!count_within(r, kMaxInfosPerMessage)) return PMIX_ERR_UNPACK_FAILURE;
         InfoList list;
-        const pmix_status_t rc = decode_infos(r, &list);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(decode_infos(r, &list));
         v = Infos(std::move(list));
     } else if constexpr (kIsAbiArray<T>) {
         if (!count_within(r, kMaxInfosPerMessage)) return PMIX_ERR_UNPACK_FAILURE;
         typename T::Owner array;
-        const pmix_status_t rc = decode_array(r, &array);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(decode_array(r, &array));
         v = T(std::move(array));
     } else if constexpr (std::is_same_v<T, Reserved>) {
         if (r.u32() != 0) return PMIX_ERR_UNPACK_FAILURE;
@@ -164,8 +160,7 @@ pmix_status_t read(ByteReader& r, T& v) {
         v.clear();
         v.resize(n);
         for (auto& element : v) {
-            const pmix_status_t rc = read(r, element);
-            if (rc != PMIX_SUCCESS) return rc;
+            WIREUP_RETURN_IF_ERROR(read(r, element));
         }
     } else {
         static_assert(Struct<T>);

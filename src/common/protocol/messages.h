@@ -350,8 +350,7 @@ void print_message(std::string& out, const M& message);
 template <class M>
 Result<Blob> message_bytes(const M& message) {
     ByteWriter w;
-    const pmix_status_t rc = encode_message(w, message);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(encode_message(w, message));
     return w.take();
 }
 

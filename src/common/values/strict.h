@@ -23,8 +23,7 @@ inline constexpr const char* kStrictVariable = "PMIX_WIREUP_STRICT";
 // variable: the environment's text, or null.
 inline Result<bool> strict_mode(InfoView infos, const char* variable) noexcept {
     bool strict = variable != nullptr && *variable != '\0' && std::string_view(variable) != "0";
-    const pmix_status_t rc = infos.get(PMIX_WIREUP_STRICT, &strict);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(infos.get(PMIX_WIREUP_STRICT, &strict));
     return strict;
 }
 

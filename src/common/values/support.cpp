@@ -188,8 +188,7 @@ Result<Value> supported_attributes(Function function, Levels levels) {
     n = 0;
     for (const AttributeRow& row : kAttributes) {
         if (!fits(row)) continue;
-        const pmix_status_t rc = describe((*rows)[n++], attribute_at(row.attribute));
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(describe((*rows)[n++], attribute_at(row.attribute)));
     }
     return as_array(std::move(rows).value());
 }
@@ -202,8 +201,7 @@ Result<Value> described_attributes(const std::string* names, size_t n) {
         Attribute known = attribute_by_name(names[i]);
         if (known.name == nullptr) known = attribute_by_string(names[i]);
         if (known.name == nullptr) known = {names[i].c_str(), names[i].c_str(), PMIX_UNDEF};
-        const pmix_status_t rc = describe((*rows)[i], known);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(describe((*rows)[i], known));
     }
     return as_array(std::move(rows).value());
 }

@@ -11,8 +11,7 @@ pmix_status_t Tools::may_ask(const Credentials& who) const noexcept {
 
 pmix_status_t Tools::may_connect(common::PeerRole role, const Credentials& who) const noexcept {
     if (role == common::PeerRole::observer) return own_or_root(who) ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
-    const pmix_status_t rc = may_ask(who);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(may_ask(who));
     return (offers() & common::WhoReply::kTools) != 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
 }
 

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "server/base/callback.h"
+#include "common/base/callback.h"
 #include "server/base/scheduler.h"
 
 namespace pmix::server {
@@ -34,7 +34,7 @@ class BlockingTasks {
     BlockingTasks& operator=(const BlockingTasks&) = delete;
 
     // as_user: the thread has the user's rights and no others. False: it has this process's.
-    using Work = Callback<void(bool as_user)>;
+    using Work = common::Callback<void(bool as_user)>;
     void add(Rights who, Work work, transport::Task done = {});
     // For this process itself.
     void add(Work work, transport::Task done = {});

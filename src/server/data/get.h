@@ -28,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/callback.h"
 #include "common/protocol/messages.h"
 #include "server/base/lifecycle.h"
 #include "server/base/member.h"
@@ -47,7 +48,7 @@ inline constexpr int64_t kModexHoldMs = 600'000;
 class Get final : public LifecycleObserver {
   public:
     // The answer to a host's direct modex: the bytes are valid while it runs.
-    using Respond = Callback<void(pmix_status_t, common::Bytes)>;
+    using Respond = common::Callback<void(pmix_status_t, common::Bytes)>;
 
     Get(const LifecycleObservers& observers, Scheduler& scheduler, Host& host, Registry& registry,
         const Segments& segments)

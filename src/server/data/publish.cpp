@@ -9,11 +9,6 @@ namespace pmix::server {
 
 namespace {
 
-// A plain status for the client: the host's "already done" is its success.
-pmix_status_t plain(pmix_status_t status) {
-    return common::succeeded(status) ? PMIX_SUCCESS : status;
-}
-
 // The answers need nothing but the Reply, so the host's own thread can send them: one wake-up less, and a cross-core
 // one costs more than all the work.
 Runs where(Reply& reply) {
@@ -29,8 +24,9 @@ void Publish::publish(Peer& peer, common::PublishRequest& request, Reply reply) 
     if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     const Runs runs = where(reply);
-    host_.of(peer).publish(peer.id(), std::move(infos), runs,
-                           [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });
+    host_.of(peer).publish(peer.id(), std::move(infos), runs, [reply = std::move(reply)](HostAnswer& a) mutable {
+        reply.status(common::plain(a.status));
+    });
 }
 
 void Publish::lookup(Peer& peer, common::LookupRequest& request, Reply reply) {
@@ -53,7 +49,7 @@ void Publish::lookup(Peer& peer, common::LookupRequest& request, Reply reply) {
                 item.value = w.take();
                 message.items.push_back(std::move(item));
             }
-            reply.message(plain(a.status), message);
+            reply.message(common::plain(a.status), message);
         });
 }
 
@@ -65,8 +61,9 @@ void Publish::unpublish(Peer& peer, common::UnpublishRequest& request, Reply rep
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     if (request.all) request.keys.clear();
     const Runs runs = where(reply);
-    host_.of(peer).unpublish(peer.id(), request.keys, std::move(infos), runs,
-                             [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });
+    host_.of(peer).unpublish(
+        peer.id(), request.keys, std::move(infos), runs,
+        [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(common::plain(a.status)); });
 }
 
 }  // namespace pmix::server

@@ -16,15 +16,15 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/callback.h"
 #include "common/values/value.h"
-#include "server/base/callback.h"
 #include "server/host/host.h"
 
 namespace pmix::server {
 
 class EventCodes {
   public:
-    using Done = Callback<void(pmix_status_t)>;
+    using Done = common::Callback<void(pmix_status_t)>;
 
     explicit EventCodes(Host& host) : host_(host) {}
     EventCodes(const EventCodes&) = delete;

@@ -370,9 +370,8 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
     spread(std::move(event).value());
     if (lost) return reply.status(PMIX_ERR_NOT_SUPPORTED);
     if (!hand_up) return reply.status(PMIX_SUCCESS);
-    host_.notify_event(request.status, source, range, std::move(up), [reply = std::move(reply)](HostAnswer& a) mutable {
-        reply.status(common::succeeded(a.status) ? PMIX_SUCCESS : a.status);
-    });
+    host_.notify_event(request.status, source, range, std::move(up),
+                       [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(common::plain(a.status)); });
 }
 
 void Events::raise(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos,

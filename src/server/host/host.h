@@ -21,13 +21,13 @@
 #include <vector>
 
 #include "common/base/bytes.h"
+#include "common/base/callback.h"
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "common/protocol/proc_set.h"
 #include "common/values/info_view.h"
 #include "common/values/support.h"
 #include "common/values/value.h"
-#include "server/base/callback.h"
 #include "server/base/peer.h"
 #include "server/base/scheduler.h"
 #include "server/host/host_attributes.h"
@@ -79,7 +79,7 @@ enum class Runs : uint8_t { on_loop, anywhere };
 
 class Host {
   public:
-    using Done = Callback<void(HostAnswer&)>;
+    using Done = common::Callback<void(HostAnswer&)>;
     using Procs = std::vector<common::ProcId>;
 
     // refusal: the answer to each request that a derived class does not serve.

@@ -14,9 +14,9 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/callback.h"
 #include "common/base/ids.h"
 #include "common/base/status.h"
-#include "server/base/callback.h"
 #include "server/iof/iof.h"
 #include "transport/descriptor.h"
 #include "transport/event_loop.h"
@@ -64,7 +64,7 @@ class ChildOutput final : private transport::WatchHandler {
 
 class ChildInput final : private transport::WatchHandler {
   public:
-    using Done = Callback<void(pmix_status_t)>;
+    using Done = common::Callback<void(pmix_status_t)>;
     ChildInput() = default;
     ~ChildInput();
     ChildInput(const ChildInput&) = delete;

@@ -17,10 +17,6 @@ using common::ProcId;
 
 namespace {
 
-pmix_status_t plain(pmix_status_t status) {
-    return common::succeeded(status) ? PMIX_SUCCESS : status;
-}
-
 bool names(const ProcId& pattern, const ProcId& proc) {
     return pattern.nspace == proc.nspace && (pattern.rank == PMIX_RANK_WILDCARD || pattern.rank == proc.rank);
 }
@@ -61,7 +57,7 @@ void Iof::pull(Peer& peer, common::IofPullRequest& request, Reply reply) {
     const common::ProcList procs = pull.procs;
     host_.iof_pull(procs, std::move(infos), request.channels,
                    [this, key, pull = std::move(pull), reply = std::move(reply)](HostAnswer& a) mutable {
-                       settle(key, std::move(pull), std::move(reply), plain(a.status));
+                       settle(key, std::move(pull), std::move(reply), common::plain(a.status));
                    });
 }
 
@@ -228,7 +224,7 @@ void Iof::push(Peer& peer, common::IofPushRequest& request, Reply reply) {
     if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     host.push_stdin(peer.id(), request.procs, std::move(infos), {request.data.begin(), request.data.end()},
-                    [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(plain(a.status)); });
+                    [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(common::plain(a.status)); });
 }
 
 }  // namespace pmix::server

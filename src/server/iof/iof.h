@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/callback.h"
 #include "common/protocol/messages.h"
 #include "server/base/lifecycle.h"
 #include "server/base/reply.h"
@@ -31,7 +32,7 @@ struct IofDelivery {
     pmix_iof_channel_t channel = 0;
     common::Blob data;
     common::InfoList infos;
-    Callback<void(pmix_status_t)> done;  // once, on the loop, later
+    common::Callback<void(pmix_status_t)> done;  // once, on the loop, later
 };
 
 class Iof final : public LifecycleObserver {

@@ -19,8 +19,7 @@ size_t most_entries(uint32_t bytes) noexcept {
 
 pmix_status_t read_iof_limit(const pmix_info_t* infos, size_t n, IofLimit& limit) noexcept {
     const common::InfoView view(infos, n);
-    const pmix_status_t rc = view.get(PMIX_IOF_CACHE_SIZE, &limit.bytes);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(view.get(PMIX_IOF_CACHE_SIZE, &limit.bytes));
     // Who asks for more than is kept for all together gets that.
     limit.bytes = std::min(limit.bytes, static_cast<uint32_t>(common::kIofCacheTotal));
     if (view.flag(PMIX_IOF_DROP_NEWEST)) limit.overflow = IofOverflow::drop_newest;

@@ -15,11 +15,11 @@
 #include <memory>
 #include <utility>
 
+#include "common/base/callback.h"
 #include "common/base/ids.h"
 #include "common/base/limits.h"
 #include "common/protocol/messages.h"
 #include "common/values/value.h"
-#include "server/base/callback.h"
 
 namespace pmix::server {
 
@@ -36,13 +36,13 @@ using IofPiecePtr = std::shared_ptr<const IofPiece>;
 // Answers the deliverer when the last who holds it lets go.
 class IofReceipt {
   public:
-    explicit IofReceipt(Callback<void(pmix_status_t)> done) : done_(std::move(done)) {}
+    explicit IofReceipt(common::Callback<void(pmix_status_t)> done) : done_(std::move(done)) {}
     IofReceipt(const IofReceipt&) = delete;
     ~IofReceipt() { done_(status_); }
     void fail(pmix_status_t status) noexcept { status_ = status; }
 
   private:
-    Callback<void(pmix_status_t)> done_;
+    common::Callback<void(pmix_status_t)> done_;
     pmix_status_t status_ = PMIX_SUCCESS;
 };
 using IofReceiptPtr = std::shared_ptr<IofReceipt>;

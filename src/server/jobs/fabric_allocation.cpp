@@ -145,8 +145,7 @@ pmix_status_t fabric_facts(InfoView delivered, InfoList& facts) {
         if (id.empty()) return PMIX_ERR_BAD_PARAM;
         auto copy = Value::copy_of(info.value);
         if (!copy) return copy.status();
-        const pmix_status_t rc = facts.append(id, std::move(copy).value());
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(facts.append(id, std::move(copy).value()));
     }
     return PMIX_SUCCESS;
 }

@@ -38,8 +38,7 @@ pmix_status_t Inventory::deliver(InfoView infos, std::string_view own) {
         const InfoView facts = array ? common::infos_in(info.value) : InfoView(&info, 1);
         InfoList& node = nodes_[std::string(array ? name_in(facts) : own)];
         for (const pmix_info_t& fact : facts) {
-            const pmix_status_t rc = keep(node, fact);
-            if (rc != PMIX_SUCCESS) return rc;
+            WIREUP_RETURN_IF_ERROR(keep(node, fact));
         }
     }
     return PMIX_SUCCESS;

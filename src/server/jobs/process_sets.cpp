@@ -83,8 +83,7 @@ common::Result<std::vector<uint8_t>> encoded_names(const std::vector<const Proce
     value.type = PMIX_DATA_ARRAY;
     value.data.darray = &array;
     common::ByteWriter w;
-    const pmix_status_t rc = common::encode_value(w, value);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(common::encode_value(w, value));
     return w.take();
 }
 

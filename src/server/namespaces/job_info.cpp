@@ -341,8 +341,7 @@ pmix_status_t JobReader::store_qualified(const pmix_value_t& value, const pmix_i
     if (!what->qualifiers.empty()) {
         auto stored = dstore::QualifiedValue::stored(value);
         if (!stored) return stored.status();
-        const pmix_status_t rc = store_value(unmarked, what->qualifiers.key_for(what->primary), stored->get());
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(store_value(unmarked, what->qualifiers.key_for(what->primary), stored->get()));
     }
     // With nothing but an owner it is also that owner's value, to be had by the level of information.
     return others ? PMIX_SUCCESS : store(infos, 1, depth + 1, owner);

@@ -81,8 +81,7 @@ Result<std::vector<uint8_t>> describe_job(const Nspace& nspace) {
     auto infos = job_facts(nspace);
     if (!infos) return infos.status();
     ByteWriter w;
-    const pmix_status_t rc = common::encode_infos(w, infos->c_array(), infos->size());
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(common::encode_infos(w, infos->c_array(), infos->size()));
     return wrap_job(nspace.name, w.view());
 }
 

@@ -148,8 +148,7 @@ pmix_status_t Cleanup::add(const CleanupWish& wish, const std::vector<std::strin
     const std::set<std::string_view> as_files(files.begin(), files.end());
     for (const bool folder : {false, true}) {
         for (const std::string& path : folder ? folders : files) {
-            const pmix_status_t rc = check(path, folder, wish.user, rules);
-            if (rc != PMIX_SUCCESS) return rc;
+            WIREUP_RETURN_IF_ERROR(check(path, folder, wish.user, rules));
             if (list->count(path) != 0 || (folder && as_files.count(path) != 0))
                 return PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES;
         }

@@ -52,7 +52,7 @@ Host::Done pass_on(Reply reply, bool done) {
         common::ResultsReply message;
         if (done && (a.status == PMIX_ERR_NOT_SUPPORTED || a.status == PMIX_ERR_NOT_FOUND)) a.status = PMIX_SUCCESS;
         message.infos = std::move(a.infos);
-        reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message);
+        reply.message(common::plain(a.status), message);
     };
 }
 

@@ -93,7 +93,7 @@ void CredentialOffice::get(Peer& peer, common::GetCredentialRequest& request, Re
                                       common::CredentialReply message;
                                       message.credential = std::move(a.blob);
                                       message.infos = std::move(a.infos);
-                                      reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message);
+                                      reply.message(common::plain(a.status), message);
                                   });
 }
 

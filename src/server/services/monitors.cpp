@@ -135,7 +135,7 @@ void Monitors::request(Peer& peer, common::MonitorRequest& request, Reply reply)
                                           // Nobody knows the name.
                                           if (cancels && a.status == PMIX_ERR_NOT_SUPPORTED)
                                               a.status = PMIX_ERR_NOT_FOUND;
-                                          reply.message(common::succeeded(a.status) ? PMIX_SUCCESS : a.status, message);
+                                          reply.message(common::plain(a.status), message);
                                       });
     }
     auto made = std::make_unique<Monitor>();

@@ -34,7 +34,7 @@ void Log::request(Peer& peer, common::LogRequest& request, Reply reply) {
     host_.log(peer.id(), std::move(data), std::move(directives),
               [this, known, wish = std::move(wish), reply = std::move(reply)](HostAnswer& a) mutable {
                   if (a.status == PMIX_ERR_NOT_SUPPORTED && known) return write(std::move(wish), std::move(reply));
-                  reply.status(common::succeeded(a.status) ? PMIX_SUCCESS : a.status);
+                  reply.status(common::plain(a.status));
               });
 }
 

@@ -46,8 +46,7 @@ struct Query::Work {
     }
     pmix_status_t add(size_t query, std::string_view key, Value&& value) {
         common::ByteWriter encoded;
-        const pmix_status_t rc = common::encode_value(encoded, value.get());
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(common::encode_value(encoded, value.get()));
         bytes += encoded.size() + key.size();
         ++answered;
         return found[query].append(key, std::move(value));
@@ -169,8 +168,7 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
             // The host has started the processes, and may know those that have not connected.
             work.missing.push_back({index, *key, std::move(value).value()});
         } else if (value) {
-            const pmix_status_t rc = work.add(index, *key, std::move(value).value());
-            if (rc != PMIX_SUCCESS) return rc;
+            WIREUP_RETURN_IF_ERROR(work.add(index, *key, std::move(value).value()));
         } else if (value.status() == PMIX_ERR_BAD_PARAM || value.status() == PMIX_ERR_NOMEM) {
             return value.status();
         } else if (may_go_up) {

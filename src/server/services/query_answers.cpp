@@ -103,8 +103,7 @@ Result<Value> namespace_info(const Question& q) {
     for (const auto& [name, nspace] : q.known.registry.nspaces()) {
         if (q.target.named_nspace ? name != q.target.proc.nspace : !is_job(q, *nspace)) continue;
         if (!q.known.segments.may_map(q.asker, *nspace)) return PMIX_ERR_NO_PERMISSIONS;
-        const pmix_status_t rc = describe_job(*nspace, all);
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(describe_job(*nspace, all));
     }
     if (all.empty()) return PMIX_ERR_NOT_FOUND;
     return common::array_value(std::move(all));

@@ -18,9 +18,8 @@ class Abort {
         Client* client = registry_.find_client(peer.id());
         host_.of_abort(peer, request.procs)
             .abort(peer.id(), client == nullptr ? nullptr : client->server_object, request.status,
-                   std::move(request.message), request.procs, [reply = std::move(reply)](HostAnswer& a) mutable {
-                       reply.status(common::succeeded(a.status) ? PMIX_SUCCESS : a.status);
-                   });
+                   std::move(request.message), request.procs,
+                   [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(common::plain(a.status)); });
     }
 
   private:

@@ -37,8 +37,7 @@ void for_each_name(std::string_view list, Take&& take) {
 // All of the hosts that are named have to be this one.
 pmix_status_t check_hosts(InfoView infos, std::string_view hostname) {
     std::string_view list;
-    const pmix_status_t rc = infos.get(PMIX_HOST, &list);
-    if (rc != PMIX_SUCCESS) return rc;
+    WIREUP_RETURN_IF_ERROR(infos.get(PMIX_HOST, &list));
     bool here = true;
     const std::string_view first = hostname.substr(0, hostname.find('.'));
     for_each_name(list, [&](std::string_view name) {

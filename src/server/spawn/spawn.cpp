@@ -41,7 +41,7 @@ void Spawn::answer(Reply& reply, pmix_status_t status, std::string name) {
         connect_.spawned(*asker, nspace->name);
         segments_.add(*asker, *nspace, message.segments, descriptors);
     }
-    reply.message(common::succeeded(status) ? PMIX_SUCCESS : status, message, descriptors);
+    reply.message(common::plain(status), message, descriptors);
 }
 
 }  // namespace pmix::server

@@ -54,8 +54,8 @@ std::string row(const char* name) {
     M::fields([&](const char* field, auto member) {
         M* none = nullptr;
         using T = std::remove_reference_t<decltype(none->*member)>;
-        const std::string name = std::is_same_v<T, Reserved> ? "" : std::string(field) + " ";
-        out += (first ? "" : ", ") + name + "*" + type_name<T>() + "*";
+        const std::string label = std::is_same_v<T, Reserved> ? "" : std::string(field) + " ";
+        out += (first ? "" : ", ") + label + "*" + type_name<T>() + "*";
         first = false;
     });
     return out + (first ? "(none) |\n" : " |\n");
