@@ -8,7 +8,8 @@ cmake_minimum_required(VERSION 3.22)
 
 set(types
     "array=DATA_ARRAY" "bool=BOOL" "char*=STRING" "double=DOUBLE" "float=FLOAT" "hwloc_topology_t=POINTER"
-    "infos=DATA_ARRAY" "int32_t=INT32" "int=INT" "pid_t=PID" "pmix_byte_object_t=BYTE_OBJECT"
+    "infos=DATA_ARRAY" "int32_t=INT32" "int=INT" "pid_t=PID" "pmix_alloc_directive_t=ALLOC_DIRECTIVE"
+    "pmix_alloc_inheritance_t=ALLOC_INHERIT" "pmix_byte_object_t=BYTE_OBJECT"
     "pmix_cpuset_t*=PROC_CPUSET" "pmix_data_range_t=DATA_RANGE" "pmix_device_type_t=DEVTYPE" "pmix_envar_t*=ENVAR"
     "pmix_geometry_t=GEOMETRY" "pmix_link_state_t=LINK_STATE" "pmix_persistence_t=PERSIST"
     "pmix_proc_state_t=PROC_STATE" "pmix_proc_t=PROC" "pmix_proc_t*=PROC" "pmix_proc_t<>=DATA_ARRAY"
@@ -24,8 +25,6 @@ foreach(row IN LISTS types)
 endforeach()
 # Names of environment variables, which look the same.
 set(no_attributes PMIX_LAUNCHER_RNDZ_URI PMIX_LAUNCHER_RNDZ_FILE PMIX_KEEPALIVE_PIPE)
-# Its string is PMIX_EVENT_HDLR_NAME's, which follows it.
-set(alias_before PMIX_PROGRESS_THREAD_NAME)
 
 set(rows)
 set(strings)
@@ -48,7 +47,7 @@ foreach(header pmix_common.h pmix.h pmix_server.h pmix_tool.h pmix_deprecated.h)
             continue()
         endif()
         set(kind ATTRIBUTE)
-        if(string IN_LIST strings OR name IN_LIST alias_before)
+        if(string IN_LIST strings)
             set(kind ALIAS)
         else()
             list(APPEND strings "${string}")

@@ -647,6 +647,9 @@ PMIX_EXPORT const char *PMIx_Job_state_string(pmix_job_state_t state);
 /* Text for an allocation directive; static, also for values unknown. */
 PMIX_EXPORT const char *PMIx_Alloc_directive_string(pmix_alloc_directive_t directive);
 
+/* Text for an inheritance of allocations; static, also for values unknown. */
+PMIX_EXPORT const char *PMIx_Alloc_inheritance_string(pmix_alloc_inheritance_t inheritance);
+
 /* Text for a resource block directive; static, also for values unknown. */
 PMIX_EXPORT const char *PMIx_Resource_block_directive_string(pmix_resource_block_directive_t directive);
 

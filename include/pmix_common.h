@@ -110,10 +110,13 @@ typedef int pmix_status_t;
 #define PMIX_ERR_NO_PERMISSIONS                 (-23)  /* not allowed */
 #define PMIX_ERR_INVALID_CRED                   (-12)  /* the credential is not valid */
 #define PMIX_ERR_INVALID_OPERATION              (-158) /* not possible in this state */
+#define PMIX_ERR_NOT_A_MEMBER                   (-66)  /* the process is not a member of the group */
+#define PMIX_ERR_OUTDATED                       (-76)  /* the peer's release is too old */
 #define PMIX_ERR_EVENT_REGISTRATION             (-144) /* a handler could not be registered */
 #define PMIX_ERR_REPEAT_ATTR_REGISTRATION       (-171) /* registered already */
 #define PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES (-51)  /* two cleanup directives contradict */
 #define PMIX_ERR_IOF_FAILURE                    (-172) /* output could not be delivered */
+#define PMIX_ERR_IOF_XOFF                       (-405) /* the receiver takes no input for now: push again later */
 
 /* Values and packed data. */
 #define PMIX_ERR_UNKNOWN_DATA_TYPE              (-16)  /* no such data type */
@@ -122,11 +125,11 @@ typedef int pmix_status_t;
 #define PMIX_ERR_UNPACK_FAILURE                 (-20)  /* the data cannot be unpacked */
 #define PMIX_ERR_UNPACK_INADEQUATE_SPACE        (-19)  /* more values than the caller has room for */
 #define PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER (-50)  /* the buffer has no more data */
-#define PMIX_ERR_LOST_PRECISION                 (-400) /* the number was rounded; shares its value */
-#define PMIX_ERR_CHANGE_SIGN                    (-401) /* the number changed its sign; shares its value */
+#define PMIX_ERR_LOST_PRECISION                 (-202) /* the number was rounded (-400 in OpenPMIx 6) */
+#define PMIX_ERR_CHANGE_SIGN                    (-203) /* the number changed its sign (-401 in OpenPMIx 6) */
 
 /*
- * Processes: events about a process, and how it ended. Two of them share their values with the two codes right above.
+ * Processes: events about a process, and how it ended.
  */
 #define PMIX_PROC_TERMINATED                (-111) /* a process ended */
 #define PMIX_EVENT_PROC_TERMINATED          (-201) /* a process ended */
@@ -135,6 +138,7 @@ typedef int pmix_status_t;
 #define PMIX_ERR_PROC_KILLED_BY_CMD         (-400) /* killed on command */
 #define PMIX_ERR_PROC_FAILED_TO_START       (-401) /* did not start */
 #define PMIX_ERR_PROC_ABORTED_BY_SIG        (-402) /* ended by a signal */
+#define PMIX_ERR_PROC_KILLED_BY_RELEASE     (-204) /* killed because its resources were released */
 #define PMIX_ERR_PROC_SENSOR_BOUND_EXCEEDED (-403) /* used too much */
 #define PMIX_ERR_EXIT_NONZERO_TERM          (-404) /* exit status not 0 */
 #define PMIX_ERR_PROC_RESTART               (-4)   /* a process was started again */
@@ -155,11 +159,15 @@ typedef int pmix_status_t;
 #define PMIX_ERR_JOB_FAILED_TO_MAP          (-179) /* the processes cannot be placed */
 #define PMIX_ERR_JOB_INSUFFICIENT_RESOURCES (-234) /* not enough for this job */
 #define PMIX_ERR_JOB_ALLOC_FAILED           (-188) /* no allocation */
+#define PMIX_ALLOC_TIMEOUT_WARNING          (-194) /* an allocation is about to end */
+#define PMIX_DVM_IS_READY                   (-195) /* a virtual machine of daemons is ready */
+#define PMIX_ERR_DVM_MOD                    (-196) /* a virtual machine of daemons could not be changed */
 #define PMIX_ERR_JOB_FAILED_TO_LAUNCH       (-181) /* could not be launched */
 #define PMIX_ERR_JOB_SYS_OP_FAILED          (-235) /* a system call failed */
 #define PMIX_ERR_JOB_CANCELED               (-180) /* cancelled */
 #define PMIX_ERR_JOB_ABORTED                (-182) /* aborted */
 #define PMIX_ERR_JOB_KILLED_BY_CMD          (-183) /* killed on command */
+#define PMIX_ERR_JOB_KILLED_BY_RELEASE      (-236) /* killed because its resources were released */
 #define PMIX_ERR_JOB_ABORTED_BY_SIG         (-184) /* ended by a signal */
 #define PMIX_ERR_JOB_ABORTED_BY_SYS_EVENT   (-189) /* ended by an event of the system */
 #define PMIX_ERR_JOB_TERM_WO_SYNC           (-185) /* a process ended without finalize */
@@ -247,6 +255,7 @@ typedef uint8_t pmix_proc_state_t;
 #define PMIX_PROC_STATE_CANNOT_RESTART        61 /* cannot be started again */
 #define PMIX_PROC_STATE_TERM_NON_ZERO         62 /* exit status not 0 */
 #define PMIX_PROC_STATE_FAILED_TO_LAUNCH      63 /* could not be launched */
+#define PMIX_PROC_STATE_KILLED_BY_RELEASE     64 /* killed because its resources were released */
 
 /* State of a job, in the order of its life cycle (chapter 12). */
 typedef uint8_t pmix_job_state_t;
@@ -336,6 +345,8 @@ typedef uint16_t pmix_data_type_t;
 #define PMIX_RESBLOCK_DIRECTIVE     71
 #define PMIX_RESOURCE_UNIT          72
 #define PMIX_NODE_PID               73
+#define PMIX_REGEX2                 74 /* a list in a short form, with its type */
+#define PMIX_ALLOC_INHERIT          75
 #define PMIX_DATA_TYPE_MAX          500 /* ids are below this */
 
 /* Scope of a value that was put: who can get it (chapter 5). */
@@ -345,6 +356,11 @@ typedef uint8_t pmix_scope_t;
 #define PMIX_REMOTE      2 /* for processes on other nodes */
 #define PMIX_GLOBAL      3 /* for all */
 #define PMIX_INTERNAL    4 /* for the putter alone */
+/* As a scope of PMIx_Put: delete what was put with that scope; the value is not read. */
+#define PMIX_DEL_LOCAL    5
+#define PMIX_DEL_REMOTE   6
+#define PMIX_DEL_GLOBAL   7 /* whatever its scope is, PMIX_INTERNAL excepted */
+#define PMIX_DEL_INTERNAL 8
 
 /* Range: who can see published data or gets an event (chapters 9, 10). */
 typedef uint8_t pmix_data_range_t;
@@ -365,6 +381,7 @@ typedef uint8_t pmix_persistence_t;
 #define PMIX_PERSIST_PROC       2   /* until the publisher ends */
 #define PMIX_PERSIST_APP        3   /* until its application ends */
 #define PMIX_PERSIST_SESSION    4   /* until its session ends */
+#define PMIX_PERSIST_NSPACE     5   /* until its namespace ends */
 #define PMIX_PERSIST_INVALID    255 /* no persistence */
 
 /* Flags of an info, bit by bit (chapter 3). */
@@ -383,7 +400,15 @@ typedef uint8_t pmix_alloc_directive_t;
 #define PMIX_ALLOC_RELEASE    3   /* give it back */
 #define PMIX_ALLOC_REAQUIRE   4   /* take back borrowed ones */
 #define PMIX_ALLOC_REQ_CANCEL 5   /* take back a request */
+#define PMIX_ALLOC_ACTIVATE   6   /* make it usable */
 #define PMIX_ALLOC_EXTERNAL   128 /* from here: the host's own */
+
+/* Which jobs inherit an allocation (OpenPMIx 7). */
+typedef uint8_t pmix_alloc_inheritance_t;
+#define PMIX_ALLOC_INHERIT_NONE          1 /* none */
+#define PMIX_ALLOC_INHERIT_CHILD         2 /* those that its jobs spawn */
+#define PMIX_ALLOC_INHERIT_DEFAULT       3 /* those that name no allocation */
+#define PMIX_ALLOC_INHERIT_CHILD_DEFAULT 4 /* both */
 
 /* What a resource block request wants (OpenPMIx 6). */
 typedef uint8_t pmix_resource_block_directive_t;
@@ -505,7 +530,8 @@ typedef enum {
 typedef enum {
     PMIX_GROUP_CONSTRUCT = 0,
     PMIX_GROUP_DESTRUCT = 1,
-    PMIX_GROUP_NONE = 2 /* no operation */
+    PMIX_GROUP_NONE = 2,  /* no operation */
+    PMIX_GROUP_CANCEL = 3 /* give up a construct (OpenPMIx 7) */
 } pmix_group_operation_t;
 
 /* Whether a value means true; note that true is 0. */
@@ -542,7 +568,7 @@ typedef enum {
 /* Initialisation of every role (chapters 4, 17, 18): progress thread and event base; given to the init call. */
 #define PMIX_EXTERNAL_PROGRESS       "pmix.evext"   /* bool: the caller drives the library with PMIx_Progress */
 #define PMIX_PROGRESS_THREAD_FLUSH   "pmix.evflush" /* bool: run what is queued before the progress thread stops */
-#define PMIX_PROGRESS_THREAD_NAME    "pmix.evname"  /* char*: name of the progress thread meant */
+#define PMIX_PROGRESS_THREAD_NAME    "pmix.pthrdnm" /* char*: name of the progress thread meant */
 #define PMIX_EXTERNAL_AUX_EVENT_BASE "pmix.evaux"   /* void*: second event base of the caller's, for its own use */
 
 /*
@@ -584,7 +610,9 @@ typedef enum {
 #define PMIX_CONNECT_TO_SYS_CONTROLLER "pmix.cnct.ctrlr"     /* bool: connect to the system's controller */
 #define PMIX_CONNECTION_ORDER          "pmix.cnct.ord"       /* char*: servers to try, in this order, as a list */
 #define PMIX_SERVER_URI                "pmix.srvr.uri"       /* char*: URI of the server wanted */
+#define PMIX_SERVER_ALT_URIS           "pmix.srvr.alturis"   /* char*: its other addresses, a list */
 #define PMIX_MYSERVER_URI              "pmix.mysrvr.uri"     /* char*: URI of the server that serves this process */
+#define PMIX_MYSERVER_ALT_URIS         "pmix.mysrvr.alturis" /* char*: other addresses of that server, a list */
 #define PMIX_SERVER_HOSTNAME           "pmix.srvr.host"      /* char*: node of the server wanted */
 #define PMIX_CONNECT_MAX_RETRIES       "pmix.tool.mretries"  /* uint32_t: how often to try */
 #define PMIX_CONNECT_RETRY_DELAY       "pmix.tool.retry"     /* uint32_t: seconds between two tries */
@@ -676,8 +704,11 @@ typedef enum {
 #define PMIX_NODEID             "pmix.nodeid"     /* uint32_t: number of the node */
 #define PMIX_LOCAL_PEERS        "pmix.lpeers"     /* char*: ranks of the job on the node, a list */
 #define PMIX_LOCAL_PROCS        "pmix.lprocs"     /* array: processes on the node (pmix_proc_t) */
+#define PMIX_LOCAL_PARTICIPANTS "pmix.lcl.part"   /* array: processes of this node in a collective (pmix_proc_t) */
 #define PMIX_LOCAL_CPUSETS      "pmix.lcpus"      /* char*: CPUs of each local peer, parted by colons */
 #define PMIX_PARENT_ID          "pmix.parent"     /* pmix_proc_t*: process that spawned this job */
+#define PMIX_SPAWN_TREE_ROOT    "pmix.spwn.root"  /* char*: first job of the spawns that this job comes from */
+#define PMIX_SPAWN_TREE_ACTIVE  "pmix.spwn.actv"  /* uint32_t: other jobs of that tree that have not ended */
 #define PMIX_EXIT_CODE          "pmix.exit.code"  /* int: status at the end of the process */
 
 /* Sizes (chapter 6): how many there are; session, job, application or node realm. */
@@ -841,6 +872,9 @@ typedef enum {
 #define PMIX_SPAWN_CHILD_SEP                  "pmix.spchildsep"   /* bool: a spawned job continues without its parent */
 #define PMIX_FWD_ENVIRONMENT                  "pmix.fwdenv"       /* bool: give the job this process's environment */
 #define PMIX_SPAWN_PTY                        "pmix.spawn.pty"    /* bool: give the processes a terminal */
+#define PMIX_SPAWN_TARGET                     "pmix.spwn.tgt"     /* char* or array of them: allocations to use, by id */
+#define PMIX_SPAWN_ALLOC                      "pmix.spwn.alloc"   /* array: an allocation request to be met first:
+                                                                   * PMIX_ALLOC_REQ_DIRECTIVE and its infos */
 #define PMIX_PTY_TERMIO                       "pmix.pty.termio"   /* pmix_byte_object_t: its settings (struct
                                                                      termios) */
 #define PMIX_PTY_WSIZE                        "pmix.pty.wsize"    /* pmix_byte_object_t: its size (struct winsize) */
@@ -860,6 +894,9 @@ typedef enum {
 #define PMIX_QUERY_MEMORY_USAGE        "pmix.qry.mem"        /* array: memory in use */
 #define PMIX_QUERY_ALLOC_STATUS        "pmix.query.alloc"    /* char*: status of an allocation */
 #define PMIX_QUERY_ALLOCATION          "pmix.query.allc"     /* array: allocation of the session */
+#define PMIX_QUERY_ALLOC_IDS           "pmix.query.alloc.ids"  /* array: infos of PMIX_ALLOC_ID */
+#define PMIX_QUERY_ALLOC_PROPERTIES    "pmix.query.alloc.prop" /* array: properties of the allocation PMIX_ALLOC_ID;
+                                                                * PMIX_ALLOC_PROPERTY: of this one alone */
 #define PMIX_TIME_REMAINING            "pmix.time.remaining" /* uint32_t: seconds left of the allocation */
 #define PMIX_QUERY_NUM_PSETS           "pmix.qry.psetnum"    /* size_t: number of process sets */
 #define PMIX_QUERY_PSET_NAMES          "pmix.qry.psets"      /* char*: their names, a list */
@@ -895,7 +932,7 @@ typedef enum {
 #define PMIX_SERVER_ATTRIBUTES          "pmix.srvr.attrs"   /* char*: attributes of the server library */
 #define PMIX_HOST_ATTRIBUTES            "pmix.host.attrs"   /* char*: attributes of the host */
 #define PMIX_TOOL_ATTRIBUTES            "pmix.tool.attrs"   /* char*: attributes of the tool library */
-#define PMIX_QUERY_SUPPORTED_QUALIFIERS "pmix.qry.quals"    /* bool: qualifiers that can be used */
+#define PMIX_QUERY_SUPPORTED_QUALIFIERS "pmix.qry.supqual"    /* bool: qualifiers that can be used */
 #define PMIX_RESOURCE_BLOCK_NAME        "pmix.resblkname"   /* char*: name of a resource block */
 
 /*
@@ -969,7 +1006,17 @@ typedef enum {
 
 /* Allocations (chapter 13): given to PMIx_Allocation_request, and in its answer. */
 #define PMIX_ALLOC_REQ_ID             "pmix.alloc.reqid"     /* char*: the caller's name of the request */
+#define PMIX_ALLOC_REQ_DIRECTIVE      "pmix.alloc.dir"       /* pmix_alloc_directive_t: what a request wants, where
+                                                              * it is data (PMIX_SPAWN_ALLOC) */
 #define PMIX_ALLOC_ID                 "pmix.alloc.id"        /* char*: the host's name of the allocation */
+#define PMIX_ALLOC_STATUS             "pmix.alloc.status"    /* pmix_status_t: result of a request, in an event */
+#define PMIX_ALLOC_PROPERTY           "pmix.alloc.property"  /* char*: name of a property */
+#define PMIX_ALLOC_RELEASABLE         "pmix.alloc.releasable" /* bool: all of it may be given back */
+#define PMIX_ALLOC_SEQUENCE           "pmix.alloc.seq"       /* uint32_t: order in which the host got its allocations */
+#define PMIX_ALLOC_TARGET             "pmix.alloc.tgt"       /* char*: namespace that it is reserved for */
+#define PMIX_ALLOC_INHERITANCE        "pmix.alloc.inhrt"     /* pmix_alloc_inheritance_t: who keeps it when that ends */
+#define PMIX_ALLOC_WARN_TIMEOUT       "pmix.alloc.wtmo"      /* uint32_t: seconds before its end that a
+                                                              * PMIX_ALLOC_TIMEOUT_WARNING is raised */
 #define PMIX_ALLOC_NUM_NODES          "pmix.alloc.nnodes"    /* uint64_t: nodes */
 #define PMIX_ALLOC_NODE_LIST          "pmix.alloc.nlist"     /* char*: nodes, a list */
 #define PMIX_ALLOC_EXCLUDE            "pmix.alloc.exclude"   /* char*: nodes to leave out, a list */
@@ -1018,7 +1065,7 @@ typedef enum {
 #define PMIX_JOB_CTRL_CHECKPOINT         "pmix.jctrl.ckpt"     /* char*: write a checkpoint of this name */
 #define PMIX_JOB_CTRL_CHECKPOINT_EVENT   "pmix.jctrl.ckptev"   /* bool: ask for it by an event */
 #define PMIX_JOB_CTRL_CHECKPOINT_SIGNAL  "pmix.jctrl.ckptsig"  /* int: ask for it by this signal */
-#define PMIX_JOB_CTRL_CHECKPOINT_TIMEOUT "pmix.jctrl.ckptsig"  /* int: seconds it may take */
+#define PMIX_JOB_CTRL_CHECKPOINT_TIMEOUT "pmix.jctrl.ckpttime"  /* int: seconds it may take */
 #define PMIX_JOB_CTRL_CHECKPOINT_METHOD  "pmix.jctrl.ckmethod" /* array: ways the program knows (infos) */
 #define PMIX_JOB_CTRL_SIGNAL             "pmix.jctrl.sig"      /* int: send this signal */
 #define PMIX_JOB_CTRL_PROVISION          "pmix.jctrl.pvn"      /* char*: prepare these nodes */
@@ -1164,6 +1211,8 @@ typedef enum {
 #define PMIX_IOF_REDIRECT            "pmix.iof.redir"   /* bool: deliver it here and not where it went */
 #define PMIX_IOF_LOCAL_OUTPUT        "pmix.iof.local"   /* bool: write it where the process runs */
 #define PMIX_IOF_OUTPUT_RAW          "pmix.iof.raw"     /* bool: as it is, not by lines */
+#define PMIX_IOF_INHERIT             "pmix.iof.inhrt"   /* bool: who gets the output of the spawning job gets that
+                                                         * of this one too (default: true) */
 
 /* Setup of an application (chapter 17): what PMIx_server_setup_application shall prepare. */
 #define PMIX_SETUP_APP_ENVARS    "pmix.setup.env"  /* bool: environment variables */
@@ -1242,7 +1291,7 @@ typedef enum {
 #define PMIX_FABRIC_DEVICE_DRIVER      "pmix.fabdev.driver"   /* char*: driver */
 #define PMIX_FABRIC_DEVICE_FIRMWARE    "pmix.fabdev.fmwr"     /* char*: firmware */
 #define PMIX_FABRIC_DEVICE_ADDRESS     "pmix.fabdev.addr"     /* char*: address */
-#define PMIX_FABRIC_DEVICE_COORDINATES "pmix.fab.coord"       /* pmix_geometry_t: coordinates */
+#define PMIX_FABRIC_DEVICE_COORDINATES "pmix.fabdev.coord"     /* pmix_geometry_t: coordinates */
 #define PMIX_FABRIC_DEVICE_MTU         "pmix.fabdev.mtu"      /* size_t: bytes in a packet */
 #define PMIX_FABRIC_DEVICE_SPEED       "pmix.fabdev.speed"    /* size_t: bits a second */
 #define PMIX_FABRIC_DEVICE_STATE       "pmix.fabdev.state"    /* pmix_link_state_t: state of the link */
@@ -1250,6 +1299,8 @@ typedef enum {
 #define PMIX_FABRIC_DEVICE_PCI_DEVID   "pmix.fabdev.pcidevid" /* char*: number on the PCI bus */
 #define PMIX_DEVICE_DISTANCES          "pmix.dev.dist"        /* array: distances of a process to devices
                                                                  (pmix_device_distance_t) */
+#define PMIX_DEVICE_DIST_ORIGIN        "pmix.dev.dist.origin" /* char*: measure from this device (uuid, name of the
+                                                               * operating system, PCI id), not from a process */
 #define PMIX_DEVICE_TYPE               "pmix.dev.type"        /* pmix_device_type_t: kinds of device wanted */
 #define PMIX_DEVICE_ID                 "pmix.dev.id"          /* char*: name of a device */
 
@@ -1379,6 +1430,13 @@ typedef struct pmix_node_pid {
     pid_t pid;
 } pmix_node_pid_t;
 
+/* A list in a short form: the form's name and its bytes (OpenPMIx 7). See PMIx_generate_regex2. */
+typedef struct pmix_regex2 {
+    char *type;
+    uint8_t *bytes;
+    size_t len;
+} pmix_regex2_t;
+
 /* Where a device is reached on a fabric. */
 typedef struct pmix_endpoint {
     char *uuid;
@@ -1493,6 +1551,7 @@ typedef struct pmix_value {
         void *ptr;
         pmix_alloc_directive_t adir;
         pmix_resource_block_directive_t rbdir;
+        pmix_alloc_inheritance_t inheritance;
         pmix_envar_t envar;
         pmix_coord_t *coord;
         pmix_link_state_t linkstate;
@@ -1508,6 +1567,7 @@ typedef struct pmix_value {
         pmix_data_buffer_t *dbuf;
         pmix_resource_unit_t *resunit;
         pmix_node_pid_t *nodepid;
+        pmix_regex2_t *regex2;
         pmix_proc_stats_t *pstats;
         pmix_disk_stats_t *dkstats;
         pmix_net_stats_t *netstats;
@@ -1558,7 +1618,7 @@ typedef struct pmix_regattr_t {
 /* A fabric that was registered. The library fills and frees all but name. */
 typedef struct pmix_fabric_s {
     char *name;        /* fabric wanted; NULL: any */
-    size_t index;      /* its number */
+    size_t index;      /* its number; 0 and SIZE_MAX: not registered */
     pmix_info_t *info; /* its description */
     size_t ninfo;
     void *module; /* the library's own */
@@ -1581,6 +1641,8 @@ typedef struct pmix_fabric_s {
     { NULL, NULL, PMIX_DEVTYPE_UNKNOWN, UINT16_MAX, UINT16_MAX }
 #define PMIX_NODE_PID_STATIC_INIT \
     { NULL, UINT32_MAX, 0 }
+#define PMIX_REGEX2_STATIC_INIT \
+    { NULL, NULL, 0 }
 #define PMIX_BYTE_OBJECT_STATIC_INIT \
     { NULL, 0 }
 #define PMIX_ENDPOINT_STATIC_INIT \
@@ -1606,7 +1668,7 @@ typedef struct pmix_fabric_s {
 #define PMIX_REGATTR_STATIC_INIT \
     { NULL, {0}, PMIX_UNDEF, NULL }
 #define PMIX_FABRIC_STATIC_INIT \
-    { NULL, 0, NULL, 0, NULL }
+    { NULL, SIZE_MAX, NULL, 0, NULL }
 #define PMIX_PROC_STATS_STATIC_INIT \
     { \
         NULL, PMIX_PROC_STATIC_INIT, 0, NULL, '\0', {0, 0}, 0.0f, 0, 0, 0.0f, 0.0f, 0.0f, 0.0f, 0, { \

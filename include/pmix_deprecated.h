@@ -165,6 +165,9 @@ PMIX_EXPORT void PMIx_Load_nspace(pmix_nspace_t nspace, const char *str);
 /* Whether two namespaces are the same. One that is NULL or empty is the same as every other. */
 PMIX_EXPORT bool PMIx_Check_nspace(const char *key1, const char *key2);
 
+/* Whether two namespaces are the same. One that is NULL or empty is the same as none, not even as itself. */
+PMIX_EXPORT bool PMIx_Check_nspace_strict(const char *key1, const char *key2);
+
 /* Whether the namespace is NULL or empty. */
 PMIX_EXPORT bool PMIx_Nspace_invalid(const char *nspace);
 
@@ -176,6 +179,9 @@ PMIX_EXPORT void PMIx_Xfer_procid(pmix_proc_t *dst, const pmix_proc_t *src);
 
 /* Whether two processes are the same: namespaces by PMIx_Check_nspace, ranks by PMIx_Check_rank. */
 PMIX_EXPORT bool PMIx_Check_procid(const pmix_proc_t *a, const pmix_proc_t *b);
+
+/* Whether two processes are the same: namespaces by PMIx_Check_nspace_strict, ranks by their number. */
+PMIX_EXPORT bool PMIx_Check_procid_strict(const pmix_proc_t *a, const pmix_proc_t *b);
 
 /* Whether two ranks are the same. PMIX_RANK_WILDCARD is the same as every other. */
 PMIX_EXPORT bool PMIx_Check_rank(pmix_rank_t a, pmix_rank_t b);
@@ -200,11 +206,13 @@ PMIX_EXPORT void PMIx_Multicluster_nspace_parse(pmix_nspace_t target, pmix_nspac
 #define PMIX_CHECK_RESERVED_KEY(a)                  PMIx_Check_reserved_key(a)
 #define PMIX_LOAD_NSPACE(a, b)                      PMIx_Load_nspace((a), (b))
 #define PMIX_CHECK_NSPACE(a, b)                     PMIx_Check_nspace((a), (b))
+#define PMIX_CHECK_NSPACE_STRICT(a, b)              PMIx_Check_nspace_strict((a), (b))
 #define PMIX_NSPACE_INVALID(a)                      PMIx_Nspace_invalid(a)
 #define PMIX_LOAD_PROCID(a, b, c)                   PMIx_Load_procid((a), (b), (c))
 #define PMIX_XFER_PROCID(a, b)                      PMIx_Xfer_procid((a), (b))
 #define PMIX_PROCID_XFER(a, b)                      PMIX_XFER_PROCID((a), (b))
 #define PMIX_CHECK_PROCID(a, b)                     PMIx_Check_procid((a), (b))
+#define PMIX_CHECK_PROCID_STRICT(a, b)              PMIx_Check_procid_strict((a), (b))
 #define PMIX_CHECK_RANK(a, b)                       PMIx_Check_rank((a), (b))
 #define PMIX_PROCID_INVALID(a)                      PMIx_Procid_invalid(a)
 #define PMIX_PROC_LOAD(m, n, r)                     PMIx_Proc_load((m), (n), (r))
@@ -908,6 +916,12 @@ PMIX_EXPORT void PMIx_Node_pid_construct(pmix_node_pid_t *d);
 PMIX_EXPORT void PMIx_Node_pid_destruct(pmix_node_pid_t *d);
 PMIX_EXPORT pmix_node_pid_t *PMIx_Node_pid_create(size_t n);
 PMIX_EXPORT void PMIx_Node_pid_free(pmix_node_pid_t *d, size_t n);
+
+/* Lists in a short form (PMIx_generate_regex2). */
+PMIX_EXPORT void PMIx_Regex2_construct(pmix_regex2_t *d);
+PMIX_EXPORT void PMIx_Regex2_destruct(pmix_regex2_t *d);
+PMIX_EXPORT pmix_regex2_t *PMIx_Regex2_create(size_t n);
+PMIX_EXPORT void PMIx_Regex2_free(pmix_regex2_t *d, size_t n);
 
 /* Fabrics. */
 PMIX_EXPORT void PMIx_Fabric_construct(pmix_fabric_t *p);

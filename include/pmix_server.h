@@ -391,6 +391,19 @@ PMIX_EXPORT pmix_status_t PMIx_server_setup_local_support(const char nspace[], p
 PMIX_EXPORT pmix_status_t PMIx_server_register_resources(pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                                          void *cbdata);
 
+/*
+ * Registers a session: what the host knows of it (nodes and other resources), for PMIX_SESSION_INFO of its jobs, those
+ * that name it by PMIX_SESSION_ID. The infos are copied. A session outlives its jobs; one that is known stays as it is:
+ * success. PMIX_ERR_BAD_PARAM: @p sessionID is UINT32_MAX. Blocks if @p cbfunc is NULL. (OpenPMIx 7; not in the Standard)
+ */
+PMIX_EXPORT pmix_status_t PMIx_server_register_session(uint32_t sessionID, pmix_info_t info[], size_t ninfo,
+                                                       pmix_op_cbfunc_t cbfunc, void *cbdata);
+
+/*
+ * Forgets a session; its jobs are not touched, and one that is not known is no error. Blocks if @p cbfunc is NULL.
+ */
+PMIX_EXPORT void PMIx_server_deregister_session(uint32_t sessionID, pmix_op_cbfunc_t cbfunc, void *cbdata);
+
 /* Forgets such data: those whose keys are given, or that lie in the arrays given. Blocks if @p cbfunc is NULL. */
 PMIX_EXPORT pmix_status_t PMIx_server_deregister_resources(pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                                            void *cbdata);
@@ -398,7 +411,7 @@ PMIX_EXPORT pmix_status_t PMIx_server_deregister_resources(pmix_info_t info[], s
 /* ==================================================================================================================
  * Maps and places
  *
- * Texts for job data. No init is needed for the first two.
+ * Texts for job data. No init is needed for the first four.
  * ================================================================================================================== */
 
 /* A short form of the node names in @p input, a list with commas, for PMIX_NODE_MAP. The caller frees *regex. */
@@ -409,6 +422,22 @@ PMIX_EXPORT pmix_status_t PMIx_generate_regex(const char *input, char **regex);
  * PMIX_PROC_MAP. The caller frees *ppn with free().
  */
 PMIX_EXPORT pmix_status_t PMIx_generate_ppn(const char *input, char **ppn);
+
+/*
+ * The list @p input in a form that is short on the wire, for PMIX_NODE_MAP, PMIX_PROC_MAP and PMIx_parse_regex2: the
+ * order of its items is kept. @p regex is overwritten; the caller frees what it holds with PMIx_Regex2_destruct. No
+ * attribute is defined for @p info. PMIX_ERR_BAD_PARAM: there is no list. (OpenPMIx 7; not in the Standard)
+ */
+PMIX_EXPORT pmix_status_t PMIx_generate_regex2(const char *input, pmix_info_t info[], size_t ninfo,
+                                               pmix_regex2_t *regex);
+
+/*
+ * The list that @p regex was made from. The caller frees *output with free(). PMIX_ERR_NOT_SUPPORTED: a form that is
+ * not known, or one whose compression library is not on this machine. PMIX_ERR_UNPACK_FAILURE: damaged. (OpenPMIx 7;
+ * not in the Standard)
+ */
+PMIX_EXPORT pmix_status_t PMIx_parse_regex2(const pmix_regex2_t *regex, pmix_info_t info[], size_t ninfo,
+                                            char **output);
 
 /*
  * Text for the places of a process bound to @p cpuset, for PMIX_LOCALITY_STRING. The caller frees it with free(). A
@@ -450,6 +479,17 @@ PMIX_EXPORT pmix_status_t PMIx_server_collect_job_info(pmix_proc_t *procs, size_
 PMIX_EXPORT pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t *source, pmix_iof_channel_t channel,
                                                   const pmix_byte_object_t *bo, const pmix_info_t info[], size_t ninfo,
                                                   pmix_op_cbfunc_t cbfunc, void *cbdata);
+
+/*
+ * Stops (@p xoff) the input that process @p source forwards, or lets it go on; NULL or a wildcard is everybody. Input
+ * that is on its way is held, not lost: no more of it comes to push_stdin until the call with @p xoff false. An answer
+ * of PMIX_ERR_IOF_XOFF to push_stdin stops that source as well, with the data taken. @p channel must contain
+ * PMIX_FWD_STDIN_CHANNEL (else PMIX_ERR_NOT_SUPPORTED). Without @p cbfunc it blocks and answers
+ * PMIX_OPERATION_SUCCEEDED. (OpenPMIx 7; not in the Standard)
+ */
+PMIX_EXPORT pmix_status_t PMIx_server_IOF_flow_control(const pmix_proc_t *source, pmix_iof_channel_t channel, bool xoff,
+                                                       const pmix_info_t directives[], size_t ndirs,
+                                                       pmix_op_cbfunc_t cbfunc, void *cbdata);
 
 /*
  * Collects what is known about the hardware of this node: memory, topology, fabric devices. @p cbfunc gets it; the

@@ -2,7 +2,7 @@
 /*
  * Version of the programming interface that these headers offer.
  *
- * They hold every name of OpenPMIx 4.2.2, 5.0.10 and 6.1.0 and claim the level 5.0, that is: what a configure script
+ * They hold every name of OpenPMIx 4.2.2, 5.0.10, 6.1.0 and 7.0.0rc1 and claim the level 5.0, that is: what a configure script
  * may rely on when it compares these numbers. The version of the library itself is told by PMIx_Get_version().
  */
 #ifndef PMIX_VERSION_H
@@ -25,6 +25,10 @@
 #define PMIX_CAP_UPCALLS2      3
 #define PMIX_CAP_STOP_PRGTHRD  4
 #define PMIX_CAP_GET_NUMBER_FN 5
+#define PMIX_CAP_REGEX2        6
 #define PMIX_CAPABILITIES      3
+
+#define PMIX_CAP_IOF_FLOW_CONTROL     14
+#define PMIX_CAP_SESSION_REGISTRATION 19
 
 #endif /* PMIX_VERSION_H */

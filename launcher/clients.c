@@ -264,6 +264,7 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     publish_proc_ended(&name);
     uint32_t app = job_app_of(job, name.rank);
     if (app_over(job, app)) publish_app_ended(job->nspace, app);
+    if (job->alive == 0) publish_nspace_ended(job->nspace);
     if (WIFSIGNALED(wait_status))
         tell_failure(job, &name, PMIX_ERR_PROC_ABORTED_BY_SIG);
     else if (wait_status != 0)

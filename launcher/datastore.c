@@ -173,3 +173,15 @@ void datastore_app_ended(const char* nspace, uint32_t app) {
         }
     }
 }
+
+void datastore_nspace_ended(const char* nspace) {
+    for (struct entry** at = &entries; *at;) {
+        const struct entry* entry = *at;
+        if (entry->how.persistence == PMIX_PERSIST_NSPACE &&
+            strncmp(entry->publisher.proc.nspace, nspace, PMIX_MAX_NSLEN) == 0) {
+            remove_entry(at);
+        } else {
+            at = &(*at)->next;
+        }
+    }
+}

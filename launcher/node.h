@@ -127,6 +127,7 @@ void on_lookup(int from, uint64_t id, struct buffer* body);
 void on_unpublish(int from, uint64_t id, struct buffer* body);
 void publish_proc_ended(const pmix_proc_t* proc);
 void publish_app_ended(const char* nspace, uint32_t app);
+void publish_nspace_ended(const char* nspace);
 
 /* events.c */
 pmix_status_t up_register_events(pmix_status_t* codes, size_t ncodes, const pmix_info_t info[], size_t ninfo,

@@ -275,3 +275,7 @@ void publish_proc_ended(const pmix_proc_t* proc) {
 void publish_app_ended(const char* nspace, uint32_t app) {
     datastore_app_ended(nspace, app);
 }
+
+void publish_nspace_ended(const char* nspace) {
+    datastore_nspace_ended(nspace);
+}

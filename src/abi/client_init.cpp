@@ -54,6 +54,8 @@ void PMIx_Progress_thread_stop(const pmix_info_t* info, size_t ninfo) {
         const pmix::common::InfoView infos(info, ninfo);
         std::string_view name;
         pmix_status_t rc = infos.get(PMIX_PROGRESS_THREAD_NAME, &name);
+        // Until OpenPMIx 6 the attribute had the string that PMIX_EVENT_HDLR_NAME still has.
+        if (rc == PMIX_SUCCESS && !infos.has(PMIX_PROGRESS_THREAD_NAME)) rc = infos.get(PMIX_EVENT_HDLR_NAME, &name);
         if (rc != PMIX_SUCCESS) return rc;
         if (!name.empty() && name != pmix::transport::kLoopThreadName) return PMIX_ERR_NOT_FOUND;
         const bool flush = !infos.has(PMIX_PROGRESS_THREAD_FLUSH) || infos.flag(PMIX_PROGRESS_THREAD_FLUSH);

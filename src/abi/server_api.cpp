@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -223,6 +224,49 @@ pmix_status_t PMIx_server_deregister_resources(pmix_info_t info[], size_t ninfo,
         if (!named.ok()) return named.status();
         return on_loop("PMIx_server_deregister_resources", library, srv, cbfunc, cbdata,
                        [r = std::move(named).value()](Server& server) { return server.deregister_resources(r); });
+    });
+}
+
+pmix_status_t PMIx_server_register_session(uint32_t sessionID, pmix_info_t info[], size_t ninfo,
+                                           pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        if (sessionID == UINT32_MAX || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
+        auto session = server::read_session(sessionID, info, ninfo);
+        if (!session.ok()) return session.status();
+        return on_loop("PMIx_server_register_session", library, srv, cbfunc, cbdata,
+                       [sessionID, s = std::move(session).value()](Server& server) mutable {
+                           return server.register_session(sessionID, std::move(s));
+                       });
+    });
+}
+
+void PMIx_server_deregister_session(uint32_t sessionID, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    const pmix_status_t rc = server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        return on_loop("PMIx_server_deregister_session", library, srv, cbfunc, cbdata, [sessionID](Server& server) {
+            server.deregister_session(sessionID);
+            return PMIX_SUCCESS;
+        });
+    });
+    if (rc != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(rc, cbdata);
+}
+
+// Input is the only channel whose flow can be controlled. No directive is defined.
+pmix_status_t PMIx_server_IOF_flow_control(const pmix_proc_t* source, pmix_iof_channel_t channel, bool xoff,
+                                           const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cbfunc,
+                                           void* cbdata) {
+    return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        if (directives == nullptr && ndirs != 0) return PMIX_ERR_BAD_PARAM;
+        if ((channel & PMIX_FWD_STDIN_CHANNEL) == 0) return PMIX_ERR_NOT_SUPPORTED;
+        for (size_t i = 0; i < ndirs; ++i)
+            if ((directives[i].flags & PMIX_INFO_REQD) != 0) return PMIX_ERR_NOT_SUPPORTED;
+        std::optional<ProcId> from;
+        if (source != nullptr) from.emplace(*source);
+        const pmix_status_t rc =
+            on_loop("PMIx_server_IOF_flow_control", library, srv, cbfunc, cbdata, [from, xoff](Server& server) {
+                server.control_input(from, xoff);
+                return PMIX_SUCCESS;
+            });
+        return rc == PMIX_SUCCESS && cbfunc == nullptr ? PMIX_OPERATION_SUCCEEDED : rc;
     });
 }
 

@@ -83,6 +83,9 @@ const char* PMIx_Data_type_string(pmix_data_type_t type) {
 const char* PMIx_Alloc_directive_string(pmix_alloc_directive_t directive) {
     return name_or_unknown(Names::alloc_directive, directive);
 }
+const char* PMIx_Alloc_inheritance_string(pmix_alloc_inheritance_t inheritance) {
+    return name_or_unknown(Names::alloc_inheritance, inheritance);
+}
 const char* PMIx_Job_state_string(pmix_job_state_t state) {
     return name_or_unknown(Names::job_state, state);
 }

@@ -63,6 +63,10 @@ bool PMIx_Check_nspace(const char* key1, const char* key2) {
     return PMIx_Nspace_invalid(key1) || PMIx_Nspace_invalid(key2) || std::strncmp(key1, key2, PMIX_MAX_NSLEN) == 0;
 }
 
+bool PMIx_Check_nspace_strict(const char* key1, const char* key2) {
+    return !PMIx_Nspace_invalid(key1) && !PMIx_Nspace_invalid(key2) && std::strncmp(key1, key2, PMIX_MAX_NSLEN) == 0;
+}
+
 bool PMIx_Check_rank(pmix_rank_t a, pmix_rank_t b) {
     return a == b || a == PMIX_RANK_WILDCARD || b == PMIX_RANK_WILDCARD;
 }
@@ -70,6 +74,11 @@ bool PMIx_Check_rank(pmix_rank_t a, pmix_rank_t b) {
 bool PMIx_Check_procid(const pmix_proc_t* a, const pmix_proc_t* b) {
     if (a == nullptr || b == nullptr) return false;
     return PMIx_Check_nspace(a->nspace, b->nspace) && PMIx_Check_rank(a->rank, b->rank);
+}
+
+bool PMIx_Check_procid_strict(const pmix_proc_t* a, const pmix_proc_t* b) {
+    if (a == nullptr || b == nullptr) return false;
+    return PMIx_Check_nspace_strict(a->nspace, b->nspace) && a->rank == b->rank;
 }
 
 bool PMIx_Rank_valid(pmix_rank_t a) {

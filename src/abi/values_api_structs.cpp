@@ -76,6 +76,7 @@ WIREUP_STRUCT_CREATE(Proc_info, pmix_proc_info_t, PMIX_PROC_INFO)
 WIREUP_STRUCT_CREATE(Proc_stats, pmix_proc_stats_t, PMIX_PROC_STATS)
 WIREUP_STRUCT_CREATE(Query, pmix_query_t, PMIX_QUERY)
 WIREUP_STRUCT_CREATE(Regattr, pmix_regattr_t, PMIX_REGATTR)
+WIREUP_STRUCT_CREATE(Regex2, pmix_regex2_t, PMIX_REGEX2)
 WIREUP_STRUCT_CREATE(Resource_unit, pmix_resource_unit_t, PMIX_RESOURCE_UNIT)
 WIREUP_STRUCT_CREATE(Topology, pmix_topology_t, PMIX_TOPO)
 WIREUP_STRUCT_CREATE(Value, pmix_value_t, PMIX_VALUE)
@@ -97,7 +98,9 @@ pmix_coord_t* PMIx_Coord_create(size_t dims, size_t number) {
 }
 
 void PMIx_Fabric_construct(pmix_fabric_t* p) {
-    if (p != nullptr) std::memset(p, 0, sizeof *p);
+    if (p == nullptr) return;
+    std::memset(p, 0, sizeof *p);
+    p->index = SIZE_MAX;
 }
 
 void PMIx_App_info_create(pmix_app_t* p, size_t n) {

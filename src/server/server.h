@@ -98,6 +98,10 @@ class Server {
     void deregister_client(const common::ProcId& proc);
     pmix_status_t register_resources(JobInfo&& resources);
     pmix_status_t deregister_resources(const JobInfo& named);
+    pmix_status_t register_session(uint32_t id, JobInfo&& session);
+    void deregister_session(uint32_t id);
+    // source: nobody stands for every process that pushes input.
+    void control_input(const std::optional<common::ProcId>& source, bool stop);
     pmix_status_t define_process_set(std::string_view name, std::vector<common::ProcId> members);
     pmix_status_t delete_process_set(std::string_view name);
     pmix_status_t register_attributes(std::string_view function, std::vector<std::string> attributes);

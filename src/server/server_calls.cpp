@@ -41,6 +41,19 @@ pmix_status_t Server::deregister_resources(const JobInfo& named) {
     return parts_->registration.deregister_resources(named);
 }
 
+pmix_status_t Server::register_session(uint32_t id, JobInfo&& session) {
+    return parts_->registration.register_session(id, std::move(session));
+}
+
+void Server::deregister_session(uint32_t id) {
+    parts_->registration.deregister_session(id);
+}
+
+void Server::control_input(const std::optional<common::ProcId>& source, bool stop) {
+    if (stop) return parts_->iof.input().stop(source);
+    parts_->iof.input().go_on(source);
+}
+
 pmix_status_t Server::define_process_set(std::string_view name, std::vector<common::ProcId> members) {
     return parts_->registration.define_process_set(name, std::move(members));
 }

@@ -34,9 +34,14 @@ HEARTBEAT = "a macro until 6.0, an exported function since: we follow 6.1.0"
 LOWER_CASE = "inlined in 4.2.2, macros over the PMIx_ function since 4.2.9: we follow the newest"
 MODULE = "the tail moved in every release: 28 slots (224 bytes) in 4.2.2, 29 in 5.0, 32 in 6.1.0, which we follow"
 CAPABILITY = "5.0.10 has a bit mask, 6.1.0 numbers: the base bit keeps its mask value, the rest are 6.1.0's"
+SEVEN = "it had the value or string of another name until 6.1: we follow 7.0.0rc1"
+ABILITY = "a capability of OpenPMIx's own parts, or one that this library has not"
 FABRIC = "4.2.9 to 5.0.10 mistype the parameter and do not export it: we follow 6.1.0"
 ALLOWED = {
     "debian-4.2.2": {
+        'PMIX_FABRIC_DEVICE_COORDINATES "pmix.fab.coord"': SEVEN,
+        'PMIX_JOB_CTRL_CHECKPOINT_TIMEOUT "pmix.jctrl.ckptsig"': SEVEN,
+        'PMIX_QUERY_SUPPORTED_QUALIFIERS "pmix.qry.quals"': SEVEN,
         "PMIX_NUMERIC_VERSION 262658": VERSION,
         "PMIX_VERSION_MAJOR 4": VERSION,
         "PMIX_VERSION_MINOR 2": VERSION,
@@ -58,6 +63,9 @@ ALLOWED = {
         "sizeof:pmix_server_module_t 224": MODULE,
     },
     "5.0.10": {
+        'PMIX_FABRIC_DEVICE_COORDINATES "pmix.fab.coord"': SEVEN,
+        'PMIX_JOB_CTRL_CHECKPOINT_TIMEOUT "pmix.jctrl.ckptsig"': SEVEN,
+        'PMIX_QUERY_SUPPORTED_QUALIFIERS "pmix.qry.quals"': SEVEN,
         "PMIX_CAPABILITIES 1": CAPABILITY,
         "macro:PMIx_Heartbeat 0": HEARTBEAT,
         "prototype:PMIx_Fabric_construct mismatch": FABRIC,
@@ -65,8 +73,46 @@ ALLOWED = {
         "offsetof:pmix_server_module_t.session_control 224": MODULE,
         "sizeof:pmix_server_module_t 232": MODULE,
     },
-    "6.1.0": {
+    "debian-5.0.7": {
+        'PMIX_FABRIC_DEVICE_COORDINATES "pmix.fab.coord"': SEVEN,
+        'PMIX_JOB_CTRL_CHECKPOINT_TIMEOUT "pmix.jctrl.ckptsig"': SEVEN,
+        'PMIX_QUERY_SUPPORTED_QUALIFIERS "pmix.qry.quals"': SEVEN,
+        "PMIX_CAPABILITIES 1": CAPABILITY,
+        "PMIX_NUMERIC_VERSION 327687": VERSION,
+        "PMIX_VERSION_RELEASE 7": VERSION,
+        "macro:PMIx_Heartbeat 0": HEARTBEAT,
+        "prototype:PMIx_Fabric_construct mismatch": FABRIC,
+        "prototype:PMIx_Heartbeat macro": HEARTBEAT,
+        "offsetof:pmix_server_module_t.session_control 224": MODULE,
+        "sizeof:pmix_server_module_t 232": MODULE,
+    },
+    "debian-7.0.0rc1": {
         "PMIX_CAP_BASE 0": CAPABILITY,
+        "PMIX_CAP_CLI_MATCH 21": ABILITY,
+        "PMIX_CAP_CLI_ORDER 10": ABILITY,
+        "PMIX_CAP_CLI_QUAL_VALUE 8": ABILITY,
+        "PMIX_CAP_DATA_DELETE 17": ABILITY,
+        "PMIX_CAP_DEVICE_DIST_ORIGIN 20": ABILITY,
+        "PMIX_CAP_DEVICE_ENUM 15": ABILITY,
+        "PMIX_CAP_GET_NUMBER_ENUMS 18": ABILITY,
+        "PMIX_CAP_GROUP_FT 7": ABILITY,
+        "PMIX_CAP_GROUP_JOIN_COMPLETES 13": ABILITY,
+        "PMIX_CAP_IOF_DELIVER_LOCAL 12": ABILITY,
+        "PMIX_CAP_IOF_FILE_PATTERN 9": ABILITY,
+        "PMIX_CAP_MCA_FW_VERSION 16": ABILITY,
+        "PMIX_CAP_TOOL_FINALIZED 11": ABILITY,
+        "PMIX_NUMERIC_VERSION 458752": VERSION,
+        "PMIX_VERSION_MAJOR 7": VERSION,
+        "PMIX_VERSION_RELEASE 0": VERSION,
+    },
+    "6.1.0": {
+        'PMIX_FABRIC_DEVICE_COORDINATES "pmix.fab.coord"': SEVEN,
+        'PMIX_JOB_CTRL_CHECKPOINT_TIMEOUT "pmix.jctrl.ckptsig"': SEVEN,
+        'PMIX_QUERY_SUPPORTED_QUALIFIERS "pmix.qry.quals"': SEVEN,
+        'PMIX_PROGRESS_THREAD_NAME "pmix.evname"': SEVEN,
+        "PMIX_CAP_BASE 0": CAPABILITY,
+        "PMIX_ERR_CHANGE_SIGN -401": SEVEN,
+        "PMIX_ERR_LOST_PRECISION -400": SEVEN,
         "PMIX_NUMERIC_VERSION 393472": VERSION,
         "PMIX_VERSION_MAJOR 6": VERSION,
         "PMIX_VERSION_MINOR 1": VERSION,
@@ -133,7 +179,7 @@ def macros(a):
         used |= {"PMIX_%s_%s" % (family, verb) for verb in ("CONSTRUCT", "DESTRUCT", "CREATE", "FREE")}
     with open(os.path.join(HERE, "tables", "macros.csv"), newline="") as f:
         for r in csv.DictReader(f):
-            present = any(r["in_" + v] == "yes" for v in ("4_2_2", "5_0_10", "6_1_0"))
+            present = any(r["in_" + v] == "yes" for v in ("4_2_2", "5_0_10", "6_1_0", "7_0_0rc1"))
             if present and r["name"] not in used and r["name"] != "PMIx_Heartbeat":  # a function now
                 bad = fail("macros.c does not use " + r["name"])
     o = run(compiler(a) + ["-D_GNU_SOURCE", "-c", os.path.join(HERE, "macros.c"), "-o", os.devnull])

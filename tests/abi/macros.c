@@ -460,6 +460,17 @@ static void places(void) {
         USUAL(pmix_resource_unit_t, RESOURCE_UNIT);
     }
 #endif
+#ifdef PMIX_REGEX2_STATIC_INIT
+    {
+        pmix_regex2_t regex = PMIX_REGEX2_STATIC_INIT;
+        pmix_proc_t one, other;
+        PMIX_LOAD_PROCID(&one, "job", PMIX_RANK_WILDCARD);
+        PMIX_LOAD_PROCID(&other, "job", 3);
+        CHECK(NULL == regex.type && NULL == regex.bytes && 0 == regex.len);
+        CHECK(PMIX_CHECK_NSPACE_STRICT(one.nspace, "job") && !PMIX_CHECK_NSPACE_STRICT(one.nspace, ""));
+        CHECK(PMIX_CHECK_PROCID_STRICT(&one, &one) && !PMIX_CHECK_PROCID_STRICT(&one, &other));
+    }
+#endif
     PMIX_REGATTR_CONSTRUCT(&attr);
 #if !WITH_INLINED_CODE /* before, PMIX_REGATTR_LOAD did not compile */
     PMIX_REGATTR_LOAD(&attr, "PMIX_TIMEOUT", PMIX_TIMEOUT, PMIX_INT, "seconds");

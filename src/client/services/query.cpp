@@ -21,6 +21,9 @@
 namespace pmix::client {
 namespace {
 
+// PMIX_QUERY_SUPPORTED_QUALIFIERS until OpenPMIx 6; now the string of PMIX_QUERY_QUALIFIERS alone.
+constexpr const char* kOlderQualifiers = "pmix.qry.quals";
+
 // For all servers of a node together.
 constexpr int64_t kLookAroundMs = 10'000;
 
@@ -214,8 +217,10 @@ pmix_status_t Work::answer_here() {
             continue;
         }
         // "Which qualifiers can I narrow these keys with?" instead of the keys.
-        const bool ask_qualifiers = std::strcmp(query.keys[0], PMIX_QUERY_SUPPORTED_QUALIFIERS) == 0;
-        const bool by_qualifier = qualifiers_of(query).flag(PMIX_QUERY_SUPPORTED_QUALIFIERS);
+        const bool ask_qualifiers = std::strcmp(query.keys[0], PMIX_QUERY_SUPPORTED_QUALIFIERS) == 0 ||
+                                    std::strcmp(query.keys[0], kOlderQualifiers) == 0;
+        const bool by_qualifier =
+            qualifiers_of(query).flag(PMIX_QUERY_SUPPORTED_QUALIFIERS) || qualifiers_of(query).flag(kOlderQualifiers);
         for (char** key = query.keys + ask_qualifiers; *key != nullptr && rc == PMIX_SUCCESS; ++key) {
             if (!ask_qualifiers && !by_qualifier) {
                 rc = answer_one(i, *key);

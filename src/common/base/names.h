@@ -19,6 +19,7 @@ enum class Names : uint8_t {
     persistence,
     info_directives,
     alloc_directive,
+    alloc_inheritance,
     iof_channel,
     job_state,
     link_state,

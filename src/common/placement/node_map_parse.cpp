@@ -4,11 +4,12 @@
 // What OpenPMIx 4.2 to 6.1 writes, found by running it and by looking at what it accepts:
 //   pmix[n[3:1-64,70],gpu[1:1-4]x]   names with ranges: prefix, width, numbers, suffix (also for ranks: pmix[0-3;4-7])
 //   raw:a,b,c                        the list itself
-//   blob:\0component=zlib:\0size=N:\0...  N bytes: the text's length in 4 bytes, then a zlib stream of the list
+//   blob:\0component=zlib:\0size=N:\0...  N bytes: the text's length in 4 bytes, then a stream of the list: zlib,
+//                                    from 7.0 on also zstd or lz4, in spite of the label
 // and anything else that a host passes is the list itself.
 #include <cstring>
 
-#include "common/base/compress.h"
+#include "common/base/decompress.h"
 #include "common/placement/node_map_text.h"
 
 namespace pmix::common {
@@ -21,7 +22,7 @@ constexpr std::string_view kBlobComponent{"component=zlib:\0", 16};
 constexpr std::string_view kBlobSize{"size="};
 constexpr size_t kBlobSizeDigits = 20;
 // Inside the blob, before the zlib stream.
-constexpr size_t kBlobPrefix = 4;
+constexpr size_t kBlobPrefix = kCompressedPrefix;
 
 // Where the payload of a blob starts and how long it is, reading byte by byte through `at(i)`, which answers -1 where
 // there is nothing more to read. Stops at the first byte that does not fit, so that a text is never read past its NUL
@@ -86,8 +87,8 @@ Result<Unwrapped> unwrap(Bytes map) {
         if (!blob_header(map, payload, size) || size < kBlobPrefix) return PMIX_ERR_BAD_PARAM;
         const Bytes stream = map.subspan(payload + kBlobPrefix, size - kBlobPrefix);
         // The length is in the sender's byte order, so it is a hint and never more: the stream has its own checksum.
-        auto text = inflate_bounded(stream, kMaxMapText, load_le<uint32_t>(map.data() + payload));
-        if (!text) return PMIX_ERR_BAD_PARAM;
+        auto text = decompress_bounded(stream, kMaxMapText, load_le<uint32_t>(map.data() + payload));
+        if (!text) return text.status() == PMIX_ERR_NOT_SUPPORTED ? text.status() : PMIX_ERR_BAD_PARAM;
         out.inflated = std::move(*text);
         out.text = as_text(out.inflated);
     } else {

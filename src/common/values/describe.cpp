@@ -144,6 +144,7 @@ constexpr Field kResourceUnit[] = {NAMED(pmix_resource_unit_t, type, PMIX_DEVTYP
                                    NUMBER(pmix_resource_unit_t, count)};
 constexpr Field kNodePid[] = {STRING(pmix_node_pid_t, hostname), NUMBER(pmix_node_pid_t, nodeid),
                               PID(pmix_node_pid_t, pid)};
+constexpr Field kRegex2[] = {STRING(pmix_regex2_t, type), BLOB(pmix_regex2_t, bytes, len)};
 
 // Types that are one field: the element is the field.
 constexpr Field one(Form form, size_t width) {
@@ -317,6 +318,8 @@ constexpr Tables build() {
     NUMBER_TYPE(PMIX_RESBLOCK_DIRECTIVE, pmix_resource_block_directive_t);
     STRUCT_TYPE(PMIX_RESOURCE_UNIT, pmix_resource_unit_t, kResourceUnit);
     STRUCT_TYPE(PMIX_NODE_PID, pmix_node_pid_t, kNodePid);
+    STRUCT_TYPE(PMIX_REGEX2, pmix_regex2_t, kRegex2);
+    NUMBER_TYPE(PMIX_ALLOC_INHERIT, pmix_alloc_inheritance_t);
     return t;
 }
 

@@ -80,8 +80,8 @@ inline constexpr pmix_data_type_t kCoordView = 0xffff;
 // The same for a number that is a character.
 inline constexpr pmix_data_type_t kCharacter = 0xfffe;
 
-inline constexpr pmix_data_type_t kTypeRows = 74;
-inline constexpr size_t kFieldRows = 176;  // room for all fields, checked where they are put together
+inline constexpr pmix_data_type_t kTypeRows = 76;
+inline constexpr size_t kFieldRows = 179;  // room for all fields, checked where they are put together
 extern const std::array<TypeRow, kTypeRows> kTypeTable;
 extern const std::array<Field, kFieldRows> kFieldTable;
 

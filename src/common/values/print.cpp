@@ -151,6 +151,7 @@ bool print_named(std::string& out, pmix_data_type_t type, int64_t number) {
         {PMIX_JOB_STATE, Names::job_state, false},
         {PMIX_LINK_STATE, Names::link_state, false},
         {PMIX_RESBLOCK_DIRECTIVE, Names::resource_block_directive, false},
+        {PMIX_ALLOC_INHERIT, Names::alloc_inheritance, false},
         {PMIX_INFO_DIRECTIVES, Names::info_directives, true},
         {PMIX_IOF_CHANNEL, Names::iof_channel, true},
         {PMIX_DEVTYPE, Names::device_type, true},

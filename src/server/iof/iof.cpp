@@ -114,6 +114,7 @@ void Iof::deregister(Peer& peer, common::IofDeregisterRequest& request, Reply re
 }
 
 void Iof::peer_gone(const Peer& peer) {
+    input_.peer_gone(peer);
     const uint64_t serial = peer.serial();
     std::vector<Pull> gone;  // their receipts speak up only when the table is in order again
     for (auto it = pulls_.lower_bound({serial, 0}); it != pulls_.end() && it->first.first == serial;) {
@@ -128,6 +129,7 @@ void Iof::stop(pmix_status_t) {
     const Pulls gone = std::move(pulls_);
     pulls_.clear();
     cache_.clear();
+    input_.clear();
 }
 
 // ---- output ----
@@ -223,8 +225,9 @@ void Iof::push(Peer& peer, common::IofPushRequest& request, Reply reply) {
     pmix_status_t rc = check_service(host, infos, common::Function::PMIx_IOF_push);
     if (rc == PMIX_SUCCESS) rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host.push_stdin(peer.id(), request.procs, std::move(infos), {request.data.begin(), request.data.end()},
-                    [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(common::plain(a.status)); });
+    input_.push(
+        peer,
+        {peer.id(), request.procs, std::move(infos), {request.data.begin(), request.data.end()}, std::move(reply)});
 }
 
 }  // namespace pmix::server

@@ -21,6 +21,7 @@
 #include "server/base/reply.h"
 #include "server/base/scheduler.h"
 #include "server/host/host.h"
+#include "server/iof/input_flow.h"
 #include "server/iof/iof_cache.h"
 #include "server/iof/iof_queue.h"
 
@@ -38,7 +39,8 @@ struct IofDelivery {
 class Iof final : public LifecycleObserver {
   public:
     // cache: for each process and channel that nobody has asked for.
-    Iof(Scheduler& scheduler, Host& host, IofLimit cache) : scheduler_(scheduler), host_(host), default_cache_(cache) {}
+    Iof(Scheduler& scheduler, Host& host, IofLimit cache)
+        : scheduler_(scheduler), host_(host), default_cache_(cache), input_(host) {}
     Iof(const Iof&) = delete;
     Iof& operator=(const Iof&) = delete;
 
@@ -54,6 +56,9 @@ class Iof final : public LifecycleObserver {
     // LifecycleObserver
     void peer_gone(const Peer& peer) override;
     void stop(pmix_status_t) override;
+
+    // Whether the processes that push input may go on.
+    InputFlow& input() noexcept { return input_; }
 
     size_t registrations() const noexcept { return pulls_.size(); }
     const IofCache& cache() const noexcept { return cache_; }
@@ -84,6 +89,7 @@ class Iof final : public LifecycleObserver {
     IofLimit default_cache_;
     IofCache cache_;
     Pulls pulls_;
+    InputFlow input_;
 };
 
 }  // namespace pmix::server

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/placement/node_map.h"
+#include "common/placement/regex2.h"
 #include "common/values/array_value.h"
 #include "server/jobs/inventory.h"
 
@@ -57,13 +58,11 @@ pmix_status_t read(InfoView wanted, Request& request) {
 Result<std::vector<std::string>> nodes_of(InfoView wishes, const Inventory& inventory) {
     const pmix_info_t* map = wishes.find(PMIX_NODE_MAP);
     if (map == nullptr) return inventory.names();
-    if (map->value.type == PMIX_STRING && map->value.data.string != nullptr) {
-        const char* text = map->value.data.string;
-        return common::parse_node_map(std::string_view(text, common::regex_size(text) - 1));
-    }
-    if (map->value.type != PMIX_REGEX || map->value.data.bo.bytes == nullptr) return PMIX_ERR_BAD_PARAM;
-    return common::parse_node_map(
-        common::Bytes(reinterpret_cast<const uint8_t*>(map->value.data.bo.bytes), map->value.data.bo.size));
+    common::Bytes bytes;
+    std::string expanded;
+    const pmix_status_t rc = common::map_bytes(map->value, expanded, &bytes);
+    if (rc != PMIX_SUCCESS) return rc == PMIX_ERR_TYPE_MISMATCH ? PMIX_ERR_BAD_PARAM : rc;
+    return common::parse_node_map(bytes);
 }
 
 Result<Value> devices_on(const std::string& node, std::string_view type, const Inventory& inventory) {

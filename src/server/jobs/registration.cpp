@@ -20,6 +20,8 @@ using common::ProcId;
 
 namespace {
 
+constexpr uint32_t kNoSession = UINT32_MAX;  // no session has this number
+
 bool make_token(common::Token& token) noexcept {
     // Both halves at once: this is done for each process of the node.
     uint8_t both[sizeof token.client + sizeof token.server];
@@ -55,6 +57,7 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
     if (fresh || job.nlocalprocs > 0) nspace.nlocalprocs = std::max(job.nlocalprocs, 0);
     if (job.job_size) nspace.job_size = job.job_size;
     if (job.user) nspace.owner = job.user;
+    if (job.session_id) nspace.session = job.session_id;
     nspace.envars.append_all(job.envars.c_array(), job.envars.size());
     // A later call with the same facts in part must not undo a better placement.
     bool place = *derived && (!nspace.has_placement || job.has_nodes || job.has_procs);
@@ -77,6 +80,9 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
         }
         for (const JobInfo& resources : resources_)
             if (rc == PMIX_SUCCESS) rc = nspace.data->apply_resources(resources, nspace.placed);
+        if (const auto session = sessions_.find(nspace.session.value_or(kNoSession));
+            rc == PMIX_SUCCESS && session != sessions_.end())
+            rc = nspace.data->apply_resources(session->second, nspace.placed);
         if (rc == PMIX_SUCCESS) rc = sets_.namespace_here(nspace);
     }
     if (rc != PMIX_SUCCESS) {
@@ -193,6 +199,18 @@ pmix_status_t Registration::deregister_resources(const JobInfo& named) {
         });
     }
     std::erase_if(resources_, [](const JobInfo& r) { return r.items.empty(); });
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t Registration::register_session(uint32_t id, JobInfo&& session) {
+    const auto [known, fresh] = sessions_.try_emplace(id, std::move(session));
+    if (!fresh) return PMIX_SUCCESS;
+    for (auto& [name, nspace] : registry_.nspaces()) {
+        if (nspace->data == nullptr || nspace->session != id) continue;
+        const pmix_status_t rc = nspace->data->apply_resources(known->second, nspace->placed);
+        if (rc != PMIX_SUCCESS) return rc;
+        registry_.written(*nspace);
+    }
     return PMIX_SUCCESS;
 }
 

@@ -32,6 +32,10 @@ class Registration final : public LifecycleObserver {
     void deregister_client(const common::ProcId& proc);
     pmix_status_t register_resources(JobInfo&& resources);
     pmix_status_t deregister_resources(const JobInfo& named);
+    // What the jobs of a session find under PMIX_SESSION_INFO. One that is known already stays as it is.
+    pmix_status_t register_session(uint32_t id, JobInfo&& session);
+    // Jobs that have its data keep them, as what was published is not taken back.
+    void deregister_session(uint32_t id) { sessions_.erase(id); }
     pmix_status_t define_process_set(std::string_view name, std::vector<common::ProcId> members) {
         return sets_.define(name, std::move(members));
     }
@@ -57,6 +61,7 @@ class Registration final : public LifecycleObserver {
     LaunchEnv& launch_env_;
     ProcessSets sets_;
     std::vector<JobInfo> resources_;
+    std::map<uint32_t, JobInfo> sessions_;
 };
 
 }  // namespace pmix::server

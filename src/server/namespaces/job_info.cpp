@@ -12,6 +12,8 @@
 
 #include "common/base/log.h"
 #include "common/codec/pack.h"
+#include "common/placement/regex2.h"
+#include "common/values/array_value.h"
 #include "common/values/attributes.h"
 #include "dstore/qualified.h"
 
@@ -42,19 +44,6 @@ constexpr auto kColumnKeys = [] {
 
 bool is_column_key(std::string_view key) noexcept {
     return std::binary_search(kColumnKeys.begin(), kColumnKeys.end(), key);
-}
-
-// A map as hosts pass it: a string (which may be a "blob:" with NULs inside, so its length is not strlen), or bytes.
-bool map_bytes(const pmix_value_t& value, Bytes* out) noexcept {
-    if (value.type == PMIX_STRING && value.data.string != nullptr) {
-        *out = {reinterpret_cast<const uint8_t*>(value.data.string), common::regex_size(value.data.string)};
-        return true;
-    }
-    if ((value.type == PMIX_REGEX || value.type == PMIX_BYTE_OBJECT) && value.data.bo.bytes != nullptr) {
-        *out = {reinterpret_cast<const uint8_t*>(value.data.bo.bytes), value.data.bo.size};
-        return true;
-    }
-    return false;
 }
 
 bool number(const pmix_value_t& value, uint32_t* out) noexcept {
@@ -219,13 +208,19 @@ pmix_status_t JobReader::scan(const pmix_info_t* infos, size_t n, unsigned depth
             if (rc != PMIX_SUCCESS) return rc;
             continue;
         }
+        const bool node_map = (key == PMIX_NODE_MAP || key == PMIX_NODE_MAP_RAW) && !setup_.has_nodes;
+        const bool proc_map = (key == PMIX_PROC_MAP || key == PMIX_PROC_MAP_RAW) && !setup_.has_procs;
         Bytes map;
-        if ((key == PMIX_NODE_MAP || key == PMIX_NODE_MAP_RAW) && !setup_.has_nodes && map_bytes(value, &map)) {
+        std::string expanded;
+        pmix_status_t is_map = PMIX_ERR_TYPE_MISMATCH;
+        if (node_map || proc_map) is_map = common::map_bytes(value, expanded, &map);
+        if (is_map != PMIX_SUCCESS && is_map != PMIX_ERR_TYPE_MISMATCH) return is_map;
+        if (is_map == PMIX_SUCCESS && node_map) {
             auto nodes = common::parse_node_map(map);
             if (!nodes.ok()) return nodes.status();
             setup_.nodes = std::move(nodes).value();
             setup_.has_nodes = true;
-        } else if ((key == PMIX_PROC_MAP || key == PMIX_PROC_MAP_RAW) && !setup_.has_procs && map_bytes(value, &map)) {
+        } else if (is_map == PMIX_SUCCESS) {
             auto procs = common::parse_proc_map(map);
             if (!procs.ok()) return procs.status();
             setup_.procs = std::move(procs).value();
@@ -447,6 +442,20 @@ Result<JobInfo> read_job(std::string_view nspace, int nlocalprocs, const pmix_in
     }
     reader.finish();
     return setup;
+}
+
+// As a job would say it of its session.
+Result<JobInfo> read_session(uint32_t id, const pmix_info_t* infos, size_t n) {
+    common::InfoList about;
+    pmix_status_t rc = about.append_number<uint32_t>(PMIX_SESSION_ID, id, PMIX_UINT32);
+    if (rc == PMIX_SUCCESS) rc = about.append_all(infos, n);
+    if (rc != PMIX_SUCCESS) return rc;
+    auto array = common::array_value(std::move(about));
+    if (!array.ok()) return array.status();
+    common::InfoList session;
+    rc = session.append(PMIX_SESSION_INFO_ARRAY, std::move(array).value());
+    if (rc != PMIX_SUCCESS) return rc;
+    return read_resources(session.c_array(), session.size());
 }
 
 }  // namespace pmix::server

@@ -91,6 +91,9 @@ inline common::Result<JobInfo> read_resources(const pmix_info_t* infos, size_t n
     return read_job({}, 0, infos, n);
 }
 
+// What PMIx_server_register_session takes: infos of the session, or arrays of its nodes and others.
+common::Result<JobInfo> read_session(uint32_t id, const pmix_info_t* infos, size_t n);
+
 // A directive for the environment of children (PMIX_SET_ENVAR and its like) has a name that a variable can have:
 // PMIX_ERR_BAD_PARAM. Success for every other info.
 pmix_status_t check_variable(const pmix_info_t& info) noexcept;

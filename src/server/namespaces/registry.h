@@ -75,7 +75,8 @@ struct Nspace {
     int nlocalprocs = 0;
     std::optional<uint32_t> job_size;
     std::optional<uint32_t> owner;  // whose processes these are
-    std::set<uint32_t> readers;     // where nobody has said so: users for whom the host has fetched its data
+    std::optional<uint32_t> session;
+    std::set<uint32_t> readers;  // where nobody has said so: users for whom the host has fetched its data
     Placed placed;
     bool has_placement = false;
     uint32_t own_node = common::kNoNode;

@@ -501,6 +501,46 @@ TEST(JobCallsTest, ResourcesAreEveryJobsUntilTheyAreTakenBack) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_deregister_resources(nullptr, 1, nullptr, nullptr));
 }
 
+// rows: V17
+TEST(JobCallsTest, RegisterSession_ByTheCall_BlockingAndNot) {
+    EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_register_session(7, nullptr, 0, nullptr, nullptr));
+    Answer early;
+    PMIx_server_deregister_session(7, &Answer::done, &early);
+    EXPECT_EQ(PMIX_ERR_INIT, early.wait());
+    ServerHere server;
+    InfoList about = text_info("site.queue", "long");
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_register_session(UINT32_MAX, nullptr, 0, nullptr, nullptr));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_register_session(7, nullptr, 1, nullptr, nullptr));
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_session(7, about.c_array(), about.size(), nullptr, nullptr));
+    Answer told;
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_session(7, nullptr, 0, &Answer::done, &told));
+    EXPECT_EQ(PMIX_SUCCESS, told.wait()) << "it is known";
+    PMIx_server_deregister_session(7, nullptr, nullptr);
+    Answer gone;
+    PMIx_server_deregister_session(7, &Answer::done, &gone);
+    EXPECT_EQ(PMIX_SUCCESS, gone.wait()) << "one that is not known is no error";
+}
+
+// rows: O9
+TEST(JobCallsTest, InputFlowControl_ByTheCall_BlockingAndNot) {
+    constexpr pmix_iof_channel_t kIn = PMIX_FWD_STDIN_CHANNEL;
+    EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_IOF_flow_control(nullptr, kIn, true, nullptr, 0, nullptr, nullptr));
+    ServerHere server;
+    const pmix_proc_t source = ProcId("job", 0).to_c();
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
+              PMIx_server_IOF_flow_control(&source, PMIX_FWD_STDOUT_CHANNEL, true, nullptr, 0, nullptr, nullptr));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_IOF_flow_control(&source, kIn, true, nullptr, 1, nullptr, nullptr));
+    EXPECT_EQ(PMIX_OPERATION_SUCCEEDED, PMIx_server_IOF_flow_control(&source, kIn, true, nullptr, 0, nullptr, nullptr));
+    Answer told;
+    EXPECT_EQ(PMIX_SUCCESS,
+              PMIx_server_IOF_flow_control(nullptr, PMIX_FWD_ALL_CHANNELS, false, nullptr, 0, &Answer::done, &told));
+    EXPECT_EQ(PMIX_SUCCESS, told.wait());
+    InfoList insisted = text_info("site.directive", "x");
+    insisted.c_array()[0].flags = PMIX_INFO_REQD;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
+              PMIx_server_IOF_flow_control(&source, kIn, true, insisted.c_array(), 1, nullptr, nullptr));
+}
+
 // rows: S1
 TEST(JobCallsTest, ProcessSetsComeAndGo) {
     char name[] = "even", nobody[] = "odd";

@@ -69,6 +69,10 @@ TEST(ProgressThread, StoppedOnceAndDrivenByTheProcess) {
     PMIx_Progress_thread_stop(nullptr, 1);
     EXPECT_TRUE(has_thread());
     PMIx_Info_destruct(&other);
+    PMIx_Info_load(&other, "pmix.evname", "somebody else's", PMIX_STRING);  // its string until OpenPMIx 6
+    PMIx_Progress_thread_stop(&other, 1);
+    EXPECT_TRUE(has_thread());
+    PMIx_Info_destruct(&other);
 
     std::atomic<int> before{0}, after{0};
     for (int i = 0; i < 100; ++i) register_later(("before." + std::to_string(i)).c_str(), before);

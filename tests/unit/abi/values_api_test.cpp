@@ -12,18 +12,20 @@
 namespace {
 
 // construct, destruct (twice), create, fill by hand, free: for every struct; the sanitizer sees what is left.
-#define WITH_STRUCTS(X)                                                                                   \
-    X(App, pmix_app_t)                                                                                    \
-    X(Byte_object, pmix_byte_object_t)                                                                    \
-    X(Cpuset, pmix_cpuset_t)                                                                              \
-    X(Device, pmix_device_t)                                                                              \
-    X(Device_distance, pmix_device_distance_t)                                                            \
-    X(Disk_stats, pmix_disk_stats_t)                                                                      \
-    X(Endpoint, pmix_endpoint_t) X(Envar, pmix_envar_t) X(Geometry, pmix_geometry_t) X(Info, pmix_info_t) \
-        X(Net_stats, pmix_net_stats_t) X(Node_pid, pmix_node_pid_t) X(Node_stats, pmix_node_stats_t)      \
-            X(Pdata, pmix_pdata_t) X(Proc, pmix_proc_t) X(Proc_info, pmix_proc_info_t)                    \
-                X(Proc_stats, pmix_proc_stats_t) X(Query, pmix_query_t) X(Regattr, pmix_regattr_t)        \
-                    X(Resource_unit, pmix_resource_unit_t) X(Topology, pmix_topology_t) X(Value, pmix_value_t)
+#define WITH_STRUCTS(X)                                                                                             \
+    X(App, pmix_app_t)                                                                                              \
+    X(Byte_object, pmix_byte_object_t)                                                                              \
+    X(Cpuset, pmix_cpuset_t)                                                                                        \
+    X(Device, pmix_device_t)                                                                                        \
+    X(Device_distance, pmix_device_distance_t)                                                                      \
+    X(Disk_stats, pmix_disk_stats_t)                                                                                \
+    X(Endpoint, pmix_endpoint_t)                                                                                    \
+    X(Envar, pmix_envar_t)                                                                                          \
+    X(Geometry, pmix_geometry_t) X(Info, pmix_info_t) X(Net_stats, pmix_net_stats_t) X(Node_pid, pmix_node_pid_t)   \
+        X(Node_stats, pmix_node_stats_t) X(Pdata, pmix_pdata_t) X(Proc, pmix_proc_t) X(Proc_info, pmix_proc_info_t) \
+            X(Proc_stats, pmix_proc_stats_t) X(Query, pmix_query_t) X(Regattr, pmix_regattr_t)                      \
+                X(Regex2, pmix_regex2_t) X(Resource_unit, pmix_resource_unit_t) X(Topology, pmix_topology_t)        \
+                    X(Value, pmix_value_t)
 
 // rows: D13
 TEST(Structs, ConstructDestructCreateFree){
@@ -373,6 +375,17 @@ TEST(Ids, ChecksAndLoads) {
     EXPECT_TRUE(PMIx_Nspace_invalid(nullptr) && PMIx_Nspace_invalid(""));
     EXPECT_TRUE(PMIx_Check_nspace("", "x") && PMIx_Check_nspace("x", "x"));
     EXPECT_FALSE(PMIx_Check_nspace("x", "y"));
+    EXPECT_TRUE(PMIx_Check_nspace_strict("x", "x"));
+    EXPECT_FALSE(PMIx_Check_nspace_strict("x", "y"));
+    EXPECT_FALSE(PMIx_Check_nspace_strict("", "") || PMIx_Check_nspace_strict(nullptr, nullptr) ||
+                 PMIx_Check_nspace_strict("x", "") || PMIx_Check_nspace_strict(nullptr, "x"));
+    pmix_proc_t all, three, unnamed;
+    PMIx_Load_procid(&all, "x", PMIX_RANK_WILDCARD);
+    PMIx_Load_procid(&three, "x", 3);
+    PMIx_Load_procid(&unnamed, "", 3);
+    EXPECT_TRUE(PMIx_Check_procid_strict(&all, &all) && PMIx_Check_procid_strict(&three, &three));
+    EXPECT_FALSE(PMIx_Check_procid_strict(&all, &three) || PMIx_Check_procid_strict(&three, &unnamed) ||
+                 PMIx_Check_procid_strict(&unnamed, &unnamed) || PMIx_Check_procid_strict(nullptr, &three));
     EXPECT_TRUE(PMIx_Check_rank(PMIX_RANK_WILDCARD, 3) && PMIx_Check_rank(3, 3));
     EXPECT_FALSE(PMIx_Check_rank(PMIX_RANK_UNDEF, 3));
     EXPECT_TRUE(PMIx_Rank_valid(0) && PMIx_Rank_valid(PMIX_RANK_VALID - 1));

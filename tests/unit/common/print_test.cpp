@@ -49,6 +49,8 @@ std::vector<More> more_samples() {
     static pmix_device_t device = {const_cast<char*>("gpu://n1::1"), const_cast<char*>("gpu1"), PMIX_DEVTYPE_GPU};
     static pmix_resource_unit_t unit = {PMIX_DEVTYPE_CORE, 12};
     static pmix_node_pid_t pid = {const_cast<char*>("node7"), 3, 4711};
+    static pmix_regex2_t regex = {const_cast<char*>("raw"), reinterpret_cast<uint8_t*>(const_cast<char*>("a,b")), 4};
+    static pmix_alloc_inheritance_t inheritance = PMIX_ALLOC_INHERIT_CHILD;
     static pmix_resource_block_directive_t directive = PMIX_RESOURCE_BLOCK_EXTEND;
     static pmix_cpuset_t cpuset = {const_cast<char*>("hwloc"), nullptr};
     static pmix_topology_t topology = {const_cast<char*>("hwloc:2.9.0"), nullptr};
@@ -69,6 +71,8 @@ std::vector<More> more_samples() {
             {"resource unit", PMIX_RESOURCE_UNIT, &unit},
             {"node and pid", PMIX_NODE_PID, &pid},
             {"resource block", PMIX_RESBLOCK_DIRECTIVE, &directive},
+            {"list with its form", PMIX_REGEX2, &regex},
+            {"inheritance", PMIX_ALLOC_INHERIT, &inheritance},
             {"cpuset", PMIX_PROC_CPUSET, &cpuset},
             {"topology", PMIX_TOPO, &topology},
             {"node with disks", PMIX_NODE_STATS, &node},
@@ -200,10 +204,11 @@ TEST(PrintTest, EveryFieldOfEveryStructIsThere) {
         {"pmix_proc_t", PMIX_PROC},
         {"pmix_query_t", PMIX_QUERY},
         {"pmix_regattr_t", PMIX_REGATTR},
+        {"pmix_regex2_t", PMIX_REGEX2},
         {"pmix_resource_unit_t", PMIX_RESOURCE_UNIT},
         {"pmix_topology_t", PMIX_TOPO},
     };
-    const std::set<std::string> counts = {"ninfo", "nqual", "dims", "ncoords", "ndiskstats", "nnetstats"};
+    const std::set<std::string> counts = {"ninfo", "nqual", "dims", "ncoords", "ndiskstats", "nnetstats", "len"};
     std::map<pmix_data_type_t, std::string> texts;
     each_sample([&](const char*, pmix_data_type_t type, const void* src) { texts[type] += printed(src, type); });
     size_t fields = 0;
@@ -235,6 +240,8 @@ TEST(PrintTest, EveryConstantOfTheTablesHasItsName) {
          [](int64_t v) { return taken(PMIx_Info_directives_string(static_cast<pmix_info_directives_t>(v))); }},
         {"alloc_directive",
          [](int64_t v) { return PMIx_Alloc_directive_string(static_cast<pmix_alloc_directive_t>(v)); }},
+        {"alloc_inheritance",
+         [](int64_t v) { return PMIx_Alloc_inheritance_string(static_cast<pmix_alloc_inheritance_t>(v)); }},
         {"iof_channel", [](int64_t v) { return PMIx_IOF_channel_string(static_cast<pmix_iof_channel_t>(v)); }},
         {"job_state", [](int64_t v) { return PMIx_Job_state_string(static_cast<pmix_job_state_t>(v)); }},
         {"link_state", [](int64_t v) { return PMIx_Link_state_string(static_cast<pmix_link_state_t>(v)); }},

@@ -585,6 +585,9 @@ TEST_F(QueryTest, SupportedKeysAndQualifiers) {
                   PMIX_QUERY_REPORT_AVG + "," + PMIX_QUERY_REPORT_MINMAX,
               qualifiers.text(PMIX_QUERY_MEMORY_USAGE));
     EXPECT_EQ("", qualifiers.text(PMIX_QUERY_NAMESPACES));
+    Ask older({"pmix.qry.quals", PMIX_QUERY_MEMORY_USAGE});  // its string until OpenPMIx 6
+    ASSERT_EQ(PMIX_SUCCESS, older.status);
+    EXPECT_EQ(qualifiers.text(PMIX_QUERY_MEMORY_USAGE), older.text(PMIX_QUERY_MEMORY_USAGE));
     EXPECT_EQ(0, host.upcalls);
 }
 

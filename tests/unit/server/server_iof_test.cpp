@@ -3,6 +3,9 @@
 // the host is answered.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <optional>
+
 #include "common/values/info_view.h"
 #include "server/iof/iof_queue.h"
 #include "support/fake_client.h"
@@ -329,6 +332,77 @@ TEST(ServerIofTest, InputGoesUpWithItsSourceAndTargets) {
     s.host.styles["push_stdin"] = Style::fails;
     s.host.statuses["push_stdin"] = PMIX_ERR_NOT_SUPPORTED;
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, s.a.ask<Command::iof_push>(request));
+}
+
+// A source that the host stops is not answered until it may go on; nothing is lost and the order stays. rows: O9
+TEST(ServerIofTest, Push_OfAStoppedSource_WaitsUntilItMayGoOn) {
+    Setting s;
+    common::IofPushRequest request;
+    request.procs = {{"job", PMIX_RANK_WILDCARD}};
+    const auto start = [&](FakeClient& client, const char* text) {
+        request.data = common::Bytes(reinterpret_cast<const uint8_t*>(text), std::strlen(text));
+        return client.start<Command::iof_push>(request);
+    };
+    const auto pushed = [&] {
+        std::string all;
+        for (const Seen& seen : s.host.seen)
+            if (seen.what == "push_stdin") all.append(seen.blob.begin(), seen.blob.end()).push_back(' ');
+        return all;
+    };
+    const auto control = [&](const std::optional<ProcId>& source, bool stop) {
+        s.server.on_loop([&] {
+            stop ? s.server.parts().iof.input().stop(source) : s.server.parts().iof.input().go_on(source);
+            return PMIX_SUCCESS;
+        });
+        s.server.settle();
+    };
+    for (const std::optional<ProcId>& source :
+         {std::optional<ProcId>(ProcId("job", 0)), std::optional<ProcId>(ProcId("job", PMIX_RANK_WILDCARD)),
+          std::optional<ProcId>()}) {
+        s.host.seen.clear();
+        control(source, true);
+        const uint32_t first = start(s.a, "1"), second = start(s.a, "2");
+        s.server.settle();
+        EXPECT_EQ("", pushed());
+        EXPECT_EQ(2u, s.server.parts().iof.input().held());
+        if (source && source->rank == 0) {
+            EXPECT_EQ(PMIX_SUCCESS, s.b.wait(start(s.b, "b"))->header.status) << "another source";
+            s.host.seen.clear();
+        }
+        control(source, false);
+        EXPECT_EQ("1 2 ", pushed());
+        EXPECT_EQ(PMIX_SUCCESS, s.a.wait(first)->header.status);
+        EXPECT_EQ(PMIX_SUCCESS, s.a.wait(second)->header.status);
+        EXPECT_EQ(0u, s.server.parts().iof.input().held());
+    }
+    // A source that ends is forgotten with its pushes.
+    control(ProcId("job", 0), true);
+    start(s.a, "3");
+    s.server.settle();
+    ASSERT_EQ(1u, s.server.parts().iof.input().held());
+    s.a.kill();
+    EXPECT_TRUE(s.server.turn_until([&] { return s.server.parts().iof.input().held() == 0; }));
+}
+
+// The answer XOFF says that the data was taken and that no more shall come. rows: O9
+TEST(ServerIofTest, Push_AnsweredWithXoff_StopsItsSource) {
+    Setting s;
+    common::IofPushRequest request;
+    request.procs = {{"job", PMIX_RANK_WILDCARD}};
+    const std::string text = "x";
+    request.data = common::Bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    s.host.statuses["push_stdin"] = PMIX_ERR_IOF_XOFF;
+    EXPECT_EQ(PMIX_SUCCESS, s.a.ask<Command::iof_push>(request));
+    s.host.statuses.clear();
+    const uint32_t next = s.a.start<Command::iof_push>(request);
+    s.server.settle();
+    EXPECT_EQ(1u, s.host.count("push_stdin"));
+    s.server.on_loop([&] {
+        s.server.parts().iof.input().go_on({{"job", 0}});
+        return PMIX_SUCCESS;
+    });
+    EXPECT_EQ(PMIX_SUCCESS, s.a.wait(next)->header.status);
+    EXPECT_EQ(2u, s.host.count("push_stdin"));
 }
 
 // rows: O1 O7

@@ -69,7 +69,7 @@ Answer read(TestServer& server, const char* nspace, Owner owner, const char* key
 
 // rows: V6 V4 K34
 // proves: PMIx_server_register_nspace PMIX_NODE_MAP PMIX_PROC_MAP
-TEST(JobSetupTest, MapsAndSizeAreEnough) {
+TEST(JobInfoTest, MapsAndSizeAreEnough) {
     TestServer server(nullptr);
     InfoList list =
         list_of({{PMIX_NODE_MAP, text("n0,n1")}, {PMIX_PROC_MAP, text("0,2;1,3")}, {PMIX_JOB_SIZE, u32(4)}});
@@ -100,7 +100,7 @@ TEST(JobSetupTest, MapsAndSizeAreEnough) {
 }
 
 // rows: V6
-TEST(JobSetupTest, TheHostsWordWins) {
+TEST(JobInfoTest, TheHostsWordWins) {
     TestServer server(nullptr);
     InfoList proc = list_of({{PMIX_RANK, rank(1)},
                              {PMIX_LOCAL_RANK, common::Value::number<uint16_t>(7, PMIX_UINT16)},
@@ -124,7 +124,7 @@ TEST(JobSetupTest, TheHostsWordWins) {
 // rows: V4
 // proves: PMIx_server_register_nspace PMIX_JOB_INFO_ARRAY PMIX_SESSION_INFO_ARRAY PMIX_APP_INFO_ARRAY
 // proves: PMIx_server_register_nspace PMIX_NODE_INFO_ARRAY PMIX_SESSION_ID
-TEST(JobSetupTest, EveryArrayAndAnyNesting) {
+TEST(JobInfoTest, EveryArrayAndAnyNesting) {
     TestServer server(nullptr);
     // the rank last, and as a plain number
     InfoList proc = list_of({{PMIX_NODEID, u32(1)}, {PMIX_RANK, u32(3)}, {"p", text("proc")}});
@@ -164,7 +164,7 @@ TEST(JobSetupTest, EveryArrayAndAnyNesting) {
 }
 
 // rows: V3 V4
-TEST(JobSetupTest, MapsAsRegexToo) {
+TEST(JobInfoTest, MapsAsRegexToo) {
     TestServer server(nullptr);
     auto nodes = common::generate_node_map(std::string_view("n0,n1,n2"));
     auto procs = common::generate_proc_map(std::string_view("0;1;2"));
@@ -186,7 +186,7 @@ TEST(JobSetupTest, MapsAsRegexToo) {
 
 // rows: V3 V6
 // proves: PMIx_server_register_nspace PMIX_NODE_MAP_RAW PMIX_PROC_MAP_RAW
-TEST(JobSetupTest, MapsByTheirPlainNames) {
+TEST(JobInfoTest, MapsByTheirPlainNames) {
     TestServer server(nullptr);
     ASSERT_EQ(
         PMIX_SUCCESS,
@@ -198,7 +198,7 @@ TEST(JobSetupTest, MapsByTheirPlainNames) {
 
 // rows: V6
 // proves: PMIx_server_register_nspace PMIX_PROC_INFO_ARRAY PMIX_NODE_INFO_ARRAY PMIX_JOB_SIZE
-TEST(JobSetupTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
+TEST(JobInfoTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
     TestServer server(nullptr);
     InfoList n0 = list_of({{PMIX_HOSTNAME, text("n0")}, {PMIX_NODEID, u32(5)}, {PMIX_LOCAL_PEERS, text("0,1")}});
     InfoList n1 = list_of({{PMIX_HOSTNAME, text("n1")},
@@ -232,7 +232,7 @@ TEST(JobSetupTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
 
 // rows: V4
 // proves: PMIx_server_register_nspace PMIX_REGISTER_NODATA
-TEST(JobSetupTest, KnownByNameOnly) {
+TEST(JobInfoTest, KnownByNameOnly) {
     TestServer server(nullptr);
     ASSERT_EQ(
         PMIX_SUCCESS,
@@ -245,7 +245,7 @@ TEST(JobSetupTest, KnownByNameOnly) {
 }
 
 // rows: V5
-TEST(JobSetupTest, RegisteringAgainAdds) {
+TEST(JobInfoTest, RegisteringAgainAdds) {
     TestServer server(nullptr);
     server.job("job", 2, 2);
     ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list_of({{"later", text("v")}, {PMIX_NUM_NODES, u32(11)}})));
@@ -260,7 +260,7 @@ TEST(JobSetupTest, RegisteringAgainAdds) {
 
 // A job that says whose it is is nobody else's to read, whoever its processes run as. rows: V6
 // proves: PMIx_server_register_nspace PMIX_USERID
-TEST(JobSetupTest, TheUserOfAJobMayReadIt) {
+TEST(JobInfoTest, TheUserOfAJobMayReadIt) {
     TestServer server(nullptr);
     ASSERT_EQ(PMIX_SUCCESS, server.add_job("theirs", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_USERID, u32(54321)}})));
     const auto may = [&](uint32_t uid, const char* nspace) {
@@ -277,7 +277,7 @@ TEST(JobSetupTest, TheUserOfAJobMayReadIt) {
 }
 
 // rows: V7 V9
-TEST(JobSetupTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
+TEST(JobInfoTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
     TestServer server(nullptr);
     server.job("early", 1, 1);
     auto resources = [&](const InfoList& list) {
@@ -301,8 +301,69 @@ TEST(JobSetupTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
     EXPECT_EQ("all", read(server, "later", Owner::job(), "res.b").string());
 }
 
+// What a host registers of a session is found by its jobs, before and after; others and what a job says itself stay.
+// rows: V17
+TEST(JobInfoTest, RegisteredSession_ItsJobsFindIt) {
+    TestServer server(nullptr);
+    const auto job_of = [&](const char* name, uint32_t session, const char* own) {
+        InfoList about = list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SESSION_ID, u32(session)}});
+        if (own != nullptr) {
+            InfoList in = list_of({{PMIX_SESSION_ID, u32(session)}, {"s.b", text(own)}});
+            about.append_all(list_of({{PMIX_SESSION_INFO_ARRAY, array(in)}}).c_array(), 1);
+        }
+        ASSERT_EQ(PMIX_SUCCESS, server.add_job(name, 1, about));
+    };
+    const auto session = [&](uint32_t id, const InfoList& list) {
+        return server.on_loop([&] {
+            auto s = server::read_session(id, list.c_array(), list.size());
+            return s.ok() ? server.parts().registration.register_session(id, std::move(s).value()) : s.status();
+        });
+    };
+    job_of("early", 7, nullptr);
+    ASSERT_EQ(PMIX_SUCCESS, session(7, list_of({{"s.a", text("seven")}, {"s.b", text("seven")}})));
+    job_of("late", 7, "own");
+    job_of("other", 8, nullptr);
+    const Owner seven = Owner::session(7);
+    EXPECT_EQ("seven", read(server, "early", seven, "s.a").string());
+    EXPECT_EQ("seven", read(server, "late", seven, "s.a").string());
+    EXPECT_EQ("own", read(server, "late", seven, "s.b").string());
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "other", seven, "s.a").status);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "other", Owner::session(8), "s.a").status);
+    ASSERT_EQ(PMIX_SUCCESS, session(7, list_of({{"s.a", text("again")}, {"s.c", text("again")}})));
+    job_of("third", 7, nullptr);
+    EXPECT_EQ("seven", read(server, "third", seven, "s.a").string()) << "a session that is known stays as it is";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "third", seven, "s.c").status);
+    server.on_loop([&] {
+        server.parts().registration.deregister_session(7);
+        server.parts().registration.deregister_session(99);
+        return PMIX_SUCCESS;
+    });
+    job_of("fourth", 7, nullptr);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "fourth", seven, "s.a").status);
+    EXPECT_EQ("seven", read(server, "early", seven, "s.a").string());
+}
+
+// Maps as hosts of OpenPMIx 7 give them. rows: V18
+TEST(JobInfoTest, MapsWithTheirForm_PlaceTheRanks) {
+    TestServer server(nullptr);
+    InfoList list = list_of({{PMIX_JOB_SIZE, u32(4)}});
+    pmix_regex2_t nodes{}, procs{};
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_generate_regex2("n0,n1", nullptr, 0, &nodes));
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_generate_regex2("0,1;2,3", nullptr, 0, &procs));
+    list.append(PMIX_NODE_MAP, &nodes, PMIX_REGEX2);
+    list.append(PMIX_PROC_MAP, &procs, PMIX_REGEX2);
+    EXPECT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list));
+    EXPECT_EQ("2,3", read(server, "job", Owner::node(1), PMIX_LOCAL_PEERS).string());
+    procs.type[0] = 'x';
+    InfoList bad = list_of({{PMIX_JOB_SIZE, u32(4)}});
+    bad.append(PMIX_PROC_MAP, &procs, PMIX_REGEX2);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, server.add_job("bad", 2, bad));
+    PMIx_Regex2_destruct(&nodes);
+    PMIx_Regex2_destruct(&procs);
+}
+
 // proves: PMIx_server_register_nspace PMIX_QUALIFIED_VALUE
-TEST(JobSetupTest, NullStringAndQualifiedValues) {
+TEST(JobInfoTest, NullStringAndQualifiedValues) {
     TestServer server(nullptr);
     InfoList list = list_of({{PMIX_JOB_SIZE, u32(2)}, {PMIX_NODE_MAP, text("n0")}, {PMIX_PROC_MAP, text("0,1")}});
     list.append(PMIX_LOCALITY_STRING, nullptr, PMIX_STRING);
@@ -318,7 +379,7 @@ TEST(JobSetupTest, NullStringAndQualifiedValues) {
 }
 
 // rows: K37
-TEST(JobSetupTest, RankOfAServer_OfAnyNumber_IsARank) {
+TEST(JobInfoTest, RankOfAServer_OfAnyNumber_IsARank) {
     TestServer server(nullptr);
     ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SERVER_RANK, u32(3)}})));
     Answer a = read(server, "job", Owner::job(), PMIX_SERVER_RANK);
@@ -327,7 +388,7 @@ TEST(JobSetupTest, RankOfAServer_OfAnyNumber_IsARank) {
     EXPECT_EQ(3u, a.value.get().data.rank);
 }
 
-TEST(JobSetupTest, MalformedArraysAreRefusedAndLeaveNothing) {
+TEST(JobInfoTest, MalformedArraysAreRefusedAndLeaveNothing) {
     TestServer server(nullptr);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("a", 1, list_of({{PMIX_PROC_INFO_ARRAY, text("no array")}})));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("b", 1, list_of({{PMIX_PROC_MAP, text("0,0")}})));
@@ -342,7 +403,7 @@ TEST(JobSetupTest, MalformedArraysAreRefusedAndLeaveNothing) {
 }
 
 // A million ranks are a few numbers.
-TEST(JobSetupTest, LargeRegularJobStaysSmall) {
+TEST(JobInfoTest, LargeRegularJobStaysSmall) {
     TestServer server(nullptr);
     std::string names, ranks;
     for (unsigned n = 0; n < 2000; ++n) {
