@@ -69,7 +69,7 @@ Answer read(TestServer& server, const char* nspace, Owner owner, const char* key
 
 // rows: V6 V4 K34
 // proves: PMIx_server_register_nspace PMIX_NODE_MAP PMIX_PROC_MAP
-TEST(JobInfoTest, MapsAndSizeAreEnough) {
+TEST(JobRegistrationTest, MapsAndSizeAreEnough) {
     TestServer server(nullptr);
     InfoList list =
         list_of({{PMIX_NODE_MAP, text("n0,n1")}, {PMIX_PROC_MAP, text("0,2;1,3")}, {PMIX_JOB_SIZE, u32(4)}});
@@ -100,7 +100,7 @@ TEST(JobInfoTest, MapsAndSizeAreEnough) {
 }
 
 // rows: V6
-TEST(JobInfoTest, TheHostsWordWins) {
+TEST(JobRegistrationTest, TheHostsWordWins) {
     TestServer server(nullptr);
     InfoList proc = list_of({{PMIX_RANK, rank(1)},
                              {PMIX_LOCAL_RANK, common::Value::number<uint16_t>(7, PMIX_UINT16)},
@@ -124,7 +124,7 @@ TEST(JobInfoTest, TheHostsWordWins) {
 // rows: V4
 // proves: PMIx_server_register_nspace PMIX_JOB_INFO_ARRAY PMIX_SESSION_INFO_ARRAY PMIX_APP_INFO_ARRAY
 // proves: PMIx_server_register_nspace PMIX_NODE_INFO_ARRAY PMIX_SESSION_ID
-TEST(JobInfoTest, EveryArrayAndAnyNesting) {
+TEST(JobRegistrationTest, EveryArrayAndAnyNesting) {
     TestServer server(nullptr);
     // the rank last, and as a plain number
     InfoList proc = list_of({{PMIX_NODEID, u32(1)}, {PMIX_RANK, u32(3)}, {"p", text("proc")}});
@@ -164,7 +164,7 @@ TEST(JobInfoTest, EveryArrayAndAnyNesting) {
 }
 
 // rows: V3 V4
-TEST(JobInfoTest, MapsAsRegexToo) {
+TEST(JobRegistrationTest, MapsAsRegexToo) {
     TestServer server(nullptr);
     auto nodes = common::generate_node_map(std::string_view("n0,n1,n2"));
     auto procs = common::generate_proc_map(std::string_view("0;1;2"));
@@ -186,7 +186,7 @@ TEST(JobInfoTest, MapsAsRegexToo) {
 
 // rows: V3 V6
 // proves: PMIx_server_register_nspace PMIX_NODE_MAP_RAW PMIX_PROC_MAP_RAW
-TEST(JobInfoTest, MapsByTheirPlainNames) {
+TEST(JobRegistrationTest, MapsByTheirPlainNames) {
     TestServer server(nullptr);
     ASSERT_EQ(
         PMIX_SUCCESS,
@@ -198,7 +198,7 @@ TEST(JobInfoTest, MapsByTheirPlainNames) {
 
 // rows: V6
 // proves: PMIx_server_register_nspace PMIX_PROC_INFO_ARRAY PMIX_NODE_INFO_ARRAY PMIX_JOB_SIZE
-TEST(JobInfoTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
+TEST(JobRegistrationTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
     TestServer server(nullptr);
     InfoList n0 = list_of({{PMIX_HOSTNAME, text("n0")}, {PMIX_NODEID, u32(5)}, {PMIX_LOCAL_PEERS, text("0,1")}});
     InfoList n1 = list_of({{PMIX_HOSTNAME, text("n1")},
@@ -232,7 +232,7 @@ TEST(JobInfoTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
 
 // rows: V4
 // proves: PMIx_server_register_nspace PMIX_REGISTER_NODATA
-TEST(JobInfoTest, KnownByNameOnly) {
+TEST(JobRegistrationTest, KnownByNameOnly) {
     TestServer server(nullptr);
     ASSERT_EQ(
         PMIX_SUCCESS,
@@ -245,7 +245,7 @@ TEST(JobInfoTest, KnownByNameOnly) {
 }
 
 // rows: V5
-TEST(JobInfoTest, RegisteringAgainAdds) {
+TEST(JobRegistrationTest, RegisteringAgainAdds) {
     TestServer server(nullptr);
     server.job("job", 2, 2);
     ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list_of({{"later", text("v")}, {PMIX_NUM_NODES, u32(11)}})));
@@ -260,7 +260,7 @@ TEST(JobInfoTest, RegisteringAgainAdds) {
 
 // A job that says whose it is is nobody else's to read, whoever its processes run as. rows: V6
 // proves: PMIx_server_register_nspace PMIX_USERID
-TEST(JobInfoTest, TheUserOfAJobMayReadIt) {
+TEST(JobRegistrationTest, TheUserOfAJobMayReadIt) {
     TestServer server(nullptr);
     ASSERT_EQ(PMIX_SUCCESS, server.add_job("theirs", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_USERID, u32(54321)}})));
     const auto may = [&](uint32_t uid, const char* nspace) {
@@ -277,7 +277,7 @@ TEST(JobInfoTest, TheUserOfAJobMayReadIt) {
 }
 
 // rows: V7 V9
-TEST(JobInfoTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
+TEST(JobRegistrationTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
     TestServer server(nullptr);
     server.job("early", 1, 1);
     auto resources = [&](const InfoList& list) {
@@ -303,7 +303,7 @@ TEST(JobInfoTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
 
 // What a host registers of a session is found by its jobs, before and after; others and what a job says itself stay.
 // rows: V17
-TEST(JobInfoTest, RegisteredSession_ItsJobsFindIt) {
+TEST(JobRegistrationTest, RegisteredSession_ItsJobsFindIt) {
     TestServer server(nullptr);
     const auto job_of = [&](const char* name, uint32_t session, const char* own) {
         InfoList about = list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SESSION_ID, u32(session)}});
@@ -344,7 +344,7 @@ TEST(JobInfoTest, RegisteredSession_ItsJobsFindIt) {
 }
 
 // Maps as hosts of OpenPMIx 7 give them. rows: V18
-TEST(JobInfoTest, MapsWithTheirForm_PlaceTheRanks) {
+TEST(JobRegistrationTest, MapsWithTheirForm_PlaceTheRanks) {
     TestServer server(nullptr);
     InfoList list = list_of({{PMIX_JOB_SIZE, u32(4)}});
     pmix_regex2_t nodes{}, procs{};
@@ -363,7 +363,7 @@ TEST(JobInfoTest, MapsWithTheirForm_PlaceTheRanks) {
 }
 
 // proves: PMIx_server_register_nspace PMIX_QUALIFIED_VALUE
-TEST(JobInfoTest, NullStringAndQualifiedValues) {
+TEST(JobRegistrationTest, NullStringAndQualifiedValues) {
     TestServer server(nullptr);
     InfoList list = list_of({{PMIX_JOB_SIZE, u32(2)}, {PMIX_NODE_MAP, text("n0")}, {PMIX_PROC_MAP, text("0,1")}});
     list.append(PMIX_LOCALITY_STRING, nullptr, PMIX_STRING);
@@ -379,7 +379,7 @@ TEST(JobInfoTest, NullStringAndQualifiedValues) {
 }
 
 // rows: K37
-TEST(JobInfoTest, RankOfAServer_OfAnyNumber_IsARank) {
+TEST(JobRegistrationTest, RankOfAServer_OfAnyNumber_IsARank) {
     TestServer server(nullptr);
     ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SERVER_RANK, u32(3)}})));
     Answer a = read(server, "job", Owner::job(), PMIX_SERVER_RANK);
@@ -388,7 +388,7 @@ TEST(JobInfoTest, RankOfAServer_OfAnyNumber_IsARank) {
     EXPECT_EQ(3u, a.value.get().data.rank);
 }
 
-TEST(JobInfoTest, MalformedArraysAreRefusedAndLeaveNothing) {
+TEST(JobRegistrationTest, MalformedArraysAreRefusedAndLeaveNothing) {
     TestServer server(nullptr);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("a", 1, list_of({{PMIX_PROC_INFO_ARRAY, text("no array")}})));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("b", 1, list_of({{PMIX_PROC_MAP, text("0,0")}})));
@@ -403,7 +403,7 @@ TEST(JobInfoTest, MalformedArraysAreRefusedAndLeaveNothing) {
 }
 
 // A million ranks are a few numbers.
-TEST(JobInfoTest, LargeRegularJobStaysSmall) {
+TEST(JobRegistrationTest, LargeRegularJobStaysSmall) {
     TestServer server(nullptr);
     std::string names, ranks;
     for (unsigned n = 0; n < 2000; ++n) {
