@@ -7,6 +7,10 @@
 
 #include "job.h"
 
+#ifndef PMIX_PERSIST_NSPACE /* headers older than OpenPMIx 7.0 have no name for it */
+#define PMIX_PERSIST_NSPACE 5
+#endif
+
 struct entry {
     struct entry* next;
     struct party publisher;
