@@ -30,7 +30,8 @@ void InputFlow::push(const Peer& peer, Push push) {
         held_.push_back(std::move(push));
         return;
     }
-    hand_over(host_.of_processes(peer, push.targets), std::move(push));
+    Host& host = host_.of_processes(peer, push.targets);
+    hand_over(host, std::move(push));
 }
 
 void InputFlow::hand_over(Host& host, Push push) {
