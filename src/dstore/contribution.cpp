@@ -262,4 +262,19 @@ void for_each_key(Bytes chunks, const std::function<void(std::string_view)>& fn)
     }
 }
 
+void for_each_record(Bytes chunks, const std::function<void(Owner, std::string_view)>& fn) {
+    while (!chunks.empty()) {
+        auto chunk = ChunkView::check(chunks);
+        if (!chunk.ok()) return;
+        size_t at = chunk->first();
+        for (uint32_t b = 0; b < chunk->blocks(); ++b) {
+            const BlockView block = chunk->at(at);
+            fn(block.owner, {});
+            for (uint32_t i = 0; i < block.records; ++i) fn(block.owner, chunk->record(block, i).key);
+            at += block.size;
+        }
+        chunks = chunks.subspan(chunk->size());
+    }
+}
+
 }  // namespace pmix::dstore

@@ -83,4 +83,8 @@ class ChunkView {
 // there are records of it is for the store to say.
 void for_each_key(common::Bytes chunks, const std::function<void(std::string_view key)>& fn);
 
+// Calls fn(owner, key) for each record of the chunks, up to the first chunk that is none, and first with an empty key
+// for each block: it may have no records.
+void for_each_record(common::Bytes chunks, const std::function<void(Owner owner, std::string_view key)>& fn);
+
 }  // namespace pmix::dstore

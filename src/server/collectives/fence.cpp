@@ -126,8 +126,7 @@ void Fence::host_answered(RoundId id, const Signature& signature, const Sent& se
     // Also when the round has timed out meanwhile: the data is here, and later gets are spared a trip.
     if (common::succeeded(status) && !is_presence_only(answer.data)) {
         status = get_.ingest(answer.data);
-        for (const Signature::Part& part : signature.parts())
-            if (Nspace* nspace = registry_.find(part.nspace)) get_.arrived(*nspace);
+        get_.received();
     }
     if (common::succeeded(status) && !sending.empty()) {
         if (sent_.size() >= kMaxRemembered || remembered_ >= kMaxRememberedProcs) {

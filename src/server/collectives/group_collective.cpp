@@ -461,9 +461,7 @@ void Groups::take_endpoint_data(Operation& op, const InfoList& infos) {
             if (nspace != nullptr && !nspace->owner && peer != nullptr) nspace->readers.insert(peer->credentials().uid);
         }
     }
-    for (const Signature* with_data : {static_cast<const Signature*>(&op.signature), &all_named})
-        for (const Signature::Part& p : with_data->parts())
-            if (Nspace* nspace = registry_.find(p.nspace)) get_.arrived(*nspace);
+    get_.received();
 }
 
 void Groups::host_answered(RoundId id, HostAnswer& answer) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Get and direct modex: see get.h.
+// Get and direct modex: see get.h. What data of other nodes answers: get_received.cpp.
 #include "server/data/get.h"
 
 #include <algorithm>
@@ -200,16 +200,16 @@ void Get::ask_host(const ProcId& proc, common::InfoList&& infos, Question&& ques
     common::ByteWriter encoded;
     if (rc == PMIX_SUCCESS) rc = common::encode_infos(encoded, infos.c_array(), infos.size());
     if (rc != PMIX_SUCCESS) return answer(question, rc);
-    const auto it = pulls_.try_emplace({proc, encoded.take()}).first;
+    const auto it =
+        pulls_.try_emplace({proc, question.refresh, question.key, peer->credentials().uid, encoded.take()}).first;
     // Where nobody waits for the upcall that is on its way any more, the host may have forgotten it.
     if (it->second.questions.empty()) it->second.flight = 0;
-    it->second.uid = peer->credentials().uid;
     if (question.timeout_s > 0) {
         // The key stays where it is as long as the request is there.
         question.timer = Timer(scheduler_, int64_t{question.timeout_s} * 1000,
                                [this, at = &it->first, id = question.id] { expire_pull(*at, id); });
     }
-    hold(question, it->first.asks.size());
+    hold(question, it->first.key.size() + it->first.asks.size());
     it->second.questions.push_back(std::move(question));
     if (it->second.flight == 0) pull(it->first);
 }
@@ -268,12 +268,10 @@ void Get::pulled(const PullKey& at, uint64_t flight, HostAnswer& answer_of_host)
         learn(proc, answer_of_host.data);
         status = answer_of_host.data.empty() ? PMIX_SUCCESS : ingest(answer_of_host.data, proc.nspace);
         if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && status == PMIX_SUCCESS)
-            nspace->readers.insert(asked->second.uid);
-        if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && nspace->data != nullptr) {
-            answer_noted();
-            // The host answers a user: what it gives one user's processes it has not given to another's.
-            arrived(*nspace, proc.rank, asked->second.uid);
-        }
+            nspace->readers.insert(at.uid);
+        answer_noted();
+        // The host answers a user: what it gives one user's processes it has not given to another's.
+        answer_noted_pulls(at.uid);
     }
     auto it = pulls_.find(at);
     if (it == pulls_.end()) return;
@@ -281,18 +279,19 @@ void Get::pulled(const PullKey& at, uint64_t flight, HostAnswer& answer_of_host)
     p.flight = 0;
     Nspace* nspace = registry_.find(proc.nspace);
     const ModexState state = state_of(answer_of_host.data, proc.nspace, proc.rank);
+    const bool have = nspace != nullptr && nspace->data != nullptr &&
+                      (!common::is_real_rank(proc.rank) || nspace->data->has(proc.rank, at.key) ||
+                       (at.key.empty() && common::succeeded(status)));
+    const bool kept = says_kept(answer_of_host.data, proc.nspace, proc.rank, at.key);
     bool newcomers = false, patient = false;
     for (auto q = p.questions.begin(); q != p.questions.end();) {
-        const bool have = nspace != nullptr && nspace->data != nullptr &&
-                          (!common::is_real_rank(proc.rank) || nspace->data->has(proc.rank, q->key) ||
-                           (q->key.empty() && common::succeeded(status)));
         // The host's limit is not this request's; the request's own timer runs.
         const bool again = status == PMIX_ERR_TIMEOUT && (q->timeout_s > 0 || !q->covered);
         if (!common::succeeded(status) && !again) {
             answer(*q, status);
         } else if (have && !again) {
             answer_found(*q, *nspace);
-        } else if (says_kept(answer_of_host.data, proc.nspace, proc.rank, q->key)) {
+        } else if (kept) {
             answer(*q, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
         } else if (!q->covered) {
             // Asked while the answer was on its way: it may be older than what this one is about.
@@ -441,73 +440,8 @@ void Get::namespace_described(Nspace& nspace) {
         it = it->second.empty() ? pending_.erase(it) : std::next(it);
     }
     answer_anyone(nspace);
-    arrived(nspace);
-}
-
-// What other nodes send may hold many keys, and many may be awaited: only keys that are in both are looked for.
-pmix_status_t Get::ingest(Bytes blob, std::string_view remote) {
-    return ingest_blob(registry_, blob, remote, [this](const Nspace& nspace, Bytes chunks) {
-        const MemberId any = member_id(nspace.number, PMIX_RANK_UNDEF);
-        if (!is_awaited(any)) return;
-        dstore::for_each_key(chunks, [this, any](std::string_view key) {
-            if (pending_.find(AwaitedView{any, key}) != pending_.end()) noted_.insert({any, std::string(key)});
-        });
-    });
-}
-
-void Get::arrived(Nspace& nspace) {
     answer_noted();
-    if (nspace.data == nullptr) return;
-    std::vector<Rank> ranks;
-    for (auto it = pulls_.lower_bound({ProcId(nspace.name, 0), {}});
-         it != pulls_.end() && it->first.proc.nspace == nspace.name; ++it)
-        if (ranks.empty() || ranks.back() != it->first.proc.rank) ranks.push_back(it->first.proc.rank);
-    for (const Rank rank : ranks) arrived(nspace, rank, std::nullopt);
-}
-
-void Get::arrived(Nspace& nspace, Rank rank, std::optional<uid_t> of_user) {
-    if (!common::is_real_rank(rank)) return;
-    const ProcId proc(nspace.name, rank);
-    for (auto it = pulls_.lower_bound({proc, {}}); it != pulls_.end() && it->first.proc == proc;) {
-        if (of_user && *of_user != it->second.uid) {
-            ++it;
-            continue;
-        }
-        auto& questions = it->second.questions;
-        for (auto q = questions.begin(); q != questions.end();) {
-            const bool have = !q->refresh && nspace.data->has(rank, q->key);
-            if (have) answer_found(*q, nspace);
-            q = have ? questions.erase(q) : std::next(q);
-        }
-        // With nobody left to ask for it the upcall's answer may come or not.
-        it = questions.empty() ? pulls_.erase(it) : std::next(it);
-    }
-}
-
-// Requests for a key of any rank, after the host has said more about the job: it may hold any key.
-void Get::answer_anyone(Nspace& nspace) {
-    const MemberId any = member_id(nspace.number, PMIX_RANK_UNDEF);
-    std::list<Question> ready;
-    for (auto it = pending_.lower_bound(AwaitedView{any}); it != pending_.end() && it->first.member == any;) {
-        examined_ += it->second.size();
-        it = nspace.data->has_anywhere(it->first.key) ? take(it, ready) : std::next(it);
-    }
-    for (Question& q : ready) answer_found(q, nspace);
-}
-
-void Get::answer_noted() {
-    const auto noted = std::exchange(noted_, {});
-    for (const Awaited& what : noted) {
-        const auto it = pending_.find(what);
-        Nspace* nspace = registry_.find(nspace_number_of(what.member));
-        if (it == pending_.end() || nspace == nullptr || nspace->data == nullptr) continue;
-        examined_ += it->second.size();
-        // A block that was not taken over brings nothing.
-        if (!nspace->data->has_anywhere(what.key)) continue;
-        std::list<Question> ready;
-        take(it, ready);
-        for (Question& q : ready) answer_found(q, *nspace);
-    }
+    answer_pulls(nspace);
 }
 
 void Get::member_gone(Nspace& nspace, MemberId member) {
@@ -572,7 +506,7 @@ size_t Get::waiting() const noexcept {
 bool Get::uses(const Nspace& nspace) const {
     const auto parked = pending_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
     if (parked != pending_.end() && nspace_number_of(parked->first.member) == nspace.number) return true;
-    const auto pulled = pulls_.lower_bound({ProcId(nspace.name, 0), {}});
+    const auto pulled = pulls_.lower_bound(PullView{nspace.name});
     return pulled != pulls_.end() && pulled->first.proc.nspace == nspace.name;
 }
 

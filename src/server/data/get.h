@@ -3,9 +3,9 @@
 // modex out (the host is asked) and in (the host asks).
 //
 // Loop thread only. Two tables: `pending_`, requests for processes of this node, waiting for a commit, by process and
-// by the key that they wait for, so that a commit, and data of other nodes, looks only at requests that its keys can
-// answer; `pulls_`, requests for other nodes, one upcall at a time for each process and distinct set of attributes (the
-// key and the identity of the requester are among them), and none if the data comes before it is made. Both are swept
+// by the key that they wait for; `pulls_`, requests for other nodes, one upcall at a time for each process and distinct
+// set of attributes (the key and the identity of the requester are among them), and none if the data comes before it is
+// made. A commit, and data of other nodes, looks only at requests that its keys can answer. Both are swept
 // when the process, its namespace, the requester or the server goes, so every request ends. Both tables are ordered by
 // their keys themselves: no choice of keys makes a search in them slow, as equal hashes would.
 //
@@ -19,6 +19,7 @@
 // after kModexHoldMs at the latest, with a section that says so (modex_blob.h).
 #pragma once
 
+#include <algorithm>
 #include <list>
 #include <map>
 #include <optional>
@@ -26,6 +27,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "common/base/callback.h"
@@ -68,9 +71,9 @@ class Get final : public LifecycleObserver {
     void refused(Nspace& nspace, common::Rank rank, pmix_status_t status);
     // Takes over data of other nodes, as ingest_blob() does. The next function answers the requests for it.
     pmix_status_t ingest(common::Bytes blob, std::string_view remote = {});
-    // Data of other nodes, however it came. Who asked for what is now here is answered, and the host's answer is not
+    // Data of other nodes was taken over. The requests for what is now here are answered, and the host's answer is not
     // waited for: Open MPI's daemons hold a direct modex until the next fence ends, and forget one that comes later.
-    void arrived(Nspace& nspace);
+    void received();
 
     // LifecycleObserver
     void namespace_described(Nspace& nspace) override;
@@ -85,8 +88,8 @@ class Get final : public LifecycleObserver {
     // How long a host's direct modex waits for the first commit. For tests.
     void set_modex_hold(int64_t ms) noexcept { modex_hold_ms_ = ms; }
 
-    // How many pending requests were looked at for what was committed, and of PMIX_RANK_UNDEF also for what other nodes
-    // and the host have brought. For tests.
+    // How many pending requests were looked at for what was committed and for what other nodes have sent, and of
+    // PMIX_RANK_UNDEF also for what the host has said. For tests.
     uint64_t examined() const noexcept { return examined_; }
 
     size_t waiting() const noexcept;
@@ -106,16 +109,41 @@ class Get final : public LifecycleObserver {
         bool covered = false;  // the upcall that is on its way was made after it asked
         bool patient() const noexcept { return timeout_s > 0 || strict; }
     };
-    // What one upcall can stand for: the process, and all that the host is told of the request (the requester's user
-    // included), encoded, because an info takes 552 bytes otherwise.
+    // What one upcall can stand for: the process, the key, the requesters' user, and all that the host is told of the
+    // request, encoded, because an info takes 552 bytes otherwise. In this order, so that data that was received finds
+    // the requests that it answers: none that must have the owner's newest value.
     struct PullKey {
         common::ProcId proc;
+        bool refresh = false;
+        std::string key;
+        uid_t uid = 0;
         std::vector<uint8_t> asks;
-        bool operator<(const PullKey& o) const { return proc != o.proc ? proc < o.proc : asks < o.asks; }
+    };
+    struct PullView {
+        std::string_view nspace;
+        common::Rank rank = 0;
+        bool refresh = false;
+        std::string_view key = {};
+        uid_t uid = 0;
+        common::Bytes asks = {};
+    };
+    struct ByPull {
+        using is_transparent = void;
+        static PullView view(const PullKey& k) noexcept {
+            return {k.proc.nspace, k.proc.rank, k.refresh, k.key, k.uid, k.asks};
+        }
+        static PullView view(const PullView& v) noexcept { return v; }
+        template <class A, class B>
+        bool operator()(const A& one, const B& other) const noexcept {
+            const PullView a = view(one), b = view(other);
+            const auto x = std::tie(a.nspace, a.rank, a.refresh, a.key, a.uid);
+            const auto y = std::tie(b.nspace, b.rank, b.refresh, b.key, b.uid);
+            if (x != y) return x < y;
+            return std::lexicographical_compare(a.asks.begin(), a.asks.end(), b.asks.begin(), b.asks.end());
+        }
     };
     struct Pull {
         std::list<Question> questions;
-        uid_t uid = 0;                         // the requesters' user
         std::weak_ptr<const void> answer_due;  // expired, with a flight: the host's answer was lost
         uint64_t flight = 0;  // of the upcall that is on its way; others that come back are of an earlier life
         int64_t pause_ms = 0;
@@ -139,19 +167,28 @@ class Get final : public LifecycleObserver {
         }
     };
     using Parked = std::map<Awaited, std::list<Question>, ByAwaited>;
-    using Pulls = std::map<PullKey, Pull>;
+    using Pulls = std::map<PullKey, Pull, ByPull>;
 
     void ask_local(Nspace& nspace, common::Rank rank, Question&& question);
     void ask_anyone(Nspace& nspace, Question&& question, bool immediate);
     void answer_anyone(Nspace& nspace);
     // Requests for keys of any rank that ingest() has noted.
     void answer_noted();
+    // Notes the requests for processes of other nodes that these chunks may answer.
+    void note_pulls(const Nspace& nspace, common::Bytes chunks);
+    // Those that were noted, of one user or of all, and of all whose keys are here now.
+    void answer_noted_pulls(std::optional<uid_t> of_user);
+    void answer_pulls(Nspace& nspace);
+    // Moves the requests of one upcall to the end of `to` if their key is here now. The entry behind it.
+    Pulls::iterator take_answerable(Nspace& nspace, Pulls::iterator it, std::list<Question>& to);
+    // An upcall for this key of the process that any value answers, an old one too.
+    static bool is_for(const PullKey& at, const common::ProcId& proc, std::string_view key) noexcept {
+        return at.proc == proc && !at.refresh && at.key == key;
+    }
     void ask_host(const common::ProcId& proc, common::InfoList&& infos, Question&& question);
     void pull(const PullKey& at);
     void upcall(const PullKey& at, uint64_t flight, std::shared_ptr<const void> due);
     void pulled(const PullKey& at, uint64_t flight, HostAnswer& answer);
-    // Requests for one process of another node whose keys are here now, of one user or of all.
-    void arrived(Nspace& nspace, common::Rank rank, std::optional<uid_t> of_user);
     void park(Awaited&& what, Question&& question, int64_t limit_ms);
     void expire_parked(const Awaited& what, uint64_t id);
     bool is_awaited(MemberId member) const noexcept;
@@ -173,6 +210,8 @@ class Get final : public LifecycleObserver {
     Parked pending_;
     // Awaited keys of any rank that ingest() has met since they were last looked for.
     std::set<Awaited, ByAwaited> noted_;
+    // Likewise, keys of one process.
+    std::set<std::pair<common::ProcId, std::string>> noted_pulls_;
     Pulls pulls_;
     uint64_t next_ = 1;
     uint64_t examined_ = 0;

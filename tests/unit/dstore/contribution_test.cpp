@@ -192,6 +192,17 @@ TEST(Chunk, Check_OfRecordWhoseKeyLiesInsideAnother_Refuses) {
     EXPECT_FALSE(ChunkView::check(bytes).ok());
 }
 
+TEST(Chunk, ForEachRecord_OfSeveralChunks_NamesBlocksAndTheirKeys) {
+    Buffer both = chunk_of(1, {1, 0, true}, Records().add("one", u16(1)));
+    const Buffer other = chunk_of(2, {1, 0, true}, Records());
+    both.insert(both.end(), other.begin(), other.end());
+    both.push_back(0);  // no chunk any more
+    std::vector<std::pair<common::Rank, std::string>> seen;
+    for_each_record(both, [&](Owner owner, std::string_view key) { seen.emplace_back(owner.index, key); });
+    std::sort(seen.begin(), seen.end());
+    EXPECT_EQ(seen, (std::vector<std::pair<common::Rank, std::string>>{{1, ""}, {1, "one"}, {2, ""}}));
+}
+
 TEST(Chunk, ForEachKey_OfSeveralChunks_NamesTheKeysOfTheirDictionaries) {
     const auto keys_of = [](common::Bytes chunks) {
         std::vector<std::string> keys;

@@ -571,17 +571,79 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfAnyRankPending_Loo
         key = "one more" + std::to_string(i);
         EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_get({"job", 2}, key)));
     }
-    EXPECT_EQ(before, get.examined());
+    EXPECT_EQ(before + kFences, get.examined()) << "b's own requests only";
     key = "any7";
     fence();
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_any[7]));
     key = "any8";
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_get({"job", 2}, key)));
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_any[8]));
-    EXPECT_EQ(before + 2, get.examined());
+    EXPECT_EQ(before + kFences + 3, get.examined());
     EXPECT_EQ(kPending - 2, get.waiting());
     s.a.kill();
     EXPECT_TRUE(s.server.turn_until([&] { return get.waiting() == 0; }));
+}
+
+// Data of a process of another node is looked through for what is awaited of it, not for all that is pending. rows: K21
+TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfOneProcessPending_LooksAtNoneOfThem) {
+    constexpr uint64_t kPending = 600, kFences = 20;
+    Setting s(2);
+    s.connect();
+    s.host.styles["direct_modex"] = Style::later;
+    std::vector<uint32_t> gets;
+    for (uint64_t i = 0; i < kPending; ++i) {
+        gets.push_back(s.a.start_get({"job", 2}, "awaited" + std::to_string(i), 600));
+        s.server.run_once();  // more would not fit into the socket
+    }
+    auto& get = s.server.parts().get;
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == kPending; }));
+    ASSERT_EQ(kPending, get.waiting());
+    const auto fence = [&] {
+        const uint32_t f = s.a.start_fence({}, true);
+        EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_fence({}, true)));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, f));
+    };
+    std::string key;
+    uint64_t generation = 0;
+    s.host.data = [&](const Seen&) { return blob_of(2, key, "far", ++generation); };
+    const uint64_t before = get.examined();
+    for (uint64_t i = 0; i < kFences; ++i) {
+        key = "other" + std::to_string(i);
+        fence();
+    }
+    EXPECT_EQ(before, get.examined()) << "by fences";
+    // The answers to the upcalls, which were made before: each lacks the key that it was made for.
+    s.host.answer_waiting();
+    EXPECT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 2 * kPending; }));
+    EXPECT_EQ(before, get.examined()) << "by direct modex";
+    EXPECT_EQ(kPending, get.waiting());
+    key = "awaited7";
+    fence();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, gets[7]));
+    EXPECT_EQ("far", s.a.read_text(2, "awaited7"));
+    EXPECT_EQ(before + 1, get.examined());
+    EXPECT_EQ(kPending - 1, get.waiting());
+    s.a.kill();
+    EXPECT_TRUE(s.server.turn_until([&] { return get.waiting() == 0; }));
+}
+
+// A process that has committed nothing but that: a fence that brings it ends a request for everything. rows: K21
+TEST(ServerGetTest, DataOfOtherNodes_CommitWithoutValues_EndsARequestForAllKeys) {
+    Setting s(2);
+    s.connect();
+    s.host.styles["direct_modex"] = Style::later;
+    const uint32_t all = s.a.start_get({"job", 2}, ""), one = s.a.start_get({"job", 2}, "k");
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 2; }));
+    s.host.data = [](const Seen&) {
+        dstore::ChunkBuilder chunk;
+        chunk.begin(dstore::Owner::proc(2), {1, 0, true});
+        return server::wrap_piece("job", *chunk.finish(1)).value();
+    };
+    const uint32_t f = s.a.start_fence({}, true);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_fence({}, true)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, f));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, all));
+    EXPECT_FALSE(s.a.take(one));
 }
 
 // rows: K17
