@@ -17,7 +17,7 @@ std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::s
     common::encode_string_value(w, text);
     dstore::ChunkBuilder chunk;
     chunk.begin(dstore::Owner::proc(rank), {generation, 0, true});
-    chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
+    if (!key.empty()) chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
     if (!second_key.empty()) chunk.add(dstore::Key(second_key), PMIX_GLOBAL, w.view());
     auto bytes = chunk.finish(1);
     return server::wrap_piece("job", *bytes).value();
@@ -634,11 +634,7 @@ TEST(ServerGetTest, DataOfOtherNodes_CommitWithoutValues_EndsARequestForAllKeys)
     s.host.styles["direct_modex"] = Style::later;
     const uint32_t all = s.a.start_get({"job", 2}, ""), one = s.a.start_get({"job", 2}, "k");
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 2; }));
-    s.host.data = [](const Seen&) {
-        dstore::ChunkBuilder chunk;
-        chunk.begin(dstore::Owner::proc(2), {1, 0, true});
-        return server::wrap_piece("job", *chunk.finish(1)).value();
-    };
+    s.host.data = [](const Seen&) { return blob_of(2, "", "", 1); };
     const uint32_t f = s.a.start_fence({}, true);
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_fence({}, true)));
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, f));
