@@ -17,6 +17,17 @@ Collective::Joined* Collective::find(Round& round, MemberId member) noexcept {
     return it == round.joined.end() ? nullptr : &*it;
 }
 
+Collective::Round* Collective::find(TurnId id) const noexcept {
+    const auto queue = rounds_.find(id);
+    if (queue == rounds_.end()) return nullptr;
+    Queue& rounds = queue->second->second;
+    const auto at = std::lower_bound(rounds.begin(), rounds.end(), id, [&](const Round& round, TurnId wanted) {
+        ++examined_;
+        return round.id < wanted;
+    });
+    return at != rounds.end() && at->id == id ? &*at : nullptr;
+}
+
 size_t Collective::whole(const Round& round) const noexcept {
     return static_cast<size_t>(
         std::count_if(round.joined.begin(), round.joined.end(), [](const Joined& c) { return c.whole; }));
@@ -57,14 +68,13 @@ size_t Collective::open_memory_of(const Signature& signature) noexcept {
 Collective::Entered Collective::enter(const Signature& signature, MemberId member, bool every_clone, Charge charge) {
     if (!view_.contains(signature, member)) return {};
     auto queue = queues_.try_emplace(signature).first;
-    Round* round = nullptr;
-    for (Round& t : queue->second) {
-        Joined* joined = find(t, member);
-        if (joined == nullptr || !joined->whole) {
-            round = &t;
-            break;
-        }
-    }
+    // The rounds that it has joined with all its processes are the first ones: it joins them in their order.
+    const auto at = std::partition_point(queue->second.begin(), queue->second.end(), [&](Round& r) {
+        ++examined_;
+        const Joined* joined = find(r, member);
+        return joined != nullptr && joined->whole;
+    });
+    Round* round = at == queue->second.end() ? nullptr : &*at;
     Entered entered;
     if (round == nullptr) {
         // All of it or, without memory, nothing.
@@ -115,14 +125,10 @@ std::vector<Collective::Event> Collective::member_gone(MemberId member) {
 }
 
 void Collective::process_gone(TurnId id, MemberId member) noexcept {
-    const auto at = rounds_.find(id);
-    if (at == rounds_.end()) return;
-    for (Round& round : at->second->second) {
-        if (round.id != id) continue;
-        if (Joined* joined = find(round, member); joined != nullptr && !joined->whole && joined->processes != 0)
-            --joined->processes;
-        return;
-    }
+    Round* const round = find(id);
+    if (round == nullptr) return;
+    if (Joined* joined = find(*round, member); joined != nullptr && !joined->whole && joined->processes != 0)
+        --joined->processes;
 }
 
 // Members that wait for every process of their rank: one that has ended is not waited for.
@@ -157,15 +163,11 @@ void Collective::end(TurnId id, pmix_status_t status) {
     auto at = rounds_.find(id);
     if (at == rounds_.end()) return;
     auto queue = at->second;
-    for (Round& round : queue->second) {
-        if (round.id != id) continue;
-        if (!round.ended) {
-            round.ended = true;
-            round.reported = true;
-            round.status = status;
-            round.charge.shrink_to(memory_of(queue->first));
-        }
-        break;
+    if (Round* const round = find(id); round != nullptr && !round->ended) {
+        round->ended = true;
+        round->reported = true;
+        round->status = status;
+        round->charge.shrink_to(memory_of(queue->first));
     }
     retire(queue);
 }
@@ -221,22 +223,16 @@ void Collective::nspace_new(std::string_view nspace) {
 
 std::vector<MemberId> Collective::arrived(TurnId id) const {
     std::vector<MemberId> members;
-    auto at = rounds_.find(id);
-    if (at == rounds_.end()) return members;
-    for (const Round& round : at->second->second) {
-        if (round.id != id) continue;
-        for (const Joined& c : round.joined)
-            if (c.whole) members.push_back(c.member);
-    }
+    const Round* const round = find(id);
+    if (round == nullptr) return members;
+    for (const Joined& c : round->joined)
+        if (c.whole) members.push_back(c.member);
     return members;
 }
 
 bool Collective::is_open(TurnId id) const noexcept {
-    auto at = rounds_.find(id);
-    if (at == rounds_.end()) return false;
-    for (const Round& round : at->second->second)
-        if (round.id == id) return !round.ended;
-    return false;
+    const Round* const round = find(id);
+    return round != nullptr && !round->ended;
 }
 
 const Signature* Collective::signature_of(TurnId id) const noexcept {

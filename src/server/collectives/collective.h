@@ -85,6 +85,8 @@ class Collective {
     const Signature* signature_of(TurnId turn) const noexcept;
     size_t signatures() const noexcept { return queues_.size(); }
     size_t turns() const noexcept { return rounds_.size(); }
+    // How many rounds were looked at to find one that a caller joins or that is named. For tests.
+    uint64_t examined() const noexcept { return examined_; }
 
   private:
     struct Joined {
@@ -100,10 +102,11 @@ class Collective {
         pmix_status_t status = PMIX_SUCCESS;
         Charge charge{};
     };
-    using Queue = std::deque<Round>;
+    using Queue = std::deque<Round>;  // ids ascend
     using Queues = std::map<Signature, Queue>;
 
     static Joined* find(Round& round, MemberId member) noexcept;
+    Round* find(TurnId id) const noexcept;
     size_t whole(const Round& round) const noexcept;
     bool missing_someone_gone(const Signature& signature, const Round& round) const;
     State judge(const Signature& signature, Round& round);
@@ -114,6 +117,7 @@ class Collective {
     Queues queues_;
     std::unordered_map<TurnId, Queues::iterator> rounds_;  // open and ended ones, as long as they are in a queue
     TurnId next_ = 1;
+    mutable uint64_t examined_ = 0;
 };
 
 }  // namespace pmix::server

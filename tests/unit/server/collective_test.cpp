@@ -87,6 +87,27 @@ TEST(CollectiveTest, OrderOfTheListDoesNotMatterWildcardDoes) {
     EXPECT_EQ(c.signatures(), 2u);
 }
 
+// A process that calls again and again before the others; the last of its calls have reached their limits.
+TEST(CollectiveTest, Enter_ManyRoundsOfOneSetOpen_LooksAtAFewOfThem) {
+    constexpr size_t kRounds = 20'000, kOpen = kRounds - 200;
+    Table table;
+    Collective c(table);
+    std::vector<Collective::TurnId> rounds;
+    for (size_t i = 0; i < kRounds; ++i) rounds.push_back(c.enter(list({0, 1}), caller(0)).turn);
+    ASSERT_EQ(kRounds, c.turns());
+    for (size_t i = kRounds; i > kOpen; --i) c.end(rounds[i - 1], PMIX_ERR_TIMEOUT);
+    for (size_t i = 0; i < kRounds; ++i) ASSERT_EQ(i < kOpen, c.is_open(rounds[i]));
+    for (size_t i = 0; i < kRounds; ++i) {
+        const auto entered = c.enter(list({0, 1}), caller(1));
+        ASSERT_EQ(rounds[i], entered.turn);
+        ASSERT_EQ(i < kOpen ? State::complete : State::over, entered.state);
+        if (entered.state == State::complete) c.end(entered.turn, PMIX_SUCCESS);
+    }
+    EXPECT_EQ(0u, c.turns());
+    EXPECT_EQ(0u, c.signatures());
+    EXPECT_LT(c.examined(), 100 * kRounds);
+}
+
 TEST(CollectiveTest, RepeatedRoundsNeverMix) {
     Table table;
     Collective c(table);
