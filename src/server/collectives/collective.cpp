@@ -17,11 +17,11 @@ Collective::Joined* Collective::find(Round& round, MemberId member) noexcept {
     return it == round.joined.end() ? nullptr : &*it;
 }
 
-Collective::Round* Collective::find(TurnId id) const noexcept {
+Collective::Round* Collective::find(uint64_t id) const noexcept {
     const auto queue = rounds_.find(id);
     if (queue == rounds_.end()) return nullptr;
     Queue& rounds = queue->second->second;
-    const auto at = std::lower_bound(rounds.begin(), rounds.end(), id, [&](const Round& round, TurnId wanted) {
+    const auto at = std::lower_bound(rounds.begin(), rounds.end(), id, [&](const Round& round, uint64_t wanted) {
         ++examined_;
         return round.id < wanted;
     });

@@ -106,7 +106,7 @@ class Collective {
     using Queues = std::map<Signature, Queue>;
 
     static Joined* find(Round& round, MemberId member) noexcept;
-    Round* find(TurnId id) const noexcept;
+    Round* find(uint64_t id) const noexcept;
     size_t whole(const Round& round) const noexcept;
     bool missing_someone_gone(const Signature& signature, const Round& round) const;
     State judge(const Signature& signature, Round& round);

@@ -92,18 +92,20 @@ TEST(CollectiveTest, Enter_ManyRoundsOfOneSetOpen_LooksAtAFewOfThem) {
     constexpr size_t kRounds = 20'000, kOpen = kRounds - 200;
     Table table;
     Collective c(table);
-    std::vector<Collective::TurnId> rounds;
-    for (size_t i = 0; i < kRounds; ++i) rounds.push_back(c.enter(list({0, 1}), caller(0)).turn);
-    ASSERT_EQ(kRounds, c.turns());
+    std::vector<uint64_t> rounds;
+    for (size_t i = 0; i < kRounds; ++i) {
+        const auto [state, id, first, status] = c.enter(list({0, 1}), caller(0));
+        ASSERT_TRUE(first);
+        rounds.push_back(id);
+    }
     for (size_t i = kRounds; i > kOpen; --i) c.end(rounds[i - 1], PMIX_ERR_TIMEOUT);
     for (size_t i = 0; i < kRounds; ++i) ASSERT_EQ(i < kOpen, c.is_open(rounds[i]));
     for (size_t i = 0; i < kRounds; ++i) {
-        const auto entered = c.enter(list({0, 1}), caller(1));
-        ASSERT_EQ(rounds[i], entered.turn);
-        ASSERT_EQ(i < kOpen ? State::complete : State::over, entered.state);
-        if (entered.state == State::complete) c.end(entered.turn, PMIX_SUCCESS);
+        const auto [state, id, first, status] = c.enter(list({0, 1}), caller(1));
+        ASSERT_EQ(rounds[i], id);
+        ASSERT_EQ(i < kOpen ? State::complete : State::over, state);
+        if (state == State::complete) c.end(id, PMIX_SUCCESS);
     }
-    EXPECT_EQ(0u, c.turns());
     EXPECT_EQ(0u, c.signatures());
     EXPECT_LT(c.examined(), 100 * kRounds);
 }
