@@ -29,6 +29,7 @@
 #define PMIX_CAPABILITIES      3
 
 #define PMIX_CAP_IOF_FLOW_CONTROL     14
+#define PMIX_CAP_DATA_DELETE          17
 #define PMIX_CAP_SESSION_REGISTRATION 19
 
 #endif /* PMIX_VERSION_H */

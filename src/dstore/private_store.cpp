@@ -203,6 +203,64 @@ void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_sc
     arena_.prefetch();
 }
 
+PrivateStore::Node* PrivateStore::new_node(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope,
+                                           Bytes value) {
+    Node* node = allocate(Node::kValueAt + value.size() + key.name().size());
+    node->rank = rank;
+    node->nspace = nspace;
+    node->scope = scope;
+    node->key_length = static_cast<uint16_t>(key.name().size());
+    node->value_length = static_cast<uint32_t>(value.size());
+    std::memcpy(node->value_bytes(), value.data(), value.size());
+    std::memcpy(node->key_bytes(), key.name().data(), key.name().size());
+    return node;
+}
+
+void PrivateStore::remove(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope) {
+    if (key.name().size() > UINT16_MAX) throw std::bad_alloc();
+    common::MutexLock lock(mutex_);
+    Node* there = nullptr;
+    if (table_.load(std::memory_order_relaxed) != nullptr)
+        there = Slot::node_of(
+            probe(tag_of(nspace, rank, key.hash()), nspace, rank, key)->word.load(std::memory_order_relaxed));
+    const bool internal = there != nullptr && there->scope == PMIX_INTERNAL;
+    if (scope == PMIX_INTERNAL && !internal) return;
+    if (scope != PMIX_INTERNAL && internal) {
+        remove_behind_internal(nspace, rank, key, scope);
+    } else {
+        Node* const node = new_node(nspace, rank, key, scope, kDeletedValue);
+        try {
+            insert(node, key);
+        } catch (...) {
+            arena_.free(node, node->size());
+            throw;
+        }
+    }
+    free_retired();
+}
+
+// The slot of the key has what the process stored for itself, which stays. What peers are to be told goes to the slots
+// from which what an internal value has replaced is sent. If that throws, nothing has changed.
+void PrivateStore::remove_behind_internal(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope) {
+    Node* const node = new_node(nspace | kForPeers, rank, key, scope, kDeletedValue);
+    const Nspace apart = nspace | kForRemote;
+    const uint64_t tag = tag_of(apart, rank, key.hash());
+    const bool has_apart =
+        scope != PMIX_LOCAL && probe(tag, apart, rank, key)->word.load(std::memory_order_relaxed) != 0;
+    Node* for_remote = nullptr;
+    try {
+        if (has_apart) for_remote = new_node(apart, rank, key, PMIX_REMOTE, kDeletedValue);
+        insert(node, key);
+    } catch (...) {
+        arena_.free(node, node->size());
+        if (for_remote != nullptr) arena_.free(for_remote, for_remote->size());
+        throw;
+    }
+    // What remote peers were to see apart from others is not sent any more.
+    if (has_apart) exchange(*probe(tag, apart, rank, key), tag, for_remote, false);
+    kept_for_peers_ = true;
+}
+
 // A node as remote peers see it, or as all peers do, for a slot of its own. Not staged.
 PrivateStore::Node* PrivateStore::copy_for(Nspace slots_of, Node* node) {
     Node* copy = allocate(node->size());
@@ -416,6 +474,21 @@ PrivateStore::Lookup PrivateStore::find(Nspace nspace, common::Rank rank, const 
     }
     left->fetch_add(1, std::memory_order_release);
     return {};
+}
+
+// Of each pair of slots the one for remote peers alone, once it is there, has what they see. Where an internal value
+// was there the pair of what was kept for peers has what no later value has replaced.
+PrivateStore::Lookup PrivateStore::find_remaining(Nspace nspace, common::Rank rank, const Key& key) const noexcept {
+    Lookup own = find(nspace, rank, key);
+    if (!own || !own.deleted()) return own;
+    const bool internal = own.scope() == PMIX_INTERNAL;
+    Lookup kept = internal || own.scope() == PMIX_LOCAL ? find(nspace | kForPeers, rank, key) : Lookup();
+    if (internal && kept && kept.scope() != PMIX_REMOTE && !kept.deleted()) return kept;
+    if (Lookup apart = find(nspace | kForRemote, rank, key)) return apart;
+    if (Lookup kept_apart = kept ? find(nspace | kForPeers | kForRemote, rank, key) : Lookup()) return kept_apart;
+    if (kept && kept.scope() != PMIX_LOCAL) return kept;
+    if (!internal) return own;
+    return kept;
 }
 
 PrivateStore::Lookup PrivateStore::find_for_remote(Nspace nspace, common::Rank rank, const Key& key) const noexcept {

@@ -54,6 +54,10 @@ class PrivateStore {
     void put(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, common::Bytes head,
              common::Bytes body);
 
+    // Deletes a key: for peers of the scope, which is then staged as a put of kDeletedValue would be, or, of scope
+    // internal, what the process has stored for itself alone. An internal value stays when peers' values are deleted.
+    void remove(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope);
+
     // A hit. The value is kept until this is destroyed.
     class Lookup {
       public:
@@ -64,6 +68,8 @@ class PrivateStore {
         explicit operator bool() const noexcept { return node_ != nullptr; }
         common::Bytes bytes() const noexcept;
         pmix_scope_t scope() const noexcept;
+        // The key was deleted; find_remaining() may have what is left of it.
+        bool deleted() const noexcept { return is_deleted(bytes()); }
         // Keeps the value until the store is destroyed, even when it is replaced.
         void pin() const noexcept;
 
@@ -75,6 +81,10 @@ class PrivateStore {
     };
     // What the process itself gets back: where remote peers see another value than local ones, what the local ones see.
     Lookup find(Nspace nspace, common::Rank rank, const Key& key) const noexcept;
+    // What is left for the process itself where find() has met a deletion: the value for the other peers, or the one
+    // for peers behind an internal value that was deleted. A hit that is deleted() as well: the key is gone. No hit: it
+    // was internal only, and other stores decide.
+    Lookup find_remaining(Nspace nspace, common::Rank rank, const Key& key) const noexcept;
     // What remote peers see, where that is another value; and otherwise as find(), whatever its scope.
     Lookup find_for_remote(Nspace nspace, common::Rank rank, const Key& key) const noexcept;
 
@@ -144,6 +154,9 @@ class PrivateStore {
     Node* copy_for(Nspace slots_of, Node* node) REQUIRES(mutex_);
     void keep_for_peers(Node* old, const Key& key) REQUIRES(mutex_);
     void supersede_kept(const Node& node, const Key& key) REQUIRES(mutex_);
+    void remove_behind_internal(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope) REQUIRES(mutex_);
+    Node* new_node(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope, common::Bytes value)
+        REQUIRES(mutex_);
     Slot* probe(uint64_t tag, Nspace nspace, common::Rank rank, const Key& key) REQUIRES(mutex_);
     Node* allocate(size_t size) REQUIRES(mutex_);
     void insert(Node* node, const Key& key) REQUIRES(mutex_);

@@ -32,6 +32,8 @@ Outcome find_in_chain(Access& access, Owner owner, const Key& key, Found& found,
             const uint64_t unit = block.record(i);
             if (!record.load(access, unit) || ++equal > kEqualHashBound) return Outcome::damaged;
             if (record.key != key.name()) continue;
+            if (is_deleted(record.value, record.length)) [[unlikely]]
+                return Outcome::miss;
             found.refer(record.value, record.length, record.scope, owner.index);
             *source = unit;
             access.prefetch_neighbour(unit - newest);

@@ -62,6 +62,29 @@ struct Record {
     pmix_scope_t scope = PMIX_GLOBAL;
 };
 
+// The value of a key that its process has deleted: a type that no value has, and no payload. It is put, committed and
+// sent to other nodes as a value is, and replaces what was there for the peers that its scope names; look-ups then do
+// not find the key. A release that does not know it finds a value that it cannot decode.
+inline constexpr uint8_t kDeletedValue[] = {0xff, 0xff};
+inline bool is_deleted(const uint8_t* value, size_t length) noexcept {
+    return length == sizeof kDeletedValue && std::memcmp(value, kDeletedValue, sizeof kDeletedValue) == 0;
+}
+inline bool is_deleted(common::Bytes value) noexcept {
+    return is_deleted(value.data(), value.size());
+}
+
+// The scope whose peers a deletion is meant for; PMIX_SCOPE_UNDEF: it is no scope of a deletion.
+constexpr pmix_scope_t deleted_scope(pmix_scope_t scope) noexcept {
+    return scope >= PMIX_DEL_LOCAL && scope <= PMIX_DEL_INTERNAL
+               ? static_cast<pmix_scope_t>(scope - PMIX_DEL_LOCAL + PMIX_LOCAL)
+               : PMIX_SCOPE_UNDEF;
+}
+constexpr pmix_scope_t deletion_for(pmix_scope_t scope) noexcept {
+    return static_cast<pmix_scope_t>(scope - PMIX_LOCAL + PMIX_DEL_LOCAL);
+}
+static_assert(deleted_scope(PMIX_DEL_LOCAL) == PMIX_LOCAL && deleted_scope(PMIX_DEL_REMOTE) == PMIX_REMOTE &&
+              deleted_scope(PMIX_DEL_GLOBAL) == PMIX_GLOBAL && deleted_scope(PMIX_DEL_INTERNAL) == PMIX_INTERNAL);
+
 // Which peers a value is meant for. One key may have two values at once, one for local and one for remote peers; a
 // later value replaces an earlier one for the peers that it is meant for.
 using Audience = unsigned;

@@ -374,11 +374,29 @@ void Writer::State::merge_runs(Local& local) {
     }
 }
 
+Audience Writer::State::audience_with(const Local& local, Owner owner, const Key& key) noexcept {
+    RecordView record;
+    const bool here = find_own(owner, key, &record) && !is_deleted(record.value, record.length);
+    const Entry* e = find_entry(local.remote, key);
+    const bool there = e != nullptr && !is_deleted(e->value);
+    return (here ? audience::local : audience::nobody) | (there ? audience::remote : audience::nobody);
+}
+
 bool Writer::exists_outside_scope(common::Rank rank, const Key& key) const noexcept {
     auto local = state_->locals.find(rank);
     if (local == state_->locals.end()) return false;
     const State::Entry* e = State::find_entry(local->second.remote, key);
-    return e != nullptr && e->scope == PMIX_REMOTE;
+    if (e == nullptr || is_deleted(e->value)) return false;
+    RecordView record;
+    return e->scope == PMIX_REMOTE ||
+           (state_->find_own(Owner::proc(rank), key, &record) && is_deleted(record.value, record.length));
+}
+
+bool Writer::deleted_for_remote(common::Rank rank, const Key& key) const noexcept {
+    auto local = state_->locals.find(rank);
+    if (local == state_->locals.end()) return false;
+    const State::Entry* e = State::find_entry(local->second.remote, key);
+    return e != nullptr && is_deleted(e->value);
 }
 
 namespace {
@@ -456,7 +474,8 @@ common::Result<uint64_t> Writer::commit(common::Rank rank, std::span<const Recor
             return PMIX_ERR_BAD_PARAM;
         }
         // Of one key, later values count for the peers that they are meant for.
-        const Audience left = seen[i].left;
+        Audience left = seen[i].left;
+        if (left != audience::nobody && is_deleted(r.value)) left &= s.audience_with(local, owner, key);
         if (left == audience::nobody) continue;
         const pmix_scope_t scope = left == audience::everybody ? PMIX_GLOBAL
                                    : left == audience::local   ? PMIX_LOCAL
@@ -548,7 +567,9 @@ common::Result<std::vector<uint8_t>> Writer::contribution(std::span<const RankSi
         chunk.begin(Owner::proc(r.rank), {local->second.generation, r.since, r.since == 0});
         for (const std::vector<State::Entry>& run : local->second.remote)
             for (const State::Entry& e : run)
-                if (e.generation > r.since) chunk.add(Key(e.key, e.hash), e.scope, e.value);
+                // A snapshot replaces everything, so what was deleted is only left out.
+                if (e.generation > r.since && (r.since != 0 || !is_deleted(e.value)))
+                    chunk.add(Key(e.key, e.hash), e.scope, e.value);
     }
     if (chunk.empty()) return std::vector<uint8_t>{};
     return chunk.finish(s.options.origin);

@@ -75,12 +75,16 @@ class Writer {
     void add_local(common::Rank rank);
     bool is_local(common::Rank rank) const noexcept;
     // Takes over what a local rank has put. Local and global records are published here; remote and global ones wait
-    // for contribution(). Records that change nothing are dropped. Answers the generation that the rank has reached.
+    // for A record with
+    // kDeletedValue deletes its key for the peers of its scope. Records that change nothing are dropped. Answers the
+    // generation that the rank has reached.
     common::Result<uint64_t> commit(common::Rank rank, std::span<const Record> records);
     // The generation a local rank has reached, 0 before its first commit. A commit without records counts as one.
     uint64_t committed(common::Rank rank) const noexcept;
-    // The key was put here in a scope that local peers do not see.
+    // The key has a value here in a scope that local peers do not see.
     bool exists_outside_scope(common::Rank rank, const Key& key) const noexcept;
+    // The rank has deleted the key for processes of other nodes and has put no value for them since.
+    bool deleted_for_remote(common::Rank rank, const Key& key) const noexcept;
 
     // What local ranks have to say to other nodes, as one chunk. A rank that has nothing newer is left out; the chunk
     // is empty bytes when that leaves nobody. Ranks that never committed are left out as well.

@@ -115,8 +115,12 @@ pmix_status_t Writer::State::copy_owner(const State& from, Owner owner, uint32_t
         from.collect(block, end, records);
         items.clear();
         items.reserve(records.size());
+        const uint8_t* b = from.ref(block);
+        const bool gap = (b[kBlkFlags] & kFlagGap) != 0;
         for (uint64_t unit : records) {
             const uint8_t* r = from.at(unit * kUnit);
+            // A deletion hides nothing any more, unless what is missing below it may still be received.
+            if (!gap && is_deleted(r + kRecValue, get32(r + kRecLength))) continue;
             const auto entry = static_cast<uint32_t>(unit - get32(r + kRecKeyBack));
             const Key key(from.key_name(entry), get32(from.ref(entry) + kKeyHash));
             common::Result<uint32_t> mine = intern(key);
@@ -124,7 +128,6 @@ pmix_status_t Writer::State::copy_owner(const State& from, Owner owner, uint32_t
             items.push_back({key.hash(), static_cast<pmix_scope_t>(get16(r + kRecScope)), *mine * kUnit,
                              Bytes(r + kRecValue, get32(r + kRecLength))});
         }
-        const uint8_t* b = from.ref(block);
         return add_block(owner, items, get64(b + kBlkGeneration), base, b[kBlkFlags] & kFlagGap);
     });
 }

@@ -154,6 +154,8 @@ struct Writer::State {
         return find_entry(const_cast<std::vector<std::vector<Entry>>&>(runs), key, equal);
     }
     void merge_runs(Local& local);
+    // The peers that find a value under a local rank's key now.
+    Audience audience_with(const Local& local, Owner owner, const Key& key) noexcept;
     WriterCounts counts;
 };
 

@@ -491,10 +491,145 @@ static void own(int argc, char** argv) {
     finish();
 }
 
+/* A Get that neither waits nor leaves this process. */
+static pmix_status_t here(pmix_rank_t rank, const char* key) {
+    pmix_value_t* value = NULL;
+    pmix_status_t status = get(rank, key, PMIX_OPTIONAL, &value);
+    if (status == PMIX_SUCCESS) PMIX_VALUE_RELEASE(value);
+    return status;
+}
+
+static bool listed(pmix_rank_t rank, const char* key) {
+    pmix_proc_t proc = rank_of_job(rank);
+    pmix_value_t* all = NULL;
+    CHECK_OK(PMIx_Get(&proc, NULL, NULL, 0, &all));
+    bool found = false;
+    for (size_t i = 0; i < all->data.darray->size; i++)
+        found |= PMIX_CHECK_KEY((pmix_info_t*)all->data.darray->array + i, key);
+    PMIX_VALUE_RELEASE(all);
+    return found;
+}
+
+/* A key is deleted by the scopes that name its peers: at once for the process itself, for peers of its node with the
+ * commit, for processes of other nodes with the next fence that collects; a later put brings it back.
+ * rows: K38 */
+static void deleted(int argc, char** argv) {
+    enum { GONE = PMIX_ERR_NOT_FOUND };
+    static const struct {
+        const char* key;
+        pmix_scope_t put, removed;
+        pmix_status_t own, local, remote; /* afterwards, here */
+    } keys[] = {{"all.all", PMIX_GLOBAL, PMIX_DEL_GLOBAL, GONE, GONE, GONE},
+                {"all.local", PMIX_GLOBAL, PMIX_DEL_LOCAL, PMIX_SUCCESS, GONE, PMIX_SUCCESS},
+                {"all.remote", PMIX_GLOBAL, PMIX_DEL_REMOTE, PMIX_SUCCESS, PMIX_SUCCESS, GONE},
+                {"all.mine", PMIX_GLOBAL, PMIX_DEL_INTERNAL, PMIX_SUCCESS, PMIX_SUCCESS, PMIX_SUCCESS},
+                {"local.local", PMIX_LOCAL, PMIX_DEL_LOCAL, GONE, GONE, GONE},
+                {"local.remote", PMIX_LOCAL, PMIX_DEL_REMOTE, PMIX_SUCCESS, PMIX_SUCCESS, GONE},
+                {"local.all", PMIX_LOCAL, PMIX_DEL_GLOBAL, GONE, GONE, GONE},
+                {"remote.local", PMIX_REMOTE, PMIX_DEL_LOCAL, PMIX_SUCCESS, GONE, PMIX_SUCCESS},
+                {"remote.remote", PMIX_REMOTE, PMIX_DEL_REMOTE, GONE, GONE, GONE},
+                {"remote.all", PMIX_REMOTE, PMIX_DEL_GLOBAL, GONE, GONE, GONE},
+                {"mine.mine", PMIX_INTERNAL, PMIX_DEL_INTERNAL, GONE, GONE, GONE},
+                {"mine.all", PMIX_INTERNAL, PMIX_DEL_GLOBAL, PMIX_SUCCESS, GONE, GONE}};
+    enum { KEYS = sizeof keys / sizeof keys[0] };
+    (void)argc, (void)argv;
+    uint32_t number = 0;
+    pmix_value_t ignored = {.type = PMIX_UINT32};
+    start();
+    for (int i = 0; i < KEYS; i++) CHECK_OK(put_u32(keys[i].put, keys[i].key, me.rank));
+    CHECK_OK(put_u32(PMIX_GLOBAL, "stays", me.rank));
+    CHECK_OK(put_qualified(PMIX_GLOBAL, "number", me.rank + 1, "red", 0));
+    CHECK_OK(put_qualified(PMIX_GLOBAL, "number", me.rank + 2, "blue", 0));
+    CHECK_OK(PMIx_Commit());
+    fence(true);
+    for (uint32_t rank = 0; rank < job_size; rank++) {
+        if (rank == me.rank) continue;
+        for (int i = 0; i < KEYS; i++) {
+            const bool shown =
+                keys[i].put == PMIX_GLOBAL || keys[i].put == (same_node(me.rank, rank) ? PMIX_LOCAL : PMIX_REMOTE);
+            CHECK_STATUS(here(rank, keys[i].key), shown ? PMIX_SUCCESS : GONE);
+        }
+    }
+    fence(false);
+
+    for (int i = 0; i < KEYS; i++) {
+        CHECK_OK(PMIx_Put(keys[i].removed, keys[i].key, i % 2 ? NULL : &ignored));
+        CHECK_STATUS(here(me.rank, keys[i].key), keys[i].own);
+        CHECK(listed(me.rank, keys[i].key) == (keys[i].own == PMIX_SUCCESS));
+    }
+    CHECK_OK(put_qualified(PMIX_DEL_GLOBAL, "number", 0, "red", 0));
+    CHECK(get_qualified(me.rank, "number", "red", 0, true) == 0);
+    CHECK(get_qualified(me.rank, "number", "blue", 0, true) == me.rank + 2);
+    /* What nobody has put is no error; nor is a key that is put and deleted between two commits. */
+    for (pmix_scope_t scope = PMIX_DEL_LOCAL; scope <= PMIX_DEL_INTERNAL; scope++)
+        CHECK_OK(PMIx_Put(scope, "never", NULL));
+    CHECK_STATUS(PMIx_Put(PMIX_DEL_INTERNAL + 1, "never", NULL), PMIX_ERR_BAD_PARAM);
+    CHECK_STATUS(PMIx_Put(PMIX_DEL_INTERNAL + 1, "never", &ignored), PMIX_ERR_NOT_SUPPORTED);
+    CHECK_STATUS(PMIx_Put(PMIX_DEL_GLOBAL, NULL, NULL), PMIX_ERR_BAD_PARAM);
+    CHECK_STATUS(PMIx_Put(PMIX_DEL_GLOBAL, "", NULL), PMIX_ERR_BAD_PARAM);
+    CHECK_STATUS(PMIx_Put(PMIX_DEL_GLOBAL, PMIX_QUALIFIED_VALUE, NULL), PMIX_ERR_BAD_PARAM);
+    CHECK_OK(put_u32(PMIX_GLOBAL, "shortly", 1));
+    CHECK_OK(PMIx_Put(PMIX_DEL_GLOBAL, "shortly", NULL));
+    CHECK_OK(put_u32(PMIX_GLOBAL, "anew", 1));
+    CHECK_OK(PMIx_Put(PMIX_DEL_GLOBAL, "anew", NULL));
+    CHECK_OK(put_u32(PMIX_GLOBAL, "anew", 2));
+    CHECK_OK(PMIx_Commit());
+    /* Nobody collects: processes of other nodes go on to find what they have. */
+    fence(false);
+    for (uint32_t rank = 0; rank < job_size; rank++) {
+        if (rank == me.rank) continue;
+        const bool local = same_node(me.rank, rank);
+        for (int i = 0; i < KEYS; i++) {
+            const bool had = keys[i].put == PMIX_GLOBAL || keys[i].put == PMIX_REMOTE;
+            CHECK_STATUS(here(rank, keys[i].key), local ? keys[i].local : had ? PMIX_SUCCESS : GONE);
+        }
+    }
+    fence(true);
+    for (uint32_t rank = 0; rank < job_size; rank++) {
+        const bool local = same_node(me.rank, rank);
+        pmix_proc_t proc = rank_of_job(rank);
+        for (int i = 0; i < KEYS; i++) {
+            const pmix_status_t wanted = rank == me.rank ? keys[i].own : local ? keys[i].local : keys[i].remote;
+            CHECK_STATUS(here(rank, keys[i].key), wanted);
+            CHECK(listed(rank, keys[i].key) == (wanted == PMIX_SUCCESS));
+            if (rank == me.rank) continue;
+            /* Asked for with the server's help, and the host's. */
+            const bool outside = wanted != PMIX_SUCCESS && (local ? keys[i].remote : keys[i].local) == PMIX_SUCCESS;
+            CHECK_STATUS(get_u32(&proc, keys[i].key, 0, &number), outside ? PMIX_ERR_EXISTS_OUTSIDE_SCOPE : wanted);
+        }
+        CHECK_STATUS(here(rank, "never"), GONE);
+        CHECK_STATUS(here(rank, "shortly"), GONE);
+        CHECK_OK(get_u32(&proc, "anew", 0, &number));
+        CHECK(number == 2);
+        CHECK_OK(here(rank, "stays"));
+        CHECK(get_qualified(rank, "number", "red", 0, true) == 0);
+        CHECK(get_qualified(rank, "number", "blue", 0, true) == rank + 2);
+    }
+    const pmix_rank_t next = (me.rank + 1) % job_size, previous = (me.rank + job_size - 1) % job_size;
+    pmix_proc_t proc = rank_of_job(next);
+    CHECK_STATUS(get_u32(&proc, "all.all", 1, &number), PMIX_ERR_TIMEOUT);
+    fence(false);
+    /* A deleted key is waited for as one that was never put. */
+    if (me.rank % 2) {
+        CHECK_OK(get_u32(&proc, "all.all", 600, &number));
+        CHECK(number == 1000 + next);
+    }
+    CHECK_OK(put_u32(PMIX_GLOBAL, "all.all", 1000 + me.rank));
+    CHECK_OK(PMIx_Commit());
+    proc = rank_of_job(previous);
+    CHECK_OK(get_u32(&proc, "all.all", 600, &number));
+    CHECK(number == 1000 + previous);
+    fence(true);
+    for (uint32_t rank = 0; rank < job_size; rank++) CHECK_OK(here(rank, "all.all"));
+    fence(false);
+    finish();
+}
+
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"types", types}, {"scopes", scopes},           {"replace", replace},     {"large", large}, {"many", many},
-        {"fresh", fresh}, {"uncommitted", uncommitted}, {"qualified", qualified}, {"own", own},
+        {"types", types}, {"scopes", scopes},   {"replace", replace},         {"large", large},
+        {"many", many},   {"fresh", fresh},     {"uncommitted", uncommitted}, {"qualified", qualified},
+        {"own", own},     {"deleted", deleted},
     };
     RUN_CASE(cases);
     return 0;

@@ -31,6 +31,12 @@
 #ifndef WIREUP_REPORT_MISSING
 #define WIREUP_REPORT_MISSING "wireup.rep.missing"
 #endif
+#ifndef PMIX_DEL_LOCAL
+#define PMIX_DEL_LOCAL 5
+#define PMIX_DEL_REMOTE 6
+#define PMIX_DEL_GLOBAL 7
+#define PMIX_DEL_INTERNAL 8
+#endif
 
 /* And two functions of 4.2.9. */
 #ifndef PMIX_NUMERIC_VERSION

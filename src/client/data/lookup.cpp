@@ -105,23 +105,44 @@ pmix_status_t find_shared(const Sources& from, const GetRequest& request, const 
     return PMIX_ERR_NOT_FOUND;
 }
 
+// What the store of this process has of a key.
+enum class Mine : uint8_t {
+    none,     // other stores decide
+    found,    // it is in the hit
+    deleted,  // no store has it any more, whatever the segment still shows
+};
+
+// The value that was found is a deletion.
+[[gnu::noinline, gnu::cold]] Mine find_remaining(const Sources& from, dstore::PrivateStore::Nspace nspace,
+                                                 const GetRequest& request, const Key& key, Hit& hit) noexcept {
+    auto left = from.mine.find_remaining(nspace, request.rank, key);
+    if (!left) return Mine::none;
+    // What is left of a value for all peers is not for local ones.
+    if (left.deleted() || request.scope == PMIX_LOCAL) return Mine::deleted;
+    new (&hit.mine_) dstore::PrivateStore::Lookup(std::move(left));
+    return Mine::found;
+}
+
 // What this process stored for a rank, or for the namespace as a whole. A realm qualifier asks for what the host said.
-bool find_mine(const Sources& from, const GetRequest& request, const Key& key, Hit& hit) noexcept {
-    if (!from.others_in_mine && (!request.own_nspace || request.rank != from.self.rank)) return false;
-    if (request.realm != Realm::natural && request.realm != Realm::proc && request.realm != Realm::job) return false;
+Mine find_mine(const Sources& from, const GetRequest& request, const Key& key, Hit& hit) noexcept {
+    if (!from.others_in_mine && (!request.own_nspace || request.rank != from.self.rank)) return Mine::none;
+    if (request.realm != Realm::natural && request.realm != Realm::proc && request.realm != Realm::job)
+        return Mine::none;
     const auto nspace = request.own_nspace ? from.own_nspace : from.mine.nspace(request.nspace);
-    if (nspace == dstore::PrivateStore::kNone) return false;
+    if (nspace == dstore::PrivateStore::kNone) return Mine::none;
     auto lookup = from.mine.find(nspace, request.rank, key);
     if (!lookup && key.reserved() && request.rank != PMIX_RANK_WILDCARD) {
         // Job data that this process stored itself.
         auto of_job = from.mine.find(nspace, PMIX_RANK_WILDCARD, key);
-        if (!of_job) return false;
+        if (!of_job) return Mine::none;
         new (&hit.mine_) dstore::PrivateStore::Lookup(std::move(of_job));
-        return true;
+        return Mine::found;
     }
-    if (!lookup) return false;
+    if (!lookup) return Mine::none;
+    if (lookup.deleted()) [[unlikely]]
+        return find_remaining(from, nspace, request, key, hit);
     new (&hit.mine_) dstore::PrivateStore::Lookup(std::move(lookup));
-    return true;
+    return Mine::found;
 }
 
 }  // namespace
@@ -166,9 +187,16 @@ pmix_status_t look_up(const Sources& from, const GetRequest& request, Hit& hit) 
     if (key.reserved()) {
         const pmix_status_t rc = find_shared(from, request, key, hit.found_);
         if (rc != PMIX_ERR_NOT_FOUND) return rc;
-        return find_mine(from, request, key, hit) ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+        return find_mine(from, request, key, hit) == Mine::found ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
     }
-    if (find_mine(from, request, key, hit)) return PMIX_SUCCESS;
+    switch (find_mine(from, request, key, hit)) {
+        case Mine::found:
+            return PMIX_SUCCESS;
+        case Mine::deleted:
+            return PMIX_ERR_NOT_FOUND;
+        case Mine::none:
+            break;
+    }
     return find_shared(from, request, key, hit.found_);
 }
 
@@ -177,6 +205,7 @@ pmix_status_t look_up_in_scope(const Sources& from, const GetRequest& request, H
         // What this process put for remote peers, where that is not what it finds otherwise.
         auto apart = from.mine.find_for_remote(from.own_nspace, request.rank, Key(request.key));
         if (apart && in_scope(request.scope, apart.scope())) {
+            if (apart.deleted()) return PMIX_ERR_NOT_FOUND;
             new (&hit.mine_) dstore::PrivateStore::Lookup(std::move(apart));
             return PMIX_SUCCESS;
         }
@@ -201,11 +230,29 @@ common::Result<common::Value> look_up_all(const Sources& from, const GetRequest&
     const auto nspace = from.mine.nspace(request.nspace);
     const auto take_mine = [&](bool reserved) {
         if (nspace == dstore::PrivateStore::kNone) return;
+        std::vector<std::string> deleted;
         const auto visit = [&](std::string_view key, pmix_scope_t scope, common::Bytes bytes) {
-            if (common::is_reserved_key(key) == reserved && in_scope(request.scope, scope)) take(key, bytes);
+            if (common::is_reserved_key(key) != reserved) return;
+            if (dstore::is_deleted(bytes)) {
+                deleted.emplace_back(key);
+            } else if (in_scope(request.scope, scope)) {
+                take(key, bytes);
+            }
         };
-        if (request.scope == PMIX_REMOTE) from.mine.for_each_apart(nspace, request.rank, visit);
+        if (request.scope == PMIX_REMOTE) {
+            from.mine.for_each_apart(nspace, request.rank, visit);
+            // What was deleted for remote peers is not data of that scope, though the process itself finds it.
+            for (const std::string& key : deleted) seen.insert(key);
+            deleted.clear();
+        }
         from.mine.for_each(nspace, request.rank, visit);
+        for (const std::string& key : deleted) {
+            const auto left = from.mine.find_remaining(nspace, request.rank, Key(key));
+            if (!left) continue;
+            if (!left.deleted() && request.scope != PMIX_LOCAL && in_scope(request.scope, left.scope()))
+                take(key, left.bytes());
+            seen.insert(key);
+        }
     };
 
     take_mine(false);

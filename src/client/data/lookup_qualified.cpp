@@ -58,21 +58,34 @@ class Best {
 Result<Value> look_among_all(const Sources& from, const GetRequest& request, const GetRequest& stored,
                              const Qualifiers& wanted) {
     Best best(request, wanted);
+    std::vector<std::string> deleted;
     const auto nspace = from.mine.nspace(request.nspace);
     if (nspace != dstore::PrivateStore::kNone) {
         from.mine.for_each(nspace, request.rank, [&](std::string_view key, pmix_scope_t scope, common::Bytes bytes) {
-            best.offer(key, scope, bytes);
+            if (dstore::is_deleted(bytes)) {
+                if (dstore::may_qualify(key, request.key)) deleted.emplace_back(key);
+            } else {
+                best.offer(key, scope, bytes);
+            }
         });
     }
+    // The segment may still show what this process has deleted.
+    std::erase_if(deleted, [&](const std::string& key) {
+        const auto left = from.mine.find_remaining(nspace, request.rank, dstore::Key(key));
+        if (left && !left.deleted()) best.offer(key, left.scope(), left.bytes());
+        return !left;
+    });
     if (best.any() || from.target == nullptr) return best.take();
     Owner owners[kMaxOwners];
     size_t n = owners_for(from, stored, owners);
     // What a process has put is looked for with that process only, as in look_up.
     if (stored.realm == Realm::natural && stored.one_rank() && !stored.reserved()) n = 1;
     for (size_t i = 0; i < n && !best.any(); ++i) {
-        const pmix_status_t rc = from.target->for_each(
-            owners[i],
-            [&](std::string_view key, const dstore::Found& found) { best.offer(key, found.scope(), found.bytes()); });
+        const pmix_status_t rc =
+            from.target->for_each(owners[i], [&](std::string_view key, const dstore::Found& found) {
+                if (std::find(deleted.begin(), deleted.end(), key) == deleted.end())
+                    best.offer(key, found.scope(), found.bytes());
+            });
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_FOUND) return rc;
     }
     return best.take();

@@ -75,6 +75,23 @@ pmix_status_t keep_qualified(Session& session, dstore::PrivateStore::Nspace nspa
     return keep(session, nspace, rank, what->qualifiers.key_for(what->primary), scope, stored->get());
 }
 
+// A key that was not put is none to be found either way. The value matters only where its qualifiers name the key.
+pmix_status_t remove(Session& session, std::string_view key, pmix_scope_t scope, const pmix_value_t* qualified) {
+    // A server that does not know deletions would refuse the whole commit.
+    if (session.has_server() && scope != PMIX_INTERNAL && !session.server_deletes()) return PMIX_ERR_NOT_SUPPORTED;
+    dstore::PrivateStore& store = session.mine();
+    std::string of_qualifiers;
+    if (qualified != nullptr) {
+        auto what = dstore::QualifiedValue::read(*qualified);
+        if (!what) return what.status();
+        if (refused_in_strict_mode(session, what->primary)) return PMIX_ERR_BAD_PARAM;
+        of_qualifiers = what->qualifiers.empty() ? std::string(what->primary) : what->qualifiers.key_for(what->primary);
+        key = of_qualifiers;
+    }
+    store.remove(session.own_nspace(), session.self().rank, dstore::Key(key), scope);
+    return PMIX_SUCCESS;
+}
+
 struct SendResult {
     pmix_status_t status = PMIX_SUCCESS;
     bool more = false;  // is staged: the frame was full
@@ -87,7 +104,7 @@ SendResult send_frame(Session& session, size_t frame_limit) {
     if (!session.connected()) {
         // With a server that was lost it is an error. Alone from the start: nobody else is there to see it.
         if (session.has_server()) return {PMIX_ERR_UNREACH};
-        store.take_staged([](std::string_view, pmix_scope_t, common::Bytes) {});
+        store.take_staged([](std::string_view, pmix_scope_t, common::Bytes) {}, mark_of(1));
         return {};
     }
     // Large values are sent from where the store has them.
@@ -98,8 +115,10 @@ SendResult send_frame(Session& session, size_t frame_limit) {
     store.take_staged(
         [&](std::string_view key, pmix_scope_t scope, common::Bytes value) {
             full = frame.count() != 0 && !frame.has_room(key.size(), value.size(), frame_limit);
-            if (!full) frame.add(static_cast<uint8_t>(scope), key, value);
-            return !full;
+            if (full) return false;
+            const bool deleted = dstore::is_deleted(value);
+            frame.add(deleted ? dstore::deletion_for(scope) : scope, key, deleted ? common::Bytes() : value);
+            return true;
         },
         mark_of(number));
     session.count_commit();
@@ -135,9 +154,11 @@ pmix_status_t put(Session& session, pmix_scope_t scope, const char* key, const p
     // the host says under that key wins in Get. The Standard's refusal is strict mode's.
     auto name = checked_key(key);
     if (!name) return name.status();
-    if (value == nullptr) return PMIX_ERR_BAD_PARAM;
+    const pmix_scope_t deleted = dstore::deleted_scope(scope);
     const bool qualified = common::is_reserved_key(*name) && *name == PMIX_QUALIFIED_VALUE;
+    if (value == nullptr && (deleted == PMIX_SCOPE_UNDEF || qualified)) return PMIX_ERR_BAD_PARAM;
     if (!qualified && refused_in_strict_mode(session, *name)) return PMIX_ERR_BAD_PARAM;
+    if (deleted != PMIX_SCOPE_UNDEF) return remove(session, *name, deleted, qualified ? value : nullptr);
     if (scope < PMIX_LOCAL || scope > PMIX_INTERNAL) return PMIX_ERR_NOT_SUPPORTED;
     if (qualified) return keep_qualified(session, session.own_nspace(), session.self().rank, scope, *value);
     return keep(session, session.own_nspace(), session.self().rank, *name, scope, *value);

@@ -78,7 +78,12 @@ class Session final : public transport::ConnectionHandler {
     // Does its server take participants as ranges (common/protocol/hello.h)? Of a tool, whose servers change, not
     // known. Set before the first call.
     bool takes_ranges() const noexcept { return takes_ranges_; }
-    void set_features(uint64_t features) noexcept { takes_ranges_ = (features & common::kFeatureRanges) != 0; }
+    // Does its server take deletions in a commit? Of a tool, whose values stay with it, taken for granted. Likewise.
+    bool server_deletes() const noexcept { return server_deletes_; }
+    void set_features(uint64_t features) noexcept {
+        takes_ranges_ = (features & common::kFeatureRanges) != 0;
+        server_deletes_ = (features & common::kFeatureDeletions) != 0;
+    }
     // Has PMIx_Store_internal been used for another process?
     bool stored_for_others() const noexcept { return stored_for_others_.load(std::memory_order_acquire); }
     void set_stored_for_others() noexcept { stored_for_others_.store(true, std::memory_order_release); }
@@ -307,6 +312,7 @@ class Session final : public transport::ConnectionHandler {
     bool is_tool_ = false;
     bool strict_ = false;
     bool takes_ranges_ = false;
+    bool server_deletes_ = true;
     std::atomic<bool> reclaiming_{false};
     std::atomic<bool> shut_{false};
     std::atomic<bool> stored_for_others_{false};

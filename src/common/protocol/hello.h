@@ -31,7 +31,8 @@ inline constexpr uint16_t kProtocolMax = 1;          // the newest
 // Feature bits: each end says what it can do; what both can is in force.
 inline constexpr uint64_t kFeatureSegments = 1u << 0;  // data by shared segments (memfd) besides inline values
 inline constexpr uint64_t kFeatureRanges = 1u << 1;  // participants of fence, connect and disconnect as ranges of ranks
-inline constexpr uint64_t kFeatures = kFeatureSegments | kFeatureRanges;
+inline constexpr uint64_t kFeatureDeletions = 1u << 2;  // commits may delete keys
+inline constexpr uint64_t kFeatures = kFeatureSegments | kFeatureRanges | kFeatureDeletions;
 
 // Per rank, random, made at registration and handed over by setup_fork.
 inline constexpr size_t kTokenHalf = 16;

@@ -38,9 +38,11 @@ pmix_status_t Commit::apply(Peer& peer, const common::CommitRequest& request) {
     Nspace* nspace = registry_.find(peer.id().nspace);
     if (nspace == nullptr) return PMIX_ERR_NOT_FOUND;
     for (const common::CommitEntry& entry : request.entries) {
-        // Internal data never leaves its process.
+        // Internal data never leaves its process. A deletion has a scope of its own and no value.
+        const bool deletes = entry.scope >= PMIX_DEL_LOCAL && entry.scope <= PMIX_DEL_GLOBAL;
         const bool scope = entry.scope == PMIX_LOCAL || entry.scope == PMIX_REMOTE || entry.scope == PMIX_GLOBAL;
-        if (!scope || !common::is_valid_key(entry.key)) return PMIX_ERR_BAD_PARAM;
+        if (!(deletes ? entry.value.empty() : scope && !dstore::is_deleted(entry.value))) return PMIX_ERR_BAD_PARAM;
+        if (!common::is_valid_key(entry.key)) return PMIX_ERR_BAD_PARAM;
     }
     if (nspace->data == nullptr) {
         if (pmix_status_t rc = registry_.ensure_data(*nspace); rc != PMIX_SUCCESS) return rc;

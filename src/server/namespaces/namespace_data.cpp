@@ -151,8 +151,15 @@ pmix_status_t NamespaceData::apply_resources(const JobInfo& resources, const Pla
 Result<uint64_t> NamespaceData::commit(Rank rank, const std::vector<common::CommitEntry>& entries) {
     std::vector<Record> records;
     records.reserve(entries.size());
-    for (const common::CommitEntry& entry : entries)
-        records.push_back({entry.key, entry.value, static_cast<pmix_scope_t>(entry.scope)});
+    for (const common::CommitEntry& entry : entries) {
+        const auto scope = static_cast<pmix_scope_t>(entry.scope);
+        const pmix_scope_t deleted = dstore::deleted_scope(scope);
+        if (deleted == PMIX_SCOPE_UNDEF) {
+            records.push_back({entry.key, entry.value, scope});
+        } else {
+            records.push_back({entry.key, dstore::kDeletedValue, deleted});
+        }
+    }
     return writer_->commit(rank, records);
 }
 
@@ -185,7 +192,9 @@ Result<std::vector<uint8_t>> NamespaceData::contribution(std::string_view nspace
 std::vector<uint8_t> NamespaceData::kept_names(std::string_view nspace, common::Rank rank) const {
     std::vector<std::string> keys;
     writer_->reader().for_each(dstore::Owner::proc(rank), [&](std::string_view key, const dstore::Found& found) {
-        if (found.scope() == PMIX_LOCAL && !writer_->exists_outside_scope(rank, dstore::Key(key)))
+        const dstore::Key here(key);
+        if (found.scope() == PMIX_LOCAL ? !writer_->exists_outside_scope(rank, here)
+                                        : found.scope() == PMIX_GLOBAL && writer_->deleted_for_remote(rank, here))
             keys.emplace_back(key);
     });
     return wrap_kept(nspace, rank, keys);

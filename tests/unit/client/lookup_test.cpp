@@ -274,6 +274,49 @@ TEST_F(LookupTest, DataScope_OwnKeyInTwoScopes_EachIsFound) {
 }
 
 // rows: K14
+// What the segment still shows of a key that the process has deleted is not found any more, and what is left of a key
+// is. rows: K38
+TEST_F(LookupTest, DeletedKey_OfTheProcessItself_IsFoundInNoStore) {
+    ASSERT_TRUE(writer->commit(1, test::Records().add("k", test::u32(1)).add("other", test::u32(2)).list()).ok());
+    const auto ns = own_nspace;
+    mine.put(ns, 1, dstore::Key("k"), PMIX_GLOBAL, test::u32(1));
+    GetRequest r = request(1, "k");
+    Hit before;
+    ASSERT_EQ(look_up(sources(), r, before), PMIX_SUCCESS);
+    mine.remove(ns, 1, dstore::Key("k"), PMIX_GLOBAL);
+    Hit after;
+    EXPECT_EQ(look_up(sources(), r, after), PMIX_ERR_NOT_FOUND);
+    for (pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL}) {
+        r.scope = scope;
+        Hit in_scope;
+        EXPECT_EQ(look_up_in_scope(sources(), r, in_scope), PMIX_ERR_NOT_FOUND) << unsigned(scope);
+    }
+    r.scope = PMIX_SCOPE_UNDEF;
+    r.key = {};
+    auto all = look_up_all(sources(), r);
+    ASSERT_TRUE(all.ok());
+    for (size_t i = 0; i < all->get().data.darray->size; ++i)
+        EXPECT_STRNE(static_cast<pmix_info_t*>(all->get().data.darray->array)[i].key, "k");
+    // The process has stored the key for itself as well: then that is what is found, and afterwards nothing again.
+    mine.put(ns, 1, dstore::Key("k"), PMIX_INTERNAL, test::u32(3));
+    r.key = "k";
+    Hit internal;
+    EXPECT_EQ(look_up(sources(), r, internal), PMIX_SUCCESS);
+    EXPECT_EQ(internal.scope(), PMIX_INTERNAL);
+    mine.remove(ns, 1, dstore::Key("k"), PMIX_INTERNAL);
+    Hit again;
+    EXPECT_EQ(look_up(sources(), r, again), PMIX_ERR_NOT_FOUND);
+    // A value for all that was deleted for local peers is no local data; it is left for remote ones.
+    mine.put(ns, 1, dstore::Key("k"), PMIX_GLOBAL, test::u32(4));
+    mine.remove(ns, 1, dstore::Key("k"), PMIX_LOCAL);
+    EXPECT_EQ(number(r), 4) << "the process itself finds what is left";
+    r.scope = PMIX_LOCAL;
+    Hit local, remote;
+    EXPECT_EQ(look_up_in_scope(sources(), r, local), PMIX_ERR_NOT_FOUND);
+    r.scope = PMIX_REMOTE;
+    EXPECT_EQ(look_up_in_scope(sources(), r, remote), PMIX_SUCCESS);
+}
+
 TEST_F(LookupTest, AllKeysOfARankOnceEach) {
     store(1, "app.key", "newer", PMIX_GLOBAL);
     store(1, "own", "x");

@@ -231,6 +231,35 @@ TEST_F(SessionTest, FenceOfOneEndsAtOnce) {
     EXPECT_EQ(channel->sent().size(), 1u);
 }
 
+// rows: K38
+TEST_F(SessionTest, Put_OfADeletion_IsSentInItsPlaceAndOnlyToServersThatTakeIt) {
+    pmix_value_t one;
+    one.type = PMIX_UINT32;
+    one.data.uint32 = 1;
+    EXPECT_EQ(put(*session, PMIX_GLOBAL, "kept", &one), PMIX_SUCCESS);
+    EXPECT_EQ(put(*session, PMIX_DEL_REMOTE, "kept", nullptr), PMIX_SUCCESS);
+    EXPECT_EQ(put(*session, PMIX_DEL_GLOBAL, "gone", &one), PMIX_SUCCESS);
+    EXPECT_EQ(put(*session, PMIX_INTERNAL, "mine", &one), PMIX_SUCCESS);
+    EXPECT_EQ(put(*session, PMIX_DEL_INTERNAL, "mine", nullptr), PMIX_SUCCESS);
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    const auto sent = channel->sent();
+    ASSERT_EQ(sent.size(), 1u);
+    const auto request = FakeChannel::decoded<common::CommitRequest>(sent[0]);
+    ASSERT_EQ(request.entries.size(), 3u);
+    EXPECT_EQ(request.entries[0].scope, PMIX_GLOBAL);
+    EXPECT_EQ(request.entries[1].scope, PMIX_DEL_REMOTE);
+    EXPECT_EQ(request.entries[1].key, "kept");
+    EXPECT_TRUE(request.entries[1].value.empty());
+    EXPECT_EQ(request.entries[2].scope, PMIX_DEL_GLOBAL);
+    EXPECT_EQ(request.entries[2].key, "gone");
+    // A server of an older release would refuse all of the commit.
+    session->set_features(common::kFeatureSegments | common::kFeatureRanges);
+    EXPECT_EQ(put(*session, PMIX_DEL_GLOBAL, "kept", nullptr), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(put(*session, PMIX_DEL_INTERNAL, "mine", nullptr), PMIX_SUCCESS);
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_EQ(channel->sent().size(), 1u);
+}
+
 // rows: K4 K8
 TEST_F(SessionTest, CommitSendsOnlyWhatChanged) {
     EXPECT_EQ(commit(*session), PMIX_SUCCESS);

@@ -114,6 +114,11 @@ void fill(Writer& w, uint32_t seed) {
         records.add("near", value_of(n), PMIX_LOCAL).add("remote", value_of(n + 2), PMIX_REMOTE);
         // Seen by all first, then two values: one for peers here, one for those elsewhere.
         records.add("both", value_of(n), n % 8 < 4 ? PMIX_GLOBAL : PMIX_LOCAL);
+        // Put before, and not again by the last commits of a rank.
+        const Buffer deleted(std::begin(kDeletedValue), std::end(kDeletedValue));
+        constexpr pmix_scope_t kScopes[] = {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL};
+        if (n < seed + 30) records.add("gone." + std::to_string(n % 3), value_of(n));
+        if (n >= seed + 20) records.add("gone." + std::to_string(n % 3), deleted, kScopes[n % 3]);
         ASSERT_TRUE(w.commit(rank, records.list()).ok());
         const uint32_t other = 10 + n % 9;
         ASSERT_EQ(PMIX_SUCCESS, w.ingest(chunk_of(other, {n, n - 9, n < 20},
@@ -192,6 +197,38 @@ TEST(Compaction, AllGapsOfARank_StayWhereTheyWere) {
 }
 
 // The server asks for it when it pays, and what is only added does not.
+// A deletion is given back with what it hides, unless something below it is missing. rows: K38
+TEST(Compaction, Deletion_HidesAfterwardsWhatItHidBefore) {
+    const Buffer deleted(std::begin(kDeletedValue), std::end(kDeletedValue));
+    auto from = make_writer(), w = make_writer();
+    from->add_local(0);
+    std::vector<Buffer> deltas;
+    const auto commit = [&](const char* key, const Buffer& value) {
+        ASSERT_TRUE(from->commit(0, Records().add(key, value).list()).ok());
+        const RankSince since[] = {{0, from->committed(0) - 1}};
+        deltas.push_back(from->contribution(since).value());
+    };
+    commit("known", text(std::string(20'000, 'a')));
+    commit("known", deleted);
+    commit("missing", u32(3));
+    commit("missing", deleted);
+    for (size_t i : {0u, 1u, 3u}) ASSERT_EQ(PMIX_SUCCESS, w->ingest(deltas[i]).status);
+    ASSERT_TRUE(w->compact().value());
+    ASSERT_TRUE(from->compact().value());
+    EXPECT_LT(w->published_bytes(), 10'000u);
+    EXPECT_EQ(get(w->reader(), Owner::proc(0), "known"), Buffer{});
+    EXPECT_EQ(get(from->reader(), Owner::proc(0), "known"), Buffer{});
+    ASSERT_EQ(PMIX_SUCCESS, w->ingest(deltas[2]).status);
+    EXPECT_EQ(get(w->reader(), Owner::proc(0), "missing"), Buffer{}) << "the deletion is newer";
+    // Nodes that do not know of it yet are told as before, and it is no change to delete again.
+    const RankSince since[] = {{0, 1}};
+    auto other = make_writer();
+    ASSERT_EQ(PMIX_SUCCESS, other->ingest(deltas[0]).status);
+    ASSERT_EQ(PMIX_SUCCESS, other->ingest(from->contribution(since).value()).status);
+    EXPECT_EQ(get(other->reader(), Owner::proc(0), "known"), Buffer{});
+    EXPECT_EQ(from->commit(0, Records().add("known", deleted).list()).value(), 4u);
+}
+
 TEST(Compaction, IsDueWhenMuchWasReplaced) {
     auto w = make_writer();
     for (const char* key : {"first", "second", "third"}) {

@@ -105,6 +105,62 @@ TEST(PrivateStore, PutsInSeveralScopes_InAnyOrder_EachAudienceHasItsNewest) {
     }
 }
 
+// Every order of four calls in every scope, puts and deletions, with and without a commit after each, beside a model.
+// rows: K38
+TEST(PrivateStore, PutsAndDeletions_InAnyOrder_EachAudienceHasItsNewest) {
+    constexpr pmix_scope_t kScopes[] = {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL, PMIX_INTERNAL};
+    constexpr unsigned kCalls = 8, kSteps = 4;
+    for (unsigned order = 0; order < kCalls * kCalls * kCalls * kCalls * (1u << kSteps); ++order) {
+        PrivateStore s;
+        const auto ns = s.intern("job");
+        unsigned rest = order;
+        // What the calls mean, 0 being nothing; and what the commits brought to the peers.
+        uint32_t local = 0, remote = 0, internal = 0;
+        uint32_t at_local = 0, at_remote = 0;
+        std::string told;
+        const auto commit = [&] {
+            s.take_staged(
+                [&](std::string_view, pmix_scope_t scope, common::Bytes v) {
+                    const uint32_t n = is_deleted(v) ? 0 : common::load_le<uint32_t>(v.data() + 2);
+                    if (scope != PMIX_REMOTE) at_local = n;
+                    if (scope != PMIX_LOCAL) at_remote = n;
+                },
+                1);
+        };
+        for (uint32_t n = 1; n <= kSteps; ++n) {
+            const pmix_scope_t scope = kScopes[rest % 4];
+            const bool removes = rest % kCalls >= 4;
+            rest /= kCalls;
+            told += (removes ? "-" : "+") + std::to_string(scope) + ' ';
+            if (removes) {
+                s.remove(ns, 0, Key("k"), scope);
+            } else {
+                s.put(ns, 0, Key("k"), scope, u32(n));
+            }
+            const uint32_t value = removes ? 0 : n;
+            if (scope == PMIX_LOCAL || scope == PMIX_GLOBAL) local = value;
+            if (scope == PMIX_REMOTE || scope == PMIX_GLOBAL) remote = value;
+            if (scope == PMIX_INTERNAL) internal = value;
+            // A value that local peers see takes the place of an internal one.
+            if (!removes && scope != PMIX_INTERNAL && scope != PMIX_REMOTE) internal = 0;
+            const uint32_t own = internal != 0 ? internal : local != 0 ? local : remote;
+            const auto hit = s.find(ns, 0, Key("k"));
+            const auto seen = [&]() -> uint32_t {
+                if (!hit) return 0;
+                if (!hit.deleted()) return common::load_le<uint32_t>(hit.bytes().data() + 2);
+                const auto left = s.find_remaining(ns, 0, Key("k"));
+                return !left || left.deleted() ? 0 : common::load_le<uint32_t>(left.bytes().data() + 2);
+            };
+            EXPECT_EQ(seen(), own) << told << (order >> 12);
+            if (order >> 12 >> (n - 1) & 1) commit();
+        }
+        commit();
+        EXPECT_EQ(at_local, local) << told << (order >> 12);
+        EXPECT_EQ(at_remote, remote) << told << (order >> 12);
+        if (::testing::Test::HasFailure()) return;
+    }
+}
+
 TEST(PrivateStore, GrowsAndKeepsEverything) {
     PrivateStore s;
     const auto ns = s.intern("job");

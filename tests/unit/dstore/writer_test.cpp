@@ -408,6 +408,88 @@ TEST(Writer, OneCommitOfAKeyInSeveralScopes_EachAudienceHasItsNewest) {
     }
 }
 
+Buffer deleted() {
+    return {std::begin(kDeletedValue), std::end(kDeletedValue)};
+}
+
+// rows: K38
+TEST(Writer, Commit_OfADeletion_HidesTheKeyFromThePeersOfItsScopeOnly) {
+    struct Case {
+        pmix_scope_t put, removed;
+        bool here, there;  // is the key found afterwards?
+    };
+    constexpr Case kCases[] = {{PMIX_LOCAL, PMIX_LOCAL, false, false},   {PMIX_LOCAL, PMIX_REMOTE, true, false},
+                               {PMIX_LOCAL, PMIX_GLOBAL, false, false},  {PMIX_REMOTE, PMIX_LOCAL, false, true},
+                               {PMIX_REMOTE, PMIX_REMOTE, false, false}, {PMIX_REMOTE, PMIX_GLOBAL, false, false},
+                               {PMIX_GLOBAL, PMIX_LOCAL, false, true},   {PMIX_GLOBAL, PMIX_REMOTE, true, false},
+                               {PMIX_GLOBAL, PMIX_GLOBAL, false, false}};
+    for (const Case& c : kCases) {
+        SCOPED_TRACE(std::to_string(c.put) + " deleted as " + std::to_string(c.removed));
+        auto w = make_writer();
+        auto delta = make_writer(), snapshot = make_writer();
+        w->add_local(2);
+        ASSERT_TRUE(w->commit(2, Records().add("k", u32(7), c.put).add("other", u32(1)).list()).ok());
+        RankSince since[] = {{2, 0}};
+        ASSERT_EQ(delta->ingest(w->contribution(since).value()).status, PMIX_SUCCESS);
+        ASSERT_TRUE(w->commit(2, Records().add("k", deleted(), c.removed).list()).ok());
+        const Buffer value = u32(7), none;
+        EXPECT_EQ(get(w->reader(), Owner::proc(2), "k"), c.here ? value : none);
+        EXPECT_EQ(w->exists_outside_scope(2, Key("k")), !c.here && c.there);
+        ASSERT_EQ(snapshot->ingest(w->contribution(since).value()).status, PMIX_SUCCESS);
+        EXPECT_EQ(get(snapshot->reader(), Owner::proc(2), "k"), c.there ? value : none);
+        since[0].since = 1;
+        ASSERT_EQ(delta->ingest(w->contribution(since).value()).status, PMIX_SUCCESS);
+        EXPECT_EQ(get(delta->reader(), Owner::proc(2), "k"), c.there ? value : none);
+        for (const Reader* reader : {&w->reader(), &delta->reader(), &snapshot->reader()}) {
+            size_t listed = 0;
+            reader->for_each(Owner::proc(2), [&](std::string_view, const Found&) { ++listed; });
+            EXPECT_EQ(listed, 1u + (reader == &w->reader() ? c.here : c.there));
+            Found any;
+            const bool found = reader == &w->reader() ? c.here : c.there;
+            EXPECT_EQ(reader->find_any_rank(Key("k"), any), found ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+        }
+        // A later put brings it back.
+        ASSERT_TRUE(w->commit(2, Records().add("k", u32(7)).list()).ok());
+        since[0].since = w->committed(2) - 1;
+        ASSERT_EQ(delta->ingest(w->contribution(since).value()).status, PMIX_SUCCESS);
+        EXPECT_EQ(get(w->reader(), Owner::proc(2), "k"), value);
+        EXPECT_EQ(get(delta->reader(), Owner::proc(2), "k"), value);
+    }
+}
+
+// rows: K38
+TEST(Writer, Commit_OfADeletionOfWhatIsNotThere_ChangesNothing) {
+    auto w = make_writer();
+    w->add_local(0);
+    ASSERT_EQ(w->commit(0, Records().add("k", u32(1), PMIX_LOCAL).list()).value(), 1u);
+    const uint64_t before = w->published_bytes();
+    EXPECT_EQ(w->commit(0, Records().add("never", deleted()).add("k", deleted(), PMIX_REMOTE).list()).value(), 1u);
+    EXPECT_EQ(w->published_bytes(), before);
+    ASSERT_EQ(w->commit(0, Records().add("k", deleted()).list()).value(), 2u);
+    EXPECT_EQ(w->commit(0, Records().add("k", deleted()).list()).value(), 2u);
+    // The process has put nothing for other nodes, so they are told nothing of it.
+    const RankSince since[] = {{0, 1}};
+    const Buffer chunk = w->contribution(since).value();
+    EXPECT_EQ(ChunkView::check(chunk)->at(ChunkView::check(chunk)->first()).records, 0u);
+}
+
+// rows: K38
+TEST(Writer, Ingest_OfADeletionBehindAGap_HidesWhatIsReceivedLater) {
+    auto w = make_writer(), other = make_writer();
+    w->add_local(0);
+    std::vector<Buffer> deltas;
+    for (const Buffer& value : {u32(1), u32(2), deleted()}) {
+        ASSERT_TRUE(w->commit(0, Records().add("k", value).list()).ok());
+        const RankSince since[] = {{0, w->committed(0) - 1}};
+        deltas.push_back(w->contribution(since).value());
+    }
+    ASSERT_EQ(other->ingest(deltas[0]).status, PMIX_SUCCESS);
+    ASSERT_EQ(other->ingest(deltas[2]).status, PMIX_SUCCESS);
+    EXPECT_EQ(get(other->reader(), Owner::proc(0), "k"), Buffer{});
+    ASSERT_EQ(other->ingest(deltas[1]).status, PMIX_SUCCESS);
+    EXPECT_EQ(get(other->reader(), Owner::proc(0), "k"), Buffer{});
+}
+
 TEST(Writer, CommitRefuses) {
     auto w = make_writer();
     EXPECT_EQ(w->commit(0, Records().add("k", u32(1)).list()).status(), PMIX_ERR_BAD_PARAM);

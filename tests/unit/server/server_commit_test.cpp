@@ -72,6 +72,49 @@ struct Setting {
 
 }  // namespace
 
+// rows: K38
+TEST(ServerCommitTest, Commit_ThatDeletesAKey_HidesItFromPeersAndFromTheNextDirectModex) {
+    Setting s(2);
+    s.b.put("k", "value");
+    s.b.put("stays", "value");
+    s.server.settle();
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, "k")));
+    common::CommitRequest request;
+    request.generation = 3;
+    request.entries.push_back({PMIX_DEL_GLOBAL, "k", {}});
+    EXPECT_EQ(PMIX_SUCCESS, s.b.ask<Command::commit>(request));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k"))) << "as one never put";
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, "stays")));
+    // One that waits for it gets the next value.
+    const uint32_t waiting = s.a.start_get({"job", 1}, "k", 600);
+    s.server.settle();
+    EXPECT_FALSE(s.a.take(waiting));
+    s.b.put("k", "value");
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, waiting));
+}
+
+// rows: K38
+TEST(ServerCommitTest, Commit_WithADeletionThatNoClientSends_IsRefused) {
+    Setting s(1);
+    s.b.put("k", "value");
+    s.server.settle();
+    const uint8_t text[] = {3, 0, 1, 0, 0, 0, 0};
+    const common::CommitEntry wrong[] = {{PMIX_DEL_GLOBAL, "k", text},
+                                         {PMIX_DEL_INTERNAL, "k", {}},
+                                         {PMIX_DEL_INTERNAL + 1, "k", {}},
+                                         {PMIX_DEL_LOCAL, "", {}},
+                                         {PMIX_GLOBAL, "k", dstore::kDeletedValue},
+                                         {PMIX_GLOBAL, "k", {}}};
+    uint64_t generation = 1;
+    for (const common::CommitEntry& entry : wrong) {
+        common::CommitRequest request;
+        request.generation = ++generation;
+        request.entries.push_back(entry);
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.b.ask<Command::commit>(request)) << generation;
+    }
+    EXPECT_EQ("value", s.a.read_text(1, "k"));
+}
+
 // rows: K8 K20
 TEST(ServerCommitTest, Get_OfRankWhoseCommitWasRefused_AnswersItsStatus) {
     Setting s(1);
