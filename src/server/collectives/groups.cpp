@@ -214,7 +214,7 @@ void Groups::namespace_gone(Nspace& ended) {
             changed = true;
         }
         if (!anybody_here(group)) {
-            it = groups.erase(it);
+            it = registry_.groups().erase(it);
             continue;
         }
         if (changed && group.notify) tell_membership(group, ProcId(nspace, PMIX_RANK_WILDCARD));

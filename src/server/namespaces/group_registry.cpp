@@ -53,19 +53,30 @@ const Group* GroupRegistry::meant_by(std::string_view name, const ProcId& proces
 }
 
 Group* GroupRegistry::find(uint64_t number) noexcept {
-    const auto it = std::find_if(groups_.begin(), groups_.end(),
-                                 [number](const auto& entry) { return entry.second.number == number; });
-    return it == groups_.end() ? nullptr : &it->second;
+    const auto it = by_number_.find(number);
+    return it == by_number_.end() ? nullptr : &it->second->second;
 }
 
 Group& GroupRegistry::add(Group&& group) {
     group.number = next_++;
     std::string name = group.name;
-    return groups_.emplace(std::move(name), std::move(group))->second;
+    const auto it = groups_.emplace(std::move(name), std::move(group));
+    try {
+        by_number_.emplace(it->second.number, it);
+    } catch (...) {
+        groups_.erase(it);
+        throw;
+    }
+    return it->second;
 }
 
 void GroupRegistry::erase(uint64_t number) {
-    std::erase_if(groups_, [number](const auto& entry) { return entry.second.number == number; });
+    if (const auto it = by_number_.find(number); it != by_number_.end()) erase(it->second);
+}
+
+GroupRegistry::Map::iterator GroupRegistry::erase(Map::iterator group) {
+    by_number_.erase(group->second.number);
+    return groups_.erase(group);
 }
 
 void GroupRegistry::hide(std::string_view name, bool hidden) noexcept {
@@ -91,18 +102,26 @@ pmix_status_t GroupRegistry::replace(ProcList& procs, const ProcId& process) con
     if (groups_.empty()) return PMIX_SUCCESS;
     const auto is_group = [&](const ProcId& p) { return groups_.find(p.nspace) != groups_.end(); };
     if (std::none_of(procs.begin(), procs.end(), is_group)) return PMIX_SUCCESS;
+    struct Named {
+        const Group* group = nullptr;
+        bool whole = false;  // its members are in the list
+    };
+    std::map<std::string, Named, std::less<>> named;
     ProcList out;
     out.reserve(procs.size());
     for (ProcId& p : procs) {
-        const Group* group = p.rank == PMIX_RANK_WILDCARD ? shown(p.nspace, process) : nullptr;
-        if (group != nullptr) {
-            for (const Group::Member& m : group->members)
+        const auto [at, fresh] = named.try_emplace(p.nspace);
+        if (fresh) at->second.group = shown(p.nspace, process);
+        Named& of = at->second;
+        if (of.group == nullptr || (p.rank != PMIX_RANK_WILDCARD && !common::is_real_rank(p.rank))) {
+            out.push_back(std::move(p));
+        } else if (p.rank != PMIX_RANK_WILDCARD) {
+            if (p.rank >= of.group->members.size() || of.group->members[p.rank].left) return PMIX_ERR_NOT_FOUND;
+            out.push_back(of.group->members[p.rank].proc);
+        } else if (!std::exchange(of.whole, true)) {
+            for (const Group::Member& m : of.group->members)
                 if (!m.left) out.push_back(m.proc);
-            continue;
         }
-        pmix_status_t rc = replace(p, process);
-        if (rc != PMIX_SUCCESS) return rc;
-        out.push_back(std::move(p));
     }
     procs = std::move(out);
     return PMIX_SUCCESS;

@@ -54,14 +54,16 @@ class GroupRegistry {
     Group* find(uint64_t number) noexcept;
     Group& add(Group&& group);
     void erase(uint64_t number);
+    Map::iterator erase(Map::iterator group);
     // A namespace of that name comes or goes. Names of jobs can be guessed, and groups are made by any job's processes:
     // what others say of the job must not go to a group's members.
     void hide(std::string_view name, bool hidden) noexcept;
     bool empty() const noexcept { return groups_.empty(); }
     const Map& all() const noexcept { return groups_; }
-    Map& all() noexcept { return groups_; }
+    Map& all() noexcept { return groups_; }  // erase() is for this class
 
-    // Puts members where a process names a group: all that are in it for a wildcard, one for a rank.
+    // Puts members where a process names a group: all that are in it for a wildcard, one for a rank. A group that is
+    // named as a whole again adds nothing: the list would be as long as one number times another.
     // PMIX_ERR_NOT_FOUND: a rank that the group does not have (any more).
     pmix_status_t replace(common::ProcList& procs, const common::ProcId& process) const;
     pmix_status_t replace(common::ProcSet& procs, const common::ProcId& process) const;
@@ -72,6 +74,7 @@ class GroupRegistry {
   private:
     const Group* shown(std::string_view name, const common::ProcId& process) const noexcept;
     Map groups_;
+    std::map<uint64_t, Map::iterator> by_number_;
     uint64_t next_ = 1;
 };
 
