@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* names: publish, lookup, unpublish over nodes.
- * usage: names basic|duplicate|wait|timeout|partial|ranges|persistence|unpublish|arguments */
-#include "check.h"
+ * usage: names basic|duplicate|wait|timeout|partial|ranges|persistence|nspace|unpublish|arguments */
+#include "spawn_check.h"
 
 enum { TEXT = 64 };
 
@@ -237,6 +237,56 @@ static void persistence(int argc, char** argv) {
     finish();
 }
 
+/* publishes: one of two applications of a spawned job leaves at once, the other one when it is told to. */
+static void publishes(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t app = 9;
+    start();
+    CHECK_OK(get_u32(&me, PMIX_APPNUM, 0, &app));
+    if (app == 0) {
+        CHECK_OK(publish("with.app", "x", -1, PMIX_PERSIST_APP));
+        CHECK_OK(publish("with.nspace", "x", -1, PMIX_PERSIST_NSPACE));
+        CHECK_OK(publish("with.session", "x", -1, PMIX_PERSIST_SESSION));
+    }
+    fence(false);
+    if (app == 0) raise_flag("published");
+    if (app == 1) await_flag("seen");
+    finish();
+}
+
+static void await_gone(const char* key) {
+    char text[TEXT];
+    const double deadline = seconds_now() + 120;
+    pmix_status_t status;
+    do status = look_up(key, text, NULL);
+    while (status == PMIX_SUCCESS && seconds_now() < deadline);
+    CHECK_STATUS(status, PMIX_ERR_NOT_FOUND);
+}
+
+/* What is bound to a namespace is there as long as one of its processes runs, not only the one that published it, and
+ * goes with the last; another namespace's data stays. rows: P8 */
+static void nspace(int argc, char** argv) {
+    (void)argc, (void)argv;
+    char text[TEXT];
+    start();
+    if (me.rank == 0) {
+        pmix_app_t apps[2];
+        pmix_nspace_t child;
+        CHECK_OK(publish("of.parent", "x", -1, PMIX_PERSIST_NSPACE));
+        for (int i = 0; i < 2; i++) app_of(&apps[i], 1, "publishes", (char*)NULL);
+        CHECK_OK(spawn(NULL, 0, apps, 2, child));
+        await_flag("published");
+        await_gone("with.app");
+        CHECK_OK(look_up("with.nspace", text, NULL));
+        raise_flag("seen");
+        await_gone("with.nspace");
+        CHECK_OK(look_up("with.session", text, NULL));
+        CHECK_OK(look_up("of.parent", text, NULL));
+    }
+    fence(false);
+    finish();
+}
+
 /* Only one's own, some or all of it. rows: P7 */
 static void unpublish(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -278,8 +328,9 @@ int main(int argc, char** argv) {
     static const struct test_case cases[] = {
         {"basic", basic},         {"duplicate", duplicate}, {"wait", wait},     {"some", some},
         {"timeout", timeout},     {"partial", partial},     {"ranges", ranges}, {"persistence", persistence},
-        {"unpublish", unpublish}, {"arguments", arguments},
+        {"unpublish", unpublish}, {"arguments", arguments}, {"nspace", nspace}, {"publishes", publishes},
     };
+    program = argv[0];
     RUN_CASE(cases);
     return 0;
 }

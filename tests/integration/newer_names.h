@@ -31,6 +31,9 @@
 #ifndef WIREUP_REPORT_MISSING
 #define WIREUP_REPORT_MISSING "wireup.rep.missing"
 #endif
+#ifndef PMIX_PERSIST_NSPACE
+#define PMIX_PERSIST_NSPACE 5
+#endif
 #ifndef PMIX_DEL_LOCAL
 #define PMIX_DEL_LOCAL 5
 #define PMIX_DEL_REMOTE 6
