@@ -69,8 +69,8 @@ inline uint32_t invited(FakeClient& client, const ProcId& inviter, ProcList memb
     request.directives = std::move(who);
     return client.start<Command::group>(request);
 }
-inline uint32_t destruct(FakeClient& client) {
-    return start(client, GroupCall::destruct);
+inline uint32_t destruct(FakeClient& client, const std::string& name = kName) {
+    return start(client, GroupCall::destruct, {}, {}, name);
 }
 
 inline InfoList flag(const char* key) {

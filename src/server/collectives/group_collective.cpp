@@ -162,7 +162,7 @@ void Groups::destruct(Peer& peer, common::GroupRequest& request, Reply reply) {
     // The host would know nothing of those whose namespace has ended; the local status says that they are missing.
     const bool whole = std::none_of(group->members.begin(), group->members.end(),
                                     [](const Group::Member& m) { return !m.left && m.ended; });
-    Operation* open = destruct_of(group->number);
+    Operation* open = destruct_of(request.name, group->number);
     const bool first = open == nullptr;
     Operation& op = first ? begin(GroupCall::destruct, request.name, Signature(group->living())) : *open;
     if (op.launched) return reply.status(PMIX_ERR_EXISTS);

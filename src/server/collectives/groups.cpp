@@ -74,6 +74,7 @@ void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
 // It has left, or ended, and is no member any more.
 void Groups::lost(Group& group, const ProcId& proc, bool tell) {
     const uint64_t number = group.number;
+    const std::string name = group.name;
     if (tell) announce_failure(PMIX_GROUP_MEMBER_FAILED, group.name, proc, group.living());
     const ProcList local = here(group.living());
     if (local.empty()) {
@@ -81,7 +82,7 @@ void Groups::lost(Group& group, const ProcId& proc, bool tell) {
     } else {
         tell_membership(group, proc);
     }
-    if (Operation* op = destruct_of(number); op != nullptr && !op->launched) {
+    if (Operation* op = destruct_of(name, number); op != nullptr && !op->launched) {
         op->signature.erase(proc);
         judge(op->id);
     }
@@ -109,10 +110,8 @@ void Groups::announce(pmix_status_t code, const ProcId& source, const ProcList& 
 }
 
 bool Groups::has_part(const ProcId& proc, std::string_view name) {
-    for (const auto& [id, round] : rounds_) {
-        const Operation& op = operation(*round);
-        if (op.name == name && (op.signature.covers(proc) || op.leader == proc)) return true;
-    }
+    for (const Operation* op : of_name(name))
+        if (op->signature.covers(proc) || op->leader == proc) return true;
     return registry_.groups().find(name, proc) != nullptr || invitations_.has_part(proc, name);
 }
 
@@ -266,21 +265,27 @@ bool Groups::uses(const Nspace& nspace) const {
            });
 }
 
-Groups::Operation* Groups::forming(std::string_view name, const ProcId& proc) noexcept {
-    for (const auto& [id, round] : rounds_) {
-        const Operation& op = operation(*round);
-        if (op.call != GroupCall::construct || op.name != name) continue;
-        if (op.leader == proc || op.signature.covers(proc)) return find(id);
+std::vector<Groups::Operation*> Groups::of_name(std::string_view name) {
+    std::vector<Operation*> out;
+    const auto [first, last] = names_->equal_range(name);
+    for (auto it = first; it != last; ++it) {
+        ++examined_;
+        if (Operation* op = find(it->second)) out.push_back(op);
     }
+    return out;
+}
+
+Groups::Operation* Groups::forming(std::string_view name, const ProcId& proc) {
+    for (Operation* op : of_name(name))
+        if (op->call == GroupCall::construct && (op->leader == proc || op->signature.covers(proc))) return op;
     return nullptr;
 }
 
 common::Result<Groups::Operation*> Groups::construct_of(const std::string& name, const Signature& signature) {
-    for (const auto& [id, round] : rounds_) {
-        const Operation& op = operation(*round);
-        if (op.call != GroupCall::construct || op.name != name) continue;
-        if (op.signature == signature) return find(id);
-        if (op.signature.overlaps(signature)) return PMIX_ERR_BAD_PARAM;
+    for (Operation* op : of_name(name)) {
+        if (op->call != GroupCall::construct) continue;
+        if (op->signature == signature) return op;
+        if (op->signature.overlaps(signature)) return PMIX_ERR_BAD_PARAM;
     }
     const auto [first, last] = registry_.groups().all().equal_range(name);
     for (auto it = first; it != last; ++it) {
@@ -292,9 +297,9 @@ common::Result<Groups::Operation*> Groups::construct_of(const std::string& name,
     return nullptr;
 }
 
-Groups::Operation* Groups::destruct_of(uint64_t group) noexcept {
-    for (const auto& [id, round] : rounds_)
-        if (operation(*round).call == GroupCall::destruct && operation(*round).group == group) return find(id);
+Groups::Operation* Groups::destruct_of(std::string_view name, uint64_t group) {
+    for (Operation* op : of_name(name))
+        if (op->call == GroupCall::destruct && op->group == group) return op;
     return nullptr;
 }
 
@@ -304,6 +309,8 @@ Groups::Operation& Groups::begin(GroupCall call, const std::string& name, Signat
     op->call = call;
     op->name = name;
     op->signature = std::move(signature);
+    op->entry = names_->emplace(name, id);
+    op->names = names_;
     return static_cast<Operation&>(add(id, std::move(op)));
 }
 

@@ -46,6 +46,9 @@ class Groups final : public CollectiveEngine {
 
     void request(Peer& peer, common::GroupRequest& request, Reply reply);
 
+    // How many open operations were looked at to find those of a name. For tests.
+    uint64_t examined() const noexcept { return examined_; }
+
     // LifecycleObserver
     // An event of a group is accepted from the host, and from a process of this node that has part in the group.
     void event_notified(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
@@ -67,8 +70,15 @@ class Groups final : public CollectiveEngine {
   private:
     // A name may be in use by several operations at once, of jobs that know nothing of each other: their processes are
     // different ones.
+    using Names = std::multimap<std::string, RoundId, std::less<>>;
     struct Operation final : Round {
+        Operation() = default;
+        ~Operation() override {
+            if (names != nullptr) names->erase(entry);
+        }
         RoundId id = 0;
+        std::shared_ptr<Names> names;  // where `entry` is, as long as this is
+        Names::iterator entry;
         common::GroupCall call = common::GroupCall::construct;
         std::string name;
         uint64_t group = 0;              // its number, of a destruct
@@ -166,11 +176,12 @@ class Groups final : public CollectiveEngine {
     // Of what is in progress now: an entry may end another.
     std::vector<RoundId> ids() const;
     // The construct of that name that a process takes part in or is named by; null: there is none.
-    Operation* forming(std::string_view name, const common::ProcId& proc) noexcept;
+    Operation* forming(std::string_view name, const common::ProcId& proc);
     // The construct of a set that is in progress; null: there is none. PMIX_ERR_BAD_PARAM: one has some of these
     // processes and others; PMIX_ERR_EXISTS: a group of that name has one of them.
     common::Result<Operation*> construct_of(const std::string& name, const Signature& signature);
-    Operation* destruct_of(uint64_t group) noexcept;
+    Operation* destruct_of(std::string_view name, uint64_t group);
+    std::vector<Operation*> of_name(std::string_view name);
     // Does it belong to this group, or to what is to become of it?
     bool has_part(const common::ProcId& proc, std::string_view name);
 
@@ -179,6 +190,8 @@ class Groups final : public CollectiveEngine {
     GroupInvitations invitations_;
     std::deque<Ended> ended_;
     std::list<Starter> starters_;
+    const std::shared_ptr<Names> names_ = std::make_shared<Names>();
+    uint64_t examined_ = 0;
     uint64_t next_ = 1;
     size_t next_context_ = 1;
 };

@@ -30,6 +30,42 @@ TEST(ServerGroupTest, AllLocalNeedsNoHostAndKeepsTheOrderGiven) {
     EXPECT_EQ(0u, s.server->parts().groups.open());
 }
 
+// A call looks at the operations of its name, not at all that are open. rows: R1 R12
+TEST(ServerGroupTest, Construct_ManyOthersOpen_LooksAtNoneOfThem) {
+    constexpr uint64_t kOpen = 300;
+    Setting s(1, 2, false);
+    std::vector<uint32_t> first, second;
+    for (uint64_t i = 0; i < kOpen; ++i) {
+        first.push_back(construct(s[0], {{"job", 0}, {"job", 1}}, {}, "g" + std::to_string(i)));
+        s.server->run_once();  // more would not fit into the socket
+    }
+    auto& groups = s.server->parts().groups;
+    ASSERT_TRUE(s.server->turn_until([&] { return groups.open() == kOpen; }));
+    EXPECT_EQ(0u, groups.examined());
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[1], construct(s[1], {{"job", 1}}, {}, "g0")).status);
+    for (uint64_t i = 0; i < kOpen; ++i) {
+        second.push_back(construct(s[1], {{"job", 1}, {"job", 0}}, {}, "g" + std::to_string(i)));
+        s.server->run_once();
+    }
+    for (uint64_t i = 0; i < kOpen; ++i) {
+        EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], first[i]).status) << i;
+        EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], second[i]).status) << i;
+    }
+    EXPECT_EQ(kOpen + 1, groups.examined());
+    // Of groups that have formed: a destruct waits for the other member, beside those of the other groups.
+    for (uint64_t i = 0; i < kOpen; ++i) {
+        first[i] = destruct(s[0], "g" + std::to_string(i));
+        s.server->run_once();
+    }
+    for (uint64_t i = 0; i < kOpen; ++i) {
+        second[i] = destruct(s[1], "g" + std::to_string(i));
+        s.server->run_once();
+    }
+    for (uint64_t i = 0; i < kOpen; ++i) EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], second[i]).status) << i;
+    EXPECT_EQ(2 * kOpen + 1, groups.examined());
+    EXPECT_EQ(0u, groups.open());
+}
+
 // Two jobs of one server use the same name at the same time, as MPI_Comm_create_from_group does with its tags; so do
 // two halves of one job. rows: R1 R4 R6 R12
 TEST(ServerGroupTest, Construct_SameNameInTwoJobs_AreTwoGroups) {
