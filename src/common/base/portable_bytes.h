@@ -28,6 +28,15 @@ inline uint8_t* put_flex(uint8_t* out, uint64_t n) noexcept {
     return out;
 }
 
+// The bytes of an unsigned number, the highest first.
+template <class T>
+inline uint8_t* put_big(uint8_t* out, T n) noexcept {
+    for (int shift = 8 * static_cast<int>(sizeof n) - 8; shift >= 0; shift -= 8) {
+        *out++ = static_cast<uint8_t>(n >> shift);
+    }
+    return out;
+}
+
 // Signed numbers go to unsigned ones so that small magnitudes stay short: 0, -1, 1, -2 are 0, 1, 2, 3.
 constexpr uint64_t fold(int64_t n) noexcept {
     return (static_cast<uint64_t>(n) << 1) ^ (n < 0 ? ~uint64_t{0} : uint64_t{0});
@@ -151,6 +160,14 @@ class PortableReader {
             return n;
         return bad();
     }
+    // The highest byte first, as many as T has.
+    template <class T>
+    T big() noexcept {
+        const Bytes b = raw(sizeof(T));
+        T n = 0;
+        for (const uint8_t byte : b) n = static_cast<T>(n << 8 | byte);
+        return n;
+    }
     Bytes raw(size_t n) noexcept {
         if (n > left()) {
             cut_short();
@@ -170,6 +187,27 @@ class PortableReader {
         }
         return static_cast<size_t>(n);
     }
+
+    // What decoding asks of memory beyond the bytes themselves is taken from here. Without one there is no bound: the
+    // bytes are this process's own.
+    void set_budget(size_t* bytes) noexcept { budget_ = bytes; }
+    bool spend(size_t bytes) noexcept {
+        if (budget_ == nullptr) return true;
+        if (bytes > *budget_) {
+            (void)bad();
+            return false;
+        }
+        *budget_ -= bytes;
+        return true;
+    }
+    size_t* budget() const noexcept { return budget_; }
+    // Writers since OpenPMIx 6.1 leave out the size of an array that has no type.
+    void set_short_empty_arrays(bool they_are) noexcept { short_empty_arrays_ = they_are; }
+    bool short_empty_arrays() const noexcept { return short_empty_arrays_; }
+
+    // Infos keep the flag of an array's end that they were sent with. Otherwise it is set as they lie in memory.
+    void set_keep_array_ends(bool keep) noexcept { keep_array_ends_ = keep; }
+    bool keep_array_ends() const noexcept { return keep_array_ends_; }
 
     size_t left() const noexcept { return static_cast<size_t>(end_ - next_); }
     const uint8_t* position() const noexcept { return next_; }
@@ -198,7 +236,10 @@ class PortableReader {
 
     const uint8_t* next_;
     const uint8_t* end_;
+    size_t* budget_ = nullptr;
     pmix_status_t status_ = PMIX_SUCCESS;
+    bool short_empty_arrays_ = false;
+    bool keep_array_ends_ = false;
 };
 
 }  // namespace pmix::common

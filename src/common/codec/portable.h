@@ -38,6 +38,7 @@
 #include <pmix_common.h>
 
 #include "common/base/bytes.h"
+#include "common/base/portable_bytes.h"
 #include "common/values/describe.h"
 
 namespace pmix::common {
@@ -58,6 +59,28 @@ pmix_status_t pack_values(pmix_data_buffer_t* buffer, const void* src, size_t n,
 // left, or the data is truncated. PMIX_ERR_PACK_MISMATCH: described as another type. PMIX_ERR_UNPACK_FAILURE: not such
 // values.
 pmix_status_t unpack_values(pmix_data_buffer_t* buffer, void* dest, int32_t* n, pmix_data_type_t type) noexcept;
+
+// How the calls of a connection are written. fixed: numbers have the width of their type, the highest byte first, as
+// OpenPMIx 3 writes them (a size, an int and an unsigned int come with their data type, once for a call or array).
+// described: each call names its types.
+struct CallForm {
+    bool fixed = false;
+    bool described = false;
+};
+
+// The head of a call and its values, at the end of the writer, which the caller commits; what a failed one has written
+// is the caller's to drop. Statuses and exceptions: as pack_values.
+pmix_status_t begin_call(BufferWriter& w, size_t n, pmix_data_type_t type, CallForm form);
+pmix_status_t write_elements(BufferWriter& w, const void* src, size_t n, pmix_data_type_t type, CallForm form);
+
+// The head of a call: the number of its values, 0 and r not ok() where there is no such call. `least` bytes at least
+// are taken by each value of a type that has no row.
+size_t open_call(PortableReader& r, pmix_data_type_t type, CallForm form) noexcept;
+size_t open_call(PortableReader& r, pmix_data_type_t type, size_t least, CallForm form) noexcept;
+// A byte object's content, as a view.
+Bytes view_bytes(PortableReader& r, CallForm form) noexcept;
+// n values behind one another into uninitialised memory, all or none; on failure dest is zero.
+pmix_status_t read_elements(PortableReader& r, void* dest, size_t n, pmix_data_type_t type, CallForm form) noexcept;
 
 // Appends what src has unread. PMIX_ERR_BAD_PARAM: one of them is described and the other is not.
 pmix_status_t append_unread(pmix_data_buffer_t* dest, const pmix_data_buffer_t& src);

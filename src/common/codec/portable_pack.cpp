@@ -16,12 +16,44 @@
 namespace pmix::common {
 namespace {
 
+// How numbers are written: in as many bytes as they need, or in those of their type (portable.h).
+struct Flexible {
+    static constexpr bool kTyped = false;
+    static constexpr size_t kMaxBytes = kMaxFlexBytes;
+    static uint8_t* count(uint8_t* out, int64_t n) noexcept { return put_flex(out, fold(n)); }
+    static void size(BufferWriter& w, uint64_t n) { w.flex(n); }
+    static void type(BufferWriter& w, pmix_data_type_t type) { w.flex(type); }
+    template <class T>
+    static uint8_t* number(uint8_t* out, T n) noexcept {
+        if constexpr (std::is_signed_v<T>) return put_flex(out, fold(n));
+        return put_flex(out, static_cast<uint64_t>(n));
+    }
+};
+struct Fixed {
+    static constexpr bool kTyped = true;
+    static constexpr size_t kMaxBytes = 8;
+    static uint8_t* count(uint8_t* out, int64_t n) noexcept { return put_big(out, static_cast<uint32_t>(n)); }
+    static void size(BufferWriter& w, uint64_t n) {
+        type(w, PMIX_UINT64);
+        w.wrote(put_big(w.reserve(8), n));
+    }
+    static void type(BufferWriter& w, pmix_data_type_t type) { w.wrote(put_big(w.reserve(2), type)); }
+    template <class T>
+    static uint8_t* number(uint8_t* out, T n) noexcept {
+        return put_big(out, static_cast<std::make_unsigned_t<T>>(n));
+    }
+};
+
+template <class N>
 pmix_status_t put_fields(BufferWriter& w, const TypeRow& row, const void* element, unsigned depth);
+template <class N>
 pmix_status_t put_elements(BufferWriter& w, pmix_data_type_t type, const void* elements, size_t n, unsigned depth);
+template <class N>
 pmix_status_t put_value(BufferWriter& w, const pmix_value_t& value, unsigned depth);
 
-void put_type(BufferWriter& w, pmix_data_type_t type) {
-    w.flex(type);
+template <class N>
+void put_count(BufferWriter& w, int64_t n) {
+    w.wrote(N::count(w.reserve(N::kMaxBytes), n));
 }
 
 void put_bools(BufferWriter& w, const char* p, size_t n) {
@@ -30,27 +62,29 @@ void put_bools(BufferWriter& w, const char* p, size_t n) {
     w.wrote(out + n);
 }
 
-// One field of n elements, `stride` bytes apart. `as` makes the number that travels.
-template <class T, class As>
-void put_numbers(BufferWriter& w, const char* p, size_t n, size_t stride, As as) {
+// One field of n elements, `stride` bytes apart.
+template <class N, class T>
+void put_numbers(BufferWriter& w, const char* p, size_t n, size_t stride) {
     constexpr size_t kStep = 256;
     while (n != 0) {
         const size_t k = std::min(n, kStep);
-        uint8_t* out = w.reserve(k * kMaxFlexBytes);
-        for (size_t i = 0; i < k; ++i, p += stride) out = put_flex(out, as(load_field<T>(p, 0)));
+        uint8_t* out = w.reserve(k * N::kMaxBytes);
+        for (size_t i = 0; i < k; ++i, p += stride) out = N::number(out, load_field<T>(p, 0));
         w.wrote(out);
         n -= k;
     }
 }
 
+template <class N>
 pmix_status_t put_integers(BufferWriter& w, const Field& f, const char* p, size_t n, size_t stride) {
-    const auto plain = [](auto number) { return static_cast<uint64_t>(number); };
-    const auto folded = [](auto number) { return fold(number); };
-    const bool is_signed = f.travel == Travel::as_sint || (f.travel == Travel::plain && f.form == Form::sint);
+    const bool is_signed = f.travel == Travel::as_sint || (f.travel != Travel::as_uint && f.form == Form::sint);
     if (f.travel == Travel::pid) {
-        if (n != 0) put_type(w, PMIX_UINT32);
-        put_numbers<uint32_t>(w, p, n, stride, plain);
+        if (n != 0) N::type(w, PMIX_UINT32);
+        put_numbers<N, uint32_t>(w, p, n, stride);
         return PMIX_SUCCESS;
+    }
+    if (N::kTyped && n != 0 && (f.travel == Travel::typed || f.travel == Travel::as_sint)) {
+        N::type(w, f.width == 8 ? PMIX_UINT64 : f.form == Form::sint ? PMIX_INT32 : PMIX_UINT32);
     }
     switch (f.width) {
         case 1:
@@ -62,23 +96,23 @@ pmix_status_t put_integers(BufferWriter& w, const Field& f, const char* p, size_
             break;
         case 2:
             if (is_signed) {
-                put_numbers<int16_t>(w, p, n, stride, folded);
+                put_numbers<N, int16_t>(w, p, n, stride);
             } else {
-                put_numbers<uint16_t>(w, p, n, stride, plain);
+                put_numbers<N, uint16_t>(w, p, n, stride);
             }
             break;
         case 4:
             if (is_signed) {
-                put_numbers<int32_t>(w, p, n, stride, folded);
+                put_numbers<N, int32_t>(w, p, n, stride);
             } else {
-                put_numbers<uint32_t>(w, p, n, stride, plain);
+                put_numbers<N, uint32_t>(w, p, n, stride);
             }
             break;
         default:
             if (is_signed) {
-                put_numbers<int64_t>(w, p, n, stride, folded);
+                put_numbers<N, int64_t>(w, p, n, stride);
             } else {
-                put_numbers<uint64_t>(w, p, n, stride, plain);
+                put_numbers<N, uint64_t>(w, p, n, stride);
             }
             break;
     }
@@ -86,10 +120,11 @@ pmix_status_t put_integers(BufferWriter& w, const Field& f, const char* p, size_
 }
 
 // Characters and the NUL that follows them in the encoding, wherever they come from.
+template <class N>
 pmix_status_t put_text(BufferWriter& w, const char* text, size_t length) {
     if (length >= INT32_MAX) return PMIX_ERR_BAD_PARAM;
-    uint8_t* out = w.reserve(kMaxFlexBytes + length + 1);
-    out = put_flex(out, fold(static_cast<int64_t>(length) + 1));
+    uint8_t* out = w.reserve(N::kMaxBytes + length + 1);
+    out = N::count(out, static_cast<int64_t>(length) + 1);
     std::memcpy(out, text, length);
     out += length;
     *out++ = 0;
@@ -97,37 +132,42 @@ pmix_status_t put_text(BufferWriter& w, const char* text, size_t length) {
     return PMIX_SUCCESS;
 }
 
+template <class N>
 pmix_status_t put_string(BufferWriter& w, const char* text) {
-    if (text != nullptr) return put_text(w, text, std::strlen(text));
-    w.byte(0);
+    if (text != nullptr) return put_text<N>(w, text, std::strlen(text));
+    put_count<N>(w, 0);
     return PMIX_SUCCESS;
 }
 
-pmix_status_t put_argv(BufferWriter& w, char* const* argv) {
+template <class N>
+pmix_status_t put_argv(BufferWriter& w, const Field& f, char* const* argv) {
     int64_t n = 0;
     while (argv != nullptr && argv[n] != nullptr) ++n;
     if (n > INT32_MAX) return PMIX_ERR_BAD_PARAM;
-    w.flex(fold(n));
+    if (N::kTyped && f.travel == Travel::typed) N::type(w, PMIX_INT32);
+    put_count<N>(w, n);
     for (int64_t i = 0; i < n; ++i) {
-        if (pmix_status_t rc = put_string(w, argv[i]); rc != PMIX_SUCCESS) return rc;
+        if (pmix_status_t rc = put_string<N>(w, argv[i]); rc != PMIX_SUCCESS) return rc;
     }
     return PMIX_SUCCESS;
 }
 
+template <class N>
 void put_bytes(BufferWriter& w, const void* bytes, size_t n) {
     if (bytes == nullptr) n = 0;
-    w.flex(n);
+    N::size(w, n);
     w.raw(bytes, n);
 }
 
-template <class T>
+template <class N, class T>
 pmix_status_t put_real(BufferWriter& w, T number) {
     char text[kMaxRealText];
     const size_t n = print_real(number, text);
-    return put_text(w, text, n);
+    return put_text<N>(w, text, n);
 }
 
 // `size` is known or 0: then the map itself says where it ends.
+template <class N>
 pmix_status_t put_regex(BufferWriter& w, const char* map, size_t size) {
     if (map != nullptr) {
         const size_t n = size == 0 ? regex_size(map) : regex_size(Bytes{reinterpret_cast<const uint8_t*>(map), size});
@@ -138,14 +178,15 @@ pmix_status_t put_regex(BufferWriter& w, const char* map, size_t size) {
             return PMIX_SUCCESS;
         }
     }
-    w.flex(fold(1));
-    return put_string(w, map);
+    put_count<N>(w, 1);
+    return put_string<N>(w, map);
 }
 
 // An hwloc object travels as text.
+template <class N>
 pmix_status_t put_opaque(BufferWriter& w, const Field& f, const void* element) {
     const auto* object = load_field<const void*>(element, f.offset);
-    if (object == nullptr) return put_string(w, nullptr);
+    if (object == nullptr) return put_string<N>(w, nullptr);
     const OpaqueOps* ops = opaque_ops_for(element);
     if (ops == nullptr) return PMIX_ERR_NOT_SUPPORTED;
     struct Text {
@@ -153,7 +194,7 @@ pmix_status_t put_opaque(BufferWriter& w, const Field& f, const void* element) {
         ~Text() { std::free(p); }
     } text{(f.form == Form::bitmap ? ops->print_bitmap : ops->print_topology)(object)};
     if (text.p == nullptr) return PMIX_ERR_NOMEM;
-    if (pmix_status_t rc = put_string(w, text.p); rc != PMIX_SUCCESS) return rc;
+    if (pmix_status_t rc = put_string<N>(w, text.p); rc != PMIX_SUCCESS) return rc;
     if (f.form == Form::topology) {
         uint8_t support[kSupportBytes] = {};
         if (ops->get_support != nullptr) ops->get_support(object, support, sizeof support);
@@ -162,6 +203,7 @@ pmix_status_t put_opaque(BufferWriter& w, const Field& f, const void* element) {
     return PMIX_SUCCESS;
 }
 
+template <class N>
 pmix_status_t put_field(BufferWriter& w, const Field& f, const void* element, unsigned depth) {
     const char* p = at(element, f.offset);
     if (f.travel == Travel::absent) return PMIX_SUCCESS;
@@ -175,14 +217,14 @@ pmix_status_t put_field(BufferWriter& w, const Field& f, const void* element, un
             return PMIX_SUCCESS;
         case Form::sint:
         case Form::uint:
-            return put_integers(w, f, p, 1, f.width);
+            return put_integers<N>(w, f, p, 1, f.width);
         case Form::real:
-            return f.width == sizeof(float) ? put_real(w, load_field<float>(p, 0))
-                                            : put_real(w, load_field<double>(p, 0));
+            return f.width == sizeof(float) ? put_real<N>(w, load_field<float>(p, 0))
+                                            : put_real<N>(w, load_field<double>(p, 0));
         case Form::timeval: {
             const auto tv = load_field<struct timeval>(p, 0);
-            w.flex(fold(tv.tv_sec));
-            w.flex(fold(tv.tv_usec));
+            uint8_t* out = N::number(w.reserve(2 * N::kMaxBytes), static_cast<int64_t>(tv.tv_sec));
+            w.wrote(N::number(out, static_cast<int64_t>(tv.tv_usec)));
             return PMIX_SUCCESS;
         }
         case Form::address:
@@ -190,66 +232,69 @@ pmix_status_t put_field(BufferWriter& w, const Field& f, const void* element, un
             return PMIX_SUCCESS;
         // Whether the value is the holder's to free says nothing to another process.
         case Form::info_flags:
-            w.flex(load_field<pmix_info_directives_t>(p, 0) & ~static_cast<uint32_t>(PMIX_INFO_PERSISTENT));
+            w.wrote(N::number(w.reserve(N::kMaxBytes),
+                              load_field<pmix_info_directives_t>(p, 0) & ~static_cast<uint32_t>(PMIX_INFO_PERSISTENT)));
             return PMIX_SUCCESS;
         case Form::chars:
-            return put_text(w, p, strnlen(p, f.width - 1u));
+            return put_text<N>(w, p, strnlen(p, f.width - 1u));
         case Form::string:
-            return put_string(w, load_field<const char*>(p, 0));
+            return put_string<N>(w, load_field<const char*>(p, 0));
         case Form::argv:
-            return put_argv(w, load_field<char* const*>(p, 0));
+            return put_argv<N>(w, f, load_field<char* const*>(p, 0));
         case Form::blob: {
             const auto* bytes = load_field<const char*>(p, 0);
             const auto n = load_field<size_t>(element, f.count_offset);
-            if (f.travel == Travel::regex) return put_regex(w, bytes, n);
-            put_bytes(w, bytes, n);
+            if (f.travel == Travel::regex) return put_regex<N>(w, bytes, n);
+            put_bytes<N>(w, bytes, n);
             return PMIX_SUCCESS;
         }
         case Form::list: {
             const auto* list = load_field<const void*>(p, 0);
             const size_t n = list == nullptr ? 0 : load_field<size_t>(element, f.count_offset);
-            w.flex(n);
-            return put_elements(w, f.type, list, n, depth);
+            N::size(w, n);
+            return put_elements<N>(w, f.type, list, n, depth);
         }
         case Form::record:
-            return put_fields(w, kTypeTable[f.type], p, depth);
+            return put_fields<N>(w, kTypeTable[f.type], p, depth);
         case Form::value:
-            return put_value(w, *reinterpret_cast<const pmix_value_t*>(p), depth);
+            return put_value<N>(w, *reinterpret_cast<const pmix_value_t*>(p), depth);
         case Form::array: {
             const auto* a = reinterpret_cast<const pmix_data_array_t*>(p);
             if (depth == 0) return PMIX_ERR_BAD_PARAM;
             const size_t n = a->array == nullptr ? 0 : a->size;
-            put_type(w, a->type);
-            w.flex(n);
-            return put_elements(w, a->type, a->array, n, depth - 1);
+            N::type(w, a->type);
+            N::size(w, n);
+            return put_elements<N>(w, a->type, a->array, n, depth - 1);
         }
         case Form::buffer: {
             BufferView view;
             if (!view_buffer(*reinterpret_cast<const pmix_data_buffer_t*>(p), &view)) return PMIX_ERR_BAD_PARAM;
-            put_bytes(w, view.whole.data(), view.whole.size());
+            put_bytes<N>(w, view.whole.data(), view.whole.size());
             return PMIX_SUCCESS;
         }
         case Form::bitmap:
         case Form::topology:
-            return put_opaque(w, f, element);
+            return put_opaque<N>(w, f, element);
     }
     return PMIX_ERR_UNKNOWN_DATA_TYPE;
 }
 
+template <class N>
 pmix_status_t put_fields(BufferWriter& w, const TypeRow& row, const void* element, unsigned depth) {
     for (const Field& f : fields_of(row)) {
-        if (pmix_status_t rc = put_field(w, f, element, depth); rc != PMIX_SUCCESS) return rc;
+        if (pmix_status_t rc = put_field<N>(w, f, element, depth); rc != PMIX_SUCCESS) return rc;
     }
     return PMIX_SUCCESS;
 }
 
+template <class N>
 pmix_status_t put_elements(BufferWriter& w, pmix_data_type_t type, const void* elements, size_t n, unsigned depth) {
     if (n == 0) return PMIX_SUCCESS;
     const TypeRow* row = type_row(type);
     if (row == nullptr || row->size == 0) return PMIX_ERR_UNKNOWN_DATA_TYPE;
     const Field& first = fields_of(*row)[0];
     if (row->count == 1 && (first.form == Form::sint || first.form == Form::uint)) {
-        return put_integers(w, first, static_cast<const char*>(elements), n, row->size);
+        return put_integers<N>(w, first, static_cast<const char*>(elements), n, row->size);
     }
     if (first.form == Form::boolean) {
         put_bools(w, static_cast<const char*>(elements), n);
@@ -257,23 +302,25 @@ pmix_status_t put_elements(BufferWriter& w, pmix_data_type_t type, const void* e
     }
     if (first.travel == Travel::sentinel) n = 1;
     for (size_t i = 0; i < n; ++i) {
-        if (pmix_status_t rc = put_fields(w, *row, at(elements, i * row->size), depth); rc != PMIX_SUCCESS) return rc;
+        if (pmix_status_t rc = put_fields<N>(w, *row, at(elements, i * row->size), depth); rc != PMIX_SUCCESS)
+            return rc;
     }
     return PMIX_SUCCESS;
 }
 
+template <class N>
 pmix_status_t put_value(BufferWriter& w, const pmix_value_t& value, unsigned depth) {
     const TypeRow* row = type_row(value.type);
     if (row == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    put_type(w, value.type);
+    N::type(w, value.type);
     if (row->size == 0) return PMIX_SUCCESS;
     const void* element = held_element(*row, &value);
     if (row->held == Held::by_pointer) {
         if (element == nullptr) {
             // An array that is not there is one that holds nothing. The others have no such form.
             if (value.type != PMIX_DATA_ARRAY) return PMIX_ERR_BAD_PARAM;
-            put_type(w, PMIX_UNDEF);
-            w.flex(0);
+            N::type(w, PMIX_UNDEF);
+            N::size(w, 0);
             return PMIX_SUCCESS;
         }
         if (value.type != PMIX_DATA_ARRAY) {
@@ -281,7 +328,7 @@ pmix_status_t put_value(BufferWriter& w, const pmix_value_t& value, unsigned dep
             --depth;
         }
     }
-    return put_fields(w, *row, element, depth);
+    return put_fields<N>(w, *row, element, depth);
 }
 
 }  // namespace
@@ -294,26 +341,48 @@ bool is_described(Bytes bytes) noexcept {
     return r.ok() && (count & 1) == 0 && type < kTypeRows;
 }
 
+namespace {
+
+template <class N>
+pmix_status_t put_call_elements(BufferWriter& w, const void* src, size_t n, pmix_data_type_t type) {
+    const TypeRow* row = type_row(type);
+    if (row == nullptr || row->size == 0) return PMIX_ERR_UNKNOWN_DATA_TYPE;
+    if (type != PMIX_REGEX) return put_elements<N>(w, type, src, n, kMaxValueDepth);
+    for (size_t i = 0; i < n; ++i) {
+        WIREUP_RETURN_IF_ERROR(put_regex<N>(w, static_cast<const char* const*>(src)[i], 0));
+    }
+    return PMIX_SUCCESS;
+}
+
+template <class N>
+void put_call_head(BufferWriter& w, size_t n, pmix_data_type_t type, bool described) {
+    if (described) N::type(w, PMIX_INT32);
+    put_count<N>(w, static_cast<int64_t>(n));
+    if (described) N::type(w, type);
+}
+
+}  // namespace
+
 pmix_status_t pack_values(pmix_data_buffer_t* buffer, const void* src, size_t n, pmix_data_type_t type) {
     const TypeRow* row = type_row(type);
     if (row == nullptr || row->size == 0) return PMIX_ERR_UNKNOWN_DATA_TYPE;
     BufferView there;
     if (n > INT32_MAX || !view_buffer(*buffer, &there)) return PMIX_ERR_BAD_PARAM;
-    const bool described = is_described(there.whole);
     BufferWriter w(buffer);
-    if (described) put_type(w, PMIX_INT32);
-    w.flex(fold(static_cast<int64_t>(n)));
-    if (described) put_type(w, type);
-    pmix_status_t rc = PMIX_SUCCESS;
-    if (type == PMIX_REGEX) {
-        for (size_t i = 0; i < n && rc == PMIX_SUCCESS; ++i) {
-            rc = put_regex(w, static_cast<const char* const*>(src)[i], 0);
-        }
-    } else {
-        rc = put_elements(w, type, src, n, kMaxValueDepth);
-    }
+    put_call_head<Flexible>(w, n, type, is_described(there.whole));
+    const pmix_status_t rc = put_call_elements<Flexible>(w, src, n, type);
     if (rc == PMIX_SUCCESS) w.commit();
     return rc;
+}
+
+pmix_status_t begin_call(BufferWriter& w, size_t n, pmix_data_type_t type, CallForm form) {
+    if (n > INT32_MAX) return PMIX_ERR_BAD_PARAM;
+    form.fixed ? put_call_head<Fixed>(w, n, type, form.described) : put_call_head<Flexible>(w, n, type, form.described);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t write_elements(BufferWriter& w, const void* src, size_t n, pmix_data_type_t type, CallForm form) {
+    return form.fixed ? put_call_elements<Fixed>(w, src, n, type) : put_call_elements<Flexible>(w, src, n, type);
 }
 
 pmix_status_t append_unread(pmix_data_buffer_t* dest, const pmix_data_buffer_t& src) {

@@ -15,59 +15,122 @@
 namespace pmix::common {
 namespace {
 
+// How numbers are read (portable_pack.cpp). A signed one comes back as the bits of its own width.
+struct Flexible {
+    static constexpr bool kTyped = false;
+    static pmix_data_type_t type(PortableReader& r) noexcept {
+        return static_cast<pmix_data_type_t>(r.flex(UINT16_MAX));
+    }
+    static int64_t count(PortableReader& r) noexcept { return unfold(r.flex()); }
+    static uint64_t size(PortableReader& r) noexcept { return r.flex(); }
+    template <class T>
+    static T number(PortableReader& r) noexcept {
+        // Folding keeps the width, so what does not fit is above the unsigned type's limit.
+        const uint64_t n = r.flex(std::numeric_limits<std::make_unsigned_t<T>>::max());
+        if constexpr (std::is_signed_v<T>) return static_cast<T>(unfold(n));
+        return static_cast<T>(n);
+    }
+};
+struct Fixed {
+    static constexpr bool kTyped = true;
+    static pmix_data_type_t type(PortableReader& r) noexcept { return r.big<uint16_t>(); }
+    static int64_t count(PortableReader& r) noexcept { return static_cast<int32_t>(r.big<uint32_t>()); }
+    static uint64_t size(PortableReader& r) noexcept {
+        switch (type(r)) {
+            case PMIX_UINT64:
+                return r.big<uint64_t>();
+            case PMIX_UINT32:
+                return r.big<uint32_t>();
+            default:
+                return r.bad();
+        }
+    }
+    template <class T>
+    static T number(PortableReader& r) noexcept {
+        return static_cast<T>(r.big<std::make_unsigned_t<T>>());
+    }
+};
+
 // All of these leave what they fill so that its owner can destroy it, whatever they return.
+template <class N>
 pmix_status_t get_fields(PortableReader& r, const TypeRow& row, void* element, unsigned depth) noexcept;
+template <class N>
 pmix_status_t get_elements(PortableReader& r, pmix_data_type_t type, void* elements, size_t n, unsigned depth) noexcept;
+template <class N>
 pmix_status_t get_value(PortableReader& r, pmix_value_t* out, unsigned depth) noexcept;
 
-pmix_data_type_t get_type(PortableReader& r) noexcept {
-    return static_cast<pmix_data_type_t>(r.flex(UINT16_MAX));
-}
-
 // A signed count: none is negative.
+template <class N>
 uint64_t get_count(PortableReader& r) noexcept {
-    const int64_t n = unfold(r.flex());
+    const int64_t n = N::count(r);
     return n < 0 || n > INT32_MAX ? r.bad() : static_cast<uint64_t>(n);
 }
 
-template <class T>
-pmix_status_t get_unsigned(PortableReader& r, char* p, size_t n, size_t stride) noexcept {
-    for (size_t i = 0; i < n; ++i, p += stride) {
-        store_field(p, 0, static_cast<T>(r.flex(std::numeric_limits<T>::max())));
-    }
-    return r.status();
-}
-
-template <class T>
-pmix_status_t get_signed(PortableReader& r, char* p, size_t n, size_t stride) noexcept {
-    for (size_t i = 0; i < n; ++i, p += stride) {
-        // Folding keeps the width, so what does not fit is above the unsigned type's limit.
-        store_field(p, 0, static_cast<T>(unfold(r.flex(std::numeric_limits<std::make_unsigned_t<T>>::max()))));
-    }
+template <class N, class T>
+pmix_status_t get_numbers(PortableReader& r, char* p, size_t n, size_t stride) noexcept {
+    for (size_t i = 0; i < n; ++i, p += stride) store_field(p, 0, N::template number<T>(r));
     return r.status();
 }
 
 // A process id may come in another width than ours.
+template <class N, class Wide>
+pmix_status_t get_pids_as(PortableReader& r, char* p, size_t n, size_t stride) noexcept {
+    for (size_t i = 0; i < n; ++i, p += stride) {
+        const Wide id = N::template number<Wide>(r);
+        // Its bits, as a pid_t's are.
+        const auto narrow = static_cast<std::conditional_t<std::is_signed_v<Wide>, int32_t, uint32_t>>(id);
+        if (static_cast<Wide>(narrow) != id) r.bad();
+        store_field(p, 0, narrow);
+    }
+    return r.status();
+}
+
+template <class N>
 pmix_status_t get_pids(PortableReader& r, char* p, size_t n, size_t stride) noexcept {
     if (n == 0) return r.status();
-    switch (get_type(r)) {
+    switch (N::type(r)) {
         case PMIX_UINT16:
+            return get_pids_as<N, uint16_t>(r, p, n, stride);
         case PMIX_UINT32:
+            return get_pids_as<N, uint32_t>(r, p, n, stride);
         case PMIX_UINT64:
-            return get_unsigned<uint32_t>(r, p, n, stride);
+            return get_pids_as<N, uint64_t>(r, p, n, stride);
         case PMIX_INT16:
+            return get_pids_as<N, int16_t>(r, p, n, stride);
         case PMIX_INT32:
+            return get_pids_as<N, int32_t>(r, p, n, stride);
         case PMIX_INT64:
-            return get_signed<int32_t>(r, p, n, stride);
+            return get_pids_as<N, int64_t>(r, p, n, stride);
         default:
             r.bad();
             return r.status();
     }
 }
 
+// In the fixed form numbers of no certain width come with the type that they have.
+pmix_status_t get_typed(PortableReader& r, const Field& f, char* p, size_t n, size_t stride) noexcept {
+    switch (const pmix_data_type_t type = Fixed::type(r); type) {
+        case PMIX_INT32:
+        case PMIX_UINT32:
+            if (f.width == 4) return get_numbers<Fixed, uint32_t>(r, p, n, stride);
+            for (size_t i = 0; i < n; ++i, p += stride) store_field(p, 0, uint64_t{r.big<uint32_t>()});
+            return r.status();
+        case PMIX_UINT64:
+            if (f.width == 8) return get_numbers<Fixed, uint64_t>(r, p, n, stride);
+            [[fallthrough]];
+        default:
+            r.bad();
+            return r.status();
+    }
+}
+
+template <class N>
 pmix_status_t get_integers(PortableReader& r, const Field& f, char* p, size_t n, size_t stride) noexcept {
-    const bool is_signed = f.travel == Travel::as_sint || (f.travel == Travel::plain && f.form == Form::sint);
-    if (f.travel == Travel::pid) return get_pids(r, p, n, stride);
+    const bool is_signed = f.travel == Travel::as_sint || (f.travel != Travel::as_uint && f.form == Form::sint);
+    if (f.travel == Travel::pid) return get_pids<N>(r, p, n, stride);
+    if (N::kTyped && n != 0 && (f.travel == Travel::typed || f.travel == Travel::as_sint)) {
+        return get_typed(r, f, p, n, stride);
+    }
     switch (f.width) {
         case 1: {
             const Bytes b = r.raw(n);
@@ -77,17 +140,18 @@ pmix_status_t get_integers(PortableReader& r, const Field& f, char* p, size_t n,
             return PMIX_SUCCESS;
         }
         case 2:
-            return is_signed ? get_signed<int16_t>(r, p, n, stride) : get_unsigned<uint16_t>(r, p, n, stride);
+            return is_signed ? get_numbers<N, int16_t>(r, p, n, stride) : get_numbers<N, uint16_t>(r, p, n, stride);
         case 4:
-            return is_signed ? get_signed<int32_t>(r, p, n, stride) : get_unsigned<uint32_t>(r, p, n, stride);
+            return is_signed ? get_numbers<N, int32_t>(r, p, n, stride) : get_numbers<N, uint32_t>(r, p, n, stride);
         default:
-            return is_signed ? get_signed<int64_t>(r, p, n, stride) : get_unsigned<uint64_t>(r, p, n, stride);
+            return is_signed ? get_numbers<N, int64_t>(r, p, n, stride) : get_numbers<N, uint64_t>(r, p, n, stride);
     }
 }
 
 // The string's bytes with their NUL; empty for NULL.
+template <class N>
 Bytes view_string(PortableReader& r) noexcept {
-    const Bytes b = r.raw(get_count(r));
+    const Bytes b = r.raw(get_count<N>(r));
     if (!b.empty() && b.back() != 0) {
         r.bad();
         return {};
@@ -95,15 +159,17 @@ Bytes view_string(PortableReader& r) noexcept {
     return b;
 }
 
+template <class N>
 pmix_status_t get_string(PortableReader& r, char** out) noexcept {
     *out = nullptr;
-    const Bytes b = view_string(r);
+    const Bytes b = view_string<N>(r);
     if (!r.ok()) return r.status();
     return b.empty() ? PMIX_SUCCESS : copy_out(b, out);
 }
 
+template <class N>
 pmix_status_t get_chars(PortableReader& r, char* p, size_t width) noexcept {
-    const Bytes b = view_string(r);
+    const Bytes b = view_string<N>(r);
     if (b.size() > width) r.bad();
     if (!r.ok()) return r.status();
     if (!b.empty()) std::memcpy(p, b.data(), b.size());
@@ -111,31 +177,34 @@ pmix_status_t get_chars(PortableReader& r, char* p, size_t width) noexcept {
 }
 
 // The argv is linked to its owner before its strings are there.
-pmix_status_t get_argv(PortableReader& r, char*** out) noexcept {
-    const size_t n = r.count(get_count(r), 1);
-    if (!r.ok() || n == 0) return r.status();
+template <class N>
+pmix_status_t get_argv(PortableReader& r, const Field& f, char*** out) noexcept {
+    if (N::kTyped && f.travel == Travel::typed && N::type(r) != PMIX_INT32) r.bad();
+    const size_t n = r.count(get_count<N>(r), 1);
+    if (!r.ok() || n == 0 || !r.spend((n + 1) * sizeof(char*))) return r.status();
     auto** argv = static_cast<char**>(std::calloc(n + 1, sizeof(char*)));
     if (argv == nullptr) return PMIX_ERR_NOMEM;
     *out = argv;
     for (size_t i = 0; i < n; ++i) {
-        if (pmix_status_t rc = get_string(r, &argv[i]); rc != PMIX_SUCCESS) return rc;
+        if (pmix_status_t rc = get_string<N>(r, &argv[i]); rc != PMIX_SUCCESS) return rc;
         if (argv[i] == nullptr) return PMIX_ERR_UNPACK_FAILURE;  // a NULL inside would hide what follows
     }
     return PMIX_SUCCESS;
 }
 
 // Bytes behind their size. NULL when there are none.
+template <class N>
 pmix_status_t get_bytes(PortableReader& r, char** out, size_t* n) noexcept {
-    const Bytes b = r.raw(r.flex());
+    const Bytes b = r.raw(N::size(r));
     if (!r.ok() || b.empty()) return r.status();
     if (pmix_status_t rc = copy_out(b, out); rc != PMIX_SUCCESS) return rc;
     *n = b.size();
     return PMIX_SUCCESS;
 }
 
-template <class T>
+template <class N, class T>
 pmix_status_t get_real(PortableReader& r, char* p) noexcept {
-    const Bytes b = view_string(r);
+    const Bytes b = view_string<N>(r);
     if (!r.ok()) return r.status();
     T number = 0;
     if (!b.empty() && !parse_real(reinterpret_cast<const char*>(b.data()), b.size() - 1, &number)) {
@@ -147,12 +216,14 @@ pmix_status_t get_real(PortableReader& r, char* p) noexcept {
 
 // Whether a number's text comes next, whole or cut. What may stand in its place is a small number and then a time of
 // our days, whose first byte is no character.
+template <class N>
 bool real_follows(PortableReader r) noexcept {
-    const uint64_t length = get_count(r);
+    const uint64_t length = get_count<N>(r);
     const uint8_t first = r.byte();
     return r.ok() && length > 1 && ((first >= '0' && first <= '9') || first == '-' || first == 'i' || first == 'n');
 }
 
+template <class N>
 pmix_status_t get_regex(PortableReader& r, char** out, size_t* n) noexcept {
     const Bytes rest = r.rest();
     const std::string_view text(reinterpret_cast<const char*>(rest.data()), rest.size());
@@ -162,8 +233,8 @@ pmix_status_t get_regex(PortableReader& r, char** out, size_t* n) noexcept {
         if (size == 0) return PMIX_ERR_UNPACK_FAILURE;
         map = r.raw(size);
     } else {
-        if (get_count(r) != 1) r.bad();
-        map = view_string(r);
+        if (get_count<N>(r) != 1) r.bad();
+        map = view_string<N>(r);
         // As text a blob would end at its first NUL.
         if (map.size() > 5 && std::memcmp(map.data(), "blob:", 6) == 0) r.bad();
     }
@@ -174,8 +245,9 @@ pmix_status_t get_regex(PortableReader& r, char** out, size_t* n) noexcept {
 
 // This library parses a bitmap itself. A topology's XML goes to hwloc's parser, which was not written for hostile
 // input: only a process that works with topologies itself accepts one.
+template <class N>
 pmix_status_t get_opaque(PortableReader& r, Form form, void* p) noexcept {
-    const Bytes text = view_string(r);
+    const Bytes text = view_string<N>(r);
     if (!r.ok() || text.empty()) return r.status();
     const Bytes support = form == Form::topology ? r.raw(kSupportBytes) : Bytes{};
     if (!r.ok()) return r.status();
@@ -191,8 +263,9 @@ pmix_status_t get_opaque(PortableReader& r, Form form, void* p) noexcept {
     return PMIX_SUCCESS;
 }
 
+template <class N>
 pmix_status_t get_buffer(PortableReader& r, pmix_data_buffer_t* b) noexcept {
-    const pmix_status_t rc = get_bytes(r, &b->base_ptr, &b->bytes_used);
+    const pmix_status_t rc = get_bytes<N>(r, &b->base_ptr, &b->bytes_used);
     if (rc != PMIX_SUCCESS || b->base_ptr == nullptr) return rc;
     b->bytes_allocated = b->bytes_used;
     b->pack_ptr = b->base_ptr + b->bytes_used;
@@ -201,28 +274,30 @@ pmix_status_t get_buffer(PortableReader& r, pmix_data_buffer_t* b) noexcept {
 }
 
 // Elements in a list or array of their own: *out and *n are set first, over zeroed elements.
+template <class N>
 pmix_status_t get_list(PortableReader& r, pmix_data_type_t type, uint64_t claimed, void** out, size_t* n,
                        unsigned depth) noexcept {
     if (!r.ok() || claimed == 0) return r.status();
     const TypeRow* row = type_row(type);
     if (row == nullptr || row->size == 0) return PMIX_ERR_UNKNOWN_DATA_TYPE;
     const size_t count = r.count(claimed, row->min_portable);
-    if (!r.ok()) return r.status();
+    if (!r.ok() || !r.spend(count * row->size)) return r.status();
     if (pmix_status_t rc = create_array(type, count, out); rc != PMIX_SUCCESS) return rc;
     *n = count;
-    pmix_status_t rc = get_elements(r, type, *out, count, depth);
+    pmix_status_t rc = get_elements<N>(r, type, *out, count, depth);
     // Where an array of infos ends is said by its memory, not by its sender.
-    for (size_t i = 0; type == PMIX_INFO && i < count; ++i) {
+    for (size_t i = 0; type == PMIX_INFO && !r.keep_array_ends() && i < count; ++i) {
         auto& flags = static_cast<pmix_info_t*>(*out)[i].flags;
         flags = (flags & ~static_cast<uint32_t>(PMIX_INFO_ARRAY_END)) | (i + 1 == count ? PMIX_INFO_ARRAY_END : 0u);
     }
     return rc;
 }
 
+template <class N>
 pmix_status_t get_field(PortableReader& r, const Field& f, void* element, unsigned depth) noexcept {
     char* p = at(element, f.offset);
     if (f.travel == Travel::absent) return PMIX_SUCCESS;
-    if (f.travel == Travel::optional && !real_follows(r)) return PMIX_SUCCESS;
+    if (f.travel == Travel::optional && !real_follows<N>(r)) return PMIX_SUCCESS;
     if (f.travel == Travel::hwloc) {
         char* source = strdup("hwloc");
         store_field(p, 0, source);
@@ -234,13 +309,13 @@ pmix_status_t get_field(PortableReader& r, const Field& f, void* element, unsign
             return r.status();
         case Form::sint:
         case Form::uint:
-            return get_integers(r, f, p, 1, f.width);
+            return get_integers<N>(r, f, p, 1, f.width);
         case Form::real:
-            return f.width == sizeof(float) ? get_real<float>(r, p) : get_real<double>(r, p);
+            return f.width == sizeof(float) ? get_real<N, float>(r, p) : get_real<N, double>(r, p);
         case Form::timeval: {
             struct timeval tv;
-            tv.tv_sec = static_cast<time_t>(unfold(r.flex()));
-            tv.tv_usec = static_cast<suseconds_t>(unfold(r.flex()));
+            tv.tv_sec = static_cast<time_t>(N::template number<int64_t>(r));
+            tv.tv_usec = static_cast<suseconds_t>(N::template number<int64_t>(r));
             store_field(p, 0, tv);
             return r.status();
         }
@@ -248,28 +323,27 @@ pmix_status_t get_field(PortableReader& r, const Field& f, void* element, unsign
             (void)r.byte();
             return r.status();
         case Form::info_flags:
-            store_field(
-                p, 0,
-                static_cast<pmix_info_directives_t>(r.flex(UINT32_MAX)) & ~static_cast<uint32_t>(PMIX_INFO_PERSISTENT));
+            store_field(p, 0, N::template number<uint32_t>(r) & ~static_cast<uint32_t>(PMIX_INFO_PERSISTENT));
             return r.status();
         case Form::chars:
-            return get_chars(r, p, f.width);
+            return get_chars<N>(r, p, f.width);
         case Form::string: {
             char* text = nullptr;
-            const pmix_status_t rc = get_string(r, &text);
+            const pmix_status_t rc = get_string<N>(r, &text);
             store_field(p, 0, text);
             return rc;
         }
         case Form::argv: {
             char** argv = nullptr;
-            const pmix_status_t rc = get_argv(r, &argv);
+            const pmix_status_t rc = get_argv<N>(r, f, &argv);
             store_field(p, 0, argv);
             return rc;
         }
         case Form::blob: {
             char* bytes = nullptr;
             size_t n = 0;
-            const pmix_status_t rc = f.travel == Travel::regex ? get_regex(r, &bytes, &n) : get_bytes(r, &bytes, &n);
+            const pmix_status_t rc =
+                f.travel == Travel::regex ? get_regex<N>(r, &bytes, &n) : get_bytes<N>(r, &bytes, &n);
             store_field(p, 0, bytes);
             store_field(element, f.count_offset, bytes == nullptr ? size_t{0} : n);
             return rc;
@@ -277,44 +351,47 @@ pmix_status_t get_field(PortableReader& r, const Field& f, void* element, unsign
         case Form::list: {
             void* list = nullptr;
             size_t n = 0;
-            const pmix_status_t rc = get_list(r, f.type, r.flex(), &list, &n, depth);
+            const pmix_status_t rc = get_list<N>(r, f.type, N::size(r), &list, &n, depth);
             store_field(p, 0, list);
             store_field(element, f.count_offset, n);
             return rc;
         }
         case Form::record:
-            return get_fields(r, kTypeTable[f.type], p, depth);
+            return get_fields<N>(r, kTypeTable[f.type], p, depth);
         case Form::value:
-            return get_value(r, reinterpret_cast<pmix_value_t*>(p), depth);
+            return get_value<N>(r, reinterpret_cast<pmix_value_t*>(p), depth);
         case Form::array: {
             auto* a = reinterpret_cast<pmix_data_array_t*>(p);
             if (depth == 0) return PMIX_ERR_UNPACK_FAILURE;
-            a->type = get_type(r);
-            const uint64_t n = r.flex();
-            return a->type == PMIX_UNDEF ? r.status() : get_list(r, a->type, n, &a->array, &a->size, depth - 1);
+            a->type = N::type(r);
+            if (a->type == PMIX_UNDEF && r.short_empty_arrays()) return r.status();
+            const uint64_t n = N::size(r);
+            return a->type == PMIX_UNDEF ? r.status() : get_list<N>(r, a->type, n, &a->array, &a->size, depth - 1);
         }
         case Form::buffer:
-            return get_buffer(r, reinterpret_cast<pmix_data_buffer_t*>(p));
+            return get_buffer<N>(r, reinterpret_cast<pmix_data_buffer_t*>(p));
         case Form::bitmap:
         case Form::topology:
-            return get_opaque(r, f.form, p);
+            return get_opaque<N>(r, f.form, p);
     }
     return PMIX_ERR_UNKNOWN_DATA_TYPE;
 }
 
+template <class N>
 pmix_status_t get_fields(PortableReader& r, const TypeRow& row, void* element, unsigned depth) noexcept {
     for (const Field& f : fields_of(row)) {
-        if (pmix_status_t rc = get_field(r, f, element, depth); rc != PMIX_SUCCESS) return rc;
+        if (pmix_status_t rc = get_field<N>(r, f, element, depth); rc != PMIX_SUCCESS) return rc;
     }
     return PMIX_SUCCESS;
 }
 
+template <class N>
 pmix_status_t get_elements(PortableReader& r, pmix_data_type_t type, void* elements, size_t n,
                            unsigned depth) noexcept {
     const TypeRow& row = kTypeTable[type];
     const Field& first = fields_of(row)[0];
     if (row.count == 1 && (first.form == Form::sint || first.form == Form::uint)) {
-        return get_integers(r, first, static_cast<char*>(elements), n, row.size);
+        return get_integers<N>(r, first, static_cast<char*>(elements), n, row.size);
     }
     if (first.form == Form::boolean) {
         const Bytes b = r.raw(n);
@@ -323,14 +400,15 @@ pmix_status_t get_elements(PortableReader& r, pmix_data_type_t type, void* eleme
     }
     if (first.travel == Travel::sentinel && n > 1) n = 1;  // one byte for all
     for (size_t i = 0; i < n; ++i) {
-        if (pmix_status_t rc = get_fields(r, row, at(elements, i * row.size), depth); rc != PMIX_SUCCESS) return rc;
+        if (pmix_status_t rc = get_fields<N>(r, row, at(elements, i * row.size), depth); rc != PMIX_SUCCESS) return rc;
     }
     return PMIX_SUCCESS;
 }
 
+template <class N>
 pmix_status_t get_value(PortableReader& r, pmix_value_t* out, unsigned depth) noexcept {
     std::memset(out, 0, sizeof *out);
-    const pmix_data_type_t type = get_type(r);
+    const pmix_data_type_t type = N::type(r);
     if (!r.ok()) return r.status();
     const TypeRow* row = type_row(type);
     if (row == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
@@ -341,33 +419,36 @@ pmix_status_t get_value(PortableReader& r, pmix_value_t* out, unsigned depth) no
             if (depth == 0) return PMIX_ERR_UNPACK_FAILURE;
             --depth;
         }
+        if (!r.spend(row->size)) return r.status();
         element = std::calloc(1, row->size);
         if (element == nullptr) return PMIX_ERR_NOMEM;
         out->data.ptr = element;
     }
-    return get_fields(r, *row, element, depth);
+    return get_fields<N>(r, *row, element, depth);
 }
 
+template <class N>
 pmix_status_t get_regexes(PortableReader& r, char** dest, size_t n) noexcept {
     size_t size = 0;
     for (size_t i = 0; i < n; ++i) {
-        if (pmix_status_t rc = get_regex(r, &dest[i], &size); rc != PMIX_SUCCESS) return rc;
+        if (pmix_status_t rc = get_regex<N>(r, &dest[i], &size); rc != PMIX_SUCCESS) return rc;
     }
     return PMIX_SUCCESS;
 }
 
 // n elements into uninitialised memory, all or none.
+template <class N>
 pmix_status_t fill(PortableReader& r, pmix_data_type_t type, void* dest, size_t n) noexcept {
     const TypeRow& row = kTypeTable[type];
     const size_t bytes = n * element_size(row, type);
     if (!row.plain) std::memset(dest, 0, bytes);
     pmix_status_t rc;
     if (type == PMIX_REGEX) {
-        rc = get_regexes(r, static_cast<char**>(dest), n);
+        rc = get_regexes<N>(r, static_cast<char**>(dest), n);
         if (rc == PMIX_SUCCESS) return rc;
         destroy_elements(PMIX_STRING, dest, n);
     } else {
-        rc = get_elements(r, type, dest, n, kMaxValueDepth);
+        rc = get_elements<N>(r, type, dest, n, kMaxValueDepth);
         if (rc == PMIX_SUCCESS) return rc;
         destroy_elements(type, dest, n);
     }
@@ -388,17 +469,41 @@ pmix_status_t unpack_values(pmix_data_buffer_t* buffer, void* dest, int32_t* n, 
     PortableReader r(view.unread);
     const bool described = !view.unread.empty() && view.unread[0] == PMIX_INT32;
     if (described) (void)r.byte();
-    const uint64_t claimed = get_count(r);
-    if (described && get_type(r) != type && r.ok()) return PMIX_ERR_PACK_MISMATCH;
+    const uint64_t claimed = get_count<Flexible>(r);
+    if (described && Flexible::type(r) != type && r.ok()) return PMIX_ERR_PACK_MISMATCH;
     const size_t count = r.count(claimed, row->min_portable);
     if (!r.ok()) return r.status();
     const bool all = count <= static_cast<size_t>(capacity);
     const size_t fits = all ? count : static_cast<size_t>(capacity);
-    WIREUP_RETURN_IF_ERROR(fill(r, type, dest, fits));
+    WIREUP_RETURN_IF_ERROR(fill<Flexible>(r, type, dest, fits));
     *n = static_cast<int32_t>(fits);
     if (!all) return PMIX_ERR_UNPACK_INADEQUATE_SPACE;
     buffer->unpack_ptr = buffer->base_ptr + (r.position() - view.whole.data());
     return PMIX_SUCCESS;
+}
+
+size_t open_call(PortableReader& r, pmix_data_type_t type, CallForm form) noexcept {
+    const TypeRow* row = type_row(type);
+    return open_call(r, type, row == nullptr ? 1 : row->min_portable, form);
+}
+
+size_t open_call(PortableReader& r, pmix_data_type_t type, size_t least, CallForm form) noexcept {
+    const auto read_type = form.fixed ? Fixed::type : Flexible::type;
+    if (form.described && read_type(r) != PMIX_INT32) r.bad();
+    const uint64_t claimed = form.fixed ? get_count<Fixed>(r) : get_count<Flexible>(r);
+    if (form.described && read_type(r) != type) r.bad();
+    return r.count(claimed, least);
+}
+
+Bytes view_bytes(PortableReader& r, CallForm form) noexcept {
+    const uint64_t n = form.fixed ? Fixed::size(r) : Flexible::size(r);
+    return r.raw(n);
+}
+
+pmix_status_t read_elements(PortableReader& r, void* dest, size_t n, pmix_data_type_t type, CallForm form) noexcept {
+    const TypeRow* row = type_row(type);
+    if (row == nullptr || row->size == 0) return PMIX_ERR_UNKNOWN_DATA_TYPE;
+    return form.fixed ? fill<Fixed>(r, type, dest, n) : fill<Flexible>(r, type, dest, n);
 }
 
 }  // namespace pmix::common

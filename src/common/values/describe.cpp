@@ -55,9 +55,12 @@ constexpr Field kInfo[] = {CHARS(pmix_info_t, key), SPECIAL(info_flags, pmix_inf
                            RECORD(pmix_info_t, value, PMIX_VALUE)};
 constexpr Field kPdata[] = {RECORD(pmix_pdata_t, proc, PMIX_PROC), CHARS(pmix_pdata_t, key),
                             RECORD(pmix_pdata_t, value, PMIX_VALUE)};
-constexpr Field kApp[] = {STRING(pmix_app_t, cmd),      ARGV(pmix_app_t, argv),
-                          ARGV(pmix_app_t, env),        STRING(pmix_app_t, cwd),
-                          NUMBER(pmix_app_t, maxprocs), LIST(pmix_app_t, info, ninfo, PMIX_INFO)};
+constexpr Field kApp[] = {STRING(pmix_app_t, cmd),
+                          sent(Travel::typed, ARGV(pmix_app_t, argv)),
+                          ARGV(pmix_app_t, env),
+                          STRING(pmix_app_t, cwd),
+                          sent(Travel::typed, NUMBER(pmix_app_t, maxprocs)),
+                          LIST(pmix_app_t, info, ninfo, PMIX_INFO)};
 constexpr Field kQuery[] = {ARGV(pmix_query_t, keys), LIST(pmix_query_t, qualifiers, nqual, PMIX_INFO)};
 constexpr Field kRegex[] = {sent(Travel::regex, BLOB(pmix_byte_object_t, bytes, size))};
 constexpr Field kByteObject[] = {BLOB(pmix_byte_object_t, bytes, size)};
@@ -250,9 +253,9 @@ constexpr Tables build() {
     NUMBER_TYPE(PMIX_BOOL, bool);
     NUMBER_TYPE(PMIX_BYTE, uint8_t);
     SPECIAL_TYPE(PMIX_STRING, char*, string, in_place);
-    NUMBER_TYPE(PMIX_SIZE, size_t);
+    t.number<size_t>(PMIX_SIZE, "PMIX_SIZE", Travel::typed);
     t.number<pid_t>(PMIX_PID, "PMIX_PID", Travel::pid);
-    NUMBER_TYPE(PMIX_INT, int);
+    t.number<int>(PMIX_INT, "PMIX_INT", Travel::typed);
     NUMBER_TYPE(PMIX_INT8, int8_t);
     NUMBER_TYPE(PMIX_INT16, int16_t);
     NUMBER_TYPE(PMIX_INT32, int32_t);

@@ -42,6 +42,7 @@ enum class Travel : uint8_t {
     plain,
     as_sint,   // as a signed number, whatever the field is
     as_uint,   // as an unsigned number
+    typed,     // as the form says; where numbers have the width of their type, the type stands before them
     pid,       // a number with its type before it
     sentinel,  // one byte for all elements: what a pointer means stays at home
     regex,     // a map's own bytes, without a length

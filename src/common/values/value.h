@@ -95,6 +95,9 @@ PMIX_COMMON_TYPE_ID(pmix_regattr_t, PMIX_REGATTR);
 PMIX_COMMON_TYPE_ID(pmix_proc_info_t, PMIX_PROC_INFO);
 PMIX_COMMON_TYPE_ID(pmix_proc_stats_t, PMIX_PROC_STATS);
 PMIX_COMMON_TYPE_ID(pmix_device_distance_t, PMIX_DEVICE_DIST);
+PMIX_COMMON_TYPE_ID(pmix_resource_unit_t, PMIX_RESOURCE_UNIT);
+PMIX_COMMON_TYPE_ID(pmix_topology_t, PMIX_TOPO);
+PMIX_COMMON_TYPE_ID(pmix_cpuset_t, PMIX_PROC_CPUSET);
 #undef PMIX_COMMON_TYPE_ID
 
 // One malloc'ed array of an ABI struct, elements included.

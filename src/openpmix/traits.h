@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a peer's OpenPMIx release writes and expects: the one place where versions are compared.
+//
+// Made once when a connection has said its version and its encoding, and kept with it. Pure values, any thread. A text
+// that names no version, and an encoding that this library does not speak, give nothing: the connection is closed.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "common/codec/portable.h"
+
+namespace pmix::openpmix {
+
+struct Version {
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned patch = 0;
+    auto operator<=>(const Version&) const = default;
+};
+// The leading digits of each part: "4.2.2rc2" is 4.2.2, and what is missing is 0.
+std::optional<Version> parse_version(std::string_view text) noexcept;
+
+// The names of encodings; ours is the one that a client of this library asks for.
+inline constexpr std::string_view kOurEncoding = "v41";
+
+// How a release writes and reads the reply of a group's construction.
+enum class GroupReplyForm : uint8_t {
+    context_id,  // the context id, if one was asked for
+    members,     // the members and the context id, then data of other namespaces
+    optional_id  // the members, whether there is a context id, the id, the group's infos
+};
+
+struct Traits {
+    Version version;
+    common::CallForm form;
+    GroupReplyForm group_reply = GroupReplyForm::optional_id;
+    bool short_empty_arrays = false;   // leaves out the size of an array without a type
+    bool destruct_has_members = true;  // of a group
+    bool resolves = true;              // knows the commands that resolve peers and nodes
+    bool refreshes = true;             // knows the command that refreshes what a client keeps
+    bool heeds_refusal = true;         // reads a failure status of the handshake; others hang on it
+    bool connect_has_extras = false;   // sends and expects its data with PMIx_Connect
+    bool loses_split_headers = true;   // a header must reach it whole
+    bool session_array = true;         // reads session keys in their array, not only by themselves
+    bool singleton_is_client = true;   // expects a client's reply to the handshake as a singleton
+    bool pull_has_id = true;           // sends an identifier with a request for output
+    size_t most_payload = 0;           // bytes of a message that it takes; 0: no bound
+};
+
+// kind: 1 not described, 2 fully described, as the handshake says it.
+std::optional<Traits> traits_of(std::string_view version, std::string_view encoding, uint8_t kind) noexcept;
+
+}  // namespace pmix::openpmix
