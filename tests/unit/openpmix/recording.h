@@ -36,7 +36,7 @@ inline std::map<int, Streams> load_recording(const std::string& path) {
     return connections;
 }
 
-// The release that a name in a file's name stands for.
+// The release meant by the first part of a recording's name.
 inline const char* release_of(const std::string& name) {
     static const std::map<std::string, const char*> releases = {
         {"u31", "3.1.5"},    {"e40", "4.0.0"},    {"u41", "4.1.2"},    {"b42", "4.2.2"},      {"u501", "5.0.1"},
