@@ -12,6 +12,8 @@
 #include "abi/boundary.h"
 #include "common/placement/node_map.h"
 #include "common/placement/regex2.h"
+#include "runtime/library.h"
+#include "server/server.h"
 
 namespace {
 
@@ -51,6 +53,10 @@ extern "C" pmix_status_t PMIx_generate_regex2(const char* input, pmix_info_t inf
         if (regex == nullptr) return PMIX_ERR_BAD_PARAM;
         *regex = {};
         if (input == nullptr || *input == '\0' || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
+        if (pmix::api::Library* library = pmix::api::Library::enter(); library != nullptr) {
+            if (auto* server = library->server(); server != nullptr) server->note_call_of_7();
+            pmix::api::Library::leave();
+        }
         return pmix::common::make_regex2(input, regex);
     });
 }

@@ -230,6 +230,7 @@ pmix_status_t PMIx_server_deregister_resources(pmix_info_t info[], size_t ninfo,
 pmix_status_t PMIx_server_register_session(uint32_t sessionID, pmix_info_t info[], size_t ninfo,
                                            pmix_op_cbfunc_t cbfunc, void* cbdata) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        srv.note_call_of_7();
         if (sessionID == UINT32_MAX || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
         auto session = server::read_session(sessionID, info, ninfo);
         if (!session.ok()) return session.status();
@@ -242,6 +243,7 @@ pmix_status_t PMIx_server_register_session(uint32_t sessionID, pmix_info_t info[
 
 void PMIx_server_deregister_session(uint32_t sessionID, pmix_op_cbfunc_t cbfunc, void* cbdata) {
     const pmix_status_t rc = server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        srv.note_call_of_7();
         return on_loop("PMIx_server_deregister_session", library, srv, cbfunc, cbdata, [sessionID](Server& server) {
             server.deregister_session(sessionID);
             return PMIX_SUCCESS;
@@ -255,6 +257,7 @@ pmix_status_t PMIx_server_IOF_flow_control(const pmix_proc_t* source, pmix_iof_c
                                            const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cbfunc,
                                            void* cbdata) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
+        srv.note_call_of_7();
         if (directives == nullptr && ndirs != 0) return PMIX_ERR_BAD_PARAM;
         if ((channel & PMIX_FWD_STDIN_CHANNEL) == 0) return PMIX_ERR_NOT_SUPPORTED;
         for (size_t i = 0; i < ndirs; ++i)

@@ -49,6 +49,10 @@ void Server::deregister_session(uint32_t id) {
     parts_->registration.deregister_session(id);
 }
 
+void Server::note_call_of_7() noexcept {
+    parts_->host.note_call_of_7();
+}
+
 void Server::control_input(const std::optional<common::ProcId>& source, bool stop) {
     if (stop) return parts_->iof.input().stop(source);
     parts_->iof.input().go_on(source);

@@ -78,7 +78,8 @@ static int the_host_leaves(void) {
 int client(const char* mode) {
     if (strcmp(mode, "refused") == 0) return PMIx_Init(&me, NULL, 0) == PMIX_ERR_NO_PERMISSIONS ? 0 : 1;
     if (strcmp(mode, "nobody") == 0) return PMIx_Init(&me, NULL, 0) == PMIX_ERR_NOT_FOUND ? 0 : 1;
-    const int status = data_client(mode);
+    int status = data_client(mode);
+    if (status < 0) status = client_of_7(mode);
     if (status >= 0) return status;
     CHECK_OK(PMIx_Init(&me, NULL, 0));
     if (strcmp(mode, "killed") == 0) return one_is_killed();

@@ -41,7 +41,8 @@ struct host {
     const char* name;
     void (*run)(void);
 };
-extern const struct host order_hosts[], answer_hosts[], ending_hosts[], data_hosts[]; /* each ends with a NULL name */
+extern const struct host order_hosts[], answer_hosts[], ending_hosts[], data_hosts[],
+    hosts_of_7[]; /* each ends with a NULL name */
 
 /* What a client does, by its name: see client.c. */
 enum { CLIENT_GOOD = 0 };
@@ -67,6 +68,7 @@ void run_job(const char* name, uint32_t ranks, const char* mode);
 void usual_run(pmix_server_module_t* module, const char* mode);
 int client(const char* mode);
 int data_client(const char* mode); /* the modes of hosts_data; -1: it is none of these */
+int client_of_7(const char* mode); /* likewise, of hosts_of_7 */
 
 /* --- a callback that somebody waits for --- */
 struct box {

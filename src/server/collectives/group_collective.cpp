@@ -383,6 +383,11 @@ void Groups::launch(RoundId id, Round& round) {
         return form(op, results);
     }
     if (!host.has_group()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
+    if (constructs && op.local_status != PMIX_SUCCESS && host.cancels_groups()) {
+        // Such a host ends the construct for the other nodes by its name; nobody here waits for what it answers.
+        host.group(PMIX_GROUP_CANCEL, op.name, {}, {}, [](HostAnswer&) {});
+        return finish(id, op.local_status);
+    }
     op.hosted = true;
     const auto what = constructs ? PMIX_GROUP_CONSTRUCT : PMIX_GROUP_DESTRUCT;
     host.group(what, op.name, named, for_host(op),

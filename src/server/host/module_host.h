@@ -15,6 +15,7 @@
 // Also chooses the host of a request (host.h): this one, the local host, or nobody.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 
@@ -34,6 +35,9 @@ class ModuleHost final : public Host {
     void serve_itself() noexcept { serves_itself_ = true; }
     // What a launcher has started itself; null: nothing.
     void set_local(Host* local) noexcept { local_ = local; }
+    // The host has made a call that came with OpenPMIx 7. Any thread.
+    void note_call_of_7() noexcept { is_of_7_.store(true, std::memory_order_relaxed); }
+    bool cancels_groups() const noexcept override { return is_of_7_.load(std::memory_order_relaxed); }
     // A launcher says late what it can do (PMIx_tool_set_server_module).
     void set_module(const pmix_server_module_t* module, size_t module_size);
 
@@ -111,6 +115,7 @@ class ModuleHost final : public Host {
     Host forbidden_;  // for processes of a local job of another user
     Host* local_ = nullptr;
     bool serves_itself_ = false;
+    std::atomic<bool> is_of_7_{false};
     struct Outbox {
         std::deque<transport::Task> calls;
         bool flushing = false;

@@ -41,6 +41,32 @@ TEST(ServerGroupFailuresTest, AMemberThatEndsBeforeItCallsIsAnErrorForAll) {
 }
 
 // rows: R8
+TEST(ServerGroupFailuresTest, Construct_FailsHereUnderAHostOf7_IsCancelledThere) {
+    for (const bool of_7 : {false, true}) {
+        Setting s(2, 3);
+        if (of_7) s.server->parts().host.note_call_of_7();
+        const uint32_t a = construct(s[0]), b = construct(s[1]);
+        s.kill(2);
+        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], a).status);
+        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[1], b).status);
+        s.server->settle();
+        ASSERT_EQ(1u, s.host.count("group"));
+        EXPECT_EQ(of_7 ? PMIX_GROUP_CANCEL : PMIX_GROUP_CONSTRUCT, s.host.last("group")->status);
+        EXPECT_EQ(kName, s.host.last("group")->message);
+        EXPECT_EQ(of_7, s.host.last("group")->procs.empty());
+    }
+    // A group whose members are all here is not handed to the host at all.
+    Setting s(1, 3);
+    s.server->parts().host.note_call_of_7();
+    const uint32_t a = construct(s[0]), b = construct(s[1]);
+    s.kill(2);
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], a).status);
+    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[1], b).status);
+    s.server->settle();
+    EXPECT_EQ(0u, s.host.count("group"));
+}
+
+// rows: R8
 // proves: PMIx_Group_construct PMIX_GROUP_NOTIFY_TERMINATION server
 TEST(ServerGroupFailuresTest, WhoWantsToBeToldDecides) {
     for (GroupCall verdict : {GroupCall::decide, GroupCall::abort}) {
