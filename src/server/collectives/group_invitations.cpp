@@ -104,14 +104,27 @@ bool GroupInvitations::has_part(const ProcId& proc, std::string_view group) cons
 }
 
 void GroupInvitations::gone(const ProcId& proc) {
-    // A copy: what is announced may come back here.
-    const std::vector<Invitation> now = open_;
-    for (const Invitation& i : now) {
-        if (contains(i.invited, proc) && !contains(i.declined, proc)) tell_leader(i, proc);
-        if (!(i.leader == proc) || i.leader_gone) continue;
-        for (Invitation& mine : open_)
-            if (mine.group == i.group && mine.leader == proc) mine.leader_gone = true;
-        tell_invited(i, {i.invited.begin(), i.invited.end()});
+    // First what there is to announce: it may come back here. No copy of an invitation, which may be long.
+    struct News {
+        Invitation of;  // its group and its leader
+        bool failed = false;
+        ProcList targets;
+    };
+    std::vector<News> news;
+    for (Invitation& i : open_) {
+        News n;
+        n.failed = contains(i.invited, proc) && !contains(i.declined, proc);
+        const bool leads = i.leader == proc && !i.leader_gone;
+        if (!n.failed && !leads) continue;
+        n.of.group = i.group;
+        n.of.leader = i.leader;
+        if (leads) n.targets.assign(i.invited.begin(), i.invited.end());
+        i.leader_gone = i.leader_gone || leads;
+        news.push_back(std::move(n));
+    }
+    for (const News& n : news) {
+        if (n.failed) tell_leader(n.of, proc);
+        if (!n.targets.empty()) tell_invited(n.of, n.targets);
     }
 }
 
