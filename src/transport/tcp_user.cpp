@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/tcp_user.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "transport/descriptor.h"
+
+namespace pmix::transport {
+
+using common::Result;
+
+namespace {
+
+constexpr uint8_t kEstablished = 1;  // TCP_ESTABLISHED, in both of the kernel's answers
+constexpr time_t kMostSeconds = 2;
+// A table of a million sockets.
+constexpr size_t kMostTable = size_t{160} << 20;
+
+bool read_address(int (*ask)(int, sockaddr*, socklen_t*), int fd, sockaddr_in* out) {
+    socklen_t length = sizeof *out;
+    return ask(fd, reinterpret_cast<sockaddr*>(out), &length) == 0 && length == sizeof *out &&
+           out->sin_family == AF_INET;
+}
+
+bool is_established(int fd) {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_state == kEstablished;
+}
+
+// What the kernel knows of one socket.
+Result<uid_t> user_of(uint8_t state, uint64_t inode, uid_t uid) {
+    if (state != kEstablished || inode == 0) return PMIX_ERR_INVALID_CRED;
+    return uid;
+}
+
+Result<std::string> read_tcp_table() {
+    const Descriptor file(::open("/proc/net/tcp", O_RDONLY | O_CLOEXEC));
+    if (!file) return PMIX_ERR_NOT_SUPPORTED;
+    std::string table;
+    size_t used = 0;
+    for (;;) {
+        table.resize(used + (64u << 10));
+        const ssize_t n = ::read(file.get(), table.data() + used, table.size() - used);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return PMIX_ERR_NOT_SUPPORTED;
+        used += static_cast<size_t>(n);
+        if (n == 0) break;
+        if (used > kMostTable) return PMIX_ERR_NOT_SUPPORTED;
+    }
+    table.resize(used);
+    return table;
+}
+
+// The n-th word of a line, from 0; empty if there are fewer.
+std::string_view word(std::string_view line, size_t n) {
+    for (;;) {
+        const size_t begin = line.find_first_not_of(' ');
+        if (begin == line.npos) return {};
+        const size_t end = std::min(line.find(' ', begin), line.size());
+        if (n-- == 0) return line.substr(begin, end - begin);
+        line.remove_prefix(end);
+    }
+}
+
+template <class T>
+bool parse(std::string_view text, int base, T* out) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out, base);
+    return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+// "0100007F:1F90": the address as a number of this host's byte order, the port.
+bool is_address(std::string_view text, const sockaddr_in& address) {
+    uint32_t host = 0;
+    uint16_t port = 0;
+    const size_t colon = text.find(':');
+    return colon != text.npos && parse(text.substr(0, colon), 16, &host) && parse(text.substr(colon + 1), 16, &port) &&
+           host == address.sin_addr.s_addr && port == ntohs(address.sin_port);
+}
+
+}  // namespace
+
+Result<uid_t> ask_sock_diag(const TcpEnds& ends) {
+    const Descriptor netlink(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+    if (!netlink) return PMIX_ERR_NOT_SUPPORTED;
+    const timeval most{kMostSeconds, 0};
+    (void)::setsockopt(netlink.get(), SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+
+    struct {
+        nlmsghdr header;
+        inet_diag_req_v2 body;
+    } request{};
+    request.header.nlmsg_len = sizeof request;
+    request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+    request.header.nlmsg_flags = NLM_F_REQUEST;
+    request.body.sdiag_family = AF_INET;
+    request.body.sdiag_protocol = IPPROTO_TCP;
+    request.body.idiag_states = ~0u;
+    request.body.id.idiag_sport = ends.local.sin_port;
+    request.body.id.idiag_dport = ends.remote.sin_port;
+    request.body.id.idiag_src[0] = ends.local.sin_addr.s_addr;
+    request.body.id.idiag_dst[0] = ends.remote.sin_addr.s_addr;
+    request.body.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+    request.body.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+    sockaddr_nl kernel{};
+    kernel.nl_family = AF_NETLINK;
+    ssize_t n;
+    do {
+        n = ::sendto(netlink.get(), &request, sizeof request, 0, reinterpret_cast<sockaddr*>(&kernel), sizeof kernel);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) return PMIX_ERR_NOT_SUPPORTED;
+
+    alignas(nlmsghdr) uint8_t answer[4096];
+    do {
+        n = ::recv(netlink.get(), answer, sizeof answer, 0);
+    } while (n < 0 && errno == EINTR);
+    nlmsghdr header;
+    if (n < static_cast<ssize_t>(sizeof header)) return PMIX_ERR_NOT_SUPPORTED;
+    std::memcpy(&header, answer, sizeof header);
+    if (header.nlmsg_len > static_cast<size_t>(n)) return PMIX_ERR_NOT_SUPPORTED;
+    if (header.nlmsg_type == NLMSG_ERROR) {
+        nlmsgerr error;
+        if (header.nlmsg_len < NLMSG_LENGTH(sizeof error)) return PMIX_ERR_NOT_SUPPORTED;
+        std::memcpy(&error, answer + NLMSG_HDRLEN, sizeof error);
+        return error.error == -ENOENT ? PMIX_ERR_INVALID_CRED : PMIX_ERR_NOT_SUPPORTED;
+    }
+    inet_diag_msg found;
+    if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || header.nlmsg_len < NLMSG_LENGTH(sizeof found)) {
+        return PMIX_ERR_NOT_SUPPORTED;
+    }
+    std::memcpy(&found, answer + NLMSG_HDRLEN, sizeof found);
+    // A listening socket answers for ends that have no connection.
+    if (found.id.idiag_sport != ends.local.sin_port || found.id.idiag_dport != ends.remote.sin_port) {
+        return PMIX_ERR_INVALID_CRED;
+    }
+    return user_of(found.idiag_state, found.idiag_inode, found.idiag_uid);
+}
+
+Result<uid_t> find_in_tcp_table(std::string_view table, const TcpEnds& ends) {
+    while (!table.empty()) {
+        const size_t end = std::min(table.find('\n'), table.size());
+        const std::string_view line = table.substr(0, end);
+        table.remove_prefix(std::min(end + 1, table.size()));
+        // sl local remote state queues timer retransmissions uid timeout inode
+        if (!is_address(word(line, 1), ends.local) || !is_address(word(line, 2), ends.remote)) continue;
+        uint8_t state = 0;
+        uint32_t uid = 0;
+        uint64_t inode = 0;
+        if (!parse(word(line, 3), 16, &state) || !parse(word(line, 7), 10, &uid) || !parse(word(line, 9), 10, &inode)) {
+            return PMIX_ERR_NOT_SUPPORTED;
+        }
+        return user_of(state, inode, uid);
+    }
+    return PMIX_ERR_INVALID_CRED;
+}
+
+Result<uid_t> tcp_user(int fd) {
+    TcpEnds ends;
+    if (!read_address(::getpeername, fd, &ends.local) || !read_address(::getsockname, fd, &ends.remote)) {
+        return PMIX_ERR_INVALID_CRED;
+    }
+    Result<uid_t> user = ask_sock_diag(ends);
+    if (!user.ok() && user.status() == PMIX_ERR_NOT_SUPPORTED) {
+        const Result<std::string> table = read_tcp_table();
+        if (!table.ok()) return table.status();
+        user = find_in_tcp_table(table.value(), ends);
+    }
+    // Had the other end been closed before, its port could be a new socket's.
+    if (user.ok() && !is_established(fd)) return PMIX_ERR_INVALID_CRED;
+    return user;
+}
+
+}  // namespace pmix::transport

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which user is at the other end of a TCP connection within this node, as the kernel reports it.
+//
+// A TCP socket has no peer credentials. What the kernel knows is the user that made each socket (when it called
+// socket(), before any change of its user), and a process may ask for the socket at the other end by its addresses:
+// NETLINK_SOCK_DIAG, one lookup of some 50 us however many sockets there are. Where that is refused (seccomp),
+// /proc/net/tcp has the same in text. A process of another user namespace appears with its number in ours.
+//
+// Two things would make the answer another's: a socket that its process has closed has no user any more (and reads as
+// root's), and its port may be a new process's already. So the answer counts only if both ends are established while
+// it is made. Ask right after accept() or connect(), before a byte is sent or believed.
+//
+// Free functions, any thread; they block for as long as the kernel takes, at most a few seconds.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/types.h>
+
+#include <string_view>
+
+#include "common/base/status.h"
+
+namespace pmix::transport {
+
+// fd: a connected IPv4 socket. PMIX_ERR_INVALID_CRED: the other end is not an established socket of this network
+// namespace, or this end is not established. PMIX_ERR_NOT_SUPPORTED: the kernel cannot be asked.
+common::Result<uid_t> tcp_user(int fd);
+
+// The ways by themselves, for tests. Addresses are the other end's own: its port first.
+struct TcpEnds {
+    sockaddr_in local{};   // of the socket that is looked for
+    sockaddr_in remote{};  // what it is connected to
+};
+common::Result<uid_t> ask_sock_diag(const TcpEnds& ends);
+// table: what /proc/net/tcp holds.
+common::Result<uid_t> find_in_tcp_table(std::string_view table, const TcpEnds& ends);
+
+}  // namespace pmix::transport

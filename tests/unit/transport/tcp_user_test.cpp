@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The user at the other end of a local TCP connection, by the kernel.
+#include "transport/tcp_user.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "transport/descriptor.h"
+
+namespace pmix::transport {
+namespace {
+
+sockaddr_in loopback(uint16_t port = 0) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    return address;
+}
+
+// A listening socket, and what connects to it.
+struct Pair {
+    Descriptor listener;
+    sockaddr_in address = loopback();
+    Descriptor client;
+    Descriptor server;
+
+    Pair() : listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        socklen_t length = sizeof address;
+        EXPECT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        EXPECT_EQ(::listen(listener.get(), 8), 0);
+        EXPECT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
+    }
+    void connect() {
+        client = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        accept();
+    }
+    void accept() {
+        pollfd waiting{listener.get(), POLLIN, 0};
+        ASSERT_EQ(::poll(&waiting, 1, 60000), 1);
+        server = Descriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        ASSERT_TRUE(server);
+    }
+    TcpEnds ends() const {
+        TcpEnds ends;
+        socklen_t length = sizeof ends.local;
+        EXPECT_EQ(::getpeername(server.get(), reinterpret_cast<sockaddr*>(&ends.local), &length), 0);
+        length = sizeof ends.remote;
+        EXPECT_EQ(::getsockname(server.get(), reinterpret_cast<sockaddr*>(&ends.remote), &length), 0);
+        return ends;
+    }
+};
+
+std::string tcp_table() {
+    std::ifstream file("/proc/net/tcp");
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+TEST(TcpUserTest, BothEnds_OfAConnection_AreOurs) {
+    Pair pair;
+    pair.connect();
+    for (const Descriptor* end : {&pair.client, &pair.server}) {
+        const auto user = tcp_user(end->get());
+        ASSERT_TRUE(user.ok()) << user.status();
+        EXPECT_EQ(user.value(), ::geteuid());
+    }
+}
+
+TEST(TcpUserTest, TableOfTheKernel_SaysTheSame) {
+    Pair pair;
+    pair.connect();
+    const std::string table = tcp_table();
+    if (table.empty()) GTEST_SKIP() << "no /proc/net/tcp";
+    const auto user = find_in_tcp_table(table, pair.ends());
+    ASSERT_TRUE(user.ok()) << user.status();
+    EXPECT_EQ(user.value(), ::geteuid());
+}
+
+TEST(TcpUserTest, OtherEnd_Closed_HasNoUser) {
+    Pair pair;
+    pair.connect();
+    const TcpEnds ends = pair.ends();
+    pair.client.reset();
+    pollfd readable{pair.server.get(), POLLIN | POLLRDHUP, 0};
+    ASSERT_EQ(::poll(&readable, 1, 60000), 1);
+    EXPECT_EQ(tcp_user(pair.server.get()).status(), PMIX_ERR_INVALID_CRED);
+    EXPECT_EQ(find_in_tcp_table(tcp_table(), ends).status(), PMIX_ERR_INVALID_CRED);
+}
+
+// The port of a socket that has gone, at a server that still has its end.
+TEST(TcpUserTest, Ends_OfNoSocket_HaveNoUser) {
+    Pair pair;
+    pair.connect();
+    TcpEnds ends = pair.ends();
+    ends.remote.sin_port = htons(1);
+    EXPECT_EQ(ask_sock_diag(ends).status(), PMIX_ERR_INVALID_CRED);
+    // A listening socket is no end of a connection.
+    ends.local = pair.address;
+    EXPECT_EQ(ask_sock_diag(ends).status(), PMIX_ERR_INVALID_CRED);
+}
+
+TEST(TcpUserTest, NotATcpSocket_HasNoUser) {
+    int pair[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    const Descriptor one(pair[0]);
+    const Descriptor other(pair[1]);
+    EXPECT_EQ(tcp_user(one.get()).status(), PMIX_ERR_INVALID_CRED);
+    EXPECT_EQ(tcp_user(-1).status(), PMIX_ERR_INVALID_CRED);
+    const Pair unconnected;
+    EXPECT_EQ(tcp_user(unconnected.listener.get()).status(), PMIX_ERR_INVALID_CRED);
+}
+
+TEST(TcpUserTest, ProcessOfAnotherUser_IsThatUser) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root, to become another user";
+    Pair pair;
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        if (::setgid(4711) != 0 || ::setuid(4711) != 0) ::_exit(1);
+        const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+        if (::connect(fd, reinterpret_cast<sockaddr*>(&pair.address), sizeof pair.address) != 0) ::_exit(2);
+        char byte;
+        ::_exit(::read(fd, &byte, 1) == 0 ? 0 : 3);  // until the server closes
+    }
+    pair.accept();
+    ASSERT_TRUE(pair.server);
+    const auto user = tcp_user(pair.server.get());
+    const auto by_table = find_in_tcp_table(tcp_table(), pair.ends());
+    pair.server.reset();
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    ASSERT_TRUE(user.ok()) << user.status();
+    EXPECT_EQ(user.value(), 4711u);
+    ASSERT_TRUE(by_table.ok()) << by_table.status();
+    EXPECT_EQ(by_table.value(), 4711u);
+}
+
+TEST(TcpUserTest, Table_OfAnyText_HasNoUser) {
+    TcpEnds ends;
+    ends.local = loopback(8080);
+    ends.remote = loopback(9090);
+    char local[32];
+    std::snprintf(local, sizeof local, "%08X:1F90", ends.local.sin_addr.s_addr);
+    char remote[32];
+    std::snprintf(remote, sizeof remote, "%08X:2382", ends.remote.sin_addr.s_addr);
+    const auto line = [&](const char* state, const char* uid, const char* inode) {
+        return "  0: " + std::string(local) + " " + remote + " " + state + " 00000000:00000000 00:00000000 00000000  " +
+               uid + "        0 " + inode + " 1 0000000000000000 20 4 30 10 -1\n";
+    };
+    EXPECT_EQ(find_in_tcp_table("header\n" + line("01", "1000", "77"), ends).value(), 1000u);
+    EXPECT_EQ(find_in_tcp_table(line("06", "0", "77"), ends).status(), PMIX_ERR_INVALID_CRED);
+    EXPECT_EQ(find_in_tcp_table(line("01", "0", "0"), ends).status(), PMIX_ERR_INVALID_CRED);
+    EXPECT_EQ(find_in_tcp_table(line("01", "x", "77"), ends).status(), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(find_in_tcp_table(line("01", "99999999999", "77"), ends).status(), PMIX_ERR_NOT_SUPPORTED);
+    for (const char* text : {"", "\n", " ", "0: :", "0: 0100007F: 0100007F:", "0: 0100007F:1F90"}) {
+        EXPECT_EQ(find_in_tcp_table(text, ends).status(), PMIX_ERR_INVALID_CRED) << text;
+    }
+}
+
+}  // namespace
+}  // namespace pmix::transport
