@@ -127,6 +127,8 @@ common::Result<Prepared> prepare(const pmix_info_t infos[], size_t ninfos, const
     Prepared p;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
+    const pmix_proc_t* parent = nullptr;
+    if (rc == PMIX_SUCCESS) rc = InfoView(infos, ninfos).get(PMIX_PARENT_ID, &parent);
     if (rc != PMIX_SUCCESS) return rc;
     if (apps == nullptr || napps == 0 || napps > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
     for (size_t i = 0; i < napps; ++i) {

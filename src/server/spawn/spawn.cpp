@@ -9,6 +9,8 @@ void Spawn::request(Peer& peer, common::SpawnRequest& request, Reply reply) {
     common::CArray<pmix_app_t> apps = request.apps.take();
     if (apps.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
     common::InfoList infos = request.infos.take();
+    const pmix_proc_t* named = nullptr;
+    if (common::InfoView(infos).get(PMIX_PARENT_ID, &named) != PMIX_SUCCESS) return reply.status(PMIX_ERR_BAD_PARAM);
     pmix_proc_t parent = peer.id().to_c();
     const bool tool = peer.kind() == PeerKind::tool;
     infos.remove(PMIX_REQUESTOR_IS_TOOL);

@@ -32,7 +32,8 @@ class SpawnEnvironment : public ::testing::Test {
         for (const auto& [name, value] : kHere) ::unsetenv(name);
     }
 
-    void spawn_two(InfoList of_job, InfoList of_second = {}, std::vector<std::string> env_of_second = {}) {
+    void spawn_two(InfoList of_job, InfoList of_second = {}, std::vector<std::string> env_of_second = {},
+                   pmix_status_t status = PMIX_ERR_NOT_SUPPORTED) {
         auto loop = std::move(transport::EventLoop::create()).value();
         const auto holder = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
         client::Session& session = *holder;
@@ -56,7 +57,7 @@ class SpawnEnvironment : public ::testing::Test {
         apps[1].env = env.data();
         apps[1].info = of_second.c_array();
         apps[1].ninfo = of_second.size();
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, spawn(session, of_job.c_array(), of_job.size(), apps, 2, nullptr));
+        EXPECT_EQ(status, spawn(session, of_job.c_array(), of_job.size(), apps, 2, nullptr));
         EXPECT_EQ(env.data(), apps[1].env) << "the caller's arrays stay as they are";
         loop->post([&] { session.shut(PMIX_ERR_INIT); });
         loop->stop();
@@ -119,6 +120,15 @@ TEST_F(SpawnEnvironment, NotWhenItWasDoneAlready) {
     spawn_two(flags({PMIX_SETUP_APP_ENVARS, PMIX_ENVARS_HARVESTED}));
     EXPECT_EQ(Strings{}, env(0));
     EXPECT_TRUE(told());
+}
+
+// rows: C5
+// proves: PMIx_Spawn PMIX_PARENT_ID client
+TEST_F(SpawnEnvironment, ParentThatIsNoProcess_IsBadParamAndNotSent) {
+    InfoList infos;
+    infos.append_number(PMIX_PARENT_ID, uint32_t{1}, PMIX_UINT32);
+    spawn_two(std::move(infos), {}, {}, PMIX_ERR_BAD_PARAM);
+    EXPECT_TRUE(request.apps.empty());
 }
 
 }  // namespace pmix::client

@@ -413,6 +413,23 @@ TEST(ServerUpcallsTest, SpawnTellsTheHostWhoAsksAndBringsTheChildsDataBack) {
     EXPECT_EQ(ProcId("job", 1), ProcId(*parent));
 }
 
+// rows: U7 C5
+TEST(ServerUpcallsTest, Spawn_ParentThatIsNoProcess_IsBadParamWithoutAnUpcall) {
+    Setting s;
+    FakeClient a(s.server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    common::SpawnRequest request;
+    auto apps = common::CArray<pmix_app_t>::zeroed(1);
+    (*apps)[0].cmd = ::strdup("/bin/true");
+    (*apps)[0].maxprocs = 1;
+    request.apps = common::Apps(std::move(apps).value());
+    common::InfoList infos;
+    ASSERT_EQ(PMIX_SUCCESS, infos.append_number(PMIX_PARENT_ID, uint32_t{1}, PMIX_UINT32));
+    request.infos = common::Infos(std::move(infos));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::spawn>(request));
+    EXPECT_EQ(nullptr, s.host.last("spawn"));
+}
+
 // rows: U8 C1 C2 C3 C4
 TEST(ServerUpcallsTest, ConnectIsOneUpcallInOneOrderAndGivesTheOthersData) {
     Setting s(2, 1);
