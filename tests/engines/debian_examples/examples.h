@@ -21,6 +21,7 @@ typedef struct {
     pmix_status_t status;
     int count;
     size_t evhandler_ref;
+    char* answer;
 } mylock_t;
 
 typedef struct {
@@ -28,6 +29,7 @@ typedef struct {
     volatile bool active; /* for the one program that polls instead of waiting */
     pmix_info_t* info;
     size_t ninfo;
+    pmix_status_t status;
 } myquery_data_t;
 
 typedef struct {
