@@ -123,7 +123,6 @@ TEST_F(SpawnEnvironment, NotWhenItWasDoneAlready) {
 }
 
 // rows: C5
-// proves: PMIx_Spawn PMIX_PARENT_ID client
 TEST_F(SpawnEnvironment, ParentThatIsNoProcess_IsBadParamAndNotSent) {
     InfoList infos;
     infos.append_number(PMIX_PARENT_ID, uint32_t{1}, PMIX_UINT32);
