@@ -9,23 +9,38 @@
 
 #include "common/values/value.h"
 
+extern "C" void pmix_value_load(pmix_value_t* val, const void* data, pmix_data_type_t type);
+
 namespace {
 
+// What the macros of 4.0's headers call.
+TEST(ValuesApi, ValueLoadByItsNameOf40_AnyValue_IsLoadedAsByPMIx_Value_load) {
+    pmix_value_t value = PMIX_VALUE_STATIC_INIT;
+    const uint32_t number = 7;
+    pmix_value_load(&value, &number, PMIX_UINT32);
+    EXPECT_EQ(PMIX_UINT32, value.type);
+    EXPECT_EQ(7u, value.data.uint32);
+    pmix_value_load(&value, "text", PMIX_STRING);
+    EXPECT_STREQ("text", value.data.string);
+    PMIx_Value_destruct(&value);
+    pmix_value_load(nullptr, &number, PMIX_UINT32);
+}
+
 // construct, destruct (twice), create, fill by hand, free: for every struct; the sanitizer sees what is left.
-#define WITH_STRUCTS(X)                                                                                             \
-    X(App, pmix_app_t)                                                                                              \
-    X(Byte_object, pmix_byte_object_t)                                                                              \
-    X(Cpuset, pmix_cpuset_t)                                                                                        \
-    X(Device, pmix_device_t)                                                                                        \
-    X(Device_distance, pmix_device_distance_t)                                                                      \
-    X(Disk_stats, pmix_disk_stats_t)                                                                                \
-    X(Endpoint, pmix_endpoint_t)                                                                                    \
-    X(Envar, pmix_envar_t)                                                                                          \
-    X(Geometry, pmix_geometry_t) X(Info, pmix_info_t) X(Net_stats, pmix_net_stats_t) X(Node_pid, pmix_node_pid_t)   \
-        X(Node_stats, pmix_node_stats_t) X(Pdata, pmix_pdata_t) X(Proc, pmix_proc_t) X(Proc_info, pmix_proc_info_t) \
-            X(Proc_stats, pmix_proc_stats_t) X(Query, pmix_query_t) X(Regattr, pmix_regattr_t)                      \
-                X(Regex2, pmix_regex2_t) X(Resource_unit, pmix_resource_unit_t) X(Topology, pmix_topology_t)        \
-                    X(Value, pmix_value_t)
+#define WITH_STRUCTS(X)                                                                                               \
+    X(App, pmix_app_t)                                                                                                \
+    X(Byte_object, pmix_byte_object_t)                                                                                \
+    X(Cpuset, pmix_cpuset_t)                                                                                          \
+    X(Device, pmix_device_t)                                                                                          \
+    X(Device_distance, pmix_device_distance_t)                                                                        \
+    X(Disk_stats, pmix_disk_stats_t)                                                                                  \
+    X(Endpoint, pmix_endpoint_t)                                                                                      \
+    X(Envar, pmix_envar_t)                                                                                            \
+    X(Geometry, pmix_geometry_t)                                                                                      \
+    X(Info, pmix_info_t) X(Net_stats, pmix_net_stats_t) X(Node_pid, pmix_node_pid_t) X(Node_stats, pmix_node_stats_t) \
+        X(Pdata, pmix_pdata_t) X(Proc, pmix_proc_t) X(Proc_info, pmix_proc_info_t) X(Proc_stats, pmix_proc_stats_t)   \
+            X(Query, pmix_query_t) X(Regattr, pmix_regattr_t) X(Regex2, pmix_regex2_t)                                \
+                X(Resource_unit, pmix_resource_unit_t) X(Topology, pmix_topology_t) X(Value, pmix_value_t)
 
 // rows: D13
 TEST(Structs, ConstructDestructCreateFree){
