@@ -106,6 +106,9 @@ Result<CArray<pmix_device_distance_t>> compute(Library& library, const pmix_topo
     auto topology = topology_for(library, topo);
     if (!topology) return topology.status();
 
+    std::string_view origin;
+    if (infos.get(PMIX_DEVICE_DIST_ORIGIN, &origin) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
+    if (!origin.empty()) return distances_from(*topology, origin, filter, hostname_of(library));
     Bitmap own;
     auto* cpus = cpuset == nullptr ? nullptr : static_cast<hwloc_const_bitmap_t>(cpuset->bitmap);
     if (cpus == nullptr) {

@@ -131,6 +131,10 @@ struct Span {
     uint16_t farthest = UINT16_MAX;
 };
 
+uint16_t bounded(int levels) noexcept {
+    return static_cast<uint16_t>(std::clamp(levels, 0, UINT16_MAX - 1));
+}
+
 Span measure(const hwloc_obj& device, const std::vector<const hwloc_obj*>& threads, int levels) noexcept {
     Span span;
     const hwloc_obj* place = nearest_with_cpus(device);
@@ -138,13 +142,30 @@ Span measure(const hwloc_obj& device, const std::vector<const hwloc_obj*>& threa
     for (const hwloc_obj* thread : threads) {
         const hwloc_obj* meet = common_ancestor(thread, place);
         if (meet == nullptr) continue;
-        const int far = meet->depth == 0 ? thread->depth + levels : levels - meet->depth;
-        const auto bounded = static_cast<uint16_t>(std::clamp(far, 0, UINT16_MAX - 1));
-        span.nearest = any ? std::min(span.nearest, bounded) : bounded;
-        span.farthest = any ? std::max(span.farthest, bounded) : bounded;
+        const uint16_t far = bounded(meet->depth == 0 ? thread->depth + levels : levels - meet->depth);
+        span.nearest = any ? std::min(span.nearest, far) : far;
+        span.farthest = any ? std::max(span.farthest, far) : far;
         any = true;
     }
     return span;
+}
+
+// What is below a host bridge meets without the CPUs' part of the machine, except in that bridge itself.
+bool meets_on_the_bus(const hwloc_obj& a, const hwloc_obj& b) noexcept {
+    for (const hwloc_obj* x = &a; x != nullptr && x->depth < 0; x = x->parent) {
+        if (x->type == HWLOC_OBJ_BRIDGE && x->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST) return false;
+        for (const hwloc_obj* y = &b; y != nullptr && y->depth < 0; y = y->parent)
+            if (x == y) return true;
+    }
+    return false;
+}
+
+Span measure_between(const hwloc_obj& origin, const hwloc_obj& device, int levels) noexcept {
+    if (meets_on_the_bus(origin, device)) return {0, 0};
+    const hwloc_obj* meet = common_ancestor(nearest_with_cpus(origin), nearest_with_cpus(device));
+    if (meet == nullptr) return {};
+    const uint16_t far = bounded(meet->depth == 0 ? 2 * levels - 1 : levels - meet->depth);
+    return {far, far};
 }
 
 struct Found {
@@ -171,6 +192,42 @@ char* duplicate(const char* text) {
     char* copy = strdup(text);
     if (copy == nullptr) throw std::bad_alloc();
     return copy;
+}
+
+// As Linux writes it.
+bool is_at(const hwloc_obj& pci, std::string_view place) noexcept {
+    char text[32];
+    const auto& at = pci.attr->pcidev;
+    std::snprintf(text, sizeof text, "%04x:%02x:%02x.%01x", static_cast<unsigned>(at.domain),
+                  static_cast<unsigned>(at.bus), static_cast<unsigned>(at.dev), static_cast<unsigned>(at.func));
+    return place.size() == std::strlen(text) && ::strncasecmp(text, place.data(), place.size()) == 0;
+}
+
+const hwloc_obj* find_origin(const Topology& topology, std::string_view name, std::string_view hostname) {
+    const auto named = find_devices(topology, {kAllDeviceKinds, {name}}, hostname);
+    if (!named.empty()) return named.front().device;
+    const hwloc_obj* at = nullptr;
+    each_at_depth(topology, HWLOC_TYPE_DEPTH_PCI_DEVICE, [&](const hwloc_obj& pci) {
+        if (at == nullptr && is_at(pci, name)) at = &pci;
+    });
+    return at;
+}
+
+// measure(device): its Span.
+template <class F>
+common::Result<common::CArray<pmix_device_distance_t>> list_of(const std::vector<Found>& found, F&& measure) {
+    auto array = common::CArray<pmix_device_distance_t>::zeroed(found.size());
+    if (!array) return array;
+    for (size_t i = 0; i < found.size(); ++i) {
+        const Span span = measure(*found[i].device);
+        pmix_device_distance_t& out = array.value()[i];
+        out.uuid = duplicate(found[i].uuid.c_str());
+        out.osname = duplicate(found[i].device->name);
+        out.type = found[i].kind->pmix;
+        out.mindist = span.nearest;
+        out.maxdist = span.farthest;
+    }
+    return array;
 }
 
 // --- ways to other nodes ---------------------------------------------------------------------------------------------
@@ -244,18 +301,17 @@ common::Result<common::CArray<pmix_device_distance_t>> distances(const Topology&
                   });
     const int levels = topology.hwloc->topology_get_depth(topology.tree());
 
-    auto array = common::CArray<pmix_device_distance_t>::zeroed(found.size());
-    if (!array) return array;
-    for (size_t i = 0; i < found.size(); ++i) {
-        const Span span = measure(*found[i].device, threads, levels);
-        pmix_device_distance_t& out = array.value()[i];
-        out.uuid = duplicate(found[i].uuid.c_str());
-        out.osname = duplicate(found[i].device->name);
-        out.type = found[i].kind->pmix;
-        out.mindist = span.nearest;
-        out.maxdist = span.farthest;
-    }
-    return array;
+    return list_of(found, [&](const hwloc_obj& device) { return measure(device, threads, levels); });
+}
+
+common::Result<common::CArray<pmix_device_distance_t>> distances_from(const Topology& topology, std::string_view origin,
+                                                                      const DeviceFilter& filter,
+                                                                      std::string_view hostname) {
+    const hwloc_obj* from = find_origin(topology, origin, hostname);
+    const auto found = find_devices(topology, filter, hostname);
+    if (from == nullptr || found.empty()) return PMIX_ERR_NOT_FOUND;
+    const int levels = topology.hwloc->topology_get_depth(topology.tree());
+    return list_of(found, [&](const hwloc_obj& device) { return measure_between(*from, device, levels); });
 }
 
 common::Result<common::InfoList> fabric_devices(const Topology& topology, std::string_view hostname) {

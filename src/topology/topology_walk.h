@@ -24,6 +24,13 @@ struct DeviceFilter {
 inline constexpr pmix_device_type_t kAllDeviceKinds = PMIX_DEVTYPE_BLOCK | PMIX_DEVTYPE_GPU | PMIX_DEVTYPE_NETWORK |
                                                       PMIX_DEVTYPE_OPENFABRICS | PMIX_DEVTYPE_DMA | PMIX_DEVTYPE_COPROC;
 
+// From one device (its uuid, the operating system's name for it, or its place on the PCI bus, "0000:03:00.0") to each
+// other: 0 where they have a PCI device or a switch in common, else as from a CPU that is as near to the first device
+// as CPUs are. PMIX_ERR_NOT_FOUND: there is no such device, or none to measure to.
+common::Result<common::CArray<pmix_device_distance_t>> distances_from(const Topology& topology, std::string_view origin,
+                                                                      const DeviceFilter& filter,
+                                                                      std::string_view hostname);
+
 // Nearest and farthest of the CPUs from each device: levels of the tree up to what they have in common; more than any
 // such number when that is only the machine; UINT16_MAX when not known. hostname makes uuids that are unique in the
 // cluster where the device has no address. PMIX_ERR_NOT_FOUND: there is no such device.

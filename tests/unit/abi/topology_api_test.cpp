@@ -454,6 +454,50 @@ TEST_F(DistancesApi, ChosenByKindAndName) {
     EXPECT_EQ(names({wrong}), std::to_string(PMIX_ERR_BAD_PARAM));
 }
 
+// rows: H7
+// proves: PMIx_Compute_distances PMIX_DEVICE_DIST_ORIGIN
+TEST_F(DistancesApi, Compute_FromADevice_MeasuresOnTheBusAndOverTheCpus) {
+    const auto from = [](const char* name) {
+        pmix_info_t info;
+        PMIx_Info_load(&info, PMIX_DEVICE_DIST_ORIGIN, name, PMIX_STRING);
+        return info;
+    };
+    // By the three names of one device; "hwloc:4" is of the other package and counts for nothing.
+    for (const char* name : {"mlx5_0", "fab://e41d:2d03:005e:7182::e41d:2d03:005e:7182", "0000:01:01.0"}) {
+        Distances all;
+        compute(all, "hwloc:4", {from(name)});
+        ASSERT_EQ(all.status, PMIX_SUCCESS) << name;
+        EXPECT_EQ(all.n, 9u);
+        EXPECT_EQ(all.find("mlx5_0")->mindist, 0);
+        EXPECT_EQ(all.find("ib0")->maxdist, 0) << "the same PCI device";
+        EXPECT_GT(all.find("eth0")->mindist, 0) << "a host bridge is where CPUs are";
+        EXPECT_EQ(all.find("eth0")->mindist, all.find("eth0")->maxdist);
+        EXPECT_EQ(all.find("renderD128")->mindist, all.find("eth0")->mindist);
+        EXPECT_LT(all.find("eth0")->maxdist, all.find("eth1")->mindist) << "the other package";
+        EXPECT_EQ(all.find("eth1")->mindist, all.find("eth2")->mindist);
+        // As far as from the CPUs beside the first device.
+        Distances of_cpu;
+        compute(of_cpu, "hwloc:0");
+        EXPECT_EQ(all.find("eth1")->mindist, of_cpu.find("eth1")->mindist);
+    }
+    Distances one;
+    compute(one, "hwloc:0", {from("ETH1"), id("eth0")});
+    ASSERT_EQ(one.status, PMIX_SUCCESS);
+    ASSERT_EQ(one.n, 1u);
+    EXPECT_STREQ(one.array[0].osname, "eth0");
+    for (const char* name : {"eth99", "0000:01:09.0", "0000:01:01"}) {
+        Distances none;
+        compute(none, "hwloc:0", {from(name)});
+        EXPECT_EQ(none.status, PMIX_ERR_NOT_FOUND) << name;
+    }
+    pmix_info_t wrong;
+    const uint32_t number = 1;
+    PMIx_Info_load(&wrong, PMIX_DEVICE_DIST_ORIGIN, &number, PMIX_UINT32);
+    Distances bad;
+    compute(bad, "hwloc:0", {wrong});
+    EXPECT_EQ(bad.status, PMIX_ERR_BAD_PARAM);
+}
+
 // rows: H7 G16
 TEST_F(DistancesApi, BadInputLeavesSafeOutputs) {
     pmix_cpuset_t cpuset = parsed("hwloc:0");
