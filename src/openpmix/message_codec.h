@@ -26,7 +26,9 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 class Writer {
   public:
-    Writer(common::BufferWriter& out, common::CallForm form) : out_(out), form_(form) {}
+    Writer(common::BufferWriter& out, common::CallForm form) : out_(out), form_(form) {
+        out_.set_typed_empty_arrays(true);
+    }
 
     void head(size_t n, pmix_data_type_t type) { note(common::begin_call(out_, n, type, form_)); }
     void elements(const void* src, size_t n, pmix_data_type_t type) {

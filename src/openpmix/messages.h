@@ -431,27 +431,23 @@ struct OutputMessage {
 };
 
 // All of them, for the definitions and tests.
-#define WIREUP_OPENPMIX_REQUESTS(X)                                                                             \
-    X(JobDataRequest)                                                                                           \
-    X(AbortRequest)                                                                                             \
-    X(CommitRequest)                                                                                            \
-    X(FenceRequest) X(GetRequest) X(FinalizeRequest) X(PublishRequest) X(LookupRequest) X(UnpublishRequest)     \
-        X(SpawnRequest) X(ConnectRequestMessage) X(DisconnectRequest) X(NotifyRequest) X(RegisterEventsRequest) \
-            X(DeregisterEventsRequest) X(QueryRequest) X(LogRequest) X(AllocationRequest) X(JobControlRequest)  \
-                X(MonitorRequest) X(GetCredentialRequest) X(ValidateCredentialRequest) X(IofPullRequest)        \
-                    X(IofPushRequest) X(IofDeregisterRequest) X(GroupConstructRequest) X(GroupDestructRequest)  \
-                        X(PlainGroupDestructRequest) X(FabricRegisterRequest) X(FabricUpdateRequest)            \
-                            X(DeviceDistancesRequest) X(RefreshRequest) X(ResourceBlockRequest)                 \
-                                X(SessionControlRequest) X(ResolvePeersRequest) X(ResolveNodeRequest)           \
-                                    X(StoreFallbackRequest)
-#define WIREUP_OPENPMIX_OTHERS(X)                                                                             \
-    X(JobData)                                                                                                \
-    X(ProcData)                                                                                               \
-    X(RankData)                                                                                               \
-    X(SectionData) X(HelloInfosMessage) X(StatusReply) X(InfosReply) X(GetReply) X(LookupReply) X(SpawnReply) \
-        X(ConnectReplyMessage) X(CredentialReply) X(IofPullReply) X(DeviceDistancesReply) X(RefreshReply)     \
-            X(ResolvePeersReply) X(ResolveNodeReply) X(GroupContextReply) X(GroupMembersReply) X(GroupReply)  \
-                X(EventMessage) X(OutputMessage)
+// clang-format off
+#define WIREUP_OPENPMIX_REQUESTS(X) \
+    X(JobDataRequest) X(AbortRequest) X(CommitRequest) X(FenceRequest) X(GetRequest) \
+    X(FinalizeRequest) X(PublishRequest) X(LookupRequest) X(UnpublishRequest) X(SpawnRequest) \
+    X(ConnectRequestMessage) X(DisconnectRequest) X(NotifyRequest) X(RegisterEventsRequest) \
+    X(DeregisterEventsRequest) X(QueryRequest) X(LogRequest) X(AllocationRequest) \
+    X(JobControlRequest) X(MonitorRequest) X(GetCredentialRequest) X(ValidateCredentialRequest) \
+    X(IofPullRequest) X(IofPushRequest) X(IofDeregisterRequest) X(GroupConstructRequest) \
+    X(GroupDestructRequest) X(PlainGroupDestructRequest) X(FabricRegisterRequest) \
+    X(FabricUpdateRequest) X(DeviceDistancesRequest) X(RefreshRequest) X(ResourceBlockRequest) \
+    X(SessionControlRequest) X(ResolvePeersRequest) X(ResolveNodeRequest) X(StoreFallbackRequest)
+#define WIREUP_OPENPMIX_OTHERS(X) \
+    X(JobData) X(ProcData) X(RankData) X(SectionData) X(HelloInfosMessage) X(StatusReply) \
+    X(InfosReply) X(GetReply) X(LookupReply) X(SpawnReply) X(ConnectReplyMessage) X(CredentialReply) \
+    X(IofPullReply) X(DeviceDistancesReply) X(RefreshReply) X(ResolvePeersReply) X(ResolveNodeReply) \
+    X(GroupContextReply) X(GroupMembersReply) X(GroupReply) X(EventMessage) X(OutputMessage)
+// clang-format on
 
 // Appends the message's calls to out, which is unchanged on an error.
 template <class M>

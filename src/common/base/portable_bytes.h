@@ -100,6 +100,9 @@ class BufferWriter {
         buffer_->unpack_ptr = buffer_->base_ptr == nullptr ? nullptr : buffer_->base_ptr + read_;
     }
     void commit() noexcept { committed_ = used_; }
+    // Arrays without a type are written as arrays of no infos: releases differ in how they read the others.
+    void set_typed_empty_arrays(bool they_are) noexcept { typed_empty_arrays_ = they_are; }
+    bool typed_empty_arrays() const noexcept { return typed_empty_arrays_; }
 
     // Space for n bytes more. The caller writes there and reports by wrote() how many bytes it has written.
     uint8_t* reserve(size_t n) {
@@ -138,6 +141,7 @@ class BufferWriter {
     size_t capacity_;
     size_t used_;
     size_t committed_;
+    bool typed_empty_arrays_ = false;
 };
 
 class PortableReader {

@@ -52,6 +52,12 @@ template <class N>
 pmix_status_t put_value(BufferWriter& w, const pmix_value_t& value, unsigned depth);
 
 template <class N>
+void put_empty_array(BufferWriter& w) {
+    N::type(w, w.typed_empty_arrays() ? PMIX_INFO : PMIX_UNDEF);
+    N::size(w, 0);
+}
+
+template <class N>
 void put_count(BufferWriter& w, int64_t n) {
     w.wrote(N::count(w.reserve(N::kMaxBytes), n));
 }
@@ -262,6 +268,10 @@ pmix_status_t put_field(BufferWriter& w, const Field& f, const void* element, un
             const auto* a = reinterpret_cast<const pmix_data_array_t*>(p);
             if (depth == 0) return PMIX_ERR_BAD_PARAM;
             const size_t n = a->array == nullptr ? 0 : a->size;
+            if (a->type == PMIX_UNDEF) {
+                put_empty_array<N>(w);
+                return n == 0 ? PMIX_SUCCESS : PMIX_ERR_UNKNOWN_DATA_TYPE;
+            }
             N::type(w, a->type);
             N::size(w, n);
             return put_elements<N>(w, a->type, a->array, n, depth - 1);
@@ -319,8 +329,7 @@ pmix_status_t put_value(BufferWriter& w, const pmix_value_t& value, unsigned dep
         if (element == nullptr) {
             // An array that is not there is one that holds nothing. The others have no such form.
             if (value.type != PMIX_DATA_ARRAY) return PMIX_ERR_BAD_PARAM;
-            N::type(w, PMIX_UNDEF);
-            N::size(w, 0);
+            put_empty_array<N>(w);
             return PMIX_SUCCESS;
         }
         if (value.type != PMIX_DATA_ARRAY) {

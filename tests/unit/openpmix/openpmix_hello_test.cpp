@@ -103,6 +103,23 @@ TEST(OpenPmixHelloTest, TrailingBytes_NeitherInfosNorANul_Refused) {
     EXPECT_NE(decode_request(payload), PMIX_SUCCESS);
 }
 
+TEST(OpenPmixHelloTest, TrailingBytes_BehindInfos_OnlyANul) {
+    ConnectRequest m = client();
+    common::InfoList infos;
+    ASSERT_EQ(infos.append_string("pmix.cmd.line", "/bin/true"), PMIX_SUCCESS);
+    m.infos = common::Infos(std::move(infos));
+    m.has_infos = true;
+    std::vector<uint8_t> payload = payload_of(m);
+    EXPECT_EQ(decode_request(payload), PMIX_SUCCESS);
+    payload.push_back(0);
+    EXPECT_EQ(decode_request(payload), PMIX_SUCCESS);
+    payload.back() = 1;
+    EXPECT_EQ(decode_request(payload), PMIX_ERR_UNPACK_FAILURE);
+    payload.back() = 0;
+    payload.push_back(0);
+    EXPECT_EQ(decode_request(payload), PMIX_ERR_UNPACK_FAILURE);
+}
+
 TEST(OpenPmixHelloTest, Header_NotOfAConnectMessage_Refused) {
     size_t size = 0;
     uint32_t words[4] = {UINT32_MAX, UINT32_MAX, 100, 0};

@@ -135,6 +135,10 @@ TEST(OpenPmixMessagesTest, EmptyArray_WithAndWithoutItsSize) {
     const Traits recent = *traits_of("6.1.0", "v61", 1);
     EXPECT_EQ(decoded<SectionData>(with_size, old).values.pairs.size(), 2u);
     EXPECT_EQ(decoded<SectionData>(without, recent).values.pairs.size(), 2u);
+    // It is written so that all read it.
+    const std::vector<uint8_t> of_infos = {2, 4, 'k', 0, 39, 24, 0, 2, 4, 'l', 0, 1, 1};
+    EXPECT_EQ(encoded(decoded<SectionData>(with_size, old), recent), of_infos);
+    EXPECT_EQ(encoded(decoded<SectionData>(without, recent), old), of_infos);
 }
 
 TEST(OpenPmixMessagesTest, Described_OtherTypeOrNone_Refused) {
