@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* client_of_7.c: the processes of the jobs of hosts_of_7.c; see zoo.h. */
+#include <pmix_tool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,12 +22,47 @@ static void group_in_vain(void) {
     PMIX_INFO_DESTRUCT(&info);
 }
 
+static struct box input_over = BOX;
+
+static void on_input_over(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                          size_t ninfo, pmix_info_t* results, size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                          void* cbdata) {
+    (void)handler, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    box_signal(&input_over, status);
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static bool is_over(void) {
+    pthread_mutex_lock(&input_over.lock);
+    const bool over = input_over.count > 0;
+    pthread_mutex_unlock(&input_over.lock);
+    return over;
+}
+
+/* Rank 0's stdin is a pipe of the host's. It publishes as long as it forwards. rows: O9 */
+static void forwards_input(void) {
+    if (me.rank != 0) return;
+    pmix_status_t codes[] = {PMIX_ERR_IOF_COMPLETE, PMIX_ERR_IOF_FAILURE};
+    CHECK(PMIx_Register_event_handler(codes, 2, NULL, 0, on_input_over, NULL, NULL) >= 0);
+    const pmix_proc_t target = proc_of(me.nspace, 1);
+    pmix_info_t info;
+    const bool yes = true;
+    PMIX_INFO_LOAD(&info, PMIX_IOF_PUSH_STDIN, &yes, PMIX_BOOL);
+    CHECK_DONE(PMIx_IOF_push(&target, 1, NULL, &info, 1, NULL, NULL));
+    PMIX_INFO_DESTRUCT(&info);
+    PMIX_INFO_LOAD(&info, "zoo.still.there", "yes", PMIX_STRING);
+    while (!is_over()) CHECK_OK(PMIx_Publish(&info, 1));
+    PMIX_INFO_DESTRUCT(&info);
+    CHECK(input_over.status == PMIX_ERR_IOF_COMPLETE);
+}
+
 int client_of_7(const char* mode) {
     static const struct {
         const char* name;
         void (*run)(void);
     } modes[] = {
         {"group-in-vain", group_in_vain},
+        {"forwards-input", forwards_input},
     };
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         if (strcmp(mode, modes[i].name) != 0) continue;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hosts_of_7.c: hosts that use what came with OpenPMIx 7.0: a group's construct is cancelled, and input is stopped at
  * its source and let go on. The clients' half, by the same names: client_of_7.c. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "zoo.h"
@@ -100,10 +103,138 @@ static void is_of_7_by_flow_control(void) {
     CHECK(cancels.count == 1);
 }
 
+/* --- input ---------------------------------------------------------------------------------------------------------
+ * Rank 0 forwards its stdin, which this host fills. Stopped, its source hands over nothing more and soon reads nothing
+ * more; when it may go on, all comes in order. */
+
+enum { INPUT = 1 << 20, FIRST = 4096, HELD = 256 << 10 }; /* HELD: more than buffers between here and there take */
+
+static pthread_mutex_t input_lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t received;
+static bool stopped, stops_by_answer, ended;
+
+static char letter_at(size_t at) {
+    return (char)('a' + (at * 7 + at / 251) % 26);
+}
+
+static pmix_status_t push_stdin(const pmix_proc_t* source, const pmix_proc_t targets[], size_t ntargets,
+                                const pmix_info_t directives[], size_t ndirs, const pmix_byte_object_t* bytes,
+                                pmix_op_cbfunc_t done, void* cbdata) {
+    (void)directives, (void)ndirs;
+    CHECK(source->rank == 0 && ntargets == 1 && targets[0].rank == 1);
+    pthread_mutex_lock(&input_lock);
+    CHECK(!stopped && !ended);
+    for (size_t i = 0; bytes && i < bytes->size; i++) CHECK(bytes->bytes[i] == letter_at(received + i));
+    const size_t size = bytes ? bytes->size : 0;
+    const bool stop = stops_by_answer && received == 0 && size > 0;
+    received += size;
+    ended = size == 0;
+    stopped = stop;
+    pthread_mutex_unlock(&input_lock);
+    done(stop ? PMIX_ERR_IOF_XOFF : PMIX_SUCCESS, cbdata);
+    return PMIX_SUCCESS;
+}
+
+static size_t received_now(void) {
+    pthread_mutex_lock(&input_lock);
+    const size_t size = received;
+    pthread_mutex_unlock(&input_lock);
+    return size;
+}
+
+static void control_input(const pmix_proc_t* source, bool stop) {
+    struct box done = BOX;
+    if (!stop) {
+        pthread_mutex_lock(&input_lock);
+        stopped = false;
+        pthread_mutex_unlock(&input_lock);
+    }
+    CHECK_OK(PMIx_server_IOF_flow_control(source, PMIX_FWD_STDIN_CHANNEL, stop, NULL, 0, box_done, &done));
+    box_wait(&done, 1);
+    CHECK(done.status == PMIX_SUCCESS);
+    pthread_mutex_lock(&input_lock);
+    stopped = stop;
+    pthread_mutex_unlock(&input_lock);
+}
+
+/* Writes up to `limit` bytes in all, as far as the pipe takes them now. */
+static size_t fill(int fd, size_t at, size_t limit) {
+    char block[4096];
+    while (at < limit) {
+        size_t size = limit - at < sizeof block ? limit - at : sizeof block;
+        for (size_t i = 0; i < size; i++) block[i] = letter_at(at + i);
+        const ssize_t n = write(fd, block, size);
+        if (n < 0) {
+            CHECK(errno == EAGAIN || errno == EINTR);
+            break;
+        }
+        at += (size_t)n;
+    }
+    return at;
+}
+
+static void run_input(const pmix_proc_t* source, bool by_answer) {
+    pmix_server_module_t module = module_that(BY_CALLBACK, BY_CALLBACK);
+    const pmix_proc_t pusher = proc_of("job", 0);
+    const struct timespec moment = {0, 1000000};
+    int ends[2];
+    module.push_stdin = push_stdin;
+    stops_by_answer = by_answer;
+    CHECK_OK(PMIx_server_init(&module, NULL, 0));
+    register_job_of_two_nodes();
+    CHECK(pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
+    const int before = dup(0);
+    CHECK(before >= 0 && dup2(ends[0], 0) == 0);
+    pid_t pids[RANKS];
+    for (uint32_t rank = 0; rank < RANKS; rank++) pids[rank] = start_client("job", rank, "forwards-input");
+    CHECK(dup2(before, 0) == 0);
+    close(before), close(ends[0]);
+
+    size_t sent = fill(ends[1], 0, FIRST);
+    CHECK(sent == FIRST);
+    while (received_now() < (by_answer ? 1 : FIRST)) nanosleep(&moment, NULL);
+    if (!by_answer) control_input(source, true);
+    const size_t taken = received_now();
+    /* Rank 0 goes on publishing: these upcalls are the time in which it could hand over input, and it does not. */
+    for (const int until = upcalls() + 200; upcalls() < until; nanosleep(&moment, NULL))
+        sent = fill(ends[1], sent, INPUT);
+    CHECK(received_now() == taken);
+    CHECK(sent < taken + HELD);
+    control_input(by_answer ? &pusher : source, false);
+    for (; sent < INPUT; nanosleep(&moment, NULL)) sent = fill(ends[1], sent, INPUT);
+    close(ends[1]);
+    for (uint32_t rank = 0; rank < RANKS; rank++) await_client(pids[rank], 0);
+    CHECK(ended && received == INPUT);
+    deregister_job("job");
+    CHECK_OK(PMIx_server_finalize());
+}
+
+static void stops_input_by_its_answer(void) {
+    run_input(NULL, true);
+}
+
+static void stops_input_of_a_process(void) {
+    const pmix_proc_t source = proc_of("job", 0);
+    run_input(&source, false);
+}
+
+static void stops_input_of_a_job(void) {
+    const pmix_proc_t source = proc_of("job", PMIX_RANK_WILDCARD);
+    run_input(&source, false);
+}
+
+static void stops_all_input(void) {
+    run_input(NULL, false);
+}
+
 const struct host hosts_of_7[] = {
     {"is_given_no_cancel_before_7", is_given_no_cancel_before_7},
     {"is_of_7_by_a_session", is_of_7_by_a_session},
     {"is_of_7_by_a_short_list", is_of_7_by_a_short_list},
     {"is_of_7_by_flow_control", is_of_7_by_flow_control},
+    {"stops_input_by_its_answer", stops_input_by_its_answer},
+    {"stops_input_of_a_process", stops_input_of_a_process},
+    {"stops_input_of_a_job", stops_input_of_a_job},
+    {"stops_all_input", stops_all_input},
     {NULL, NULL},
 };

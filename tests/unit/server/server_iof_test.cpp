@@ -375,6 +375,18 @@ TEST(ServerIofTest, Push_OfAStoppedSource_WaitsUntilItMayGoOn) {
         EXPECT_EQ(PMIX_SUCCESS, s.a.wait(second)->header.status);
         EXPECT_EQ(0u, s.server.parts().iof.input().held());
     }
+    // Another source may go on: this one is still stopped.
+    s.host.seen.clear();
+    control(ProcId("job", 0), true);
+    control(ProcId("job", 1), true);
+    const uint32_t of_a = start(s.a, "a"), of_b = start(s.b, "b");
+    s.server.settle();
+    control(ProcId("job", 1), false);
+    EXPECT_EQ("b ", pushed());
+    EXPECT_EQ(PMIX_SUCCESS, s.b.wait(of_b)->header.status);
+    control(ProcId("job", 0), false);
+    EXPECT_EQ("b a ", pushed());
+    EXPECT_EQ(PMIX_SUCCESS, s.a.wait(of_a)->header.status);
     // A source that ends is forgotten with its pushes.
     control(ProcId("job", 0), true);
     start(s.a, "3");
