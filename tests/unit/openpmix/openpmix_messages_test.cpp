@@ -150,6 +150,12 @@ TEST(OpenPmixMessagesTest, Described_OtherTypeOrNone_Refused) {
     EXPECT_NE(decode(encoded(status, plain), described, &out), PMIX_SUCCESS);
     FabricUpdateRequest size;
     EXPECT_NE(decode(encoded(fence, described), described, &size), PMIX_SUCCESS);
+    // The same bytes, said to be a number of another type.
+    std::vector<uint8_t> bytes = encoded(status, described);
+    ASSERT_EQ(bytes, (std::vector<uint8_t>{PMIX_INT32, 2, PMIX_STATUS, 0}));
+    EXPECT_EQ(decode(bytes, described, &out), PMIX_SUCCESS);
+    bytes[2] = PMIX_INT32;
+    EXPECT_EQ(decode(bytes, described, &out), PMIX_ERR_UNPACK_FAILURE);
 }
 
 TEST(OpenPmixMessagesTest, Counts_BeyondTheBytes_Refused) {
