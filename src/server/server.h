@@ -100,7 +100,7 @@ class Server {
     pmix_status_t deregister_resources(const JobInfo& named);
     pmix_status_t register_session(uint32_t id, JobInfo&& session);
     void deregister_session(uint32_t id);
-    // The host has made a call that came with OpenPMIx 7. Any thread.
+    // The host has made a call that is new in OpenPMIx 7. Any thread.
     void note_call_of_7() noexcept;
     // source: nobody stands for every process that pushes input.
     void control_input(const std::optional<common::ProcId>& source, bool stop);

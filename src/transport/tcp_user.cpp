@@ -41,7 +41,7 @@ bool is_established(int fd) {
     return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_state == kEstablished;
 }
 
-// What the kernel knows of one socket.
+// How the kernel describes one socket.
 Result<uid_t> user_of(uint8_t state, uint64_t inode, uid_t uid) {
     if (state != kEstablished || inode == 0) return PMIX_ERR_INVALID_CRED;
     return uid;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which user is at the other end of a TCP connection within this node, as the kernel reports it.
 //
-// A TCP socket has no peer credentials. What the kernel knows is the user that made each socket (when it called
+// A TCP socket has no peer credentials. The kernel has the user that made each socket (when it called
 // socket(), before any change of its user), and a process may ask for the socket at the other end by its addresses:
 // NETLINK_SOCK_DIAG, one lookup of some 50 us however many sockets there are. Where that is refused (seccomp),
 // /proc/net/tcp has the same in text. A process of another user namespace appears with its number in ours.

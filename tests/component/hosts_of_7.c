@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hosts_of_7.c: hosts that use what came with OpenPMIx 7.0: a group's construct is cancelled, and input is stopped at
+/* hosts_of_7.c: hosts that use what is new in OpenPMIx 7.0: a group's construct is cancelled, and input is stopped at
  * its source and let go on. The clients' half, by the same names: client_of_7.c. */
 #include <errno.h>
 #include <fcntl.h>
@@ -104,8 +104,8 @@ static void is_of_7_by_flow_control(void) {
 }
 
 /* --- input ---------------------------------------------------------------------------------------------------------
- * Rank 0 forwards its stdin, which this host fills. Stopped, its source hands over nothing more and soon reads nothing
- * more; when it may go on, all comes in order. */
+ * Rank 0 forwards its stdin, which this host fills. Stopped, its source hands over nothing more and shortly afterwards
+ * reads nothing more; when it may go on, all comes in order. */
 
 enum { INPUT = 1 << 20, FIRST = 4096, HELD = 256 << 10 }; /* HELD: more than buffers between here and there take */
 

@@ -129,8 +129,8 @@ class Host {
     bool has_push_stdin() const noexcept { return has(common::Function::PMIx_IOF_push); }
     bool has_fabric() const noexcept { return has(common::Function::PMIx_Fabric_register); }
     bool has_group() const noexcept { return has(common::Function::PMIx_Group_construct); }
-    // It has called what hosts of OpenPMIx 7 and later alone call, so it knows PMIX_GROUP_CANCEL. A module does not
-    // show it: that of 6.1 has the same size.
+    // It has called what hosts of OpenPMIx 7 and later alone call, so PMIX_GROUP_CANCEL has a meaning there. A module
+    // does not show it: that of 6.1 has the same size.
     virtual bool cancels_groups() const noexcept { return false; }
     // The attributes that it has registered as supported, by function.
     HostAttributes& attributes() noexcept { return attributes_; }

@@ -35,7 +35,7 @@ class ModuleHost final : public Host {
     void serve_itself() noexcept { serves_itself_ = true; }
     // What a launcher has started itself; null: nothing.
     void set_local(Host* local) noexcept { local_ = local; }
-    // The host has made a call that came with OpenPMIx 7. Any thread.
+    // The host has made a call that is new in OpenPMIx 7. Any thread.
     void note_call_of_7() noexcept { is_of_7_.store(true, std::memory_order_relaxed); }
     bool cancels_groups() const noexcept override { return is_of_7_.load(std::memory_order_relaxed); }
     // A launcher says late what it can do (PMIx_tool_set_server_module).

@@ -77,7 +77,7 @@ TEST(TcpUserTest, BothEnds_OfAConnection_AreOurs) {
     }
 }
 
-TEST(TcpUserTest, TableOfTheKernel_SaysTheSame) {
+TEST(TcpUserTest, TableOfTheKernel_HasTheSameUser) {
     Pair pair;
     pair.connect();
     const std::string table = tcp_table();
