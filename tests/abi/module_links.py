@@ -13,11 +13,12 @@ BELOW = {
     "common": [],
     "dstore": ["common"],
     "transport": ["common"],
+    "openpmix": ["dstore", "common"],
     "topology": ["transport", "common"],
-    "server": ["transport", "dstore", "common"],
-    "client": ["transport", "dstore", "common"],
-    "runtime": ["client", "server", "topology", "transport", "dstore", "common"],
-    "abi": ["runtime", "client", "server", "topology", "transport", "dstore", "common"],
+    "server": ["openpmix", "transport", "dstore", "common"],
+    "client": ["openpmix", "transport", "dstore", "common"],
+    "runtime": ["client", "server", "topology", "openpmix", "transport", "dstore", "common"],
+    "abi": ["runtime", "client", "server", "topology", "openpmix", "transport", "dstore", "common"],
 }
 
 
