@@ -75,9 +75,8 @@ class Writer {
     void add_local(common::Rank rank);
     bool is_local(common::Rank rank) const noexcept;
     // Takes over what a local rank has put. Local and global records are published here; remote and global ones wait
-    // for A record with
-    // kDeletedValue deletes its key for the peers of its scope. Records that change nothing are dropped. Answers the
-    // generation that the rank has reached.
+    // for contribution(). A record with kDeletedValue deletes its key for the peers of its scope. Records that change
+    // nothing are dropped. Answers the generation that the rank has reached.
     common::Result<uint64_t> commit(common::Rank rank, std::span<const Record> records);
     // The generation a local rank has reached, 0 before its first commit. A commit without records counts as one.
     uint64_t committed(common::Rank rank) const noexcept;

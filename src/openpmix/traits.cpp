@@ -22,7 +22,7 @@ std::optional<unsigned> leading_number(std::string_view& text) noexcept {
     return number;
 }
 
-// Also an installation of ours, seen as a foreign one, speaks as the release that it claims to be.
+// Within each the bytes of a type are the same; later ones only have more types.
 constexpr std::string_view kFlexibleEncodings[] = {"v4", "v41", "v51", "v61"};
 constexpr std::string_view kFixedEncodings[] = {"v21", "v3"};
 

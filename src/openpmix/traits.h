@@ -24,9 +24,6 @@ struct Version {
 // The leading digits of each part: "4.2.2rc2" is 4.2.2, and what is missing is 0.
 std::optional<Version> parse_version(std::string_view text) noexcept;
 
-// The names of encodings; ours is the one that a client of this library asks for.
-inline constexpr std::string_view kOurEncoding = "v41";
-
 // How a release writes and reads the reply of a group's construction.
 enum class GroupReplyForm : uint8_t {
     context_id,  // the context id, if one was asked for
