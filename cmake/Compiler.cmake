@@ -38,4 +38,5 @@ target_compile_options(wireup_options INTERFACE -fvisibility=hidden -ffunction-s
   # The table of attributes is sorted while compiling, which is more than clang allows unasked.
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety$<SEMICOLON>-fconstexpr-steps=16777216>)
 # The library defines PMIx_server_init, which is a macro too for those who call it.
-target_compile_definitions(wireup_options INTERFACE WIREUP_VERSION="${PROJECT_VERSION}" PMIX_SERVER_INIT_PLAIN)
+target_compile_definitions(wireup_options INTERFACE WIREUP_VERSION="${PROJECT_VERSION}"
+  WIREUP_PMIX_RELEASE="${WIREUP_PMIX_RELEASE}" WIREUP_PMIX_NUMERIC=${WIREUP_PMIX_NUMERIC} PMIX_SERVER_INIT_PLAIN)

@@ -28,7 +28,7 @@ install(EXPORT PMIxTargets NAMESPACE PMIx:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/
 configure_package_config_file(cmake/PMIxConfig.cmake.in PMIxConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx
   PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
-write_basic_package_version_file(PMIxConfigVersion.cmake VERSION 5.0.0 COMPATIBILITY AnyNewerVersion)
+write_basic_package_version_file(PMIxConfigVersion.cmake VERSION ${WIREUP_PMIX_RELEASE} COMPATIBILITY AnyNewerVersion)
 foreach(_name PMIxConfig pmix-config)
   install(FILES ${PROJECT_BINARY_DIR}/PMIxConfig.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx COMPONENT dev
     RENAME ${_name}.cmake)

@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Version of the programming interface that these headers offer.
+ * Version of the programming interface that these headers offer, for configure scripts that compare these numbers.
  *
- * They hold every name of OpenPMIx 4.2.2, 5.0.10, 6.1.0 and 7.0.0rc1 and claim the level 5.0, that is: what a configure script
- * may rely on when it compares these numbers. The version of the library itself is told by PMIx_Get_version().
+ * They hold every name of OpenPMIx 4.2.2, 5.0.10, 6.1.0 and 7.0.0rc1, with the values of the last, and so they claim 7.0.0,
+ * as do pmix.pc, the CMake package and the second word of PMIx_Get_version().
+ *
+ * A program whose configure script knows no release 7, such as Slurm up to 26.05, is built with PMIX_CLAIM_RELEASE_5
+ * defined (in CPPFLAGS): the numbers are then those of 5.0.10 and nothing else changes.
  */
 #ifndef PMIX_VERSION_H
 #define PMIX_VERSION_H
 
-#define PMIX_VERSION_MAJOR   5L
-#define PMIX_VERSION_MINOR   0L
-#define PMIX_VERSION_RELEASE 10L
-
+#ifdef PMIX_CLAIM_RELEASE_5
+#    define PMIX_VERSION_MAJOR   5L
+#    define PMIX_VERSION_MINOR   0L
+#    define PMIX_VERSION_RELEASE 10L
+#    define PMIX_NUMERIC_VERSION 0x0005000a
+#else
+#    define PMIX_VERSION_MAJOR   7L
+#    define PMIX_VERSION_MINOR   0L
+#    define PMIX_VERSION_RELEASE 0L
 /* 0x00MMmmrr, for comparisons as one number. */
-#define PMIX_NUMERIC_VERSION 0x0005000a
+#    define PMIX_NUMERIC_VERSION 0x00070000
+#endif
 
 /*
  * Capabilities. Each macro's presence says that the library has the ability; PMIX_CAPABILITIES is the older form,

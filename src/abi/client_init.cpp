@@ -8,7 +8,7 @@
 #include "abi/boundary.h"
 #include "client/services/spawn.h"
 #include "client/session/session.h"
-#include "client/session/version.h"
+#include "common/base/version.h"
 #include "common/values/info_view.h"
 #include "transport/event_loop.h"
 
@@ -33,7 +33,7 @@ int PMIx_Initialized(void) {
 }
 
 const char* PMIx_Get_version(void) {
-    return pmix::client::kVersionText;
+    return pmix::common::kVersionText;
 }
 
 pmix_status_t PMIx_Abort(int status, const char msg[], pmix_proc_t procs[], size_t nprocs) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "common/base/version.h"
 #include "common/values/info_view.h"
 #include "common/values/strict.h"
 #include "server/dispatch.h"
@@ -22,7 +23,7 @@ namespace {
 Variables variables_for_all(const ServerOptions& options) {
     Variables v;
     v.emplace_back("PMIX_HOSTNAME", options.hostname);
-    v.emplace_back("PMIX_VERSION", "5.0.0");
+    v.emplace_back("PMIX_VERSION", common::kRelease);
     v.emplace_back("PMIX_SECURITY_MODE", "native");
     if (!options.tmpdir.empty()) v.emplace_back("PMIX_SERVER_TMPDIR", options.tmpdir);
     // A host that is in strict mode has processes that are.

@@ -31,7 +31,7 @@ UNDECLARED = "void pmix_value_load(pmix_value_t *, const void *, pmix_data_type_
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 # Lines of a reference that ours need not repeat, and why. Everything else must be equal.
-VERSION = "the headers claim 5.0.10"
+VERSION = "the headers claim 7.0.0"
 HEARTBEAT = "a macro until 6.0, an exported function since: we follow 6.1.0"
 LOWER_CASE = "inlined in 4.2.2, macros over the PMIx_ function since 4.2.9: we follow the newest"
 MODULE = "the tail moved in every release: 28 slots (224 bytes) in 4.2.2, 29 in 5.0, 32 in 6.1.0, which we follow"
@@ -69,6 +69,9 @@ ALLOWED = {
         'PMIX_JOB_CTRL_CHECKPOINT_TIMEOUT "pmix.jctrl.ckptsig"': SEVEN,
         'PMIX_QUERY_SUPPORTED_QUALIFIERS "pmix.qry.quals"': SEVEN,
         "PMIX_CAPABILITIES 1": CAPABILITY,
+        "PMIX_NUMERIC_VERSION 327690": VERSION,
+        "PMIX_VERSION_MAJOR 5": VERSION,
+        "PMIX_VERSION_RELEASE 10": VERSION,
         "macro:PMIx_Heartbeat 0": HEARTBEAT,
         "prototype:PMIx_Fabric_construct mismatch": FABRIC,
         "prototype:PMIx_Heartbeat macro": HEARTBEAT,
@@ -81,6 +84,7 @@ ALLOWED = {
         'PMIX_QUERY_SUPPORTED_QUALIFIERS "pmix.qry.quals"': SEVEN,
         "PMIX_CAPABILITIES 1": CAPABILITY,
         "PMIX_NUMERIC_VERSION 327687": VERSION,
+        "PMIX_VERSION_MAJOR 5": VERSION,
         "PMIX_VERSION_RELEASE 7": VERSION,
         "macro:PMIx_Heartbeat 0": HEARTBEAT,
         "prototype:PMIx_Fabric_construct mismatch": FABRIC,
@@ -101,9 +105,6 @@ ALLOWED = {
         "PMIX_CAP_IOF_FILE_PATTERN 9": ABILITY,
         "PMIX_CAP_MCA_FW_VERSION 16": ABILITY,
         "PMIX_CAP_TOOL_FINALIZED 11": ABILITY,
-        "PMIX_NUMERIC_VERSION 458752": VERSION,
-        "PMIX_VERSION_MAJOR 7": VERSION,
-        "PMIX_VERSION_RELEASE 0": VERSION,
     },
     "6.1.0": {
         'PMIX_FABRIC_DEVICE_COORDINATES "pmix.fab.coord"': SEVEN,
@@ -116,7 +117,6 @@ ALLOWED = {
         "PMIX_NUMERIC_VERSION 393472": VERSION,
         "PMIX_VERSION_MAJOR 6": VERSION,
         "PMIX_VERSION_MINOR 1": VERSION,
-        "PMIX_VERSION_RELEASE 0": VERSION,
     },
 }
 

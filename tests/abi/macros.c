@@ -491,7 +491,7 @@ static void statistics(void) {
     pmix_net_stats_t net = PMIX_NET_STATS_STATIC_INIT, *nets = NULL;
     pmix_node_stats_t node = PMIX_NODE_STATS_STATIC_INIT, *nodes = NULL;
     pmix_proc_stats_t* procs = NULL;
-#if PMIX_NUMERIC_VERSION == 0x0005000a && defined(PMIX_DEVICE_STATIC_INIT) /* ours; elsewhere it does not compile */
+#if PMIX_NUMERIC_VERSION == 0x00070000 /* ours; elsewhere it does not compile */
     pmix_proc_stats_t proc = PMIX_PROC_STATS_STATIC_INIT;
     (void)proc;
 #endif

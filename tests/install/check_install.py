@@ -8,6 +8,7 @@ CASE  tree       the files and links are those, and no others
       pkgconfig  examples in C99 and C11 and a client in C++17, with what pkg-config says, run under pmixrun
       static     the same with pkg-config --static: our archive beside shared others, and nothing shared at all
       cmake      a project with find_package(), against the shared library and the archive
+      version    header, pmix.pc, CMake package, Debian package and library name one release
       staged     DESTDIR: pkg-config with the staging directory as its system root
       packages   cpack's Debian packages, installed by dpkg into a clean root: what pkgconfig and cmake do, from there
 
@@ -15,6 +16,7 @@ CASE  tree       the files and links are those, and no others
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -190,12 +192,52 @@ def needs(path):
     return {n for n in re.findall(r"NEEDED.*\[(.*)\]", text) if not re.match(r"lib[cm]\.so|ld-linux", n)}
 
 
+def debian_packages(installed):
+    """cpack's packages, by name."""
+    made = os.path.join(installed.work, "packages")
+    run(["cpack", "--config", os.path.join(installed.options.build, "CPackConfig.cmake"), "-B", made,
+         "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip"])
+    return {re.sub(r"_.*", "", name): os.path.join(made, name) for name in os.listdir(made) if name.endswith(".deb")}
+
+
+def version(installed):
+    options, words = installed.options, {}
+    program = installed.compile(options.cc, "-std=c11 -D_GNU_SOURCE", os.path.join(HERE, "consumer/version.c"), "version",
+                                installed.pkg_config("--libs").strip())
+    told = run([program], env=dict(os.environ, LD_LIBRARY_PATH=installed.libdir()))
+    words.update(line.split(": ", 1) for line in told.splitlines())
+    library = words.pop("PMIx_Get_version").split()
+    words["PMIx_Get_version, second word"] = library[1]
+    # Not to be taken for the release: it is the third thing said, in parentheses.
+    assert library[0] == "Wireup" and library[2:4] == ["(library", cached(options.build, "CMAKE_PROJECT_VERSION") + ","], library
+    words["pmix.pc"] = installed.pkg_config("--modversion").strip()
+    consumer = os.path.join(installed.work, "consumer")
+    os.mkdir(consumer)
+    with open(consumer + "/CMakeLists.txt", "w", encoding="ascii") as text:
+        text.write("cmake_minimum_required(VERSION 3.22)\nproject(consumer C)\nfind_package(PMIx REQUIRED)\n"
+                   "file(WRITE ${CMAKE_BINARY_DIR}/found ${PMIx_VERSION})\n")
+    run(["cmake", "-G", "Ninja", "-S", consumer, "-B", consumer + "/build", "-DCMAKE_PREFIX_PATH=" + installed.prefix])
+    with open(consumer + "/build/found", encoding="ascii") as text:
+        words["CMake package"] = text.read()
+    words["environment of a rank"] = run([options.pmixrun, "sh", "-c", "echo $PMIX_VERSION"]).strip()
+    if shutil.which("dpkg-deb"):
+        files = debian_packages(installed)
+        for name in "libpmix2-wireup", "libpmix-wireup-dev":
+            provided = run(["dpkg-deb", "-f", files[name], "Provides"])
+            found = re.findall(r"\(= ([^)]*)\)", provided)
+            assert found, "%s provides nothing of a version: %s" % (name, provided)
+            words.update(("%s provides (%d)" % (name, i), word) for i, word in enumerate(found))
+    assert len(set(words.values())) == 1, "more than one release: %s" % words
+    # For configure scripts that know no newer release.
+    program = installed.compile(options.cc, "-std=c11 -D_GNU_SOURCE -DPMIX_CLAIM_RELEASE_5",
+                                os.path.join(HERE, "consumer/version.c"), "older", installed.pkg_config("--libs").strip())
+    told = run([program], env=dict(os.environ, LD_LIBRARY_PATH=installed.libdir()))
+    assert "header, three numbers: 5.0.10\n" in told and "header, one number: 5.0.10\n" in told, told
+
+
 def packages(installed):
     work, root = installed.work, os.path.join(installed.work, "root")
-    run(["cpack", "--config", os.path.join(installed.options.build, "CPackConfig.cmake"), "-B", work + "/packages",
-         "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip"])
-    files = {re.sub(r"_.*", "", name): os.path.join(work, "packages", name)
-             for name in os.listdir(work + "/packages") if name.endswith(".deb")}
+    files = debian_packages(installed)
     assert set(files) == {"libpmix2-wireup", "libpmix-wireup-dev", "wireup-tools"}, files
     library = run(["dpkg-deb", "-f", files["libpmix2-wireup"]])
     assert "Provides: libpmix2 (= " in library and "Conflicts: libpmix2\n" in library, library
@@ -221,7 +263,7 @@ def packages(installed):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["tree", "pkgconfig", "static", "cmake", "staged", "packages"])
+    parser.add_argument("case", choices=["tree", "pkgconfig", "static", "cmake", "version", "staged", "packages"])
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--pmixrun", required=True)

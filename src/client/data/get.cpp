@@ -12,7 +12,7 @@
 #include "client/session/group_membership.h"
 #include "client/session/query_cache.h"
 #include "client/session/session.h"
-#include "client/session/version.h"
+#include "common/base/version.h"
 #include "common/codec/pack.h"
 #include "common/protocol/group_calls.h"
 #include "common/values/info_view.h"
@@ -72,7 +72,7 @@ common::Result<Value> identity_value(Session& session, const GetRequest& request
     }
     if (request.key == PMIX_RANK && request.one_rank()) return Value::number(request.rank, PMIX_PROC_RANK);
     if (request.key == PMIX_NSPACE) return Value::string(request.nspace);
-    if (request.key == PMIX_VERSION_INFO) return Value::string(kVersionText);
+    if (request.key == PMIX_VERSION_INFO) return Value::string(common::kVersionText);
     if (request.key == PMIX_VERSION_NUMERIC) return Value::u32(PMIX_NUMERIC_VERSION);
     return PMIX_ERR_NOT_FOUND;
 }

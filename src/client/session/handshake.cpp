@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "client/session/version.h"
 #include "common/base/log.h"
+#include "common/base/version.h"
 #include "common/protocol/frame.h"
 #include "common/values/info_view.h"
 #include "transport/unix_socket.h"
@@ -159,7 +159,7 @@ common::Result<Greeting> greet(Descriptor socket, common::HelloRequest mine, con
                                const pmix_info_t infos[], size_t ninfos, Trust trust, Deadline deadline, const Io& io) {
     const int fd = socket.get();
     mine.pid = static_cast<uint32_t>(::getpid());
-    mine.library_version = kVersionText;
+    mine.library_version = common::kVersionText;
     // Addresses (an event base, a return object) mean nothing to the server.
     common::InfoList told;
     for (const pmix_info_t& info : common::InfoView(infos, ninfos)) {

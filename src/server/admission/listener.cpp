@@ -11,6 +11,7 @@
 #include <climits>
 
 #include "common/base/log.h"
+#include "common/base/version.h"
 #include "common/protocol/messages.h"
 #include "common/values/info_view.h"
 #include "server/base/places.h"
@@ -390,7 +391,7 @@ void Listener::admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Cl
         return refuse(*peer, PMIX_ERR_OUT_OF_RESOURCE);
     common::HelloReply mine;
     mine.server = options_.server;
-    mine.library_version = "Wireup " WIREUP_VERSION;
+    mine.library_version = common::kVersionText;
     mine.self = peer->id();
     std::vector<int> descriptors;
     segments_.add(*peer, nspace, mine.segments, descriptors);

@@ -2,6 +2,7 @@
 // Connections of tools: the request for this server's identity, and hellos in the role of a tool or an observer.
 #include <unistd.h>
 
+#include "common/base/version.h"
 #include "common/values/info_view.h"
 #include "server/admission/listener.h"
 #include "transport/rendezvous.h"
@@ -26,7 +27,7 @@ void Listener::introduce(SocketPeer& peer, const FrameHeader& header, Bytes payl
         mine.pid = static_cast<uint32_t>(::getpid());
         mine.offers = tools_.offers();
         mine.hostname = registry_.hostname();
-        mine.library_version = "Wireup " WIREUP_VERSION;
+        mine.library_version = common::kVersionText;
         mine.uri = transport::format_uri({options_.server, addresses()});
         if (common::encode_message(w, mine) != PMIX_SUCCESS) return peer.close();
     }
@@ -97,7 +98,7 @@ void Listener::admit_tool(const std::shared_ptr<SocketPeer>& peer, ProcId id) {
     peer->set_id(std::move(id));
     common::HelloReply mine;
     mine.server = options_.server;
-    mine.library_version = "Wireup " WIREUP_VERSION;
+    mine.library_version = common::kVersionText;
     mine.self = peer->id();
     common::HelloReply reply = peer->hello_.accept(std::move(mine), {});
     common::ByteWriter w;
