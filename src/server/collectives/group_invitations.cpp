@@ -15,9 +15,6 @@ using common::ProcList;
 
 namespace {
 
-// Of inviters that never end what they began. The oldest is forgotten first.
-constexpr size_t kMaxOpen = 1024;
-
 bool contains(const ProcList& list, const ProcId& proc) {
     return std::find(list.begin(), list.end(), proc) != list.end();
 }
@@ -59,15 +56,16 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
         auto at = std::find_if(open_.begin(), open_.end(),
                                [&](const Invitation& i) { return i.group == name && i.leader == source; });
         if (at == open_.end()) {
-            if (open_.size() >= kMaxOpen) open_.erase(open_.begin());
-            at = open_.insert(open_.end(),
-                              Invitation{std::string(name), source, {}, {}, false, std::make_shared<Charge>()});
+            Invitation fresh{std::string(name), source, user_of(source)};
+            fresh.charge = std::make_shared<Charge>();
+            forget_oldest_of(fresh.user);
+            at = open_.insert(open_.end(), std::move(fresh));
         }
         // The ends of invited processes for which there is no memory in the budget are not reported.
-        size_t bytes = sizeof(Invitation) + targets.size() * sizeof(ProcId);
+        size_t bytes = sizeof(Invitation) + name.size() + targets.size() * sizeof(ProcId);
         for (const ProcId& p : targets) bytes += p.nspace.capacity();
-        const bool fits =
-            at->charge->account() == nullptr ? at->charge->set(account_of(source), bytes) : at->charge->grow(bytes);
+        const AccountPtr account = at->user ? budget_.of(*at->user) : nullptr;
+        const bool fits = at->charge->account() == nullptr ? at->charge->set(account, bytes) : at->charge->grow(bytes);
         if (!fits) {
             open_.erase(at);
             return;
@@ -128,9 +126,18 @@ void GroupInvitations::gone(const ProcId& proc) {
     }
 }
 
-AccountPtr GroupInvitations::account_of(const ProcId& leader) {
-    const Client* client = registry_.find_client(leader);
-    return client == nullptr ? nullptr : budget_.of(client->uid);
+std::optional<uint32_t> GroupInvitations::user_of(const ProcId& leader) const {
+    const Nspace* nspace = registry_.find(leader.nspace);
+    if (nspace == nullptr) return std::nullopt;
+    const Client* client = nspace->find_client(leader.rank);
+    return client != nullptr ? client->uid : nspace->owner;
+}
+
+// Makes place for one more.
+void GroupInvitations::forget_oldest_of(std::optional<uint32_t> user) {
+    const auto is_theirs = [&](const Invitation& i) { return i.user == user; };
+    if (std::count_if(open_.begin(), open_.end(), is_theirs) < static_cast<ptrdiff_t>(kMaxOpenOfUser)) return;
+    open_.erase(std::find_if(open_.begin(), open_.end(), is_theirs));
 }
 
 void GroupInvitations::over(std::string_view group, const ProcList& procs) {

@@ -3,9 +3,14 @@
 //
 // Fed with the events as they pass: the invitation, the answers, the end of it. Loop thread only. It only looks: what
 // it finds out (an invited process that has ended, an inviter that has) goes to those concerned as an event.
+//
+// Each user's processes have so many open invitations (kMaxOpenOfUser), and the bytes of them are the user's. What can
+// go wrong: where there is one more, the server forgets the oldest one of the same user, and one that the user's
+// account cannot take is not remembered. The ends of the invited processes are not reported then.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,6 +24,9 @@ class Groups;
 
 class GroupInvitations {
   public:
+    // Of inviters that never end what they began.
+    static constexpr size_t kMaxOpenOfUser = 1024;
+
     GroupInvitations(Registry& registry, Budget& budget, Groups& groups)
         : registry_(registry), budget_(budget), groups_(groups) {}
 
@@ -33,8 +41,9 @@ class GroupInvitations {
     struct Invitation {
         std::string group;
         common::ProcId leader;
-        std::set<common::ProcId> invited;
-        std::set<common::ProcId> declined;
+        std::optional<uint32_t> user{};  // of the inviter; none: of a job of which this server has not been told a user
+        std::set<common::ProcId> invited{};
+        std::set<common::ProcId> declined{};
         bool leader_gone = false;
         std::shared_ptr<Charge> charge{};  // shared by copies that are made for a moment
     };
@@ -42,13 +51,13 @@ class GroupInvitations {
     void tell_invited(const Invitation& invitation, const common::ProcList& targets);
     bool has_gone(const common::ProcId& proc) const noexcept;
 
-    // Of the user whose process invites. Null: a process of another node.
-    AccountPtr account_of(const common::ProcId& leader);
+    std::optional<uint32_t> user_of(const common::ProcId& leader) const;
+    void forget_oldest_of(std::optional<uint32_t> user);
 
     Registry& registry_;
     Budget& budget_;
     Groups& groups_;
-    std::vector<Invitation> open_;
+    std::vector<Invitation> open_;  // oldest first
 };
 
 }  // namespace pmix::server

@@ -399,3 +399,56 @@ TEST(ServerGroupFailuresTest, ACollectiveThatANamespaceEndsIsTheHostsToo) {
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}}), done.members);
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[0], a).status);
 }
+
+// One user's processes may invite without end: those of another user are told all the same what becomes of theirs.
+// rows: R13
+TEST(ServerGroupFailuresTest, Invitation_BesideAnotherUsersFullShare_IsRemembered) {
+    Setting s;
+    s.server->job("other", 1, 1, false);
+    s.server->add_client("other", 0, ::geteuid() + 1);
+    const auto invite = [&](const ProcId& inviter, const std::string& group, const ProcId& invited) {
+        InfoList infos;
+        infos.append_string(PMIX_GROUP_ID, group);
+        common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, {invited});
+        s.server->on_loop([&] {
+            s.server->parts().groups.event_notified(PMIX_GROUP_INVITED, inviter, infos, false);
+            return 0;
+        });
+    };
+    const auto fill = [&] {
+        for (size_t i = 0; i < server::GroupInvitations::kMaxOpenOfUser + 1; ++i)
+            invite({"other", 0}, "group" + std::to_string(i), {"elsewhere", 0});
+    };
+    listen(s[0], {PMIX_GROUP_INVITE_FAILED});
+    invite({"job", 0}, kName, {"job", 1});
+    fill();
+    s.kill(1);
+    expect_event(s[0], PMIX_GROUP_INVITE_FAILED, {"job", 1});
+    fill();
+    invite({"job", 0}, kName, {"job", 2});
+    invite({"other", 0}, "another", {"elsewhere", 0});
+    s.kill(2);
+    expect_event(s[0], PMIX_GROUP_INVITE_FAILED, {"job", 2});
+}
+
+// rows: R13
+TEST(ServerGroupFailuresTest, Invitation_OverTheUsersShare_ForgetsTheOldestOne) {
+    Setting s;
+    listen(s[0], {PMIX_GROUP_INVITE_FAILED});
+    const auto invite = [&](const std::string& group, const ProcId& invited) {
+        InfoList infos;
+        infos.append_string(PMIX_GROUP_ID, group);
+        common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, {invited});
+        s.server->on_loop([&] {
+            s.server->parts().groups.event_notified(PMIX_GROUP_INVITED, {"job", 0}, infos, false);
+            return 0;
+        });
+    };
+    invite("oldest", {"job", 1});
+    invite(kName, {"job", 1});
+    for (size_t i = 1; i < server::GroupInvitations::kMaxOpenOfUser; ++i)
+        invite("group" + std::to_string(i), {"elsewhere", 0});
+    s.kill(1);
+    expect_event(s[0], PMIX_GROUP_INVITE_FAILED, {"job", 1});
+    EXPECT_FALSE(s[0].take_event());
+}
