@@ -51,7 +51,7 @@ void Loopback::from_server(const FrameHeader& header, Bytes payload, std::span<c
 }
 
 common::Result<client::SegmentGrant> Loopback::attach_on_loop(std::string_view nspace) {
-    auto grant = server_.lend_segment(server_.self_peer(), nspace);
+    auto grant = server_.borrow_segment(server_.self_peer(), nspace);
     if (!grant) return grant.status();
     Descriptor own(::fcntl(grant->descriptor, F_DUPFD_CLOEXEC, 0));
     if (!own) return PMIX_ERR_OUT_OF_RESOURCE;

@@ -33,7 +33,7 @@ bool RemoteNamespaces::in_use(const Nspace& nspace) const {
 void RemoteNamespaces::scan() {
     std::vector<const Nspace*> idle, used;
     for (const auto& [name, nspace] : registry_.nspaces()) {
-        if (!nspace->adopted || needed(*nspace)) continue;
+        if (!nspace->is_remote || needed(*nspace)) continue;
         (in_use(*nspace) ? used : idle).push_back(nspace.get());
     }
     std::vector<std::string> gone;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Namespaces that no host registered here: made for data received from their own nodes (a direct modex, a group), and
-// dropped when they are of no more use, because no host will end them.
+// Remote namespaces, which no host registered here: created for data received from their own nodes (a direct modex, a
+// group), and dropped when they are no longer used, because no host will deregister them.
 //
 // Loop thread only. Which are in use: those whose segment a process of this node has been given, and those that another
 // module has something about (LifecycleObserver::uses()). Of the others the few that were used last are kept. Beyond a
@@ -36,7 +36,7 @@ class RemoteNamespaces final : public LifecycleObserver {
     RemoteNamespaces& operator=(const RemoteNamespaces&) = delete;
 
     // LifecycleObserver. There may be some to drop: one is new, or a process that used them has gone.
-    void namespace_adopted() override { scan_later(); }
+    void remote_namespace_new() override { scan_later(); }
     void peer_gone(const Peer&) override { scan_later(); }
     void stop(pmix_status_t) override;
 

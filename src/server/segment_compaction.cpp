@@ -39,7 +39,7 @@ void SegmentCompaction::compaction_due(const Nspace& nspace) {
 void SegmentCompaction::renew(uint32_t number) {
     waiting_.erase(number);
     Nspace* nspace = registry_.find(number);
-    if (nspace == nullptr || nspace->data == nullptr || !nspace->data->renewal_due()) return;
+    if (nspace == nullptr || nspace->data == nullptr || !nspace->data->compaction_due()) return;
     const uint32_t before = nspace->data->instance();
     const uint64_t bytes = nspace->data->bytes();
     auto renewed = nspace->data->renew(registry_.next_segment());

@@ -96,7 +96,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
     Client& me = own.clients[options.id.rank];
     me.rank = options.id.rank;
     me.uid = ::geteuid();
-    registry.user_came(me.uid);
+    registry.add_user(me.uid);
     me.gid = ::getegid();
     me.state = Client::State::connected;
     me.connections = 1;
@@ -344,7 +344,7 @@ void Server::on_frame(Peer& peer, const FrameHeader& header, Bytes payload) {
     parts_->peer_frame(peer, header, payload);
 }
 
-Result<BorrowedSegment> Server::lend_segment(Peer& peer, std::string_view name) {
+Result<BorrowedSegment> Server::borrow_segment(Peer& peer, std::string_view name) {
     Nspace* nspace = parts_->registry.find(name);
     if (nspace == nullptr || nspace->data == nullptr) return PMIX_ERR_NOT_FOUND;
     if (!parts_->segments.may_map(peer, *nspace)) return PMIX_ERR_NO_PERMISSIONS;

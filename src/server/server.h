@@ -86,7 +86,7 @@ class Server {
     // The payload is borrowed for the call.
     void on_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload);
     // The segment of a namespace for the process itself. PMIX_ERR_NOT_FOUND: no such namespace here.
-    common::Result<BorrowedSegment> lend_segment(Peer& peer, std::string_view nspace);
+    common::Result<BorrowedSegment> borrow_segment(Peer& peer, std::string_view nspace);
 
     // ---- what a host calls: PMIx Standard, chapter "Server-Specific Interfaces" ----
 

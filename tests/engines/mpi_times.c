@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Init to MPI_Finalize: every rank prints when it came to each, in seconds of the machine's monotonic clock, which
+/* MPI_Init to MPI_Finalize: every rank prints when it reached each, in seconds of the machine's monotonic clock, which
  * is one for all virtual nodes. */
 #include <mpi.h>
 #include <stdio.h>

@@ -29,13 +29,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto plain = common::inflate_bounded(rest, kMost, 64);
     must(!plain.ok() || plain->size() <= kMost);
     for (int sections = 0; !rest.empty() && sections < 1000; ++sections) {
-        auto section = server::read_piece(rest);
+        auto section = server::read_section(rest);
         if (!section.ok()) break;
         must(section->size != 0 && section->size <= rest.size());
         must(section->payload.size() <= section->size && section->nspace.size() <= common::kMaxNspaceLength);
         if (!section->compressed || section->raw_size <= kMost) {
             std::vector<uint8_t> storage;
-            auto chunks = server::piece_chunks(*section, storage);
+            auto chunks = server::section_chunks(*section, storage);
             if (chunks.ok()) (void)dstore::ChunkView::check(*chunks);
         }
         rest = rest.subspan(section->size);

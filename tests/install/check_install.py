@@ -249,7 +249,7 @@ def packages(installed):
     assert "Status: install ok" in run(["dpkg", "--root=" + root, "-s", "libpmix2-wireup"])
     installed.prefix = root + "/usr"
     found = [os.path.join(top, name) for top, _, names in os.walk(root + "/usr") for name in names]
-    # The library says what it needs, and the package says the same.
+    # The package depends on what the library needs.
     real = os.path.realpath(os.path.join(installed.libdir(), "libpmix.so.2"))
     for name in needs(real):
         owner = run(["sh", "-c", "dpkg -S '*/%s' | head -n 1" % name]).split(":")[0]

@@ -358,7 +358,7 @@ inline auto modex_from(TestServer& there) {
 // The jobs of other nodes that this server has data of.
 inline size_t foreign_jobs(TestServer& server) {
     size_t n = 0;
-    for (const auto& [name, nspace] : server.parts().registry.nspaces()) n += nspace->adopted;
+    for (const auto& [name, nspace] : server.parts().registry.nspaces()) n += nspace->is_remote;
     return n;
 }
 

@@ -108,7 +108,7 @@ class Session final : public transport::ConnectionHandler {
     void set_is_tool() noexcept { is_tool_ = true; }
     // There is one, or there was.
     bool has_server() const noexcept { return channel_ != nullptr; }
-    // It ends, or has ended: whoever waits for something else than an answer stops waiting. Any thread.
+    // It ends, or has ended: a wait for anything else than a reply stops. Any thread.
     bool is_shut() const noexcept { return shut_.load(std::memory_order_acquire); }
     // A call made here must not wait: it would wait for itself.
     bool must_not_wait() const noexcept { return loop_.on_loop_thread(); }

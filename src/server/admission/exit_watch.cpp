@@ -30,7 +30,7 @@ void ExitWatch::on_ready(bool, bool) noexcept {
     const Ended ended = std::move(ended_);  // this may be gone when it returns
     try {
         ended();
-    } catch (const std::bad_alloc&) {  // whoever waits has a timeout, or his namespace's end
+    } catch (const std::bad_alloc&) {  // a wait for this rank ends with its timeout or its namespace's end
     }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of a process that has said goodbye and may come again: until then those who count on its rank go on waiting.
+// The end of a process that has finalized and may initialize again: until then collective operations wait for its rank.
 //
 // Owns a pidfd, which the kernel makes readable when the process ends. Loop thread only; `ended` runs there, once, and
-// may destroy the watch. What can go wrong: the kernel is too old (before Linux 5.3) or does not let us, the process is
-// in another pid namespace, no descriptor is left: open() answers null, and the process counts as ended.
+// may destroy the watch. What can go wrong: the kernel is too old (before Linux 5.3) or refuses, the process is in
+// another pid namespace, no descriptor is left: open() returns null, and the process counts as ended.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@ namespace pmix::server {
 class ExitWatch final : private transport::WatchHandler {
   public:
     using Ended = std::function<void()>;
-    // The process is known to live now (it waits for our answer), so that the number is still its own.
+    // The process is known to run now (it waits for our reply), so the pid is still its own.
     static std::unique_ptr<ExitWatch> open(transport::EventLoop& loop, pid_t pid, Ended ended);
     ~ExitWatch() = default;
     ExitWatch(const ExitWatch&) = delete;

@@ -278,7 +278,7 @@ void Listener::hold(SocketPeer& peer, const ProcId& id) {
     const Nspace* nspace = registry_.find(id.nspace);
     const bool will_not_be =
         nspace != nullptr &&
-        (nspace->has_left(id.rank) || (!nspace->adopted && nspace->size_known() && !nspace->has_rank(id.rank)));
+        (nspace->has_left(id.rank) || (!nspace->is_remote && nspace->size_known() && !nspace->has_rank(id.rank)));
     if (options_.registration_wait_ms == 0 || will_not_be || !peer.hello_.claim().token.empty())
         return refuse(peer, PMIX_ERR_NOT_FOUND);
     WIREUP_LOG(server, info, "%s:%u has connected and is not registered yet; it is held for %d ms", id.nspace.c_str(),

@@ -56,8 +56,8 @@ class Listener;
 // A process at the other end of a socket, from the first byte on.
 class SocketPeer final : public Peer, public transport::ConnectionHandler, private MessageAdmission::Sender {
   public:
-    SocketPeer(Credentials who, Listener& listener, PeerEvents& events)
-        : Peer(PeerKind::client, {}, who), listener_(listener), events_(events) {}
+    SocketPeer(Credentials user, Listener& listener, PeerEvents& events)
+        : Peer(PeerKind::client, {}, user), listener_(listener), events_(events) {}
     ~SocketPeer() override;
 
     void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) override;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tools at this server's door: whether they are served at all, who may come, and under which names they are here.
+// Admission of tools: whether they are served at all, which users' tools may connect, and the names they have here.
 //
-// Plain state and rules; the listener does the asking (listener_tools). Loop thread only. A tool is served when the
-// host asked for that (PMIX_SERVER_TOOL_SUPPORT) and has an entry to be asked about each one. It must be the server's
-// own user's, or root's; a system server leaves the choice to its host, which is told the user. An observer asks the
-// library only and needs no host, but never comes from another user than the server's own and root.
+// Plain state and rules; listener_tools asks the host. Loop thread only. A tool is served when the host enabled that
+// (PMIX_SERVER_TOOL_SUPPORT) and has a tool_connected entry. It must belong to the server's own user, or root; a system
+// server leaves the choice to its host, which is given the user. An observer sends requests to the library only and
+// needs no host, but must belong to the server's own user or root.
 #pragma once
 
 #include <map>

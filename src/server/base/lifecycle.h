@@ -39,7 +39,7 @@ class LifecycleObserver {
     // The host has registered data of a namespace.
     virtual void namespace_described(Nspace&) {}
     // A namespace of another node was created, for data that was received. See server/remote_namespaces.h.
-    virtual void namespace_adopted() {}
+    virtual void remote_namespace_new() {}
     // Much of its segment is superseded. See server/segment_compaction.h.
     virtual void compaction_due(const Nspace&) {}
     // It ends. The registry still has it; its connections have ended.

@@ -447,7 +447,7 @@ void Groups::take_endpoint_data(Operation& op, const InfoList& infos) {
     if (info == nullptr || info->value.type != PMIX_BYTE_OBJECT || info->value.data.bo.bytes == nullptr) return;
     const common::Bytes all(reinterpret_cast<const uint8_t*>(info->value.data.bo.bytes), info->value.data.bo.size);
     for (common::Bytes rest = all; !rest.empty();) {
-        auto piece = read_piece(rest);
+        auto piece = read_section(rest);
         if (!piece.ok()) break;
         rest = rest.subspan(piece->size);
         if (!piece->group || piece->nspace != op.name) continue;
@@ -455,7 +455,7 @@ void Groups::take_endpoint_data(Operation& op, const InfoList& infos) {
         if (said.ok()) merge_group_piece(op.piece, std::move(said).value());
     }
     // Members of jobs that this server has not heard of: their data has a place all the same.
-    for (const ProcId& p : op.piece.order) registry_.adopt(p.nspace);
+    for (const ProcId& p : op.piece.order) registry_.obtain_remote(p.nspace);
     get_.ingest(all);
     // Data of a job that nobody has named a user of: for those who are in the group with it.
     const Signature all_named(op.piece.order);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commit: one client's puts into its namespace's data.
 //
-// Loop thread. Published when it returns; whoever waited for it is answered before. What can go wrong: entries that no
-// client of ours sends (PMIX_ERR_BAD_PARAM), a full quota or no memory (PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_NOMEM):
+// Loop thread. Published when it returns; requests that waited for it are answered before. What can go wrong: entries
+// no client of ours sends (PMIX_ERR_BAD_PARAM), a full quota or no memory (PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_NOMEM):
 // nothing of the commit is visible then. A commit is mostly a notification, so the refusal goes to the client as one;
 // requests that wait for the rank's keys are answered with the status, and so are its fences, until the client says
 // that all of it has been sent again.

@@ -71,7 +71,7 @@ void Get::answer_found(Question& question, Nspace& nspace) {
     if (nspace.data != nullptr) {
         message.generation = nspace.data->generation();
         if (!peer->knows_segment(nspace.data->instance())) segments_.add(*peer, nspace, message.segments, descriptors);
-        // It may not read there, so there is nothing that it can be given.
+        // It may not map the segment, so it can be given nothing.
         if (!peer->knows_segment(nspace.data->instance())) return question.reply.status(PMIX_ERR_NO_PERMISSIONS);
     }
     question.reply.message(PMIX_SUCCESS, message, descriptors);
@@ -89,18 +89,18 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     question.timeout_s = timeout;
     question.strict = peer.strict();
     // A host that asks its own server asks for what is here: to make it wait would make it wait for itself (Open MPI's
-    // daemons look for a key that nobody has, on the thread that would have to answer). With a timeout it may wait.
+    // daemons look for a key that no process has, on the thread that would have to answer). With a timeout it may wait.
     bool immediate =
         view.flag(PMIX_IMMEDIATE) || view.flag(PMIX_OPTIONAL) || (peer.kind() == PeerKind::self && timeout == 0);
     bool refresh = question.refresh = view.flag(PMIX_GET_REFRESH_CACHE);
     ProcId proc = request.proc.nspace.empty() ? peer.id() : request.proc;
     if (registry_.groups().replace(proc, peer.id()) != PMIX_SUCCESS) return answer(question, PMIX_ERR_NOT_FOUND);
     Nspace* nspace = registry_.find(proc.nspace);
-    // Another user's: whether its processes have the key is not for this one to know.
+    // Another user's: not even the existence of a key may be disclosed.
     if (nspace != nullptr && nspace->owner && !segments_.may_map(peer, *nspace))
         return answer(question, PMIX_ERR_NO_PERMISSIONS);
 
-    // The asker says that it has nothing of it: whatever it was given before is lost to it.
+    // The requester reports that it has no segment of this namespace: an earlier one was lost.
     if (nspace != nullptr && nspace->data != nullptr && request.generation == 0 && proc.nspace != peer.id().nspace)
         peer.says_it_lacks(nspace->data->instance());
 
@@ -115,7 +115,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
         return ask_anyone(*nspace, std::move(question), immediate || refresh);
     }
     if (!common::is_real_rank(proc.rank)) {
-        // The job's own data is all in the segment; the asker looks again once it has that.
+        // The segment has all of the job's own data; the requester looks again once it has the segment.
         Found found;
         bool known = question.key.empty() || common::is_reserved_key(question.key) ||
                      nspace->data->reader().find(Owner::job(), Key(question.key), found) == PMIX_SUCCESS;
@@ -123,12 +123,12 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     }
     bool here = nspace->is_local(proc.rank);
     bool have = nspace->data->has(proc.rank, question.key);
-    // Nothing to wait for: what the host did not say it will not say because somebody asks.
-    bool hosts_word = common::is_reserved_key(question.key);
+    // Nothing to wait for: a host does not register more because of a request.
+    bool is_host_data = common::is_reserved_key(question.key);
     if (have && !(refresh && !here)) return answer_found(question, *nspace);
-    if (hosts_word && !refresh) {
+    if (is_host_data && !refresh) {
         Found found;
-        // A segment that the asker does not have may still answer it: a node's or the job's value.
+        // A segment that the requester does not have may still answer it: a node's or the job's value.
         return request.generation == 0 ? answer_found(question, *nspace) : answer(question, PMIX_ERR_NOT_FOUND);
     }
     if (here) {
@@ -148,9 +148,9 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
     ask_host(proc, std::move(infos), std::move(question));
 }
 
-void Get::park(Awaited&& what, Question&& question, int64_t limit_ms) {
+void Get::add_pending(Awaited&& what, Question&& question, int64_t limit_ms) {
     if (limit_ms > 0)
-        question.timer = Timer(scheduler_, limit_ms, [this, what, id = question.id] { expire_parked(what, id); });
+        question.timer = Timer(scheduler_, limit_ms, [this, what, id = question.id] { expire_pending(what, id); });
     hold(question, 2 * what.key.size());
     std::list<Question> one;
     one.push_back(std::move(question));
@@ -163,7 +163,7 @@ bool Get::is_awaited(MemberId member) const noexcept {
     return it != pending_.end() && it->first.member == member;
 }
 
-Get::Parked::iterator Get::take(Parked::iterator it, std::list<Question>& to) {
+Get::PendingGets::iterator Get::take(PendingGets::iterator it, std::list<Question>& to) {
     to.splice(to.end(), it->second);
     return pending_.erase(it);
 }
@@ -175,7 +175,7 @@ void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
     WIREUP_LOG(server, debug, "a get of \"%s\" waits for %s:%u to commit it", question.key.c_str(), nspace.name.c_str(),
                rank);
     Awaited what{member_id(nspace.number, rank), question.patient() ? question.key : std::string()};
-    park(std::move(what), std::move(question), int64_t{question.timeout_s} * 1000);
+    add_pending(std::move(what), std::move(question), int64_t{question.timeout_s} * 1000);
 }
 
 // Its infos are not kept as they were received: encoded, for the host, or not at all.
@@ -186,8 +186,8 @@ void Get::hold(Question& question, size_t encoded_bytes) noexcept {
 void Get::ask_anyone(Nspace& nspace, Question&& question, bool immediate) {
     if (nspace.data->has_anywhere(question.key)) return answer_found(question, nspace);
     if (immediate) return answer(question, PMIX_ERR_NOT_FOUND);
-    park({member_id(nspace.number, PMIX_RANK_UNDEF), question.key}, std::move(question),
-         int64_t{question.timeout_s} * 1000);
+    add_pending({member_id(nspace.number, PMIX_RANK_UNDEF), question.key}, std::move(question),
+                int64_t{question.timeout_s} * 1000);
 }
 
 // The host is told of the request as the requester made it, with the identity that the kernel gives the requester.
@@ -326,11 +326,11 @@ void Get::learn(const ProcId& proc, Bytes blob) {
     if (proc.rank != PMIX_RANK_WILDCARD || (known != nullptr && known->data != nullptr)) return;
     auto job = described_job(blob, proc.nspace);
     if (!job.ok()) return;
-    registry_.adopt(proc.nspace);
+    registry_.obtain_remote(proc.nspace);
     observers_.notify(&LifecycleObserver::job_received, *job);
 }
 
-void Get::expire_parked(const Awaited& what, uint64_t id) {
+void Get::expire_pending(const Awaited& what, uint64_t id) {
     auto it = pending_.find(what);
     if (it == pending_.end()) return;
     auto q = std::find_if(it->second.begin(), it->second.end(), [&](const Question& x) { return x.id == id; });
@@ -391,7 +391,7 @@ void Get::modex_request(const ProcId& proc, Respond from_host) {
     Question question;
     question.id = next_++;
     question.respond = std::move(respond);
-    park({member_id(nspace->number, proc.rank), {}}, std::move(question), modex_hold_ms_);
+    add_pending({member_id(nspace->number, proc.rank), {}}, std::move(question), modex_hold_ms_);
 }
 
 void Get::committed(Nspace& nspace, Rank rank, std::span<const common::CommitEntry> entries) {
@@ -425,13 +425,13 @@ void Get::committed(Nspace& nspace, Rank rank, std::span<const common::CommitEnt
     }
 }
 
-// Who asked before the host had described the job: for the host's own keys there is nothing to wait for any more.
+// Requests from before the host had registered the job: those for the host's own keys wait no longer.
 void Get::namespace_described(Nspace& nspace) {
     const AwaitedView first{member_id(nspace.number, 0)};
     for (auto it = pending_.lower_bound(first);
          it != pending_.end() && nspace_number_of(it->first.member) == nspace.number;) {
         for (auto q = it->second.begin(); q != it->second.end();) {
-            // With the segment the asker finds what a node or the job says, too.
+            // With the segment the requester also finds the values of the node and the job.
             const bool over =
                 !q->respond && (common::is_reserved_key(q->key) || nspace.data->has(rank_of(it->first.member), q->key));
             if (over) answer_found(*q, nspace);
@@ -486,11 +486,11 @@ void Get::peer_gone(const Peer& peer) {
 }
 
 void Get::stop(pmix_status_t status) {
-    Parked parked = std::move(pending_);
+    PendingGets pending = std::move(pending_);
     Pulls pulls = std::move(pulls_);
     pending_.clear();
     pulls_.clear();
-    for (auto& [what, questions] : parked)
+    for (auto& [what, questions] : pending)
         for (Question& q : questions) answer(q, status);
     for (auto& [at, p] : pulls)
         for (Question& q : p.questions) answer(q, status);
@@ -504,8 +504,8 @@ size_t Get::waiting() const noexcept {
 }
 
 bool Get::uses(const Nspace& nspace) const {
-    const auto parked = pending_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
-    if (parked != pending_.end() && nspace_number_of(parked->first.member) == nspace.number) return true;
+    const auto first = pending_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
+    if (first != pending_.end() && nspace_number_of(first->first.member) == nspace.number) return true;
     const auto pulled = pulls_.lower_bound(PullView{nspace.name});
     return pulled != pulls_.end() && pulled->first.proc.nspace == nspace.name;
 }

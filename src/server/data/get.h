@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Get: answers a client's question for data that its own stores do not have, or holds it until the data comes; direct
-// modex out (the host is asked) and in (the host asks).
+// Get: answers a client's request for data that its own stores do not have, or keeps it pending until the data is
+// there; direct modex out (the host is asked) and in (the host asks).
 //
 // Loop thread only. Two tables: `pending_`, requests for processes of this node, waiting for a commit, by process and
 // by the key that they wait for; `pulls_`, requests for other nodes, one upcall at a time for each process and distinct
@@ -11,12 +11,12 @@
 //
 // Wherever the process runs, the answer is the same. A request without a limit of time waits until the process has
 // committed something: a key that is then missing is not found, and a new request asks again. With a limit, or in
-// strict mode (common/values/strict.h), it waits until the key is there, the time is over or the process has left; for
+// strict mode (common/values/strict.h), it waits until the key exists, the time is over or the process has left; for
 // a process of another node the upcall is repeated, in growing steps. Limits are each requester's own: a host's
 // PMIX_ERR_TIMEOUT ends only requests that have none.
 //
 // There is no way to take an upcall back. What a host asks here on behalf of a server that no longer waits is answered
-// after kModexHoldMs at the latest, with a section that says so (modex_blob.h).
+// after kModexHoldMs at the latest, with a section for this case (ModexState in modex_blob.h).
 #pragma once
 
 #include <algorithm>
@@ -62,10 +62,10 @@ class Get final : public LifecycleObserver {
     void request(Peer& peer, common::GetRequest& request, Reply reply);
 
     // PMIx_server_dmodex_request: what a local process has posted for other nodes, once it has; of PMIX_RANK_WILDCARD,
-    // what the host said about the job.
+    // what the host registered for the job.
     void modex_request(const common::ProcId& proc, Respond respond);
 
-    // News.
+    // Called after a commit of the rank.
     void committed(Nspace& nspace, common::Rank rank, std::span<const common::CommitEntry> entries);
     // A commit of the rank could not be taken over: nobody waits for what it may have held.
     void refused(Nspace& nspace, common::Rank rank, pmix_status_t status);
@@ -89,13 +89,13 @@ class Get final : public LifecycleObserver {
     void set_modex_hold(int64_t ms) noexcept { modex_hold_ms_ = ms; }
 
     // How many pending requests were looked at for what was committed and for what other nodes have sent, and of
-    // PMIX_RANK_UNDEF also for what the host has said. For tests.
+    // PMIX_RANK_UNDEF also for what the host has registered. For tests.
     uint64_t examined() const noexcept { return examined_; }
 
     size_t waiting() const noexcept;
 
   private:
-    // One who asks: a peer, or the host (respond).
+    // The requester is a peer (reply), or the host (respond).
     struct Question {
         uint64_t id = 0;
         int64_t began_ms = transport::monotonic_ns() / 1'000'000;
@@ -145,7 +145,7 @@ class Get final : public LifecycleObserver {
     struct Pull {
         std::list<Question> questions;
         std::weak_ptr<const void> answer_due;  // expired, with a flight: the host's answer was lost
-        uint64_t flight = 0;  // of the upcall that is on its way; others that come back are of an earlier life
+        uint64_t flight = 0;                   // the number of the present upcall; answers to earlier ones are ignored
         int64_t pause_ms = 0;
         Timer again;
     };
@@ -166,7 +166,7 @@ class Get final : public LifecycleObserver {
             return a.member != b.member ? a.member < b.member : std::string_view(a.key) < std::string_view(b.key);
         }
     };
-    using Parked = std::map<Awaited, std::list<Question>, ByAwaited>;
+    using PendingGets = std::map<Awaited, std::list<Question>, ByAwaited>;
     using Pulls = std::map<PullKey, Pull, ByPull>;
 
     void ask_local(Nspace& nspace, common::Rank rank, Question&& question);
@@ -189,11 +189,11 @@ class Get final : public LifecycleObserver {
     void pull(const PullKey& at);
     void upcall(const PullKey& at, uint64_t flight, std::shared_ptr<const void> due);
     void pulled(const PullKey& at, uint64_t flight, HostAnswer& answer);
-    void park(Awaited&& what, Question&& question, int64_t limit_ms);
-    void expire_parked(const Awaited& what, uint64_t id);
+    void add_pending(Awaited&& what, Question&& question, int64_t limit_ms);
+    void expire_pending(const Awaited& what, uint64_t id);
     bool is_awaited(MemberId member) const noexcept;
     // Moves what is pending at `it` to the end of `to`.
-    Parked::iterator take(Parked::iterator it, std::list<Question>& to);
+    PendingGets::iterator take(PendingGets::iterator it, std::list<Question>& to);
     void expire_pull(const PullKey& at, uint64_t id);
     static void hold(Question& question, size_t encoded_bytes) noexcept;
     void answer_found(Question& question, Nspace& nspace);
@@ -207,7 +207,7 @@ class Get final : public LifecycleObserver {
     Host& host_;
     Registry& registry_;
     const Segments& segments_;
-    Parked pending_;
+    PendingGets pending_;
     // Awaited keys of any rank that ingest() has met since they were last looked for.
     std::set<Awaited, ByAwaited> noted_;
     // Likewise, keys of one process.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Publish, lookup, unpublish: see publish.h.
 #include "server/data/publish.h"
 
 #include "common/codec/pack.h"

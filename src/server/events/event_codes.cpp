@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the host reports: see event_codes.h.
 //
 // Each step first changes what is kept here, which needs no memory, and then answers and tells the host, which may;
 // what is left of a step that failed there can be read out of what is kept, and recover() does it.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events: see events.h.
 #include "server/events/events.h"
 
 #include <unistd.h>

@@ -13,21 +13,21 @@ void remove_ids(InfoList& infos) {
     infos.remove(PMIX_GRPID);
 }
 
-pmix_status_t append_ids(InfoList& infos, const Credentials& who) {
+pmix_status_t append_ids(InfoList& infos, const Credentials& user) {
     remove_ids(infos);
-    pmix_status_t rc = infos.append_number<uint32_t>(PMIX_USERID, who.uid, PMIX_UINT32);
-    if (rc == PMIX_SUCCESS) rc = infos.append_number<uint32_t>(PMIX_GRPID, who.gid, PMIX_UINT32);
+    pmix_status_t rc = infos.append_number<uint32_t>(PMIX_USERID, user.uid, PMIX_UINT32);
+    if (rc == PMIX_SUCCESS) rc = infos.append_number<uint32_t>(PMIX_GRPID, user.gid, PMIX_UINT32);
     return rc;
 }
 
-void replace_ids(pmix_app_t& app, const Credentials& who) noexcept {
+void replace_ids(pmix_app_t& app, const Credentials& user) noexcept {
     for (size_t i = 0; i < app.ninfo; ++i) {
         pmix_info_t& info = app.info[i];
         const std::string_view key = common::key_view(info);
         if (key != PMIX_USERID && key != PMIX_GRPID) continue;
         common::destroy_value(&info.value);
         info.value.type = PMIX_UINT32;
-        info.value.data.uint32 = key == PMIX_USERID ? who.uid : who.gid;
+        info.value.data.uint32 = key == PMIX_USERID ? user.uid : user.gid;
     }
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forwarded output and input: see iof.h.
 #include "server/iof/iof.h"
 
 #include <unistd.h>
@@ -42,13 +41,13 @@ void Iof::pull(Peer& peer, common::IofPullRequest& request, Reply reply) {
     pmix_status_t rc = read_iof_limit(request.infos.data(), request.infos.size(), limit);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     Pull pull{peer.shared_from_this(), std::move(request.procs), request.channels, IofQueue(limit), 0, Reply(), false};
-    // A queue longer than the usual one is counted as if it were full. What lies in the usual ones is shared by all
-    // readers.
+    // A queue longer than the default is charged as if it were full. Data in queues of the default length is shared by
+    // all readers.
     const size_t longer = limit.bytes > common::kIofQueueBytes ? 3 * size_t{limit.bytes} : 0;
     size_t bytes = sizeof pull + pull.procs.size() * sizeof(ProcId) + longer;
     for (const ProcId& p : pull.procs) bytes += p.nspace.capacity();
     if (!pull.charge.set(peer.account(), bytes)) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
-    // The host's own process asks itself by other ways.
+    // The host needs no upcall for a request of its own process.
     if (own) return settle(key, std::move(pull), std::move(reply), PMIX_SUCCESS);
     InfoList infos = request.infos.take();
     rc = append_ids(infos, peer.credentials());
@@ -65,7 +64,7 @@ bool Iof::has_enough(uint64_t serial) const noexcept {
     return std::distance(pulls_.lower_bound({serial, 0}), pulls_.upper_bound({serial, UINT64_MAX})) >= kMaxIofPulls;
 }
 
-// From here on the reader gets what comes, and first what was kept.
+// Registers the reader, and sends it the cached output first.
 void Iof::settle(Key key, Pull pull, Reply reply, pmix_status_t status) {
     auto peer = pull.peer.lock();
     const bool here = peer != nullptr && !peer->gone();
@@ -73,7 +72,7 @@ void Iof::settle(Key key, Pull pull, Reply reply, pmix_status_t status) {
         if (common::succeeded(status)) tell_host_end(pull);
         return reply.status(status);
     }
-    // Many may have been at the host together.
+    // Several requests may have been at the host together.
     if (has_enough(peer->serial()) && peer->kind() != PeerKind::self) {
         tell_host_end(pull);
         return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
@@ -83,9 +82,9 @@ void Iof::settle(Key key, Pull pull, Reply reply, pmix_status_t status) {
     reply.status(PMIX_SUCCESS);
     Pull& mine = it->second;
     cache_.take([&](const ProcId& source, pmix_iof_channel_t channel) { return mine.wants(source, channel); },
-                [&](const ProcId& source, pmix_iof_channel_t channel, IofPiecePtr piece, uint64_t lost) {
+                [&](const ProcId& source, pmix_iof_channel_t channel, IofBufferPtr buffer, uint64_t lost) {
                     mine.queue.add_lost(source, channel, lost);
-                    if (piece != nullptr) mine.queue.push(std::move(piece), nullptr);
+                    if (buffer != nullptr) mine.queue.push(std::move(buffer), nullptr);
                 });
     pump(it);
 }
@@ -104,7 +103,7 @@ void Iof::deregister(Peer& peer, common::IofDeregisterRequest& request, Reply re
     if (it == pulls_.end() || it->second.leaving.open()) return reply.status(PMIX_ERR_BAD_PARAM);
     tell_host_end(it->second);
     if (!reply.open()) {
-        // Its handler has gone already: what is left is for nobody.
+        // The requester wants no reply: its handler is gone, so the rest is dropped.
         pulls_.erase(it);
         return;
     }
@@ -116,7 +115,7 @@ void Iof::deregister(Peer& peer, common::IofDeregisterRequest& request, Reply re
 void Iof::peer_gone(const Peer& peer) {
     input_.peer_gone(peer);
     const uint64_t serial = peer.serial();
-    std::vector<Pull> gone;  // their receipts speak up only when the table is in order again
+    std::vector<Pull> gone;  // destroyed after the loop: their receipts run callbacks
     for (auto it = pulls_.lower_bound({serial, 0}); it != pulls_.end() && it->first.first == serial;) {
         gone.push_back(std::move(it->second));
         it = pulls_.erase(it);
@@ -143,32 +142,32 @@ void Iof::deliver(IofDelivery delivery) {
     if (rc != PMIX_SUCCESS) return receipt->fail(rc);
     const bool ends = delivery.data.empty() || InfoView(delivery.infos).flag(PMIX_IOF_COMPLETE);
 
-    std::vector<IofPiecePtr> pieces;
-    auto piece = std::make_shared<IofPiece>();
-    piece->source = delivery.source;
-    piece->channel = delivery.channel;
-    piece->data = std::move(delivery.data);
-    piece->infos = std::move(delivery.infos);
-    if (!piece->is_end()) pieces.push_back(piece);
+    std::vector<IofBufferPtr> buffers;
+    auto buffer = std::make_shared<IofBuffer>();
+    buffer->source = delivery.source;
+    buffer->channel = delivery.channel;
+    buffer->data = std::move(delivery.data);
+    buffer->infos = std::move(delivery.infos);
+    if (!buffer->is_end()) buffers.push_back(buffer);
     if (ends) {
-        auto end = std::make_shared<IofPiece>();
+        auto end = std::make_shared<IofBuffer>();
         end->source = delivery.source;
         end->channel = delivery.channel;
         end->infos.append_flag(PMIX_IOF_COMPLETE, true);
-        pieces.push_back(std::move(end));
+        buffers.push_back(std::move(end));
     }
     bool taken = false;
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         auto next = std::next(it);
         if (it->second.wants(delivery.source, delivery.channel)) {
             taken = true;
-            for (const IofPiecePtr& p : pieces) it->second.queue.push(p, p->is_end() ? nullptr : receipt);
+            for (const IofBufferPtr& p : buffers) it->second.queue.push(p, p->is_end() ? nullptr : receipt);
             pump(it);
         }
         it = next;
     }
     if (taken) return;
-    for (IofPiecePtr& p : pieces) cache_.keep(std::move(p), cache);
+    for (IofBufferPtr& p : buffers) cache_.keep(std::move(p), cache);
 }
 
 // Sends as much as the reader's window takes. May end the registration.
@@ -187,18 +186,18 @@ void Iof::send(Pull& pull, uint64_t reference, IofQueue::Part part) {
     auto peer = pull.peer.lock();
     if (peer == nullptr || peer->gone()) return;
     common::IofNotify message;
-    message.source = part.piece->source;
-    message.channel = part.piece->channel;
-    message.data = common::Bytes(part.piece->data.data() + part.offset, part.size);
+    message.source = part.buffer->source;
+    message.channel = part.buffer->channel;
+    message.data = common::Bytes(part.buffer->data.data() + part.offset, part.size);
     if (part.offset == 0) {
-        const InfoList& infos = part.piece->infos;
+        const InfoList& infos = part.buffer->infos;
         message.infos = common::Infos::borrow(infos.c_array(), infos.size());
     }
     message.reference = reference;
     message.lost = part.lost;
     common::ByteWriter w;
     if (common::encode_message(w, message) != PMIX_SUCCESS) {
-        // An info that cannot travel: the bytes go without.
+        // An info that cannot be encoded: the bytes are sent without infos.
         message.infos = common::Infos();
         if (common::encode_message(w, message) != PMIX_SUCCESS) return;
     }

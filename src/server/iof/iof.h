@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forwarded output and input: who has asked for whose output, what the host delivers to them, what they push up.
+// Forwarded output and input: the readers' registrations, the output that the host delivers, the input that processes
+// push.
 //
-// Owns the registrations with their queues, and the cache of output that nobody has asked for. Loop thread only.
-// A reader gets as much as its window allows (kIofWindow); it gives back credit as it deals with it. The rest waits in
-// its queue (iof_queue), and beyond the queue's limit the delivery is not answered, so that a host which waits for its
-// answers reads no more from that process: a slow reader holds up the processes it reads, and nothing else. A reader
-// that asked for PMIX_IOF_DROP_OLDEST or _NEWEST holds up nobody; what it loses it is told.
+// Owns the registrations with their queues, and the cache of output without a reader. Loop thread only. A reader is
+// sent as much as its window allows (kIofWindow), and returns credit for what it has processed. The rest waits in its
+// queue (iof_queue). Beyond the queue's limit the delivery is not answered, so that a host which waits for its answers
+// reads no more from that process: a slow reader blocks the processes that it reads, and nothing else. A reader that
+// asked for PMIX_IOF_DROP_OLDEST or _NEWEST blocks nothing, and is sent the number of bytes that it lost.
 //
-// What can go wrong: a host without the entries (PMIX_ERR_NOT_SUPPORTED), a host that says no, a reader that goes: its
-// queue goes with it and the deliveries that waited for it are answered.
+// What can go wrong: a host without the entries (PMIX_ERR_NOT_SUPPORTED), a host that refuses, a reader whose
+// connection ends: its queue is dropped and the deliveries that waited for it are answered.
 #pragma once
 
 #include <map>
@@ -38,7 +39,7 @@ struct IofDelivery {
 
 class Iof final : public LifecycleObserver {
   public:
-    // cache: for each process and channel that nobody has asked for.
+    // cache: the limit of each process and channel without a reader.
     Iof(Scheduler& scheduler, Host& host, IofLimit cache)
         : scheduler_(scheduler), host_(host), default_cache_(cache), input_(host) {}
     Iof(const Iof&) = delete;
@@ -50,7 +51,7 @@ class Iof final : public LifecycleObserver {
     void credit(Peer& peer, common::IofCredit& request, Reply reply);
 
     void deliver(IofDelivery delivery);
-    // Drops output of the namespace that nobody has asked for. Not when a local job ends: a tool may ask afterwards.
+    // Drops output of the namespace that has no reader. Not when a local job ends: a tool may ask for it afterwards.
     void forget_output(std::string_view nspace) { cache_.forget_nspace(nspace); }
 
     // LifecycleObserver

@@ -4,7 +4,7 @@
 namespace pmix::server {
 
 namespace {
-constexpr size_t kEntryCost = 256;  // a piece's memory beside its bytes
+constexpr size_t kEntryCost = 256;  // a buffer's memory in addition to its bytes
 }
 
 void IofCache::recount(Stream& stream) noexcept {
@@ -19,21 +19,21 @@ IofCache::Streams::iterator IofCache::forget(Streams::iterator it) {
     return streams_.erase(it);
 }
 
-void IofCache::keep(IofPiecePtr piece, IofLimit limit) {
+void IofCache::keep(IofBufferPtr buffer, IofLimit limit) {
     if (limit.overflow == IofOverflow::hold) limit.overflow = IofOverflow::drop_newest;
-    const Key key{piece->source, piece->channel};
+    const Key key{buffer->source, buffer->channel};
     auto it = streams_.find(key);
     if (it == streams_.end()) {
         ages_.push_back(key);
         it = streams_.emplace(key, Stream{IofQueue(limit), std::prev(ages_.end())}).first;
     }
     Stream& stream = it->second;
-    if (piece->is_end()) {
+    if (buffer->is_end()) {
         if (stream.ended) return;
         stream.ended = true;
     }
     stream.queue.set_limit(limit);
-    stream.queue.push(std::move(piece), nullptr);
+    stream.queue.push(std::move(buffer), nullptr);
     recount(stream);
     make_room();
 }
@@ -47,14 +47,14 @@ void IofCache::make_room() {
     }
 }
 
-IofPiecePtr IofCache::whole(IofQueue::Part&& part) {
-    if (part.offset == 0 && part.size == part.piece->data.size()) return part.piece;
-    auto piece = std::make_shared<IofPiece>();
-    piece->source = part.piece->source;
-    piece->channel = part.piece->channel;
-    const auto begin = part.piece->data.begin() + static_cast<ptrdiff_t>(part.offset);
-    piece->data.assign(begin, begin + static_cast<ptrdiff_t>(part.size));
-    return piece;
+IofBufferPtr IofCache::whole(IofQueue::Part&& part) {
+    if (part.offset == 0 && part.size == part.buffer->data.size()) return part.buffer;
+    auto buffer = std::make_shared<IofBuffer>();
+    buffer->source = part.buffer->source;
+    buffer->channel = part.buffer->channel;
+    const auto begin = part.buffer->data.begin() + static_cast<ptrdiff_t>(part.offset);
+    buffer->data.assign(begin, begin + static_cast<ptrdiff_t>(part.size));
+    return buffer;
 }
 
 void IofCache::forget_nspace(std::string_view nspace) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Output that nobody has asked for yet: a bounded queue for each process and channel, and a bound for all together.
+// Output without a reader yet: a bounded queue for each process and channel, and a bound for all together.
 //
 // Loop thread. There may never be a reader, so nothing waits for one: overflow drops the newest bytes, or the oldest
-// where the host asks for that, and the count of dropped bytes is kept for the first reader. Where all streams together
-// are too many, the one that began first gives up its bytes.
+// where the host asks for that, and the count of dropped bytes is kept for the first reader. When all streams together
+// exceed the bound, the oldest streams are emptied.
 #pragma once
 
 #include <list>
@@ -17,10 +17,10 @@ namespace pmix::server {
 
 class IofCache {
   public:
-    // limit: what the delivery's own infos say, over the default.
-    void keep(IofPiecePtr piece, IofLimit limit);
-    // Hands over all streams for which wanted(source, channel) is true: give(source, channel, piece, lost bytes in
-    // front of it); at last, where bytes are missing at the end, without a piece.
+    // limit: from the delivery's own infos, and the default for what they lack.
+    void keep(IofBufferPtr buffer, IofLimit limit);
+    // Hands over all streams for which wanted(source, channel) is true: give(source, channel, buffer, number of bytes
+    // lost before it). Where bytes are missing at the end, the last call has no buffer.
     template <class Wanted, class Give>
     void take(Wanted&& wanted, Give&& give) {
         for (auto it = streams_.begin(); it != streams_.end();) {
@@ -58,8 +58,8 @@ class IofCache {
     Streams::iterator forget(Streams::iterator it);
     void recount(Stream& stream) noexcept;
     void make_room();
-    // The part as a piece of its own, which it mostly is.
-    static IofPiecePtr whole(IofQueue::Part&& part);
+    // The part as a buffer of its own: the whole buffer in most cases, else a copy.
+    static IofBufferPtr whole(IofQueue::Part&& part);
 
     Streams streams_;
     std::list<Key> ages_;  // oldest first

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounded queues of output: see iof_queue.h.
 #include "server/iof/iof_queue.h"
 
 #include <algorithm>
@@ -10,7 +9,7 @@ namespace pmix::server {
 
 namespace {
 
-// Pieces of a few bytes cost more than their bytes: so many of them count as full.
+// Bounds the number of buffers too, because a small one takes more memory than its bytes.
 size_t most_entries(uint32_t bytes) noexcept {
     return 64 + bytes / 64;
 }
@@ -20,7 +19,7 @@ size_t most_entries(uint32_t bytes) noexcept {
 pmix_status_t read_iof_limit(const pmix_info_t* infos, size_t n, IofLimit& limit) noexcept {
     const common::InfoView view(infos, n);
     WIREUP_RETURN_IF_ERROR(view.get(PMIX_IOF_CACHE_SIZE, &limit.bytes));
-    // Who asks for more than is kept for all together gets that.
+    // No stream may keep more than the limit of all streams together.
     limit.bytes = std::min(limit.bytes, static_cast<uint32_t>(common::kIofCacheTotal));
     if (view.flag(PMIX_IOF_DROP_NEWEST)) limit.overflow = IofOverflow::drop_newest;
     if (view.flag(PMIX_IOF_DROP_OLDEST)) limit.overflow = IofOverflow::drop_oldest;
@@ -39,29 +38,29 @@ void IofQueue::add_lost(const common::ProcId& source, pmix_iof_channel_t bit, ui
     if (bytes != 0) lost_[{source, bit}] += bytes;
 }
 
-uint64_t IofQueue::take_lost(const IofPiece& piece) {
+uint64_t IofQueue::take_lost(const IofBuffer& buffer) {
     if (lost_.empty()) return 0;
-    const auto it = lost_.find({piece.source, piece.channel});
+    const auto it = lost_.find({buffer.source, buffer.channel});
     if (it == lost_.end()) return 0;
     const uint64_t bytes = it->second;
     lost_.erase(it);
     return bytes;
 }
 
-void IofQueue::push(IofPiecePtr piece, const IofReceiptPtr& receipt) {
-    const IofPiece& p = *piece;
+void IofQueue::push(IofBufferPtr buffer, const IofReceiptPtr& receipt) {
+    const IofBuffer& p = *buffer;
     Channel& c = channel(p.channel);
     size_t size = p.data.size();
-    size_t dropped = 0;  // behind what is taken of the piece
+    size_t dropped = 0;  // bytes at the end of the buffer
     if (size != 0 && limit_.overflow == IofOverflow::drop_newest && over(c, size)) {
-        const size_t room =
+        const size_t left =
             c.count < most_entries(limit_.bytes) ? limit_.bytes - std::min<size_t>(c.bytes, limit_.bytes) : 0;
-        dropped = size - std::min(size, room);
+        dropped = size - std::min(size, left);
         size -= dropped;
         if (size == 0) return add_lost(p.source, p.channel, dropped);
     }
     if (size != 0 && limit_.overflow == IofOverflow::hold && c.held_bytes + size > common::kIofMaxHeld) {
-        // A deliverer that does not wait for its answers.
+        // The deliverer does not wait for its receipts.
         if (receipt != nullptr) receipt->fail(PMIX_ERR_OUT_OF_RESOURCE);
         return add_lost(p.source, p.channel, size);
     }
@@ -71,7 +70,7 @@ void IofQueue::push(IofPiecePtr piece, const IofReceiptPtr& receipt) {
         c.held.push_back({size, receipt});
         c.held_bytes += size;
     }
-    parts_.push_back({piece, 0, size, take_lost(p)});
+    parts_.push_back({buffer, 0, size, take_lost(p)});
     c.bytes += size;
     ++c.count;
     add_lost(p.source, p.channel, dropped);
@@ -81,7 +80,7 @@ void IofQueue::push(IofPiecePtr piece, const IofReceiptPtr& receipt) {
 void IofQueue::drop_oldest(pmix_iof_channel_t bit, Channel& c) {
     const auto too_much = [&] { return c.bytes > limit_.bytes || c.count > most_entries(limit_.bytes); };
     for (auto it = parts_.begin(); it != parts_.end() && too_much();) {
-        if (it->piece->channel != bit || it->piece->is_end()) {
+        if (it->buffer->channel != bit || it->buffer->is_end()) {
             ++it;
             continue;
         }
@@ -93,26 +92,26 @@ void IofQueue::drop_oldest(pmix_iof_channel_t bit, Channel& c) {
             it->lost += gone;
             return;
         }
-        const IofPiecePtr piece = it->piece;
+        const IofBufferPtr buffer = it->buffer;
         const uint64_t lost = it->lost + gone;
         --c.count;
         it = parts_.erase(it);
-        // The gap lies in front of the stream's next piece, which is here or still to come.
+        // The gap is before the stream's next buffer, which is in the queue or will be pushed later.
         const auto next = std::find_if(it, parts_.end(), [&](const Entry& e) {
-            return e.piece->channel == bit && e.piece->source == piece->source;
+            return e.buffer->channel == bit && e.buffer->source == buffer->source;
         });
         if (next != parts_.end()) {
             next->lost += lost;
         } else {
-            add_lost(piece->source, bit, lost);
+            add_lost(buffer->source, bit, lost);
         }
     }
 }
 
 IofQueue::Part IofQueue::take(size_t max) {
     Entry& front = parts_.front();
-    Channel& c = channel(front.piece->channel);
-    Part part{front.piece, front.begin, std::min(max, front.end - front.begin), std::exchange(front.lost, 0)};
+    Channel& c = channel(front.buffer->channel);
+    Part part{front.buffer, front.begin, std::min(max, front.end - front.begin), std::exchange(front.lost, 0)};
     front.begin += part.size;
     c.bytes -= part.size;
     if (front.begin == front.end) {
@@ -123,7 +122,7 @@ IofQueue::Part IofQueue::take(size_t max) {
     return part;
 }
 
-// What is not held lies in front, so what leaves is never held.
+// Held buffers are the last in the queue, so the one that leaves it is never held.
 void IofQueue::admit_held(Channel& c) noexcept {
     while (!c.held.empty()) {
         const size_t accepted = c.bytes - c.held_bytes;
@@ -146,15 +145,15 @@ void IofQueue::drop_all() {
     release_receipts();
     std::deque<Entry> ends;
     for (Entry& e : parts_) {
-        if (e.piece->is_end()) {
-            e.lost += take_lost(*e.piece);
+        if (e.buffer->is_end()) {
+            e.lost += take_lost(*e.buffer);
             ends.push_back(std::move(e));
         } else {
-            add_lost(e.piece->source, e.piece->channel, e.lost + e.end - e.begin);
+            add_lost(e.buffer->source, e.buffer->channel, e.lost + e.end - e.begin);
         }
     }
     for (Channel& c : channels_) c.bytes = c.count = 0;
-    for (const Entry& e : ends) ++channel(e.piece->channel).count;
+    for (const Entry& e : ends) ++channel(e.buffer->channel).count;
     parts_ = std::move(ends);
 }
 

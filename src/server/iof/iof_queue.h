@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Output on its way to one reader: pieces in order, and what happens when they are more than was agreed.
+// Output that waits to be sent to one reader: buffers in order, and a limit.
 //
-// Pure state, loop thread. Bytes are counted per channel. Up to the limit a piece is taken over at once. Above it,
-// either the piece is held (it goes out in its turn, and its receipt stays open until it fits: that is how the
-// deliverer learns to wait), or bytes are dropped, the oldest or the newest as asked; what was dropped is counted and
-// told with the next piece of the same stream. The end of a stream is never dropped.
+// Pure state, loop thread. Bytes are counted per channel. Up to the limit a buffer is accepted at once. Above it,
+// either the buffer is held (it stays in the queue, and its receipt stays open until it fits: this tells the deliverer
+// to wait), or bytes are dropped, the oldest or the newest as the options ask; the number of dropped bytes is sent with
+// the next buffer of the same stream. The end of a stream is never dropped.
 #pragma once
 
 #include <pmix_common.h>
@@ -23,17 +23,17 @@
 
 namespace pmix::server {
 
-// One delivery of the host's, shared by all who read it. No data: the end of the stream.
-struct IofPiece {
+// The output of one delivery, shared by the queues of all its readers. No data: the end of the stream.
+struct IofBuffer {
     common::ProcId source;
     pmix_iof_channel_t channel = 0;
     common::Blob data;
     common::InfoList infos;
     bool is_end() const noexcept { return data.empty(); }
 };
-using IofPiecePtr = std::shared_ptr<const IofPiece>;
+using IofBufferPtr = std::shared_ptr<const IofBuffer>;
 
-// Answers the deliverer when the last who holds it lets go.
+// Answers the deliverer when the last reference to it is dropped.
 class IofReceipt {
   public:
     explicit IofReceipt(common::Callback<void(pmix_status_t)> done) : done_(std::move(done)) {}
@@ -54,14 +54,15 @@ struct IofLimit {
     IofOverflow overflow = IofOverflow::hold;
 };
 
-// PMIX_IOF_CACHE_SIZE and _DROP_OLDEST, _DROP_NEWEST, over what stands in `limit`. PMIX_ERR_BAD_PARAM: wrong types.
+// PMIX_IOF_CACHE_SIZE and _DROP_OLDEST, _DROP_NEWEST; the fields of `limit` are the defaults. PMIX_ERR_BAD_PARAM: wrong
+// types.
 pmix_status_t read_iof_limit(const pmix_info_t* infos, size_t n, IofLimit& limit) noexcept;
 
 class IofQueue {
   public:
-    // A part of a piece. lost: bytes of its stream that were dropped in front of it.
+    // A part of a buffer. lost: bytes of its stream that were dropped in front of it.
     struct Part {
-        IofPiecePtr piece;
+        IofBufferPtr buffer;
         size_t offset = 0;
         size_t size = 0;
         uint64_t lost = 0;
@@ -72,25 +73,25 @@ class IofQueue {
     IofQueue(IofQueue&&) = default;
 
     // The receipt may be null.
-    void push(IofPiecePtr piece, const IofReceiptPtr& receipt);
-    // So many bytes of the stream are missing in front of its next piece.
+    void push(IofBufferPtr buffer, const IofReceiptPtr& receipt);
+    // Adds to the number of bytes that are missing before the stream's next buffer.
     void add_lost(const common::ProcId& source, pmix_iof_channel_t channel, uint64_t bytes);
     bool empty() const noexcept { return parts_.empty(); }
-    // Takes at most max bytes of one piece off the front. Not on an empty queue.
+    // Takes at most max bytes of one buffer off the front. Not on an empty queue.
     Part take(size_t max);
-    // All receipts are let go: nobody is to wait for this reader any more.
+    // Drops all receipts: no deliverer waits for this reader any more.
     void release_receipts() noexcept;
-    // Everything is dropped, and counted for those who ask later.
+    // Drops all data; the number of bytes is kept for a later reader.
     void drop_all();
 
     void set_limit(IofLimit limit) noexcept { limit_ = limit; }
     size_t bytes() const noexcept;
     size_t parts() const noexcept { return parts_.size(); }
-    uint64_t lost() const noexcept;  // not yet told, and with no piece to tell it with
+    uint64_t lost() const noexcept;  // bytes dropped after the last buffer in the queue
 
   private:
     struct Entry {
-        IofPiecePtr piece;
+        IofBufferPtr buffer;
         size_t begin = 0;
         size_t end = 0;
         uint64_t lost = 0;
@@ -111,12 +112,12 @@ class IofQueue {
     bool over(const Channel& c, size_t more) const noexcept;
     void admit_held(Channel& c) noexcept;
     void drop_oldest(pmix_iof_channel_t bit, Channel& c);
-    uint64_t take_lost(const IofPiece& piece);
+    uint64_t take_lost(const IofBuffer& buffer);
 
     IofLimit limit_;
     std::deque<Entry> parts_;
     std::array<Channel, 3> channels_;
-    std::map<Stream, uint64_t> lost_;  // to be told with the next piece that comes
+    std::map<Stream, uint64_t> lost_;  // to be sent with the stream's next buffer
 };
 
 }  // namespace pmix::server

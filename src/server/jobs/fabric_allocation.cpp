@@ -54,9 +54,9 @@ pmix_status_t read(InfoView wanted, Request& request) {
     return PMIX_SUCCESS;
 }
 
-// The nodes of the job, or, where the host does not say, all that are known.
-Result<std::vector<std::string>> nodes_of(InfoView wishes, const Inventory& inventory) {
-    const pmix_info_t* map = wishes.find(PMIX_NODE_MAP);
+// The nodes of the job, or all known nodes where the host gives no map.
+Result<std::vector<std::string>> nodes_of(InfoView directives, const Inventory& inventory) {
+    const pmix_info_t* map = directives.find(PMIX_NODE_MAP);
     if (map == nullptr) return inventory.names();
     common::Bytes bytes;
     std::string expanded;
@@ -117,17 +117,17 @@ pmix_status_t set_up(const Request& request, const std::vector<std::string>& nod
 
 }  // namespace
 
-pmix_status_t set_up_fabrics(InfoView wishes, const Inventory& inventory, InfoList& answer) {
-    for (const pmix_info_t& info : wishes) {
+pmix_status_t set_up_fabrics(InfoView directives, const Inventory& inventory, InfoList& answer) {
+    for (const pmix_info_t& info : directives) {
         if (common::key_view(info) != PMIX_ALLOC_FABRIC) continue;
         Request request;
         pmix_status_t rc = read(common::infos_in(info.value), request);
         if (rc != PMIX_SUCCESS) return rc;
-        auto nodes = nodes_of(wishes, inventory);
+        auto nodes = nodes_of(directives, inventory);
         if (!nodes) return nodes.status();
         InfoList one;
         rc = nodes->empty() ? PMIX_ERR_NOT_SUPPORTED : set_up(request, *nodes, inventory, one);
-        // Who does not insist gets the rest without it.
+        // Not required: the application gets the rest without it.
         if (rc == PMIX_ERR_NOT_SUPPORTED && !common::is_required(info)) continue;
         if (rc == PMIX_SUCCESS) rc = answer.append_all(one.c_array(), one.size());
         if (rc != PMIX_SUCCESS) return rc;

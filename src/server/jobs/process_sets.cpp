@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Process sets: see process_sets.h.
 #include "server/jobs/process_sets.h"
 
 #include <algorithm>

@@ -47,7 +47,7 @@ void Registration::announce_locals(Nspace& nspace) {
 
 pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
     bool fresh = registry_.find(job.nspace) == nullptr;
-    if (Nspace* known = registry_.find(job.nspace)) known->adopted = known->adopted && !by_host;
+    if (Nspace* known = registry_.find(job.nspace)) known->is_remote = known->is_remote && !by_host;
     Placed placed;
     auto derived = derive_placement(job, registry_.hostname(), placed);
     if (!derived.ok()) return derived.status();
@@ -128,15 +128,15 @@ void Registration::set_environments(const Nspace& nspace) {
 
 pmix_status_t Registration::register_client(const ProcId& proc, uint32_t uid, uint32_t gid, void* server_object) {
     Nspace& nspace = registry_.obtain(proc.nspace);
-    nspace.adopted = false;
+    nspace.is_remote = false;
     if (nspace.size_known() && !nspace.has_rank(proc.rank))
         WIREUP_LOG(server, warn, "PMIx_server_register_client: rank %u of \"%s\", a job of %u", proc.rank,
                    nspace.name.c_str(), nspace.size());
     auto [at, fresh] = nspace.clients.try_emplace(proc.rank);
     Client& client = at->second;
     client.rank = proc.rank;
-    registry_.user_came(uid);
-    if (!fresh) registry_.user_left(client.uid);
+    registry_.add_user(uid);
+    if (!fresh) registry_.remove_user(client.uid);
     client.uid = uid;
     client.gid = gid;
     client.server_object = server_object;
@@ -169,7 +169,7 @@ void Registration::deregister_client(const ProcId& proc) {
     // What may find no memory comes first, so that the caller may call again.
     launch_env_.remove(proc);
     if (!was_gone) nspace->gone.push_back(proc.rank);  // stays there: the namespace still counts it among its own
-    registry_.user_left(client->uid);
+    registry_.remove_user(client->uid);
     nspace->clients.erase(proc.rank);
     if (!was_gone || may_return) client_gone(*nspace, proc.rank);
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Jobs described to other servers: see job_piece.h.
 #include "server/namespaces/job_section.h"
 
 #include <algorithm>
@@ -88,11 +87,11 @@ Result<std::vector<uint8_t>> describe_job(const Nspace& nspace) {
 Result<JobInfo> described_job(Bytes blob, std::string_view nspace) {
     std::vector<uint8_t> storage;
     while (!blob.empty()) {
-        auto piece = read_piece(blob);
-        if (!piece.ok()) return piece.status();
-        blob = blob.subspan(piece->size);
-        if (!piece->job || piece->nspace != nspace) continue;
-        auto bytes = piece_chunks(*piece, storage);
+        auto section = read_section(blob);
+        if (!section.ok()) return section.status();
+        blob = blob.subspan(section->size);
+        if (!section->job || section->nspace != nspace) continue;
+        auto bytes = section_chunks(*section, storage);
         if (!bytes.ok()) return bytes.status();
         ByteReader r(*bytes);
         InfoList infos;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job's own data on its way to a server that has never heard of it: the answer to a direct modex of the whole
-// namespace (PMIX_RANK_WILDCARD).
+// A job's own data for a server that does not know the job: the answer to a direct modex of the whole namespace
+// (PMIX_RANK_WILDCARD).
 //
-// What goes is what the host said about the job as a whole, with the two maps from which the rest is derived there;
-// what it said of this node stays here. Loop thread only, nothing owned. What can go wrong: a namespace without data
+// Contains what the host registered for the job as a whole, with the two maps from which the receiver derives the rest;
+// data of this node is not included. Loop thread only, nothing owned. What can go wrong: a namespace without data
 // (PMIX_ERR_NOT_FOUND), bytes that are no description (PMIX_ERR_UNPACK_FAILURE).
 #pragma once
 

@@ -40,7 +40,7 @@ Result<std::vector<uint8_t>> wrap_bounded(std::string_view nspace, uint8_t flags
 
 }  // namespace
 
-Result<std::vector<uint8_t>> wrap_piece(std::string_view nspace, Bytes chunks) {
+Result<std::vector<uint8_t>> wrap_section(std::string_view nspace, Bytes chunks) {
     if (chunks.size() > kMaxBlobPayload) return PMIX_ERR_OUT_OF_RESOURCE;
     auto packed = common::deflate_if_smaller(chunks);
     return packed ? wrap_bounded(nspace, kCompressed, *packed, chunks.size())
@@ -66,7 +66,7 @@ std::vector<uint8_t> wrap_owner(std::string_view nspace, uint32_t uid) {
     return wrap(nspace, kKept | kOwner, w.view(), w.size());
 }
 
-std::optional<uint32_t> piece_owner(const Piece& section) noexcept {
+std::optional<uint32_t> section_owner(const Section& section) noexcept {
     if (!section.owner) return std::nullopt;
     ByteReader r(section.payload);
     r.u32();
@@ -86,7 +86,7 @@ std::vector<uint8_t> wrap_state(std::string_view nspace, uint32_t rank, ModexSta
 
 ModexState state_of(Bytes blob, std::string_view nspace, uint32_t rank) noexcept {
     while (!blob.empty()) {
-        auto section = read_piece(blob);
+        auto section = read_section(blob);
         if (!section.ok()) break;
         blob = blob.subspan(section->size);
         if (!section->state || section->nspace != nspace) continue;
@@ -117,7 +117,7 @@ std::vector<uint8_t> wrap_presence() {
 
 bool is_presence_only(Bytes blob) noexcept {
     while (!blob.empty()) {
-        auto section = read_piece(blob);
+        auto section = read_section(blob);
         if (!section.ok() || !section->presence) return false;
         blob = blob.subspan(section->size);
     }
@@ -126,7 +126,7 @@ bool is_presence_only(Bytes blob) noexcept {
 
 bool says_kept(Bytes blob, std::string_view nspace, uint32_t rank, std::string_view key) noexcept {
     while (!blob.empty()) {
-        auto section = read_piece(blob);
+        auto section = read_section(blob);
         if (!section.ok()) return false;
         blob = blob.subspan(section->size);
         if (!section->kept || section->nspace != nspace) continue;
@@ -139,7 +139,7 @@ bool says_kept(Bytes blob, std::string_view nspace, uint32_t rank, std::string_v
     return false;
 }
 
-Result<Piece> read_piece(Bytes blob) {
+Result<Section> read_section(Bytes blob) {
     ByteReader r(blob);
     uint32_t magic = r.u32();
     uint8_t version = r.u8();
@@ -150,7 +150,7 @@ Result<Piece> read_piece(Bytes blob) {
     if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
     if (magic != kBlobMagic || version != kBlobVersion) return PMIX_ERR_NOT_SUPPORTED;
     Bytes name_bytes = r.raw(name);
-    Piece section;
+    Section section;
     section.payload = r.raw(payload);
     if (!r.ok() || name > common::kMaxNspaceLength) return PMIX_ERR_UNPACK_FAILURE;
     section.nspace = {reinterpret_cast<const char*>(name_bytes.data()), name_bytes.size()};
@@ -166,7 +166,7 @@ Result<Piece> read_piece(Bytes blob) {
     return section;
 }
 
-Result<Bytes> piece_chunks(const Piece& section, std::vector<uint8_t>& storage) {
+Result<Bytes> section_chunks(const Section& section, std::vector<uint8_t>& storage) {
     if (!section.compressed) return section.payload;
     if (section.raw_size > kMaxBlobPayload) return PMIX_ERR_OUT_OF_RESOURCE;
     auto raw = common::inflate_bounded(section.payload, section.raw_size, section.raw_size);

@@ -44,7 +44,7 @@ inline constexpr size_t kBlobHeader = 16;
 // Of one section, packed or not. Both sizes have 32 bits.
 inline constexpr size_t kMaxBlobPayload = size_t{1} << 31;
 
-common::Result<std::vector<uint8_t>> wrap_piece(std::string_view nspace, common::Bytes chunks);
+common::Result<std::vector<uint8_t>> wrap_section(std::string_view nspace, common::Bytes chunks);
 
 // Keys that a rank keeps to its node; empty bytes when there are none.
 std::vector<uint8_t> wrap_kept(std::string_view nspace, uint32_t rank, const std::vector<std::string>& keys);
@@ -66,7 +66,7 @@ std::vector<uint8_t> wrap_presence();
 // True if a blob consists of such sections only, or is empty.
 bool is_presence_only(common::Bytes blob) noexcept;
 
-struct Piece {
+struct Section {
     std::string_view nspace;
     common::Bytes payload;
     bool compressed = false;
@@ -79,10 +79,10 @@ struct Piece {
     uint32_t raw_size = 0;
     size_t size = 0;  // where the next section starts
 };
-common::Result<Piece> read_piece(common::Bytes blob);
+common::Result<Section> read_section(common::Bytes blob);
 // The user that an owner section names.
-std::optional<uint32_t> piece_owner(const Piece& section) noexcept;
+std::optional<uint32_t> section_owner(const Section& section) noexcept;
 // The chunks: the payload itself, or unpacked into `storage`.
-common::Result<common::Bytes> piece_chunks(const Piece& section, std::vector<uint8_t>& storage);
+common::Result<common::Bytes> section_chunks(const Section& section, std::vector<uint8_t>& storage);
 
 }  // namespace pmix::server

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One namespace's data: see namespace_data.h.
 #include "server/namespaces/namespace_data.h"
 
 #include <algorithm>
@@ -102,7 +101,7 @@ pmix_status_t NamespaceData::apply(JobInfo&& setup, const Placed* placed, uint32
         const JobInfo::Item& item = setup.items[i];
         Owner owner = item.owner;
         std::string_view key = setup.key_of(item);
-        // What we computed never replaces what the host said in an earlier call.
+        // A derived value never replaces one that the host gave in an earlier call.
         if (i >= said && reader().find(owner, Key(key), found) == PMIX_SUCCESS) continue;
         Record record{key, setup.value_of(item), PMIX_GLOBAL};
         if (owner.kind == OwnerKind::node) {
@@ -178,7 +177,7 @@ Result<std::vector<uint8_t>> NamespaceData::contribution(std::string_view nspace
                                                          std::span<const dstore::RankSince> ranks, size_t most) const {
     auto chunk = writer_->contribution(ranks);
     if (!chunk.ok() || chunk->empty()) return chunk;
-    if (chunk->size() <= most) return wrap_piece(nspace, *chunk);
+    if (chunk->size() <= most) return wrap_section(nspace, *chunk);
     if (ranks.size() < 2) return PMIX_ERR_OUT_OF_RESOURCE;
     chunk = std::vector<uint8_t>{};
     auto first = contribution(nspace, ranks.first(ranks.size() / 2), most);
@@ -202,28 +201,28 @@ std::vector<uint8_t> NamespaceData::kept_names(std::string_view nspace, common::
 
 void append_owner(const Nspace& nspace, std::vector<uint8_t>& blob) {
     if (!nspace.owner) return;
-    const std::vector<uint8_t> piece = wrap_owner(nspace.name, *nspace.owner);
-    blob.insert(blob.end(), piece.begin(), piece.end());
+    const std::vector<uint8_t> section = wrap_owner(nspace.name, *nspace.owner);
+    blob.insert(blob.end(), section.begin(), section.end());
 }
 
-pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view adopt, const BeforeIngest& before) {
+pmix_status_t ingest_blob(Registry& registry, Bytes blob, std::string_view remote, const BeforeIngest& before) {
     std::vector<uint8_t> storage;
     while (!blob.empty()) {
-        auto piece = read_piece(blob);
-        if (!piece.ok()) return piece.status();
-        blob = blob.subspan(piece->size);
-        if (piece->kept || piece->group || piece->job || piece->presence || piece->state) continue;
-        Nspace* nspace = registry.find(piece->nspace);
-        if (piece->owner) {
-            // What this node's host says of it is worth more.
-            const auto uid = piece_owner(*piece);
+        auto section = read_section(blob);
+        if (!section.ok()) return section.status();
+        blob = blob.subspan(section->size);
+        if (section->kept || section->group || section->job || section->presence || section->state) continue;
+        Nspace* nspace = registry.find(section->nspace);
+        if (section->owner) {
+            // What this node's own host has registered takes precedence.
+            const auto uid = section_owner(*section);
             if (nspace != nullptr && uid && !nspace->owner) nspace->owner = uid;
             continue;
         }
-        if (nspace == nullptr && !adopt.empty() && piece->nspace == adopt) nspace = &registry.adopt(adopt);
+        if (nspace == nullptr && !remote.empty() && section->nspace == remote) nspace = &registry.obtain_remote(remote);
         if (nspace == nullptr) continue;
         if (pmix_status_t rc = registry.ensure_data(*nspace); rc != PMIX_SUCCESS) return rc;
-        auto chunks = piece_chunks(*piece, storage);
+        auto chunks = section_chunks(*section, storage);
         if (!chunks.ok()) return chunks.status();
         if (before) before(*nspace, *chunks);
         dstore::Ingested done = nspace->data->ingest(*chunks);

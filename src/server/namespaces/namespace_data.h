@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The data of one namespace on this node: job information, commits, what came from other nodes. The only caller of the
-// dstore writer.
+// The data of one namespace on this node: job information, commits, data received from other nodes. The only caller of
+// the dstore writer.
 //
-// Loop thread only. Whoever waits for data is told by the caller of commit() and ingest_blob(), not from here. What can
-// go wrong: no memory or a full quota (PMIX_ERR_OUT_OF_RESOURCE), a blob that is none of ours (PMIX_ERR_NOT_SUPPORTED,
-// PMIX_ERR_UNPACK_FAILURE); what was published before stays.
+// Loop thread only. The caller of commit() and ingest_blob() answers the requests that wait for data, not this class.
+// What can go wrong: no memory or a full quota (PMIX_ERR_OUT_OF_RESOURCE), a blob of another library
+// (PMIX_ERR_NOT_SUPPORTED) or a damaged one (PMIX_ERR_UNPACK_FAILURE); what was published before stays.
 #pragma once
 
 #include <functional>
@@ -30,13 +30,13 @@ class NamespaceData {
     // instance: the number of its segment, which renew() changes. Clients know segments by it.
     static common::Result<std::unique_ptr<NamespaceData>> create(uint32_t job_size, uint64_t origin, uint32_t instance);
 
-    // Puts a host's word into the store. `placed`: the placement that goes with it; null keeps the one that is there.
-    // own_node: where flat node keys go. resources: the word of register_resources, which loses against the host's
-    // word on this namespace.
+    // Puts data provided by the host into the store. `placed`: the placement that goes with it; null keeps the present
+    // one. own_node: the node that node keys outside of a node array belong to. apply_resources: what
+    // PMIx_server_register_resources gave; what was registered for this namespace itself takes precedence.
     pmix_status_t apply(JobInfo&& setup, const Placed* placed, uint32_t own_node, const Placed& current);
     pmix_status_t apply_resources(const JobInfo& resources, const Placed& current);
 
-    // What the server itself says of one process; replaces what was said before.
+    // What the server itself states of one process; replaces an earlier value.
     pmix_status_t put_proc_info(common::Rank rank, std::string_view key, const pmix_value_t& value);
     // The same for an encoded value, and for many processes at once.
     pmix_status_t put_proc_info(common::Rank rank, std::string_view key, common::Bytes encoded);
@@ -56,14 +56,14 @@ class NamespaceData {
     // `most` bytes cannot hold it.
     common::Result<std::vector<uint8_t>> contribution(std::string_view nspace, std::span<const dstore::RankSince> ranks,
                                                       size_t most = kMaxBlobPayload) const;
-    // A piece that names the keys which a local rank shows to its node only; empty when there are none.
+    // A section that names the keys which a local rank shows to its node only; empty when there are none.
     std::vector<uint8_t> kept_names(std::string_view nspace, common::Rank rank) const;
     dstore::Ingested ingest(common::Bytes chunks) { return writer_->ingest(chunks); }
 
     int descriptor() const noexcept { return writer_->descriptor(); }
     uint32_t instance() const noexcept { return instance_; }
     // Much was replaced: a new segment may be worth while (server/segment_compaction.h).
-    bool renewal_due() const noexcept { return writer_->compaction_due(); }
+    bool compaction_due() const noexcept { return writer_->compaction_due(); }
     // True: descriptor() and reader() are now those of a new segment.
     common::Result<bool> renew(uint32_t instance);
     // Shared memory in use.
@@ -79,14 +79,14 @@ class NamespaceData {
     bool columns_declared_ = false;  // what follows from the placement; once
 };
 
-// To be read by a server that has the namespace's data from here: the user whose it is, if that is known.
+// For a server that has the namespace's data from here: the user that the namespace belongs to, if that is known.
 void append_owner(const Nspace& nspace, std::vector<uint8_t>& blob);
 
-// Takes over what the pieces of a blob hold, each into its namespace; pieces of namespaces unknown here are skipped, or
-// make a namespace of their own when `adopt` names it. Hosts concatenate the blobs of nodes in any order. before, where
-// given, sees the chunks of each section before they are taken over.
+// Takes over what the sections of a blob hold, each into its namespace. Sections of namespaces unknown here are
+// skipped; only `remote` is created, as a remote namespace. Hosts concatenate the blobs of nodes in any order. before,
+// where given, is called with the chunks of each section before they are taken over.
 using BeforeIngest = std::function<void(const Nspace&, common::Bytes chunks)>;
-pmix_status_t ingest_blob(Registry& registry, common::Bytes blob, std::string_view adopt = {},
+pmix_status_t ingest_blob(Registry& registry, common::Bytes blob, std::string_view remote = {},
                           const BeforeIngest& before = {});
 
 }  // namespace pmix::server

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Namespaces and their ranks: see registry.h.
 #include "server/namespaces/registry.h"
 
 #include <algorithm>
@@ -82,12 +81,12 @@ Nspace& Registry::obtain(std::string_view name) {
     return nspace;
 }
 
-Nspace& Registry::adopt(std::string_view name) {
+Nspace& Registry::obtain_remote(std::string_view name) {
     if (Nspace* known = find(name)) return *known;
     Nspace& nspace = obtain(name);
-    nspace.adopted = true;
+    nspace.is_remote = true;
     nspace.last_use = next_use();
-    observers_.notify(&LifecycleObserver::namespace_adopted);
+    observers_.notify(&LifecycleObserver::remote_namespace_new);
     return nspace;
 }
 
@@ -102,13 +101,13 @@ pmix_status_t Registry::ensure_data(Nspace& nspace) {
 void Registry::remove(std::string_view name) {
     auto it = nspaces_.find(name);
     if (it == nspaces_.end()) return;
-    for (const auto& [rank, client] : it->second->clients) user_left(client.uid);
+    for (const auto& [rank, client] : it->second->clients) remove_user(client.uid);
     groups_.hide(name, false);
     by_number_.erase(it->second->number);
     nspaces_.erase(it);
 }
 
-void Registry::user_left(uint32_t uid) noexcept {
+void Registry::remove_user(uint32_t uid) noexcept {
     auto it = users_.find(uid);
     if (it != users_.end() && --it->second == 0) users_.erase(it);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which jobs, nodes, ranks and process sets this server knows, and which ranks are here: plain state.
+// The jobs, nodes, ranks and process sets known to this server, and the ranks that are local: plain state.
 //
-// Owns the namespaces with all that hangs on them. Loop thread only. It sends nothing and waits for nothing. Names of
-// namespaces may come again after deregistration: each life has a number of its own, and whatever refers to a
-// namespace across time keeps the number (see MemberId).
+// Owns the namespaces and their data. Loop thread only. It sends nothing and waits for nothing. A namespace may be
+// registered again under the same name after deregistration: each instance has a number of its own, and a reference
+// that is kept across callbacks is that number (see MemberId).
 #pragma once
 
 #include <map>
@@ -30,8 +30,8 @@ struct Client {
     enum class State : uint8_t {
         registered,  // has not connected yet
         connected,
-        finalized,  // said goodbye
-        lost,       // its connection broke without a goodbye
+        finalized,  // has called PMIx_Finalize
+        lost,       // its connection broke without PMIx_Finalize
     };
     common::Rank rank = 0;
     uint32_t uid = 0;
@@ -43,7 +43,7 @@ struct Client {
     // The host has been asked whether it is admitted, and the server has not acted on the answer yet.
     bool at_host = false;
     std::weak_ptr<const void> admission_due;  // expired while at_host: the answer was lost
-    bool may_return = false;                  // finalized, but its process lives: collectives go on waiting for it
+    bool may_return = false;                  // finalized, but its process still runs: collectives go on waiting for it
     // Will not commit any more, unless it connects again.
     bool gone() const noexcept { return state == State::finalized || state == State::lost; }
 };
@@ -76,7 +76,7 @@ struct Nspace {
     std::optional<uint32_t> job_size;
     std::optional<uint32_t> owner;  // whose processes these are
     std::optional<uint32_t> session;
-    std::set<uint32_t> readers;  // where nobody has said so: users for whom the host has fetched its data
+    std::set<uint32_t> readers;  // used while the owner is unknown: users for which the host has fetched its data
     Placed placed;
     bool has_placement = false;
     uint32_t own_node = common::kNoNode;
@@ -84,9 +84,9 @@ struct Nspace {
     std::vector<common::Rank> gone;       // ranks that have left, deregistered ones included
     std::unique_ptr<NamespaceData> data;  // none: known by name only
     common::InfoList envars;
-    bool adopted = false;   // of another node, made for what came from there; the host has not registered it
-    uint64_t last_use = 0;  // of an adopted one
-    bool open_mpi = false;  // its program was said to be Open MPI's
+    bool is_remote = false;  // the host has not registered it: created for data received from another node
+    uint64_t last_use = 0;   // of a remote namespace
+    bool open_mpi = false;   // its program was said to be Open MPI's
     std::set<common::Rank>
         pset_records;  // whose process sets are a record of their own. See server/jobs/process_sets.h
     // By rank and Peer::serial(), until the process has sent all of it again. See server/data/commit.h.
@@ -141,12 +141,12 @@ class Registry final : public MemberView {
     Nspace* find(uint32_t number) noexcept;
     Nspace& obtain(std::string_view name);
     void remove(std::string_view name);
-    // A place for what comes from other nodes; an adopted one if the host has not registered it.
-    Nspace& adopt(std::string_view name);
+    // For data received from other nodes: the namespace of this name, or a new remote namespace.
+    Nspace& obtain_remote(std::string_view name);
     uint64_t next_use() noexcept { return ++uses_; }
-    // A rank of that user is registered, or is no more: whoever changes Nspace::clients says so.
-    void user_came(uint32_t uid) { ++users_[uid]; }
-    void user_left(uint32_t uid) noexcept;
+    // A rank of that user is registered, or is no more. Every change of Nspace::clients must be reported by these.
+    void add_user(uint32_t uid) { ++users_[uid]; }
+    void remove_user(uint32_t uid) noexcept;
     bool has_user(uint32_t uid) const noexcept { return users_.find(uid) != users_.end(); }
     Client* find_client(const common::ProcId& proc) noexcept;
     // Null when the process is not one of a namespace known here.
@@ -157,11 +157,11 @@ class Registry final : public MemberView {
     pmix_status_t ensure_data(Nspace& nspace);
     // Something was published there.
     void written(const Nspace& nspace) {
-        if (nspace.data->renewal_due()) observers_.notify(&LifecycleObserver::compaction_due, nspace);
+        if (nspace.data->compaction_due()) observers_.notify(&LifecycleObserver::compaction_due, nspace);
     }
     uint32_t next_segment() noexcept { return next_segment_++; }
 
-    // The rank's life goes on: keeps Nspace::gone in step.
+    // Sets the rank's state, and keeps Nspace::gone in step with it.
     void set_state(Nspace& nspace, Client& client, Client::State state);
 
     Reach reach(const Signature& signature) const noexcept;

@@ -30,7 +30,7 @@ class Segments {
         if (peer.id().nspace == nspace.name) return true;  // it is a registered rank of it
         if (nspace.owner) return *nspace.owner == uid;
         if (nspace.readers.count(uid) != 0) return true;
-        if (nspace.adopted) return false;
+        if (nspace.is_remote) return false;
         for (const auto& [name, other] : registry_.nspaces())
             if (other->owner && *other->owner != uid && name != own_nspace_) return false;
         return true;

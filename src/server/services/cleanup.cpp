@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Removal of what processes leave behind: see cleanup.h.
 #include "server/services/cleanup.h"
 
 #include <dirent.h>
@@ -91,7 +90,7 @@ void remove_now(const std::string& path, uid_t user, bool folder, const CleanupR
 pmix_status_t Cleanup::check(const std::string& path, bool folder, Rights user, const CleanupRules& rules) const {
     const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
     if (path.size() < 2 || path[0] != '/' || name.empty() || name == "." || name == "..") return PMIX_ERR_BAD_PARAM;
-    // What one wish protects, another of the same user cannot remove, whichever came first.
+    // What one request protects, another of the same user cannot remove, whichever was first.
     if (protected_.count({user.uid, path}) != 0) return PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES;
     const auto at = entries_.find({user.uid, path});
     if (at == entries_.end()) return PMIX_SUCCESS;
@@ -128,50 +127,50 @@ template <class Which>
 bool Cleanup::forget_claims(Entry& entry, Which&& which) {
     return std::erase_if(entry.claims, [&](const Claim& claim) {
                if (!which(claim)) return false;
-               const auto asked = asked_.find(claim.asker);
+               const auto asked = asked_.find(claim.requester);
                asked->second -= claim.weight;
                if (asked->second == 0) asked_.erase(asked);
                return true;
            }) != 0;
 }
 
-pmix_status_t Cleanup::add(const CleanupWish& wish, const std::vector<std::string>& files,
+pmix_status_t Cleanup::add(const CleanupRequest& request, const std::vector<std::string>& files,
                            const std::vector<std::string>& folders, const CleanupRules& rules) {
     const size_t paths = files.size() + folders.size();
-    if (paths == 0 || wish.holders.empty()) return PMIX_SUCCESS;
-    const auto before = asked_.find(wish.asker);
-    const size_t room = common::kMaxCleanupsPerProcess - (before == asked_.end() ? 0 : before->second);
-    if (rules.ignore.size() > room || paths > (room - rules.ignore.size()) / wish.holders.size())
+    if (paths == 0 || request.holders.empty()) return PMIX_SUCCESS;
+    const auto before = asked_.find(request.requester);
+    const size_t left = common::kMaxCleanupsPerProcess - (before == asked_.end() ? 0 : before->second);
+    if (rules.ignore.size() > left || paths > (left - rules.ignore.size()) / request.holders.size())
         return PMIX_ERR_OUT_OF_RESOURCE;
 
     const auto list = std::make_shared<const Ignored>(rules.ignore.begin(), rules.ignore.end());
     const std::set<std::string_view> as_files(files.begin(), files.end());
     for (const bool folder : {false, true}) {
         for (const std::string& path : folder ? folders : files) {
-            WIREUP_RETURN_IF_ERROR(check(path, folder, wish.user, rules));
+            WIREUP_RETURN_IF_ERROR(check(path, folder, request.user, rules));
             if (list->count(path) != 0 || (folder && as_files.count(path) != 0))
                 return PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES;
         }
     }
     for (const std::string& path : *list)
-        if (entries_.count({wish.user.uid, path}) != 0) return PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES;
+        if (entries_.count({request.user.uid, path}) != 0) return PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES;
 
-    size_t& asked = asked_[wish.asker];
+    size_t& asked = asked_[request.requester];
     size_t weight = 1 + rules.ignore.size();
     for (const bool folder : {false, true}) {
         for (const std::string& path : folder ? folders : files) {
-            auto [at, fresh] = entries_.try_emplace(UserPath{wish.user.uid, path});
+            auto [at, fresh] = entries_.try_emplace(UserPath{request.user.uid, path});
             Entry& entry = at->second;
             if (fresh) {
-                entry.user = wish.user;
+                entry.user = request.user;
                 entry.folder = folder;
                 entry.rules = {rules.recursive, rules.only_empty, rules.leave_top, {}};
             } else {
                 entry.rules.recursive = entry.rules.recursive || rules.recursive;
             }
-            attach(entry, list, wish.user);
-            for (const MemberId holder : wish.holders) {
-                entry.claims.push_back({wish.asker, wish.id, holder, weight});
+            attach(entry, list, request.user);
+            for (const MemberId holder : request.holders) {
+                entry.claims.push_back({request.requester, request.id, holder, weight});
                 asked += std::exchange(weight, 1);
             }
         }
@@ -179,12 +178,12 @@ pmix_status_t Cleanup::add(const CleanupWish& wish, const std::vector<std::strin
     return PMIX_SUCCESS;
 }
 
-size_t Cleanup::cancel(MemberId asker, const std::string* id) {
+size_t Cleanup::cancel(MemberId requester, const std::string* id) {
     size_t forgotten = 0;
     for (auto it = entries_.begin(); it != entries_.end();) {
         const auto at = it++;
-        forgotten += forget_claims(at->second,
-                                   [&](const Claim& c) { return c.asker == asker && (id == nullptr || c.id == *id); });
+        forgotten += forget_claims(
+            at->second, [&](const Claim& c) { return c.requester == requester && (id == nullptr || c.id == *id); });
         if (at->second.claims.empty()) take(at);
     }
     return forgotten;
@@ -199,10 +198,10 @@ void Cleanup::remove(const std::string& path, Entry&& entry) {
     });
 }
 
-void Cleanup::member_gone(MemberId who) {
+void Cleanup::member_gone(MemberId member) {
     for (auto it = entries_.begin(); it != entries_.end();) {
         const auto at = it++;
-        const bool held = forget_claims(at->second, [&](const Claim& c) { return c.holder == who; });
+        const bool held = forget_claims(at->second, [&](const Claim& c) { return c.holder == member; });
         if (!held || !at->second.claims.empty()) continue;
         const std::string path = at->first.second;
         remove(path, take(at));

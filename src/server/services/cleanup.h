@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files and folders that processes asked to be removed when they end.
 //
-// Owns the list. Loop thread only; the removing itself is a blocking task, done with the rights of the user who asked.
-// Users know nothing of each other: each has a list of its own. A path that several processes of a user named goes with
-// the last of them. Removal works from open folders and follows no link; what does not belong to the user who asked
-// stays. What cannot be removed stays without a word: there is nobody left to tell.
+// Owns the list. Loop thread only; removal is a blocking task, with the rights of the requester's user. Each user has a
+// list of its own. A path that several processes of a user named is removed at the end of the last of them. Removal
+// works from open folders and follows no link; what does not belong to the requester's user stays. A failure to remove
+// is not reported, because the requester has ended.
 #pragma once
 
 #include <map>
@@ -28,8 +28,8 @@ struct CleanupRules {
 };
 
 // One request: the requester, the request's name (or none), and the processes whose end it waits for.
-struct CleanupWish {
-    MemberId asker = 0;
+struct CleanupRequest {
+    MemberId requester = 0;
     std::string id;
     std::vector<MemberId> holders;
     Rights user;
@@ -42,18 +42,18 @@ class Cleanup {
     // Absolute paths; PMIX_ERR_BAD_PARAM otherwise. Contradicting rules for one path:
     // PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES. More than one process may ask for: PMIX_ERR_OUT_OF_RESOURCE. Nothing is
     // registered unless all is.
-    pmix_status_t add(const CleanupWish& wish, const std::vector<std::string>& files,
+    pmix_status_t add(const CleanupRequest& request, const std::vector<std::string>& files,
                       const std::vector<std::string>& folders, const CleanupRules& rules);
     // Forgets what the process asked for under this name, or (null) all it asked for. How many paths that were.
-    size_t cancel(MemberId asker, const std::string* id);
-    void member_gone(MemberId who);
+    size_t cancel(MemberId requester, const std::string* id);
+    void member_gone(MemberId member);
     void everybody_gone();
     size_t size() const noexcept { return entries_.size(); }
 
   private:
     using Ignored = std::set<std::string>;
     struct Claim {
-        MemberId asker;
+        MemberId requester;
         std::string id;
         MemberId holder;
         size_t weight = 1;  // of the requester's limit; the first of a request has that of what it ignores too

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Job control, allocations, sessions, resource blocks: see control.h.
 #include "server/services/control.h"
 
 #include <unistd.h>
@@ -23,7 +22,7 @@ bool is_cleanup_key(std::string_view key) {
            key == PMIX_CLEANUP_IGNORE || key == PMIX_CLEANUP_LEAVE_TOPDIR;
 }
 
-// Says how, not what.
+// Qualifies an action, and is none.
 bool is_no_action(std::string_view key) {
     return key == PMIX_JOB_CTRL_ID || key == PMIX_TIMEOUT;
 }
@@ -46,7 +45,7 @@ std::string without_end(std::string path) {
 
 }  // namespace
 
-// done: a part is done already, and a host that knows of nothing more has no word against it.
+// done: a part has been carried out here, so it is no error that the host has nothing to do.
 Host::Done pass_on(Reply reply, bool done) {
     return [reply = std::move(reply), done](HostAnswer& a) mutable {
         common::ResultsReply message;
@@ -70,23 +69,24 @@ pmix_status_t Control::register_cleanup(Peer& peer, const common::JobControlRequ
     if (rc != PMIX_SUCCESS) return rc;
     for_each_item(text, [&](std::string item) { rules.ignore.push_back(without_end(std::move(item))); });
 
-    const auto asker = registry_.member(peer.id());
-    if (!asker) return PMIX_ERR_NOT_SUPPORTED;
-    CleanupWish wish{*asker, std::string(id), {}, {peer.credentials().uid, peer.credentials().gid}};
-    // Whose end it waits for: the targets, and without them all local processes of the asker's namespace.
+    const auto requester = registry_.member(peer.id());
+    if (!requester) return PMIX_ERR_NOT_SUPPORTED;
+    CleanupRequest cleanup{*requester, std::string(id), {}, {peer.credentials().uid, peer.credentials().gid}};
+    // The paths are removed at the end of the targets; without targets, of all local processes of the requester's
+    // namespace.
     common::ProcList targets = request.procs;
     if (targets.empty()) targets.emplace_back(peer.id().nspace, PMIX_RANK_WILDCARD);
     for (auto& [nspace, ranks] : registry_.local_members(Signature(targets))) {
-        // Somebody else's processes are not for this one to clean up after.
+        // A process may not register cleanup for processes of other namespaces.
         if (nspace->name != peer.id().nspace) return PMIX_ERR_NO_PERMISSIONS;
         for (common::Rank rank : ranks) {
-            // One that has left for good ends nothing any more.
+            // One that has left for good does not count.
             const Client* client = nspace->find_client(rank);
             if (client == nullptr || !client->gone() || client->may_return)
-                wish.holders.push_back(member_id(nspace->number, rank));
+                cleanup.holders.push_back(member_id(nspace->number, rank));
         }
     }
-    if (wish.holders.empty()) return PMIX_ERR_NOT_FOUND;
+    if (cleanup.holders.empty()) return PMIX_ERR_NOT_FOUND;
     std::vector<std::string> files, folders;
     for (const pmix_info_t& info : view) {
         if (!registers_cleanup(common::key_view(info))) continue;
@@ -97,15 +97,15 @@ pmix_status_t Control::register_cleanup(Peer& peer, const common::JobControlRequ
         });
     }
     if (files.empty() && folders.empty()) return PMIX_ERR_BAD_PARAM;
-    return cleanup_.add(wish, files, folders, rules);
+    return cleanup_.add(cleanup, files, folders, rules);
 }
 
 bool Control::cancel_cleanup(Peer& peer, const pmix_info_t& cancel) {
-    const auto asker = registry_.member(peer.id());
-    if (!asker) return false;
+    const auto requester = registry_.member(peer.id());
+    if (!requester) return false;
     const bool all = cancel.value.type != PMIX_STRING || cancel.value.data.string == nullptr;
     const std::string id = all ? std::string() : cancel.value.data.string;
-    return cleanup_.cancel(*asker, all ? nullptr : &id) != 0;
+    return cleanup_.cancel(*requester, all ? nullptr : &id) != 0;
 }
 
 void Control::job_control(Peer& peer, common::JobControlRequest& request, Reply reply) {

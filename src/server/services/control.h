@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What processes want done to processes, sessions and resources: to the host, with who asks; but what a process wants
-// removed at its end is done here.
+// Job control, session control, allocations and resource blocks: passed to the host, with the requester's user and
+// group. Only the registration of files to remove at a process's end (PMIX_REGISTER_CLEANUP) is carried out here.
 //
-// Loop thread, nothing owned. What can go wrong: no entry in the host's module (PMIX_ERR_NOT_SUPPORTED), or what the
-// host says.
+// Loop thread, nothing owned. What can go wrong: no entry in the host's module (PMIX_ERR_NOT_SUPPORTED), or any status
+// of the host.
 #pragma once
 
 #include "common/protocol/messages.h"
@@ -31,7 +31,7 @@ class Control {
     Cleanup& cleanup_;
 };
 
-// The host's answer with its results, whatever its status: a refusal may say why.
+// Replies with the host's status and results, whatever the status: a refusal may give its reason there.
 Host::Done pass_on(Reply reply, bool done = false);
 
 }  // namespace pmix::server

@@ -68,7 +68,7 @@ void CredentialOffice::give_native(Peer& peer, Reply reply) {
     reply.message(PMIX_SUCCESS, message);
 }
 
-// The list says who comes first; without one the host does, if it gives any.
+// The requester's list of types gives the order; without one the host is asked first, if it issues credentials.
 void CredentialOffice::get(Peer& peer, common::GetCredentialRequest& request, Reply reply) {
     InfoList directives = request.directives.take();
     std::string_view types;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Credentials: proofs of who somebody is, that another process of this server can check.
+// Credentials: proofs of a process's identity, which another process of this server can have validated.
 //
-// Owns the native credentials that were given out: each is a random number, known to this server alone beside its
-// owner, for the identity that the kernel told us of the owner's connection. It is good until that connection ends, or
-// until its owner has asked for kMaxPerProcess newer ones, and only here: a server elsewhere asks its host. Loop thread
-// only. What can go wrong: a type that nobody has (PMIX_ERR_NOT_SUPPORTED), bytes that prove nothing
-// (PMIX_ERR_INVALID_CRED).
+// Owns the native credentials that were issued: each is a random number, known only to this server and its owner, for
+// the identity that the kernel reported of the owner's connection. It is valid until that connection ends, or until its
+// owner has asked for kMaxPerProcess newer ones, and at this server only: another server asks its host. Loop thread
+// only. What can go wrong: a type that neither the library nor the host has (PMIX_ERR_NOT_SUPPORTED), bytes that are no
+// credential of this server (PMIX_ERR_INVALID_CRED).
 #pragma once
 
 #include <array>

@@ -2,10 +2,10 @@
 // Descriptions of fabrics (PMIx_Fabric_register, _update): the host's, and where it has none, what is known of the
 // nodes' network devices.
 //
-// Owns the numbers of the fabrics that were told of here. Loop thread; the node's own devices are looked up by a chore,
-// as a topology may take seconds to load. A registration is the asker's affair: nothing of it is kept here.
-// What can go wrong: what the host says; without a host that knows, a fabric that is not here (PMIX_ERR_NOT_FOUND), no
-// device at all or a required directive that nobody reads (PMIX_ERR_NOT_SUPPORTED).
+// Owns the numbers of the fabrics that were described here. Loop thread; the node's own devices are looked up by a
+// blocking task, as a topology may take seconds to load. The requester keeps its registration: nothing of it is kept
+// here. What can go wrong: any status of the host; without a host that describes fabrics, an unknown fabric
+// (PMIX_ERR_NOT_FOUND), no device at all or a required directive that is not supported (PMIX_ERR_NOT_SUPPORTED).
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ namespace pmix::server {
 
 class Fabrics {
   public:
-    // This node's devices: PMIX_FABRIC_DEVICE each. Runs on the chores' thread.
+    // This node's devices: PMIX_FABRIC_DEVICE each. Runs on the worker thread.
     using Devices = std::function<common::Result<common::InfoList>()>;
 
     Fabrics(Host& host, BlockingTasks& blocking_tasks, const Inventory& inventory, std::string hostname)

@@ -66,7 +66,7 @@ void write_syslog(int priority, const char* text) {
     ::syslog(LOG_USER | priority, "%s", text);
 }
 
-pmix_status_t write_file(const LogWish& log, std::string_view text, const LogSinks& sinks,
+pmix_status_t write_file(const LogTask& log, std::string_view text, const LogSinks& sinks,
                          transport::Deadline deadline) {
     const size_t slash = log.file.rfind('/');
     const auto folder = open_folder_of_user(std::string_view(log.file).substr(0, slash + 1), log.user.uid);
@@ -91,7 +91,7 @@ std::string source_text(const common::ProcId& source) {
 }
 
 // One line, or several where the text has several.
-std::string formatted(const LogWish& log, const LogEntry& entry) {
+std::string formatted(const LogTask& log, const LogEntry& entry) {
     std::string line;
     const char* channel = name_of(entry.channel);
     if (log.xml) {
@@ -111,8 +111,8 @@ std::string formatted(const LogWish& log, const LogEntry& entry) {
     return line;
 }
 
-// Who says it always stands there, and nothing in the text can begin a line of its own.
-std::string for_syslog(const LogWish& log, const LogEntry& entry) {
+// Always contains the source, and is always one line: the text cannot forge an entry of another process.
+std::string for_syslog(const LogTask& log, const LogEntry& entry) {
     std::string text;
     if (log.show_time) text += time_text(log.time) + ' ';
     text += '[' + source_text(log.source) + "] " + entry.text;
@@ -122,7 +122,7 @@ std::string for_syslog(const LogWish& log, const LogEntry& entry) {
     return text;
 }
 
-pmix_status_t write_one(const LogWish& log, const LogEntry& entry, const LogSinks& sinks, bool as_user,
+pmix_status_t write_one(const LogTask& log, const LogEntry& entry, const LogSinks& sinks, bool as_user,
                         transport::Deadline deadline) {
     switch (entry.channel) {
         case LogChannel::out:
@@ -160,7 +160,7 @@ LogSinks system_log_sinks() noexcept {
     return {&write_stream, &write_syslog};
 }
 
-pmix_status_t read_log_wish(InfoView data, InfoView directives, bool trusted, LogWish& log) {
+pmix_status_t read_log_task(InfoView data, InfoView directives, bool trusted, LogTask& log) {
     if (data.size() == 0) return PMIX_ERR_BAD_PARAM;
     std::string_view file;
     bool show = false;
@@ -185,7 +185,7 @@ pmix_status_t read_log_wish(InfoView data, InfoView directives, bool trusted, Lo
     const pmix_proc_t* source = nullptr;
     rc = directives.get(PMIX_LOG_SOURCE, &source);
     if (rc != PMIX_SUCCESS) return rc;
-    // Nobody logs in the name of another, but the server's own process, which hands on what it was given.
+    // Only the server's own process may name another source, because it forwards requests of others.
     if (trusted && source != nullptr) log.source = common::ProcId(*source);
     for (const pmix_info_t& info : data) {
         LogEntry entry;
@@ -202,7 +202,7 @@ pmix_status_t check_log_directives(InfoView directives) noexcept {
                                   common::level::server | common::level::client);
 }
 
-pmix_status_t write_log(const LogWish& log, const LogSinks& sinks, LogStreams& streams, bool as_user) {
+pmix_status_t write_log(const LogTask& log, const LogSinks& sinks, LogStreams& streams, bool as_user) {
     size_t written = 0;
     pmix_status_t trouble = PMIX_SUCCESS;
     // A reader that does not read must not delay all later requests.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contents of a log request, and writing it: channels, time, tags.
 //
-// Values and free functions, no state. read_log_wish on the loop; write_log may block, so it is for blocking tasks.
+// Values and free functions, no state. read_log_task on the loop; write_log may block, so it is for blocking tasks.
 // What can go wrong: see pmix_log.h. A stream that takes nothing for some seconds is given up (PMIX_ERR_TIMEOUT).
 #pragma once
 
@@ -27,7 +27,8 @@ struct LogEntry {
     std::string text;
 };
 
-struct LogWish {
+// One request, as the worker thread writes it.
+struct LogTask {
     std::vector<LogEntry> entries;
     common::ProcId source;
     Rights user;
@@ -57,11 +58,11 @@ LogSinks system_log_sinks() noexcept;
 
 // `log` has source and user; trusted: the request may name another source. PMIX_ERR_BAD_PARAM: nothing to log, or an
 // entry or a directive of a wrong type.
-pmix_status_t read_log_wish(common::InfoView data, common::InfoView directives, bool trusted, LogWish& log);
+pmix_status_t read_log_task(common::InfoView data, common::InfoView directives, bool trusted, LogTask& log);
 // PMIX_ERR_NOT_SUPPORTED: a required directive that is none of ours.
 pmix_status_t check_log_directives(common::InfoView directives) noexcept;
 // All entries together wait for streams for a few seconds at most. PMIX_ERR_LOST_CONNECTION: the server stops.
 // as_user: this thread has the rights of log.user, so a file may be written.
-pmix_status_t write_log(const LogWish& log, const LogSinks& sinks, LogStreams& streams, bool as_user);
+pmix_status_t write_log(const LogTask& log, const LogSinks& sinks, LogStreams& streams, bool as_user);
 
 }  // namespace pmix::server

@@ -22,7 +22,7 @@ constexpr uint32_t kMaxSeconds = 365 * 24 * 3600;
 // Bits of what must change.
 constexpr unsigned kSize = 1, kAccess = 2, kModify = 4;
 
-// Older callers give a text here, newer ones a truth value: it is meant unless it says no.
+// Older callers pass a string here, newer ones a boolean: true unless it is the boolean false.
 bool is_asked(InfoView directives, std::string_view key) {
     const pmix_info_t* info = directives.find(key);
     return info != nullptr && (info->value.type != PMIX_BOOL || info->value.data.flag);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Process monitoring in the server: heartbeats that must come, files that must change. What it cannot watch goes to the
-// host.
+// Process monitoring in the server: heartbeats that must be received, files that must change. Other monitoring requests
+// go to the host.
 //
-// Owns the monitors. Loop thread only; looking at a file is a chore, done with the rights of the user who asked. A
-// monitor counts the periods in a row in which nothing was seen; beyond the number that may be missed it raises its
-// event, once, until something is seen again. It ends with its requester's connection, without an event. What can go
-// wrong: wrong directives (PMIX_ERR_BAD_PARAM), too many monitors for one process (PMIX_ERR_OUT_OF_RESOURCE), an
-// unknown name to cancel (PMIX_ERR_NOT_FOUND), and what the host says of the rest.
+// Owns the monitors. Loop thread only; a file is examined by a blocking task, with the rights of the requester's user.
+// A monitor counts the successive periods without activity; beyond the number that may be missed it raises its event,
+// once, until there is activity again. It ends with its requester's connection, without an event. What can go wrong: wrong directives (PMIX_ERR_BAD_PARAM), too many monitors for one process (PMIX_ERR_OUT_OF_RESOURCE), an
+// unknown name to cancel (PMIX_ERR_NOT_FOUND), and any status of the host for other requests.
 #pragma once
 
 #include <map>
@@ -33,7 +32,7 @@ class Monitors final : public LifecycleObserver {
 
     void request(Peer& peer, common::MonitorRequest& request, Reply reply);
     void heartbeat(Peer& peer, common::Nothing& nothing, Reply reply);
-    // It has said goodbye, or has gone.
+    // It has finalized, or its connection has ended.
     void peer_gone(const Peer& peer) override;
     void stop(pmix_status_t) override;
 

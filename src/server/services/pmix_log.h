@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Log: what processes want written down. The host first; what it does not take, the library writes: to this
-// process's stdout and stderr, to the node's syslog, to a file as the user who asks.
+// PMIx_Log. The host is asked first; what it does not support, the library writes itself: to this process's stdout and
+// stderr, to the node's syslog, to a file with the rights of the requester's user.
 //
-// Loop thread; the writing is a chore. Requests of the server's own process never go to the host, whose own log entry
-// may be what asks. What can go wrong: an entry of a wrong type (PMIX_ERR_BAD_PARAM, nothing is written); a channel
-// that nobody has (PMIX_ERR_NOT_SUPPORTED, or PMIX_ERR_PARTIAL_SUCCESS where others worked); what the write says.
+// Loop thread; the writing is a blocking task. Requests of the server's own process never go to the host, because the
+// host's own log entry may have made them. What can go wrong: an entry of a wrong type (PMIX_ERR_BAD_PARAM, nothing is
+// written); a channel that is not supported (PMIX_ERR_NOT_SUPPORTED, or PMIX_ERR_PARTIAL_SUCCESS where others worked);
+// an error of the write.
 #pragma once
 
 #include <memory>
@@ -35,12 +36,12 @@ class Log final : public LifecycleObserver {
     void set_sinks(const LogSinks& sinks) { sinks_ = sinks; }
 
   private:
-    void write(std::shared_ptr<const LogWish> wish, Reply reply);
+    void write(std::shared_ptr<const LogTask> task, Reply reply);
 
     Host& host_;
     BlockingTasks& blocking_tasks_;
     const bool gateway_;
-    const std::shared_ptr<LogStreams> streams_ = std::make_shared<LogStreams>();  // the chores' too
+    const std::shared_ptr<LogStreams> streams_ = std::make_shared<LogStreams>();  // shared with the tasks
     LogSinks sinks_ = system_log_sinks();
 };
 

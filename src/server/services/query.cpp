@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Query: see query.h.
 #include "server/services/query.h"
 
 #include <unistd.h>
@@ -180,7 +179,7 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
 
 namespace {
 
-// The queries with the keys that are missing, and who asks.
+// The queries with the keys that are missing, and the requester's user and group.
 common::Result<common::CArray<pmix_query_t>> queries_for_host(const common::Queries& queries,
                                                               const std::vector<std::vector<std::string>>& keys,
                                                               const Credentials& who) {

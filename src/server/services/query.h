@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Query: what this server knows is answered here, the rest goes up to the host in one upcall, and both go back
-// together.
+// Query: the keys that this server can answer are answered here, the others go to the host in one upcall, and one reply
+// carries both.
 //
 // The reply has one array of infos per query, in the order of the request, with an info per key that was found; its
 // status says whether all, some or none were. Loop thread only. What can go wrong: a process named in two ways

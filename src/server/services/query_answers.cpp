@@ -24,15 +24,15 @@ using common::Value;
 
 struct Question {
     const Known& known;
-    const Peer& asker;
+    const Peer& requester;
     const Target& target;
     InfoView qualifiers;
 
-    // The job that is asked about, if the asker may know it.
+    // The job that is asked about, if the requester may know it.
     Result<const Nspace*> job() const {
         const Nspace* nspace = known.registry.find(target.proc.nspace);
         if (nspace == nullptr) return PMIX_ERR_NOT_FOUND;
-        if (!known.segments.may_map(asker, *nspace)) return PMIX_ERR_NO_PERMISSIONS;
+        if (!known.segments.may_map(requester, *nspace)) return PMIX_ERR_NO_PERMISSIONS;
         return nspace;
     }
     // Does the query name another node than this one?
@@ -70,7 +70,7 @@ pmix_proc_state_t state_of(const Nspace& nspace, Rank rank) {
 bool is_job(const Question& q, const Nspace& nspace) {
     // The server's own name is there for its puts; nobody registered it as a job.
     return (nspace.name != q.known.server.nspace || nspace.data != nullptr) &&
-           q.known.segments.may_map(q.asker, nspace);
+           q.known.segments.may_map(q.requester, nspace);
 }
 
 Result<Value> namespaces(const Question& q) {
@@ -102,7 +102,7 @@ Result<Value> namespace_info(const Question& q) {
     InfoList all;
     for (const auto& [name, nspace] : q.known.registry.nspaces()) {
         if (q.target.named_nspace ? name != q.target.proc.nspace : !is_job(q, *nspace)) continue;
-        if (!q.known.segments.may_map(q.asker, *nspace)) return PMIX_ERR_NO_PERMISSIONS;
+        if (!q.known.segments.may_map(q.requester, *nspace)) return PMIX_ERR_NO_PERMISSIONS;
         WIREUP_RETURN_IF_ERROR(describe_job(*nspace, all));
     }
     if (all.empty()) return PMIX_ERR_NOT_FOUND;
@@ -156,11 +156,11 @@ Result<Value> all_processes(const Question& q) {
 
 // Sets and groups of other users' processes are not there for the requester.
 bool may_know(const Question& q, const ProcessSet& set) {
-    return q.known.segments.may_know_any(q.asker, set.members);
+    return q.known.segments.may_know_any(q.requester, set.members);
 }
 bool may_know(const Question& q, const Group& group) {
     return std::any_of(group.members.begin(), group.members.end(),
-                       [&](const Group::Member& m) { return q.known.segments.may_know(q.asker, m.proc.nspace); });
+                       [&](const Group::Member& m) { return q.known.segments.may_know(q.requester, m.proc.nspace); });
 }
 
 Result<Value> set_count(const Question& q) {
@@ -211,7 +211,7 @@ Result<Value> group_names(const Question& q) {
 Result<Value> group_members(const Question& q) {
     std::string_view name;
     if (q.qualifiers.get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return PMIX_ERR_BAD_PARAM;
-    const Group* group = q.known.registry.groups().meant_by(name, q.asker.id());
+    const Group* group = q.known.registry.groups().meant_by(name, q.requester.id());
     if (group == nullptr || !may_know(q, *group)) return PMIX_ERR_NOT_FOUND;
     const common::ProcList members = group->current();
     auto array = common::CArray<pmix_proc_t>::zeroed(members.size());
@@ -499,9 +499,9 @@ bool lacks_pids(std::string_view key, const Value& answer) noexcept {
     return std::any_of(rows, rows + array->size, [](const pmix_proc_info_t& row) { return row.pid == 0; });
 }
 
-Result<Target> Target::read(const ProcId& asker, InfoView qualifiers) {
+Result<Target> Target::read(const ProcId& requester, InfoView qualifiers) {
     Target t;
-    t.proc = ProcId(asker.nspace, PMIX_RANK_WILDCARD);
+    t.proc = ProcId(requester.nspace, PMIX_RANK_WILDCARD);
     const pmix_proc_t* proc = nullptr;
     std::string_view name;
     if (qualifiers.get(PMIX_PROCID, &proc) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
@@ -511,7 +511,7 @@ Result<Target> Target::read(const ProcId& asker, InfoView qualifiers) {
     if (proc != nullptr) {
         t.proc = ProcId(*proc);
         t.named_nspace = t.named_rank = true;
-        if (t.proc.nspace.empty()) t.proc.nspace = asker.nspace;
+        if (t.proc.nspace.empty()) t.proc.nspace = requester.nspace;
         return t;
     }
     if (name.size() > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
@@ -530,11 +530,11 @@ Result<Target> Target::read(const ProcId& asker, InfoView qualifiers) {
     return t;
 }
 
-Result<Value> answer_query(const Known& known, const Peer& asker, std::string_view key, const Target& target,
+Result<Value> answer_query(const Known& known, const Peer& requester, std::string_view key, const Target& target,
                            InfoView qualifiers) {
-    const Question question{known, asker, target, qualifiers};
+    const Question question{known, requester, target, qualifiers};
     if (key == PMIX_AVAIL_PHYS_MEMORY) {
-        // The host's word, if it gave one.
+        // What the host registered, if it did.
         auto said = stored(question, key);
         if (said) return said;
         std::string_view node;

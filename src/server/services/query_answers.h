@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this server can answer of a query by itself: jobs, their processes here, process sets, memory, and what the host
-// said about a job.
+// What this server can answer of a query by itself: jobs, their local processes, process sets, memory, and what the
+// host registered for a job.
 //
-// Loop thread, nothing owned. A key that is another node's business, or that nobody here knows, is PMIX_ERR_NOT_FOUND:
-// the host is asked then. What belongs to another user's job is not told (PMIX_ERR_NO_PERMISSIONS).
+// Loop thread, nothing owned. A key of another node, or one that is unknown here, is PMIX_ERR_NOT_FOUND: then the host
+// is asked. Data of another user's job is not given (PMIX_ERR_NO_PERMISSIONS).
 #pragma once
 
 #include <map>
@@ -35,9 +35,10 @@ struct Known {
     const std::string& uri;
 };
 
-// Whom a query is about: its qualifiers, or the asker's job. PMIX_ERR_BAD_PARAM: a process named in two ways.
+// What a query is about: its qualifiers name it; by default it is the requester's job. PMIX_ERR_BAD_PARAM: a process
+// named in two ways.
 struct Target {
-    static common::Result<Target> read(const common::ProcId& asker, common::InfoView qualifiers);
+    static common::Result<Target> read(const common::ProcId& requester, common::InfoView qualifiers);
     common::ProcId proc;
     bool named_nspace = false;
     bool named_rank = false;
@@ -46,7 +47,7 @@ struct Target {
 // A table of processes in which some have no pid, because they have not connected or have gone.
 bool lacks_pids(std::string_view key, const common::Value& answer) noexcept;
 
-common::Result<common::Value> answer_query(const Known& known, const Peer& asker, std::string_view key,
+common::Result<common::Value> answer_query(const Known& known, const Peer& requester, std::string_view key,
                                            const Target& target, common::InfoView qualifiers);
 
 }  // namespace pmix::server

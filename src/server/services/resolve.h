@@ -2,8 +2,8 @@
 // Resolve: which processes run on a node, which nodes a namespace has. Answered from the registry.
 //
 // Loop thread, nothing owned. Unknown namespaces and nodes are PMIX_ERR_NOT_FOUND; a known node without processes of a
-// known namespace is an empty list. Without a namespace: all namespaces that this server knows. Jobs of other users are
-// not known to the requester.
+// known namespace is an empty list. Without a namespace: all namespaces registered here. Jobs of other users are left
+// out.
 #pragma once
 
 #include "common/protocol/messages.h"

@@ -4,8 +4,8 @@
 // else a host is asked about them (abort, job control, input).
 //
 // Owns the jobs until their last process has ended. Loop thread only. A process that ends badly ends its job, unless
-// the job is recoverable. At the end of the server what still runs is ended too (SIGTERM, then SIGKILL after a grace
-// period), unless PMIX_NOHUP was given. The host (module_host) lets only the jobs' own user and root come here.
+// the job is recoverable. At the end of the server what still runs is ended too (SIGTERM, then SIGKILL after a
+// delay), unless PMIX_NOHUP was given. The host (module_host) lets only the jobs' own user and root come here.
 //
 // What can go wrong: see local_job and process_start; when one process cannot be started, those before it are killed,
 // and nothing of the job is left.

@@ -38,10 +38,10 @@ void Spawn::answer(Reply& reply, pmix_status_t status, std::string name) {
     std::vector<int> descriptors;
     Nspace* nspace = registry_.find(name);
     message.nspace = std::move(name);
-    auto asker = reply.peer();
-    if (common::succeeded(status) && nspace != nullptr && asker != nullptr) {
-        connect_.spawned(*asker, nspace->name);
-        segments_.add(*asker, *nspace, message.segments, descriptors);
+    auto requester = reply.peer();
+    if (common::succeeded(status) && nspace != nullptr && requester != nullptr) {
+        connect_.spawned(*requester, nspace->name);
+        segments_.add(*requester, *nspace, message.segments, descriptors);
     }
     reply.message(common::plain(status), message, descriptors);
 }

@@ -120,10 +120,10 @@ static struct size size_of(pid_t pid) {
 }
 
 /* at: after one third of the rounds, after two, after all. */
-static void check_growth(const char* who, const struct size at[3], long most_kib) {
+static void check_growth(const char* process, const struct size at[3], long most_kib) {
     const struct size before = at[0], after = at[2];
     const long second = at[1].anonymous_kib - at[0].anonymous_kib, third = at[2].anonymous_kib - at[1].anonymous_kib;
-    printf("%s: %ld to %ld to %ld KiB, %ld to %ld descriptors, %ld to %ld mappings\n", who, at[0].anonymous_kib,
+    printf("%s: %ld to %ld to %ld KiB, %ld to %ld descriptors, %ld to %ld mappings\n", process, at[0].anonymous_kib,
            at[1].anonymous_kib, at[2].anonymous_kib, before.descriptors, after.descriptors, before.mappings,
            after.mappings);
     /* Some jobs have just ended, and are about to be unmapped. */

@@ -24,8 +24,8 @@ struct Full {
     }
 };
 
-LogWish log_of(size_t n) {
-    LogWish log;
+LogTask log_of(size_t n) {
+    LogTask log;
     log.source = common::ProcId("job", 0);
     log.entries.assign(n, LogEntry{LogChannel::error, "text"});
     return log;

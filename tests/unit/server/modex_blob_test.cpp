@@ -21,7 +21,7 @@ common::Bytes nothing_of(size_t size) {
 size_t sections_of(common::Bytes blob) {
     size_t n = 0;
     for (; !blob.empty(); ++n) {
-        auto section = read_piece(blob);
+        auto section = read_section(blob);
         EXPECT_TRUE(section.ok());
         if (!section.ok()) break;
         EXPECT_EQ("job", section->nspace);
@@ -35,7 +35,7 @@ size_t sections_of(common::Bytes blob) {
 // A size that 32 bits cannot hold must not come out as a smaller one.
 TEST(ModexBlobTest, Wrap_OfMoreThanASectionHolds_IsRefused) {
     for (const size_t size : {kMaxBlobPayload + 1, (size_t{1} << 32) + 8, size_t{1} << 40}) {
-        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, wrap_piece("job", nothing_of(size)).status());
+        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, wrap_section("job", nothing_of(size)).status());
         EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, wrap_group("group", nothing_of(size)).status());
         EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, wrap_job("job", nothing_of(size)).status());
     }
@@ -44,27 +44,27 @@ TEST(ModexBlobTest, Wrap_OfMoreThanASectionHolds_IsRefused) {
 
 TEST(ModexBlobTest, ReadSection_OfAnotherVersionOrAnEndlessName_IsRefused) {
     const auto good = wrap_group("group", {}).value();
-    ASSERT_TRUE(read_piece(good).ok());
+    ASSERT_TRUE(read_section(good).ok());
     auto other = good;
     other[4] = kBlobVersion + 1;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, read_piece(other).status());
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, read_section(other).status());
     auto named = good;
     common::store_le<uint16_t>(&named[6], common::kMaxNspaceLength + 1);
     named.resize(kBlobHeader + common::kMaxNspaceLength + 1, 'n');
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_piece(named).status());
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_piece(common::Bytes(good).first(good.size() - 1)).status());
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_section(named).status());
+    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_section(common::Bytes(good).first(good.size() - 1)).status());
 }
 
 // The size in the header of a compressed section is bounded before anything is inflated.
 TEST(ModexBlobTest, Chunks_OfASizeBeyondTheBound_AreRefused) {
     constexpr size_t kRawSize = 12;  // its place in the header
     const std::vector<uint8_t> zeros(4096);
-    auto blob = wrap_piece("job", zeros).value();
+    auto blob = wrap_section("job", zeros).value();
     std::vector<uint8_t> storage;
     const auto inflate = [&] {
-        auto section = read_piece(blob);
+        auto section = read_section(blob);
         EXPECT_TRUE(section.ok() && section->compressed);
-        return section.ok() ? piece_chunks(*section, storage).status() : section.status();
+        return section.ok() ? section_chunks(*section, storage).status() : section.status();
     };
     ASSERT_EQ(zeros.size(), common::load_le<uint32_t>(&blob[kRawSize]));
     EXPECT_EQ(PMIX_SUCCESS, inflate());
@@ -103,9 +103,9 @@ TEST(ModexBlobTest, Contribution_LargerThanASection_IsSeveral) {
     ASSERT_TRUE(there.ok());
     std::vector<uint8_t> storage;
     for (common::Bytes blob(*several); !blob.empty();) {
-        auto section = read_piece(blob);
+        auto section = read_section(blob);
         ASSERT_TRUE(section.ok());
-        auto chunks = piece_chunks(*section, storage);
+        auto chunks = section_chunks(*section, storage);
         ASSERT_TRUE(chunks.ok());
         EXPECT_EQ(PMIX_SUCCESS, (*there)->ingest(*chunks).status);
         blob = blob.subspan(section->size);

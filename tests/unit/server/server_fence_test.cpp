@@ -24,7 +24,7 @@ std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::s
     chunk.begin(dstore::Owner::proc(rank), {generation, 0, true});
     chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
     auto bytes = chunk.finish(1);
-    return server::wrap_piece("job", *bytes).value();
+    return server::wrap_section("job", *bytes).value();
 }
 
 // The last fence reached the host without any data.
@@ -205,10 +205,10 @@ TEST(ServerFenceTest, Answer_NamesAnUnknownNamespace_NoneIsMade) {
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     host.data = [](const Seen&) {
         std::vector<uint8_t> blob = blob_of(1, "k", "value");
-        auto section = server::read_piece(blob);
+        auto section = server::read_section(blob);
         std::vector<uint8_t> storage;
-        auto chunks = server::piece_chunks(*section, storage);
-        const auto foreign = server::wrap_piece("elsewhere", *chunks).value();
+        auto chunks = server::section_chunks(*section, storage);
+        const auto foreign = server::wrap_section("elsewhere", *chunks).value();
         blob.insert(blob.end(), foreign.begin(), foreign.end());
         return blob;
     };

@@ -20,7 +20,7 @@ std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::s
     if (!key.empty()) chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
     if (!second_key.empty()) chunk.add(dstore::Key(second_key), PMIX_GLOBAL, w.view());
     auto bytes = chunk.finish(1);
-    return server::wrap_piece("job", *bytes).value();
+    return server::wrap_section("job", *bytes).value();
 }
 std::vector<uint8_t> joined(std::vector<uint8_t> one, const std::vector<uint8_t>& other) {
     one.insert(one.end(), other.begin(), other.end());
@@ -749,9 +749,9 @@ TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
     s.a.put("k", "value");
     ASSERT_TRUE(s.server.turn_until([&] { return early.calls == 1; }));
     EXPECT_EQ(PMIX_SUCCESS, early.status);
-    auto piece = server::read_piece(early.bytes);
-    ASSERT_TRUE(piece.ok());
-    EXPECT_EQ("job", piece->nspace);
+    auto section = server::read_section(early.bytes);
+    ASSERT_TRUE(section.ok());
+    EXPECT_EQ("job", section->nspace);
     EXPECT_NE(std::string::npos, std::string(early.bytes.begin(), early.bytes.end()).find("value"));
     Got again;
     ask({"job", 0}, again);

@@ -434,8 +434,8 @@ TEST(ServerIofTest, AHostWithoutTheEntriesForwardsNothing) {
 
 namespace {
 
-server::IofPiecePtr output_of(size_t bytes) {
-    auto output = std::make_shared<server::IofPiece>();
+server::IofBufferPtr output_of(size_t bytes) {
+    auto output = std::make_shared<server::IofBuffer>();
     output->source = {"far", 0};
     output->channel = kOut;
     output->data.assign(bytes, 'x');

@@ -76,7 +76,7 @@ std::vector<uint8_t> blob_of(const char* job, uint32_t rank, const std::string& 
     dstore::ChunkBuilder chunk;
     chunk.begin(dstore::Owner::proc(rank), {1, 0, true});
     chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
-    return server::wrap_piece(job, *chunk.finish(1)).value();
+    return server::wrap_section(job, *chunk.finish(1)).value();
 }
 
 // The status of the server's answer and what is in it, as text. The host is not asked.
