@@ -99,7 +99,7 @@ Collective::Entered Collective::enter(const Signature& signature, MemberId membe
     ++joined->processes;
     joined->whole = !every_clone || joined->processes >= view_.clones(member);
 
-    entered.turn = round->id;
+    entered.round = round->id;
     if (round->ended) {
         entered.state = State::over;
         entered.status = round->status;
@@ -124,7 +124,7 @@ std::vector<Collective::Event> Collective::member_gone(MemberId member) {
     return events;
 }
 
-void Collective::process_gone(TurnId id, MemberId member) noexcept {
+void Collective::process_gone(RoundId id, MemberId member) noexcept {
     Round* const round = find(id);
     if (round == nullptr) return;
     if (Joined* joined = find(*round, member); joined != nullptr && !joined->whole && joined->processes != 0)
@@ -152,14 +152,14 @@ std::vector<Collective::Event> Collective::recheck() {
     return events;
 }
 
-std::vector<Collective::Event> Collective::say_again() {
+std::vector<Collective::Event> Collective::report_again() {
     for (auto& [signature, queue] : queues_)
         for (Round& round : queue)
             if (!round.ended) round.reported = false;
     return recheck();
 }
 
-void Collective::end(TurnId id, pmix_status_t status) {
+void Collective::end(RoundId id, pmix_status_t status) {
     auto at = rounds_.find(id);
     if (at == rounds_.end()) return;
     auto queue = at->second;
@@ -191,9 +191,9 @@ void Collective::retire(Queues::iterator queue) {
     if (rounds.empty()) queues_.erase(queue);
 }
 
-std::vector<Collective::TurnId> Collective::nspace_ended(std::string_view nspace, uint32_t number,
-                                                         pmix_status_t status) {
-    std::vector<TurnId> open;
+std::vector<Collective::RoundId> Collective::nspace_ended(std::string_view nspace, uint32_t number,
+                                                          pmix_status_t status) {
+    std::vector<RoundId> open;
     for (auto& [signature, queue] : queues_) {
         if (!signature.names(nspace)) continue;
         for (Round& round : queue) {
@@ -221,7 +221,7 @@ void Collective::nspace_new(std::string_view nspace) {
     }
 }
 
-std::vector<MemberId> Collective::arrived(TurnId id) const {
+std::vector<MemberId> Collective::joined(RoundId id) const {
     std::vector<MemberId> members;
     const Round* const round = find(id);
     if (round == nullptr) return members;
@@ -230,12 +230,12 @@ std::vector<MemberId> Collective::arrived(TurnId id) const {
     return members;
 }
 
-bool Collective::is_open(TurnId id) const noexcept {
+bool Collective::is_open(RoundId id) const noexcept {
     const Round* const round = find(id);
     return round != nullptr && !round->ended;
 }
 
-const Signature* Collective::signature_of(TurnId id) const noexcept {
+const Signature* Collective::signature_of(RoundId id) const noexcept {
     auto at = rounds_.find(id);
     return at == rounds_.end() ? nullptr : &at->second->first;
 }

@@ -3,7 +3,7 @@
 // connect and disconnect.
 //
 // A pure state machine: no sockets, clocks, replies or host. The owner enters callers, asks what to do, and ends
-// rounds; it keeps its own things (replies, blobs, timers) under the TurnId. One instance for each kind of operation.
+// rounds; it keeps its own data (replies, blobs, timers) under the RoundId. One instance for each kind of operation.
 // Loop thread only.
 //
 // The same set of processes may run the same collective again before the last one is over everywhere (the _nb forms),
@@ -29,24 +29,24 @@ namespace pmix::server {
 
 class Collective {
   public:
-    using TurnId = uint64_t;
+    using RoundId = uint64_t;
 
     enum class State : uint8_t {
-        waiting,   // others are missing, or the owner runs the round already
-        complete,  // all members have joined: run it. Returned once for each round
-        broken,    // a member is gone: end it or run it with that status. Returned once for each round, instead of
-                   // complete
-        over,      // the round had ended before this caller joined: status is the result
-        stranger,  // the caller is not in the set
+        waiting,     // others are missing, or the owner runs the round already
+        complete,    // all members have joined: run it. Returned once for each round
+        broken,      // a member is gone: end it or run it with that status. Returned once for each round, instead of
+                     // complete
+        over,        // the round had ended before this caller joined: status is the result
+        not_member,  // the caller is not in the set
     };
     struct Entered {
-        State state = State::stranger;
-        TurnId turn = 0;
+        State state = State::not_member;
+        RoundId round = 0;
         bool first = false;  // opened the round
         pmix_status_t status = PMIX_SUCCESS;
     };
     struct Event {
-        TurnId turn;
+        RoundId round;
         State state;  // complete or broken
     };
 
@@ -62,29 +62,29 @@ class Collective {
     // A process has left. Rounds that it has not joined are broken.
     std::vector<Event> member_gone(MemberId member);
     // One of several processes of a rank has ended that had joined this round, which waits for all of them.
-    void process_gone(TurnId turn, MemberId member) noexcept;
+    void process_gone(RoundId round, MemberId member) noexcept;
     // The number of expected members, or of a rank's processes, may have changed (a registration, an end).
     std::vector<Event> recheck();
     // As recheck(), and events of open rounds that were returned before are returned again: they may have been lost.
-    std::vector<Event> say_again();
+    std::vector<Event> report_again();
 
     // Ends the round, for those that have joined and for those that call late. Unknown rounds are ignored: an answer
     // that is given twice, or after a timeout, has no effect.
-    void end(TurnId turn, pmix_status_t status);
+    void end(RoundId round, pmix_status_t status);
 
     // The namespace ends: so do all rounds that name it, with this status. Those that were open, for the owner to
     // answer. Members of other namespaces may be late for them; recheck() when the view does not know the namespace any
     // more. number: of the namespace's members.
-    std::vector<TurnId> nspace_ended(std::string_view nspace, uint32_t number, pmix_status_t status);
+    std::vector<RoundId> nspace_ended(std::string_view nspace, uint32_t number, pmix_status_t status);
     // A namespace of that name is new: the ended rounds of an earlier instance are dropped.
     void nspace_new(std::string_view nspace);
 
     // The members of which all processes have joined. Unknown: none.
-    std::vector<MemberId> arrived(TurnId turn) const;
-    bool is_open(TurnId turn) const noexcept;
-    const Signature* signature_of(TurnId turn) const noexcept;
+    std::vector<MemberId> joined(RoundId round) const;
+    bool is_open(RoundId round) const noexcept;
+    const Signature* signature_of(RoundId round) const noexcept;
     size_t signatures() const noexcept { return queues_.size(); }
-    size_t turns() const noexcept { return rounds_.size(); }
+    size_t rounds() const noexcept { return rounds_.size(); }
     // How many rounds were looked at to find one that a caller joins or that is named. For tests.
     uint64_t examined() const noexcept { return examined_; }
 
@@ -95,7 +95,7 @@ class Collective {
         bool whole;
     };
     struct Round {
-        TurnId id;
+        RoundId id;
         std::vector<Joined> joined;
         bool reported = false;  // complete or broken was returned
         bool ended = false;
@@ -115,8 +115,8 @@ class Collective {
 
     const MemberView& view_;
     Queues queues_;
-    std::unordered_map<TurnId, Queues::iterator> rounds_;  // open and ended ones, as long as they are in a queue
-    TurnId next_ = 1;
+    std::unordered_map<RoundId, Queues::iterator> rounds_;  // open and ended ones, as long as they are in a queue
+    RoundId next_ = 1;
     mutable uint64_t examined_ = 0;
 };
 

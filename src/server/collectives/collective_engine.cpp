@@ -107,7 +107,7 @@ void CollectiveEngine::report(ReportRows& rows) const {
         row.began_ms = round->began_ms;
         std::vector<MemberId> in_it = joined(id, *round);
         std::sort(in_it.begin(), in_it.end());
-        for (const MemberId who : in_it) row.joined.push_back(registry_.proc_of(who));
+        for (const MemberId member : in_it) row.joined.push_back(registry_.proc_of(member));
         for (const auto& [nspace, ranks] : registry_.local_members(round->signature)) {
             for (const common::Rank rank : ranks) {
                 if (!std::binary_search(in_it.begin(), in_it.end(), member_id(nspace->number, rank)))

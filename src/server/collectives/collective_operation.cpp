@@ -27,19 +27,19 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
         return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     auto entered = collective_.enter(signature, *member, view.flag(PMIX_ALL_CLONES_PARTICIPATE), std::move(charge));
     // A process that is not in the set would wait for a round that cannot include it.
-    if (entered.state == Collective::State::stranger) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (entered.state == Collective::State::not_member) return reply.status(PMIX_ERR_BAD_PARAM);
     if (entered.state == Collective::State::over) return reply.status(entered.status);
 
-    WIREUP_LOG(server, debug, "%s round %llu: %s:%u joined%s", name_, static_cast<unsigned long long>(entered.turn),
+    WIREUP_LOG(server, debug, "%s round %llu: %s:%u joined%s", name_, static_cast<unsigned long long>(entered.round),
                peer.id().nspace.c_str(), peer.id().rank,
                entered.state == Collective::State::waiting ? "" : ", the last one");
-    Round* open = find(entered.turn);
-    Round& round = open != nullptr ? *open : add(entered.turn, std::make_unique<Round>());
-    // Not what the collective calls the first: that one may have found no memory here.
+    Round* open = find(entered.round);
+    Round& round = open != nullptr ? *open : add(entered.round, std::make_unique<Round>());
+    // Not entered.first: there may have been no memory for the first caller's round here.
     const bool first = round.signature.empty();
     if (first) round.signature = std::move(signature);
     const Required required = required_in_collective(host_, view, function_);
-    join(entered.turn, round, peer, timeout, required, std::move(reply));
+    join(entered.round, round, peer, timeout, required, std::move(reply));
     // The host is given the first caller's entries, what any other caller requires of it, and that the data is to be
     // collected if one of them wants that.
     round.collect = round.collect || view.flag(PMIX_COLLECT_DATA);
@@ -51,23 +51,23 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
     if (first) round.infos = std::move(infos);
     if (round.local_status == PMIX_SUCCESS) round.local_status = local;
     if (entered.state == Collective::State::broken) round.local_status = PMIX_ERR_PARTIAL_SUCCESS;
-    if (entered.state != Collective::State::waiting) start(entered.turn, round);
+    if (entered.state != Collective::State::waiting) start(entered.round, round);
 }
 
 void CollectiveOperation::run(const std::vector<Collective::Event>& events) {
     for (const Collective::Event& event : events) {
-        if (!collective_.is_open(event.turn)) continue;
-        Round* round = find(event.turn);
+        if (!collective_.is_open(event.round)) continue;
+        Round* round = find(event.round);
         if (round == nullptr) {
-            // There was no memory for those who called, and they were told so. Other nodes wait for its part.
+            // There was no memory for the callers, which have been answered so. Other nodes still wait for this one.
             auto fresh = std::make_unique<Round>();
-            fresh->signature = *collective_.signature_of(event.turn);
+            fresh->signature = *collective_.signature_of(event.round);
             fresh->local_status = PMIX_ERR_NOMEM;
-            round = &add(event.turn, std::move(fresh));
+            round = &add(event.round, std::move(fresh));
         }
         if (round->launched) continue;
         if (event.state == Collective::State::broken) round->local_status = PMIX_ERR_PARTIAL_SUCCESS;
-        start(event.turn, *round);
+        start(event.round, *round);
     }
 }
 

@@ -30,7 +30,7 @@ class CollectiveOperation : public CollectiveEngine {
                pmix_status_t local = PMIX_SUCCESS);
 
     // LifecycleObserver
-    void member_gone(Nspace&, MemberId who) override { run(collective_.member_gone(who)); }
+    void member_gone(Nspace&, MemberId member) override { run(collective_.member_gone(member)); }
     void members_changed() override { run(collective_.recheck()); }
     void clone_gone(const Peer& peer) override;
     void namespace_gone(Nspace& nspace) override;
@@ -48,8 +48,8 @@ class CollectiveOperation : public CollectiveEngine {
   private:
     void ended(RoundId id, Round&, pmix_status_t status) override { collective_.end(id, status); }
     std::string name_of(const Round&) const override { return name_; }
-    std::vector<MemberId> joined(RoundId id, const Round&) const override { return collective_.arrived(id); }
-    void judge_again() override { run(collective_.say_again()); }
+    std::vector<MemberId> joined(RoundId id, const Round&) const override { return collective_.joined(id); }
+    void judge_again() override { run(collective_.report_again()); }
     void run(const std::vector<Collective::Event>& events);
 
     const char* const name_;

@@ -36,7 +36,7 @@ void Fence::request(Peer& peer, common::FenceRequest& request, Reply reply) {
           local);
 }
 
-// Only what is newer than what this set was given before. Ranks that never committed have nothing to say.
+// Only what is newer than what this set was given before. Ranks without a commit contribute nothing.
 Result<std::vector<uint8_t>> Fence::collect(const Signature& signature, Sent& sending) {
     std::vector<uint8_t> blob;
     auto known = sent_.find(signature);
@@ -56,9 +56,9 @@ Result<std::vector<uint8_t>> Fence::collect(const Signature& signature, Sent& se
             sending[member] = reached;
         }
         if (since.empty()) continue;
-        auto piece = nspace->data->contribution(nspace->name, since);
-        if (!piece.ok()) return piece;
-        blob.insert(blob.end(), piece->begin(), piece->end());
+        auto section = nspace->data->contribution(nspace->name, since);
+        if (!section.ok()) return section;
+        blob.insert(blob.end(), section->begin(), section->end());
     }
     return blob;
 }
@@ -77,7 +77,7 @@ void Fence::launch(RoundId id, Round& round) {
         if (collected.ok()) {
             blob = std::move(collected).value();
         } else {
-            // The others must not wait for this node: it takes part with nothing, and says so.
+            // The others must not wait for this node: it takes part without data and with an error as local status.
             if (round.local_status == PMIX_SUCCESS) round.local_status = collected.status();
             sending.clear();
         }

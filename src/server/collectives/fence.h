@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fence: collects what the local members have to say to other nodes, carries it up in one upcall, publishes what comes
-// back, answers everybody.
+// Fence: collects what the local members have committed for other nodes, passes it to the host in one upcall, publishes
+// the data that the host returns, and answers all callers.
 //
-// Loop thread only. A set whose members are all here is done without the host, and so without any copying: commits are
-// published when they arrive. What can go wrong: see CollectiveEngine; besides, the host's own status, and a blob that
-// is none of ours (a node that runs another library), which ends the fence with that status.
+// Loop thread only. A set whose members are all local is done without the host, and so without any copying: commits are
+// published when they are received. What can go wrong: see CollectiveEngine; besides, the host's own status, and a blob
+// of another library (a node that runs one), which ends the fence with that status.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class Fence final : public CollectiveOperation {
     Fence(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Get& get)
         : CollectiveOperation("fence", common::Function::PMIx_Fence, scheduler, host, registry, segments), get_(get) {}
 
-    // procs empty: all of the asker's namespace.
+    // procs empty: all of the requester's namespace.
     void request(Peer& peer, common::FenceRequest& request, Reply reply);
     // LifecycleObserver. What was contributed for sets that name it is forgotten.
     void namespace_gone(Nspace& nspace) override;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Construct by leaders who know how many they are but not who (PMIX_GROUP_BOOTSTRAP), and by members whom a leader adds
-// (PMIX_GROUP_ADD_MEMBERS), who name nobody. No server can tell when all have come, so each caller goes up to the host
-// by itself, and the host's answer says who is in the group. See group.h.
+// Construct by leaders that know only their number (PMIX_GROUP_BOOTSTRAP), and by members that a leader adds
+// (PMIX_GROUP_ADD_MEMBERS) and that give no list of members. No server can tell when all have joined, so there is an
+// upcall for each caller, and the host's answer contains the membership. See groups.h.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -29,13 +29,13 @@ void Groups::bootstrap(Peer& peer, common::GroupRequest& request, Reply reply) {
     auto member = registry_.member(peer.id());
     ProcList added;
     const pmix_info_t* add = view.find(PMIX_GROUP_ADD_MEMBERS);
-    // As with other constructs: who has called already is not left alone.
+    // As with other constructs: a job that takes the name does not end a construct that has callers.
     const bool forms =
         std::any_of(starters_.begin(), starters_.end(), [&](const Starter& s) { return s.group == request.name; });
     bool well = member.has_value() && (forms || registry_.find(request.name) == nullptr) &&
                 view.get(PMIX_TIMEOUT, &timeout) == PMIX_SUCCESS && timeout >= 0 &&
                 (add == nullptr || (leads && common::read_proc_array(add->value, added)));
-    // A leader names itself and nobody else; how many they are it must know.
+    // A leader names only itself, and gives the number of leaders.
     if (leads) {
         well = well && view.get(PMIX_GROUP_BOOTSTRAP, &leaders) == PMIX_SUCCESS && leaders > 0 &&
                leaders <= common::kMaxListLength && request.procs.size() == 1 && request.procs[0] == peer.id();
@@ -43,7 +43,7 @@ void Groups::bootstrap(Peer& peer, common::GroupRequest& request, Reply reply) {
     if (!well) return reply.status(PMIX_ERR_BAD_PARAM);
     if (registry_.groups().find(request.name, peer.id()) != nullptr) return reply.status(PMIX_ERR_EXISTS);
     for (const Starter& s : starters_)
-        if (s.group == request.name && s.who == *member) return reply.status(PMIX_ERR_EXISTS);
+        if (s.group == request.name && s.member == *member) return reply.status(PMIX_ERR_EXISTS);
     if (!host_.of(peer).has_group() ||
         required_in_collective(host_.of(peer), view, common::Function::PMIx_Group_construct) == Required::unmet)
         return reply.status(PMIX_ERR_NOT_SUPPORTED);
@@ -51,13 +51,13 @@ void Groups::bootstrap(Peer& peer, common::GroupRequest& request, Reply reply) {
     Starter& starter = starters_.emplace_back();
     starter.id = next_++;
     starter.group = request.name;
-    starter.who = *member;
+    starter.member = *member;
     starter.assign = view.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
     starter.notify = view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
     starter.reply = std::move(reply);
     const uint64_t id = starter.id;
     if (timeout > 0) {
-        starter.timer = Timer(scheduler_, int64_t{timeout} * 1000 + kHostsWordMs, [this, id] {
+        starter.timer = Timer(scheduler_, int64_t{timeout} * 1000 + kHostAnswerMs, [this, id] {
             end_starters(PMIX_ERR_TIMEOUT, [id](const Starter& s) { return s.id == id; });
         });
     }
@@ -67,10 +67,10 @@ void Groups::bootstrap(Peer& peer, common::GroupRequest& request, Reply reply) {
                 [this, id, due = std::move(due)](HostAnswer& answer) { bootstrapped(id, answer); });
 }
 
-// All that the caller said but for what it shares, which goes with its data; and who it is, if it is none of the
-// leaders.
+// The caller's directives, except what it shares with the members: that is sent as endpoint data. A caller that is no
+// leader is named as an added member.
 InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const std::string& group) {
-    const ProcId& who = peer.id();
+    const ProcId& caller = peer.id();
     InfoList out;
     pmix_status_t status = PMIX_SUCCESS;
     for (const pmix_info_t& info : infos) {
@@ -79,20 +79,20 @@ InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const 
         out.append(info);
     }
     if (InfoView(infos).find(PMIX_GROUP_BOOTSTRAP) == nullptr)
-        common::append_proc_array(out, PMIX_GROUP_ADD_MEMBERS, {who});
-    GroupPiece mine;
-    mine.asker = who;
-    mine.order = {who};
-    if (InfoList shared = group_shared_by(infos); !shared.empty()) mine.shared.push_back({who, std::move(shared)});
+        common::append_proc_array(out, PMIX_GROUP_ADD_MEMBERS, {caller});
+    GroupSection mine;
+    mine.requester = caller;
+    mine.order = {caller};
+    if (InfoList shared = group_shared_by(infos); !shared.empty()) mine.shared.push_back({caller, std::move(shared)});
     std::vector<uint8_t> blob;
-    auto piece = encode_group_piece(mine);
-    if (piece.ok()) piece = wrap_group(group, *piece);
-    if (piece.ok()) blob = std::move(piece).value();
-    if (!piece.ok()) status = piece.status();
-    Nspace* nspace = registry_.find(who.nspace);
+    auto section = encode_group_section(mine);
+    if (section.ok()) section = wrap_group(group, *section);
+    if (section.ok()) blob = std::move(section).value();
+    if (!section.ok()) status = section.status();
+    Nspace* nspace = registry_.find(caller.nspace);
     if (nspace != nullptr) append_owner(*nspace, blob);
-    if (nspace != nullptr && nspace->data != nullptr && nspace->data->committed(who.rank) != 0) {
-        auto data = nspace->data->contribution(nspace->name, std::array{dstore::RankSince{who.rank, 0}});
+    if (nspace != nullptr && nspace->data != nullptr && nspace->data->committed(caller.rank) != 0) {
+        auto data = nspace->data->contribution(nspace->name, std::array{dstore::RankSince{caller.rank, 0}});
         if (data.ok()) blob.insert(blob.end(), data->begin(), data->end());
         if (!data.ok()) status = data.status();
     }
@@ -106,7 +106,7 @@ InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const 
     return out;
 }
 
-// Success is the same for all: the first answer ends it for every caller of this node who is in the group.
+// Success is the same for all: the first answer ends it for every caller of this node that is in the group.
 void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
     auto at = std::find_if(starters_.begin(), starters_.end(), [id](const Starter& s) { return s.id == id; });
     if (at == starters_.end()) return;
@@ -116,7 +116,7 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
     if (status == PMIX_SUCCESS && (said == nullptr || !common::read_proc_array(said->value, members)))
         status = PMIX_ERR_NOT_SUPPORTED;  // a host that takes each of them for a group of one
     members = expand(members);
-    const ProcId caller = registry_.proc_of(at->who);
+    const ProcId caller = registry_.proc_of(at->member);
     if (status == PMIX_SUCCESS && std::find(members.begin(), members.end(), caller) == members.end())
         status = PMIX_ERR_NOT_FOUND;  // nobody has added it
     const std::string name = at->group;
@@ -127,21 +127,21 @@ void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
     op.launched = op.hosted = op.handed_over = true;  // and answered: without memory for what follows it is lost
     ProcList named;
     for (auto s = starters_.begin(); s != starters_.end();) {
-        const ProcId proc = registry_.proc_of(s->who);
+        const ProcId proc = registry_.proc_of(s->member);
         if (s->group != name || std::find(members.begin(), members.end(), proc) == members.end()) {
             ++s;
             continue;
         }
         op.assign = op.assign || s->assign;
         op.notify = op.notify || s->notify;
-        op.came.push_back(s->who);
+        op.joined.push_back(s->member);
         named.push_back(proc);
         if (const auto peer = s->reply.peer(); peer != nullptr && op.account == nullptr) op.account = peer->account();
         op.replies.push_back(std::move(s->reply));
         s = starters_.erase(s);
     }
     op.signature = Signature(named);
-    op.piece.order = members;  // places for their data
+    op.section.order = members;  // places for their data
     take_endpoint_data(op, answer.infos);
     op.named_order = std::move(members);
     form(op, answer.infos);

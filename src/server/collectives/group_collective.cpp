@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Construct and destruct: what makes a round of a group complete, what the host is given, and what the callers get.
-// See groups.h.
+// Construct and destruct of groups: what makes a round complete, what the host is given, and what the callers are
+// answered.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -24,10 +24,10 @@ using common::ProcList;
 
 namespace {
 
-// Collectives that ended without a member who never comes would pile up. Beyond this many the oldest is forgotten.
+// Operations that ended without a member that never joins would accumulate. Beyond this many the oldest is forgotten.
 constexpr size_t kMaxEnded = 256;
 // Where participation is optional, a timeout starts the upcall; the host's own limit ends it if another node is silent.
-constexpr int64_t kOptionalGraceMs = 3000;
+constexpr int64_t kOptionalWaitMs = 3000;
 
 int64_t now_ms() {
     return transport::monotonic_ns() / 1'000'000;
@@ -75,15 +75,15 @@ std::optional<ProcId> inviter_in(const common::Infos& directives, const ProcList
 
 }  // namespace
 
-bool Groups::Operation::came_already(MemberId who) const noexcept {
-    return std::find(came.begin(), came.end(), who) != came.end();
+bool Groups::Operation::has_joined(MemberId member) const noexcept {
+    return std::find(joined.begin(), joined.end(), member) != joined.end();
 }
 
-bool Groups::came_late(GroupCall call, const std::string& name, const Signature* signature, MemberId who,
-                       Reply& reply) {
+bool Groups::answer_late(GroupCall call, const std::string& name, const Signature* signature, MemberId member,
+                         Reply& reply) {
     for (auto it = ended_.begin(); it != ended_.end(); ++it) {
         if (it->call != call || it->name != name || (signature != nullptr && it->signature != *signature)) continue;
-        auto at = std::find(it->missing.begin(), it->missing.end(), who);
+        auto at = std::find(it->missing.begin(), it->missing.end(), member);
         if (at == it->missing.end()) continue;
         it->missing.erase(at);
         reply.status(it->status);
@@ -94,11 +94,11 @@ bool Groups::came_late(GroupCall call, const std::string& name, const Signature*
 }
 
 void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
-    // Who names nobody, or is one of several leaders that do not know each other, is gathered by the host.
+    // Without a list of members, or with several leaders that do not know each other, only the host knows the rest.
     if (request.procs.empty() ||
         InfoView(request.infos.data(), request.infos.size()).find(PMIX_GROUP_BOOTSTRAP) != nullptr)
         return bootstrap(peer, request, std::move(reply));
-    // A job that takes the name of a group which forms already does not leave those alone who have called.
+    // A job that takes the name of a group does not end a construct that has callers already.
     if (registry_.find(request.name) != nullptr && forming(request.name, peer.id()) == nullptr)
         return reply.status(PMIX_ERR_BAD_PARAM);
     for (const ProcId& p : request.procs) {
@@ -114,7 +114,7 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     if (inviter) signature.add(*inviter);
     auto member = registry_.member(peer.id());
     if (!member || !registry_.contains(signature, *member)) return reply.status(PMIX_ERR_BAD_PARAM);
-    if (came_late(GroupCall::construct, request.name, &signature, *member, reply)) return;
+    if (answer_late(GroupCall::construct, request.name, &signature, *member, reply)) return;
     auto meant = construct_of(request.name, signature);
     if (!meant) return reply.status(meant.status());
 
@@ -133,13 +133,13 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
         op.leader = peer.id();
         op.leaderless = false;
     }
-    GroupPiece mine;
+    GroupSection mine;
     mine.leads = leads && *op.leader == peer.id();
-    mine.asker = peer.id();
+    mine.requester = peer.id();
     mine.order = std::move(request.procs);
     if (InfoList shared = group_shared_by(infos); !shared.empty())
         mine.shared.push_back({peer.id(), std::move(shared)});
-    merge_group_piece(op.piece, std::move(mine));
+    merge_group_section(op.section, std::move(mine));
     if (!order.empty() && op.named_order.empty()) op.named_order = std::move(order);
     op.assign = op.assign || view.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
     op.optional = op.optional || view.flag(PMIX_GROUP_OPTIONAL);
@@ -157,9 +157,9 @@ void Groups::destruct(Peer& peer, common::GroupRequest& request, Reply reply) {
     if (!member) return reply.status(PMIX_ERR_BAD_PARAM);
     const Group* group = registry_.groups().find(request.name, peer.id());
     // The members may have become fewer since it ended.
-    if (came_late(GroupCall::destruct, request.name, nullptr, *member, reply)) return;
+    if (answer_late(GroupCall::destruct, request.name, nullptr, *member, reply)) return;
     if (group == nullptr) return reply.status(PMIX_ERR_NOT_FOUND);
-    // The host would know nothing of those whose namespace has ended; the local status says that they are missing.
+    // The host does not know members whose namespace has ended; the local status reports that they are missing.
     const bool whole = std::none_of(group->members.begin(), group->members.end(),
                                     [](const Group::Member& m) { return !m.left && m.ended; });
     Operation* open = destruct_of(request.name, group->number);
@@ -174,7 +174,7 @@ void Groups::destruct(Peer& peer, common::GroupRequest& request, Reply reply) {
     InfoList infos = request.infos.take();
     const InfoView view(infos);
     op.tolerant = op.tolerant || view.flag(PMIX_GROUP_FT_COLLECTIVE);
-    // Where the construct agreed on it, the group is smaller already and everybody has been told.
+    // If the construct had this directive, the group is smaller already and the members have been notified.
     op.notify = op.notify || view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
     const pmix_status_t rc = admit(op, peer, infos, common::Function::PMIx_Group_destruct, reply);
     if (rc != PMIX_SUCCESS) {
@@ -186,7 +186,7 @@ void Groups::destruct(Peer& peer, common::GroupRequest& request, Reply reply) {
     start(op.id, op);
 }
 
-// Of an attribute that several callers give the host is given the first one.
+// If several callers give the same attribute, the host is given that of the first.
 pmix_status_t Groups::admit(Operation& op, const Peer& peer, const InfoList& infos, common::Function function,
                             Reply& reply) {
     const int timeout = timeout_in(InfoView(infos));
@@ -196,8 +196,8 @@ pmix_status_t Groups::admit(Operation& op, const Peer& peer, const InfoList& inf
         pmix_status_t rc = op.infos.append(info);
         if (rc != PMIX_SUCCESS) return rc;
     }
-    const MemberId who = *registry_.member(peer.id());
-    if (!op.came_already(who)) op.came.push_back(who);
+    const MemberId member = *registry_.member(peer.id());
+    if (!op.has_joined(member)) op.joined.push_back(member);
     join(op.id, op, peer, timeout, required_in_collective(host_, infos, function), std::move(reply));
     return PMIX_SUCCESS;
 }
@@ -206,14 +206,14 @@ void Groups::judge(RoundId id) {
     Operation* op = find(id);
     if (op == nullptr || op->launched) return;
     bool missing = false;
-    for (MemberId who : expected(op->signature)) {
-        if (op->came_already(who)) continue;
-        if (!is_gone(who)) {
+    for (MemberId member : expected(op->signature)) {
+        if (op->has_joined(member)) continue;
+        if (!is_gone(member)) {
             missing = true;
             continue;
         }
-        const ProcId proc = registry_.proc_of(who);
-        if (contains(op->piece.failed, proc)) continue;
+        const ProcId proc = registry_.proc_of(member);
+        if (contains(op->section.failed, proc)) continue;
         if (!op->forgives()) {
             op->local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
             return start(id, *op);
@@ -223,9 +223,9 @@ void Groups::judge(RoundId id) {
     if (!missing && op->undecided.empty()) start(id, *op);
 }
 
-// It goes on without it, if nobody who wants to be asked says otherwise.
+// The operation goes on without it, unless a caller that is notified aborts it.
 void Groups::failed(Operation& op, const ProcId& proc) {
-    op.piece.failed.push_back(proc);
+    op.section.failed.push_back(proc);
     if (op.optional || !(op.notify || (op.tolerant && op.call == GroupCall::construct))) return;
     ProcList targets;
     if (op.leader) {
@@ -233,22 +233,22 @@ void Groups::failed(Operation& op, const ProcId& proc) {
     } else {
         targets = others(op, proc);
     }
-    for (MemberId who : op.deciders)
-        if (contains(targets, registry_.proc_of(who))) ++op.undecided[who];
+    for (MemberId member : op.deciders)
+        if (contains(targets, registry_.proc_of(member))) ++op.undecided[member];
     announce_failure(PMIX_GROUP_MEMBER_FAILED, op.name, proc, targets);
 }
 
 void Groups::leader_gone(Operation& op) {
     const ProcId proc = *op.leader;
     op.leader.reset();
-    // At the host, or without any of these, it counts as having called: the group forms, as with any member that ends
-    // later, and all are told.
+    // After the upcall, or if no caller allows failures, it counts as having called: the group forms, as with any
+    // member that ends later, and all are notified.
     if (!op.launched) {
         op.leaderless = true;
-        op.piece.leads = false;
-        if (op.forgives() && !contains(op.piece.failed, proc)) op.piece.failed.push_back(proc);
+        op.section.leads = false;
+        if (op.forgives() && !contains(op.section.failed, proc)) op.section.failed.push_back(proc);
         if (!op.optional)
-            for (MemberId who : op.deciders) ++op.undecided[who];
+            for (MemberId member : op.deciders) ++op.undecided[member];
     }
     if (op.optional) return;
     announce_failure(PMIX_GROUP_LEADER_FAILED, op.name, proc, others(op, proc));
@@ -256,7 +256,7 @@ void Groups::leader_gone(Operation& op) {
 
 // The participants but one.
 ProcList Groups::others(const Operation& op, const ProcId& proc) const {
-    ProcList out = op.call == GroupCall::construct ? expand(op.piece.order) : op.signature.list();
+    ProcList out = op.call == GroupCall::construct ? expand(op.section.order) : op.signature.list();
     std::erase(out, proc);
     return out;
 }
@@ -270,12 +270,12 @@ void Groups::announce_failure(pmix_status_t code, const std::string& name, const
     announce(code, proc, targets, std::move(infos));
 }
 
-// Members that no server has told of, because their node had nobody left: each node tells its own.
+// Members whose end no server has reported, because their node had no other member: each node notifies its own members.
 void Groups::tell_of_missing(const Operation& op, const ProcList& asked, const ProcList& members) {
     if (op.optional || !op.forgives()) return;
-    ProcList targets = op.piece.leads ? ProcList{op.piece.asker} : members;
+    ProcList targets = op.section.leads ? ProcList{op.section.requester} : members;
     targets = here(targets);
-    const Among present(members), told(op.piece.failed);
+    const Among present(members), told(op.section.failed);
     for (const ProcId& p : asked)
         if (!present.has(p) && !told.has(p)) announce_failure(PMIX_GROUP_MEMBER_FAILED, op.name, p, targets);
 }
@@ -283,13 +283,13 @@ void Groups::tell_of_missing(const Operation& op, const ProcList& asked, const P
 void Groups::decide(Peer& peer, const common::GroupRequest& request, Reply reply) {
     reply.status(PMIX_SUCCESS);
     Operation* op = forming(request.name, peer.id());
-    auto who = registry_.member(peer.id());
-    if (op == nullptr || !who || !op->came_already(*who)) return;
+    auto member = registry_.member(peer.id());
+    if (op == nullptr || !member || !op->has_joined(*member)) return;
     if (request.call == GroupCall::abort) return abort(*op);
     const auto select = [&](const ProcId* leader) {
         ProcList targets;
-        for (ProcId& p : expand(op->piece.order))
-            if (!contains(op->piece.failed, p)) targets.push_back(std::move(p));
+        for (ProcId& p : expand(op->section.order))
+            if (!contains(op->section.failed, p)) targets.push_back(std::move(p));
         InfoList infos;
         infos.append_string(PMIX_GROUP_ID, op->name);
         const pmix_proc_t proc = (leader != nullptr ? *leader : ProcId("", PMIX_RANK_INVALID)).to_c();
@@ -297,11 +297,11 @@ void Groups::decide(Peer& peer, const common::GroupRequest& request, Reply reply
         announce(PMIX_GROUP_LEADER_SELECTED, leader != nullptr ? *leader : peer.id(), targets, std::move(infos));
     };
     if (op->leaderless && InfoView(request.infos.data(), request.infos.size()).flag(PMIX_GROUP_LEADER)) {
-        op->leader = peer.id();  // the first who wants to
+        op->leader = peer.id();  // the first that offers to lead
         op->leaderless = false;
         select(&*op->leader);
     }
-    auto at = op->undecided.find(*who);
+    auto at = op->undecided.find(*member);
     if (at == op->undecided.end()) return;
     if (--at->second == 0) op->undecided.erase(at);
     if (op->undecided.empty() && op->leaderless) {
@@ -315,9 +315,9 @@ void Groups::abort(Operation& op) {
     const RoundId id = op.id;
     InfoList infos;
     infos.append_string(PMIX_GROUP_ID, op.name);
-    ProcList all = expand(op.piece.order);
+    ProcList all = expand(op.section.order);
     if (op.inviter) all.push_back(*op.inviter);
-    const ProcId source = op.came.empty() ? ProcId() : registry_.proc_of(op.came.front());
+    const ProcId source = op.joined.empty() ? ProcId() : registry_.proc_of(op.joined.front());
     op.local_status = PMIX_GROUP_CONSTRUCT_ABORT;
     start(id, op);
     announce(PMIX_GROUP_CONSTRUCT_ABORT, source, all, std::move(infos));
@@ -328,16 +328,16 @@ void Groups::expire(RoundId id) {
     Operation* op = find(id);
     if (op == nullptr) return;
     if (op->optional && !op->launched) {
-        for (MemberId who : expected(op->signature)) {
-            const ProcId proc = registry_.proc_of(who);
-            if (!op->came_already(who) && !contains(op->piece.failed, proc)) op->piece.failed.push_back(proc);
+        for (MemberId member : expected(op->signature)) {
+            const ProcId proc = registry_.proc_of(member);
+            if (!op->has_joined(member) && !contains(op->section.failed, proc)) op->section.failed.push_back(proc);
         }
-        op->timer = Timer(scheduler_, kOptionalGraceMs, [this, id] { expire(id); });
+        op->timer = Timer(scheduler_, kOptionalWaitMs, [this, id] { expire(id); });
         return start(id, *op);
     }
-    if (op->optional && op->ends_at_ms + kOptionalGraceMs > now_ms()) {
-        // The upcall was made in time; the host has its own patience with those who are optional.
-        op->timer = Timer(scheduler_, kOptionalGraceMs, [this, id] { expire(id); });
+    if (op->optional && op->ends_at_ms + kOptionalWaitMs > now_ms()) {
+        // The upcall was made in time; the host has its own time limit for optional members.
+        op->timer = Timer(scheduler_, kOptionalWaitMs, [this, id] { expire(id); });
         return;
     }
     if (op->local_status == PMIX_SUCCESS) op->local_status = PMIX_ERR_TIMEOUT;
@@ -345,13 +345,13 @@ void Groups::expire(RoundId id) {
     op = find(id);
     if (op == nullptr) return;
     if (op->hosted && !std::exchange(op->late, true)) {
-        op->timer = Timer(scheduler_, kHostsWordMs, [this, id] { expire(id); });
+        op->timer = Timer(scheduler_, kHostAnswerMs, [this, id] { expire(id); });
         return;
     }
     finish(id, PMIX_ERR_TIMEOUT);
 }
 
-// Without a host that knows better, a number that is unique on this node is unique where no process is elsewhere.
+// Without a host that assigns numbers, one that is unique on this node is enough if no process is elsewhere.
 bool Groups::assigns_here(const Operation& op, Reach reach) noexcept {
     if (reach != Reach::here || host_of(op).has_group()) return false;
     pmix_data_range_t range = PMIX_RANGE_SESSION;
@@ -370,7 +370,7 @@ void Groups::launch(RoundId id, Round& round) {
     Signature named = op.signature;
     for (const std::string& ended : op.ended) named.erase(ended);
     Reach reach = registry_.reach(named);
-    // Who has not been placed may be anywhere; the callers may know better.
+    // Processes without a known node may be anywhere, unless the callers state that all are local.
     Host& host = host_of(op);
     if (reach == Reach::unknown && (!host.has_group() || InfoView(op.infos).flag(PMIX_GROUP_LOCAL_ONLY)))
         reach = Reach::here;
@@ -384,7 +384,7 @@ void Groups::launch(RoundId id, Round& round) {
     }
     if (!host.has_group()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
     if (constructs && op.local_status != PMIX_SUCCESS && host.cancels_groups()) {
-        // Such a host ends the construct for the other nodes by its name; nobody here waits for what it answers.
+        // Such a host ends the construct for the other nodes by its name; its answer is not waited for.
         host.group(PMIX_GROUP_CANCEL, op.name, {}, {}, [](HostAnswer&) {});
         return finish(id, op.local_status);
     }
@@ -412,10 +412,10 @@ InfoList Groups::for_host(Operation& op) {
     if (op.tolerant) out.append_flag(PMIX_GROUP_FT_COLLECTIVE, true);
     std::vector<uint8_t> blob;
     if (constructs && op.local_status == PMIX_SUCCESS) {
-        auto piece = encode_group_piece(op.piece);
-        if (piece.ok()) piece = wrap_group(op.name, *piece);
-        if (piece.ok()) blob = std::move(piece).value();
-        if (!piece.ok()) op.local_status = piece.status();
+        auto section = encode_group_section(op.section);
+        if (section.ok()) section = wrap_group(op.name, *section);
+        if (section.ok()) blob = std::move(section).value();
+        if (!section.ok()) op.local_status = section.status();
         for (auto& [nspace, ranks] : registry_.local_members(op.signature)) {
             if (nspace->data == nullptr) continue;
             append_owner(*nspace, blob);
@@ -447,18 +447,18 @@ void Groups::take_endpoint_data(Operation& op, const InfoList& infos) {
     if (info == nullptr || info->value.type != PMIX_BYTE_OBJECT || info->value.data.bo.bytes == nullptr) return;
     const common::Bytes all(reinterpret_cast<const uint8_t*>(info->value.data.bo.bytes), info->value.data.bo.size);
     for (common::Bytes rest = all; !rest.empty();) {
-        auto piece = read_section(rest);
-        if (!piece.ok()) break;
-        rest = rest.subspan(piece->size);
-        if (!piece->group || piece->nspace != op.name) continue;
-        auto said = decode_group_piece(piece->payload);
-        if (said.ok()) merge_group_piece(op.piece, std::move(said).value());
+        auto section = read_section(rest);
+        if (!section.ok()) break;
+        rest = rest.subspan(section->size);
+        if (!section->group || section->nspace != op.name) continue;
+        auto decoded = decode_group_section(section->payload);
+        if (decoded.ok()) merge_group_section(op.section, std::move(decoded).value());
     }
-    // Members of jobs that this server has not heard of: their data has a place all the same.
-    for (const ProcId& p : op.piece.order) registry_.obtain_remote(p.nspace);
+    // Members may be of jobs that are not registered here: their data is kept too.
+    for (const ProcId& p : op.section.order) registry_.obtain_remote(p.nspace);
     get_.ingest(all);
-    // Data of a job that nobody has named a user of: for those who are in the group with it.
-    const Signature all_named(op.piece.order);
+    // Where the user of a job is unknown, the users of the group's callers may read its data.
+    const Signature all_named(op.section.order);
     for (const Signature::Part& p : all_named.parts()) {
         Nspace* nspace = registry_.find(p.nspace);
         for (const Reply& reply : op.replies) {
@@ -471,7 +471,7 @@ void Groups::take_endpoint_data(Operation& op, const InfoList& infos) {
 
 void Groups::host_answered(RoundId id, HostAnswer& answer) {
     Operation* op = find(id);
-    if (op == nullptr) return;  // ended before: a host that is late
+    if (op == nullptr) return;  // it has ended before this answer
     const bool partly = answer.status == PMIX_ERR_PARTIAL_SUCCESS && op->forgives();
     pmix_status_t status = common::succeeded(answer.status) || partly ? PMIX_SUCCESS : answer.status;
     if (status == PMIX_SUCCESS) status = op->local_status;
@@ -480,20 +480,20 @@ void Groups::host_answered(RoundId id, HostAnswer& answer) {
     form(*op, answer.infos);
 }
 
-// The group is there: who is in it, in which order, and what each is told.
+// The group has formed: its members, their order, and the results.
 void Groups::form(Operation& op, const InfoList& from_host) {
     const RoundId id = op.id;
     size_t number = 0;
     const bool numbered = from_host.find(PMIX_GROUP_CONTEXT_ID) != nullptr;
     if (numbered && InfoView(from_host).get(PMIX_GROUP_CONTEXT_ID, &number) != PMIX_SUCCESS)
         return finish(id, PMIX_ERR_BAD_PARAM);
-    if (op.assign && !numbered) return finish(id, PMIX_ERR_NOT_SUPPORTED);  // a host that gives no numbers
+    if (op.assign && !numbered) return finish(id, PMIX_ERR_NOT_SUPPORTED);  // the host assigns no context ids
 
-    const ProcList asked = expand(op.named_order.empty() ? op.piece.order : op.named_order);
+    const ProcList asked = expand(op.named_order.empty() ? op.section.order : op.named_order);
     ProcList hosts;
     if (const pmix_info_t* said = from_host.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, hosts);
     hosts = expand(hosts);
-    const Among failed(op.piece.failed), named(hosts);
+    const Among failed(op.section.failed), named(hosts);
     ProcList members;
     members.reserve(asked.size());
     for (const ProcId& p : asked)
@@ -514,19 +514,19 @@ void Groups::form(Operation& op, const InfoList& from_host) {
     group.hosted = op.hosted;
     if (!group.charge.set(op.account, memory_of(group))) return finish(id, PMIX_ERR_OUT_OF_RESOURCE);
     group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
-    // Where only the inviter is, which is no member, nobody would ever end the group.
+    // With the inviter alone, which is no member, no local process would ever destruct the group.
     const bool none_here = op.inviter && here(members).empty();
     const uint64_t number_of_group = none_here ? 0 : registry_.groups().add(std::move(group)).number;
     try {
         tell_formed(op, members, whole, number_of_group, numbered ? std::optional<size_t>(number) : std::nullopt);
     } catch (const std::bad_alloc&) {
-        // Those who have not been told that it is there are told that it is not.
+        // The callers that have not been answered yet get an error.
         if (find(id) != nullptr) registry_.groups().erase(number_of_group);
         throw;
     }
 }
 
-// The answers to those who constructed it. `number`: its context id, if it has one.
+// Answers the callers of the construct. `number`: its context id, if it has one.
 void Groups::tell_formed(Operation& op, const ProcList& members, bool whole, uint64_t number_of_group,
                          std::optional<size_t> number) {
     const std::string name = op.name;
@@ -537,8 +537,8 @@ void Groups::tell_formed(Operation& op, const ProcList& members, bool whole, uin
     if (rc == PMIX_SUCCESS) rc = results.append_string(PMIX_GROUP_ID, name);
     if (rc == PMIX_SUCCESS) rc = common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, members);
     InfoList shared;
-    const Among in_group(op.piece.shared.empty() ? ProcList() : members);
-    for (const GroupPiece::Shared& s : op.piece.shared) {
+    const Among in_group(op.section.shared.empty() ? ProcList() : members);
+    for (const GroupSection::Shared& s : op.section.shared) {
         if (!in_group.has(s.proc)) continue;
         InfoList one;
         pmix_proc_t proc = s.proc.to_c();
@@ -570,11 +570,11 @@ void Groups::ended(RoundId, Round& round, pmix_status_t status) {
     // A destruct that failed for good leaves nothing that could be destructed again.
     if (op.call == GroupCall::destruct && status != PMIX_ERR_TIMEOUT) registry_.groups().erase(op.group);
     Ended kept{op.call, op.name, op.signature, {}, op.formed ? PMIX_ERR_TIMEOUT : status};
-    for (MemberId who : expected(op.signature))
-        if (!op.came_already(who) && !is_gone(who)) kept.missing.push_back(who);
+    for (MemberId member : expected(op.signature))
+        if (!op.has_joined(member) && !is_gone(member)) kept.missing.push_back(member);
     if (kept.missing.empty()) return;
     if (ended_.size() >= kMaxEnded) ended_.pop_front();
-    // Without room the late ones begin anew.
+    // If the account is full, a late caller begins a new round.
     if (kept.charge.set(op.account, Collective::memory_of(kept.signature))) ended_.push_back(std::move(kept));
 }
 

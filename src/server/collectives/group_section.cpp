@@ -45,15 +45,15 @@ bool take(ByteReader& r, ProcList& procs) {
 
 }  // namespace
 
-common::Result<std::vector<uint8_t>> encode_group_piece(const GroupPiece& section) {
+common::Result<std::vector<uint8_t>> encode_group_section(const GroupSection& section) {
     ByteWriter w;
     w.u8(kVersion);
     w.u8(section.leads);
-    put(w, section.asker);
+    put(w, section.requester);
     put(w, section.order);
     put(w, section.failed);
     w.u32(static_cast<uint32_t>(section.shared.size()));
-    for (const GroupPiece::Shared& s : section.shared) {
+    for (const GroupSection::Shared& s : section.shared) {
         put(w, s.proc);
         ByteWriter infos;
         pmix_status_t rc = common::encode_infos(infos, s.infos.c_array(), s.infos.size());
@@ -63,14 +63,15 @@ common::Result<std::vector<uint8_t>> encode_group_piece(const GroupPiece& sectio
     return w.take();
 }
 
-common::Result<GroupPiece> decode_group_piece(Bytes bytes) {
+common::Result<GroupSection> decode_group_section(Bytes bytes) {
     ByteReader r(bytes);
-    GroupPiece section;
+    GroupSection section;
     if (r.u8() != kVersion) return PMIX_ERR_UNPACK_FAILURE;
     section.leads = r.u8() != 0;
-    if (!take(r, section.asker) || !take(r, section.order) || !take(r, section.failed)) return PMIX_ERR_UNPACK_FAILURE;
+    if (!take(r, section.requester) || !take(r, section.order) || !take(r, section.failed))
+        return PMIX_ERR_UNPACK_FAILURE;
     for (uint32_t left = r.count(12); left > 0 && r.ok(); --left) {
-        GroupPiece::Shared s;
+        GroupSection::Shared s;
         if (!take(r, s.proc)) return PMIX_ERR_UNPACK_FAILURE;
         ByteReader inner(r.bytes());
         if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
@@ -94,17 +95,17 @@ common::InfoList group_shared_by(const common::InfoList& infos) {
     return out;
 }
 
-void merge_group_piece(GroupPiece& into, GroupPiece&& other) {
-    bool better = other.leads != into.leads ? other.leads : other.asker < into.asker;
+void merge_group_section(GroupSection& into, GroupSection&& other) {
+    bool better = other.leads != into.leads ? other.leads : other.requester < into.requester;
     if (into.order.empty() || (better && !other.order.empty())) {
         into.order = std::move(other.order);
-        into.asker = std::move(other.asker);
+        into.requester = std::move(other.requester);
         into.leads = other.leads;
     }
     for (ProcId& p : other.failed)
         if (std::find(into.failed.begin(), into.failed.end(), p) == into.failed.end())
             into.failed.push_back(std::move(p));
-    for (GroupPiece::Shared& s : other.shared) {
+    for (GroupSection::Shared& s : other.shared) {
         if (into.sharers.insert(s.proc).second) into.shared.push_back(std::move(s));
     }
 }

@@ -2,7 +2,7 @@
 // What the servers of a group's nodes exchange while it forms: a section of its own kind in the blob that hosts
 // carry as PMIX_GROUP_ENDPT_DATA, beside the sections with the members' data (modex_blob.h).
 //
-//   u8 version · u8 leads · proc requester · list of procs in the order asked for · list of procs that will not come ·
+//   u8 version · u8 leads · proc requester · list of procs in the order asked for · list of procs that will not join ·
 //   u32 count, then for each member that shares something: proc, bytes (its infos)          list: u32 count, procs
 //
 // Pure. Bytes that are no such section are PMIX_ERR_UNPACK_FAILURE.
@@ -18,26 +18,26 @@
 
 namespace pmix::server {
 
-struct GroupPiece {
+struct GroupSection {
     struct Shared {
         common::ProcId proc;
         common::InfoList infos;
     };
-    bool leads = false;    // the requester is the group's leader
-    common::ProcId asker;  // whose order this is: the leader, else the first of the callers here
+    bool leads = false;        // the requester is the group's leader
+    common::ProcId requester;  // the process that gave the order: the leader, else the first of the callers here
     common::ProcList order;
     common::ProcList failed;
     std::vector<Shared> shared;
-    std::set<common::ProcId> sharers;  // of them, for merge_group_piece
+    std::set<common::ProcId> sharers;  // of them, for merge_group_section
 };
 
-// What a member wants the others to have: the entries of its PMIX_GROUP_INFO, and what stands for such an entry.
+// What a member shares with the others: the entries of its PMIX_GROUP_INFO, and the attributes that count as such.
 common::InfoList group_shared_by(const common::InfoList& infos);
 
-common::Result<std::vector<uint8_t>> encode_group_piece(const GroupPiece& section);
-common::Result<GroupPiece> decode_group_piece(common::Bytes bytes);
+common::Result<std::vector<uint8_t>> encode_group_section(const GroupSection& section);
+common::Result<GroupSection> decode_group_section(common::Bytes bytes);
 
-// Adds what another node said. The leader's order counts, else that of the first of all callers.
-void merge_group_piece(GroupPiece& into, GroupPiece&& other);
+// Adds another node's section. The leader's order counts, else that of the first of all callers.
+void merge_group_section(GroupSection& into, GroupSection&& other);
 
 }  // namespace pmix::server

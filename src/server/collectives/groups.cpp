@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups: who asks for what, and what happens to a group that has formed. The collectives are in group_collective.cpp.
+// Groups: the requests, and what happens to a group that has formed. The collectives are in group_collective.cpp.
 #include "server/collectives/groups.h"
 
 #include <algorithm>
@@ -63,9 +63,9 @@ void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
     Group* group = registry_.groups().find(name, peer.id());
     if (group == nullptr || !group->remove(peer.id())) return reply.status(PMIX_ERR_NOT_FOUND);
     InfoList infos;
-    pmix_proc_t who = peer.id().to_c();
+    pmix_proc_t leaver = peer.id().to_c();
     infos.append_string(PMIX_GROUP_ID, name);
-    infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC);
+    infos.append(PMIX_EVENT_AFFECTED_PROC, &leaver, PMIX_PROC);
     announce(PMIX_GROUP_LEFT, peer.id(), group->living(), std::move(infos));
     reply.status(PMIX_SUCCESS);
     lost(*group, peer.id(), false);
@@ -88,7 +88,7 @@ void Groups::lost(Group& group, const ProcId& proc, bool tell) {
     }
 }
 
-// Each node tells its own: all of them hear of the change.
+// Each node notifies its own members of the change, so all members are notified.
 void Groups::tell_membership(const Group& group, const ProcId& source) {
     const ProcList local = here(group.living());
     if (local.empty()) return;
@@ -119,11 +119,12 @@ void Groups::event_notified(pmix_status_t code, const ProcId& source, const Info
     if (!common::is_group_event(code)) return;
     std::string_view name;
     if (InfoView(infos).get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
-    // Whoever invites begins something of its own.
+    // An invitation begins a new group, so its source need not have a part in one.
     if (!from_host && code != PMIX_GROUP_INVITED && !has_part(source, name)) return;
     invitations_.heard(code, source, infos);
     if (code == PMIX_GROUP_CONSTRUCT_ABORT) {
-        // Somebody of another node, or whoever leads, has ended it for all: of the members' constructs, theirs.
+        // A process of another node, or the leader, has aborted the construct for all. Several may have this name: the
+        // one that is meant has the source or one of the targets.
         Operation* meant = forming(name, source);
         ProcList targets;
         if (const pmix_info_t* custom = infos.find(PMIX_EVENT_CUSTOM_RANGE); custom != nullptr && from_host)
@@ -141,15 +142,15 @@ void Groups::event_notified(pmix_status_t code, const ProcId& source, const Info
     const pmix_proc_t* affected = nullptr;
     if (InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &affected) == PMIX_SUCCESS && affected != nullptr)
         proc = ProcId(*affected);
-    // Of a process of this node we know ourselves.
+    // The end of a process of this node is noticed here.
     const Nspace* nspace = registry_.find(proc.nspace);
     if (nspace != nullptr && nspace->is_local(proc.rank)) return;
     Group* group = registry_.groups().find(name, proc);
     if (group != nullptr && group->remove(proc)) lost(*group, proc, false);
 }
 
-void Groups::member_gone(Nspace&, MemberId who) {
-    const ProcId proc = registry_.proc_of(who);
+void Groups::member_gone(Nspace&, MemberId member) {
+    const ProcId proc = registry_.proc_of(member);
     invitations_.gone(proc);
     std::vector<uint64_t> of;
     for (const auto& [name, group] : registry_.groups().all())
@@ -160,21 +161,21 @@ void Groups::member_gone(Nspace&, MemberId who) {
         if (group->notify) {
             if (group->remove(proc)) lost(*group, proc, true);
         } else {
-            // It stays one of those who must destruct it, so that the others learn that it cannot. With its last
-            // process of this node the group is forgotten here.
+            // It remains a participant of the destruct, so that the others are told that it cannot join. With its last
+            // local process the group is forgotten here.
             if (!anybody_here(*group)) registry_.groups().erase(number);
         }
     }
     for (const RoundId id : ids()) {
         Operation* op = find(id);
         if (op == nullptr) continue;
-        op->undecided.erase(who);
-        std::erase(op->deciders, who);
+        op->undecided.erase(member);
+        std::erase(op->deciders, member);
         if (op->leader && *op->leader == proc) leader_gone(*op);
         judge(id);
     }
-    nobody_is_late_who([who](MemberId m) { return m == who; });
-    end_starters(PMIX_ERR_PROC_TERM_WO_SYNC, [who](const Starter& s) { return s.who == who; });
+    drop_late([member](MemberId m) { return m == member; });
+    end_starters(PMIX_ERR_PROC_TERM_WO_SYNC, [member](const Starter& s) { return s.member == member; });
 }
 
 bool Groups::anybody_here(const Group& group) const {
@@ -185,7 +186,7 @@ bool Groups::anybody_here(const Group& group) const {
     });
 }
 
-void Groups::nobody_is_late_who(const std::function<bool(MemberId)>& is_meant) {
+void Groups::drop_late(const std::function<bool(MemberId)>& is_meant) {
     for (Ended& e : ended_) std::erase_if(e.missing, is_meant);
     std::erase_if(ended_, [](const Ended& e) { return e.missing.empty(); });
 }
@@ -198,17 +199,17 @@ void Groups::namespace_gone(Nspace& ended) {
     const std::string& nspace = ended.name;
     for (const RoundId id : ids())
         if (Operation* op = find(id); op != nullptr && op->signature.names(nspace)) namespace_gone(*op, nspace);
-    end_starters(PMIX_ERR_NOT_FOUND, [&](const Starter& s) { return registry_.proc_of(s.who).nspace == nspace; });
-    // Members of other namespaces may still come to what has ended with it.
-    nobody_is_late_who([&](MemberId who) { return registry_.proc_of(who).nspace == nspace; });
+    end_starters(PMIX_ERR_NOT_FOUND, [&](const Starter& s) { return registry_.proc_of(s.member).nspace == nspace; });
+    // Members of other namespaces may still join the operations that ended with this one.
+    drop_late([&](MemberId member) { return registry_.proc_of(member).nspace == nspace; });
     auto& groups = registry_.groups().all();
     for (auto it = groups.begin(); it != groups.end();) {
         Group& group = it->second;
         bool changed = false;
         for (Group::Member& m : group.members) {
             if (m.proc.nspace != nspace || m.left) continue;
-            // As with a member's death: where nobody is told of it, the destruct is what tells. Its error must not
-            // depend on whether a node calls before or after it hears of this end: the nodes wait for each other.
+            // As with the end of a member: where no event reports it, the destruct does. Its error must not depend on
+            // whether a node calls before or after it is told of this end: the nodes wait for each other.
             (group.notify ? m.left : m.ended) = true;
             changed = true;
         }
@@ -224,15 +225,15 @@ void Groups::namespace_gone(Nspace& ended) {
 // A collective that names a namespace which has ended. The host counts upcalls: one that fails is made all the same.
 void Groups::namespace_gone(Operation& op, std::string_view nspace) {
     if (op.forgives()) {
-        if (op.launched) return;                  // the host's word
-        op.piece.order = expand(op.piece.order);  // while it is known who they are
+        if (op.launched) return;                      // the host decides
+        op.section.order = expand(op.section.order);  // while it is known who they are
         op.named_order = expand(op.named_order);
-        for (const ProcId& p : op.piece.order) {
+        for (const ProcId& p : op.section.order) {
             if (p.nspace != nspace ||
-                std::find(op.piece.failed.begin(), op.piece.failed.end(), p) != op.piece.failed.end())
+                std::find(op.section.failed.begin(), op.section.failed.end(), p) != op.section.failed.end())
                 continue;
             const auto member = registry_.member(p);
-            if (!member || !op.came_already(*member)) op.piece.failed.push_back(p);
+            if (!member || !op.has_joined(*member)) op.section.failed.push_back(p);
         }
         op.ended.emplace_back(nspace);
         return;  // it is judged when the registry has forgotten them: members_changed()
@@ -243,7 +244,7 @@ void Groups::namespace_gone(Operation& op, std::string_view nspace) {
     finish(id, PMIX_ERR_PROC_TERM_WO_SYNC);
 }
 
-// Nobody is late for what an earlier namespace of that name left.
+// The operations that an earlier instance of the namespace left have no late members any more.
 void Groups::namespace_new(std::string_view nspace) {
     std::erase_if(ended_, [&](const Ended& e) { return e.signature.names(nspace); });
 }
@@ -260,7 +261,7 @@ bool Groups::uses(const Nspace& nspace) const {
                         [&](const Group::Member& m) { return of_it(m.proc); }))
             return true;
     return CollectiveEngine::uses(nspace) || std::any_of(rounds_.begin(), rounds_.end(), [&](const auto& entry) {
-               const ProcList& order = operation(*entry.second).piece.order;
+               const ProcList& order = operation(*entry.second).section.order;
                return std::any_of(order.begin(), order.end(), of_it);
            });
 }
@@ -321,9 +322,9 @@ std::vector<Groups::RoundId> Groups::ids() const {
     return out;
 }
 
-bool Groups::is_gone(MemberId who) const noexcept {
-    const Nspace* nspace = const_cast<Registry&>(registry_).find(nspace_number_of(who));
-    return nspace == nullptr || nspace->has_left(rank_of(who));
+bool Groups::is_gone(MemberId member) const noexcept {
+    const Nspace* nspace = const_cast<Registry&>(registry_).find(nspace_number_of(member));
+    return nspace == nullptr || nspace->has_left(rank_of(member));
 }
 
 std::vector<MemberId> Groups::expected(const Signature& signature) const {
@@ -333,7 +334,7 @@ std::vector<MemberId> Groups::expected(const Signature& signature) const {
     return out;
 }
 
-// Leaves the first of each. Linear for lists in order, as most are.
+// Keeps the first of each. Linear for sorted lists, as most are.
 void Groups::drop_repeated(ProcList& procs) {
     const auto not_below = [](const ProcId& a, const ProcId& b) { return !(a < b); };
     if (std::adjacent_find(procs.begin(), procs.end(), not_below) == procs.end()) return;
@@ -348,7 +349,7 @@ void Groups::drop_repeated(ProcList& procs) {
     std::erase_if(procs, [&](const ProcId&) { return repeated[at++]; });
 }
 
-// Single processes for wildcards, as far as the size of the namespace is known; nobody twice.
+// Single processes for wildcards, as far as the size of the namespace is known; no process twice.
 ProcList Groups::expand(const ProcList& procs) const {
     ProcList out;
     out.reserve(procs.size());

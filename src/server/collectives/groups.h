@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups: construct and destruct as collectives under a name, leave, and what becomes of a group whose member ends.
+// Groups: construct and destruct as collective operations under a name, leave, and what becomes of a group whose member
+// ends.
 //
-// Owns the collectives that are under way; the groups that have formed are the registry's. Loop thread only. Each
-// caller is answered once: by the end of the collective, its timeout, an abort, the end of a namespace, or stop(). A
-// group whose members are all here never reaches the host, unless a context id is wanted.
+// Owns the operations in progress; the registry owns the groups that have formed. Loop thread only. Each caller is
+// answered once: by the end of the operation, its timeout, an abort, the end of a namespace, or stop(). A group whose
+// members are all local never reaches the host, unless a context id is wanted.
 //
-// A member that ends before it has called: an error for all (PMIX_ERR_PROC_TERM_WO_SYNC), unless the callers said that
-// it may (PMIX_GROUP_OPTIONAL, _FT_COLLECTIVE), or want to be told (_NOTIFY_TERMINATION); then the group forms without
-// it (PMIX_ERR_PARTIAL_SUCCESS), after the handlers of those who were told have decided. Who comes to a collective that
-// has ended without it gets its status. What else can go wrong: PMIX_ERR_NOT_SUPPORTED without the host's entry,
-// PMIX_ERR_EXISTS for a name in use, PMIX_ERR_NOT_FOUND for a group that is none, and what the host says.
+// A member that ends before it has called: an error for all (PMIX_ERR_PROC_TERM_WO_SYNC), unless the callers allow that
+// (PMIX_GROUP_OPTIONAL, _FT_COLLECTIVE), or ask to be notified (_NOTIFY_TERMINATION); then the group forms without it
+// (PMIX_ERR_PARTIAL_SUCCESS), after the handlers of the notified callers have decided. A process that joins an
+// operation which has ended without it gets that status. What else can go wrong: PMIX_ERR_NOT_SUPPORTED without the
+// host's entry, PMIX_ERR_EXISTS for a name in use, PMIX_ERR_NOT_FOUND for an unknown group, and any status of the host.
 #pragma once
 
 #include <deque>
@@ -32,8 +33,8 @@ namespace pmix::server {
 class Events;
 class Get;
 
-// The host has the same limits and knows all nodes: what it says shortly afterwards is the same everywhere.
-inline constexpr int64_t kHostsWordMs = 300;
+// How long the host's own timeout is waited for. It has the same limits, and its answer is the same on all nodes.
+inline constexpr int64_t kHostAnswerMs = 300;
 
 class Groups final : public CollectiveEngine {
   public:
@@ -53,7 +54,7 @@ class Groups final : public CollectiveEngine {
     // An event of a group is accepted from the host, and from a process of this node that has part in the group.
     void event_notified(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
                         bool from_host) override;
-    void member_gone(Nspace& nspace, MemberId who) override;
+    void member_gone(Nspace& nspace, MemberId member) override;
     void members_changed() override;
     void clone_gone(const Peer&) override { members_changed(); }
     void namespace_gone(Nspace& nspace) override;
@@ -68,8 +69,7 @@ class Groups final : public CollectiveEngine {
                   common::InfoList infos);
 
   private:
-    // A name may be in use by several operations at once, of jobs that know nothing of each other: their processes are
-    // different ones.
+    // Several operations at once may use the same name, for unrelated jobs: their sets of processes are disjoint.
     using Names = std::multimap<std::string, RoundId, std::less<>>;
     struct Operation final : Round {
         Operation() = default;
@@ -83,8 +83,8 @@ class Groups final : public CollectiveEngine {
         std::string name;
         uint64_t group = 0;              // its number, of a destruct
         std::vector<std::string> ended;  // namespaces in it that have; the host is not asked for them any more
-        GroupPiece piece;                // what this node has to say, and in the end what all nodes said
-        std::vector<MemberId> came;
+        GroupSection section;            // of this node; after the host's answer, of all nodes
+        std::vector<MemberId> joined;
         std::map<MemberId, unsigned> undecided;  // events about failures that a caller was given and has not answered
         std::vector<MemberId> deciders;          // callers who want to be told of failures
         common::ProcList named_order;            // PMIX_GROUP_FINAL_MEMBERSHIP_ORDER
@@ -98,10 +98,10 @@ class Groups final : public CollectiveEngine {
         bool formed = false;  // the group is there: the callers are given the results
         common::InfoList results;
         Signature members;
-        bool came_already(MemberId who) const noexcept;
+        bool has_joined(MemberId member) const noexcept;
         bool forgives() const noexcept { return optional || notify || tolerant; }
     };
-    // A collective that ended without some who were to come.
+    // A collective operation that ended before all had joined.
     struct Ended {
         common::GroupCall call;
         std::string name;
@@ -111,11 +111,11 @@ class Groups final : public CollectiveEngine {
         Charge charge{};
     };
 
-    // A caller whose fellow members only the host knows: it goes up alone (group_bootstrap.cpp).
+    // A caller whose other members only the host knows: it has an upcall of its own (group_bootstrap.cpp).
     struct Starter {
         uint64_t id = 0;
         std::string group;
-        MemberId who = 0;
+        MemberId member = 0;
         bool assign = false, notify = false;
         Reply reply;
         Timer timer;
@@ -136,16 +136,16 @@ class Groups final : public CollectiveEngine {
     void answer(Reply& reply, const Round& round, pmix_status_t status) override;
     void ended(RoundId id, Round& round, pmix_status_t status) override;
     std::string name_of(const Round& round) const override;
-    std::vector<MemberId> joined(RoundId, const Round& round) const override { return operation(round).came; }
+    std::vector<MemberId> joined(RoundId, const Round& round) const override { return operation(round).joined; }
     void expire(RoundId id) override;
     void judge_again() override;
 
     pmix_status_t admit(Operation& op, const Peer& peer, const common::InfoList& infos, common::Function function,
                         Reply& reply);
     // signature null: whatever it was.
-    bool came_late(common::GroupCall call, const std::string& name, const Signature* signature, MemberId who,
-                   Reply& reply);
-    void nobody_is_late_who(const std::function<bool(MemberId)>& is_meant);
+    bool answer_late(common::GroupCall call, const std::string& name, const Signature* signature, MemberId member,
+                     Reply& reply);
+    void drop_late(const std::function<bool(MemberId)>& is_meant);
     void judge(RoundId id);
     common::InfoList for_host(Operation& op);
     void host_answered(RoundId id, HostAnswer& answer);
@@ -165,7 +165,7 @@ class Groups final : public CollectiveEngine {
     void tell_membership(const Group& group, const common::ProcId& source);
     bool assigns_here(const Operation& op, Reach reach) noexcept;
     std::vector<MemberId> expected(const Signature& signature) const;
-    bool is_gone(MemberId who) const noexcept;
+    bool is_gone(MemberId member) const noexcept;
     bool anybody_here(const Group& group) const;
     static void drop_repeated(common::ProcList& procs);
     common::ProcList expand(const common::ProcList& procs) const;

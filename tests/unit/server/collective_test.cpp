@@ -67,13 +67,13 @@ TEST(CollectiveTest, CompletesWithTheLastOneAndIsForgotten) {
     EXPECT_EQ(c.enter(kAll, caller(0)).state, State::waiting);
     auto last = c.enter(kAll, caller(1));
     EXPECT_EQ(last.state, State::complete);
-    EXPECT_EQ(last.turn, first.turn);
+    EXPECT_EQ(last.round, first.round);
     EXPECT_FALSE(last.first);
-    EXPECT_TRUE(c.is_open(last.turn));
-    c.end(last.turn, PMIX_SUCCESS);
-    EXPECT_FALSE(c.is_open(last.turn));
+    EXPECT_TRUE(c.is_open(last.round));
+    c.end(last.round, PMIX_SUCCESS);
+    EXPECT_FALSE(c.is_open(last.round));
     EXPECT_EQ(c.signatures(), 0u);
-    EXPECT_EQ(c.turns(), 0u);
+    EXPECT_EQ(c.rounds(), 0u);
 }
 
 TEST(CollectiveTest, OrderOfTheListDoesNotMatterWildcardDoes) {
@@ -82,8 +82,8 @@ TEST(CollectiveTest, OrderOfTheListDoesNotMatterWildcardDoes) {
     auto a = c.enter(list({0, 1, 2}), caller(0));
     auto b = c.enter(list({2, 1, 0, 2}), caller(1));
     auto w = c.enter(kAll, caller(2));
-    EXPECT_EQ(a.turn, b.turn);
-    EXPECT_NE(a.turn, w.turn);
+    EXPECT_EQ(a.round, b.round);
+    EXPECT_NE(a.round, w.round);
     EXPECT_EQ(c.signatures(), 2u);
 }
 
@@ -113,25 +113,25 @@ TEST(CollectiveTest, Enter_ManyRoundsOfOneSetOpen_LooksAtAFewOfThem) {
 TEST(CollectiveTest, RepeatedRoundsNeverMix) {
     Table table;
     Collective c(table);
-    auto t0 = c.enter(kAll, caller(0)).turn;
-    auto t1 = c.enter(kAll, caller(0)).turn;
-    auto t2 = c.enter(kAll, caller(0)).turn;
+    auto t0 = c.enter(kAll, caller(0)).round;
+    auto t1 = c.enter(kAll, caller(0)).round;
+    auto t2 = c.enter(kAll, caller(0)).round;
     EXPECT_NE(t0, t1);
     EXPECT_NE(t1, t2);
-    EXPECT_EQ(c.enter(kAll, caller(1)).turn, t0);
-    EXPECT_EQ(c.enter(kAll, caller(1)).turn, t1);
+    EXPECT_EQ(c.enter(kAll, caller(1)).round, t0);
+    EXPECT_EQ(c.enter(kAll, caller(1)).round, t1);
     auto done = c.enter(kAll, caller(2));
-    EXPECT_EQ(done.turn, t0);
+    EXPECT_EQ(done.round, t0);
     EXPECT_EQ(done.state, State::complete);
     // the host has not answered t0 yet, and t1 completes beside it
     done = c.enter(kAll, caller(2));
-    EXPECT_EQ(done.turn, t1);
+    EXPECT_EQ(done.round, t1);
     EXPECT_EQ(done.state, State::complete);
     c.end(t1, PMIX_SUCCESS);
     EXPECT_TRUE(c.is_open(t0));
     c.end(t0, PMIX_SUCCESS);
     EXPECT_TRUE(c.is_open(t2));
-    EXPECT_EQ(c.turns(), 1u);
+    EXPECT_EQ(c.rounds(), 1u);
 }
 
 TEST(CollectiveTest, OverlappingSetsRunBesideEachOther) {
@@ -141,8 +141,8 @@ TEST(CollectiveTest, OverlappingSetsRunBesideEachOther) {
     auto b = c.enter(list({1, 2}), caller(2));
     EXPECT_EQ(c.enter(list({1, 2}), caller(1)).state, State::complete);
     EXPECT_EQ(c.enter(list({0, 1}), caller(1)).state, State::complete);
-    c.end(a.turn, PMIX_SUCCESS);
-    c.end(b.turn, PMIX_SUCCESS);
+    c.end(a.round, PMIX_SUCCESS);
+    c.end(b.round, PMIX_SUCCESS);
     EXPECT_EQ(c.signatures(), 0u);
 }
 
@@ -157,8 +157,8 @@ TEST(CollectiveTest, AloneIsComplete) {
 TEST(CollectiveTest, Enter_CallerNotInTheSet_LeavesNothing) {
     Table table;
     Collective c(table);
-    EXPECT_EQ(c.enter(list({0, 1}), caller(2)).state, State::stranger);
-    EXPECT_EQ(c.enter(kAll, member_id(7, 0)).state, State::stranger);
+    EXPECT_EQ(c.enter(list({0, 1}), caller(2)).state, State::not_member);
+    EXPECT_EQ(c.enter(kAll, member_id(7, 0)).state, State::not_member);
     EXPECT_EQ(c.signatures(), 0u);
 }
 
@@ -170,9 +170,9 @@ TEST(CollectiveTest, DeathBreaksTheTurnOnceAndLateCallersGetItsStatus) {
     auto events = c.member_gone(caller(1));
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].state, State::broken);
-    EXPECT_EQ(events[0].turn, e.turn);
+    EXPECT_EQ(events[0].round, e.round);
     EXPECT_TRUE(c.member_gone(caller(1)).empty());
-    c.end(e.turn, PMIX_ERR_PARTIAL_SUCCESS);
+    c.end(e.round, PMIX_ERR_PARTIAL_SUCCESS);
     auto late = c.enter(kAll, caller(2));
     EXPECT_EQ(late.state, State::over);
     EXPECT_EQ(late.status, PMIX_ERR_PARTIAL_SUCCESS);
@@ -195,7 +195,7 @@ TEST(CollectiveTest, RoundThatStartsAfterADeathIsBrokenAtOnce) {
     Collective c(table);
     auto e = c.enter(kAll, caller(0));
     EXPECT_EQ(e.state, State::broken);
-    c.end(e.turn, PMIX_ERR_PARTIAL_SUCCESS);
+    c.end(e.round, PMIX_ERR_PARTIAL_SUCCESS);
     EXPECT_EQ(c.enter(kAll, caller(1)).status, PMIX_ERR_PARTIAL_SUCCESS);
     EXPECT_EQ(c.signatures(), 0u);
 }
@@ -205,26 +205,26 @@ TEST(CollectiveTest, TimeoutAnswersLateCallersAndTheNextRoundWorks) {
     Collective c(table);
     auto e = c.enter(kAll, caller(0));
     c.enter(kAll, caller(1));
-    c.end(e.turn, PMIX_ERR_TIMEOUT);
+    c.end(e.round, PMIX_ERR_TIMEOUT);
     // those who were in start the next one
     auto next = c.enter(kAll, caller(0));
-    EXPECT_NE(next.turn, e.turn);
+    EXPECT_NE(next.round, e.round);
     EXPECT_EQ(next.state, State::waiting);
     auto late = c.enter(kAll, caller(2));
     EXPECT_EQ(late.state, State::over);
     EXPECT_EQ(late.status, PMIX_ERR_TIMEOUT);
     c.enter(kAll, caller(1));
     EXPECT_EQ(c.enter(kAll, caller(2)).state, State::complete);
-    c.end(next.turn, PMIX_SUCCESS);
-    EXPECT_EQ(c.turns(), 0u);
+    c.end(next.round, PMIX_SUCCESS);
+    EXPECT_EQ(c.rounds(), 0u);
 }
 
 TEST(CollectiveTest, EndedTwiceAndUnknownRoundsAreIgnored) {
     Table table;
     Collective c(table);
     auto e = c.enter(kAll, caller(0));
-    c.end(e.turn, PMIX_ERR_TIMEOUT);
-    c.end(e.turn, PMIX_SUCCESS);
+    c.end(e.round, PMIX_ERR_TIMEOUT);
+    c.end(e.round, PMIX_SUCCESS);
     EXPECT_EQ(c.enter(kAll, caller(1)).status, PMIX_ERR_TIMEOUT);
     c.end(12345, PMIX_SUCCESS);
     EXPECT_EQ(c.signature_of(12345), nullptr);
@@ -253,7 +253,7 @@ TEST(CollectiveTest, RecheckFindsARoundThatIsCompleteNow) {
     table.announced = 0;
     auto events = c.recheck();
     ASSERT_EQ(events.size(), 1u);
-    EXPECT_EQ(events[0].turn, e.turn);
+    EXPECT_EQ(events[0].round, e.round);
     EXPECT_EQ(events[0].state, State::complete);
     EXPECT_TRUE(c.recheck().empty());
 }
@@ -267,8 +267,8 @@ TEST(CollectiveTest, EveryCloneMustCome) {
     EXPECT_EQ(c.enter(kAll, caller(0), true).state, State::waiting);
     auto e = c.enter(kAll, caller(0), true);
     EXPECT_EQ(e.state, State::complete);
-    c.end(e.turn, PMIX_SUCCESS);
-    EXPECT_EQ(c.turns(), 0u);
+    c.end(e.round, PMIX_SUCCESS);
+    EXPECT_EQ(c.rounds(), 0u);
 }
 
 TEST(CollectiveTest, ANamespaceThatEndsGivesBackItsOpenRounds) {
@@ -276,15 +276,15 @@ TEST(CollectiveTest, ANamespaceThatEndsGivesBackItsOpenRounds) {
     Collective c(table);
     auto a = c.enter(kAll, caller(0));
     auto b = c.enter(list({0, 1}), caller(0));
-    c.end(b.turn, PMIX_ERR_TIMEOUT);
+    c.end(b.round, PMIX_ERR_TIMEOUT);
     auto open = c.nspace_ended("a", 1, PMIX_ERR_NOT_FOUND);
     ASSERT_EQ(open.size(), 1u);
-    EXPECT_EQ(open[0], a.turn);
+    EXPECT_EQ(open[0], a.round);
     EXPECT_TRUE(c.nspace_ended("b", 2, PMIX_ERR_NOT_FOUND).empty());
     table.local.clear();  // it is not known any more
     EXPECT_TRUE(c.recheck().empty());
     EXPECT_EQ(c.signatures(), 0u);
-    EXPECT_EQ(c.turns(), 0u);
+    EXPECT_EQ(c.rounds(), 0u);
 }
 
 // A late caller of another namespace gets the round's status, and does not open a round that no other member joins.
@@ -302,12 +302,12 @@ TEST(CollectiveTest, LateForASetWhoseOtherNamespaceHasEnded) {
     c.recheck();
     auto late = c.enter(both, caller(1));
     EXPECT_EQ(late.state, State::over);
-    EXPECT_EQ(late.turn, first.turn);
+    EXPECT_EQ(late.round, first.round);
     EXPECT_EQ(late.status, PMIX_ERR_NOT_FOUND);
-    EXPECT_EQ(c.turns(), 1u);
+    EXPECT_EQ(c.rounds(), 1u);
     table.left.insert(2);
     c.member_gone(caller(2));  // does not come any more
-    EXPECT_EQ(c.turns(), 0u);
+    EXPECT_EQ(c.rounds(), 0u);
     // A new namespace of the old name has nothing to do with it.
     c.enter(both, caller(0));
     c.nspace_ended("b", 2, PMIX_ERR_NOT_FOUND);
@@ -322,7 +322,7 @@ TEST(CollectiveTest, TimeoutsInARowDoNotPileUp) {
     for (int i = 0; i < 10'000; ++i) {
         auto e = c.enter(kAll, caller(0));
         ASSERT_TRUE(e.first);
-        c.end(e.turn, PMIX_ERR_TIMEOUT);
+        c.end(e.round, PMIX_ERR_TIMEOUT);
     }
-    EXPECT_LE(c.turns(), 257u);
+    EXPECT_LE(c.rounds(), 257u);
 }
