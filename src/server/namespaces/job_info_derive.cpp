@@ -62,11 +62,11 @@ Result<bool> procs_from_arrays(const JobInfo& setup, Placed& placed) {
             return false;
         }
     }
-    std::vector<uint32_t> node_of(setup.placed.size(), kNoNode);
+    std::vector<uint32_t> node_of = setup.placed;
     size_t known = 0;
-    for (size_t r = 0; r < node_of.size(); ++r) {
-        if (setup.placed[r] == kNoNode) continue;
-        node_of[r] = place[setup.placed[r]];
+    for (uint32_t& node : node_of) {
+        if (node == kNoNode) continue;
+        node = place[node];
         ++known;
     }
     if (known == 0 || (setup.job_size && known < *setup.job_size)) return false;
