@@ -61,15 +61,14 @@ pmix_status_t PMIx_Disconnect_nb(const pmix_proc_t ranges[], size_t nprocs, cons
     });
 }
 
-pmix_status_t PMIx_Resolve_peers(const char* nodename, const pmix_nspace_t nspace, pmix_proc_t** procs,
-                                 size_t* nprocs) {
+pmix_status_t PMIx_Resolve_peers(const char* nodename, const char nspace[], pmix_proc_t** procs, size_t* nprocs) {
     if (procs != nullptr) *procs = nullptr;
     if (nprocs != nullptr) *nprocs = 0;
     return boundary(
         [&](Library& library) { return client::resolve_peers(library.client(), nodename, nspace, procs, nprocs); });
 }
 
-pmix_status_t PMIx_Resolve_nodes(const pmix_nspace_t nspace, char** nodelist) {
+pmix_status_t PMIx_Resolve_nodes(const char nspace[], char** nodelist) {
     if (nodelist != nullptr) *nodelist = nullptr;
     return boundary([&](Library& library) { return client::resolve_nodes(library.client(), nspace, nodelist); });
 }

@@ -148,7 +148,7 @@ pmix_status_t PMIx_server_finalize(void) {
     return guarded([] { return Library::finalize_server(); });
 }
 
-pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocalprocs, pmix_info_t info[], size_t ninfo,
+pmix_status_t PMIx_server_register_nspace(const char nspace[], int nlocalprocs, pmix_info_t info[], size_t ninfo,
                                           pmix_op_cbfunc_t cbfunc, void* cbdata) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         std::string name;
@@ -163,7 +163,7 @@ pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocal
     });
 }
 
-void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+void PMIx_server_deregister_nspace(const char nspace[], pmix_op_cbfunc_t cbfunc, void* cbdata) {
     pmix_status_t rc = server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         return until_memory(library, cbfunc != nullptr, [&]() -> pmix_status_t {
             std::string name;
@@ -310,7 +310,7 @@ pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_re
 }
 
 // What the host gets stays until it calls the release function, with nothing in it too.
-pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
+pmix_status_t PMIx_server_setup_application(const char nspace[], pmix_info_t info[], size_t ninfo,
                                             pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         std::string name;
@@ -334,7 +334,7 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
     });
 }
 
-pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
+pmix_status_t PMIx_server_setup_local_support(const char nspace[], pmix_info_t info[], size_t ninfo,
                                               pmix_op_cbfunc_t cbfunc, void* cbdata) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         std::string name;

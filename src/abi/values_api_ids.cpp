@@ -90,7 +90,7 @@ bool PMIx_Procid_invalid(const pmix_proc_t* p) {
 }
 
 // "cluster:nspace", or empty when that does not fit.
-void PMIx_Multicluster_nspace_construct(pmix_nspace_t target, pmix_nspace_t cluster, pmix_nspace_t nspace) {
+void PMIx_Multicluster_nspace_construct(pmix_nspace_t target, char cluster[], char nspace[]) {
     if (target == nullptr) return;
     std::string_view first = nspace_view(cluster);
     std::string_view second = nspace_view(nspace);
