@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dstore/contribution.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 

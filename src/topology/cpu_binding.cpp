@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>

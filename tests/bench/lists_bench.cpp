@@ -6,6 +6,7 @@
 // number of local ones) apart, as the difference to a fence that waits for one more.
 #include <time.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>

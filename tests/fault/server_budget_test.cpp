@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <pmix_server.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "support/fake_client.h"

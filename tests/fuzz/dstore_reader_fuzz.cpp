@@ -4,6 +4,7 @@
 // never get past the header. An input that starts with the segment's magic is taken as the whole segment.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 

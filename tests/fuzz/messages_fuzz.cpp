@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Each message from any bytes. Input: u16 command, u8 kind, then the payload. What decodes is encoded, and that is a
 // fixed point: it decodes and encodes to itself.
+#include <algorithm>
 #include <cstdlib>
 
 #include "common/protocol/messages.h"

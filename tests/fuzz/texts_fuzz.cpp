@@ -4,6 +4,7 @@
 #include <pmix.h>
 #include <pmix_server.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>

@@ -3,6 +3,7 @@
 // its place.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "common/placement/node_map.h"

@@ -8,6 +8,7 @@
 #include <pmix_server.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>

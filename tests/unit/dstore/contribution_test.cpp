@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "dstore/layout.h"
 #include "support/store_values.h"
 

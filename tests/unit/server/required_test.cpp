@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <pmix_server.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "common/protocol/group_calls.h"

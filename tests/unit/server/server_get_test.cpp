@@ -2,6 +2,8 @@
 // Get through a whole server: parking for local processes, direct modex out and in, and how each wait ends.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "dstore/contribution.h"
 #include "server/namespaces/modex_blob.h"
 #include "support/fake_client.h"

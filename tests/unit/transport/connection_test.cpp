@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <thread>
