@@ -31,8 +31,9 @@ class LifecycleObserver {
     virtual void clone_gone(const Peer&) {}
     // A process of this node has ended, or will not take part in anything any more.
     virtual void member_gone(Nspace&, MemberId) {}
-    // Ranks or maps were registered, or have gone: the number of processes that a set means here may be another.
-    virtual void members_changed() {}
+    // Ranks or maps of a namespace were registered, or have gone, perhaps with the namespace: the number of processes
+    // that a set with this name means here may be another.
+    virtual void members_changed(std::string_view /*nspace*/) {}
 
     // The host registers a name that was not known here before.
     virtual void namespace_new(std::string_view) {}

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "common/base/ids.h"
@@ -35,6 +36,8 @@ class MemberView {
     // Distinct local processes that belong to it, the ones that have left included.
     virtual size_t expected(const Signature& signature) const = 0;
     virtual bool contains(const Signature& signature, MemberId member) const = 0;
+    // The name of its namespace; empty: it is not known any more.
+    virtual std::string_view nspace_of(MemberId member) const = 0;
     // Those of expected() that have left and are not coming.
     virtual std::vector<MemberId> gone(const Signature& signature) const = 0;
     // Processes connected under this rank: more than one when a client has forked.

@@ -7,8 +7,10 @@ namespace pmix::server {
 
 namespace {
 // Rounds that have ended without a member that never joins would pile up behind a caller that goes on with timeouts.
-// Beyond this many the oldest is forgotten: that member, should it call after all, then joins a later round.
+// Beyond this many the oldest is forgotten: that member, should it call after all, then joins a later round. So many of
+// one set; those of ever new sets are bounded for each process that opens them.
 constexpr size_t kMaxEndedRounds = 256;
+constexpr size_t kMaxEndedOfMember = OpenShares::kMost;
 }  // namespace
 
 Collective::Joined* Collective::find(Round& round, MemberId member) noexcept {
@@ -26,6 +28,10 @@ Collective::Round* Collective::find(uint64_t id) const noexcept {
         return round.id < wanted;
     });
     return at != rounds.end() && at->id == id ? &*at : nullptr;
+}
+
+Collective::Queue::iterator Collective::position(Queue& rounds, RoundId id) noexcept {
+    return std::partition_point(rounds.begin(), rounds.end(), [id](const Round& round) { return round.id < id; });
 }
 
 size_t Collective::whole(const Round& round) const noexcept {
@@ -55,10 +61,10 @@ Collective::State Collective::judge(const Signature& signature, Round& round) {
     return State::waiting;
 }
 
-// The key of a queue, and its owner's copy; beside them the members, a reply and a timer.
+// The key of a queue, its owner's copy, and the names in the index; beside them the members, a reply and a timer.
 size_t Collective::memory_of(const Signature& signature) noexcept {
     constexpr size_t kRound = 1024;
-    return kRound + 2 * signature.memory();
+    return kRound + 3 * signature.memory() + signature.parts().size() * NamespaceIndex::kMemoryOfName;
 }
 
 size_t Collective::open_memory_of(const Signature& signature) noexcept {
@@ -81,8 +87,15 @@ Collective::Entered Collective::enter(const Signature& signature, MemberId membe
         try {
             Round fresh;
             fresh.id = next_;
+            fresh.opener = member;
+            fresh.share = shares_.take(member);
+            if (!fresh.share) {
+                if (queue->second.empty()) queues_.erase(queue);
+                return {State::refused};
+            }
             fresh.joined.push_back(Joined{member, 0, false});
             fresh.charge = std::move(charge);
+            fresh.entry = by_nspace_.add(signature, next_);
             rounds_.emplace(next_, queue);
             queue->second.push_back(std::move(fresh));
         } catch (...) {
@@ -96,8 +109,10 @@ Collective::Entered Collective::enter(const Signature& signature, MemberId membe
     }
     Joined* joined = find(*round, member);
     if (joined == nullptr) joined = &round->joined.emplace_back(Joined{member, 0, false});
+    if (every_clone && !round->ended) partial_[member].insert(round->id);
     ++joined->processes;
     joined->whole = !every_clone || joined->processes >= view_.clones(member);
+    if (joined->whole) joined_whole(round->id, member);
 
     entered.round = round->id;
     if (round->ended) {
@@ -110,18 +125,32 @@ Collective::Entered Collective::enter(const Signature& signature, MemberId membe
     return entered;
 }
 
+// With all its processes.
+void Collective::joined_whole(RoundId id, MemberId member) noexcept {
+    const auto at = partial_.find(member);
+    if (at == partial_.end()) return;
+    at->second.erase(id);
+    if (at->second.empty()) partial_.erase(at);
+}
+
 std::vector<Collective::Event> Collective::member_gone(MemberId member) {
     std::vector<Event> events;
-    for (auto it = queues_.begin(); it != queues_.end();) {
-        auto queue = it++;
+    for (const RoundId id : by_nspace_.of(view_.nspace_of(member))) {
+        Round* const round = find(id);
+        if (round == nullptr) continue;  // forgotten with one before it
+        const auto queue = rounds_.find(id)->second;
         if (!view_.contains(queue->first, member)) continue;
-        for (Round& round : queue->second) {
-            State state = judge(queue->first, round);
-            if (state != State::waiting) events.push_back({round.id, state});
-        }
-        retire(queue);
+        const State state = judge(queue->first, *round);
+        if (state != State::waiting) events.push_back({id, state});
+        if (round->ended) retire(queue);
     }
     return events;
+}
+
+std::vector<Collective::RoundId> Collective::partly_joined(MemberId member) const {
+    const auto at = partial_.find(member);
+    if (at == partial_.end()) return {};
+    return {at->second.begin(), at->second.end()};
 }
 
 void Collective::process_gone(RoundId id, MemberId member) noexcept {
@@ -132,22 +161,37 @@ void Collective::process_gone(RoundId id, MemberId member) noexcept {
 }
 
 // Members that wait for every process of their rank: one that has ended is not waited for.
-void Collective::count_processes(Round& round) const {
+void Collective::count_processes(Round& round) {
     if (round.ended) return;
-    for (Joined& joined : round.joined)
-        if (!joined.whole && joined.processes != 0) joined.whole = joined.processes >= view_.clones(joined.member);
+    for (Joined& joined : round.joined) {
+        if (joined.whole || joined.processes == 0) continue;
+        joined.whole = joined.processes >= view_.clones(joined.member);
+        if (joined.whole) joined_whole(round.id, joined.member);
+    }
 }
 
 std::vector<Collective::Event> Collective::recheck() {
+    std::vector<RoundId> all;
+    all.reserve(rounds_.size());
+    for (const auto& [id, queue] : rounds_) all.push_back(id);
+    std::sort(all.begin(), all.end());
+    return recheck(all);
+}
+
+std::vector<Collective::Event> Collective::recheck(std::string_view nspace) {
+    return recheck(by_nspace_.of(nspace));
+}
+
+std::vector<Collective::Event> Collective::recheck(const std::vector<RoundId>& ids) {
     std::vector<Event> events;
-    for (auto it = queues_.begin(); it != queues_.end();) {
-        auto queue = it++;
-        for (Round& round : queue->second) {
-            count_processes(round);
-            State state = judge(queue->first, round);
-            if (state != State::waiting) events.push_back({round.id, state});
-        }
-        retire(queue);
+    for (const RoundId id : ids) {
+        Round* const round = find(id);
+        if (round == nullptr) continue;  // forgotten with one before it
+        const auto queue = rounds_.find(id)->second;
+        count_processes(*round);
+        const State state = judge(queue->first, *round);
+        if (state != State::waiting) events.push_back({id, state});
+        if (round->ended) retire(queue);
     }
     return events;
 }
@@ -160,22 +204,59 @@ std::vector<Collective::Event> Collective::report_again() {
 }
 
 void Collective::end(RoundId id, pmix_status_t status) {
-    auto at = rounds_.find(id);
+    const auto at = rounds_.find(id);
     if (at == rounds_.end()) return;
-    auto queue = at->second;
-    if (Round* const round = find(id); round != nullptr && !round->ended) {
-        round->ended = true;
-        round->reported = true;
-        round->status = status;
-        round->charge.shrink_to(memory_of(queue->first));
-    }
+    const auto queue = at->second;
+    Round* const round = find(id);
+    const bool ends = !round->ended;
+    if (ends) end(queue, *round, status);
     retire(queue);
+    if (ends) stays(id);
+}
+
+void Collective::end(Queues::iterator queue, Round& round, pmix_status_t status) noexcept {
+    round.ended = true;
+    round.reported = true;
+    round.status = status;
+    round.charge.shrink_to(memory_of(queue->first));
+    round.share.clear();
+    for (const Joined& joined : round.joined)
+        if (!joined.whole) joined_whole(round.id, joined.member);
+}
+
+// A round that has ended is kept for members that are late, if it is still there; in place of the oldest one that the
+// same process opened, where there are too many. Without memory it is not kept.
+void Collective::stays(RoundId id) noexcept {
+    const Round* const round = find(id);
+    if (round == nullptr) return;
+    try {
+        std::set<RoundId>& ended = ended_of_[round->opener];
+        ended.insert(id);
+        if (ended.size() > kMaxEndedOfMember) forget(*ended.begin());
+    } catch (const std::bad_alloc&) {
+        forget(id);
+    }
+}
+
+void Collective::forget(RoundId id) noexcept {
+    const auto at = rounds_.find(id);
+    const auto queue = at->second;
+    Queue& rounds = queue->second;
+    const auto round = position(rounds, id);
+    const auto ended = ended_of_.find(round->opener);
+    if (ended != ended_of_.end()) {
+        ended->second.erase(id);
+        if (ended->second.empty()) ended_of_.erase(ended);
+    }
+    rounds_.erase(at);
+    rounds.erase(round);
+    if (rounds.empty()) queues_.erase(queue);
 }
 
 // Drops ended rounds at the front that no member can still call for; the signature too, when nothing is left of it.
 void Collective::retire(Queues::iterator queue) {
     Queue& rounds = queue->second;
-    while (!rounds.empty() && rounds.front().ended) {
+    while (rounds.front().ended) {
         Round& round = rounds.front();
         size_t here = whole(round);
         if (here < view_.expected(queue->first)) {
@@ -185,40 +266,32 @@ void Collective::retire(Queues::iterator queue) {
             }
             if (here < view_.expected(queue->first) && rounds.size() <= kMaxEndedRounds) return;
         }
-        rounds_.erase(round.id);
-        rounds.pop_front();
+        const bool last = rounds.size() == 1;
+        forget(round.id);
+        if (last) return;  // the queue went with it
     }
-    if (rounds.empty()) queues_.erase(queue);
 }
 
 std::vector<Collective::RoundId> Collective::nspace_ended(std::string_view nspace, uint32_t number,
                                                           pmix_status_t status) {
     std::vector<RoundId> open;
-    for (auto& [signature, queue] : queues_) {
-        if (!signature.names(nspace)) continue;
-        for (Round& round : queue) {
-            // They are expected no longer, and must not be counted in place of members that are.
-            std::erase_if(round.joined, [number](const Joined& c) { return nspace_number_of(c.member) == number; });
-            if (round.ended) continue;
-            open.push_back(round.id);
-            round.ended = round.reported = true;
-            round.status = status;
-            round.charge.shrink_to(memory_of(signature));
-        }
+    for (const RoundId id : by_nspace_.of(nspace)) {
+        Round* const round = find(id);
+        if (round == nullptr) continue;  // an ended one, in whose place another one stays
+        const bool ends = !round->ended;
+        if (ends) end(rounds_.find(id)->second, *round, status);
+        // They are expected no longer, and must not be counted in place of members that are.
+        std::erase_if(round->joined, [number](const Joined& c) { return nspace_number_of(c.member) == number; });
+        if (!ends) continue;
+        open.push_back(id);
+        stays(id);
     }
     return open;
 }
 
 void Collective::nspace_new(std::string_view nspace) {
-    for (auto it = queues_.begin(); it != queues_.end();) {
-        auto queue = it++;
-        if (!queue->first.names(nspace)) continue;
-        Queue& rounds = queue->second;
-        for (const Round& round : rounds)
-            if (round.ended) rounds_.erase(round.id);
-        std::erase_if(rounds, [](const Round& round) { return round.ended; });
-        if (rounds.empty()) queues_.erase(queue);
-    }
+    for (const RoundId id : by_nspace_.of(nspace))
+        if (find(id)->ended) forget(id);
 }
 
 std::vector<MemberId> Collective::joined(RoundId id) const {
@@ -233,6 +306,11 @@ std::vector<MemberId> Collective::joined(RoundId id) const {
 bool Collective::is_open(RoundId id) const noexcept {
     const Round* const round = find(id);
     return round != nullptr && !round->ended;
+}
+
+bool Collective::names(std::string_view nspace) const {
+    const auto ids = by_nspace_.of(nspace);
+    return std::any_of(ids.begin(), ids.end(), [this](RoundId id) { return is_open(id); });
 }
 
 const Signature* Collective::signature_of(RoundId id) const noexcept {

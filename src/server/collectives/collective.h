@@ -11,11 +11,16 @@
 // was ended without some members (a timeout, a death) stays in the queue until they have called too or have left, so
 // that a late caller gets that round's status instead of being mixed into the next one. A round that all members have
 // joined is forgotten when it ends, and a signature without rounds leaves nothing behind.
+//
+// A process may have opened OpenShares::kMost rounds that are not over, and as many that have ended and stay: a further
+// call that would open one is refused, and of the ended ones the oldest is forgotten. An event about a namespace looks
+// only at rounds that name it.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -24,6 +29,8 @@
 #include "common/protocol/proc_set.h"
 #include "server/base/budget.h"
 #include "server/base/member.h"
+#include "server/collectives/namespace_index.h"
+#include "server/collectives/open_shares.h"
 
 namespace pmix::server {
 
@@ -38,6 +45,7 @@ class Collective {
                      // complete
         over,        // the round had ended before this caller joined: status is the result
         not_member,  // the caller is not in the set
+        refused,     // the caller has opened too many rounds that are not over
     };
     struct Entered {
         State state = State::not_member;
@@ -61,10 +69,15 @@ class Collective {
 
     // A process has left. Rounds that it has not joined are broken.
     std::vector<Event> member_gone(MemberId member);
+    // Open rounds that the member has joined with some of its processes only, because it takes part with all of them.
+    std::vector<RoundId> partly_joined(MemberId member) const;
     // One of several processes of a rank has ended that had joined this round, which waits for all of them.
     void process_gone(RoundId round, MemberId member) noexcept;
-    // The number of expected members, or of a rank's processes, may have changed (a registration, an end).
+    // The number of expected members, or of a rank's processes, may have changed (a registration, an end): of all
+    // rounds, of those that name a namespace, of these.
     std::vector<Event> recheck();
+    std::vector<Event> recheck(std::string_view nspace);
+    std::vector<Event> recheck(const std::vector<RoundId>& ids);
     // As recheck(), and events of open rounds that were returned before are returned again: they may have been lost.
     std::vector<Event> report_again();
 
@@ -73,8 +86,8 @@ class Collective {
     void end(RoundId round, pmix_status_t status);
 
     // The namespace ends: so do all rounds that name it, with this status. Those that were open, for the owner to
-    // answer. Members of other namespaces may be late for them; recheck() when the view does not know the namespace any
-    // more. number: of the namespace's members.
+    // answer. Members of other namespaces may be late for them; recheck(nspace) when the view does not know the
+    // namespace any more. number: of the namespace's members.
     std::vector<RoundId> nspace_ended(std::string_view nspace, uint32_t number, pmix_status_t status);
     // A namespace of that name is new: the ended rounds of an earlier instance are dropped.
     void nspace_new(std::string_view nspace);
@@ -82,10 +95,12 @@ class Collective {
     // The members of which all processes have joined. Unknown: none.
     std::vector<MemberId> joined(RoundId round) const;
     bool is_open(RoundId round) const noexcept;
+    // Is a round open that names it?
+    bool names(std::string_view nspace) const;
     const Signature* signature_of(RoundId round) const noexcept;
     size_t signatures() const noexcept { return queues_.size(); }
     size_t rounds() const noexcept { return rounds_.size(); }
-    // How many rounds were looked at to find one that a caller joins or that is named. For tests.
+    // How many rounds were looked at, to find one that a caller joins or that is named, or for an event. For tests.
     uint64_t examined() const noexcept { return examined_; }
 
   private:
@@ -101,6 +116,9 @@ class Collective {
         bool ended = false;
         pmix_status_t status = PMIX_SUCCESS;
         Charge charge{};
+        MemberId opener = 0;
+        OpenShares::Share share{};
+        NamespaceIndex::Entry entry{};
     };
     using Queue = std::deque<Round>;  // ids ascend
     using Queues = std::map<Signature, Queue>;
@@ -110,10 +128,19 @@ class Collective {
     size_t whole(const Round& round) const noexcept;
     bool missing_someone_gone(const Signature& signature, const Round& round) const;
     State judge(const Signature& signature, Round& round);
-    void count_processes(Round& round) const;
+    void count_processes(Round& round);
+    void joined_whole(RoundId id, MemberId member) noexcept;
+    void end(Queues::iterator queue, Round& round, pmix_status_t status) noexcept;
+    void stays(RoundId id) noexcept;
+    void forget(RoundId id) noexcept;
     void retire(Queues::iterator queue);
+    static Queue::iterator position(Queue& rounds, RoundId id) noexcept;
 
     const MemberView& view_;
+    NamespaceIndex by_nspace_;
+    OpenShares shares_;
+    std::map<MemberId, std::set<RoundId>> partial_;   // open rounds that it has joined, and not with all its processes
+    std::map<MemberId, std::set<RoundId>> ended_of_;  // by the process that opened them: ended rounds that stay
     Queues queues_;
     std::unordered_map<RoundId, Queues::iterator> rounds_;  // open and ended ones, as long as they are in a queue
     RoundId next_ = 1;

@@ -28,6 +28,7 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
     auto entered = collective_.enter(signature, *member, view.flag(PMIX_ALL_CLONES_PARTICIPATE), std::move(charge));
     // A process that is not in the set would wait for a round that cannot include it.
     if (entered.state == Collective::State::not_member) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (entered.state == Collective::State::refused) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     if (entered.state == Collective::State::over) return reply.status(entered.status);
 
     WIREUP_LOG(server, debug, "%s round %llu: %s:%u joined%s", name_, static_cast<unsigned long long>(entered.round),
@@ -87,15 +88,18 @@ bool CollectiveOperation::still_there(const Signature& signature, const Instance
     return true;
 }
 
+// Only rounds that wait for every process of its rank are concerned.
 void CollectiveOperation::clone_gone(const Peer& peer) {
-    if (const auto member = registry_.member(peer.id())) {
-        for (const auto& [id, round] : rounds_) {
-            const bool joined = std::any_of(round->replies.begin(), round->replies.end(),
-                                            [&](const Reply& reply) { return reply.from(peer); });
-            if (joined) collective_.process_gone(id, *member);
-        }
+    const auto member = registry_.member(peer.id());
+    if (!member) return;
+    const std::vector<RoundId> ids = collective_.partly_joined(*member);
+    for (const RoundId id : ids) {
+        const Round* const round = find(id);
+        const bool joined = round != nullptr && std::any_of(round->replies.begin(), round->replies.end(),
+                                                            [&](const Reply& reply) { return reply.from(peer); });
+        if (joined) collective_.process_gone(id, *member);
     }
-    members_changed();
+    run(collective_.recheck(ids));
 }
 
 void CollectiveOperation::namespace_gone(Nspace& nspace) {

@@ -31,10 +31,14 @@ class CollectiveOperation : public CollectiveEngine {
 
     // LifecycleObserver
     void member_gone(Nspace&, MemberId member) override { run(collective_.member_gone(member)); }
-    void members_changed() override { run(collective_.recheck()); }
+    void members_changed(std::string_view nspace) override { run(collective_.recheck(nspace)); }
     void clone_gone(const Peer& peer) override;
     void namespace_gone(Nspace& nspace) override;
     void namespace_new(std::string_view nspace) override { collective_.nspace_new(nspace); }
+    bool uses(const Nspace& nspace) const override { return collective_.names(nspace.name); }
+
+    // How many rounds were looked at. For tests.
+    uint64_t examined() const noexcept { return collective_.examined(); }
 
   protected:
     // The instance numbers of the namespaces in the set (0: unknown), to detect a name that was used again while the

@@ -30,8 +30,8 @@ void Groups::bootstrap(Peer& peer, common::GroupRequest& request, Reply reply) {
     ProcList added;
     const pmix_info_t* add = view.find(PMIX_GROUP_ADD_MEMBERS);
     // As with other constructs: a job that takes the name does not end a construct that has callers.
-    const bool forms =
-        std::any_of(starters_.begin(), starters_.end(), [&](const Starter& s) { return s.group == request.name; });
+    const auto of_group = starters_by_group_.lower_bound({request.name, 0});
+    const bool forms = of_group != starters_by_group_.end() && of_group->first == request.name;
     bool well = member.has_value() && (forms || registry_.find(request.name) == nullptr) &&
                 view.get(PMIX_TIMEOUT, &timeout) == PMIX_SUCCESS && timeout >= 0 &&
                 (add == nullptr || (leads && common::read_proc_array(add->value, added)));
@@ -42,29 +42,29 @@ void Groups::bootstrap(Peer& peer, common::GroupRequest& request, Reply reply) {
     }
     if (!well) return reply.status(PMIX_ERR_BAD_PARAM);
     if (registry_.groups().find(request.name, peer.id()) != nullptr) return reply.status(PMIX_ERR_EXISTS);
-    for (const Starter& s : starters_)
-        if (s.group == request.name && s.member == *member) return reply.status(PMIX_ERR_EXISTS);
+    const StarterKey key(*member, request.name);
+    if (starters_.count(key) != 0) return reply.status(PMIX_ERR_EXISTS);
     if (!host_.of(peer).has_group() ||
         required_in_collective(host_.of(peer), view, common::Function::PMIx_Group_construct) == Required::unmet)
         return reply.status(PMIX_ERR_NOT_SUPPORTED);
 
-    Starter& starter = starters_.emplace_back();
-    starter.id = next_++;
-    starter.group = request.name;
-    starter.member = *member;
+    OpenShares::Share share = shares_.take(*member);
+    if (!share) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    Starter& starter = starters_[key];
+    starters_by_group_.emplace(request.name, *member);
+    const uint64_t id = starter.id = next_++;
+    starter.share = std::move(share);
     starter.assign = view.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
     starter.notify = view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
     starter.reply = std::move(reply);
-    const uint64_t id = starter.id;
     if (timeout > 0) {
-        starter.timer = Timer(scheduler_, int64_t{timeout} * 1000 + kHostAnswerMs, [this, id] {
-            end_starters(PMIX_ERR_TIMEOUT, [id](const Starter& s) { return s.id == id; });
-        });
+        starter.timer = Timer(scheduler_, int64_t{timeout} * 1000 + kHostAnswerMs,
+                              [this, key, id] { end_starter(key, id, PMIX_ERR_TIMEOUT); });
     }
     auto due = std::make_shared<char>();
     starter.answer_due = due;
     host_.group(PMIX_GROUP_CONSTRUCT, request.name, {peer.id()}, bootstrap_infos(peer, infos, request.name),
-                [this, id, due = std::move(due)](HostAnswer& answer) { bootstrapped(id, answer); });
+                [this, key, id, due = std::move(due)](HostAnswer& answer) { bootstrapped(key, id, answer); });
 }
 
 // The caller's directives, except what it shares with the members: that is sent as endpoint data. A caller that is no
@@ -107,54 +107,74 @@ InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const 
 }
 
 // Success is the same for all: the first answer ends it for every caller of this node that is in the group.
-void Groups::bootstrapped(uint64_t id, HostAnswer& answer) {
-    auto at = std::find_if(starters_.begin(), starters_.end(), [id](const Starter& s) { return s.id == id; });
-    if (at == starters_.end()) return;
+void Groups::bootstrapped(const StarterKey& key, uint64_t id, HostAnswer& answer) {
+    const auto at = starters_.find(key);
+    if (at == starters_.end() || at->second.id != id) return;
     ProcList members;
     const pmix_info_t* said = answer.infos.find(PMIX_GROUP_MEMBERSHIP);
     pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
     if (status == PMIX_SUCCESS && (said == nullptr || !common::read_proc_array(said->value, members)))
         status = PMIX_ERR_NOT_SUPPORTED;  // a host that takes each of them for a group of one
     members = expand(members);
-    const ProcId caller = registry_.proc_of(at->member);
+    const ProcId caller = registry_.proc_of(key.first);
     if (status == PMIX_SUCCESS && std::find(members.begin(), members.end(), caller) == members.end())
         status = PMIX_ERR_NOT_FOUND;  // nobody has added it
-    const std::string name = at->group;
+    const std::string& name = key.second;
     if (status == PMIX_SUCCESS && forming(name, caller) != nullptr) status = PMIX_ERR_EXISTS;
-    if (status != PMIX_SUCCESS) return end_starters(status, [id](const Starter& s) { return s.id == id; });
+    if (status != PMIX_SUCCESS) return end_starter(key, id, status);
 
-    Operation& op = begin(GroupCall::construct, name, {});
+    Operation& op = begin(GroupCall::construct, name, {}, std::move(at->second.share));
     op.launched = op.hosted = op.handed_over = true;  // and answered: without memory for what follows it is lost
     ProcList named;
-    for (auto s = starters_.begin(); s != starters_.end();) {
-        const ProcId proc = registry_.proc_of(s->member);
-        if (s->group != name || std::find(members.begin(), members.end(), proc) == members.end()) {
-            ++s;
-            continue;
-        }
-        op.assign = op.assign || s->assign;
-        op.notify = op.notify || s->notify;
-        op.joined.push_back(s->member);
-        named.push_back(proc);
-        if (const auto peer = s->reply.peer(); peer != nullptr && op.account == nullptr) op.account = peer->account();
-        op.replies.push_back(std::move(s->reply));
-        s = starters_.erase(s);
+    const Signature all(members);
+    auto next = starters_by_group_.lower_bound({name, 0});
+    while (next != starters_by_group_.end() && next->first == name) {
+        ++examined_;
+        const MemberId member = (next++)->second;
+        ProcId proc = registry_.proc_of(member);
+        if (!all.has(proc)) continue;
+        Starters taken;
+        take_starter(starters_.find({member, name}), taken);
+        Starter& starter = taken.begin()->second;
+        op.assign = op.assign || starter.assign;
+        op.notify = op.notify || starter.notify;
+        op.joined.push_back(member);
+        named.push_back(std::move(proc));
+        if (const auto peer = starter.reply.peer(); peer != nullptr && op.account == nullptr)
+            op.account = peer->account();
+        op.replies.push_back(std::move(starter.reply));
     }
     op.signature = Signature(named);
+    op.by_nspace = by_nspace_.add(op.signature, op.id);
     op.section.order = members;  // places for their data
     take_endpoint_data(op, answer.infos);
     op.named_order = std::move(members);
     form(op, answer.infos);
 }
 
-void Groups::end_starters(pmix_status_t status, const std::function<bool(const Starter&)>& is_meant) {
-    std::list<Starter> ended;
-    for (auto s = starters_.begin(); s != starters_.end();) {
-        auto next = std::next(s);
-        if (is_meant(*s)) ended.splice(ended.end(), starters_, s);
-        s = next;
-    }
-    for (Starter& s : ended) s.reply.status(status);
+// Into another map. What is behind it.
+Groups::Starters::iterator Groups::take_starter(Starters::iterator at, Starters& to) {
+    const auto next = std::next(at);
+    starters_by_group_.erase({at->first.second, at->first.first});
+    to.insert(starters_.extract(at));
+    return next;
+}
+
+void Groups::end_starters(Starters::iterator first, Starters::iterator last, pmix_status_t status) {
+    Starters ended;
+    while (first != last) first = take_starter(first, ended);
+    examined_ += ended.size();
+    for (auto& [key, starter] : ended) starter.reply.status(status);
+}
+
+void Groups::end_starter(const StarterKey& key, uint64_t id, pmix_status_t status) {
+    const auto at = starters_.find(key);
+    if (at != starters_.end() && at->second.id == id) end_starters(at, std::next(at), status);
+}
+
+void Groups::end_starters_of(MemberId first, MemberId last, pmix_status_t status) {
+    const auto behind = last == UINT64_MAX ? starters_.end() : starters_.lower_bound({last + 1, {}});
+    end_starters(starters_.lower_bound({first, {}}), behind, status);
 }
 
 }  // namespace pmix::server

@@ -124,7 +124,9 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
         if (!(Signature(expand(order)) == Signature(expand(request.procs)))) return reply.status(PMIX_ERR_BAD_PARAM);
     }
     const bool first = *meant == nullptr;
-    Operation& op = first ? begin(GroupCall::construct, request.name, std::move(signature)) : **meant;
+    if (first) *meant = begin(GroupCall::construct, request.name, std::move(signature), *member);
+    if (*meant == nullptr) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    Operation& op = **meant;
     if (op.launched) return reply.status(PMIX_ERR_EXISTS);  // a second call of a process that is in it already
     if (first) op.inviter = inviter;
     if (op.inviter != inviter) return reply.status(PMIX_ERR_BAD_PARAM);  // the same processes, but not the same members
@@ -164,7 +166,9 @@ void Groups::destruct(Peer& peer, common::GroupRequest& request, Reply reply) {
                                     [](const Group::Member& m) { return !m.left && m.ended; });
     Operation* open = destruct_of(request.name, group->number);
     const bool first = open == nullptr;
-    Operation& op = first ? begin(GroupCall::destruct, request.name, Signature(group->living())) : *open;
+    if (first) open = begin(GroupCall::destruct, request.name, Signature(group->living()), *member);
+    if (open == nullptr) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    Operation& op = *open;
     if (op.launched) return reply.status(PMIX_ERR_EXISTS);
     if (first) {
         op.group = group->number;

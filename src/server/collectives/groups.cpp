@@ -166,7 +166,7 @@ void Groups::member_gone(Nspace&, MemberId member) {
             if (!anybody_here(*group)) registry_.groups().erase(number);
         }
     }
-    for (const RoundId id : ids()) {
+    for (const RoundId id : ids_of(proc.nspace)) {
         Operation* op = find(id);
         if (op == nullptr) continue;
         op->undecided.erase(member);
@@ -175,7 +175,7 @@ void Groups::member_gone(Nspace&, MemberId member) {
         judge(id);
     }
     drop_late([member](MemberId m) { return m == member; });
-    end_starters(PMIX_ERR_PROC_TERM_WO_SYNC, [member](const Starter& s) { return s.member == member; });
+    end_starters_of(member, member, PMIX_ERR_PROC_TERM_WO_SYNC);
 }
 
 bool Groups::anybody_here(const Group& group) const {
@@ -191,15 +191,15 @@ void Groups::drop_late(const std::function<bool(MemberId)>& is_meant) {
     std::erase_if(ended_, [](const Ended& e) { return e.missing.empty(); });
 }
 
-void Groups::members_changed() {
-    for (const RoundId id : ids()) judge(id);
+void Groups::members_changed(std::string_view nspace) {
+    for (const RoundId id : ids_of(nspace)) judge(id);
 }
 
 void Groups::namespace_gone(Nspace& ended) {
     const std::string& nspace = ended.name;
-    for (const RoundId id : ids())
+    for (const RoundId id : ids_of(nspace))
         if (Operation* op = find(id); op != nullptr && op->signature.names(nspace)) namespace_gone(*op, nspace);
-    end_starters(PMIX_ERR_NOT_FOUND, [&](const Starter& s) { return registry_.proc_of(s.member).nspace == nspace; });
+    end_starters_of(member_id(ended.number, 0), member_id(ended.number, UINT32_MAX), PMIX_ERR_NOT_FOUND);
     // Members of other namespaces may still join the operations that ended with this one.
     drop_late([&](MemberId member) { return registry_.proc_of(member).nspace == nspace; });
     auto& groups = registry_.groups().all();
@@ -250,7 +250,7 @@ void Groups::namespace_new(std::string_view nspace) {
 }
 
 void Groups::stop(pmix_status_t status) {
-    end_starters(status, [](const Starter&) { return true; });
+    end_starters(starters_.begin(), starters_.end(), status);
     CollectiveEngine::stop(status);
 }
 
@@ -304,15 +304,29 @@ Groups::Operation* Groups::destruct_of(std::string_view name, uint64_t group) {
     return nullptr;
 }
 
-Groups::Operation& Groups::begin(GroupCall call, const std::string& name, Signature signature) {
+Groups::Operation* Groups::begin(GroupCall call, const std::string& name, Signature signature, MemberId caller) {
+    OpenShares::Share share = shares_.take(caller);
+    return share ? &begin(call, name, std::move(signature), std::move(share)) : nullptr;
+}
+
+Groups::Operation& Groups::begin(GroupCall call, const std::string& name, Signature signature,
+                                 OpenShares::Share share) {
     auto op = std::make_unique<Operation>();
     const RoundId id = op->id = next_++;
     op->call = call;
     op->name = name;
+    op->share = std::move(share);
+    op->by_nspace = by_nspace_.add(signature, id);
     op->signature = std::move(signature);
     op->entry = names_->emplace(name, id);
     op->names = names_;
     return static_cast<Operation&>(add(id, std::move(op)));
+}
+
+std::vector<Groups::RoundId> Groups::ids_of(std::string_view nspace) {
+    std::vector<RoundId> out = by_nspace_.of(nspace);
+    examined_ += out.size();
+    return out;
 }
 
 std::vector<Groups::RoundId> Groups::ids() const {
@@ -395,7 +409,10 @@ void Groups::judge_again() {
 
 void Groups::recover() {
     CollectiveEngine::recover();
-    end_starters(PMIX_ERR_NOMEM, [](const Starter& s) { return s.answer_due.expired(); });
+    Starters lost;
+    for (auto s = starters_.begin(); s != starters_.end();)
+        s = s->second.answer_due.expired() ? take_starter(s, lost) : std::next(s);
+    for (auto& [key, starter] : lost) starter.reply.status(PMIX_ERR_NOMEM);
 }
 
 }  // namespace pmix::server

@@ -15,11 +15,12 @@
 
 #include <deque>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/protocol/group_calls.h"
@@ -27,6 +28,8 @@
 #include "server/collectives/collective_engine.h"
 #include "server/collectives/group_invitations.h"
 #include "server/collectives/group_section.h"
+#include "server/collectives/namespace_index.h"
+#include "server/collectives/open_shares.h"
 
 namespace pmix::server {
 
@@ -47,7 +50,7 @@ class Groups final : public CollectiveEngine {
 
     void request(Peer& peer, common::GroupRequest& request, Reply reply);
 
-    // How many open operations were looked at to find those of a name. For tests.
+    // How many open operations and bootstrap calls were looked at, to find those of a name or for an event. For tests.
     uint64_t examined() const noexcept { return examined_; }
 
     // LifecycleObserver
@@ -55,8 +58,7 @@ class Groups final : public CollectiveEngine {
     void event_notified(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
                         bool from_host) override;
     void member_gone(Nspace& nspace, MemberId member) override;
-    void members_changed() override;
-    void clone_gone(const Peer&) override { members_changed(); }
+    void members_changed(std::string_view nspace) override;
     void namespace_gone(Nspace& nspace) override;
     void namespace_new(std::string_view nspace) override;
     // A group, or the forming of one, is about processes of that namespace.
@@ -77,7 +79,9 @@ class Groups final : public CollectiveEngine {
             if (names != nullptr) names->erase(entry);
         }
         RoundId id = 0;
-        std::shared_ptr<Names> names;  // where `entry` is, as long as this is
+        OpenShares::Share share;          // of the process that has begun it
+        NamespaceIndex::Entry by_nspace;  // under the names of its participants, those that have left included
+        std::shared_ptr<Names> names;     // where `entry` is, as long as this is
         Names::iterator entry;
         common::GroupCall call = common::GroupCall::construct;
         std::string name;
@@ -114,19 +118,26 @@ class Groups final : public CollectiveEngine {
     // A caller whose other members only the host knows: it has an upcall of its own (group_bootstrap.cpp).
     struct Starter {
         uint64_t id = 0;
-        std::string group;
-        MemberId member = 0;
+        OpenShares::Share share;
         bool assign = false, notify = false;
         Reply reply;
         Timer timer;
         std::weak_ptr<const void> answer_due;
     };
 
+    // A process, and the name of the group.
+    using StarterKey = std::pair<MemberId, std::string>;
+    using Starters = std::map<StarterKey, Starter>;
+
     void construct(Peer& peer, common::GroupRequest& request, Reply reply);
     void bootstrap(Peer& peer, common::GroupRequest& request, Reply reply);
     common::InfoList bootstrap_infos(const Peer& peer, const common::InfoList& infos, const std::string& group);
-    void bootstrapped(uint64_t id, HostAnswer& answer);
-    void end_starters(pmix_status_t status, const std::function<bool(const Starter&)>& is_meant);
+    void bootstrapped(const StarterKey& at, uint64_t id, HostAnswer& answer);
+    // Those from one place to another in the order of their keys; and one, unless another call has its key now.
+    void end_starters(Starters::iterator first, Starters::iterator last, pmix_status_t status);
+    void end_starter(const StarterKey& at, uint64_t id, pmix_status_t status);
+    void end_starters_of(MemberId first, MemberId last, pmix_status_t status);
+    Starters::iterator take_starter(Starters::iterator at, Starters& to);
     void destruct(Peer& peer, common::GroupRequest& request, Reply reply);
     void leave(Peer& peer, const std::string& name, Reply reply);
     void decide(Peer& peer, const common::GroupRequest& request, Reply reply);
@@ -172,9 +183,12 @@ class Groups final : public CollectiveEngine {
     common::ProcList here(const common::ProcList& procs) const;
     static const Operation& operation(const Round& round) noexcept { return static_cast<const Operation&>(round); }
     Operation* find(RoundId id) noexcept { return static_cast<Operation*>(CollectiveEngine::find(id)); }
-    Operation& begin(common::GroupCall call, const std::string& name, Signature signature);
+    // Null: the caller has begun too many that are not over.
+    Operation* begin(common::GroupCall call, const std::string& name, Signature signature, MemberId caller);
+    Operation& begin(common::GroupCall call, const std::string& name, Signature signature, OpenShares::Share share);
     // Of what is in progress now: an entry may end another.
     std::vector<RoundId> ids() const;
+    std::vector<RoundId> ids_of(std::string_view nspace);
     // The construct of that name that a process takes part in or is named by; null: there is none.
     Operation* forming(std::string_view name, const common::ProcId& proc);
     // The construct of a set that is in progress; null: there is none. PMIX_ERR_BAD_PARAM: one has some of these
@@ -189,7 +203,10 @@ class Groups final : public CollectiveEngine {
     Get& get_;
     GroupInvitations invitations_;
     std::deque<Ended> ended_;
-    std::list<Starter> starters_;
+    OpenShares shares_;
+    NamespaceIndex by_nspace_;
+    Starters starters_;
+    std::set<std::pair<std::string, MemberId>> starters_by_group_;  // their keys, the other way round
     const std::shared_ptr<Names> names_ = std::make_shared<Names>();
     uint64_t examined_ = 0;
     uint64_t next_ = 1;

@@ -94,7 +94,7 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
         observers_.notify(&LifecycleObserver::name_withdrawn, ProcId(job_name, PMIX_RANK_WILDCARD));
     set_environments(nspace);
     if (nspace.data != nullptr) observers_.notify(&LifecycleObserver::namespace_described, nspace);
-    observers_.notify(&LifecycleObserver::members_changed);
+    observers_.notify(&LifecycleObserver::members_changed, nspace.name);
     return PMIX_SUCCESS;
 }
 
@@ -106,7 +106,7 @@ void Registration::deregister_nspace(std::string_view given) {
     observers_.notify(&LifecycleObserver::namespace_gone, *nspace);
     launch_env_.remove(name);
     registry_.remove(name);
-    observers_.notify(&LifecycleObserver::members_changed);
+    observers_.notify(&LifecycleObserver::members_changed, name);
 }
 
 void Registration::set_environment(const Nspace& nspace, const Client& client,
@@ -154,7 +154,7 @@ pmix_status_t Registration::register_client(const ProcId& proc, uint32_t uid, ui
     }
     if (nspace.data != nullptr) nspace.data->add_local(proc.rank);
     set_environment(nspace, client, LaunchEnv::read_edits(nspace.envars));
-    observers_.notify(&LifecycleObserver::members_changed);
+    observers_.notify(&LifecycleObserver::members_changed, nspace.name);
     observers_.notify(&LifecycleObserver::client_registered, proc);
     return PMIX_SUCCESS;
 }

@@ -210,6 +210,11 @@ bool Registry::contains(const Signature& signature, MemberId member) const {
     return part != nullptr && (part->has(rank_of(member)) || part->is_whole());
 }
 
+std::string_view Registry::nspace_of(MemberId member) const {
+    auto it = by_number_.find(nspace_number_of(member));
+    return it == by_number_.end() ? std::string_view() : std::string_view(it->second->name);
+}
+
 std::vector<MemberId> Registry::gone(const Signature& signature) const {
     std::vector<MemberId> out;
     for (const Signature::Part& part : signature.parts()) {

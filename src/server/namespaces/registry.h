@@ -171,6 +171,7 @@ class Registry final : public MemberView {
     // MemberView
     size_t expected(const Signature& signature) const override;
     bool contains(const Signature& signature, MemberId member) const override;
+    std::string_view nspace_of(MemberId member) const override;
     std::vector<MemberId> gone(const Signature& signature) const override;
     size_t clones(MemberId member) const override;
 

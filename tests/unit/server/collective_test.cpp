@@ -34,6 +34,7 @@ struct Table final : MemberView {
         if (others.count(m) != 0) return true;
         return nspace_number_of(m) == 1 && local.count(rank_of(m)) != 0 && in(s, rank_of(m));
     }
+    std::string_view nspace_of(MemberId m) const override { return nspace_number_of(m) == 1 ? "a" : "b"; }
     std::vector<MemberId> gone(const Signature& s) const override {
         std::vector<MemberId> out;
         for (uint32_t r : left)
@@ -89,7 +90,7 @@ TEST(CollectiveTest, OrderOfTheListDoesNotMatterWildcardDoes) {
 
 // A process that calls again and again before the others; the last of its calls have reached their limits.
 TEST(CollectiveTest, Enter_ManyRoundsOfOneSetOpen_LooksAtAFewOfThem) {
-    constexpr size_t kRounds = 20'000, kOpen = kRounds - 200;
+    constexpr size_t kRounds = OpenShares::kMost, kOpen = kRounds - 200;
     Table table;
     Collective c(table);
     std::vector<uint64_t> rounds;
@@ -314,6 +315,95 @@ TEST(CollectiveTest, LateForASetWhoseOtherNamespaceHasEnded) {
     c.nspace_new("b");
     EXPECT_EQ(c.signatures(), 0u);
     EXPECT_TRUE(c.enter(both, caller(1)).first);
+}
+
+// A process may begin any number of rounds over ever different sets: what happens in another namespace does not look at
+// them, nor does the end of one of its own processes that none of them waits for.
+TEST(CollectiveTest, Event_ManyRoundsOfAnotherNamespaceOpen_LooksAtNoneOfThem) {
+    constexpr size_t kRounds = 4000, kEvents = 100;
+    Table table;
+    table.local.clear();
+    for (uint32_t rank = 0; rank <= kRounds; ++rank) table.local.insert(rank);
+    for (const MemberId m : {member_id(2, 0), member_id(2, 1)}) table.others.insert(m);
+    Collective c(table);
+    const Signature theirs{ProcId("b", PMIX_RANK_WILDCARD)};
+    for (uint32_t i = 1; i <= kRounds; ++i) ASSERT_TRUE(c.enter(list({0, i}), caller(0)).first);
+    const auto last = c.enter(theirs, member_id(2, 0));
+    const uint64_t before = c.examined();
+    for (size_t i = 0; i < kEvents; ++i) {
+        EXPECT_TRUE(c.member_gone(member_id(2, 1)).empty());
+        EXPECT_TRUE(c.recheck("b").empty());
+        EXPECT_TRUE(c.recheck(c.partly_joined(caller(0))).empty());
+        EXPECT_TRUE(c.names("b"));
+        EXPECT_FALSE(c.names("c"));
+    }
+    EXPECT_LT(c.examined() - before, kEvents * 20);
+    const auto ended = c.nspace_ended("b", 2, PMIX_ERR_NOT_FOUND);
+    ASSERT_EQ(1u, ended.size());
+    EXPECT_EQ(last.round, ended[0]);
+    EXPECT_FALSE(c.names("b"));
+    EXPECT_TRUE(c.names("a"));
+}
+
+TEST(CollectiveTest, Enter_MoreRoundsOpenThanAProcessMayBegin_IsRefused) {
+    Table table;
+    Collective c(table);
+    table.local.insert(OpenShares::kMost + 1);
+    std::vector<Collective::RoundId> open;
+    for (uint32_t i = 0; i < OpenShares::kMost; ++i) {
+        const auto entered = c.enter(list({0, i + 1}), caller(0));
+        ASSERT_TRUE(entered.first);
+        open.push_back(entered.round);
+    }
+    const Signature next = list({0, static_cast<uint32_t>(OpenShares::kMost) + 1});
+    EXPECT_EQ(State::refused, c.enter(next, caller(0)).state);
+    EXPECT_EQ(OpenShares::kMost, c.rounds());
+    EXPECT_EQ(OpenShares::kMost, c.signatures());
+    // It may join what others begin, and others may begin.
+    const auto theirs = c.enter(next, caller(static_cast<uint32_t>(OpenShares::kMost) + 1));
+    EXPECT_TRUE(theirs.first);
+    EXPECT_EQ(State::complete, c.enter(next, caller(0)).state);
+    c.end(theirs.round, PMIX_SUCCESS);
+    // One that ends makes place for another one.
+    EXPECT_EQ(State::refused, c.enter(next, caller(0)).state);
+    c.end(open.front(), PMIX_ERR_TIMEOUT);
+    EXPECT_TRUE(c.enter(next, caller(0)).first);
+}
+
+// A process calls over ever new sets with a limit, and the others never call.
+TEST(CollectiveTest, Timeouts_OverEverNewSets_DoNotPileUp) {
+    Table table;
+    Collective c(table);
+    const MemberId late = member_id(2, 0);
+    table.others.insert(late);
+    constexpr uint32_t kSets = 3 * OpenShares::kMost;
+    const auto set = [](uint32_t number) { return Signature{ProcId("a", 0), ProcId("b", number)}; };
+    for (uint32_t i = 0; i < kSets; ++i) {
+        const auto entered = c.enter(set(i), caller(0));
+        ASSERT_TRUE(entered.first);
+        c.end(entered.round, PMIX_ERR_TIMEOUT);
+    }
+    EXPECT_EQ(OpenShares::kMost, c.rounds());
+    EXPECT_EQ(OpenShares::kMost, c.signatures());
+    EXPECT_EQ(State::over, c.enter(set(kSets - 1), late).state) << "the newest are kept";
+    EXPECT_EQ(State::waiting, c.enter(set(0), late).state);
+}
+
+// rows: F12
+TEST(CollectiveTest, PartlyJoined_OnlyOpenRoundsThatWaitForMoreProcesses) {
+    Table table;
+    table.processes[caller(0)] = 2;
+    Collective c(table);
+    const auto some = c.enter(list({0, 1}), caller(0), true);
+    for (int process = 0; process < 2; ++process) c.enter(list({0, 2}), caller(0), true);
+    c.enter(kAll, caller(0));
+    EXPECT_EQ((std::vector<Collective::RoundId>{some.round}), c.partly_joined(caller(0)));
+    EXPECT_TRUE(c.partly_joined(caller(1)).empty());
+    table.processes[caller(0)] = 1;
+    EXPECT_TRUE(c.recheck(c.partly_joined(caller(0))).empty());
+    EXPECT_TRUE(c.partly_joined(caller(0)).empty()) << "it has joined with all its processes now";
+    EXPECT_EQ(State::complete, c.enter(list({0, 1}), caller(1)).state);
+    EXPECT_EQ(State::complete, c.enter(list({0, 2}), caller(2)).state);
 }
 
 TEST(CollectiveTest, TimeoutsInARowDoNotPileUp) {

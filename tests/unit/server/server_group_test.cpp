@@ -66,6 +66,81 @@ TEST(ServerGroupTest, Construct_ManyOthersOpen_LooksAtNoneOfThem) {
     EXPECT_EQ(0u, groups.open());
 }
 
+// A process may begin many: what happens in another job, or to one of several processes of a rank, looks at none of
+// them. rows: R1 R8
+TEST(ServerGroupTest, Event_ManyOthersOpen_LooksAtNoneOfThem) {
+    constexpr uint64_t kOpen = 300;
+    Setting s(1, 2);
+    s.host.styles["group"] = Style::later;
+    s.server->job("other", 1, 3);
+    FakeClient leader(*s.server, {"other", 0}), gone(*s.server, {"other", 1}), later(*s.server, {"other", 2});
+    for (FakeClient* client : {&leader, &gone, &later}) ASSERT_EQ(PMIX_SUCCESS, client->hello());
+    auto& parts = s.server->parts();
+    for (uint64_t i = 0; i < kOpen; ++i) {
+        const std::string name = "g" + std::to_string(i);
+        construct(s[0], {{"job", 0}, {"job", 1}}, {}, name);
+        construct(s[0], {{"job", 0}}, leading(2), "b" + name);
+        s[0].start_fence({{"job", 0}, {"job", 1}});
+        s.server->run_once();
+    }
+    ASSERT_TRUE(s.server->turn_until(
+        [&] { return parts.groups.open() == kOpen && parts.fence.open() == kOpen && s.host.count("group") == kOpen; }));
+    const uint64_t groups = parts.groups.examined(), fences = parts.fence.examined();
+    {
+        FakeClient clone(*s.server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, clone.hello());
+        clone.kill();
+        s.server->settle();
+    }
+    construct(leader, {{"other", 0}}, leading(1), "bg0");
+    ASSERT_TRUE(s.server->turn_until([&] { return s.host.count("group") == kOpen + 1; }));
+    gone.kill();
+    s.server->settle();
+    s.server->add_client("other", 2);
+    EXPECT_EQ(PMIX_ERR_EXISTS, done_of(leader, construct(leader, {{"other", 0}}, leading(1), "bg0")).status);
+    EXPECT_EQ(groups, parts.groups.examined());
+    EXPECT_EQ(fences, parts.fence.examined());
+    leader.kill();
+    s.server->settle();
+    EXPECT_EQ(groups + 1, parts.groups.examined()) << "its own call";
+    s.host.answer_waiting();
+    s.server->settle();
+}
+
+// rows: R1 R12
+TEST(ServerGroupTest, Construct_MoreOpenThanAProcessMayBegin_IsRefused) {
+    constexpr size_t kMost = server::OpenShares::kMost;
+    Setting s(1, 2);
+    s.host.styles["group"] = Style::later;
+    auto& groups = s.server->parts().groups;
+    std::vector<uint32_t> first;
+    for (size_t i = 0; i < kMost; ++i) {
+        const std::string name = "g" + std::to_string(i);
+        const bool bootstrap = i % 2 != 0;
+        first.push_back(bootstrap ? construct(s[0], {{"job", 0}}, leading(2), name)
+                                  : construct(s[0], {{"job", 0}, {"job", 1}}, {}, name));
+        s.server->run_once();
+    }
+    ASSERT_TRUE(s.server->turn_until([&] { return groups.open() == kMost / 2 && s.host.count("group") == kMost / 2; }));
+    const ProcList both{{"job", 0}, {"job", 1}};
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, done_of(s[0], construct(s[0], both, {}, "one-more")).status);
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, done_of(s[0], construct(s[0], {{"job", 0}}, leading(2), "one-more")).status);
+    // It may take part in what the other process begins, and one that ends makes place.
+    const uint32_t theirs = construct(s[1], both, {}, "theirs");
+    s.server->settle();
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], construct(s[0], both, {}, "theirs")).status);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], theirs).status);
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, done_of(s[0], destruct(s[0], "theirs")).status);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], construct(s[1], both, {}, "g0")).status);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], first[0]).status);
+    const uint32_t ends = destruct(s[0], "theirs");
+    s.server->settle();
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], destruct(s[1], "theirs")).status);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], ends).status);
+    s.host.answer_waiting();
+    s.server->settle();
+}
+
 // Two jobs of one server use the same name at the same time, as MPI_Comm_create_from_group does with its tags; so do
 // two halves of one job. rows: R1 R4 R6 R12
 TEST(ServerGroupTest, Construct_SameNameInTwoJobs_AreTwoGroups) {
