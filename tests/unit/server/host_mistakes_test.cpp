@@ -19,12 +19,8 @@ namespace {
 pmix_status_t g_returns = PMIX_SUCCESS;
 int g_answers = 1;
 pmix_status_t g_answer = PMIX_SUCCESS;
-pmix_op_cbfunc_t g_done = nullptr;
-void* g_cbdata = nullptr;
 
 pmix_status_t publish(const pmix_proc_t*, const pmix_info_t[], size_t, pmix_op_cbfunc_t done, void* cbdata) {
-    g_done = done;
-    g_cbdata = cbdata;
     for (int i = 0; i < g_answers; ++i) done(g_answer, cbdata);
     return g_returns;
 }
