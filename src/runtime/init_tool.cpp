@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the directives of PMIx_tool_init to a running tool: who it is, its servers, and with PMIX_LAUNCHER a server of
-// its own. As init_client_server, under the mutex of library.cpp, on the caller's thread.
+// its own. As init_client_server, under the mutex of library.cpp, on the caller's thread; connect_tool() without it.
 #include <stdlib.h>
 
+#include <exception>
+#include <new>
+#include <optional>
 #include <string>
 
 #include "client/data/singleton.h"
@@ -196,11 +199,21 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
 }
 
 // A later init: connected at last, if it was not.
-pmix_status_t Library::connect_tool(InfoView infos) {
-    if ((servers_->connected() && !servers_->stood_in()) || infos.flag(PMIX_TOOL_DO_NOT_CONNECT)) return PMIX_SUCCESS;
-    ProcId server;
-    const pmix_status_t rc = client::attach_to_server(*client_, *servers_, infos, server);
-    return infos.flag(PMIX_TOOL_CONNECT_OPTIONAL) ? PMIX_SUCCESS : rc;
+bool Library::is_to_connect(InfoView infos) const {
+    return (!servers_->connected() || servers_->stood_in()) && !infos.flag(PMIX_TOOL_DO_NOT_CONNECT);
+}
+
+// Inside the library, without its mutex: the last finalize may end it with PMIX_ERR_INIT.
+pmix_status_t Library::connect_tool(InfoView infos) noexcept {
+    try {
+        ProcId server;
+        const pmix_status_t rc = client::attach_to_server(*client_, *servers_, infos, server);
+        return infos.flag(PMIX_TOOL_CONNECT_OPTIONAL) ? PMIX_SUCCESS : rc;
+    } catch (const std::bad_alloc&) {
+        return PMIX_ERR_NOMEM;
+    } catch (const std::exception&) {  // a container asked for more than can exist
+        return PMIX_ERR_OUT_OF_RESOURCE;
+    }
 }
 
 }  // namespace pmix::api

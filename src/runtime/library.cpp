@@ -47,6 +47,7 @@ struct Globals {
     std::atomic<uint32_t> inside{0};  // calls that may wait
     std::atomic<bool> leaving{false};
     unsigned count = 0;
+    uint64_t instance = 0;  // of the library: one more with each first init
     // The singleton's init answers PMIX_ERR_UNREACH each time.
     pmix_status_t init_status = PMIX_SUCCESS;
 };
@@ -110,16 +111,19 @@ namespace {
 // callback.
 class LifecycleLock {
   public:
-    explicit LifecycleLock(common::Mutex& mutex) NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) {
+    explicit LifecycleLock(common::Mutex& mutex) NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) { take(); }
+    ~LifecycleLock() NO_THREAD_SAFETY_ANALYSIS { give_back(); }
+    void take() NO_THREAD_SAFETY_ANALYSIS {
         if (transport::EventLoop::on_any_loop()) {
-            held_ = mutex.try_lock();
+            held_ = mutex_.try_lock();
         } else {
-            mutex.lock();
+            mutex_.lock();
             held_ = true;
         }
     }
-    ~LifecycleLock() NO_THREAD_SAFETY_ANALYSIS {
+    void give_back() NO_THREAD_SAFETY_ANALYSIS {
         if (held_) mutex_.unlock();
+        held_ = false;
     }
     LifecycleLock(const LifecycleLock&) = delete;
     LifecycleLock& operator=(const LifecycleLock&) = delete;
@@ -184,7 +188,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     Globals* g = globals_for_init();
     if (g == nullptr) return PMIX_ERR_NOMEM;
 
-    const LifecycleLock lock(g->mutex);
+    LifecycleLock lock(g->mutex);
     if (!lock.held()) return PMIX_ERR_WOULD_BLOCK;
 
     Library* library = g->library.load(std::memory_order_relaxed);
@@ -194,9 +198,20 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
                        role_name(library->role_));
             return PMIX_ERR_NOT_SUPPORTED;
         }
-        pmix_status_t rc = library->check_against({infos, ninfos});
-        if (rc == PMIX_SUCCESS && role == Role::tool) rc = library->connect_tool({infos, ninfos});
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(library->check_against({infos, ninfos}));
+        if (role == Role::tool && library->is_to_connect({infos, ninfos})) {
+            // Without the mutex: this may wait, perhaps for ever (PMIX_WAIT_FOR_CONNECTION). It is not counted yet, so
+            // that the last finalize of the others ends it, as it ends all calls that wait.
+            const uint64_t instance = g->instance;
+            g->inside.fetch_add(1, std::memory_order_seq_cst);
+            lock.give_back();
+            const pmix_status_t rc = library->connect_tool({infos, ninfos});
+            leave();
+            if (rc != PMIX_SUCCESS) return rc;
+            lock.take();
+            if (!lock.held()) return PMIX_ERR_WOULD_BLOCK;
+            if (g->instance != instance || g->library.load(std::memory_order_relaxed) == nullptr) return PMIX_ERR_INIT;
+        }
         ++g->count;
     } else {
         if (Library* inherited = g_last.exchange(nullptr)) abandon(inherited);
@@ -221,6 +236,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
         library = made.release();
         g->init_status = rc;
         g->count = 1;
+        ++g->instance;
         g_last.store(library);
         g->library.store(library, std::memory_order_seq_cst);
     }

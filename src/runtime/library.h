@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The only global: how often the process initialised, in which role, and the objects that serve it.
 //
-// Init and finalize of all roles take one mutex; everything else asks current(), two loads and no lock. Mutex, counts
+// Init and finalize of all roles take one mutex; everything else asks current(), two loads and no lock. A later init of
+// a tool connects without the mutex, as a call that may wait. Mutex, counts
 // and the pointer live in one page that the kernel wipes on fork (all-zero is their initial state), so a forked child
 // finds itself uninitialised and makes a library of its own; the parent's object stays behind in the child's memory
 // untouched.
@@ -95,7 +96,8 @@ class Library {
     // init_tool.cpp
     pmix_status_t set_up_tool(common::InfoView infos);
     pmix_status_t set_up_launcher(common::InfoView infos, const common::ProcId& self, client::ServerSet& servers);
-    pmix_status_t connect_tool(common::InfoView infos);
+    bool is_to_connect(common::InfoView infos) const;
+    pmix_status_t connect_tool(common::InfoView infos) noexcept;
     pmix_status_t add_server(server::ServerOptions options, client::ServerSet& servers, bool stands_in);
     pmix_status_t make_own_server(bool stands_in);
     common::Result<bool> turn_to_own_server();

@@ -402,3 +402,43 @@ TEST_F(SilentServerTest, Attach_WaitsForAServerThatNeverComes_EndsWithFinalize) 
     });
     expect_good_ends();
 }
+
+// A later init of a tool waits for its server; all other calls of the process go on, and the last finalize ends it.
+// rows: T5
+TEST_F(SilentServerTest, SecondToolInit_WaitsForAServerThatNeverComes_HoldsUpNoOtherCall) {
+    const std::string address = transport::make_abstract_address();
+    auto listener = transport::listen_abstract(address);
+    ASSERT_TRUE(listener.ok());
+    run(0, [&](Board& board) {
+        InfoList alone;
+        alone.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
+        NEED(PMIx_tool_init(nullptr, alone.c_array(), alone.size()) == PMIX_SUCCESS);
+        std::thread second([&] {
+            InfoList infos;
+            infos.append_string(PMIX_SERVER_URI, "server.0;wireup:" + address);
+            infos.append_flag(PMIX_WAIT_FOR_CONNECTION, true);
+            NEED(PMIx_tool_init(nullptr, infos.c_array(), infos.size()) == PMIX_ERR_INIT);
+        });
+        board.await_go();
+        NEED(PMIx_Initialized() == 1);
+        pmix_proc_t self = {};
+        NEED(PMIx_tool_init(&self, alone.c_array(), alone.size()) == PMIX_SUCCESS);
+        pmix_value_t* value = nullptr;
+        NEED(PMIx_Get(&self, PMIX_RANK, nullptr, 0, &value) == PMIX_SUCCESS);
+        PMIX_VALUE_RELEASE(value);
+        NEED(PMIx_Finalize(nullptr, 0) == PMIX_SUCCESS);
+        NEED(PMIx_Initialized() == 1);
+        NEED(PMIx_tool_finalize() == PMIX_SUCCESS);
+        NEED(PMIx_Initialized() == 0);
+        second.join();
+        NEED(PMIx_tool_finalize() == PMIX_ERR_INIT);
+    });
+    // Its connection shows that it is inside. The server ends it, and does not come back.
+    pollfd ready{listener->get(), POLLIN, 0};
+    ASSERT_EQ(1, ::poll(&ready, 1, 120'000));
+    transport::Descriptor socket(::accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC));
+    listener->reset();
+    socket.reset();
+    board_->go = true;
+    expect_good_ends();
+}
