@@ -55,8 +55,7 @@ class ByteWriter {
     void u32(uint32_t v) { fixed(v); }
     void u64(uint64_t v) { fixed(v); }
     void raw(const void* p, size_t n) {
-        const auto* b = static_cast<const uint8_t*>(p);
-        if (n != 0) buffer_.insert(buffer_.end(), b, b + n);
+        if (n != 0) append(static_cast<const uint8_t*>(p), n);
     }
     void raw(Bytes b) { raw(b.data(), b.size()); }
     // u32 length, then the bytes.
@@ -87,10 +86,13 @@ class ByteWriter {
     std::vector<uint8_t> take() noexcept { return std::move(buffer_); }
 
   private:
+    // Not inlined: it is most of the code, and where gcc 12 inlines it with -O3, it warns of an overflow in the growth of a
+    // vector of known size (-Wstringop-overflow, -Warray-bounds). There is none: the vector allocates before it copies.
+    [[gnu::noinline]] void append(const uint8_t* p, size_t n) { buffer_.insert(buffer_.end(), p, p + n); }
     template <class T>
     void fixed(T v) {
         v = to_little(v);
-        raw(&v, sizeof v);
+        append(reinterpret_cast<const uint8_t*>(&v), sizeof v);
     }
     std::vector<uint8_t> buffer_;
 };
