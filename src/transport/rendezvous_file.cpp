@@ -162,7 +162,7 @@ std::string temporary_name(const std::string& name) {
     if (::getrandom(&nonce, sizeof nonce, 0) != static_cast<ssize_t>(sizeof nonce))
         nonce = static_cast<uint64_t>(::getpid());
     // Of a length that fits where the name itself does.
-    return "." + name.substr(0, NAME_MAX - 24) + "." + std::to_string(nonce);
+    return '.' + name.substr(0, NAME_MAX - 24) + '.' + std::to_string(nonce);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::string as_part(std::string_view name) {
     std::string part(name);
     for (char& c : part)
         if (c == '/' || c == '\0') c = '_';
-    if (part.empty() || part[0] == '.') part.insert(0, "_");
+    if (part.empty() || part[0] == '.') part.insert(part.begin(), '_');
     return part;
 }
 

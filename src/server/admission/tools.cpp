@@ -47,7 +47,7 @@ void Tools::leave(const ProcId& id, const Credentials& who) {
 }
 
 ProcId Tools::make_name(const std::string& hostname, const Credentials& who) {
-    const std::string tail = "." + std::to_string(who.pid) + "." + std::to_string(next_++);
+    const std::string tail = '.' + std::to_string(who.pid) + '.' + std::to_string(next_++);
     return {"tool." + hostname.substr(0, common::kMaxNspaceLength - sizeof "tool." - tail.size()) + tail, 0};
 }
 

@@ -50,8 +50,12 @@ Variables open_mpi_variables(const Nspace& nspace, Rank rank) {
     add_number(v, "OMPI_NUM_APP_CTX", nspace, job, PMIX_JOB_NUM_APPS);
     std::string sizes, first;
     for (const dstore::AppRange& app : nspace.placed.apps) {
-        sizes += (sizes.empty() ? "" : " ") + std::to_string(app.size);
-        first += (first.empty() ? "" : " ") + std::to_string(app.first);
+        if (!sizes.empty()) {
+            sizes += ' ';
+            first += ' ';
+        }
+        sizes += std::to_string(app.size);
+        first += std::to_string(app.first);
     }
     if (!sizes.empty()) {
         v.emplace_back("OMPI_APP_CTX_NUM_PROCS", sizes);
