@@ -86,8 +86,9 @@ class ByteWriter {
     std::vector<uint8_t> take() noexcept { return std::move(buffer_); }
 
   private:
-    // Not inlined: it is most of the code, and where gcc 12 inlines it with -O3, it warns of an overflow in the growth of a
-    // vector of known size (-Wstringop-overflow, -Warray-bounds). There is none: the vector allocates before it copies.
+    // Not inlined: it is most of the code, and where gcc 12 inlines it with -O3, it warns of an overflow in the growth
+    // of a vector of known size (-Wstringop-overflow, -Warray-bounds). There is none: the vector allocates before it
+    // copies.
     [[gnu::noinline]] void append(const uint8_t* p, size_t n) { buffer_.insert(buffer_.end(), p, p + n); }
     template <class T>
     void fixed(T v) {
