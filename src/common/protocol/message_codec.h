@@ -5,7 +5,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 #include "common/base/limits.h"
@@ -159,8 +161,13 @@ pmix_status_t read(ByteReader& r, T& v) {
             return PMIX_ERR_UNPACK_FAILURE;
         v.clear();
         v.resize(n);
-        for (auto& element : v) {
-            WIREUP_RETURN_IF_ERROR(read(r, element));
+        if constexpr (std::is_same_v<typename T::value_type, uint32_t> && std::endian::native == std::endian::little) {
+            const Bytes all = r.raw(size_t{n} * sizeof(uint32_t));
+            if (r.ok() && n != 0) std::memcpy(v.data(), all.data(), all.size());
+        } else {
+            for (auto& element : v) {
+                WIREUP_RETURN_IF_ERROR(read(r, element));
+            }
         }
     } else {
         static_assert(Struct<T>);

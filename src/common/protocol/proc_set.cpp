@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/protocol/proc_set.h"
 
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace pmix::common {
 namespace {
@@ -30,10 +32,19 @@ bool meets(const ProcSet::Range& before, const ProcSet::Range& r) noexcept {
     return r.first <= before.last || (is_real_rank(r.first) && r.first - before.last == 1);
 }
 
+// Do they ascend, with a rank between each and the next? Without branches: a list may have some 100,000.
+bool are_in_order(const std::vector<ProcSet::Range>& ranges) noexcept {
+    bool good = true;
+    for (size_t i = 1; i < ranges.size(); ++i) {
+        const int64_t gap = int64_t{ranges[i].first} - ranges[i - 1].last;
+        good &= gap > (is_real_rank(ranges[i].first) ? 1 : 0);
+    }
+    return good;
+}
+
 void put_in_order(std::vector<ProcSet::Range>& ranges) {
     using Range = ProcSet::Range;
-    const auto apart = [](const Range& a, const Range& b) { return !(a < b) || meets(a, b); };
-    if (std::adjacent_find(ranges.begin(), ranges.end(), apart) == ranges.end()) return;
+    if (are_in_order(ranges)) return;
     if (!std::is_sorted(ranges.begin(), ranges.end())) std::sort(ranges.begin(), ranges.end());
     size_t n = 0;
     for (const Range& r : ranges) {
@@ -49,9 +60,29 @@ void put_in_order(std::vector<ProcSet::Range>& ranges) {
 }  // namespace
 
 uint64_t ProcSet::Part::size() const noexcept {
-    uint64_t n = 0;
-    for (const Range& r : ranges) n += uint64_t{r.last} - r.first + 1;
+    uint64_t n = ranges.size();
+    for (const Range& r : ranges) n += r.last - r.first;
     return n;
+}
+
+namespace {
+
+// Their bytes: quicker than one after the other, and any order will do.
+int compare(const ProcSet::Part& a, const ProcSet::Part& b) noexcept {
+    static_assert(std::has_unique_object_representations_v<ProcSet::Range>);
+    if (a.ranges.size() != b.ranges.size()) return a.ranges.size() < b.ranges.size() ? -1 : 1;
+    if (const int names = a.nspace.compare(b.nspace); names != 0) return names;
+    return a.ranges.empty() ? 0 : std::memcmp(a.ranges.data(), b.ranges.data(), a.ranges.size() * sizeof a.ranges[0]);
+}
+
+}  // namespace
+
+int ProcSet::compare(const ProcSet& o) const noexcept {
+    if (size_ != o.size_) return size_ < o.size_ ? -1 : 1;
+    if (parts_.size() != o.parts_.size()) return parts_.size() < o.parts_.size() ? -1 : 1;
+    for (size_t i = 0; i < parts_.size(); ++i)
+        if (const int order = common::compare(parts_[i], o.parts_[i]); order != 0) return order;
+    return 0;
 }
 
 ProcSet::ProcSet(const ProcList& procs) : ProcSet(parts_of(procs)) {}
@@ -191,16 +222,20 @@ Result<ProcSet> read_ranges(const ProcList& procs, RangeList&& ranges) {
             return PMIX_ERR_BAD_PARAM;
         ProcSet::Part& part = parts.emplace_back();
         part.nspace = std::move(r.nspace);
-        part.ranges.reserve(r.ranks.size() / 2);
-        for (size_t i = 0; i < r.ranks.size(); i += 2) {
-            const Rank first = r.ranks[i], last = r.ranks[i + 1];
-            if (!is_rank(first) || !is_rank(last) || last < first) return PMIX_ERR_BAD_PARAM;
-            if (last == PMIX_RANK_WILDCARD && first != last) return PMIX_ERR_BAD_PARAM;
-            const uint64_t n = uint64_t{last} - first + 1;
-            if (n > most) return PMIX_ERR_BAD_PARAM;
-            most -= n;
-            part.ranges.push_back({first, last});
+        // Without branches, as above. A wildcard is no real rank, and a range of its own.
+        part.ranges.resize(r.ranks.size() / 2);
+        const Rank* pair = r.ranks.data();
+        bool good = true;
+        uint64_t n = part.ranges.size();
+        for (ProcSet::Range& range : part.ranges) {
+            const Rank first = *pair++, last = *pair++;
+            const bool whole = (first == PMIX_RANK_WILDCARD) & (last == PMIX_RANK_WILDCARD);
+            good &= (is_real_rank(last) & (first <= last)) | whole;
+            n += last - first;
+            range = {first, last};
         }
+        if (!good || n > most) return PMIX_ERR_BAD_PARAM;
+        most -= n;
     }
     return ProcSet(std::move(parts));
 }

@@ -82,11 +82,12 @@ class ProcSet {
     }
     size_t memory() const noexcept;
 
-    bool operator==(const ProcSet& o) const noexcept { return size_ == o.size_ && parts_ == o.parts_; }
+    bool operator==(const ProcSet& o) const noexcept { return compare(o) == 0; }
     // Any order will do, as long as sets of other sizes are told apart at once.
-    bool operator<(const ProcSet& o) const noexcept { return size_ != o.size_ ? size_ < o.size_ : parts_ < o.parts_; }
+    bool operator<(const ProcSet& o) const noexcept { return compare(o) < 0; }
 
   private:
+    int compare(const ProcSet& o) const noexcept;
     void put_in_order();
     void count() noexcept;
     std::vector<Part> parts_;

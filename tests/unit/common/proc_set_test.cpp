@@ -144,5 +144,34 @@ TEST(ProcSet, ReadRanges_WhatIsNoRange_IsRefused) {
     EXPECT_TRUE(read_ranges({}, {}).ok());
 }
 
+TEST(ProcSet, Order_OfSetsThatDifferInOneThing_IsTotal) {
+    const auto ranges = [](std::vector<ProcSet::Range> list, const char* nspace = "a") {
+        return ProcSet(std::vector<ProcSet::Part>{{nspace, std::move(list)}});
+    };
+    const std::vector<ProcSet> sets = {
+        ProcSet{},
+        ranges({{0, 0}}),
+        ranges({{1, 1}}),
+        ranges({{256, 256}}),
+        ranges({{PMIX_RANK_WILDCARD, PMIX_RANK_WILDCARD}}),
+        ranges({{0, 0}}, "b"),
+        ranges({{0, 1}}),
+        ranges({{0, 0}, {2, 2}}),
+        ranges({{0, 0}, {3, 3}}),
+        ProcSet{{"a", 0}, {"b", 0}},
+        ProcSet{{"a", 0}, {"c", 0}},
+    };
+    for (size_t i = 0; i < sets.size(); ++i) {
+        for (size_t j = 0; j < sets.size(); ++j) {
+            EXPECT_EQ(i == j, sets[i] == sets[j]) << i << " " << j;
+            EXPECT_EQ(i == j ? 0 : 1, (sets[i] < sets[j]) + (sets[j] < sets[i])) << i << " " << j;
+            for (const ProcSet& k : sets)
+                if (sets[i] < sets[j] && sets[j] < k) {
+                    EXPECT_LT(sets[i], k);
+                }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace pmix::common
