@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Install and export: library, headers, pmix.pc, a CMake package. Components, for the packages (cmake/Packages.cmake):
-# runtime, dev, tools.
+# runtime, dev, tools; place: what names the folder of the library, which is another in the packages.
 include(CMakePackageConfigHelpers)
-install(TARGETS pmix EXPORT PMIxTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
+install(TARGETS pmix EXPORT PMIxTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT place)
 install(TARGETS pmix_static DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
 
@@ -22,7 +22,7 @@ if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
 endif()
 configure_file(cmake/pmix.pc.in pmix.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/pmix.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
-install(EXPORT PMIxTargets NAMESPACE PMIx:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx COMPONENT dev)
+install(EXPORT PMIxTargets NAMESPACE PMIx:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx COMPONENT place)
 
 # find_package() looks for a file of the very name it was asked for, so both spellings have one.
 configure_package_config_file(cmake/PMIxConfig.cmake.in PMIxConfig.cmake

@@ -1,6 +1,111 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Debian packages, by `cpack` in a build directory: the library, what programs are built with, the tools. They take the place
-# of Debian's libpmix2 and its companions (the same file names), so programs that link libpmix.so.2 find their dependency.
+# Debian packages, by `cpack` in a build directory: the library, what programs are built with, the tools.
+#
+# The library's package is installed beside Debian's own libpmix2, whose files stay. Ours lies in a folder of its own, which
+# the loader searches first (ld.so.conf.d); a link in place of Debian's would not last, because ldconfig points it at the
+# highest number again. Where consumers name a file by its path (pmix2/lib), dpkg diverts Debian's links. Programs that use
+# OpenPMIx's private functions are started by debian/command, with Debian's library.
+#
+# For which release of Debian: that of this machine, or `cpack -D WIREUP_DEBIAN=13` (11, 12, 13, sid). debian/choose.cmake
+# runs in cpack and sets what differs.
+if(NOT CMAKE_LIBRARY_ARCHITECTURE OR IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  return()
+endif()
+set(WIREUP_DEBIAN_RELEASES 11 12 13 sid)
+set(WIREUP_DEBIAN_HERE 12)
+if(EXISTS /etc/os-release)
+  file(STRINGS /etc/os-release _id REGEX "^VERSION_ID=")
+  string(REGEX REPLACE "[^0-9]" "" _id "${_id}")
+  file(STRINGS /etc/os-release _name REGEX "^(PRETTY_NAME|VERSION_CODENAME)=.*sid")
+  if(_name)
+    set(WIREUP_DEBIAN_HERE sid)
+  elseif(_id IN_LIST WIREUP_DEBIAN_RELEASES)
+    set(WIREUP_DEBIAN_HERE ${_id})
+  endif()
+endif()
+
+# --- the library's package ---------------------------------------------------------------------------------------------
+# Debian's packages have everything below this folder, on every release.
+set(_triplet lib/${CMAKE_LIBRARY_ARCHITECTURE})
+set(_ours ${_triplet}/wireup)
+set(_staged ${PROJECT_BINARY_DIR}/packages)
+function(package_link destination name target component)
+  file(MAKE_DIRECTORY ${_staged}/${component}/${destination})
+  file(CREATE_LINK ${target} ${_staged}/${component}/${destination}/${name} SYMBOLIC)
+  install(FILES ${_staged}/${component}/${destination}/${name} DESTINATION ${destination} COMPONENT ${component} EXCLUDE_FROM_ALL)
+endfunction()
+
+install(TARGETS pmix EXPORT PMIxDebian LIBRARY DESTINATION ${_ours} NAMELINK_SKIP COMPONENT package_lib EXCLUDE_FROM_ALL)
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT package_lib EXCLUDE_FROM_ALL)
+install(PROGRAMS cmake/debian/command cmake/debian/prterun DESTINATION ${_ours} COMPONENT package_lib EXCLUDE_FROM_ALL)
+if(TARGET pmixrun)
+  install(TARGETS pmixrun RUNTIME DESTINATION ${_ours}/bin COMPONENT package_lib EXCLUDE_FROM_ALL)
+endif()
+file(WRITE ${_staged}/00-wireup.conf "/usr/${_ours}\n")
+install(FILES ${_staged}/00-wireup.conf DESTINATION ../etc/ld.so.conf.d COMPONENT package_lib EXCLUDE_FROM_ALL)
+# Slurm's plug-ins and programs built with Debian's pmix.pc look here.
+foreach(_link libpmix.so libpmix.so.2)
+  package_link(${_triplet}/pmix2/lib ${_link} ../../wireup/libpmix.so.2 package_lib)
+endforeach()
+package_link(${_ours}/openpmix libpmix.so.2 ../../pmix2/lib/libpmix.so.2.openpmix package_lib)
+
+# Commands that OpenPMIx has too, and those of PRRTE, which is there from Debian 13 on.
+set(_tools palloc pattrs pctrl pevent plookup pmix_info pps pquery)
+foreach(_name IN LISTS _tools)
+  package_link(bin ${_name} ../${_ours}/command package_lib)
+endforeach()
+set(_prrte_13 prte prte_info prted prun prterun pterm.openmpi)
+set(_prrte_sid prte prte-info prte_info prte-submit prte-term prted prun prterun pterm.prrte)
+foreach(_release 13 sid)
+  foreach(_name IN LISTS _prrte_${_release})
+    set(_script command)
+    if(_name STREQUAL "prterun")
+      set(_script prterun)
+    endif()
+    package_link(bin ${_name} ../${_ours}/${_script} package_prrte_${_release})
+  endforeach()
+endforeach()
+
+foreach(_release IN LISTS WIREUP_DEBIAN_RELEASES)
+  set(DIVERSIONS "")
+  foreach(_link libpmix.so libpmix.so.2)
+    string(APPEND DIVERSIONS "divert /usr/${_triplet}/pmix2/lib/${_link} /usr/${_triplet}/pmix2/lib/${_link}.openpmix\n")
+  endforeach()
+  foreach(_name IN LISTS _tools _prrte_${_release})
+    string(APPEND DIVERSIONS "divert /usr/bin/${_name} /usr/${_ours}/openpmix/bin/${_name}\n")
+  endforeach()
+  set(OURS /usr/${_ours})
+  configure_file(cmake/debian/preinst.in ${_staged}/${_release}/preinst @ONLY NEWLINE_STYLE UNIX)
+  configure_file(cmake/debian/postrm.in ${_staged}/${_release}/postrm @ONLY NEWLINE_STYLE UNIX)
+  set(_package libpmix2)
+  if(_release STREQUAL "sid" OR _release GREATER_EQUAL 13)
+    set(_package libpmix2t64)
+  endif()
+  file(WRITE ${_staged}/${_release}/shlibs "libpmix 2 ${_package}\n")
+  file(WRITE ${_staged}/${_release}/triggers "activate-noawait ldconfig\n")
+  file(CHMOD ${_staged}/${_release}/preinst ${_staged}/${_release}/postrm
+    PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+endforeach()
+
+# --- the others --------------------------------------------------------------------------------------------------------
+file(RELATIVE_PATH _ours_from_lib /usr/${CMAKE_INSTALL_LIBDIR} /usr/${_ours})
+package_link(${CMAKE_INSTALL_LIBDIR} libpmix.so ${_ours_from_lib}/libpmix.so.2 package_dev)
+# By another name than the file of a plain installation, which is made in the same folder of the build.
+install(EXPORT PMIxDebian FILE PMIxPackagedTargets.cmake NAMESPACE PMIx:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx
+  COMPONENT package_dev EXCLUDE_FROM_ALL)
+foreach(_name IN LISTS _tools)
+  if(TARGET command_${_name})
+    install(TARGETS command_${_name} RUNTIME DESTINATION ${_ours}/bin COMPONENT package_tools EXCLUDE_FROM_ALL)
+    install(FILES ${PROJECT_BINARY_DIR}/tools/${_name}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT package_tools
+      EXCLUDE_FROM_ALL)
+  endif()
+endforeach()
+if(TARGET command_wireup_top)
+  install(TARGETS command_wireup_top RUNTIME DESTINATION bin COMPONENT package_tools EXCLUDE_FROM_ALL)
+  install(FILES ${PROJECT_BINARY_DIR}/tools/wireup-top.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT package_tools
+    EXCLUDE_FROM_ALL)
+endif()
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME wireup)
 set(CPACK_PACKAGE_VENDOR Wireup)
@@ -13,49 +118,40 @@ set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-
-# Where Debian's packages have the library, and where some consumers look for it by its full name (Slurm's plugin).
-if(CMAKE_LIBRARY_ARCHITECTURE)
-  set(_places lib/${CMAKE_LIBRARY_ARCHITECTURE}/pmix2/lib)
-  file(RELATIVE_PATH _from /usr/${_places} /usr/${CMAKE_INSTALL_LIBDIR})
-  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/links)
-  foreach(_link libpmix.so libpmix.so.2)
-    file(CREATE_LINK ${_from}libpmix.so.2 ${PROJECT_BINARY_DIR}/links/${_link} SYMBOLIC)
-    install(FILES ${PROJECT_BINARY_DIR}/links/${_link} DESTINATION ${_places} COMPONENT links EXCLUDE_FROM_ALL)
-  endforeach()
-endif()
-
-set(CPACK_COMPONENTS_ALL runtime links dev tools)
-set(CPACK_COMPONENT_RUNTIME_GROUP lib)
-set(CPACK_COMPONENT_LINKS_GROUP lib)
+set(CPACK_COMPONENTS_ALL package_lib package_prrte_13 package_prrte_sid dev package_dev package_tools)
+foreach(_component package_lib package_prrte_13 package_prrte_sid)
+  string(TOUPPER ${_component} _upper)
+  set(CPACK_COMPONENT_${_upper}_GROUP lib)
+endforeach()
 set(CPACK_COMPONENT_DEV_GROUP dev)
-set(CPACK_COMPONENT_TOOLS_GROUP tools)
+set(CPACK_COMPONENT_PACKAGE_DEV_GROUP dev)
+set(CPACK_COMPONENT_PACKAGE_TOOLS_GROUP tools)
 
-set(_version "${PROJECT_VERSION}")
 # hwloc is opened at first use and munge where it is wanted; nothing breaks without them.
 set(CPACK_DEBIAN_LIB_PACKAGE_NAME libpmix2-wireup)
-set(CPACK_DEBIAN_LIB_PACKAGE_DEPENDS "libc6 (>= 2.36), libevent-core-2.1-7, zlib1g")
 set(CPACK_DEBIAN_LIB_PACKAGE_RECOMMENDS "libhwloc15")
 set(CPACK_DEBIAN_LIB_PACKAGE_SUGGESTS "libmunge2")
-set(CPACK_DEBIAN_LIB_PACKAGE_PROVIDES "libpmix2 (= ${WIREUP_PMIX_RELEASE})")
-set(CPACK_DEBIAN_LIB_PACKAGE_CONFLICTS "libpmix2")
-set(CPACK_DEBIAN_LIB_PACKAGE_REPLACES "libpmix2, libpmix-dev (<< 6)")
-set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/packages/shlibs;${PROJECT_BINARY_DIR}/packages/triggers")
-file(WRITE ${PROJECT_BINARY_DIR}/packages/shlibs "libpmix 2 libpmix2\n")
-file(WRITE ${PROJECT_BINARY_DIR}/packages/triggers "activate-noawait ldconfig\n")
-
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libpmix-wireup-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libpmix2-wireup (= ${_version}), libevent-dev, zlib1g-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_PROVIDES "libpmix-dev (= ${WIREUP_PMIX_RELEASE})")
 set(CPACK_DEBIAN_DEV_PACKAGE_CONFLICTS "libpmix-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_REPLACES "libpmix-dev")
-
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME wireup-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
-set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libpmix2-wireup (= ${_version}), libc6 (>= 2.36)")
-set(CPACK_DEBIAN_TOOLS_PACKAGE_CONFLICTS "libpmix-bin")
-set(CPACK_DEBIAN_TOOLS_PACKAGE_REPLACES "libpmix-bin")
+
+set(_lib_files $<TARGET_FILE:pmix>)
+set(_tools_files)
+if(TARGET pmixrun)
+  list(APPEND _lib_files $<TARGET_FILE:pmixrun>)
+endif()
+foreach(_name IN LISTS _tools ITEMS wireup_top)
+  if(TARGET command_${_name})
+    list(APPEND _tools_files $<TARGET_FILE:command_${_name}>)
+  endif()
+endforeach()
+configure_file(cmake/debian/choose.cmake.in ${_staged}/choose.cmake.in @ONLY)
+file(GENERATE OUTPUT ${_staged}/choose.cmake INPUT ${_staged}/choose.cmake.in)
+set(CPACK_PROJECT_CONFIG_FILE ${_staged}/choose.cmake)
 
 include(CPack)
 cpack_add_component_group(lib DESCRIPTION "The library libpmix.so.2")

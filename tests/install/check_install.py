@@ -55,6 +55,7 @@ class Installed:
     def __init__(self, options, work):
         self.options, self.work = options, work
         self.lib = cached(options.build, "CMAKE_INSTALL_LIBDIR")
+        self.loaded_from = None  # where the library is found when the program runs, if not in libdir()
         self.prefix = os.path.join(work, "first place")
         run(["cmake", "--install", options.build, "--prefix", self.prefix])
         if options.moved:
@@ -84,9 +85,10 @@ class Installed:
         environment = dict(os.environ)
         command = [self.options.pmixrun, "-n", "3", "--nodes", "2"]
         if ours:
-            command += ["-x", "LD_LIBRARY_PATH=" + self.libdir()]
-            mapped = run(["ldd", program], env=dict(environment, LD_LIBRARY_PATH=self.libdir()))
-            assert "libpmix.so.2 => " + self.libdir() in mapped, mapped
+            library = self.loaded_from or self.libdir()
+            command += ["-x", "LD_LIBRARY_PATH=" + library]
+            mapped = run(["ldd", program], env=dict(environment, LD_LIBRARY_PATH=library))
+            assert "libpmix.so.2 => " + library in mapped, mapped
         text = run(command + [program], env=environment)
         assert re.search(wanted, text), "output of %s lacks %s:\n%s" % (program, wanted, text)
 
@@ -236,21 +238,32 @@ def version(installed):
 
 
 def packages(installed):
-    work, root = installed.work, os.path.join(installed.work, "root")
+    options, root = installed.options, os.path.join(installed.work, "root")
     files = debian_packages(installed)
     assert set(files) == {"libpmix2-wireup", "libpmix-wireup-dev", "wireup-tools"}, files
     library = run(["dpkg-deb", "-f", files["libpmix2-wireup"]])
-    assert "Provides: libpmix2 (= " in library and "Conflicts: libpmix2\n" in library, library
+    # Beside Debian's, whatever release it is for.
+    assert re.search(r"^Provides: .*\blibpmix2 \(= ", library, re.MULTILINE) and "Conflicts" not in library, library
     # A root that has nothing but dpkg's own book; what the packages depend on is this machine's.
     for directory in "info", "updates", "triggers":
         os.makedirs(os.path.join(root, "var/lib/dpkg", directory))
     open(os.path.join(root, "var/lib/dpkg/status"), "w", encoding="ascii").close()
-    run(["dpkg", "--root=" + root, "--force-depends", "--force-not-root", "--no-triggers", "--log=/dev/null", "-i", *files.values()])
+    run(["dpkg", "--root=" + root, "--force-depends", "--force-not-root", "--force-script-chrootless", "--no-triggers",
+         "--log=/dev/null", "-i", *files.values()])
     assert "Status: install ok" in run(["dpkg", "--root=" + root, "-s", "libpmix2-wireup"])
     installed.prefix = root + "/usr"
     found = [os.path.join(top, name) for top, _, names in os.walk(root + "/usr") for name in names]
     # The package depends on what the library needs.
-    real = os.path.realpath(os.path.join(installed.libdir(), "libpmix.so.2"))
+    installed.loaded_from = os.path.join(installed.prefix, "lib", run([options.cc, "-print-multiarch"]).strip(), "wireup")
+    real = os.path.realpath(os.path.join(installed.loaded_from, "libpmix.so.2"))
+    with open(root + "/etc/ld.so.conf.d/00-wireup.conf", encoding="ascii") as text:
+        assert root + text.read().strip() == installed.loaded_from
+    # Of the C library, what the files ask for and no more.
+    symbols = run(["objdump", "-T", real, os.path.join(installed.loaded_from, "bin/pmixrun")])
+    newest = max([int(n) for n in v.split(".")] for v in re.findall(r"GLIBC_([0-9.]+)", symbols))
+    assert "libc6 (>= %s)" % ".".join(map(str, newest)) in library, (newest, library)
+    # The commands, by names that OpenPMIx's have too.
+    assert "Wireup" in run([root + "/usr/bin/pps", "--version"], env=dict(os.environ, LD_LIBRARY_PATH=installed.loaded_from))
     for name in needs(real):
         owner = run(["sh", "-c", "dpkg -S '*/%s' | head -n 1" % name]).split(":")[0]
         assert owner and owner in library, "%s of %s is not among the dependencies" % (name, owner)
