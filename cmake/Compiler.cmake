@@ -18,6 +18,15 @@ target_compile_options(wireup_warnings INTERFACE -Wall -Wextra -Wshadow -Wvla -W
   $<$<BOOL:${WIREUP_WERROR}>:-Werror>
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
   $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>)
+# What the builder's own flags say of warnings comes last: it takes a warning, or its being an error, away again.
+foreach(_language C CXX)
+  separate_arguments(_flags UNIX_COMMAND "${CMAKE_${_language}_FLAGS}")
+  list(FILTER _flags INCLUDE REGEX "^-W")
+  list(FILTER _flags EXCLUDE REGEX "^-W[alp],")
+  foreach(_flag IN LISTS _flags)
+    target_compile_options(wireup_warnings INTERFACE $<$<COMPILE_LANGUAGE:${_language}>:${_flag}>)
+  endforeach()
+endforeach()
 target_compile_features(wireup_warnings INTERFACE cxx_std_20 c_std_11)
 target_compile_definitions(wireup_warnings INTERFACE _GNU_SOURCE)
 if(WIREUP_SANITIZE)

@@ -9,11 +9,13 @@ CASE  tree       the files and links are those, and no others
       static     the same with pkg-config --static: our archive beside shared others, and nothing shared at all
       cmake      a project with find_package(), against the shared library and the archive
       version    header, pmix.pc, CMake package, Debian package and library name one release
+      flags      what the builder's own flags say of warnings holds, whatever the project's say
       staged     DESTDIR: pkg-config with the staging directory as its system root
       packages   cpack's Debian packages, installed by dpkg into a clean root: what pkgconfig and cmake do, from there
 
 --moved: the tree is moved after it was installed."""
 import argparse
+import json
 import os
 import re
 import shutil
@@ -175,6 +177,19 @@ def cmake(installed):
             installed.run_job(path, wanted, ours=shared)
 
 
+def flags(installed):
+    build = os.path.join(installed.work, "flagged")
+    run(["cmake", "-G", "Ninja", "-S", installed.options.source, "-B", build, "-DWIREUP_WERROR=ON", "-DWIREUP_TESTS=OFF",
+         "-DCMAKE_C_FLAGS=-Wno-error=shadow -Wl,-z,now", "-DCMAKE_CXX_FLAGS=-Wno-error -Wno-vla"])
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as text:
+        commands = [entry["command"].split() for entry in json.load(text)]
+    for command in commands:
+        wanted = ["-Wno-error", "-Wno-vla"] if command[-1].endswith(".cpp") else ["-Wno-error=shadow"]
+        last = {word: i for i, word in enumerate(command)}
+        assert all(last[word] > max(last["-Werror"], last["-Wvla"], last["-Wshadow"]) for word in wanted), " ".join(command)
+        assert command.count("-Wl,-z,now") < 2, " ".join(command)
+
+
 def staged(installed):
     """What a packager does: everything below DESTDIR, configured for /usr."""
     stage = os.path.join(installed.work, "stage")
@@ -276,7 +291,7 @@ def packages(installed):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["tree", "pkgconfig", "static", "cmake", "version", "staged", "packages"])
+    parser.add_argument("case", choices=["tree", "pkgconfig", "static", "cmake", "version", "flags", "staged", "packages"])
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--pmixrun", required=True)
