@@ -30,80 +30,6 @@ constexpr unsigned kFewestHalfOpen = 32;
 constexpr size_t kFewestClones = 2;
 }  // namespace
 
-SocketPeer::~SocketPeer() {
-    transport::assert_on_loop();
-    if (connection_ != nullptr) connection_->close();
-}
-
-bool SocketPeer::admit_message(size_t bytes) noexcept {
-    try {
-        return listener_.admission_.admit(*this, bytes);
-    } catch (const std::bad_alloc&) {
-        return true;  // what it takes is then not counted, and its connection ends if there is no memory for it
-    }
-}
-
-void SocketPeer::message_complete() noexcept {
-    listener_.admission_.done(*this);
-}
-
-size_t SocketPeer::received() const noexcept {
-    transport::assert_on_loop();
-    return connection_ == nullptr ? 0 : connection_->unfinished_bytes();
-}
-
-void SocketPeer::read_on() {
-    transport::assert_on_loop();
-    if (connection_ != nullptr) connection_->resume_reading();
-}
-
-void SocketPeer::send(const FrameHeader& header, Bytes payload, std::span<const int> descriptors) {
-    // A failure closes the connection, and that is told by on_closed, later.
-    if (connection_ != nullptr) connection_->send(header, payload, descriptors);
-}
-
-void SocketPeer::close() {
-    transport::assert_on_loop();
-    if (connection_ == nullptr) return;
-    auto self = shared_from_this();
-    auto connection = std::move(connection_);
-    connection->close();
-    on_closed(PMIX_ERR_LOST_CONNECTION);
-}
-
-void SocketPeer::on_frame(transport::ReceivedFrame frame) {
-    auto self = shared_from_this();
-    switch (stage_) {
-        case Stage::hello:
-            return listener_.hello(*this, frame.header, frame.payload);
-        case Stage::unregistered:
-        case Stage::asking:
-            return listener_.refuse(*this, PMIX_ERR_UNPACK_FAILURE);  // it speaks before it was answered
-        case Stage::admitted:
-            return events_.peer_frame(*this, frame.header, frame.payload);
-        case Stage::over:
-            return;
-    }
-}
-
-void SocketPeer::on_drained() {
-    auto self = shared_from_this();
-    if (stage_ == Stage::admitted) events_.peer_reads(*this);
-}
-
-void SocketPeer::on_closed(pmix_status_t) {
-    auto self = shared_from_this();
-    listener_.admission_.done(*this);
-    Stage before = stage_;
-    stage_ = Stage::over;
-    if (before == Stage::over) return;
-    if (before == Stage::admitted) {
-        events_.peer_lost(*this);
-    } else {
-        listener_.forget(*this);
-    }
-}
-
 Listener::Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host,
                    const Segments& segments, Tools& tools, Budget& budget, MessageAdmission& admission,
                    PeerEvents& events, ListenerOptions options)
@@ -122,11 +48,11 @@ Listener::Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& r
                                         std::min(kFewestHalfOpen, options_.max_half_open), options_.max_half_open);
 }
 
-bool Listener::leaves_places(const SocketPeer& peer) const {
+bool Listener::leaves_places(const IncomingPeer& peer) const {
     size_t kept = kSparePlaces;
     for (const auto& [name, nspace] : registry_.nspaces())
         for (const auto& [rank, client] : nspace->clients) kept += client.state == Client::State::registered;
-    const size_t needed = static_cast<size_t>(peer.connection_->fd()) + 1 + kept;
+    const size_t needed = static_cast<size_t>(peer.descriptor()) + 1 + kept;
     if (needed > places_) return false;
     if (options_.max_descriptors == 0 && needed > descriptor_limit()) raise_descriptor_limit(needed);
     return options_.max_descriptors != 0 || needed <= descriptor_limit();
@@ -172,16 +98,15 @@ void Listener::close() {
     auto waiting = std::move(waiting_);
     waiting_.clear();
     for (const auto& peer : waiting) {
-        peer->stage_ = SocketPeer::Stage::over;
+        peer->stage_ = IncomingPeer::Stage::over;
         peer->deadline_.cancel();
-        if (peer->connection_ != nullptr) peer->connection_->close();
+        peer->drop_connection();
     }
 }
 
 void Listener::abandon() noexcept {
     for (const auto& acceptor : acceptors_) acceptor->abandon();
-    for (const auto& peer : waiting_)
-        if (peer->connection_ != nullptr) peer->connection_->abandon();
+    for (const auto& peer : waiting_) peer->abandon();
 }
 
 std::vector<std::string> Listener::addresses() const {
@@ -208,7 +133,7 @@ void Listener::make_room(bool unregistered) {
     }
     // One that the host is being asked about has a right to its answer.
     if (waiting_.size() >= options_.max_half_open)
-        drop([](const auto& p) { return p->stage_ != SocketPeer::Stage::asking; });
+        drop([](const auto& p) { return p->stage_ != IncomingPeer::Stage::asking; });
 }
 
 pmix_status_t Listener::take_connection(transport::Descriptor socket) {
@@ -216,51 +141,37 @@ pmix_status_t Listener::take_connection(transport::Descriptor socket) {
     auto who = transport::peer_credentials(socket.get(), loop_.io());
     if (!who.ok()) return who.status();
     auto peer = std::make_shared<SocketPeer>(Credentials{who->uid, who->gid, who->pid}, *this, events_);
-    peer->set_account(budget_.of(who->uid));
-    peer->unregistered_user_ = is_unregistered(who->uid);
-    make_room(peer->unregistered_user_);
-    transport::ConnectionOptions how;
-    how.max_queued = common::kMaxQueuedToPeer;
-    how.account = peer->account();
-    how.takes_descriptors = false;
-    auto connection = transport::Connection::open(loop_, std::move(socket), *peer, how);
-    if (!connection.ok()) return connection.status();
-    peer->connection_ = std::move(connection).value();
+    return take(peer, [&] { return peer->open(loop_, std::move(socket)); });
+}
+
+void Listener::prepare(IncomingPeer& peer) {
+    peer.set_account(budget_.of(peer.credentials().uid));
+    peer.unregistered_user_ = is_unregistered(peer.credentials().uid);
+    make_room(peer.unregistered_user_);
+}
+
+void Listener::wait_for_hello(const std::shared_ptr<IncomingPeer>& peer) {
     waiting_.push_back(peer);
     std::weak_ptr<Peer> weak = peer;
     peer->deadline_ = Timer(scheduler_, options_.hello_timeout_ms, [weak] {
         if (auto late = weak.lock()) late->close();
     });
-    return PMIX_SUCCESS;
 }
 
-void Listener::forget(SocketPeer& peer) {
+void Listener::forget(IncomingPeer& peer) {
     peer.deadline_.cancel();
     waiting_.remove_if([&](const auto& p) { return p.get() == &peer; });
 }
 
-void Listener::refuse(SocketPeer& peer, pmix_status_t status) {
+void Listener::refuse(IncomingPeer& peer, pmix_status_t status) {
     WIREUP_LOG(server, warn, "process %d of user %u is refused: %s", peer.credentials().pid, peer.credentials().uid,
                common::log_status(status));
-    if (peer.connection_ != nullptr && peer.hello_.speaks()) {
-        common::ByteWriter w;
-        if (common::encode_message(w, peer.hello_.refuse()) == PMIX_SUCCESS) {
-            FrameHeader header =
-                FrameHeader::reply(static_cast<uint16_t>(common::Command::hello), peer.hello_.id(), status);
-            header.payload = static_cast<uint32_t>(w.size());
-            peer.connection_->send(header, w.view());
-        }
-    }
+    peer.send_refusal(status);
     peer.close();
 }
 
-void Listener::hello(SocketPeer& peer, const FrameHeader& header, Bytes payload) {
-    if (header.command == static_cast<uint16_t>(common::Command::who) && header.kind == common::FrameKind::request)
-        return introduce(peer, header, payload);
-    pmix_status_t rc = peer.hello_.receive(header, payload);
-    if (rc == PMIX_ERR_UNPACK_FAILURE) return peer.close();
-    if (rc != PMIX_SUCCESS) return refuse(peer, rc);
-    const common::HelloRequest& claim = peer.hello_.claim();
+void Listener::claimed(IncomingPeer& peer) {
+    const common::HelloRequest& claim = peer.claim();
     peer.set_strict(options_.strict ||
                     common::InfoView(claim.infos.data(), claim.infos.size()).flag(PMIX_WIREUP_STRICT));
     if (claim.role == common::PeerRole::server_clone) return refuse(peer, PMIX_ERR_NOT_SUPPORTED);
@@ -274,33 +185,33 @@ void Listener::hello(SocketPeer& peer, const FrameHeader& header, Bytes payload)
 }
 
 // Some hosts start a process first and register it then. A process that shows a token was registered before.
-void Listener::hold(SocketPeer& peer, const ProcId& id) {
+void Listener::hold(IncomingPeer& peer, const ProcId& id) {
     const Nspace* nspace = registry_.find(id.nspace);
     const bool will_not_be =
         nspace != nullptr &&
         (nspace->has_left(id.rank) || (!nspace->is_remote && nspace->size_known() && !nspace->has_rank(id.rank)));
-    if (options_.registration_wait_ms == 0 || will_not_be || !peer.hello_.claim().token.empty())
+    if (options_.registration_wait_ms == 0 || will_not_be || !peer.claim().token.empty())
         return refuse(peer, PMIX_ERR_NOT_FOUND);
     WIREUP_LOG(server, info, "%s:%u has connected and is not registered yet; it is held for %d ms", id.nspace.c_str(),
                id.rank, options_.registration_wait_ms);
     peer.set_id(id);
-    peer.stage_ = SocketPeer::Stage::unregistered;
-    const auto self = std::static_pointer_cast<SocketPeer>(peer.shared_from_this());
-    peer.deadline_ = Timer(scheduler_, options_.registration_wait_ms, [this, weak = std::weak_ptr<SocketPeer>(self)] {
+    peer.stage_ = IncomingPeer::Stage::unregistered;
+    const auto self = std::static_pointer_cast<IncomingPeer>(peer.shared_from_this());
+    peer.deadline_ = Timer(scheduler_, options_.registration_wait_ms, [this, weak = std::weak_ptr<IncomingPeer>(self)] {
         if (const auto late = weak.lock()) refuse(*late, PMIX_ERR_NOT_FOUND);
     });
 }
 
 void Listener::client_registered(const ProcId& id) {
-    const auto held = [&](const auto& p) { return p->stage_ == SocketPeer::Stage::unregistered && p->id() == id; };
+    const auto held = [&](const auto& p) { return p->stage_ == IncomingPeer::Stage::unregistered && p->id() == id; };
     if (std::none_of(waiting_.begin(), waiting_.end(), held)) return;
     // Not on the stack of the registration, which others may have to hear of first.
     scheduler_.post([this, id, alive = std::weak_ptr<bool>(alive_)] {
         if (alive.expired()) return;
         const auto waiting = waiting_;
         for (const auto& p : waiting) {
-            if (p->stage_ != SocketPeer::Stage::unregistered || p->id() != id) continue;
-            const auto weak = std::weak_ptr<SocketPeer>(p);
+            if (p->stage_ != IncomingPeer::Stage::unregistered || p->id() != id) continue;
+            const auto weak = std::weak_ptr<IncomingPeer>(p);
             p->deadline_ = Timer(scheduler_, options_.hello_timeout_ms, [weak] {
                 if (const auto late = weak.lock()) late->close();
             });
@@ -309,8 +220,8 @@ void Listener::client_registered(const ProcId& id) {
     });
 }
 
-void Listener::hello_of_client(SocketPeer& peer, const ProcId& id) {
-    const common::HelloRequest& claim = peer.hello_.claim();
+void Listener::hello_of_client(IncomingPeer& peer, const ProcId& id) {
+    const common::HelloRequest& claim = peer.claim();
     Nspace* nspace = registry_.find(id.nspace);
     Client* client = registry_.find_client(id);
     if (client == nullptr) return refuse(peer, PMIX_ERR_NOT_FOUND);
@@ -321,16 +232,16 @@ void Listener::hello_of_client(SocketPeer& peer, const ProcId& id) {
     expected.overflow_uid = options_.overflow_uid;
     expected.unmapped_users = options_.unmapped_users;
     expected.token = client->token;
-    const pmix_status_t rc = common::check_identity(expected, peer.credentials().uid, claim.token);
+    const pmix_status_t rc = peer.check(expected);
     if (rc != PMIX_SUCCESS) return refuse(peer, rc);
     // One that comes while the host is still asked about its rank waits for that answer: the host is told of a rank
     // once.
     const bool asked = std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& p) {
-        return p->stage_ == SocketPeer::Stage::asking && p->kind() == PeerKind::client && p->id() == id;
+        return p->stage_ == IncomingPeer::Stage::asking && p->kind() == PeerKind::client && p->id() == id;
     });
     peer.set_id(id);
-    peer.stage_ = SocketPeer::Stage::asking;
-    auto self = std::static_pointer_cast<SocketPeer>(peer.shared_from_this());
+    peer.stage_ = IncomingPeer::Stage::asking;
+    auto self = std::static_pointer_cast<IncomingPeer>(peer.shared_from_this());
     // A clone shares the rank: the host has heard of it.
     if (client->connections > 0) return admit(self, *nspace, *client);
     if (asked) return;
@@ -364,7 +275,7 @@ void Listener::recover() {
     start();  // where one of the sockets is not watched yet
     const auto waiting = waiting_;
     for (const auto& p : waiting) {
-        if (p->stage_ != SocketPeer::Stage::asking || p->kind() != PeerKind::client) continue;
+        if (p->stage_ != IncomingPeer::Stage::asking || p->kind() != PeerKind::client) continue;
         const Client* client = registry_.find_client(p->id());
         if (client == nullptr || !client->at_host || client->admission_due.expired()) p->close();
     }
@@ -377,8 +288,8 @@ void Listener::recover() {
 }
 
 // The host has answered. By then the connection may have gone, or the rank may have been deregistered.
-void Listener::decide(const std::shared_ptr<SocketPeer>& peer, pmix_status_t status) {
-    if (peer->stage_ != SocketPeer::Stage::asking) return;
+void Listener::decide(const std::shared_ptr<IncomingPeer>& peer, pmix_status_t status) {
+    if (peer->stage_ != IncomingPeer::Stage::asking) return;
     Nspace* nspace = registry_.find(peer->id().nspace);
     Client* client = registry_.find_client(peer->id());
     if (client == nullptr) return refuse(*peer, PMIX_ERR_NOT_FOUND);
@@ -386,7 +297,7 @@ void Listener::decide(const std::shared_ptr<SocketPeer>& peer, pmix_status_t sta
     admit(peer, *nspace, *client);
 }
 
-void Listener::admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Client& client) {
+void Listener::admit(const std::shared_ptr<IncomingPeer>& peer, Nspace& nspace, Client& client) {
     if (client.connections > 0 && (client.connections >= max_clones() || !leaves_places(*peer)))
         return refuse(*peer, PMIX_ERR_OUT_OF_RESOURCE);
     common::HelloReply mine;
@@ -395,12 +306,11 @@ void Listener::admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Cl
     mine.self = peer->id();
     std::vector<int> descriptors;
     segments_.add(*peer, nspace, mine.segments, descriptors);
-    common::HelloReply reply = peer->hello_.accept(std::move(mine), client.token);
-    common::ByteWriter w;
-    if (common::encode_message(w, reply) != PMIX_SUCCESS) return peer->close();
+    auto answer = peer->make_welcome(std::move(mine), client.token);
+    if (!answer.ok()) return peer->close();
     registry_.set_state(nspace, client, Client::State::connected);
     ++client.connections;
-    welcome(peer, w.view(), descriptors);
+    welcome(peer, *answer, descriptors);
 }
 
 }  // namespace pmix::server

@@ -20,73 +20,19 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/hello.h"
 #include "server/admission/acceptor.h"
-#include "server/admission/message_admission.h"
+#include "server/admission/incoming_peer.h"
+#include "server/admission/socket_peer.h"
 #include "server/admission/tools.h"
 #include "server/base/lifecycle.h"
-#include "server/base/peer.h"
 #include "server/base/scheduler.h"
 #include "server/host/host.h"
 #include "server/namespaces/registry.h"
 #include "server/namespaces/segments.h"
-#include "transport/connection.h"
 #include "transport/event_loop.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::server {
-
-// What the listener and its connections tell the server.
-class PeerEvents {
-  public:
-    virtual void peer_admitted(const std::shared_ptr<Peer>& peer) = 0;
-    virtual void peer_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload) = 0;
-    virtual void peer_lost(Peer& peer) = 0;
-    // The host took this rank as connected, but its connection had ended before that answer: there was never a peer.
-    virtual void lost_before_admission(const common::ProcId& id) = 0;
-    // What had to wait for it has all been sent.
-    virtual void peer_reads(Peer& peer) = 0;
-
-  protected:
-    ~PeerEvents() = default;
-};
-
-class Listener;
-
-// A process at the other end of a socket, from the first byte on.
-class SocketPeer final : public Peer, public transport::ConnectionHandler, private MessageAdmission::Sender {
-  public:
-    SocketPeer(Credentials user, Listener& listener, PeerEvents& events)
-        : Peer(PeerKind::client, {}, user), listener_(listener), events_(events) {}
-    ~SocketPeer() override;
-
-    void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) override;
-    void close() override;
-    std::shared_ptr<transport::Connection> connection() const override { return connection_; }
-    bool has_read_all() const override { return connection_ == nullptr || connection_->all_read(); }
-    void on_frame(transport::ReceivedFrame frame) override;
-    void on_drained() override;
-    void on_closed(pmix_status_t why) override;
-    bool admit_message(size_t bytes) noexcept override;
-    void message_complete() noexcept override;
-
-  private:
-    const AccountPtr& sender_account() const noexcept override { return account(); }
-    size_t received() const noexcept override;
-    void read_on() override;
-    void end() override { close(); }
-
-    friend class Listener;
-    enum class Stage : uint8_t { hello, unregistered, asking, admitted, over };
-
-    Listener& listener_;
-    PeerEvents& events_;
-    std::shared_ptr<transport::Connection> connection_;
-    common::HelloServer hello_;
-    Stage stage_ = Stage::hello;
-    Timer deadline_;
-    bool unregistered_user_ = false;
-};
 
 struct ListenerOptions {
     common::ProcId server;
@@ -122,28 +68,44 @@ class Listener final : public LifecycleObserver {
 
     // A socket that somebody else accepted: a host, a test.
     pmix_status_t take_connection(transport::Descriptor socket);
+    // A connection of which the kernel's word about its user is known. The functor makes it read; a failure of that
+    // is answered, and the peer is then nobody's.
+    template <class Open>
+    pmix_status_t take(const std::shared_ptr<IncomingPeer>& peer, Open open) {
+        prepare(*peer);
+        const pmix_status_t rc = open();
+        if (rc == PMIX_SUCCESS) wait_for_hello(peer);
+        return rc;
+    }
     size_t half_open() const noexcept { return waiting_.size(); }
     // A process that has connected before is admitted now.
     void client_registered(const common::ProcId& id) override;
 
-  private:
-    friend class SocketPeer;
-    void hello(SocketPeer& peer, const common::FrameHeader& header, common::Bytes payload);
-    void hello_of_client(SocketPeer& peer, const common::ProcId& id);
-    void hold(SocketPeer& peer, const common::ProcId& id);
-    void decide(const std::shared_ptr<SocketPeer>& peer, pmix_status_t status);
-    void decided(const common::ProcId& id, pmix_status_t status);
-    void admit(const std::shared_ptr<SocketPeer>& peer, Nspace& nspace, Client& client);
-    void welcome(const std::shared_ptr<SocketPeer>& peer, common::Bytes reply, std::span<const int> descriptors);
-    // listener_tools
+    // ---- for connections ----
+
+    // It has said who it is: IncomingPeer::claim().
+    void claimed(IncomingPeer& peer);
+    // A question for this server's identity.
     void introduce(SocketPeer& peer, const common::FrameHeader& header, common::Bytes payload);
-    void hello_of_tool(SocketPeer& peer);
-    void decide_tool(const std::shared_ptr<SocketPeer>& peer, const common::ProcId& named, HostAnswer& answer);
-    void admit_tool(const std::shared_ptr<SocketPeer>& peer, common::ProcId id);
-    void refuse(SocketPeer& peer, pmix_status_t status);
-    void forget(SocketPeer& peer);
+    void refuse(IncomingPeer& peer, pmix_status_t status);
+    void forget(IncomingPeer& peer);
+    MessageAdmission& message_admission() noexcept { return admission_; }
+
+  private:
+    void prepare(IncomingPeer& peer);
+    void wait_for_hello(const std::shared_ptr<IncomingPeer>& peer);
+    void hello_of_client(IncomingPeer& peer, const common::ProcId& id);
+    void hold(IncomingPeer& peer, const common::ProcId& id);
+    void decide(const std::shared_ptr<IncomingPeer>& peer, pmix_status_t status);
+    void decided(const common::ProcId& id, pmix_status_t status);
+    void admit(const std::shared_ptr<IncomingPeer>& peer, Nspace& nspace, Client& client);
+    void welcome(const std::shared_ptr<IncomingPeer>& peer, common::Bytes reply, std::span<const int> descriptors);
+    // listener_tools
+    void hello_of_tool(IncomingPeer& peer);
+    void decide_tool(const std::shared_ptr<IncomingPeer>& peer, const common::ProcId& named, HostAnswer& answer);
+    void admit_tool(const std::shared_ptr<IncomingPeer>& peer, common::ProcId id);
     // Is there a place for each rank that has not connected behind this connection, which is none of theirs?
-    bool leaves_places(const SocketPeer& peer) const;
+    bool leaves_places(const IncomingPeer& peer) const;
     size_t max_clones() const;
     bool is_unregistered(uint32_t uid) const;
     void make_room(bool unregistered);
@@ -160,7 +122,7 @@ class Listener final : public LifecycleObserver {
     ListenerOptions options_;
     size_t places_ = 0;  // at most, as far as the limits allow
     std::vector<std::unique_ptr<Acceptor>> acceptors_;
-    std::list<std::shared_ptr<SocketPeer>> waiting_;                    // oldest first
+    std::list<std::shared_ptr<IncomingPeer>> waiting_;                    // oldest first
     const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for what is posted
 };
 

@@ -32,18 +32,18 @@ void Listener::introduce(SocketPeer& peer, const FrameHeader& header, Bytes payl
         if (common::encode_message(w, mine) != PMIX_SUCCESS) return peer.close();
     }
     answer.payload = static_cast<uint32_t>(w.size());
-    peer.connection_->send(answer, w.view());
+    peer.send(answer, w.view(), {});
     // A process that may not even send this request is disconnected.
     if (answer.status != PMIX_SUCCESS) peer.close();
 }
 
-void Listener::hello_of_tool(SocketPeer& peer) {
-    const common::HelloRequest& claim = peer.hello_.claim();
+void Listener::hello_of_tool(IncomingPeer& peer) {
+    const common::HelloRequest& claim = peer.claim();
     pmix_status_t rc = tools_.may_connect(claim.role, peer.credentials());
     // A secret is a rank's: there is no rank of this name.
     if (rc == PMIX_SUCCESS && !claim.token.empty()) rc = PMIX_ERR_INVALID_CRED;
     if (rc != PMIX_SUCCESS) return refuse(peer, rc);
-    auto self = std::static_pointer_cast<SocketPeer>(peer.shared_from_this());
+    auto self = std::static_pointer_cast<IncomingPeer>(peer.shared_from_this());
     if (claim.role == PeerRole::observer) {
         peer.set_kind(PeerKind::observer);
         return admit_tool(self, tools_.make_name(registry_.hostname(), peer.credentials()));
@@ -74,15 +74,15 @@ void Listener::hello_of_tool(SocketPeer& peer) {
     add(PMIX_HOSTNAME, registry_.hostname().c_str(), PMIX_STRING);
     if (rc != PMIX_SUCCESS) return refuse(peer, rc);
 
-    peer.stage_ = SocketPeer::Stage::asking;
-    host_.tool_connected(std::move(infos), [this, weak = std::weak_ptr<SocketPeer>(self), named](HostAnswer& answer) {
+    peer.stage_ = IncomingPeer::Stage::asking;
+    host_.tool_connected(std::move(infos), [this, weak = std::weak_ptr<IncomingPeer>(self), named](HostAnswer& answer) {
         if (auto asked = weak.lock()) decide_tool(asked, named, answer);
     });
 }
 
 // The host has answered; by then the tool may have gone.
-void Listener::decide_tool(const std::shared_ptr<SocketPeer>& peer, const ProcId& named, HostAnswer& answer) {
-    if (peer->stage_ != SocketPeer::Stage::asking) return;
+void Listener::decide_tool(const std::shared_ptr<IncomingPeer>& peer, const ProcId& named, HostAnswer& answer) {
+    if (peer->stage_ != IncomingPeer::Stage::asking) return;
     if (!common::succeeded(answer.status)) return refuse(*peer, answer.status);
     ProcId id = answer.tool.nspace.empty() ? named : answer.tool;
     // A tool that has a name keeps it on all its servers.
@@ -91,7 +91,7 @@ void Listener::decide_tool(const std::shared_ptr<SocketPeer>& peer, const ProcId
     admit_tool(peer, std::move(id));
 }
 
-void Listener::admit_tool(const std::shared_ptr<SocketPeer>& peer, ProcId id) {
+void Listener::admit_tool(const std::shared_ptr<IncomingPeer>& peer, ProcId id) {
     if (!leaves_places(*peer)) return refuse(*peer, PMIX_ERR_OUT_OF_RESOURCE);
     const pmix_status_t rc = tools_.enter(id, peer->credentials());
     if (rc != PMIX_SUCCESS) return refuse(*peer, rc);
@@ -100,20 +100,19 @@ void Listener::admit_tool(const std::shared_ptr<SocketPeer>& peer, ProcId id) {
     mine.server = options_.server;
     mine.library_version = common::kVersionText;
     mine.self = peer->id();
-    common::HelloReply reply = peer->hello_.accept(std::move(mine), {});
-    common::ByteWriter w;
-    if (common::encode_message(w, reply) != PMIX_SUCCESS) {
+    auto answer = peer->make_welcome(std::move(mine), {});
+    if (!answer.ok()) {
         tools_.leave(peer->id(), peer->credentials());
         return peer->close();
     }
-    welcome(peer, w.view(), {});
+    welcome(peer, *answer, {});
 }
 
 // The last step for everybody: from here on it is a Peer like any other.
-void Listener::welcome(const std::shared_ptr<SocketPeer>& peer, Bytes reply, std::span<const int> descriptors) {
-    peer->connection_->set_max_payload(common::kMaxFramePayload);
+void Listener::welcome(const std::shared_ptr<IncomingPeer>& peer, Bytes reply, std::span<const int> descriptors) {
+    peer->admitted();
     peer->deadline_.cancel();
-    peer->stage_ = SocketPeer::Stage::admitted;
+    peer->stage_ = IncomingPeer::Stage::admitted;
     waiting_.remove(peer);
     // The server registers the peer before the peer is told that it is accepted.
     try {
@@ -122,11 +121,7 @@ void Listener::welcome(const std::shared_ptr<SocketPeer>& peer, Bytes reply, std
         peer->close();  // or it would wait for the answer
         throw;
     }
-    FrameHeader header =
-        FrameHeader::reply(static_cast<uint16_t>(common::Command::hello), peer->hello_.id(), PMIX_SUCCESS);
-    header.payload = static_cast<uint32_t>(reply.size());
-    header.descriptors = static_cast<uint8_t>(descriptors.size());
-    peer->send(header, reply, descriptors);
+    peer->send_welcome(reply, descriptors);
 }
 
 }  // namespace pmix::server
