@@ -22,13 +22,15 @@ std::optional<unsigned> leading_number(std::string_view& text) noexcept {
     return number;
 }
 
-// Within each the bytes of a type are the same; later ones only have more types.
-constexpr std::string_view kFlexibleEncodings[] = {"v4", "v41", "v51", "v61"};
-constexpr std::string_view kFixedEncodings[] = {"v21", "v3"};
-
-bool is_one_of(std::string_view name, const auto& names) noexcept {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
+// Where two have the same numbers, the bytes of a type are the same; later ones only have more types.
+struct Encoding {
+    std::string_view name;
+    bool fixed;
+    pmix_data_type_t newest_type;
+};
+constexpr Encoding kEncodings[] = {{"v21", true, PMIX_ALLOC_DIRECTIVE},        {"v3", true, PMIX_ENVAR},
+                                   {"v4", false, PMIX_COMPRESSED_BYTE_OBJECT}, {"v41", false, PMIX_STOR_ACCESS_TYPE},
+                                   {"v51", false, PMIX_RESOURCE_UNIT},         {"v61", false, PMIX_NODE_PID}};
 
 }  // namespace
 
@@ -49,14 +51,15 @@ std::optional<Version> parse_version(std::string_view text) noexcept {
 
 std::optional<Traits> traits_of(std::string_view text, std::string_view encoding, uint8_t kind) noexcept {
     const auto version = parse_version(text);
-    const bool fixed = is_one_of(encoding, kFixedEncodings);
-    if (!version || (!fixed && !is_one_of(encoding, kFlexibleEncodings))) return std::nullopt;
+    const auto known = std::find_if(std::begin(kEncodings), std::end(kEncodings),
+                                    [&](const Encoding& e) { return e.name == encoding; });
+    if (!version || known == std::end(kEncodings)) return std::nullopt;
     if (kind != kNotDescribed && kind != kFullyDescribed) return std::nullopt;
     const Version v = *version;
     const bool is_600 = v >= Version{6, 0, 0} && v < Version{6, 1, 0};
     Traits t;
     t.version = v;
-    t.form = {fixed, kind == kFullyDescribed};
+    t.form = {known->fixed, kind == kFullyDescribed};
     t.group_reply = v < Version{4, 2, 4}   ? GroupReplyForm::context_id
                     : v < Version{6, 0, 0} ? GroupReplyForm::members
                                            : GroupReplyForm::optional_id;
@@ -70,6 +73,9 @@ std::optional<Traits> traits_of(std::string_view text, std::string_view encoding
     t.session_array = v >= Version{4, 2, 0};
     t.singleton_is_client = v >= Version{5, 0, 9} && !is_600;
     t.pull_has_id = v >= Version{4, 1, 0};
+    t.newest_type =
+        v >= Version{7, 0, 0} && known->newest_type == PMIX_NODE_PID ? PMIX_ALLOC_INHERIT : known->newest_type;
+    t.lacks_statistics = v >= Version{6, 1, 0};
     t.most_payload = v >= Version{6, 1, 0} ? size_t{32} << 20 : 0;
     return t;
 }

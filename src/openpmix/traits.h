@@ -46,6 +46,14 @@ struct Traits {
     bool singleton_is_client = true;   // expects a client's reply to the handshake as a singleton
     bool pull_has_id = true;           // sends an identifier with a request for output
     size_t most_payload = 0;           // bytes of a message that it takes; 0: no bound
+
+    pmix_data_type_t newest_type = 0;  // the highest data type that its encoding has
+    bool lacks_statistics = false;     // PMIX_PROC_STATS to PMIX_NODE_STATS are not among them
+
+    // Can it read such a value? One that it cannot read ends its reading of the message.
+    bool knows(pmix_data_type_t type) const noexcept {
+        return type <= newest_type && !(lacks_statistics && type >= PMIX_PROC_STATS && type <= PMIX_NODE_STATS);
+    }
 };
 
 // kind: 1 not described, 2 fully described, as the handshake says it.

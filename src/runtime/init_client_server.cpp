@@ -84,6 +84,12 @@ bool unmapped_users_permitted(InfoView infos) {
     return asked == nullptr || std::string_view(asked) != "0";
 }
 
+bool openpmix_wanted(InfoView infos) {
+    if (infos.has(PMIX_WIREUP_OPENPMIX)) return infos.flag(PMIX_WIREUP_OPENPMIX);
+    const char* asked = ::secure_getenv("WIREUP_OPENPMIX");
+    return asked != nullptr && std::string_view(asked) == "1";
+}
+
 pmix_status_t read_user_memory(InfoView infos, size_t& bytes) {
     if (infos.has(PMIX_WIREUP_USER_MEMORY)) {
         const pmix_status_t rc = infos.get(PMIX_WIREUP_USER_MEMORY, &bytes);
@@ -115,6 +121,7 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     options.strict = infos.flag(PMIX_WIREUP_STRICT);
     options.single_listener = infos.flag(PMIX_SINGLE_LISTENER);
     options.unmapped_users = unmapped_users_permitted(infos);
+    options.openpmix = openpmix_wanted(infos);
     rc = read_user_memory(infos, options.user_memory);
     if (rc != PMIX_SUCCESS) return rc;
     if (const char* file = ::secure_getenv(kFileVariable); file != nullptr && options.rendezvous_file.empty()) {

@@ -27,6 +27,7 @@
 #include "server/jobs/registration.h"
 #include "server/namespaces/registry.h"
 #include "server/namespaces/segments.h"
+#include "server/openpmix/openpmix_listener.h"
 #include "server/remote_namespaces.h"
 #include "server/segment_compaction.h"
 #include "server/server.h"
@@ -99,6 +100,8 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     Registration registration;
     Tools tools;
     Listener listener;
+    OpenPmixJobData openpmix_job_data;
+    OpenPmixListener openpmix_listener;
     transport::RendezvousFile rendezvous_file;
     std::shared_ptr<SelfPeer> self;
     std::unique_ptr<LocalHost> local_host;                   // none: no tool's server

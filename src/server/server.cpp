@@ -20,11 +20,14 @@ using common::Result;
 
 namespace {
 
-Variables variables_for_all(const ServerOptions& options) {
+Variables variables_for_all(const ServerOptions& options, bool openpmix) {
     Variables v;
     v.emplace_back("PMIX_HOSTNAME", options.hostname);
     v.emplace_back("PMIX_VERSION", common::kRelease);
     v.emplace_back("PMIX_SECURITY_MODE", "native");
+    // Its clients keep what they are told themselves, and look for no segments of their server's.
+    if (openpmix) v.emplace_back("PMIX_GDS_MODULE", "hash");
+    if (openpmix) v.emplace_back("PMIX_BFROP_BUFFER_TYPE", "PMIX_BFROP_BUFFER_NON_DESC");
     if (!options.tmpdir.empty()) v.emplace_back("PMIX_SERVER_TMPDIR", options.tmpdir);
     // A host that is in strict mode has processes that are.
     if (options.strict) v.emplace_back(common::kStrictVariable, "1");
@@ -77,6 +80,8 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
                {options.id, ::geteuid(), transport::overflow_uid(), options.unmapped_users, options.hello_timeout_ms,
                 options.registration_wait_ms, options.max_half_open, options.max_unregistered, options.socket_file,
                 options.strict, options.single_listener, options.max_descriptors}),
+      openpmix_job_data(registry),
+      openpmix_listener(loop, {listener, *this, registry, segments, openpmix_job_data, scheduler}),
       compaction(scheduler, registry, segments, peers, self),
       remote_namespaces(observers, scheduler, registry, peers, registration),
       query(observers, host, registry, segments, peers, options.id, uri),
@@ -85,7 +90,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
     // ends must not stay in the cache. Compaction comes after all that answers requests: an answer may still carry the
     // segment that it then takes back.
     observers.set({&get, &commit, &fence, &connect, &disconnect, &groups, &events, &iof, &monitors, &credentials, &log,
-                   &listener, &registration, this, &compaction, &remote_namespaces});
+                   &listener, &registration, this, &compaction, &remote_namespaces, &openpmix_job_data});
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
     self->set_strict(options.strict);
@@ -292,6 +297,20 @@ void Server::Parts::name_withdrawn(const ProcId& proc) {
     }
 }
 
+// What clients of OpenPMIx are told to connect to; empty: nothing, and they find no server.
+static std::string open_openpmix(Server::Parts& parts) {
+    if (!parts.options.openpmix) return {};
+    const pmix_status_t rc = parts.openpmix_listener.open();
+    if (rc != PMIX_SUCCESS) {
+        WIREUP_LOG(server, warn, "processes with OpenPMIx's library are not served: %s", common::log_status(rc));
+        return {};
+    }
+    WIREUP_LOG(server, info, "processes with OpenPMIx's library are served at %s",
+               parts.openpmix_listener.address().c_str());
+    return parts.options.id.nspace + '.' + std::to_string(parts.options.id.rank) + ";tcp4://" +
+           parts.openpmix_listener.address();
+}
+
 Server::Server(std::unique_ptr<Parts> parts) noexcept : parts_(std::move(parts)) {}
 
 Server::~Server() = default;
@@ -306,11 +325,13 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         if (rc != PMIX_SUCCESS) return rc;
         contact.addresses = parts->listener.addresses();
     }
+    const std::string openpmix_uri = listen ? open_openpmix(*parts) : std::string();
     const std::string uri = transport::format_uri(contact);
     // Processes that could not reach us are not to try.
     const bool reachable = listen || !parts->options.local_jobs;
-    Variables variables = reachable ? transport::server_variables(uri) : Variables();
-    for (auto& variable : variables_for_all(parts->options)) variables.push_back(std::move(variable));
+    Variables variables = reachable ? transport::server_variables(uri, openpmix_uri) : Variables();
+    for (auto& variable : variables_for_all(parts->options, !openpmix_uri.empty()))
+        variables.push_back(std::move(variable));
     parts->launch_env.set_for_all(std::make_shared<const Variables>(std::move(variables)));
     if (!contact.addresses.empty()) parts->uri = uri;
     if (!parts->uri.empty() && !parts->options.rendezvous_file.empty()) {
@@ -332,6 +353,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
             return true;
         });
         p->listener.start();
+        p->openpmix_listener.start();
     });
     return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
@@ -359,6 +381,7 @@ void Server::stop() {
     p.stopped = true;
     LaunchEnv::set_current(nullptr);
     p.listener.close();
+    p.openpmix_listener.close();
     p.rendezvous_file = {};
     p.leaving.clear();
     if (p.local_host) p.local_host->stop();
@@ -376,8 +399,8 @@ void Server::stop() {
 // No lock and no destructor, as in Connection::abandon(). What a fork gives a child (LaunchEnv) stays.
 void Server::abandon() noexcept {
     parts_->listener.abandon();
-    for (const auto& [serial, peer] : parts_->peers)
-        if (const auto connection = peer->connection()) connection->abandon();
+    parts_->openpmix_listener.abandon();
+    for (const auto& [serial, peer] : parts_->peers) peer->abandon();
 }
 
 const ServerOptions& Server::options() const noexcept {

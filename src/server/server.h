@@ -52,6 +52,7 @@ struct ServerOptions {
     bool unmapped_users = true;    // PMIX_WIREUP_UNMAPPED_USERS: a token may stand for a user without a number here
     size_t user_memory = 0;        // PMIX_WIREUP_USER_MEMORY; 0: Budget::default_limit()
     bool listen = true;            // off in tests that hand their own socket pairs in
+    bool openpmix = false;         // PMIX_WIREUP_OPENPMIX: serve processes with OpenPMIx's library too
     bool strict = false;           // PMIX_WIREUP_STRICT
     bool gateway = false;          // PMIX_SERVER_GATEWAY: what is logged here is logged for the system
     bool single_listener = false;  // PMIX_SINGLE_LISTENER: the socket file, if there is one, and nothing else

@@ -25,6 +25,7 @@ constexpr size_t kMaxPath = 4095;
 
 // Under these names other libraries expect a server: the URI variables of PMIx 2 to 6, and the plain one that Open
 // MPI's singleton component asks for.
+constexpr size_t kOpenPmixUriVariables = 5;  // the first of these
 constexpr const char* kForeignUriVariables[] = {
     "PMIX_SERVER_URI61", "PMIX_SERVER_URI51", "PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
     "PMIX_SERVER_URI3",  "PMIX_SERVER_URI2",  "PMIX_SERVER_URI21", "PMIX_SERVER_URI",
@@ -198,11 +199,14 @@ bool describes_server(EnvironmentReader read, const char* const* variables) {
     return false;
 }
 
-std::vector<std::pair<std::string, std::string>> server_variables(const std::string& uri) {
+std::vector<std::pair<std::string, std::string>> server_variables(const std::string& uri,
+                                                                  const std::string& openpmix_uri) {
     std::vector<std::pair<std::string, std::string>> out;
     out.reserve(1 + std::size(kForeignUriVariables));
     out.emplace_back(kUriVariable, uri);
-    for (const char* name : kForeignUriVariables) out.emplace_back(name, uri);
+    size_t i = 0;
+    for (const char* name : kForeignUriVariables)
+        out.emplace_back(name, i++ < kOpenPmixUriVariables && !openpmix_uri.empty() ? openpmix_uri : uri);
     return out;
 }
 

@@ -56,8 +56,9 @@ common::Result<ClientEnvironment> read_client_environment(EnvironmentReader read
 bool describes_server(EnvironmentReader read, const char* const* variables);
 
 // The variables a server sets for a child: for all of them the URI under all its names, for each its identity and
-// token.
-std::vector<std::pair<std::string, std::string>> server_variables(const std::string& uri);
+// token. openpmix_uri: what the names that OpenPMIx's releases since 3 read have instead, if there is one.
+std::vector<std::pair<std::string, std::string>> server_variables(const std::string& uri,
+                                                                  const std::string& openpmix_uri = {});
 std::vector<std::pair<std::string, std::string>> client_variables(const common::ProcId& child,
                                                                   const common::Token& token);
 

@@ -184,4 +184,19 @@ Result<uid_t> tcp_user(int fd) {
     return user;
 }
 
+pmix_status_t try_tcp_user(int listener, const Io& io) {
+    sockaddr_in at{};
+    if (!read_address(::getsockname, listener, &at)) return PMIX_ERR_NOT_SUPPORTED;
+    const Descriptor near(io.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!near) return PMIX_ERR_OUT_OF_RESOURCE;
+    // Within this node a connection is made at once, whether anybody accepts it or not.
+    if (io.connect(near.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return PMIX_ERR_NOT_SUPPORTED;
+    // It waits first: nobody else knows the port yet.
+    const Descriptor far(io.accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!far) return PMIX_ERR_NOT_SUPPORTED;
+    Result<uid_t> uid = tcp_user(far.get());
+    if (!uid.ok()) return uid.status();
+    return *uid == ::geteuid() ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
+}
+
 }  // namespace pmix::transport

@@ -19,12 +19,17 @@
 #include <string_view>
 
 #include "common/base/status.h"
+#include "transport/io.h"
 
 namespace pmix::transport {
 
 // fd: a connected IPv4 socket. PMIX_ERR_INVALID_CRED: the other end is not an established socket of this network
 // namespace, or this end is not established. PMIX_ERR_NOT_SUPPORTED: the kernel cannot be asked.
 common::Result<uid_t> tcp_user(int fd);
+
+// Would it answer? listener: a listening socket of 127.0.0.1, to which a connection is made and ended. Blocks for no
+// longer than that takes.
+pmix_status_t try_tcp_user(int listener, const Io& io = kRealIo);
 
 // The ways by themselves, for tests. Addresses are the other end's own: its port first.
 struct TcpEnds {

@@ -15,22 +15,36 @@ constexpr int64_t kPauseMs = 50;  // when the process has no descriptors left
 constexpr int kAcceptsPerEvent = 16;
 }  // namespace
 
-Acceptor::Acceptor(transport::EventLoop& loop, Scheduler& scheduler, std::string address, Visitor visitor)
-    : loop_(loop), scheduler_(scheduler), address_(std::move(address)), visitor_(std::move(visitor)) {}
+Acceptor::Acceptor(transport::EventLoop& loop, Scheduler& scheduler, std::string address, bool owns_file,
+                   Visitor visitor)
+    : loop_(loop),
+      scheduler_(scheduler),
+      address_(std::move(address)),
+      visitor_(std::move(visitor)),
+      owns_file_(owns_file) {}
 
 Acceptor::~Acceptor() {
     watch_.reset();
-    if (socket_ && address_.front() != '@') transport::unlink_path(address_);
+    if (socket_ && owns_file_) transport::unlink_path(address_);
 }
 
 common::Result<std::unique_ptr<Acceptor>> Acceptor::open(transport::EventLoop& loop, Scheduler& scheduler,
                                                          std::string address, Visitor visitor) {
     if (address.empty()) return PMIX_ERR_BAD_PARAM;
-    std::unique_ptr<Acceptor> acceptor(new Acceptor(loop, scheduler, std::move(address), std::move(visitor)));
-    auto socket = acceptor->address_.front() == '@' ? transport::listen_abstract(acceptor->address_, loop.io())
-                                                    : transport::listen_path(acceptor->address_, loop.io());
+    const bool is_file = address.front() != '@';
+    std::unique_ptr<Acceptor> acceptor(new Acceptor(loop, scheduler, std::move(address), is_file, std::move(visitor)));
+    auto socket = !is_file ? transport::listen_abstract(acceptor->address_, loop.io())
+                           : transport::listen_path(acceptor->address_, loop.io());
     if (!socket.ok()) return socket.status();
     acceptor->socket_ = std::move(socket).value();
+    acceptor->identity_ = transport::FileIdentity(acceptor->socket_.get());
+    return acceptor;
+}
+
+std::unique_ptr<Acceptor> Acceptor::adopt(transport::EventLoop& loop, Scheduler& scheduler, std::string address,
+                                          transport::Descriptor socket, Visitor visitor) {
+    std::unique_ptr<Acceptor> acceptor(new Acceptor(loop, scheduler, std::move(address), false, std::move(visitor)));
+    acceptor->socket_ = std::move(socket);
     acceptor->identity_ = transport::FileIdentity(acceptor->socket_.get());
     return acceptor;
 }

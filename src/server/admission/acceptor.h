@@ -25,6 +25,9 @@ class Acceptor final : public transport::WatchHandler {
     // The address is what transport::connect_to takes: abstract, or a path.
     static common::Result<std::unique_ptr<Acceptor>> open(transport::EventLoop& loop, Scheduler& scheduler,
                                                           std::string address, Visitor visitor);
+    // A socket that listens already. address: for those who are told where.
+    static std::unique_ptr<Acceptor> adopt(transport::EventLoop& loop, Scheduler& scheduler, std::string address,
+                                           transport::Descriptor socket, Visitor visitor);
     ~Acceptor();
 
     void start();
@@ -34,12 +37,13 @@ class Acceptor final : public transport::WatchHandler {
     void on_ready(bool readable, bool writable) noexcept override;
 
   private:
-    Acceptor(transport::EventLoop& loop, Scheduler& scheduler, std::string address, Visitor visitor);
+    Acceptor(transport::EventLoop& loop, Scheduler& scheduler, std::string address, bool owns_file, Visitor visitor);
 
     transport::EventLoop& loop_;
     Scheduler& scheduler_;
     const std::string address_;
     const Visitor visitor_;
+    const bool owns_file_;
     transport::Descriptor socket_;
     transport::FileIdentity identity_;
     std::unique_ptr<transport::Watch> watch_;

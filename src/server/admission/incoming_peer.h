@@ -46,7 +46,7 @@ class IncomingPeer : public Peer, protected MessageAdmission::Sender {
     // Who it says it is, as our own hello has it. Valid from Listener::claimed() on.
     virtual const common::HelloRequest& claim() const noexcept = 0;
     // May it be that rank?
-    virtual pmix_status_t check(const common::ExpectedPeer& expected) const noexcept = 0;
+    virtual pmix_status_t check(const common::ExpectedPeer& expected) noexcept = 0;
     // Tells it why it is refused, where it would read that. close() follows.
     virtual void send_refusal(pmix_status_t status) = 0;
     // The answer that lets it in, to be sent by send_welcome() once the server knows the peer.
@@ -59,8 +59,6 @@ class IncomingPeer : public Peer, protected MessageAdmission::Sender {
     virtual int descriptor() const noexcept = 0;
     // Ends it without a word to anybody; false: it had ended.
     virtual bool drop_connection() = 0;
-    // In a forked child: closes our copy of the socket.
-    virtual void abandon() noexcept = 0;
 
     // The connection has ended, by whichever end. Once; later calls do nothing.
     void ended();

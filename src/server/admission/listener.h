@@ -122,7 +122,7 @@ class Listener final : public LifecycleObserver {
     ListenerOptions options_;
     size_t places_ = 0;  // at most, as far as the limits allow
     std::vector<std::unique_ptr<Acceptor>> acceptors_;
-    std::list<std::shared_ptr<IncomingPeer>> waiting_;                    // oldest first
+    std::list<std::shared_ptr<IncomingPeer>> waiting_;                  // oldest first
     const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for what is posted
 };
 

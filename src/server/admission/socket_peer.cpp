@@ -86,7 +86,7 @@ void SocketPeer::hello(const FrameHeader& header, Bytes payload) {
     listener().claimed(*this);
 }
 
-pmix_status_t SocketPeer::check(const common::ExpectedPeer& expected) const noexcept {
+pmix_status_t SocketPeer::check(const common::ExpectedPeer& expected) noexcept {
     return common::check_identity(expected, credentials().uid, claim().token);
 }
 

@@ -18,6 +18,7 @@ class SocketPeer final : public IncomingPeer, public transport::ConnectionHandle
     pmix_status_t open(transport::EventLoop& loop, transport::Descriptor socket);
 
     void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) override;
+    void abandon() noexcept override;
     std::shared_ptr<transport::Connection> connection() const override { return connection_; }
     bool has_read_all() const override { return connection_ == nullptr || connection_->all_read(); }
     void on_frame(transport::ReceivedFrame frame) override;
@@ -28,14 +29,13 @@ class SocketPeer final : public IncomingPeer, public transport::ConnectionHandle
 
   private:
     const common::HelloRequest& claim() const noexcept override { return hello_.claim(); }
-    pmix_status_t check(const common::ExpectedPeer& expected) const noexcept override;
+    pmix_status_t check(const common::ExpectedPeer& expected) noexcept override;
     void send_refusal(pmix_status_t status) override;
     common::Result<common::Blob> make_welcome(common::HelloReply&& mine, const common::Token& token) override;
     void send_welcome(common::Bytes answer, std::span<const int> descriptors) override;
     void admitted() override;
     int descriptor() const noexcept override { return connection_ == nullptr ? -1 : connection_->fd(); }
     bool drop_connection() override;
-    void abandon() noexcept override;
     size_t received() const noexcept override;
     void read_on() override;
 

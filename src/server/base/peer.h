@@ -65,6 +65,12 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // The connection, on which any thread may send, also after this peer is destroyed. Null: only the loop may send.
     virtual std::shared_ptr<transport::Connection> connection() const { return nullptr; }
 
+    // In a forked child: closes our copy of its socket, and nothing else.
+    virtual void abandon() noexcept {}
+
+    // Reads data in segments. One that does not is sent it: what it may map is what it may be told.
+    virtual bool maps_segments() const noexcept { return true; }
+
     // Has taken in all that was sent to it.
     virtual bool has_read_all() const { return true; }
 
@@ -108,6 +114,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // Who it is turns out with the hello.
     void set_id(common::ProcId id) { id_ = std::move(id); }
     void set_kind(PeerKind kind) noexcept { kind_ = kind; }
+    void set_gid(gid_t gid) noexcept { credentials_.gid = gid; }
 
   private:
     PeerKind kind_;

@@ -75,6 +75,7 @@ pmix_status_t put_sorted(dstore::Writer& writer, std::vector<Placing>& items) {
 }  // namespace
 
 pmix_status_t NamespaceData::apply(JobInfo&& setup, const Placed* placed, uint32_t own_node, const Placed& current) {
+    ++described_;
     dstore::ColumnBuilder nodes_known(OwnerKind::node);
     size_t said = setup.items.size();
     if (placed != nullptr) {
@@ -126,11 +127,13 @@ pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, cons
 }
 
 pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, Bytes encoded) {
+    ++described_;
     const Record record{key, encoded, PMIX_GLOBAL};
     return writer_->put(Owner::proc_info(rank), {&record, 1});
 }
 
 pmix_status_t NamespaceData::apply_resources(const JobInfo& resources, const Placed& current) {
+    ++described_;
     std::vector<Placing> items;
     Found found;
     for (const JobInfo::Item& item : resources.items) {

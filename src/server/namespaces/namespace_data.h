@@ -40,7 +40,10 @@ class NamespaceData {
     pmix_status_t put_proc_info(common::Rank rank, std::string_view key, const pmix_value_t& value);
     // The same for an encoded value, and for many processes at once.
     pmix_status_t put_proc_info(common::Rank rank, std::string_view key, common::Bytes encoded);
-    pmix_status_t put_proc_columns(dstore::ColumnBuilder&& columns) { return writer_->add_columns(std::move(columns)); }
+    pmix_status_t put_proc_columns(dstore::ColumnBuilder&& columns) {
+        ++described_;
+        return writer_->add_columns(std::move(columns));
+    }
 
     common::Result<uint64_t> commit(common::Rank rank, const std::vector<common::CommitEntry>& entries);
     void add_local(common::Rank rank) { writer_->add_local(rank); }
@@ -69,6 +72,8 @@ class NamespaceData {
     // Shared memory in use.
     uint64_t bytes() const noexcept { return writer_->published_bytes(); }
     uint64_t generation() const noexcept { return writer_->reader().publications(); }
+    // Rises with all that is not a process's commit: what the host says, and what this server says in its stead.
+    uint64_t described() const noexcept { return described_; }
     const dstore::Reader& reader() const noexcept { return writer_->reader(); }
 
   private:
@@ -76,6 +81,7 @@ class NamespaceData {
         : writer_(std::move(writer)), instance_(instance) {}
     std::unique_ptr<dstore::Writer> writer_;
     uint32_t instance_;
+    uint64_t described_ = 1;
     bool columns_declared_ = false;  // what follows from the placement; once
 };
 

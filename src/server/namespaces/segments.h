@@ -64,6 +64,7 @@ class Segments {
     void add(Peer& peer, Nspace& nspace, common::SegmentList& list, std::vector<int>& descriptors) const {
         if (nspace.data == nullptr || !may_map(peer, nspace)) return;
         const uint32_t instance = nspace.data->instance();
+        if (!peer.maps_segments()) peer.set_knows_segment(instance);
         bool known = peer.knows_segment(instance);
         if (!known && descriptors.size() >= common::kMaxFrameDescriptors) return;
         common::SegmentRef ref;

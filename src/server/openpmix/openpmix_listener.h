@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where processes that speak OpenPMIx's protocol connect: a port of 127.0.0.1.
+//
+// Owns the listening socket; each connection becomes an OpenPmixPeer, which the Listener admits as any other. open() on
+// any thread before the loop runs, all else on the loop. Who connects is known by the kernel's word, asked right after
+// the connection is accepted; where the kernel cannot be asked, open() fails and there is no such place.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/admission/acceptor.h"
+#include "server/openpmix/openpmix_peer.h"
+
+namespace pmix::server {
+
+class OpenPmixListener {
+  public:
+    OpenPmixListener(transport::EventLoop& loop, OpenPmixServices services) : loop_(loop), services_(services) {}
+
+    // PMIX_ERR_NOT_SUPPORTED: no TCP here, or the kernel does not tell whose a connection is.
+    pmix_status_t open();
+    void start();
+    void close() { acceptor_.reset(); }
+    void abandon() noexcept;
+    // "127.0.0.1:PORT"; empty: it does not listen.
+    std::string address() const { return acceptor_ == nullptr ? std::string() : acceptor_->address(); }
+
+  private:
+    void accepted(transport::Descriptor socket);
+
+    transport::EventLoop& loop_;
+    const OpenPmixServices services_;
+    std::unique_ptr<Acceptor> acceptor_;
+};
+
+}  // namespace pmix::server

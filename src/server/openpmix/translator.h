@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between OpenPMIx's messages and this library's frames, for one client: its requests become frames that dispatch
+// knows, what the operations answer becomes its replies. No operation learns of it.
+//
+// Owned by an OpenPmixPeer. Loop thread only. A client of OpenPMIx maps no segment, so where an answer says "it is in
+// the segment now", the values are read from there and sent. What can go wrong: bytes that are no such message (the
+// request is answered with the status of the decoder), a tag that is in use (the connection ends), no memory
+// (std::bad_alloc).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/protocol/messages.h"
+#include "openpmix/frame.h"
+#include "openpmix/messages.h"
+#include "openpmix/traits.h"
+#include "server/base/peer.h"
+#include "server/namespaces/registry.h"
+#include "server/namespaces/segments.h"
+#include "server/openpmix/job_data.h"
+
+namespace pmix::server {
+
+class OpenPmixTranslator {
+  public:
+    // Both ways out of here.
+    class Ends {
+      public:
+        virtual void send_message(uint32_t tag, common::Bytes payload) = 0;
+        virtual void serve_frame(const common::FrameHeader& header, common::Bytes payload) = 0;
+        // All that was sent has left this process's memory.
+        virtual bool all_sent() const noexcept = 0;
+        // Calls drained() later, from the loop.
+        virtual void call_drained() = 0;
+
+      protected:
+        ~Ends() = default;
+    };
+
+    OpenPmixTranslator(Peer& peer, Ends& ends, const Registry& registry, const Segments& segments,
+                       OpenPmixJobData& job_data, const openpmix::Traits& traits)
+        : peer_(peer), ends_(ends), registry_(registry), segments_(segments), job_data_(job_data), traits_(traits) {}
+
+    // From the client. False: it does not keep to the protocol; end its connection.
+    bool message(const openpmix::FrameHeader& header, common::Bytes payload);
+    // From the server, for the client.
+    void frame(const common::FrameHeader& header, common::Bytes payload);
+    // What had waited for the socket has been sent: readers of output get their credit.
+    void drained();
+
+  private:
+    // A request on its way through the server.
+    struct Pending {
+        openpmix::Command command = openpmix::Command::job_data;
+        common::ProcId proc;  // get, refresh
+        std::string key;      // get
+        uint64_t reference = 0;
+        std::vector<pmix_status_t> codes;  // register_events
+    };
+    // A registration for events, under the name that the server has for it.
+    struct Registration {
+        std::set<pmix_status_t> codes;  // empty at first: a default handler
+        bool is_default = false;
+        bool replays = false;  // has a code that this client had not registered before
+    };
+
+    // ---- requests (translator_requests.cpp) ----
+    template <class Theirs>
+    bool read(uint32_t tag, common::Bytes payload, Theirs* out);
+    template <class Ours>
+    void pass(uint32_t tag, common::Command command, const Ours& request, Pending pending);
+    template <class Theirs, class Ours, class Convert>
+    bool relay(uint32_t tag, common::Bytes payload, common::Command command, Convert convert);
+    bool request(uint8_t command, uint32_t tag, common::Bytes payload);
+    bool request_of_services(openpmix::Command command, uint32_t tag, common::Bytes payload);
+    bool tell_job(uint32_t tag);
+    bool commit(uint32_t tag, common::Bytes payload);
+    bool get(uint32_t tag, common::Bytes payload);
+    bool refresh(uint32_t tag, common::Bytes payload);
+    bool register_events(uint32_t tag, common::Bytes payload);
+    bool deregister_events(common::Bytes payload);
+    bool lookup(uint32_t tag, common::Bytes payload);
+    bool unpublish(uint32_t tag, common::Bytes payload);
+    bool log(uint32_t tag, common::Bytes payload);
+    bool iof_pull(uint32_t tag, common::Bytes payload);
+    bool iof_deregister(uint32_t tag, common::Bytes payload);
+    bool group_destruct(uint32_t tag, common::Bytes payload);
+    void notify_server(common::Command command, const auto& message);
+
+    // ---- replies (translator_replies.cpp) ----
+    template <class Theirs>
+    void answer(uint32_t tag, const Theirs& reply);
+    void answer_status(uint32_t tag, pmix_status_t status);
+    void reply(uint32_t tag, const Pending& pending, pmix_status_t status, common::Bytes payload);
+    void reply_infos(uint32_t tag, const Pending& pending, pmix_status_t status, common::Bytes payload);
+    void reply_get(uint32_t tag, const Pending& pending);
+    void reply_refresh(uint32_t tag, const Pending& pending);
+    void reply_lookup(uint32_t tag, common::Bytes payload);
+    void reply_spawn(uint32_t tag, common::Bytes payload);
+    void reply_connect(uint32_t tag, common::Bytes payload);
+    void reply_credential(uint32_t tag, common::Bytes payload);
+    void reply_resolve(uint32_t tag, const Pending& pending, common::Bytes payload);
+    void reply_group(uint32_t tag, common::Bytes payload);
+    void event(common::Bytes payload);
+    void send_event(const common::EventNotify& event);
+    void output(common::Bytes payload);
+    void give_credit(uint64_t reference, uint64_t bytes);
+    // The encoded calls behind a proc or a namespace's name, as a byte object's content.
+    template <class Head>
+    std::vector<uint8_t> with_head(const Head& head, common::Bytes calls) const;
+    const Nspace* readable(std::string_view nspace) const;
+
+    Peer& peer_;
+    Ends& ends_;
+    const Registry& registry_;
+    const Segments& segments_;
+    OpenPmixJobData& job_data_;
+    const openpmix::Traits traits_;
+    std::map<uint32_t, Pending> pending_;  // by tag
+    uint64_t commits_ = 0;
+    uint64_t next_reference_ = 1;
+    std::map<uint64_t, Registration> registrations_;  // by reference
+    size_t registering_ = 0;                          // of them, those that are not answered
+    std::deque<common::EventNotify> held_events_;     // until then
+    std::map<uint64_t, size_t> pulls_;                // by reference: the client's number for it
+    std::vector<common::IofCredit> owed_;             // for output that waits for the socket
+};
+
+}  // namespace pmix::server

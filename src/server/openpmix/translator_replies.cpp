@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The server's answers and messages, as a client of OpenPMIx reads them: see translator.h.
+#include <algorithm>
+#include <utility>
+
+#include "common/codec/pack.h"
+#include "common/values/proc_array.h"
+#include "server/openpmix/translator.h"
+
+namespace pmix::server {
+
+namespace theirs = pmix::openpmix;
+
+using common::Bytes;
+using common::Command;
+using common::FrameHeader;
+using common::FrameKind;
+using common::InfoList;
+
+namespace {
+
+// Events that wait for the answer of a registration.
+constexpr size_t kMostHeldEvents = 1024;
+
+// The server's own messages are ours: one that cannot be read is a lack of memory.
+template <class Ours>
+Ours decoded(Bytes payload) {
+    Ours message;
+    if (common::decode_message(payload, message) != PMIX_SUCCESS) throw std::bad_alloc();
+    return message;
+}
+
+}  // namespace
+
+template <class Theirs>
+void OpenPmixTranslator::answer(uint32_t tag, const Theirs& reply) {
+    std::vector<uint8_t> message;
+    const pmix_status_t rc = theirs::encode(reply, traits_, &message);
+    const bool too_large = traits_.most_payload != 0 && message.size() > traits_.most_payload;
+    if (rc == PMIX_SUCCESS && !too_large) return ends_.send_message(tag, message);
+    // A message that nobody asked for is left out.
+    if constexpr (!std::is_same_v<Theirs, theirs::StatusReply>)
+        if (tag >= theirs::kFirstRequestTag) answer_status(tag, rc == PMIX_SUCCESS ? PMIX_ERR_OUT_OF_RESOURCE : rc);
+}
+
+void OpenPmixTranslator::answer_status(uint32_t tag, pmix_status_t status) {
+    theirs::StatusReply reply;
+    reply.status.value = status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
+    answer(tag, reply);
+}
+
+void OpenPmixTranslator::frame(const FrameHeader& header, Bytes payload) {
+    if (header.kind == FrameKind::reply) {
+        const auto it = pending_.find(header.id);
+        if (it == pending_.end()) return;
+        const Pending pending = std::move(it->second);
+        pending_.erase(it);
+        return reply(header.id, pending, header.status, payload);
+    }
+    // What tells of segments is nothing to one that maps none.
+    if (header.command == static_cast<uint16_t>(Command::event)) return event(payload);
+    if (header.command == static_cast<uint16_t>(Command::iof)) return output(payload);
+}
+
+void OpenPmixTranslator::reply(uint32_t tag, const Pending& pending, pmix_status_t status, Bytes payload) {
+    const bool good = common::succeeded(status);
+    switch (pending.command) {
+        case theirs::Command::get:
+            return good ? reply_get(tag, pending) : answer_status(tag, status);
+        case theirs::Command::refresh:
+            return good ? reply_refresh(tag, pending) : answer_status(tag, status);
+        case theirs::Command::lookup:
+            return good || status == PMIX_ERR_PARTIAL_SUCCESS ? reply_lookup(tag, payload) : answer_status(tag, status);
+        case theirs::Command::spawn:
+            return good ? reply_spawn(tag, payload) : answer_status(tag, status);
+        case theirs::Command::connect:
+            return good ? reply_connect(tag, payload) : answer_status(tag, status);
+        case theirs::Command::group_construct:
+            return good ? reply_group(tag, payload) : answer_status(tag, status);
+        case theirs::Command::get_credential:
+            return good ? reply_credential(tag, payload) : answer_status(tag, status);
+        case theirs::Command::resolve_peers:
+        case theirs::Command::resolve_node:
+            return good ? reply_resolve(tag, pending, payload) : answer_status(tag, status);
+        case theirs::Command::query:
+        case theirs::Command::allocation:
+        case theirs::Command::job_control:
+        case theirs::Command::monitor:
+        case theirs::Command::validate_credential:
+        case theirs::Command::fabric_register:
+        case theirs::Command::fabric_update:
+        case theirs::Command::session_control:
+            return reply_infos(tag, pending, status, payload);
+        case theirs::Command::register_events: {
+            if (!good) registrations_.erase(pending.reference);
+            answer_status(tag, status);
+            // The handler is there once the answer is read, and what it was registered for comes behind it.
+            if (--registering_ != 0) return;
+            for (const common::EventNotify& held : std::exchange(held_events_, {})) send_event(held);
+            return;
+        }
+        case theirs::Command::iof_pull: {
+            if (!good) pulls_.erase(pending.reference);
+            theirs::IofPullReply answer_of_pull;
+            answer_of_pull.status.value = good ? PMIX_SUCCESS : status;
+            if (good) answer_of_pull.reference.emplace().value = pending.reference;
+            return answer(tag, answer_of_pull);
+        }
+        case theirs::Command::iof_deregister:
+            if (good) pulls_.erase(pending.reference);
+            return answer_status(tag, status);
+        default:
+            return answer_status(tag, status);
+    }
+}
+
+void OpenPmixTranslator::reply_infos(uint32_t tag, const Pending& pending, pmix_status_t status, Bytes payload) {
+    theirs::InfosReply reply;
+    reply.status.value = status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
+    if (payload.empty()) return answer(tag, reply);
+    auto ours = decoded<common::ResultsReply>(payload);
+    const bool may_lack =
+        pending.command == theirs::Command::job_control || pending.command == theirs::Command::monitor;
+    if (!ours.infos.empty() || (common::succeeded(status) && !may_lack))
+        reply.infos.emplace().infos = std::move(ours.infos);
+    answer(tag, reply);
+}
+
+// ---- data ----
+
+const Nspace* OpenPmixTranslator::readable(std::string_view name) const {
+    const Nspace* nspace = registry_.find(name);
+    return nspace != nullptr && nspace->data != nullptr && segments_.may_map(peer_, *nspace) ? nspace : nullptr;
+}
+
+template <class Head>
+std::vector<uint8_t> OpenPmixTranslator::with_head(const Head& head, Bytes calls) const {
+    std::vector<uint8_t> bytes;
+    if (theirs::encode(head, traits_, &bytes) != PMIX_SUCCESS) throw std::bad_alloc();
+    bytes.insert(bytes.end(), calls.begin(), calls.end());
+    return bytes;
+}
+
+void OpenPmixTranslator::reply_get(uint32_t tag, const Pending& pending) {
+    const Nspace* nspace = readable(pending.proc.nspace);
+    if (nspace == nullptr) return answer_status(tag, PMIX_ERR_NOT_FOUND);
+    theirs::ProcData head;
+    head.proc.id = pending.proc;
+    theirs::GetReply reply;
+    std::vector<uint8_t> job, data;
+    const bool foreign = pending.proc.nspace != peer_.id().nspace;
+    const common::Rank rank = pending.proc.rank;
+    if (!common::is_real_rank(rank)) {
+        const bool job_level = pending.key.empty() || common::is_reserved_key(pending.key);
+        if (rank == PMIX_RANK_WILDCARD || job_level) {
+            auto one = pending.key.empty() ? common::Result<std::vector<uint8_t>>(PMIX_ERR_NOT_FOUND)
+                                           : OpenPmixJobData::job_key(*nspace, pending.key, traits_);
+            // The whole job, for a key that may stand in one of its arrays.
+            const bool all = rank == PMIX_RANK_WILDCARD &&
+                             (pending.key.empty() || natural_owner(pending.key) != dstore::OwnerKind::job);
+            if (one.ok()) {
+                data = with_head(head, *one);
+            } else if (all) {
+                auto calls = job_data_.job(*nspace, traits_);
+                if (!calls.ok()) return answer_status(tag, calls.status());
+                data = with_head(head, **calls);
+            } else {
+                return answer_status(tag, PMIX_ERR_NOT_FOUND);
+            }
+        } else {
+            auto calls = OpenPmixJobData::any_proc(*nspace, pending.key, traits_);
+            if (!calls.ok()) return answer_status(tag, PMIX_ERR_NOT_FOUND);
+            data = with_head(head, *calls);
+        }
+    } else {
+        dstore::Found found;
+        const dstore::Reader& reader = nspace->data->reader();
+        if (!pending.key.empty() &&
+            reader.find(dstore::Owner::proc(rank), dstore::Key(pending.key), found) != PMIX_SUCCESS)
+            return answer_status(tag, PMIX_ERR_NOT_FOUND);
+        // A client asks once for a process and answers all its requests from that, so it gets all that there is. What
+        // the host has said of its own job it has had.
+        const bool committed_only = !foreign && !pending.key.empty() && !common::is_reserved_key(pending.key);
+        auto calls = OpenPmixJobData::proc(*nspace, rank, committed_only, traits_);
+        if (!calls.ok()) return answer_status(tag, calls.status());
+        data = with_head(head, *calls);
+        if (foreign) {
+            theirs::ProcData whole;
+            whole.proc.id = {pending.proc.nspace, PMIX_RANK_WILDCARD};
+            auto described = job_data_.job(*nspace, traits_);
+            if (described.ok()) job = with_head(whole, **described);
+        }
+    }
+    if (!job.empty()) reply.objects.objects.push_back(job);
+    reply.objects.objects.push_back(data);
+    answer(tag, reply);
+}
+
+void OpenPmixTranslator::reply_refresh(uint32_t tag, const Pending& pending) {
+    const Nspace* nspace = readable(pending.proc.nspace);
+    if (nspace == nullptr) return answer_status(tag, PMIX_ERR_NOT_FOUND);
+    auto calls = common::is_real_rank(pending.proc.rank)
+                     ? OpenPmixJobData::proc(*nspace, pending.proc.rank, true, traits_)
+                     : common::Result<std::vector<uint8_t>>(std::vector<uint8_t>());
+    if (!calls.ok()) return answer_status(tag, calls.status());
+    ends_.send_message(tag, with_head(theirs::StatusReply{}, *calls));
+}
+
+void OpenPmixTranslator::reply_lookup(uint32_t tag, Bytes payload) {
+    const auto ours = decoded<common::LookupReply>(payload);
+    auto items = common::CArray<pmix_pdata_t>::zeroed(ours.items.size());
+    if (!items.ok()) throw std::bad_alloc();
+    for (size_t i = 0; i < ours.items.size(); ++i) {
+        pmix_pdata_t& item = items->data()[i];
+        item.proc = ours.items[i].owner.to_c();
+        common::set_key(item.key, ours.items[i].key);
+        common::ByteReader r(ours.items[i].value);
+        const pmix_status_t rc = common::decode_value(r, &item.value);
+        if (rc != PMIX_SUCCESS) return answer_status(tag, rc);
+    }
+    theirs::LookupReply reply;
+    reply.data.emplace().elements = std::move(items).value();
+    answer(tag, reply);
+}
+
+void OpenPmixTranslator::reply_spawn(uint32_t tag, Bytes payload) {
+    const auto ours = decoded<common::SpawnReply>(payload);
+    theirs::SpawnReply reply;
+    reply.nspace.emplace(theirs::Text(ours.nspace));
+    std::vector<uint8_t> calls;
+    if (const Nspace* nspace = readable(ours.nspace)) {
+        if (auto job = job_data_.job(*nspace, traits_); job.ok()) calls = **job;
+    }
+    ends_.send_message(tag, with_head(reply, calls));
+}
+
+void OpenPmixTranslator::reply_connect(uint32_t tag, Bytes payload) {
+    const auto ours = decoded<common::ConnectReply>(payload);
+    theirs::ConnectReplyMessage reply;
+    std::vector<std::vector<uint8_t>> kept;
+    for (const common::SegmentRef& segment : ours.segments) {
+        const Nspace* nspace = segment.nspace == peer_.id().nspace ? nullptr : readable(segment.nspace);
+        if (nspace == nullptr) continue;
+        auto job = job_data_.job(*nspace, traits_);
+        if (!job.ok()) continue;
+        theirs::JobData head;
+        head.nspace = theirs::Text(segment.nspace);
+        kept.push_back(with_head(head, **job));
+    }
+    for (const auto& bytes : kept) reply.objects.objects.push_back(bytes);
+    answer(tag, reply);
+}
+
+void OpenPmixTranslator::reply_credential(uint32_t tag, Bytes payload) {
+    auto ours = decoded<common::CredentialReply>(payload);
+    theirs::CredentialReply reply;
+    reply.credential.emplace().bytes = ours.credential;
+    reply.infos.emplace().infos = std::move(ours.infos);
+    answer(tag, reply);
+}
+
+void OpenPmixTranslator::reply_resolve(uint32_t tag, const Pending& pending, Bytes payload) {
+    if (pending.command == theirs::Command::resolve_peers) {
+        theirs::ResolvePeersReply reply;
+        reply.procs.emplace().procs = decoded<common::ResolvePeersReply>(payload).procs;
+        return answer(tag, reply);
+    }
+    theirs::ResolveNodeReply reply;
+    reply.nodes.emplace(theirs::Text(decoded<common::ResolveNodesReply>(payload).nodes));
+    answer(tag, reply);
+}
+
+// Each release reads its own form, whatever the server's is.
+void OpenPmixTranslator::reply_group(uint32_t tag, Bytes payload) {
+    auto ours = decoded<common::GroupReply>(payload);
+    const common::InfoView view(ours.infos.data(), ours.infos.size());
+    std::optional<size_t> number;
+    if (view.get(PMIX_GROUP_CONTEXT_ID, &number) != PMIX_SUCCESS) number.reset();
+    common::ProcList members;
+    if (const pmix_info_t* said = view.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, members);
+    if (traits_.group_reply == theirs::GroupReplyForm::context_id) {
+        theirs::GroupContextReply reply;
+        if (number) reply.context_id.emplace().value = *number;
+        return answer(tag, reply);
+    }
+    std::vector<std::vector<uint8_t>> kept;
+    if (traits_.group_reply == theirs::GroupReplyForm::members) {
+        theirs::GroupMembersReply reply;
+        reply.members.emplace().procs = std::move(members);
+        reply.context_id.emplace().value = number.value_or(SIZE_MAX);
+        for (const common::SegmentRef& segment : ours.segments) {
+            const Nspace* nspace = segment.nspace == peer_.id().nspace ? nullptr : readable(segment.nspace);
+            auto job = nspace == nullptr ? common::Result<OpenPmixJobData::Calls>(PMIX_ERR_NOT_FOUND)
+                                               : job_data_.job(*nspace, traits_);
+            if (!job.ok()) continue;
+            theirs::JobData head;
+            head.nspace = theirs::Text(segment.nspace);
+            kept.push_back(with_head(head, **job));
+        }
+        for (const auto& bytes : kept) reply.objects.objects.push_back(bytes);
+        return answer(tag, reply);
+    }
+    theirs::GroupReply reply;
+    reply.members.emplace().procs = std::move(members);
+    reply.context_id.emplace();
+    reply.context_id->given = number.has_value();
+    reply.context_id->id = number.value_or(0);
+    reply.infos.emplace();  // where it is not read, it is what follows the last field
+    answer(tag, reply);
+}
+
+// ---- events and output ----
+
+void OpenPmixTranslator::event(Bytes payload) {
+    auto event = decoded<common::EventNotify>(payload);
+    if (registering_ != 0 && held_events_.size() < kMostHeldEvents)
+        held_events_.push_back(std::move(event));
+    else
+        send_event(event);
+}
+
+// A client hands an event to all its handlers of the code. One from the cache goes to a client that has had no handler
+// of the code before: the others have been told.
+void OpenPmixTranslator::send_event(const common::EventNotify& event) {
+    const auto wants = [&](const auto& entry) {
+        const Registration& r = entry.second;
+        if (event.replay_for != 0 && (entry.first + 1 != event.replay_for || !r.replays)) return false;
+        return r.is_default || r.codes.count(event.status) != 0;
+    };
+    if (std::none_of(registrations_.begin(), registrations_.end(), wants)) return;
+    theirs::EventMessage message;
+    message.code.value = event.status;
+    message.source.id = event.source;
+    message.infos.infos = common::Infos::borrow(event.infos.data(), event.infos.size());
+    message.range.emplace().value = event.range;
+    answer(theirs::kEventTag, message);
+}
+
+void OpenPmixTranslator::output(Bytes payload) {
+    auto ours = decoded<common::IofNotify>(payload);
+    const auto pull = pulls_.find(ours.reference);
+    theirs::OutputMessage message;
+    message.source.id = ours.source;
+    message.channel.value = ours.channel;
+    message.reference.value = pull == pulls_.end() ? 0 : pull->second;
+    message.infos.infos = std::move(ours.infos);
+    message.data.bytes = ours.data;
+    answer(theirs::kOutputTag, message);
+    give_credit(ours.reference, ours.data.size() + common::kIofFrameCost);
+}
+
+// Not from here: the server is sending, and would send more.
+void OpenPmixTranslator::give_credit(uint64_t reference, uint64_t bytes) {
+    const auto same =
+        std::find_if(owed_.begin(), owed_.end(), [&](const auto& credit) { return credit.reference == reference; });
+    if (same != owed_.end()) {
+        same->bytes += bytes;
+        return;
+    }
+    common::IofCredit credit;
+    credit.reference = reference;
+    credit.bytes = bytes;
+    owed_.push_back(credit);
+    if (ends_.all_sent()) ends_.call_drained();
+}
+
+}  // namespace pmix::server

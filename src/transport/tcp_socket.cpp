@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/tcp_socket.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+namespace pmix::transport {
+
+namespace {
+constexpr int kBacklog = 1024;
+
+pmix_status_t status_of(int error) noexcept {
+    return error == EAFNOSUPPORT || error == EPROTONOSUPPORT || error == EPERM || error == EACCES ||
+                   error == EADDRNOTAVAIL
+               ? PMIX_ERR_NOT_SUPPORTED
+               : PMIX_ERR_OUT_OF_RESOURCE;
+}
+}  // namespace
+
+common::Result<Descriptor> listen_loopback(const Io& io) {
+    Descriptor fd(io.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd) return status_of(errno);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (io.bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return status_of(errno);
+    if (io.listen(fd.get(), kBacklog) != 0) return status_of(errno);
+    return fd;
+}
+
+std::string tcp_address(int fd) {
+    sockaddr_in at{};
+    socklen_t length = sizeof at;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &length) != 0 || at.sin_family != AF_INET) return {};
+    char text[INET_ADDRSTRLEN];
+    if (::inet_ntop(AF_INET, &at.sin_addr, text, sizeof text) == nullptr) return {};
+    return std::string(text) + ':' + std::to_string(ntohs(at.sin_port));
+}
+
+void send_at_once(int fd) noexcept {
+    const int on = 1;
+    (void)::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)::setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &on, sizeof on);
+}
+
+size_t unsent_bytes(int fd) noexcept {
+    int bytes = 0;
+    return ::ioctl(fd, SIOCOUTQNSD, &bytes) == 0 && bytes > 0 ? static_cast<size_t>(bytes) : 0;
+}
+
+}  // namespace pmix::transport

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TCP sockets within this node, for processes that do not speak over Unix sockets.
+//
+// Free functions, any thread. Descriptors are non-blocking and close-on-exec. Failures are statuses:
+// PMIX_ERR_OUT_OF_RESOURCE descriptors, memory or ports, PMIX_ERR_NOT_SUPPORTED no TCP here.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "common/base/status.h"
+#include "transport/descriptor.h"
+#include "transport/io.h"
+
+namespace pmix::transport {
+
+// Listens on a free port of 127.0.0.1.
+common::Result<Descriptor> listen_loopback(const Io& io = kRealIo);
+// "127.0.0.1:PORT" of such a socket. Empty: it is none.
+std::string tcp_address(int fd);
+
+// For a connection whose messages must not be cut in their first bytes: small writes go out at once, and the socket is
+// writable only when all that was written before has been sent (not: received).
+void send_at_once(int fd) noexcept;
+// Bytes that were written and have not been sent yet.
+size_t unsent_bytes(int fd) noexcept;
+
+}  // namespace pmix::transport
