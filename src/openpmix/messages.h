@@ -160,6 +160,14 @@ struct ConnectRequestMessage {
     InfosToEnd extras;  // the requester's data, of releases since 6.0
     WIREUP_FIELDS(ConnectRequestMessage, procs, infos, extras)
 };
+// The same without the extras: for a server, which has that data from its host, and need not know how to read all of
+// it.
+struct PlainConnectRequest {
+    static constexpr Command kCommand = Command::connect;
+    Procs procs;
+    Infos infos;
+    WIREUP_FIELDS(PlainConnectRequest, procs, infos)
+};
 struct DisconnectRequest {
     static constexpr Command kCommand = Command::disconnect;
     Procs procs;
@@ -435,7 +443,7 @@ struct OutputMessage {
 #define WIREUP_OPENPMIX_REQUESTS(X) \
     X(JobDataRequest) X(AbortRequest) X(CommitRequest) X(FenceRequest) X(GetRequest) \
     X(FinalizeRequest) X(PublishRequest) X(LookupRequest) X(UnpublishRequest) X(SpawnRequest) \
-    X(ConnectRequestMessage) X(DisconnectRequest) X(NotifyRequest) X(RegisterEventsRequest) \
+    X(ConnectRequestMessage) X(PlainConnectRequest) X(DisconnectRequest) X(NotifyRequest) X(RegisterEventsRequest) \
     X(DeregisterEventsRequest) X(QueryRequest) X(LogRequest) X(AllocationRequest) \
     X(JobControlRequest) X(MonitorRequest) X(GetCredentialRequest) X(ValidateCredentialRequest) \
     X(IofPullRequest) X(IofPushRequest) X(IofDeregisterRequest) X(GroupConstructRequest) \

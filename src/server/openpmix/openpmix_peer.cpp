@@ -3,6 +3,7 @@
 
 #include "common/base/log.h"
 #include "server/admission/listener.h"
+#include "transport/frame_log.h"
 
 namespace pmix::server {
 
@@ -138,7 +139,10 @@ void OpenPmixPeer::on_closed(pmix_status_t) {
 
 // ---- between the two ----
 
+// In the log they are frames as any peer's.
 void OpenPmixPeer::send(const FrameHeader& header, Bytes payload, std::span<const int>) {
+    if (common::log_on(common::LogArea::frames, common::LogLevel::trace)) [[unlikely]]
+        transport::log_frame(descriptor(), '>', header, payload);
     if (stream_ != nullptr && translator_) translator_->frame(header, payload);
 }
 
@@ -148,6 +152,8 @@ void OpenPmixPeer::send_message(uint32_t tag, Bytes payload) {
 }
 
 void OpenPmixPeer::serve_frame(const FrameHeader& header, Bytes payload) {
+    if (common::log_on(common::LogArea::frames, common::LogLevel::trace)) [[unlikely]]
+        transport::log_frame(descriptor(), '<', header, payload);
     events().peer_frame(*this, header, payload);
 }
 

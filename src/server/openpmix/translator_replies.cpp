@@ -291,7 +291,7 @@ void OpenPmixTranslator::reply_group(uint32_t tag, Bytes payload) {
         for (const common::SegmentRef& segment : ours.segments) {
             const Nspace* nspace = segment.nspace == peer_.id().nspace ? nullptr : readable(segment.nspace);
             auto job = nspace == nullptr ? common::Result<OpenPmixJobData::Calls>(PMIX_ERR_NOT_FOUND)
-                                               : job_data_.job(*nspace, traits_);
+                                         : job_data_.job(*nspace, traits_);
             if (!job.ok()) continue;
             theirs::JobData head;
             head.nspace = theirs::Text(segment.nspace);

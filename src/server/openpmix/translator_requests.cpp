@@ -131,8 +131,7 @@ bool OpenPmixTranslator::request(uint8_t number, uint32_t tag, Bytes payload) {
                                                                          to.apps = std::move(from.apps.elements);
                                                                      });
         case theirs::Command::connect:
-            // What newer releases send of themselves this server has from its host.
-            return relay<theirs::ConnectRequestMessage, common::ConnectRequest>(
+            return relay<theirs::PlainConnectRequest, common::ConnectRequest>(
                 tag, payload, Command::connect, [](auto& from, auto& to) {
                     to.procs = std::move(from.procs.procs);
                     to.infos = std::move(from.infos.infos);
