@@ -33,8 +33,8 @@ class Listener;
 
 class IncomingPeer : public Peer, protected MessageAdmission::Sender {
   public:
-    IncomingPeer(Credentials who, Listener& listener, PeerEvents& events)
-        : Peer(PeerKind::client, {}, who), listener_(listener), events_(events) {}
+    IncomingPeer(Credentials user, Listener& listener, PeerEvents& events)
+        : Peer(PeerKind::client, {}, user), listener_(listener), events_(events) {}
 
     // Ends the connection and tells the listener or the server so, once.
     void close() override;

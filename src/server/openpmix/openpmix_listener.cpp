@@ -35,9 +35,9 @@ void OpenPmixListener::accepted(transport::Descriptor socket) {
                    common::log_status(uid.status()));
         return;
     }
-    Credentials who;
-    who.uid = *uid;
-    auto peer = std::make_shared<OpenPmixPeer>(who, services_);
+    Credentials user;
+    user.uid = *uid;
+    auto peer = std::make_shared<OpenPmixPeer>(user, services_);
     (void)services_.listener.take(peer, [&] { return peer->open(loop_, std::move(socket)); });
 }
 

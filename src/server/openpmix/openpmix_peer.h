@@ -29,8 +29,8 @@ struct OpenPmixServices {
 
 class OpenPmixPeer final : public IncomingPeer, private openpmix::StreamHandler, private OpenPmixTranslator::Ends {
   public:
-    OpenPmixPeer(Credentials who, const OpenPmixServices& services)
-        : IncomingPeer(who, services.listener, services.events), services_(services) {}
+    OpenPmixPeer(Credentials user, const OpenPmixServices& services)
+        : IncomingPeer(user, services.listener, services.events), services_(services) {}
     ~OpenPmixPeer() override;
 
     // Once, before anything else.

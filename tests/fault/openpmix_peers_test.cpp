@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections to the place where OpenPMIx's protocol is spoken that are not what they should be: each ends, and nobody
+// else notices.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <optional>
+
+#include "common/values/info_view.h"
+#include "support/openpmix_client.h"
+#include "support/server_here.h"
+
+using namespace pmix;
+using namespace pmix::test;
+
+namespace {
+
+constexpr uid_t kOther = 61003;
+
+// As root: a process that connects meanwhile is this user's for the kernel.
+class AsUser {
+  public:
+    explicit AsUser(uid_t uid) { become(uid); }
+    ~AsUser() { become(0); }
+
+  private:
+    static void become(uid_t uid) { EXPECT_EQ(0, ::seteuid(uid)); }
+};
+
+class OpenPmixPeersTest : public ::testing::Test {
+  protected:
+    OpenPmixPeersTest() : server_(nullptr, wanted()) {
+        register_job("job");
+        ChildEnvironment child(ProcId("job", 0).to_c());
+        uri_ = child.get("PMIX_SERVER_URI41");
+    }
+    static InfoList wanted() {
+        InfoList infos = ServerHere::named();
+        infos.append_flag(PMIX_WIREUP_OPENPMIX, true);
+        return infos;
+    }
+    // The server serves whom it should.
+    void expect_well() {
+        OpenPmixClient client(uri_);
+        ASSERT_TRUE(client.hello({"job", 0}));
+        EXPECT_EQ(PMIX_SUCCESS, commit_global(client, "key", 1));
+        EXPECT_EQ(PMIX_SUCCESS, client.status_of(openpmix::FinalizeRequest{}));
+    }
+    std::string hello_of(const common::ProcId& id) {
+        OpenPmixClient client(uri_);
+        return client.hello(id) ? "in" : "closed";
+    }
+
+    ServerHere server_;
+    std::string uri_;
+};
+
+}  // namespace
+
+TEST_F(OpenPmixPeersTest, Hello_OfTheRanksUser_IsLetIn) {
+    expect_well();
+}
+
+// Nothing is said: releases up to 5.0.8 do not look at a status there, and hang.
+TEST_F(OpenPmixPeersTest, Hello_OfAnotherUser_SeesTheEndAndNoByte) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root to connect under two users";
+    {
+        AsUser other(kOther);
+        OpenPmixClient client(uri_);
+        client.request.uid = 0;
+        EXPECT_FALSE(client.hello({"job", 0}));
+        EXPECT_TRUE(client.ended);
+    }
+    expect_well();
+}
+
+// Root's daemons connect where they are told to; that makes them nobody's rank.
+TEST_F(OpenPmixPeersTest, Hello_OfRootForAnotherUsersRank_IsRefused) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root to register another user's rank";
+    pmix_nspace_t name;
+    PMIx_Load_nspace(name, "theirs");
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(name, 1, nullptr, 0, nullptr, nullptr));
+    const pmix_proc_t proc = ProcId("theirs", 0).to_c();
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, kOther, kOther, nullptr, nullptr, nullptr));
+    EXPECT_EQ("closed", hello_of({"theirs", 0}));
+    AsUser other(kOther);
+    EXPECT_EQ("in", hello_of({"theirs", 0}));
+}
+
+TEST_F(OpenPmixPeersTest, Hello_ForAnotherStore_IsRefused) {
+    for (const char* store : {"shmem2", "ds21", ""}) {
+        OpenPmixClient client(uri_);
+        client.request.store = store;
+        EXPECT_FALSE(client.hello({"job", 0})) << store;
+    }
+    expect_well();
+}
+
+TEST_F(OpenPmixPeersTest, Hello_OfARankThatIsNotInTheJob_IsRefused) {
+    EXPECT_EQ("closed", hello_of({"job", 7}));
+    expect_well();
+}
+
+TEST_F(OpenPmixPeersTest, Connect_WithOtherBytes_EndsTheConnection) {
+    const std::vector<std::vector<uint8_t>> starts = {
+        {'G', 'E', 'T', ' ', '/', ' ', 'H', 'T', 'T', 'P', '/', '1', '.', '1', '\r', '\n'},
+        std::vector<uint8_t>(16, 0),
+        // A connect message of more than there may be, and one of nothing.
+        {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0},
+        {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0},
+        // Of four bytes that are no such message.
+        {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 4, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4},
+    };
+    for (const auto& bytes : starts) {
+        OpenPmixClient client(uri_);
+        client.write(bytes);
+        EXPECT_TRUE(client.sees_end());
+    }
+    expect_well();
+}
+
+TEST_F(OpenPmixPeersTest, Connect_CutAnywhere_LeavesNothing) {
+    OpenPmixClient whole(uri_);
+    whole.request.id = {"job", 0};
+    std::vector<uint8_t> message;
+    ASSERT_EQ(PMIX_SUCCESS, whole.request.encode(&message));
+    for (size_t cut = 0; cut < message.size(); ++cut) {
+        OpenPmixClient client(uri_);
+        client.write(common::Bytes(message).first(cut));
+        client.socket.reset();
+    }
+    expect_well();
+}
+
+TEST_F(OpenPmixPeersTest, Message_OfMoreThanThereMayBe_EndsTheConnection) {
+    OpenPmixClient client(uri_);
+    ASSERT_TRUE(client.hello({"job", 0}));
+    uint8_t header[16];
+    openpmix::build_header({0, 101, 0xfffffff0}, header);
+    client.write(header);
+    EXPECT_TRUE(client.sees_end());
+    expect_well();
+}
+
+// A client that asks and does not read: its answers are bounded, and others are served meanwhile.
+TEST_F(OpenPmixPeersTest, Client_ThatDoesNotRead_IsGivenUp) {
+    OpenPmixClient client(uri_);
+    const int small = 4096;
+    ASSERT_EQ(0, ::setsockopt(client.socket.get(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small));
+    ASSERT_TRUE(client.hello({"job", 0}));
+    std::vector<uint8_t> values;
+    openpmix::SectionData data;
+    const std::string large(1 << 20, 'x');
+    auto text = common::Value::string(large);
+    ASSERT_TRUE(text.ok());
+    data.values.pairs.push_back({"large", std::move(text).value()});
+    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(data, client.traits, &values));
+    openpmix::CommitRequest commit;
+    commit.sections.sections = {{PMIX_LOCAL, values}, {PMIX_REMOTE, values}};
+    ASSERT_EQ(PMIX_SUCCESS, client.status_of(commit));
+    std::vector<uint8_t> request;
+    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(get_of("job", 0, "large"), client.traits, &request));
+    for (uint32_t i = 0; i < 200 && !client.ended; ++i) client.write(1000 + i, request);
+    EXPECT_TRUE(client.sees_end());
+    expect_well();
+}
+
+// The process ends with requests open, in every state of a request.
+TEST_F(OpenPmixPeersTest, Client_ThatGoesWithRequestsOpen_LeavesNone) {
+    for (int i = 0; i < 20; ++i) {
+        OpenPmixClient client(uri_);
+        ASSERT_TRUE(client.hello({"job", 0}));
+        client.send(get_of("job", 0, "never"));
+        openpmix::RegisterEventsRequest registration;
+        registration.codes.codes = {-3001};
+        client.send(registration);
+        client.socket.reset();
+    }
+    expect_well();
+}
+
+TEST_F(OpenPmixPeersTest, Heartbeats_ByThousands_AreSwallowed) {
+    OpenPmixClient client(uri_);
+    ASSERT_TRUE(client.hello({"job", 0}));
+    for (int i = 0; i < 5000; ++i) client.write(openpmix::kHeartbeatTag, {});
+    EXPECT_EQ(PMIX_SUCCESS, commit_global(client, "key", 1));
+}

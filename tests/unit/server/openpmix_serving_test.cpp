@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A server's answers to clients that speak OpenPMIx's protocol: what each request becomes, and what is read back.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "common/values/array_value.h"
+#include "server/server.h"
+#include "support/openpmix_client.h"
+#include "support/server_here.h"
+
+using namespace pmix;
+using namespace pmix::test;
+using common::Value;
+
+namespace {
+
+InfoList with_openpmix() {
+    InfoList infos = ServerHere::named();
+    infos.append_flag(PMIX_WIREUP_OPENPMIX, true);
+    return infos;
+}
+
+// A server with a job of two local ranks, and a client for each.
+class OpenPmixServingTest : public ::testing::Test {
+  protected:
+    OpenPmixServingTest() : server_(nullptr, with_openpmix()) {
+        InfoList infos;
+        infos.append_number<uint32_t>(PMIX_JOB_SIZE, 2, PMIX_UINT32);
+        char* regex = nullptr;
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_generate_regex(::pmix::server::local_hostname().c_str(), &regex));
+        infos.append(PMIX_NODE_MAP, regex, PMIX_REGEX);
+        std::free(regex);
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_generate_ppn("0,1", &regex));
+        infos.append(PMIX_PROC_MAP, regex, PMIX_REGEX);
+        std::free(regex);
+        pmix_nspace_t name;
+        PMIx_Load_nspace(name, "job");
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(name, 2, infos.c_array(), infos.size(), nullptr, nullptr));
+        for (pmix_rank_t rank : {0u, 1u}) {
+            const pmix_proc_t proc = ProcId("job", rank).to_c();
+            EXPECT_EQ(PMIX_SUCCESS,
+                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+        }
+        const pmix_proc_t first = ProcId("job", 0).to_c();
+        ChildEnvironment child(first);
+        uri_ = child.get("PMIX_SERVER_URI41");
+    }
+    void SetUp() override {
+        zero_.emplace(uri_);
+        one_.emplace(uri_);
+        ASSERT_TRUE(zero_->hello({"job", 0}));
+        ASSERT_TRUE(one_->hello({"job", 1}));
+    }
+
+    ServerHere server_;
+    std::string uri_;
+    std::optional<OpenPmixClient> zero_, one_;
+};
+
+}  // namespace
+
+TEST_F(OpenPmixServingTest, Environment_DescribesTheServerInTheirForm) {
+    const pmix_proc_t proc = ProcId("job", 0).to_c();
+    ChildEnvironment child(proc);
+    for (const char* name : {"PMIX_SERVER_URI61", "PMIX_SERVER_URI51", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3"})
+        EXPECT_EQ(uri_, child.get(name)) << name;
+    EXPECT_EQ(0u, uri_.find("here.3;tcp4://127.0.0.1:"));
+    EXPECT_EQ("hash", child.get("PMIX_GDS_MODULE"));
+    EXPECT_EQ("PMIX_BFROP_BUFFER_NON_DESC", child.get("PMIX_BFROP_BUFFER_TYPE"));
+    // Our own clients find the other address.
+    EXPECT_NE(std::string::npos, child.get("PMIX_SERVER_URI_WIREUP").find("wireup:@"));
+}
+
+TEST_F(OpenPmixServingTest, JobData_OfARegisteredJob_HasItsLevels) {
+    const uint32_t tag = zero_->send(openpmix::JobDataRequest{});
+    OpenPmixClient::Bytes payload;
+    ASSERT_TRUE(zero_->receive(tag, &payload));
+    openpmix::JobData job;
+    auto values = values_in(payload, zero_->traits, &job);
+    EXPECT_EQ("job", job.nspace.text);
+    ASSERT_EQ(1u, values.count(PMIX_JOB_SIZE));
+    EXPECT_EQ(2u, values[PMIX_JOB_SIZE].get().data.uint32);
+    // Node keys stand in the array of their node, and nowhere else.
+    EXPECT_EQ(0u, values.count(PMIX_LOCAL_PEERS));
+    EXPECT_EQ(0u, values.count(PMIX_NODE_MAP));
+    ASSERT_EQ(1u, values.count(PMIX_NODE_INFO_ARRAY));
+    const common::InfoView node = common::infos_in(values[PMIX_NODE_INFO_ARRAY].get());
+    std::string_view name, peers;
+    EXPECT_EQ(PMIX_SUCCESS, node.get(PMIX_HOSTNAME, &name));
+    EXPECT_EQ(server::local_hostname(), name);
+    EXPECT_EQ(PMIX_SUCCESS, node.get(PMIX_LOCAL_PEERS, &peers));
+    EXPECT_EQ("0,1", peers);
+    // The last of the processes' blobs.
+    ASSERT_EQ(1u, values.count(PMIX_PROC_BLOB));
+    const pmix_byte_object_t& blob = values[PMIX_PROC_BLOB].get().data.bo;
+    openpmix::RankData rank;
+    auto facts = values_in({reinterpret_cast<const uint8_t*>(blob.bytes), blob.size}, zero_->traits, &rank);
+    EXPECT_EQ(1u, rank.rank.value);
+    ASSERT_EQ(1u, facts.count(PMIX_LOCAL_RANK));
+    EXPECT_EQ(1u, facts[PMIX_LOCAL_RANK].get().data.uint16);
+}
+
+TEST_F(OpenPmixServingTest, Get_AfterTheCommit_BringsAllOfTheProcess) {
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "first", 10));
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "second", 20));
+    const auto reply = one_->ask<openpmix::GetReply>(get_of("job", 0, "second"));
+    EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+    ASSERT_EQ(1u, reply.objects.objects.size());
+    openpmix::ProcData proc;
+    auto values = values_in(reply.objects.objects[0], one_->traits, &proc);
+    EXPECT_EQ(ProcId("job", 0), proc.proc.id);
+    ASSERT_EQ(1u, values.count("first"));
+    ASSERT_EQ(1u, values.count("second"));
+    EXPECT_EQ(10u, values["first"].get().data.uint32);
+    EXPECT_EQ(20u, values["second"].get().data.uint32);
+    EXPECT_EQ(0u, values.count(PMIX_LOCAL_RANK));  // it has had that
+}
+
+TEST_F(OpenPmixServingTest, Get_BeforeTheCommit_WaitsForIt) {
+    const uint32_t tag = one_->send(get_of("job", 0, "late"));
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "late", 7));
+    const auto reply = one_->receive<openpmix::GetReply>(tag);
+    EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+    EXPECT_EQ(1u, reply.objects.objects.size());
+}
+
+TEST_F(OpenPmixServingTest, Get_OfWhatIsNotThere_IsABareStatus) {
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "there", 1));
+    for (const auto& request : {get_of("job", 0, "missing"), get_of("job", 0, PMIX_CREDENTIAL),
+                                get_of("job", PMIX_RANK_WILDCARD, PMIX_CREDENTIAL), get_of("nobody", 0, "there")}) {
+        const auto reply = one_->ask<openpmix::GetReply>(request);
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, reply.status.value);
+        EXPECT_TRUE(reply.objects.objects.empty());
+    }
+}
+
+TEST_F(OpenPmixServingTest, Commit_WithALocalAndARemoteValue_KeepsThemApart) {
+    std::vector<uint8_t> local, remote;
+    openpmix::SectionData data;
+    data.values.pairs.push_back({"key", Value::u32(1)});
+    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(data, zero_->traits, &local));
+    data.values.pairs[0].value = Value::u32(2);
+    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(data, zero_->traits, &remote));
+    openpmix::CommitRequest commit;
+    commit.sections.sections = {{PMIX_LOCAL, local}, {PMIX_REMOTE, remote}};
+    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(commit));
+    const auto reply = one_->ask<openpmix::GetReply>(get_of("job", 0, "key"));
+    ASSERT_EQ(1u, reply.objects.objects.size());
+    openpmix::ProcData proc;
+    auto values = values_in(reply.objects.objects[0], one_->traits, &proc);
+    ASSERT_EQ(1u, values.count("key"));
+    EXPECT_EQ(1u, values["key"].get().data.uint32);
+}
+
+TEST_F(OpenPmixServingTest, Fence_OfTheWholeJob_EndsForBoth) {
+    openpmix::FenceRequest fence;
+    fence.procs.procs = {{"job", PMIX_RANK_WILDCARD}};
+    const uint32_t first = zero_->send(fence);
+    EXPECT_TRUE(zero_->is_silent(50));
+    EXPECT_EQ(PMIX_SUCCESS, one_->status_of(fence));
+    EXPECT_EQ(PMIX_SUCCESS, zero_->receive<openpmix::StatusReply>(first).status.value);
+}
+
+TEST_F(OpenPmixServingTest, Event_OfOneClient_ReachesTheOtherUntilItDeregisters) {
+    openpmix::RegisterEventsRequest registration;
+    registration.codes.codes = {-3001};
+    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
+    openpmix::NotifyRequest notify;
+    notify.code.value = -3001;
+    notify.range.value = PMIX_RANGE_LOCAL;
+    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(notify));
+    const auto event = one_->receive<openpmix::EventMessage>(openpmix::kEventTag);
+    EXPECT_EQ(-3001, event.code.value);
+    EXPECT_EQ(ProcId("job", 0), event.source.id);
+    ASSERT_TRUE(event.range);
+    EXPECT_EQ(PMIX_RANGE_LOCAL, event.range->value);
+    // Not answered; the request behind it is, so it has been carried out.
+    openpmix::DeregisterEventsRequest deregistration;
+    deregistration.codes.calls = {{-3001}};
+    one_->send(deregistration);
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*one_, "behind", 1));
+    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(notify));
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*one_, "behind", 2));
+    EXPECT_TRUE(one_->is_silent(100));
+}
+
+TEST_F(OpenPmixServingTest, Event_BeforeTheRegistration_FollowsItsAnswerOnce) {
+    openpmix::NotifyRequest notify;
+    notify.code.value = -3002;
+    notify.range.value = PMIX_RANGE_LOCAL;
+    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(notify));
+    openpmix::RegisterEventsRequest registration;
+    registration.codes.codes = {-3002};
+    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
+    EXPECT_EQ(-3002, one_->receive<openpmix::EventMessage>(openpmix::kEventTag).code.value);
+    // A second registration of the code: the client has told its handlers already.
+    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*one_, "behind", 1));
+    EXPECT_TRUE(one_->is_silent(100));
+}
+
+TEST_F(OpenPmixServingTest, Resolve_PeersAndNodes_AreToldFromTheRegistry) {
+    one_->traits = *openpmix::traits_of("5.0.7", "v41", openpmix::kNotDescribed);
+    openpmix::ResolvePeersRequest peers;
+    peers.nspace = openpmix::Text("job");
+    const auto reply = one_->ask<openpmix::ResolvePeersReply>(peers);
+    EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+    ASSERT_TRUE(reply.procs);
+    EXPECT_EQ(2u, reply.procs->procs.size());
+    openpmix::ResolveNodeRequest nodes;
+    nodes.nspace = openpmix::Text("job");
+    const auto named = one_->ask<openpmix::ResolveNodeReply>(nodes);
+    ASSERT_TRUE(named.nodes);
+    EXPECT_EQ(server::local_hostname(), named.nodes->text);
+}
+
+TEST_F(OpenPmixServingTest, Request_ThatTheHostDoesNotServe_IsNotSupported) {
+    openpmix::PublishRequest publish;
+    InfoList data;
+    data.append_number<uint32_t>("key", 1, PMIX_UINT32);
+    publish.infos.infos = std::move(data);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, zero_->status_of(publish));
+    openpmix::SpawnRequest spawn;
+    EXPECT_NE(PMIX_SUCCESS, zero_->ask<openpmix::SpawnReply>(spawn).status.value);
+    openpmix::DeviceDistancesRequest distances;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, zero_->ask<openpmix::StatusReply>(distances).status.value);
+}
+
+TEST_F(OpenPmixServingTest, Request_OfAnUnknownCommand_IsNotSupported) {
+    const uint8_t command[] = {2, 99};  // a call of one command
+    zero_->write(++zero_->tag, command);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, zero_->receive<openpmix::StatusReply>(zero_->tag).status.value);
+}
+
+TEST_F(OpenPmixServingTest, Request_ThatIsCutShort_IsAnsweredAndNothingElseSuffers) {
+    const uint8_t fence[] = {2, 3, 2};  // the command, and half a size
+    zero_->write(++zero_->tag, fence);
+    EXPECT_NE(PMIX_SUCCESS, zero_->receive<openpmix::StatusReply>(zero_->tag).status.value);
+    EXPECT_EQ(PMIX_SUCCESS, commit_global(*zero_, "still", 1));
+}
+
+TEST_F(OpenPmixServingTest, Heartbeat_IsNeverAnswered) {
+    zero_->write(openpmix::kHeartbeatTag, {});
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "behind", 1));
+    EXPECT_TRUE(zero_->is_silent(100));
+}
+
+TEST_F(OpenPmixServingTest, Tag_ThatIsInUse_EndsTheConnection) {
+    const uint32_t tag = one_->send(get_of("job", 0, "never"));
+    one_->tag = tag - 1;
+    one_->send(get_of("job", 0, "never"));
+    EXPECT_TRUE(one_->sees_end());
+}
+
+TEST_F(OpenPmixServingTest, Finalize_IsAnsweredBeforeTheClientCloses) {
+    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
+    // Its peer sees that it has left: what it has not put is not waited for.
+    zero_->socket.reset();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, one_->ask<openpmix::GetReply>(get_of("job", 0, "never")).status.value);
+}
+
+TEST_F(OpenPmixServingTest, Data_OfAnotherRelease_IsReadByAll) {
+    // The same rank's clone with fixed numbers, and one that describes its calls.
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "key", 42));
+    for (const auto& [version, encoding, kind] :
+         {std::tuple("3.2.5", "v3", openpmix::kNotDescribed), std::tuple("7.0.0rc1", "v61", openpmix::kNotDescribed),
+          std::tuple("4.2.2", "v41", openpmix::kFullyDescribed)}) {
+        OpenPmixClient clone(uri_);
+        clone.request.version = version;
+        clone.request.encoding = encoding;
+        clone.request.buffer_kind = kind;
+        clone.request.stray_nul = false;
+        ASSERT_TRUE(clone.hello({"job", 1})) << version;
+        const auto reply = clone.ask<openpmix::GetReply>(get_of("job", 0, "key"));
+        ASSERT_EQ(1u, reply.objects.objects.size()) << version;
+        openpmix::ProcData proc;
+        auto values = values_in(reply.objects.objects[0], clone.traits, &proc);
+        ASSERT_EQ(1u, values.count("key")) << version;
+        EXPECT_EQ(42u, values["key"].get().data.uint32) << version;
+    }
+}
