@@ -4,8 +4,8 @@
 // Owned through shared_ptr by its opener, which calls close() before dropping it. Loop thread only: nothing is sent
 // from other threads, so nothing is locked. What the socket does not take is queued, charged to an account.
 //
-// Releases before 7.0 lose a header that reaches them in two pieces, and hang. A message is begun only when all that
-// was written before has been sent: its header then stands at the start of a segment and arrives whole. One that the
+// Releases before 7.0 lose a header that reaches them in two parts, and hang. A message is begun only when all that
+// was written before has been sent: its header is then the start of a segment and reaches them whole. One that the
 // socket has taken in part is finished first.
 //
 // What can go wrong: the other end closes, sends what is no such message, or does not read; no memory. Then on_closed
@@ -59,7 +59,7 @@ class Stream final : public std::enable_shared_from_this<Stream>, private transp
     // Bytes without a header: the answer to the connect message.
     void send_bytes(common::Bytes bytes) REQUIRES(common::loop_thread);
     void send(uint32_t tag, common::Bytes payload) REQUIRES(common::loop_thread);
-    // The other end takes headers in pieces, so messages need not wait for each other.
+    // The other end reads headers in parts, so messages need not wait for each other.
     void set_takes_split_headers() noexcept { whole_headers_ = false; }
 
     void resume() noexcept REQUIRES(common::loop_thread);

@@ -40,7 +40,7 @@ class OpenPmixPeersTest : public ::testing::Test {
         infos.append_flag(PMIX_WIREUP_OPENPMIX, true);
         return infos;
     }
-    // The server serves whom it should.
+    // The job's own process is served.
     void expect_well() {
         OpenPmixClient client(uri_);
         ASSERT_TRUE(client.hello({"job", 0}));

@@ -169,7 +169,7 @@ class OpenPmixClient {
     std::deque<Bytes> kept_;  // what decoded messages point into
 };
 
-// Commits one value for everybody, as their clients do: it stands in both sections.
+// Commits one value for everybody, as their clients do: it is in both sections.
 inline pmix_status_t commit_global(OpenPmixClient& client, const char* key, uint32_t number) {
     std::vector<uint8_t> values;
     openpmix::SectionData data;

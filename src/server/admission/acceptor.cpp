@@ -41,8 +41,8 @@ common::Result<std::unique_ptr<Acceptor>> Acceptor::open(transport::EventLoop& l
     return acceptor;
 }
 
-std::unique_ptr<Acceptor> Acceptor::adopt(transport::EventLoop& loop, Scheduler& scheduler, std::string address,
-                                          transport::Descriptor socket, Visitor visitor) {
+std::unique_ptr<Acceptor> Acceptor::take_over(transport::EventLoop& loop, Scheduler& scheduler, std::string address,
+                                              transport::Descriptor socket, Visitor visitor) {
     std::unique_ptr<Acceptor> acceptor(new Acceptor(loop, scheduler, std::move(address), false, std::move(visitor)));
     acceptor->socket_ = std::move(socket);
     acceptor->identity_ = transport::FileIdentity(acceptor->socket_.get());

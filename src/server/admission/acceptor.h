@@ -26,8 +26,8 @@ class Acceptor final : public transport::WatchHandler {
     static common::Result<std::unique_ptr<Acceptor>> open(transport::EventLoop& loop, Scheduler& scheduler,
                                                           std::string address, Visitor visitor);
     // A socket that listens already. address: for those who are told where.
-    static std::unique_ptr<Acceptor> adopt(transport::EventLoop& loop, Scheduler& scheduler, std::string address,
-                                           transport::Descriptor socket, Visitor visitor);
+    static std::unique_ptr<Acceptor> take_over(transport::EventLoop& loop, Scheduler& scheduler, std::string address,
+                                               transport::Descriptor socket, Visitor visitor);
     ~Acceptor();
 
     void start();

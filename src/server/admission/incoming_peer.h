@@ -43,13 +43,13 @@ class IncomingPeer : public Peer, protected MessageAdmission::Sender {
     friend class Listener;
     enum class Stage : uint8_t { hello, unregistered, asking, admitted, over };
 
-    // Who it says it is, as our own hello has it. Valid from Listener::claimed() on.
+    // The process that it claims to be, as our own hello has it. Valid from Listener::claimed() on.
     virtual const common::HelloRequest& claim() const noexcept = 0;
     // May it be that rank?
     virtual pmix_status_t check(const common::ExpectedPeer& expected) noexcept = 0;
     // Tells it why it is refused, where it would read that. close() follows.
     virtual void send_refusal(pmix_status_t status) = 0;
-    // The answer that lets it in, to be sent by send_welcome() once the server knows the peer.
+    // The answer that lets it in, to be sent by send_welcome() once the server has the peer.
     virtual common::Result<common::Blob> make_welcome(common::HelloReply&& mine, const common::Token& token) = 0;
     virtual void send_welcome(common::Bytes answer, std::span<const int> descriptors) = 0;
     // It is admitted: what it may send has other bounds from now on.

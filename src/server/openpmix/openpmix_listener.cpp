@@ -14,8 +14,8 @@ pmix_status_t OpenPmixListener::open() {
     // A connection to ourselves shows whether the kernel would tell.
     if (const pmix_status_t rc = transport::try_tcp_user(socket->get(), loop_.io()); rc != PMIX_SUCCESS) return rc;
     std::string address = transport::tcp_address(socket->get());
-    acceptor_ = Acceptor::adopt(loop_, services_.scheduler, std::move(address), std::move(socket).value(),
-                                [this](transport::Descriptor connection) { accepted(std::move(connection)); });
+    acceptor_ = Acceptor::take_over(loop_, services_.scheduler, std::move(address), std::move(socket).value(),
+                                    [this](transport::Descriptor connection) { accepted(std::move(connection)); });
     return PMIX_SUCCESS;
 }
 

@@ -2,9 +2,9 @@
 // A process that speaks OpenPMIx's protocol: its connection and handshake (as incoming_peer.h says), and the translator
 // between its messages and the server's frames.
 //
-// Loop thread only. The kernel says whose process it is (transport/tcp_user.h); only the user that the host registered
-// for the rank is let in, and what the process says of its user counts for nothing. Who is refused sees the connection
-// end and nothing else: releases up to 5.0.8 do not read a status there, and hang.
+// Loop thread only. The kernel reports the process's user (transport/tcp_user.h); only the user that the host
+// registered for the rank is let in, and what the process itself claims counts for nothing. Who is refused sees the
+// connection end and nothing else: releases up to 5.0.8 do not read a status there, and hang.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's answers and messages, as a client of OpenPMIx reads them: see translator.h.
+// The server's answers and messages, as a client of OpenPMIx reads them.
 #include <algorithm>
 #include <utility>
 
@@ -314,9 +314,9 @@ void OpenPmixTranslator::reply_group(uint32_t tag, Bytes payload) {
 void OpenPmixTranslator::event(Bytes payload) {
     auto event = decoded<common::EventNotify>(payload);
     if (registering_ != 0 && held_events_.size() < kMostHeldEvents)
-        held_events_.push_back(std::move(event));
-    else
-        send_event(event);
+        return void(held_events_.push_back(std::move(event)));
+    for (const common::EventNotify& held : std::exchange(held_events_, {})) send_event(held);
+    send_event(event);
 }
 
 // A client hands an event to all its handlers of the code. One from the cache goes to a client that has had no handler

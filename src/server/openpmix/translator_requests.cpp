@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client's requests, as frames: see translator.h.
+// A client's requests, as frames.
 #include <algorithm>
 #include <utility>
 
@@ -35,7 +35,7 @@ common::KeyList keys_of(const theirs::Keys& keys) {
 
 }  // namespace
 
-// Answers a request that cannot be read. Its message ends where it says, so the connection goes on.
+// Answers a request that cannot be read. The header gives its length, so the connection goes on.
 template <class Theirs>
 bool OpenPmixTranslator::read(uint32_t tag, Bytes payload, Theirs* out) {
     const pmix_status_t rc = theirs::decode(payload, traits_, out);

@@ -123,7 +123,7 @@ class StreamTest : public ::testing::Test {
     std::shared_ptr<Stream> stream_;
 };
 
-TEST_F(StreamTest, Messages_ByteByByte_ArriveWhole) {
+TEST_F(StreamTest, Messages_ByteByByte_AreDeliveredWhole) {
     connect();
     auto bytes = message(101, 3);
     const auto second = message(1, 0);
@@ -220,9 +220,9 @@ TEST_F(StreamTest, Queue_BeyondItsBound_EndsTheConnection) {
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, handler_.closed);
 }
 
-// A reader that takes what there is, a little at a time, finds each header in one piece: what a release before 7.0
+// A reader that takes what there is, a little at a time, finds each header whole: what a release before 7.0
 // needs. Without the rule some of these are cut.
-TEST_F(StreamTest, Headers_TowardsASlowReader_ArriveInOnePiece) {
+TEST_F(StreamTest, Headers_TowardsASlowReader_AreWhole) {
     connect();
     constexpr int kMessages = 4000;
     std::vector<uint8_t> payload(977, 0x55);

@@ -60,6 +60,7 @@ class OpenPmixServingTest : public ::testing::Test {
 
 }  // namespace
 
+// proves: PMIx_server_init PMIX_WIREUP_OPENPMIX
 TEST_F(OpenPmixServingTest, Environment_DescribesTheServerInTheirForm) {
     const pmix_proc_t proc = ProcId("job", 0).to_c();
     ChildEnvironment child(proc);
@@ -81,7 +82,7 @@ TEST_F(OpenPmixServingTest, JobData_OfARegisteredJob_HasItsLevels) {
     EXPECT_EQ("job", job.nspace.text);
     ASSERT_EQ(1u, values.count(PMIX_JOB_SIZE));
     EXPECT_EQ(2u, values[PMIX_JOB_SIZE].get().data.uint32);
-    // Node keys stand in the array of their node, and nowhere else.
+    // Node keys are in the array of their node, and nowhere else.
     EXPECT_EQ(0u, values.count(PMIX_LOCAL_PEERS));
     EXPECT_EQ(0u, values.count(PMIX_NODE_MAP));
     ASSERT_EQ(1u, values.count(PMIX_NODE_INFO_ARRAY));
@@ -278,5 +279,18 @@ TEST_F(OpenPmixServingTest, Data_OfAnotherRelease_IsReadByAll) {
         auto values = values_in(reply.objects.objects[0], clone.traits, &proc);
         ASSERT_EQ(1u, values.count("key")) << version;
         EXPECT_EQ(42u, values["key"].get().data.uint32) << version;
+    }
+}
+
+TEST(OpenPmixServing, Server_ThatIsNotAsked_GivesNoAddressOfTheirs) {
+    for (const char* asked : {"", "0", "1"}) {
+        ::setenv("WIREUP_OPENPMIX", asked, 1);
+        ServerHere server;
+        register_job("job");
+        ChildEnvironment child(ProcId("job", 0).to_c());
+        const bool served = child.get("PMIX_SERVER_URI41").find(";tcp4://") != std::string::npos;
+        EXPECT_EQ(std::string(asked) == "1", served) << asked;
+        EXPECT_EQ(served ? "hash" : "", child.get("PMIX_GDS_MODULE"));
+        ::unsetenv("WIREUP_OPENPMIX");
     }
 }
