@@ -1819,8 +1819,8 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define PMIX_WIREUP_UNMAPPED_USERS "wireup.unmapped" /* bool, default true */
 
 /* Initialisation of a server; WIREUP_OPENPMIX=1 or 0 in its environment does the same. Processes with OpenPMIx's
- * library (4.0 and later) are served too: the server listens at a port of 127.0.0.1 and speaks their protocol. Only the
- * user that the host registered for a rank is let in, by what the kernel says of the connection. */
+ * library (4.0 and later) are served too: the server listens at a port of 127.0.0.1 and speaks their protocol. A process
+ * is let in as a rank if the kernel reports the user that the host registered for it. */
 #define PMIX_WIREUP_OPENPMIX "wireup.openpmix" /* bool, default false */
 
 /* Initialisation of a server; WIREUP_USER_MEMORY in its environment does the same. Memory that the processes of one

@@ -72,7 +72,7 @@ class NamespaceData {
     // Shared memory in use.
     uint64_t bytes() const noexcept { return writer_->published_bytes(); }
     uint64_t generation() const noexcept { return writer_->reader().publications(); }
-    // Rises with all that is not a process's commit: what the host says, and what this server says in its stead.
+    // Rises with all that is not a process's commit: the host's data, and what this server derives from it.
     uint64_t described() const noexcept { return described_; }
     const dstore::Reader& reader() const noexcept { return writer_->reader(); }
 
