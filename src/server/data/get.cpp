@@ -473,7 +473,12 @@ void Get::namespace_gone(Nspace& nspace) {
 }
 
 void Get::peer_gone(const Peer& peer) {
-    auto asked = [&](const Question& q) { return q.reply.open() && q.reply.from(peer); };
+    // Connections that have no request open come and go at little cost: they look at nobody's requests.
+    if (peer.open_requests()->load(std::memory_order_relaxed) == 0) return;
+    auto asked = [&](const Question& q) {
+        ++examined_;
+        return q.reply.open() && q.reply.from(peer);
+    };
     for (auto it = pending_.begin(); it != pending_.end();) {
         it->second.remove_if(asked);
         it = it->second.empty() ? pending_.erase(it) : std::next(it);

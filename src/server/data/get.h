@@ -88,8 +88,8 @@ class Get final : public LifecycleObserver {
     // How long a host's direct modex waits for the first commit. For tests.
     void set_modex_hold(int64_t ms) noexcept { modex_hold_ms_ = ms; }
 
-    // How many pending requests were looked at for what was committed and for what other nodes have sent, and of
-    // PMIX_RANK_UNDEF also for what the host has registered. For tests.
+    // How many pending requests were looked at for what was committed, for what other nodes have sent and for the end
+    // of a peer, and of PMIX_RANK_UNDEF also for what the host has registered. For tests.
     uint64_t examined() const noexcept { return examined_; }
 
     size_t waiting() const noexcept;

@@ -507,6 +507,35 @@ TEST(ServerGetTest, AnyRankThatHasTheKey) {
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, g));
 }
 
+// Further processes of a rank connect and end again at little cost: nobody's requests are looked at for that.
+TEST(ServerGetTest, PeerGone_WithoutARequest_LooksAtNoneOfThem) {
+    constexpr uint64_t kPending = 100;
+    Setting s(1);
+    s.connect();
+    for (uint64_t i = 0; i < kPending; ++i) {
+        s.a.start_get({"job", 1}, "k" + std::to_string(i), 600);
+        s.server.run_once();
+    }
+    auto& get = s.server.parts().get;
+    ASSERT_TRUE(s.server.turn_until([&] { return get.waiting() == kPending; }));
+    const uint64_t before = get.examined();
+    const auto connect_and_end = [&](bool asks) {
+        FakeClient clone(s.server, {"job", 1});
+        ASSERT_EQ(PMIX_SUCCESS, clone.hello());
+        if (asks) {
+            clone.start_get({"job", 0}, "mine", 600);
+            ASSERT_TRUE(s.server.turn_until([&] { return get.waiting() == kPending + 1; }));
+        }
+        clone.kill();
+        ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 2; }));
+    };
+    connect_and_end(false);
+    EXPECT_EQ(before, get.examined());
+    EXPECT_EQ(kPending, get.waiting());
+    connect_and_end(true);
+    EXPECT_EQ(kPending, get.waiting()) << "its own request has gone with it";
+}
+
 // A commit looks at the requests that its keys can answer, and at no others. rows: K20 K22
 TEST(ServerGetTest, Commit_ManyRequestsOfOtherKeysPending_LooksAtNoneOfThem) {
     constexpr uint64_t kPending = 600, kCommits = 50;
