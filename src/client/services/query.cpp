@@ -153,20 +153,20 @@ Result<Value> Work::stored(size_t i, const char* key) const {
 
 Result<Value> servers_here(const transport::Io& io) {
     InfoList all;
-    for (const common::WhoReply& who : look_around(transport::Deadline::in_ms(kLookAroundMs), io)) {
+    for (const common::IdentityReply& identity : look_around(transport::Deadline::in_ms(kLookAroundMs), io)) {
         InfoList one;
-        const pmix_rank_t rank = who.server.rank;
-        const auto pid = static_cast<pid_t>(who.pid);
-        pmix_status_t rc = one.append_string(PMIX_NSPACE, who.server.nspace);
+        const pmix_rank_t rank = identity.server.rank;
+        const auto pid = static_cast<pid_t>(identity.pid);
+        pmix_status_t rc = one.append_string(PMIX_NSPACE, identity.server.nspace);
         if (rc == PMIX_SUCCESS) rc = one.append(PMIX_RANK, &rank, PMIX_PROC_RANK);
         if (rc == PMIX_SUCCESS) rc = one.append(PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
-        if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_SERVER_URI, who.uri);
-        if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_HOSTNAME, who.hostname);
-        if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_VERSION_INFO, who.library_version);
+        if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_SERVER_URI, identity.uri);
+        if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_HOSTNAME, identity.hostname);
+        if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_VERSION_INFO, identity.library_version);
         if (rc == PMIX_SUCCESS)
-            rc = one.append_flag(PMIX_SERVER_TOOL_SUPPORT, (who.offers & common::WhoReply::kTools) != 0);
+            rc = one.append_flag(PMIX_SERVER_TOOL_SUPPORT, (identity.offers & common::IdentityReply::kTools) != 0);
         if (rc == PMIX_SUCCESS)
-            rc = one.append_flag(PMIX_SERVER_SYSTEM_SUPPORT, (who.offers & common::WhoReply::kSystem) != 0);
+            rc = one.append_flag(PMIX_SERVER_SYSTEM_SUPPORT, (identity.offers & common::IdentityReply::kSystem) != 0);
         if (rc != PMIX_SUCCESS) return rc;
         auto about = common::array_value(std::move(one));
         if (!about) return about.status();

@@ -141,18 +141,18 @@ bool is_trusted(int fd, Trust trust, const Io& io) {
     return peer->uid == ::geteuid() || peer->uid == 0 || (trust == Trust::any_for_root && ::geteuid() == 0);
 }
 
-common::Result<common::WhoReply> ask_identity(int fd, Deadline deadline, const Io& io) {
-    common::WhoRequest mine;
+common::Result<common::IdentityReply> ask_identity(int fd, Deadline deadline, const Io& io) {
+    common::IdentityRequest mine;
     mine.magic = common::kHelloMagic;
     auto body = common::message_bytes(mine);
     if (!body) return body.status();
-    auto got = exchange(fd, common::Command::who, body.value(), deadline, io);
+    auto got = exchange(fd, common::Command::identity, body.value(), deadline, io);
     if (!got) return got.status();
     if (got->header.kind != common::FrameKind::reply) return PMIX_ERR_UNPACK_FAILURE;
     if (!common::succeeded(got->header.status)) return got->header.status;
-    common::WhoReply who;
-    WIREUP_RETURN_IF_ERROR(common::decode_message(got->payload, who));
-    return who;
+    common::IdentityReply identity;
+    WIREUP_RETURN_IF_ERROR(common::decode_message(got->payload, identity));
+    return identity;
 }
 
 common::Result<Greeting> greet(Descriptor socket, common::HelloRequest mine, const common::Token& token,

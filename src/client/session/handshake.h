@@ -41,7 +41,7 @@ enum class Trust : unsigned char {
 bool is_trusted(int fd, Trust trust, const transport::Io& io);
 
 // Who is there? May be asked before greet() on the same socket.
-common::Result<common::WhoReply> ask_identity(int fd, transport::Deadline deadline, const transport::Io& io);
+common::Result<common::IdentityReply> ask_identity(int fd, transport::Deadline deadline, const transport::Io& io);
 
 // The hello itself. mine: role and name; infos, pid and versions are filled in.
 common::Result<Greeting> greet(transport::Descriptor socket, common::HelloRequest mine, const common::Token& token,

@@ -118,7 +118,7 @@ ServerSet::ServerSet(Hooks hooks) : hooks_(std::move(hooks)) {}
 
 ServerSet::~ServerSet() = default;
 
-// ---- who is there ----
+// ---- the attached servers ----
 
 ServerSet::MemberPtr ServerSet::find(const ProcId& id) const {
     auto it = std::find_if(members_.begin(), members_.end(), [&](const MemberPtr& m) { return m->id() == id; });

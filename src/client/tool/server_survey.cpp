@@ -45,11 +45,11 @@ class Survey {
           io_(io),
           patience_(sooner(deadline, Deadline::in_ms(kPatienceMs))),
           busy_(sooner(deadline, Deadline::in_ms(kBusyMs))) {
-        common::WhoRequest mine;
+        common::IdentityRequest mine;
         mine.magic = common::kHelloMagic;
         auto body = common::message_bytes(mine);
         if (!body) return;
-        FrameHeader header = FrameHeader::request(static_cast<uint16_t>(common::Command::who), 1);
+        FrameHeader header = FrameHeader::request(static_cast<uint16_t>(common::Command::identity), 1);
         header.payload = static_cast<uint32_t>(body->size());
         question_.resize(common::kFrameHeaderSize);
         common::build_frame_header(header, question_.data());
@@ -93,7 +93,7 @@ class Survey {
     void connect(Candidate& c) {
         auto socket = transport::connect_to(c.server.listed.address, Deadline::in_ms(0), io_);
         if (!socket) {
-            // The backlog is full: it may be that of a busy server, or of nobody who will ever accept.
+            // The backlog is full: the server is busy, or will never accept.
             const bool again = socket.status() == PMIX_ERR_TIMEOUT || socket.status() == PMIX_ERR_OUT_OF_RESOURCE;
             c.state = again ? State::busy : State::over;
             return;
@@ -142,7 +142,7 @@ class Survey {
     void take(Candidate& c, const FrameHeader& header) {
         const common::Bytes payload(c.received.data() + common::kFrameHeaderSize, header.payload);
         const bool good = header.kind == common::FrameKind::reply && common::succeeded(header.status) &&
-                          common::decode_message(payload, c.server.who) == PMIX_SUCCESS;
+                          common::decode_message(payload, c.server.identity) == PMIX_SUCCESS;
         if (!good) return end(c);
         c.received.clear();
         c.state = State::answered;

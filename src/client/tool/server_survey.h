@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks all servers of a list at once who they are.
+// Asks all servers of a list at once for their identity.
 //
 // Runs on the caller's thread, for kPatienceMs at most, and owns its sockets. The names of a list are what their owners
 // made them, so none of them may cost the others their time: connects do not wait, the questions are all under way
@@ -8,7 +8,7 @@
 // Servers of users that are neither the caller nor root are asked so many at a time, and those that no time is left for
 // are skipped.
 //
-// What can go wrong: nothing is an error; who does not answer is left out.
+// What can go wrong: nothing is an error; servers that do not answer are left out.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ struct SurveyedServer {
     transport::ListedServer listed;
     transport::Descriptor socket;     // connected, everything read; hello may follow
     transport::PeerCredentials peer;  // the owner, from the kernel
-    common::WhoReply who;
+    common::IdentityReply identity;
 };
 
 // Calls visit(server) for each that answers, in the order of the list (those that did not accept at first come last),

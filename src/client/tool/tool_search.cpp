@@ -112,19 +112,20 @@ class Search {
                 return contacted(*contact);
             }
             case ToolOptions::Way::pid:
-                return listed([this](const common::WhoReply&, pid_t pid) { return pid == options_.pid; }, true,
+                return listed([this](const common::IdentityReply&, pid_t pid) { return pid == options_.pid; }, true,
                               Trust::any_for_root);
             case ToolOptions::Way::nspace:
                 return listed(
-                    [this](const common::WhoReply& who, pid_t) {
-                        return who.server.nspace == options_.server.nspace &&
-                               (options_.server.rank == PMIX_RANK_UNDEF || who.server.rank == options_.server.rank);
+                    [this](const common::IdentityReply& identity, pid_t) {
+                        return identity.server.nspace == options_.server.nspace &&
+                               (options_.server.rank == PMIX_RANK_UNDEF ||
+                                identity.server.rank == options_.server.rank);
                     },
                     true, options_.observer ? Trust::any_for_root : Trust::own_or_root);
             case ToolOptions::Way::system: {
-                auto found = listed(
-                    [](const common::WhoReply& who, pid_t) { return (who.offers & common::WhoReply::kSystem) != 0; },
-                    true, Trust::own_or_root);
+                auto found = listed([](const common::IdentityReply& identity,
+                                       pid_t) { return (identity.offers & common::IdentityReply::kSystem) != 0; },
+                                    true, Trust::own_or_root);
                 if (found || !options_.any_after_system) return found;
                 return anybody();
             }
@@ -136,9 +137,11 @@ class Search {
 
   private:
     Result<ToolFound> anybody() {
-        return listed([this](const common::WhoReply& who,
-                             pid_t) { return options_.observer || (who.offers & common::WhoReply::kTools) != 0; },
-                      false, Trust::own_or_root);
+        return listed(
+            [this](const common::IdentityReply& identity, pid_t) {
+                return options_.observer || (identity.offers & common::IdentityReply::kTools) != 0;
+            },
+            false, Trust::own_or_root);
     }
 
     Result<ToolFound> contacted(const transport::Contact& contact) {
@@ -167,15 +170,15 @@ class Search {
         std::optional<Result<ToolFound>> outcome;
         survey_servers(std::move(servers), trust, deadline_, io_, [&](SurveyedServer& server) {
             // A launcher has a server of its own.
-            if (server.peer.pid == ::getpid() || !fits(server.who, server.peer.pid)) return false;
-            if (attached_(server.who.server)) {
-                was_attached = server.who.server;
+            if (server.peer.pid == ::getpid() || !fits(server.identity, server.peer.pid)) return false;
+            if (attached_(server.identity.server)) {
+                was_attached = server.identity.server;
                 return false;
             }
             auto greeting = say_hello(std::move(server.socket), trust);
             if (greeting) {
-                outcome.emplace(ToolFound{false, server.who.server, std::move(greeting).value(),
-                                          transport::format_uri({server.who.server, {server.listed.address}})});
+                outcome.emplace(ToolFound{false, server.identity.server, std::move(greeting).value(),
+                                          transport::format_uri({server.identity.server, {server.listed.address}})});
                 return true;
             }
             why = greeting.status();
@@ -268,13 +271,13 @@ Result<ToolFound> find_server(const ToolOptions& options, InfoView infos,
     }
 }
 
-std::vector<common::WhoReply> look_around(Deadline deadline, const Io& io) {
-    std::vector<common::WhoReply> all;
+std::vector<common::IdentityReply> look_around(Deadline deadline, const Io& io) {
+    std::vector<common::IdentityReply> all;
     survey_servers(transport::list_servers(), Trust::any_for_root, deadline, io, [&](SurveyedServer& server) {
         // What we can verify we do not take from it.
-        server.who.pid = static_cast<uint32_t>(server.peer.pid);
-        server.who.uri = transport::format_uri({server.who.server, {server.listed.address}});
-        all.push_back(std::move(server.who));
+        server.identity.pid = static_cast<uint32_t>(server.peer.pid);
+        server.identity.uri = transport::format_uri({server.identity.server, {server.listed.address}});
+        all.push_back(std::move(server.identity));
         return false;
     });
     return all;

@@ -63,6 +63,6 @@ common::Result<ToolFound> find_server(const ToolOptions& options, common::InfoVi
                                       const transport::Io& io, const std::function<bool()>& gives_up = {});
 
 // What can be seen of the servers of this node. Those that do not answer are left out.
-std::vector<common::WhoReply> look_around(transport::Deadline deadline, const transport::Io& io);
+std::vector<common::IdentityReply> look_around(transport::Deadline deadline, const transport::Io& io);
 
 }  // namespace pmix::client

@@ -105,7 +105,7 @@ pmix_status_t HelloServer::receive(const FrameHeader& header, Bytes payload) {
 HelloReply HelloServer::accept(HelloReply mine, const Token& token) {
     mine.version = version_;
     mine.features = features();
-    // Proof for proof: who showed nothing gets nothing, and cannot collect the server's half for a later impostor.
+    // Proof for proof: a client without one gets none, and cannot collect the server's half to impersonate it later.
     if (!claim_.token.empty()) mine.token.assign(token.server.begin(), token.server.end());
     state_ = State::accepted;
     return mine;

@@ -13,24 +13,24 @@
 
 namespace pmix::common {
 
-struct WhoRequest {
+struct IdentityRequest {
     uint32_t magic = 0;  // as in a hello
-    WIREUP_FIELDS(WhoRequest, magic)
+    WIREUP_FIELDS(IdentityRequest, magic)
 };
 
-struct WhoReply {
+struct IdentityReply {
     // Bits of `offers`.
-    static constexpr uint32_t kTools = 1;      // it takes tools, and its host can be asked about them
-    static constexpr uint32_t kSystem = 2;     // the system's server of this node
-    static constexpr uint32_t kScheduler = 4;  // it speaks for the scheduler
+    static constexpr uint32_t kTools = 1;      // it accepts tools, and its host has an entry for them
+    static constexpr uint32_t kSystem = 2;     // the system server of this node
+    static constexpr uint32_t kScheduler = 4;  // the server of the scheduler
 
     ProcId server;
-    uint32_t pid = 0;  // as the server sees itself; the kernel's word is SO_PEERCRED's
+    uint32_t pid = 0;  // by the server itself; the kernel's is that of SO_PEERCRED
     uint32_t offers = 0;
     std::string hostname;
     std::string library_version;
     std::string uri;
-    WIREUP_FIELDS(WhoReply, server, pid, offers, hostname, library_version, uri)
+    WIREUP_FIELDS(IdentityReply, server, pid, offers, hostname, library_version, uri)
 };
 
 }  // namespace pmix::common

@@ -16,13 +16,13 @@ using common::PeerRole;
 using common::ProcId;
 
 void Listener::introduce(SocketPeer& peer, const FrameHeader& header, Bytes payload) {
-    common::WhoRequest request;
+    common::IdentityRequest request;
     if (common::decode_message(payload, request) != PMIX_SUCCESS || request.magic != common::kHelloMagic)
         return peer.close();
     FrameHeader answer = FrameHeader::reply(header.command, header.id, tools_.may_ask(peer.credentials()));
     common::ByteWriter w;
     if (answer.status == PMIX_SUCCESS) {
-        common::WhoReply mine;
+        common::IdentityReply mine;
         mine.server = options_.server;
         mine.pid = static_cast<uint32_t>(::getpid());
         mine.offers = tools_.offers();

@@ -78,7 +78,7 @@ void SocketPeer::on_closed(pmix_status_t) {
 }
 
 void SocketPeer::hello(const FrameHeader& header, Bytes payload) {
-    if (header.command == static_cast<uint16_t>(common::Command::who) && header.kind == common::FrameKind::request)
+    if (header.command == static_cast<uint16_t>(common::Command::identity) && header.kind == common::FrameKind::request)
         return listener().introduce(*this, header, payload);
     const pmix_status_t rc = hello_.receive(header, payload);
     if (rc == PMIX_ERR_UNPACK_FAILURE) return close();

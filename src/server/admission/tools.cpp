@@ -12,14 +12,14 @@ pmix_status_t Tools::may_ask(const Credentials& who) const noexcept {
 pmix_status_t Tools::may_connect(common::PeerRole role, const Credentials& who) const noexcept {
     if (role == common::PeerRole::observer) return own_or_root(who) ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
     WIREUP_RETURN_IF_ERROR(may_ask(who));
-    return (offers() & common::WhoReply::kTools) != 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
+    return (offers() & common::IdentityReply::kTools) != 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
 }
 
 uint32_t Tools::offers() const noexcept {
     uint32_t bits = 0;
-    if ((rules_.serves || rules_.system) && host_.has_tool_connected()) bits |= common::WhoReply::kTools;
-    if (rules_.system) bits |= common::WhoReply::kSystem;
-    if (rules_.scheduler) bits |= common::WhoReply::kScheduler;
+    if ((rules_.serves || rules_.system) && host_.has_tool_connected()) bits |= common::IdentityReply::kTools;
+    if (rules_.system) bits |= common::IdentityReply::kSystem;
+    if (rules_.scheduler) bits |= common::IdentityReply::kScheduler;
     return bits;
 }
 

@@ -285,7 +285,7 @@ static bool is_back(const struct held* held, const struct held* warm) {
     return held->descriptors <= warm->descriptors && held->threads <= warm->threads && held->kib <= bound_kib(warm);
 }
 
-/* All jobs have ended; what the servers still do for them they get time for: the answer to a spawn arrives before the
+/* All jobs have ended; what the servers still do for them they get time for: the answer to a spawn is sent before the
  * servers have given back what they held for its job. */
 static void settle(const int* pids, int count, struct held* held, const struct held* wanted) {
     for (int round = 0; round < 300; round++) {

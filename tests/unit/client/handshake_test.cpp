@@ -43,10 +43,10 @@ struct Pair {
     }
     // The answer to a question that is still to be sent.
     void answer(uint8_t descriptors) {
-        common::WhoReply who;
-        who.server = common::ProcId("server", 3);
-        const auto payload = common::message_bytes(who).value();
-        auto header = common::FrameHeader::reply(static_cast<uint16_t>(common::Command::who), 1, PMIX_SUCCESS);
+        common::IdentityReply identity;
+        identity.server = common::ProcId("server", 3);
+        const auto payload = common::message_bytes(identity).value();
+        auto header = common::FrameHeader::reply(static_cast<uint16_t>(common::Command::identity), 1, PMIX_SUCCESS);
         header.payload = static_cast<uint32_t>(payload.size());
         header.descriptors = descriptors;
         uint8_t head[common::kFrameHeaderSize];

@@ -46,11 +46,11 @@ class CleanupTest : public ::testing::Test {
     }
     pmix_status_t add(std::vector<std::string> files, std::vector<std::string> folders, CleanupRules rules = {},
                       std::vector<MemberId> holders = {1}, const char* id = "",
-                      Rights who = {::geteuid(), ::getegid()}) {
-        return cleanup.add({1, id, std::move(holders), who}, files, folders, rules);
+                      Rights user = {::geteuid(), ::getegid()}) {
+        return cleanup.add({1, id, std::move(holders), user}, files, folders, rules);
     }
-    void end(MemberId who) {
-        cleanup.member_gone(who);
+    void end(MemberId member) {
+        cleanup.member_gone(member);
         blocking_tasks.finish();  // all that was begun is done
     }
 

@@ -258,7 +258,7 @@ TEST(JobRegistrationTest, RegisteringAgainAdds) {
     EXPECT_EQ(11, read(server, "job", Owner::job(), PMIX_NUM_NODES).number()) << "what was said is not derived again";
 }
 
-// A job that says whose it is is nobody else's to read, whoever its processes run as. rows: V6
+// A job registered with PMIX_USERID may be read by that user only, under whichever user its processes run. rows: V6
 // proves: PMIx_server_register_nspace PMIX_USERID
 TEST(JobRegistrationTest, TheUserOfAJobMayReadIt) {
     TestServer server(nullptr);

@@ -23,7 +23,7 @@
 #include "support/temporary_folder.h"
 
 using namespace pmix::test;
-using pmix::common::WhoReply;
+using pmix::common::IdentityReply;
 
 namespace {
 
@@ -44,9 +44,9 @@ uint32_t offers(InfoList infos, bool host_takes_tools = true) {
     ServerHere server(&module, std::move(infos));
     // Who asks has little patience with each server; where this process is stopped for longer, it asks again.
     for (int i = 0; i < 5; ++i)
-        for (const WhoReply& who :
+        for (const IdentityReply& identity :
              pmix::client::look_around(pmix::transport::Deadline::in_ms(60'000), pmix::transport::kRealIo))
-            if (who.pid == static_cast<uint32_t>(::getpid())) return who.offers;
+            if (identity.pid == static_cast<uint32_t>(::getpid())) return identity.offers;
     return 999;
 }
 
@@ -57,12 +57,12 @@ uint32_t offers(InfoList infos, bool host_takes_tools = true) {
 // proves: PMIx_server_init PMIX_SERVER_SCHEDULER
 TEST(ServerAttributes, WhatItIsToTools) {
     EXPECT_EQ(0u, offers(ServerHere::named()));
-    EXPECT_EQ(WhoReply::kTools, offers(with(PMIX_SERVER_TOOL_SUPPORT)));
+    EXPECT_EQ(IdentityReply::kTools, offers(with(PMIX_SERVER_TOOL_SUPPORT)));
     EXPECT_EQ(0u, offers(with(PMIX_SERVER_TOOL_SUPPORT, false)));
     EXPECT_EQ(0u, offers(with(PMIX_SERVER_TOOL_SUPPORT), false)) << "a host without the entry takes none";
-    EXPECT_EQ(WhoReply::kTools, offers(with(PMIX_SERVER_SESSION_SUPPORT)));
-    EXPECT_EQ(WhoReply::kTools | WhoReply::kSystem, offers(with(PMIX_SERVER_SYSTEM_SUPPORT)));
-    EXPECT_EQ(WhoReply::kScheduler, offers(with(PMIX_SERVER_SCHEDULER)));
+    EXPECT_EQ(IdentityReply::kTools, offers(with(PMIX_SERVER_SESSION_SUPPORT)));
+    EXPECT_EQ(IdentityReply::kTools | IdentityReply::kSystem, offers(with(PMIX_SERVER_SYSTEM_SUPPORT)));
+    EXPECT_EQ(IdentityReply::kScheduler, offers(with(PMIX_SERVER_SCHEDULER)));
 }
 
 // rows: V1

@@ -179,7 +179,7 @@ TEST(CollectiveAttributes, CloneThatEnds_AfterItJoined_DoesNotStandForAnother) {
 // proves: PMIx_Connect PMIX_TIMEOUT server
 // proves: PMIx_Disconnect PMIX_TIMEOUT server
 // proves: PMIx_Group_destruct PMIX_TIMEOUT server
-TEST(CollectiveAttributes, ALimitEndsTheWaitForWhoNeverComes) {
+TEST(CollectiveAttributes, Timeout_AMemberNeverJoins_EndsTheWait) {
     const auto limit = [] {
         InfoList list;
         list.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
@@ -229,7 +229,7 @@ TEST(CollectiveAttributes, ADestructThatForgivesGoesOnWithoutWhoDied) {
             EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, status_of(s[0], a));
             continue;
         }
-        EXPECT_FALSE(s[0].take(a)) << "rank 1 lives";
+        EXPECT_FALSE(s[0].take(a)) << "rank 1 runs";
         const uint32_t b = group(s[1], GroupCall::destruct);
         EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
         EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));
@@ -301,7 +301,7 @@ TEST(CollectiveAttributes, WhatTheMembersHavePutTravelsWithTheGroup) {
 // rows: R12 R18
 TEST(CollectiveAttributes, NothingIsLeftOfAGroupThatWasDestructed) {
     Setting s(2, 2);
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int i = 0; i < 3; ++i) {
         form(s);
         const uint32_t a = group(s[0], GroupCall::destruct), b = group(s[1], GroupCall::destruct);
         ASSERT_EQ(PMIX_SUCCESS, status_of(s[0], a));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Get through a whole server: parking for local processes, direct modex out and in, and how each wait ends.
+// Get through a whole server: pending requests for local processes, direct modex out and in, and how each wait ends.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -224,7 +224,7 @@ TEST(ServerGetTest, Get_WithARequiredKeyAmongItsAttributes_HostIsToldTheKeyOfThe
     EXPECT_STREQ("k", seen->infos.find(PMIX_REQUIRED_KEY)->value.data.string);
 }
 
-// A key that its process put for its own node only: the target's server says so, the requester's passes it on.
+// A key that its process put for its own node only: the target's server reports that, the requester's passes it on.
 // rows: K30
 TEST(ServerGetTest, Get_OfAKeyThatStaysOnItsNode_ExistsOutsideTheScope) {
     Setting s(2);
@@ -401,8 +401,8 @@ TEST(ServerGetTest, HowTheTargetStands_DecidesWhetherToAskAgain) {
 TEST(ServerGetTest, AMissingKeyIsNotFoundAndAskedForAgain) {
     Setting s(2);
     s.connect();
-    int turn = 0;
-    s.host.data = [&](const Seen&) { return ++turn < 2 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
+    int calls = 0;
+    s.host.data = [&](const Seen&) { return ++calls < 2 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 2}, "k")));
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k")));
     EXPECT_EQ(2u, s.host.count("direct_modex"));
@@ -413,8 +413,8 @@ TEST(ServerGetTest, AMissingKeyIsNotFoundAndAskedForAgain) {
 TEST(ServerGetTest, WithATimeoutItIsTriedUntilTheKeyIsThere) {
     Setting s(2);
     s.connect();
-    int turn = 0;
-    s.host.data = [&](const Seen&) { return ++turn < 4 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
+    int calls = 0;
+    s.host.data = [&](const Seen&) { return ++calls < 4 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
     EXPECT_EQ(PMIX_SUCCESS, status_in_time(s.a, s.a.start_get({"job", 2}, "k", 60)));
     EXPECT_EQ(4u, s.host.count("direct_modex"));
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", 2}, "never", 1)));
@@ -702,7 +702,7 @@ TEST(ServerGetTest, AnotherNamespacesSegmentComesWithTheAnswer) {
 }
 
 // rows: V8
-TEST(ServerGetTest, WhoHasASegmentHearsOfItsEnd) {
+TEST(ServerGetTest, Deregister_ClientHasASegment_IsNotifiedOnce) {
     Setting s(1);
     s.server.job("second", 1, 1);
     s.connect();
@@ -808,9 +808,9 @@ TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, never.status) << "it left without data";
 }
 
-// A server that has not heard of a job asks the host once, and has then what the host said elsewhere: sizes, maps and
-// what follows from them, but nothing of the other node's own. rows: K17 V13 C3
-TEST(ServerGetTest, AWholeJobIsDescribedToWhoHasNotHeardOfIt) {
+// A server where a job is not registered asks the host once, and then has what the host registered elsewhere: sizes,
+// maps and what is derived from them, but not the other node's own data. rows: K17 V13 C3
+TEST(ServerGetTest, Get_OfAJobThatIsNotRegisteredHere_ReceivesItsDescription) {
     std::vector<uint8_t> described;
     {
         FakeHost elsewhere;
@@ -860,7 +860,7 @@ TEST(ServerGetTest, AWholeJobIsDescribedToWhoHasNotHeardOfIt) {
     ASSERT_TRUE(reply);
     EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
     EXPECT_EQ(1u, s.host.count("direct_modex")) << "the whole job is known now";
-    // Bytes that are none: an error for who asks, nothing else.
+    // A damaged description: an error for the requester, nothing else.
     for (size_t cut : {size_t{1}, described.size() / 2, described.size() - 1}) {
         s.host.data = [&](const test::Seen&) {
             return std::vector<uint8_t>(described.begin(), described.begin() + cut);
@@ -899,11 +899,11 @@ TEST(ServerGetTest, DeregistrationEndsTheWaitAndTheConnection) {
 }
 
 // rows: K4
-TEST(ServerGetTest, Renewal_PeerThatDoesNotRead_HoldsUpNobodyAndCatchesUp) {
+TEST(ServerGetTest, Compaction_PeerDoesNotRead_OthersGoOnAndItGetsTheNewest) {
     for (const bool job_ends : {false, true}) {
         Setting s(1);
         s.connect();
-        // A process of another job, which its own does not end. It stops: what it has asked for is not read.
+        // A process of another job, so that the end of "job" does not end it. It stops reading its replies.
         s.server.job("other", 1, 1);
         FakeClient stopped(s.server, {"other", 0});
         ASSERT_EQ(PMIX_SUCCESS, stopped.hello());
@@ -961,7 +961,7 @@ TEST(ServerGetTest, Renewal_PeerThatDoesNotRead_HoldsUpNobodyAndCatchesUp) {
         ASSERT_EQ(1u, fresh->segments.size());
         EXPECT_EQ(s.server.parts().registry.find("job")->data->instance(), fresh->segments[0].instance);
         EXPECT_TRUE(fresh->segments[0].has_descriptor);
-        EXPECT_EQ(descriptors + 1, stopped.descriptors_received()) << "none for the renewals between";
+        EXPECT_EQ(descriptors + 1, stopped.descriptors_received()) << "none for the compactions between";
         FakeClient late(s.server, {"job", 0});
         ASSERT_EQ(PMIX_SUCCESS, late.hello());
         EXPECT_EQ(value, late.read_text(0, "k"));
@@ -987,7 +987,7 @@ TEST(ServerGetTest, BadCommitsChangeNothing) {
 }
 
 // rows: K4
-TEST(ServerGetTest, ASegmentThatWasMostlyReplacedIsRenewedForAllWhoHaveIt) {
+TEST(ServerGetTest, Compaction_SegmentIsMostlyReplaced_IsSentToAllItsReaders) {
     Setting s(1);
     s.connect();
     uint64_t most = 0;
@@ -1002,19 +1002,19 @@ TEST(ServerGetTest, ASegmentThatWasMostlyReplacedIsRenewedForAllWhoHaveIt) {
     EXPECT_LT(most, 600u << 10) << "1.8 MB were written";
     for (FakeClient* client : {&s.a, &s.b}) {
         uint64_t last = 0;
-        size_t renewals = 0;
+        size_t compactions = 0;
         while (auto fresh = client->take_notify<Command::attach_nspace, common::AttachNspaceReply>()) {
             ASSERT_EQ(1u, fresh->segments.size());
             EXPECT_EQ("job", fresh->segments[0].nspace);
             EXPECT_TRUE(fresh->segments[0].has_descriptor);
             EXPECT_GT(fresh->segments[0].instance, last);
             last = fresh->segments[0].instance;
-            ++renewals;
+            ++compactions;
         }
-        EXPECT_GE(renewals, 3u);
-        EXPECT_EQ(1 + renewals, client->descriptors_received());
+        EXPECT_GE(compactions, 3u);
+        EXPECT_EQ(1 + compactions, client->descriptors_received());
     }
-    // Who comes now gets the newest, and what is there is right.
+    // A process that connects now gets the newest segment, with the right value.
     FakeClient late(s.server, {"job", 1});
     ASSERT_EQ(PMIX_SUCCESS, late.hello());
     EXPECT_EQ("5999" + std::string(299, 'x'), late.read_text(0, "k"));

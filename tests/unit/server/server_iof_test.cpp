@@ -86,7 +86,7 @@ InfoList limit(uint32_t bytes, const char* how = nullptr) {
 }  // namespace
 
 // rows: O1 O8 U16
-TEST(ServerIofTest, OutputGoesToWhoAskedForItAndTheHostKnowsWho) {
+TEST(ServerIofTest, Pull_TwoReaders_EachGetsItsOutputAndTheHostTheirIds) {
     Setting s;
     ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 7, {{"far", PMIX_RANK_WILDCARD}}, kOut));
     ASSERT_EQ(PMIX_SUCCESS, s.pull(s.b, 7, {{"far", 2}}, kOut | kErr));
@@ -120,7 +120,7 @@ TEST(ServerIofTest, WhatCannotBePulled) {
 
 // rows: O4 O8
 // proves: PMIx_IOF_pull PMIX_IOF_CACHE_SIZE PMIX_IOF_DROP_OLDEST server
-TEST(ServerIofTest, WhatCameBeforeAnybodyAskedIsKeptUpToTheLimitAndTheRestIsTold) {
+TEST(ServerIofTest, Deliver_BeforeAnyReader_IsCachedUpToTheLimitAndTheRestCounted) {
     Setting s;
     EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, "0123456789", kOut, limit(16)));
     EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, "abcdefghij", kOut, limit(16)));
@@ -203,7 +203,7 @@ TEST(ServerIofTest, AReaderThatGivesNoCreditHoldsUpItsSourceAndNothingElse) {
         EXPECT_EQ(block.size(), s.text(s.b).size());
         s.credit(s.b, 1, block.size() + common::kIofFrameCost);
     }
-    // It comes to life: nothing is missing, and everybody is answered.
+    // It reads again: nothing is missing, and every delivery is answered.
     size_t got = 0;
     uint64_t lost = 0;
     for (int i = 0; i < 100 && got < 20 * block.size(); ++i) {
@@ -255,7 +255,7 @@ TEST(ServerIofTest, WhichOutputIsDroppedIsTheReadersChoice) {
             all += some;
             s.credit(s.a, 1, some.size() + 20 * common::kIofFrameCost);
         }
-        // What is missing is told with the next piece.
+        // The number of missing bytes is sent with the next output.
         EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, "end"));
         all += s.text(s.a, &lost);
         EXPECT_EQ(40 * 50'000 + 3, all.size() + lost) << how;
@@ -309,7 +309,7 @@ TEST(ServerIofTest, DeregistrationSendsWhatIsLeftAndThenAnswers) {
     ASSERT_TRUE(reply);
     EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.a.ask<Command::iof_deregister>(off));
-    EXPECT_EQ(1u, s.cache().streams()) << "what came later waits for the next who asks";
+    EXPECT_EQ(1u, s.cache().streams()) << "later output waits for the next reader";
 }
 
 // rows: O7 U16
@@ -445,7 +445,7 @@ server::IofBufferPtr output_of(size_t bytes) {
 }  // namespace
 
 // Outputs of one byte each are bounded by their number, long before their bytes are.
-TEST(IofQueue, Push_OfManySmallPieces_CountsThem) {
+TEST(IofQueue, Push_OfManySmallBuffers_CountsThem) {
     server::IofLimit limit;
     limit.bytes = 640;
     limit.overflow = server::IofOverflow::drop_newest;

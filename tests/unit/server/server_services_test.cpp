@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes up to the host with the asker's ids, how its answers come back, and what the server does where it says no:
+// Requests that go to the host with the requester's ids, the replies, and what the server does when the host refuses:
 // log, credentials, control, allocations, sessions, resource blocks.
 #include <gtest/gtest.h>
 #include <pmix_server.h>
@@ -285,7 +285,7 @@ TEST_F(ServerServicesTest, WithoutEntriesNothingIsPretended) {
     start(nullptr, {});
     common::JobControlRequest control;
     common::ResourceBlockRequest block;
-    common::GetCredentialRequest wish;
+    common::GetCredentialRequest request;
     common::ValidateCredentialRequest proof;
     control.directives = mine();
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::job_control>(*a, control));
@@ -295,8 +295,8 @@ TEST_F(ServerServicesTest, WithoutEntriesNothingIsPretended) {
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::resource_block>(*a, block));
     InfoList type;
     type.append_string(PMIX_CRED_TYPE, "kerberos");
-    wish.directives = std::move(type);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::get_credential>(*a, wish));
+    request.directives = std::move(type);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::get_credential>(*a, request));
     proof.credential = {1, 2, 3};
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*a, proof));
 }
@@ -539,20 +539,20 @@ TEST_F(ServerServicesTest, ValidateCredential_WithBytesBehindIt_IsRefused) {
 
 // rows: X1 X2 U14
 // proves: PMIx_Get_credential PMIX_CRED_TYPE server
-TEST_F(ServerServicesTest, TheHostsCredentialsComeFirstUnlessTheListSaysOtherwise) {
+TEST_F(ServerServicesTest, GetCredential_WithoutAList_AsksTheHostFirst) {
     const auto m = Services::module();
     start(&m);
     host.credential = "the host's";
     CredentialReply given;
-    common::GetCredentialRequest wish;
-    wish.directives = mine();
-    ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, wish, &given));
+    common::GetCredentialRequest request;
+    request.directives = mine();
+    ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, request, &given));
     EXPECT_EQ("the host's", std::string(given.credential.begin(), given.credential.end()));
     expect_ids();
     InfoList list;
     list.append_string(PMIX_CRED_TYPE, "native,site");
-    wish.directives = std::move(list);
-    ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, wish, &given));
+    request.directives = std::move(list);
+    ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, request, &given));
     EXPECT_EQ(1, host.calls);
     EXPECT_EQ(1u, server->parts().credentials.size());
     // A host that has none of them, and one that says it has and gives nothing.

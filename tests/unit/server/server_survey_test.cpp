@@ -80,9 +80,9 @@ struct Server {
                 const auto head = test::read_exactly(one.get(), common::kFrameHeaderSize);
                 auto question = common::parse_frame_header(head, common::kMaxHelloPayload);
                 if (!question || test::read_exactly(one.get(), question->payload).size() != question->payload) continue;
-                common::WhoReply who;
-                who.server = common::ProcId(nspace, 0);
-                auto body = common::message_bytes(who);
+                common::IdentityReply identity;
+                identity.server = common::ProcId(nspace, 0);
+                auto body = common::message_bytes(identity);
                 const auto frame =
                     test::frame_bytes(common::FrameHeader::reply(question->command, question->id, PMIX_SUCCESS), *body);
                 // In two parts, so that a half answer is met.
@@ -112,7 +112,7 @@ std::vector<std::string> survey(std::vector<ListedServer> list, Trust trust = Tr
     std::vector<std::string> names;
     survey_servers(std::move(list), trust, Deadline::never(), transport::kRealIo, [&](SurveyedServer& server) {
         EXPECT_TRUE(server.socket);
-        names.push_back(server.who.server.nspace);
+        names.push_back(server.identity.server.nspace);
         return first_only;
     });
     return names;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whoever asks a host for something is named by the kernel: each upcall that carries infos carries the user and group
-// of the requester, once, whatever the requester wrote there itself.
+// The ids of a requester are the kernel's: each upcall with infos has the user and group of the requester, once, even
+// if the request contained others.
 #include <gtest/gtest.h>
 #include <pmix_server.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lives that end while something is under way: ranks with several processes, jobs that the host ends from inside an
-// upcall or a callback, names that come again while the host still works for their earlier bearer.
+// Instances of ranks and jobs that end while something is in progress: ranks with several processes, jobs that the host
+// ends from inside an upcall or a callback, names that are used again while the host still works for the earlier
+// instance.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -48,7 +49,7 @@ size_t memfds() {
 }  // namespace
 
 // rows: I8 U3 K20
-TEST(ServerLivesTest, TwoProcessesOfARankThatSayGoodbyeTogetherEndIt) {
+TEST(ServerInstancesTest, Finalize_OfAllProcessesOfARank_EndsTheRank) {
     Setting s;
     FakeClient a(s.server, {"job", 0}), clone(s.server, {"job", 0}), other(s.server, {"job", 1});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
@@ -71,7 +72,7 @@ TEST(ServerLivesTest, TwoProcessesOfARankThatSayGoodbyeTogetherEndIt) {
 }
 
 // rows: I8 U3
-TEST(ServerLivesTest, ACloneThatDiesAfterTheOthersGoodbyeDoesNotKeepTheRankAlive) {
+TEST(ServerInstancesTest, Finalize_CloneDiesAfterwards_EndsTheRank) {
     Setting s;
     FakeClient a(s.server, {"job", 0}), clone(s.server, {"job", 0}), other(s.server, {"job", 1});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
@@ -88,7 +89,7 @@ TEST(ServerLivesTest, ACloneThatDiesAfterTheOthersGoodbyeDoesNotKeepTheRankAlive
 }
 
 // rows: V8 V13
-TEST(ServerLivesTest, AJobMayEndInTheCallbackThatBringsItsData) {
+TEST(ServerInstancesTest, ModexRequest_HostEndsJobInItsCallback_AllRequestsAreAnswered) {
     Setting s;
     FakeClient a(s.server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
@@ -111,9 +112,10 @@ TEST(ServerLivesTest, AJobMayEndInTheCallbackThatBringsItsData) {
     EXPECT_TRUE(s.server.turn_until([&] { return a.hung_up(); }));
 }
 
-// The end of a job tells a host that waits for its data, and the host ends it once more and begins another.
+// The end of a job answers the host's request for its data, and in that callback the host deregisters the job once more
+// and registers another.
 // rows: V8 V13
-TEST(ServerLivesTest, AJobMayEndAndComeAgainInTheCallbackThatTellsOfItsEnd) {
+TEST(ServerInstancesTest, Deregister_HostRegistersJobAgainInACallback_NewInstanceStays) {
     Setting s;
     unsigned called = 0;
     s.server.on_loop([&] {
@@ -136,7 +138,7 @@ TEST(ServerLivesTest, AJobMayEndAndComeAgainInTheCallbackThatTellsOfItsEnd) {
 // Every upcall that a client causes, from its hello to its end, and in each of them the host ends the client's job at
 // once.
 // rows: V8 U1
-TEST(ServerLivesTest, AJobMayEndInAnyUpcallThatIsMadeForIt) {
+TEST(ServerInstancesTest, Upcall_HostEndsItsJobInside_NothingStaysOpen) {
     for (const char* what : {"client_connected2", "client_finalized", "fence", "direct_modex", "connect", "publish",
                              "notify_event", "register_events", "group", "spawn", "abort"}) {
         SCOPED_TRACE(what);
@@ -193,9 +195,9 @@ TEST(ServerLivesTest, AJobMayEndInAnyUpcallThatIsMadeForIt) {
     }
 }
 
-// The death of a member is told to members elsewhere while the group is being judged.
+// The end of a member is reported to members of other nodes while the group checks whether it is complete.
 // rows: V8
-TEST(ServerLivesTest, AJobMayEndWhileTheFailureOfAGroupsMemberIsTold) {
+TEST(ServerInstancesTest, Construct_HostEndsJobWhileNotifiedOfAFailure_Ends) {
     Setting s(2, 2);
     s.host.inside["notify_event"] = [&] { s.end("job"); };
     FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
@@ -219,7 +221,7 @@ TEST(ServerLivesTest, AJobMayEndWhileTheFailureOfAGroupsMemberIsTold) {
 }
 
 // rows: V8 U6
-TEST(ServerLivesTest, AnAnswerAboutAnEarlierLifeIsNoAnswerAboutThisOne) {
+TEST(ServerInstancesTest, Get_AnswerIsForAnEarlierInstance_WaitsForItsOwn) {
     Setting s(1, 1);
     s.host.styles["direct_modex"] = Style::later;
     s.host.statuses["direct_modex"] = PMIX_ERR_NOT_FOUND;
@@ -245,7 +247,7 @@ TEST(ServerLivesTest, AnAnswerAboutAnEarlierLifeIsNoAnswerAboutThisOne) {
 }
 
 // rows: V8 C1
-TEST(ServerLivesTest, AConnectThatTheHostGrantsTooLateConnectsNobodyOfTheNextLife) {
+TEST(ServerInstancesTest, Connect_AnswerIsForAnEarlierInstance_ConnectsNoProcess) {
     Setting s(1, 1);
     s.host.styles["connect"] = Style::later;
     s.server.job("other", 2, 1);
@@ -273,9 +275,9 @@ TEST(ServerLivesTest, AConnectThatTheHostGrantsTooLateConnectsNobodyOfTheNextLif
     EXPECT_TRUE(s.server.parts().connect.connected(server::Signature(procs)));
 }
 
-// Data of the earlier bearer that a fence brings too late is none of the next one's.
+// Data that a fence returns after its job has ended must not go to the next job of that name.
 // rows: V8 F5
-TEST(ServerLivesTest, AFenceThatTheHostEndsTooLateBringsNothingToTheNextLife) {
+TEST(ServerInstancesTest, Fence_DataIsOfAnEarlierInstance_IsDropped) {
     Setting s(1, 1);
     std::vector<uint8_t> blob;
     TestServer there(&s.module);
@@ -283,7 +285,7 @@ TEST(ServerLivesTest, AFenceThatTheHostEndsTooLateBringsNothingToTheNextLife) {
     {
         FakeClient b(there, {"other", 1});
         ASSERT_EQ(PMIX_SUCCESS, b.hello());
-        b.put("k", "of the first life");
+        b.put("k", "of the first instance");
         there.settle();
         there.on_loop([&] {
             there.parts().get.modex_request({"other", 1}, [&](pmix_status_t status, common::Bytes bytes) {
@@ -331,7 +333,7 @@ TEST(ServerLivesTest, AFenceThatTheHostEndsTooLateBringsNothingToTheNextLife) {
 }
 
 // rows: V8 C4
-TEST(ServerLivesTest, ADisconnectThatTheHostGrantsTooLatePartsNobodyOfTheNextLife) {
+TEST(ServerInstancesTest, Disconnect_AnswerIsForAnEarlierInstance_KeepsTheNewConnection) {
     Setting s(1, 1);
     s.server.job("other", 2, 1);
     FakeClient a(s.server, {"job", 0});
@@ -366,7 +368,7 @@ TEST(ServerLivesTest, ADisconnectThatTheHostGrantsTooLatePartsNobodyOfTheNextLif
 
 // Hosts may register the processes before the job.
 // rows: K17 V4
-TEST(ServerLivesTest, WhoAsksBeforeTheJobIsRegisteredHearsWhenItIs) {
+TEST(ServerInstancesTest, Get_BeforeTheJobIsRegistered_IsAnsweredAfterRegistration) {
     Setting s(1, 1);
     s.server.add_client("later", 0);
     FakeClient a(s.server, {"job", 0});
@@ -380,16 +382,16 @@ TEST(ServerLivesTest, WhoAsksBeforeTheJobIsRegisteredHearsWhenItIs) {
     EXPECT_FALSE(a.take(reserved));
     s.server.job("later", 1, 1);
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, reserved));
-    EXPECT_FALSE(a.take(posted)) << "that is the process's to say";
+    EXPECT_FALSE(a.take(posted)) << "the process has not put it";
     FakeClient late(s.server, {"later", 0});
     ASSERT_EQ(PMIX_SUCCESS, late.hello());
     late.put("k", "v");
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, posted));
 }
 
-// No host ends what it has never registered.
+// No host deregisters a job that it has never registered.
 // rows: U6 K17
-TEST(ServerLivesTest, ForeignJobsGoWithThoseWhoAskedForThem) {
+TEST(ServerInstancesTest, RemoteNamespaces_AllUsersGone_AreDropped) {
     Setting s(1, 1);
     TestServer there(&s.module);
     s.host.data = modex_from(there);
@@ -427,7 +429,7 @@ TEST(ServerLivesTest, ForeignJobsGoWithThoseWhoAskedForThem) {
 }
 
 // rows: K20
-TEST(ServerLivesTest, AProcessThatAsksWithoutListeningIsRefusedInTheEnd) {
+TEST(ServerInstancesTest, Request_MoreThanTheLimitAreOpen_IsRefused) {
     Setting s;
     FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
@@ -459,7 +461,7 @@ TEST(ServerLivesTest, AProcessThatAsksWithoutListeningIsRefusedInTheEnd) {
 }
 
 // rows: K20
-TEST(ServerLivesTest, AQuestionThatWantsNoAnswerIsNoneOfOurProtocol) {
+TEST(ServerInstancesTest, Request_SentAsNotification_ClosesTheConnection) {
     Setting s;
     FakeClient a(s.server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
@@ -484,8 +486,8 @@ size_t bytes_in_use() {
     return all.uordblks + all.hblkhd;
 }
 
-// A job whose processes come, put, fence and go, under a name of its own.
-void live_once(Setting& s, int number) {
+// A job under a name of its own: its processes connect, put, fence and end.
+void run_job_once(Setting& s, int number) {
     const std::string name = "job-" + std::to_string(number);
     s.server.job(name, 1, 2);
     {
@@ -516,12 +518,12 @@ void live_once(Setting& s, int number) {
 }  // namespace
 
 // Tables and caches take their size in the first jobs; after that a job leaves nothing.
-TEST(ServerLivesTest, ManyJobs_AllDeregistered_ServerHoldsWhatItHeldBefore) {
+TEST(ServerInstancesTest, ManyJobs_AllDeregistered_ServerHoldsWhatItHeldBefore) {
     Setting s;
     int number = 0;
-    while (number < 600 && !HasFatalFailure()) live_once(s, number++);
+    while (number < 600 && !HasFatalFailure()) run_job_once(s, number++);
     const size_t bytes = bytes_in_use(), maps = mappings(), segments = memfds();
-    while (number < 1200 && !HasFatalFailure()) live_once(s, number++);
+    while (number < 1200 && !HasFatalFailure()) run_job_once(s, number++);
     EXPECT_LE(bytes_in_use(), bytes + 600 * 16) << "less than the smallest block for each job";
     EXPECT_LE(mappings(), maps + 4) << "the allocator may have one more";
     EXPECT_EQ(segments, memfds());
