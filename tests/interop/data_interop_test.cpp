@@ -301,8 +301,17 @@ TEST_F(DataInterop, CpusetsAndTopologies) {
     PMIx_Topology_construct(&topology);
     ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
     ours = packed(&topology, 1, PMIX_TOPO);
-    // The XML goes through hwloc once in between, so only its size class is compared, and the 32 bytes behind it.
+    // The XML goes through hwloc once in between, so only its size class is compared, and the 32 bytes behind it. They
+    // are hwloc's structs as they are in memory: a peer with an hwloc that has one more kind of binding (2.12 has, 2.9
+    // has not) reads and writes 33 and answers PMIX_ERROR to fewer.
     theirs = peer_->ask('r', PMIX_TOPO, 1, ours);
+    if (theirs.status == PMIX_ERROR) {
+        ByteVector longer = ours;
+        longer.push_back(0);
+        theirs = peer_->ask('r', PMIX_TOPO, 1, longer);
+        ASSERT_EQ(theirs.status, PMIX_SUCCESS);
+        theirs.bytes.pop_back();
+    }
     ASSERT_EQ(theirs.status, PMIX_SUCCESS);
     EXPECT_EQ(hex({theirs.bytes.end() - 32, theirs.bytes.end()}), hex({ours.end() - 32, ours.end()}));
     const ByteVector again = repacked(theirs.bytes, 1, PMIX_TOPO);
