@@ -13,7 +13,7 @@ BELOW = {
     "common": [],
     "dstore": ["common"],
     "transport": ["common"],
-    "openpmix": ["dstore", "common"],
+    "openpmix": ["transport", "dstore", "common"],
     "topology": ["transport", "common"],
     "server": ["openpmix", "transport", "dstore", "common"],
     "client": ["openpmix", "transport", "dstore", "common"],
