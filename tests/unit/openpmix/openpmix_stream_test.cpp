@@ -227,7 +227,7 @@ TEST_F(StreamTest, Headers_TowardsASlowReader_AreWhole) {
     constexpr int kMessages = 4000;
     std::vector<uint8_t> payload(977, 0x55);
     int cut = 0, seen = 0;
-    std::thread reader([&] {
+    const auto read_all = [&] {
         std::vector<uint8_t> rest;
         for (int i = 0; i < kMessages; ++i) {
             uint8_t header[16];
@@ -245,12 +245,15 @@ TEST_F(StreamTest, Headers_TowardsASlowReader_AreWhole) {
             if (!rest.empty() && ::recv(pair_->far.get(), rest.data(), rest.size(), MSG_WAITALL) <= 0) return;
             ++seen;
         }
-    });
+    };
+    std::thread reader;
     for (int i = 0; i < kMessages; ++i) {
         on_loop([&] {
             transport::assert_on_loop();
             stream_->send(101, Bytes(payload).first(static_cast<size_t>(i) % payload.size()));
         });
+        // By then it has taken as much as fits, and the rest waits.
+        if (i == 200) reader = std::thread(read_all);
         if (i % 50 == 0) loop_->progress();
     }
     EXPECT_TRUE(until([&] { return stream_->queued_bytes() == 0; }));
