@@ -27,6 +27,10 @@ class OpenPmixServingTest : public ::testing::Test {
     OpenPmixServingTest() : server_(nullptr, with_openpmix()) {
         InfoList infos;
         infos.append_number<uint32_t>(PMIX_JOB_SIZE, 2, PMIX_UINT32);
+        // Keys of a node and of an application among the job's, as some hosts give them.
+        infos.append_number<uint32_t>(PMIX_NODE_SIZE, 2, PMIX_UINT32);
+        infos.append_flag(PMIX_NODE_OVERSUBSCRIBED, true);
+        infos.append_string(PMIX_PSET_NAME, "set");
         char* regex = nullptr;
         EXPECT_EQ(PMIX_SUCCESS, PMIx_generate_regex(::pmix::server::local_hostname().c_str(), &regex));
         infos.append(PMIX_NODE_MAP, regex, PMIX_REGEX);
@@ -83,7 +87,8 @@ TEST_F(OpenPmixServingTest, JobData_OfARegisteredJob_HasItsLevels) {
     ASSERT_EQ(1u, values.count(PMIX_JOB_SIZE));
     EXPECT_EQ(2u, values[PMIX_JOB_SIZE].get().data.uint32);
     // Node keys are in the array of their node, and nowhere else.
-    EXPECT_EQ(0u, values.count(PMIX_LOCAL_PEERS));
+    for (const char* key : {PMIX_LOCAL_PEERS, PMIX_NODE_SIZE, PMIX_NODE_OVERSUBSCRIBED, PMIX_PSET_NAME})
+        EXPECT_EQ(0u, values.count(key)) << key;
     EXPECT_EQ(0u, values.count(PMIX_NODE_MAP));
     ASSERT_EQ(1u, values.count(PMIX_NODE_INFO_ARRAY));
     const common::InfoView node = common::infos_in(values[PMIX_NODE_INFO_ARRAY].get());
