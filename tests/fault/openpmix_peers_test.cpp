@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "common/values/info_view.h"
+#include "support/as_user.h"
 #include "support/openpmix_client.h"
 #include "support/server_here.h"
 
@@ -17,16 +18,6 @@ using namespace pmix::test;
 namespace {
 
 constexpr uid_t kOther = 61003;
-
-// As root: a process that connects meanwhile is this user's for the kernel.
-class AsUser {
-  public:
-    explicit AsUser(uid_t uid) { become(uid); }
-    ~AsUser() { become(0); }
-
-  private:
-    static void become(uid_t uid) { EXPECT_EQ(0, ::seteuid(uid)); }
-};
 
 class OpenPmixPeersTest : public ::testing::Test {
   protected:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "support/as_user.h"
 #include "support/fake_client.h"
 
 namespace pmix::test {
@@ -17,22 +18,6 @@ using common::InfoList;
 constexpr uid_t kEvil = 61001, kGood = 61002;
 constexpr size_t kLimit = 2u << 20;
 constexpr uint32_t kRanks = 40;
-
-// As root: a process that connects meanwhile is this user's for the kernel.
-class AsUser {
-  public:
-    explicit AsUser(uid_t uid) { become(uid); }
-    ~AsUser() { become(0); }
-
-  private:
-    static void become(uid_t uid) {
-        // The group first, as long as it may be changed.
-        const int before = uid != 0 ? ::setegid(uid) : 0;
-        const int user = ::seteuid(uid);
-        const int after = uid == 0 ? ::setegid(0) : 0;
-        EXPECT_TRUE(before == 0 && user == 0 && after == 0);
-    }
-};
 
 class ServerBudgetTest : public testing::Test {
   protected:

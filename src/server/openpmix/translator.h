@@ -114,6 +114,7 @@ class OpenPmixTranslator {
     template <class Head>
     std::vector<uint8_t> with_head(const Head& head, common::Bytes calls) const;
     const Nspace* readable(std::string_view nspace) const;
+    std::vector<std::vector<uint8_t>> jobs_of(const common::SegmentList& segments);
 
     Peer& peer_;
     Ends& ends_;

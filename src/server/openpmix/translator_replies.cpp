@@ -234,20 +234,26 @@ void OpenPmixTranslator::reply_spawn(uint32_t tag, Bytes payload) {
     ends_.send_message(tag, with_head(reply, calls));
 }
 
-void OpenPmixTranslator::reply_connect(uint32_t tag, Bytes payload) {
-    const auto ours = decoded<common::ConnectReply>(payload);
-    theirs::ConnectReplyMessage reply;
-    std::vector<std::vector<uint8_t>> kept;
-    for (const common::SegmentRef& segment : ours.segments) {
+// The data of the namespaces that the client may read now, its own left out: a JobData each.
+std::vector<std::vector<uint8_t>> OpenPmixTranslator::jobs_of(const common::SegmentList& segments) {
+    std::vector<std::vector<uint8_t>> jobs;
+    for (const common::SegmentRef& segment : segments) {
         const Nspace* nspace = segment.nspace == peer_.id().nspace ? nullptr : readable(segment.nspace);
         if (nspace == nullptr) continue;
         auto job = job_data_.job(*nspace, traits_);
         if (!job.ok()) continue;
         theirs::JobData head;
         head.nspace = theirs::Text(segment.nspace);
-        kept.push_back(with_head(head, **job));
+        jobs.push_back(with_head(head, **job));
     }
-    for (const auto& bytes : kept) reply.objects.objects.push_back(bytes);
+    return jobs;
+}
+
+void OpenPmixTranslator::reply_connect(uint32_t tag, Bytes payload) {
+    const auto ours = decoded<common::ConnectReply>(payload);
+    theirs::ConnectReplyMessage reply;
+    const auto jobs = jobs_of(ours.segments);
+    reply.objects.objects.assign(jobs.begin(), jobs.end());
     answer(tag, reply);
 }
 
@@ -283,21 +289,12 @@ void OpenPmixTranslator::reply_group(uint32_t tag, Bytes payload) {
         if (number) reply.context_id.emplace().value = *number;
         return answer(tag, reply);
     }
-    std::vector<std::vector<uint8_t>> kept;
     if (traits_.group_reply == theirs::GroupReplyForm::members) {
         theirs::GroupMembersReply reply;
         reply.members.emplace().procs = std::move(members);
         reply.context_id.emplace().value = number.value_or(SIZE_MAX);
-        for (const common::SegmentRef& segment : ours.segments) {
-            const Nspace* nspace = segment.nspace == peer_.id().nspace ? nullptr : readable(segment.nspace);
-            auto job = nspace == nullptr ? common::Result<OpenPmixJobData::Calls>(PMIX_ERR_NOT_FOUND)
-                                         : job_data_.job(*nspace, traits_);
-            if (!job.ok()) continue;
-            theirs::JobData head;
-            head.nspace = theirs::Text(segment.nspace);
-            kept.push_back(with_head(head, **job));
-        }
-        for (const auto& bytes : kept) reply.objects.objects.push_back(bytes);
+        const auto jobs = jobs_of(ours.segments);
+        reply.objects.objects.assign(jobs.begin(), jobs.end());
         return answer(tag, reply);
     }
     theirs::GroupReply reply;
