@@ -26,8 +26,9 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 class Writer {
   public:
-    Writer(common::BufferWriter& out, common::CallForm form) : out_(out), form_(form) {
+    Writer(common::BufferWriter& out, const Traits& traits) : out_(out), form_(traits.form) {
         out_.set_typed_empty_arrays(true);
+        if (!traits.topology_support) out_.set_support_bytes(0);
     }
 
     void head(size_t n, pmix_data_type_t type) { note(common::begin_call(out_, n, type, form_)); }
@@ -158,6 +159,7 @@ class Reader {
         in_.set_budget(budget);
         in_.set_short_empty_arrays(traits.short_empty_arrays);
         in_.set_keep_array_ends(true);
+        if (!traits.topology_support) in_.set_support_bytes(0);
     }
 
     size_t head(pmix_data_type_t type) noexcept { return common::open_call(in_, type, form_); }

@@ -45,7 +45,7 @@ pmix_status_t encode(const M& message, const Traits& traits, std::vector<uint8_t
     pmix_status_t rc;
     {
         common::BufferWriter bytes(&own.buffer);
-        codec::Writer w(bytes, traits.form);
+        codec::Writer w(bytes, traits);
         if constexpr (Request<M>) {
             const auto command = static_cast<uint8_t>(M::kCommand);
             w.call(&command, 1, PMIX_COMMAND);

@@ -96,6 +96,18 @@ void* parse_topology(const char* text) {
     return topology;
 }
 
+// One byte for each thing that hwloc supports. The structs are those of the library that is open, which may be another
+// release than that of the headers: 2.11 has one kind of memory binding more.
+constexpr size_t kDiscoveryBytes = 6;
+constexpr size_t kCpubindBytes = 11;
+size_t membind_bytes() noexcept {
+    return opened().get_api_version() >= 0x00020b00 ? 16 : 15;
+}
+
+size_t support_size() noexcept {
+    return kDiscoveryBytes + kCpubindBytes + membind_bytes();
+}
+
 // Runs visit(bytes of hwloc's, their number) over what it supports, as far as n bytes go.
 template <class F>
 void each_support(const void* topology, size_t n, F&& visit) {
@@ -107,9 +119,9 @@ void each_support(const void* topology, size_t n, F&& visit) {
         visit(bytes, size);
         n -= size;
     };
-    part(support->discovery, sizeof *support->discovery);
-    part(support->cpubind, sizeof *support->cpubind);
-    part(support->membind, sizeof *support->membind);
+    part(support->discovery, kDiscoveryBytes);
+    part(support->cpubind, kCpubindBytes);
+    part(support->membind, membind_bytes());
 }
 
 void get_support(const void* topology, uint8_t* out, size_t n) {
@@ -128,7 +140,7 @@ void set_support(void* topology, const uint8_t* bytes, size_t n) {
 
 constexpr common::OpaqueOps kOps = {copy_bitmap,    free_bitmap,   print_bitmap,  parse_bitmap,
                                     equal_bitmaps,  copy_topology, free_topology, print_topology,
-                                    parse_topology, get_support,   set_support};
+                                    parse_topology, get_support,   set_support,   support_size};
 
 const Hwloc* open_library() noexcept {
     transport::CancelShield no_cancel;  // the loader opens and reads files

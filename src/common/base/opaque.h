@@ -26,6 +26,7 @@ struct OpaqueOps {
     // NULL.
     void (*get_support)(const void* topology, uint8_t* out, size_t n) = nullptr;
     void (*set_support)(void* topology, const uint8_t* bytes, size_t n) = nullptr;
+    size_t (*support_size)() noexcept = nullptr;  // how many bytes the hwloc of this machine has for it
 };
 
 void install_opaque_ops(const OpaqueOps* ops) noexcept;

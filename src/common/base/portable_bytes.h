@@ -59,6 +59,9 @@ inline void copy_bools(void* to, const void* from, size_t n) noexcept {
     for (; n != 0; --n) *out++ = *in++ != 0;
 }
 
+// Of how a topology is supported: not said, so as many as this machine's hwloc has (portable.h).
+inline constexpr size_t kUnknownSupport = SIZE_MAX;
+
 // What a buffer holds, if its pointers agree with each other; unread starts at unpack_ptr.
 struct BufferView {
     Bytes whole;
@@ -103,6 +106,9 @@ class BufferWriter {
     // Arrays without a type are written as arrays of no infos: releases differ in how they read the others.
     void set_typed_empty_arrays(bool they_are) noexcept { typed_empty_arrays_ = they_are; }
     bool typed_empty_arrays() const noexcept { return typed_empty_arrays_; }
+    // How many bytes are written behind a topology's XML (portable.h).
+    void set_support_bytes(size_t n) noexcept { support_bytes_ = n; }
+    size_t support_bytes() const noexcept { return support_bytes_; }
 
     // Space for n bytes more. The caller writes there and reports by wrote() how many bytes it has written.
     uint8_t* reserve(size_t n) {
@@ -141,6 +147,7 @@ class BufferWriter {
     size_t capacity_;
     size_t used_;
     size_t committed_;
+    size_t support_bytes_ = kUnknownSupport;
     bool typed_empty_arrays_ = false;
 };
 
@@ -213,6 +220,19 @@ class PortableReader {
     void set_keep_array_ends(bool keep) noexcept { keep_array_ends_ = keep; }
     bool keep_array_ends() const noexcept { return keep_array_ends_; }
 
+    // How many bytes are behind a topology's XML (portable.h).
+    void set_support_bytes(size_t n) noexcept { support_bytes_ = n; }
+    size_t support_bytes() const noexcept { return support_bytes_; }
+    // What happens to a topology: reading stops at it, it is read over and comes out as an absent one, or it is made.
+    enum class Topologies : uint8_t { stop, skip, make };
+    void set_topologies(Topologies how) noexcept { topologies_ = how; }
+    Topologies topologies() const noexcept { return topologies_; }
+    void stop_at_topology() noexcept {
+        stopped_ = true;
+        (void)bad();
+    }
+    bool stopped_at_topology() const noexcept { return stopped_; }
+
     size_t left() const noexcept { return static_cast<size_t>(end_ - next_); }
     const uint8_t* position() const noexcept { return next_; }
     bool ok() const noexcept { return status_ == PMIX_SUCCESS; }
@@ -241,9 +261,12 @@ class PortableReader {
     const uint8_t* next_;
     const uint8_t* end_;
     size_t* budget_ = nullptr;
+    size_t support_bytes_ = kUnknownSupport;
     pmix_status_t status_ = PMIX_SUCCESS;
     bool short_empty_arrays_ = false;
     bool keep_array_ends_ = false;
+    bool stopped_ = false;
+    Topologies topologies_ = Topologies::stop;
 };
 
 }  // namespace pmix::common

@@ -21,7 +21,9 @@
 //   other structs their fields in the ABI's order, the size of a list before its elements. Not there: a process's
 //                 exit code and a process statistic's percent_cpu. A process statistic's peak_vsize is not written by
 //                 OpenPMIx though it insists on reading it: it is written here, and read if it is there
-//   cpuset        the list of its bits as text. Topology: XML as text, then how hwloc supports it (kSupportBytes)
+//   cpuset        the list of its bits as text. Topology: XML as text, then how hwloc supports it, a byte for each
+//   thing:
+//                 as many as the writer's hwloc and release have, which is written nowhere (kSupportBytes)
 //
 // In the usual form nothing says what a value is: reading with another type than was written with gives nonsense or an
 // error. A described buffer (debug builds of theirs write them) is told by its first byte, since a count is never odd:
@@ -38,6 +40,7 @@
 #include <pmix_common.h>
 
 #include "common/base/bytes.h"
+#include "common/base/opaque.h"
 #include "common/base/portable_bytes.h"
 #include "common/values/describe.h"
 
@@ -46,8 +49,16 @@ namespace pmix::common {
 // The bytes start as a described call does.
 bool is_described(Bytes bytes) noexcept;
 
-// What hwloc 2 tells of discovery, cpu binding and memory binding, one byte each.
+// What hwloc 2 tells of discovery, cpu binding and memory binding, one byte each, 0 or 1: 32 up to 2.10, 33 since 2.11.
+// OpenPMIx 4.0 to 6.1 write as many as their hwloc has, 7.0 writes none. Written here are as many as this machine's
+// hwloc has, unless the writer was told otherwise. All three are read: first what the reader was told or what this
+// machine has, then the others, where the call cannot be read so, or no call can begin behind it (a call begins with
+// the number of its values, and none without values is written behind a topology). What was found holds for the
+// reader's next calls.
 inline constexpr size_t kSupportBytes = 32;
+inline constexpr size_t kSupportBytesSince211 = 33;
+// Those of this machine's hwloc, NULL where nothing is known of it.
+size_t support_bytes(const OpaqueOps* ops) noexcept;
 
 // n elements behind `src`, one after another: the struct of the type, char* for strings and maps.
 // PMIX_ERR_BAD_PARAM: a buffer whose pointers disagree, a value that points to nothing, nesting too deep.

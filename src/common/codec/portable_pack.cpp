@@ -188,6 +188,15 @@ pmix_status_t put_regex(BufferWriter& w, const char* map, size_t size) {
     return put_string<N>(w, map);
 }
 
+}  // namespace
+
+size_t support_bytes(const OpaqueOps* ops) noexcept {
+    const bool newer = ops != nullptr && ops->support_size != nullptr && ops->support_size() > kSupportBytes;
+    return newer ? kSupportBytesSince211 : kSupportBytes;
+}
+
+namespace {
+
 // An hwloc object travels as text.
 template <class N>
 pmix_status_t put_opaque(BufferWriter& w, const Field& f, const void* element) {
@@ -202,9 +211,10 @@ pmix_status_t put_opaque(BufferWriter& w, const Field& f, const void* element) {
     if (text.p == nullptr) return PMIX_ERR_NOMEM;
     if (pmix_status_t rc = put_string<N>(w, text.p); rc != PMIX_SUCCESS) return rc;
     if (f.form == Form::topology) {
-        uint8_t support[kSupportBytes] = {};
-        if (ops->get_support != nullptr) ops->get_support(object, support, sizeof support);
-        w.raw(support, sizeof support);
+        uint8_t support[kSupportBytesSince211] = {};
+        const size_t size = w.support_bytes() == kUnknownSupport ? support_bytes(ops) : w.support_bytes();
+        if (size != 0 && ops->get_support != nullptr) ops->get_support(object, support, size);
+        w.raw(support, size);
     }
     return PMIX_SUCCESS;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bytes to values (portable.h). The bytes are hostile.
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 
@@ -249,15 +250,21 @@ template <class N>
 pmix_status_t get_opaque(PortableReader& r, Form form, void* p) noexcept {
     const Bytes text = view_string<N>(r);
     if (!r.ok() || text.empty()) return r.status();
-    const Bytes support = form == Form::topology ? r.raw(kSupportBytes) : Bytes{};
-    if (!r.ok()) return r.status();
     const OpaqueOps* ops = form == Form::bitmap ? open_opaque_ops() : opaque_ops();
+    Bytes support;
+    if (form == Form::topology) {
+        if (r.topologies() == PortableReader::Topologies::stop) r.stop_at_topology();
+        support = r.raw(r.support_bytes() == kUnknownSupport ? support_bytes(ops) : r.support_bytes());
+        if (std::any_of(support.begin(), support.end(), [](uint8_t byte) { return byte > 1; })) r.bad();
+    }
+    if (!r.ok()) return r.status();
+    if (form == Form::topology && r.topologies() == PortableReader::Topologies::skip) return PMIX_SUCCESS;
     if (ops == nullptr) return PMIX_ERR_NOT_SUPPORTED;
     const auto* chars = reinterpret_cast<const char*>(text.data());
     void* object = (form == Form::bitmap ? ops->parse_bitmap : ops->parse_topology)(chars);
     if (object == nullptr) return PMIX_ERR_UNPACK_FAILURE;
     store_field(p, 0, object);
-    if (form == Form::topology && ops->set_support != nullptr) {
+    if (!support.empty() && ops->set_support != nullptr) {
         ops->set_support(object, support.data(), support.size());
     }
     return PMIX_SUCCESS;
@@ -438,7 +445,7 @@ pmix_status_t get_regexes(PortableReader& r, char** dest, size_t n) noexcept {
 
 // n elements into uninitialised memory, all or none.
 template <class N>
-pmix_status_t fill(PortableReader& r, pmix_data_type_t type, void* dest, size_t n) noexcept {
+pmix_status_t fill_once(PortableReader& r, pmix_data_type_t type, void* dest, size_t n) noexcept {
     const TypeRow& row = kTypeTable[type];
     const size_t bytes = n * element_size(row, type);
     if (!row.plain) std::memset(dest, 0, bytes);
@@ -454,6 +461,40 @@ pmix_status_t fill(PortableReader& r, pmix_data_type_t type, void* dest, size_t 
     }
     std::memset(dest, 0, bytes);
     return rc;
+}
+
+// The same for a call with topologies, which starts at `start`: with as many bytes behind them as their writer has
+// (kSupportBytes). whole: these are all values of the call, so that another call follows or nothing. hwloc's parser
+// runs once for each topology.
+template <class N>
+pmix_status_t fill_with_topologies(PortableReader& r, const PortableReader& start, size_t budget, pmix_data_type_t type,
+                                   void* dest, size_t n, bool whole) noexcept {
+    const auto read = [&](size_t support, PortableReader::Topologies how) {
+        r = start;
+        if (r.budget() != nullptr) *r.budget() = budget;
+        r.set_support_bytes(support);
+        r.set_topologies(how);
+        const pmix_status_t rc = fill_once<N>(r, type, dest, n);
+        r.set_topologies(PortableReader::Topologies::stop);
+        return rc;
+    };
+    const size_t usual = start.support_bytes() == kUnknownSupport ? support_bytes(opaque_ops()) : start.support_bytes();
+    for (const size_t support : {usual, kSupportBytesSince211, kSupportBytes, size_t{0}}) {
+        if (read(support, PortableReader::Topologies::skip) != PMIX_SUCCESS) continue;
+        destroy_elements(type, dest, n);
+        if (!whole || r.left() == 0 || r.rest()[0] > 1) return read(support, PortableReader::Topologies::make);
+    }
+    return read(usual, PortableReader::Topologies::make);
+}
+
+template <class N>
+pmix_status_t fill(PortableReader& r, pmix_data_type_t type, void* dest, size_t n, bool whole) noexcept {
+    const PortableReader start = r;
+    const size_t budget = r.budget() == nullptr ? 0 : *r.budget();
+    const pmix_status_t rc = fill_once<N>(r, type, dest, n);
+    if (rc == PMIX_SUCCESS || !r.stopped_at_topology()) [[likely]]
+        return rc;
+    return fill_with_topologies<N>(r, start, budget, type, dest, n, whole);
 }
 
 }  // namespace
@@ -475,7 +516,7 @@ pmix_status_t unpack_values(pmix_data_buffer_t* buffer, void* dest, int32_t* n, 
     if (!r.ok()) return r.status();
     const bool all = count <= static_cast<size_t>(capacity);
     const size_t fits = all ? count : static_cast<size_t>(capacity);
-    WIREUP_RETURN_IF_ERROR(fill<Flexible>(r, type, dest, fits));
+    WIREUP_RETURN_IF_ERROR(fill<Flexible>(r, type, dest, fits, all));
     *n = static_cast<int32_t>(fits);
     if (!all) return PMIX_ERR_UNPACK_INADEQUATE_SPACE;
     buffer->unpack_ptr = buffer->base_ptr + (r.position() - view.whole.data());
@@ -503,7 +544,7 @@ Bytes view_bytes(PortableReader& r, CallForm form) noexcept {
 pmix_status_t read_elements(PortableReader& r, void* dest, size_t n, pmix_data_type_t type, CallForm form) noexcept {
     const TypeRow* row = type_row(type);
     if (row == nullptr || row->size == 0) return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    return form.fixed ? fill<Fixed>(r, type, dest, n) : fill<Flexible>(r, type, dest, n);
+    return form.fixed ? fill<Fixed>(r, type, dest, n, true) : fill<Flexible>(r, type, dest, n, true);
 }
 
 }  // namespace pmix::common
