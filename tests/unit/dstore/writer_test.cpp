@@ -1,83 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The write side: what is published, what stays private, what is skipped, and what memory it costs.
-#include "dstore/writer.h"
-
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <map>
-#include <optional>
-#include <unordered_map>
-
-#include "dstore/layout.h"
-#include "support/sanitizers.h"
-#include "support/store_values.h"
+#include "unit/dstore/writer_setting.h"
 
 namespace pmix::dstore {
 namespace {
-
-using namespace test;
-
-// Keys of 16 bytes with chosen hashes: the second half is what the first half and the hash leave, hash_key read
-// backwards.
-class ChosenKeys {
-  public:
-    ChosenKeys() {
-        while (kMultiplier * inverse_ != 1) inverse_ *= 2 - kMultiplier * inverse_;
-    }
-    std::string with(uint32_t hash) {
-        for (;;) {
-            const uint64_t first = 0x3031'3233'0000'0000ull + ++next_ * 0x0101 % 0xffff'ffffull;
-            const uint64_t before = step((kStart + 16 * kMultiplier) ^ first);
-            const uint64_t mixed = ((uint64_t{hash} << 32 | 0x1234'5678u)) * inverse_;
-            const uint64_t second = (mixed ^ mixed >> 32) * inverse_ ^ before;
-            std::string key(16, '\0');
-            common::store_le(reinterpret_cast<uint8_t*>(key.data()), first);
-            common::store_le(reinterpret_cast<uint8_t*>(key.data()) + 8, second);
-            if (key.find('\0') == key.npos) return key;
-        }
-    }
-
-  private:
-    static constexpr uint64_t kMultiplier = 0x9fb21c651e98df25ull, kStart = 0x2545f4914f6cdd1dull;
-    static uint64_t step(uint64_t word) { return word * kMultiplier ^ (word * kMultiplier) >> 32; }
-    uint64_t inverse_ = kMultiplier;
-    uint64_t next_ = 0;
-};
-
-// Many keys, each with this hash.
-template <class F>
-std::vector<std::string> chosen_keys(F&& hash_of, uint32_t n = 60'000) {
-    ChosenKeys chosen;
-    std::vector<std::string> keys;
-    for (uint32_t i = 0; i < n; ++i) {
-        keys.push_back(chosen.with(hash_of(i)));
-        EXPECT_EQ(hash_of(i), hash_key(keys.back()));
-    }
-    std::sort(keys.begin(), keys.end());
-    EXPECT_EQ(keys.end(), std::unique(keys.begin(), keys.end()));
-    return keys;
-}
-
-std::vector<Record> records_of(const std::vector<std::string>& keys, common::Bytes value,
-                               pmix_scope_t scope = PMIX_GLOBAL) {
-    std::vector<Record> records;
-    for (const std::string& key : keys) records.push_back({key, value, scope});
-    return records;
-}
-
-double cpu_seconds() {
-    timespec t{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
 
 TEST(Writer, Commit_OfManyKeysWithOneHash_IsRefusedAndChangesNothing) {
     const auto keys = chosen_keys([](uint32_t) { return 0x1234'5678u; });
@@ -173,22 +99,6 @@ TEST(Writer, PutIsSeenAtEveryAddress) {
         get(*r, Owner::app(2), "x", &rc);
         EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
     }
-}
-
-TEST(Writer, SealedAgainstClients) {
-    auto w = make_writer();
-    const int fd = w->descriptor();
-    EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
-    char c = 1;
-    EXPECT_LT(pwrite(fd, &c, 1, 0), 0);
-    EXPECT_NE(ftruncate(fd, 0), 0);
-    EXPECT_NE(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), 0);
-    EXPECT_NE(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
-    EXPECT_EQ(w->put(Owner::job(), Records().add("x", blob(1 << 20, 1)).list()), PMIX_SUCCESS);
-    // Growing harms nobody.
-    ASSERT_EQ(ftruncate(fd, 64 << 20), 0);
-    EXPECT_EQ(w->put(Owner::job(), Records().add("y", blob(1 << 20, 2)).list()), PMIX_SUCCESS);
-    EXPECT_EQ(get(*open_reader(*w), Owner::job(), "y"), blob(1 << 20, 2));
 }
 
 TEST(Writer, ReplacingKeepsOldBytes) {
@@ -307,22 +217,6 @@ TEST(Writer, Commit_ManyOfOneNewKeyEach_IndexAndMoveEachRecordAFewTimes) {
     EXPECT_LT(news->size(), 200u);
 }
 
-// The same for what another node sends bit by bit.
-TEST(Writer, Ingest_ManyDeltasOfOneRank_IndexEachRecordAFewTimes) {
-    constexpr uint32_t kDeltas = 12'000;
-    auto w = make_writer();
-    for (uint32_t g = 1; g <= kDeltas; ++g) {
-        const Buffer c =
-            chunk_of(3, {g, g - 1, false}, Records().add("n", u32(g)).add("k" + std::to_string(g), u32(g)));
-        ASSERT_EQ(w->ingest(c).blocks, 1u) << g;
-        ASSERT_EQ(w->reader().generation_of(3), g);
-        ASSERT_EQ(get(w->reader(), Owner::proc(3), "n"), u32(g));
-    }
-    EXPECT_LT(w->counts().indexed, uint64_t{kDeltas} * 256);
-    for (uint32_t g = 1; g <= kDeltas; ++g)
-        ASSERT_EQ(get(w->reader(), Owner::proc(3), "k" + std::to_string(g)), u32(g));
-}
-
 TEST(Writer, LargeBlocksAreSearched) {
     auto w = make_writer();
     for (size_t n : {15u, 16u, 17u, 18u, 40u, 1000u, 20'000u}) {
@@ -408,10 +302,6 @@ TEST(Writer, OneCommitOfAKeyInSeveralScopes_EachAudienceHasItsNewest) {
     }
 }
 
-Buffer deleted() {
-    return {std::begin(kDeletedValue), std::end(kDeletedValue)};
-}
-
 // rows: K38
 TEST(Writer, Commit_OfADeletion_HidesTheKeyFromThePeersOfItsScopeOnly) {
     struct Case {
@@ -473,23 +363,6 @@ TEST(Writer, Commit_OfADeletionOfWhatIsNotThere_ChangesNothing) {
     EXPECT_EQ(ChunkView::check(chunk)->at(ChunkView::check(chunk)->first()).records, 0u);
 }
 
-// rows: K38
-TEST(Writer, Ingest_OfADeletionBehindAGap_HidesWhatIsReceivedLater) {
-    auto w = make_writer(), other = make_writer();
-    w->add_local(0);
-    std::vector<Buffer> deltas;
-    for (const Buffer& value : {u32(1), u32(2), deleted()}) {
-        ASSERT_TRUE(w->commit(0, Records().add("k", value).list()).ok());
-        const RankSince since[] = {{0, w->committed(0) - 1}};
-        deltas.push_back(w->contribution(since).value());
-    }
-    ASSERT_EQ(other->ingest(deltas[0]).status, PMIX_SUCCESS);
-    ASSERT_EQ(other->ingest(deltas[2]).status, PMIX_SUCCESS);
-    EXPECT_EQ(get(other->reader(), Owner::proc(0), "k"), Buffer{});
-    ASSERT_EQ(other->ingest(deltas[1]).status, PMIX_SUCCESS);
-    EXPECT_EQ(get(other->reader(), Owner::proc(0), "k"), Buffer{});
-}
-
 TEST(Writer, CommitRefuses) {
     auto w = make_writer();
     EXPECT_EQ(w->commit(0, Records().add("k", u32(1)).list()).status(), PMIX_ERR_BAD_PARAM);
@@ -503,192 +376,6 @@ TEST(Writer, CommitRefuses) {
     EXPECT_EQ(w->put(Owner::proc(0), Records().add("k", u32(1)).list()), PMIX_ERR_BAD_PARAM);
 }
 
-TEST(Writer, EmptyCommitCountsOnce) {
-    auto w = make_writer();
-    w->add_local(0);
-    EXPECT_EQ(w->commit(0, {}).value(), 1u);
-    EXPECT_TRUE(w->reader().has_commits(0));
-    EXPECT_EQ(w->commit(0, {}).value(), 1u);
-    // Other nodes learn that there is nothing.
-    auto other = make_writer();
-    const RankSince all[] = {{0, 0}};
-    EXPECT_EQ(other->ingest(w->contribution(all).value()).blocks, 1u);
-    EXPECT_TRUE(other->reader().has_commits(0));
-    pmix_status_t rc;
-    get(other->reader(), Owner::proc(0), "k", &rc);
-    EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
-}
-
-TEST(Writer, DeltasCarryOnlyNews) {
-    auto w = make_writer();
-    auto other = make_writer();
-    w->add_local(5);
-    ASSERT_EQ(w->commit(5, Records().add("a", u32(1)).add("b", u32(1), PMIX_REMOTE).list()).value(), 1u);
-    RankSince since[] = {{5, 0}};
-    EXPECT_EQ(other->ingest(w->contribution(since).value()).blocks, 1u);
-    ASSERT_EQ(w->commit(5, Records().add("b", u32(2), PMIX_REMOTE).add("a", u32(1)).list()).value(), 2u);
-    since[0].since = 1;
-    const Buffer delta = w->contribution(since).value();
-    EXPECT_EQ(ChunkView::check(delta)->at(ChunkView::check(delta)->first()).records, 1u);
-    EXPECT_EQ(other->ingest(delta).blocks, 1u);
-    EXPECT_EQ(other->reader().generation_of(5), 2u);
-    EXPECT_EQ(get(other->reader(), Owner::proc(5), "a"), u32(1));
-    EXPECT_EQ(get(other->reader(), Owner::proc(5), "b"), u32(2));
-    since[0].since = 2;
-    EXPECT_TRUE(w->contribution(since).value().empty());
-}
-
-TEST(Writer, OwnContributionIsSkipped) {
-    auto w = make_writer();
-    w->add_local(5);
-    ASSERT_TRUE(w->commit(5, Records().add("a", u32(1)).list()).ok());
-    const RankSince since[] = {{5, 0}};
-    const uint64_t bytes = w->published_bytes();
-    const Ingested in = w->ingest(w->contribution(since).value());
-    EXPECT_EQ(in.status, PMIX_SUCCESS);
-    EXPECT_EQ(in.blocks, 0u);
-    EXPECT_EQ(in.skipped, 1u);
-    EXPECT_EQ(w->published_bytes(), bytes);
-}
-
-TEST(Writer, FencesWithoutNewsCostNothing) {
-    auto w = make_writer();
-    Buffer blob_of_all;
-    for (uint32_t r = 0; r < 16; ++r) {
-        const Buffer c = chunk_of(r, {1, 0, true}, Records().add("addr", blob(64, 1)).add("more", u32(r)));
-        blob_of_all.insert(blob_of_all.end(), c.begin(), c.end());
-    }
-    EXPECT_EQ(w->ingest(blob_of_all).blocks, 16u);
-    const uint64_t bytes = w->published_bytes();
-    const uint64_t publications = w->reader().publications();
-    for (int i = 0; i < 10'000; ++i) ASSERT_EQ(w->ingest(blob_of_all).skipped, 16u);
-    EXPECT_EQ(w->published_bytes(), bytes);
-    EXPECT_EQ(w->reader().publications(), publications);
-    w->add_local(100);
-    ASSERT_TRUE(w->commit(100, Records().add("k", blob(64, 2)).list()).ok());
-    const uint64_t with_local = w->published_bytes();
-    for (int i = 0; i < 10'000; ++i) ASSERT_EQ(w->commit(100, Records().add("k", blob(64, 2)).list()).value(), 1u);
-    EXPECT_EQ(w->published_bytes(), with_local);
-}
-
-// Part of a chunk is known already: what is taken over is only the rest, and still reads right.
-TEST(Writer, PartlyKnownChunks) {
-    auto w = make_writer();
-    ASSERT_EQ(w->ingest(chunk_of(2, {1, 0, true}, Records().add("k", u32(2)))).blocks, 1u);
-    w->add_local(4);
-    ChunkBuilder b;
-    const Buffer values[] = {text("zero"), text("one"), text("two"), text("three"), text("four"), text("five")};
-    for (uint32_t r = 0; r < 6; ++r) {
-        b.begin(Owner::proc(r), {1, 0, true});
-        b.add(Key("name"), PMIX_GLOBAL, values[r]);
-        b.add(Key("name.of." + std::to_string(r)), PMIX_GLOBAL, values[r]);
-    }
-    const Ingested in = w->ingest(b.finish(0).value());
-    EXPECT_EQ(in.status, PMIX_SUCCESS);
-    EXPECT_EQ(in.blocks, 4u);
-    EXPECT_EQ(in.skipped, 2u);
-    for (uint32_t r : {0u, 1u, 3u, 5u}) {
-        EXPECT_EQ(get(w->reader(), Owner::proc(r), "name"), values[r]);
-        EXPECT_EQ(get(w->reader(), Owner::proc(r), "name.of." + std::to_string(r)), values[r]);
-    }
-    EXPECT_EQ(get(w->reader(), Owner::proc(2), "name"), Buffer{});
-    EXPECT_EQ(get(w->reader(), Owner::proc(2), "k"), u32(2));
-    EXPECT_FALSE(w->reader().has_commits(4));
-}
-
-TEST(Writer, GapsDoNotAdvance) {
-    auto w = make_writer();
-    const Reader& r = w->reader();
-    auto delta = [](uint64_t base, uint64_t generation) {
-        return chunk_of(1, {generation, base, false},
-                        Records()
-                            .add("g", u32(static_cast<uint32_t>(generation)))
-                            .add("from." + std::to_string(generation), u32(1)));
-    };
-    ASSERT_EQ(w->ingest(chunk_of(1, {2, 0, true}, Records().add("g", u32(2)).add("old", u32(1)))).blocks, 1u);
-    ASSERT_EQ(w->ingest(delta(5, 6)).blocks, 1u);  // 3 to 5 are missing
-    EXPECT_EQ(r.generation_of(1), 2u);
-    EXPECT_EQ(get(r, Owner::proc(1), "g"), u32(6));
-    EXPECT_EQ(w->ingest(delta(5, 6)).skipped, 1u);
-    // They are received late: their values do not hide newer ones, and the gap is closed.
-    ASSERT_EQ(w->ingest(delta(2, 5)).blocks, 1u);
-    EXPECT_EQ(r.generation_of(1), 6u);
-    EXPECT_EQ(get(r, Owner::proc(1), "g"), u32(6));
-    EXPECT_EQ(get(r, Owner::proc(1), "from.5"), u32(1));
-    EXPECT_EQ(get(r, Owner::proc(1), "from.6"), u32(1));
-    EXPECT_EQ(get(r, Owner::proc(1), "old"), u32(1));
-    EXPECT_EQ(w->ingest(delta(3, 4)).skipped, 1u);
-    // A gap that a full snapshot from below does not close, and one from above does.
-    ASSERT_EQ(w->ingest(delta(9, 10)).blocks, 1u);
-    ASSERT_EQ(w->ingest(chunk_of(1, {8, 0, true}, Records().add("g", u32(8)).add("eight", u32(8)))).blocks, 1u);
-    EXPECT_EQ(r.generation_of(1), 8u);
-    EXPECT_EQ(get(r, Owner::proc(1), "g"), u32(10));
-    EXPECT_EQ(get(r, Owner::proc(1), "eight"), u32(8));
-    EXPECT_EQ(get(r, Owner::proc(1), "old"), Buffer{});
-    ASSERT_EQ(w->ingest(chunk_of(1, {12, 0, true}, Records().add("g", u32(12)))).blocks, 1u);
-    EXPECT_EQ(r.generation_of(1), 12u);
-    EXPECT_EQ(get(r, Owner::proc(1), "g"), u32(12));
-    EXPECT_EQ(get(r, Owner::proc(1), "eight"), Buffer{});
-    EXPECT_EQ(get(r, Owner::proc(1), "from.10"), Buffer{});
-}
-
-TEST(Writer, ManyDeltasAreMerged) {
-    auto w = make_writer();
-    for (uint32_t g = 1; g <= 60; ++g) {
-        const Buffer c =
-            chunk_of(3, {g, g - 1, false}, Records().add("n", u32(g)).add("k" + std::to_string(g), u32(g)));
-        ASSERT_EQ(w->ingest(c).blocks, 1u);
-        ASSERT_EQ(w->reader().generation_of(3), g);
-        ASSERT_EQ(get(w->reader(), Owner::proc(3), "n"), u32(g));
-        for (uint32_t k = 1; k <= g; ++k) ASSERT_EQ(get(w->reader(), Owner::proc(3), "k" + std::to_string(k)), u32(k));
-    }
-}
-
-TEST(Writer, QuotaIsKept) {
-    WriterOptions options;
-    options.rank_quota = 4096;
-    auto w = make_writer(options);
-    w->add_local(0);
-    ASSERT_TRUE(w->commit(0, Records().add("a", blob(2000, 1)).list()).ok());
-    EXPECT_EQ(w->commit(0, Records().add("b", blob(3000, 1)).list()).status(), PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(w->commit(0, Records().add("r", blob(5000, 1), PMIX_REMOTE).list()).status(), PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(w->committed(0), 1u);
-    EXPECT_EQ(get(w->reader(), Owner::proc(0), "a"), blob(2000, 1));
-    Buffer two = chunk_of(8, {1, 0, true}, Records().add("a", blob(5000, 1)));
-    const Buffer small = chunk_of(9, {1, 0, true}, Records().add("a", u32(1)));
-    two.insert(two.end(), small.begin(), small.end());
-    const Ingested in = w->ingest(two);
-    EXPECT_EQ(in.status, PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(in.blocks, 1u);
-    EXPECT_FALSE(w->reader().has_commits(8));
-    EXPECT_TRUE(w->reader().has_commits(9));
-}
-
-TEST(Writer, Quota_CountsAllContributionsOfARank) {
-    WriterOptions options;
-    options.rank_quota = 4096;
-    auto w = make_writer(options);
-    EXPECT_EQ(w->ingest(chunk_of(8, {1, 0, true}, Records().add("a", blob(2000, 1)))).status, PMIX_SUCCESS);
-    EXPECT_EQ(w->ingest(chunk_of(8, {2, 1, false}, Records().add("b", blob(3000, 1)))).status,
-              PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(get(w->reader(), Owner::proc(8), "b"), Buffer{});
-    EXPECT_EQ(w->ingest(chunk_of(9, {2, 1, false}, Records().add("b", blob(3000, 1)))).status, PMIX_SUCCESS);
-}
-
-TEST(Writer, Quota_CountsValuesForRemotePeersAsLongAsTheyStand) {
-    WriterOptions options;
-    options.rank_quota = 4096;
-    auto w = make_writer(options);
-    w->add_local(0);
-    const auto commit = [&](const char* key, size_t size, uint8_t fill) {
-        return w->commit(0, Records().add(key, blob(size, fill), PMIX_REMOTE).list()).status();
-    };
-    ASSERT_EQ(commit("a", 1500, 1), PMIX_SUCCESS);
-    EXPECT_EQ(commit("b", 3000, 1), PMIX_ERR_OUT_OF_RESOURCE);
-    // What is replaced counts no longer.
-    for (uint8_t i = 2; i < 20; ++i) EXPECT_EQ(commit("a", 1500, i), PMIX_SUCCESS) << unsigned{i};
-}
-
 TEST(Writer, Find_OfKeysWithOneHash_TellsThemApart) {
     const auto keys = chosen_keys([](uint32_t) { return 0x1234'5678u; }, 3);
     auto w = make_writer();
@@ -696,139 +383,6 @@ TEST(Writer, Find_OfKeysWithOneHash_TellsThemApart) {
     EXPECT_EQ(get(w->reader(), Owner::job(), keys[0]), u32(0));
     EXPECT_EQ(get(w->reader(), Owner::job(), keys[1]), u32(1));
     EXPECT_EQ(get(w->reader(), Owner::job(), keys[2]), Buffer{});
-}
-
-TEST(Writer, ForeignBytesAreRefused) {
-    auto w = make_writer();
-    const Buffer good = chunk_of(1, {1, 0, true}, Records().add("a", u32(1)));
-    Buffer bytes = good;
-    const Buffer garbage(64, 0x5a);
-    bytes.insert(bytes.end(), garbage.begin(), garbage.end());
-    Ingested in = w->ingest(bytes);
-    EXPECT_EQ(in.status, PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(in.chunks, 1u);
-    EXPECT_EQ(in.blocks, 1u);
-    bytes = good;
-    bytes.resize(bytes.size() - 8);
-    EXPECT_EQ(w->ingest(bytes).status, PMIX_ERR_UNPACK_FAILURE);
-    EXPECT_EQ(w->ingest({}).status, PMIX_SUCCESS);
-    // Only processes, and only real ones, have contributions.
-    ChunkBuilder b;
-    b.begin(Owner::job(), {1, 0, true});
-    EXPECT_EQ(w->ingest(b.finish(0).value()).status, PMIX_ERR_UNPACK_FAILURE);
-    EXPECT_EQ(w->ingest(chunk_of(PMIX_RANK_WILDCARD, {1, 0, true}, Records())).status, PMIX_ERR_UNPACK_FAILURE);
-}
-
-TEST(Writer, SparseRanksTakeFewPages) {
-    auto w = make_writer();
-    const uint64_t before = w->published_bytes();
-    for (uint32_t i = 0; i < 32; ++i) {
-        ASSERT_EQ(
-            w->ingest(chunk_of(i * 100'000'007u % 4'000'000'000u, {1, 0, true}, Records().add("k", u32(i)))).blocks,
-            1u);
-    }
-    EXPECT_LT(w->published_bytes() - before,
-              32u * (layout::kLeafEntries + layout::kMiddleEntries) * 4 + 16384 + 32 * 128);
-    for (uint32_t i = 0; i < 32; ++i) {
-        EXPECT_EQ(get(w->reader(), Owner::proc(i * 100'000'007u % 4'000'000'000u), "k"), u32(i));
-    }
-}
-
-// The reservation is too small for what comes: writer and reader map the file again, old pointers stay good.
-TEST(Writer, OutgrowsItsReservation) {
-    WriterOptions options;
-    options.reservation = 1 << 20;
-    auto w = make_writer(options);
-    auto r = open_reader(*w);
-    ASSERT_EQ(w->put(Owner::job(), Records().add("first", text("early")).list()), PMIX_SUCCESS);
-    Found ours, theirs;
-    ASSERT_EQ(w->reader().find(Owner::job(), Key("first"), ours), PMIX_SUCCESS);
-    ASSERT_EQ(r->find(Owner::job(), Key("first"), theirs), PMIX_SUCCESS);
-    for (uint32_t i = 0; i < 40; ++i) {
-        ASSERT_EQ(w->put(Owner::app(i), Records().add("big", blob(300'000, static_cast<uint8_t>(i))).list()),
-                  PMIX_SUCCESS);
-        ASSERT_EQ(get(*r, Owner::app(i), "big"), blob(300'000, static_cast<uint8_t>(i)));
-        ASSERT_EQ(get(w->reader(), Owner::app(i), "big"), blob(300'000, static_cast<uint8_t>(i)));
-    }
-    EXPECT_EQ(copy_of(ours), text("early"));
-    EXPECT_EQ(copy_of(theirs), text("early"));
-    EXPECT_EQ(get(*r, Owner::app(0), "big"), blob(300'000, 0));
-}
-
-// No memory for more: a status, no signal, and what is there stays as it is.
-TEST(Writer, FullIsAStatus) {
-    auto w = make_writer();
-    w->add_local(0);
-    ASSERT_TRUE(w->commit(0, Records().add("k", text("old")).list()).ok());
-    const Buffer chunk = chunk_of(9, {1, 0, true}, Records().add("k", blob(4 << 20, 1)));
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-    rlimit small = before;
-    small.rlim_cur = 1 << 20;
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-    const Buffer large = blob(4 << 20, 1);
-    EXPECT_EQ(w->commit(0, Records().add("k", large).list()).status(), PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(w->put(Owner::job(), Records().add("k", large).list()), PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(w->ingest(chunk).status, PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(w->committed(0), 1u);
-    EXPECT_TRUE(w->commit(0, Records().add("small", blob(1000, 3)).list()).ok());
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-    auto r = open_reader(*w);
-    EXPECT_EQ(get(*r, Owner::proc(0), "k"), text("old"));
-    EXPECT_EQ(get(*r, Owner::proc(0), "small"), blob(1000, 3));
-    EXPECT_FALSE(r->has_commits(9));
-    EXPECT_EQ(w->ingest(chunk).status, PMIX_SUCCESS);
-    EXPECT_TRUE(w->commit(0, Records().add("k", large).list()).ok());
-    EXPECT_EQ(get(*r, Owner::proc(0), "k"), large);
-}
-
-#if !defined(UNDER_ASAN) && !defined(UNDER_TSAN)  // they want all the address space for themselves
-// Address space is limited: less of it is taken, and the store works as before.
-TEST(Writer, LimitedAddressSpace) {
-    const pid_t child = fork();
-    if (child == 0) {
-        rlimit limit{512u << 20, 512u << 20};
-        if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(1);
-        WriterOptions options;
-        options.job_size = 1'000'000;
-        std::vector<std::unique_ptr<Writer>> writers;
-        std::vector<std::unique_ptr<Reader>> readers;
-        for (int i = 0; i < 8; ++i) {
-            auto w = Writer::create(options);
-            if (!w.ok()) _exit(2);
-            writers.push_back(std::move(w).value());
-            auto r = Reader::open(dup(writers.back()->descriptor()));
-            if (!r.ok()) _exit(3);
-            readers.push_back(std::move(r).value());
-        }
-        for (uint32_t n = 0; n < 20; ++n) {
-            for (size_t i = 0; i < writers.size(); ++i) {
-                const Buffer v = blob(200'000, static_cast<uint8_t>(n));
-                if (writers[i]->put(Owner::app(n), Records().add("k", v).list()) != PMIX_SUCCESS) _exit(4);
-                if (get(*readers[i], Owner::app(n), "k") != v) _exit(5);
-            }
-        }
-        _exit(0);
-    }
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-}
-#endif
-
-TEST(Writer, ServersMappingIsNotInherited) {
-    auto w = make_writer();
-    ASSERT_EQ(w->put(Owner::job(), Records().add("k", u32(1)).list()), PMIX_SUCCESS);
-    Found f;
-    ASSERT_EQ(w->reader().find(Owner::job(), Key("k"), f), PMIX_SUCCESS);
-    unsigned char state;
-    void* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(f.bytes().data()) & ~uintptr_t{4095});
-    ASSERT_EQ(mincore(page, 4096, &state), 0);
-    const pid_t child = fork();
-    if (child == 0) _exit(mincore(page, 4096, &state) != 0 && errno == ENOMEM ? 0 : 1);
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
 }
 
 }  // namespace

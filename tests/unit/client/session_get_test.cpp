@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gets of a session: what the server is asked and what not, callbacks, values that are not copied, and more Get_nb than
+// a server takes.
+#include "unit/client/session_setting.h"
+
+namespace pmix::client {
+namespace {
+
+// What the callbacks of many requests said; the session's end calls those that are still open.
+struct Told {
+    std::mutex mutex;
+    std::vector<pmix_status_t> statuses;
+    std::atomic<size_t> calls{0};
+    static void on(pmix_status_t rc, pmix_value_t*, void* self) {
+        auto* told = static_cast<Told*>(self);
+        std::lock_guard lock(told->mutex);
+        told->statuses.push_back(rc);
+        ++told->calls;
+    }
+    bool wait(size_t n) const {
+        const test::LongWait most(120'000);
+        while (calls < n && !most.over()) std::this_thread::yield();
+        return calls == n;
+    }
+};
+
+struct HasTold {
+    Told told;
+};
+
+// More Get_nb than a server takes from one process: the others wait in the client.
+class ManyGetsTest : public HasTold, public SessionTest {
+  protected:
+    static constexpr size_t kAsked = common::kMaxOpenGets + 3000;
+    void ask(size_t n, int timeout_s = 0) {
+        common::InfoList infos;
+        if (timeout_s != 0) infos.append_number(PMIX_TIMEOUT, timeout_s, PMIX_INT);
+        for (size_t i = 0; i < n; ++i) {
+            const pmix_proc_t peer = common::ProcId("job", static_cast<common::Rank>(next_rank++)).to_c();
+            ASSERT_EQ(get_nb(*session, &peer, "k", infos.c_array(), infos.size(), &Told::on, &told), PMIX_SUCCESS);
+        }
+    }
+    size_t next_rank = 2;
+};
+
+// rows: K33 G4
+TEST_F(ManyGetsTest, GetNb_BeyondTheWindow_WaitsAndIsSentInOrder) {
+    static_assert(common::kMaxOpenGets < server::kMaxOpenRequests);
+    ask(kAsked);
+    session->on_loop_and_wait([] {});
+    auto sent = channel->sent();
+    ASSERT_EQ(sent.size(), common::kMaxOpenGets);
+    size_t answered = 0;
+    while (answered < kAsked) {
+        ASSERT_GT(sent.size(), answered);
+        for (; answered < sent.size(); ++answered) {
+            channel->answer(sent[answered], PMIX_ERR_NOT_FOUND, common::GetReply());
+        }
+        session->on_loop_and_wait([] {});
+        sent = channel->sent();
+    }
+    ASSERT_TRUE(told.wait(kAsked));
+    ASSERT_EQ(sent.size(), kAsked);
+    for (size_t i = 0; i < kAsked; ++i) {
+        ASSERT_EQ(FakeChannel::decoded<common::GetRequest>(sent[i]).proc.rank, i + 2);
+    }
+}
+
+// rows: G11
+TEST_F(ManyGetsTest, GetNb_ThatWaitsInTheClient_KeepsItsTimeout) {
+    ask(common::kMaxOpenGets);
+    ask(2, 1);
+    ASSERT_TRUE(told.wait(2));
+    EXPECT_EQ(told.statuses, std::vector<pmix_status_t>(2, PMIX_ERR_TIMEOUT));
+    // What is asked later takes the place of one that was answered.
+    ask(1);
+    session->on_loop_and_wait([] {});
+    const auto before = channel->sent();
+    ASSERT_EQ(before.size(), common::kMaxOpenGets);
+    channel->answer(before[0], PMIX_ERR_NOT_FOUND, common::GetReply());
+    ASSERT_TRUE(told.wait(3));
+    session->on_loop_and_wait([] {});
+    ASSERT_EQ(channel->sent().size(), common::kMaxOpenGets + 1);
+    EXPECT_EQ(FakeChannel::decoded<common::GetRequest>(channel->sent().back()).proc.rank, next_rank - 1);
+}
+
+// rows: G10
+TEST_F(ManyGetsTest, LostConnection_EndsWhatWaitsInTheClientToo) {
+    ask(kAsked);
+    channel->lose();
+    ASSERT_TRUE(told.wait(kAsked));
+    EXPECT_EQ(told.statuses, std::vector<pmix_status_t>(kAsked, PMIX_ERR_LOST_CONNECTION));
+}
+
+// rows: K16 K18 K19
+TEST_F(SessionTest, WhatGetAsksTheServerAndWhatNot) {
+    common::GetReply reply;
+    reply.is_inline = true;
+    common::ByteWriter w;
+    common::encode_string_value(w, "from afar");
+    reply.value = w.take();
+    answer_all<common::GetReply>(PMIX_SUCCESS, reply);
+    pmix_value_t* value = nullptr;
+    const pmix_proc_t peer = common::ProcId("job", 2).to_c();
+
+    EXPECT_EQ(get(*session, &peer, "pmix.nope", nullptr, 0, &value), PMIX_ERR_NOT_FOUND);
+    common::InfoList optional;
+    optional.append_flag(PMIX_OPTIONAL, true);
+    EXPECT_EQ(get(*session, &peer, "k", optional.c_array(), 1, &value), PMIX_ERR_NOT_FOUND);
+    EXPECT_EQ(get(*session, nullptr, "k", nullptr, 0, &value), PMIX_ERR_NOT_FOUND);
+    EXPECT_TRUE(channel->sent().empty());
+
+    ASSERT_EQ(get(*session, &peer, "k", nullptr, 0, &value), PMIX_SUCCESS);
+    EXPECT_STREQ(value->data.string, "from afar");
+    common::destroy_value(value);
+    free(value);
+    const auto request = FakeChannel::decoded<common::GetRequest>(channel->sent().at(0));
+    EXPECT_EQ(request.proc, common::ProcId("job", 2));
+    EXPECT_EQ(request.key, "k");
+}
+
+// rows: G7
+TEST_F(SessionTest, RequiredAttributeThatOurStoreWouldIgnore) {
+    pmix_value_t v;
+    v.type = PMIX_BOOL;
+    v.data.flag = true;
+    ASSERT_EQ(store_internal(*session, nullptr, "k", &v), PMIX_SUCCESS);
+    common::InfoList infos;
+    const int n = 1;
+    infos.append("site.needs", &n, PMIX_INT, PMIX_INFO_REQD);
+    pmix_value_t* value = nullptr;
+    EXPECT_EQ(get(*session, nullptr, "k", infos.c_array(), 1, &value), PMIX_ERR_NOT_SUPPORTED);
+    Once once;
+    const auto got = [](pmix_status_t rc, pmix_value_t* found, void* self) {
+        EXPECT_EQ(found, nullptr);
+        static_cast<Once*>(self)->fire(rc);
+    };
+    ASSERT_EQ(get_nb(*session, nullptr, "k", infos.c_array(), 1, got, &once), PMIX_SUCCESS);
+    ASSERT_TRUE(once.wait());
+    EXPECT_EQ(once.status, PMIX_ERR_NOT_SUPPORTED);
+}
+
+// After a refresh, what the stores have is the answer, also where the server has no newer value.
+TEST_F(SessionTest, Get_RefreshOfAKeyTheServerHasNot_AnswersFromTheStores) {
+    pmix_value_t v;
+    v.type = PMIX_INT;
+    v.data.integer = 42;
+    ASSERT_EQ(store_internal(*session, nullptr, "k", &v), PMIX_SUCCESS);
+    answer_all<common::GetReply>(PMIX_ERR_NOT_FOUND);
+    common::InfoList infos;
+    infos.append_flag(PMIX_GET_REFRESH_CACHE, true);
+    pmix_value_t* value = nullptr;
+    ASSERT_EQ(get(*session, nullptr, "k", infos.c_array(), 1, &value), PMIX_SUCCESS);
+    EXPECT_EQ(value->data.integer, 42);
+    free(value);
+    EXPECT_EQ(channel->sent().size(), 1u) << "the server was asked";
+    EXPECT_EQ(get(*session, nullptr, "none", infos.c_array(), 1, &value), PMIX_ERR_NOT_FOUND);
+}
+
+// rows: K33
+TEST_F(SessionTest, GetNbCallsBackOnceForAHitAMissAndARefusal) {
+    pmix_value_t v;
+    v.type = PMIX_INT;
+    v.data.integer = 42;
+    ASSERT_EQ(store_internal(*session, nullptr, "k", &v), PMIX_SUCCESS);
+    struct Got {
+        Once once;
+        int n = 0;
+        bool had_value = false;
+        static void on(pmix_status_t rc, pmix_value_t* value, void* self) {
+            auto* got = static_cast<Got*>(self);
+            got->had_value = value != nullptr;
+            if (value != nullptr) got->n = value->data.integer;
+            got->once.fire(rc);
+        }
+    } hit, miss, refused;
+    ASSERT_EQ(get_nb(*session, nullptr, "k", nullptr, 0, &Got::on, &hit), PMIX_SUCCESS);
+    ASSERT_TRUE(hit.once.wait());
+    EXPECT_EQ(hit.n, 42);
+    EXPECT_NE(hit.once.thread, std::this_thread::get_id());
+    ASSERT_EQ(get_nb(*session, nullptr, "none", nullptr, 0, &Got::on, &miss), PMIX_SUCCESS);
+    ASSERT_TRUE(miss.once.wait());
+    EXPECT_EQ(miss.once.status, PMIX_ERR_NOT_FOUND);
+    EXPECT_FALSE(miss.had_value);
+    answer_all<common::GetReply>(PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+    const pmix_proc_t peer = common::ProcId("job", 2).to_c();
+    ASSERT_EQ(get_nb(*session, &peer, "r", nullptr, 0, &Got::on, &refused), PMIX_SUCCESS);
+    ASSERT_TRUE(refused.once.wait());
+    EXPECT_EQ(refused.once.status, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+    common::InfoList infos;
+    infos.append_flag(PMIX_GET_STATIC_VALUES, true);
+    EXPECT_EQ(get_nb(*session, nullptr, "k", infos.c_array(), 1, &Got::on, &hit), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(get_nb(*session, nullptr, "k", nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(hit.once.calls, 1);
+}
+
+// rows: K11 K12 K15 K35
+TEST_F(SessionTest, StaticAndBorrowedValues) {
+    pmix_value_t v;
+    v.type = PMIX_STRING;
+    v.data.string = const_cast<char*>("text");
+    ASSERT_EQ(store_internal(*session, nullptr, "s", &v), PMIX_SUCCESS);
+    v.type = PMIX_INT;
+    v.data.integer = 7;
+    ASSERT_EQ(store_internal(*session, nullptr, "n", &v), PMIX_SUCCESS);
+
+    common::InfoList by_pointer, statics;
+    by_pointer.append_flag(PMIX_GET_POINTER_VALUES, true);
+    statics.append_flag(PMIX_GET_STATIC_VALUES, true);
+    pmix_value_t *first = nullptr, *again = nullptr;
+    ASSERT_EQ(get(*session, nullptr, "s", by_pointer.c_array(), 1, &first), PMIX_SUCCESS);
+    ASSERT_EQ(get(*session, nullptr, "s", by_pointer.c_array(), 1, &again), PMIX_SUCCESS);
+    EXPECT_EQ(first, again);
+    // Stays when the key is replaced.
+    v.type = PMIX_STRING;
+    v.data.string = const_cast<char*>("other");
+    ASSERT_EQ(store_internal(*session, nullptr, "s", &v), PMIX_SUCCESS);
+    EXPECT_STREQ(first->data.string, "text");
+
+    pmix_value_t storage;
+    pmix_value_t* into = &storage;
+    ASSERT_EQ(get(*session, nullptr, "s", statics.c_array(), 1, &into), PMIX_SUCCESS);
+    EXPECT_EQ(into, &storage);
+    EXPECT_STREQ(storage.data.string, "other");
+    ASSERT_EQ(get(*session, nullptr, "n", statics.c_array(), 1, &into), PMIX_SUCCESS);
+    EXPECT_EQ(storage.data.integer, 7);
+    into = nullptr;
+    EXPECT_EQ(get(*session, nullptr, "n", statics.c_array(), 1, &into), PMIX_ERR_BAD_PARAM);
+    // A text that is made for the caller has no place in the store to point to.
+    into = &storage;
+    EXPECT_EQ(get(*session, nullptr, PMIX_NSPACE, statics.c_array(), 1, &into), PMIX_ERR_GET_MALLOC_REQD);
+    EXPECT_STREQ(storage.data.string, "job");
+    free(storage.data.string);
+}
+
+}  // namespace
+}  // namespace pmix::client

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Process sets of a server: their names, their members, how they are announced.
+#include "unit/server/server_events_setting.h"
+
+using namespace pmix;
+using namespace pmix::test;
+
+// rows: S1 S2 S3
+TEST(ServerEventsTest, MembersFindTheNamesOfTheirSets) {
+    Setting s;
+    const auto define = [&](const char* name, std::vector<ProcId> members) {
+        return s.server.on_loop([&] { return s.server.setup().define_process_set(name, std::move(members)); });
+    };
+    const auto names_of = [&](FakeClient& c, uint32_t rank) {
+        std::vector<std::string> names;
+        dstore::Found found;
+        common::Value value;
+        if (c.reader()->find(dstore::Owner::proc(rank), dstore::Key(PMIX_PSET_NAMES), found) != PMIX_SUCCESS)
+            return std::vector<std::string>{"not found"};
+        EXPECT_EQ(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr()));
+        EXPECT_EQ(PMIX_DATA_ARRAY, value.type());
+        const pmix_data_array_t& array = *value.get().data.darray;
+        EXPECT_EQ(PMIX_STRING, array.type);
+        for (size_t i = 0; i < array.size; ++i) names.emplace_back(static_cast<char**>(array.array)[i]);
+        return names;
+    };
+    using Names = std::vector<std::string>;
+    ASSERT_EQ(PMIX_SUCCESS, define("all", {{"job", PMIX_RANK_WILDCARD}, {"later", PMIX_RANK_WILDCARD}}));
+    ASSERT_EQ(PMIX_SUCCESS, define("one", {{"job", 1}, {"later", 0}}));
+    EXPECT_EQ((Names{"all"}), names_of(s.a, 0));
+    EXPECT_EQ((Names{"all", "one"}), names_of(s.a, 1));
+    EXPECT_EQ((Names{"not found"}), names_of(s.o, 0));
+    ASSERT_EQ(PMIX_SUCCESS, s.server.on_loop([&] { return s.server.setup().delete_process_set("all"); }));
+    EXPECT_EQ(Names{}, names_of(s.a, 0));
+    EXPECT_EQ((Names{"one"}), names_of(s.b, 1));
+    // A job that is registered afterwards.
+    s.server.job("later", 1, 1);
+    FakeClient later(s.server, {"later", 0});
+    ASSERT_EQ(PMIX_SUCCESS, later.hello());
+    EXPECT_EQ((Names{"one"}), names_of(later, 0));
+}
+
+// Names in records and in a column, of sets of all sizes that overlap, come and go: as a plain model says.
+// rows: S1 S2 S3
+TEST(ServerEventsTest, ProcessSets_LargeAndSmallOnesThatOverlap_AreFoundAsDefined) {
+    constexpr uint32_t kRanks = 200;
+    TestServer server(nullptr);
+    server.job("wide", 1, kRanks, false);
+    server.add_client("wide", 0);
+    FakeClient client(server, {"wide", 0});
+    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    struct Set {
+        std::string name;
+        std::set<uint32_t> ranks;
+    };
+    std::vector<Set> model;
+    std::set<uint32_t> ever;
+    uint32_t seed = 7;
+    const auto random = [&](uint32_t n) {
+        seed = seed * 1664525 + 1013904223;
+        return (seed >> 8) % n;
+    };
+    for (int step = 0; step < 60; ++step) {
+        if (model.size() > 4 && random(3) == 0) {
+            const size_t gone = random(static_cast<uint32_t>(model.size()));
+            ASSERT_EQ(PMIX_SUCCESS,
+                      server.on_loop([&] { return server.setup().delete_process_set(model[gone].name); }));
+            model.erase(model.begin() + static_cast<ptrdiff_t>(gone));
+        } else {
+            Set set{"set" + std::to_string(step), {}};
+            std::vector<ProcId> members{{"elsewhere", 3}};
+            for (uint32_t n = step % 3 == 0 ? 3 : step % 3 == 1 ? 20 : 150; n > 0; --n) {
+                const uint32_t rank = random(kRanks + 5);
+                members.push_back({"wide", rank});
+                if (rank < kRanks) set.ranks.insert(rank);
+            }
+            if (step % 10 == 9) {
+                members.push_back({"wide", PMIX_RANK_WILDCARD});
+                for (uint32_t rank = 0; rank < kRanks; ++rank) set.ranks.insert(rank);
+            }
+            ever.insert(set.ranks.begin(), set.ranks.end());
+            ASSERT_EQ(PMIX_SUCCESS,
+                      server.on_loop([&] { return server.setup().define_process_set(set.name, members); }));
+            model.push_back(std::move(set));
+        }
+        for (uint32_t rank = 0; rank < kRanks; ++rank) {
+            dstore::Found found;
+            const auto rc = client.reader()->find(dstore::Owner::proc(rank), dstore::Key(PMIX_PSET_NAMES), found);
+            ASSERT_EQ(ever.count(rank) != 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, rc) << step << ' ' << rank;
+            if (rc != PMIX_SUCCESS) continue;
+            common::Value value;
+            ASSERT_EQ(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr()));
+            const pmix_data_array_t& array = *value.get().data.darray;
+            std::vector<std::string> names, expected;
+            for (size_t i = 0; i < array.size; ++i) names.emplace_back(static_cast<char**>(array.array)[i]);
+            for (const Set& set : model)
+                if (set.ranks.count(rank) != 0) expected.push_back(set.name);
+            ASSERT_EQ(expected, names) << step << ' ' << rank;
+        }
+    }
+}
+
+// What grows with the square of the members takes an hour here.
+// rows: S1
+TEST(ServerEventsTest, ProcessSet_OfAMillionMembers_TakesTimeThatGrowsWithTheirNumber) {
+    constexpr uint32_t kRanks = 1'000'000;
+    TestServer server(nullptr);
+    common::InfoList list;
+    list.append_number<uint32_t>(PMIX_JOB_SIZE, kRanks, PMIX_UINT32);
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("million", 1, list));
+    std::vector<ProcId> members;
+    for (uint32_t rank = kRanks; rank-- > 0;) members.push_back({"million", rank});
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_EQ(PMIX_SUCCESS,
+              server.on_loop([&] { return server.setup().define_process_set("all", std::move(members)); }));
+    const auto defined = std::chrono::steady_clock::now();
+    ASSERT_EQ(PMIX_SUCCESS, server.add_job("million", 1, list));
+    const auto registered = std::chrono::steady_clock::now();
+    ASSERT_EQ(PMIX_SUCCESS, server.on_loop([&] {
+        return server.setup().define_process_set("two", {{"million", 5}, {"million", 7}});
+    }));
+    const auto second = std::chrono::steady_clock::now();
+    const auto ms = [](auto from, auto to) {
+        return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(to - from).count());
+    };
+    RecordProperty("define_ms", ms(begin, defined));
+    RecordProperty("register_ms", ms(defined, registered));
+    RecordProperty("small_ms", ms(registered, second));
+    EXPECT_LT(ms(begin, second), 40'000);
+    const auto& reader = server.parts().registry.find("million")->data->reader();
+    for (uint32_t rank : {0u, 5u, kRanks - 1}) {
+        dstore::Found found;
+        EXPECT_EQ(PMIX_SUCCESS, reader.find(dstore::Owner::proc(rank), dstore::Key(PMIX_PSET_NAMES), found));
+    }
+}
+
+// rows: S1 S2
+TEST(ServerEventsTest, ProcessSetsAreAnnounced) {
+    Setting s;
+    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.a, {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE}, 0));
+    auto on_loop = [&](auto f) { return s.server.on_loop(f); };
+    EXPECT_EQ(PMIX_SUCCESS, on_loop([&] {
+                  return s.server.setup().define_process_set("set", {{"job", 0}, {"job", 1}});
+              }));
+    EXPECT_EQ(PMIX_ERR_EXISTS, on_loop([&] { return s.server.setup().define_process_set("set", {{"job", 0}}); }));
+    s.server.settle();
+    auto event = s.a.take_event();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(PMIX_PROCESS_SET_DEFINE, event->status);
+    common::InfoView view(event->infos.data(), event->infos.size());
+    std::string_view name;
+    ASSERT_EQ(PMIX_SUCCESS, view.get(PMIX_PSET_NAME, &name));
+    EXPECT_EQ("set", name);
+    const pmix_data_array_t* members = nullptr;
+    ASSERT_EQ(PMIX_SUCCESS, view.get(PMIX_PSET_MEMBERS, PMIX_PROC, &members));
+    ASSERT_NE(nullptr, members);
+    EXPECT_EQ(2u, members->size);
+    EXPECT_TRUE(view.flag(PMIX_EVENT_NON_DEFAULT)) << "Open MPI aborts in its default handler";
+    EXPECT_EQ(PMIX_SUCCESS, on_loop([&] { return s.server.setup().delete_process_set("set"); }));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, on_loop([&] { return s.server.setup().delete_process_set("set"); }));
+    s.server.settle();
+    event = s.a.take_event();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(PMIX_PROCESS_SET_DELETE, event->status);
+    EXPECT_TRUE(common::InfoView(event->infos.data(), event->infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
+    // a late handler hears of both
+    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {PMIX_PROCESS_SET_DEFINE}, 3));
+    EXPECT_EQ(1u, s.count(s.o, PMIX_PROCESS_SET_DEFINE));
+}
