@@ -679,7 +679,7 @@ typedef enum {
 #define PMIX_PROCDIR      "pmix.pdir"         /* char*: folder of the process, under PMIX_NSDIR */
 #define PMIX_TDIR_RMCLEAN "pmix.tdir.rmclean" /* bool: the resource manager removes them */
 
-/* Who and where a process is (chapter 6): names, ranks and relations; process realm unless said otherwise. */
+/* Identity and place of a process (chapter 6): names, ranks and relations; process realm unless said otherwise. */
 #define PMIX_CLUSTER_ID         "pmix.clid"       /* char*: name of the cluster */
 #define PMIX_PROCID             "pmix.procid"     /* pmix_proc_t*: the process itself */
 #define PMIX_NSPACE             "pmix.nspace"     /* char*: namespace of the job */

@@ -23,7 +23,7 @@ inline constexpr size_t kMaxConnectPayload = 131072;
 inline constexpr uint8_t kNotDescribed = 1;
 inline constexpr uint8_t kFullyDescribed = 2;
 
-// Who connects. The numbers are the wire's.
+// The kind of process that connects. The numbers are the wire's.
 enum class PeerKind : uint8_t {
     client = 0,
     legacy_tool = 1,

@@ -17,7 +17,7 @@ namespace {
 
 using Parts = Server::Parts;
 
-// Who may ask.
+// The roles that may make a request.
 enum class Requester : uint8_t {
     process,  // a client, a tool, or the server's own process
     anyone,   // observers too

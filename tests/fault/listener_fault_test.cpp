@@ -266,7 +266,7 @@ TEST(ListenerFaultTest, GarbageIsClosedWithoutAnAnswer) {
     expect_well(server);
 }
 
-// Who is of our kind hears why: first the answer, then the end.
+// A client of this library is told why: first the answer, then the end.
 TEST(ListenerFaultTest, ARefusalIsAnsweredBeforeItCloses) {
     FakeHost host;
     pmix_server_module_t module = host.module();

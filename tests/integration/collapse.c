@@ -153,7 +153,7 @@ static void on_left(size_t id, pmix_status_t code, const pmix_proc_t* source, pm
     done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-/* Who was connected hears of each who was lost while connected. */
+/* A process that was connected is notified of each that was lost while connected. */
 static void check_told(const char* name, const char* when, uint32_t victims) {
     bool connected = (is(name, "connect") && is(when, "after")) || (is(name, "disconnect") && is(when, "before"));
     bool open = is(when, "in") && (is(name, "connect") || is(name, "disconnect"));

@@ -156,7 +156,7 @@ static void partial(int argc, char** argv) {
     finish();
 }
 
-/* Who may see what rank 0 published in each range. rows: P8 */
+/* The ranks that may see what rank 0 published in each range. rows: P8 */
 static void ranges(int argc, char** argv) {
     (void)argc, (void)argv;
     char text[TEXT];

@@ -385,7 +385,7 @@ static void launcher(void) {
     CHECK(PMIX_CHECK_KEY((pmix_info_t*)directives->data.darray->array, PMIX_DEBUG_STOP_ON_EXEC));
     PMIX_VALUE_RELEASE(directives);
     CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL) >= 0);
-    close(ends[1]); /* who started it is gone */
+    close(ends[1]); /* the process that started it is gone */
     until(&heard, 1);
     CHECK_OK(PMIx_tool_finalize());
     CHECK(access(file, F_OK) != 0);

@@ -34,7 +34,7 @@ static void several(void) {
     CHECK_OK(PMIx_tool_get_servers(&servers, &count));
     CHECK(count == 2 && PMIX_CHECK_PROCID(&servers[0], &b.name) && PMIX_CHECK_PROCID(&servers[1], &a.name));
     PMIX_PROC_FREE(servers, count);
-    /* Who the tool is does not depend on it. */
+    /* The tool's name does not depend on it. */
     PMIX_LOAD_PROCID(&server, "nobody", 0);
     CHECK_STATUS(PMIx_tool_set_server(&server, NULL, 0), PMIX_ERR_UNREACH);
     CHECK_STATUS(PMIx_tool_disconnect(&server), PMIX_ERR_NOT_FOUND);

@@ -40,7 +40,7 @@ enum class Trust : unsigned char {
 };
 bool is_trusted(int fd, Trust trust, const transport::Io& io);
 
-// Who is there? May be asked before greet() on the same socket.
+// Asks which server is at the other end. May come before greet() on the same socket.
 common::Result<common::IdentityReply> ask_identity(int fd, transport::Deadline deadline, const transport::Io& io);
 
 // The hello itself. mine: role and name; infos, pid and versions are filled in.

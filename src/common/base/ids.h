@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who and what: process ids and keys, bounded, without the ABI's 260 bytes for each.
+// Process ids and keys, bounded, without the ABI's 260 bytes for each.
 //
 // Pure values, any thread. A name that is too long or empty never becomes one of these: the makers return a status.
 #pragma once

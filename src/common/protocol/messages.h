@@ -61,7 +61,7 @@ struct HelloReply {
     ProcId server;
     std::string library_version;
     Blob token;            // the server's half, or empty
-    ProcId self;           // who the receiver is (assigned to a tool that asked)
+    ProcId self;           // the receiver's name (assigned to a tool that asked)
     SegmentList segments;  // the receiver's own namespace
     Infos infos;
     WIREUP_FIELDS(HelloReply, version, features, server, library_version, token, self, segments, infos)

@@ -40,8 +40,8 @@ inline const void* held_element(const TypeRow& row, const pmix_value_t* v) noexc
     return row.held == Held::in_place ? static_cast<const void*>(&v->data) : v->data.ptr;
 }
 
-// Who can handle the bitmap or topology in this pmix_cpuset_t or pmix_topology_t. NULL: nobody, or of another source.
-// Asked only where there is such an object, so hwloc is not opened for nothing.
+// The library that can handle the bitmap or topology in this pmix_cpuset_t or pmix_topology_t. NULL: none, or another
+// source's. Asked only where there is such an object, so hwloc is not opened for nothing.
 static_assert(offsetof(pmix_cpuset_t, source) == offsetof(pmix_topology_t, source));
 inline const OpaqueOps* opaque_ops_for(const void* element) noexcept {
     return is_hwloc_source(load_field<const char*>(element, offsetof(pmix_cpuset_t, source))) ? open_opaque_ops()

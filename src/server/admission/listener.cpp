@@ -270,7 +270,7 @@ void Listener::decided(const ProcId& id, pmix_status_t status) {
     client->at_host = false;
 }
 
-// Who waits for another of its rank waits for that one's answer.
+// A peer that waits for another of its rank waits for that one's answer.
 void Listener::recover() {
     start();  // where one of the sockets is not watched yet
     const auto waiting = waiting_;

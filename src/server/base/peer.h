@@ -111,7 +111,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     void set_gone() noexcept { gone_ = true; }
 
   protected:
-    // Who it is turns out with the hello.
+    // The hello tells which process it is.
     void set_id(common::ProcId id) { id_ = std::move(id); }
     void set_kind(PeerKind kind) noexcept { kind_ = kind; }
     void set_gid(gid_t gid) noexcept { credentials_.gid = gid; }

@@ -97,11 +97,11 @@ class Host {
     // controls processes (spawn, job control, input) do not ask this: a host that makes such a request means its own
     // module, which is the only one that can carry it out.
     virtual Host& of(const Peer&) noexcept { return *this; }
-    // Who starts what this peer spawns.
+    // The host that starts what this peer spawns.
     virtual Host& of_spawn(const Peer&) noexcept { return *this; }
-    // Who controls these processes.
+    // The host that controls these processes.
     virtual Host& of_processes(const Peer&, const Procs&) noexcept { return *this; }
-    // Who aborts them; an empty list names the peer's namespace.
+    // The host that aborts them; an empty list names the peer's namespace.
     virtual Host& of_abort(const Peer&, const Procs&) noexcept { return *this; }
 
     // The job was started by this library as its own host.

@@ -35,7 +35,7 @@ struct Group {
     Charge charge;        // of the user whose process made it
     bool hidden = false;  // a namespace has its name, and is what that means: see GroupRegistry::hide
 
-    common::ProcList current() const;  // who has not left
+    common::ProcList current() const;  // the members that have not left
     common::ProcList living() const;   // of these, whose namespaces have not ended
     bool has(const common::ProcId& proc) const noexcept;
     // False: was none, or has left before.

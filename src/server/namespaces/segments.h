@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may map which namespace's segment, and what of it must still travel.
+// Which peers may map which namespace's segment, and what of it must still be sent.
 //
 // Borrowed: the registry. Loop thread only. A segment goes to processes of the user that the namespace belongs to, to
 // root and to the server's own user. Where neither the host nor the data from its own node says whose a namespace is,

@@ -86,7 +86,7 @@ TEST(ProgressThread, StoppedOnceAndDrivenByTheProcess) {
     EXPECT_EQ(0, after) << "who ran it?";
     for (int i = 0; i < 1000 && after == 0; ++i) PMIx_Progress();
     EXPECT_EQ(1, after);
-    register_job("blocking");  // who waits drives
+    register_job("blocking");  // the thread that waits drives the loop
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "k", Text("v").get()));
     EXPECT_EQ("v", text_of(ServerHere::self(), "k"));
     PMIx_Progress_thread_stop(nullptr, 0);

@@ -81,7 +81,8 @@ TEST_F(GroupInviteTest, Invite_OfANameThatIsBeingInvited_IsRefused) {
     settle();
 }
 
-// Who is missing may be left out if participation is optional, or if a handler of the inviter's has seen the event and
+// A missing member may be left out if participation is optional, or if a handler of the inviter's has seen the event
+// and
 // does not abort. Otherwise it is all or nothing, as in OpenPMIx 7.0. rows: R13 R14
 TEST_F(GroupInviteTest, Invite_OneIsMissing_FormsOnlyWhereThatIsWanted) {
     enum Wants { nothing, optional, handler };

@@ -400,7 +400,7 @@ TEST_F(FabricOfAHost, WhoWatchesForUpdatesGetsThemAfterItsHandlers) {
     watcher.fabric = &fabric;
     pmix_proc_t self = ServerHere::self();
     host.devices = 3;
-    // Who does not watch for it is left alone: it may be reading.
+    // A caller that does not watch for it is left alone: it may be reading.
     ASSERT_EQ(PMIX_SUCCESS,
               PMIx_Notify_event(PMIX_FABRIC_UPDATE_PENDING, &self, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
     pmix_status_t code = PMIX_FABRIC_UPDATED;

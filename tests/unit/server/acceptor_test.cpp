@@ -14,7 +14,7 @@ using namespace pmix;
 
 namespace {
 
-// Who connects and closes without end keeps the loop for a few connections at a time only.
+// A process that connects and closes without end keeps the loop for a few connections at a time only.
 TEST(AcceptorTest, OnReady_ManyConnections_AcceptsThemInParts) {
     test::TestServer here(nullptr);
     auto& parts = here.parts();

@@ -42,7 +42,7 @@ uint32_t offers(InfoList infos, bool host_takes_tools = true) {
     pmix_server_module_t module{};
     if (host_takes_tools) module.tool_connected = &on_tool;
     ServerHere server(&module, std::move(infos));
-    // Who asks has little patience with each server; where this process is stopped for longer, it asks again.
+    // The tool has little patience with each server; where this process is stopped for longer, it asks again.
     for (int i = 0; i < 5; ++i)
         for (const IdentityReply& identity :
              pmix::client::look_around(pmix::transport::Deadline::in_ms(60'000), pmix::transport::kRealIo))

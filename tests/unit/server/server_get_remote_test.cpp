@@ -272,7 +272,7 @@ TEST(ServerGetTest, WhatAFenceBringsIsNotWaitedForAtTheHost) {
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
-// Who has not been asked yet when the fence ends is not asked at all.
+// A process that has not been asked yet when the fence ends is not asked at all.
 // rows: K21 F2
 TEST(ServerGetTest, AGetThatMeetsTheEndOfAFenceDoesNotGoToTheHost) {
     Setting s(2);

@@ -66,7 +66,7 @@ struct Server {
         EXPECT_EQ(0, ::pipe2(ready, O_CLOEXEC));
         child = ::fork();
         if (child == 0) {
-            ::signal(SIGPIPE, SIG_IGN);  // who has found enough hangs up
+            ::signal(SIGPIPE, SIG_IGN);  // a survey that has found enough closes
             if (runs_as != ::geteuid() && ::setuid(runs_as) != 0) ::_exit(1);
             const Descriptor listener = socket_at(address, true, 16);
             ::fcntl(listener.get(), F_SETFL, 0);

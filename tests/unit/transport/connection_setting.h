@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of a connection share: a connection on a loop that the test turns, and the raw socket at its other
+// What the tests of a connection share: a connection on a loop that the test runs, and the raw socket at its other
 // end.
 #pragma once
 
