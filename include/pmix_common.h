@@ -1819,9 +1819,9 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define PMIX_WIREUP_UNMAPPED_USERS "wireup.unmapped" /* bool, default true */
 
 /* Initialisation of a server; WIREUP_OPENPMIX=1 or 0 in its environment does the same. Processes with OpenPMIx's
- * library (4.0 and later) are served too: the server listens at a port of 127.0.0.1 and speaks their protocol. A process
- * is let in as a rank if the kernel reports the user that the host registered for it. */
-#define PMIX_WIREUP_OPENPMIX "wireup.openpmix" /* bool, default false */
+ * library are served too: the server listens at a port of 127.0.0.1 and speaks their protocol. A process is let in as a
+ * rank if the kernel reports the user that the host registered for it. False: no TCP socket is made. */
+#define PMIX_WIREUP_OPENPMIX "wireup.openpmix" /* bool, default true */
 
 /* Initialisation of a server; WIREUP_USER_MEMORY in its environment does the same. Memory that the processes of one
  * user may make the server hold beyond the data of their jobs: requests that wait, unfinished messages, registrations.

@@ -87,7 +87,7 @@ bool unmapped_users_permitted(InfoView infos) {
 bool openpmix_wanted(InfoView infos) {
     if (infos.has(PMIX_WIREUP_OPENPMIX)) return infos.flag(PMIX_WIREUP_OPENPMIX);
     const char* asked = ::secure_getenv("WIREUP_OPENPMIX");
-    return asked != nullptr && std::string_view(asked) == "1";
+    return asked == nullptr || std::string_view(asked) != "0";
 }
 
 pmix_status_t read_user_memory(InfoView infos, size_t& bytes) {

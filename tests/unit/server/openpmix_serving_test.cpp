@@ -287,15 +287,30 @@ TEST_F(OpenPmixServingTest, Data_OfAnotherRelease_IsReadByAll) {
     }
 }
 
-TEST(OpenPmixServing, Server_ThatIsNotAsked_GivesNoAddressOfTheirs) {
+namespace {
+
+// What a child of this server is told of addresses of theirs.
+void expect_served(bool served, InfoList infos, const std::string& said) {
+    ServerHere server(nullptr, std::move(infos));
+    register_job("job");
+    ChildEnvironment child(ProcId("job", 0).to_c());
+    EXPECT_EQ(served, child.get("PMIX_SERVER_URI41").find(";tcp4://") != std::string::npos) << said;
+    EXPECT_EQ(served ? "hash" : "", child.get("PMIX_GDS_MODULE")) << said;
+}
+
+}  // namespace
+
+// proves: PMIx_server_init PMIX_WIREUP_OPENPMIX
+TEST(OpenPmixServing, Server_ThatIsToldNotTo_GivesNoAddressOfTheirs) {
+    expect_served(true, ServerHere::named(), "nothing");
     for (const char* asked : {"", "0", "1"}) {
         ::setenv("WIREUP_OPENPMIX", asked, 1);
-        ServerHere server;
-        register_job("job");
-        ChildEnvironment child(ProcId("job", 0).to_c());
-        const bool served = child.get("PMIX_SERVER_URI41").find(";tcp4://") != std::string::npos;
-        EXPECT_EQ(std::string(asked) == "1", served) << asked;
-        EXPECT_EQ(served ? "hash" : "", child.get("PMIX_GDS_MODULE"));
+        expect_served(std::string(asked) != "0", ServerHere::named(), asked);
+        for (const bool wanted : {false, true}) {
+            InfoList infos = ServerHere::named();
+            infos.append_flag(PMIX_WIREUP_OPENPMIX, wanted);
+            expect_served(wanted, std::move(infos), std::string(asked) + " and the attribute");
+        }
         ::unsetenv("WIREUP_OPENPMIX");
     }
 }

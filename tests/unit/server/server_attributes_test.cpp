@@ -92,6 +92,7 @@ TEST(ServerAttributes, SingleListener_HasOneSocket) {
         infos.append_string(PMIX_SERVER_TMPDIR, folder.name());
         infos.append_flag(PMIX_WIREUP_SOCKET_FILE, file);
         infos.append_flag(PMIX_SINGLE_LISTENER, single);
+        infos.append_flag(PMIX_WIREUP_OPENPMIX, false);
         return infos;
     };
     const auto uri = [] {
@@ -124,6 +125,24 @@ TEST(ServerAttributes, SingleListener_HasOneSocket) {
         EXPECT_EQ(before + 1, listening_sockets());
     }
     EXPECT_EQ(0u, folder.files());
+}
+
+// It is about the ways of one protocol: mpirun asks for a single one, and its ranks may have OpenPMIx's library.
+// rows: V1
+// proves: PMIx_server_init PMIX_WIREUP_OPENPMIX
+TEST(ServerAttributes, SocketForOpenPmix_IsThereUnlessForbidden) {
+    const size_t before = listening_sockets();
+    const auto listening = [&](const char* key, bool flag) {
+        InfoList infos = ServerHere::named();
+        infos.append_flag(key, flag);
+        ServerHere server(nullptr, std::move(infos));
+        return listening_sockets() - before;
+    };
+    EXPECT_EQ(2u, listening(PMIX_SINGLE_LISTENER, false));
+    EXPECT_EQ(2u, listening(PMIX_SINGLE_LISTENER, true));
+    EXPECT_EQ(2u, listening(PMIX_WIREUP_OPENPMIX, true));
+    EXPECT_EQ(1u, listening(PMIX_WIREUP_OPENPMIX, false));
+    EXPECT_EQ(before, listening_sockets());
 }
 
 // proves: PMIx_server_init PMIX_WIREUP_USER_MEMORY
