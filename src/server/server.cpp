@@ -80,7 +80,6 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
                {options.id, ::geteuid(), transport::overflow_uid(), options.unmapped_users, options.hello_timeout_ms,
                 options.registration_wait_ms, options.max_half_open, options.max_unregistered, options.socket_file,
                 options.strict, options.single_listener, options.max_descriptors}),
-      openpmix_job_data(registry),
       openpmix_listener(loop, {listener, *this, registry, segments, openpmix_job_data, scheduler}),
       compaction(scheduler, registry, segments, peers, self),
       remote_namespaces(observers, scheduler, registry, peers, registration),

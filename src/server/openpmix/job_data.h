@@ -26,8 +26,7 @@ class OpenPmixJobData final : public LifecycleObserver {
     static constexpr size_t kMostBytes = size_t{24} << 20;
     using Calls = std::shared_ptr<const std::vector<uint8_t>>;
 
-    // hostname: of this node, for jobs that have no placement. most: kMostBytes, or a test's.
-    explicit OpenPmixJobData(const Registry& registry, size_t most = kMostBytes) : registry_(registry), most_(most) {}
+    explicit OpenPmixJobData(size_t most = kMostBytes) : most_(most) {}  // most: kMostBytes, or a test's
 
     // The whole job: what it is, its session, its nodes, its applications, its processes. PMIX_ERR_NOT_FOUND: nothing
     // is known of it but its name.
@@ -46,12 +45,11 @@ class OpenPmixJobData final : public LifecycleObserver {
 
   private:
     // Releases whose bytes are the same.
-    using Form = std::tuple<bool, bool, bool, pmix_data_type_t, bool>;
+    using Form = std::tuple<bool, bool, bool, pmix_data_type_t, bool, bool>;
     struct Entry {
         uint64_t state = 0;  // NamespaceData::described()
         Calls calls;
     };
-    const Registry& registry_;
     const size_t most_;
     std::map<std::pair<uint32_t, Form>, Entry> entries_;  // by the namespace's number
 };
