@@ -194,8 +194,8 @@ pmix_status_t write_ranks(Writer& out, const Nspace& nspace, const Traits& trait
 
 Result<OpenPmixJobData::Calls> OpenPmixJobData::job(const Nspace& nspace, const Traits& traits) {
     if (nspace.data == nullptr) return PMIX_ERR_NOT_FOUND;
-    const Form form{traits.form.fixed, traits.form.described, traits.session_array, traits.newest_type,
-                    traits.lacks_statistics, traits.topology_support};
+    const Form form{traits.form.fixed,  traits.form.described,   traits.session_array,
+                    traits.newest_type, traits.lacks_statistics, traits.topology_support};
     Entry& entry = entries_[{nspace.number, form}];
     if (entry.calls != nullptr && entry.state == nspace.data->described()) return entry.calls;
     const dstore::Reader& reader = nspace.data->reader();
