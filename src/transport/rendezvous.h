@@ -6,8 +6,9 @@
 //       are written %3B and %25
 //   PMIX_WIREUP_TOKEN      = 64 hexadecimal digits: what proves the rank to the server and the server to the rank
 //
-// The variables that other MPI and PMIx libraries read (PMIX_SERVER_URI41 and so on) have the same text. A library
-// without this scheme finds no address in it and reports that there is no server.
+// The variables that other MPI and PMIx libraries read (PMIX_SERVER_URI41 and so on) have the same text, or, where the
+// server serves OpenPMIx's processes too, the address for them. A library without this scheme finds no address in the
+// former and reports that there is no server.
 //
 // Pure functions, any thread. The environment is hostile: too long, not text, not in this form is PMIX_ERR_BAD_PARAM,
 // absence is PMIX_ERR_NOT_FOUND.
