@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the writer's three files share: the segment being filled, its owner tables, its keys, the local ranks.
+// What the writer's four files share: the segment being filled, its owner tables, its keys, the local ranks.
 //
 // Private to the writer. Server's loop only. Its functions that append leave bytes behind the published size; their
 // caller publishes, then sets the reference that leads there. Appended bytes that are never referred to are only

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All objects of a running server, in the order in which they depend on each other. Included by server, dispatch and
-// the listener; all other code needs only the one object it is given.
+// All objects of a running server, in the order in which they depend on each other. Included by server, server_calls
+// and dispatch; all other code needs only the one object it is given.
 #pragma once
 
 #include <map>

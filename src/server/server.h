@@ -3,8 +3,9 @@
 // what happens to peers and members.
 //
 // Built and destroyed by runtime/library with the loop stopped or from the loop thread; every other member is for the
-// loop thread, except setup_fork(), which any thread and a forked child may call. what a host calls (PMIx_server_*) is
-// in server_calls.cpp, one member each; frames reach the operations through on_frame() and dispatch.
+// loop thread, except where a comment has "any thread". What a host calls (PMIx_server_*) is in server_calls.cpp, one
+// member each, but for PMIx_server_setup_fork: a forked child may call that, so abi/server_api asks jobs/launch_env and
+// no server. Frames reach the operations through on_frame() and dispatch.
 //
 // What can go wrong: create() fails with the status of what could not be had (no socket, no memory) and leaves nothing
 // behind. stop() answers everything that still waits, with PMIX_ERR_LOST_CONNECTION where nothing better is known.

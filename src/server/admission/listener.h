@@ -5,14 +5,15 @@
 // an end: a connection that is silent past its deadline, or is one too many, is dropped. The user of a connection is
 // the one that the kernel reports (SO_PEERCRED), compared with what the host registered for the rank; the rank's token
 // counts instead only where the kernel has no number for the user. Users without a registered rank share a small part
-// of the half-open connections, so they cannot keep the others out.
+// of the half-open connections, so they cannot keep the others out. Processes that speak OpenPMIx's protocol come from
+// openpmix/openpmix_listener by take(), and are admitted by the same steps.
 //
 // Each connection takes a descriptor, and there are so many for all. A first process of each registered rank always has
 // a place: what is no such process (a further process of a rank, a tool) is admitted only where it leaves one for every
 // rank that has not connected. Further processes share half of what there is, and connections before their hello an
 // eighth.
 //
-// What can go wrong: no socket (start() fails); no descriptors left: it pauses and tries again.
+// What can go wrong: no socket (open() fails); no descriptors left: it pauses and tries again.
 #pragma once
 
 #include <list>
