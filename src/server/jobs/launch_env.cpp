@@ -166,7 +166,7 @@ LaunchEnv::~LaunchEnv() {
 // The first block that is not before this rank's.
 size_t LaunchEnv::place_of(const Table& table, std::string_view nspace, Rank rank) noexcept {
     const std::pair wanted(nspace, rank);
-    const auto* begin = table.slots.get();
+    const auto* begin = table.slots.data();
     const auto* end = begin + table.used.load(std::memory_order_acquire);
     const auto* at = std::lower_bound(begin, end, wanted, [](const auto& block, const auto& w) {
         return std::pair<std::string_view, Rank>(block->proc.nspace, block->proc.rank) < w;

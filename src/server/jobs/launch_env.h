@@ -74,9 +74,9 @@ class LaunchEnv {
     };
     // By proc. The slots below `used` are readers' too and do not change.
     struct Table {
-        explicit Table(size_t n) : capacity(n), slots(std::make_unique<std::shared_ptr<const Block>[]>(n)) {}
+        explicit Table(size_t n) : capacity(n), slots(n) {}
         const size_t capacity;
-        const std::unique_ptr<std::shared_ptr<const Block>[]> slots;
+        std::vector<std::shared_ptr<const Block>> slots;  // never more or fewer than capacity
         std::atomic<size_t> used{0};
     };
     using Published = std::atomic<Table*>;
