@@ -29,7 +29,7 @@ class LifecycleObserver {
     virtual void peer_gone(const Peer&) {}
     // One of several connections of a rank has ended; the rank has not.
     virtual void clone_gone(const Peer&) {}
-    // A process of this node has ended, or will not take part in anything any more.
+    // A process of this node has ended, or will not take part in anything any more (Registration::client_gone).
     virtual void member_gone(Nspace&, MemberId) {}
     // Ranks or maps of a namespace were registered, or have gone, perhaps with the namespace: the number of processes
     // that a set with this name means here may be another.

@@ -43,7 +43,7 @@ class Registration final : public LifecycleObserver {
     // More variables for the children of a namespace, from PMIx_server_setup_local_support.
     pmix_status_t add_variables(std::string_view nspace, const common::InfoList& infos);
 
-    // The process has ended, or will not take part in anything any more.
+    // The process has ended, or will not take part in anything any more: notifies the observers of member_gone.
     void client_gone(Nspace& nspace, common::Rank rank);
 
     // LifecycleObserver
