@@ -90,10 +90,12 @@ class ByteWriter {
     // of a vector of known size (-Wstringop-overflow, -Warray-bounds). There is none: the vector allocates before it
     // copies.
     [[gnu::noinline]] void append(const uint8_t* p, size_t n) { buffer_.insert(buffer_.end(), p, p + n); }
+    // Grown first and stored in place: cheaper than a copy of a few bytes that has to be found out to be one.
     template <class T>
     void fixed(T v) {
-        v = to_little(v);
-        append(reinterpret_cast<const uint8_t*>(&v), sizeof v);
+        const size_t at = buffer_.size();
+        buffer_.resize(at + sizeof v);
+        store_le(buffer_.data() + at, v);
     }
     std::vector<uint8_t> buffer_;
 };
