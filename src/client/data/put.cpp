@@ -149,18 +149,30 @@ pmix_status_t stage_what_was_refused(Session& session) {
 
 }  // namespace
 
-pmix_status_t put(Session& session, pmix_scope_t scope, const char* key, const pmix_value_t* value) {
+namespace {
+
+// A key that the Standard reserves, a deletion, or arguments that are refused.
+[[gnu::noinline]] pmix_status_t put_unusual(Session& session, pmix_scope_t scope, std::string_view name,
+                                            const pmix_value_t* value) {
     // Reserved keys are let through: each Open MPI rank puts its host name under one and gives up on a refusal. What
     // the host says under that key wins in Get. The Standard's refusal is strict mode's.
-    auto name = checked_key(key);
-    if (!name) return name.status();
     const pmix_scope_t deleted = dstore::deleted_scope(scope);
-    const bool qualified = common::is_reserved_key(*name) && *name == PMIX_QUALIFIED_VALUE;
+    const bool qualified = common::is_reserved_key(name) && name == PMIX_QUALIFIED_VALUE;
     if (value == nullptr && (deleted == PMIX_SCOPE_UNDEF || qualified)) return PMIX_ERR_BAD_PARAM;
-    if (!qualified && refused_in_strict_mode(session, *name)) return PMIX_ERR_BAD_PARAM;
-    if (deleted != PMIX_SCOPE_UNDEF) return remove(session, *name, deleted, qualified ? value : nullptr);
+    if (!qualified && refused_in_strict_mode(session, name)) return PMIX_ERR_BAD_PARAM;
+    if (deleted != PMIX_SCOPE_UNDEF) return remove(session, name, deleted, qualified ? value : nullptr);
     if (scope < PMIX_LOCAL || scope > PMIX_INTERNAL) return PMIX_ERR_NOT_SUPPORTED;
     if (qualified) return keep_qualified(session, session.own_nspace(), session.self().rank, scope, *value);
+    return keep(session, session.own_nspace(), session.self().rank, name, scope, *value);
+}
+
+}  // namespace
+
+pmix_status_t put(Session& session, pmix_scope_t scope, const char* key, const pmix_value_t* value) {
+    auto name = checked_key(key);
+    if (!name) return name.status();
+    if (value == nullptr || scope < PMIX_LOCAL || scope > PMIX_INTERNAL || common::is_reserved_key(*name)) [[unlikely]]
+        return put_unusual(session, scope, *name, value);
     return keep(session, session.own_nspace(), session.self().rank, *name, scope, *value);
 }
 
