@@ -17,7 +17,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   set(may_runtime   client server topology openpmix transport dstore common)
   set(may_abi       runtime client server topology openpmix transport dstore common)
   set(inner_common  base placement values codec protocol)
-  set(inner_client  session data events groups tool iof services)
+  set(inner_client  session data openpmix events groups tool iof services)
   set(inner_server  base host namespaces data events collectives jobs iof spawn services admission openpmix)
 
   set(bad 0)

@@ -25,7 +25,8 @@ Stream::Stream(transport::EventLoop& loop, transport::Descriptor socket, StreamH
       identity_(socket_.get()),
       handler_(&handler),
       options_(std::move(options)),
-      queue_(options_.account) {}
+      queue_(options_.account),
+      connected_(options_.connected) {}
 
 Stream::~Stream() {
     transport::assert_on_loop();

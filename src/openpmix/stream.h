@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenPMIx's messages over one connected TCP socket, as a server has it: the connect message, then framed messages.
+// OpenPMIx's messages over one connected TCP socket: as a server has it, the connect message, then framed messages; as
+// a client has it after its handshake, the latter only.
 //
 // Owned through shared_ptr by its opener, which calls close() before dropping it. Loop thread only: nothing is sent
 // from other threads, so nothing is locked. What the socket does not take is queued, charged to an account.
@@ -46,6 +47,7 @@ struct StreamOptions {
     size_t max_payload = size_t{256} << 20;                 // of a received message
     size_t max_queued = size_t{512} << 20;                  // beyond it the connection is closed
     std::shared_ptr<transport::QueueAccount> account = {};  // may be null
+    bool connected = false;                                 // the handshake is over: messages follow
 };
 
 class Stream final : public std::enable_shared_from_this<Stream>, private transport::WatchHandler {

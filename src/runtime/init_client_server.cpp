@@ -13,6 +13,7 @@
 #include "client/data/singleton.h"
 #include "client/iof/iof.h"
 #include "client/modules.h"
+#include "client/openpmix/openpmix_channel.h"
 #include "client/session/handshake.h"
 #include "client/session/session.h"
 #include "client/session/socket_channel.h"
@@ -192,16 +193,15 @@ pmix_status_t Library::set_up_client(InfoView infos) {
     rc = set_up_loop(infos);
     if (rc != PMIX_SUCCESS) return rc;
 
+    const int64_t patience_ms = timeout_s > 0 ? int64_t{timeout_s} * 1000 : common::kHelloTimeoutMs;
     auto environment = transport::read_client_environment(&read_environment);
     if (!environment) {
         if (environment.status() != PMIX_ERR_NOT_FOUND) return environment.status();
         // MPI libraries read PMIX_ERR_UNREACH as "nobody launched me": each rank of a job would go on as a job of one,
         // and end with success. Only a process to which no server was described may be told that.
         if (transport::describes_server(&read_environment, environ)) {
-            WIREUP_LOG(api, error,
-                       "PMIX_NAMESPACE and a PMIX_SERVER_URI are set and PMIX_SERVER_URI_WIREUP or PMIX_RANK "
-                       "is not: the server that started this process runs another libpmix");
-            return PMIX_ERR_COMM_FAILURE;
+            rc = set_up_openpmix_client(patience_ms);
+            return rc == PMIX_ERR_UNREACH ? PMIX_ERR_COMM_FAILURE : rc;
         }
         WIREUP_LOG(api, info, "no server: the environment has no PMIX_SERVER_URI_WIREUP; this process is alone");
         client_ = client::make_session(*loop_, client::singleton_identity(), ProcId());
@@ -212,7 +212,6 @@ pmix_status_t Library::set_up_client(InfoView infos) {
         return rc;
     }
 
-    const int64_t patience_ms = timeout_s > 0 ? int64_t{timeout_s} * 1000 : common::kHelloTimeoutMs;
     auto greeting =
         client::shake_hands(*environment, infos.begin(), infos.size(), Deadline::in_ms(patience_ms), loop_->io());
     if (!greeting) {
@@ -230,6 +229,42 @@ pmix_status_t Library::set_up_client(InfoView infos) {
     {
         LoopRole role(*loop_);
         auto channel = client::SocketChannel::open(*loop_, std::move(greeting->socket), *session);
+        if (!channel) return channel.status();
+        session->set_channel(std::move(channel).value());
+    }
+    client_ = std::move(session);
+    return loop_->start();
+}
+
+pmix_status_t Library::set_up_openpmix_client(int64_t patience_ms) {
+    auto environment = client::read_openpmix_environment(&read_environment);
+    if (!environment) {
+        WIREUP_LOG(api, error,
+                   "the environment names a server that this library cannot speak to: it has a PMIX_SERVER_URI, and "
+                   "none of OpenPMIx 4 or later for this process: %s",
+                   common::log_status(environment.status()));
+        return PMIX_ERR_COMM_FAILURE;
+    }
+    const char* hostname = read_environment("PMIX_HOSTNAME");
+    auto greeted =
+        client::greet_openpmix(*environment, hostname != nullptr ? std::string(hostname) : server::local_hostname(),
+                               Deadline::in_ms(patience_ms), loop_->io());
+    if (!greeted) {
+        WIREUP_LOG(api, info, "the server %s, which the environment names, does not let %s:%u in: %s",
+                   environment->uri.c_str(), environment->self.nspace.c_str(), environment->self.rank,
+                   common::log_status(greeted.status()));
+        return greeted.status();
+    }
+    client::Greeting& greeting = greeted->greeting;
+    auto session = client::make_session(*loop_, greeting.reply.self, greeting.reply.server);
+    session->own_facts().note_uri(greeting.reply.server, environment->uri);
+    session->set_features(greeting.reply.features);
+    session->set_server_has_more();
+    WIREUP_RETURN_IF_ERROR(session->add_segments(greeting.reply.segments, std::move(greeting.descriptors)));
+    {
+        LoopRole role(*loop_);
+        auto channel = client::OpenPmixChannel::open(*loop_, std::move(greeting.socket), std::move(greeted->shadow),
+                                                     environment->self, environment->traits, *session);
         if (!channel) return channel.status();
         session->set_channel(std::move(channel).value());
     }

@@ -92,6 +92,8 @@ class Library {
     // cannot be talked to.
     pmix_status_t set_up_loop(common::InfoView infos);
     pmix_status_t set_up_client(common::InfoView infos);
+    // A client whose server speaks OpenPMIx's protocol.
+    pmix_status_t set_up_openpmix_client(int64_t patience_ms);
     pmix_status_t set_up_server(const pmix_server_module_t* module, common::InfoView infos);
     // init_tool.cpp
     pmix_status_t set_up_tool(common::InfoView infos);

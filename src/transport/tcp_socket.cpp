@@ -42,6 +42,35 @@ std::string tcp_address(int fd) {
     return std::string(text) + ':' + std::to_string(ntohs(at.sin_port));
 }
 
+// A socket may be bound to an address that the node has, and to no other.
+bool is_own_address(const sockaddr_in& address, const Io& io) {
+    const Descriptor fd(io.socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_in at = address;
+    at.sin_port = 0;
+    return fd && at.sin_addr.s_addr != htonl(INADDR_ANY) &&
+           io.bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+}
+
+common::Result<Descriptor> connect_tcp(const sockaddr_in& address, Deadline deadline, const Io& io) {
+    Descriptor fd(io.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd) return status_of(errno);
+    if (io.connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+    if (errno != EINPROGRESS && errno != EINTR) {
+        return errno == ENOMEM || errno == ENOBUFS || errno == EAGAIN ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_UNREACH;
+    }
+    for (;;) {
+        pollfd p{fd.get(), POLLOUT, 0};
+        const int n = io.poll(&p, 1, deadline.poll_ms());
+        if (n > 0) break;
+        if (n == 0 && deadline.passed()) return PMIX_ERR_TIMEOUT;
+        if (n < 0 && errno != EINTR && errno != EAGAIN) return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    int error = 0;
+    socklen_t length = sizeof error;
+    if (io.getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0) return PMIX_ERR_UNREACH;
+    return fd;
+}
+
 void send_at_once(int fd) noexcept {
     const int on = 1;
     (void)::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -2,13 +2,17 @@
 // TCP sockets within this node, for processes that do not speak over Unix sockets.
 //
 // Free functions, any thread. Descriptors are non-blocking and close-on-exec. Failures are statuses:
-// PMIX_ERR_OUT_OF_RESOURCE descriptors, memory or ports, PMIX_ERR_NOT_SUPPORTED no TCP here.
+// PMIX_ERR_OUT_OF_RESOURCE descriptors, memory or ports, PMIX_ERR_NOT_SUPPORTED no TCP here, PMIX_ERR_UNREACH nobody
+// listens there, PMIX_ERR_TIMEOUT the deadline passed.
 #pragma once
+
+#include <netinet/in.h>
 
 #include <cstddef>
 #include <string>
 
 #include "common/base/status.h"
+#include "transport/deadline.h"
 #include "transport/descriptor.h"
 #include "transport/io.h"
 
@@ -18,6 +22,10 @@ namespace pmix::transport {
 common::Result<Descriptor> listen_loopback(const Io& io = kRealIo);
 // "127.0.0.1:PORT" of such a socket. Empty: it is none.
 std::string tcp_address(int fd);
+
+// Is this an address of this node's? Only such a socket's user can be known (tcp_user.h).
+bool is_own_address(const sockaddr_in& address, const Io& io = kRealIo);
+common::Result<Descriptor> connect_tcp(const sockaddr_in& address, Deadline deadline, const Io& io = kRealIo);
 
 // For a connection whose messages must not be cut in their first bytes: small writes go out at once, and the socket is
 // writable only when all that was written before has been sent (not: received).

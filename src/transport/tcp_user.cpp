@@ -184,6 +184,19 @@ Result<uid_t> tcp_user(int fd) {
     return user;
 }
 
+Result<uid_t> await_tcp_user(int fd, Deadline deadline, const Io& io) {
+    constexpr int kMostMs = 50;
+    for (int ms = 1;; ms = std::min(2 * ms, kMostMs)) {
+        Result<uid_t> user = tcp_user(fd);
+        if (user.ok() || user.status() != PMIX_ERR_INVALID_CRED) return user;
+        if (!is_established(fd)) return PMIX_ERR_UNREACH;
+        if (deadline.passed()) return PMIX_ERR_TIMEOUT;
+        // It is woken where the other end is closed before.
+        pollfd p{fd, POLLRDHUP, 0};
+        if (io.poll(&p, 1, sooner(deadline, Deadline::in_ms(ms)).poll_ms()) > 0) return PMIX_ERR_UNREACH;
+    }
+}
+
 pmix_status_t try_tcp_user(int listener, const Io& io) {
     sockaddr_in at{};
     if (!read_address(::getsockname, listener, &at)) return PMIX_ERR_NOT_SUPPORTED;

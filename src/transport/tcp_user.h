@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
+#include "transport/deadline.h"
 #include "transport/io.h"
 
 namespace pmix::transport {
@@ -26,6 +27,10 @@ namespace pmix::transport {
 // fd: a connected IPv4 socket. PMIX_ERR_INVALID_CRED: the other end is not an established socket of this network
 // namespace, or this end is not established. PMIX_ERR_NOT_SUPPORTED: the kernel cannot be asked.
 common::Result<uid_t> tcp_user(int fd);
+
+// The same for a connection that this process has made: the other end has no user before its process has accepted it,
+// so this waits. PMIX_ERR_UNREACH: the connection has ended. PMIX_ERR_TIMEOUT: nobody has accepted it in time.
+common::Result<uid_t> await_tcp_user(int fd, Deadline deadline, const Io& io = kRealIo);
 
 // Would it answer? listener: a listening socket of 127.0.0.1, to which a connection is made and ended. Blocks for no
 // longer than that takes.

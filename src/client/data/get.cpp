@@ -98,6 +98,7 @@ bool server_may_know(Session& session, const GetRequest& request) noexcept {
     // A singleton has none, and what it has not is not to be found. (A tool that has lost its server is told so.)
     if (!session.has_server()) return false;
     const bool own = request.own_nspace;
+    if (request.reserved() && session.server_has_more()) return session.connected();
     // What the host said of a namespace is all in its segment, and the own one is there from the start.
     if (request.reserved() || request.all_keys()) return !own && session.reader(request.nspace) == nullptr;
     if (!own || request.rank != session.self().rank) return true;

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "client/session/blocking_io.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
 #include "common/protocol/frame.h"
@@ -23,35 +24,7 @@ using transport::Io;
 // The reply carries the job's segment by reference only, so this is ample for a good server, and a bound for others.
 constexpr uint32_t kMaxReply = 1u << 20;
 
-pmix_status_t await(int fd, short what, Deadline deadline, const Io& io) noexcept {
-    for (;;) {
-        pollfd p{fd, what, 0};
-        const int n = io.poll(&p, 1, deadline.poll_ms());
-        if (n > 0) return PMIX_SUCCESS;
-        if (n == 0 && deadline.passed()) return PMIX_ERR_TIMEOUT;
-        if (n < 0 && errno != EINTR && errno != EAGAIN) return PMIX_ERR_OUT_OF_RESOURCE;
-    }
-}
-
-pmix_status_t send_all(int fd, common::Bytes bytes, Deadline deadline, const Io& io) noexcept {
-    while (!bytes.empty()) {
-        iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        const ssize_t n = io.sendmsg(fd, &message, MSG_NOSIGNAL);
-        if (n >= 0) {
-            bytes = bytes.subspan(static_cast<size_t>(n));
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            WIREUP_RETURN_IF_ERROR(await(fd, POLLOUT, deadline, io));
-        } else if (errno != EINTR) {
-            return PMIX_ERR_UNREACH;
-        }
-    }
-    return PMIX_SUCCESS;
-}
-
-// Exactly size bytes: what follows belongs to the next reader of the connection.
+// As the other receive_all, with the descriptors that come along.
 pmix_status_t receive_all(int fd, uint8_t* into, size_t size, std::vector<Descriptor>& descriptors, Deadline deadline,
                           const Io& io) {
     while (size != 0) {
@@ -82,7 +55,7 @@ pmix_status_t receive_all(int fd, uint8_t* into, size_t size, std::vector<Descri
         } else if (n == 0) {
             return PMIX_ERR_UNREACH;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            WIREUP_RETURN_IF_ERROR(await(fd, POLLIN, deadline, io));
+            WIREUP_RETURN_IF_ERROR(await_ready(fd, POLLIN, deadline, io));
         } else if (errno != EINTR) {
             return PMIX_ERR_UNREACH;
         }

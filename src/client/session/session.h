@@ -80,6 +80,10 @@ class Session final : public transport::ConnectionHandler {
     bool takes_ranges() const noexcept { return takes_ranges_; }
     // Does its server take deletions in a commit? Of a tool, whose values stay with it, taken for granted. Likewise.
     bool server_deletes() const noexcept { return server_deletes_; }
+    // Its server may know more of a job than it has said of it: one that speaks OpenPMIx's protocol. Set before the
+    // first call.
+    bool server_has_more() const noexcept { return server_has_more_; }
+    void set_server_has_more() noexcept { server_has_more_ = true; }
     void set_features(uint64_t features) noexcept {
         takes_ranges_ = (features & common::kFeatureRanges) != 0;
         server_deletes_ = (features & common::kFeatureDeletions) != 0;
@@ -313,6 +317,7 @@ class Session final : public transport::ConnectionHandler {
     bool strict_ = false;
     bool takes_ranges_ = false;
     bool server_deletes_ = true;
+    bool server_has_more_ = false;
     std::atomic<bool> reclaiming_{false};
     std::atomic<bool> shut_{false};
     std::atomic<bool> stored_for_others_{false};

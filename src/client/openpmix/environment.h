@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a server that speaks OpenPMIx's protocol puts into a child's environment, and the reading of it.
+//
+//   PMIX_NAMESPACE, PMIX_RANK          who the child is
+//   PMIX_SERVER_URI61, 51, 41, 4       SERVER_NSPACE.RANK;tcp4://A.B.C.D:PORT, under each encoding that it has
+//   PMIX_VERSION                       the server's release
+//   PMIX_SECURITY_MODE                 names of modules, the best first
+//   PMIX_BFROP_BUFFER_TYPE             whether messages carry the types of what they hold
+//
+// Asked only where the environment has no server of this library's own (transport/rendezvous.h). The name under which
+// the address was found is the encoding. Releases before 4.0 speak another one, which this library has for its server
+// only.
+//
+// Pure, any thread. What can go wrong: PMIX_ERR_NOT_FOUND no namespace, or no address under any of the names above;
+// PMIX_ERR_BAD_PARAM something is not in its form; PMIX_ERR_NOT_SUPPORTED an address that is not IPv4's, or a server
+// that wants another proof of the user than the kernel's.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <string>
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "openpmix/traits.h"
+#include "transport/rendezvous.h"
+
+namespace pmix::client {
+
+struct OpenPmixEnvironment {
+    common::ProcId self;
+    common::ProcId server;
+    sockaddr_in address{};
+    std::string uri;       // as it was given
+    std::string encoding;  // "v41"
+    std::string security;  // the module that is to be named: "native" or "none"
+    uint8_t buffer_kind = 0;
+    openpmix::Traits traits;  // of the server
+};
+
+common::Result<OpenPmixEnvironment> read_openpmix_environment(transport::EnvironmentReader read);
+
+}  // namespace pmix::client

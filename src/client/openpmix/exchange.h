@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests to a server that speaks OpenPMIx's protocol and their answers, and answers to the frames of this process's
+// session: what a translation between the two is made of.
+//
+// Owned by an OpenPmixChannel. Loop thread only. A request that the server never answers stays open until the
+// connection ends; the session then ends all its calls. What can go wrong: a request that cannot be encoded for this
+// server (the status of the encoder, and nothing is sent), no memory (std::bad_alloc).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "common/protocol/messages.h"
+#include "openpmix/frame.h"
+#include "openpmix/messages.h"
+#include "openpmix/traits.h"
+#include "transport/descriptor.h"
+
+namespace pmix::client {
+
+class OpenPmixExchange {
+  public:
+    // Both ways out of here.
+    class Ends {
+      public:
+        virtual void send_message(uint32_t tag, common::Bytes payload) = 0;
+        virtual void deliver_frame(const common::FrameHeader& header, common::Bytes payload,
+                                   std::vector<transport::Descriptor>&& descriptors) = 0;
+
+      protected:
+        ~Ends() = default;
+    };
+    using Done = std::function<void(common::Bytes payload)>;
+
+    OpenPmixExchange(Ends& ends, const openpmix::Traits& traits) : ends_(ends), traits_(traits) {}
+
+    const openpmix::Traits& traits() const noexcept { return traits_; }
+
+    // done is called once with the answer, if there is one.
+    template <class Theirs>
+    pmix_status_t ask(const Theirs& request, Done done) {
+        std::vector<uint8_t> payload;
+        WIREUP_RETURN_IF_ERROR(encoded(request, &payload));
+        const uint32_t tag = next_tag();
+        open_.emplace(tag, std::move(done));
+        ends_.send_message(tag, payload);
+        return PMIX_SUCCESS;
+    }
+    // A request that has no answer.
+    template <class Theirs>
+    pmix_status_t tell(const Theirs& request) {
+        std::vector<uint8_t> payload;
+        WIREUP_RETURN_IF_ERROR(encoded(request, &payload));
+        ends_.send_message(next_tag(), payload);
+        return PMIX_SUCCESS;
+    }
+    // The server's message with a tag of a request. Nobody may have asked.
+    void answered(uint32_t tag, common::Bytes payload) {
+        const auto it = open_.find(tag);
+        if (it == open_.end()) return;
+        const Done done = std::move(it->second);
+        open_.erase(it);
+        done(payload);
+    }
+    template <class Theirs>
+    pmix_status_t decode(common::Bytes payload, Theirs* out) const {
+        return openpmix::decode(payload, traits_, out);
+    }
+
+    // To the session.
+    template <class Ours>
+    void reply(const common::FrameHeader& request, pmix_status_t status, const Ours& message,
+               std::vector<transport::Descriptor>&& descriptors = {}) {
+        auto payload = common::message_bytes(message);
+        if (!payload.ok()) return refuse(request, payload.status());
+        common::FrameHeader header = common::FrameHeader::reply(request.command, request.id, status);
+        header.payload = static_cast<uint32_t>(payload->size());
+        header.descriptors = static_cast<uint8_t>(descriptors.size());
+        ends_.deliver_frame(header, *payload, std::move(descriptors));
+    }
+    void refuse(const common::FrameHeader& request, pmix_status_t status) {
+        if (request.kind != common::FrameKind::request) return;
+        ends_.deliver_frame(common::FrameHeader::reply(request.command, request.id, status), {}, {});
+    }
+    template <class Ours>
+    void notify(common::Command command, const Ours& message) {
+        auto payload = common::message_bytes(message);
+        if (!payload.ok()) return;
+        common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(command));
+        header.payload = static_cast<uint32_t>(payload->size());
+        ends_.deliver_frame(header, *payload, {});
+    }
+
+    // A whole request of the session's, for which the answer is a status: convert(ours) makes theirs.
+    template <class Ours, class Convert>
+    void relay_status(const common::FrameHeader& header, common::Bytes payload, Convert convert) {
+        Ours ours;
+        pmix_status_t rc = common::decode_message(payload, ours);
+        if (rc == PMIX_SUCCESS) {
+            rc = ask(convert(ours), [this, header](common::Bytes answer) {
+                openpmix::StatusReply got;
+                const pmix_status_t status = decode(answer, &got);
+                const pmix_status_t said = status == PMIX_SUCCESS ? got.status.value : status;
+                if (common::succeeded(said)) return reply(header, said, common::Nothing{});
+                refuse(header, said);
+            });
+        }
+        if (rc != PMIX_SUCCESS) refuse(header, rc);
+    }
+
+  private:
+    template <class Theirs>
+    pmix_status_t encoded(const Theirs& request, std::vector<uint8_t>* payload) const {
+        WIREUP_RETURN_IF_ERROR(openpmix::encode(request, traits_, payload));
+        const bool too_large = payload->size() > common::kMaxFramePayload ||
+                               (traits_.most_payload != 0 && payload->size() > traits_.most_payload);
+        return too_large ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
+    }
+    // Servers number their own messages in the upper half.
+    uint32_t next_tag() noexcept {
+        do {
+            last_tag_ = last_tag_ >= INT32_MAX ? openpmix::kFirstRequestTag + 1 : last_tag_ + 1;
+        } while (open_.count(last_tag_) != 0);
+        return last_tag_;
+    }
+
+    Ends& ends_;
+    const openpmix::Traits traits_;
+    uint32_t last_tag_ = openpmix::kFirstRequestTag + 1;  // the greeting has used it
+    std::map<uint32_t, Done> open_;
+};
+
+}  // namespace pmix::client

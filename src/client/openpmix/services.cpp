@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests whose answer is a status or infos, what a server publishes, starts and connects, and events.
+#include "client/openpmix/services.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/codec/pack.h"
+#include "common/values/array_value.h"
+
+namespace pmix::client {
+
+namespace theirs = pmix::openpmix;
+
+using common::Bytes;
+using common::Command;
+using common::FrameHeader;
+using common::InfoList;
+using common::ProcId;
+
+namespace {
+
+// Marks an event that a server sends; it means nothing to the process.
+constexpr std::string_view kServerMark = "pmix.srvr.internal.notify";
+
+template <class Request>
+Request with_infos(common::Infos& infos) {
+    Request request;
+    request.infos.infos = std::move(infos);
+    return request;
+}
+
+}  // namespace
+
+template <class Ours, class Convert>
+void OpenPmixServices::relay_infos(const FrameHeader& header, Bytes payload, Convert convert) {
+    Ours ours;
+    pmix_status_t rc = common::decode_message(payload, ours);
+    if (rc == PMIX_SUCCESS) {
+        rc = exchange_.ask(convert(ours), [this, header](Bytes answer) {
+            theirs::InfosReply got;
+            const pmix_status_t status = exchange_.decode(answer, &got);
+            if (status != PMIX_SUCCESS) return exchange_.refuse(header, status);
+            common::ResultsReply reply;
+            if (got.infos) reply.infos = std::move(got.infos->infos);
+            exchange_.reply(header, got.status.value, reply);
+        });
+    }
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+bool OpenPmixServices::request(const FrameHeader& header, Bytes payload) {
+    switch (static_cast<Command>(header.command)) {
+        case Command::register_events:
+            register_events(header, payload);
+            return true;
+        case Command::deregister_events:
+            deregister_events(header, payload);
+            return true;
+        case Command::notify_event:
+            relay_status<common::NotifyEventRequest>(header, payload, [](common::NotifyEventRequest& ours) {
+                theirs::NotifyRequest request;
+                request.code.value = ours.status;
+                request.range.value = ours.range;
+                request.infos.infos = std::move(ours.infos);
+                return request;
+            });
+            return true;
+        case Command::publish:
+            relay_status<common::PublishRequest>(header, payload, [](common::PublishRequest& ours) {
+                auto request = with_infos<theirs::PublishRequest>(ours.infos);
+                request.uid.value = ::geteuid();
+                return request;
+            });
+            return true;
+        case Command::lookup:
+            lookup(header, payload);
+            return true;
+        case Command::unpublish:
+            relay_status<common::UnpublishRequest>(header, payload, [](common::UnpublishRequest& ours) {
+                auto request = with_infos<theirs::UnpublishRequest>(ours.infos);
+                request.uid.value = ::geteuid();
+                for (const std::string& key : ours.keys) request.keys.keys.emplace_back(key);
+                return request;
+            });
+            return true;
+        case Command::spawn:
+            spawn(header, payload);
+            return true;
+        case Command::connect:
+            connect(header, payload);
+            return true;
+        case Command::disconnect:
+            relay_status<common::ConnectRequest>(header, payload, [](common::ConnectRequest& ours) {
+                auto request = with_infos<theirs::DisconnectRequest>(ours.infos);
+                request.procs.procs = std::move(ours.procs);
+                return request;
+            });
+            return true;
+        case Command::group:
+            group(header, payload);
+            return true;
+        case Command::iof_pull:
+            pull(header, payload);
+            return true;
+        case Command::iof_deregister:
+            end_pull(header, payload);
+            return true;
+        case Command::iof_push:
+            push(header, payload);
+            return true;
+        case Command::iof_credit:  // their servers do not count what a client has read
+            return true;
+        case Command::resolve_peers:
+            resolve_peers(header, payload);
+            return true;
+        case Command::resolve_nodes:
+            resolve_nodes(header, payload);
+            return true;
+        default:
+            return request_of_host(header, payload);
+    }
+}
+
+bool OpenPmixServices::request_of_host(const FrameHeader& header, Bytes payload) {
+    switch (static_cast<Command>(header.command)) {
+        case Command::query:
+            relay_infos<common::QueryRequest>(header, payload, [](common::QueryRequest& ours) {
+                theirs::QueryRequest request;
+                request.queries.elements = ours.queries.take();
+                return request;
+            });
+            return true;
+        case Command::log:
+            relay_infos<common::LogRequest>(header, payload, [](common::LogRequest& ours) {
+                theirs::LogRequest request;
+                request.time.value = ::time(nullptr);
+                request.data.infos = std::move(ours.infos);
+                request.directives.infos = std::move(ours.directives);
+                return request;
+            });
+            return true;
+        case Command::allocate:
+            relay_infos<common::AllocateRequest>(header, payload, [](common::AllocateRequest& ours) {
+                auto request = with_infos<theirs::AllocationRequest>(ours.infos);
+                request.directive.value = static_cast<pmix_alloc_directive_t>(ours.directive);
+                return request;
+            });
+            return true;
+        case Command::job_control:
+            relay_infos<common::JobControlRequest>(header, payload, [](common::JobControlRequest& ours) {
+                auto request = with_infos<theirs::JobControlRequest>(ours.directives);
+                request.procs.procs = std::move(ours.procs);
+                return request;
+            });
+            return true;
+        case Command::monitor:
+            relay_infos<common::MonitorRequest>(header, payload, [](common::MonitorRequest& ours) {
+                auto request = with_infos<theirs::MonitorRequest>(ours.directives);
+                auto one =
+                    common::CArray<pmix_info_t>::copy_of(ours.infos.data(), std::min<size_t>(ours.infos.size(), 1));
+                if (!one.ok()) throw std::bad_alloc();
+                request.monitor.element = std::move(one).value();
+                request.error.value = ours.code;
+                return request;
+            });
+            return true;
+        case Command::get_credential:
+            get_credential(header, payload);
+            return true;
+        case Command::validate_credential: {
+            // The bytes are ours until the request is sent.
+            common::ValidateCredentialRequest ours;
+            if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS) {
+                exchange_.refuse(header, rc);
+                return true;
+            }
+            relay_infos<common::ValidateCredentialRequest>(
+                header, payload, [&ours](common::ValidateCredentialRequest& same) {
+                    auto request = with_infos<theirs::ValidateCredentialRequest>(same.directives);
+                    request.credential.bytes = ours.credential;
+                    return request;
+                });
+            return true;
+        }
+        case Command::session_control:
+            relay_infos<common::SessionControlRequest>(header, payload, [](common::SessionControlRequest& ours) {
+                auto request = with_infos<theirs::SessionControlRequest>(ours.directives);
+                request.session.value = ours.session_id;
+                return request;
+            });
+            return true;
+        case Command::resource_block:
+            relay_infos<common::ResourceBlockRequest>(header, payload, [](common::ResourceBlockRequest& ours) {
+                auto request = with_infos<theirs::ResourceBlockRequest>(ours.directives);
+                request.directive.value = static_cast<pmix_resource_block_directive_t>(ours.directive);
+                request.block = theirs::Text(ours.block);
+                if (ours.units.empty() || ours.units[0].value.type != PMIX_DATA_ARRAY) return request;
+                const pmix_data_array_t* array = ours.units[0].value.data.darray;
+                if (array == nullptr || array->type != PMIX_RESOURCE_UNIT) return request;
+                auto units = common::CArray<pmix_resource_unit_t>::copy_of(
+                    static_cast<const pmix_resource_unit_t*>(array->array), array->size);
+                if (!units.ok()) throw std::bad_alloc();
+                request.units.elements = std::move(units).value();
+                return request;
+            });
+            return true;
+        case Command::fabric:
+            fabric(header, payload);
+            return true;
+        default:
+            return false;
+    }
+}
+
+// ---- published data ----
+
+void OpenPmixServices::lookup(const FrameHeader& header, Bytes payload) {
+    common::LookupRequest ours;
+    pmix_status_t rc = common::decode_message(payload, ours);
+    if (rc == PMIX_SUCCESS) {
+        auto request = with_infos<theirs::LookupRequest>(ours.infos);
+        request.uid.value = ::geteuid();
+        for (const std::string& key : ours.keys) request.keys.keys.emplace_back(key);
+        rc = exchange_.ask(request, [this, header](Bytes answer) {
+            theirs::LookupReply got;
+            pmix_status_t status = exchange_.decode(answer, &got);
+            if (status == PMIX_SUCCESS) status = got.status.value;
+            common::LookupReply reply;
+            const auto* items = got.data ? &got.data->elements : nullptr;
+            for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
+                const pmix_pdata_t& item = items->data()[i];
+                common::ByteWriter w;
+                if (common::encode_value(w, item.value) != PMIX_SUCCESS) continue;
+                reply.items.push_back({ProcId(item.proc),
+                                       std::string(item.key, common::bounded_length(item.key, common::kMaxKeyLength)),
+                                       w.take()});
+            }
+            if (!common::succeeded(status) && reply.items.empty()) return exchange_.refuse(header, status);
+            exchange_.reply(header, status, reply);
+        });
+    }
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+// ---- other jobs ----
+
+pmix_status_t OpenPmixServices::add_segment(const std::string& nspace, common::SegmentList* segments,
+                                            std::vector<transport::Descriptor>* descriptors) {
+    // A message has room for so many; what is left out is asked for when it is wanted.
+    if (descriptors->size() == common::kMaxFrameDescriptors) return PMIX_SUCCESS;
+    auto grant = shadow_.grant(nspace);
+    if (!grant.ok()) return grant.status();
+    segments->push_back(std::move(grant->segment));
+    if (grant->descriptor) descriptors->push_back(std::move(grant->descriptor));
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t OpenPmixServices::take_jobs(const theirs::ByteObjects& objects, common::SegmentList* segments,
+                                          std::vector<transport::Descriptor>* descriptors) {
+    for (const Bytes& object : objects.objects) {
+        theirs::JobData job;
+        WIREUP_RETURN_IF_ERROR(exchange_.decode(object, &job));
+        // What is said of this job is known.
+        if (job.nspace.null || job.nspace.text == self_.nspace) continue;
+        WIREUP_RETURN_IF_ERROR(shadow_.take_job(job.nspace.text, job.values));
+        WIREUP_RETURN_IF_ERROR(add_segment(job.nspace.text, segments, descriptors));
+    }
+    return PMIX_SUCCESS;
+}
+
+void OpenPmixServices::spawn(const FrameHeader& header, Bytes payload) {
+    common::SpawnRequest ours;
+    pmix_status_t rc = common::decode_message(payload, ours);
+    if (rc == PMIX_SUCCESS) {
+        auto request = with_infos<theirs::SpawnRequest>(ours.infos);
+        request.apps.elements = ours.apps.take();
+        rc = exchange_.ask(request, [this, header](Bytes answer) {
+            theirs::SpawnReply got;
+            pmix_status_t status = exchange_.decode(answer, &got);
+            if (status == PMIX_SUCCESS) status = got.status.value;
+            if (common::succeeded(status) && (!got.nspace || got.nspace->text.empty()))
+                status = PMIX_ERR_UNPACK_FAILURE;
+            if (!common::succeeded(status)) return exchange_.refuse(header, status);
+            common::SpawnReply reply;
+            reply.nspace = got.nspace->text;
+            std::vector<transport::Descriptor> descriptors;
+            // The job runs, whether or not what is said of it can be kept: then it is asked for later.
+            if (!got.values.pairs.empty() && shadow_.take_job(reply.nspace, got.values) == PMIX_SUCCESS)
+                (void)add_segment(reply.nspace, &reply.segments, &descriptors);
+            exchange_.reply(header, status, reply, std::move(descriptors));
+        });
+    }
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+void OpenPmixServices::note_put(std::string_view key, Bytes value) {
+    if (exchange_.traits().connect_has_extras)
+        puts_.insert_or_assign(std::string(key), common::Blob(value.begin(), value.end()));
+}
+
+// What this process has put, and what is known of its job where it is the first of it to take part: without these the
+// others do not learn of either.
+void OpenPmixServices::append_extras(const common::ConnectRequest& ours, theirs::InfosToEnd* extras) const {
+    const auto add = [extras](const char* key, InfoList&& infos) {
+        auto array = common::array_value(std::move(infos));
+        InfoList one;
+        if (!array.ok() || one.append(key, std::move(array).value()) != PMIX_SUCCESS) throw std::bad_alloc();
+        size_t n = 0;
+        pmix_info_t* taken = one.release(&n);
+        extras->infos.emplace_back().element = common::CArray<pmix_info_t>(taken, n);
+    };
+    const auto append = [this](InfoList& infos, std::string_view key, Bytes encoded) {
+        if (common::is_reserved_key(key)) return;
+        common::Value value;
+        if (common::decode_value_into(encoded, value.c_ptr()) != PMIX_SUCCESS) return;
+        if (!exchange_.traits().knows(value.type())) return;
+        if (infos.append(key, std::move(value)) != PMIX_SUCCESS) throw std::bad_alloc();
+    };
+    InfoList own;
+    const pmix_proc_t self = self_.to_c();
+    if (own.append(PMIX_PROCID, &self, PMIX_PROC) != PMIX_SUCCESS) throw std::bad_alloc();
+    for (const auto& [key, value] : puts_) append(own, key, value);
+    if (own.size() > 1) add(PMIX_PROC_INFO_ARRAY, std::move(own));
+
+    bool foreign = false, first = true;
+    for (const ProcId& proc : ours.procs) {
+        foreign = foreign || proc.nspace != self_.nspace;
+        if (proc.nspace != self_.nspace) continue;
+        if (proc.rank == PMIX_RANK_WILDCARD ? self_.rank != 0 : proc.rank < self_.rank) first = false;
+    }
+    const dstore::Reader* reader = shadow_.reader(self_.nspace);
+    if (!foreign || !first || reader == nullptr) return;
+    InfoList job;
+    if (job.append(PMIX_NSPACE, self_.nspace.c_str(), PMIX_PROC_NSPACE) != PMIX_SUCCESS) throw std::bad_alloc();
+    (void)reader->for_each(dstore::Owner::job(), [&](std::string_view key, const dstore::Found& found) {
+        common::Value value;
+        if (key == PMIX_NSPACE || common::decode_value_into(found.bytes(), value.c_ptr()) != PMIX_SUCCESS) return;
+        if (!exchange_.traits().knows(value.type())) return;
+        if (job.append(key, std::move(value)) != PMIX_SUCCESS) throw std::bad_alloc();
+    });
+    add(PMIX_JOB_INFO_ARRAY, std::move(job));
+}
+
+void OpenPmixServices::connect(const FrameHeader& header, Bytes payload) {
+    common::ConnectRequest ours;
+    pmix_status_t rc = common::decode_message(payload, ours);
+    if (rc == PMIX_SUCCESS) {
+        theirs::ConnectRequestMessage request;
+        if (exchange_.traits().connect_has_extras) append_extras(ours, &request.extras);
+        request.procs.procs = std::move(ours.procs);
+        request.infos.infos = std::move(ours.infos);
+        rc = exchange_.ask(request, [this, header](Bytes answer) {
+            theirs::ConnectReplyMessage got;
+            pmix_status_t status = exchange_.decode(answer, &got);
+            if (status == PMIX_SUCCESS) status = got.status.value;
+            common::ConnectReply reply;
+            std::vector<transport::Descriptor> descriptors;
+            if (common::succeeded(status)) {
+                const pmix_status_t taken = take_jobs(got.objects, &reply.segments, &descriptors);
+                if (taken != PMIX_SUCCESS) status = taken;
+            }
+            if (!common::succeeded(status)) return exchange_.refuse(header, status);
+            exchange_.reply(header, status, reply, std::move(descriptors));
+        });
+    }
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+void OpenPmixServices::fabric(const FrameHeader& header, Bytes payload) {
+    common::FabricRequest asked;
+    if (const pmix_status_t rc = common::decode_message(payload, asked); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    if (asked.operation == PMIX_FABRIC_REQUEST_INFO) {
+        return relay_infos<common::FabricRequest>(header, payload, [](common::FabricRequest& ours) {
+            return with_infos<theirs::FabricRegisterRequest>(ours.directives);
+        });
+    }
+    size_t index = 0;
+    const common::InfoView which(asked.directives.data(), asked.directives.size());
+    if (asked.operation != PMIX_FABRIC_UPDATE_INFO || which.get(PMIX_FABRIC_INDEX, &index) != PMIX_SUCCESS)
+        return exchange_.refuse(header, PMIX_ERR_NOT_SUPPORTED);
+    relay_infos<common::FabricRequest>(header, payload, [index](common::FabricRequest&) {
+        theirs::FabricUpdateRequest request;
+        request.index.value = index;
+        return request;
+    });
+}
+
+void OpenPmixServices::get_credential(const FrameHeader& header, Bytes payload) {
+    common::GetCredentialRequest ours;
+    pmix_status_t rc = common::decode_message(payload, ours);
+    if (rc == PMIX_SUCCESS) {
+        const auto request = with_infos<theirs::GetCredentialRequest>(ours.directives);
+        rc = exchange_.ask(request, [this, header](Bytes answer) {
+            theirs::CredentialReply got;
+            pmix_status_t status = exchange_.decode(answer, &got);
+            if (status == PMIX_SUCCESS) status = got.status.value;
+            if (!common::succeeded(status)) return exchange_.refuse(header, status);
+            common::CredentialReply reply;
+            if (got.credential) reply.credential.assign(got.credential->bytes.begin(), got.credential->bytes.end());
+            if (got.infos) reply.infos = std::move(got.infos->infos);
+            exchange_.reply(header, status, reply);
+        });
+    }
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+// ---- events ----
+
+void OpenPmixServices::register_events(const FrameHeader& header, Bytes payload) {
+    common::RegisterEventsRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    std::vector<pmix_status_t> wanted(ours.codes.begin(), ours.codes.end());
+    if (wanted.empty()) wanted.push_back(theirs::kDefaultHandlerCode);
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    theirs::RegisterEventsRequest request;
+    bool fresh = false;
+    for (const pmix_status_t code : wanted) {
+        if (codes_[code]++ != 0) continue;
+        fresh = true;
+        if (code != theirs::kDefaultHandlerCode) request.codes.codes.push_back(code);
+    }
+    registrations_[ours.reference] = std::move(wanted);
+    if (!fresh) return exchange_.reply(header, PMIX_SUCCESS, common::Nothing{});
+    const pmix_status_t rc = exchange_.ask(request, [this, header, reference = ours.reference](Bytes answer) {
+        theirs::StatusReply got;
+        pmix_status_t status = exchange_.decode(answer, &got);
+        if (status == PMIX_SUCCESS) status = got.status.value;
+        if (common::succeeded(status)) return exchange_.reply(header, status, common::Nothing{});
+        (void)forget_registration(reference);
+        exchange_.refuse(header, status);
+    });
+    if (rc == PMIX_SUCCESS) return;
+    (void)forget_registration(ours.reference);
+    exchange_.refuse(header, rc);
+}
+
+// The codes that no handler is left for.
+std::vector<pmix_status_t> OpenPmixServices::forget_registration(uint64_t reference) {
+    std::vector<pmix_status_t> over;
+    const auto it = registrations_.find(reference);
+    if (it == registrations_.end()) return over;
+    for (const pmix_status_t code : it->second) {
+        const auto count = codes_.find(code);
+        if (count == codes_.end() || --count->second != 0) continue;
+        codes_.erase(count);
+        over.push_back(code);
+    }
+    registrations_.erase(it);
+    return over;
+}
+
+void OpenPmixServices::deregister_events(const FrameHeader& header, Bytes payload) {
+    common::DeregisterEventsRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    theirs::DeregisterEventsRequest request;
+    for (const pmix_status_t code : forget_registration(ours.reference)) request.codes.calls.push_back({code});
+    if (!request.codes.calls.empty()) (void)exchange_.tell(request);
+    if (header.kind == common::FrameKind::request) exchange_.reply(header, PMIX_SUCCESS, common::Nothing{});
+}
+
+bool OpenPmixServices::is_here(const ProcId& proc) const noexcept {
+    const dstore::Reader* own = shadow_.reader(self_.nspace);
+    const dstore::Reader* theirs_ = shadow_.reader(proc.nspace);
+    if (own == nullptr || theirs_ == nullptr) return false;
+    const auto here = own->node_of(self_.rank);
+    const auto there = theirs_->node_of(proc.rank);
+    return here && there && own->node_name(*here) == theirs_->node_name(*there);
+}
+
+void OpenPmixServices::event(Bytes payload) {
+    theirs::EventMessage got;
+    if (exchange_.decode(payload, &got) != PMIX_SUCCESS) return;
+    InfoList infos;
+    for (const pmix_info_t& info : got.infos.infos) {
+        if (common::key_view(info) == kServerMark) continue;
+        if (infos.append(info) == PMIX_ERR_NOMEM) throw std::bad_alloc();
+    }
+    common::EventNotify event;
+    event.status = got.code.value;
+    event.source = got.source.id;
+    event.range = got.range ? got.range->value : PMIX_RANGE_UNDEF;
+    event.infos = std::move(infos);
+    event.sequence = ++events_;
+    if (is_here(event.source)) event.nearness = common::EventNotify::kOnThisNode;
+    exchange_.notify(Command::event, event);
+}
+
+}  // namespace pmix::client

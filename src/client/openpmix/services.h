@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a session asks of a server beside data, in OpenPMIx's messages: events, forwarded output, publish and look up,
+// spawn, connect, groups, queries, log, control, monitoring, credentials, fabrics and resolving.
+//
+// Owned by an OpenPmixTranslator. Loop thread only. Two things are kept here because the other side does not:
+//
+//   events   a server has a set of codes for this process and no registrations. A code is registered with it once for
+//            all handlers, without the directives of any of them, which the process itself follows; it is taken back
+//            with the last handler.
+//   groups   the members of each, which the end of a group names again.
+//
+// What a server has no command for is answered with PMIX_ERR_NOT_SUPPORTED, here or by the server.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/openpmix/exchange.h"
+#include "client/openpmix/shadow.h"
+
+namespace pmix::client {
+
+class OpenPmixServices {
+  public:
+    OpenPmixServices(OpenPmixExchange& exchange, Shadow& shadow, const common::ProcId& self)
+        : exchange_(exchange), shadow_(shadow), self_(self) {}
+
+    // False: nothing that a server of OpenPMIx knows.
+    bool request(const common::FrameHeader& header, common::Bytes payload);
+    // Unasked, from the server.
+    void event(common::Bytes payload);
+    void output(common::Bytes payload);
+    // What this process shows to others than its node's: a connect tells it.
+    void note_put(std::string_view key, common::Bytes value);
+
+  private:
+    struct Pull {
+        size_t server_reference = 0;
+        pmix_iof_channel_t channels = 0;
+        common::ProcList procs;
+    };
+
+    bool request_of_host(const common::FrameHeader& header, common::Bytes payload);
+    template <class Ours, class Convert>
+    void relay_infos(const common::FrameHeader& header, common::Bytes payload, Convert convert);
+    template <class Ours, class Convert>
+    void relay_status(const common::FrameHeader& header, common::Bytes payload, Convert convert) {
+        exchange_.relay_status<Ours>(header, payload, convert);
+    }
+
+    void register_events(const common::FrameHeader& header, common::Bytes payload);
+    void deregister_events(const common::FrameHeader& header, common::Bytes payload);
+    std::vector<pmix_status_t> forget_registration(uint64_t reference);
+    void lookup(const common::FrameHeader& header, common::Bytes payload);
+    void spawn(const common::FrameHeader& header, common::Bytes payload);
+    void connect(const common::FrameHeader& header, common::Bytes payload);
+    void append_extras(const common::ConnectRequest& ours, openpmix::InfosToEnd* extras) const;
+    void fabric(const common::FrameHeader& header, common::Bytes payload);
+    void get_credential(const common::FrameHeader& header, common::Bytes payload);
+    void pull(const common::FrameHeader& header, common::Bytes payload);
+    void end_pull(const common::FrameHeader& header, common::Bytes payload);
+    void push(const common::FrameHeader& header, common::Bytes payload);
+    void group(const common::FrameHeader& header, common::Bytes payload);
+    void construct(const common::FrameHeader& header, common::GroupRequest&& ours);
+    void destruct(const common::FrameHeader& header, common::GroupRequest&& ours);
+    void resolve_peers(const common::FrameHeader& header, common::Bytes payload);
+    void resolve_nodes(const common::FrameHeader& header, common::Bytes payload);
+    // Job data of other namespaces, each taken over; their segments are what a reply hands out.
+    pmix_status_t take_jobs(const openpmix::ByteObjects& objects, common::SegmentList* segments,
+                            std::vector<transport::Descriptor>* descriptors);
+    pmix_status_t add_segment(const std::string& nspace, common::SegmentList* segments,
+                              std::vector<transport::Descriptor>* descriptors);
+    bool is_here(const common::ProcId& proc) const noexcept;
+
+    OpenPmixExchange& exchange_;
+    Shadow& shadow_;
+    const common::ProcId& self_;
+    std::map<uint64_t, std::vector<pmix_status_t>> registrations_;  // by reference; no codes: a default handler
+    std::map<pmix_status_t, size_t> codes_;                         // of all of them; kDefaultHandlerCode too
+    uint64_t events_ = 0;
+    std::map<uint64_t, Pull> pulls_;
+    std::map<std::string, common::ProcList, std::less<>> groups_;
+    std::map<std::string, common::Blob, std::less<>> puts_;
+};
+
+}  // namespace pmix::client

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Forwarded output and input, groups, and resolving.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "client/openpmix/services.h"
+#include "common/values/array_value.h"
+#include "common/values/info_view.h"
+
+namespace pmix::client {
+
+namespace theirs = pmix::openpmix;
+
+using common::Bytes;
+using common::Command;
+using common::FrameHeader;
+using common::InfoList;
+using common::ProcId;
+
+namespace {
+
+void append_members(InfoList& infos, const common::ProcList& members) {
+    auto procs = common::CArray<pmix_proc_t>::zeroed(members.size());
+    if (!procs.ok()) throw std::bad_alloc();
+    for (size_t i = 0; i < members.size(); ++i) (*procs)[i] = members[i].to_c();
+    auto array = common::array_value(std::move(procs).value());
+    if (!array.ok() || infos.append(PMIX_GROUP_MEMBERSHIP, std::move(array).value()) != PMIX_SUCCESS)
+        throw std::bad_alloc();
+}
+
+bool covers(const common::ProcList& procs, const ProcId& source) noexcept {
+    return std::any_of(procs.begin(), procs.end(), [&](const ProcId& proc) {
+        return proc.nspace == source.nspace && (proc.rank == source.rank || proc.rank == PMIX_RANK_WILDCARD);
+    });
+}
+
+}  // namespace
+
+// ---- output and input ----
+
+void OpenPmixServices::pull(const FrameHeader& header, Bytes payload) {
+    common::IofPullRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    Pull& pull = pulls_[ours.reference];
+    pull.channels = ours.channels;
+    pull.procs = ours.procs;
+    theirs::IofPullRequest request;
+    request.procs.procs = std::move(ours.procs);
+    request.infos.infos = std::move(ours.infos);
+    request.channels.value = ours.channels;
+    if (exchange_.traits().pull_has_id) request.reference.emplace().value = ours.reference;
+    const pmix_status_t rc = exchange_.ask(request, [this, header, reference = ours.reference](Bytes answer) {
+        theirs::IofPullReply got;
+        pmix_status_t status = exchange_.decode(answer, &got);
+        if (status == PMIX_SUCCESS) status = got.status.value;
+        if (!common::succeeded(status)) {
+            pulls_.erase(reference);
+            return exchange_.refuse(header, status);
+        }
+        const auto it = pulls_.find(reference);
+        if (it != pulls_.end() && got.reference) it->second.server_reference = got.reference->value;
+        exchange_.reply(header, status, common::Nothing{});
+    });
+    if (rc == PMIX_SUCCESS) return;
+    pulls_.erase(ours.reference);
+    exchange_.refuse(header, rc);
+}
+
+void OpenPmixServices::end_pull(const FrameHeader& header, Bytes payload) {
+    relay_status<common::IofDeregisterRequest>(header, payload, [this](common::IofDeregisterRequest& ours) {
+        theirs::IofDeregisterRequest request;
+        const auto it = pulls_.find(ours.reference);
+        if (it != pulls_.end()) {
+            request.reference.value = it->second.server_reference;
+            pulls_.erase(it);
+        }
+        return request;
+    });
+}
+
+// Whether input can be forwarded at all, a server does not say before it has some.
+void OpenPmixServices::push(const FrameHeader& header, Bytes payload) {
+    common::IofPushRequest asked;
+    if (const pmix_status_t rc = common::decode_message(payload, asked); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    if (asked.probe) return exchange_.reply(header, PMIX_SUCCESS, common::Nothing{});
+    relay_status<common::IofPushRequest>(header, payload, [](common::IofPushRequest& ours) {
+        theirs::IofPushRequest request;
+        request.procs.procs = std::move(ours.procs);
+        request.infos.infos = std::move(ours.infos);
+        request.data.bytes = ours.data;
+        return request;
+    });
+}
+
+// Some servers name a registration by their own number where the output was kept for it: then any that asked for such.
+void OpenPmixServices::output(Bytes payload) {
+    theirs::OutputMessage got;
+    if (exchange_.decode(payload, &got) != PMIX_SUCCESS) return;
+    const pmix_iof_channel_t channel = got.channel.value;
+    const auto fits = [&](const Pull& pull) {
+        return (pull.channels & channel) != 0 && covers(pull.procs, got.source.id);
+    };
+    auto it = pulls_.find(got.reference.value);
+    if (it == pulls_.end() || !fits(it->second))
+        it = std::find_if(pulls_.begin(), pulls_.end(), [&](const auto& entry) { return fits(entry.second); });
+    if (it == pulls_.end()) return;
+    common::IofNotify output;
+    output.source = got.source.id;
+    output.channel = channel;
+    output.data = got.data.bytes;
+    output.infos = std::move(got.infos.infos);
+    output.reference = it->first;
+    exchange_.notify(Command::iof, output);
+}
+
+// ---- groups ----
+
+void OpenPmixServices::group(const FrameHeader& header, Bytes payload) {
+    common::GroupRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    if (ours.call == common::GroupCall::construct) return construct(header, std::move(ours));
+    if (ours.call == common::GroupCall::destruct) return destruct(header, std::move(ours));
+    exchange_.refuse(header, PMIX_ERR_NOT_SUPPORTED);
+}
+
+void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest&& ours) {
+    theirs::GroupConstructRequest request;
+    request.group = theirs::Text(ours.name);
+    request.procs.procs = ours.procs;
+    request.infos.infos = std::move(ours.infos);
+    const auto take = [this, header, name = ours.name, members = ours.procs](Bytes answer) mutable {
+        pmix_status_t status = PMIX_SUCCESS;
+        std::optional<size_t> context;
+        InfoList results;
+        common::GroupReply reply;
+        std::vector<transport::Descriptor> descriptors;
+        // Each release writes its own form.
+        switch (exchange_.traits().group_reply) {
+            case theirs::GroupReplyForm::context_id: {
+                theirs::GroupContextReply got;
+                status = exchange_.decode(answer, &got);
+                if (status == PMIX_SUCCESS) status = got.status.value;
+                if (got.context_id) context = got.context_id->value;
+                break;
+            }
+            case theirs::GroupReplyForm::members: {
+                theirs::GroupMembersReply got;
+                status = exchange_.decode(answer, &got);
+                if (status == PMIX_SUCCESS) status = got.status.value;
+                if (got.members && !got.members->procs.empty()) members = std::move(got.members->procs);
+                if (got.context_id && got.context_id->value != SIZE_MAX) context = got.context_id->value;
+                if (common::succeeded(status)) {
+                    const pmix_status_t taken = take_jobs(got.objects, &reply.segments, &descriptors);
+                    if (taken != PMIX_SUCCESS) status = taken;
+                }
+                break;
+            }
+            case theirs::GroupReplyForm::optional_id: {
+                theirs::GroupReply got;
+                status = exchange_.decode(answer, &got);
+                if (status == PMIX_SUCCESS) status = got.status.value;
+                if (got.members && !got.members->procs.empty()) members = std::move(got.members->procs);
+                if (got.context_id && got.context_id->given) context = got.context_id->id;
+                if (got.infos && results.append_all(got.infos->infos.data(), got.infos->infos.size()) != PMIX_SUCCESS)
+                    throw std::bad_alloc();
+                break;
+            }
+        }
+        if (!common::succeeded(status)) return exchange_.refuse(header, status);
+        append_members(results, members);
+        if (context && results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *context, PMIX_SIZE) != PMIX_SUCCESS)
+            throw std::bad_alloc();
+        reply.infos = std::move(results);
+        groups_.insert_or_assign(name, std::move(members));
+        exchange_.reply(header, status, reply, std::move(descriptors));
+    };
+    const pmix_status_t rc = exchange_.ask(request, take);
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+void OpenPmixServices::destruct(const FrameHeader& header, common::GroupRequest&& ours) {
+    const auto known = groups_.find(ours.name);
+    const auto take = [this, header, name = ours.name](Bytes answer) {
+        theirs::StatusReply got;
+        pmix_status_t status = exchange_.decode(answer, &got);
+        if (status == PMIX_SUCCESS) status = got.status.value;
+        if (!common::succeeded(status)) return exchange_.refuse(header, status);
+        groups_.erase(name);
+        exchange_.reply(header, status, common::GroupReply{});
+    };
+    pmix_status_t rc = PMIX_ERR_NOT_FOUND;
+    if (!exchange_.traits().destruct_has_members) {
+        theirs::PlainGroupDestructRequest request;
+        request.group = theirs::Text(ours.name);
+        request.infos.infos = std::move(ours.infos);
+        rc = exchange_.ask(request, take);
+    } else if (known != groups_.end()) {
+        theirs::GroupDestructRequest request;
+        request.group = theirs::Text(ours.name);
+        request.procs.procs = known->second;
+        request.infos.infos = std::move(ours.infos);
+        rc = exchange_.ask(request, take);
+    }
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+// ---- resolving ----
+
+void OpenPmixServices::resolve_peers(const FrameHeader& header, Bytes payload) {
+    common::ResolveRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    if (!exchange_.traits().resolves) return exchange_.refuse(header, PMIX_ERR_NOT_SUPPORTED);
+    theirs::ResolvePeersRequest request;
+    if (!ours.node.empty()) request.node = theirs::Text(ours.node);
+    if (!ours.nspace.empty()) request.nspace = theirs::Text(ours.nspace);
+    const pmix_status_t rc = exchange_.ask(request, [this, header](Bytes answer) {
+        theirs::ResolvePeersReply got;
+        pmix_status_t status = exchange_.decode(answer, &got);
+        if (status == PMIX_SUCCESS) status = got.status.value;
+        if (!common::succeeded(status)) return exchange_.refuse(header, status);
+        common::ResolvePeersReply reply;
+        if (got.procs) reply.procs = std::move(got.procs->procs);
+        exchange_.reply(header, status, reply);
+    });
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+void OpenPmixServices::resolve_nodes(const FrameHeader& header, Bytes payload) {
+    common::ResolveRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    if (!exchange_.traits().resolves) return exchange_.refuse(header, PMIX_ERR_NOT_SUPPORTED);
+    theirs::ResolveNodeRequest request;
+    if (!ours.nspace.empty()) request.nspace = theirs::Text(ours.nspace);
+    const pmix_status_t rc = exchange_.ask(request, [this, header](Bytes answer) {
+        theirs::ResolveNodeReply got;
+        pmix_status_t status = exchange_.decode(answer, &got);
+        if (status == PMIX_SUCCESS) status = got.status.value;
+        if (!common::succeeded(status)) return exchange_.refuse(header, status);
+        common::ResolveNodesReply reply;
+        if (got.nodes) reply.nodes = got.nodes->text;
+        exchange_.reply(header, status, reply);
+    });
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+}  // namespace pmix::client

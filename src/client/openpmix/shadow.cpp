@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "client/openpmix/shadow.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "client/data/get_request.h"
+#include "common/base/log.h"
+#include "common/codec/pack.h"
+
+namespace pmix::client {
+
+using common::kNoNode;
+using common::Result;
+using dstore::Computed;
+using dstore::Owner;
+using dstore::OwnerKind;
+using dstore::Record;
+
+namespace {
+
+// One put for each owner: what is published together is found together.
+pmix_status_t put_sorted(dstore::Writer& writer, std::vector<std::pair<Owner, Record>>& items) {
+    std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) {
+        return a.first.kind != b.first.kind ? a.first.kind < b.first.kind : a.first.index < b.first.index;
+    });
+    std::vector<Record> records;
+    for (size_t i = 0; i < items.size();) {
+        const Owner owner = items[i].first;
+        records.clear();
+        for (; i < items.size() && items[i].first == owner; ++i) records.push_back(items[i].second);
+        WIREUP_RETURN_IF_ERROR(writer.put(owner, records));
+    }
+    return PMIX_SUCCESS;
+}
+
+common::Blob encoded_u32(uint32_t n) {
+    uint8_t bytes[common::kMaxScalarBytes];
+    const size_t size = common::encode_scalar(PMIX_UINT32, n, bytes);
+    return {bytes, bytes + size};
+}
+
+// What follows from the placement where the server does not say it.
+void compute_columns(const PlacedJob& placed, dstore::ColumnBuilder& nodes, dstore::ColumnBuilder& procs) {
+    nodes.compute(PMIX_HOSTNAME, Computed::node_name, PMIX_STRING, 0);
+    nodes.compute(PMIX_NODEID, Computed::node_id, PMIX_UINT32, 4);
+    nodes.compute(PMIX_LOCAL_SIZE, Computed::local_size, PMIX_UINT32, 4);
+    nodes.compute(PMIX_LOCALLDR, Computed::local_leader, PMIX_PROC_RANK, 4);
+    nodes.compute(PMIX_LOCAL_PEERS, Computed::local_peers, PMIX_STRING, 0);
+    procs.compute(PMIX_NODEID, Computed::node_id, PMIX_UINT32, 4);
+    procs.compute(PMIX_HOSTNAME, Computed::node_name, PMIX_STRING, 0);
+    procs.compute(PMIX_LOCAL_RANK, Computed::local_rank, PMIX_UINT16, 2);
+    if (placed.apps.empty()) return;
+    procs.compute(PMIX_APPNUM, Computed::app_number, PMIX_UINT32, 4);
+    procs.compute(PMIX_APP_RANK, Computed::app_rank, PMIX_PROC_RANK, 4);
+    procs.compute(PMIX_APPLDR, Computed::app_leader, PMIX_PROC_RANK, 4);
+}
+
+}  // namespace
+
+Result<Shadow::Entry*> Shadow::obtain_entry(std::string_view nspace) {
+    const auto known = entries_.find(nspace);
+    if (known != entries_.end()) return &known->second;
+    if (nspace.empty() || nspace.size() > common::kMaxNspaceLength) return PMIX_ERR_UNPACK_FAILURE;
+    auto writer = dstore::Writer::create({});
+    if (!writer.ok()) return writer.status();
+    Entry entry;
+    entry.writer = std::move(writer).value();
+    entry.instance = next_instance_++;
+    return &entries_.emplace(nspace, std::move(entry)).first->second;
+}
+
+pmix_status_t Shadow::obtain(std::string_view nspace) {
+    return obtain_entry(nspace).status();
+}
+
+const dstore::Reader* Shadow::reader(std::string_view nspace) const noexcept {
+    const auto it = entries_.find(nspace);
+    return it == entries_.end() ? nullptr : &it->second.writer->reader();
+}
+
+pmix_status_t Shadow::take_job(std::string_view nspace, const openpmix::KeyValues& values) {
+    auto blob = JobBlob::read(values, traits_);
+    if (!blob.ok()) return blob.status();
+    auto entry = obtain_entry(nspace);
+    if (!entry.ok()) return entry.status();
+    const pmix_status_t rc = apply(**entry, std::move(blob).value());
+    written(**entry);
+    return rc;
+}
+
+pmix_status_t Shadow::apply(Entry& entry, JobBlob&& blob) {
+    dstore::Writer& writer = *entry.writer;
+    dstore::ColumnBuilder nodes_known(OwnerKind::node);
+    std::vector<std::pair<Owner, Record>> items;
+    if (blob.places) {
+        auto placed = PlacedJob::of(blob);
+        if (!placed.ok()) return placed.status();
+        dstore::Placement placement;
+        placement.procs = placed->has_procs ? &placed->procs : nullptr;
+        placement.nodes = placed->nodes;
+        placement.node_ids = placed->ids;
+        std::vector<dstore::NodeAlias> aliases;
+        for (const auto& [place, alias] : placed->aliases) aliases.push_back({place, alias});
+        placement.aliases = aliases;
+        placement.apps = placed->apps;
+        if (!placed->nodes.empty()) {
+            WIREUP_RETURN_IF_ERROR(writer.set_placement(placement));
+            entry.nodes = placed->nodes;
+        }
+        if (placed->has_procs && !std::exchange(entry.computes, true))
+            compute_columns(*placed, nodes_known, blob.procs);
+        for (uint32_t i = 0; i < placed->apps.size(); ++i) {
+            const dstore::AppRange& app = placed->apps[i];
+            const bool said = std::any_of(blob.facts.begin(), blob.facts.end(), [&](const JobBlob::Fact& fact) {
+                return fact.owner == Owner::app(i) && fact.key == PMIX_APP_SIZE;
+            });
+            if (app.size != 0 && !said) blob.facts.push_back({Owner::app(i), PMIX_APP_SIZE, encoded_u32(app.size)});
+        }
+    }
+    if (blob.session) {
+        blob.facts.push_back({Owner::job(), PMIX_SESSION_ID, encoded_u32(*blob.session)});
+        blob.facts.push_back({Owner::session(0), PMIX_SESSION_ID, encoded_u32(*blob.session)});
+    }
+    // A job knows its session's number, by which its session is found.
+    uint32_t session = blob.session.value_or(0);
+    dstore::Found found;
+    if (!blob.session && writer.reader().find(Owner::job(), dstore::Key(PMIX_SESSION_ID), found) == PMIX_SUCCESS) {
+        common::Value value;
+        uint64_t id = 0;
+        if (common::decode_value_into(found.bytes(), value.c_ptr()) == PMIX_SUCCESS &&
+            common::read_number(value.get(), &id) == PMIX_SUCCESS && id < UINT32_MAX)
+            session = static_cast<uint32_t>(id);
+    }
+    const auto place_of = [&](std::string_view name) {
+        const auto at = std::find(entry.nodes.begin(), entry.nodes.end(), name);
+        return at == entry.nodes.end() ? kNoNode : static_cast<uint32_t>(at - entry.nodes.begin());
+    };
+    const uint32_t own_node = place_of(hostname_);
+    for (const JobBlob::Fact& fact : blob.facts) {
+        const Record record{fact.key, fact.value, PMIX_GLOBAL};
+        Owner owner = fact.owner;
+        if (owner.kind == OwnerKind::session) owner.index = session;
+        if (owner.kind == OwnerKind::node) {
+            owner.index = place_of(blob.nodes[owner.index].name);
+            if (owner.index == kNoNode) continue;
+        } else if (owner.kind == OwnerKind::job && own_node != kNoNode && default_realm(fact.key) == Realm::node) {
+            items.emplace_back(Owner::node(own_node), record);
+        }
+        items.emplace_back(owner, record);
+    }
+    WIREUP_RETURN_IF_ERROR(put_sorted(writer, items));
+    if (!blob.procs.empty()) WIREUP_RETURN_IF_ERROR(writer.add_columns(std::move(blob.procs)));
+    if (!nodes_known.empty()) WIREUP_RETURN_IF_ERROR(writer.add_columns(std::move(nodes_known)));
+    return PMIX_SUCCESS;
+}
+
+// What a process shows to this one and what to processes of other nodes, the server does not say. As a commit, in which
+// what is there already costs nothing.
+pmix_status_t Shadow::take_proc(const common::ProcId& proc, openpmix::KeyValues&& values) {
+    if (!common::is_real_rank(proc.rank)) return PMIX_ERR_UNPACK_FAILURE;
+    auto entry = obtain_entry(proc.nspace);
+    if (!entry.ok()) return entry.status();
+    std::vector<common::Blob> encoded;
+    std::vector<std::string_view> keys;
+    for (const openpmix::KeyValue& pair : values.pairs) {
+        common::ByteWriter w;
+        if (!common::is_valid_key(pair.key) || common::encode_value(w, pair.value.get()) != PMIX_SUCCESS) continue;
+        encoded.push_back(w.take());
+        keys.push_back(pair.key);
+    }
+    std::vector<Record> records;
+    for (size_t i = 0; i < keys.size(); ++i) records.push_back({keys[i], encoded[i], PMIX_GLOBAL});
+    if ((*entry)->procs.insert(proc.rank).second) (*entry)->writer->add_local(proc.rank);
+    const auto generation = (*entry)->writer->commit(proc.rank, records);
+    written(**entry);
+    return generation.status();
+}
+
+void Shadow::written(Entry& entry) {
+    if (!entry.writer->compaction_due()) return;
+    const auto renewed = entry.writer->compact();
+    if (!renewed.ok() || !renewed.value()) return;
+    entry.instance = next_instance_++;
+    entry.handed_out = false;
+}
+
+Result<Shadow::Grant> Shadow::grant(std::string_view nspace) {
+    const auto it = entries_.find(nspace);
+    if (it == entries_.end()) return PMIX_ERR_NOT_FOUND;
+    Entry& entry = it->second;
+    Grant out;
+    out.segment.nspace = it->first;
+    out.segment.instance = entry.instance;
+    out.segment.generation = entry.writer->reader().publications();
+    if (entry.handed_out) return out;
+    out.descriptor = transport::Descriptor(::fcntl(entry.writer->descriptor(), F_DUPFD_CLOEXEC, 0));
+    if (!out.descriptor) return PMIX_ERR_OUT_OF_RESOURCE;
+    out.segment.has_descriptor = true;
+    entry.handed_out = true;
+    return out;
+}
+
+}  // namespace pmix::client

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The segments of a process whose server speaks OpenPMIx's protocol and has none: what the server sends is written into
+// private memory of the process in the form of a store, and handed out as a server hands out its segments. What
+// looks up values does not notice.
+//
+// One store for each namespace that something is known of. Used by one thread at a time: that of the init, then the
+// loop. What can go wrong: a blob that cannot be read (PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_BAD_PARAM), no memory or no
+// room for a descriptor (PMIX_ERR_OUT_OF_RESOURCE, std::bad_alloc); what was published before stays.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/openpmix/job_blob.h"
+#include "common/base/ids.h"
+#include "common/protocol/message_fields.h"
+#include "dstore/writer.h"
+#include "openpmix/messages.h"
+#include "transport/descriptor.h"
+
+namespace pmix::client {
+
+class Shadow {
+  public:
+    // hostname: the server's name for this node, to which keys of a node belong that come outside of an array.
+    Shadow(const openpmix::Traits& traits, std::string hostname) : traits_(traits), hostname_(std::move(hostname)) {}
+
+    // A namespace that nothing else may be said of.
+    pmix_status_t obtain(std::string_view nspace);
+    // Job data, or keys of the job.
+    pmix_status_t take_job(std::string_view nspace, const openpmix::KeyValues& values);
+    // What a process has put.
+    pmix_status_t take_proc(const common::ProcId& proc, openpmix::KeyValues&& values);
+
+    // Null: nothing is known of it.
+    const dstore::Reader* reader(std::string_view nspace) const noexcept;
+
+    // The segment of a namespace as a message names it. The descriptor goes with it where this one has not been handed
+    // out before.
+    struct Grant {
+        common::SegmentRef segment;
+        transport::Descriptor descriptor;  // empty if there is none
+    };
+    common::Result<Grant> grant(std::string_view nspace);
+
+  private:
+    struct Entry {
+        std::unique_ptr<dstore::Writer> writer;
+        uint64_t instance = 0;
+        bool handed_out = false;
+        bool computes = false;  // columns that follow from the placement
+        std::vector<std::string> nodes;
+        std::set<common::Rank> procs;  // that have values
+    };
+    common::Result<Entry*> obtain_entry(std::string_view nspace);
+    pmix_status_t apply(Entry& entry, JobBlob&& blob);
+    void written(Entry& entry);
+
+    const openpmix::Traits traits_;
+    const std::string hostname_;
+    uint64_t next_instance_ = 1;
+    std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace pmix::client

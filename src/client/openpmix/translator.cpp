@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "client/openpmix/translator.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "common/base/log.h"
+#include "common/codec/pack.h"
+#include "common/values/info_view.h"
+
+namespace pmix::client {
+
+namespace theirs = pmix::openpmix;
+
+using common::Bytes;
+using common::Command;
+using common::FrameHeader;
+using common::FrameKind;
+using common::InfoList;
+using common::ProcId;
+
+namespace {
+
+// Keys that are remembered as absent; beyond it all are asked for again.
+constexpr size_t kMostAbsent = 4096;
+
+pmix_status_t status_in(const OpenPmixExchange& exchange, Bytes payload) {
+    theirs::StatusReply reply;
+    const pmix_status_t rc = exchange.decode(payload, &reply);
+    return rc == PMIX_SUCCESS ? reply.status.value : rc;
+}
+
+theirs::Text text_or_null(const std::string& text) {
+    return text.empty() ? theirs::Text() : theirs::Text(text);
+}
+
+}  // namespace
+
+struct OpenPmixTranslator::Wanted {
+    FrameHeader header;
+    ProcId proc;
+    std::string key;
+    bool has_limit = false;  // of time
+    bool can_be_absent = false;
+};
+
+OpenPmixTranslator::OpenPmixTranslator(OpenPmixExchange::Ends& ends, std::unique_ptr<Shadow> shadow, ProcId self,
+                                       const theirs::Traits& traits)
+    : exchange_(ends, traits),
+      shadow_(std::move(shadow)),
+      self_(std::move(self)),
+      services_(exchange_, *shadow_, self_) {}
+
+OpenPmixTranslator::~OpenPmixTranslator() = default;
+
+// ---- from the server ----
+
+void OpenPmixTranslator::message(const theirs::FrameHeader& header, Bytes payload) {
+    if (header.tag >= theirs::kFirstRequestTag) return exchange_.answered(header.tag, payload);
+    if (header.tag == theirs::kEventTag) return services_.event(payload);
+    if (header.tag == theirs::kOutputTag) return services_.output(payload);
+}
+
+// ---- from the session ----
+
+void OpenPmixTranslator::frame(const FrameHeader& header, Bytes payload) {
+    if (!request(header, payload)) exchange_.refuse(header, PMIX_ERR_NOT_SUPPORTED);
+}
+
+bool OpenPmixTranslator::request(const FrameHeader& header, Bytes payload) {
+    switch (static_cast<Command>(header.command)) {
+        case Command::commit:
+            commit(header, payload);
+            return true;
+        case Command::fence:
+            fence(header, payload);
+            return true;
+        case Command::get:
+            get(header, payload);
+            return true;
+        case Command::attach_nspace:
+            attach(header, payload);
+            return true;
+        case Command::finalize:
+            exchange_.relay_status<common::FinalizeRequest>(
+                header, payload, [](common::FinalizeRequest&) { return theirs::FinalizeRequest{}; });
+            return true;
+        case Command::abort:
+            exchange_.relay_status<common::AbortRequest>(header, payload, [](common::AbortRequest& ours) {
+                theirs::AbortRequest request;
+                request.status.value = ours.status;
+                request.message = theirs::Text(ours.message);
+                request.procs.procs = std::move(ours.procs);
+                return request;
+            });
+            return true;
+        default:
+            return services_.request(header, payload);
+    }
+}
+
+// What is put for everybody stands in both sections.
+void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
+    common::CommitRequest ours;
+    if (common::decode_message(payload, ours) != PMIX_SUCCESS) return;
+    const uint64_t generation = ours.generation;
+    const auto refuse = [this, header, generation](pmix_status_t status) {
+        if (header.kind == FrameKind::request) return exchange_.refuse(header, status);
+        common::CommitRefusedNotify refused;
+        refused.generation = generation;
+        refused.status = status;
+        exchange_.notify(Command::commit_refused, refused);
+    };
+    struct Part {
+        pmix_scope_t scope;
+        std::vector<uint8_t> calls;
+        bool any = false;
+    };
+    Part parts[] = {{PMIX_LOCAL, {}}, {PMIX_REMOTE, {}}};
+    for (const common::CommitEntry& entry : ours.entries) {
+        theirs::SectionData data;
+        data.values.pairs.emplace_back().key = entry.key;
+        pmix_status_t rc = common::decode_value_into(entry.value, data.values.pairs[0].value.c_ptr());
+        if (rc == PMIX_SUCCESS && !exchange_.traits().knows(data.values.pairs[0].value.type()))
+            rc = PMIX_ERR_NOT_SUPPORTED;
+        for (Part& part : parts) {
+            if (rc != PMIX_SUCCESS || (entry.scope != part.scope && entry.scope != PMIX_GLOBAL)) continue;
+            rc = theirs::encode(data, exchange_.traits(), &part.calls);
+            part.any = true;
+        }
+        if (rc != PMIX_SUCCESS) return refuse(rc);
+    }
+    for (const common::CommitEntry& entry : ours.entries)
+        if (entry.scope != PMIX_LOCAL) services_.note_put(entry.key, entry.value);
+    theirs::CommitRequest request;
+    for (const Part& part : parts)
+        if (part.any) request.sections.sections.push_back({part.scope, part.calls});
+    const pmix_status_t rc = exchange_.ask(request, [this, header, refuse](Bytes answer) {
+        const pmix_status_t status = status_in(exchange_, answer);
+        if (!common::succeeded(status)) return refuse(status);
+        if (header.kind == FrameKind::request) exchange_.reply(header, PMIX_SUCCESS, common::CommitReply{});
+    });
+    if (rc != PMIX_SUCCESS) refuse(rc);
+}
+
+// What others have put stays with the server: the first Get of a process brings it here.
+void OpenPmixTranslator::fence(const FrameHeader& header, Bytes payload) {
+    common::FenceRequest ours;
+    pmix_status_t rc = common::decode_message(payload, ours);
+    if (rc == PMIX_SUCCESS) {
+        theirs::FenceRequest request;
+        request.procs.procs = std::move(ours.procs);
+        request.infos.infos = std::move(ours.infos);
+        rc = exchange_.ask(request, [this, header](Bytes answer) {
+            const pmix_status_t status = status_in(exchange_, answer);
+            if (!common::succeeded(status)) return exchange_.refuse(header, status);
+            exchange_.reply(header, status, common::FenceReply{});
+        });
+    }
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+// ---- get ----
+
+template <class Reply>
+void OpenPmixTranslator::reply_with_segment(const FrameHeader& header, Reply&& reply, const std::string& nspace) {
+    std::vector<transport::Descriptor> descriptors;
+    auto grant = shadow_->grant(nspace);
+    if (!grant.ok() && grant.status() != PMIX_ERR_NOT_FOUND) return exchange_.refuse(header, grant.status());
+    if (grant.ok()) {
+        if (grant->descriptor) descriptors.push_back(std::move(grant->descriptor));
+        if constexpr (requires { reply.generation; }) reply.generation = grant->segment.generation;
+        reply.segments.push_back(std::move(grant->segment));
+    }
+    exchange_.reply(header, PMIX_SUCCESS, reply, std::move(descriptors));
+}
+
+void OpenPmixTranslator::get(const FrameHeader& header, Bytes payload) {
+    common::GetRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    const common::InfoView infos(ours.infos.data(), ours.infos.size());
+    const bool reserved = common::is_reserved_key(ours.key);
+    if (infos.flag(PMIX_GET_REFRESH_CACHE) && exchange_.traits().refreshes && !reserved) return refresh(header, ours);
+    Wanted wanted;
+    wanted.header = header;
+    wanted.proc = ours.proc;
+    wanted.key = ours.key;
+    wanted.has_limit = infos.has(PMIX_TIMEOUT);
+    // What says which level is meant makes another question of it.
+    wanted.can_be_absent = reserved && infos.size() == 0;
+    if (wanted.can_be_absent && absent_.count({ours.proc.nspace, ours.proc.rank, ours.key}) != 0)
+        return exchange_.refuse(header, PMIX_ERR_NOT_FOUND);
+
+    InfoList told;
+    for (const pmix_info_t& info : infos) {
+        const std::string_view key = common::key_view(info);
+        // How this process wants to have the value is nothing to the server.
+        if (key == PMIX_GET_POINTER_VALUES || key == PMIX_GET_STATIC_VALUES || info.value.type == PMIX_POINTER)
+            continue;
+        if (told.append(info) != PMIX_SUCCESS) throw std::bad_alloc();
+    }
+    // Nobody will put it: what the server does not have now, it never has.
+    if (reserved && !infos.has(PMIX_IMMEDIATE) && told.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS)
+        throw std::bad_alloc();
+    theirs::GetRequest request;
+    request.nspace = theirs::Text(ours.proc.nspace);
+    request.rank.value = ours.proc.rank;
+    request.infos.infos = std::move(told);
+    if (!ours.key.empty()) request.key = theirs::Text(ours.key);
+    const pmix_status_t rc = exchange_.ask(request, [this, wanted](Bytes answer) { take_get_reply(wanted, answer); });
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+void OpenPmixTranslator::refresh(const FrameHeader& header, const common::GetRequest& ours) {
+    theirs::RefreshRequest request;
+    request.nspace = theirs::Text(ours.proc.nspace);
+    request.rank.value = ours.proc.rank;
+    const pmix_status_t rc = exchange_.ask(request, [this, header, proc = ours.proc](Bytes answer) {
+        theirs::RefreshReply got;
+        pmix_status_t status = exchange_.decode(answer, &got);
+        if (status == PMIX_SUCCESS) status = got.status.value;
+        if (common::succeeded(status) && !got.values.pairs.empty())
+            status = common::is_real_rank(proc.rank) ? shadow_->take_proc(proc, std::move(got.values))
+                                                     : shadow_->take_job(proc.nspace, got.values);
+        if (!common::succeeded(status)) return exchange_.refuse(header, status);
+        reply_with_segment(header, common::GetReply{}, proc.nspace);
+    });
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+// Each object is the data of a process or of a whole job; the latter has a name of its own only or a wildcard rank.
+// found: the value that was asked for, encoded, if it is among them.
+pmix_status_t OpenPmixTranslator::take_objects(const std::string& nspace, const theirs::ByteObjects& objects,
+                                               const Wanted* wanted, common::Result<common::Blob>* found) {
+    for (const Bytes& object : objects.objects) {
+        theirs::ProcData data;
+        pmix_status_t rc = exchange_.decode(object, &data);
+        if (rc != PMIX_SUCCESS) {
+            theirs::JobData job;
+            rc = exchange_.decode(object, &job);
+            data.proc.id = {job.nspace.text, PMIX_RANK_WILDCARD};
+            data.values = std::move(job.values);
+        }
+        if (rc != PMIX_SUCCESS) return rc;
+        // A server that speaks of other jobs than the one it was asked for is not believed.
+        if (data.proc.id.nspace != nspace) return PMIX_ERR_UNPACK_FAILURE;
+        for (const theirs::KeyValue& pair : data.values.pairs) {
+            if (wanted == nullptr || pair.key != wanted->key) continue;
+            common::ByteWriter w;
+            if (common::encode_value(w, pair.value.get()) == PMIX_SUCCESS) *found = w.take();
+        }
+        if (common::is_real_rank(data.proc.id.rank)) {
+            WIREUP_RETURN_IF_ERROR(shadow_->take_proc(data.proc.id, std::move(data.values)));
+        } else if (data.proc.id.rank == PMIX_RANK_WILDCARD) {
+            WIREUP_RETURN_IF_ERROR(shadow_->take_job(nspace, data.values));
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+void OpenPmixTranslator::take_get_reply(const Wanted& wanted, Bytes payload) {
+    theirs::GetReply got;
+    pmix_status_t rc = exchange_.decode(payload, &got);
+    if (rc == PMIX_SUCCESS) rc = got.status.value;
+    common::Result<common::Blob> found = PMIX_ERR_NOT_FOUND;
+    if (common::succeeded(rc)) rc = take_objects(wanted.proc.nspace, got.objects, &wanted, &found);
+    // Servers wait for a key that its process may still put, and report a limit of their own.
+    if (rc == PMIX_ERR_TIMEOUT && !wanted.has_limit) rc = PMIX_ERR_NOT_FOUND;
+    if (rc == PMIX_SUCCESS && !found.ok() && !wanted.key.empty()) rc = PMIX_ERR_NOT_FOUND;
+    if (rc == PMIX_ERR_NOT_FOUND && wanted.can_be_absent) {
+        if (absent_.size() >= kMostAbsent) absent_.clear();
+        absent_.emplace(wanted.proc.nspace, wanted.proc.rank, wanted.key);
+    }
+    if (rc != PMIX_SUCCESS) return exchange_.refuse(wanted.header, rc);
+    common::GetReply reply;
+    // Of a level that the key alone does not say, or of nobody in particular: this is the answer.
+    if (found.ok() && (common::is_reserved_key(wanted.key) || !common::is_real_rank(wanted.proc.rank))) {
+        reply.is_inline = true;
+        reply.value = std::move(found).value();
+    }
+    reply_with_segment(wanted.header, std::move(reply), wanted.proc.nspace);
+}
+
+// ---- a whole namespace ----
+
+void OpenPmixTranslator::attach(const FrameHeader& header, Bytes payload) {
+    common::AttachNspaceRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    if (shadow_->reader(ours.nspace) != nullptr)
+        return reply_with_segment(header, common::AttachNspaceReply{}, ours.nspace);
+    InfoList at_once;
+    if (at_once.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS) throw std::bad_alloc();
+    theirs::GetRequest request;
+    request.nspace = text_or_null(ours.nspace);
+    request.rank.value = PMIX_RANK_WILDCARD;
+    request.infos.infos = std::move(at_once);
+    const pmix_status_t rc = exchange_.ask(
+        request, [this, header, nspace = ours.nspace](Bytes answer) { take_attach_reply(header, nspace, answer); });
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+void OpenPmixTranslator::take_attach_reply(const FrameHeader& header, const std::string& nspace, Bytes payload) {
+    theirs::GetReply got;
+    pmix_status_t rc = exchange_.decode(payload, &got);
+    if (rc == PMIX_SUCCESS) rc = got.status.value;
+    if (common::succeeded(rc)) rc = take_objects(nspace, got.objects, nullptr, nullptr);
+    if (rc == PMIX_SUCCESS && shadow_->reader(nspace) == nullptr) rc = PMIX_ERR_NOT_FOUND;
+    if (rc != PMIX_SUCCESS) return exchange_.refuse(header, rc);
+    reply_with_segment(header, common::AttachNspaceReply{}, nspace);
+}
+
+}  // namespace pmix::client
