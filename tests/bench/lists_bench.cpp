@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
         clients.push_back(std::make_unique<FakeClient>(server, ProcId("job", r)));
         if (clients.back()->hello() != PMIX_SUCCESS) return 1;
     }
-    common::FenceRequest whole, list, ranges, scattered, unsorted;
+    common::FenceRequest whole, list, ranges, scattered, unsorted, bits;
     whole.procs = {{"job", PMIX_RANK_WILDCARD}};
     for (unsigned r = 0; r < ranks; ++r) list.procs.emplace_back("job", r);
     ranges.ranges = common::ranges_of(list.procs);
@@ -144,6 +144,8 @@ int main(int argc, char** argv) {
     scattered.ranges = common::ranges_of(every_second);
     std::reverse(every_second.begin(), every_second.end());
     unsorted.ranges = common::ranges_of(every_second);
+    bits.ranges = unsorted.ranges;
+    common::use_bits(bits.ranges);
     const auto measure = [&](const char* what, const common::FenceRequest& request) {
         const Cost cost = fence_cost(server, clients, request);
         std::printf("%-38s %9.1f us for each of %u processes, %9.1f us in all with the upcall, frame of %zu bytes\n",
@@ -153,8 +155,11 @@ int main(int argc, char** argv) {
     measure("all ranks in order, as ranges", ranges);
     measure("every second rank, as ranges", scattered);
     measure("every second rank, descending", unsorted);
+    measure("every second rank, as bits", bits);
     measure("all ranks in order, as a list", list);
-    std::printf("every second rank, part by part:\n");
+    std::printf("every second rank as ranges, part by part:\n");
     time_parts(scattered);
+    std::printf("every second rank as bits, part by part:\n");
+    time_parts(bits);
     return 0;
 }

@@ -32,7 +32,7 @@ common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], si
         if (!list) return list.status();
         p.only_self =
             std::all_of(list->begin(), list->end(), [&](const common::ProcId& proc) { return proc == session.self(); });
-        name_participants(std::move(list).value(), session.takes_ranges(), p.request);
+        name_participants(std::move(list).value(), session, p.request);
     }
     p.request.infos = common::Infos::borrow(infos, ninfos);
     // Clones share the rank and may take part.

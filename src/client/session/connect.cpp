@@ -24,7 +24,7 @@ common::Result<Prepared> prepare(const Session& session, const pmix_proc_t procs
     if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(procs, nprocs);
     if (!list) return list.status();
-    name_participants(std::move(list).value(), session.takes_ranges(), p.request);
+    name_participants(std::move(list).value(), session, p.request);
     p.request.infos = common::Infos::borrow(infos, ninfos);
     return p;
 }

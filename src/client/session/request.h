@@ -9,6 +9,7 @@
 
 #include <string_view>
 
+#include "client/session/session.h"
 #include "common/base/status.h"
 #include "common/protocol/messages.h"
 #include "common/protocol/proc_set.h"
@@ -31,11 +32,12 @@ inline common::Result<common::ProcList> checked_procs(const pmix_proc_t procs[],
     return list;
 }
 
-// A long list goes as ranges, where the server takes them and that is shorter.
+// A long list goes as ranges, with bits where they are many, if the server takes that and it is shorter.
 template <class Request>
-void name_participants(common::ProcList&& procs, bool as_ranges, Request& request) {
+void name_participants(common::ProcList&& procs, const Session& session, Request& request) {
     constexpr size_t kLong = 16;
-    if (as_ranges && procs.size() > kLong) request.ranges = common::ranges_of(procs);
+    if (session.takes_ranges() && procs.size() > kLong) request.ranges = common::ranges_of(procs);
+    if (session.takes_rank_bits()) common::use_bits(request.ranges);
     if (request.ranges.empty()) request.procs = std::move(procs);
 }
 

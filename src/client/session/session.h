@@ -75,9 +75,10 @@ class Session final : public transport::ConnectionHandler {
     // Is this process in strict mode (common/values/strict.h)? Set before the first call.
     bool strict() const noexcept { return strict_; }
     void set_strict(bool strict) noexcept { strict_ = strict; }
-    // Does its server take participants as ranges (common/protocol/hello.h)? Of a tool, whose servers change, not
-    // known. Set before the first call.
+    // Does its server take participants as ranges, and with bits (common/protocol/hello.h)? Of a tool, whose servers
+    // change, not known. Set before the first call.
     bool takes_ranges() const noexcept { return takes_ranges_; }
+    bool takes_rank_bits() const noexcept { return takes_rank_bits_; }
     // Does its server take deletions in a commit? Of a tool, whose values stay with it, taken for granted. Likewise.
     bool server_deletes() const noexcept { return server_deletes_; }
     // Its server may know more of a job than it has said of it: one that speaks OpenPMIx's protocol. Set before the
@@ -86,6 +87,7 @@ class Session final : public transport::ConnectionHandler {
     void set_server_has_more() noexcept { server_has_more_ = true; }
     void set_features(uint64_t features) noexcept {
         takes_ranges_ = (features & common::kFeatureRanges) != 0;
+        takes_rank_bits_ = (features & common::kFeatureRankBits) != 0;
         server_deletes_ = (features & common::kFeatureDeletions) != 0;
     }
     // Has PMIx_Store_internal been used for another process?
@@ -316,6 +318,7 @@ class Session final : public transport::ConnectionHandler {
     bool is_tool_ = false;
     bool strict_ = false;
     bool takes_ranges_ = false;
+    bool takes_rank_bits_ = false;
     bool server_deletes_ = true;
     bool server_has_more_ = false;
     std::atomic<bool> reclaiming_{false};

@@ -32,7 +32,8 @@ inline constexpr uint16_t kProtocolMax = 1;          // the newest
 inline constexpr uint64_t kFeatureSegments = 1u << 0;  // data by shared segments (memfd) besides inline values
 inline constexpr uint64_t kFeatureRanges = 1u << 1;  // participants of fence, connect and disconnect as ranges of ranks
 inline constexpr uint64_t kFeatureDeletions = 1u << 2;  // commits may delete keys
-inline constexpr uint64_t kFeatures = kFeatureSegments | kFeatureRanges | kFeatureDeletions;
+inline constexpr uint64_t kFeatureRankBits = 1u << 3;   // ranges may have ranks as bits beside them
+inline constexpr uint64_t kFeatures = kFeatureSegments | kFeatureRanges | kFeatureDeletions | kFeatureRankBits;
 
 // Per rank, random, made at registration and handed over by setup_fork.
 inline constexpr size_t kTokenHalf = 16;

@@ -1,78 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/protocol/proc_set.h"
 
-#include <cstring>
-#include <limits>
-#include <type_traits>
-
 namespace pmix::common {
 namespace {
 
-// One more process behind the others: most lists name the ranks of a job in order.
-template <class Ranges>
-void append(Ranges& ranges, Rank rank) {
-    if (!ranges.empty() && is_real_rank(rank) && rank != 0 && ranges.back().last == rank - 1) {
-        ranges.back().last = rank;
-    } else {
-        ranges.push_back({rank, rank});
+// As ranges.
+struct Named {
+    std::string_view nspace;
+    std::vector<RankSet::Range> ranges;
+
+    // One more process behind the others: most lists name the ranks of a job in order.
+    void append(Rank rank) {
+        if (!ranges.empty() && is_real_rank(rank) && rank != 0 && ranges.back().last == rank - 1) {
+            ranges.back().last = rank;
+        } else {
+            ranges.push_back({rank, rank});
+        }
     }
-}
+};
 
 std::vector<ProcSet::Part> parts_of(const ProcList& procs) {
-    std::vector<ProcSet::Part> parts;
+    std::vector<Named> named;
     for (const ProcId& p : procs) {
-        if (parts.empty() || parts.back().nspace != p.nspace) parts.push_back({p.nspace, {}});
-        append(parts.back().ranges, p.rank);
+        if (named.empty() || named.back().nspace != p.nspace) named.push_back({p.nspace, {}});
+        named.back().append(p.rank);
     }
+    std::vector<ProcSet::Part> parts;
+    parts.reserve(named.size());
+    for (Named& n : named) parts.push_back({std::string(n.nspace), RankSet(std::move(n.ranges))});
     return parts;
 }
 
-// Do they overlap or touch? Nothing touches a wildcard.
-bool meets(const ProcSet::Range& before, const ProcSet::Range& r) noexcept {
-    return r.first <= before.last || (is_real_rank(r.first) && r.first - before.last == 1);
-}
-
-// Do they ascend, with a rank between each and the next? Without branches: a list may have some 100,000.
-bool are_in_order(const std::vector<ProcSet::Range>& ranges) noexcept {
-    bool good = true;
-    for (size_t i = 1; i < ranges.size(); ++i) {
-        const int64_t gap = int64_t{ranges[i].first} - ranges[i - 1].last;
-        good &= gap > (is_real_rank(ranges[i].first) ? 1 : 0);
-    }
-    return good;
-}
-
-void put_in_order(std::vector<ProcSet::Range>& ranges) {
-    using Range = ProcSet::Range;
-    if (are_in_order(ranges)) return;
-    if (!std::is_sorted(ranges.begin(), ranges.end())) std::sort(ranges.begin(), ranges.end());
-    size_t n = 0;
-    for (const Range& r : ranges) {
-        if (n != 0 && meets(ranges[n - 1], r)) {
-            ranges[n - 1].last = std::max(ranges[n - 1].last, r.last);
-        } else {
-            ranges[n++] = r;
-        }
-    }
-    ranges.resize(n);
-}
-
-}  // namespace
-
-uint64_t ProcSet::Part::size() const noexcept {
-    uint64_t n = ranges.size();
-    for (const Range& r : ranges) n += r.last - r.first;
-    return n;
-}
-
-namespace {
-
-// Their bytes: quicker than one after the other, and any order will do.
 int compare(const ProcSet::Part& a, const ProcSet::Part& b) noexcept {
-    static_assert(std::has_unique_object_representations_v<ProcSet::Range>);
-    if (a.ranges.size() != b.ranges.size()) return a.ranges.size() < b.ranges.size() ? -1 : 1;
     if (const int names = a.nspace.compare(b.nspace); names != 0) return names;
-    return a.ranges.empty() ? 0 : std::memcmp(a.ranges.data(), b.ranges.data(), a.ranges.size() * sizeof a.ranges[0]);
+    return a.ranks.compare(b.ranks);
 }
 
 }  // namespace
@@ -98,19 +59,25 @@ void ProcSet::put_in_order() {
     if (std::adjacent_find(parts_.begin(), parts_.end(), not_below) != parts_.end()) {
         std::stable_sort(parts_.begin(), parts_.end(), by_name);
         size_t n = 0;
-        for (size_t i = 0; i < parts_.size(); ++i) {
-            if (n != 0 && parts_[n - 1].nspace == parts_[i].nspace) {
-                auto& into = parts_[n - 1].ranges;
-                into.insert(into.end(), parts_[i].ranges.begin(), parts_[i].ranges.end());
-            } else {
-                if (n != i) parts_[n] = std::move(parts_[i]);
-                ++n;
+        for (size_t i = 0; i < parts_.size();) {
+            Part part = std::move(parts_[i]);
+            size_t behind = i + 1;
+            while (behind < parts_.size() && parts_[behind].nspace == part.nspace) ++behind;
+            if (behind - i > 1) {
+                std::vector<Range> all = part.ranks.ranges();
+                while (++i < behind)
+                    parts_[i].ranks.for_ranges([&](Rank first, Rank last) {
+                        all.push_back({first, last});
+                        return true;
+                    });
+                part.ranks = RankSet(std::move(all));
             }
+            parts_[n++] = std::move(part);
+            i = behind;
         }
         parts_.resize(n);
     }
-    for (Part& part : parts_) common::put_in_order(part.ranges);
-    std::erase_if(parts_, [](const Part& part) { return part.ranges.empty(); });
+    std::erase_if(parts_, [](const Part& part) { return part.ranks.empty(); });
 }
 
 void ProcSet::count() noexcept {
@@ -131,16 +98,13 @@ bool ProcSet::overlaps(const ProcSet& other) const noexcept {
         const Part* two = more.find(one.nspace);
         if (two == nullptr) continue;
         if (one.is_whole() || two->is_whole()) return true;
-        for (auto a = one.ranges.begin(), b = two->ranges.begin(); a != one.ranges.end() && b != two->ranges.end();) {
-            if (a->first <= b->last && b->first <= a->last) return true;
-            ++(a->last < b->last ? a : b);
-        }
+        if (one.ranks.overlaps(two->ranks)) return true;
     }
     return false;
 }
 
 void ProcSet::add(const ProcId& proc) {
-    parts_.push_back({proc.nspace, {{proc.rank, proc.rank}}});
+    parts_.push_back({proc.nspace, RankSet({{proc.rank, proc.rank}})});
     put_in_order();
     count();
 }
@@ -148,22 +112,12 @@ void ProcSet::add(const ProcId& proc) {
 void ProcSet::erase(const ProcId& proc) {
     for (Part& part : parts_) {
         if (part.nspace != proc.nspace) continue;
-        const auto at = std::find_if(part.ranges.begin(), part.ranges.end(),
-                                     [&](const Range& r) { return r.first <= proc.rank && proc.rank <= r.last; });
-        if (at == part.ranges.end()) return;
-        const Range was = *at;
-        if (was.first == was.last) {
-            part.ranges.erase(at);
-        } else if (was.first == proc.rank) {
-            ++at->first;
-        } else {
-            at->last = proc.rank - 1;
-            if (was.last != proc.rank) part.ranges.insert(at + 1, {proc.rank + 1, was.last});
-        }
+        if (!part.has(proc.rank)) return;
+        part.ranks.erase(proc.rank);
         --size_;
         break;
     }
-    std::erase_if(parts_, [](const Part& part) { return part.ranges.empty(); });
+    std::erase_if(parts_, [](const Part& part) { return part.ranks.empty(); });
 }
 
 void ProcSet::erase(std::string_view nspace) {
@@ -180,8 +134,7 @@ ProcList ProcSet::list() const {
 
 size_t ProcSet::memory() const noexcept {
     size_t bytes = 0;
-    for (const Part& part : parts_)
-        bytes += sizeof(Part) + part.nspace.capacity() + part.ranges.capacity() * sizeof(Range);
+    for (const Part& part : parts_) bytes += sizeof(Part) + part.nspace.capacity() + part.ranks.memory();
     return bytes;
 }
 
@@ -208,6 +161,21 @@ RangeList ranges_of(const ProcList& procs) {
     return out;
 }
 
+void use_bits(RangeList& list) {
+    for (RankRanges& r : list) {
+        if (r.ranks.size() / 2 < RankSet::kFewRanges) continue;
+        std::vector<RankSet::Range> ranges(r.ranks.size() / 2);
+        for (size_t i = 0; i < ranges.size(); ++i) ranges[i] = {r.ranks[2 * i], r.ranks[2 * i + 1]};
+        const RankSet set(std::move(ranges));
+        if (!set.has_bits()) continue;
+        r.ranks.clear();
+        for (const RankSet::Range& beside : set.ranges_beside_bits())
+            r.ranks.insert(r.ranks.end(), {beside.first, beside.last});
+        r.first_of_bits = set.first_of_bits();
+        r.bits = set.bits();
+    }
+}
+
 Result<ProcSet> read_ranges(const ProcList& procs, RangeList&& ranges) {
     uint64_t most = kMaxListLength;
     const auto is_rank = [](Rank rank) { return rank == PMIX_RANK_WILDCARD || is_real_rank(rank); };
@@ -220,14 +188,14 @@ Result<ProcSet> read_ranges(const ProcList& procs, RangeList&& ranges) {
         if (r.nspace.empty() || r.nspace.size() > kMaxNspaceLength || r.nspace.find('\0') != r.nspace.npos ||
             r.ranks.size() % 2 != 0)
             return PMIX_ERR_BAD_PARAM;
-        ProcSet::Part& part = parts.emplace_back();
-        part.nspace = std::move(r.nspace);
-        // Without branches, as above. A wildcard is no real rank, and a range of its own.
-        part.ranges.resize(r.ranks.size() / 2);
+        auto in_bits = RankSet::of_bits(r.first_of_bits, r.bits);
+        if (!in_bits) return in_bits.status();
+        // Without branches: there may be some 100,000. A wildcard is no real rank, and a range of its own.
+        std::vector<RankSet::Range> read(r.ranks.size() / 2);
         const Rank* pair = r.ranks.data();
         bool good = true;
-        uint64_t n = part.ranges.size();
-        for (ProcSet::Range& range : part.ranges) {
+        uint64_t n = read.size() + in_bits->size();
+        for (RankSet::Range& range : read) {
             const Rank first = *pair++, last = *pair++;
             const bool whole = (first == PMIX_RANK_WILDCARD) & (last == PMIX_RANK_WILDCARD);
             good &= (is_real_rank(last) & (first <= last)) | whole;
@@ -236,6 +204,13 @@ Result<ProcSet> read_ranges(const ProcList& procs, RangeList&& ranges) {
         }
         if (!good || n > most) return PMIX_ERR_BAD_PARAM;
         most -= n;
+        RankSet set = std::move(in_bits).value();
+        if (set.empty()) {
+            set = RankSet(std::move(read));
+        } else if (!read.empty()) {
+            set.add(RankSet(std::move(read)));
+        }
+        parts.push_back({std::move(r.nspace), std::move(set)});
     }
     return ProcSet(std::move(parts));
 }

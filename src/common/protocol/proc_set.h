@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A set of processes as ranges of ranks: a job of any size takes a few bytes, however its processes were listed.
+// A set of processes, for each namespace a set of ranks: a job of any size takes a few bytes, however its processes
+// were listed.
 //
 // Pure values, any thread. A set does not depend on the order in which its processes were named, nor on how often. A
 // wildcard stays one: it is not equal to the list of the processes that it includes.
 //
-// Lists of processes become a few ranges on the wire (RankRanges in common/protocol/messages.h); read_ranges() takes
-// them from hostile bytes. What can go wrong: a range that is none, or more processes than a list may have
-// (PMIX_ERR_BAD_PARAM).
+// Lists of processes become a few ranges on the wire, or bits where there would be many (RankRanges in
+// common/protocol/messages.h); read_ranges() takes them from hostile bytes. What can go wrong: a range that is none, or
+// more processes than a list may have (PMIX_ERR_BAD_PARAM).
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,33 +19,25 @@
 
 #include "common/base/ids.h"
 #include "common/protocol/messages.h"
+#include "common/protocol/rank_set.h"
 
 namespace pmix::common {
 
 class ProcSet {
   public:
-    struct Range {
-        Rank first = 0, last = 0;  // both in it
-        auto operator<=>(const Range&) const = default;
-    };
-    // The processes of one namespace: ranges that ascend and do not touch. A wildcard is a range of its own.
+    using Range = RankSet::Range;
+    // The processes of one namespace. A wildcard is a range of its own.
     struct Part {
         std::string nspace;
-        std::vector<Range> ranges;
+        RankSet ranks;
 
-        bool has(Rank rank) const noexcept {
-            const auto at =
-                std::partition_point(ranges.begin(), ranges.end(), [rank](const Range& r) { return r.last < rank; });
-            return at != ranges.end() && at->first <= rank;
-        }
-        bool is_whole() const noexcept { return has(PMIX_RANK_WILDCARD); }
-        uint64_t size() const noexcept;
+        bool has(Rank rank) const noexcept { return ranks.has(rank); }
+        bool is_whole() const noexcept { return ranks.is_whole(); }
+        uint64_t size() const noexcept { return ranks.size(); }
         template <class F>
         void for_each(F&& f) const {
-            for (const Range& r : ranges)
-                for (uint64_t rank = r.first; rank <= r.last; ++rank) f(static_cast<Rank>(rank));
+            ranks.for_each(f);
         }
-        auto operator<=>(const Part&) const = default;
     };
 
     ProcSet() = default;
@@ -96,8 +88,10 @@ class ProcSet {
 
 // A list as ranges, in its own order. Empty: the list would be shorter as it is.
 RangeList ranges_of(const ProcList& procs);
+// Where bits are shorter than the ranges, those.
+void use_bits(RangeList& ranges);
 
-// What a message names, by list and by ranges.
+// What a message names, by list, by ranges and by bits.
 Result<ProcSet> read_ranges(const ProcList& procs, RangeList&& ranges);
 
 }  // namespace pmix::common

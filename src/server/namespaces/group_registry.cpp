@@ -138,8 +138,8 @@ pmix_status_t GroupRegistry::replace(common::ProcSet& procs, const ProcId& proce
             parts.push_back(part);
             continue;
         }
-        const auto add = [&](const ProcId& p) { parts.push_back({p.nspace, {{p.rank, p.rank}}}); };
-        for (const common::ProcSet::Range& range : part.ranges) {
+        const auto add = [&](const ProcId& p) { parts.push_back({p.nspace, common::RankSet({{p.rank, p.rank}})}); };
+        for (const common::ProcSet::Range& range : part.ranks.ranges()) {
             if (range.first == PMIX_RANK_WILDCARD) {
                 for (const Group::Member& m : group->members)
                     if (!m.left) add(m.proc);

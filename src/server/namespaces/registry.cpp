@@ -161,10 +161,11 @@ std::vector<Rank> local_of(const Nspace& nspace, const Signature::Part& part) {
 }
 
 bool all_local(const Nspace& nspace, const Signature::Part& part) {
-    for (const auto& range : part.ranges)
-        for (uint64_t rank = range.first; rank <= range.last; ++rank)
+    return part.ranks.for_ranges([&](Rank first, Rank last) {
+        for (uint64_t rank = first; rank <= last; ++rank)
             if (!nspace.is_local(static_cast<Rank>(rank))) return false;
-    return true;
+        return true;
+    });
 }
 
 }  // namespace

@@ -143,6 +143,31 @@ TEST_F(SessionTest, FenceOfOneEndsAtOnce) {
     EXPECT_EQ(channel->sent().size(), 1u);
 }
 
+TEST_F(SessionTest, Fence_OfEverySecondRank_IsSentAsBitsToServersThatTakeThem) {
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    std::vector<pmix_proc_t> procs(500);
+    for (size_t i = 0; i < procs.size(); ++i) {
+        procs[i] = session->self().to_c();
+        procs[i].rank = static_cast<pmix_rank_t>(2 * i);
+    }
+    const auto of_features = [&](uint64_t features) {
+        session->set_features(features);
+        EXPECT_EQ(fence(*session, procs.data(), procs.size(), nullptr, 0), PMIX_SUCCESS);
+        return FakeChannel::decoded<common::FenceRequest>(channel->sent().back());
+    };
+    const auto list = of_features(common::kFeatureSegments);
+    EXPECT_EQ(procs.size(), list.procs.size());
+    EXPECT_TRUE(list.ranges.empty());
+    const auto ranges = of_features(common::kFeatureSegments | common::kFeatureRanges);
+    ASSERT_EQ(1u, ranges.ranges.size());
+    EXPECT_EQ(2 * procs.size(), ranges.ranges[0].ranks.size());
+    EXPECT_TRUE(ranges.ranges[0].bits.empty());
+    const auto bits = of_features(common::kFeatures);
+    ASSERT_EQ(1u, bits.ranges.size());
+    EXPECT_TRUE(bits.procs.empty() && bits.ranges[0].ranks.empty());
+    EXPECT_EQ(std::vector<uint8_t>(125, 0x55), bits.ranges[0].bits);
+}
+
 // rows: P4
 TEST_F(SessionTest, LookupMatchesByKeyAndMarksTheMissing) {
     common::LookupReply reply;

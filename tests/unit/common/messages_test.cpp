@@ -114,14 +114,14 @@ TEST(Messages, BytesOfAFenceRequest) {
 }
 
 TEST(Messages, Encode_ParticipantsAsRanges_AreFirstAndLastOfEach) {
-    const Blob bytes{0,    0,    0,    0,                          // no procs
-                     0,    0,    0,    0,                          // no infos
-                     1,    0,    0,    0,                          // one namespace
-                     26,   0,    0,    0,                          // of 26 bytes
-                     2,    0,    0,    0,    'a',  'b',            // its name
-                     4,    0,    0,    0,                          // four ranks
-                     0,    0,    0,    0,    0x9f, 0x86, 1,    0,  // 0 to 99,999
-                     0xfe, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xff};
+    const Blob bytes{0,    0,    0,    0,                                                      // no procs
+                     0,    0,    0,    0,                                                      // no infos
+                     1,    0,    0,    0,                                                      // one namespace
+                     34,   0,    0,    0,                                                      // of 34 bytes
+                     2,    0,    0,    0,    'a',  'b',                                        // its name
+                     4,    0,    0,    0,                                                      // four ranks
+                     0,    0,    0,    0,    0x9f, 0x86, 1,    0,                              // 0 to 99,999
+                     0xfe, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0};  // no bits
     FenceRequest fence;
     fence.ranges.push_back({"ab", {0, 99'999, PMIX_RANK_WILDCARD, PMIX_RANK_WILDCARD}});
     EXPECT_EQ(bytes, encoded(fence));

@@ -21,7 +21,7 @@ using Ranges = std::vector<ProcSet::Range>;
 TEST(ProcSet, Construct_ListInAnyOrderWithRepeats_IsTheSameSet) {
     const ProcSet sorted(ranks("a", {0, 1, 2, 5, 6, 9}));
     ASSERT_EQ(1u, sorted.parts().size());
-    EXPECT_EQ((Ranges{{0, 2}, {5, 6}, {9, 9}}), sorted.parts()[0].ranges);
+    EXPECT_EQ((Ranges{{0, 2}, {5, 6}, {9, 9}}), sorted.parts()[0].ranks.ranges());
     EXPECT_EQ(6u, sorted.size());
     EXPECT_EQ(sorted, ProcSet(ranks("a", {9, 2, 1, 0, 6, 5, 6, 2, 0})));
     EXPECT_EQ(ranks("a", {0, 1, 2, 5, 6, 9}), sorted.list());
@@ -34,7 +34,7 @@ TEST(ProcSet, Construct_SeveralNamespacesMixed_ArePartsInOrder) {
     ASSERT_EQ(2u, set.parts().size());
     EXPECT_EQ("a", set.parts()[0].nspace);
     EXPECT_TRUE(set.parts()[0].is_whole());
-    EXPECT_EQ((Ranges{{0, 1}}), set.parts()[1].ranges);
+    EXPECT_EQ((Ranges{{0, 1}}), set.parts()[1].ranks.ranges());
     EXPECT_EQ(4u, set.size()) << "a wildcard is one entry";
     EXPECT_TRUE(set.has({"a", 0}));
     EXPECT_FALSE(set.has({"a", 7}));
@@ -48,7 +48,7 @@ TEST(ProcSet, Construct_SeveralNamespacesMixed_ArePartsInOrder) {
 TEST(ProcSet, Construct_HighestRankAndWildcard_DoNotMerge) {
     const Rank highest = PMIX_RANK_VALID - 1;
     const ProcSet set{{"a", PMIX_RANK_WILDCARD}, {"a", PMIX_RANK_UNDEF}, {"a", highest}, {"a", PMIX_RANK_LOCAL_NODE}};
-    EXPECT_EQ(4u, set.parts()[0].ranges.size());
+    EXPECT_EQ(4u, set.parts()[0].ranks.ranges().size());
     EXPECT_TRUE(set.parts()[0].is_whole());
     EXPECT_FALSE((ProcSet{{"a", highest}, {"a", PMIX_RANK_UNDEF}}).parts()[0].is_whole());
 }
@@ -118,8 +118,8 @@ TEST(ProcSet, RangesOf_NamespacesThatAlternate_StaysAList) {
 TEST(ProcSet, ReadRanges_ListAndRanges_AreOneSet) {
     auto set = read_ranges(ranks("a", {9, 2}), {{"b", {4, 6}}, {"a", {0, 1, 5, 5}}, {"b", {5, 8}}});
     ASSERT_TRUE(set.ok());
-    EXPECT_EQ((Ranges{{0, 2}, {5, 5}, {9, 9}}), set->parts()[0].ranges);
-    EXPECT_EQ((Ranges{{4, 8}}), set->parts()[1].ranges);
+    EXPECT_EQ((Ranges{{0, 2}, {5, 5}, {9, 9}}), set->parts()[0].ranks.ranges());
+    EXPECT_EQ((Ranges{{4, 8}}), set->parts()[1].ranks.ranges());
 }
 
 TEST(ProcSet, ReadRanges_WhatIsNoRange_IsRefused) {

@@ -206,6 +206,13 @@ TEST(ServerFenceTest, Fence_ParticipantsAsListAndAsRanges_AreOneSet) {
     const Seen* seen = host.last("fence");
     ASSERT_EQ(100u, seen->procs.size());
     for (uint32_t r = 0; r < 100; ++r) EXPECT_EQ(ProcId("job", r), seen->procs[r]);
+    // A hundred ranks as bits, and one beside them.
+    ranges.ranges = {{"job", {99, 99}, 0, std::vector<uint8_t>(12, 0xff)}, {"job", {96, 98}}};
+    const uint32_t again = b.start<common::Command::fence>(ranges);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(list)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, again));
+    ranges.ranges = {{"job", {}, 7, {1}}};
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(b, b.start<common::Command::fence>(ranges))) << "not a multiple of 64";
     ranges.ranges = {{"job", {9, 0}}};
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(b, b.start<common::Command::fence>(ranges)));
     ranges.procs.clear();
