@@ -24,8 +24,6 @@ using common::ProcList;
 
 namespace {
 
-// Operations that ended without a member that never joins would accumulate. Beyond this many the oldest is forgotten.
-constexpr size_t kMaxEnded = 256;
 // Where participation is optional, a timeout starts the upcall; the host's own limit ends it if another node is silent.
 constexpr int64_t kOptionalWaitMs = 3000;
 
@@ -46,13 +44,6 @@ class Among {
   private:
     const Signature set_;
 };
-
-// A group that has formed, about.
-size_t memory_of(const Group& group) {
-    size_t bytes = sizeof(Group) + group.name.size() + group.members.size() * sizeof(Group::Member);
-    for (const Group::Member& m : group.members) bytes += m.proc.nspace.capacity();
-    return bytes;
-}
 
 pmix_status_t append_array(InfoList& to, std::string_view key, const InfoList& infos) {
     pmix_data_array_t array{};
@@ -81,16 +72,9 @@ bool Groups::Operation::has_joined(MemberId member) const noexcept {
 
 bool Groups::answer_late(GroupCall call, const std::string& name, const Signature* signature, MemberId member,
                          Reply& reply) {
-    for (auto it = ended_.begin(); it != ended_.end(); ++it) {
-        if (it->call != call || it->name != name || (signature != nullptr && it->signature != *signature)) continue;
-        auto at = std::find(it->missing.begin(), it->missing.end(), member);
-        if (at == it->missing.end()) continue;
-        it->missing.erase(at);
-        reply.status(it->status);
-        if (it->missing.empty()) ended_.erase(it);
-        return true;
-    }
-    return false;
+    const auto status = ended_.take(call, name, signature, member);
+    if (status) reply.status(*status);
+    return status.has_value();
 }
 
 void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
@@ -516,10 +500,11 @@ void Groups::form(Operation& op, const InfoList& from_host) {
     if (numbered) group.context_id = number;
     group.notify = op.notify;
     group.hosted = op.hosted;
-    if (!group.charge.set(op.account, memory_of(group))) return finish(id, PMIX_ERR_OUT_OF_RESOURCE);
+    group.here = here(members);
+    if (!group.charge.set(op.account, group.memory())) return finish(id, PMIX_ERR_OUT_OF_RESOURCE);
     group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
     // With the inviter alone, which is no member, no local process would ever destruct the group.
-    const bool none_here = op.inviter && here(members).empty();
+    const bool none_here = op.inviter && group.here.empty();
     const uint64_t number_of_group = none_here ? 0 : registry_.groups().add(std::move(group)).number;
     try {
         tell_formed(op, members, whole, number_of_group, numbered ? std::optional<size_t>(number) : std::nullopt);
@@ -573,13 +558,13 @@ void Groups::ended(RoundId, Round& round, pmix_status_t status) {
     const Operation& op = operation(round);
     // A destruct that failed for good leaves nothing that could be destructed again.
     if (op.call == GroupCall::destruct && status != PMIX_ERR_TIMEOUT) registry_.groups().erase(op.group);
-    Ended kept{op.call, op.name, op.signature, {}, op.formed ? PMIX_ERR_TIMEOUT : status};
+    EndedOperations::Ended kept{op.call, op.name, op.signature, {}, op.formed ? PMIX_ERR_TIMEOUT : status};
     for (MemberId member : expected(op.signature))
         if (!op.has_joined(member) && !is_gone(member)) kept.missing.push_back(member);
     if (kept.missing.empty()) return;
-    if (ended_.size() >= kMaxEnded) ended_.pop_front();
+    kept.user = op.account.get();
     // If the account is full, a late caller begins a new round.
-    if (kept.charge.set(op.account, Collective::memory_of(kept.signature))) ended_.push_back(std::move(kept));
+    if (kept.charge.set(op.account, Collective::memory_of(kept.signature))) ended_.keep(std::move(kept));
 }
 
 void Groups::answer(Reply& reply, const Round& round, pmix_status_t status) {

@@ -152,12 +152,10 @@ void Groups::event_notified(pmix_status_t code, const ProcId& source, const Info
 void Groups::member_gone(Nspace&, MemberId member) {
     const ProcId proc = registry_.proc_of(member);
     invitations_.gone(proc);
-    std::vector<uint64_t> of;
-    for (const auto& [name, group] : registry_.groups().all())
-        if (group.has(proc)) of.push_back(group.number);
-    for (const uint64_t number : of) {
+    for (const uint64_t number : registry_.groups().of(proc)) {
         Group* group = registry_.groups().find(number);
-        if (group == nullptr) continue;
+        ++examined_;
+        if (group == nullptr || !group->has(proc)) continue;
         if (group->notify) {
             if (group->remove(proc)) lost(*group, proc, true);
         } else {
@@ -174,7 +172,7 @@ void Groups::member_gone(Nspace&, MemberId member) {
         if (op->leader && *op->leader == proc) leader_gone(*op);
         judge(id);
     }
-    drop_late([member](MemberId m) { return m == member; });
+    ended_.drop_members([member](MemberId m) { return m == member; });
     end_starters_of(member, member, PMIX_ERR_PROC_TERM_WO_SYNC);
 }
 
@@ -184,11 +182,6 @@ bool Groups::anybody_here(const Group& group) const {
         const Nspace* nspace = registry_.find(p.nspace);
         return nspace != nullptr && !nspace->has_left(p.rank);
     });
-}
-
-void Groups::drop_late(const std::function<bool(MemberId)>& is_meant) {
-    for (Ended& e : ended_) std::erase_if(e.missing, is_meant);
-    std::erase_if(ended_, [](const Ended& e) { return e.missing.empty(); });
 }
 
 void Groups::members_changed(std::string_view nspace) {
@@ -201,7 +194,7 @@ void Groups::namespace_gone(Nspace& ended) {
         if (Operation* op = find(id); op != nullptr && op->signature.names(nspace)) namespace_gone(*op, nspace);
     end_starters_of(member_id(ended.number, 0), member_id(ended.number, UINT32_MAX), PMIX_ERR_NOT_FOUND);
     // Members of other namespaces may still join the operations that ended with this one.
-    drop_late([&](MemberId member) { return registry_.proc_of(member).nspace == nspace; });
+    ended_.drop_members([&](MemberId member) { return registry_.proc_of(member).nspace == nspace; });
     auto& groups = registry_.groups().all();
     for (auto it = groups.begin(); it != groups.end();) {
         Group& group = it->second;
@@ -246,7 +239,7 @@ void Groups::namespace_gone(Operation& op, std::string_view nspace) {
 
 // The operations that an earlier instance of the namespace left have no late members any more.
 void Groups::namespace_new(std::string_view nspace) {
-    std::erase_if(ended_, [&](const Ended& e) { return e.signature.names(nspace); });
+    ended_.drop_those_of(nspace);
 }
 
 void Groups::stop(pmix_status_t status) {

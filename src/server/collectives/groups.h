@@ -13,8 +13,6 @@
 // host's entry, PMIX_ERR_EXISTS for a name in use, PMIX_ERR_NOT_FOUND for an unknown group, and any status of the host.
 #pragma once
 
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +24,7 @@
 #include "common/protocol/group_calls.h"
 #include "common/protocol/messages.h"
 #include "server/collectives/collective_engine.h"
+#include "server/collectives/ended_operations.h"
 #include "server/collectives/group_invitations.h"
 #include "server/collectives/group_section.h"
 #include "server/collectives/namespace_index.h"
@@ -50,7 +49,8 @@ class Groups final : public CollectiveEngine {
 
     void request(Peer& peer, common::GroupRequest& request, Reply reply);
 
-    // How many open operations and bootstrap calls were looked at, to find those of a name or for an event. For tests.
+    // How many open operations, bootstrap calls and groups were looked at, to find those of a name or for an event. For
+    // tests.
     uint64_t examined() const noexcept { return examined_; }
 
     // LifecycleObserver
@@ -105,16 +105,6 @@ class Groups final : public CollectiveEngine {
         bool has_joined(MemberId member) const noexcept;
         bool forgives() const noexcept { return optional || notify || tolerant; }
     };
-    // A collective operation that ended before all had joined.
-    struct Ended {
-        common::GroupCall call;
-        std::string name;
-        Signature signature;
-        std::vector<MemberId> missing;
-        pmix_status_t status;
-        Charge charge{};
-    };
-
     // A caller whose other members only the host knows: it has an upcall of its own (group_bootstrap.cpp).
     struct Starter {
         uint64_t id = 0;
@@ -156,7 +146,6 @@ class Groups final : public CollectiveEngine {
     // signature null: whatever it was.
     bool answer_late(common::GroupCall call, const std::string& name, const Signature* signature, MemberId member,
                      Reply& reply);
-    void drop_late(const std::function<bool(MemberId)>& is_meant);
     void judge(RoundId id);
     common::InfoList for_host(Operation& op);
     void host_answered(RoundId id, HostAnswer& answer);
@@ -202,7 +191,7 @@ class Groups final : public CollectiveEngine {
     Events& events_;
     Get& get_;
     GroupInvitations invitations_;
-    std::deque<Ended> ended_;
+    EndedOperations ended_;
     OpenShares shares_;
     NamespaceIndex by_nspace_;
     Starters starters_;

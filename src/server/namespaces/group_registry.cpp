@@ -36,6 +36,15 @@ bool Group::remove(const ProcId& proc) noexcept {
     return false;
 }
 
+size_t Group::memory() const noexcept {
+    constexpr size_t kPlace = 160;
+    size_t bytes =
+        sizeof(Group) + name.size() + members.size() * sizeof(Member) + here.size() * (sizeof(ProcId) + kPlace);
+    for (const Member& m : members) bytes += m.proc.nspace.capacity();
+    for (const ProcId& p : here) bytes += 2 * p.nspace.capacity();
+    return bytes;
+}
+
 const Group* GroupRegistry::find(std::string_view name, const ProcId& member) const noexcept {
     const auto [first, last] = groups_.equal_range(name);
     const auto it = std::find_if(first, last, [&](const auto& entry) { return entry.second.has(member); });
@@ -63,11 +72,18 @@ Group& GroupRegistry::add(Group&& group) {
     const auto it = groups_.emplace(std::move(name), std::move(group));
     try {
         by_number_.emplace(it->second.number, it);
+        for (const ProcId& p : it->second.here) by_local_member_[p].insert(it->second.number);
     } catch (...) {
-        groups_.erase(it);
+        erase(it);
         throw;
     }
     return it->second;
+}
+
+std::vector<uint64_t> GroupRegistry::of(const ProcId& local_member) const {
+    const auto at = by_local_member_.find(local_member);
+    if (at == by_local_member_.end()) return {};
+    return {at->second.begin(), at->second.end()};
 }
 
 void GroupRegistry::erase(uint64_t number) {
@@ -75,7 +91,14 @@ void GroupRegistry::erase(uint64_t number) {
 }
 
 GroupRegistry::Map::iterator GroupRegistry::erase(Map::iterator group) {
-    by_number_.erase(group->second.number);
+    const uint64_t number = group->second.number;
+    for (const ProcId& p : group->second.here) {
+        const auto at = by_local_member_.find(p);
+        if (at == by_local_member_.end()) continue;
+        at->second.erase(number);
+        if (at->second.empty()) by_local_member_.erase(at);
+    }
+    by_number_.erase(number);
     return groups_.erase(group);
 }
 

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,13 +31,15 @@ struct Group {
     std::string name;
     std::vector<Member> members;  // by rank
     std::optional<size_t> context_id;
-    bool notify = false;  // PMIX_GROUP_NOTIFY_TERMINATION was agreed
-    bool hosted = false;  // the host knows it
-    Charge charge;        // of the user whose process made it
-    bool hidden = false;  // a namespace has its name, and is what that means: see GroupRegistry::hide
+    bool notify = false;    // PMIX_GROUP_NOTIFY_TERMINATION was agreed
+    bool hosted = false;    // the host knows it
+    Charge charge;          // of the user whose process made it
+    bool hidden = false;    // a namespace has its name, and is what that means: see GroupRegistry::hide
+    common::ProcList here;  // the members on this node, by which GroupRegistry::of finds it; they stay when they leave
 
     common::ProcList current() const;  // the members that have not left
     common::ProcList living() const;   // of these, whose namespaces have not ended
+    size_t memory() const noexcept;    // with its places in the registry, about
     bool has(const common::ProcId& proc) const noexcept;
     // False: was none, or has left before.
     bool remove(const common::ProcId& proc) noexcept;
@@ -53,6 +56,8 @@ class GroupRegistry {
     const Group* meant_by(std::string_view name, const common::ProcId& process) const noexcept;
     Group* find(uint64_t number) noexcept;
     Group& add(Group&& group);
+    // The numbers of the groups that a process of this node is a member of, or was, the oldest first.
+    std::vector<uint64_t> of(const common::ProcId& local_member) const;
     void erase(uint64_t number);
     Map::iterator erase(Map::iterator group);
     // A namespace of that name comes or goes. Names of jobs can be guessed, and groups are made by any job's processes:
@@ -75,6 +80,7 @@ class GroupRegistry {
     const Group* shown(std::string_view name, const common::ProcId& process) const noexcept;
     Map groups_;
     std::map<uint64_t, Map::iterator> by_number_;
+    std::map<common::ProcId, std::set<uint64_t>> by_local_member_;
     uint64_t next_ = 1;
 };
 

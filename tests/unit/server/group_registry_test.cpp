@@ -17,6 +17,7 @@ uint64_t add(GroupRegistry& groups, const std::string& name, uint32_t first, uin
     Group group;
     group.name = name;
     for (uint32_t i = 0; i < members; ++i) group.members.push_back({{"job", first + i}});
+    for (uint32_t i = 0; i < members; i += 2) group.here.emplace_back("job", first + i);
     return groups.add(std::move(group)).number;
 }
 
@@ -50,6 +51,19 @@ TEST(GroupRegistryTest, Erase_OneByName_LeavesTheOthersOfThatName) {
     EXPECT_EQ(groups.all().end(), groups.erase(groups.all().begin()));
     EXPECT_EQ(nullptr, groups.find(two));
     EXPECT_TRUE(groups.empty());
+}
+
+TEST(GroupRegistryTest, Of_LocalMember_IsItsGroupsAlone) {
+    GroupRegistry groups;
+    std::vector<uint64_t> numbers;
+    for (uint32_t i = 0; i < 100; ++i) numbers.push_back(add(groups, "g" + std::to_string(i), 4 * i, 5));
+    EXPECT_EQ((std::vector<uint64_t>{numbers[0]}), groups.of({"job", 0}));
+    EXPECT_EQ((std::vector<uint64_t>{numbers[4], numbers[5]}), groups.of({"job", 20}));
+    EXPECT_TRUE(groups.of({"job", 21}).empty()) << "of another node";
+    EXPECT_TRUE(groups.of({"other", 20}).empty());
+    groups.erase(numbers[4]);
+    EXPECT_EQ((std::vector<uint64_t>{numbers[5]}), groups.of({"job", 20}));
+    EXPECT_TRUE(groups.of({"job", 18}).empty());
 }
 
 // A process forms as many as its user's memory holds, and ends. With a look at all for each it takes minutes.

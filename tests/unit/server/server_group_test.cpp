@@ -66,6 +66,29 @@ TEST(ServerGroupTest, Construct_ManyOthersOpen_LooksAtNoneOfThem) {
     EXPECT_EQ(0u, groups.open());
 }
 
+// The end of a process looks at the groups that it is in, not at all that there are. rows: R1 R8
+TEST(ServerGroupTest, MemberEnds_ManyOtherGroups_LooksAtNoneOfThem) {
+    constexpr uint64_t kGroups = 100;
+    Setting s(1, 3, false);
+    for (uint64_t i = 0; i < kGroups; ++i)
+        ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], construct(s[0], {{"job", 0}}, {}, "g" + std::to_string(i))).status);
+    const uint32_t one = construct(s[1], {{"job", 1}, {"job", 2}}, {}, "both");
+    ASSERT_EQ(PMIX_SUCCESS, done_of(s[2], construct(s[2], {{"job", 1}, {"job", 2}}, {}, "both")).status);
+    ASSERT_EQ(PMIX_SUCCESS, done_of(s[1], one).status);
+    auto& groups = s.server->parts().groups;
+    const uint64_t before = groups.examined();
+    s[1].kill();
+    s.server->settle();
+    EXPECT_EQ(before + 1, groups.examined());
+    s[2].kill();
+    s.server->settle();
+    EXPECT_EQ(before + 2, groups.examined());
+    EXPECT_EQ(kGroups, s.server->parts().registry.groups().all().size()) << "the group of both has gone with them";
+    s[0].kill();
+    s.server->settle();
+    EXPECT_TRUE(s.server->parts().registry.groups().empty());
+}
+
 // A process may begin many: what happens in another job, or to one of several processes of a rank, looks at none of
 // them. rows: R1 R8
 TEST(ServerGroupTest, Event_ManyOthersOpen_LooksAtNoneOfThem) {
