@@ -154,8 +154,19 @@ void Get::add_pending(Awaited&& what, Question&& question, int64_t limit_ms) {
     hold(question, 2 * what.key.size());
     std::list<Question> one;
     one.push_back(std::move(question));
-    std::list<Question>& pending = pending_.try_emplace(std::move(what)).first->second;
-    pending.splice(pending.end(), one);
+    note_peer(one.front());
+    const auto entry = pending_.try_emplace(std::move(what)).first;
+    one.front().place.set({&entry->first, nullptr, one.begin()});
+    entry->second.splice(entry->second.end(), one);
+}
+
+void Get::note_peer(Question& question) {
+    if (const auto peer = question.reply.peer()) question.place = Placed(places_, peer->serial());
+}
+
+void Get::take(std::list<Question>& from, std::list<Question>& to) noexcept {
+    for (Question& q : from) q.place.clear();
+    to.splice(to.end(), from);
 }
 
 bool Get::is_awaited(MemberId member) const noexcept {
@@ -164,7 +175,7 @@ bool Get::is_awaited(MemberId member) const noexcept {
 }
 
 Get::PendingGets::iterator Get::take(PendingGets::iterator it, std::list<Question>& to) {
-    to.splice(to.end(), it->second);
+    take(it->second, to);
     return pending_.erase(it);
 }
 
@@ -180,7 +191,7 @@ void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
 
 // Its infos are not kept as they were received: encoded, for the host, or not at all.
 void Get::hold(Question& question, size_t encoded_bytes) noexcept {
-    question.reply.holds_only(2 * sizeof(Question) + question.key.size() + encoded_bytes);
+    question.reply.holds_only(2 * sizeof(Question) + 2 * sizeof(Place) + question.key.size() + encoded_bytes);
 }
 
 void Get::ask_anyone(Nspace& nspace, Question&& question, bool immediate) {
@@ -210,7 +221,11 @@ void Get::ask_host(const ProcId& proc, common::InfoList&& infos, Question&& ques
                                [this, at = &it->first, id = question.id] { expire_pull(*at, id); });
     }
     hold(question, it->first.key.size() + it->first.asks.size());
-    it->second.questions.push_back(std::move(question));
+    std::list<Question> one;
+    one.push_back(std::move(question));
+    note_peer(one.front());
+    one.front().place.set({nullptr, &it->first, one.begin()});
+    it->second.questions.splice(it->second.questions.end(), one);
     if (it->second.flight == 0) pull(it->first);
 }
 
@@ -231,7 +246,8 @@ void Get::recover() {
             ++it;
             continue;
         }
-        std::list<Question> over = std::move(it->second.questions);
+        std::list<Question> over;
+        take(it->second.questions, over);
         it = pulls_.erase(it);
         for (Question& q : over) answer(q, PMIX_ERR_NOMEM);
     }
@@ -464,7 +480,7 @@ void Get::namespace_gone(Nspace& nspace) {
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         auto next = std::next(it);
         if (it->first.proc.nspace == nspace.name) {
-            over.splice(over.end(), it->second.questions);
+            take(it->second.questions, over);
             pulls_.erase(it);
         }
         it = next;
@@ -475,30 +491,31 @@ void Get::namespace_gone(Nspace& nspace) {
 void Get::peer_gone(const Peer& peer) {
     // Connections that have no request open come and go at little cost: they look at nobody's requests.
     if (peer.open_requests()->load(std::memory_order_relaxed) == 0) return;
-    auto asked = [&](const Question& q) {
+    for (auto it = places_.lower_bound(peer.serial()); it != places_.end() && it->first == peer.serial();) {
+        const Place place = it->second;
+        ++it;  // what is below ends one place only
         ++examined_;
-        return q.reply.open() && q.reply.from(peer);
-    };
-    for (auto it = pending_.begin(); it != pending_.end();) {
-        it->second.remove_if(asked);
-        it = it->second.empty() ? pending_.erase(it) : std::next(it);
-    }
-    for (auto it = pulls_.begin(); it != pulls_.end();) {
-        it->second.questions.remove_if(asked);
-        // An answer that is on its way still brings data; it finds nobody to answer.
-        it = it->second.questions.empty() && it->second.flight == 0 ? pulls_.erase(it) : std::next(it);
+        if (!place.question->reply.open() || !place.question->reply.from(peer)) continue;
+        if (place.pending != nullptr) {
+            const auto entry = pending_.find(*place.pending);
+            entry->second.erase(place.question);
+            if (entry->second.empty()) pending_.erase(entry);
+        } else {
+            const auto entry = pulls_.find(*place.pull);
+            entry->second.questions.erase(place.question);
+            // An answer that is on its way still brings data; it finds nobody to answer.
+            if (entry->second.questions.empty() && entry->second.flight == 0) pulls_.erase(entry);
+        }
     }
 }
 
 void Get::stop(pmix_status_t status) {
-    PendingGets pending = std::move(pending_);
-    Pulls pulls = std::move(pulls_);
+    std::list<Question> over;
+    for (auto& [what, questions] : pending_) take(questions, over);
+    for (auto& [at, p] : pulls_) take(p.questions, over);
     pending_.clear();
     pulls_.clear();
-    for (auto& [what, questions] : pending)
-        for (Question& q : questions) answer(q, status);
-    for (auto& [at, p] : pulls)
-        for (Question& q : p.questions) answer(q, status);
+    for (Question& q : over) answer(q, status);
 }
 
 size_t Get::waiting() const noexcept {

@@ -95,6 +95,39 @@ class Get final : public LifecycleObserver {
     size_t waiting() const noexcept;
 
   private:
+    // Where a request of a peer is kept, by the peer's serial number: the end of a peer looks at its own requests only.
+    struct Question;
+    struct Awaited;
+    struct PullKey;
+    struct Place {
+        const Awaited* pending = nullptr;  // the keys of the entry that it is in: one of them
+        const PullKey* pull = nullptr;
+        std::list<Question>::iterator question;
+    };
+    using Places = std::multimap<uint64_t, Place>;
+    class Placed {
+      public:
+        Placed() noexcept = default;
+        Placed(Places& in, uint64_t peer) : in_(&in), at_(in.emplace(peer, Place())) {}
+        Placed(Placed&& o) noexcept : in_(std::exchange(o.in_, nullptr)), at_(o.at_) {}
+        Placed& operator=(Placed&& o) noexcept {
+            clear();
+            in_ = std::exchange(o.in_, nullptr);
+            at_ = o.at_;
+            return *this;
+        }
+        ~Placed() { clear(); }
+        void clear() noexcept {
+            if (in_ != nullptr) std::exchange(in_, nullptr)->erase(at_);
+        }
+        void set(const Place& place) noexcept {
+            if (in_ != nullptr) at_->second = place;
+        }
+
+      private:
+        Places* in_ = nullptr;
+        Places::iterator at_{};
+    };
     // The requester is a peer (reply), or the host (respond).
     struct Question {
         uint64_t id = 0;
@@ -103,6 +136,7 @@ class Get final : public LifecycleObserver {
         Reply reply;
         Respond respond;
         Timer timer;
+        Placed place;
         int timeout_s = 0;
         bool strict = false;   // waits for the key itself, as one with a limit does
         bool refresh = false;  // only the owner's newest value will do
@@ -192,7 +226,10 @@ class Get final : public LifecycleObserver {
     void add_pending(Awaited&& what, Question&& question, int64_t limit_ms);
     void expire_pending(const Awaited& what, uint64_t id);
     bool is_awaited(MemberId member) const noexcept;
-    // Moves what is pending at `it` to the end of `to`.
+    // Notes whose request it is, before it is kept.
+    void note_peer(Question& question);
+    // Moves requests out of where they are kept, to the end of `to`.
+    static void take(std::list<Question>& from, std::list<Question>& to) noexcept;
     PendingGets::iterator take(PendingGets::iterator it, std::list<Question>& to);
     void expire_pull(const PullKey& at, uint64_t id);
     static void hold(Question& question, size_t encoded_bytes) noexcept;
@@ -207,6 +244,7 @@ class Get final : public LifecycleObserver {
     Host& host_;
     Registry& registry_;
     const Segments& segments_;
+    Places places_;  // outlives the requests
     PendingGets pending_;
     // Awaited keys of any rank that ingest() has met since they were last looked for.
     std::set<Awaited, ByAwaited> noted_;

@@ -72,7 +72,7 @@ void Get::answer_pulls(Nspace& nspace) {
 Get::Pulls::iterator Get::take_answerable(Nspace& nspace, Pulls::iterator it, std::list<Question>& to) {
     examined_ += it->second.questions.size();
     if (!nspace.data->has(it->first.proc.rank, it->first.key)) return std::next(it);
-    to.splice(to.end(), it->second.questions);
+    take(it->second.questions, to);
     // With nobody left to ask for it the upcall's answer may come or not.
     return pulls_.erase(it);
 }

@@ -138,10 +138,11 @@ TEST(ServerGetTest, OptionalIsAnsweredWithWhatIsHere) {
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
-// Further processes of a rank connect and end again at little cost: nobody's requests are looked at for that.
-TEST(ServerGetTest, PeerGone_WithoutARequest_LooksAtNoneOfThem) {
+// Further processes of a rank connect and end again at little cost: only their own requests are looked at for that.
+TEST(ServerGetTest, PeerGone_ManyRequestsOfOthers_LooksAtNoneOfThem) {
     constexpr uint64_t kPending = 100;
-    Setting s(1);
+    Setting s(2);
+    s.host.styles["direct_modex"] = Style::later;
     s.connect();
     for (uint64_t i = 0; i < kPending; ++i) {
         s.a.start_get({"job", 1}, "k" + std::to_string(i), 600);
@@ -155,7 +156,9 @@ TEST(ServerGetTest, PeerGone_WithoutARequest_LooksAtNoneOfThem) {
         ASSERT_EQ(PMIX_SUCCESS, clone.hello());
         if (asks) {
             clone.start_get({"job", 0}, "mine", 600);
-            ASSERT_TRUE(s.server.turn_until([&] { return get.waiting() == kPending + 1; }));
+            clone.start_get({"job", 1}, "k7", 600);
+            clone.start_get({"job", 2}, "far", 600);
+            ASSERT_TRUE(s.server.turn_until([&] { return get.waiting() == kPending + 3; }));
         }
         clone.kill();
         ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 2; }));
@@ -164,7 +167,16 @@ TEST(ServerGetTest, PeerGone_WithoutARequest_LooksAtNoneOfThem) {
     EXPECT_EQ(before, get.examined());
     EXPECT_EQ(kPending, get.waiting());
     connect_and_end(true);
-    EXPECT_EQ(kPending, get.waiting()) << "its own request has gone with it";
+    EXPECT_EQ(kPending, get.waiting()) << "its own requests have gone with it";
+    EXPECT_EQ(before + 3, get.examined());
+    // What is left is answered, and one that was answered is not looked for at the end of its peer.
+    s.b.put("k7", "seven");
+    ASSERT_TRUE(s.server.turn_until([&] { return get.waiting() == kPending - 1; }));
+    const uint64_t answered = get.examined();
+    s.a.kill();
+    ASSERT_TRUE(s.server.turn_until([&] { return get.waiting() == 0; }));
+    EXPECT_EQ(answered + kPending - 1, get.examined());
+    s.host.answer_waiting();
 }
 
 // A commit looks at the requests that its keys can answer, and at no others. rows: K20 K22
