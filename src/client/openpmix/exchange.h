@@ -129,7 +129,7 @@ class OpenPmixExchange {
 
     Ends& ends_;
     const openpmix::Traits traits_;
-    uint32_t last_tag_ = openpmix::kFirstRequestTag + 1;  // the greeting has used it
+    uint32_t last_tag_ = openpmix::kFirstRequestTag + 2;  // the greeting has used two
     std::map<uint32_t, Done> open_;
 };
 

@@ -24,6 +24,7 @@ namespace {
 // What we say we are: servers send what only later releases read to those that say so.
 constexpr const char* kClaimedVersion = "5.0.11";
 constexpr uint32_t kJobDataTag = openpmix::kFirstRequestTag + 1;
+constexpr uint32_t kWholeJobTag = kJobDataTag + 1;
 // Messages that nobody has asked for, before the answer.
 constexpr int kMostOthers = 1000;
 
@@ -78,12 +79,13 @@ pmix_status_t say_hello(int fd, const OpenPmixEnvironment& environment, Deadline
     return reply.status;
 }
 
-Result<std::vector<uint8_t>> ask_for_job(int fd, const OpenPmixEnvironment& environment, Deadline deadline,
-                                         const Io& io) {
+template <class Request>
+Result<std::vector<uint8_t>> ask(int fd, uint32_t tag, const Request& request, const openpmix::Traits& traits,
+                                 Deadline deadline, const Io& io) {
     std::vector<uint8_t> payload;
-    WIREUP_RETURN_IF_ERROR(openpmix::encode(openpmix::JobDataRequest{}, environment.traits, &payload));
+    WIREUP_RETURN_IF_ERROR(openpmix::encode(request, traits, &payload));
     uint8_t head[openpmix::kHeaderSize];
-    openpmix::build_header({0, kJobDataTag, static_cast<uint32_t>(payload.size())}, head);
+    openpmix::build_header({0, tag, static_cast<uint32_t>(payload.size())}, head);
     payload.insert(payload.begin(), std::begin(head), std::end(head));
     WIREUP_RETURN_IF_ERROR(send_all(fd, payload, deadline, io));
     for (int i = 0; i < kMostOthers; ++i) {
@@ -99,9 +101,38 @@ Result<std::vector<uint8_t>> ask_for_job(int fd, const OpenPmixEnvironment& envi
             content.resize(before + std::min<size_t>(kStep, header.payload - before));
             WIREUP_RETURN_IF_ERROR(receive_all(fd, content.data() + before, content.size() - before, deadline, io));
         }
-        if (header.tag == kJobDataTag) return content;
+        if (header.tag == tag) return content;
     }
     return PMIX_ERR_UNPACK_FAILURE;
+}
+
+// Where a process of the job has asked for its data in shared memory before, some servers answer this one with the way
+// there, which is of no use to it. Asked for as data they hand it out.
+pmix_status_t ask_for_whole_job(int fd, const OpenPmixEnvironment& environment, Shadow& shadow, Deadline deadline,
+                                const Io& io) {
+    common::InfoList at_once;
+    WIREUP_RETURN_IF_ERROR(at_once.append_flag(PMIX_IMMEDIATE, true));
+    openpmix::GetRequest request;
+    request.nspace = openpmix::Text(environment.self.nspace);
+    request.rank.value = PMIX_RANK_WILDCARD;
+    request.infos.infos = std::move(at_once);
+    auto bytes = ask(fd, kWholeJobTag, request, environment.traits, deadline, io);
+    if (!bytes) return bytes.status();
+    openpmix::GetReply reply;
+    WIREUP_RETURN_IF_ERROR(openpmix::decode(*bytes, environment.traits, &reply));
+    for (const common::Bytes& object : reply.objects.objects) {
+        openpmix::ProcData data;
+        WIREUP_RETURN_IF_ERROR(openpmix::decode(object, environment.traits, &data));
+        if (data.proc.id != common::ProcId(environment.self.nspace, PMIX_RANK_WILDCARD)) continue;
+        WIREUP_RETURN_IF_ERROR(shadow.take_job(environment.self.nspace, data.values));
+    }
+    return PMIX_SUCCESS;
+}
+
+bool has_size(const Shadow& shadow, const std::string& nspace) {
+    dstore::Found found;
+    const dstore::Reader* reader = shadow.reader(nspace);
+    return reader != nullptr && reader->find(dstore::Owner::job(), dstore::Key(PMIX_JOB_SIZE), found) == PMIX_SUCCESS;
 }
 
 }  // namespace
@@ -111,7 +142,7 @@ Result<OpenPmixGreeting> greet_openpmix(const OpenPmixEnvironment& environment, 
     auto socket = open_connection(environment, deadline, io);
     if (!socket) return socket.status();
     WIREUP_RETURN_IF_ERROR(say_hello(socket->get(), environment, deadline, io));
-    auto bytes = ask_for_job(socket->get(), environment, deadline, io);
+    auto bytes = ask(socket->get(), kJobDataTag, openpmix::JobDataRequest{}, environment.traits, deadline, io);
     if (!bytes) return bytes.status();
     openpmix::JobData job;
     WIREUP_RETURN_IF_ERROR(openpmix::decode(*bytes, environment.traits, &job));
@@ -121,6 +152,10 @@ Result<OpenPmixGreeting> greet_openpmix(const OpenPmixEnvironment& environment, 
     OpenPmixGreeting out;
     out.shadow = std::make_unique<Shadow>(environment.traits, std::move(hostname));
     WIREUP_RETURN_IF_ERROR(out.shadow->take_job(environment.self.nspace, job.values));
+    if (!has_size(*out.shadow, environment.self.nspace)) {
+        const pmix_status_t rc = ask_for_whole_job(socket->get(), environment, *out.shadow, deadline, io);
+        if (rc == PMIX_ERR_UNREACH || rc == PMIX_ERR_TIMEOUT) return rc;
+    }
     auto grant = out.shadow->grant(environment.self.nspace);
     if (!grant) return grant.status();
     common::HelloReply& reply = out.greeting.reply;

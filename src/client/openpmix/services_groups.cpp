@@ -29,6 +29,40 @@ void append_members(InfoList& infos, const common::ProcList& members) {
         throw std::bad_alloc();
 }
 
+void append_array(InfoList& infos, std::string_view key, InfoList&& elements) {
+    auto array = common::array_value(std::move(elements));
+    if (!array.ok() || infos.append(key, std::move(array).value()) != PMIX_SUCCESS) throw std::bad_alloc();
+}
+
+// What a process shares with the members, as releases since 6.0 send it: under its name.
+InfoList signed_by(const ProcId& self, const common::Infos& infos) {
+    InfoList out;
+    const pmix_proc_t proc = self.to_c();
+    for (const pmix_info_t& info : infos) {
+        const common::InfoView shared = common::infos_in(info.value);
+        if (common::key_view(info) != PMIX_GROUP_INFO || shared.size() == 0 || shared.has(PMIX_PROCID)) {
+            if (out.append(info) != PMIX_SUCCESS) throw std::bad_alloc();
+            continue;
+        }
+        InfoList one;
+        if (one.append(PMIX_PROCID, &proc, PMIX_PROC) != PMIX_SUCCESS ||
+            one.append_all(shared.begin(), shared.size()) != PMIX_SUCCESS)
+            throw std::bad_alloc();
+        append_array(out, PMIX_GROUP_INFO, std::move(one));
+    }
+    return out;
+}
+
+// What all of them have shared, in the form of this library's results.
+void append_shared(InfoList& results, const common::Infos& infos) {
+    InfoList shared;
+    for (const pmix_info_t& info : infos) {
+        InfoList& to = common::key_view(info) == PMIX_GROUP_INFO ? shared : results;
+        if (to.append(info) != PMIX_SUCCESS) throw std::bad_alloc();
+    }
+    if (!shared.empty()) append_array(results, PMIX_GROUP_INFO_ARRAY, std::move(shared));
+}
+
 bool covers(const common::ProcList& procs, const ProcId& source) noexcept {
     return std::any_of(procs.begin(), procs.end(), [&](const ProcId& proc) {
         return proc.nspace == source.nspace && (proc.rank == source.rank || proc.rank == PMIX_RANK_WILDCARD);
@@ -131,11 +165,15 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
     theirs::GroupConstructRequest request;
     request.group = theirs::Text(ours.name);
     request.procs.procs = ours.procs;
-    request.infos.infos = std::move(ours.infos);
+    if (exchange_.traits().connect_has_extras) {
+        request.infos.infos = signed_by(self_, ours.infos);
+    } else {
+        request.infos.infos = std::move(ours.infos);
+    }
     const auto take = [this, header, name = ours.name, members = ours.procs](Bytes answer) mutable {
         pmix_status_t status = PMIX_SUCCESS;
         std::optional<size_t> context;
-        InfoList results;
+        common::Infos shared;
         common::GroupReply reply;
         std::vector<transport::Descriptor> descriptors;
         // Each release writes its own form.
@@ -165,15 +203,18 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
                 if (status == PMIX_SUCCESS) status = got.status.value;
                 if (got.members && !got.members->procs.empty()) members = std::move(got.members->procs);
                 if (got.context_id && got.context_id->given) context = got.context_id->id;
-                if (got.infos && results.append_all(got.infos->infos.data(), got.infos->infos.size()) != PMIX_SUCCESS)
-                    throw std::bad_alloc();
+                if (got.infos) shared = std::move(got.infos->infos);
                 break;
             }
         }
         if (!common::succeeded(status)) return exchange_.refuse(header, status);
-        append_members(results, members);
+        // The number first: programs read it from the first result without looking at the key.
+        InfoList results;
         if (context && results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *context, PMIX_SIZE) != PMIX_SUCCESS)
             throw std::bad_alloc();
+        if (results.append_string(PMIX_GROUP_ID, name) != PMIX_SUCCESS) throw std::bad_alloc();
+        append_members(results, members);
+        append_shared(results, shared);
         reply.infos = std::move(results);
         groups_.insert_or_assign(name, std::move(members));
         exchange_.reply(header, status, reply, std::move(descriptors));

@@ -432,8 +432,13 @@ TEST_P(OpenPmixClient, Lookup_FindsWhatThereIs) {
 }
 
 TEST_P(OpenPmixClient, Group_AnswerOfEachRelease_HasTheMembers) {
-    server_->on(theirs::Command::group_construct, [this](uint32_t tag, common::Bytes) {
+    server_->on(theirs::Command::group_construct, [this](uint32_t tag, common::Bytes payload) {
         const common::ProcList members{{"job", 0}, {"job", 2}};
+        auto request = server_->decoded<theirs::GroupConstructRequest>(payload);
+        ASSERT_EQ(1u, request.infos.infos.size());
+        const common::InfoView shared = common::infos_in(request.infos.infos[0].value);
+        EXPECT_EQ(server_->traits.connect_has_extras, shared.has(PMIX_PROCID)) << "releases since 6.0 expect the name";
+        EXPECT_TRUE(shared.has("shared"));
         switch (server_->traits.group_reply) {
             case theirs::GroupReplyForm::context_id: {
                 theirs::GroupContextReply reply;
@@ -451,7 +456,7 @@ TEST_P(OpenPmixClient, Group_AnswerOfEachRelease_HasTheMembers) {
                 reply.members.emplace().procs = members;
                 reply.context_id.emplace().given = true;
                 reply.context_id->id = 77;
-                reply.infos.emplace();
+                reply.infos.emplace().infos = std::move(request.infos.infos);
                 return server_->send(tag, reply);
             }
         }
@@ -461,8 +466,14 @@ TEST_P(OpenPmixClient, Group_AnswerOfEachRelease_HasTheMembers) {
     const pmix_proc_t members[] = {proc(0), proc(2)};
     pmix_info_t* results = nullptr;
     size_t nresults = 0;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Group_construct("group", members, 2, nullptr, 0, &results, &nresults));
+    common::InfoList infos;
+    ASSERT_EQ(PMIX_SUCCESS, infos.append(PMIX_GROUP_INFO, OpenPmixServer::infos({{"shared", Value::u32(5)}})));
+    ASSERT_EQ(PMIX_SUCCESS,
+              PMIx_Group_construct("group", members, 2, infos.c_array(), infos.size(), &results, &nresults));
     const common::InfoView view(results, nresults);
+    ASSERT_NE(0u, nresults);
+    EXPECT_STREQ(PMIX_GROUP_CONTEXT_ID, results[0].key) << "programs read it without looking";
+    EXPECT_EQ(server_->traits.group_reply == theirs::GroupReplyForm::optional_id, view.has(PMIX_GROUP_INFO_ARRAY));
     size_t context = 0;
     EXPECT_EQ(PMIX_SUCCESS, view.get(PMIX_GROUP_CONTEXT_ID, &context));
     EXPECT_EQ(77u, context);
@@ -582,6 +593,31 @@ TEST_P(OpenPmixInit, JobOfNothingButItsName_IsEnough) {
     answer_job(server_->encoded(data));
     EXPECT_EQ(PMIX_SUCCESS, try_init());
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+}
+
+// Their data modules share one place for a namespace.
+TEST_P(OpenPmixInit, JobInSharedMemoryOfTheirs_IsAskedForAsData) {
+    theirs::JobData data;
+    data.nspace = theirs::Text("job");
+    data.values.pairs.push_back({"pmix.shmem.path", OpenPmixServer::text("/dev/shm/none")});
+    answer_job(server_->encoded(data));
+    server_->on(theirs::Command::get, [this](uint32_t tag, common::Bytes payload) {
+        EXPECT_EQ(PMIX_RANK_WILDCARD, server_->decoded<theirs::GetRequest>(payload).rank.value);
+        theirs::ProcData whole;
+        whole.proc.id = {"job", PMIX_RANK_WILDCARD};
+        whole.values.pairs.push_back({PMIX_JOB_SIZE, Value::u32(2)});
+        whole.values.pairs.push_back(
+            {PMIX_PROC_INFO_ARRAY,
+             OpenPmixServer::infos({{PMIX_RANK, Value::number<uint32_t>(1, PMIX_PROC_RANK)},
+                                    {PMIX_LOCAL_RANK, Value::number<uint16_t>(1, PMIX_UINT16)}})});
+        const auto bytes = server_->encoded(whole);
+        theirs::GetReply reply;
+        reply.objects.objects.push_back(bytes);
+        server_->send(tag, reply);
+    });
+    EXPECT_EQ(PMIX_SUCCESS, try_init());
+    EXPECT_EQ(2u, number(proc(PMIX_RANK_WILDCARD), PMIX_JOB_SIZE));
+    EXPECT_EQ(1u, number(proc(1), PMIX_LOCAL_RANK));
 }
 
 // A process of another user has the port of the server: it is told nothing.
