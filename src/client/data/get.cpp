@@ -120,10 +120,20 @@ common::GetRequest message_for(Session& session, const GetRequest& request) {
     return message;
 }
 
+// What changes at a server of OpenPMIx's without a word to this process: it is asked even for what is here.
+bool asks_first(const Session& session, const GetRequest& request) noexcept {
+    if (!session.server_has_more() || request.optional || request.stores_only || !session.connected()) return false;
+    if (request.key == PMIX_PSET_NAMES) return true;
+    const bool self = request.own_nspace && request.rank == session.self().rank;
+    return request.all_keys() && request.one_rank() && !self;
+}
+
 // The server has answered: the value is in the reply, or in a segment now.
 void take_reply(Session& session, const GetRequest& request, pmix_status_t status, common::GetReply& reply,
                 Outcome& out) {
     try {
+        // It has nothing newer.
+        if (!common::succeeded(status) && asks_first(session, request)) search(session, request, out);
         // After a refresh, the stores have the answer, whatever the server's status.
         if (!common::succeeded(status) && !request.refresh) {
             // The process may have put its own key meanwhile without committing it.
@@ -162,6 +172,7 @@ bool queried(Session& session, const GetRequest& request, Outcome& out) {
 // True: the answer (or the failure) is in out. False: the server is to be asked.
 bool settle_here(Session& session, const GetRequest& request, Outcome& out) {
     if (request.refresh && session.connected()) return false;
+    if (asks_first(session, request)) return false;
     search(session, request, out);
     if (out.status != PMIX_ERR_NOT_FOUND) return true;
     // In a server the segments are at hand.
@@ -356,6 +367,7 @@ pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char*
     GetRequest request;
     pmix_status_t rc = parse_get_target(session.self(), proc, key, request);
     if (rc != PMIX_SUCCESS) return rc;
+    if (asks_first(session, request)) return PMIX_ERR_NOT_FOUND;
     Hit hit;
     Reading reading;
     rc = look_up(sources(session, request), request, hit);
@@ -405,7 +417,7 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
     }
     common::GetReply reply;
     const pmix_status_t rc = session.ask<Command::get>(message_for(session, *request), reply, request->timeout_s);
-    if (rc == PMIX_ERR_WOULD_BLOCK) return rc;
+    if (rc == PMIX_ERR_WOULD_BLOCK && !asks_first(session, *request)) return rc;
     Reading reading;
     take_reply(session, *request, rc, reply, out);
     return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;

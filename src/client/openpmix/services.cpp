@@ -359,11 +359,9 @@ void OpenPmixServices::connect(const FrameHeader& header, Bytes payload) {
             if (status == PMIX_SUCCESS) status = got.status.value;
             common::ConnectReply reply;
             std::vector<transport::Descriptor> descriptors;
-            if (common::succeeded(status)) {
-                const pmix_status_t taken = take_jobs(got.objects, &reply.segments, &descriptors);
-                if (taken != PMIX_SUCCESS) status = taken;
-            }
             if (!common::succeeded(status)) return exchange_.refuse(header, status);
+            // They are connected, whether or not what is said of their jobs can be kept.
+            (void)take_jobs(got.objects, &reply.segments, &descriptors);
             exchange_.reply(header, status, reply, std::move(descriptors));
         });
     }

@@ -191,10 +191,8 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
                 if (status == PMIX_SUCCESS) status = got.status.value;
                 if (got.members && !got.members->procs.empty()) members = std::move(got.members->procs);
                 if (got.context_id && got.context_id->value != SIZE_MAX) context = got.context_id->value;
-                if (common::succeeded(status)) {
-                    const pmix_status_t taken = take_jobs(got.objects, &reply.segments, &descriptors);
-                    if (taken != PMIX_SUCCESS) status = taken;
-                }
+                // The group is there, whether or not what is said of its members' jobs can be kept.
+                if (common::succeeded(status)) (void)take_jobs(got.objects, &reply.segments, &descriptors);
                 break;
             }
             case theirs::GroupReplyForm::optional_id: {

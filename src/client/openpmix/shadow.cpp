@@ -95,7 +95,8 @@ pmix_status_t Shadow::apply(Entry& entry, JobBlob&& blob) {
     dstore::Writer& writer = *entry.writer;
     dstore::ColumnBuilder nodes_known(OwnerKind::node);
     std::vector<std::pair<Owner, Record>> items;
-    if (blob.places) {
+    // A node by itself is no placement of a job that has one.
+    if (blob.places && (blob.job_size || entry.nodes.empty())) {
         auto placed = PlacedJob::of(blob);
         if (!placed.ok()) return placed.status();
         dstore::Placement placement;
@@ -187,7 +188,7 @@ void Shadow::written(Entry& entry) {
     entry.handed_out = false;
 }
 
-Result<Shadow::Grant> Shadow::grant(std::string_view nspace) {
+Result<Shadow::Grant> Shadow::grant(std::string_view nspace, bool lacks) {
     const auto it = entries_.find(nspace);
     if (it == entries_.end()) return PMIX_ERR_NOT_FOUND;
     Entry& entry = it->second;
@@ -195,10 +196,16 @@ Result<Shadow::Grant> Shadow::grant(std::string_view nspace) {
     out.segment.nspace = it->first;
     out.segment.instance = entry.instance;
     out.segment.generation = entry.writer->reader().publications();
-    if (entry.handed_out) return out;
-    out.descriptor = transport::Descriptor(::fcntl(entry.writer->descriptor(), F_DUPFD_CLOEXEC, 0));
-    if (!out.descriptor) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (entry.handed_out && !lacks) return out;
+    transport::Descriptor descriptor(::fcntl(entry.writer->descriptor(), F_DUPFD_CLOEXEC, 0));
+    if (!descriptor) return PMIX_ERR_OUT_OF_RESOURCE;
     out.segment.has_descriptor = true;
+    if (outlet_) {
+        WIREUP_RETURN_IF_ERROR(outlet_(out.segment, std::move(descriptor)));
+        out.segment.has_descriptor = false;
+    } else {
+        out.descriptor = std::move(descriptor);
+    }
     entry.handed_out = true;
     return out;
 }

@@ -8,6 +8,7 @@
 // room for a descriptor (PMIX_ERR_OUT_OF_RESOURCE, std::bad_alloc); what was published before stays.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -39,13 +40,18 @@ class Shadow {
     // Null: nothing is known of it.
     const dstore::Reader* reader(std::string_view nspace) const noexcept;
 
-    // The segment of a namespace as a message names it. The descriptor goes with it where this one has not been handed
-    // out before.
+    // Takes a segment at once to where it is read, before anything else is said of it: an answer may come too late for
+    // the one that it is for, and two that are answered may be read in the other order.
+    using Outlet = std::function<pmix_status_t(const common::SegmentRef& segment, transport::Descriptor&& descriptor)>;
+    void set_outlet(Outlet outlet) { outlet_ = std::move(outlet); }
+
+    // The segment of a namespace as a message names it. One that has not been handed out before goes to the outlet, and
+    // where there is none, its descriptor comes with it. lacks: the process has said that it does not have it.
     struct Grant {
         common::SegmentRef segment;
         transport::Descriptor descriptor;  // empty if there is none
     };
-    common::Result<Grant> grant(std::string_view nspace);
+    common::Result<Grant> grant(std::string_view nspace, bool lacks = false);
 
   private:
     struct Entry {
@@ -62,6 +68,7 @@ class Shadow {
 
     const openpmix::Traits traits_;
     const std::string hostname_;
+    Outlet outlet_;
     uint64_t next_instance_ = 1;
     std::map<std::string, Entry, std::less<>> entries_;
 };

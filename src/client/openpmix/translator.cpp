@@ -2,8 +2,11 @@
 #include "client/openpmix/translator.h"
 
 #include <algorithm>
-#include <optional>
+#include <map>
+#include <memory>
+#include <utility>
 
+#include "client/data/lookup.h"
 #include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/values/info_view.h"
@@ -30,6 +33,49 @@ pmix_status_t status_in(const OpenPmixExchange& exchange, Bytes payload) {
     return rc == PMIX_SUCCESS ? reply.status.value : rc;
 }
 
+// After it a server may know more of this job, or of this process, than before.
+bool tells_of_jobs(uint16_t command) noexcept {
+    switch (static_cast<Command>(command)) {
+        case Command::fence:
+        case Command::commit:
+        case Command::connect:
+        case Command::spawn:
+        case Command::group:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// What a commit's message has around its sections, and more.
+constexpr size_t kCommitHeads = 1024;
+
+// Encoded values, as many in a message as it has room for.
+class CommitParts {
+  public:
+    struct Message {
+        std::map<pmix_scope_t, std::vector<uint8_t>> sections;
+        size_t size = 0;
+    };
+
+    explicit CommitParts(size_t most) : most_(most), messages_(1) {}
+
+    pmix_status_t add(pmix_scope_t scope, Bytes call) {
+        if (call.size() > most_) return PMIX_ERR_OUT_OF_RESOURCE;
+        if (messages_.back().size + call.size() > most_) messages_.emplace_back();
+        Message& last = messages_.back();
+        auto& calls = last.sections[scope];
+        calls.insert(calls.end(), call.begin(), call.end());
+        last.size += call.size();
+        return PMIX_SUCCESS;
+    }
+    const std::vector<Message>& messages() const noexcept { return messages_; }
+
+  private:
+    const size_t most_;
+    std::vector<Message> messages_;
+};
+
 theirs::Text text_or_null(const std::string& text) {
     return text.empty() ? theirs::Text() : theirs::Text(text);
 }
@@ -42,14 +88,20 @@ struct OpenPmixTranslator::Wanted {
     std::string key;
     bool has_limit = false;  // of time
     bool can_be_absent = false;
+    bool lacks = false;  // the session has no segment of the namespace
 };
 
 OpenPmixTranslator::OpenPmixTranslator(OpenPmixExchange::Ends& ends, std::unique_ptr<Shadow> shadow, ProcId self,
                                        const theirs::Traits& traits)
-    : exchange_(ends, traits),
+    : ends_(ends),
+      exchange_(*this, traits),
       shadow_(std::move(shadow)),
       self_(std::move(self)),
-      services_(exchange_, *shadow_, self_) {}
+      services_(exchange_, *shadow_, self_) {
+    shadow_->set_outlet([this](const common::SegmentRef& segment, transport::Descriptor&& descriptor) {
+        return deliver_segment(segment, std::move(descriptor));
+    });
+}
 
 OpenPmixTranslator::~OpenPmixTranslator() = default;
 
@@ -59,6 +111,29 @@ void OpenPmixTranslator::message(const theirs::FrameHeader& header, Bytes payloa
     if (header.tag >= theirs::kFirstRequestTag) return exchange_.answered(header.tag, payload);
     if (header.tag == theirs::kEventTag) return services_.event(payload);
     if (header.tag == theirs::kOutputTag) return services_.output(payload);
+}
+
+// ---- to the session ----
+
+void OpenPmixTranslator::deliver_frame(const FrameHeader& header, Bytes payload,
+                                       std::vector<transport::Descriptor>&& descriptors) {
+    if (tells_of_jobs(header.command) && common::succeeded(header.status)) absent_.clear();
+    ends_.deliver_frame(header, payload, std::move(descriptors));
+}
+
+pmix_status_t OpenPmixTranslator::deliver_segment(const common::SegmentRef& segment,
+                                                  transport::Descriptor&& descriptor) {
+    common::AttachNspaceReply message;
+    message.segments.push_back(segment);
+    auto payload = common::message_bytes(message);
+    if (!payload.ok()) return payload.status();
+    FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(Command::attach_nspace));
+    header.payload = static_cast<uint32_t>(payload->size());
+    header.descriptors = 1;
+    std::vector<transport::Descriptor> descriptors;
+    descriptors.push_back(std::move(descriptor));
+    ends_.deliver_frame(header, *payload, std::move(descriptors));
+    return PMIX_SUCCESS;
 }
 
 // ---- from the session ----
@@ -99,10 +174,11 @@ bool OpenPmixTranslator::request(const FrameHeader& header, Bytes payload) {
     }
 }
 
-// What is put for everybody stands in both sections.
+// What is put for everybody stands in both sections. A commit that is larger than a message becomes several.
 void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
     common::CommitRequest ours;
-    if (common::decode_message(payload, ours) != PMIX_SUCCESS) return;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
     const uint64_t generation = ours.generation;
     const auto refuse = [this, header, generation](pmix_status_t status) {
         if (header.kind == FrameKind::request) return exchange_.refuse(header, status);
@@ -111,36 +187,43 @@ void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
         refused.status = status;
         exchange_.notify(Command::commit_refused, refused);
     };
-    struct Part {
-        pmix_scope_t scope;
-        std::vector<uint8_t> calls;
-        bool any = false;
-    };
-    Part parts[] = {{PMIX_LOCAL, {}}, {PMIX_REMOTE, {}}};
+    const size_t most =
+        exchange_.traits().most_payload == 0 ? common::kMaxFramePayload : exchange_.traits().most_payload;
+    CommitParts parts(most - kCommitHeads);
     for (const common::CommitEntry& entry : ours.entries) {
         theirs::SectionData data;
         data.values.pairs.emplace_back().key = entry.key;
         pmix_status_t rc = common::decode_value_into(entry.value, data.values.pairs[0].value.c_ptr());
         if (rc == PMIX_SUCCESS && !exchange_.traits().knows(data.values.pairs[0].value.type()))
             rc = PMIX_ERR_NOT_SUPPORTED;
-        for (Part& part : parts) {
-            if (rc != PMIX_SUCCESS || (entry.scope != part.scope && entry.scope != PMIX_GLOBAL)) continue;
-            rc = theirs::encode(data, exchange_.traits(), &part.calls);
-            part.any = true;
-        }
+        std::vector<uint8_t> call;
+        if (rc == PMIX_SUCCESS) rc = theirs::encode(data, exchange_.traits(), &call);
+        for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE})
+            if (rc == PMIX_SUCCESS && (entry.scope == scope || entry.scope == PMIX_GLOBAL)) rc = parts.add(scope, call);
         if (rc != PMIX_SUCCESS) return refuse(rc);
     }
     for (const common::CommitEntry& entry : ours.entries)
         if (entry.scope != PMIX_LOCAL) services_.note_put(entry.key, entry.value);
-    theirs::CommitRequest request;
-    for (const Part& part : parts)
-        if (part.any) request.sections.sections.push_back({part.scope, part.calls});
-    const pmix_status_t rc = exchange_.ask(request, [this, header, refuse](Bytes answer) {
-        const pmix_status_t status = status_in(exchange_, answer);
-        if (!common::succeeded(status)) return refuse(status);
+    struct Progress {
+        size_t left;
+        pmix_status_t status = PMIX_SUCCESS;  // the first failure
+    };
+    const auto progress = std::make_shared<Progress>();
+    progress->left = parts.messages().size();
+    const auto done = [this, header, refuse, progress](pmix_status_t status) {
+        if (!common::succeeded(status) && progress->status == PMIX_SUCCESS) progress->status = status;
+        if (--progress->left != 0) return;
+        if (progress->status != PMIX_SUCCESS) return refuse(progress->status);
+        absent_.clear();
         if (header.kind == FrameKind::request) exchange_.reply(header, PMIX_SUCCESS, common::CommitReply{});
-    });
-    if (rc != PMIX_SUCCESS) refuse(rc);
+    };
+    for (const CommitParts::Message& message : parts.messages()) {
+        theirs::CommitRequest request;
+        for (const auto& [scope, calls] : message.sections) request.sections.sections.push_back({scope, calls});
+        const pmix_status_t rc =
+            exchange_.ask(request, [this, done](Bytes answer) { done(status_in(exchange_, answer)); });
+        if (rc != PMIX_SUCCESS) done(rc);
+    }
 }
 
 // What others have put stays with the server: the first Get of a process brings it here.
@@ -163,16 +246,15 @@ void OpenPmixTranslator::fence(const FrameHeader& header, Bytes payload) {
 // ---- get ----
 
 template <class Reply>
-void OpenPmixTranslator::reply_with_segment(const FrameHeader& header, Reply&& reply, const std::string& nspace) {
-    std::vector<transport::Descriptor> descriptors;
-    auto grant = shadow_->grant(nspace);
+void OpenPmixTranslator::reply_with_segment(const FrameHeader& header, Reply&& reply, const std::string& nspace,
+                                            bool lacks) {
+    auto grant = shadow_->grant(nspace, lacks);
     if (!grant.ok() && grant.status() != PMIX_ERR_NOT_FOUND) return exchange_.refuse(header, grant.status());
     if (grant.ok()) {
-        if (grant->descriptor) descriptors.push_back(std::move(grant->descriptor));
         if constexpr (requires { reply.generation; }) reply.generation = grant->segment.generation;
         reply.segments.push_back(std::move(grant->segment));
     }
-    exchange_.reply(header, PMIX_SUCCESS, reply, std::move(descriptors));
+    exchange_.reply(header, PMIX_SUCCESS, reply);
 }
 
 void OpenPmixTranslator::get(const FrameHeader& header, Bytes payload) {
@@ -181,15 +263,26 @@ void OpenPmixTranslator::get(const FrameHeader& header, Bytes payload) {
         return exchange_.refuse(header, rc);
     const common::InfoView infos(ours.infos.data(), ours.infos.size());
     const bool reserved = common::is_reserved_key(ours.key);
-    if (infos.flag(PMIX_GET_REFRESH_CACHE) && exchange_.traits().refreshes && !reserved) return refresh(header, ours);
+    if (infos.flag(PMIX_GET_REFRESH_CACHE) && exchange_.traits().refreshes && !reserved)
+        return refresh(header, std::move(ours));
+    ask_for(header, ours, true);
+}
+
+// fetches_anew: as the request says it.
+void OpenPmixTranslator::ask_for(const FrameHeader& header, const common::GetRequest& ours, bool fetches_anew) {
+    const common::InfoView infos(ours.infos.data(), ours.infos.size());
+    const bool reserved = common::is_reserved_key(ours.key);
     Wanted wanted;
     wanted.header = header;
     wanted.proc = ours.proc;
     wanted.key = ours.key;
     wanted.has_limit = infos.has(PMIX_TIMEOUT);
-    // What says which level is meant makes another question of it.
-    wanted.can_be_absent = reserved && infos.size() == 0;
-    if (wanted.can_be_absent && absent_.count({ours.proc.nspace, ours.proc.rank, ours.key}) != 0)
+    wanted.lacks = ours.generation == 0;
+    // What says which level is meant makes another question of it. Sets of processes are defined at any time.
+    wanted.can_be_absent = reserved && infos.size() == 0 && ours.key != PMIX_PSET_NAMES &&
+                           ours.proc.nspace == self_.nspace &&
+                           (ours.proc.rank == PMIX_RANK_WILDCARD || ours.proc.rank == self_.rank);
+    if (wanted.can_be_absent && absent_.count({ours.proc.rank, ours.key}) != 0)
         return exchange_.refuse(header, PMIX_ERR_NOT_FOUND);
 
     InfoList told;
@@ -198,6 +291,7 @@ void OpenPmixTranslator::get(const FrameHeader& header, Bytes payload) {
         // How this process wants to have the value is nothing to the server.
         if (key == PMIX_GET_POINTER_VALUES || key == PMIX_GET_STATIC_VALUES || info.value.type == PMIX_POINTER)
             continue;
+        if (key == PMIX_GET_REFRESH_CACHE && !fetches_anew) continue;
         if (told.append(info) != PMIX_SUCCESS) throw std::bad_alloc();
     }
     // Nobody will put it: what the server does not have now, it never has.
@@ -212,19 +306,25 @@ void OpenPmixTranslator::get(const FrameHeader& header, Bytes payload) {
     if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
 }
 
-void OpenPmixTranslator::refresh(const FrameHeader& header, const common::GetRequest& ours) {
+// Whatever the answer is, the value itself is asked for afterwards.
+void OpenPmixTranslator::refresh(const FrameHeader& header, common::GetRequest&& ours) {
     theirs::RefreshRequest request;
     request.nspace = theirs::Text(ours.proc.nspace);
     request.rank.value = ours.proc.rank;
-    const pmix_status_t rc = exchange_.ask(request, [this, header, proc = ours.proc](Bytes answer) {
+    const auto kept = std::make_shared<const common::GetRequest>(std::move(ours));
+    const pmix_status_t rc = exchange_.ask(request, [this, header, kept](Bytes answer) {
         theirs::RefreshReply got;
         pmix_status_t status = exchange_.decode(answer, &got);
         if (status == PMIX_SUCCESS) status = got.status.value;
-        if (common::succeeded(status) && !got.values.pairs.empty())
-            status = common::is_real_rank(proc.rank) ? shadow_->take_proc(proc, std::move(got.values))
-                                                     : shadow_->take_job(proc.nspace, got.values);
-        if (!common::succeeded(status)) return exchange_.refuse(header, status);
-        reply_with_segment(header, common::GetReply{}, proc.nspace);
+        const ProcId& proc = kept->proc;
+        if (common::succeeded(status) && !got.values.pairs.empty()) {
+            const pmix_status_t taken = common::is_real_rank(proc.rank)
+                                            ? shadow_->take_proc(proc, std::move(got.values))
+                                            : shadow_->take_job(proc.nspace, got.values);
+            if (taken != PMIX_SUCCESS) return exchange_.refuse(header, taken);
+        }
+        // Done at once: a process of the server's own, of which it has the newest there is.
+        ask_for(header, *kept, status != PMIX_OPERATION_SUCCEEDED);
     });
     if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
 }
@@ -259,6 +359,20 @@ pmix_status_t OpenPmixTranslator::take_objects(const std::string& nspace, const 
     return PMIX_SUCCESS;
 }
 
+// Somewhere in what was said of its job.
+bool OpenPmixTranslator::has(const Wanted& wanted) const {
+    const dstore::Reader* reader = shadow_->reader(wanted.proc.nspace);
+    if (reader == nullptr) return false;
+    GetRequest request;
+    request.nspace = wanted.proc.nspace;
+    request.own_nspace = wanted.proc.nspace == self_.nspace;
+    request.rank = wanted.proc.rank;
+    request.key = wanted.key;
+    const Sources from{self_, reader, shadow_->reader(self_.nspace), nothing_, dstore::PrivateStore::kNone, false};
+    Hit hit;
+    return look_up(from, request, hit) == PMIX_SUCCESS;
+}
+
 void OpenPmixTranslator::take_get_reply(const Wanted& wanted, Bytes payload) {
     theirs::GetReply got;
     pmix_status_t rc = exchange_.decode(payload, &got);
@@ -267,19 +381,24 @@ void OpenPmixTranslator::take_get_reply(const Wanted& wanted, Bytes payload) {
     if (common::succeeded(rc)) rc = take_objects(wanted.proc.nspace, got.objects, &wanted, &found);
     // Servers wait for a key that its process may still put, and report a limit of their own.
     if (rc == PMIX_ERR_TIMEOUT && !wanted.has_limit) rc = PMIX_ERR_NOT_FOUND;
-    if (rc == PMIX_SUCCESS && !found.ok() && !wanted.key.empty()) rc = PMIX_ERR_NOT_FOUND;
-    if (rc == PMIX_ERR_NOT_FOUND && wanted.can_be_absent) {
+    if (rc == PMIX_SUCCESS && got.objects.objects.empty() && !wanted.key.empty()) rc = PMIX_ERR_NOT_FOUND;
+    const bool absent = rc == PMIX_ERR_NOT_FOUND || (rc == PMIX_SUCCESS && !found.ok() && !has(wanted));
+    if (absent && wanted.can_be_absent) {
         if (absent_.size() >= kMostAbsent) absent_.clear();
-        absent_.emplace(wanted.proc.nspace, wanted.proc.rank, wanted.key);
+        absent_.emplace(wanted.proc.rank, wanted.key);
     }
-    if (rc != PMIX_SUCCESS) return exchange_.refuse(wanted.header, rc);
+    if (rc != PMIX_SUCCESS) {
+        // What has come in spite of it, the session finds.
+        (void)shadow_->grant(wanted.proc.nspace, wanted.lacks);
+        return exchange_.refuse(wanted.header, rc);
+    }
     common::GetReply reply;
     // Of a level that the key alone does not say, or of nobody in particular: this is the answer.
     if (found.ok() && (common::is_reserved_key(wanted.key) || !common::is_real_rank(wanted.proc.rank))) {
         reply.is_inline = true;
         reply.value = std::move(found).value();
     }
-    reply_with_segment(wanted.header, std::move(reply), wanted.proc.nspace);
+    reply_with_segment(wanted.header, std::move(reply), wanted.proc.nspace, wanted.lacks);
 }
 
 // ---- a whole namespace ----
@@ -289,7 +408,7 @@ void OpenPmixTranslator::attach(const FrameHeader& header, Bytes payload) {
     if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
         return exchange_.refuse(header, rc);
     if (shadow_->reader(ours.nspace) != nullptr)
-        return reply_with_segment(header, common::AttachNspaceReply{}, ours.nspace);
+        return reply_with_segment(header, common::AttachNspaceReply{}, ours.nspace, true);
     InfoList at_once;
     if (at_once.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS) throw std::bad_alloc();
     theirs::GetRequest request;
@@ -308,7 +427,7 @@ void OpenPmixTranslator::take_attach_reply(const FrameHeader& header, const std:
     if (common::succeeded(rc)) rc = take_objects(nspace, got.objects, nullptr, nullptr);
     if (rc == PMIX_SUCCESS && shadow_->reader(nspace) == nullptr) rc = PMIX_ERR_NOT_FOUND;
     if (rc != PMIX_SUCCESS) return exchange_.refuse(header, rc);
-    reply_with_segment(header, common::AttachNspaceReply{}, nspace);
+    reply_with_segment(header, common::AttachNspaceReply{}, nspace, true);
 }
 
 }  // namespace pmix::client

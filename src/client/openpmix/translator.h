@@ -3,7 +3,8 @@
 // session asks for is in services.h.
 //
 // Owned by an OpenPmixChannel. Loop thread only. What the server answers to a Get goes into the shadow, and the session
-// is told to look there. A request that the server has no command for is answered with PMIX_ERR_NOT_SUPPORTED here.
+// is told to look there; a segment that it does not have yet reaches it before the answer. A request that the server
+// has no command for is answered with PMIX_ERR_NOT_SUPPORTED here.
 #pragma once
 
 #include <memory>
@@ -14,10 +15,11 @@
 #include "client/openpmix/exchange.h"
 #include "client/openpmix/services.h"
 #include "client/openpmix/shadow.h"
+#include "dstore/private_store.h"
 
 namespace pmix::client {
 
-class OpenPmixTranslator {
+class OpenPmixTranslator final : private OpenPmixExchange::Ends {
   public:
     OpenPmixTranslator(OpenPmixExchange::Ends& ends, std::unique_ptr<Shadow> shadow, common::ProcId self,
                        const openpmix::Traits& traits);
@@ -31,25 +33,35 @@ class OpenPmixTranslator {
   private:
     struct Wanted;  // a Get
 
+    // OpenPmixExchange::Ends, between the exchange and the owner's.
+    void send_message(uint32_t tag, common::Bytes payload) override { ends_.send_message(tag, payload); }
+    void deliver_frame(const common::FrameHeader& header, common::Bytes payload,
+                       std::vector<transport::Descriptor>&& descriptors) override;
+    pmix_status_t deliver_segment(const common::SegmentRef& segment, transport::Descriptor&& descriptor);
+
     bool request(const common::FrameHeader& header, common::Bytes payload);
     void commit(const common::FrameHeader& header, common::Bytes payload);
     void fence(const common::FrameHeader& header, common::Bytes payload);
     void get(const common::FrameHeader& header, common::Bytes payload);
-    void refresh(const common::FrameHeader& header, const common::GetRequest& request);
+    void refresh(const common::FrameHeader& header, common::GetRequest&& ours);
+    void ask_for(const common::FrameHeader& header, const common::GetRequest& ours, bool fetches_anew);
+    bool has(const Wanted& wanted) const;
     void take_get_reply(const Wanted& wanted, common::Bytes payload);
     void attach(const common::FrameHeader& header, common::Bytes payload);
     void take_attach_reply(const common::FrameHeader& header, const std::string& nspace, common::Bytes payload);
     pmix_status_t take_objects(const std::string& nspace, const openpmix::ByteObjects& objects, const Wanted* wanted,
                                common::Result<common::Blob>* found);
     template <class Reply>
-    void reply_with_segment(const common::FrameHeader& header, Reply&& reply, const std::string& nspace);
+    void reply_with_segment(const common::FrameHeader& header, Reply&& reply, const std::string& nspace, bool lacks);
 
+    OpenPmixExchange::Ends& ends_;
     OpenPmixExchange exchange_;
     const std::unique_ptr<Shadow> shadow_;
     const common::ProcId self_;
     OpenPmixServices services_;
-    // Reserved keys that the server does not have.
-    std::set<std::tuple<std::string, common::Rank, std::string>> absent_;
+    const dstore::PrivateStore nothing_;
+    // Reserved keys of this job and this process that the server does not have, until something may have changed that.
+    std::set<std::tuple<common::Rank, std::string>> absent_;
 };
 
 }  // namespace pmix::client

@@ -14,6 +14,7 @@
 #include "client/openpmix/environment.h"
 #include "client/openpmix/greeting.h"
 #include "client/openpmix/job_blob.h"
+#include "support/openpmix_process.h"
 #include "support/openpmix_server.h"
 #include "transport/tcp_socket.h"
 
@@ -134,61 +135,7 @@ TEST(OpenPmixJobBlob, Place_RankFarAboveTheOthers_SizesNothing) {
 
 // ---- a library that runs ----
 
-class OpenPmixClient : public ::testing::TestWithParam<std::pair<const char*, const char*>> {
-  protected:
-    void SetUp() override { server_ = std::make_unique<OpenPmixServer>(GetParam().first, GetParam().second); }
-    void TearDown() override {
-        if (PMIx_Initialized()) PMIx_Finalize(nullptr, 0);
-        OpenPmixServer::clear_environment();
-    }
-    void init() {
-        server_->start();
-        server_->set_environment();
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Init(&self_, nullptr, 0));
-    }
-    static pmix_proc_t proc(pmix_rank_t rank, const char* nspace = "job") {
-        pmix_proc_t p;
-        PMIX_LOAD_PROCID(&p, nspace, rank);
-        return p;
-    }
-    static pmix_status_t get(const pmix_proc_t& who, const char* key, Value* out, const pmix_info_t* infos = nullptr,
-                             size_t ninfos = 0) {
-        pmix_value_t* value = nullptr;
-        const pmix_status_t rc = PMIx_Get(&who, key, infos, ninfos, &value);
-        out->reset();
-        if (rc == PMIX_SUCCESS) *out = Value(*value);
-        std::free(value);
-        return rc;
-    }
-    static uint64_t number(const pmix_proc_t& who, const char* key) {
-        Value value;
-        uint64_t n = UINT64_MAX;
-        EXPECT_EQ(PMIX_SUCCESS, get(who, key, &value)) << key;
-        (void)common::read_number(value.get(), &n);
-        return n;
-    }
-    static std::string text(const pmix_proc_t& who, const char* key) {
-        Value value;
-        EXPECT_EQ(PMIX_SUCCESS, get(who, key, &value)) << key;
-        return value.type() == PMIX_STRING ? value.get().data.string : "";
-    }
-    // Answers a Get for a rank with these values.
-    void answer_get(const char* nspace, pmix_rank_t rank, std::vector<std::pair<std::string, uint32_t>> values) {
-        server_->on(theirs::Command::get, [this, nspace, rank, values](uint32_t tag, common::Bytes) {
-            theirs::ProcData data;
-            data.proc.id = {nspace, rank};
-            for (const auto& [key, n] : values) data.values.pairs.push_back({key, Value::u32(n)});
-            const auto bytes = server_->encoded(data);
-            theirs::GetReply reply;
-            reply.objects.objects.push_back(bytes);
-            server_->send(tag, reply);
-        });
-    }
-
-    std::unique_ptr<OpenPmixServer> server_;
-    pmix_proc_t self_{};
-};
-
+class OpenPmixClient : public OpenPmixProcess {};
 INSTANTIATE_TEST_SUITE_P(Releases, OpenPmixClient,
                          ::testing::Values(std::make_pair("4.0.0", "v4"), std::make_pair("4.2.2rc2", "v41"),
                                            std::make_pair("5.0.7", "v41"), std::make_pair("7.0.0rc1", "v61")));
