@@ -75,6 +75,7 @@ void OpenPmixChannel::on_message(const openpmix::FrameHeader& header, Bytes payl
 }
 
 void OpenPmixChannel::on_closed(pmix_status_t why) {
+    transport::assert_on_loop();
     state_->open.store(false, std::memory_order_release);
     sink_.on_closed(why);
 }
