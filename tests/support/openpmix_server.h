@@ -157,6 +157,7 @@ class OpenPmixServer {
     std::atomic<bool> answers_hello{true};
     std::atomic<int> connections{0};
     std::atomic<int> requests{0};
+    std::atomic<int> heartbeats{0};
 
   private:
     void serve() {
@@ -191,6 +192,11 @@ class OpenPmixServer {
             EXPECT_EQ(PMIX_SUCCESS, openpmix::parse_header(head, &header));
             payload.resize(header.payload);
             if (!read(payload.data(), payload.size())) return;
+            if (header.tag == openpmix::kHeartbeatTag) {
+                EXPECT_EQ(0u, header.payload);
+                ++heartbeats;
+                continue;
+            }
             ++requests;
             uint8_t command = 0;
             EXPECT_EQ(PMIX_SUCCESS, openpmix::read_command(payload, traits, &command));

@@ -57,6 +57,8 @@ class OpenPmixExchange {
         ends_.send_message(next_tag(), payload);
         return PMIX_SUCCESS;
     }
+    // That this process is alive. Nobody answers it.
+    void beat() { ends_.send_message(openpmix::kHeartbeatTag, {}); }
     // The server's message with a tag of a request. Nobody may have asked.
     void answered(uint32_t tag, common::Bytes payload) {
         const auto it = open_.find(tag);
@@ -74,6 +76,7 @@ class OpenPmixExchange {
     template <class Ours>
     void reply(const common::FrameHeader& request, pmix_status_t status, const Ours& message,
                std::vector<transport::Descriptor>&& descriptors = {}) {
+        if (request.kind != common::FrameKind::request) return;
         auto payload = common::message_bytes(message);
         if (!payload.ok()) return refuse(request, payload.status());
         common::FrameHeader header = common::FrameHeader::reply(request.command, request.id, status);

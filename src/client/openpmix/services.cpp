@@ -23,9 +23,6 @@ using common::ProcId;
 
 namespace {
 
-// Marks an event that a server sends; it means nothing to the process.
-constexpr std::string_view kServerMark = "pmix.srvr.internal.notify";
-
 template <class Request>
 Request with_infos(common::Infos& infos) {
     Request request;
@@ -61,13 +58,10 @@ bool OpenPmixServices::request(const FrameHeader& header, Bytes payload) {
             deregister_events(header, payload);
             return true;
         case Command::notify_event:
-            relay_status<common::NotifyEventRequest>(header, payload, [](common::NotifyEventRequest& ours) {
-                theirs::NotifyRequest request;
-                request.code.value = ours.status;
-                request.range.value = ours.range;
-                request.infos.infos = std::move(ours.infos);
-                return request;
-            });
+            notify_event(header, payload);
+            return true;
+        case Command::heartbeat:
+            exchange_.beat();
             return true;
         case Command::publish:
             relay_status<common::PublishRequest>(header, payload, [](common::PublishRequest& ours) {
@@ -405,90 +399,6 @@ void OpenPmixServices::get_credential(const FrameHeader& header, Bytes payload) 
         });
     }
     if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
-}
-
-// ---- events ----
-
-void OpenPmixServices::register_events(const FrameHeader& header, Bytes payload) {
-    common::RegisterEventsRequest ours;
-    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
-        return exchange_.refuse(header, rc);
-    std::vector<pmix_status_t> wanted(ours.codes.begin(), ours.codes.end());
-    if (wanted.empty()) wanted.push_back(theirs::kDefaultHandlerCode);
-    std::sort(wanted.begin(), wanted.end());
-    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    theirs::RegisterEventsRequest request;
-    bool fresh = false;
-    for (const pmix_status_t code : wanted) {
-        if (codes_[code]++ != 0) continue;
-        fresh = true;
-        if (code != theirs::kDefaultHandlerCode) request.codes.codes.push_back(code);
-    }
-    registrations_[ours.reference] = std::move(wanted);
-    if (!fresh) return exchange_.reply(header, PMIX_SUCCESS, common::Nothing{});
-    const pmix_status_t rc = exchange_.ask(request, [this, header, reference = ours.reference](Bytes answer) {
-        theirs::StatusReply got;
-        pmix_status_t status = exchange_.decode(answer, &got);
-        if (status == PMIX_SUCCESS) status = got.status.value;
-        if (common::succeeded(status)) return exchange_.reply(header, status, common::Nothing{});
-        (void)forget_registration(reference);
-        exchange_.refuse(header, status);
-    });
-    if (rc == PMIX_SUCCESS) return;
-    (void)forget_registration(ours.reference);
-    exchange_.refuse(header, rc);
-}
-
-// The codes that no handler is left for.
-std::vector<pmix_status_t> OpenPmixServices::forget_registration(uint64_t reference) {
-    std::vector<pmix_status_t> over;
-    const auto it = registrations_.find(reference);
-    if (it == registrations_.end()) return over;
-    for (const pmix_status_t code : it->second) {
-        const auto count = codes_.find(code);
-        if (count == codes_.end() || --count->second != 0) continue;
-        codes_.erase(count);
-        over.push_back(code);
-    }
-    registrations_.erase(it);
-    return over;
-}
-
-void OpenPmixServices::deregister_events(const FrameHeader& header, Bytes payload) {
-    common::DeregisterEventsRequest ours;
-    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
-        return exchange_.refuse(header, rc);
-    theirs::DeregisterEventsRequest request;
-    for (const pmix_status_t code : forget_registration(ours.reference)) request.codes.calls.push_back({code});
-    if (!request.codes.calls.empty()) (void)exchange_.tell(request);
-    if (header.kind == common::FrameKind::request) exchange_.reply(header, PMIX_SUCCESS, common::Nothing{});
-}
-
-bool OpenPmixServices::is_here(const ProcId& proc) const noexcept {
-    const dstore::Reader* own = shadow_.reader(self_.nspace);
-    const dstore::Reader* theirs_ = shadow_.reader(proc.nspace);
-    if (own == nullptr || theirs_ == nullptr) return false;
-    const auto here = own->node_of(self_.rank);
-    const auto there = theirs_->node_of(proc.rank);
-    return here && there && own->node_name(*here) == theirs_->node_name(*there);
-}
-
-void OpenPmixServices::event(Bytes payload) {
-    theirs::EventMessage got;
-    if (exchange_.decode(payload, &got) != PMIX_SUCCESS) return;
-    InfoList infos;
-    for (const pmix_info_t& info : got.infos.infos) {
-        if (common::key_view(info) == kServerMark) continue;
-        if (infos.append(info) == PMIX_ERR_NOMEM) throw std::bad_alloc();
-    }
-    common::EventNotify event;
-    event.status = got.code.value;
-    event.source = got.source.id;
-    event.range = got.range ? got.range->value : PMIX_RANGE_UNDEF;
-    event.infos = std::move(infos);
-    event.sequence = ++events_;
-    if (is_here(event.source)) event.nearness = common::EventNotify::kOnThisNode;
-    exchange_.notify(Command::event, event);
 }
 
 }  // namespace pmix::client

@@ -6,13 +6,16 @@
 //
 //   events   a server has a set of codes for this process and no registrations. A code is registered with it once for
 //            all handlers, without the directives of any of them, which the process itself follows; it is taken back
-//            with the last handler.
+//            with the last handler. Nor does a server pass an event back to the process that raised it: its own
+//            handlers are told here, also those that come later, of the newest of its events.
 //   groups   the members of each, which the end of a group names again.
 //
 // What a server has no command for is answered with PMIX_ERR_NOT_SUPPORTED, here or by the server.
 #pragma once
 
+#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,9 +40,25 @@ class OpenPmixServices {
 
   private:
     struct Pull {
-        size_t server_reference = 0;
         pmix_iof_channel_t channels = 0;
         common::ProcList procs;
+        std::optional<size_t> server_reference;
+        bool asked = true;   // and not answered
+        bool ended = false;  // before the answer
+    };
+    struct Group {
+        common::ProcList members;
+        bool constructed = false;  // else asked for
+    };
+    struct Registration {
+        common::FrameHeader header;
+        std::vector<pmix_status_t> codes;
+        bool waits = false;  // for the server to have all of them
+    };
+    struct Code {
+        size_t handlers = 0;
+        uint64_t request = 0;  // the one that asks the server for it; 0: none
+        bool registered = false;
     };
 
     bool request_of_host(const common::FrameHeader& header, common::Bytes payload);
@@ -52,7 +71,11 @@ class OpenPmixServices {
 
     void register_events(const common::FrameHeader& header, common::Bytes payload);
     void deregister_events(const common::FrameHeader& header, common::Bytes payload);
-    std::vector<pmix_status_t> forget_registration(uint64_t reference);
+    void advance(uint64_t reference);
+    void registered(uint64_t reference, uint64_t request, pmix_status_t status);
+    void forget_registration(uint64_t reference);
+    void notify_event(const common::FrameHeader& header, common::Bytes payload);
+    void replay_own(uint64_t reference);
     void lookup(const common::FrameHeader& header, common::Bytes payload);
     void spawn(const common::FrameHeader& header, common::Bytes payload);
     void connect(const common::FrameHeader& header, common::Bytes payload);
@@ -61,9 +84,11 @@ class OpenPmixServices {
     void get_credential(const common::FrameHeader& header, common::Bytes payload);
     void pull(const common::FrameHeader& header, common::Bytes payload);
     void end_pull(const common::FrameHeader& header, common::Bytes payload);
+    pmix_status_t ask_to_end(size_t server_reference, OpenPmixExchange::Done done);
     void push(const common::FrameHeader& header, common::Bytes payload);
     void group(const common::FrameHeader& header, common::Bytes payload);
     void construct(const common::FrameHeader& header, common::GroupRequest&& ours);
+    void forget_construction(const std::string& name);
     void destruct(const common::FrameHeader& header, common::GroupRequest&& ours);
     void resolve_peers(const common::FrameHeader& header, common::Bytes payload);
     void resolve_nodes(const common::FrameHeader& header, common::Bytes payload);
@@ -77,11 +102,13 @@ class OpenPmixServices {
     OpenPmixExchange& exchange_;
     Shadow& shadow_;
     const common::ProcId& self_;
-    std::map<uint64_t, std::vector<pmix_status_t>> registrations_;  // by reference; no codes: a default handler
-    std::map<pmix_status_t, size_t> codes_;                         // of all of them; kDefaultHandlerCode too
+    std::map<uint64_t, Registration> registrations_;  // by reference
+    std::map<pmix_status_t, Code> codes_;             // of all of them; kDefaultHandlerCode too
+    uint64_t registration_requests_ = 0;
     uint64_t events_ = 0;
+    std::deque<common::EventNotify> own_events_;  // the newest
     std::map<uint64_t, Pull> pulls_;
-    std::map<std::string, common::ProcList, std::less<>> groups_;
+    std::map<std::string, Group, std::less<>> groups_;
     std::map<std::string, common::Blob, std::less<>> puts_;
 };
 

@@ -77,9 +77,7 @@ void OpenPmixServices::pull(const FrameHeader& header, Bytes payload) {
     common::IofPullRequest ours;
     if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
         return exchange_.refuse(header, rc);
-    Pull& pull = pulls_[ours.reference];
-    pull.channels = ours.channels;
-    pull.procs = ours.procs;
+    pulls_.insert_or_assign(ours.reference, Pull{ours.channels, ours.procs, std::nullopt, true, false});
     theirs::IofPullRequest request;
     request.procs.procs = std::move(ours.procs);
     request.infos.infos = std::move(ours.infos);
@@ -89,12 +87,20 @@ void OpenPmixServices::pull(const FrameHeader& header, Bytes payload) {
         theirs::IofPullReply got;
         pmix_status_t status = exchange_.decode(answer, &got);
         if (status == PMIX_SUCCESS) status = got.status.value;
+        const auto it = pulls_.find(reference);
         if (!common::succeeded(status)) {
-            pulls_.erase(reference);
+            if (it != pulls_.end()) pulls_.erase(it);
             return exchange_.refuse(header, status);
         }
-        const auto it = pulls_.find(reference);
-        if (it != pulls_.end() && got.reference) it->second.server_reference = got.reference->value;
+        if (it != pulls_.end()) {
+            it->second.asked = false;
+            if (got.reference) it->second.server_reference = got.reference->value;
+            if (it->second.ended) {
+                // Only now the server can be told which one it is.
+                if (got.reference) (void)ask_to_end(got.reference->value, [](Bytes) {});
+                pulls_.erase(it);
+            }
+        }
         exchange_.reply(header, status, common::Nothing{});
     });
     if (rc == PMIX_SUCCESS) return;
@@ -102,16 +108,34 @@ void OpenPmixServices::pull(const FrameHeader& header, Bytes payload) {
     exchange_.refuse(header, rc);
 }
 
+pmix_status_t OpenPmixServices::ask_to_end(size_t server_reference, OpenPmixExchange::Done done) {
+    theirs::IofDeregisterRequest request;
+    request.reference.value = server_reference;
+    return exchange_.ask(request, std::move(done));
+}
+
+// A server's own number names what ends. Without it the server would end another one.
 void OpenPmixServices::end_pull(const FrameHeader& header, Bytes payload) {
-    relay_status<common::IofDeregisterRequest>(header, payload, [this](common::IofDeregisterRequest& ours) {
-        theirs::IofDeregisterRequest request;
-        const auto it = pulls_.find(ours.reference);
-        if (it != pulls_.end()) {
-            request.reference.value = it->second.server_reference;
-            pulls_.erase(it);
-        }
-        return request;
+    common::IofDeregisterRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    const auto it = pulls_.find(ours.reference);
+    if (it == pulls_.end() || it->second.ended) return exchange_.refuse(header, PMIX_ERR_NOT_FOUND);
+    if (it->second.asked) {
+        it->second.ended = true;
+        return exchange_.reply(header, PMIX_SUCCESS, common::Nothing{});
+    }
+    const std::optional<size_t> server_reference = it->second.server_reference;
+    pulls_.erase(it);
+    if (!server_reference) return exchange_.refuse(header, PMIX_ERR_NOT_FOUND);
+    const pmix_status_t rc = ask_to_end(*server_reference, [this, header](Bytes answer) {
+        theirs::StatusReply got;
+        pmix_status_t status = exchange_.decode(answer, &got);
+        if (status == PMIX_SUCCESS) status = got.status.value;
+        if (common::succeeded(status)) return exchange_.reply(header, status, common::Nothing{});
+        exchange_.refuse(header, status);
     });
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
 }
 
 // Whether input can be forwarded at all, a server does not say before it has some.
@@ -135,7 +159,7 @@ void OpenPmixServices::output(Bytes payload) {
     if (exchange_.decode(payload, &got) != PMIX_SUCCESS) return;
     const pmix_iof_channel_t channel = got.channel.value;
     const auto fits = [&](const Pull& pull) {
-        return (pull.channels & channel) != 0 && covers(pull.procs, got.source.id);
+        return !pull.ended && (pull.channels & channel) != 0 && covers(pull.procs, got.source.id);
     };
     auto it = pulls_.find(got.reference.value);
     if (it == pulls_.end() || !fits(it->second))
@@ -158,7 +182,15 @@ void OpenPmixServices::group(const FrameHeader& header, Bytes payload) {
         return exchange_.refuse(header, rc);
     if (ours.call == common::GroupCall::construct) return construct(header, std::move(ours));
     if (ours.call == common::GroupCall::destruct) return destruct(header, std::move(ours));
-    exchange_.refuse(header, PMIX_ERR_NOT_SUPPORTED);
+    // Their servers tell nobody which groups there are.
+    exchange_.refuse(header, ours.call == common::GroupCall::names ? PMIX_ERR_NOT_FOUND : PMIX_ERR_NOT_SUPPORTED);
+}
+
+// Of a construction that its caller no longer waits for, the members it named are known, so that the group can be
+// ended.
+void OpenPmixServices::forget_construction(const std::string& name) {
+    const auto it = groups_.find(name);
+    if (it != groups_.end() && !it->second.constructed) groups_.erase(it);
 }
 
 void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest&& ours) {
@@ -170,6 +202,8 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
     } else {
         request.infos.infos = std::move(ours.infos);
     }
+    Group& group = groups_[ours.name];
+    if (!group.constructed) group.members = ours.procs;
     const auto take = [this, header, name = ours.name, members = ours.procs](Bytes answer) mutable {
         pmix_status_t status = PMIX_SUCCESS;
         std::optional<size_t> context;
@@ -205,7 +239,10 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
                 break;
             }
         }
-        if (!common::succeeded(status)) return exchange_.refuse(header, status);
+        if (!common::succeeded(status)) {
+            forget_construction(name);
+            return exchange_.refuse(header, status);
+        }
         // The number first: programs read it from the first result without looking at the key.
         InfoList results;
         if (context && results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *context, PMIX_SIZE) != PMIX_SUCCESS)
@@ -214,11 +251,13 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
         append_members(results, members);
         append_shared(results, shared);
         reply.infos = std::move(results);
-        groups_.insert_or_assign(name, std::move(members));
+        groups_.insert_or_assign(name, Group{std::move(members), true});
         exchange_.reply(header, status, reply, std::move(descriptors));
     };
     const pmix_status_t rc = exchange_.ask(request, take);
-    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+    if (rc == PMIX_SUCCESS) return;
+    forget_construction(ours.name);
+    exchange_.refuse(header, rc);
 }
 
 void OpenPmixServices::destruct(const FrameHeader& header, common::GroupRequest&& ours) {
@@ -240,7 +279,7 @@ void OpenPmixServices::destruct(const FrameHeader& header, common::GroupRequest&
     } else if (known != groups_.end()) {
         theirs::GroupDestructRequest request;
         request.group = theirs::Text(ours.name);
-        request.procs.procs = known->second;
+        request.procs.procs = known->second.members;
         request.infos.infos = std::move(ours.infos);
         rc = exchange_.ask(request, take);
     }

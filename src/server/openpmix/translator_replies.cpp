@@ -317,8 +317,10 @@ void OpenPmixTranslator::event(Bytes payload) {
 }
 
 // A client hands an event to all its handlers of the code. One from the cache goes to a client that has had no handler
-// of the code before: the others have been told.
+// of the code before: the others have been told. Its own events it has handed to them, and keeps for later ones, by
+// itself.
 void OpenPmixTranslator::send_event(const common::EventNotify& event) {
+    if (event.source == peer_.id()) return;
     const auto wants = [&](const auto& entry) {
         const Registration& r = entry.second;
         if (event.replay_for != 0 && (entry.first + 1 != event.replay_for || !r.replays)) return false;

@@ -206,6 +206,23 @@ TEST_F(OpenPmixServingTest, Event_BeforeTheRegistration_FollowsItsAnswerOnce) {
     EXPECT_TRUE(one_->is_silent(100));
 }
 
+// Its library has told its own handlers, and keeps the event for later ones.
+TEST_F(OpenPmixServingTest, Event_OfTheClientItself_IsNotPassedBack) {
+    openpmix::NotifyRequest notify;
+    notify.code.value = -3003;
+    notify.range.value = PMIX_RANGE_LOCAL;
+    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(notify));
+    openpmix::RegisterEventsRequest registration;
+    registration.codes.codes = {-3003};
+    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
+    EXPECT_EQ(-3003, one_->receive<openpmix::EventMessage>(openpmix::kEventTag).code.value);
+    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(registration));
+    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(notify));
+    EXPECT_EQ(-3003, one_->receive<openpmix::EventMessage>(openpmix::kEventTag).code.value);
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "behind", 1));
+    EXPECT_TRUE(zero_->is_silent(100));
+}
+
 TEST_F(OpenPmixServingTest, Resolve_PeersAndNodes_AreToldFromTheRegistry) {
     one_->traits = *openpmix::traits_of("5.0.7", "v41", openpmix::kNotDescribed);
     openpmix::ResolvePeersRequest peers;

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events: the registrations that many handlers share, a process's own events, and those of others.
+#include <algorithm>
+#include <utility>
+
+#include "client/openpmix/services.h"
+#include "common/protocol/event_infos.h"
+
+namespace pmix::client {
+
+namespace theirs = pmix::openpmix;
+
+using common::Bytes;
+using common::FrameHeader;
+using common::InfoList;
+using common::ProcId;
+
+namespace {
+
+// Marks an event that a server sends; it means nothing to the process.
+constexpr std::string_view kServerMark = "pmix.srvr.internal.notify";
+
+// Events of the process itself that are kept for handlers to come.
+constexpr size_t kMostKept = 32;
+
+bool covers(const ProcId& pattern, const ProcId& id) noexcept {
+    return pattern.nspace == id.nspace && (pattern.rank == id.rank || pattern.rank == PMIX_RANK_WILDCARD);
+}
+
+}  // namespace
+
+// ---- registration ----
+
+void OpenPmixServices::register_events(const FrameHeader& header, Bytes payload) {
+    common::RegisterEventsRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    std::vector<pmix_status_t> wanted(ours.codes.begin(), ours.codes.end());
+    if (wanted.empty()) wanted.push_back(theirs::kDefaultHandlerCode);
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    for (const pmix_status_t code : wanted) ++codes_[code].handlers;
+    registrations_[ours.reference] = Registration{header, std::move(wanted), true};
+    advance(ours.reference);
+}
+
+// Asks for the codes that nobody has asked for, and answers when all are registered: until then others may have asked
+// for some of them.
+void OpenPmixServices::advance(uint64_t reference) {
+    const auto it = registrations_.find(reference);
+    if (it == registrations_.end() || !it->second.waits) return;
+    theirs::RegisterEventsRequest request;
+    std::vector<pmix_status_t> asked;
+    bool all = true;
+    for (const pmix_status_t code : it->second.codes) {
+        const Code& state = codes_.at(code);
+        all = all && state.registered;
+        if (state.registered || state.request != 0) continue;
+        asked.push_back(code);
+        if (code != theirs::kDefaultHandlerCode) request.codes.codes.push_back(code);
+    }
+    if (all) {
+        it->second.waits = false;
+        exchange_.reply(it->second.header, PMIX_SUCCESS, common::Nothing{});
+        return replay_own(reference);
+    }
+    if (asked.empty()) return;
+    const uint64_t number = ++registration_requests_;
+    for (const pmix_status_t code : asked) codes_.at(code).request = number;
+    const pmix_status_t rc = exchange_.ask(request, [this, reference, number](Bytes answer) {
+        theirs::StatusReply got;
+        const pmix_status_t status = exchange_.decode(answer, &got);
+        registered(reference, number, status == PMIX_SUCCESS ? got.status.value : status);
+    });
+    if (rc != PMIX_SUCCESS) registered(reference, number, rc);
+}
+
+// A refusal is for the registration that asked. Others that need some of its codes ask for these themselves.
+void OpenPmixServices::registered(uint64_t reference, uint64_t request, pmix_status_t status) {
+    const bool good = common::succeeded(status);
+    for (auto& [code, state] : codes_) {
+        if (state.request != request) continue;
+        state.request = 0;
+        state.registered = good;
+    }
+    const auto it = registrations_.find(reference);
+    if (!good && it != registrations_.end() && it->second.waits) {
+        const FrameHeader header = it->second.header;
+        forget_registration(reference);
+        exchange_.refuse(header, status);
+    }
+    std::vector<uint64_t> waiting;
+    for (const auto& [other, registration] : registrations_)
+        if (registration.waits) waiting.push_back(other);
+    for (const uint64_t other : waiting) advance(other);
+}
+
+// The server is told of the codes that no handler is left for. One that it is still asked for is taken back behind.
+void OpenPmixServices::forget_registration(uint64_t reference) {
+    const auto it = registrations_.find(reference);
+    if (it == registrations_.end()) return;
+    theirs::DeregisterEventsRequest request;
+    for (const pmix_status_t code : it->second.codes) {
+        const auto state = codes_.find(code);
+        if (state == codes_.end() || --state->second.handlers != 0) continue;
+        if (state->second.registered || state->second.request != 0) request.codes.calls.push_back({code});
+        codes_.erase(state);
+    }
+    registrations_.erase(it);
+    if (!request.codes.calls.empty()) (void)exchange_.tell(request);
+}
+
+void OpenPmixServices::deregister_events(const FrameHeader& header, Bytes payload) {
+    common::DeregisterEventsRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    const auto it = registrations_.find(ours.reference);
+    const bool waits = it != registrations_.end() && it->second.waits;
+    const FrameHeader registration = waits ? it->second.header : FrameHeader{};
+    forget_registration(ours.reference);
+    // Its caller has not waited for the end of the registration, which is answered all the same.
+    if (waits) exchange_.reply(registration, PMIX_SUCCESS, common::Nothing{});
+    exchange_.reply(header, PMIX_SUCCESS, common::Nothing{});
+}
+
+// ---- events of this process ----
+
+// A server passes an event to everyone in range but to the process that raised it. What that one hears is decided here,
+// also for handlers that are registered later.
+void OpenPmixServices::notify_event(const FrameHeader& header, Bytes payload) {
+    common::NotifyEventRequest ours;
+    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
+        return exchange_.refuse(header, rc);
+    theirs::NotifyRequest request;
+    request.code.value = ours.status;
+    request.range.value = ours.range;
+    request.infos.infos = common::Infos::borrow(ours.infos.data(), ours.infos.size());
+    const pmix_status_t rc = exchange_.ask(request, [this, header](Bytes answer) {
+        theirs::StatusReply got;
+        pmix_status_t status = exchange_.decode(answer, &got);
+        if (status == PMIX_SUCCESS) status = got.status.value;
+        if (common::succeeded(status)) return exchange_.reply(header, status, common::Nothing{});
+        exchange_.refuse(header, status);
+    });
+    if (rc != PMIX_SUCCESS) return exchange_.refuse(header, rc);
+    if (ours.range == PMIX_RANGE_RM) return;
+    auto attributes = common::read_event_attributes(common::InfoView(ours.infos.data(), ours.infos.size()));
+    if (ours.range == PMIX_RANGE_CUSTOM &&
+        (!attributes || std::none_of(attributes->custom_range.begin(), attributes->custom_range.end(),
+                                     [&](const ProcId& target) { return covers(target, self_); })))
+        return;
+    common::EventNotify event;
+    event.status = ours.status;
+    event.source = std::move(ours.source);
+    event.range = ours.range;
+    event.infos = std::move(ours.infos);
+    event.sequence = ++events_;
+    if (event.source == self_ || is_here(event.source)) event.nearness = common::EventNotify::kOnThisNode;
+    exchange_.notify(common::Command::event, event);
+    if (attributes && attributes->do_not_cache) return;
+    own_events_.push_back(std::move(event));
+    if (own_events_.size() > kMostKept) own_events_.pop_front();
+}
+
+void OpenPmixServices::replay_own(uint64_t reference) {
+    for (common::EventNotify& event : own_events_) {
+        event.sequence = ++events_;
+        event.replay_for = reference + 1;
+        exchange_.notify(common::Command::event, event);
+    }
+}
+
+// ---- events of others ----
+
+bool OpenPmixServices::is_here(const ProcId& proc) const noexcept {
+    const dstore::Reader* own = shadow_.reader(self_.nspace);
+    const dstore::Reader* theirs_ = shadow_.reader(proc.nspace);
+    if (own == nullptr || theirs_ == nullptr) return false;
+    const auto here = own->node_of(self_.rank);
+    const auto there = theirs_->node_of(proc.rank);
+    return here && there && own->node_name(*here) == theirs_->node_name(*there);
+}
+
+void OpenPmixServices::event(Bytes payload) {
+    theirs::EventMessage got;
+    if (exchange_.decode(payload, &got) != PMIX_SUCCESS) return;
+    InfoList infos;
+    for (const pmix_info_t& info : got.infos.infos) {
+        if (common::key_view(info) == kServerMark) continue;
+        if (infos.append(info) == PMIX_ERR_NOMEM) throw std::bad_alloc();
+    }
+    common::EventNotify event;
+    event.status = got.code.value;
+    event.source = got.source.id;
+    event.range = got.range ? got.range->value : PMIX_RANGE_UNDEF;
+    event.infos = std::move(infos);
+    event.sequence = ++events_;
+    if (is_here(event.source)) event.nearness = common::EventNotify::kOnThisNode;
+    exchange_.notify(common::Command::event, event);
+}
+
+}  // namespace pmix::client

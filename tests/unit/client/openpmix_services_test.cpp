@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a process asks of a server of OpenPMIx's beside data, where that server leaves things to its clients: a
+// process's own events, registrations that handlers share, heartbeats, and what becomes of answers that come late.
+#include <gtest/gtest.h>
+#include <pmix.h>
+#include <pmix_tool.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "client/openpmix/exchange.h"
+#include "support/openpmix_server.h"
+
+namespace pmix::test {
+namespace {
+
+namespace theirs = openpmix;
+using common::Value;
+
+// What handlers have been told.
+struct Heard {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<pmix_status_t> codes;
+    pmix_proc_t source{};
+};
+Heard g_heard;
+void on_event(size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t[], size_t, pmix_info_t[], size_t,
+              pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    {
+        const std::lock_guard lock(g_heard.mutex);
+        g_heard.codes.push_back(code);
+        g_heard.source = *source;
+        g_heard.changed.notify_all();
+    }
+    if (done != nullptr) done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
+}
+size_t count_of(pmix_status_t code) {
+    return static_cast<size_t>(std::count(g_heard.codes.begin(), g_heard.codes.end(), code));
+}
+bool heard(pmix_status_t code, size_t count = 1) {
+    std::unique_lock lock(g_heard.mutex);
+    return g_heard.changed.wait_for(lock, std::chrono::seconds(60), [&] { return count_of(code) >= count; });
+}
+
+// The end of a registration that is not waited for.
+struct Registered {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+    pmix_status_t status = PMIX_ERROR;
+    size_t reference = 0;
+    static void on(pmix_status_t status, size_t reference, void* cbdata) {
+        auto* self = static_cast<Registered*>(cbdata);
+        const std::lock_guard lock(self->mutex);
+        self->status = status;
+        self->reference = reference;
+        self->done = true;
+        self->changed.notify_all();
+    }
+    bool is_done() {
+        const std::lock_guard lock(mutex);
+        return done;
+    }
+    pmix_status_t wait() {
+        std::unique_lock lock(mutex);
+        EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return done; }));
+        return status;
+    }
+};
+
+class OpenPmixServices : public ::testing::TestWithParam<std::pair<const char*, const char*>> {
+  protected:
+    void SetUp() override {
+        server_ = std::make_unique<OpenPmixServer>(GetParam().first, GetParam().second);
+        g_heard.codes.clear();
+    }
+    void TearDown() override {
+        if (PMIx_Initialized()) PMIx_Finalize(nullptr, 0);
+        OpenPmixServer::clear_environment();
+    }
+    void init() {
+        server_->start();
+        server_->set_environment();
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_Init(&self_, nullptr, 0));
+    }
+    static pmix_status_t handle(std::vector<pmix_status_t> codes) {
+        return PMIx_Register_event_handler(codes.data(), codes.size(), nullptr, 0, &on_event, nullptr, nullptr);
+    }
+    static pmix_status_t custom(pmix_status_t code, const pmix_proc_t& target) {
+        pmix_info_t info;
+        PMIX_INFO_LOAD(&info, PMIX_EVENT_CUSTOM_RANGE, &target, PMIX_PROC);
+        const pmix_status_t rc = PMIx_Notify_event(code, nullptr, PMIX_RANGE_CUSTOM, &info, 1, nullptr, nullptr);
+        PMIX_INFO_DESTRUCT(&info);
+        return rc;
+    }
+    static pmix_proc_t proc(pmix_rank_t rank) {
+        pmix_proc_t p;
+        PMIX_LOAD_PROCID(&p, "job", rank);
+        return p;
+    }
+
+    std::unique_ptr<OpenPmixServer> server_;
+    pmix_proc_t self_{};
+};
+
+INSTANTIATE_TEST_SUITE_P(Releases, OpenPmixServices,
+                         ::testing::Values(std::make_pair("4.0.0", "v4"), std::make_pair("4.2.2rc2", "v41"),
+                                           std::make_pair("5.0.7", "v41"), std::make_pair("7.0.0rc1", "v61")));
+
+// ---- a process's own events ----
+
+// The server sends none of them back.
+TEST_P(OpenPmixServices, Notify_OwnEvent_ReachesOwnHandlersOnce) {
+    init();
+    ASSERT_GE(handle({-3001, -3002}), 0);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_NAMESPACE, nullptr, 0, nullptr, nullptr));
+    EXPECT_TRUE(heard(-3001));
+    EXPECT_STREQ("job", g_heard.source.nspace);
+    EXPECT_EQ(0u, g_heard.source.rank);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3002, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_TRUE(heard(-3002));
+    EXPECT_EQ(1u, count_of(-3001));
+}
+
+TEST_P(OpenPmixServices, Notify_RangeWithoutThisProcess_ReachesNoOwnHandler) {
+    init();
+    ASSERT_GE(handle({-3001, -3002, -3003, -3004}), 0);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_RM, nullptr, 0, nullptr, nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, custom(-3002, proc(1)));
+    EXPECT_EQ(PMIX_SUCCESS, custom(-3003, proc(0)));
+    EXPECT_EQ(PMIX_SUCCESS, custom(-3004, proc(PMIX_RANK_WILDCARD)));
+    EXPECT_TRUE(heard(-3003));
+    EXPECT_TRUE(heard(-3004));
+    EXPECT_EQ(0u, count_of(-3001));
+    EXPECT_EQ(0u, count_of(-3002));
+}
+
+// A handler that comes later is told of what was before; others are not told again.
+TEST_P(OpenPmixServices, Notify_BeforeTheRegistration_IsKept) {
+    init();
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    pmix_info_t once;
+    PMIX_INFO_LOAD(&once, PMIX_EVENT_DO_NOT_CACHE, nullptr, PMIX_BOOL);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3002, nullptr, PMIX_RANGE_LOCAL, &once, 1, nullptr, nullptr));
+    ASSERT_GE(handle({-3001, -3002}), 0);
+    EXPECT_TRUE(heard(-3001));
+    ASSERT_GE(handle({-3001, -3003}), 0);
+    EXPECT_TRUE(heard(-3001, 2)) << "the second handler";
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3003, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_TRUE(heard(-3003));
+    EXPECT_EQ(2u, count_of(-3001));
+    EXPECT_EQ(0u, count_of(-3002));
+}
+
+// ---- registrations ----
+
+// Two handlers of one code, of which the first is registered when the second comes: both wait for the server.
+TEST_P(OpenPmixServices, Register_CodeUnderWay_WaitsForTheServer) {
+    std::atomic<int> asked{0};
+    std::atomic<uint32_t> first{0};
+    server_->on(theirs::Command::register_events, [&](uint32_t tag, common::Bytes payload) {
+        const auto request = server_->decoded<theirs::RegisterEventsRequest>(payload);
+        if (++asked == 1) {
+            EXPECT_EQ(std::vector<pmix_status_t>{-3001}, request.codes.codes);
+            first = tag;
+            return;
+        }
+        EXPECT_EQ(std::vector<pmix_status_t>{-3002}, request.codes.codes);
+        server_->send_status(tag, PMIX_SUCCESS);
+        server_->send_status(first, PMIX_SUCCESS);
+    });
+    init();
+    Registered one, same, both;
+    pmix_status_t codes[] = {-3001, -3002};
+    PMIx_Register_event_handler(codes, 1, nullptr, 0, &on_event, &Registered::on, &one);
+    PMIx_Register_event_handler(codes, 1, nullptr, 0, &on_event, &Registered::on, &same);
+    while (first == 0) ::usleep(1000);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_FALSE(one.is_done());
+    EXPECT_FALSE(same.is_done()) << "the server has not answered";
+    PMIx_Register_event_handler(codes, 2, nullptr, 0, &on_event, &Registered::on, &both);
+    EXPECT_EQ(PMIX_SUCCESS, one.wait());
+    EXPECT_EQ(PMIX_SUCCESS, same.wait());
+    EXPECT_EQ(PMIX_SUCCESS, both.wait());
+    EXPECT_EQ(2, asked);
+}
+
+// The server refuses the first, which asks for another code as well: the second asks for itself.
+TEST_P(OpenPmixServices, Register_Refused_OthersAskForThemselves) {
+    std::vector<std::vector<pmix_status_t>> requests;
+    std::atomic<uint32_t> first{0};
+    server_->on(theirs::Command::register_events, [&](uint32_t tag, common::Bytes payload) {
+        requests.push_back(server_->decoded<theirs::RegisterEventsRequest>(payload).codes.codes);
+        if (requests.size() > 1) return server_->send_status(tag, PMIX_SUCCESS);
+        first = tag;
+    });
+    server_->on(theirs::Command::fence, [&](uint32_t tag, common::Bytes) {
+        server_->send_status(first, PMIX_ERR_NOT_SUPPORTED);
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    init();
+    Registered refused, good;
+    pmix_status_t codes[] = {-3001, -3002};
+    PMIx_Register_event_handler(codes, 2, nullptr, 0, &on_event, &Registered::on, &refused);
+    PMIx_Register_event_handler(codes, 1, nullptr, 0, &on_event, &Registered::on, &good);
+    while (first == 0) ::usleep(1000);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, refused.wait());
+    EXPECT_EQ(PMIX_SUCCESS, good.wait());
+    EXPECT_GE(handle({-3002}), 0);
+    EXPECT_EQ((std::vector<std::vector<pmix_status_t>>{{-3002, -3001}, {-3001}, {-3002}}), requests);
+}
+
+// ---- heartbeats ----
+
+TEST_P(OpenPmixServices, Heartbeat_IsTold) {
+    init();
+    PMIx_Heartbeat();
+    PMIx_Heartbeat();
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_EQ(2, server_->heartbeats);
+}
+
+// ---- output ----
+
+void on_output(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_info_t*, size_t) {}
+
+// What ends is named by the server's own number, and by no other.
+TEST_P(OpenPmixServices, Pull_Ends_ByTheServersNumber) {
+    std::vector<size_t> ended;
+    std::atomic<bool> tells_number{true};
+    server_->on(theirs::Command::iof_pull, [&](uint32_t tag, common::Bytes) {
+        theirs::IofPullReply reply;
+        if (tells_number) reply.reference.emplace().value = 4711;
+        server_->send(tag, reply);
+    });
+    server_->on(theirs::Command::iof_deregister, [&](uint32_t tag, common::Bytes payload) {
+        ended.push_back(server_->decoded<theirs::IofDeregisterRequest>(payload).reference.value);
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    init();
+    const pmix_proc_t all = proc(PMIX_RANK_WILDCARD);
+    pmix_status_t pull = PMIx_IOF_pull(&all, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &on_output, nullptr, nullptr);
+    ASSERT_GE(pull, 0);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_IOF_deregister(static_cast<size_t>(pull), nullptr, 0, nullptr, nullptr));
+    tells_number = false;
+    pull = PMIx_IOF_pull(&all, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &on_output, nullptr, nullptr);
+    ASSERT_GE(pull, 0);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_IOF_deregister(static_cast<size_t>(pull), nullptr, 0, nullptr, nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_EQ(std::vector<size_t>{4711}, ended);
+}
+
+// ---- groups ----
+
+// A construction that its caller gave up, and that succeeds elsewhere: the group can be ended.
+TEST_P(OpenPmixServices, Group_ConstructionGivenUp_CanBeEnded) {
+    std::atomic<int> destructs{0};
+    server_->on(theirs::Command::group_construct, [](uint32_t, common::Bytes) {});
+    server_->on(theirs::Command::group_destruct, [&](uint32_t tag, common::Bytes payload) {
+        ++destructs;
+        if (server_->traits.destruct_has_members) {
+            const auto request = server_->decoded<theirs::GroupDestructRequest>(payload);
+            EXPECT_EQ((common::ProcList{{"job", 0}, {"job", 1}}), request.procs.procs);
+        }
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    init();
+    const pmix_proc_t members[] = {proc(0), proc(1)};
+    pmix_info_t limit;
+    int seconds = 1;
+    PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    pmix_info_t* results = nullptr;
+    size_t nresults = 0;
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, PMIx_Group_construct("group", members, 2, &limit, 1, &results, &nresults));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_EQ(1, destructs);
+}
+
+TEST_P(OpenPmixServices, Get_NamesOfGroups_AreNotFound) {
+    init();
+    pmix_value_t* value = nullptr;
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Get(&self_, PMIX_GROUP_NAMES, nullptr, 0, &value));
+}
+
+// ---- the exchange ----
+
+struct Delivered final : client::OpenPmixExchange::Ends {
+    void send_message(uint32_t, common::Bytes) override {}
+    void deliver_frame(const common::FrameHeader&, common::Bytes, std::vector<transport::Descriptor>&&) override {
+        ++count;
+    }
+    int count = 0;
+};
+
+TEST(OpenPmixExchange, Reply_ToWhatIsNoRequest_IsNotSent) {
+    Delivered ends;
+    client::OpenPmixExchange exchange(ends, *theirs::traits_of("4.2.2", "v41", theirs::kNotDescribed));
+    auto header = common::FrameHeader::notify(static_cast<uint16_t>(common::Command::commit));
+    exchange.reply(header, PMIX_SUCCESS, common::Nothing{});
+    exchange.refuse(header, PMIX_ERR_NOT_FOUND);
+    EXPECT_EQ(0, ends.count);
+    header.kind = common::FrameKind::request;
+    exchange.reply(header, PMIX_SUCCESS, common::Nothing{});
+    EXPECT_EQ(1, ends.count);
+}
+
+}  // namespace
+}  // namespace pmix::test
