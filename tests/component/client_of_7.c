@@ -56,6 +56,31 @@ static void forwards_input(void) {
     CHECK(input_over.status == PMIX_ERR_IOF_COMPLETE);
 }
 
+/* Each inheritance once: the host refuses the first, and grants the one below it for the others; the last is required.
+ */
+static void allocation_to_inherit(void) {
+    if (me.rank != 0) return;
+    for (pmix_alloc_inheritance_t wanted = PMIX_ALLOC_INHERIT_NONE; wanted <= PMIX_ALLOC_INHERIT_CHILD_DEFAULT;
+         wanted++) {
+        pmix_info_t info;
+        pmix_info_t* results = NULL;
+        size_t nresults = 0;
+        PMIX_INFO_LOAD(&info, PMIX_ALLOC_INHERITANCE, &wanted, PMIX_ALLOC_INHERIT);
+        if (wanted == PMIX_ALLOC_INHERIT_CHILD_DEFAULT) PMIX_INFO_REQUIRED(&info);
+        const pmix_status_t status = PMIx_Allocation_request(PMIX_ALLOC_NEW, &info, 1, &results, &nresults);
+        PMIX_INFO_DESTRUCT(&info);
+        if (wanted == PMIX_ALLOC_INHERIT_NONE) {
+            CHECK_STATUS(status, PMIX_ERR_NOT_SUPPORTED);
+            CHECK(nresults == 0);
+            continue;
+        }
+        CHECK_OK(status);
+        CHECK(nresults == 1 && PMIX_CHECK_KEY(&results[0], PMIX_ALLOC_INHERITANCE));
+        CHECK(results[0].value.type == PMIX_ALLOC_INHERIT && results[0].value.data.inheritance == wanted - 1);
+        PMIX_INFO_FREE(results, nresults);
+    }
+}
+
 int client_of_7(const char* mode) {
     static const struct {
         const char* name;
@@ -63,6 +88,7 @@ int client_of_7(const char* mode) {
     } modes[] = {
         {"group-in-vain", group_in_vain},
         {"forwards-input", forwards_input},
+        {"allocation-to-inherit", allocation_to_inherit},
     };
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         if (strcmp(mode, modes[i].name) != 0) continue;

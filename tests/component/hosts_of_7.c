@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hosts_of_7.c: hosts that use what is new in OpenPMIx 7.0: a group's construct is cancelled, and input is stopped at
- * its source and let go on. The clients' half, by the same names: client_of_7.c. */
+ * its source and let go on, and an allocation is asked for with which jobs inherit it. The clients' half, by the same
+ * names: client_of_7.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static void register_job_of_two_nodes(void) {
 /* --- groups --------------------------------------------------------------------------------------------------------
  */
 
-static struct box constructs = BOX, cancels = BOX;
+static struct box constructs = BOX, cancels = BOX, requests = BOX;
 
 static pmix_status_t group(pmix_group_operation_t operation, char* name, const pmix_proc_t procs[], size_t nprocs,
                            const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t done, void* cbdata) {
@@ -227,6 +228,40 @@ static void stops_all_input(void) {
     run_input(NULL, false);
 }
 
+/* --- allocations ---------------------------------------------------------------------------------------------------
+ * The host gets the inheritance as it was given, of its own type, and grants the next weaker one in its answer. */
+
+static pmix_status_t allocate(const pmix_proc_t* client, pmix_alloc_directive_t directive, const pmix_info_t data[],
+                              size_t ndata, pmix_info_cbfunc_t done, void* cbdata) {
+    static pmix_info_t granted[4]; /* until the server has ended: its callback may read them later */
+    const pmix_info_t* asked = NULL;
+    CHECK(client->rank == 0 && directive == PMIX_ALLOC_NEW);
+    for (size_t i = 0; i < ndata; i++)
+        if (PMIX_CHECK_KEY(&data[i], PMIX_ALLOC_INHERITANCE)) asked = &data[i];
+    CHECK(asked && asked->value.type == PMIX_ALLOC_INHERIT);
+    const pmix_alloc_inheritance_t wanted = asked->value.data.inheritance;
+    CHECK(wanted == PMIX_ALLOC_INHERIT_NONE + requests.count && wanted <= PMIX_ALLOC_INHERIT_CHILD_DEFAULT);
+    CHECK(PMIX_INFO_IS_REQUIRED(asked) == (wanted == PMIX_ALLOC_INHERIT_CHILD_DEFAULT));
+    box_signal(&requests, PMIX_SUCCESS);
+    if (wanted == PMIX_ALLOC_INHERIT_NONE) return PMIX_ERR_NOT_SUPPORTED;
+    pmix_info_t* answer = &granted[wanted - 1];
+    const pmix_alloc_inheritance_t weaker = (pmix_alloc_inheritance_t)(wanted - 1);
+    PMIX_INFO_LOAD(answer, PMIX_ALLOC_INHERITANCE, &weaker, PMIX_ALLOC_INHERIT);
+    done(PMIX_SUCCESS, answer, 1, cbdata, NULL, NULL);
+    return PMIX_SUCCESS;
+}
+
+static void grants_allocations_that_jobs_inherit(void) {
+    pmix_server_module_t module = module_that(BY_CALLBACK, BY_CALLBACK);
+    module.allocate = allocate;
+    CHECK_OK(PMIx_server_init(&module, NULL, 0));
+    register_job_of_two_nodes();
+    run_job("job", RANKS, "allocation-to-inherit");
+    deregister_job("job");
+    CHECK_OK(PMIx_server_finalize());
+    CHECK(requests.count == 4);
+}
+
 const struct host hosts_of_7[] = {
     {"is_given_no_cancel_before_7", is_given_no_cancel_before_7},
     {"is_of_7_by_a_session", is_of_7_by_a_session},
@@ -236,5 +271,6 @@ const struct host hosts_of_7[] = {
     {"stops_input_of_a_process", stops_input_of_a_process},
     {"stops_input_of_a_job", stops_input_of_a_job},
     {"stops_all_input", stops_all_input},
+    {"grants_allocations_that_jobs_inherit", grants_allocations_that_jobs_inherit},
     {NULL, NULL},
 };
