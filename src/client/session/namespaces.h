@@ -27,7 +27,7 @@ namespace pmix::client {
 
 class Namespaces {
   public:
-    explicit Namespaces(std::string own) : own_name_(std::move(own)) {}
+    explicit Namespaces(std::string own) : own_name_(std::move(own)) { GracePeriod::prepare(); }
     Namespaces(const Namespaces&) = delete;
     Namespaces& operator=(const Namespaces&) = delete;
 

@@ -3,6 +3,9 @@
 
 #include <linux/membarrier.h>
 #include <pthread.h>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,15 +49,31 @@ ReadingLine* find_line() noexcept {
     return fresh;
 }
 
-// Every thread of this process passes a full fence before it returns. Registering is for the first time, and cheap
-// afterwards.
-bool fence_all_threads() noexcept {
 #ifdef SYS_membarrier
-    return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
-           ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+bool membarrier(int command) noexcept {
+    return ::syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+// Every thread of this process passes a full fence before it returns. Registering is for the first time: the kernel
+// waits some 10 ms then where the process has several threads, unless GracePeriod::prepare() was called before there
+// were any.
+bool fence_all_threads() noexcept {
+    return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+}
 #else
+bool fence_all_threads() noexcept {
     return false;
+}
 #endif
+
+// Has any thread but this one a line? The fence is the other half of the one in take_line(): a thread whose line is not
+// seen here takes it later, and then finds nothing that was removed before this call.
+bool others_may_read() noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (ReadingLine* l = g_lines.load(std::memory_order_acquire); l != nullptr; l = l->next) {
+        if (l != t_reading.line && l->taken.load(std::memory_order_acquire)) return true;
+    }
+    return g_no_memory.count.load(std::memory_order_acquire) != 0;
 }
 
 }  // namespace
@@ -62,10 +81,12 @@ bool fence_all_threads() noexcept {
 void Reading::take_line() noexcept {
     ReadingLine* line = find_line();
     if (line == nullptr) {
-        t_reading.line = &g_no_memory;
-        return;
+        g_no_memory.count.fetch_add(2, std::memory_order_relaxed);
+        line = &g_no_memory;
     }
     t_reading.line = line;
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // others_may_read() has the other one
+    if (line == &g_no_memory) return;
     pthread_once(&g_once, &make_key);
     if (g_have_key) pthread_setspecific(g_key, line);
 }
@@ -79,9 +100,15 @@ void Reading::forget_other_threads() noexcept {
     }
 }
 
+void GracePeriod::prepare() noexcept {
+#if defined(SYS_membarrier) && __has_include(<sys/single_threaded.h>)
+    if (__libc_single_threaded) membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+#endif
+}
+
 void GracePeriod::begin() {
     inside_.clear();
-    possible_ = fence_all_threads() && g_no_memory.count.load(std::memory_order_acquire) == 0;
+    possible_ = (!others_may_read() || fence_all_threads()) && g_no_memory.count.load(std::memory_order_acquire) == 0;
     for (ReadingLine* l = g_lines.load(std::memory_order_acquire); l != nullptr; l = l->next) {
         const uint64_t count = l->count.load(std::memory_order_acquire);
         if (count % 2 != 0) inside_.emplace_back(l, count);

@@ -5,8 +5,8 @@
 // Reading is the guard: it marks the calling thread as a reader until it is destroyed, by two plain stores to a line of
 // the thread's own, no fence, no lock; it nests. GracePeriod is for the code that has removed something from the
 // readers' view: once over() is true, every thread that could have seen it has left. The fence that the readers omit is
-// forced on them from the other side (membarrier). Lines belong to threads, are reused, and stay until the process
-// ends.
+// forced on them from the other side (membarrier), where another living thread has ever read. Lines belong to threads,
+// are reused, and stay until the process ends.
 //
 // Reading: any thread. GracePeriod: one thread at a time. What can go wrong: a kernel without membarrier. Then over()
 // is never true, and what was removed stays mapped.
@@ -63,6 +63,9 @@ class Reading {
 
 class GracePeriod {
   public:
+    // Before the process has its second thread: what the first grace period would wait for is free then. It does
+    // nothing in a process that has several.
+    static void prepare() noexcept;
     // Begins now: after what is to go cannot be found any more.
     void begin();
     // Has everybody left who was inside then?
