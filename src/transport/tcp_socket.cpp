@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "transport/blocking_io.h"
+
 namespace pmix::transport {
 
 namespace {
@@ -58,13 +60,7 @@ common::Result<Descriptor> connect_tcp(const sockaddr_in& address, Deadline dead
     if (errno != EINPROGRESS && errno != EINTR) {
         return errno == ENOMEM || errno == ENOBUFS || errno == EAGAIN ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_UNREACH;
     }
-    for (;;) {
-        pollfd p{fd.get(), POLLOUT, 0};
-        const int n = io.poll(&p, 1, deadline.poll_ms());
-        if (n > 0) break;
-        if (n == 0 && deadline.passed()) return PMIX_ERR_TIMEOUT;
-        if (n < 0 && errno != EINTR && errno != EAGAIN) return PMIX_ERR_OUT_OF_RESOURCE;
-    }
+    WIREUP_RETURN_IF_ERROR(await_ready(fd.get(), POLLOUT, deadline, io));
     int error = 0;
     socklen_t length = sizeof error;
     if (io.getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0) return PMIX_ERR_UNREACH;

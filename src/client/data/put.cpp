@@ -147,10 +147,6 @@ pmix_status_t stage_what_was_refused(Session& session) {
     return refusals.reported_by(PMIX_SUCCESS);
 }
 
-}  // namespace
-
-namespace {
-
 // A key that the Standard reserves, a deletion, or arguments that are refused.
 [[gnu::noinline]] pmix_status_t put_unusual(Session& session, pmix_scope_t scope, std::string_view name,
                                             const pmix_value_t* value) {

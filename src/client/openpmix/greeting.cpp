@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/session/blocking_io.h"
 #include "common/base/log.h"
 #include "openpmix/frame.h"
 #include "openpmix/hello.h"
 #include "openpmix/messages.h"
+#include "transport/blocking_io.h"
 #include "transport/tcp_socket.h"
 #include "transport/tcp_user.h"
 
@@ -66,13 +66,13 @@ pmix_status_t say_hello(int fd, const OpenPmixEnvironment& environment, Deadline
     request.store = "hash";
     std::vector<uint8_t> message;
     WIREUP_RETURN_IF_ERROR(request.encode(&message));
-    WIREUP_RETURN_IF_ERROR(send_all(fd, message, deadline, io));
+    WIREUP_RETURN_IF_ERROR(transport::send_all(fd, message, deadline, io));
     const openpmix::ReplyForm form = openpmix::reply_form(openpmix::PeerKind::client, environment.traits);
     std::vector<uint8_t> bytes;
     openpmix::ConnectReply reply;
     for (size_t used = 0; used == 0;) {
         bytes.push_back(0);
-        WIREUP_RETURN_IF_ERROR(receive_all(fd, &bytes.back(), 1, deadline, io));
+        WIREUP_RETURN_IF_ERROR(transport::receive_all(fd, &bytes.back(), 1, deadline, io));
         WIREUP_RETURN_IF_ERROR(openpmix::decode_reply(bytes, form, &reply, &used));
     }
     if (reply.status == PMIX_ERR_READY_FOR_HANDSHAKE) return PMIX_ERR_NOT_SUPPORTED;
@@ -87,9 +87,9 @@ Result<std::vector<uint8_t>> ask(int fd, uint32_t tag, const Request& request, c
     uint8_t head[openpmix::kHeaderSize];
     openpmix::build_header({0, tag, static_cast<uint32_t>(payload.size())}, head);
     payload.insert(payload.begin(), std::begin(head), std::end(head));
-    WIREUP_RETURN_IF_ERROR(send_all(fd, payload, deadline, io));
+    WIREUP_RETURN_IF_ERROR(transport::send_all(fd, payload, deadline, io));
     for (int i = 0; i < kMostOthers; ++i) {
-        WIREUP_RETURN_IF_ERROR(receive_all(fd, head, sizeof head, deadline, io));
+        WIREUP_RETURN_IF_ERROR(transport::receive_all(fd, head, sizeof head, deadline, io));
         openpmix::FrameHeader header;
         WIREUP_RETURN_IF_ERROR(openpmix::parse_header(head, &header));
         if (header.payload > common::kMaxFramePayload) return PMIX_ERR_UNPACK_FAILURE;
@@ -99,7 +99,8 @@ Result<std::vector<uint8_t>> ask(int fd, uint32_t tag, const Request& request, c
         while (content.size() < header.payload) {
             const size_t before = content.size();
             content.resize(before + std::min<size_t>(kStep, header.payload - before));
-            WIREUP_RETURN_IF_ERROR(receive_all(fd, content.data() + before, content.size() - before, deadline, io));
+            WIREUP_RETURN_IF_ERROR(
+                transport::receive_all(fd, content.data() + before, content.size() - before, deadline, io));
         }
         if (header.tag == tag) return content;
     }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/session/handshake.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "client/session/blocking_io.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
 #include "common/protocol/frame.h"
 #include "common/values/info_view.h"
+#include "transport/blocking_io.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::client {
@@ -23,45 +20,6 @@ using transport::Io;
 
 // The reply carries the job's segment by reference only, so this is ample for a good server, and a bound for others.
 constexpr uint32_t kMaxReply = 1u << 20;
-
-// As the other receive_all, with the descriptors that come along.
-pmix_status_t receive_all(int fd, uint8_t* into, size_t size, std::vector<Descriptor>& descriptors, Deadline deadline,
-                          const Io& io) {
-    while (size != 0) {
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * common::kMaxFrameDescriptors)];
-        iovec part{into, size};
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        message.msg_control = control;
-        message.msg_controllen = sizeof control;
-        const ssize_t n = io.recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-        if (n > 0) {
-            for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-                if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-                const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-                for (size_t i = 0; i < count; ++i) {
-                    int received = -1;
-                    memcpy(&received, CMSG_DATA(c) + i * sizeof(int), sizeof received);
-                    Descriptor owned(received);
-                    descriptors.push_back(std::move(owned));
-                }
-            }
-            if (descriptors.size() > common::kMaxFrameDescriptors) return PMIX_ERR_UNPACK_FAILURE;
-            // No room for the job's segment in our own table: without it there is no use in being connected.
-            if ((message.msg_flags & MSG_CTRUNC) != 0) return PMIX_ERR_OUT_OF_RESOURCE;
-            into += n;
-            size -= static_cast<size_t>(n);
-        } else if (n == 0) {
-            return PMIX_ERR_UNREACH;
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            WIREUP_RETURN_IF_ERROR(await_ready(fd, POLLIN, deadline, io));
-        } else if (errno != EINTR) {
-            return PMIX_ERR_UNREACH;
-        }
-    }
-    return PMIX_SUCCESS;
-}
 
 // One request and its reply, on a socket that nobody else reads.
 struct Exchange {
@@ -79,17 +37,17 @@ common::Result<Exchange> exchange(int fd, common::Command command, common::Bytes
     // At once: the first part alone would wake the server, for nothing.
     std::vector<uint8_t> request(std::begin(head), std::end(head));
     request.insert(request.end(), body.begin(), body.end());
-    pmix_status_t rc = send_all(fd, request, deadline, io);
+    pmix_status_t rc = transport::send_all(fd, request, deadline, io);
     if (rc != PMIX_SUCCESS) return rc;
 
     Exchange got;
-    rc = receive_all(fd, head, sizeof head, got.descriptors, deadline, io);
+    rc = transport::receive_all(fd, head, sizeof head, deadline, io, &got.descriptors);
     if (rc != PMIX_SUCCESS) return rc;
     auto parsed = common::parse_frame_header({head, sizeof head}, kMaxReply);
     if (!parsed) return parsed.status();
     got.header = parsed.value();
     got.payload.resize(parsed->payload);
-    rc = receive_all(fd, got.payload.data(), got.payload.size(), got.descriptors, deadline, io);
+    rc = transport::receive_all(fd, got.payload.data(), got.payload.size(), deadline, io, &got.descriptors);
     if (rc != PMIX_SUCCESS) return rc;
     if (got.descriptors.size() != parsed->descriptors) return PMIX_ERR_UNPACK_FAILURE;
     return got;
