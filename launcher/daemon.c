@@ -140,7 +140,7 @@ static int take_signals(void) {
 /* --- the server --------------------------------------------------------------------------------------------------- */
 
 static pmix_status_t start_server(void) {
-    pmix_info_t info[8];
+    pmix_info_t info[9];
     size_t count = 6;
     pmix_rank_t rank = (pmix_rank_t)mesh_self();
     bool yes = true;
@@ -156,6 +156,10 @@ static pmix_status_t start_server(void) {
     }
     if (mesh_self() == 0) { /* what is for the log of the whole system is written on the first node */
         PMIX_INFO_LOAD(&info[count], PMIX_SERVER_GATEWAY, &yes, PMIX_BOOL);
+        count++;
+    }
+    if (node.options->share_topology) {
+        PMIX_INFO_LOAD(&info[count], PMIX_SERVER_SHARE_TOPOLOGY, &yes, PMIX_BOOL);
         count++;
     }
     pmix_status_t status = PMIx_server_init(&module, info, count);

@@ -19,6 +19,7 @@ static const char kUsage[] =
     "  --wdir DIR        their working directory\n"
     "  --pset NAME       define a process set of this name with them\n"
     "  --event-cache N   events that each node keeps for handlers registered later\n"
+    "  --share-topology  discover the hardware once on each node, not in each process that asks for it (MPI)\n"
     "  --tag-output      begin each line of output with the job, the rank and the stream: [1,0]<stdout>: \n"
     "  --timestamp-output  begin each line of output with the time\n"
     "  --merge-stderr    write their stderr where their stdout is written (also --merge-stderr-to-stdout)\n"
@@ -133,6 +134,8 @@ static void job_option(char** argv, int* at, struct options* options) {
         options->kill_after = read_seconds(option, argv[++*at]);
     } else if (!strcmp(option, "--event-cache")) {
         options->event_cache = read_number(option, argv[++*at], 1, 1000000);
+    } else if (!strcmp(option, "--share-topology")) {
+        options->share_topology = true;
     } else if (!strcmp(option, "--tag-output")) {
         options->tag_output = true;
     } else if (!strcmp(option, "--timestamp-output")) {

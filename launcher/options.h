@@ -20,6 +20,7 @@ struct options {
     bool tag_output;
     bool timestamp_output;
     bool merge_stderr;      /* into stdout */
+    bool share_topology;    /* each server gives its processes the hardware topology */
     char* output_directory; /* NULL: no files */
     bool file_only;
     enum input_to input_to;

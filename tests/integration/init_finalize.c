@@ -115,9 +115,24 @@ static bool oversubscribed(void) {
     return true;
 }
 
+/* The topology in the job's data, where Open MPI looks for it: with --share-topology only. */
+static bool has_topology(void) {
+    pmix_proc_t job = rank_of_job(PMIX_RANK_WILDCARD);
+    pmix_info_t immediate;
+    pmix_value_t* value = NULL;
+    PMIX_INFO_LOAD(&immediate, PMIX_IMMEDIATE, NULL, PMIX_BOOL);
+    pmix_status_t rc = PMIx_Get(&job, PMIX_HWLOC_XML_V2, &immediate, 1, &value);
+    if (rc == PMIX_ERR_NOT_FOUND) return false;
+    CHECK_OK(rc);
+    CHECK(value->type == PMIX_STRING && strstr(value->data.string, "<topology"));
+    PMIX_VALUE_RELEASE(value);
+    return true;
+}
+
 /* All of it is there right after Init, of every rank, and fits together. rows: I5 K16 K23 K34 */
 static void described(int argc, char** argv) {
-    CHECK(argc == 2);
+    CHECK(argc == 2 || (argc == 3 && strcmp(argv[2], "topology") == 0));
+    const bool shared_topology = argc == 3;
     uint32_t nodes = (uint32_t)atoi(argv[0]), apps = (uint32_t)atoi(argv[1]), local = 0, local_size, number = 0;
     start();
     pmix_proc_t job = rank_of_job(PMIX_RANK_WILDCARD);
@@ -143,6 +158,7 @@ static void described(int argc, char** argv) {
     CHECK(local == local_size);
     cpu_set_t cpus;
     CHECK(sched_getaffinity(0, sizeof cpus, &cpus) == 0);
+    CHECK(has_topology() == shared_topology);
     CHECK(oversubscribed() == (job_size > (uint32_t)CPU_COUNT(&cpus)));
     double before = seconds_now();
     CHECK_STATUS(get_u32(&job, "pmix.no.such.key", 100, &number), PMIX_ERR_NOT_FOUND);
