@@ -9,16 +9,89 @@ namespace pmix::client {
 
 using common::Bytes;
 using common::FrameHeader;
+using common::MutexLock;
+
+namespace {
+
+constexpr size_t kFrameMemory = 128;  // beside a frame's bytes, about
+
+size_t memory_of(const common::Frame& frame) noexcept {
+    return frame.payload.size() + kFrameMemory;
+}
+
+}  // namespace
+
+// ---- what waits for the server ----
+
+pmix_status_t OpenPmixChannel::Outbox::push(common::Frame&& frame, transport::EventLoop& loop, transport::Task&& task) {
+    const size_t memory = memory_of(frame);
+    MutexLock lock(mutex_);
+    if (bytes_ + in_stream_ > 2 * max_queued) return PMIX_ERR_OUT_OF_RESOURCE;
+    // A task without a frame does nothing; a frame without a task would stay. The lock keeps the task from being early.
+    loop.post(std::move(task));
+    frames_.push_back(std::move(frame));
+    bytes_ += memory;
+    return PMIX_SUCCESS;
+}
+
+size_t OpenPmixChannel::Outbox::size() const noexcept {
+    MutexLock lock(mutex_);
+    return frames_.size();
+}
+
+std::optional<common::Frame> OpenPmixChannel::Outbox::pop() noexcept {
+    MutexLock lock(mutex_);
+    if (frames_.empty()) return std::nullopt;
+    std::optional<common::Frame> frame(std::move(frames_.front()));
+    frames_.pop_front();
+    bytes_ -= memory_of(*frame);
+    return frame;
+}
+
+void OpenPmixChannel::Outbox::note_stream(size_t bytes) noexcept {
+    MutexLock lock(mutex_);
+    in_stream_ = bytes;
+    if (bytes_ + in_stream_ <= max_queued / 2) release_waiters();
+}
+
+bool OpenPmixChannel::Outbox::wait(transport::Waiter& waiter) {
+    MutexLock lock(mutex_);
+    if (bytes_ + in_stream_ <= max_queued || !is_open()) return false;
+    waiters_.push_back(&waiter);
+    return true;
+}
+
+bool OpenPmixChannel::Outbox::stop_waiting(transport::Waiter& waiter) noexcept {
+    MutexLock lock(mutex_);
+    return std::erase(waiters_, &waiter) != 0;
+}
+
+void OpenPmixChannel::Outbox::end() noexcept {
+    open_.store(false, std::memory_order_release);
+    MutexLock lock(mutex_);
+    frames_.clear();
+    bytes_ = in_stream_ = 0;
+    release_waiters();
+}
+
+void OpenPmixChannel::Outbox::release_waiters() noexcept {
+    for (transport::Waiter* waiter : waiters_) waiter->complete();
+    waiters_.clear();
+}
+
+// ---- the channel ----
 
 common::Result<std::unique_ptr<OpenPmixChannel>> OpenPmixChannel::open(
     transport::EventLoop& loop, transport::Descriptor socket, std::unique_ptr<Shadow> shadow, common::ProcId self,
-    const openpmix::Traits& traits, transport::ConnectionHandler& sink) {
-    std::unique_ptr<OpenPmixChannel> channel(new OpenPmixChannel(loop, sink));
+    const openpmix::Traits& traits, transport::ConnectionHandler& sink, size_t max_queued) {
+    std::unique_ptr<OpenPmixChannel> channel(new OpenPmixChannel(loop, sink, max_queued));
     channel->translator_ = std::make_unique<OpenPmixTranslator>(static_cast<OpenPmixExchange::Ends&>(*channel),
                                                                 std::move(shadow), std::move(self), traits);
     openpmix::StreamOptions how;
     how.max_payload = common::kMaxFramePayload;
-    how.max_queued = common::kMaxQueuedBytes;
+    // The outbox keeps the bound, and the connection stays. Beyond it are what one frame becomes, which may be in two
+    // sections, and the short messages that follow from answers.
+    how.max_queued = max_queued + 2 * size_t{common::kMaxFramePayload};
     how.connected = true;
     auto stream = openpmix::Stream::open(loop, std::move(socket), *channel, std::move(how));
     if (!stream.ok()) return stream.status();
@@ -29,23 +102,50 @@ common::Result<std::unique_ptr<OpenPmixChannel>> OpenPmixChannel::open(
 
 OpenPmixChannel::~OpenPmixChannel() {
     transport::assert_on_loop();
-    state_->open.store(false, std::memory_order_release);
+    outbox_->end();
     if (stream_ != nullptr) stream_->close();
 }
 
 pmix_status_t OpenPmixChannel::send(const FrameHeader& header, Bytes payload) {
     if (!connected()) return PMIX_ERR_UNREACH;
-    loop_.post([this, state = state_, frame = common::Frame{header, {payload.begin(), payload.end()}}] {
+    return outbox_->push({header, {payload.begin(), payload.end()}}, loop_, [this, outbox = outbox_] {
         transport::assert_on_loop();
-        if (state->open.load(std::memory_order_acquire)) translate(frame);
+        if (outbox->is_open()) translate_pending(1);
     });
-    return PMIX_SUCCESS;
+}
+
+// The loop would wait for itself.
+pmix_status_t OpenPmixChannel::wait_for_room(transport::Deadline deadline) {
+    if (loop_.on_loop_thread()) return PMIX_SUCCESS;
+    transport::CancelShield shield;
+    const auto outbox = outbox_;
+    transport::Waiter waiter;
+    if (!outbox->wait(waiter) || loop_.wait(waiter, deadline)) return PMIX_SUCCESS;
+    return outbox->stop_waiting(waiter) ? PMIX_ERR_TIMEOUT : PMIX_SUCCESS;
 }
 
 pmix_status_t OpenPmixChannel::send_and_wait(const FrameHeader& header, Bytes payload, transport::Waiter& waiter,
                                              transport::Deadline deadline) {
+    WIREUP_RETURN_IF_ERROR(wait_for_room(deadline));
     WIREUP_RETURN_IF_ERROR(send(header, payload));
     return loop_.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
+}
+
+void OpenPmixChannel::translate_pending(size_t most) {
+    const auto outbox = outbox_;
+    for (; most != 0 && stream_->queued_bytes() <= outbox->max_queued; --most) {
+        const auto frame = outbox->pop();
+        if (!frame) break;
+        translate(*frame);
+        if (!outbox->is_open()) return;  // the session has closed the channel
+    }
+    outbox->note_stream(stream_->queued_bytes());
+}
+
+// The tasks of frames for which the stream had no space are over.
+void OpenPmixChannel::on_drained() {
+    transport::assert_on_loop();
+    translate_pending(outbox_->size());
 }
 
 void OpenPmixChannel::translate(const common::Frame& frame) {
@@ -62,7 +162,7 @@ void OpenPmixChannel::translate(const common::Frame& frame) {
 
 void OpenPmixChannel::close() noexcept {
     transport::assert_on_loop();
-    state_->open.store(false, std::memory_order_release);
+    outbox_->end();
     stream_->close();
 }
 
@@ -71,12 +171,14 @@ void OpenPmixChannel::abandon() noexcept {
 }
 
 void OpenPmixChannel::on_message(const openpmix::FrameHeader& header, Bytes payload) {
+    const auto outbox = outbox_;
     translator_->message(header, payload);
+    if (outbox->is_open()) outbox->note_stream(stream_->queued_bytes());
 }
 
 void OpenPmixChannel::on_closed(pmix_status_t why) {
     transport::assert_on_loop();
-    state_->open.store(false, std::memory_order_release);
+    outbox_->end();
     sink_.on_closed(why);
 }
 

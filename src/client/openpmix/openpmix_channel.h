@@ -2,17 +2,24 @@
 // The Channel of a process whose server speaks OpenPMIx's protocol: frames go in and come out as from a server of this
 // library's own, and a translator stands between them and the TCP connection.
 //
-// send() from any thread; all else happens on the loop, where the stream and the translator live. A caller that waits
-// is woken by the loop. What can go wrong: a lost server, or one whose bytes are no messages, ends in one on_closed();
-// after it send() answers PMIX_ERR_UNREACH.
+// send() and wait_for_room() from any thread; all else happens on the loop, where the stream and the translator live. A
+// caller that waits is woken by the loop. What a server does not read is bounded: no frame is translated while more
+// than max_queued bytes wait in the stream, and none is taken while twice as much waits in all.
+//
+// What can go wrong: a lost server, or one whose bytes are no messages, ends in one on_closed(); after it send()
+// answers PMIX_ERR_UNREACH. A server that does not read: PMIX_ERR_OUT_OF_RESOURCE, and nothing was sent.
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "client/openpmix/greeting.h"
 #include "client/openpmix/translator.h"
 #include "client/session/channel.h"
+#include "common/base/mutex.h"
 #include "openpmix/stream.h"
 #include "transport/event_loop.h"
 
@@ -23,29 +30,65 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
     // sink hears what comes back, and outlives the channel.
     static common::Result<std::unique_ptr<OpenPmixChannel>> open(
         transport::EventLoop& loop, transport::Descriptor socket, std::unique_ptr<Shadow> shadow, common::ProcId self,
-        const openpmix::Traits& traits, transport::ConnectionHandler& sink) REQUIRES(common::loop_thread);
+        const openpmix::Traits& traits, transport::ConnectionHandler& sink, size_t max_queued = common::kMaxQueuedBytes)
+        REQUIRES(common::loop_thread);
     ~OpenPmixChannel() override;
 
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override;
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, transport::Waiter& waiter,
                                 transport::Deadline deadline) override;
-    bool connected() const noexcept override { return state_->open.load(std::memory_order_acquire); }
+    pmix_status_t wait_for_room(transport::Deadline deadline) override;
+    bool connected() const noexcept override { return outbox_->is_open(); }
     void close() noexcept override;
     void abandon() noexcept override;
 
   private:
-    // Shared with what is posted: a frame under way when the channel goes finds it closed.
-    struct State {
-        std::atomic<bool> open{true};
+    // Frames for the server, in order. Shared with what is posted and with callers that wait: they may find the channel
+    // gone.
+    class Outbox {
+      public:
+        explicit Outbox(size_t most) noexcept : max_queued(most) {}
+
+        // Any thread.
+        bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
+        // Posts the task that takes the frame out, too. PMIX_ERR_OUT_OF_RESOURCE: twice max_queued waits already. May
+        // throw; then the frame is not here.
+        pmix_status_t push(common::Frame&& frame, transport::EventLoop& loop, transport::Task&& task);
+        // The waiter is completed when there is room, or at the end. False: there is room, or it is over.
+        bool wait(transport::Waiter& waiter);
+        // False: it has been completed.
+        bool stop_waiting(transport::Waiter& waiter) noexcept;
+
+        // Loop.
+        size_t size() const noexcept;
+        std::optional<common::Frame> pop() noexcept;
+        // So much is in the stream's queue. Wakes the callers that wait, if there is space again.
+        void note_stream(size_t bytes) noexcept;
+        // Nothing is taken any more, and nobody waits.
+        void end() noexcept;
+
+        const size_t max_queued;
+
+      private:
+        void release_waiters() noexcept REQUIRES(mutex_);
+
+        std::atomic<bool> open_{true};
+        mutable common::Mutex mutex_;
+        std::deque<common::Frame> frames_ GUARDED_BY(mutex_);
+        size_t bytes_ GUARDED_BY(mutex_) = 0;      // of frames_
+        size_t in_stream_ GUARDED_BY(mutex_) = 0;  // as it was last seen
+        std::vector<transport::Waiter*> waiters_ GUARDED_BY(mutex_);
     };
-    OpenPmixChannel(transport::EventLoop& loop, transport::ConnectionHandler& sink)
-        : loop_(loop), sink_(sink), state_(std::make_shared<State>()) {}
-    void translate(const common::Frame& frame);
+    OpenPmixChannel(transport::EventLoop& loop, transport::ConnectionHandler& sink, size_t max_queued)
+        : loop_(loop), sink_(sink), outbox_(std::make_shared<Outbox>(max_queued)) {}
+    // As many frames as that, while the stream has room.
+    void translate_pending(size_t most) REQUIRES(common::loop_thread);
+    void translate(const common::Frame& frame) REQUIRES(common::loop_thread);
 
     // StreamHandler
     void on_connect(common::Bytes) override {}
     void on_message(const openpmix::FrameHeader& header, common::Bytes payload) override;
-    void on_drained() override {}
+    void on_drained() override;
     void on_closed(pmix_status_t why) override;
     bool admit_message(size_t) noexcept override { return true; }
     void message_complete() noexcept override {}
@@ -57,7 +100,7 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
 
     transport::EventLoop& loop_;
     transport::ConnectionHandler& sink_;
-    const std::shared_ptr<State> state_;
+    const std::shared_ptr<Outbox> outbox_;
     std::shared_ptr<openpmix::Stream> stream_;
     std::unique_ptr<OpenPmixTranslator> translator_;
 };

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The channel to a server of OpenPMIx's that does not read: what is kept for it has a bound, callers wait for room, and
+// what was taken is sent in order when the server reads again.
+#include "client/openpmix/openpmix_channel.h"
+
+#include <gtest/gtest.h>
+#include <pmix.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "common/codec/pack.h"
+#include "openpmix/hello.h"
+#include "support/recording_handler.h"
+
+namespace pmix::client {
+namespace {
+
+using common::FrameHeader;
+using test::LongWait;
+using transport::Deadline;
+
+constexpr size_t kMost = 1u << 20;
+constexpr size_t kValue = 64u << 10;
+
+struct OpenPmixChannelTest : ::testing::Test, test::ManualLoop {
+    OpenPmixChannelTest() {
+        auto [ours, theirs] = test::socket_pair();
+        peer = std::move(theirs);
+        transport::LoopRole role(*loop);
+        auto traits = *openpmix::traits_of("5.0.7", "v41", openpmix::kNotDescribed);
+        auto opened = OpenPmixChannel::open(*loop, std::move(ours), std::make_unique<Shadow>(traits, "here"),
+                                            common::ProcId("job", 0), traits, handler, kMost);
+        EXPECT_TRUE(opened.ok());
+        channel = std::move(*opened);
+    }
+    ~OpenPmixChannelTest() override {
+        transport::LoopRole role(*loop);
+        channel.reset();
+    }
+
+    // A commit that nobody answers, numbered by its key.
+    pmix_status_t commit() {
+        const std::vector<char> content(kValue, 'x');
+        const pmix_byte_object_t object{const_cast<char*>(content.data()), content.size()};
+        common::ByteWriter value;
+        EXPECT_EQ(PMIX_SUCCESS,
+                  common::encode_value(value, common::Value::load(&object, PMIX_BYTE_OBJECT).value().get()));
+        const std::string key = "k" + std::to_string(taken);
+        common::CommitRequest request;
+        request.entries.push_back({PMIX_REMOTE, key, value.view()});
+        auto payload = common::message_bytes(request);
+        FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::commit));
+        header.payload = static_cast<uint32_t>(payload->size());
+        const pmix_status_t rc = channel->send(header, *payload);
+        if (rc == PMIX_SUCCESS) ++taken;
+        return rc;
+    }
+    void fill() {
+        while (commit() == PMIX_SUCCESS) {
+            ASSERT_LE(taken, 1000u);
+            run(1);
+        }
+    }
+    // Reads as a server does, until so many messages have been received. The numbers of the commits, in order.
+    std::vector<std::string> read(size_t count) {
+        std::vector<uint8_t> bytes;
+        std::vector<std::string> keys;
+        const LongWait wait;
+        while (keys.size() < count && !wait.over()) {
+            uint8_t part[65536];
+            const ssize_t n = ::recv(peer.get(), part, sizeof part, MSG_DONTWAIT);
+            if (n > 0) bytes.insert(bytes.end(), part, part + n);
+            openpmix::FrameHeader header;
+            while (bytes.size() >= openpmix::kHeaderSize &&
+                   openpmix::parse_header(bytes.data(), &header) == PMIX_SUCCESS &&
+                   bytes.size() >= openpmix::kHeaderSize + header.payload) {
+                const std::string text(bytes.begin() + openpmix::kHeaderSize,
+                                       bytes.begin() + openpmix::kHeaderSize + header.payload);
+                const size_t at = text.find('k');
+                keys.push_back(at == std::string::npos ? "" : text.c_str() + at);
+                bytes.erase(bytes.begin(), bytes.begin() + openpmix::kHeaderSize + header.payload);
+            }
+            if (runs_loop) run(1);
+        }
+        return keys;
+    }
+
+    test::RecordingHandler handler;
+    transport::Descriptor peer;
+    std::unique_ptr<OpenPmixChannel> channel;
+    size_t taken = 0;
+    bool runs_loop = true;  // read() runs the loop
+};
+
+TEST_F(OpenPmixChannelTest, Send_ServerDoesNotRead_IsRefusedAtTheBoundAndSentLater) {
+    fill();
+    EXPECT_GT(taken * kValue, kMost);
+    EXPECT_LT(taken * kValue, 2 * kMost + 8 * kValue);  // what the socket holds comes on top
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, commit());
+    EXPECT_TRUE(channel->connected());
+    EXPECT_TRUE(handler.closed.empty());
+
+    const auto keys = read(taken);
+    ASSERT_EQ(taken, keys.size());
+    for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ("k" + std::to_string(i), keys[i]);
+    turn_until([&] { return channel->wait_for_room(Deadline::in_ms(0)) == PMIX_SUCCESS; });
+    EXPECT_EQ(PMIX_SUCCESS, commit());
+}
+
+TEST_F(OpenPmixChannelTest, Wait_ServerDoesNotRead_EndsWithTheDeadline) {
+    EXPECT_EQ(PMIX_SUCCESS, channel->wait_for_room(Deadline::never()));
+    fill();
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, channel->wait_for_room(Deadline::in_ms(20)));
+    // A request waits too, and nothing of it is sent afterwards.
+    transport::Waiter waiter;
+    EXPECT_EQ(PMIX_ERR_TIMEOUT,
+              channel->send_and_wait(FrameHeader::request(static_cast<uint16_t>(common::Command::finalize), 1), {},
+                                     waiter, Deadline::in_ms(20)));
+    EXPECT_EQ(taken, read(taken).size());
+    run();
+    uint8_t byte;
+    EXPECT_EQ(-1, ::recv(peer.get(), &byte, 1, MSG_DONTWAIT));
+}
+
+TEST_F(OpenPmixChannelTest, Wait_ServerReadsAgain_Returns) {
+    fill();
+    runs_loop = false;
+    std::thread reader([&] { EXPECT_EQ(taken, read(taken).size()); });
+    EXPECT_EQ(PMIX_SUCCESS, channel->wait_for_room(LongWait().deadline()));
+    std::atomic<bool> over{false};
+    std::thread watcher([&] {
+        reader.join();
+        over = true;
+    });
+    turn_until([&] { return over.load(); });
+    watcher.join();
+}
+
+TEST_F(OpenPmixChannelTest, Wait_ConnectionEnds_Returns) {
+    fill();
+    std::thread killer([&] {
+        ::usleep(20'000);
+        peer.reset();
+    });
+    EXPECT_EQ(PMIX_SUCCESS, channel->wait_for_room(LongWait().deadline()));
+    killer.join();
+    EXPECT_EQ(PMIX_ERR_UNREACH, commit());
+    EXPECT_EQ(1u, handler.closed.size());
+}
+
+// It would wait for itself.
+TEST_F(OpenPmixChannelTest, Wait_OnTheLoop_ReturnsAtOnce) {
+    fill();
+    pmix_status_t status = PMIX_ERROR;
+    loop->post([&] { status = channel->wait_for_room(Deadline::never()); });
+    turn_until([&] { return status != PMIX_ERROR; });
+    EXPECT_EQ(PMIX_SUCCESS, status);
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, commit());
+}
+
+}  // namespace
+}  // namespace pmix::client
