@@ -179,6 +179,9 @@ void OpenPmixChannel::on_message(const openpmix::FrameHeader& header, Bytes payl
 void OpenPmixChannel::on_closed(pmix_status_t why) {
     transport::assert_on_loop();
     outbox_->end();
+    // What the session has mapped it keeps; nothing is written any more.
+    translator_.reset();
+    stream_->close();
     sink_.on_closed(why);
 }
 

@@ -88,11 +88,7 @@ bool OpenPmixServices::request(const FrameHeader& header, Bytes payload) {
             connect(header, payload);
             return true;
         case Command::disconnect:
-            relay_status<common::ConnectRequest>(header, payload, [](common::ConnectRequest& ours) {
-                auto request = with_infos<theirs::DisconnectRequest>(ours.infos);
-                request.procs.procs = std::move(ours.procs);
-                return request;
-            });
+            disconnect(header, payload);
             return true;
         case Command::group:
             group(header, payload);
@@ -253,13 +249,20 @@ pmix_status_t OpenPmixServices::add_segment(const std::string& nspace, common::S
     return PMIX_SUCCESS;
 }
 
-pmix_status_t OpenPmixServices::take_jobs(const theirs::ByteObjects& objects, common::SegmentList* segments,
+std::set<std::string> OpenPmixServices::others_of(const common::ProcList& procs) const {
+    std::set<std::string> names;
+    for (const ProcId& proc : procs)
+        if (proc.nspace != self_.nspace) names.insert(proc.nspace);
+    return names;
+}
+
+pmix_status_t OpenPmixServices::take_jobs(const theirs::ByteObjects& objects, const std::set<std::string>& participants,
+                                          common::SegmentList* segments,
                                           std::vector<transport::Descriptor>* descriptors) {
     for (const Bytes& object : objects.objects) {
         theirs::JobData job;
         WIREUP_RETURN_IF_ERROR(exchange_.decode(object, &job));
-        // What is said of this job is known.
-        if (job.nspace.null || job.nspace.text == self_.nspace) continue;
+        if (job.nspace.null || participants.count(job.nspace.text) == 0) continue;
         WIREUP_RETURN_IF_ERROR(shadow_.take_job(job.nspace.text, job.values));
         WIREUP_RETURN_IF_ERROR(add_segment(job.nspace.text, segments, descriptors));
     }
@@ -345,18 +348,39 @@ void OpenPmixServices::connect(const FrameHeader& header, Bytes payload) {
     if (rc == PMIX_SUCCESS) {
         theirs::ConnectRequestMessage request;
         if (exchange_.traits().connect_has_extras) append_extras(ours, &request.extras);
+        auto others = others_of(ours.procs);
         request.procs.procs = std::move(ours.procs);
         request.infos.infos = std::move(ours.infos);
-        rc = exchange_.ask(request, [this, header](Bytes answer) {
+        rc = exchange_.ask(request, [this, header, others = std::move(others)](Bytes answer) {
             theirs::ConnectReplyMessage got;
             pmix_status_t status = exchange_.decode(answer, &got);
             if (status == PMIX_SUCCESS) status = got.status.value;
             common::ConnectReply reply;
             std::vector<transport::Descriptor> descriptors;
             if (!common::succeeded(status)) return exchange_.refuse(header, status);
+            for (const std::string& nspace : others) shadow_.hold(nspace);
             // They are connected, whether or not what is said of their jobs can be kept.
-            (void)take_jobs(got.objects, &reply.segments, &descriptors);
+            (void)take_jobs(got.objects, others, &reply.segments, &descriptors);
             exchange_.reply(header, status, reply, std::move(descriptors));
+        });
+    }
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+void OpenPmixServices::disconnect(const FrameHeader& header, Bytes payload) {
+    common::ConnectRequest ours;
+    pmix_status_t rc = common::decode_message(payload, ours);
+    if (rc == PMIX_SUCCESS) {
+        auto request = with_infos<theirs::DisconnectRequest>(ours.infos);
+        auto others = others_of(ours.procs);
+        request.procs.procs = std::move(ours.procs);
+        rc = exchange_.ask(request, [this, header, others = std::move(others)](Bytes answer) {
+            theirs::StatusReply got;
+            pmix_status_t status = exchange_.decode(answer, &got);
+            if (status == PMIX_SUCCESS) status = got.status.value;
+            if (!common::succeeded(status)) return exchange_.refuse(header, status);
+            for (const std::string& nspace : others) shadow_.release(nspace);
+            exchange_.reply(header, status, common::Nothing{});
         });
     }
     if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);

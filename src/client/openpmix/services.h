@@ -89,12 +89,17 @@ class OpenPmixServices {
     void group(const common::FrameHeader& header, common::Bytes payload);
     void construct(const common::FrameHeader& header, common::GroupRequest&& ours);
     void forget_construction(const std::string& name);
+    void forget_group(const std::string& name);
     void destruct(const common::FrameHeader& header, common::GroupRequest&& ours);
     void resolve_peers(const common::FrameHeader& header, common::Bytes payload);
     void resolve_nodes(const common::FrameHeader& header, common::Bytes payload);
-    // Job data of other namespaces, each taken over; their segments are what a reply hands out.
-    pmix_status_t take_jobs(const openpmix::ByteObjects& objects, common::SegmentList* segments,
-                            std::vector<transport::Descriptor>* descriptors);
+    void disconnect(const common::FrameHeader& header, common::Bytes payload);
+    // Job data of other namespaces, each taken over; their segments are what a reply hands out. Of namespaces that take
+    // no part nothing is kept.
+    pmix_status_t take_jobs(const openpmix::ByteObjects& objects, const std::set<std::string>& participants,
+                            common::SegmentList* segments, std::vector<transport::Descriptor>* descriptors);
+    // The namespaces of these processes, without this process's own.
+    std::set<std::string> others_of(const common::ProcList& procs) const;
     pmix_status_t add_segment(const std::string& nspace, common::SegmentList* segments,
                               std::vector<transport::Descriptor>* descriptors);
     bool is_here(const common::ProcId& proc) const noexcept;

@@ -193,6 +193,14 @@ void OpenPmixServices::forget_construction(const std::string& name) {
     if (it != groups_.end() && !it->second.constructed) groups_.erase(it);
 }
 
+void OpenPmixServices::forget_group(const std::string& name) {
+    const auto it = groups_.find(name);
+    if (it == groups_.end()) return;
+    const auto others = it->second.constructed ? others_of(it->second.members) : std::set<std::string>{};
+    groups_.erase(it);
+    for (const std::string& nspace : others) shadow_.release(nspace);
+}
+
 void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest&& ours) {
     theirs::GroupConstructRequest request;
     request.group = theirs::Text(ours.name);
@@ -226,7 +234,8 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
                 if (got.members && !got.members->procs.empty()) members = std::move(got.members->procs);
                 if (got.context_id && got.context_id->value != SIZE_MAX) context = got.context_id->value;
                 // The group is there, whether or not what is said of its members' jobs can be kept.
-                if (common::succeeded(status)) (void)take_jobs(got.objects, &reply.segments, &descriptors);
+                if (common::succeeded(status))
+                    (void)take_jobs(got.objects, others_of(members), &reply.segments, &descriptors);
                 break;
             }
             case theirs::GroupReplyForm::optional_id: {
@@ -251,6 +260,8 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
         append_members(results, members);
         append_shared(results, shared);
         reply.infos = std::move(results);
+        for (const std::string& nspace : others_of(members)) shadow_.hold(nspace);
+        forget_group(name);
         groups_.insert_or_assign(name, Group{std::move(members), true});
         exchange_.reply(header, status, reply, std::move(descriptors));
     };
@@ -267,7 +278,7 @@ void OpenPmixServices::destruct(const FrameHeader& header, common::GroupRequest&
         pmix_status_t status = exchange_.decode(answer, &got);
         if (status == PMIX_SUCCESS) status = got.status.value;
         if (!common::succeeded(status)) return exchange_.refuse(header, status);
-        groups_.erase(name);
+        forget_group(name);
         exchange_.reply(header, status, common::GroupReply{});
     };
     pmix_status_t rc = PMIX_ERR_NOT_FOUND;

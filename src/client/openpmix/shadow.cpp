@@ -64,12 +64,46 @@ Result<Shadow::Entry*> Shadow::obtain_entry(std::string_view nspace) {
     const auto known = entries_.find(nspace);
     if (known != entries_.end()) return &known->second;
     if (nspace.empty() || nspace.size() > common::kMaxNspaceLength) return PMIX_ERR_UNPACK_FAILURE;
+    make_space();
     auto writer = dstore::Writer::create({});
     if (!writer.ok()) return writer.status();
     Entry entry;
     entry.writer = std::move(writer).value();
     entry.instance = next_instance_++;
+    if (own_.empty()) own_ = nspace;
     return &entries_.emplace(nspace, std::move(entry)).first->second;
+}
+
+void Shadow::hold(std::string_view nspace) {
+    ++held_.try_emplace(std::string(nspace), 0).first->second;
+}
+
+void Shadow::release(std::string_view nspace) {
+    const auto held = held_.find(nspace);
+    if (held != held_.end()) {
+        if (--held->second != 0) return;
+        held_.erase(held);
+    }
+    const auto entry = entries_.find(nspace);
+    if (entry != entries_.end() && nspace != own_) give_back(entry);
+}
+
+void Shadow::give_back(Entries::iterator entry) {
+    if (gone_ && entry->second.shown != 0) gone_(entry->first, entry->second.shown);
+    entries_.erase(entry);
+}
+
+// For one more store. The oldest goes: jobs that were asked about once, and have ended.
+void Shadow::make_space() {
+    size_t others = 0;
+    auto oldest = entries_.end();
+    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+        if (held_.count(it->first) != 0) continue;
+        ++others;
+        if (it->first == own_) continue;
+        if (oldest == entries_.end() || it->second.instance < oldest->second.instance) oldest = it;
+    }
+    if (others >= kMostOthers && oldest != entries_.end()) give_back(oldest);
 }
 
 pmix_status_t Shadow::obtain(std::string_view nspace) {
@@ -207,6 +241,7 @@ Result<Shadow::Grant> Shadow::grant(std::string_view nspace, bool lacks) {
         out.descriptor = std::move(descriptor);
     }
     entry.handed_out = true;
+    entry.shown = entry.instance;
     return out;
 }
 

@@ -3,9 +3,10 @@
 // private memory of the process in the form of a store, and handed out as a server hands out its segments. What
 // looks up values does not notice.
 //
-// One store for each namespace that something is known of. Used by one thread at a time: that of the init, then the
-// loop. What can go wrong: a blob that cannot be read (PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_BAD_PARAM), no memory or no
-// room for a descriptor (PMIX_ERR_OUT_OF_RESOURCE, std::bad_alloc); what was published before stays.
+// One store for each namespace that something is known of: those that this process is connected with, and of the others
+// the newest; what is given back is asked for anew when it is wanted. Used by one thread at a time: that of the init,
+// then the loop. What can go wrong: a blob that cannot be read (PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_BAD_PARAM), no memory
+// or no room for a descriptor (PMIX_ERR_OUT_OF_RESOURCE, std::bad_alloc); what was published before stays.
 #pragma once
 
 #include <functional>
@@ -37,13 +38,25 @@ class Shadow {
     // What a process has put.
     pmix_status_t take_proc(const common::ProcId& proc, openpmix::KeyValues&& values);
 
+    // Connected with a namespace: kept until it has been released as often. The last release gives its segment back.
+    void hold(std::string_view nspace);
+    void release(std::string_view nspace);
+
     // Null: nothing is known of it.
     const dstore::Reader* reader(std::string_view nspace) const noexcept;
 
     // Takes a segment at once to where it is read, before anything else is said of it: an answer may come too late for
     // the one that it is for, and two that are answered may be read in the other order.
     using Outlet = std::function<pmix_status_t(const common::SegmentRef& segment, transport::Descriptor&& descriptor)>;
-    void set_outlet(Outlet outlet) { outlet_ = std::move(outlet); }
+    // A segment that was handed out is given back: nothing is to be found in it any more.
+    using Gone = std::function<void(const std::string& nspace, uint64_t instance)>;
+    void set_outlet(Outlet outlet, Gone gone = {}) {
+        outlet_ = std::move(outlet);
+        gone_ = std::move(gone);
+    }
+
+    // Stores of namespaces that this process is not connected with, its own among them.
+    static constexpr size_t kMostOthers = 256;
 
     // The segment of a namespace as a message names it. One that has not been handed out before goes to the outlet, and
     // where there is none, its descriptor comes with it. lacks: the process has said that it does not have it.
@@ -57,6 +70,7 @@ class Shadow {
     struct Entry {
         std::unique_ptr<dstore::Writer> writer;
         uint64_t instance = 0;
+        uint64_t shown = 0;  // the instance that was handed out last; 0: none
         bool handed_out = false;
         bool computes = false;  // columns that follow from the placement
         std::vector<std::string> nodes;
@@ -65,12 +79,18 @@ class Shadow {
     common::Result<Entry*> obtain_entry(std::string_view nspace);
     pmix_status_t apply(Entry& entry, JobBlob&& blob);
     void written(Entry& entry);
+    using Entries = std::map<std::string, Entry, std::less<>>;
+    void give_back(Entries::iterator entry);
+    void make_space();
 
     const openpmix::Traits traits_;
     const std::string hostname_;
     Outlet outlet_;
+    Gone gone_;
     uint64_t next_instance_ = 1;
-    std::map<std::string, Entry, std::less<>> entries_;
+    Entries entries_;
+    std::string own_;                                  // the first namespace, which is never given back
+    std::map<std::string, size_t, std::less<>> held_;  // how often
 };
 
 }  // namespace pmix::client

@@ -98,9 +98,11 @@ OpenPmixTranslator::OpenPmixTranslator(OpenPmixExchange::Ends& ends, std::unique
       shadow_(std::move(shadow)),
       self_(std::move(self)),
       services_(exchange_, *shadow_, self_) {
-    shadow_->set_outlet([this](const common::SegmentRef& segment, transport::Descriptor&& descriptor) {
-        return deliver_segment(segment, std::move(descriptor));
-    });
+    shadow_->set_outlet(
+        [this](const common::SegmentRef& segment, transport::Descriptor&& descriptor) {
+            return deliver_segment(segment, std::move(descriptor));
+        },
+        [this](const std::string& nspace, uint64_t instance) { deliver_end(nspace, instance); });
 }
 
 OpenPmixTranslator::~OpenPmixTranslator() = default;
@@ -134,6 +136,13 @@ pmix_status_t OpenPmixTranslator::deliver_segment(const common::SegmentRef& segm
     descriptors.push_back(std::move(descriptor));
     ends_.deliver_frame(header, *payload, std::move(descriptors));
     return PMIX_SUCCESS;
+}
+
+void OpenPmixTranslator::deliver_end(const std::string& nspace, uint64_t instance) {
+    common::SegmentGoneNotify gone;
+    gone.nspace = nspace;
+    gone.instance = instance;
+    exchange_.notify(Command::segment_gone, gone);
 }
 
 // ---- from the session ----

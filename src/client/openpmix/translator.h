@@ -38,6 +38,7 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
     void deliver_frame(const common::FrameHeader& header, common::Bytes payload,
                        std::vector<transport::Descriptor>&& descriptors) override;
     pmix_status_t deliver_segment(const common::SegmentRef& segment, transport::Descriptor&& descriptor);
+    void deliver_end(const std::string& nspace, uint64_t instance);
 
     bool request(const common::FrameHeader& header, common::Bytes payload);
     void commit(const common::FrameHeader& header, common::Bytes payload);

@@ -5,6 +5,8 @@
 #include <pmix.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -12,6 +14,7 @@
 
 #include "client/openpmix/shadow.h"
 #include "client/openpmix/translator.h"
+#include "support/long_wait.h"
 #include "support/openpmix_process.h"
 
 namespace pmix::test {
@@ -78,6 +81,44 @@ TEST(OpenPmixShadow, Grant_OfWhatTheOutletDidNotTake_IsTriedAgain) {
     EXPECT_FALSE(grant->segment.has_descriptor);
     EXPECT_TRUE(shadow.grant("job").ok());
     EXPECT_EQ(2, taken);
+}
+
+TEST(OpenPmixShadow, Release_AsOftenAsHeld_GivesTheSegmentBack) {
+    client::Shadow shadow(*theirs::traits_of("4.2.2", "v41", theirs::kNotDescribed), "here");
+    std::vector<std::pair<std::string, uint64_t>> gone;
+    shadow.set_outlet([](const common::SegmentRef&, transport::Descriptor&&) { return PMIX_SUCCESS; },
+                      [&](const std::string& nspace, uint64_t instance) { gone.emplace_back(nspace, instance); });
+    for (const char* nspace : {"job", "other", "unseen"}) ASSERT_EQ(PMIX_SUCCESS, shadow.obtain(nspace));
+    const uint64_t instance = shadow.grant("other")->segment.instance;
+    ASSERT_TRUE(shadow.grant("job").ok());
+    shadow.hold("other");
+    shadow.hold("other");
+    shadow.release("other");
+    EXPECT_NE(nullptr, shadow.reader("other"));
+    shadow.release("other");
+    EXPECT_EQ(nullptr, shadow.reader("other"));
+    shadow.release("unseen");
+    EXPECT_EQ(nullptr, shadow.reader("unseen"));
+    shadow.release("job");
+    EXPECT_NE(nullptr, shadow.reader("job")) << "this process's own";
+    EXPECT_EQ((std::vector<std::pair<std::string, uint64_t>>{{"other", instance}}), gone);
+}
+
+TEST(OpenPmixShadow, Obtain_MoreThanTheMost_GivesTheOldestBack) {
+    client::Shadow shadow(*theirs::traits_of("4.2.2", "v41", theirs::kNotDescribed), "here");
+    ASSERT_EQ(PMIX_SUCCESS, shadow.obtain("job"));
+    shadow.hold("held");
+    ASSERT_EQ(PMIX_SUCCESS, shadow.obtain("held"));
+    const auto name = [](size_t i) { return "other." + std::to_string(i); };
+    const size_t count = client::Shadow::kMostOthers + 10;
+    for (size_t i = 0; i < count; ++i) ASSERT_EQ(PMIX_SUCCESS, shadow.obtain(name(i)));
+    size_t kept = 0;
+    for (size_t i = 0; i < count; ++i) kept += shadow.reader(name(i)) != nullptr;
+    EXPECT_EQ(client::Shadow::kMostOthers - 1, kept) << "and its own";
+    EXPECT_EQ(nullptr, shadow.reader(name(0)));
+    EXPECT_NE(nullptr, shadow.reader(name(count - 1)));
+    EXPECT_NE(nullptr, shadow.reader("held"));
+    EXPECT_NE(nullptr, shadow.reader("job"));
 }
 
 TEST_P(OpenPmixData, Get_AnsweredTooLate_LeavesTheSegment) {
@@ -329,6 +370,69 @@ TEST_P(OpenPmixData, Connect_WithDataThatCannotBeRead_HasConnected) {
     init();
     const pmix_proc_t procs[] = {proc(0), proc(0, "other")};
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Connect(procs, 2, nullptr, 0));
+}
+
+// Segments of this process: as descriptors and as mappings.
+size_t segments() {
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code none;
+        count += std::filesystem::read_symlink(entry.path(), none).string().rfind("/memfd:", 0) == 0;
+    }
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) count += line.find("/memfd:") != std::string::npos;
+    return count;
+}
+bool falls_to(size_t count) {
+    const LongWait wait;
+    while (segments() > count && !wait.over()) ::usleep(1000);
+    return segments() <= count;
+}
+
+// What is said of a job that takes no part is not kept, and of one that did, no longer than it is connected.
+TEST_P(OpenPmixData, Disconnect_GivesSegmentsBack) {
+    std::atomic<int> gets{0};
+    server_->on(theirs::Command::get, [&](uint32_t tag, common::Bytes) {
+        ++gets;
+        server_->send_status(tag, PMIX_ERR_NOT_FOUND);
+    });
+    server_->on(theirs::Command::connect, [this](uint32_t tag, common::Bytes) {
+        std::vector<std::vector<uint8_t>> jobs;
+        for (const char* nspace : {"other", "unasked"}) {
+            theirs::JobData job;
+            job.nspace = theirs::Text(nspace);
+            job.values.pairs.push_back({PMIX_JOB_SIZE, Value::u32(7)});
+            jobs.push_back(server_->encoded(job));
+        }
+        theirs::ConnectReplyMessage reply;
+        for (const auto& job : jobs) reply.objects.objects.push_back(job);
+        server_->send(tag, reply);
+    });
+    server_->answer_status(theirs::Command::disconnect, PMIX_SUCCESS);
+    init();
+    const size_t before = segments();
+    const pmix_proc_t procs[] = {proc(0), proc(0, "other")};
+    for (int round = 0; round < 3; ++round) {
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Connect(procs, 2, nullptr, 0));
+        gets = 0;
+        EXPECT_EQ(7u, number(proc(PMIX_RANK_WILDCARD, "other"), PMIX_JOB_SIZE));
+        EXPECT_EQ(0, gets) << "it was said at the connect";
+        Value value;
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD, "unasked"), PMIX_JOB_SIZE, &value));
+        EXPECT_NE(0, gets);
+        EXPECT_GT(segments(), before);
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Disconnect(procs, 2, nullptr, 0));
+        EXPECT_TRUE(falls_to(before)) << segments() << " of " << before;
+    }
+}
+
+// What has been mapped can still be read.
+TEST_P(OpenPmixData, ConnectionEnds_GivesSegmentsBack) {
+    init();
+    const size_t before = segments();
+    server_->stop();
+    EXPECT_TRUE(falls_to(before - 1)) << segments() << " of " << before;
+    EXPECT_EQ(3u, number(proc(PMIX_RANK_WILDCARD), PMIX_JOB_SIZE));
 }
 
 }  // namespace
