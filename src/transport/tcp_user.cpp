@@ -197,17 +197,18 @@ Result<uid_t> await_tcp_user(int fd, Deadline deadline, const Io& io) {
     }
 }
 
-pmix_status_t try_tcp_user(int listener, const Io& io) {
+pmix_status_t try_tcp_user(const Io& io) {
+    const Descriptor socket(io.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!socket) return PMIX_ERR_OUT_OF_RESOURCE;
     sockaddr_in at{};
-    if (!read_address(::getsockname, listener, &at)) return PMIX_ERR_NOT_SUPPORTED;
-    const Descriptor near(io.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!near) return PMIX_ERR_OUT_OF_RESOURCE;
-    // Within this node a connection is made at once, whether anybody accepts it or not.
-    if (io.connect(near.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return PMIX_ERR_NOT_SUPPORTED;
-    // It waits first: nobody else knows the port yet.
-    const Descriptor far(io.accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!far) return PMIX_ERR_NOT_SUPPORTED;
-    Result<uid_t> uid = tcp_user(far.get());
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (io.bind(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return PMIX_ERR_NOT_SUPPORTED;
+    if (!read_address(::getsockname, socket.get(), &at)) return PMIX_ERR_NOT_SUPPORTED;
+    // TCP's simultaneous open: a socket that connects to its own address is both ends at once, and nobody else can
+    // be one of them.
+    if (io.connect(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return PMIX_ERR_NOT_SUPPORTED;
+    Result<uid_t> uid = tcp_user(socket.get());
     if (!uid.ok()) return uid.status();
     return *uid == ::geteuid() ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
 }

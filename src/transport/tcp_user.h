@@ -32,9 +32,9 @@ common::Result<uid_t> tcp_user(int fd);
 // so this waits. PMIX_ERR_UNREACH: the connection has ended. PMIX_ERR_TIMEOUT: nobody has accepted it in time.
 common::Result<uid_t> await_tcp_user(int fd, Deadline deadline, const Io& io = kRealIo);
 
-// Would it answer? listener: a listening socket of 127.0.0.1, to which a connection is made and ended. Blocks for no
-// longer than that takes.
-pmix_status_t try_tcp_user(int listener, const Io& io = kRealIo);
+// Would it answer? Asks for a connection of a socket to itself: at a listening socket, which anybody may connect to,
+// the answer could be about another's. Blocks for no longer than that takes.
+pmix_status_t try_tcp_user(const Io& io = kRealIo);
 
 // The ways by themselves, for tests. Addresses are the other end's own: its port first.
 struct TcpEnds {

@@ -8,9 +8,12 @@
 #include <optional>
 
 #include "common/values/info_view.h"
+#include "server/parts.h"
+#include "server/server.h"
 #include "support/as_user.h"
 #include "support/openpmix_client.h"
 #include "support/server_here.h"
+#include "transport/event_loop.h"
 
 using namespace pmix;
 using namespace pmix::test;
@@ -176,4 +179,40 @@ TEST_F(OpenPmixPeersTest, Heartbeats_ByThousands_AreSwallowed) {
     ASSERT_TRUE(client.hello({"job", 0}));
     for (int i = 0; i < 5000; ++i) client.write(openpmix::kHeartbeatTag, {});
     EXPECT_EQ(PMIX_SUCCESS, commit_global(client, "key", 1));
+}
+
+namespace {
+
+// On a node where somebody connects to whatever listens, and is gone before the server has accepted it.
+class Visitor {
+  public:
+    static int listen(int fd, int backlog) {
+        const int rc = transport::kRealIo.listen(fd, backlog);
+        sockaddr_in at{};
+        socklen_t length = sizeof at;
+        if (::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &length) != 0 || at.sin_family != AF_INET) return rc;
+        const transport::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        EXPECT_EQ(0, ::connect(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at));
+        ++seen;
+        return rc;
+    }
+    static inline int seen = 0;
+};
+
+}  // namespace
+
+// What the server finds out about the kernel at its start is about nobody else.
+TEST(OpenPmixStart, Visitor_ThatConnectsFirst_DoesNotKeepTheServerFromServing) {
+    transport::Io io = transport::kRealIo;
+    io.listen = Visitor::listen;
+    auto loop = std::move(transport::EventLoop::create({transport::Drive::caller, nullptr, &io})).value();
+    server::ServerOptions options;
+    options.id = {"here", 3};
+    options.hostname = "node";
+    options.openpmix = true;
+    transport::LoopRole role(*loop);
+    auto server = std::move(server::Server::create(*loop, nullptr, std::move(options))).value();
+    EXPECT_EQ(1, Visitor::seen);
+    EXPECT_NE("", server->parts().openpmix_listener.address());
+    server->stop();
 }

@@ -11,8 +11,7 @@ namespace pmix::server {
 pmix_status_t OpenPmixListener::open() {
     auto socket = transport::listen_loopback(loop_.io());
     if (!socket.ok()) return socket.status();
-    // A connection to ourselves shows whether the kernel would tell.
-    if (const pmix_status_t rc = transport::try_tcp_user(socket->get(), loop_.io()); rc != PMIX_SUCCESS) return rc;
+    if (const pmix_status_t rc = transport::try_tcp_user(loop_.io()); rc != PMIX_SUCCESS) return rc;
     std::string address = transport::tcp_address(socket->get());
     acceptor_ = Acceptor::take_over(loop_, services_.scheduler, std::move(address), std::move(socket).value(),
                                     [this](transport::Descriptor connection) { accepted(std::move(connection)); });

@@ -3,6 +3,7 @@
 #include "transport/tcp_user.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -145,6 +146,19 @@ TEST(TcpUserTest, ProcessOfAnotherUser_IsThatUser) {
     EXPECT_EQ(user.value(), 4711u);
     ASSERT_TRUE(by_table.ok()) << by_table.status();
     EXPECT_EQ(by_table.value(), 4711u);
+}
+
+TEST(TcpUserTest, Trial_IsAboutThisProcess) {
+    EXPECT_EQ(try_tcp_user(), PMIX_SUCCESS);
+}
+
+TEST(TcpUserTest, Trial_WithoutTcp_IsNotSupported) {
+    Io io = kRealIo;
+    io.connect = [](int, const sockaddr*, socklen_t) {
+        errno = ECONNREFUSED;
+        return -1;
+    };
+    EXPECT_EQ(try_tcp_user(io), PMIX_ERR_NOT_SUPPORTED);
 }
 
 TEST(TcpUserTest, Table_OfAnyText_HasNoUser) {
