@@ -4,7 +4,7 @@
 # The library's package is installed beside Debian's own libpmix2, whose files stay. Ours lies in a folder of its own, which
 # the loader searches first (ld.so.conf.d); a link in place of Debian's would not last, because ldconfig points it at the
 # highest number again. Where consumers name a file by its path (pmix2/lib), dpkg diverts Debian's links. Programs that use
-# OpenPMIx's private functions are started by debian/command, with Debian's library.
+# OpenPMIx's private functions are started by debian/command, with Debian's library; what they start has ours.
 #
 # For which release of Debian: that of this machine, or `cpack -D WIREUP_DEBIAN=13` (11, 12, 13, sid). debian/choose.cmake
 # runs in cpack and sets what differs.
@@ -37,7 +37,7 @@ endfunction()
 
 install(TARGETS pmix EXPORT PMIxDebian LIBRARY DESTINATION ${_ours} NAMELINK_SKIP COMPONENT package_lib EXCLUDE_FROM_ALL)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT package_lib EXCLUDE_FROM_ALL)
-install(PROGRAMS cmake/debian/command cmake/debian/prterun DESTINATION ${_ours} COMPONENT package_lib EXCLUDE_FROM_ALL)
+install(PROGRAMS cmake/debian/command DESTINATION ${_ours} COMPONENT package_lib EXCLUDE_FROM_ALL)
 if(TARGET pmixrun)
   install(TARGETS pmixrun RUNTIME DESTINATION ${_ours}/bin COMPONENT package_lib EXCLUDE_FROM_ALL)
 endif()
@@ -54,15 +54,20 @@ set(_tools palloc pattrs pctrl pevent plookup pmix_info pps pquery)
 foreach(_name IN LISTS _tools)
   package_link(bin ${_name} ../${_ours}/command package_lib)
 endforeach()
+# The program interpreter, which is at the same place in each release.
+file(GLOB _loaders /lib64/ld-linux-*.so.* /lib/ld-linux-*.so.*)
+set(_loader)
+if(_loaders)
+  list(GET _loaders 0 _loader)
+endif()
 set(_prrte_13 prte prte_info prted prun prterun pterm.openmpi)
 set(_prrte_sid prte prte-info prte_info prte-submit prte-term prted prun prterun pterm.prrte)
 foreach(_release 13 sid)
   foreach(_name IN LISTS _prrte_${_release})
-    set(_script command)
-    if(_name STREQUAL "prterun")
-      set(_script prterun)
+    package_link(bin ${_name} ../${_ours}/command package_prrte_${_release})
+    if(_loader)
+      package_link(${_ours}/openpmix/loader ${_name} ${_loader} package_prrte_${_release})
     endif()
-    package_link(bin ${_name} ../${_ours}/${_script} package_prrte_${_release})
   endforeach()
 endforeach()
 
