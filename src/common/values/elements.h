@@ -3,6 +3,7 @@
 // and their kin only. Pure; any thread.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,9 @@
 #include "common/values/describe.h"
 
 namespace pmix::common {
+
+// Elements of a plain type are their own encoding then.
+inline constexpr bool kLittleEndian = std::endian::native == std::endian::little;
 
 inline char* at(void* element, size_t offset) noexcept {
     return static_cast<char*>(element) + offset;
