@@ -7,6 +7,7 @@
 CASE  commands  each command against a job that waits: its output, as text and as JSON, and its exit status
       foreign   each command against a host that serves no tools
       hang      a rank never comes to the fence of the others: wireup-top must name it, and one that never connected
+      silent    a server is stopped: wireup-top shows it with its process, and its exit status is 1
       none      no server answers: one sentence and status 3; wrong command lines: status 2
       pages     --help and --man say the same options
 
@@ -193,6 +194,41 @@ def hang(options):
     job.end()
 
 
+def pid_of(uri):
+    return int(uri.split("@wireup/")[1].split("/")[1])
+
+
+def top(options, *arguments):
+    done = subprocess.run([os.path.join(options.commands, "wireup-top"), *arguments], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def silent(options):
+    """One of two servers is stopped. It is shown however the server is chosen, and the other one's report with it."""
+    job = start(options, "serve", 2, nodes=2)
+    stopped, well = sorted(job.uris)
+    pid = pid_of(stopped)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        shown = re.compile(r"^server .*in process %d \(\S+\) does not answer: the process is stopped$" % pid, re.M)
+        for choice in ["--pid", str(pid)], ["--uri", stopped, "--timeout", "2"], ["--nspace", "nobody-is-called-that"], []:
+            status, out, err = top(options, "--once", *choice)
+            check(status == 1 and shown.search(out), choice, status, out, err)
+            check("process %d " % pid in err and "stopped" in err, choice, err)
+        check(out.index("in process %d" % pid) < out.index("on node"), out)
+        check("pid %d\n" % pid_of(well) in out, out)
+        status, out, _ = top(options, "--json", "--pid", str(pid))
+        check(status == 1 and json.loads(out)[0]["condition"] == "stopped" and json.loads(out)[0]["pmix.srvr.pidinfo"] == pid, out)
+        # The other one is well.
+        check("does not answer" not in run(options, "wireup-top", "--once", "--pid", str(pid_of(well))))
+        check("does not answer" not in run(options, "wireup-top", "--once", "--uri", well))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    check("nothing waits" in run(options, "wireup-top", "--once", "--pid", str(pid)))
+    job.end()
+
+
 def none(options):
     for command in COMMANDS[1:]:
         if command == "pattrs":
@@ -221,7 +257,7 @@ def pages(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["commands", "ends", "foreign", "hang", "none", "pages"])
+    parser.add_argument("case", choices=["commands", "ends", "foreign", "hang", "none", "pages", "silent"])
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)
     parser.add_argument("--program")

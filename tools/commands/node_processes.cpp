@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node_processes.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace commands {
+namespace {
+
+constexpr char kPrefix[] = "@wireup/";
+
+// "@wireup/UID/PID/NONCE", all of it.
+bool parse_address(const std::string& address, uid_t& uid, pid_t& pid) {
+    unsigned user = 0;
+    int process = 0, read = 0;
+    if (std::sscanf(address.c_str(), "@wireup/%u/%d/%n", &user, &process, &read) != 2 || read == 0) return false;
+    uid = user;
+    pid = process;
+    return pid > 0 && address.size() > static_cast<size_t>(read) && address.size() < sizeof(sockaddr_un::sun_path);
+}
+
+bool may_see(uid_t uid) {
+    return ::geteuid() == 0 || uid == ::geteuid() || uid == 0;
+}
+
+std::string file_of(pid_t pid, const char* name) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/" + name);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+bool belongs_to(pid_t pid, uid_t uid) {
+    const std::string status = file_of(pid, "status");
+    const size_t at = status.find("\nUid:");
+    unsigned real = 0, effective = 0;
+    return at != status.npos && std::sscanf(status.c_str() + at, "\nUid: %u %u", &real, &effective) == 2 &&
+           effective == uid;
+}
+
+}  // namespace
+
+std::vector<std::string> server_addresses() {
+    std::vector<std::string> all;
+    std::ifstream list("/proc/net/unix");
+    for (std::string line; std::getline(list, line);) {
+        unsigned flags = 0;
+        const size_t at = line.find(kPrefix);
+        uid_t uid = 0;
+        pid_t pid = 0;
+        // Connections have the name of their listener, without the flag that marks one (__SO_ACCEPTCON).
+        if (at == line.npos || std::sscanf(line.c_str(), "%*s %*s %*s %x", &flags) != 1 || (flags & 0x10000) == 0)
+            continue;
+        if (parse_address(line.substr(at), uid, pid) && may_see(uid)) all.push_back(line.substr(at));
+    }
+    return all;
+}
+
+bool find_owner(const std::string& address, NodeServer& out) {
+    uid_t uid = 0;
+    pid_t pid = 0;
+    if (!parse_address(address, uid, pid)) return false;
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    std::memcpy(name.sun_path + 1, address.data() + 1, address.size() - 1);
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size());
+    const bool connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&name), size) == 0;
+    const bool full = !connected && errno == EAGAIN;
+    ucred owner{};
+    socklen_t length = sizeof owner;
+    const bool known = connected && ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &length) == 0;
+    ::close(fd);
+    out.address = address;
+    out.pid = known ? owner.pid : pid;
+    return known ? owner.uid == uid : full && belongs_to(pid, uid);
+}
+
+std::string process_condition(pid_t pid) {
+    const std::string stat = file_of(pid, "stat");
+    const size_t name_end = stat.rfind(')');
+    if (name_end == stat.npos || name_end + 2 >= stat.size()) return "";
+    switch (stat[name_end + 2]) {
+        case 'R':
+            return "running";
+        case 'S':
+        case 'I':
+            return "sleeping";
+        case 'D':
+            return "in the kernel";
+        case 'T':
+            return "stopped";
+        case 't':
+            return "traced";
+        case 'Z':
+        case 'X':
+            return "ended";
+        default:
+            return std::string(1, stat[name_end + 2]);
+    }
+}
+
+std::string process_name(pid_t pid) {
+    std::string name = file_of(pid, "comm");
+    while (!name.empty() && name.back() == '\n') name.pop_back();
+    return name;
+}
+
+}  // namespace commands

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the kernel shows of this node's servers and processes, whether or not they answer.
+//
+// One thread; nothing owned. Servers are the listeners of /proc/net/unix with a name of ours (docs/guide/tools.md).
+// Names are what their owners made them: the process behind one is the one that the kernel reports for a connection,
+// and only where its backlog is full the one in the name, if that is a process of the name's user. What can go wrong:
+// no /proc: nothing is found.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace commands {
+
+struct NodeServer {
+    std::string address;  // "@wireup/UID/PID/NONCE"
+    pid_t pid = 0;
+};
+
+// Names of listeners: of this user's and of root's servers; of everybody's for root.
+std::vector<std::string> server_addresses();
+
+// The process that listens there. False: nobody does, or a process of another user than the name claims.
+bool find_owner(const std::string& address, NodeServer& out);
+
+// "running", "sleeping", "in the kernel", "stopped", "traced", "ended"; empty: there is no such process.
+std::string process_condition(pid_t pid);
+
+// Its name as the kernel has it, or empty.
+std::string process_name(pid_t pid);
+
+}  // namespace commands
