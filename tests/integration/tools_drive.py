@@ -8,6 +8,7 @@ CASE  commands  each command against a job that waits: its output, as text and a
       foreign   each command against a host that serves no tools
       hang      a rank never comes to the fence of the others: wireup-top must name it, and one that never connected
       silent    a server is stopped: wireup-top shows it with its process, and its exit status is 1
+      nodes     a job of two nodes: pps says so when it shows one of them
       none      no server answers: one sentence and status 3; wrong command lines: status 2
       pages     --help and --man say the same options
 
@@ -117,7 +118,10 @@ def commands(options):
     while stopped() and time.monotonic() < end:
         time.sleep(0.01)
     check(not stopped())
-    run(options, "pctrl", *uri, "--kill", "no-such-job", status=1)
+    for name, *arguments in (["pctrl", "--kill", "no-such-job"], ["pctrl", "--pause", job.nspace, "no-such-job:0"],
+                             ["pevent", "--target", "no-such-job", "-3109"]):
+        said = run(options, name, *uri, *arguments, status=1)
+        check(said == "%s: there is no job no-such-job\n" % name, name, arguments, said)
     check("nothing waits here" in run(options, "wireup-top", "--once", *uri))
     job.end()
 
@@ -229,6 +233,19 @@ def silent(options):
     job.end()
 
 
+def nodes(options):
+    job = start(options, "serve", 3, nodes=2)
+    whole = run(options, "pps", "--uri", job.uris[0])
+    check("processes: those" not in whole and len(re.findall("^ +[012] node", whole, re.M)) == 3, whole)
+    here = run(options, "pps", "--uri", job.uris[0], "--local")
+    rows = re.findall(r"^ +\d+ (node\d) ", here, re.M)
+    check(here.endswith("  %d of 3 processes: those of %s only\n" % (len(rows), rows[0])) and len(rows) < 3, here)
+    done = subprocess.run([os.path.join(options.commands, "pps"), "--uri", job.uris[0], "--local", "--json"], check=True,
+                          capture_output=True, text=True, timeout=100)
+    check(len(json.loads(done.stdout)[job.nspace]) == len(rows) and "those of %s only" % rows[0] in done.stderr, done)
+    job.end()
+
+
 def none(options):
     for command in COMMANDS[1:]:
         if command == "pattrs":
@@ -243,6 +260,13 @@ def none(options):
     run(options, "pctrl", "job", status=2)
     run(options, "pctrl", "--kill", "--pause", "job", status=2)
     run(options, "pevent", "NO_SUCH_CODE", status=2)
+    for wrong in "USR1", "0", "65", "9x":
+        check("number of a signal, from 1 to 64, not %s\n" % wrong in run(options, "pctrl", "--signal", wrong, "job", status=2))
+    for command, operand in ("pevent", "-3107"), ("pctrl", "job"), ("pps", "job"), ("pquery", "key"):
+        action = ["--kill"] if command == "pctrl" else []
+        said = run(options, command, "--pid", "abc", *action, operand, status=2)
+        check(said.startswith(command + ": --pid needs a number of at least 1, not abc\n"), said)
+    check("--pid needs" in run(options, "wireup-top", "--pid", "abc", status=2))
     run(options, "palloc", "--nodes", "x", status=2)
     check("Wireup" in run(options, "pps", "--version"))
 
@@ -257,7 +281,7 @@ def pages(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["commands", "ends", "foreign", "hang", "none", "pages", "silent"])
+    parser.add_argument("case", choices=["commands", "ends", "foreign", "hang", "nodes", "none", "pages", "silent"])
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)
     parser.add_argument("--program")

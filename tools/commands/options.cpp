@@ -175,7 +175,7 @@ long CommandLine::number(const std::string& option, long otherwise, long min) co
     if (!has(option)) return otherwise;
     long n = 0;
     if (!to_number(text(option), n) || n < min)
-        wrong("--" + option + " needs a number of at least " + std::to_string(min));
+        wrong("--" + option + " needs a number of at least " + std::to_string(min) + ", not " + text(option));
     return n;
 }
 

@@ -18,7 +18,7 @@ const Program kProgram = {
      {"resume", nullptr, "let stopped processes continue"},
      {"terminate", nullptr, "ask the processes to end"},
      {"kill", nullptr, "end the processes at once"},
-     {"signal", "N", "send this signal"},
+     {"signal", "N", "send the signal of this number"},
      {"cancel", "ID", "cancel the request of this name"},
      {"request-id", "ID", "the name of this request"},
      {"info", "NAME=VALUE", "another attribute of the request; may be repeated"}},
@@ -39,8 +39,11 @@ int main(int argc, char** argv) {
     if (line.has("kill")) infos.flag(PMIX_JOB_CTRL_KILL);
     if (line.has("cancel")) infos.text(PMIX_JOB_CTRL_CANCEL, line.text("cancel"));
     if (line.has("signal")) {
-        const int signal = static_cast<int>(line.number("signal", 0, 1));
-        if (signal >= NSIG) line.wrong("there is no signal " + line.text("signal"));
+        long n = 0;
+        if (!to_number(line.text("signal"), n) || n < 1 || n >= NSIG)
+            line.wrong("--signal needs the number of a signal, from 1 to " + std::to_string(NSIG - 1) + ", not " +
+                       line.text("signal"));
+        const int signal = static_cast<int>(n);
         infos.add(PMIX_JOB_CTRL_SIGNAL, &signal, PMIX_INT);
     }
     const size_t deeds = infos.size();
@@ -57,6 +60,11 @@ int main(int argc, char** argv) {
     const Tool tool(line);
     const pmix_status_t rc =
         PMIx_Job_control(targets.data(), targets.size(), infos.data(), infos.size(), nullptr, nullptr);
-    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED) return failed(kProgram.name, "the request failed", rc);
-    return kGood;
+    if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED) return kGood;
+    for (const pmix_proc_t& target : targets) {
+        if (rc == PMIX_ERR_UNREACH || rc == PMIX_ERR_LOST_CONNECTION || job_exists(target.nspace)) continue;
+        std::fprintf(stderr, "%s: there is no job %s\n", kProgram.name, target.nspace);
+        return kFailed;
+    }
+    return failed(kProgram.name, "the request failed", rc);
 }

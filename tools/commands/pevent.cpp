@@ -106,6 +106,12 @@ int main(int argc, char** argv) {
     }
     const Tool tool(line);
     if (line.has("listen")) return listen(line, codes);
+    // The server would take it, and nobody would get it.
+    for (const pmix_proc_t& target : targets) {
+        if (job_exists(target.nspace)) continue;
+        std::fprintf(stderr, "%s: there is no job %s\n", kProgram.name, target.nspace);
+        return kFailed;
+    }
     Infos infos;
     for (const std::string& setting : line.all("info")) infos.from_text(setting);
     if (!targets.empty()) {

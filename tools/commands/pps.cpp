@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pps: the processes of jobs.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -13,7 +14,9 @@ const Program kProgram = {
     "pps",
     "the processes of PMIx jobs",
     "[JOB...]",
-    "Lists the processes of all jobs of the server, or of the named ones: rank, node, pid, state and program.",
+    "Lists the processes of all jobs of the server, or of the named ones: rank, node, pid, state and program.\n\n"
+    "With --local, and where only the server answers because its resource manager takes no tools, these are the\n"
+    "processes of the server's own node. Where the job has others, a line says so (with --json on stderr).",
     {{"local", nullptr, "only those of the server's own node"}, {"json", nullptr, "as JSON"}},
     true,
     0,
@@ -46,6 +49,28 @@ const pmix_data_array_t* rows_of(const Answers& answers) {
     return nullptr;
 }
 
+// Where these are not all processes of the job: "2 of 4 processes: those of node1 only". Empty: all, or it is not
+// known.
+std::string part_of_job(const std::string& job, const pmix_data_array_t& rows) {
+    Infos about;
+    about.text(PMIX_NSPACE, job);
+    Answers answers;
+    query({PMIX_JOB_SIZE}, about, answers);
+    const pmix_value_t* size = answers.find(PMIX_JOB_SIZE);
+    long all = 0;
+    if (size == nullptr || !to_number(shown(*size), all) || rows.size >= static_cast<size_t>(all)) return "";
+    const auto* procs = static_cast<const pmix_proc_info_t*>(rows.array);
+    std::vector<std::string> nodes;
+    for (size_t i = 0; i < rows.size; ++i) {
+        const std::string node = procs[i].hostname == nullptr ? "this node" : procs[i].hostname;
+        if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
+    }
+    std::string names;
+    for (const std::string& node : nodes) names += (names.empty() ? "" : ", ") + node;
+    return std::to_string(rows.size) + " of " + std::to_string(all) + " processes: those of " +
+           (names.empty() ? "this node" : names) + " only";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -74,7 +99,9 @@ int main(int argc, char** argv) {
         pmix_value_t all{};
         all.type = PMIX_DATA_ARRAY;
         all.data.darray = const_cast<pmix_data_array_t*>(rows);
+        const std::string part = part_of_job(job, *rows);
         if (line.has("json")) {
+            if (!part.empty()) std::fprintf(stderr, "%s: %s: %s\n", kProgram.name, job.c_str(), part.c_str());
             out += (out.empty() ? "" : ",") + json_text(job) + ":" + json(all);
             continue;
         }
@@ -86,6 +113,7 @@ int main(int argc, char** argv) {
                         PMIx_Proc_state_string(procs[i].state),
                         procs[i].executable_name == nullptr ? "" : procs[i].executable_name);
         }
+        if (!part.empty()) std::printf("  %s\n", part.c_str());
     }
     if (line.has("json")) std::printf("{%s}\n", out.c_str());
     return status;

@@ -379,6 +379,18 @@ std::string json(const pmix_value_t& value) {
     return out + "]";
 }
 
+bool job_exists(const std::string& nspace) {
+    Infos none, about;
+    Answers jobs, size;
+    query({PMIX_QUERY_NAMESPACES}, none, jobs);
+    if (const pmix_value_t* list = jobs.find(PMIX_QUERY_NAMESPACES))
+        for (const std::string& job : split_all(shown(*list), ','))
+            if (job == nspace) return true;
+    about.text(PMIX_NSPACE, nspace);
+    query({PMIX_JOB_SIZE}, about, size);  // of a job that has no process here, the resource manager
+    return size.status != PMIX_ERR_NOT_FOUND && size.status != PMIX_ERR_INVALID_NAMESPACE;
+}
+
 int failed(const char* command, const char* what, pmix_status_t status) {
     std::fprintf(stderr, "%s: %s: %s (%d)\n", command, what, PMIx_Error_string(status), status);
     return status == PMIX_ERR_UNREACH || status == PMIX_ERR_LOST_CONNECTION ? kNoServer : kFailed;

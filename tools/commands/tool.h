@@ -83,6 +83,9 @@ std::string json(const pmix_value_t& value);
 std::string json_text(const std::string& text);
 std::string json_infos(const pmix_info_t* infos, size_t n);
 
+// False: neither the server nor its resource manager knows a job of this name.
+bool job_exists(const std::string& nspace);
+
 // "it failed" on stderr; the exit status.
 int failed(const char* command, const char* what, pmix_status_t status);
 
