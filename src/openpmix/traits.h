@@ -39,6 +39,7 @@ struct Traits {
     bool destruct_has_members = true;  // of a group
     bool resolves = true;              // knows the commands that resolve peers and nodes
     bool refreshes = true;             // knows the command that refreshes what a client keeps
+    bool one_store_for_all = false;    // serves all of a job by the module of data that its newest process has named
     bool heeds_refusal = true;         // reads a failure status of the handshake; others hang on it
     bool connect_has_extras = false;   // sends and expects its data with PMIx_Connect
     bool loses_split_headers = true;   // a header must reach it whole

@@ -17,6 +17,7 @@ using common::Result;
 namespace {
 
 constexpr size_t kMaxText = 16u << 10;
+constexpr size_t kMaxModule = 64;  // bytes of the name of a module
 
 // The best encoding first. version: what a server is that does not say it.
 struct Name {
@@ -81,6 +82,15 @@ const char* choose_security(std::string_view list) noexcept {
     return none ? "none" : nullptr;
 }
 
+// "hash" is plain data in messages. Where a server serves a whole job by the module that the newest of its processes
+// has named, processes with OpenPMIx's library, which name the first of the list, would get data that they cannot use:
+// then it is that one for us too, and what an answer lacks is asked for as data.
+std::string choose_store(std::string_view list, const openpmix::Traits& traits) {
+    const std::string_view first = list.substr(0, list.find(','));
+    if (!traits.one_store_for_all || first.empty() || first.size() > kMaxModule) return "hash";
+    return std::string(first);
+}
+
 }  // namespace
 
 Result<OpenPmixEnvironment> read_openpmix_environment(transport::EnvironmentReader read) {
@@ -108,6 +118,7 @@ Result<OpenPmixEnvironment> read_openpmix_environment(transport::EnvironmentRead
     const auto traits = openpmix::traits_of(version, out.encoding, out.buffer_kind);
     if (!traits) return PMIX_ERR_NOT_SUPPORTED;
     out.traits = *traits;
+    out.store = choose_store(variable(read, "PMIX_GDS_MODULE"), out.traits);
     return out;
 }
 

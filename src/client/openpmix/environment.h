@@ -5,6 +5,7 @@
 //   PMIX_SERVER_URI61, 51, 41, 4       SERVER_NSPACE.RANK;tcp4://A.B.C.D:PORT, under each encoding that it has
 //   PMIX_VERSION                       the server's release
 //   PMIX_SECURITY_MODE                 names of modules, the best first
+//   PMIX_GDS_MODULE                    names of modules of data, the best first
 //   PMIX_BFROP_BUFFER_TYPE             whether messages carry the types of what they hold
 //
 // Asked only where the environment has no server of this library's own (transport/rendezvous.h). The name under which
@@ -34,6 +35,7 @@ struct OpenPmixEnvironment {
     std::string uri;       // as it was given
     std::string encoding;  // "v41"
     std::string security;  // the module that is to be named: "native" or "none"
+    std::string store;     // the module of data that is to be named
     uint8_t buffer_kind = 0;
     openpmix::Traits traits;  // of the server
 };

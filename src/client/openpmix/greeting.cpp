@@ -63,7 +63,7 @@ pmix_status_t say_hello(int fd, const OpenPmixEnvironment& environment, Deadline
     request.version = kClaimedVersion;
     request.encoding = environment.encoding;
     request.buffer_kind = environment.buffer_kind;
-    request.store = "hash";
+    request.store = environment.store;
     std::vector<uint8_t> message;
     WIREUP_RETURN_IF_ERROR(request.encode(&message));
     WIREUP_RETURN_IF_ERROR(transport::send_all(fd, message, deadline, io));

@@ -106,6 +106,28 @@ TEST_F(Environment, Security_NoneIsTakenWhereNothingElseIsListed) {
     EXPECT_EQ("native", read()->security);
 }
 
+// Ranks with OpenPMIx's library name the first module that they have.
+TEST_F(Environment, Store_OfAServerWithOneForAJob_IsTheOneThatOthersName) {
+    EXPECT_EQ("hash", read()->store) << "nothing listed";
+    g_variables["PMIX_GDS_MODULE"] = "shmem2,hash";
+    EXPECT_EQ("shmem2", read()->store);
+    g_variables["PMIX_GDS_MODULE"] = "hash";
+    EXPECT_EQ("hash", read()->store);
+    g_variables["PMIX_GDS_MODULE"] = ",hash";
+    EXPECT_EQ("hash", read()->store);
+    g_variables["PMIX_GDS_MODULE"] = std::string(65, 'x');
+    EXPECT_EQ("hash", read()->store);
+}
+
+TEST_F(Environment, Store_OfOtherServers_IsPlainData) {
+    g_variables["PMIX_GDS_MODULE"] = "ds21,ds12,hash";
+    g_variables["PMIX_VERSION"] = "4.2.2";
+    EXPECT_EQ("hash", read()->store) << "which answers a Get with nothing but its status where another is named";
+    g_variables["PMIX_GDS_MODULE"] = "shmem3,hash";
+    g_variables["PMIX_VERSION"] = "7.0.0rc1";
+    EXPECT_EQ("hash", read()->store);
+}
+
 // ---- what is said of a job ----
 
 TEST(OpenPmixJobBlob, Read_RanksBytesThatAreNone_IsAFailure) {

@@ -51,6 +51,9 @@ TEST(OpenPmixTraitsTest, Releases_AsEachWritesAndReads) {
     EXPECT_TRUE(of("6.1.0").short_empty_arrays);
     EXPECT_FALSE(of("5.0.6").resolves);
     EXPECT_TRUE(of("5.0.7").resolves);
+    EXPECT_FALSE(of("4.2.9").one_store_for_all);
+    EXPECT_TRUE(of("5.0.0").one_store_for_all);
+    EXPECT_FALSE(of("7.0.0rc1").one_store_for_all);
     EXPECT_FALSE(of("4.2.9").refreshes);
     EXPECT_TRUE(of("5.0.0").refreshes);
     EXPECT_FALSE(of("5.0.11").connect_has_extras);
