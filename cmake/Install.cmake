@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Install and export: library, headers, pmix.pc, a CMake package. Components, for the packages (cmake/Packages.cmake):
-# runtime, dev, tools; place: what names the folder of the library, which is another in the packages.
+# runtime, dev, tools; place: what names the folder of the library, which is another in the packages of cpack; compiler:
+# pmixcc, which cpack's packages leave out because OpenPMIx's package libpmix-bin, which may stay beside them, has a file of
+# that name.
 include(CMakePackageConfigHelpers)
 install(TARGETS pmix EXPORT PMIxTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT place)
 install(TARGETS pmix_static DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
@@ -36,5 +38,6 @@ endforeach()
 install(FILES ${PROJECT_BINARY_DIR}/PMIxConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx COMPONENT dev)
 install(FILES ${PROJECT_BINARY_DIR}/PMIxConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx COMPONENT dev
   RENAME pmix-config-version.cmake)
+install(PROGRAMS tools/pmixcc DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 include(cmake/Packages.cmake)

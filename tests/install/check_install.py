@@ -6,6 +6,7 @@
 
 CASE  tree       the files and links are those, and no others
       pkgconfig  examples in C99 and C11 and a client in C++17, with what pkg-config says, run under pmixrun
+      wrapper    the same example with pmixcc
       static     the same with pkg-config --static: our archive beside shared others, and nothing shared at all
       cmake      a project with find_package(), against the shared library and the archive
       version    header, pmix.pc, CMake package, Debian package and library name one release
@@ -31,7 +32,7 @@ TREE = {
     "LIB/pkgconfig": {"pmix.pc"},
     "LIB/cmake/PMIx": {"PMIxConfig.cmake", "PMIxConfigVersion.cmake", "PMIxTargets.cmake", "PMIxTargets-TYPE.cmake",
                        "pmix-config.cmake", "pmix-config-version.cmake"},
-    "bin": {"palloc", "pattrs", "pctrl", "pevent", "plookup", "pmix_info", "pps", "pquery", "wireup-top"},
+    "bin": {"palloc", "pattrs", "pctrl", "pevent", "plookup", "pmix_info", "pmixcc", "pps", "pquery", "wireup-top"},
     "share/man/man1": {"palloc.1", "pattrs.1", "pctrl.1", "pevent.1", "plookup.1", "pmix_info.1", "pps.1", "pquery.1",
                        "wireup-top.1"},
     "share/doc/wireup": {"LICENSE", "README.md"},
@@ -120,7 +121,7 @@ def tree(installed):
     assert "libpmix.so.2" in run(["readelf", "-d", os.path.join(libdir, "libpmix.so")])
     # Without help from the environment, wherever the tree lies.
     environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
-    for name in TREE["bin"]:
+    for name in TREE["bin"] - {"pmixcc"}:
         mapped = run(["ldd", os.path.join(installed.prefix, "bin", name)], env=environment)
         used = re.search(r"libpmix\.so\.2 => (.*) \(", mapped)
         assert used and os.path.realpath(used.group(1)).startswith(os.path.realpath(libdir)), mapped
@@ -142,6 +143,31 @@ def pkgconfig(installed):
             installed.run_job(program, wanted)
     program = installed.compile(options.cxx, "-std=c++17", os.path.join(HERE, "consumer/in_cpp.cpp"), "in_cpp", libraries)
     installed.run_job(program, GREETING)
+
+
+def wrapper(installed):
+    """pmixcc: compiling and linking in one step and in two, with another compiler, and what it shows."""
+    pmixcc = os.path.join(installed.prefix, "bin", "pmixcc")
+    program, part = os.path.join(installed.work, "wrapped"), os.path.join(installed.work, "part.o")
+    strict = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
+    run([pmixcc, *strict, installed.source("hello.c"), "-o", program])
+    installed.run_job(program, HELLO)
+    os.unlink(program)
+    # A linker's flag among those for compiling is a warning of clang's, hence an error.
+    environment = dict(os.environ, PMIX_CC=installed.options.other or installed.options.cc)
+    run([pmixcc, *strict, "-c", installed.source("hello.c"), "-o", part], env=environment)
+    run([pmixcc, part, "-o", program], env=environment)
+    installed.run_job(program, HELLO)
+    assert run([pmixcc, "--showme:command"], env=dict(os.environ, PMIX_CC="some cc")) == "some cc\n"
+    assert "-I" in run([pmixcc, "--showme:compile"]) and "-lpmix" not in run([pmixcc, "--showme:compile"])
+    assert run([pmixcc, "--showme:link"]).rstrip().endswith("-lpmix")
+    assert run([pmixcc, "--showme:version"]).strip() == installed.pkg_config("--modversion").strip()
+    shown = run([pmixcc, "--showme", "a.c"])
+    assert shown.startswith("cc ") and " a.c " in shown and "-lpmix" in shown, shown
+    refused = subprocess.run([pmixcc], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert refused.returncode == 2 and refused.stdout.startswith("usage: pmixcc"), refused
+    failed = subprocess.run([pmixcc, "/nonexistent.c"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert failed.returncode not in (0, 2), failed
 
 
 def static(installed):
@@ -291,13 +317,14 @@ def packages(installed):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["tree", "pkgconfig", "static", "cmake", "version", "flags", "staged", "packages"])
+    parser.add_argument("case", choices=["tree", "pkgconfig", "wrapper", "static", "cmake", "version", "flags", "staged", "packages"])
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--pmixrun", required=True)
     parser.add_argument("--moved", action="store_true")
     parser.add_argument("--cc", default="cc")
     parser.add_argument("--cxx", default="c++")
+    parser.add_argument("--other", default="cc", help="a second C compiler")
     parser.add_argument("--package", default="PMIx")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="wireup-install.") as work:
