@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The decoders of pack.h, for bytes of anybody.
 #include "common/base/opaque.h"
 #include "common/codec/pack.h"
 #include "common/values/elements.h"
