@@ -66,6 +66,26 @@ static inline void on_invited(size_t reference, pmix_status_t status, const pmix
     done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
+/* What on_event answers to the library. */
+static pmix_status_t verdict = PMIX_EVENT_ACTION_COMPLETE;
+static bool wants_to_lead;
+
+static inline void on_event(size_t reference, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                            size_t ninfo, pmix_info_t results[], size_t nresults,
+                            pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)reference, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    box_signal(&seen, status);
+    pmix_info_t lead = flag(PMIX_GROUP_LEADER);
+    done(verdict, &lead, wants_to_lead ? 1 : 0, NULL, NULL, cbdata);
+}
+
+/* For a request that is not expected to be answered. */
+static inline void never(pmix_status_t status, pmix_info_t* info, size_t ninfo, void* cbdata,
+                         pmix_release_cbfunc_t release, void* release_cbdata) {
+    (void)status, (void)info, (void)ninfo, (void)cbdata;
+    if (release) release(release_cbdata);
+}
+
 static inline void listen_to(pmix_status_t code, pmix_notification_fn_t handler) {
     pmix_status_t reference = PMIx_Register_event_handler(&code, 1, NULL, 0, handler, NULL, NULL);
     CHECK(reference >= 0);
