@@ -8,6 +8,7 @@ CASE  commands  each command against a job that waits: its output, as text and a
       foreign   each command against a host that serves no tools
       hang      a rank never comes to the fence of the others: wireup-top must name it, and one that never connected
       silent    a server is stopped: wireup-top shows it with its process, and its exit status is 1
+      keys      on a terminal: wireup-top goes on until q is pressed, and leaves the terminal as it was
       nodes     a job of two nodes: pps says so when it shows one of them
       none      no server answers: one sentence and status 3; wrong command lines: status 2
       pages     --help and --man say the same options
@@ -18,10 +19,13 @@ Prints OK CASE."""
 import argparse
 import json
 import os
+import pty
 import re
+import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 COMMANDS = ["pmix_info", "pps", "pquery", "pevent", "plookup", "pattrs", "palloc", "pctrl", "wireup-top"]
@@ -139,7 +143,7 @@ def foreign(options):
     check("PMIx_server_init" in run(options, "pattrs", *uri, "--server"))
     check("nothing waits here" in run(options, "wireup-top", "--once", *uri))
     state = report(options, job.uris[0])
-    check({p["pmix.rank"]: p["wireup.rep.clones"] for p in state["wireup.rep.job"]["wireup.rep.proc"]} == {0: 1, 1: 1}, state)
+    check({p["pmix.rank"]: p["wireup.rep.clones"] for p in state["wireup.rep.job"][0]["wireup.rep.proc"]} == {0: 1, 1: 1}, state)
     for command, *arguments in (["pevent", "-3107"], ["plookup", "key"], ["palloc", "--nodes", "1"],
                                 ["pctrl", "--kill", job.nspace]):
         said = run(options, command, *uri, *arguments, status=3)
@@ -162,12 +166,39 @@ def ends(options):
     check(job.process.returncode == 137, job.process.returncode)
 
 
+SCHEMA = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "reference", "wireup-top.schema.json")
+
+
+def conforms(value, schema, where="$"):
+    """Checks a value against the schema, of whose language this knows what the schema uses."""
+    unknown = set(schema) - {"$schema", "title", "description", "type", "items", "required", "properties", "additionalProperties"}
+    check(not unknown, "the test does not know these words of the schema:", unknown)
+    kinds = {"array": list, "object": dict, "string": str, "integer": int, "number": (int, float)}
+    check(isinstance(value, kinds[schema["type"]]) and not isinstance(value, bool), where, schema["type"], value)
+    for i, element in enumerate(value if schema["type"] == "array" else []):
+        conforms(element, schema["items"], "%s[%d]" % (where, i))
+    if schema["type"] != "object":
+        return
+    check(set(schema["required"]) <= set(value), where, "lacks", set(schema["required"]) - set(value))
+    check(set(value) <= set(schema["properties"]), where, "has", set(value) - set(schema["properties"]))
+    for key, part in value.items():
+        conforms(part, schema["properties"][key], where + "." + key)
+
+
+def documented(text):
+    with open(SCHEMA, encoding="utf-8") as file:
+        schema = json.load(file)
+    servers = json.loads(text)
+    conforms(servers, schema)
+    return servers
+
+
 def report(options, uri):
-    return json.loads(run(options, "wireup-top", "--json", "--uri", uri))[0]
+    return documented(run(options, "wireup-top", "--json", "--uri", uri))[0]
 
 
-def listed(value):
-    return value if isinstance(value, list) else [value]
+def condition(pid):
+    return open("/proc/%d/stat" % pid, encoding="utf-8").read().rpartition(")")[2].split()[0]
 
 
 def hang(options):
@@ -176,8 +207,8 @@ def hang(options):
     end = time.monotonic() + 60
     while True:
         state = report(options, job.uris[0])
-        waits = [w for w in listed(state.get("wireup.rep.coll", [])) if len(w["wireup.rep.arrived"]) == 1]
-        asks = listed(state.get("wireup.rep.req", []))
+        waits = [w for w in state["wireup.rep.coll"] if len(w["wireup.rep.arrived"]) == 1]
+        asks = state["wireup.rep.req"]
         if (waits and asks) or time.monotonic() > end:
             break
         time.sleep(0.02)
@@ -187,11 +218,28 @@ def hang(options):
     check(waits[0]["wireup.rep.missing"] == [name(1), name(2), name(3)], waits)
     check(asks[0]["wireup.rep.op"] == "get" and asks[0]["wireup.rep.asker"] == name(1), asks)
     check(asks[0]["wireup.rep.target"] == name(0) and asks[0]["wireup.rep.key"] == "never.put", asks)
-    states = {p["pmix.rank"]: p["wireup.rep.clones"] for p in state["wireup.rep.job"]["wireup.rep.proc"]}
+    states = {p["pmix.rank"]: p["wireup.rep.clones"] for p in state["wireup.rep.job"][0]["wireup.rep.proc"]}
     check(states == {0: 1, 1: 1, 2: 1, 3: 0}, states)
     text = run(options, "wireup-top", "--once", "--uri", job.uris[0])
     check(re.search(r"missing: %s:1-3$" % re.escape(job.nspace), text, re.M), text)
+    # The process that has not connected comes first, with its pid; then the others, by rank.
+    ranks = re.findall(r"^    rank (\d) +(not connected|connected) +pid (\d+), (running|sleeping)$", text, re.M)
+    check([rank for rank, *_ in ranks] == ["3", "0", "1", "2"], text)
     check(re.search(r"rank 3 +not connected", text) and re.search(r"rank 0 +connected +pid \d+", text), text)
+    pids = {int(rank): int(pid) for rank, _, pid, _ in ranks}
+    with open("/proc/%d/environ" % pids[3], encoding="utf-8") as file:
+        check("PMIX_RANK=3" in file.read().split("\0"), text)
+    check(text.index("  fence of") < text.index("  get of") < text.index("  job "), text)
+    # One that is stopped, and one that computes.
+    os.kill(pids[1], signal.SIGSTOP)
+    while condition(pids[1]) != "T" and time.monotonic() < end:
+        time.sleep(0.01)
+    text = run(options, "wireup-top", "--once", "--uri", job.uris[0])
+    check(re.findall(r"^    rank (\d)", text, re.M) == ["1", "3", "0", "2"], text)
+    check(re.search(r"rank 1 +connected +pid %d, stopped$" % pids[1], text, re.M), text)
+    state = report(options, job.uris[0])
+    check({p["pmix.rank"]: p["condition"] for p in state["wireup.rep.job"][0]["wireup.rep.proc"]}[1] == "stopped", state)
+    os.kill(pids[1], signal.SIGCONT)
     check('waits' in text and '"never.put" of %s' % name(0) in text, text)
     # Without a word about which: all servers of this user, this one among them.
     check(job.nspace in run(options, "wireup-top"))
@@ -223,13 +271,38 @@ def silent(options):
         check(out.index("in process %d" % pid) < out.index("on node"), out)
         check("pid %d\n" % pid_of(well) in out, out)
         status, out, _ = top(options, "--json", "--pid", str(pid))
-        check(status == 1 and json.loads(out)[0]["condition"] == "stopped" and json.loads(out)[0]["pmix.srvr.pidinfo"] == pid, out)
+        check(status == 1 and documented(out)[0]["condition"] == "stopped" and documented(out)[0]["pmix.srvr.pidinfo"] == pid, out)
         # The other one is well.
         check("does not answer" not in run(options, "wireup-top", "--once", "--pid", str(pid_of(well))))
         check("does not answer" not in run(options, "wireup-top", "--once", "--uri", well))
     finally:
         os.kill(pid, signal.SIGCONT)
     check("nothing waits" in run(options, "wireup-top", "--once", "--pid", str(pid)))
+    job.end()
+
+
+def keys(options):
+    job = start(options, "serve", 1)
+    for end in b"q", signal.SIGINT:
+        master, slave = pty.openpty()
+        before = termios.tcgetattr(slave)
+        watch = subprocess.Popen([os.path.join(options.commands, "wireup-top"), "--uri", job.uris[0], "--interval", "3600"],
+                                 stdin=slave, stdout=slave, stderr=slave)
+        text = b""
+        while b"rank 0" not in text:
+            check(select.select([master], [], [], 100)[0], "nothing is shown", text)
+            text += os.read(master, 4096)
+        check(b"q ends it" in text, text)
+        if isinstance(end, bytes):
+            os.write(master, b"x")
+            os.write(master, end)
+            check(watch.wait(timeout=100) == 0, watch.returncode)
+        else:
+            watch.send_signal(end)
+            check(watch.wait(timeout=100) == -end, watch.returncode)
+        check(termios.tcgetattr(slave)[3] == before[3], "the terminal is not as it was")
+        os.close(master)
+        os.close(slave)
     job.end()
 
 
@@ -281,7 +354,7 @@ def pages(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["commands", "ends", "foreign", "hang", "nodes", "none", "pages", "silent"])
+    parser.add_argument("case", choices=["commands", "ends", "foreign", "hang", "keys", "nodes", "none", "pages", "silent"])
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)
     parser.add_argument("--program")

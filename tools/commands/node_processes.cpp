@@ -7,7 +7,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -112,6 +114,35 @@ std::string process_name(pid_t pid) {
     std::string name = file_of(pid, "comm");
     while (!name.empty() && name.back() == '\n') name.pop_back();
     return name;
+}
+
+Started started_processes() {
+    std::map<pid_t, std::pair<std::string, uint32_t>> all;
+    std::map<pid_t, pid_t> parents;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+        const pid_t pid = std::atoi(entry.path().filename().c_str());
+        if (pid <= 0) continue;
+        const std::string environment = '\0' + file_of(pid, "environ");
+        const auto variable = [&](const char* name) -> std::string {
+            const size_t at = environment.find(std::string(1, '\0') + name + "=");
+            return at == environment.npos ? "" : environment.c_str() + at + std::strlen(name) + 2;
+        };
+        const std::string nspace = variable("PMIX_NAMESPACE"), rank = variable("PMIX_RANK");
+        if (nspace.empty() || rank.empty()) continue;
+        const std::string stat = file_of(pid, "stat");
+        const size_t name_end = stat.rfind(')');
+        int parent = 0;
+        if (name_end == stat.npos || std::sscanf(stat.c_str() + name_end, ") %*c %d", &parent) != 1) continue;
+        all[pid] = {nspace, static_cast<uint32_t>(std::strtoul(rank.c_str(), nullptr, 10))};
+        parents[pid] = parent;
+    }
+    Started first;
+    for (const auto& [pid, process] : all) {
+        const auto parent = all.find(parents[pid]);
+        if (parent == all.end() || parent->second != process) first.emplace(process, pid);
+    }
+    return first;
 }
 
 }  // namespace commands

@@ -9,7 +9,10 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace commands {
@@ -30,5 +33,10 @@ std::string process_condition(pid_t pid);
 
 // Its name as the kernel has it, or empty.
 std::string process_name(pid_t pid);
+
+// Processes that a launcher started for a rank, by the namespace and the rank in their environment; of several of one
+// rank (a shell and its program) the first. Those of other users only for root.
+using Started = std::map<std::pair<std::string, uint32_t>, pid_t>;
+Started started_processes();
 
 }  // namespace commands

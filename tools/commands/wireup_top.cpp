@@ -4,11 +4,15 @@
 // Asks each server of the user (or of root's choice) as an observer, so that it works while hosts are stuck too, and
 // shows the reports of several servers of one node together. A server that does not answer is the likeliest reason of
 // all: it is shown with its process, first, and makes the exit status 1.
+#include <poll.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -17,6 +21,7 @@
 #include <vector>
 
 #include "node_processes.h"
+#include "server_page.h"
 #include "tool.h"
 
 using namespace commands;
@@ -32,6 +37,8 @@ const Program kProgram = {
     "that\n"
     "have joined and those that are missing, the pending requests for data with the process that each waits for, and\n"
     "the memory of the jobs' data.\n\n"
+    "Of each process the page has its state as of the kernel: one that is stopped is not one that computes.\n"
+    "Servers of which a process is missing come first, and among processes those that are not connected or stopped.\n\n"
     "A job that hangs in MPI_Init usually waits in a fence: the missing ranks have not called it. A rank whose state\n"
     "is \"not connected\" has not even called PMIx_Init. Where all ranks of the node have joined, the operation waits\n"
     "for the resource manager and other nodes: run this there.\n\n"
@@ -40,8 +47,8 @@ const Program kProgram = {
     "does; the exit status is then 1.\n\n"
     "A server answers its own user and root, whether or not its resource manager takes tools.",
     {{"once", nullptr, "show it once (the default where stdout is no terminal)"},
-     {"interval", "SECONDS", "show it again every so many seconds (default 2)"},
-     {"json", nullptr, "as JSON, once"}},
+     {"interval", "SECONDS", "show it again every so many seconds (default 2), until q is pressed"},
+     {"json", nullptr, "as JSON, once, in the form of docs/reference/wireup-top.schema.json"}},
     true,
     0,
     0,
@@ -72,93 +79,7 @@ struct Server {
     }
 };
 
-std::string text_of(const pmix_info_t* infos, size_t n, const char* key) {
-    for (size_t i = 0; i < n; ++i)
-        if (PMIx_Check_key(infos[i].key, key)) return shown(infos[i].value);
-    return "";
-}
-
-const pmix_value_t* value_of(const pmix_info_t* infos, size_t n, const char* key) {
-    for (size_t i = 0; i < n; ++i)
-        if (PMIx_Check_key(infos[i].key, key)) return &infos[i].value;
-    return nullptr;
-}
-
-// "job:0-3,7": the members of a list, with ranges.
-std::string ranks(const pmix_value_t* value) {
-    if (value == nullptr || value->type != PMIX_DATA_ARRAY || value->data.darray == nullptr) return "";
-    const auto* procs = static_cast<const pmix_proc_t*>(value->data.darray->array);
-    const size_t n = value->data.darray->size;
-    std::string out;
-    for (size_t i = 0; i < n;) {
-        const bool same_job = i > 0 && std::strcmp(procs[i].nspace, procs[i - 1].nspace) == 0;
-        size_t end = i;
-        while (end + 1 < n && std::strcmp(procs[end + 1].nspace, procs[i].nspace) == 0 &&
-               procs[end + 1].rank == procs[end].rank + 1)
-            ++end;
-        if (same_job) {
-            out += "," + std::to_string(procs[i].rank);
-        } else {
-            out += (i == 0 ? "" : " ") + shown(procs[i]);
-        }
-        if (end > i) out += "-" + std::to_string(procs[end].rank);
-        i = end + 1;
-    }
-    return out;
-}
-
-const char* state_text(const pmix_value_t* value) {
-    if (value == nullptr) return "?";
-    switch (value->data.state) {
-        case PMIX_PROC_STATE_LAUNCH_UNDERWAY:
-            return "not connected";
-        case PMIX_PROC_STATE_CONNECTED:
-            return "connected";
-        case PMIX_PROC_STATE_TERMINATED:
-            return "finalized";
-        case PMIX_PROC_STATE_COMM_FAILED:
-            return "lost";
-        default:
-            return PMIx_Proc_state_string(value->data.state);
-    }
-}
-
-void print_job(const pmix_info_t* infos, size_t n) {
-    const pmix_value_t* store = value_of(infos, n, WIREUP_REPORT_STORE);
-    std::printf("  job %s: %s processes, %s here; data %.1f KiB\n", text_of(infos, n, PMIX_NSPACE).c_str(),
-                text_of(infos, n, PMIX_JOB_SIZE).c_str(), text_of(infos, n, PMIX_LOCAL_SIZE).c_str(),
-                store == nullptr ? 0.0 : static_cast<double>(store->data.uint64) / 1024.0);
-    for (size_t i = 0; i < n; ++i) {
-        if (!PMIx_Check_key(infos[i].key, WIREUP_REPORT_PROC)) continue;
-        size_t parts = 0;
-        const pmix_info_t* proc = infos_in(infos[i].value, parts);
-        const std::string pid = text_of(proc, parts, PMIX_PROC_PID);
-        std::printf("    rank %-6s %-14s%s%s\n", text_of(proc, parts, PMIX_RANK).c_str(),
-                    state_text(value_of(proc, parts, PMIX_PROC_STATE_STATUS)), pid == "0" ? "" : " pid ",
-                    pid == "0" ? "" : pid.c_str());
-    }
-}
-
-void print_collective(const pmix_info_t* infos, size_t n) {
-    const std::string missing = ranks(value_of(infos, n, WIREUP_REPORT_MISSING));
-    const bool at_host = text_of(infos, n, WIREUP_REPORT_WAITS_FOR) == "host";
-    std::printf("  %s of %s for %s s\n", text_of(infos, n, WIREUP_REPORT_OPERATION).c_str(),
-                ranks(value_of(infos, n, WIREUP_REPORT_MEMBERS)).c_str(), text_of(infos, n, WIREUP_REPORT_AGE).c_str());
-    std::printf("    joined:  %s\n", ranks(value_of(infos, n, WIREUP_REPORT_ARRIVED)).c_str());
-    if (!missing.empty()) std::printf("    missing: %s\n", missing.c_str());
-    if (at_host) std::printf("    waits for the resource manager and other nodes\n");
-}
-
-void print_request(const pmix_info_t* infos, size_t n) {
-    const std::string key = text_of(infos, n, WIREUP_REPORT_KEY);
-    const bool at_host = text_of(infos, n, WIREUP_REPORT_WAITS_FOR) == "host";
-    std::printf("  %s of %s: waits %s s for %s of %s%s\n", text_of(infos, n, WIREUP_REPORT_OPERATION).c_str(),
-                text_of(infos, n, WIREUP_REPORT_ASKER).c_str(), text_of(infos, n, WIREUP_REPORT_AGE).c_str(),
-                key.empty() ? "all data" : ("\"" + key + "\"").c_str(), text_of(infos, n, WIREUP_REPORT_TARGET).c_str(),
-                at_host ? ", from the resource manager" : "");
-}
-
-void print(const Server& server) {
+void print(const Server& server, const Started& started) {
     size_t n = 0;
     const pmix_value_t* report = server.value();
     const pmix_info_t* infos = report == nullptr ? nullptr : infos_in(*report, n);
@@ -167,19 +88,7 @@ void print(const Server& server) {
                     server.problem.c_str());
         return;
     }
-    std::printf("server %s on %s, pid %s\n", shown(server.name).c_str(), text_of(infos, n, PMIX_HOSTNAME).c_str(),
-                text_of(infos, n, PMIX_SERVER_PIDINFO).c_str());
-    bool waits = false;
-    for (size_t i = 0; i < n; ++i) {
-        size_t parts = 0;
-        const pmix_info_t* inner = infos_in(infos[i].value, parts);
-        if (PMIx_Check_key(infos[i].key, WIREUP_REPORT_JOB)) print_job(inner, parts);
-        if (PMIx_Check_key(infos[i].key, WIREUP_REPORT_COLLECTIVE)) print_collective(inner, parts);
-        if (PMIx_Check_key(infos[i].key, WIREUP_REPORT_REQUEST)) print_request(inner, parts);
-        waits = waits || PMIx_Check_key(infos[i].key, WIREUP_REPORT_COLLECTIVE) ||
-                PMIx_Check_key(infos[i].key, WIREUP_REPORT_REQUEST);
-    }
-    if (!waits) std::printf("  nothing waits here\n");
+    print_server(server.name, infos, n, started);
 }
 
 // A server that does not answer, as far as its process still exists.
@@ -295,10 +204,26 @@ void ask(const CommandLine& line, const std::string& uri, Server& server) {
     PMIx_tool_disconnect(&server.name);
 }
 
-std::string json(const Server& server) {
-    if (const pmix_value_t* report = server.value()) return commands::json(*report);
-    return "{" + json_text(PMIX_SERVER_PIDINFO) + ":" + std::to_string(server.process.pid) +
-           ",\"problem\":\"does not answer\",\"condition\":" + json_text(server.condition) + "}";
+std::string json(const Server& server, const Started& started) {
+    if (!server.silent) {
+        size_t n = 0;
+        const pmix_info_t* infos = infos_in(*server.value(), n);
+        return server_json(infos, n, started);
+    }
+    Infos none;
+    none.add(PMIX_SERVER_PIDINFO, &server.process.pid, PMIX_PID);
+    none.text("problem", "does not answer");
+    none.text("condition", server.condition);
+    return server_json(none.data(), none.size(), started);
+}
+
+// What is waited for here: servers that do not answer, then those of which a process is missing, then the others.
+int urgency(const Server& server) {
+    if (server.silent) return 0;
+    size_t n = 0;
+    const pmix_value_t* report = server.value();
+    const pmix_info_t* infos = report == nullptr ? nullptr : infos_in(*report, n);
+    return infos != nullptr && waits_for_process(infos, n) ? 1 : 2;
 }
 
 // Exit status. to_terminal: nothing beside the page.
@@ -309,16 +234,18 @@ int show(const CommandLine& line, bool to_terminal) {
         servers.emplace_back();
         ask(line, uri, servers.back());
     }
-    std::stable_partition(servers.begin(), servers.end(), [](const Server& s) { return s.silent; });
+    std::stable_sort(servers.begin(), servers.end(),
+                     [](const Server& a, const Server& b) { return urgency(a) < urgency(b); });
+    const Started started = started_processes();
     const auto answered = std::count_if(servers.begin(), servers.end(), [](const Server& s) { return s.value(); });
     const bool silent = !servers.empty() && servers.front().silent;
     if (line.has("json")) {
         std::string all;
         for (const Server& server : servers)
-            if (server.silent || server.value() != nullptr) all += (all.empty() ? "" : ",\n") + json(server);
+            if (server.silent || server.value() != nullptr) all += (all.empty() ? "" : ",\n") + json(server, started);
         std::printf("[%s]\n", all.c_str());
     } else {
-        for (const Server& server : servers) print(server);
+        for (const Server& server : servers) print(server, started);
     }
     for (const Server& server : servers)
         if (server.silent && !to_terminal)
@@ -329,6 +256,50 @@ int show(const CommandLine& line, bool to_terminal) {
     return kNoServer;
 }
 
+// Keys are read as they are pressed, until this ends; a signal that ends the command restores the terminal too.
+class Keys {
+  public:
+    Keys() {
+        if (::tcgetattr(STDIN_FILENO, &g_terminal) != 0) return;
+        g_changed = 1;
+        for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+            std::signal(signal, [](int number) {
+                restore();
+                std::signal(number, SIG_DFL);
+                std::raise(number);
+            });
+        termios raw = g_terminal;
+        raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+        ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    }
+    Keys(const Keys&) = delete;
+    Keys& operator=(const Keys&) = delete;
+    ~Keys() { restore(); }
+
+    // True: it is to end. Without a terminal there is nothing to read.
+    bool quit_within(long seconds) const {
+        pollfd in{STDIN_FILENO, POLLIN, 0};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+        for (;;) {
+            const auto left =
+                std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+            if (left <= 0) return false;
+            const int ready = ::poll(&in, g_changed ? 1 : 0, static_cast<int>(left));
+            char key = 0;
+            if (ready <= 0) continue;
+            if (::read(STDIN_FILENO, &key, 1) != 1 || key == 'q') return true;
+        }
+    }
+
+  private:
+    static void restore() {
+        if (g_changed) ::tcsetattr(STDIN_FILENO, TCSANOW, &g_terminal);
+        g_changed = 0;
+    }
+    static inline termios g_terminal{};
+    static inline volatile std::sig_atomic_t g_changed = 0;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -337,16 +308,17 @@ int main(int argc, char** argv) {
     const bool once = line.has("once") || line.has("json") || ::isatty(STDOUT_FILENO) == 0;
     const long interval = line.number("interval", 2, 1);
     for (const char* number : {"pid", "timeout"}) static_cast<void>(line.number(number, 0, 1));  // before any is used
+    const std::unique_ptr<Keys> keys(once ? nullptr : new Keys);
     for (;;) {
         if (!once) {
             const time_t now = ::time(nullptr);
             char clock[32] = "";
             ::strftime(clock, sizeof clock, "%H:%M:%S", ::localtime(&now));
-            std::printf("\033[H\033[2J%s, every %ld s\n", clock, interval);
+            std::printf("\033[H\033[2J%s, every %ld s; q ends it\n", clock, interval);
         }
         const int status = show(line, !once);
         std::fflush(stdout);
         if (once) return status;
-        ::sleep(static_cast<unsigned>(interval));
+        if (keys->quit_within(interval)) return status;
     }
 }
