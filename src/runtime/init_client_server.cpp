@@ -85,12 +85,6 @@ bool unmapped_users_permitted(InfoView infos) {
     return asked == nullptr || std::string_view(asked) != "0";
 }
 
-bool openpmix_wanted(InfoView infos) {
-    if (infos.has(PMIX_WIREUP_OPENPMIX)) return infos.flag(PMIX_WIREUP_OPENPMIX);
-    const char* asked = ::secure_getenv("WIREUP_OPENPMIX");
-    return asked == nullptr || std::string_view(asked) != "0";
-}
-
 pmix_status_t read_user_memory(InfoView infos, size_t& bytes) {
     if (infos.has(PMIX_WIREUP_USER_MEMORY)) {
         const pmix_status_t rc = infos.get(PMIX_WIREUP_USER_MEMORY, &bytes);
@@ -122,7 +116,7 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     options.strict = infos.flag(PMIX_WIREUP_STRICT);
     options.single_listener = infos.flag(PMIX_SINGLE_LISTENER);
     options.unmapped_users = unmapped_users_permitted(infos);
-    options.openpmix = openpmix_wanted(infos);
+    options.openpmix = serves_openpmix(infos);
     rc = read_user_memory(infos, options.user_memory);
     if (rc != PMIX_SUCCESS) return rc;
     if (const char* file = ::secure_getenv(kFileVariable); file != nullptr && options.rendezvous_file.empty()) {
@@ -134,6 +128,12 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
 }
 
 }  // namespace
+
+bool Library::serves_openpmix(InfoView infos) {
+    if (infos.has(PMIX_WIREUP_OPENPMIX)) return infos.flag(PMIX_WIREUP_OPENPMIX);
+    const char* asked = ::secure_getenv("WIREUP_OPENPMIX");
+    return asked == nullptr || std::string_view(asked) != "0";
+}
 
 pmix_status_t Library::check_directives(Role role, InfoView infos) {
     return role == Role::server

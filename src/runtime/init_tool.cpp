@@ -66,6 +66,7 @@ pmix_status_t Library::set_up_launcher(InfoView infos, const ProcId& self, Serve
 pmix_status_t Library::add_server(server::ServerOptions options, ServerSet& servers, bool stands_in) {
     options.local_jobs = true;
     options.strict = strict_;
+    options.openpmix = openpmix_;
     const ProcId self = options.id;
     auto server = server::Server::create(*loop_, nullptr, std::move(options));
     if (!server) return server.status();
@@ -151,6 +152,7 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
     const ProcId self = found ? found->greeting.reply.self : named ? options->self : client::made_up_identity();
 
     nameless_ = options->nowhere && !named;
+    openpmix_ = serves_openpmix(infos);
     auto session = client::make_session(*loop_, self, ProcId());
     client::Session* raw = session.get();
     raw->set_is_tool();

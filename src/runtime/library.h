@@ -104,6 +104,8 @@ class Library {
     pmix_status_t make_own_server(bool stands_in);
     common::Result<bool> turn_to_own_server();
     pmix_status_t share_topology(common::InfoView infos);
+    // Is a server of this process's to serve processes with OpenPMIx's library? The attribute, else the environment.
+    static bool serves_openpmix(common::InfoView infos);
     // PMIX_ERR_NOT_SUPPORTED: one is marked required, and an init of this role does not support it.
     static pmix_status_t check_directives(Role role, common::InfoView infos);
     // Do the directives of a later init contradict what runs?
@@ -120,6 +122,7 @@ class Library {
     client::ServerSet* servers_ = nullptr;  // the session's channel
     bool nameless_ = false;                 // a tool that named itself
     bool strict_ = false;                   // common/values/strict.h; decided before the halves are made
+    bool openpmix_ = false;                 // a tool whose server is to serve processes with OpenPMIx's library
     void* host_base_ = nullptr;
     // Shared with the lookups of devices that the halves start.
     std::shared_ptr<NodeTopology> topology_;

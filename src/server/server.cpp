@@ -299,7 +299,9 @@ void Server::Parts::name_withdrawn(const ProcId& proc) {
 // What clients of OpenPMIx are told to connect to; empty: nothing, and they find no server.
 static std::string open_openpmix(Server::Parts& parts) {
     if (!parts.options.openpmix) return {};
-    const pmix_status_t rc = parts.openpmix_listener.open();
+    // Their addresses have no way to write a separator in a name; a tool may have given itself any.
+    const bool has_separator = parts.options.id.nspace.find(';') != std::string::npos;
+    const pmix_status_t rc = has_separator ? PMIX_ERR_BAD_PARAM : parts.openpmix_listener.open();
     if (rc != PMIX_SUCCESS) {
         WIREUP_LOG(server, warn, "processes with OpenPMIx's library are not served: %s", common::log_status(rc));
         return {};

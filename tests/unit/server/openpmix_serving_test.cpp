@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A server's answers to clients that speak OpenPMIx's protocol: what each request becomes, and what is read back.
 #include <gtest/gtest.h>
+#include <pmix_tool.h>
 
 #include <optional>
 
@@ -330,4 +331,72 @@ TEST(OpenPmixServing, Server_ThatIsToldNotTo_GivesNoAddressOfTheirs) {
         }
         ::unsetenv("WIREUP_OPENPMIX");
     }
+}
+
+namespace {
+
+// A tool that is a server; nspace: its own name.
+class ToolHere {
+  public:
+    ToolHere(bool launcher, InfoList infos, const char* nspace = "tool") {
+        infos.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
+        infos.append_flag(PMIX_LAUNCHER, launcher);
+        infos.append_string(PMIX_TOOL_NSPACE, nspace);
+        pmix_proc_t self;
+        status = PMIx_tool_init(&self, infos.c_array(), infos.size());
+        EXPECT_EQ(PMIX_SUCCESS, status);
+    }
+    ~ToolHere() {
+        if (status == PMIX_SUCCESS) {
+            EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+        }
+    }
+    ToolHere(const ToolHere&) = delete;
+    ToolHere& operator=(const ToolHere&) = delete;
+
+    pmix_status_t status;
+};
+
+std::string address_for_children() {
+    register_job("job");
+    return ChildEnvironment(ProcId("job", 0).to_c()).get("PMIX_SERVER_URI41");
+}
+
+bool is_theirs(const std::string& uri) {
+    return uri.find(";tcp4://") != std::string::npos;
+}
+
+}  // namespace
+
+TEST(OpenPmixServing, Launcher_ServesTheirClients) {
+    ToolHere tool(true, {});
+    const std::string uri = address_for_children();
+    ASSERT_EQ(0u, uri.find("tool.0;tcp4://127.0.0.1:"));
+    OpenPmixClient client(uri);
+    ASSERT_TRUE(client.hello({"job", 0}));
+    EXPECT_EQ(PMIX_SUCCESS, commit_global(client, "key", 1));
+    EXPECT_EQ(PMIX_SUCCESS, client.status_of(openpmix::FinalizeRequest{}));
+}
+
+// proves: PMIx_tool_init PMIX_WIREUP_OPENPMIX
+TEST(OpenPmixServing, Launcher_ThatIsToldNotTo_GivesNoAddressOfTheirs) {
+    InfoList infos;
+    infos.append_flag(PMIX_WIREUP_OPENPMIX, false);
+    ToolHere tool(true, std::move(infos));
+    EXPECT_FALSE(is_theirs(address_for_children()));
+}
+
+// Their addresses end a name at that character.
+TEST(OpenPmixServing, Launcher_OfANameThatTheyCannotRead_GivesNoAddressOfTheirs) {
+    ToolHere tool(true, {}, "to;ol");
+    EXPECT_FALSE(is_theirs(address_for_children()));
+}
+
+// A tool without PMIX_LAUNCHER, from when it chooses itself.
+TEST(OpenPmixServing, Tool_ThatBecomesAServer_ServesTheirClients) {
+    ToolHere tool(false, {});
+    const pmix_proc_t self = ProcId("tool", 0).to_c();
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_set_server(&self, nullptr, 0));
+    OpenPmixClient client(address_for_children());
+    EXPECT_TRUE(client.hello({"job", 0}));
 }
