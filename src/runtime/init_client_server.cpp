@@ -111,12 +111,12 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     rc = place_socket_file(infos, options);
     if (rc != PMIX_SUCCESS) return rc;
     options.tool_support = infos.flag(PMIX_SERVER_TOOL_SUPPORT) || infos.flag(PMIX_SERVER_SESSION_SUPPORT);
+    options.session_support = infos.flag(PMIX_SERVER_SESSION_SUPPORT);
     options.system_support = infos.flag(PMIX_SERVER_SYSTEM_SUPPORT);
     options.scheduler = infos.flag(PMIX_SERVER_SCHEDULER);
     options.strict = infos.flag(PMIX_WIREUP_STRICT);
     options.single_listener = infos.flag(PMIX_SINGLE_LISTENER);
     options.unmapped_users = unmapped_users_permitted(infos);
-    options.openpmix = serves_openpmix(infos);
     rc = read_user_memory(infos, options.user_memory);
     if (rc != PMIX_SUCCESS) return rc;
     if (const char* file = ::secure_getenv(kFileVariable); file != nullptr && options.rendezvous_file.empty()) {
@@ -287,6 +287,7 @@ pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoVie
     if (rc != PMIX_SUCCESS) return rc;
     auto options = read_server_options(infos);
     if (!options) return options.status();
+    options->openpmix = serves_openpmix(infos);
     const ProcId self = options->id;
     {
         LoopRole role(*loop_);

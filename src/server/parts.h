@@ -28,6 +28,7 @@
 #include "server/namespaces/registry.h"
 #include "server/namespaces/segments.h"
 #include "server/openpmix/openpmix_listener.h"
+#include "server/openpmix/tool_files.h"
 #include "server/remote_namespaces.h"
 #include "server/segment_compaction.h"
 #include "server/server.h"
@@ -113,6 +114,7 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     std::string uri;
     Query query;
     Fabrics fabrics;
+    OpenPmixToolFiles openpmix_files;
     bool stopped = false;
 };
 

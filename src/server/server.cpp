@@ -312,6 +312,19 @@ static std::string open_openpmix(Server::Parts& parts) {
            parts.openpmix_listener.address();
 }
 
+// Tools call the node by its name without its domain, unless the host has named it.
+static ToolFileOptions tool_file_options(const ServerOptions& options, const std::string& uri) {
+    const std::string& name = options.hostname;
+    return {.node = name == local_hostname() ? name.substr(0, name.find('.')) : name,
+            .server = options.id.nspace,
+            .uri = uri,
+            .tmpdir = options.tmpdir,
+            .system_tmpdir = options.system_tmpdir,
+            .tools = options.tool_support,
+            .session = options.session_support,
+            .system = options.system_support};
+}
+
 Server::Server(std::unique_ptr<Parts> parts) noexcept : parts_(std::move(parts)) {}
 
 Server::~Server() = default;
@@ -340,6 +353,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         if (!file) return file.status();
         parts->rendezvous_file = std::move(file).value();
     }
+    if (!openpmix_uri.empty()) parts->openpmix_files.make(tool_file_options(parts->options, openpmix_uri));
     Parts* p = parts.get();
     if (parts->options.local_jobs) {
         p->local_host = std::make_unique<LocalHost>(LocalHost::Around{loop, p->scheduler, p->registry, p->registration,
@@ -383,6 +397,7 @@ void Server::stop() {
     LaunchEnv::set_current(nullptr);
     p.listener.close();
     p.openpmix_listener.close();
+    p.openpmix_files.remove();
     p.rendezvous_file = {};
     p.leaving.clear();
     if (p.local_host) p.local_host->stop();

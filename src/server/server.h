@@ -40,8 +40,8 @@ namespace pmix::server {
 struct ServerOptions {
     common::ProcId id;          // PMIX_SERVER_NSPACE and _RANK, or made up from the pid
     std::string hostname;       // PMIX_HOSTNAME, or gethostname()
-    std::string tmpdir;         // PMIX_SERVER_TMPDIR; told to clients, not used
-    std::string system_tmpdir;  // PMIX_SYSTEM_TMPDIR, likewise
+    std::string tmpdir;         // PMIX_SERVER_TMPDIR; told to clients, and where OpenPMIx's tools look for a server
+    std::string system_tmpdir;  // PMIX_SYSTEM_TMPDIR, likewise for the system's server
     size_t event_cache = common::kEventCacheSize;
     IofLimit iof_cache{common::kIofCacheBytes, IofOverflow::drop_newest};
     int hello_timeout_ms = common::kHelloTimeoutMs;
@@ -62,6 +62,7 @@ struct ServerOptions {
     bool scheduler = false;        // PMIX_SERVER_SCHEDULER
     std::string rendezvous_file;   // PMIX_LAUNCHER_RENDEZVOUS_FILE: where a host wants one
     bool local_jobs = false;       // a tool's: what it spawns itself and its host does not start is started here
+    bool session_support = false;  // PMIX_SERVER_SESSION_SUPPORT
     size_t module_size = 0;        // PMIX_SERVER_MODULE_SIZE: the host was built with our headers and says so
 };
 

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/rendezvous_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "transport/deadline.h"
 #include "transport/unix_socket.h"
@@ -22,6 +26,7 @@ using common::Result;
 namespace {
 
 constexpr size_t kMaxText = 16u << 10;
+constexpr size_t kMostStale = 256;  // looked at in one folder
 
 pmix_status_t status_of(int error) noexcept {
     switch (error) {
@@ -70,15 +75,14 @@ bool write_all(int fd, std::string_view text) noexcept {
     return true;
 }
 
-Result<Contact> read_at(const Place& place) {
-    // Not to wait for the writer of a FIFO that somebody put there.
-    const Descriptor file(
+// Not to wait for the writer of a FIFO that somebody put there.
+Descriptor open_at(const Place& place) {
+    return Descriptor(
         ::openat(place.directory.get(), place.name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (!file) return status_of(errno);
-    struct stat info {};
-    if (::fstat(file.get(), &info) != 0) return status_of(errno);
-    if (!S_ISREG(info.st_mode)) return PMIX_ERR_NO_PERMISSIONS;
-    if ((info.st_uid != ::geteuid() && info.st_uid != 0) || (info.st_mode & 022) != 0) return PMIX_ERR_NO_PERMISSIONS;
+}
+
+// PMIX_ERR_BAD_PARAM: there is more than any such file has.
+Result<std::string> read_all(const Descriptor& file) {
     std::string text(kMaxText + 1, '\0');
     size_t size = 0;
     while (size < text.size()) {
@@ -89,6 +93,21 @@ Result<Contact> read_at(const Place& place) {
         size += static_cast<size_t>(n);
     }
     if (size > kMaxText) return PMIX_ERR_BAD_PARAM;
+    text.resize(size);
+    return text;
+}
+
+Result<Contact> read_at(const Place& place) {
+    const Descriptor file = open_at(place);
+    if (!file) return status_of(errno);
+    struct stat info {};
+    if (::fstat(file.get(), &info) != 0) return status_of(errno);
+    if (!S_ISREG(info.st_mode)) return PMIX_ERR_NO_PERMISSIONS;
+    if ((info.st_uid != ::geteuid() && info.st_uid != 0) || (info.st_mode & 022) != 0) return PMIX_ERR_NO_PERMISSIONS;
+    auto all = read_all(file);
+    if (!all) return all.status();
+    const std::string& text = *all;
+    const size_t size = text.size();
     // The first line is the contact; what follows is for people. Without a whole line, the writer has not finished, or
     // ended before it did.
     const size_t line = std::min(text.find('\n'), size);
@@ -98,7 +117,7 @@ Result<Contact> read_at(const Place& place) {
 }
 
 // The file that has a name now. As long as it is held, none that comes after it gets its number.
-Descriptor hold(const Place& place, const std::string& name) noexcept {
+Descriptor hold_named(const Place& place, const std::string& name) noexcept {
     return Descriptor(::openat(place.directory.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
 }
 
@@ -127,6 +146,17 @@ bool is_stale(const Place& place) {
             return false;
     }
     return true;
+}
+
+// A file with its text that may give way, held; none: it may not.
+Descriptor hold_dead(const Place& place, const RendezvousFile::IsDead& is_dead) {
+    Descriptor file = open_at(place);
+    struct stat info {};
+    if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != ::geteuid()) return {};
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return {};
+    auto text = read_all(file);
+    if (!text.ok() || !is_dead(*text)) return {};
+    return file;
 }
 
 // A whole file gets its name, which nobody has. 0, or errno.
@@ -165,37 +195,77 @@ std::string temporary_name(const std::string& name) {
     return '.' + name.substr(0, NAME_MAX - 24) + '.' + std::to_string(nonce);
 }
 
-}  // namespace
-
 // Written under another name first, so that nobody ever reads half of it, and a server that is killed leaves nothing at
-// its place.
-Result<RendezvousFile> RendezvousFile::create(const std::string& path, const std::string& uri) {
-    auto place = open_place(path);
-    if (!place) return place.status();
-    const int at = place->directory.get();
-    const std::string temporary = temporary_name(place->name);
+// its place. find_stale: the file that may give way, held, or none.
+template <class FindStale>
+Result<Descriptor> put_at(const Place& place, std::string_view text, mode_t mode, FindStale&& find_stale) {
+    const int at = place.directory.get();
+    const std::string temporary = temporary_name(place.name);
     constexpr int kHow = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     Descriptor file(::openat(at, temporary.c_str(), kHow, 0600));
     if (!file) return status_of(errno);
-    const std::string text = uri + "\n" + std::to_string(::getpid()) + "\n";
     int error = 0;
-    if (::fchmod(file.get(), 0600) != 0 || !write_all(file.get(), text)) {
+    if (!write_all(file.get(), text) || ::fchmod(file.get(), mode) != 0) {
         error = errno;
     } else {
-        error = give_name(*place, temporary);
+        // The lock is the kernel's proof that this process has not ended. A file system without locks has none.
+        (void)::flock(file.get(), LOCK_EX | LOCK_NB);
+        error = give_name(place, temporary);
         if (error == EEXIST) {
-            const Descriptor stale = hold(*place, place->name);
-            if (stale && is_stale(*place)) error = take_place(*place, temporary, stale);
+            if (const Descriptor stale = find_stale()) error = take_place(place, temporary, stale);
         }
     }
     if (error != 0) {
         ::unlinkat(at, temporary.c_str(), 0);
         return status_of(error);
     }
+    return file;
+}
+
+}  // namespace
+
+Result<RendezvousFile> RendezvousFile::create(const std::string& path, const std::string& uri) {
+    auto place = open_place(path);
+    if (!place) return place.status();
+    auto file = put_at(*place, uri + "\n" + std::to_string(::getpid()) + "\n", 0600, [&] {
+        Descriptor stale = hold_named(*place, place->name);
+        return stale && is_stale(*place) ? std::move(stale) : Descriptor();
+    });
+    if (!file) return file.status();
+    return hold(std::move(place->directory), std::move(file).value(), std::move(place->name));
+}
+
+Result<RendezvousFile> RendezvousFile::create_text(const std::string& path, std::string_view text, mode_t mode,
+                                                   const IsDead& is_dead) {
+    auto place = open_place(path);
+    if (!place) return place.status();
+    auto file = put_at(*place, text, mode, [&] { return hold_dead(*place, is_dead); });
+    if (!file) return file.status();
+    return hold(std::move(place->directory), std::move(file).value(), std::move(place->name));
+}
+
+void RendezvousFile::remove_stale(const std::string& folder, std::string_view prefix, const IsDead& is_dead) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), ::closedir);
+    if (listing == nullptr) return;
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(listing.get())) {
+        if (!std::string_view(entry->d_name).starts_with(prefix)) continue;
+        names.emplace_back(entry->d_name);
+        if (names.size() == kMostStale) break;
+    }
+    for (const std::string& name : names) {
+        auto place = open_place(folder + '/' + name);
+        if (!place) return;
+        const Descriptor dead = hold_dead(*place, is_dead);
+        if (is_named(place->directory.get(), name, dead)) ::unlinkat(place->directory.get(), name.c_str(), 0);
+    }
+}
+
+RendezvousFile RendezvousFile::hold(Descriptor directory, Descriptor file, std::string name) {
     RendezvousFile made;
-    made.directory_ = std::move(place->directory);
+    made.directory_ = std::move(directory);
     made.file_ = std::move(file);
-    made.name_ = std::move(place->name);
+    made.name_ = std::move(name);
     return made;
 }
 

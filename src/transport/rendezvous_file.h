@@ -11,7 +11,11 @@
 // trusted or read PMIX_ERR_NO_PERMISSIONS.
 #pragma once
 
+#include <sys/types.h>
+
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "common/base/status.h"
 #include "transport/descriptor.h"
@@ -22,6 +26,13 @@ namespace pmix::transport {
 class RendezvousFile {
   public:
     static common::Result<RendezvousFile> create(const std::string& path, const std::string& uri);
+    // The same with any text and mode. It is locked while it is kept; one that is there already gives way if it is a
+    // plain file of our own user's, nobody holds its lock, and is_dead is true of its text.
+    using IsDead = std::function<bool(std::string_view text)>;
+    static common::Result<RendezvousFile> create_text(const std::string& path, std::string_view text, mode_t mode,
+                                                      const IsDead& is_dead);
+    // Removes all such files of a folder whose names begin so.
+    static void remove_stale(const std::string& folder, std::string_view prefix, const IsDead& is_dead);
     RendezvousFile() = default;
     RendezvousFile(RendezvousFile&& o) noexcept;
     RendezvousFile& operator=(RendezvousFile&& o) noexcept;
@@ -29,6 +40,8 @@ class RendezvousFile {
     ~RendezvousFile();
 
   private:
+    static RendezvousFile hold(Descriptor directory, Descriptor file, std::string name);
+
     Descriptor directory_;
     Descriptor file_;  // open, so that no other file gets its inode's number meanwhile
     std::string name_;

@@ -60,7 +60,7 @@ void Listener::hello_of_tool(IncomingPeer& peer) {
     };
     // The tool's own claims come first in the list only where the kernel reports nothing.
     rc = append_ids(infos, who);
-    add(PMIX_PROC_PID, &who.pid, PMIX_PID);
+    if (who.pid > 0) add(PMIX_PROC_PID, &who.pid, PMIX_PID);
     for (const pmix_info_t& info : claim.infos) {
         if (rc == PMIX_SUCCESS && infos.find(common::key_view(info)) == nullptr) rc = infos.append(info);
     }

@@ -33,8 +33,9 @@ pmix_status_t Tools::enter(const ProcId& id, const Credentials& who) {
     if (const Nspace* nspace = registry_.find(id.nspace); nspace != nullptr && nspace->is_a_job())
         return PMIX_ERR_EXISTS;
     Holder& holder = names_[id];
-    // One process may come twice: back, before its old connection was seen to end.
-    if (holder.connections != 0 && holder.pid != who.pid) return PMIX_ERR_EXISTS;
+    // One process may come twice: back, before its old connection was seen to end. Of a TCP connection the kernel does
+    // not tell the process.
+    if (holder.connections != 0 && (who.pid <= 0 || holder.pid != who.pid)) return PMIX_ERR_EXISTS;
     holder.pid = who.pid;
     ++holder.connections;
     return PMIX_SUCCESS;

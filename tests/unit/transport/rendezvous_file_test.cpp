@@ -77,6 +77,53 @@ TEST_F(RendezvousFileTest, OneThatAKilledServerLeftIsReplaced) {
     EXPECT_TRUE(text().starts_with(uri("@wireup/0/1/bb") + "\n"));
 }
 
+TEST_F(RendezvousFileTest, AnyText_IsThereWithItsMode) {
+    const auto never = [](std::string_view) { return false; };
+    {
+        auto file = RendezvousFile::create_text(path, "one\ntwo\n", 0644, never);
+        ASSERT_TRUE(file.ok());
+        EXPECT_EQ("one\ntwo\n", text());
+        struct stat info {};
+        ASSERT_EQ(0, ::stat(path.c_str(), &info));
+        EXPECT_EQ(0644u, info.st_mode & 07777u);
+        EXPECT_EQ(PMIX_ERR_EXISTS, RendezvousFile::create_text(path, "three\n", 0600, never).status());
+    }
+    EXPECT_EQ(0u, files());
+}
+
+// Whatever its text: the kernel has the lock of a process that has not ended.
+TEST_F(RendezvousFileTest, AnyText_OfARunningProcess_IsLeftAlone) {
+    const auto always = [](std::string_view) { return true; };
+    auto file = RendezvousFile::create_text(path, "one\n", 0600, always);
+    ASSERT_TRUE(file.ok());
+    EXPECT_EQ(PMIX_ERR_EXISTS, RendezvousFile::create_text(path, "two\n", 0600, always).status());
+    RendezvousFile::remove_stale(folder, "contact", always);
+    EXPECT_EQ("one\n", text());
+}
+
+TEST_F(RendezvousFileTest, AnyText_OfTheDead_IsReplaced) {
+    write("old\n");
+    const auto old = [](std::string_view text) { return text == "old\n"; };
+    auto file = RendezvousFile::create_text(path, "new\n", 0600, old);
+    ASSERT_TRUE(file.ok());
+    EXPECT_EQ("new\n", text());
+    EXPECT_EQ(1u, files());
+}
+
+TEST_F(RendezvousFileTest, RemovingStale_TakesTheDeadOfTheNameOnly) {
+    write("old\n");
+    std::ofstream(folder + "/contact.2") << "old\n";
+    std::ofstream(folder + "/contact.3") << "another\n";
+    std::ofstream(folder + "/another") << "old\n";
+    fs::create_directory(folder + "/contact.4");
+    fs::create_symlink(folder + "/another", folder + "/contact.5");
+    RendezvousFile::remove_stale(folder, "contact", [](std::string_view text) { return text == "old\n"; });
+    EXPECT_FALSE(fs::exists(path));
+    EXPECT_FALSE(fs::exists(folder + "/contact.2"));
+    for (const char* kept : {"/contact.3", "/another", "/contact.4", "/contact.5"})
+        EXPECT_TRUE(fs::exists(folder + kept)) << kept;
+}
+
 // A server that was killed, or a machine that went down, between the making and the writing.
 TEST_F(RendezvousFileTest, AnEmptyOneIsStaleForServersAndNotYetThereForTools) {
     write("");
