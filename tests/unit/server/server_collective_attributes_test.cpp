@@ -69,6 +69,20 @@ pmix_status_t status_of(FakeClient& client, uint32_t id) {
     return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
 }
 
+// Both processes join, and wait for a clone of one of them.
+std::pair<uint32_t, uint32_t> start_without_a_clone(Setting& s, const Collective& c) {
+    if (c.start == kCollectives[2].start) {
+        const uint32_t a = kCollectives[1].start(s[0], {}), b = kCollectives[1].start(s[1], {});
+        EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));
+    }
+    const uint32_t a = c.start(s[0], flag(PMIX_ALL_CLONES_PARTICIPATE));
+    const uint32_t b = c.start(s[1], flag(PMIX_ALL_CLONES_PARTICIPATE));
+    s.server.settle();
+    EXPECT_FALSE(s[0].take(a)) << "the clone is missing";
+    return {a, b};
+}
+
 uint32_t group(FakeClient& client, GroupCall call, ProcList procs = {}, InfoList infos = {}) {
     common::GroupRequest request;
     request.call = call;
@@ -103,15 +117,7 @@ TEST(CollectiveAttributes, EveryCloneOfARankIsWaitedFor) {
         SCOPED_TRACE(c.name);
         Setting s(1, 2);
         auto clone = s.join(0);
-        if (c.start == kCollectives[2].start) {
-            const uint32_t a = kCollectives[1].start(s[0], {}), b = kCollectives[1].start(s[1], {});
-            ASSERT_EQ(PMIX_SUCCESS, status_of(s[0], a));
-            ASSERT_EQ(PMIX_SUCCESS, status_of(s[1], b));
-        }
-        const uint32_t a = c.start(s[0], flag(PMIX_ALL_CLONES_PARTICIPATE));
-        const uint32_t b = c.start(s[1], flag(PMIX_ALL_CLONES_PARTICIPATE));
-        s.server.settle();
-        EXPECT_FALSE(s[0].take(a)) << "the clone is missing";
+        const auto [a, b] = start_without_a_clone(s, c);
         const uint32_t third = c.start(*clone, flag(PMIX_ALL_CLONES_PARTICIPATE));
         EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
         EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));
@@ -143,15 +149,7 @@ TEST(CollectiveAttributes, CloneThatEnds_BeforeItJoins_IsWaitedForNoLonger) {
         SCOPED_TRACE(c.name);
         Setting s(1, 2);
         auto clone = s.join(0);
-        if (c.start == kCollectives[2].start) {
-            const uint32_t a = kCollectives[1].start(s[0], {}), b = kCollectives[1].start(s[1], {});
-            ASSERT_EQ(PMIX_SUCCESS, status_of(s[0], a));
-            ASSERT_EQ(PMIX_SUCCESS, status_of(s[1], b));
-        }
-        const uint32_t a = c.start(s[0], flag(PMIX_ALL_CLONES_PARTICIPATE));
-        const uint32_t b = c.start(s[1], flag(PMIX_ALL_CLONES_PARTICIPATE));
-        s.server.settle();
-        EXPECT_FALSE(s[0].take(a)) << "the clone is missing";
+        const auto [a, b] = start_without_a_clone(s, c);
         clone->kill();
         EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
         EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));

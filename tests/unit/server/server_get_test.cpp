@@ -5,6 +5,16 @@
 using namespace pmix;
 using namespace pmix::test;
 
+namespace {
+
+void fence(Setting& s) {
+    const uint32_t f = s.a.start_fence({}, true);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_fence({}, true)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, f));
+}
+
+}  // namespace
+
 // Without a limit of time a get waits for the first commit; with one, for the key. rows: K20
 TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) {
     Setting s(1);
@@ -230,24 +240,19 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfAnyRankPending_Loo
     }
     auto& get = s.server.parts().get;
     ASSERT_TRUE(s.server.turn_until([&] { return get.waiting() == kPending; }));
-    const auto fence = [&] {
-        const uint32_t f = s.a.start_fence({}, true);
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_fence({}, true)));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, f));
-    };
     std::string key;
     uint64_t generation = 0;
     s.host.data = [&](const Seen&) { return blob_of(2, key, "far", ++generation); };
     const uint64_t before = get.examined();
     for (uint64_t i = 0; i < kFences; ++i) {
         key = "other" + std::to_string(i);
-        fence();
+        fence(s);
         key = "one more" + std::to_string(i);
         EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_get({"job", 2}, key)));
     }
     EXPECT_EQ(before + kFences, get.examined()) << "b's own requests only";
     key = "any7";
-    fence();
+    fence(s);
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_any[7]));
     key = "any8";
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_get({"job", 2}, key)));
@@ -272,18 +277,13 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfOneProcessPending_
     auto& get = s.server.parts().get;
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == kPending; }));
     ASSERT_EQ(kPending, get.waiting());
-    const auto fence = [&] {
-        const uint32_t f = s.a.start_fence({}, true);
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_fence({}, true)));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, f));
-    };
     std::string key;
     uint64_t generation = 0;
     s.host.data = [&](const Seen&) { return blob_of(2, key, "far", ++generation); };
     const uint64_t before = get.examined();
     for (uint64_t i = 0; i < kFences; ++i) {
         key = "other" + std::to_string(i);
-        fence();
+        fence(s);
     }
     EXPECT_EQ(before, get.examined()) << "by fences";
     // The answers to the upcalls, which were made before: each lacks the key that it was made for.
@@ -292,7 +292,7 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfOneProcessPending_
     EXPECT_EQ(before, get.examined()) << "by direct modex";
     EXPECT_EQ(kPending, get.waiting());
     key = "awaited7";
-    fence();
+    fence(s);
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, gets[7]));
     EXPECT_EQ("far", s.a.read_text(2, "awaited7"));
     EXPECT_EQ(before + 1, get.examined());
@@ -309,9 +309,7 @@ TEST(ServerGetTest, DataOfOtherNodes_CommitWithoutValues_EndsARequestForAllKeys)
     const uint32_t all = s.a.start_get({"job", 2}, ""), one = s.a.start_get({"job", 2}, "k");
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 2; }));
     s.host.data = [](const Seen&) { return blob_of(2, "", "", 1); };
-    const uint32_t f = s.a.start_fence({}, true);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_fence({}, true)));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, f));
+    fence(s);
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, all));
     EXPECT_FALSE(s.a.take(one));
 }

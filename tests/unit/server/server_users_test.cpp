@@ -36,6 +36,21 @@ std::unique_ptr<FakeClient> client_of(TestServer& server, uid_t uid, ProcId id) 
     return std::make_unique<FakeClient>(server, std::move(id));
 }
 
+// Anna's job "far" on another node, whose rank 0 has put "k".
+struct FarJob {
+    explicit FarJob(FakeHost& host) {
+        there.job("far", 1, 1, false);
+        there.add_client("far", 0, kAnna);
+        rank = client_of(there, kAnna, {"far", 0});
+        EXPECT_EQ(PMIX_SUCCESS, rank->hello());
+        rank->put("k", "annas");
+        there.settle();
+        host.data = modex_from(there);
+    }
+    TestServer there{nullptr};
+    std::unique_ptr<FakeClient> rank;
+};
+
 // Anna has the jobs "anna" and "anna.2", Bela has "bela": one rank of each is on this node.
 struct TwoUsers : ::testing::Test {
     void SetUp() override {
@@ -101,32 +116,17 @@ std::string query(FakeClient& client, const char* what, const char* qualifier, c
 
 // The user travels with the data: the target's own server has it registered.
 TEST_F(TwoUsers, DirectModex_OfAnotherUsersJob_IsRefusedAndItsOwnersIsNot) {
-    TestServer there(nullptr);
-    there.job("far", 1, 1, false);
-    there.add_client("far", 0, kAnna);
-    auto far = client_of(there, kAnna, {"far", 0});
-    ASSERT_EQ(PMIX_SUCCESS, far->hello());
-    far->put("k", "annas");
-    there.settle();
-    host.data = modex_from(there);
+    const FarJob far(host);
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k")) << "asked again";
     EXPECT_EQ(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
     EXPECT_EQ(PMIX_SUCCESS, get(*second, {"far", 0}, "k")) << "her other job";
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k")) << "now that it is here";
-    far.reset();
 }
 
 // Whether a process of another user has a key is not told either, and the host is not asked for it.
 TEST_F(TwoUsers, Get_OfAKeyThatAnotherUsersJobLacks_IsRefusedWithoutTheHost) {
-    TestServer there(nullptr);
-    there.job("far", 1, 1, false);
-    there.add_client("far", 0, kAnna);
-    auto far = client_of(there, kAnna, {"far", 0});
-    ASSERT_EQ(PMIX_SUCCESS, far->hello());
-    far->put("k", "annas");
-    there.settle();
-    host.data = modex_from(there);
+    const FarJob far(host);
     ASSERT_EQ(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
     const size_t upcalls = host.count("direct_modex");
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "missing"));
@@ -134,7 +134,6 @@ TEST_F(TwoUsers, Get_OfAKeyThatAnotherUsersJobLacks_IsRefusedWithoutTheHost) {
         << "PMIX_IMMEDIATE";
     EXPECT_EQ(upcalls, host.count("direct_modex"));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(*anna, {"far", 0}, "missing"));
-    far.reset();
 }
 
 // From a server that does not say whose the data is: the host decides for each user by itself.
