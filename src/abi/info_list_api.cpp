@@ -9,7 +9,6 @@
 #include <pmix_deprecated.h>
 
 #include <cstdlib>
-#include <cstring>
 
 #include "common/values/value.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/data/put.h"
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string_view>

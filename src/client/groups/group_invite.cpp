@@ -2,7 +2,6 @@
 #include "client/groups/group_invite.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "client/data/get.h"
 #include "client/events/events.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/services/query.h"
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>

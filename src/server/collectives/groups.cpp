@@ -3,7 +3,6 @@
 #include "server/collectives/groups.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"

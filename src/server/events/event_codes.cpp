@@ -4,8 +4,6 @@
 // what is left of a step that failed there can be read out of what is kept, and recover() does it.
 #include "server/events/event_codes.h"
 
-#include <algorithm>
-
 namespace pmix::server {
 
 void EventCodes::want(const std::vector<pmix_status_t>& codes, common::InfoList infos, Done done) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/host/required.h"
 
-#include <algorithm>
-
 #include "common/values/attributes.h"
 
 namespace pmix::server {

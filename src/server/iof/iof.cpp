@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/iof/iof.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "common/values/info_view.h"

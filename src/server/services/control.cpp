@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/services/control.h"
 
-#include <unistd.h>
-
 #include "common/values/info_view.h"
 #include "server/host/required.h"
 

@@ -3,7 +3,6 @@
 
 #include <sys/random.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "common/base/bytes.h"

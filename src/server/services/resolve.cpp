@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/services/resolve.h"
 
-#include <algorithm>
 #include <set>
 
 namespace pmix::server {
