@@ -2,7 +2,7 @@
 # Install and export: library, headers, pmix.pc, a CMake package. Components, for the packages (cmake/Packages.cmake):
 # runtime, dev, tools; place: what names the folder of the library, which is another in the packages of cpack; compiler:
 # pmixcc, which cpack's packages leave out because OpenPMIx's package libpmix-bin, which may stay beside them, has a file of
-# that name.
+# that name; launcher: pmixrun, which is installed only where it is asked for (packaging/).
 include(CMakePackageConfigHelpers)
 install(TARGETS pmix EXPORT PMIxTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT place)
 install(TARGETS pmix_static DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
@@ -39,5 +39,8 @@ install(FILES ${PROJECT_BINARY_DIR}/PMIxConfigVersion.cmake DESTINATION ${CMAKE_
 install(FILES ${PROJECT_BINARY_DIR}/PMIxConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/PMIx COMPONENT dev
   RENAME pmix-config-version.cmake)
 install(PROGRAMS tools/pmixcc DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
+if(TARGET pmixrun)
+  install(TARGETS pmixrun RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT launcher EXCLUDE_FROM_ALL)
+endif()
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 include(cmake/Packages.cmake)

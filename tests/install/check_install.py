@@ -5,6 +5,7 @@
     check_install.py CASE --build DIR --source DIR --pmixrun FILE [--moved] [--cc CC --cxx CXX] [--package NAME]
 
 CASE  tree       the files and links are those, and no others
+      dist       the tarball of the sources: the same for the same commit, configured without git, descriptions filled
       pkgconfig  examples in C99 and C11 and a client in C++17, with what pkg-config says, run under pmixrun
       wrapper    the same example with pmixcc
       static     the same with pkg-config --static: our archive beside shared others, and nothing shared at all
@@ -16,6 +17,7 @@ CASE  tree       the files and links are those, and no others
 
 --moved: the tree is moved after it was installed."""
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -143,6 +145,40 @@ def pkgconfig(installed):
             installed.run_job(program, wanted)
     program = installed.compile(options.cxx, "-std=c++17", os.path.join(HERE, "consumer/in_cpp.cpp"), "in_cpp", libraries)
     installed.run_job(program, GREETING)
+
+
+def dist(installed):
+    """The target dist: one file for one commit, which is configured without git, and package descriptions that are whole."""
+    options = installed.options
+    made = []
+    for folder in "one", "two":
+        build = os.path.join(installed.work, folder)
+        run(["cmake", "-G", "Ninja", "-S", options.source, "-B", build, "-DWIREUP_TESTS=OFF"])
+        told = run(["cmake", "--build", build, "--target", "dist"])
+        made.append(re.search(r"\S+/wireup-[0-9.]+\.tar\.xz", told).group(0))
+        with open(made[-1], "rb") as file:
+            made[-1] = (made[-1], hashlib.sha256(file.read()).hexdigest())
+    assert made[0][1] == made[1][1], "two tarballs of one commit differ: %s" % made
+    place = os.path.join(installed.work, "unpacked")
+    os.mkdir(place)
+    run(["tar", "-xf", made[0][0], "-C", place])
+    (name,) = os.listdir(place)
+    place = os.path.join(place, name)
+    assert not os.path.exists(os.path.join(place, ".git"))
+    run(["cmake", "-G", "Ninja", "-S", place, "-B", place + "/build/x", "-DWIREUP_TESTS=OFF"],
+        env=dict(os.environ, GIT_DIR="/nonexistent"))
+    with open(place + "/debian/control", encoding="utf-8") as text:
+        control = text.read()
+    assert re.findall(r"^Package: (.*)$", control, re.MULTILINE) == ["libpmix2", "libpmix-dev", "wireup-tools"], control
+    with open(place + "/wireup.spec", encoding="utf-8") as text:
+        spec = text.read()
+    for text in control, spec:
+        assert "%LIBPMIX%" not in text and "%RENAMED%" not in text and not re.search(r"@[A-Z_]+@", text), text
+    with open(place + "/debian/changelog", encoding="utf-8") as text:
+        first = text.readline()
+    words = cached(options.build, "CMAKE_PROJECT_VERSION")
+    assert name == "wireup-" + words and re.search(r"\+wireup%s-" % re.escape(words), first), first
+    assert re.search(r"^Version: %s$" % re.escape(words), spec, re.MULTILINE), spec
 
 
 def wrapper(installed):
@@ -317,7 +353,8 @@ def packages(installed):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["tree", "pkgconfig", "wrapper", "static", "cmake", "version", "flags", "staged", "packages"])
+    parser.add_argument("case", choices=["tree", "dist", "pkgconfig", "wrapper", "static", "cmake", "version", "flags", "staged",
+                                         "packages"])
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--pmixrun", required=True)
