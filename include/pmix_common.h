@@ -1842,7 +1842,7 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
  * How things stand in a server: the answer to the query WIREUP_QUERY_REPORT, for its own user and root. It is an array of
  * infos: where the server is (PMIX_SERVER_NSPACE, PMIX_SERVER_RANK, PMIX_HOSTNAME, PMIX_SERVER_PIDINFO), and one of the
  * next three arrays of infos for each job (PMIX_NSPACE, PMIX_JOB_SIZE, PMIX_LOCAL_SIZE, the store and the processes),
- * each operation that gathers processes, and each request for data that waits.
+ * each operation that gathers processes, and each request that waits, for data or for the host.
  */
 #define WIREUP_QUERY_REPORT       "wireup.report"
 #define WIREUP_REPORT_JOB         "wireup.rep.job"
@@ -1852,13 +1852,13 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define WIREUP_REPORT_LOST_EVENTS "wireup.rep.lostev" /* uint64_t: events dropped because their process did not read */
 #define WIREUP_REPORT_CLONES      "wireup.rep.clones" /* uint32_t: processes connected under one rank */
 #define WIREUP_REPORT_STORE       "wireup.rep.store" /* uint64_t: bytes of shared memory that a job's data takes here */
-#define WIREUP_REPORT_OPERATION   "wireup.rep.op"    /* char*: fence, connect, disconnect, group, get, modex */
+#define WIREUP_REPORT_OPERATION   "wireup.rep.op"    /* char*: fence, connect, disconnect, group, get, lookup, ... */
 #define WIREUP_REPORT_MEMBERS     "wireup.rep.members" /* pmix_proc_t[]: participants */
 #define WIREUP_REPORT_ARRIVED     "wireup.rep.arrived" /* pmix_proc_t[]: those of this node that are waiting in it */
 #define WIREUP_REPORT_MISSING     "wireup.rep.missing" /* pmix_proc_t[]: those of this node that have not joined */
 #define WIREUP_REPORT_WAITS_FOR   "wireup.rep.for"     /* char*: process, or host (other nodes with it) */
 #define WIREUP_REPORT_ASKER       "wireup.rep.asker"   /* pmix_proc_t: requester; a server where its host asked */
-#define WIREUP_REPORT_TARGET      "wireup.rep.target"  /* pmix_proc_t: whose data it is */
+#define WIREUP_REPORT_TARGET      "wireup.rep.target"  /* pmix_proc_t: whose data it is, if for data */
 #define WIREUP_REPORT_KEY         "wireup.rep.key"     /* char*: which; empty for all */
 #define WIREUP_REPORT_AGE         "wireup.rep.age"     /* double: seconds since it began */
 

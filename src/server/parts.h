@@ -22,6 +22,7 @@
 #include "server/data/publish.h"
 #include "server/events/events.h"
 #include "server/host/module_host.h"
+#include "server/host/open_upcalls.h"
 #include "server/iof/iof.h"
 #include "server/jobs/launch_env.h"
 #include "server/jobs/registration.h"
@@ -79,6 +80,7 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     Registry registry;
     Segments segments;
     ModuleHost host;
+    OpenUpcalls open_upcalls{host};
     Events events;
     Get get;
     Commit commit;

@@ -89,7 +89,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
     // ends must not stay in the cache. Compaction comes after all that answers requests: an answer may still carry the
     // segment that it then takes back.
     observers.set({&get, &commit, &fence, &connect, &disconnect, &groups, &events, &iof, &monitors, &credentials, &log,
-                   &listener, &registration, this, &compaction, &remote_namespaces, &openpmix_job_data});
+                   &listener, &registration, this, &compaction, &remote_namespaces, &openpmix_job_data, &open_upcalls});
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
     self->set_strict(options.strict);

@@ -10,6 +10,7 @@ CASE  commands  each command against a job that waits: its output, as text and a
       silent    a server is stopped: wireup-top shows it with its process, and its exit status is 1
       keys      on a terminal: wireup-top goes on until q is pressed, and leaves the terminal as it was
       nodes     a job of two nodes: pps says so when it shows one of them
+      upcalls   a request that the host holds: wireup-top shows it
       none      no server answers: one sentence and status 3; wrong command lines: status 2
       pages     --help and --man say the same options
 
@@ -281,6 +282,24 @@ def silent(options):
     job.end()
 
 
+def upcalls(options):
+    """A lookup waits in the resource manager: it is shown with the process that waits."""
+    job = start(options, "wanted", 2)
+    end = time.monotonic() + 60
+    while True:
+        requests = report(options, job.uris[0])["wireup.rep.req"]
+        if requests or time.monotonic() > end:
+            break
+        time.sleep(0.02)
+    check(len(requests) == 1, requests)
+    expected = {"wireup.rep.op": "lookup", "wireup.rep.asker": job.nspace + ":0", "wireup.rep.for": "host"}
+    check(expected.items() <= requests[0].items() and "wireup.rep.target" not in requests[0], requests)
+    text = run(options, "wireup-top", "--once", "--uri", job.uris[0])
+    shown = r"^  lookup of %s:0: waits [0-9.]+ s for the resource manager$" % re.escape(job.nspace)
+    check(re.search(shown, text, re.M) and "nothing waits" not in text, text)
+    job.end()
+
+
 def keys(options):
     job = start(options, "serve", 1)
     for end in b"q", signal.SIGINT:
@@ -354,7 +373,7 @@ def pages(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["commands", "ends", "foreign", "hang", "keys", "nodes", "none", "pages", "silent"])
+    parser.add_argument("case", choices=["commands", "ends", "foreign", "hang", "keys", "nodes", "none", "pages", "silent", "upcalls"])
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)
     parser.add_argument("--program")

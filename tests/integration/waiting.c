@@ -2,7 +2,8 @@
 /* waiting: jobs for tools to look at. Each rank prints READY NSPACE RANK URI, then waits until it is killed.
  * usage: waiting serve    rank 0 publishes; all say when they hear event -3107
  *        waiting hang     rank 0 in a fence that nobody else comes to, rank 1 in a Get of what rank 0 never puts, rank
- * 2 nowhere, rank 3 not even in PMIx_Init */
+ * 2 nowhere, rank 3 not even in PMIx_Init
+ *        waiting wanted   rank 0 in a lookup that waits for what nobody publishes */
 #include "check.h"
 
 static void on_event(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
@@ -43,9 +44,21 @@ static void hang(void) {
     }
 }
 
+static void wanted(void) {
+    pmix_info_t wait;
+    pmix_pdata_t data;
+    PMIX_INFO_LOAD(&wait, PMIX_WAIT, NULL, PMIX_BOOL);
+    PMIX_PDATA_CONSTRUCT(&data);
+    PMIX_LOAD_KEY(data.key, "never.published");
+    CHECK_OK(PMIx_Init(&me, NULL, 0));
+    ready();
+    if (me.rank == 0) PMIx_Lookup(&data, 1, &wait, 1);
+}
+
 int main(int argc, char** argv) {
     if (argc < 2) return 2;
     if (strcmp(argv[1], "serve") == 0) serve();
     if (strcmp(argv[1], "hang") == 0) hang();
+    if (strcmp(argv[1], "wanted") == 0) wanted();
     for (;;) pause();
 }

@@ -37,6 +37,8 @@ const Program kProgram = {
     "that\n"
     "have joined and those that are missing, the pending requests for data with the process that each waits for, and\n"
     "the memory of the jobs' data.\n\n"
+    "What the resource manager has not answered yet (a lookup that waits, a spawn) is shown with the process that "
+    "asked.\n"
     "Of each process the page has its state as of the kernel: one that is stopped is not one that computes.\n"
     "Servers of which a process is missing come first, and among processes those that are not connected or stopped.\n\n"
     "A job that hangs in MPI_Init usually waits in a fence: the missing ranks have not called it. A rank whose state\n"

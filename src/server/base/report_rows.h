@@ -18,11 +18,11 @@ struct CollectiveReport {
     bool at_host = false;
     int64_t began_ms = 0;
 };
-// One request for data.
+// One request that waits: for data, or for the host's answer to an upcall.
 struct RequestReport {
     std::string operation;
     std::optional<common::ProcId> requester;  // none: the host
-    common::ProcId target;
+    std::optional<common::ProcId> target;     // none: it is not for the data of a process
     std::string key;
     bool at_host = false;
     int64_t began_ms = 0;

@@ -18,13 +18,16 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "common/base/log.h"
 #include "common/base/mutex.h"
 #include "common/protocol/fabric.h"
+#include "server/base/report_rows.h"
 #include "server/host/host_module.h"
 #include "server/host/module_upcall.h"
 
@@ -311,6 +314,25 @@ size_t ModuleHost::open() const {
     size_t n = 0;
     for (const auto& [id, call] : tickets().calls) n += call->host == this;
     return n;
+}
+
+void ModuleHost::report(ReportRows& rows) const {
+    static constexpr std::string_view kReportedElsewhere[] = {"fence", "direct_modex", "connect", "disconnect",
+                                                              "group"};
+    std::map<uint64_t, RequestReport> by_number;
+    {
+        common::MutexLock lock(tickets().mutex);
+        for (const auto& [id, call] : tickets().calls) {
+            if (call->host != this || std::ranges::find(kReportedElsewhere, call->name) != std::end(kReportedElsewhere))
+                continue;
+            RequestReport& row = by_number[id];
+            row.operation = call->name;
+            if (!call->about.nspace.empty()) row.requester = call->about;
+            row.at_host = true;
+            row.began_ms = call->began_ms;
+        }
+    }
+    for (auto& [id, row] : by_number) rows.requests.push_back(std::move(row));
 }
 
 Host& ModuleHost::of(const Peer& peer) noexcept {

@@ -23,6 +23,8 @@
 
 namespace pmix::server {
 
+struct ReportRows;
+
 class ModuleHost final : public Host {
   public:
     // The module may be null. Its first 28 slots are read and copied, and no byte more unless module_size (what the
@@ -102,6 +104,8 @@ class ModuleHost final : public Host {
 
     // Upcalls that the host has not answered yet.
     size_t open() const;
+    // A row for each of them, the oldest first, except those of operations that have rows of their own.
+    void report(ReportRows& rows) const;
 
     struct Call;
 

@@ -14,6 +14,7 @@
 
 #include "common/base/log.h"
 #include "server/host/module_host.h"
+#include "transport/deadline.h"
 
 namespace pmix::server {
 
@@ -29,6 +30,7 @@ struct ModuleHost::Call {
     const Runs runs;
     const char* const name;  // of the entry, for the log
     const common::ProcId about;
+    const int64_t began_ms = transport::monotonic_ns() / 1'000'000;
     // With Runs::anywhere: the upcall has returned, or the answer is given. The second of the two frees the Call, so
     // that a host may look at its arguments until it returns, even when another thread of its has answered already.
     std::atomic<bool> left{false};

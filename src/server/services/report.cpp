@@ -95,7 +95,7 @@ Page request_page(const RequestReport& r, const ProcId& self) {
     Page page;
     page.text(WIREUP_REPORT_OPERATION, r.operation);
     page.proc(WIREUP_REPORT_ASKER, r.requester.value_or(self));
-    page.proc(WIREUP_REPORT_TARGET, r.target);
+    if (r.target) page.proc(WIREUP_REPORT_TARGET, *r.target);
     page.text(WIREUP_REPORT_KEY, r.key);
     page.text(WIREUP_REPORT_WAITS_FOR, r.at_host ? "host" : "process");
     page.number(WIREUP_REPORT_AGE, seconds_since(r.began_ms), PMIX_DOUBLE);
