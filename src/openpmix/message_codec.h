@@ -9,6 +9,7 @@
 
 #include "common/base/portable_bytes.h"
 #include "common/protocol/message_codec.h"
+#include "openpmix/known_types.h"
 #include "openpmix/messages.h"
 
 namespace pmix::openpmix::codec {
@@ -26,14 +27,16 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 class Writer {
   public:
-    Writer(common::BufferWriter& out, const Traits& traits) : out_(out), form_(traits.form) {
+    Writer(common::BufferWriter& out, const Traits& traits) : out_(out), traits_(traits), form_(traits.form) {
         out_.set_typed_empty_arrays(true);
         if (!traits.topology_support) out_.set_support_bytes(0);
     }
 
     void head(size_t n, pmix_data_type_t type) { note(common::begin_call(out_, n, type, form_)); }
     void elements(const void* src, size_t n, pmix_data_type_t type) {
-        if (ok()) note(common::write_elements(out_, src, n, type, form_));
+        if (!ok()) return;
+        note(common::write_elements(out_, src, n, type, form_));
+        if (!holds_known_types(traits_, src, n, type)) note(PMIX_ERR_NOT_SUPPORTED);
     }
     void call(const void* src, size_t n, pmix_data_type_t type) {
         head(n, type);
@@ -55,6 +58,7 @@ class Writer {
 
   private:
     common::BufferWriter& out_;
+    const Traits& traits_;
     common::CallForm form_;
     pmix_status_t status_ = PMIX_SUCCESS;
 };

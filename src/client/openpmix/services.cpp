@@ -10,6 +10,7 @@
 
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
+#include "openpmix/known_types.h"
 
 namespace pmix::client {
 
@@ -314,7 +315,7 @@ void OpenPmixServices::append_extras(const common::ConnectRequest& ours, theirs:
         if (common::is_reserved_key(key)) return;
         common::Value value;
         if (common::decode_value_into(encoded, value.c_ptr()) != PMIX_SUCCESS) return;
-        if (!exchange_.traits().knows(value.type())) return;
+        if (!theirs::is_known(exchange_.traits(), value.get())) return;
         if (infos.append(key, std::move(value)) != PMIX_SUCCESS) throw std::bad_alloc();
     };
     InfoList own;
@@ -336,7 +337,7 @@ void OpenPmixServices::append_extras(const common::ConnectRequest& ours, theirs:
     (void)reader->for_each(dstore::Owner::job(), [&](std::string_view key, const dstore::Found& found) {
         common::Value value;
         if (key == PMIX_NSPACE || common::decode_value_into(found.bytes(), value.c_ptr()) != PMIX_SUCCESS) return;
-        if (!exchange_.traits().knows(value.type())) return;
+        if (!theirs::is_known(exchange_.traits(), value.get())) return;
         if (job.append(key, std::move(value)) != PMIX_SUCCESS) throw std::bad_alloc();
     });
     add(PMIX_JOB_INFO_ARRAY, std::move(job));

@@ -203,8 +203,6 @@ void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
         theirs::SectionData data;
         data.values.pairs.emplace_back().key = entry.key;
         pmix_status_t rc = common::decode_value_into(entry.value, data.values.pairs[0].value.c_ptr());
-        if (rc == PMIX_SUCCESS && !exchange_.traits().knows(data.values.pairs[0].value.type()))
-            rc = PMIX_ERR_NOT_SUPPORTED;
         std::vector<uint8_t> call;
         if (rc == PMIX_SUCCESS) rc = theirs::encode(data, exchange_.traits(), &call);
         for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE})

@@ -8,6 +8,7 @@
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
 #include "dstore/qualified.h"
+#include "openpmix/known_types.h"
 
 namespace pmix::server {
 
@@ -40,16 +41,6 @@ bool is_map(std::string_view key) noexcept {
     return key == PMIX_NODE_MAP || key == PMIX_NODE_MAP_RAW || key == PMIX_PROC_MAP || key == PMIX_PROC_MAP_RAW;
 }
 
-// All of a value, arrays in arrays included, has types that the release knows.
-bool is_readable(const pmix_value_t& value, const Traits& traits, unsigned depth = 0) noexcept {
-    if (!traits.knows(value.type) || depth > 8) return false;
-    if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr) return true;
-    if (!traits.knows(value.data.darray->type)) return false;
-    for (const pmix_info_t& info : common::infos_in(value))
-        if (!is_readable(info.value, traits, depth + 1)) return false;
-    return true;
-}
-
 // Decodes a value that may be told. PMIX_ERR_NOT_SUPPORTED: it may not.
 Result<Value> readable(std::string_view key, Bytes encoded, const Traits& traits) {
     if (dstore::is_deleted(encoded) || dstore::is_stored_qualified(key, encoded)) return PMIX_ERR_NOT_SUPPORTED;
@@ -57,7 +48,7 @@ Result<Value> readable(std::string_view key, Bytes encoded, const Traits& traits
     common::ByteReader r(encoded);
     const pmix_status_t rc = common::decode_value(r, value.c_ptr());
     if (rc == PMIX_ERR_NOMEM) throw std::bad_alloc();
-    if (rc != PMIX_SUCCESS || !is_readable(value.get(), traits)) return PMIX_ERR_NOT_SUPPORTED;
+    if (rc != PMIX_SUCCESS || !openpmix::is_known(traits, value.get())) return PMIX_ERR_NOT_SUPPORTED;
     return value;
 }
 

@@ -358,6 +358,31 @@ TEST_P(OpenPmixCommit, LargerThanAMessage_BecomesSeveral) {
     EXPECT_EQ(keys, remote);
 }
 
+// The message is not sent, so the connection goes on.
+TEST_P(OpenPmixData, ValueWithATypeThatTheServerLacks_IsNotSupported) {
+    if (server_->traits.knows(PMIX_NODE_PID)) GTEST_SKIP() << "it has all types";
+    std::atomic<int> commits{0};
+    server_->on(theirs::Command::commit, [&](uint32_t tag, common::Bytes) {
+        ++commits;
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    init();
+    pmix_node_pid_t pid{};
+    pmix_data_array_t inner{PMIX_NODE_PID, 1, &pid};
+    pmix_data_array_t outer{PMIX_DATA_ARRAY, 1, &inner};
+    pmix_info_t info;
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_LOAD_KEY(info.key, "key");
+    info.value.type = PMIX_DATA_ARRAY;
+    info.value.data.darray = &outer;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(&info, 1));
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", &info.value));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit()) << "nobody waits for the answer";
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_EQ(0, commits);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+}
+
 // ---- services ----
 
 TEST_P(OpenPmixData, Connect_WithDataThatCannotBeRead_HasConnected) {

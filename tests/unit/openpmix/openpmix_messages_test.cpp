@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "openpmix/hello.h"
+#include "openpmix/known_types.h"
 #include "openpmix/messages.h"
 
 namespace pmix::openpmix {
@@ -210,6 +211,51 @@ TEST(OpenPmixMessagesTest, Encode_OfWhatCannotBe_LeavesTheBytes) {
     EXPECT_EQ(encode(m, traits, &bytes), PMIX_ERR_UNKNOWN_DATA_TYPE);
     EXPECT_EQ(bytes.size(), 3u);
     m.values.pairs[0].value.c_ptr()->type = PMIX_UNDEF;
+}
+
+// One that the release cannot read would end its reading of the message.
+TEST(OpenPmixMessagesTest, Encode_OfTypesThatTheReleaseLacks_IsNotSupported) {
+    const auto array = [](void* elements, size_t n, pmix_data_type_t type) {
+        return pmix_data_array_t{type, n, elements};
+    };
+    pmix_node_pid_t pid{};
+    pmix_data_array_t pids = array(&pid, 1, PMIX_NODE_PID);
+    pmix_data_array_t pids_in_array = array(&pids, 1, PMIX_DATA_ARRAY);
+    pmix_info_t info;
+    PMIX_INFO_CONSTRUCT(&info);
+    info.value.type = PMIX_DATA_ARRAY;
+    info.value.data.darray = &pids;
+    pmix_data_array_t infos = array(&info, 1, PMIX_INFO);
+    pmix_data_array_t values = array(&info.value, 1, PMIX_VALUE);
+    for (pmix_data_array_t* held : {&pids, &pids_in_array, &infos, &values}) {
+        SectionData m;
+        m.values.pairs.emplace_back().key = "k";
+        m.values.pairs[0].value.c_ptr()->type = PMIX_DATA_ARRAY;
+        m.values.pairs[0].value.c_ptr()->data.darray = held;
+        std::vector<uint8_t> bytes;
+        EXPECT_EQ(encode(m, *traits_of("5.0.7", "v41", 1), &bytes), PMIX_ERR_NOT_SUPPORTED);
+        EXPECT_TRUE(bytes.empty());
+        EXPECT_EQ(encode(m, *traits_of("6.1.0", "v61", 1), &bytes), PMIX_SUCCESS);
+        m.values.pairs[0].value.c_ptr()->type = PMIX_UNDEF;  // nothing in it is the value's
+    }
+    for (const char* version : {"5.0.7", "6.1.0"}) {
+        const bool knows = version[0] == '6';
+        const Traits traits = *traits_of(version, knows ? "v61" : "v41", 1);
+        const pmix_status_t wanted = knows ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
+        pmix_app_t app{};
+        app.info = &info;
+        app.ninfo = 1;
+        pmix_query_t query{};
+        query.qualifiers = &info;
+        query.nqual = 1;
+        EXPECT_EQ(is_known(traits, info.value), knows);
+        EXPECT_EQ(holds_known_types(traits, &app, 1, PMIX_APP), knows);
+        EXPECT_EQ(holds_known_types(traits, &query, 1, PMIX_QUERY), knows);
+        SpawnRequest spawn;
+        spawn.apps.elements = std::move(common::CArray<pmix_app_t>::copy_of(&app, 1)).value();
+        std::vector<uint8_t> bytes;
+        EXPECT_EQ(encode(spawn, traits, &bytes), wanted);
+    }
 }
 
 TEST(OpenPmixMessagesTest, Command_OfAnotherRequest_Refused) {
