@@ -66,6 +66,8 @@ class Stream final : public std::enable_shared_from_this<Stream>, private transp
 
     void resume() noexcept REQUIRES(common::loop_thread);
     void close() noexcept REQUIRES(common::loop_thread);
+    // What the other end has to receive cannot be sent: ends the connection, and on_closed follows.
+    void fail(pmix_status_t why) noexcept;
     void abandon() noexcept;
 
     int fd() const noexcept { return socket_.get(); }
@@ -83,7 +85,8 @@ class Stream final : public std::enable_shared_from_this<Stream>, private transp
     void flush() REQUIRES(common::loop_thread);
     bool may_begin() const noexcept;
     void watch() noexcept REQUIRES(common::loop_thread);
-    void fail(pmix_status_t why) noexcept;
+    // Tells the handler of the end.
+    void finish() noexcept REQUIRES(common::loop_thread);
 
     transport::EventLoop& loop_;
     transport::Descriptor socket_;
@@ -99,6 +102,7 @@ class Stream final : public std::enable_shared_from_this<Stream>, private transp
     bool held_ = false;      // a large message waits for room
     bool admitted_ = false;  // the large message at the front may be read
     bool failed_ = false;
+    pmix_status_t why_ = PMIX_SUCCESS;  // it has failed
 };
 
 }  // namespace pmix::openpmix

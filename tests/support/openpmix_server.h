@@ -64,6 +64,14 @@ class OpenPmixServer {
         common::MutexLock lock(mutex_);
         if (socket_) ::shutdown(socket_.get(), SHUT_RDWR);
     }
+    // The same as a process that is killed with unread bytes ends it: by a reset.
+    void reset() {
+        common::MutexLock lock(mutex_);
+        const linger at_once{1, 0};
+        (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        const sockaddr nobody{AF_UNSPEC, {}};
+        (void)::connect(socket_.get(), &nobody, sizeof nobody);
+    }
     void set_environment() const {
         ::setenv("PMIX_NAMESPACE", "job", 1);
         ::setenv("PMIX_RANK", "0", 1);

@@ -153,10 +153,17 @@ void OpenPmixChannel::translate(const common::Frame& frame) {
         transport::log_frame(stream_->fd(), '>', frame.header, frame.payload);
     try {
         translator_->frame(frame.header, frame.payload);
+        return;
     } catch (const std::bad_alloc&) {
-        // The call that waits must end.
-        if (frame.header.kind != common::FrameKind::request) throw;
+        loop_.step_lost();
+    }
+    // The call that waits must end. What nobody waits for, a commit for one, would be missing in silence: then the
+    // connection ends, and where there is no memory for the answer either.
+    try {
+        if (frame.header.kind != common::FrameKind::request) throw std::bad_alloc();
         deliver_frame(FrameHeader::reply(frame.header.command, frame.header.id, PMIX_ERR_NOMEM), {}, {});
+    } catch (const std::bad_alloc&) {
+        stream_->fail(PMIX_ERR_OUT_OF_RESOURCE);
     }
 }
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The connection to a server of OpenPMIx's where an allocation fails: each request that was taken is answered, sent, or
+// ended with the connection, and the end of a connection is told once.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "client/openpmix/openpmix_channel.h"
+#include "common/protocol/messages.h"
+#include "openpmix/hello.h"
+#include "openpmix/stream.h"
+#include "support/failing_memory.h"
+#include "support/recording_handler.h"
+
+namespace pmix::test {
+namespace {
+
+using common::FrameHeader;
+
+// Notes the end without memory.
+struct End final : openpmix::StreamHandler, transport::ConnectionHandler {
+    void on_connect(common::Bytes) override {}
+    void on_message(const openpmix::FrameHeader&, common::Bytes) override { ++messages; }
+    void on_drained() override {}
+    void on_closed(pmix_status_t) override { ++ends; }
+    bool admit_message(size_t) noexcept override { return true; }
+    void message_complete() noexcept override {}
+    void on_frame(transport::ReceivedFrame) override { ++frames; }
+    int messages = 0, frames = 0, ends = 0;
+};
+
+void run_failing(ManualLoop& here) {
+    FailingMemory::resume();
+    here.run(20);
+    FailingMemory::pause();
+}
+
+// Calls it with a failure at the first allocation, then at the second, until there are no more.
+void with_failures(const std::function<void()>& run) {
+    for (long after = 0; after < 1000; ++after) {
+        SCOPED_TRACE(after);
+        FailingMemory::arm(after);
+        run();
+        if (!FailingMemory::failed() || ::testing::Test::HasFailure()) return;
+    }
+    ADD_FAILURE() << "it allocates without end";
+}
+
+class OpenPmixNoMemory : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (!kFailingMemory) GTEST_SKIP() << "a sanitizer has the memory";
+    }
+    const openpmix::Traits traits_ = *openpmix::traits_of("5.0.7", "v41", openpmix::kNotDescribed);
+};
+
+TEST_F(OpenPmixNoMemory, StreamEnds_IsToldOnce) {
+    with_failures([] {
+        End handler;
+        ManualLoop here;
+        auto [ours, theirs] = socket_pair();
+        std::shared_ptr<openpmix::Stream> stream;
+        {
+            transport::LoopRole role(*here.loop);
+            stream = std::move(*openpmix::Stream::open(*here.loop, std::move(ours), handler, {.connected = true}));
+        }
+        theirs.reset();
+        run_failing(here);
+        EXPECT_EQ(1, handler.ends);
+        transport::LoopRole role(*here.loop);
+        stream.reset();
+    });
+}
+
+TEST_F(OpenPmixNoMemory, MessageWithoutMemory_EndsTheStreamOnce) {
+    with_failures([] {
+        End handler;
+        ManualLoop here;
+        auto [ours, theirs] = socket_pair();
+        std::shared_ptr<openpmix::Stream> stream;
+        {
+            transport::LoopRole role(*here.loop);
+            stream = std::move(*openpmix::Stream::open(*here.loop, std::move(ours), handler, {.connected = true}));
+        }
+        std::vector<uint8_t> message(openpmix::kHeaderSize + 100'000);
+        openpmix::build_header({0, openpmix::kFirstRequestTag, 100'000}, message.data());
+        ASSERT_EQ(static_cast<ssize_t>(message.size()), ::send(theirs.get(), message.data(), message.size(), 0));
+        run_failing(here);
+        EXPECT_LE(1, handler.messages + handler.ends);
+        EXPECT_GE(1, handler.messages);
+        EXPECT_GE(1, handler.ends);
+        transport::LoopRole role(*here.loop);
+        stream.reset();
+    });
+}
+
+TEST_F(OpenPmixNoMemory, Request_IsAnsweredSentOrEnds) {
+    with_failures([this] {
+        End handler;
+        ManualLoop here;
+        auto [ours, theirs] = socket_pair();
+        std::unique_ptr<client::OpenPmixChannel> channel;
+        {
+            transport::LoopRole role(*here.loop);
+            channel = std::move(*client::OpenPmixChannel::open(*here.loop, std::move(ours),
+                                                               std::make_unique<client::Shadow>(traits_, "here"),
+                                                               common::ProcId("job", 0), traits_, handler));
+        }
+        common::LookupRequest request;
+        request.keys = {"key"};
+        auto payload = common::message_bytes(request);
+        FrameHeader header = FrameHeader::request(static_cast<uint16_t>(common::Command::lookup), 1);
+        header.payload = static_cast<uint32_t>(payload->size());
+        bool taken = false;
+        FailingMemory::resume();
+        try {
+            taken = channel->send(header, *payload) == PMIX_SUCCESS;
+        } catch (const std::bad_alloc&) {
+        }
+        FailingMemory::pause();
+        run_failing(here);
+        if (taken) {
+            uint8_t byte;
+            const bool sent = ::recv(theirs.get(), &byte, 1, MSG_DONTWAIT) == 1;
+            EXPECT_LE(1, (sent ? 1 : 0) + handler.frames + handler.ends);
+        }
+        transport::LoopRole role(*here.loop);
+        channel.reset();
+    });
+}
+
+// Nobody waits for it: what is lost must not stay unnoticed.
+TEST_F(OpenPmixNoMemory, Commit_IsSentOrEnds) {
+    with_failures([this] {
+        End handler;
+        ManualLoop here;
+        auto [ours, theirs] = socket_pair();
+        std::unique_ptr<client::OpenPmixChannel> channel;
+        {
+            transport::LoopRole role(*here.loop);
+            channel = std::move(*client::OpenPmixChannel::open(*here.loop, std::move(ours),
+                                                               std::make_unique<client::Shadow>(traits_, "here"),
+                                                               common::ProcId("job", 0), traits_, handler));
+        }
+        common::CommitRequest request;
+        const std::vector<uint8_t> flag = {PMIX_BOOL, 0, 1};
+        request.entries.push_back({PMIX_GLOBAL, "key", flag});
+        auto payload = common::message_bytes(request);
+        FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::commit));
+        header.payload = static_cast<uint32_t>(payload->size());
+        bool taken = false;
+        FailingMemory::resume();
+        try {
+            taken = channel->send(header, *payload) == PMIX_SUCCESS;
+        } catch (const std::bad_alloc&) {
+        }
+        FailingMemory::pause();
+        run_failing(here);
+        if (taken) {
+            uint8_t byte;
+            const bool sent = ::recv(theirs.get(), &byte, 1, MSG_DONTWAIT) == 1;
+            EXPECT_LE(1, (sent ? 1 : 0) + handler.frames + handler.ends);
+        }
+        transport::LoopRole role(*here.loop);
+        channel.reset();
+    });
+}
+
+}  // namespace
+}  // namespace pmix::test
