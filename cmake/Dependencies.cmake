@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# libevent (core), zlib and threads are linked; hwloc is opened at first use, so only its headers are needed.
+# libevent (core) and threads are linked; hwloc and zlib are opened at first use, so only their headers are needed. The
+# static library links zlib.
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -7,5 +8,5 @@ pkg_check_modules(LIBEVENT_CORE REQUIRED IMPORTED_TARGET libevent_core)
 pkg_check_modules(HWLOC REQUIRED hwloc)
 
 add_library(wireup_dependencies INTERFACE)
-target_link_libraries(wireup_dependencies INTERFACE event_core ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
-target_include_directories(wireup_dependencies SYSTEM INTERFACE ${LIBEVENT_CORE_INCLUDE_DIRS} ${HWLOC_INCLUDE_DIRS})
+target_link_libraries(wireup_dependencies INTERFACE event_core Threads::Threads ${CMAKE_DL_LIBS})
+target_include_directories(wireup_dependencies SYSTEM INTERFACE ${LIBEVENT_CORE_INCLUDE_DIRS} ${ZLIB_INCLUDE_DIRS} ${HWLOC_INCLUDE_DIRS})

@@ -47,12 +47,12 @@ static bool is(const char* key, const char* other) {
 static bool put_value(struct buffer* body, pmix_value_t* value) {
     pmix_data_buffer_t packed;
     pmix_byte_object_t bytes = {NULL, 0};
-    PMIx_Data_buffer_construct(&packed);
+    PMIX_DATA_BUFFER_CONSTRUCT(&packed);
     bool good = PMIx_Data_pack(NULL, &packed, value, 1, PMIX_VALUE) == PMIX_SUCCESS &&
                 PMIx_Data_unload(&packed, &bytes) == PMIX_SUCCESS;
     if (good) wire_put_bytes(body, bytes.bytes, bytes.size);
     free(bytes.bytes);
-    PMIx_Data_buffer_destruct(&packed);
+    PMIX_DATA_BUFFER_DESTRUCT(&packed);
     return good;
 }
 
@@ -62,10 +62,10 @@ static bool get_value(struct buffer* body, pmix_value_t* value) {
     pmix_data_buffer_t packed;
     pmix_byte_object_t bytes = {memcpy(xcalloc(view.size, 1), view.data, view.size), view.size};
     int32_t count = 1;
-    PMIx_Data_buffer_construct(&packed);
+    PMIX_DATA_BUFFER_CONSTRUCT(&packed);
     bool good = PMIx_Data_load(&packed, &bytes) == PMIX_SUCCESS && /* which takes the bytes */
                 PMIx_Data_unpack(NULL, &packed, value, &count, PMIX_VALUE) == PMIX_SUCCESS && count == 1;
-    PMIx_Data_buffer_destruct(&packed);
+    PMIX_DATA_BUFFER_DESTRUCT(&packed);
     return good;
 }
 

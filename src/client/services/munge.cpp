@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/services/munge.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
+#include "common/base/open_library.h"
+
 namespace pmix::client {
 
 namespace {
 
 // Of munge.h: contexts are opaque, and the default one is null; 0 is success; these say that there is no answer at all.
-using Encode = int (*)(char** credential, void* context, const void* payload, int size);
-using Decode = int (*)(const char* credential, void* context, void** payload, int* size, uid_t* uid, gid_t* gid);
+using Encode = int(char** credential, void* context, const void* payload, int size);
+using Decode = int(const char* credential, void* context, void** payload, int* size, uid_t* uid, gid_t* gid);
 constexpr int kSnafu = 1, kNoMemory = 5, kSocket = 6, kTimeout = 7;
 
 constexpr std::string_view kPrefix = "MUNGE:";
 constexpr size_t kMaxCredential = 1 << 20;
 
 struct Library {
-    Encode encode = nullptr;
-    Decode decode = nullptr;
+    Encode* encode = nullptr;
+    Decode* decode = nullptr;
 };
 constinit Library g_library;
 constinit pthread_once_t g_once = PTHREAD_ONCE_INIT;
 
 void open_library() {
-    void* handle = ::dlopen("libmunge.so.2", RTLD_NOW | RTLD_LOCAL);
+    void* handle = common::open_library("libmunge.so.2", "no MUNGE credentials");
     if (handle == nullptr) return;
-    g_library.encode = reinterpret_cast<Encode>(::dlsym(handle, "munge_encode"));
-    g_library.decode = reinterpret_cast<Decode>(::dlsym(handle, "munge_decode"));
+    common::find_function(handle, "munge_encode", g_library.encode);
+    common::find_function(handle, "munge_decode", g_library.decode);
 }
 
 const Library& library() {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/compress.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <new>
+
+#include "common/base/zlib_functions.h"
 
 namespace pmix::common {
 namespace {
@@ -18,21 +18,23 @@ uInt step(size_t left) noexcept {
 
 // A zlib stream that is ended whatever happens to the vectors beside it.
 struct Deflate {
+    const Zlib& zlib;
     z_stream z{};
-    Deflate() {
-        if (deflateInit(&z, 1) != Z_OK) throw std::bad_alloc();
+    explicit Deflate(const Zlib& functions) : zlib(functions) {
+        if (zlib.deflate_init(&z, 1, ZLIB_VERSION, sizeof z) != Z_OK) throw std::bad_alloc();
     }
-    ~Deflate() { deflateEnd(&z); }
+    ~Deflate() { zlib.deflate_end(&z); }
     Deflate(const Deflate&) = delete;
     Deflate& operator=(const Deflate&) = delete;
 };
 
 struct Inflate {
+    const Zlib& zlib;
     z_stream z{};
-    Inflate() {
-        if (inflateInit(&z) != Z_OK) throw std::bad_alloc();
+    explicit Inflate(const Zlib& functions) : zlib(functions) {
+        if (zlib.inflate_init(&z, ZLIB_VERSION, sizeof z) != Z_OK) throw std::bad_alloc();
     }
-    ~Inflate() { inflateEnd(&z); }
+    ~Inflate() { zlib.inflate_end(&z); }
     Inflate(const Inflate&) = delete;
     Inflate& operator=(const Inflate&) = delete;
 };
@@ -41,11 +43,13 @@ struct Inflate {
 
 std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t header) {
     if (input.size() < kMinCompress || header >= input.size()) return std::nullopt;
+    const Zlib* zlib = Zlib::open();
+    if (zlib == nullptr) return std::nullopt;
     // Room for less than the input and no more: a stream that does not gain runs out of it and is given up there. It
     // grows by quarters of the input, since what compresses at all usually needs one.
     const size_t most = input.size() - 1;
     std::vector<uint8_t> out(std::min(most, header + input.size() / 4 + 64));
-    Deflate stream;
+    Deflate stream(*zlib);
     const uint8_t* next_in = input.data();
     size_t left = input.size();
     size_t used = header;
@@ -56,7 +60,7 @@ std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t heade
         stream.z.avail_in = in;
         stream.z.next_out = out.data() + used;
         stream.z.avail_out = space;
-        const int rc = deflate(&stream.z, in == left ? Z_FINISH : Z_NO_FLUSH);
+        const int rc = zlib->deflate(&stream.z, in == left ? Z_FINISH : Z_NO_FLUSH);
         next_in += in - stream.z.avail_in;
         left -= in - stream.z.avail_in;
         used += space - stream.z.avail_out;
@@ -73,12 +77,14 @@ std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t heade
 }
 
 Result<std::vector<uint8_t>> inflate_bounded(Bytes stream, size_t max_output, size_t size_hint) {
+    const Zlib* zlib = Zlib::open();
+    if (zlib == nullptr) return PMIX_ERR_NOT_SUPPORTED;
     // Deflate expands at most 1032 times, so a hint beyond that is a lie that would only cost memory.
     constexpr size_t kMaxExpansion = 1032;
     size_t first = stream.size() * 4;
     if (size_hint != 0) first = std::min(size_hint, stream.size() * kMaxExpansion);
     std::vector<uint8_t> out(std::min(max_output, std::max<size_t>(first, 64)));
-    Inflate inflater;
+    Inflate inflater(*zlib);
     const uint8_t* next_in = stream.data();
     size_t left = stream.size();
     size_t used = 0;
@@ -91,7 +97,7 @@ Result<std::vector<uint8_t>> inflate_bounded(Bytes stream, size_t max_output, si
         inflater.z.avail_in = in;
         inflater.z.next_out = full ? &spare : out.data() + used;
         inflater.z.avail_out = space;
-        const int rc = inflate(&inflater.z, Z_NO_FLUSH);
+        const int rc = zlib->inflate(&inflater.z, Z_NO_FLUSH);
         const uInt took = in - inflater.z.avail_in;
         const uInt gave = space - inflater.z.avail_out;
         next_in += took;

@@ -2,7 +2,8 @@
 // Blobs made smaller for the way between nodes, and compressed maps read (zlib, level 1).
 //
 // Pure functions, any thread. No length in the input is believed: memory grows with what really comes out, up to the
-// caller's bound. A damaged or oversized stream is a status.
+// caller's bound. A damaged or oversized stream is a status, and so is a machine without zlib, where nothing is
+// smaller.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,8 @@ inline constexpr size_t kMinCompress = 4096;
 std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t header = 0);
 
 // What the stream holds. PMIX_ERR_OUT_OF_RESOURCE beyond max_output; PMIX_ERR_UNPACK_FAILURE when it is damaged, ends
-// early or is followed by other bytes. size_hint, if the sender named a size, saves copies and nothing more.
+// early or is followed by other bytes; PMIX_ERR_NOT_SUPPORTED without zlib. size_hint, if the sender named a size,
+// saves copies and nothing more.
 Result<std::vector<uint8_t>> inflate_bounded(Bytes stream, size_t max_output, size_t size_hint = 0);
 
 }  // namespace pmix::common

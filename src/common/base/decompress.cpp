@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/decompress.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-
 #include <algorithm>
 #include <array>
 #include <new>
 
 #include "common/base/compress.h"
-#include "common/base/log.h"
+#include "common/base/open_library.h"
 
 namespace pmix::common {
 namespace {
@@ -21,30 +18,7 @@ bool starts_with(Bytes stream, const std::array<uint8_t, 4>& magic) noexcept {
     return stream.size() >= magic.size() && std::equal(magic.begin(), magic.end(), stream.begin());
 }
 
-// dlopen is a cancellation point, and a thread that is cancelled in it would keep the loader's lock.
-class NoCancel {
-  public:
-    NoCancel() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-    ~NoCancel() { ::pthread_setcancelstate(before_, nullptr); }
-    NoCancel(const NoCancel&) = delete;
-    NoCancel& operator=(const NoCancel&) = delete;
-
-  private:
-    int before_ = 0;
-};
-
-void* open_library(const char* name) noexcept {
-    NoCancel no_cancel;
-    void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) WIREUP_LOG(api, warn, "%s is not on this machine: compressed data cannot be read", name);
-    return library;
-}
-
-template <class Function>
-bool find(void* library, const char* name, Function*& out) noexcept {
-    out = reinterpret_cast<Function*>(::dlsym(library, name));
-    return out != nullptr;
-}
+constexpr const char* kPurpose = "compressed data cannot be read";
 
 // One step of a stream: how much of the input it read, how much it wrote, and whether the stream is at its end.
 struct Step {
@@ -74,10 +48,11 @@ struct Zstd {
     static const Zstd* open() noexcept {
         static const Zstd library = [] {
             Zstd z;
-            void* handle = open_library("libzstd.so.1");
-            if (handle == nullptr || !find(handle, "ZSTD_createDCtx", z.create) ||
-                !find(handle, "ZSTD_freeDCtx", z.free) || !find(handle, "ZSTD_decompressStream", z.decompress) ||
-                !find(handle, "ZSTD_isError", z.is_error))
+            void* handle = open_library("libzstd.so.1", kPurpose);
+            if (handle == nullptr || !find_function(handle, "ZSTD_createDCtx", z.create) ||
+                !find_function(handle, "ZSTD_freeDCtx", z.free) ||
+                !find_function(handle, "ZSTD_decompressStream", z.decompress) ||
+                !find_function(handle, "ZSTD_isError", z.is_error))
                 z.create = nullptr;
             return z;
         }();
@@ -102,10 +77,11 @@ struct Lz4 {
     static const Lz4* open() noexcept {
         static const Lz4 library = [] {
             Lz4 l;
-            void* handle = open_library("liblz4.so.1");
-            if (handle == nullptr || !find(handle, "LZ4F_createDecompressionContext", l.make) ||
-                !find(handle, "LZ4F_freeDecompressionContext", l.free) ||
-                !find(handle, "LZ4F_decompress", l.decompress) || !find(handle, "LZ4F_isError", l.is_error))
+            void* handle = open_library("liblz4.so.1", kPurpose);
+            if (handle == nullptr || !find_function(handle, "LZ4F_createDecompressionContext", l.make) ||
+                !find_function(handle, "LZ4F_freeDecompressionContext", l.free) ||
+                !find_function(handle, "LZ4F_decompress", l.decompress) ||
+                !find_function(handle, "LZ4F_isError", l.is_error))
                 l.make = nullptr;
             return l;
         }();
