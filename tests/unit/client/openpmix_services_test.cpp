@@ -191,6 +191,19 @@ TEST_P(OpenPmixServices, Register_CodeUnderWay_WaitsForTheServer) {
     EXPECT_EQ(2, asked);
 }
 
+// A server is asked once for each code, whatever handlers share it.
+TEST_P(OpenPmixServices, Register_CodeThatIsRegistered_IsNotAskedForAgain) {
+    std::vector<std::vector<pmix_status_t>> requests;
+    server_->on(theirs::Command::register_events, [&](uint32_t tag, common::Bytes payload) {
+        requests.push_back(server_->decoded<theirs::RegisterEventsRequest>(payload).codes.codes);
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    init();
+    ASSERT_GE(handle({-3001}), 0);
+    ASSERT_GE(handle({-3001, -3002}), 0);
+    EXPECT_EQ((std::vector<std::vector<pmix_status_t>>{{-3001}, {-3002}}), requests);
+}
+
 // The server refuses the first, which asks for another code as well: the second asks for itself.
 TEST_P(OpenPmixServices, Register_Refused_OthersAskForThemselves) {
     std::vector<std::vector<pmix_status_t>> requests;
