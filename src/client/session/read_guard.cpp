@@ -20,6 +20,8 @@ namespace {
 constinit std::atomic<ReadingLine*> g_lines{nullptr};
 // Shared by the threads that got no line of their own: only ever counted up, so what they may have seen stays mapped.
 constinit ReadingLine g_no_memory;
+// Its changes have one order: the later thread sees what the earlier ones had done before theirs.
+constinit std::atomic<uint32_t> g_visits{0};
 constinit pthread_once_t g_once = PTHREAD_ONCE_INIT;
 constinit pthread_key_t g_key = 0;
 constinit bool g_have_key = false;
@@ -65,10 +67,10 @@ bool fence_all_threads() noexcept {
 }
 #endif
 
-// Has any thread but this one a line? The fence is the other half of the one in take_line(): a thread whose line is not
-// seen here takes it later, and then finds nothing that was removed before this call.
+// Has any thread but this one a line? A thread whose line is not seen here visits take_line() later, and then
+// finds nothing that was removed before this call.
 bool others_may_read() noexcept {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    g_visits.fetch_add(1, std::memory_order_acq_rel);
     for (ReadingLine* l = g_lines.load(std::memory_order_acquire); l != nullptr; l = l->next) {
         if (l != t_reading.line && l->taken.load(std::memory_order_acquire)) return true;
     }
@@ -84,7 +86,7 @@ void Reading::take_line() noexcept {
         line = &g_no_memory;
     }
     t_reading.line = line;
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // others_may_read() has the other one
+    g_visits.fetch_add(1, std::memory_order_acq_rel);
     if (line == &g_no_memory) return;
     pthread_once(&g_once, &make_key);
     if (g_have_key) pthread_setspecific(g_key, line);

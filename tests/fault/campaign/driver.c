@@ -281,8 +281,13 @@ static long bound_kib(const struct held* warm) {
     return warm->kib + warm->kib / 5 + (slack ? atol(slack) : 2048);
 }
 
+/* A server's own, its loop's, and the one for work that may block, which starts with its first task: on a slow machine
+ * that may be after the first tenth. */
+enum { MOST_THREADS = 3 };
+
 static bool is_back(const struct held* held, const struct held* warm) {
-    return held->descriptors <= warm->descriptors && held->threads <= warm->threads && held->kib <= bound_kib(warm);
+    return held->descriptors <= warm->descriptors && held->kib <= bound_kib(warm) &&
+           (held->threads <= warm->threads || held->threads <= MOST_THREADS);
 }
 
 /* All jobs have ended; what the servers still do for them they get time for: the answer to a spawn is sent before the
