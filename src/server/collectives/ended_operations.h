@@ -6,9 +6,7 @@
 // What can go wrong: memory (std::bad_alloc, nothing changed).
 #pragma once
 
-#include <algorithm>
 #include <deque>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,43 +33,21 @@ class EndedOperations {
         Charge charge{};
     };
 
-    void keep(Ended&& ended) {
-        if (ended_.size() >= kMost) forget_one();
-        ended_.push_back(std::move(ended));
-    }
+    void keep(Ended&& ended);
     // The status for a member that is late, which is told it once. signature null: whatever it was.
     std::optional<pmix_status_t> take(common::GroupCall call, std::string_view name, const Signature* signature,
-                                      MemberId member) noexcept {
-        for (auto it = ended_.begin(); it != ended_.end(); ++it) {
-            if (it->call != call || it->name != name || (signature != nullptr && it->signature != *signature)) continue;
-            const auto at = std::find(it->missing.begin(), it->missing.end(), member);
-            if (at == it->missing.end()) continue;
-            it->missing.erase(at);
-            const pmix_status_t status = it->status;
-            if (it->missing.empty()) ended_.erase(it);
-            return status;
-        }
-        return std::nullopt;
-    }
+                                      MemberId member) noexcept;
     // Members that will not call any more.
     template <class F>
     void drop_members(F&& is_meant) {
         for (Ended& e : ended_) std::erase_if(e.missing, is_meant);
         std::erase_if(ended_, [](const Ended& e) { return e.missing.empty(); });
     }
-    void drop_those_of(std::string_view nspace) {
-        std::erase_if(ended_, [&](const Ended& e) { return e.signature.names(nspace); });
-    }
+    void drop_those_of(std::string_view nspace);
     size_t size() const noexcept { return ended_.size(); }
 
   private:
-    void forget_one() {
-        std::map<const UserAccount*, size_t> of_user;
-        for (const Ended& e : ended_) ++of_user[e.user];
-        const auto most = std::max_element(of_user.begin(), of_user.end(),
-                                           [](const auto& a, const auto& b) { return a.second < b.second; });
-        ended_.erase(std::find_if(ended_.begin(), ended_.end(), [&](const Ended& e) { return e.user == most->first; }));
-    }
+    void forget_one();
 
     std::deque<Ended> ended_;  // the oldest first
 };
