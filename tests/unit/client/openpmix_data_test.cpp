@@ -360,7 +360,7 @@ TEST_P(OpenPmixCommit, LargerThanAMessage_BecomesSeveral) {
 
 // The message is not sent, so the connection goes on.
 TEST_P(OpenPmixData, ValueWithATypeThatTheServerLacks_IsNotSupported) {
-    if (server_->traits.knows(PMIX_NODE_PID)) GTEST_SKIP() << "it has all types";
+    const bool has_all = server_->traits.knows(PMIX_NODE_PID);
     std::atomic<int> commits{0};
     server_->on(theirs::Command::commit, [&](uint32_t tag, common::Bytes) {
         ++commits;
@@ -375,11 +375,13 @@ TEST_P(OpenPmixData, ValueWithATypeThatTheServerLacks_IsNotSupported) {
     PMIX_LOAD_KEY(info.key, "key");
     info.value.type = PMIX_DATA_ARRAY;
     info.value.data.darray = &outer;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(&info, 1));
+    if (!has_all) {
+        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(&info, 1));
+    }
     ASSERT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", &info.value));
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit()) << "nobody waits for the answer";
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Fence(nullptr, 0, nullptr, 0));
-    EXPECT_EQ(0, commits);
+    EXPECT_EQ(has_all ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_EQ(has_all ? 1 : 0, commits);
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
 }
 
