@@ -13,7 +13,7 @@ void* open_library(const char* name, const char* purpose) noexcept {
     ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
     ::pthread_setcancelstate(before, nullptr);
-    if (library == nullptr) WIREUP_LOG(api, warn, "%s is not on this machine: %s", name, purpose);
+    if (library == nullptr && purpose != nullptr) WIREUP_LOG(api, warn, "%s is not on this machine: %s", name, purpose);
     return library;
 }
 

@@ -6,8 +6,8 @@
 
 namespace pmix::common {
 
-// Null, and a line of the log, where there is none. purpose: what cannot be done then. No thread is cancelled in it: it
-// would keep the loader's lock.
+// Null where there is none, and a line of the log with what cannot be done then (purpose; null: no line). No thread is
+// cancelled in it: it would keep the loader's lock.
 void* open_library(const char* name, const char* purpose) noexcept;
 
 void* find_symbol(void* library, const char* name) noexcept;
