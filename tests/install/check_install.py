@@ -113,6 +113,15 @@ def tree(installed):
             directory = "LIB" + directory[len(installed.lib):] if directory.startswith(installed.lib) else directory
             name = re.sub(r"^(libpmix\.so\.2)\.[0-9.]+$", r"\1.N", name)
             found.setdefault(directory, set()).add(re.sub(r"^(PMIxTargets)-\w+", r"\1-TYPE", name))
+    # Where Doxygen was not there, the manual's pages of the library are not: all of them or none.
+    manual = {d: found.pop(d) for d in ("share/man/man3", "share/man/man7") if d in found}
+    if manual:
+        exported = set()
+        for header in TREE["include"]:
+            with open(os.path.join(installed.prefix, "include", header), encoding="utf-8") as text:
+                exported |= set(re.findall(r"^PMIX_EXPORT [^;(]*?\b(PMIx_\w+)\(", text.read(), re.M))
+        assert manual["share/man/man3"] == {name + ".3" for name in exported}, "pages of functions"
+        assert manual["share/man/man7"] == {"pmix-attributes.7", "pmix-server-module.7", "wireup-environment.7"}
     assert found == TREE, "installed: %s" % sorted((d, sorted(n)) for d, n in found.items() if TREE.get(d) != n)
     libdir = installed.libdir()
     # Slurm opens the name without a number, everybody else the one with 2: both must be links to the one file.
