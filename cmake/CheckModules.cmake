@@ -4,7 +4,8 @@
 # CMakeLists.txt it makes that part of every build.
 #
 # may_M: the other modules that M may include. inner_M: its folders, lowest first: a file may include its own folder and
-# the ones before it. Files beside the folders are the top of their module, which no folder includes.
+# the ones before it. Files beside the folders are the top of their module, which no folder includes. above_M: folders
+# of M that stand above the files beside them instead, lowest first: those do not include them.
 if(CMAKE_SCRIPT_MODE_FILE)
   cmake_policy(SET CMP0057 NEW)
   set(may_common)
@@ -17,6 +18,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   set(may_runtime   client server topology openpmix transport dstore common)
   set(may_abi       runtime client server topology openpmix transport dstore common)
   set(inner_common  base placement values codec protocol)
+  set(above_transport rendezvous)
   set(inner_client  session data openpmix events groups tool iof services)
   set(inner_server  base host namespaces data events collectives jobs iof spawn services admission openpmix)
 
@@ -38,7 +40,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
       if(f MATCHES "^[a-z]+/([a-z]+)/")
         set(folder ${CMAKE_MATCH_1})
         list(FIND inner_${module} ${folder} level)
-        if(level EQUAL -1)
+        list(FIND above_${module} ${folder} above)
+        if(level EQUAL -1 AND above EQUAL -1)
           complain(${f} ${f} "its folder is not in cmake/CheckModules.cmake")
         endif()
       endif()
@@ -57,7 +60,12 @@ if(CMAKE_SCRIPT_MODE_FILE)
           if(path STREQUAL "server/parts.h")
             complain(${f} ${path} "the server's inside is its own")
           endif()
-        elseif(folder)
+        elseif(path MATCHES "^[a-z]+/([a-z]+)/" AND CMAKE_MATCH_1 IN_LIST above_${module})
+          list(FIND above_${module} ${CMAKE_MATCH_1} theirs)
+          if(NOT folder OR above LESS theirs)
+            complain(${f} ${path} "'${CMAKE_MATCH_1}' stands above it")
+          endif()
+        elseif(folder AND above EQUAL -1)
           if(NOT path MATCHES "^[a-z]+/([a-z]+)/")
             complain(${f} ${path} "it is the top of its module")
           else()

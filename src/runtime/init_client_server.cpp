@@ -27,7 +27,7 @@
 #include "server/server.h"
 #include "topology/node_topology.h"
 #include "transport/event_loop.h"
-#include "transport/rendezvous.h"
+#include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::api {
 namespace {

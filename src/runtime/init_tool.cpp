@@ -20,8 +20,8 @@
 #include "server/server.h"
 #include "topology/node_topology.h"
 #include "transport/event_loop.h"
-#include "transport/rendezvous.h"
-#include "transport/rendezvous_file.h"
+#include "transport/rendezvous/rendezvous.h"
+#include "transport/rendezvous/rendezvous_file.h"
 
 namespace pmix::api {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "common/base/log.h"
-#include "transport/rendezvous.h"
+#include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::api {
 namespace {

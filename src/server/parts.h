@@ -44,7 +44,7 @@
 #include "server/spawn/abort.h"
 #include "server/spawn/local_host.h"
 #include "server/spawn/spawn.h"
-#include "transport/rendezvous_file.h"
+#include "transport/rendezvous/rendezvous_file.h"
 
 namespace pmix::server {
 

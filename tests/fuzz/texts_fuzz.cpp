@@ -11,8 +11,8 @@
 
 #include "common/placement/locality.h"
 #include "common/values/real_text.h"
-#include "transport/rendezvous.h"
-#include "transport/server_list.h"
+#include "transport/rendezvous/rendezvous.h"
+#include "transport/rendezvous/server_list.h"
 
 using namespace pmix;
 

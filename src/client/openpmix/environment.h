@@ -8,9 +8,9 @@
 //   PMIX_GDS_MODULE                    names of modules of data, the best first
 //   PMIX_BFROP_BUFFER_TYPE             whether messages carry the types of what they hold
 //
-// Asked only where the environment has no server of this library's own (transport/rendezvous.h). The name under which
-// the address was found is the encoding. Releases before 4.0 speak another one, which this library has for its server
-// only.
+// Asked only where the environment has no server of this library's own (transport/rendezvous/rendezvous.h). The name
+// under which the address was found is the encoding. Releases before 4.0 speak another one, which this library has for
+// its server only.
 //
 // Pure, any thread. What can go wrong: PMIX_ERR_NOT_FOUND no namespace, or no address under any of the names above;
 // PMIX_ERR_BAD_PARAM something is not in its form; PMIX_ERR_NOT_SUPPORTED an address that is not IPv4's, or a server
@@ -24,7 +24,7 @@
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "openpmix/traits.h"
-#include "transport/rendezvous.h"
+#include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::client {
 

@@ -15,7 +15,7 @@
 #include "transport/deadline.h"
 #include "transport/descriptor.h"
 #include "transport/io.h"
-#include "transport/rendezvous.h"
+#include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::client {
 

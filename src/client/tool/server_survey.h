@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "client/session/handshake.h"
-#include "transport/server_list.h"
+#include "transport/rendezvous/server_list.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::client {

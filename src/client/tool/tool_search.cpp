@@ -8,8 +8,8 @@
 #include "client/tool/server_survey.h"
 #include "common/base/limits.h"
 #include "common/values/rank_value.h"
-#include "transport/rendezvous_file.h"
-#include "transport/server_list.h"
+#include "transport/rendezvous/rendezvous_file.h"
+#include "transport/rendezvous/server_list.h"
 
 namespace pmix::client {
 

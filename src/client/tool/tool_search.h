@@ -2,9 +2,9 @@
 // How a tool finds a server: what its attributes and its environment ask for, and the search.
 //
 // Runs on the caller's thread, waits up to the options' limit, owns nothing afterwards. Who serves is read from the
-// kernel's list of our names (transport/server_list), so nothing depends on a file; a file is read where one is named.
-// All on the list are asked at once (client/tool/server_survey). A server on the list is trusted only when the kernel
-// reports the tool's own user or root as its owner.
+// kernel's list of our names (transport/rendezvous/server_list), so nothing depends on a file; a file is read where one
+// is named. All on the list are asked at once (client/tool/server_survey). A server on the list is trusted only when
+// the kernel reports the tool's own user or root as its owner.
 //
 // The first of these that is given counts: a file, a URI (also from the environment, last), a pid, a namespace, the
 // system's server, the system's server or else any, any. One that was named and cannot be had is an error; so is naming

@@ -5,7 +5,7 @@
 #include "common/base/version.h"
 #include "common/values/info_view.h"
 #include "server/admission/listener.h"
-#include "transport/rendezvous.h"
+#include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::server {
 

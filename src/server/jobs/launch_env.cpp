@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "transport/rendezvous.h"
+#include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::server {
 

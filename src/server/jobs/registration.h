@@ -14,7 +14,7 @@
 #include "server/jobs/process_sets.h"
 #include "server/namespaces/job_info.h"
 #include "server/namespaces/registry.h"
-#include "transport/rendezvous.h"
+#include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::server {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/rendezvous_file.h"
+#include "transport/rendezvous/rendezvous_file.h"
 
 namespace pmix::server {
 

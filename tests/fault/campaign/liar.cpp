@@ -19,7 +19,7 @@
 #include "fault/campaign/place.h"
 #include "support/sample_message.h"
 #include "transport/io.h"
-#include "transport/rendezvous.h"
+#include "transport/rendezvous/rendezvous.h"
 
 using namespace pmix;
 

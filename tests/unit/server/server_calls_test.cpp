@@ -17,7 +17,7 @@
 
 #include "support/own_module.h"
 #include "support/server_here.h"
-#include "transport/rendezvous.h"
+#include "transport/rendezvous/rendezvous.h"
 #include "transport/unix_socket.h"
 
 using namespace pmix::test;

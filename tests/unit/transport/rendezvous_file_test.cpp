@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/rendezvous_file.h"
+#include "transport/rendezvous/rendezvous_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

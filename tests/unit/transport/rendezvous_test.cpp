@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/rendezvous.h"
+#include "transport/rendezvous/rendezvous.h"
 
 #include <gtest/gtest.h>
 

@@ -19,7 +19,7 @@
 
 #include "common/base/status.h"
 #include "transport/descriptor.h"
-#include "transport/rendezvous.h"
+#include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::transport {
 

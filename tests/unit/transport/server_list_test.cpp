@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernel's list of Unix sockets, line by line: listeners of ours and nothing else.
-#include "transport/server_list.h"
+#include "transport/rendezvous/server_list.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

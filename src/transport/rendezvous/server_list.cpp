@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/server_list.h"
+#include "transport/rendezvous/server_list.h"
 
 #include <fcntl.h>
 #include <unistd.h>
