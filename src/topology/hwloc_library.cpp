@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "topology/hwloc_library.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -10,8 +8,8 @@
 
 #include "common/base/limits.h"
 #include "common/base/opaque.h"
+#include "common/base/open_library.h"
 #include "common/placement/locality.h"
-#include "transport/waiter.h"
 
 namespace pmix::api {
 namespace {
@@ -142,17 +140,14 @@ constexpr common::OpaqueOps kOps = {copy_bitmap,    free_bitmap,   print_bitmap,
                                     equal_bitmaps,  copy_topology, free_topology, print_topology,
                                     parse_topology, get_support,   set_support,   support_size};
 
-const Hwloc* open_library() noexcept {
-    transport::CancelShield no_cancel;  // the loader opens and reads files
-    void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+const Hwloc* read_library() noexcept {
+    void* library = common::open_library(kLibrary, nullptr);
     if (library == nullptr) return &kAbsent;
     auto* table = static_cast<Hwloc*>(std::malloc(sizeof(Hwloc)));  // trivial, and kept for good
     if (table == nullptr) return &kAbsent;
     new (table) Hwloc;
     bool complete = true;
-#define WIREUP_HWLOC_FIND(name)                                                                \
-    table->name = reinterpret_cast<decltype(&hwloc_##name)>(::dlsym(library, "hwloc_" #name)); \
-    complete = complete && table->name != nullptr;
+#define WIREUP_HWLOC_FIND(name) complete = common::find_function(library, "hwloc_" #name, table->name) && complete;
     WIREUP_HWLOC_FUNCTIONS(WIREUP_HWLOC_FIND)
 #undef WIREUP_HWLOC_FIND
     if (complete && table->get_api_version() >> 16 == HWLOC_API_VERSION >> 16) return table;
@@ -165,7 +160,7 @@ const Hwloc* open_library() noexcept {
 const Hwloc* Hwloc::open() noexcept {
     const Hwloc* known = g_hwloc.load(std::memory_order_acquire);
     if (known == nullptr) {
-        const Hwloc* mine = open_library();
+        const Hwloc* mine = read_library();
         if (g_hwloc.compare_exchange_strong(known, mine, std::memory_order_acq_rel)) {
             known = mine;
         } else if (mine != &kAbsent) {
