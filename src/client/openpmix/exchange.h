@@ -97,21 +97,42 @@ class OpenPmixExchange {
         ends_.deliver_frame(header, *payload, {});
     }
 
-    // A whole request of the session's, for which the answer is a status: convert(ours) makes theirs.
-    template <class Ours, class Convert>
-    void relay_status(const common::FrameHeader& header, common::Bytes payload, Convert convert) {
+    // A whole request of the session's: pass(ours) asks the server for it, or answers why it cannot.
+    template <class Ours, class Pass>
+    void take(const common::FrameHeader& header, common::Bytes payload, Pass pass) {
         Ours ours;
         pmix_status_t rc = common::decode_message(payload, ours);
-        if (rc == PMIX_SUCCESS) {
-            rc = ask(convert(ours), [this, header](common::Bytes answer) {
-                openpmix::StatusReply got;
-                const pmix_status_t status = decode(answer, &got);
-                const pmix_status_t said = status == PMIX_SUCCESS ? got.status.value : status;
-                if (common::succeeded(said)) return reply(header, said, common::Nothing{});
-                refuse(header, said);
-            });
-        }
+        if (rc == PMIX_SUCCESS) rc = pass(ours);
         if (rc != PMIX_SUCCESS) refuse(header, rc);
+    }
+    // Asks in the session's name. A refusal is the session's; else then(status, got) is called with the answer.
+    template <class Answer, class Theirs, class Then>
+    pmix_status_t ask_for(const common::FrameHeader& header, const Theirs& request, Then then) {
+        return ask(request, [this, header, then = std::move(then)](common::Bytes answer) mutable {
+            Answer got;
+            const pmix_status_t status = status_of(answer, &got);
+            if (!common::succeeded(status)) return refuse(header, status);
+            then(status, got);
+        });
+    }
+    // What an answer says, or that it cannot be read.
+    template <class Answer>
+    pmix_status_t status_of(common::Bytes answer, Answer* got) const {
+        const pmix_status_t status = decode(answer, got);
+        return status == PMIX_SUCCESS ? got->status.value : status;
+    }
+    // Where the answer is a status alone.
+    template <class Theirs>
+    pmix_status_t ask_for_status(const common::FrameHeader& header, const Theirs& request) {
+        return ask_for<openpmix::StatusReply>(header, request,
+                                              [this, header](pmix_status_t status, const openpmix::StatusReply&) {
+                                                  reply(header, status, common::Nothing{});
+                                              });
+    }
+    // Both: convert(ours) makes theirs.
+    template <class Ours, class Convert>
+    void relay_status(const common::FrameHeader& header, common::Bytes payload, Convert convert) {
+        take<Ours>(header, payload, [&](Ours& ours) { return ask_for_status(header, convert(ours)); });
     }
 
   private:

@@ -35,10 +35,8 @@ Request with_infos(common::Infos& infos) {
 
 template <class Ours, class Convert>
 void OpenPmixServices::relay_infos(const FrameHeader& header, Bytes payload, Convert convert) {
-    Ours ours;
-    pmix_status_t rc = common::decode_message(payload, ours);
-    if (rc == PMIX_SUCCESS) {
-        rc = exchange_.ask(convert(ours), [this, header](Bytes answer) {
+    exchange_.take<Ours>(header, payload, [&](Ours& ours) {
+        return exchange_.ask(convert(ours), [this, header](Bytes answer) {
             theirs::InfosReply got;
             const pmix_status_t status = exchange_.decode(answer, &got);
             if (status != PMIX_SUCCESS) return exchange_.refuse(header, status);
@@ -46,8 +44,7 @@ void OpenPmixServices::relay_infos(const FrameHeader& header, Bytes payload, Con
             if (got.infos) reply.infos = std::move(got.infos->infos);
             exchange_.reply(header, got.status.value, reply);
         });
-    }
-    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+    });
 }
 
 bool OpenPmixServices::request(const FrameHeader& header, Bytes payload) {
@@ -162,21 +159,14 @@ bool OpenPmixServices::request_of_host(const FrameHeader& header, Bytes payload)
         case Command::get_credential:
             get_credential(header, payload);
             return true;
-        case Command::validate_credential: {
-            // The bytes are ours until the request is sent.
-            common::ValidateCredentialRequest ours;
-            if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS) {
-                exchange_.refuse(header, rc);
-                return true;
-            }
+        case Command::validate_credential:
             relay_infos<common::ValidateCredentialRequest>(
-                header, payload, [&ours](common::ValidateCredentialRequest& same) {
-                    auto request = with_infos<theirs::ValidateCredentialRequest>(same.directives);
-                    request.credential.bytes = ours.credential;
+                header, payload, [](common::ValidateCredentialRequest& ours) {
+                    auto request = with_infos<theirs::ValidateCredentialRequest>(ours.directives);
+                    request.credential.bytes = ours.credential;  // ours is there until the request is sent
                     return request;
                 });
             return true;
-        }
         case Command::session_control:
             relay_infos<common::SessionControlRequest>(header, payload, [](common::SessionControlRequest& ours) {
                 auto request = with_infos<theirs::SessionControlRequest>(ours.directives);
@@ -210,16 +200,13 @@ bool OpenPmixServices::request_of_host(const FrameHeader& header, Bytes payload)
 // ---- published data ----
 
 void OpenPmixServices::lookup(const FrameHeader& header, Bytes payload) {
-    common::LookupRequest ours;
-    pmix_status_t rc = common::decode_message(payload, ours);
-    if (rc == PMIX_SUCCESS) {
+    exchange_.take<common::LookupRequest>(header, payload, [&](common::LookupRequest& ours) {
         auto request = with_infos<theirs::LookupRequest>(ours.infos);
         request.uid.value = ::geteuid();
         for (const std::string& key : ours.keys) request.keys.keys.emplace_back(key);
-        rc = exchange_.ask(request, [this, header](Bytes answer) {
+        return exchange_.ask(request, [this, header](Bytes answer) {
             theirs::LookupReply got;
-            pmix_status_t status = exchange_.decode(answer, &got);
-            if (status == PMIX_SUCCESS) status = got.status.value;
+            const pmix_status_t status = exchange_.status_of(answer, &got);
             common::LookupReply reply;
             const auto* items = got.data ? &got.data->elements : nullptr;
             for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
@@ -233,8 +220,7 @@ void OpenPmixServices::lookup(const FrameHeader& header, Bytes payload) {
             if (!common::succeeded(status) && reply.items.empty()) return exchange_.refuse(header, status);
             exchange_.reply(header, status, reply);
         });
-    }
-    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+    });
 }
 
 // ---- other jobs ----
@@ -271,18 +257,11 @@ pmix_status_t OpenPmixServices::take_jobs(const theirs::ByteObjects& objects, co
 }
 
 void OpenPmixServices::spawn(const FrameHeader& header, Bytes payload) {
-    common::SpawnRequest ours;
-    pmix_status_t rc = common::decode_message(payload, ours);
-    if (rc == PMIX_SUCCESS) {
+    exchange_.take<common::SpawnRequest>(header, payload, [&](common::SpawnRequest& ours) {
         auto request = with_infos<theirs::SpawnRequest>(ours.infos);
         request.apps.elements = ours.apps.take();
-        rc = exchange_.ask(request, [this, header](Bytes answer) {
-            theirs::SpawnReply got;
-            pmix_status_t status = exchange_.decode(answer, &got);
-            if (status == PMIX_SUCCESS) status = got.status.value;
-            if (common::succeeded(status) && (!got.nspace || got.nspace->text.empty()))
-                status = PMIX_ERR_UNPACK_FAILURE;
-            if (!common::succeeded(status)) return exchange_.refuse(header, status);
+        const auto started = [this, header](pmix_status_t status, const theirs::SpawnReply& got) {
+            if (!got.nspace || got.nspace->text.empty()) return exchange_.refuse(header, PMIX_ERR_UNPACK_FAILURE);
             common::SpawnReply reply;
             reply.nspace = got.nspace->text;
             std::vector<transport::Descriptor> descriptors;
@@ -290,9 +269,9 @@ void OpenPmixServices::spawn(const FrameHeader& header, Bytes payload) {
             if (!got.values.pairs.empty() && shadow_.take_job(reply.nspace, got.values) == PMIX_SUCCESS)
                 (void)add_segment(reply.nspace, &reply.segments, &descriptors);
             exchange_.reply(header, status, reply, std::move(descriptors));
-        });
-    }
-    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+        };
+        return exchange_.ask_for<theirs::SpawnReply>(header, request, started);
+    });
 }
 
 void OpenPmixServices::note_put(std::string_view key, Bytes value) {
@@ -343,48 +322,44 @@ void OpenPmixServices::append_extras(const common::ConnectRequest& ours, theirs:
     add(PMIX_JOB_INFO_ARRAY, std::move(job));
 }
 
+// Of both: the processes and the directives. then(status, answer, others): the other namespaces among the former.
+template <class Answer, class Theirs, class Then>
+pmix_status_t OpenPmixServices::ask_with_others(const FrameHeader& header, common::ConnectRequest& ours, Theirs request,
+                                                Then then) {
+    auto others = others_of(ours.procs);
+    request.procs.procs = std::move(ours.procs);
+    request.infos.infos = std::move(ours.infos);
+    return exchange_.ask_for<Answer>(
+        header, request,
+        [then, others = std::move(others)](pmix_status_t status, const Answer& got) { then(status, got, others); });
+}
+
 void OpenPmixServices::connect(const FrameHeader& header, Bytes payload) {
-    common::ConnectRequest ours;
-    pmix_status_t rc = common::decode_message(payload, ours);
-    if (rc == PMIX_SUCCESS) {
+    exchange_.take<common::ConnectRequest>(header, payload, [&](common::ConnectRequest& ours) {
         theirs::ConnectRequestMessage request;
         if (exchange_.traits().connect_has_extras) append_extras(ours, &request.extras);
-        auto others = others_of(ours.procs);
-        request.procs.procs = std::move(ours.procs);
-        request.infos.infos = std::move(ours.infos);
-        rc = exchange_.ask(request, [this, header, others = std::move(others)](Bytes answer) {
-            theirs::ConnectReplyMessage got;
-            pmix_status_t status = exchange_.decode(answer, &got);
-            if (status == PMIX_SUCCESS) status = got.status.value;
-            common::ConnectReply reply;
-            std::vector<transport::Descriptor> descriptors;
-            if (!common::succeeded(status)) return exchange_.refuse(header, status);
-            for (const std::string& nspace : others) shadow_.hold(nspace);
-            // They are connected, whether or not what is said of their jobs can be kept.
-            (void)take_jobs(got.objects, others, &reply.segments, &descriptors);
-            exchange_.reply(header, status, reply, std::move(descriptors));
-        });
-    }
-    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+        return ask_with_others<theirs::ConnectReplyMessage>(
+            header, ours, std::move(request),
+            [this, header](pmix_status_t status, const auto& got, const std::set<std::string>& others) {
+                common::ConnectReply reply;
+                std::vector<transport::Descriptor> descriptors;
+                for (const std::string& nspace : others) shadow_.hold(nspace);
+                // They are connected, whether or not what is said of their jobs can be kept.
+                (void)take_jobs(got.objects, others, &reply.segments, &descriptors);
+                exchange_.reply(header, status, reply, std::move(descriptors));
+            });
+    });
 }
 
 void OpenPmixServices::disconnect(const FrameHeader& header, Bytes payload) {
-    common::ConnectRequest ours;
-    pmix_status_t rc = common::decode_message(payload, ours);
-    if (rc == PMIX_SUCCESS) {
-        auto request = with_infos<theirs::DisconnectRequest>(ours.infos);
-        auto others = others_of(ours.procs);
-        request.procs.procs = std::move(ours.procs);
-        rc = exchange_.ask(request, [this, header, others = std::move(others)](Bytes answer) {
-            theirs::StatusReply got;
-            pmix_status_t status = exchange_.decode(answer, &got);
-            if (status == PMIX_SUCCESS) status = got.status.value;
-            if (!common::succeeded(status)) return exchange_.refuse(header, status);
-            for (const std::string& nspace : others) shadow_.release(nspace);
-            exchange_.reply(header, status, common::Nothing{});
-        });
-    }
-    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+    exchange_.take<common::ConnectRequest>(header, payload, [&](common::ConnectRequest& ours) {
+        return ask_with_others<theirs::StatusReply>(
+            header, ours, theirs::DisconnectRequest{},
+            [this, header](pmix_status_t status, const auto&, const std::set<std::string>& others) {
+                for (const std::string& nspace : others) shadow_.release(nspace);
+                exchange_.reply(header, status, common::Nothing{});
+            });
+    });
 }
 
 void OpenPmixServices::fabric(const FrameHeader& header, Bytes payload) {
@@ -408,22 +383,16 @@ void OpenPmixServices::fabric(const FrameHeader& header, Bytes payload) {
 }
 
 void OpenPmixServices::get_credential(const FrameHeader& header, Bytes payload) {
-    common::GetCredentialRequest ours;
-    pmix_status_t rc = common::decode_message(payload, ours);
-    if (rc == PMIX_SUCCESS) {
+    exchange_.take<common::GetCredentialRequest>(header, payload, [&](common::GetCredentialRequest& ours) {
         const auto request = with_infos<theirs::GetCredentialRequest>(ours.directives);
-        rc = exchange_.ask(request, [this, header](Bytes answer) {
-            theirs::CredentialReply got;
-            pmix_status_t status = exchange_.decode(answer, &got);
-            if (status == PMIX_SUCCESS) status = got.status.value;
-            if (!common::succeeded(status)) return exchange_.refuse(header, status);
+        const auto given = [this, header](pmix_status_t status, theirs::CredentialReply& got) {
             common::CredentialReply reply;
             if (got.credential) reply.credential.assign(got.credential->bytes.begin(), got.credential->bytes.end());
             if (got.infos) reply.infos = std::move(got.infos->infos);
             exchange_.reply(header, status, reply);
-        });
-    }
-    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+        };
+        return exchange_.ask_for<theirs::CredentialReply>(header, request, given);
+    });
 }
 
 }  // namespace pmix::client

@@ -79,12 +79,15 @@ class OpenPmixServices {
     void lookup(const common::FrameHeader& header, common::Bytes payload);
     void spawn(const common::FrameHeader& header, common::Bytes payload);
     void connect(const common::FrameHeader& header, common::Bytes payload);
+    void disconnect(const common::FrameHeader& header, common::Bytes payload);
+    template <class Answer, class Theirs, class Then>
+    pmix_status_t ask_with_others(const common::FrameHeader& header, common::ConnectRequest& ours, Theirs request,
+                                  Then then);
     void append_extras(const common::ConnectRequest& ours, openpmix::InfosToEnd* extras) const;
     void fabric(const common::FrameHeader& header, common::Bytes payload);
     void get_credential(const common::FrameHeader& header, common::Bytes payload);
     void pull(const common::FrameHeader& header, common::Bytes payload);
     void end_pull(const common::FrameHeader& header, common::Bytes payload);
-    pmix_status_t ask_to_end(size_t server_reference, OpenPmixExchange::Done done);
     void push(const common::FrameHeader& header, common::Bytes payload);
     void group(const common::FrameHeader& header, common::Bytes payload);
     void construct(const common::FrameHeader& header, common::GroupRequest&& ours);
@@ -93,7 +96,6 @@ class OpenPmixServices {
     void destruct(const common::FrameHeader& header, common::GroupRequest&& ours);
     void resolve_peers(const common::FrameHeader& header, common::Bytes payload);
     void resolve_nodes(const common::FrameHeader& header, common::Bytes payload);
-    void disconnect(const common::FrameHeader& header, common::Bytes payload);
     // Job data of other namespaces, each taken over; their segments are what a reply hands out. Of namespaces that take
     // no part nothing is kept.
     pmix_status_t take_jobs(const openpmix::ByteObjects& objects, const std::set<std::string>& participants,

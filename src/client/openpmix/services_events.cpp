@@ -69,8 +69,7 @@ void OpenPmixServices::advance(uint64_t reference) {
     for (const pmix_status_t code : asked) codes_.at(code).request = number;
     const pmix_status_t rc = exchange_.ask(request, [this, reference, number](Bytes answer) {
         theirs::StatusReply got;
-        const pmix_status_t status = exchange_.decode(answer, &got);
-        registered(reference, number, status == PMIX_SUCCESS ? got.status.value : status);
+        registered(reference, number, exchange_.status_of(answer, &got));
     });
     if (rc != PMIX_SUCCESS) registered(reference, number, rc);
 }
@@ -135,13 +134,7 @@ void OpenPmixServices::notify_event(const FrameHeader& header, Bytes payload) {
     request.code.value = ours.status;
     request.range.value = ours.range;
     request.infos.infos = common::Infos::borrow(ours.infos.data(), ours.infos.size());
-    const pmix_status_t rc = exchange_.ask(request, [this, header](Bytes answer) {
-        theirs::StatusReply got;
-        pmix_status_t status = exchange_.decode(answer, &got);
-        if (status == PMIX_SUCCESS) status = got.status.value;
-        if (common::succeeded(status)) return exchange_.reply(header, status, common::Nothing{});
-        exchange_.refuse(header, status);
-    });
+    const pmix_status_t rc = exchange_.ask_for_status(header, request);
     if (rc != PMIX_SUCCESS) return exchange_.refuse(header, rc);
     if (ours.range == PMIX_RANGE_RM) return;
     auto attributes = common::read_event_attributes(common::InfoView(ours.infos.data(), ours.infos.size()));

@@ -69,6 +69,12 @@ bool covers(const common::ProcList& procs, const ProcId& source) noexcept {
     });
 }
 
+theirs::IofDeregisterRequest ending(size_t server_reference) {
+    theirs::IofDeregisterRequest request;
+    request.reference.value = server_reference;
+    return request;
+}
+
 }  // namespace
 
 // ---- output and input ----
@@ -85,8 +91,7 @@ void OpenPmixServices::pull(const FrameHeader& header, Bytes payload) {
     if (exchange_.traits().pull_has_id) request.reference.emplace().value = ours.reference;
     const pmix_status_t rc = exchange_.ask(request, [this, header, reference = ours.reference](Bytes answer) {
         theirs::IofPullReply got;
-        pmix_status_t status = exchange_.decode(answer, &got);
-        if (status == PMIX_SUCCESS) status = got.status.value;
+        const pmix_status_t status = exchange_.status_of(answer, &got);
         const auto it = pulls_.find(reference);
         if (!common::succeeded(status)) {
             if (it != pulls_.end()) pulls_.erase(it);
@@ -97,7 +102,7 @@ void OpenPmixServices::pull(const FrameHeader& header, Bytes payload) {
             if (got.reference) it->second.server_reference = got.reference->value;
             if (it->second.ended) {
                 // Only now the server can be told which one it is.
-                if (got.reference) (void)ask_to_end(got.reference->value, [](Bytes) {});
+                if (got.reference) (void)exchange_.ask(ending(got.reference->value), [](Bytes) {});
                 pulls_.erase(it);
             }
         }
@@ -106,12 +111,6 @@ void OpenPmixServices::pull(const FrameHeader& header, Bytes payload) {
     if (rc == PMIX_SUCCESS) return;
     pulls_.erase(ours.reference);
     exchange_.refuse(header, rc);
-}
-
-pmix_status_t OpenPmixServices::ask_to_end(size_t server_reference, OpenPmixExchange::Done done) {
-    theirs::IofDeregisterRequest request;
-    request.reference.value = server_reference;
-    return exchange_.ask(request, std::move(done));
 }
 
 // A server's own number names what ends. Without it the server would end another one.
@@ -128,13 +127,7 @@ void OpenPmixServices::end_pull(const FrameHeader& header, Bytes payload) {
     const std::optional<size_t> server_reference = it->second.server_reference;
     pulls_.erase(it);
     if (!server_reference) return exchange_.refuse(header, PMIX_ERR_NOT_FOUND);
-    const pmix_status_t rc = ask_to_end(*server_reference, [this, header](Bytes answer) {
-        theirs::StatusReply got;
-        pmix_status_t status = exchange_.decode(answer, &got);
-        if (status == PMIX_SUCCESS) status = got.status.value;
-        if (common::succeeded(status)) return exchange_.reply(header, status, common::Nothing{});
-        exchange_.refuse(header, status);
-    });
+    const pmix_status_t rc = exchange_.ask_for_status(header, ending(*server_reference));
     if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
 }
 
@@ -222,15 +215,13 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
         switch (exchange_.traits().group_reply) {
             case theirs::GroupReplyForm::context_id: {
                 theirs::GroupContextReply got;
-                status = exchange_.decode(answer, &got);
-                if (status == PMIX_SUCCESS) status = got.status.value;
+                status = exchange_.status_of(answer, &got);
                 if (got.context_id) context = got.context_id->value;
                 break;
             }
             case theirs::GroupReplyForm::members: {
                 theirs::GroupMembersReply got;
-                status = exchange_.decode(answer, &got);
-                if (status == PMIX_SUCCESS) status = got.status.value;
+                status = exchange_.status_of(answer, &got);
                 if (got.members && !got.members->procs.empty()) members = std::move(got.members->procs);
                 if (got.context_id && got.context_id->value != SIZE_MAX) context = got.context_id->value;
                 // The group is there, whether or not what is said of its members' jobs can be kept.
@@ -240,8 +231,7 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
             }
             case theirs::GroupReplyForm::optional_id: {
                 theirs::GroupReply got;
-                status = exchange_.decode(answer, &got);
-                if (status == PMIX_SUCCESS) status = got.status.value;
+                status = exchange_.status_of(answer, &got);
                 if (got.members && !got.members->procs.empty()) members = std::move(got.members->procs);
                 if (got.context_id && got.context_id->given) context = got.context_id->id;
                 if (got.infos) shared = std::move(got.infos->infos);
@@ -273,11 +263,7 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
 
 void OpenPmixServices::destruct(const FrameHeader& header, common::GroupRequest&& ours) {
     const auto known = groups_.find(ours.name);
-    const auto take = [this, header, name = ours.name](Bytes answer) {
-        theirs::StatusReply got;
-        pmix_status_t status = exchange_.decode(answer, &got);
-        if (status == PMIX_SUCCESS) status = got.status.value;
-        if (!common::succeeded(status)) return exchange_.refuse(header, status);
+    const auto ended = [this, header, name = ours.name](pmix_status_t status, const theirs::StatusReply&) {
         forget_group(name);
         exchange_.reply(header, status, common::GroupReply{});
     };
@@ -286,13 +272,13 @@ void OpenPmixServices::destruct(const FrameHeader& header, common::GroupRequest&
         theirs::PlainGroupDestructRequest request;
         request.group = theirs::Text(ours.name);
         request.infos.infos = std::move(ours.infos);
-        rc = exchange_.ask(request, take);
+        rc = exchange_.ask_for<theirs::StatusReply>(header, request, ended);
     } else if (known != groups_.end()) {
         theirs::GroupDestructRequest request;
         request.group = theirs::Text(ours.name);
         request.procs.procs = known->second.members;
         request.infos.infos = std::move(ours.infos);
-        rc = exchange_.ask(request, take);
+        rc = exchange_.ask_for<theirs::StatusReply>(header, request, ended);
     }
     if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
 }
@@ -300,42 +286,32 @@ void OpenPmixServices::destruct(const FrameHeader& header, common::GroupRequest&
 // ---- resolving ----
 
 void OpenPmixServices::resolve_peers(const FrameHeader& header, Bytes payload) {
-    common::ResolveRequest ours;
-    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
-        return exchange_.refuse(header, rc);
-    if (!exchange_.traits().resolves) return exchange_.refuse(header, PMIX_ERR_NOT_SUPPORTED);
-    theirs::ResolvePeersRequest request;
-    if (!ours.node.empty()) request.node = theirs::Text(ours.node);
-    if (!ours.nspace.empty()) request.nspace = theirs::Text(ours.nspace);
-    const pmix_status_t rc = exchange_.ask(request, [this, header](Bytes answer) {
-        theirs::ResolvePeersReply got;
-        pmix_status_t status = exchange_.decode(answer, &got);
-        if (status == PMIX_SUCCESS) status = got.status.value;
-        if (!common::succeeded(status)) return exchange_.refuse(header, status);
-        common::ResolvePeersReply reply;
-        if (got.procs) reply.procs = std::move(got.procs->procs);
-        exchange_.reply(header, status, reply);
+    exchange_.take<common::ResolveRequest>(header, payload, [&](common::ResolveRequest& ours) -> pmix_status_t {
+        if (!exchange_.traits().resolves) return PMIX_ERR_NOT_SUPPORTED;
+        theirs::ResolvePeersRequest request;
+        if (!ours.node.empty()) request.node = theirs::Text(ours.node);
+        if (!ours.nspace.empty()) request.nspace = theirs::Text(ours.nspace);
+        const auto resolved = [this, header](pmix_status_t status, theirs::ResolvePeersReply& got) {
+            common::ResolvePeersReply reply;
+            if (got.procs) reply.procs = std::move(got.procs->procs);
+            exchange_.reply(header, status, reply);
+        };
+        return exchange_.ask_for<theirs::ResolvePeersReply>(header, request, resolved);
     });
-    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
 }
 
 void OpenPmixServices::resolve_nodes(const FrameHeader& header, Bytes payload) {
-    common::ResolveRequest ours;
-    if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
-        return exchange_.refuse(header, rc);
-    if (!exchange_.traits().resolves) return exchange_.refuse(header, PMIX_ERR_NOT_SUPPORTED);
-    theirs::ResolveNodeRequest request;
-    if (!ours.nspace.empty()) request.nspace = theirs::Text(ours.nspace);
-    const pmix_status_t rc = exchange_.ask(request, [this, header](Bytes answer) {
-        theirs::ResolveNodeReply got;
-        pmix_status_t status = exchange_.decode(answer, &got);
-        if (status == PMIX_SUCCESS) status = got.status.value;
-        if (!common::succeeded(status)) return exchange_.refuse(header, status);
-        common::ResolveNodesReply reply;
-        if (got.nodes) reply.nodes = got.nodes->text;
-        exchange_.reply(header, status, reply);
+    exchange_.take<common::ResolveRequest>(header, payload, [&](common::ResolveRequest& ours) -> pmix_status_t {
+        if (!exchange_.traits().resolves) return PMIX_ERR_NOT_SUPPORTED;
+        theirs::ResolveNodeRequest request;
+        if (!ours.nspace.empty()) request.nspace = theirs::Text(ours.nspace);
+        const auto resolved = [this, header](pmix_status_t status, const theirs::ResolveNodeReply& got) {
+            common::ResolveNodesReply reply;
+            if (got.nodes) reply.nodes = got.nodes->text;
+            exchange_.reply(header, status, reply);
+        };
+        return exchange_.ask_for<theirs::ResolveNodeReply>(header, request, resolved);
     });
-    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
 }
 
 }  // namespace pmix::client

@@ -27,12 +27,6 @@ namespace {
 // Keys that are remembered as absent; beyond it all are asked for again.
 constexpr size_t kMostAbsent = 4096;
 
-pmix_status_t status_in(const OpenPmixExchange& exchange, Bytes payload) {
-    theirs::StatusReply reply;
-    const pmix_status_t rc = exchange.decode(payload, &reply);
-    return rc == PMIX_SUCCESS ? reply.status.value : rc;
-}
-
 // After it a server may know more of this job, or of this process, than before.
 bool tells_of_jobs(uint16_t command) noexcept {
     switch (static_cast<Command>(command)) {
@@ -227,27 +221,25 @@ void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
     for (const CommitParts::Message& message : parts.messages()) {
         theirs::CommitRequest request;
         for (const auto& [scope, calls] : message.sections) request.sections.sections.push_back({scope, calls});
-        const pmix_status_t rc =
-            exchange_.ask(request, [this, done](Bytes answer) { done(status_in(exchange_, answer)); });
+        const pmix_status_t rc = exchange_.ask(request, [this, done](Bytes answer) {
+            theirs::StatusReply got;
+            done(exchange_.status_of(answer, &got));
+        });
         if (rc != PMIX_SUCCESS) done(rc);
     }
 }
 
 // What others have put stays with the server: the first Get of a process brings it here.
 void OpenPmixTranslator::fence(const FrameHeader& header, Bytes payload) {
-    common::FenceRequest ours;
-    pmix_status_t rc = common::decode_message(payload, ours);
-    if (rc == PMIX_SUCCESS) {
+    exchange_.take<common::FenceRequest>(header, payload, [&](common::FenceRequest& ours) {
         theirs::FenceRequest request;
         request.procs.procs = std::move(ours.procs);
         request.infos.infos = std::move(ours.infos);
-        rc = exchange_.ask(request, [this, header](Bytes answer) {
-            const pmix_status_t status = status_in(exchange_, answer);
-            if (!common::succeeded(status)) return exchange_.refuse(header, status);
-            exchange_.reply(header, status, common::FenceReply{});
-        });
-    }
-    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+        return exchange_.ask_for<theirs::StatusReply>(header, request,
+                                                      [this, header](pmix_status_t status, const theirs::StatusReply&) {
+                                                          exchange_.reply(header, status, common::FenceReply{});
+                                                      });
+    });
 }
 
 // ---- get ----
@@ -321,8 +313,7 @@ void OpenPmixTranslator::refresh(const FrameHeader& header, common::GetRequest&&
     const auto kept = std::make_shared<const common::GetRequest>(std::move(ours));
     const pmix_status_t rc = exchange_.ask(request, [this, header, kept](Bytes answer) {
         theirs::RefreshReply got;
-        pmix_status_t status = exchange_.decode(answer, &got);
-        if (status == PMIX_SUCCESS) status = got.status.value;
+        const pmix_status_t status = exchange_.status_of(answer, &got);
         const ProcId& proc = kept->proc;
         if (common::succeeded(status) && !got.values.pairs.empty()) {
             const pmix_status_t taken = common::is_real_rank(proc.rank)
@@ -382,8 +373,7 @@ bool OpenPmixTranslator::has(const Wanted& wanted) const {
 
 void OpenPmixTranslator::take_get_reply(const Wanted& wanted, Bytes payload) {
     theirs::GetReply got;
-    pmix_status_t rc = exchange_.decode(payload, &got);
-    if (rc == PMIX_SUCCESS) rc = got.status.value;
+    pmix_status_t rc = exchange_.status_of(payload, &got);
     common::Result<common::Blob> found = PMIX_ERR_NOT_FOUND;
     if (common::succeeded(rc)) rc = take_objects(wanted.proc.nspace, got.objects, &wanted, &found);
     // Servers wait for a key that its process may still put, and report a limit of their own.
@@ -429,8 +419,7 @@ void OpenPmixTranslator::attach(const FrameHeader& header, Bytes payload) {
 
 void OpenPmixTranslator::take_attach_reply(const FrameHeader& header, const std::string& nspace, Bytes payload) {
     theirs::GetReply got;
-    pmix_status_t rc = exchange_.decode(payload, &got);
-    if (rc == PMIX_SUCCESS) rc = got.status.value;
+    pmix_status_t rc = exchange_.status_of(payload, &got);
     if (common::succeeded(rc)) rc = take_objects(nspace, got.objects, nullptr, nullptr);
     if (rc == PMIX_SUCCESS && shadow_->reader(nspace) == nullptr) rc = PMIX_ERR_NOT_FOUND;
     if (rc != PMIX_SUCCESS) return exchange_.refuse(header, rc);
