@@ -1873,4 +1873,18 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 
 #include <pmix_deprecated.h>
 
+/*
+ * What a server has done since its start: the answer to the query WIREUP_QUERY_COUNTERS, for its own user and root. It is
+ * an array of infos: where the server is, as in its report, and these. Numbers are uint64_t; where several belong together
+ * they are an array of infos whose keys tell them apart.
+ */
+#define WIREUP_QUERY_COUNTERS   "wireup.counters"
+#define WIREUP_COUNTER_REQUESTS "wireup.cnt.req"     /* infos: requests received, by kind (fence, get, ..., unknown) */
+#define WIREUP_COUNTER_REFUSED  "wireup.cnt.refused" /* infos: refused, by what it was: request, connection, commit */
+#define WIREUP_COUNTER_UPCALLS  "wireup.cnt.upcalls" /* calls of the host's entries */
+#define WIREUP_COUNTER_OPEN     "wireup.cnt.open"    /* those that the host has not answered yet */
+#define WIREUP_COUNTER_HELD     "wireup.cnt.held"    /* infos: bytes held for the processes of a user, by its number */
+#define WIREUP_COUNTER_PEERS    "wireup.cnt.peers"   /* infos: connections now, by kind: client, tool, observer */
+#define WIREUP_COUNTER_STALL    "wireup.cnt.stall"   /* longest pass of the event loop, in microseconds */
+
 #endif /* PMIX_COMMON_H */

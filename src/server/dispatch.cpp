@@ -31,13 +31,19 @@ constexpr size_t kRequestMemory = 512;
 
 using Run = bool (*)(Parts&, Peer&, Bytes, Reply, bool counted);
 
+// The request is answered, and nothing else comes of it.
+void refuse(Parts& server, Reply& reply, pmix_status_t status) {
+    ++server.counters.refused_requests;
+    reply.status(status);
+}
+
 // Decodes, and counts what that took for the peer's user. False: it is not to be carried out; `valid` says why.
 template <class Message>
-bool decode(Peer& peer, Bytes payload, Message& message, Reply& reply, bool counted, bool& valid) {
+bool decode(Parts& server, Peer& peer, Bytes payload, Message& message, Reply& reply, bool counted, bool& valid) {
     size_t memory = 0;
     valid = common::decode_message(payload, message, memory) == PMIX_SUCCESS;
     if (!valid || !counted || reply.hold(peer.account(), kRequestMemory + memory)) return valid;
-    reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    refuse(server, reply, PMIX_ERR_OUT_OF_RESOURCE);
     return false;
 }
 
@@ -49,7 +55,7 @@ struct Call<member, handler> {
     static bool run(Parts& server, Peer& peer, Bytes payload, Reply reply, bool counted) {
         Message message;
         bool valid;
-        if (!decode(peer, payload, message, reply, counted, valid)) return valid;
+        if (!decode(server, peer, payload, message, reply, counted, valid)) return valid;
         ((server.*member).*handler)(peer, message, std::move(reply));
         return true;
     }
@@ -61,7 +67,7 @@ struct Own<handler> {
     static bool run(Parts& server, Peer& peer, Bytes payload, Reply reply, bool counted) {
         Message message;
         bool valid;
-        if (!decode(peer, payload, message, reply, counted, valid)) return valid;
+        if (!decode(server, peer, payload, message, reply, counted, valid)) return valid;
         (server.*handler)(peer, message, std::move(reply));
         return true;
     }
@@ -126,23 +132,24 @@ bool dispatch(Parts& server, Peer& peer, const FrameHeader& header, Bytes payloa
     // One that wants no answer counts as well, if its operation is not over at once: its id is 0.
     const bool waits = row != std::end(kRows) && row->answers != Answers::now;
     Reply reply = header.kind == FrameKind::request || waits ? Reply(shared, header.command, header.id) : Reply();
+    server.counters.count_request(row == std::end(kRows) ? 0 : header.command);
     if (row == std::end(kRows)) {
-        reply.status(PMIX_ERR_NOT_SUPPORTED);
+        refuse(server, reply, PMIX_ERR_NOT_SUPPORTED);
         return true;
     }
     if (row->command == Command::finalize && peer.kind() == PeerKind::self) {
-        reply.status(PMIX_ERR_NOT_SUPPORTED);  // it has other ways
+        refuse(server, reply, PMIX_ERR_NOT_SUPPORTED);  // it has other ways
         return true;
     }
     if (row->requester != Requester::anyone && peer.kind() == PeerKind::observer) {
-        reply.status(PMIX_ERR_NO_PERMISSIONS);
+        refuse(server, reply, PMIX_ERR_NO_PERMISSIONS);
         return true;
     }
     if (row->answers == Answers::waits && header.kind != FrameKind::request) return false;
     // This one is counted already. A finalize is always carried out, and the host's own process bounds itself.
     const bool counted = waits && row->command != Command::finalize && peer.kind() != PeerKind::self;
     if (counted && peer.open_requests()->load(std::memory_order_relaxed) > kMaxOpenRequests) {
-        reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+        refuse(server, reply, PMIX_ERR_OUT_OF_RESOURCE);
         return true;
     }
     return row->run(server, peer, payload, std::move(reply), counted);

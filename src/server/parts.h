@@ -12,6 +12,7 @@
 #include "server/admission/tools.h"
 #include "server/base/blocking_tasks.h"
 #include "server/base/budget.h"
+#include "server/base/counters.h"
 #include "server/base/lifecycle.h"
 #include "server/base/scheduler.h"
 #include "server/collectives/connect.h"
@@ -73,6 +74,7 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
 
     transport::EventLoop& loop;
     ServerOptions options;
+    Counters counters;
     LifecycleObservers observers;
     LoopScheduler scheduler;
     Budget budget;

@@ -58,7 +58,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       host(scheduler, module, options.module_size),
       events(observers, host, registry, segments, options.id, options.event_cache),
       get(observers, scheduler, host, registry, segments),
-      commit(registry, get),
+      commit(registry, get, counters),
       fence(scheduler, host, registry, segments, get),
       connect(scheduler, host, registry, segments),
       disconnect(scheduler, host, registry, segments, connect),
@@ -76,14 +76,14 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       iof(scheduler, host, options.iof_cache),
       registration(observers, registry, launch_env, events, options.id),
       tools({options.tool_support, options.system_support, options.scheduler, ::geteuid()}, registry, host),
-      listener(loop, scheduler, registry, host, segments, tools, budget, admission, *this,
+      listener(loop, scheduler, registry, host, segments, tools, budget, admission, counters, *this,
                {options.id, ::geteuid(), transport::overflow_uid(), options.unmapped_users, options.hello_timeout_ms,
                 options.registration_wait_ms, options.max_half_open, options.max_unregistered, options.socket_file,
                 options.strict, options.single_listener, options.max_descriptors}),
       openpmix_listener(loop, {listener, *this, registry, segments, openpmix_job_data, scheduler}),
       compaction(scheduler, registry, segments, peers, self),
       remote_namespaces(observers, scheduler, registry, peers, registration),
-      query(observers, host, registry, segments, peers, options.id, uri),
+      query(observers, host, registry, segments, peers, options.id, uri, {counters, budget, host, loop}),
       fabrics(host, blocking_tasks, query.inventory(), options.hostname) {
     // The order counts in two places. Groups come before the events: what they announce of a member or a namespace that
     // ends must not stay in the cache. Compaction comes after all that answers requests: an answer may still carry the
@@ -126,6 +126,7 @@ void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payl
         ours = dispatch(*this, peer, header, payload);
     } catch (const std::bad_alloc&) {
         ours = true;  // its Reply has answered an error
+        ++counters.refused_requests;
         scheduler.step_lost();
         // A commit has none. Where there is no memory to refuse it the connection ends.
         if (header.kind == common::FrameKind::notify &&
@@ -137,6 +138,7 @@ void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payl
             }
         }
     }
+    if (!ours) ++counters.refused_requests;
     if (ours || peer.kind() == PeerKind::self) return;
     // For the host, if it has asked for this code.
     common::InfoList infos;

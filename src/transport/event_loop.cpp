@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <new>
@@ -40,16 +41,37 @@ class Enter {
 // The loop one of whose handlers this thread is in: unlike above, libevent itself is below us on the stack.
 thread_local const void* t_in_handler_of = nullptr;
 
+// How long the passes of the loop last. The loop's own, like all that handlers touch. It costs two readings of the
+// clock for each pass (of each handler on a host's base), which the vDSO serves: no system call.
+struct PassClock {
+    void begin() noexcept {
+        if (began_ns == 0) began_ns = monotonic_ns();
+    }
+    // After a pass without a handler of ours: nothing.
+    void end() noexcept {
+        if (began_ns != 0) longest_ns = std::max(longest_ns, monotonic_ns() - began_ns);
+        began_ns = 0;
+    }
+    int64_t began_ns = 0;  // 0: no handler has run in this pass
+    int64_t longest_ns = 0;
+    bool by_handler = false;  // the passes are a host's, which does not tell when they end
+};
+
 class HandlerScope {
   public:
-    explicit HandlerScope(const void* loop) noexcept : enter_(loop), before_(t_in_handler_of) {
+    HandlerScope(const void* loop, PassClock& pass) noexcept : enter_(loop), before_(t_in_handler_of), pass_(pass) {
         t_in_handler_of = loop;
+        pass_.begin();
     }
-    ~HandlerScope() { t_in_handler_of = before_; }
+    ~HandlerScope() {
+        if (pass_.by_handler) pass_.end();
+        t_in_handler_of = before_;
+    }
 
   private:
     Enter enter_;
     const void* before_;
+    PassClock& pass_;
 };
 
 // Untouched pages cost nothing, but a stack of 2 MiB or more may be given a huge page at its first touch. Handlers of
@@ -98,6 +120,7 @@ struct EventLoop::State {
     bool wake_pending GUARDED_BY(queue_mutex) = false;
 
     // The loop's own.
+    PassClock pass;
     event wake_entry;
     bool wake_added = false;
     // Somebody's step was lost for lack of memory, and what is done about it.
@@ -193,7 +216,7 @@ void EventLoop::State::recover() noexcept {
 
 void EventLoop::State::on_wake(evutil_socket_t, short what, void* self) noexcept {
     auto* state = static_cast<State*>(self);
-    HandlerScope scope(state);
+    HandlerScope scope(state, state->pass);
     state->hopped = what == kHop;
     if (!state->edge_triggered && !state->hopped) {
         uint64_t count;
@@ -218,7 +241,7 @@ bool EventLoop::State::add_timer(Timer& timer) noexcept {
 void EventLoop::State::on_timer(evutil_socket_t, short, void* arg) noexcept {
     auto* timer = static_cast<Timer*>(arg);
     State* state = timer->loop;
-    HandlerScope scope(state);
+    HandlerScope scope(state, state->pass);
     // libevent counts on a coarse and cached clock, and may come some milliseconds early.
     if (monotonic_ns() < timer->due_ns && state->add_timer(*timer)) return;
     auto node = state->timers.extract(timer->id);
@@ -231,7 +254,13 @@ void* EventLoop::State::thread_main(void* self) noexcept {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
     pthread_setname_np(pthread_self(), kLoopThreadName);  // from outside it would be three calls through /proc
     Enter enter(state);
-    event_base_loop(state->base, EVLOOP_NO_EXIT_ON_EMPTY);
+    // One pass for each call, so that the end of a pass is seen; libevent itself would do the same in a loop of its
+    // own.
+    int rc;
+    do {
+        rc = event_base_loop(state->base, EVLOOP_NO_EXIT_ON_EMPTY | EVLOOP_ONCE);
+        state->pass.end();
+    } while (rc == 0 && event_base_got_break(state->base) == 0);
     return nullptr;
 }
 
@@ -241,6 +270,7 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& opt
     auto state = std::make_unique<State>();
     state->io = options.io;
     state->drive = options.drive;
+    state->pass.by_handler = options.drive == Drive::host_base;
     if (options.drive == Drive::host_base) {
         if (options.host_base == nullptr) return PMIX_ERR_BAD_PARAM;
         state->base = options.host_base;
@@ -267,8 +297,9 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& opt
     }
     s.wake_added = true;
     const auto again = [](evutil_socket_t, short, void* self) {
-        HandlerScope scope(static_cast<State*>(self));
-        static_cast<State*>(self)->recover();
+        auto* loop_state = static_cast<State*>(self);
+        HandlerScope scope(loop_state, loop_state->pass);
+        loop_state->recover();
     };
     s.retry_made = evtimer_assign(&s.retry_entry, s.base, again, &s) == 0;
     if (options.drive == Drive::caller && !(s.make_waiter_fd() && s.watch_waiter_fd())) return PMIX_ERR_OUT_OF_RESOURCE;
@@ -403,6 +434,10 @@ Drive EventLoop::drive() const noexcept {
 const Io& EventLoop::io() const noexcept {
     return *state_->io;
 }
+uint64_t EventLoop::longest_pass_us() const noexcept {
+    assert_on_loop();
+    return static_cast<uint64_t>(state_->pass.longest_ns) / 1000;
+}
 
 void EventLoop::progress() {
     State& s = *state_;
@@ -411,6 +446,7 @@ void EventLoop::progress() {
     {
         Enter enter(&s);
         event_base_loop(s.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);  // one pass: a busy peer does not keep us
+        s.pass.end();
     }
     s.drive_mutex.unlock();
 }
@@ -456,6 +492,7 @@ void EventLoop::State::run_for(Waiter& waiter, Deadline deadline) {
             evtimer_add(&alarm, &in);
         }
         event_base_loop(base, EVLOOP_ONCE);
+        pass.end();
         if (bounded) evtimer_del(&alarm);
     }
     if (waiter.end_poll(waiter_fd.get())) return;
@@ -530,6 +567,7 @@ void EventLoop::abandon(std::unique_ptr<EventLoop> loop) noexcept {
 
 struct Watch::Inner {
     const void* loop = nullptr;
+    PassClock* pass = nullptr;
     WatchHandler* handler = nullptr;
     // Two entries on one descriptor: libevent folds them into one epoll registration.
     event read_entry;
@@ -539,12 +577,12 @@ struct Watch::Inner {
 
     static void on_readable(evutil_socket_t, short, void* self) noexcept {
         auto* inner = static_cast<Inner*>(self);
-        HandlerScope scope(inner->loop);
+        HandlerScope scope(inner->loop, *inner->pass);
         inner->handler->on_ready(true, false);  // nothing after this: the Watch may be gone
     }
     static void on_writable(evutil_socket_t, short, void* self) noexcept {
         auto* inner = static_cast<Inner*>(self);
-        HandlerScope scope(inner->loop);
+        HandlerScope scope(inner->loop, *inner->pass);
         inner->handler->on_ready(false, true);
     }
 };
@@ -562,6 +600,7 @@ std::unique_ptr<Watch> EventLoop::watch(int fd, WatchHandler& handler) {
     auto inner = std::unique_ptr<Watch::Inner>(new (std::nothrow) Watch::Inner);
     if (!inner) return nullptr;
     inner->loop = state_.get();
+    inner->pass = &state_->pass;
     inner->handler = &handler;
     event_assign(&inner->read_entry, state_->base, fd, EV_READ | EV_PERSIST, &Watch::Inner::on_readable, inner.get());
     event_assign(&inner->write_entry, state_->base, fd, EV_WRITE | EV_PERSIST, &Watch::Inner::on_writable, inner.get());

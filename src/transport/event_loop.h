@@ -109,6 +109,11 @@ class EventLoop {
 
     const Io& io() const noexcept;
 
+    // The longest time since its creation, in microseconds, for which one pass has kept the loop from looking at its
+    // descriptors: from the first handler that a pass runs to the end of its last one. The pass that asks is not in it.
+    // With Drive::host_base the passes are the host's, and this is the longest single handler of ours.
+    uint64_t longest_pass_us() const noexcept REQUIRES(common::loop_thread);
+
   private:
     struct State;
     explicit EventLoop(std::unique_ptr<State> state) noexcept;

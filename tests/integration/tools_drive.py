@@ -10,6 +10,7 @@ CASE  commands  each command against a job that waits: its output, as text and a
       silent    a server is stopped: wireup-top shows it with its process, and its exit status is 1
       keys      on a terminal: wireup-top goes on until q is pressed, and leaves the terminal as it was
       nodes     a job of two nodes: pps says so when it shows one of them
+      counters  wireup-top --counters: each line is of Prometheus' format, and counters only go up
       upcalls   a request that the host holds: wireup-top shows it
       none      no server answers: one sentence and status 3; wrong command lines: status 2
       pages     --help and --man say the same options
@@ -272,6 +273,10 @@ def silent(options):
         check(out.index("in process %d" % pid) < out.index("on node"), out)
         check("pid %d\n" % pid_of(well) in out, out)
         status, out, _ = top(options, "--json", "--pid", str(pid))
+        status, text, _ = top(options, "--counters", "--pid", str(pid))
+        check(status == 1 and 'wireup_up{server="",pid="%d"} 0\n' % pid in text, status, text)
+        exposition(text)
+        status, out, _ = top(options, "--json", "--pid", str(pid))
         check(status == 1 and documented(out)[0]["condition"] == "stopped" and documented(out)[0]["pmix.srvr.pidinfo"] == pid, out)
         # The other one is well.
         check("does not answer" not in run(options, "wireup-top", "--once", "--pid", str(pid_of(well))))
@@ -297,6 +302,66 @@ def upcalls(options):
     text = run(options, "wireup-top", "--once", "--uri", job.uris[0])
     shown = r"^  lookup of %s:0: waits [0-9.]+ s for the resource manager$" % re.escape(job.nspace)
     check(re.search(shown, text, re.M) and "nothing waits" not in text, text)
+    job.end()
+
+
+SAMPLE = re.compile(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)+)\} (\d+(?:\.\d+)?)')
+PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "reference", "counters.md")
+
+
+def exposition(text):
+    """The samples of Prometheus' text format by metric and labels; each line is checked."""
+    types, samples, last = {}, {}, None
+    check(text.endswith("\n"), text)
+    lines = text.split("\n")[:-1]
+    for i, line in enumerate(lines):
+        if line.startswith("# HELP "):
+            last = line.split(" ", 3)[2]
+            check(last not in types and line.count(" ") > 3 and lines[i + 1].startswith("# TYPE %s " % last), line)
+        elif line.startswith("# TYPE "):
+            _, _, name, types[name] = line.split(" ")
+            check(name == last and lines[i - 1].startswith("# HELP "), line)
+        else:
+            found = SAMPLE.fullmatch(line)
+            check(found and found[1] == last, line)
+            labels = dict(re.findall(r'([a-z]+)="((?:[^"\\]|\\.)*)"', found[2]))
+            key = (last, *sorted(labels.items()))
+            check(key not in samples and {"server", "pid"} <= set(labels), line)
+            check((types[last] == "counter") == last.endswith("_total"), line)
+            samples[key] = float(found[3])
+    with open(PAGE, encoding="utf-8") as page:
+        rows = re.findall(r"^\| `(wireup_[a-z_]+)` \| (counter|gauge) \|", page.read(), re.M)
+    check(dict(rows) == types and len(rows) == len(types), "the page has", rows, "the output", types)
+    return samples
+
+
+def counters(options):
+    job = start(options, "serve", 2)
+    uri, pid = job.uris[0], str(pid_of(job.uris[0]))
+    first = exposition(run(options, "wireup-top", "--counters", "--uri", uri))
+    check({dict(labels)["pid"] for _, *labels in first} == {pid}, first)
+    value = lambda samples, name, **more: [n for (metric, *labels), n in samples.items() if metric == name and
+                                           {"pid": pid, **more}.items() <= dict(labels).items()]
+    check(value(first, "wireup_up") == [1], first)
+    for kind, n in ("fence", 2), ("publish", 1), ("register_events", 2), ("spawn", 0), ("unknown", 0):
+        check(value(first, "wireup_requests_total", kind=kind) == [n], kind, first)
+    check(value(first, "wireup_connections", kind="client") == [2], first)
+    check(value(first, "wireup_connections", kind="observer")[0] >= 1, first)
+    check(value(first, "wireup_refused_total", what="request") == [0], first)
+    check(value(first, "wireup_upcalls_total")[0] >= 3, first)
+    check(value(first, "wireup_loop_longest_pass_seconds")[0] > 0, first)
+    check(len(value(first, "wireup_held_bytes", uid=str(os.geteuid()))) == 1, first)
+    # All servers of the user, in one text, in which this one's has one query more at least.
+    text = top(options, "--counters")[1]
+    second = exposition(text)
+    for key, n in first.items():
+        check(not key[0].endswith("_total") or second[key] >= n, key, n, second.get(key))
+    asked = [value(samples, "wireup_requests_total", kind="query")[0] for samples in (first, second)]
+    check(asked[1] >= asked[0] + 1 and value(second, "wireup_requests_total", kind="fence") == [2], asked)
+    check("only one of" in run(options, "wireup-top", "--json", "--counters", status=2))
+    # By the query itself.
+    out = json.loads(run(options, "pquery", "--json", "--uri", uri, "WIREUP_QUERY_COUNTERS"))
+    check(out["WIREUP_QUERY_COUNTERS"]["wireup.cnt.req"]["fence"] == 2, out)
     job.end()
 
 
@@ -373,7 +438,7 @@ def pages(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["commands", "ends", "foreign", "hang", "keys", "nodes", "none", "pages", "silent", "upcalls"])
+    parser.add_argument("case", choices=["commands", "counters", "ends", "foreign", "hang", "keys", "nodes", "none", "pages", "silent", "upcalls"])
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)
     parser.add_argument("--program")

@@ -2,8 +2,8 @@
 // wireup-top: the state of the servers of this node, and above all which processes are missing where a job hangs.
 //
 // Asks each server of the user (or of root's choice) as an observer, so that it works while hosts are stuck too, and
-// shows the reports of several servers of one node together. A server that does not answer is the likeliest reason of
-// all: it is shown with its process, first, and makes the exit status 1.
+// shows the reports of several servers of one node together, or their counters. A server that does not answer is the
+// likeliest reason of all: it is shown with its process, first, and makes the exit status 1.
 #include <poll.h>
 #include <termios.h>
 #include <time.h>
@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "counter_text.h"
 #include "node_processes.h"
 #include "server_page.h"
 #include "tool.h"
@@ -50,18 +51,21 @@ const Program kProgram = {
     "A server answers its own user and root, whether or not its resource manager takes tools.",
     {{"once", nullptr, "show it once (the default where stdout is no terminal)"},
      {"interval", "SECONDS", "show it again every so many seconds (default 2), until q is pressed"},
-     {"json", nullptr, "as JSON, once, in the form of docs/reference/wireup-top.schema.json"}},
+     {"json", nullptr, "as JSON, once, in the form of docs/reference/wireup-top.schema.json"},
+     {"counters", nullptr, "what the servers have counted since their start, once, in Prometheus' text format"}},
     true,
     0,
     0,
     {{"wireup-top --once", "all servers of yours on this node"},
-     {"wireup-top --json --pid 4711", "one server, for a script"}},
+     {"wireup-top --json --pid 4711", "one server, for a script"},
+     {"wireup-top --counters", "for a monitoring system"}},
 };
 
 // A query and its answer, or none; alive until the callback was called, even if nobody waits for it any more.
 struct Report {
-    char key[sizeof WIREUP_QUERY_REPORT] = WIREUP_QUERY_REPORT;
-    char* keys[2] = {key, nullptr};
+    explicit Report(const char* asked) : key(asked) {}
+    std::string key;
+    char* keys[2] = {key.data(), nullptr};
     pmix_query_t request{keys, nullptr, 0};
     std::mutex mutex;
     std::condition_variable changed;
@@ -77,7 +81,7 @@ struct Server {
     NodeServer process;     // of a silent one; pid 0: not known
     std::string condition;  // of that process
     const pmix_value_t* value() const {
-        return problem.empty() && report != nullptr ? report->answers.find(WIREUP_QUERY_REPORT) : nullptr;
+        return problem.empty() && report != nullptr ? report->answers.find(report->key.c_str()) : nullptr;
     }
 };
 
@@ -196,12 +200,14 @@ void ask(const CommandLine& line, const std::string& uri, Server& server) {
         if (rc != PMIX_ERR_NO_PERMISSIONS && rc != PMIX_ERR_BAD_PARAM) make_silent(address_in(uri), server);
         return;
     }
-    server.report = std::make_shared<Report>();
+    const bool counters = line.has("counters");
+    server.report = std::make_shared<Report>(counters ? WIREUP_QUERY_COUNTERS : WIREUP_QUERY_REPORT);
     if (!get_report(*server.report, new std::shared_ptr<Report>(server.report), seconds)) {
         server.problem = "does not answer";
         make_silent(address_in(uri), server);
     } else if (server.report->answers.status != PMIX_SUCCESS) {
-        server.problem = std::string("has no report: ") + PMIx_Error_string(server.report->answers.status);
+        server.problem = std::string(counters ? "has no counters: " : "has no report: ") +
+                         PMIx_Error_string(server.report->answers.status);
     }
     PMIx_tool_disconnect(&server.name);
 }
@@ -217,6 +223,17 @@ std::string json(const Server& server, const Started& started) {
     none.text("problem", "does not answer");
     none.text("condition", server.condition);
     return server_json(none.data(), none.size(), started);
+}
+
+std::string counters_of(const std::vector<Server>& servers) {
+    std::vector<CountedServer> counted;
+    for (const Server& server : servers) {
+        CountedServer& one = counted.emplace_back();
+        one.pid = server.process.pid;
+        if (server.value() != nullptr) one.infos = infos_in(*server.value(), one.count);
+        if (one.infos == nullptr && !server.silent) counted.pop_back();
+    }
+    return counter_text(counted);
 }
 
 // What is waited for here: servers that do not answer, then those of which a process is missing, then the others.
@@ -241,7 +258,12 @@ int show(const CommandLine& line, bool to_terminal) {
     const Started started = started_processes();
     const auto answered = std::count_if(servers.begin(), servers.end(), [](const Server& s) { return s.value(); });
     const bool silent = !servers.empty() && servers.front().silent;
-    if (line.has("json")) {
+    if (line.has("counters")) {
+        if (silent || answered != 0) std::fputs(counters_of(servers).c_str(), stdout);
+        for (const Server& server : servers)
+            if (!server.silent && server.value() == nullptr)
+                std::fprintf(stderr, "%s: server %s\n", kProgram.name, server.problem.c_str());
+    } else if (line.has("json")) {
         std::string all;
         for (const Server& server : servers)
             if (server.silent || server.value() != nullptr) all += (all.empty() ? "" : ",\n") + json(server, started);
@@ -307,7 +329,8 @@ class Keys {
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
     const Tool tool(line, Role::none);
-    const bool once = line.has("once") || line.has("json") || ::isatty(STDOUT_FILENO) == 0;
+    if (line.has("json") && line.has("counters")) line.wrong("only one of --json and --counters");
+    const bool once = line.has("once") || line.has("json") || line.has("counters") || ::isatty(STDOUT_FILENO) == 0;
     const long interval = line.number("interval", 2, 1);
     for (const char* number : {"pid", "timeout"}) static_cast<void>(line.number(number, 0, 1));  // before any is used
     const std::unique_ptr<Keys> keys(once ? nullptr : new Keys);

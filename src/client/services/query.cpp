@@ -57,6 +57,11 @@ pmix_status_t check(const pmix_query_t queries[], size_t n) noexcept {
     return PMIX_SUCCESS;
 }
 
+// What is true of the server at this moment: it is asked again each time.
+bool is_of_moment(std::string_view key) noexcept {
+    return key == WIREUP_QUERY_REPORT || key == WIREUP_QUERY_COUNTERS;
+}
+
 bool is_abi_key(std::string_view key) noexcept {
     return key == PMIX_QUERY_STABLE_ABI_VERSION || key == PMIX_QUERY_PROVISIONAL_ABI_VERSION;
 }
@@ -192,8 +197,8 @@ pmix_status_t Work::answer_one(size_t i, const char* key) {
         auto servers = servers_here(session_->loop().io());
         return servers.status() == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : add(i, key, std::move(servers));
     }
-    const bool the_servers = common::answers_query(key, common::level::server | common::level::client) ||
-                             std::strcmp(key, WIREUP_QUERY_REPORT) == 0;
+    const bool the_servers =
+        common::answers_query(key, common::level::server | common::level::client) || is_of_moment(key);
     if (view.flag(PMIX_QUERY_REFRESH_CACHE)) {
         session_->query_cache().forget(name_of(i, key));
     } else if (!the_servers) {
@@ -281,7 +286,7 @@ pmix_status_t Work::take(pmix_status_t status, const common::ResultsReply& reply
                 copy =
                     Value::string(common::supported_query_keys(common::level::client) + "," + info.value.data.string);
             }
-            rc = add(i, key, std::move(copy), key == WIREUP_QUERY_REPORT ? Keep::no : Keep::yes);
+            rc = add(i, key, std::move(copy), is_of_moment(key) ? Keep::no : Keep::yes);
             if (rc != PMIX_SUCCESS) return rc;
         }
     }

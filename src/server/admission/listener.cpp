@@ -32,7 +32,7 @@ constexpr size_t kFewestClones = 2;
 
 Listener::Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host,
                    const Segments& segments, Tools& tools, Budget& budget, MessageAdmission& admission,
-                   PeerEvents& events, ListenerOptions options)
+                   Counters& counters, PeerEvents& events, ListenerOptions options)
     : loop_(loop),
       scheduler_(scheduler),
       registry_(registry),
@@ -41,6 +41,7 @@ Listener::Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& r
       tools_(tools),
       budget_(budget),
       admission_(admission),
+      counters_(counters),
       events_(events),
       options_(std::move(options)),
       places_(options_.max_descriptors != 0 ? options_.max_descriptors : highest_descriptor_limit()) {
@@ -123,7 +124,9 @@ bool Listener::is_unregistered(uint32_t uid) const {
 void Listener::make_room(bool unregistered) {
     auto drop = [&](auto&& which) {
         auto it = std::find_if(waiting_.begin(), waiting_.end(), which);
-        if (it != waiting_.end()) (*it)->close();
+        if (it == waiting_.end()) return;
+        ++counters_.refused_connections;
+        (*it)->close();
     };
     if (unregistered) {
         auto unregistered_users =
@@ -166,6 +169,7 @@ void Listener::forget(IncomingPeer& peer) {
 void Listener::refuse(IncomingPeer& peer, pmix_status_t status) {
     WIREUP_LOG(server, warn, "process %d of user %u is refused: %s", peer.credentials().pid, peer.credentials().uid,
                common::log_status(status));
+    ++counters_.refused_connections;
     peer.send_refusal(status);
     peer.close();
 }

@@ -25,6 +25,7 @@
 #include "server/admission/incoming_peer.h"
 #include "server/admission/socket_peer.h"
 #include "server/admission/tools.h"
+#include "server/base/counters.h"
 #include "server/base/lifecycle.h"
 #include "server/base/scheduler.h"
 #include "server/host/host.h"
@@ -53,7 +54,8 @@ struct ListenerOptions {
 class Listener final : public LifecycleObserver {
   public:
     Listener(transport::EventLoop& loop, Scheduler& scheduler, Registry& registry, Host& host, const Segments& segments,
-             Tools& tools, Budget& budget, MessageAdmission& admission, PeerEvents& events, ListenerOptions options);
+             Tools& tools, Budget& budget, MessageAdmission& admission, Counters& counters, PeerEvents& events,
+             ListenerOptions options);
     ~Listener();
 
     // Any thread before the loop runs, or the loop.
@@ -119,6 +121,7 @@ class Listener final : public LifecycleObserver {
     Tools& tools_;
     Budget& budget_;
     MessageAdmission& admission_;
+    Counters& counters_;
     PeerEvents& events_;
     ListenerOptions options_;
     size_t places_ = 0;  // at most, as far as the limits allow

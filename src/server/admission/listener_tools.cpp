@@ -34,7 +34,9 @@ void Listener::introduce(SocketPeer& peer, const FrameHeader& header, Bytes payl
     answer.payload = static_cast<uint32_t>(w.size());
     peer.send(answer, w.view(), {});
     // A process that may not even send this request is disconnected.
-    if (answer.status != PMIX_SUCCESS) peer.close();
+    if (answer.status == PMIX_SUCCESS) return;
+    ++counters_.refused_connections;
+    peer.close();
 }
 
 void Listener::hello_of_tool(IncomingPeer& peer) {

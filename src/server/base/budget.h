@@ -102,6 +102,8 @@ class Budget {
 
     AccountPtr of(uint32_t uid);
     size_t limit() const noexcept { return limit_; }
+    // By user: those who hold or held something here lately.
+    const std::map<uint32_t, AccountPtr>& accounts() const noexcept { return accounts_; }
 
     // 1 GiB, or a sixteenth of the machine's memory where that is more. The requests, registrations and unfinished
     // messages of 256 ranks with some thousand requests each are a tenth of it; what a job commits is not counted here.

@@ -52,6 +52,7 @@ pmix_status_t Commit::apply(Peer& peer, const common::CommitRequest& request) {
 }
 
 void Commit::refuse(Peer& peer, uint64_t generation, pmix_status_t status, Reply reply) {
+    ++counters_.refused_commits;
     WIREUP_LOG(server, warn, "commit %llu of %s:%u is refused: %s", static_cast<unsigned long long>(generation),
                peer.id().nspace.c_str(), peer.id().rank, common::log_status(status));
     Nspace* nspace = registry_.find(peer.id().nspace);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "common/protocol/messages.h"
+#include "server/base/counters.h"
 #include "server/base/reply.h"
 #include "server/data/get.h"
 #include "server/namespaces/registry.h"
@@ -17,7 +18,7 @@ namespace pmix::server {
 
 class Commit final : public LifecycleObserver {
   public:
-    Commit(Registry& registry, Get& get) : registry_(registry), get_(get) {}
+    Commit(Registry& registry, Get& get, Counters& counters) : registry_(registry), get_(get), counters_(counters) {}
     void request(Peer& peer, common::CommitRequest& request, Reply reply);
     // A commit that there was no memory to read. May throw std::bad_alloc.
     void unread(Peer& peer, common::Bytes payload);
@@ -29,6 +30,7 @@ class Commit final : public LifecycleObserver {
 
     Registry& registry_;
     Get& get_;
+    Counters& counters_;
 };
 
 }  // namespace pmix::server

@@ -132,6 +132,9 @@ class Host {
     // It has called what hosts of OpenPMIx 7 and later alone call, so PMIX_GROUP_CANCEL has a meaning there. A module
     // does not show it: that of 6.1 has the same size.
     virtual bool cancels_groups() const noexcept { return false; }
+    // Calls of the resource manager's entries: how many there have been, and how many it has not answered.
+    virtual uint64_t upcalls_made() const noexcept { return 0; }
+    virtual size_t upcalls_open() const { return 0; }
     // The attributes that it has registered as supported, by function.
     HostAttributes& attributes() noexcept { return attributes_; }
     const HostAttributes& attributes() const noexcept { return attributes_; }

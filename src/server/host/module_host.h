@@ -104,6 +104,8 @@ class ModuleHost final : public Host {
 
     // Upcalls that the host has not answered yet.
     size_t open() const;
+    size_t upcalls_open() const override { return open(); }
+    uint64_t upcalls_made() const noexcept override { return made_; }
     // A row for each of them, the oldest first, except those of operations that have rows of their own.
     void report(ReportRows& rows) const;
 
@@ -119,6 +121,7 @@ class ModuleHost final : public Host {
     Host forbidden_;  // for processes of a local job of another user
     Host* local_ = nullptr;
     bool serves_itself_ = false;
+    uint64_t made_ = 0;  // upcalls
     std::atomic<bool> is_of_7_{false};
     struct Outbox {
         std::deque<transport::Task> calls;

@@ -148,6 +148,7 @@ void ModuleHost::client_connected(const ProcId& proc, void* server_object, InfoL
         if (module_.client_connected != nullptr) {
             // Hosts that answer this one at all do so by the return value: known ones ignore the callback.
             pmix_proc_t p = proc.to_c();
+            ++made_;
             try {
                 rc = module_.client_connected(&p, server_object, nullptr, nullptr);
             } catch (...) {

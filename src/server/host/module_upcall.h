@@ -71,6 +71,7 @@ void ModuleHost::upcall(Entry entry, common::ProcId about, Done done, F make, Ru
     call->scheduler = &scheduler();
     call->host = this;
     const uint64_t id = admit(std::move(call));
+    ++made_;
     // Not before what has been deferred already.
     if (runs == Runs::anywhere && outbox_->calls.empty()) return make_upcall(id);
     try {

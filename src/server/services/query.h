@@ -17,6 +17,7 @@
 #include "server/base/reply.h"
 #include "server/host/host.h"
 #include "server/host/host_attributes.h"
+#include "server/services/counter_page.h"
 #include "server/services/query_answers.h"
 
 namespace pmix::server {
@@ -24,9 +25,12 @@ namespace pmix::server {
 class Query {
   public:
     Query(const LifecycleObservers& observers, Host& host, const Registry& registry, const Segments& segments,
-          const std::map<uint64_t, std::shared_ptr<Peer>>& peers, const common::ProcId& server, const std::string& uri)
-        : host_(host), host_attributes_(host.attributes()), known_{observers,  registry, segments, host_attributes_,
-                                                                   inventory_, peers,    server,   uri} {}
+          const std::map<uint64_t, std::shared_ptr<Peer>>& peers, const common::ProcId& server, const std::string& uri,
+          CounterSources counters)
+        : host_(host),
+          host_attributes_(host.attributes()),
+          known_{observers, registry, segments, host_attributes_, inventory_, peers, server, uri},
+          counters_(counters) {}
 
     void request(Peer& peer, common::QueryRequest& request, Reply reply);
     HostAttributes& host_attributes() noexcept { return host_attributes_; }
@@ -41,6 +45,7 @@ class Query {
     HostAttributes& host_attributes_;
     Inventory inventory_;
     const Known known_;
+    const CounterSources counters_;
 };
 
 }  // namespace pmix::server

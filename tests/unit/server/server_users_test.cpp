@@ -330,13 +330,16 @@ TEST_F(TwoUsers, Query_OfAnotherUsersJob_IsNotAnswered) {
     EXPECT_EQ(std::string::npos, query(*anna, PMIX_QUERY_NAMESPACES, nullptr, nullptr).find("bela"));
 }
 
-// The report is of all jobs: it is for root and for the user of the server.
+// The report and the counters are of all jobs: they are for root and for the user of the server.
 TEST_F(TwoUsers, Report_ForAnotherUserThanTheServers_IsRefused) {
     server->job("root", 1, 1);
     FakeClient root(*server, {"root", 0});
     ASSERT_EQ(PMIX_SUCCESS, root.hello());
     EXPECT_TRUE(query(root, WIREUP_QUERY_REPORT, nullptr, nullptr).starts_with("0 "));
+    EXPECT_TRUE(query(root, WIREUP_QUERY_COUNTERS, nullptr, nullptr).starts_with("0 "));
     for (FakeClient* c : {anna.get(), bela.get()}) {
+        EXPECT_TRUE(query(*c, WIREUP_QUERY_COUNTERS, nullptr, nullptr)
+                        .starts_with(std::to_string(PMIX_ERR_NO_PERMISSIONS) + ' '));
         const std::string answer = query(*c, WIREUP_QUERY_REPORT, nullptr, nullptr);
         EXPECT_TRUE(answer.starts_with(std::to_string(PMIX_ERR_NO_PERMISSIONS) + ' '));
         EXPECT_EQ(std::string::npos, answer.find("anna.2"));

@@ -312,6 +312,54 @@ TEST(EventLoop, RunsOnTheHostsBase) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, EventLoop::create({Drive::host_base, nullptr, &kRealIo}).status());
 }
 
+// Both tasks are run by one pass: it lasts as long as they do together. A pass without a handler is none.
+TEST(EventLoop, LongestPass_OfACallersLoop_IsWhatItsHandlersTook) {
+    auto loop = make_loop(Drive::caller);
+    const auto longest = [&] {
+        LoopRole role(*loop);
+        return loop->longest_pass_us();
+    };
+    Waiter never;
+    EXPECT_FALSE(loop->wait(never, Deadline::in_ms(30)));
+    EXPECT_EQ(0u, longest());
+    for (int i = 0; i < 2; ++i) loop->post([] { ::usleep(20'000); });
+    loop->progress();
+    const uint64_t busy = longest();
+    EXPECT_LE(40'000u, busy);
+    EXPECT_FALSE(loop->wait(never, Deadline::in_ms(50)));
+    EXPECT_EQ(busy, longest());
+    Waiter done;
+    loop->post([&] {
+        ::usleep(static_cast<useconds_t>(busy) + 1000);
+        done.complete();
+    });
+    EXPECT_TRUE(loop->wait(done, Deadline::never()));
+    EXPECT_LT(busy, longest());
+}
+
+TEST(EventLoop, LongestPass_OfTheLoopsThreadAndOfAHostsBase_IsKnown) {
+    {
+        auto loop = make_loop(Drive::own_thread);
+        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        loop->post([] { ::usleep(20'000); });
+        loop->stop();
+        LoopRole role(*loop);
+        EXPECT_LE(20'000u, loop->longest_pass_us());
+    }
+    event_base* base = event_base_new();
+    {
+        auto loop = make_loop(Drive::host_base, base);
+        loop->post([&] {
+            ::usleep(20'000);
+            loop->after(1, [base] { event_base_loopbreak(base); });
+        });
+        event_base_dispatch(base);
+        LoopRole role(*loop);
+        EXPECT_LE(20'000u, loop->longest_pass_us());
+    }
+    event_base_free(base);
+}
+
 // What a loop posts to itself runs without a wake-up between, but a task that posts itself keeps no descriptor waiting.
 TEST(EventLoop, ATaskThatPostsItselfLetsTheDescriptorsIn) {
     auto [a, b] = test::socket_pair();
