@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <new>
 #include <utility>
@@ -18,8 +17,6 @@ using common::Bytes;
 namespace {
 // Per wake-up of the loop, so that one busy peer does not keep it; the watch is level-triggered.
 constexpr int kReadsPerEvent = 16;
-// A millisecond each, in which memory may come back.
-constexpr int kAttempts = 1000;
 }  // namespace
 
 Stream::Stream(transport::EventLoop& loop, transport::Descriptor socket, StreamHandler& handler, StreamOptions options)
@@ -56,28 +53,27 @@ void Stream::abandon() noexcept {
     close_if(socket_, identity_);
 }
 
-// Told later: the owner may be in the middle of what has failed. That takes memory; where there is none the socket
-// tells it, whose end is ready to be read until it has been heard.
+// Told later: the owner may be in the middle of what has failed. Where there is no memory for a task, by the loop's
+// recovery, which needs none.
 void Stream::fail(pmix_status_t why) noexcept {
     if (handler_ == nullptr || std::exchange(failed_, true)) return;
     why_ = why;
     queue_.clear();
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        try {
-            loop_.post([weak = weak_from_this()] {
-                transport::assert_on_loop();
-                if (const auto self = weak.lock()) self->finish();
-            });
-            watch_.reset();
-            return;
-        } catch (const std::bad_alloc&) {
-        }
-        ::shutdown(socket_.get(), SHUT_RDWR);
-        if (watch_ != nullptr && watch_->set(true, false)) return;
-        const timespec pause{0, 1'000'000};
-        ::nanosleep(&pause, nullptr);
+    watch_.reset();
+    try {
+        loop_.post([weak = weak_from_this()] {
+            transport::assert_on_loop();
+            if (const auto self = weak.lock()) self->finish();
+        });
+    } catch (const std::bad_alloc&) {
+        loop_.recover_later(*this);
     }
-    loop_.step_lost();
+}
+
+void Stream::on_recovery() noexcept {
+    transport::assert_on_loop();
+    const auto self = shared_from_this();  // the handler may drop its own
+    finish();
 }
 
 void Stream::finish() noexcept {
@@ -97,7 +93,6 @@ void Stream::watch() noexcept {
 void Stream::on_ready(bool readable, bool writable) noexcept {
     transport::assert_on_loop();
     const auto self = shared_from_this();  // the handler may drop its own
-    if (failed_) return finish();
     try {
         if (writable && !queue_.empty()) {
             flush();

@@ -50,7 +50,9 @@ struct StreamOptions {
     bool connected = false;                                 // the handshake is over: messages follow
 };
 
-class Stream final : public std::enable_shared_from_this<Stream>, private transport::WatchHandler {
+class Stream final : public std::enable_shared_from_this<Stream>,
+                     private transport::WatchHandler,
+                     private transport::RecoveryStep {
   public:
     // Begins to read; the first callback comes later.
     static common::Result<std::shared_ptr<Stream>> open(transport::EventLoop& loop, transport::Descriptor socket,
@@ -67,7 +69,7 @@ class Stream final : public std::enable_shared_from_this<Stream>, private transp
     void resume() noexcept REQUIRES(common::loop_thread);
     void close() noexcept REQUIRES(common::loop_thread);
     // What the other end has to receive cannot be sent: ends the connection, and on_closed follows.
-    void fail(pmix_status_t why) noexcept;
+    void fail(pmix_status_t why) noexcept REQUIRES(common::loop_thread);
     void abandon() noexcept;
 
     int fd() const noexcept { return socket_.get(); }
@@ -77,6 +79,7 @@ class Stream final : public std::enable_shared_from_this<Stream>, private transp
   private:
     Stream(transport::EventLoop& loop, transport::Descriptor socket, StreamHandler& handler, StreamOptions options);
     void on_ready(bool readable, bool writable) noexcept override;
+    void on_recovery() noexcept override;
     void read() REQUIRES(common::loop_thread);
     // False: it is over, or the message at the front has to wait.
     bool deliver() REQUIRES(common::loop_thread);

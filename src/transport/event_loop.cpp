@@ -15,6 +15,7 @@
 #include <cassert>
 #include <new>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "transport/descriptor.h"
@@ -126,6 +127,7 @@ struct EventLoop::State {
     // Somebody's step was lost for lack of memory, and what is done about it.
     std::atomic<bool> lost{false};
     std::function<bool()> recovery;
+    RecoveryStep* steps = nullptr;
     event retry_entry;
     bool retry_made = false;
     bool hopped = false;        // the queue runs for the second time without a look at the descriptors between
@@ -166,6 +168,7 @@ struct EventLoop::State {
     void sleep(Waiter& waiter, Deadline deadline) noexcept;
     void interrupt_sleepers() noexcept;
     void run_queue() noexcept;
+    void take_steps() noexcept;
     void recover() noexcept;
     void step_lost() noexcept {
         lost.store(true, std::memory_order_release);
@@ -204,7 +207,19 @@ void EventLoop::State::run_queue() noexcept {
     running.clear();
 }
 
+// Those that were there when it began, so that a step which comes again does not keep the loop.
+void EventLoop::State::take_steps() noexcept {
+    RecoveryStep* now = std::exchange(steps, nullptr);
+    if (now != nullptr) now->at_ = &now;
+    while (now != nullptr) {
+        RecoveryStep& step = *now;
+        step.withdraw();
+        step.on_recovery();  // nothing of it after this: it may be gone
+    }
+}
+
 void EventLoop::State::recover() noexcept {
+    take_steps();
     if (!lost.exchange(false, std::memory_order_acquire) || !recovery) return;
     try {
         if (recovery()) return;
@@ -318,6 +333,7 @@ EventLoop::~EventLoop() {
             left.swap(s.queue);
         }
         left.clear();
+        while (s.steps != nullptr) s.steps->withdraw();
         for (auto& [id, timer] : s.timers) evtimer_del(&timer->entry);
         s.timers.clear();
         if (s.retry_made) event_del(&s.retry_entry);
@@ -418,6 +434,15 @@ void EventLoop::post(Task task) {
 
 void EventLoop::step_lost() noexcept {
     state_->step_lost();
+}
+void EventLoop::recover_later(RecoveryStep& step) noexcept {
+    assert_on_loop();
+    if (step.at_ != nullptr) return;
+    step.at_ = &state_->steps;
+    step.next_ = state_->steps;
+    if (step.next_ != nullptr) step.next_->at_ = &step.next_;
+    state_->steps = &step;
+    state_->wake();
 }
 void EventLoop::set_recovery(std::function<bool()> recovery) {
     state_->recovery = std::move(recovery);

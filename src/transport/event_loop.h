@@ -55,6 +55,29 @@ class WatchHandler {
     ~WatchHandler() = default;
 };
 
+// A step that needs no memory, which the loop takes where there is none to post a task. Loop only.
+class RecoveryStep {
+  public:
+    RecoveryStep() noexcept = default;
+    RecoveryStep(const RecoveryStep&) = delete;
+    RecoveryStep& operator=(const RecoveryStep&) = delete;
+    virtual void on_recovery() noexcept = 0;
+
+  protected:
+    virtual ~RecoveryStep() { withdraw(); }
+
+  private:
+    friend class EventLoop;
+    void withdraw() noexcept {
+        if (at_ == nullptr) return;
+        *at_ = next_;
+        if (next_ != nullptr) next_->at_ = at_;
+        at_ = nullptr;
+    }
+    RecoveryStep** at_ = nullptr;  // what points here; null: it is not to be taken
+    RecoveryStep* next_ = nullptr;
+};
+
 class EventLoop {
   public:
     static common::Result<std::unique_ptr<EventLoop>> create(const EventLoopOptions& options = {});
@@ -91,6 +114,10 @@ class EventLoop {
     // The function to call then. It returns false, or throws, where it failed too: it is called again after a moment.
     // Empty: none. On the loop thread, or a thread with the LoopRole.
     void set_recovery(std::function<bool()> recovery);
+
+    // Takes the step once, as a part of the recovery: later, not on this stack. Allocates nothing. A step that is gone
+    // by then, or for which this has been called already, is passed over.
+    void recover_later(RecoveryStep& step) noexcept REQUIRES(common::loop_thread);
 
     // Runs what has been posted, on a thread with the LoopRole while no thread runs the loop. Not from a task.
     void run_posted() noexcept REQUIRES(common::loop_thread);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connection to a server of OpenPMIx's where an allocation fails: each request that was taken is answered, sent, or
 // ended with the connection, and the end of a connection is told once.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <functional>
 #include <memory>
@@ -26,10 +29,11 @@ struct End final : openpmix::StreamHandler, transport::ConnectionHandler {
     void on_message(const openpmix::FrameHeader&, common::Bytes) override { ++messages; }
     void on_drained() override {}
     void on_closed(pmix_status_t) override { ++ends; }
-    bool admit_message(size_t) noexcept override { return true; }
+    bool admit_message(size_t) noexcept override { return admits; }
     void message_complete() noexcept override {}
     void on_frame(transport::ReceivedFrame) override { ++frames; }
     int messages = 0, frames = 0, ends = 0;
+    bool admits = true;
 };
 
 void run_failing(ManualLoop& here) {
@@ -47,6 +51,13 @@ void with_failures(const std::function<void()>& run) {
         if (!FailingMemory::failed() || ::testing::Test::HasFailure()) return;
     }
     ADD_FAILURE() << "it allocates without end";
+}
+
+// This thread has given up its processor so often: it waited for something.
+long times_slept() {
+    rusage usage{};
+    ::getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
 }
 
 class OpenPmixNoMemory : public ::testing::Test {
@@ -95,6 +106,44 @@ TEST_F(OpenPmixNoMemory, MessageWithoutMemory_EndsTheStreamOnce) {
         transport::LoopRole role(*here.loop);
         stream.reset();
     });
+}
+
+// The stream waits for room, so that its socket is not watched, and the kernel refuses to watch it again. Neither that
+// nor memory comes back: only what needs none can tell of the end.
+TEST_F(OpenPmixNoMemory, StreamEndsWithoutAnyMemory_IsToldAndDoesNotHoldTheLoop) {
+    End handler;
+    handler.admits = false;
+    ManualLoop here;
+    auto [ours, theirs] = socket_pair();
+    std::shared_ptr<openpmix::Stream> stream;
+    {
+        transport::LoopRole role(*here.loop);
+        stream = std::move(*openpmix::Stream::open(*here.loop, std::move(ours), handler, {.connected = true}));
+    }
+    uint8_t header[openpmix::kHeaderSize];
+    openpmix::build_header({0, openpmix::kFirstRequestTag, 100'000}, header);
+    ASSERT_EQ(static_cast<ssize_t>(sizeof header), ::send(theirs.get(), header, sizeof header, 0));
+    here.run();
+    const transport::Descriptor unwatchable(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    ASSERT_EQ(stream->fd(), ::dup3(unwatchable.get(), stream->fd(), O_CLOEXEC));
+    long slept = 0;
+    FailingMemory::arm_all();
+    FailingMemory::resume();
+    {
+        transport::LoopRole role(*here.loop);
+        slept = times_slept();
+        stream->fail(PMIX_ERR_LOST_CONNECTION);
+        slept = times_slept() - slept;
+    }
+    const int at_once = handler.ends;
+    here.run();
+    FailingMemory::pause();
+    EXPECT_GT(10, slept);
+    EXPECT_EQ(0, at_once);
+    EXPECT_TRUE(FailingMemory::failed());
+    EXPECT_EQ(1, handler.ends);
+    transport::LoopRole role(*here.loop);
+    stream.reset();
 }
 
 TEST_F(OpenPmixNoMemory, Request_IsAnsweredSentOrEnds) {

@@ -2,8 +2,8 @@
 // Allocations that fail when a test says so: for one source file of a program, which stands in front of malloc with it.
 //
 // FailingMemory::arm(n): of the allocations that are made between resume() and pause() the one after n others fails,
-// and no other. A sanitizer stands in front of malloc itself: kFailingMemory is false there, and nothing ever fails.
-// One thread.
+// and no other; arm_all(): every one fails. A sanitizer stands in front of malloc itself: kFailingMemory is false
+// there, and nothing ever fails. One thread.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +20,21 @@ namespace pmix::test {
 
 class FailingMemory {
   public:
-    static void arm(long after) noexcept { left_ = after, failed_ = counts_ = false; }
+    static void arm(long after) noexcept { left_ = after, all_ = failed_ = counts_ = false; }
+    static void arm_all() noexcept { arm(0), all_ = true; }
     static void resume() noexcept { counts_ = true; }
     static void pause() noexcept { counts_ = false; }
     // Since arm(): an allocation has failed.
     static bool failed() noexcept { return failed_; }
 
     static bool fails() noexcept {
-        if (!counts_ || failed_ || left_-- > 0) return false;
+        if (!counts_ || (failed_ && !all_) || left_-- > 0) return false;
         return failed_ = true;
     }
 
   private:
     static inline long left_ = 0;
-    static inline bool counts_ = false, failed_ = false;
+    static inline bool counts_ = false, failed_ = false, all_ = false;
 };
 
 }  // namespace pmix::test

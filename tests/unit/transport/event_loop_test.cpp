@@ -118,6 +118,52 @@ TEST(EventLoop, AThrowingTaskLosesOnlyItself) {
     EXPECT_TRUE(after);
 }
 
+struct CountedStep final : RecoveryStep {
+    void on_recovery() noexcept override { ++taken; }
+    int taken = 0;
+};
+
+TEST(EventLoop, RecoverLater_IsTakenOnceAndNotAtOnce) {
+    auto loop = make_loop(Drive::caller);
+    CountedStep first, second;
+    {
+        LoopRole role(*loop);
+        CountedStep gone;
+        loop->recover_later(first);
+        loop->recover_later(gone);
+        loop->recover_later(second);
+        loop->recover_later(first);
+    }
+    EXPECT_EQ(0, first.taken + second.taken);
+    for (int i = 0; i < 4; ++i) loop->progress();
+    EXPECT_EQ(1, first.taken);
+    EXPECT_EQ(1, second.taken);
+}
+
+TEST(EventLoop, RecoverLater_StepThatComesAgainLetsTheLoopGoOn) {
+    struct Again final : RecoveryStep {
+        explicit Again(EventLoop& which) : loop(which) {}
+        void on_recovery() noexcept override {
+            assert_on_loop();
+            ++taken;
+            loop.recover_later(*this);
+        }
+        EventLoop& loop;
+        int taken = 0;
+    };
+    auto loop = make_loop(Drive::caller);
+    Again again(*loop);
+    {
+        LoopRole role(*loop);
+        loop->recover_later(again);
+    }
+    loop->progress();
+    EXPECT_EQ(1, again.taken);
+    loop->progress();
+    EXPECT_EQ(2, again.taken);
+    loop.reset();  // the step outlives it
+}
+
 TEST(EventLoop, StopOnTheLoopIsRefused) {
     auto loop = make_loop(Drive::own_thread);
     loop->start();
