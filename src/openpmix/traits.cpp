@@ -75,6 +75,7 @@ std::optional<Traits> traits_of(std::string_view text, std::string_view encoding
     t.singleton_is_client = v >= Version{5, 0, 9} && !is_600;
     t.pull_has_id = v >= Version{4, 1, 0};
     t.topology_support = v < Version{7, 0, 0};
+    t.reserved_at_once = v < Version{7, 0, 0};
     t.newest_type =
         v >= Version{7, 0, 0} && known->newest_type == PMIX_NODE_PID ? PMIX_ALLOC_INHERIT : known->newest_type;
     t.lacks_statistics = v >= Version{6, 1, 0};

@@ -47,6 +47,7 @@ struct Traits {
     bool singleton_is_client = true;   // expects a client's reply to the handshake as a singleton
     bool pull_has_id = true;           // sends an identifier with a request for output
     bool topology_support = true;      // has hwloc's bytes of support behind a topology's XML
+    bool reserved_at_once = true;      // its own client asks for a reserved key with PMIX_IMMEDIATE
     size_t most_payload = 0;           // bytes of a message that it takes; 0: no bound
 
     pmix_data_type_t newest_type = 0;  // the highest data type that its encoding has

@@ -293,9 +293,10 @@ void OpenPmixTranslator::ask_for(const FrameHeader& header, const common::GetReq
         if (key == PMIX_GET_REFRESH_CACHE && !fetches_anew) continue;
         if (told.append(info) != PMIX_SUCCESS) throw std::bad_alloc();
     }
-    // Nobody will put it: what the server does not have now, it never has.
-    if (reserved && !infos.has(PMIX_IMMEDIATE) && told.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS)
-        throw std::bad_alloc();
+    // Nobody will put it: what the server does not have now, it never has. The clients of newer servers leave it to
+    // them.
+    const bool at_once = reserved && exchange_.traits().reserved_at_once && !infos.has(PMIX_IMMEDIATE);
+    if (at_once && told.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS) throw std::bad_alloc();
     theirs::GetRequest request;
     request.nspace = theirs::Text(ours.proc.nspace);
     request.rank.value = ours.proc.rank;

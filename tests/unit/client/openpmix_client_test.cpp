@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <condition_variable>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -271,6 +272,27 @@ TEST_P(OpenPmixClient, Get_ReservedKeyThatWasNotSaid_IsAskedFor) {
     Value value;
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), PMIX_CLUSTER_ID, &value, &optional, 1));
     EXPECT_EQ(asked, server_->requests) << "nobody else is asked";
+}
+
+TEST_P(OpenPmixClient, Get_ReservedKey_IsAskedForAtOnceAsByTheReleasesOwnClient) {
+    init();
+    std::promise<bool> reserved, other;
+    const auto immediate = [this](common::Bytes payload) {
+        theirs::GetRequest request;
+        EXPECT_EQ(PMIX_SUCCESS, theirs::decode(payload, server_->traits, &request));
+        const auto& infos = request.infos.infos;
+        return common::InfoView(infos.data(), infos.size()).flag(PMIX_IMMEDIATE);
+    };
+    for (const auto& [key, seen] : {std::make_pair(PMIX_CLUSTER_ID, &reserved), std::make_pair("their.key", &other)}) {
+        server_->on(theirs::Command::get, [this, immediate, seen = seen](uint32_t tag, common::Bytes payload) {
+            seen->set_value(immediate(payload));
+            server_->send_status(tag, PMIX_ERR_NOT_FOUND);
+        });
+        Value value;
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(1), key, &value));
+    }
+    EXPECT_EQ(server_->traits.version < (theirs::Version{7, 0, 0}), reserved.get_future().get());
+    EXPECT_FALSE(other.get_future().get()) << "a key that a process may still put";
 }
 
 TEST_P(OpenPmixClient, Get_OfAnotherNamespace_BringsItsJobToo) {

@@ -62,6 +62,8 @@ TEST(OpenPmixTraitsTest, Releases_AsEachWritesAndReads) {
     EXPECT_FALSE(of("7.0.0rc1").loses_split_headers);
     EXPECT_TRUE(of("6.1.1rc2").topology_support);
     EXPECT_FALSE(of("7.0.0rc1").topology_support);
+    EXPECT_TRUE(of("6.1.1rc2").reserved_at_once);
+    EXPECT_FALSE(of("7.0.0rc1").reserved_at_once);
     EXPECT_FALSE(of("4.1.2").session_array);
     EXPECT_TRUE(of("4.2.0").session_array);
     EXPECT_FALSE(of("4.0.0").pull_has_id);
