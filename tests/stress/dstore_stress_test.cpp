@@ -15,23 +15,6 @@ namespace {
 
 using namespace test;
 
-// Every value contains its number, 25 times over. A torn one would not.
-Buffer telling(uint32_t n) {
-    common::ByteWriter w;
-    w.u16(PMIX_BYTE_OBJECT);
-    w.u32(100);
-    for (int i = 0; i < 25; ++i) w.u32(n);
-    return w.take();
-}
-bool told(common::Bytes b, uint32_t* n) {
-    if (b.size() != 106) return false;
-    *n = common::load_le<uint32_t>(b.data() + 6);
-    for (size_t i = 0; i < 25; ++i) {
-        if (common::load_le<uint32_t>(b.data() + 6 + 4 * i) != *n) return false;
-    }
-    return true;
-}
-
 void readers_against_writer(bool own_mapping) {
     WriterOptions options;
     options.reservation = 1 << 20;  // so that it is mapped again on the way

@@ -76,23 +76,6 @@ bool run_with_stops(const std::vector<std::function<bool()>>& loops) {
     return good.load();
 }
 
-// A value that says in each of its parts which one it is.
-Buffer telling(uint32_t n) {
-    common::ByteWriter w;
-    w.u16(PMIX_BYTE_OBJECT);
-    w.u32(100);
-    for (int i = 0; i < 25; ++i) w.u32(n);
-    return w.take();
-}
-bool told(common::Bytes b, uint32_t* n) {
-    if (b.size() != 106) return false;
-    *n = common::load_le<uint32_t>(b.data() + 6);
-    for (size_t i = 0; i < 25; ++i) {
-        if (common::load_le<uint32_t>(b.data() + 6 + 4 * i) != *n) return false;
-    }
-    return true;
-}
-
 // Order 1: a reader that sees a reference sees the bytes and the size behind it; and what one thread found another
 // finds too.
 TEST(MemoryOrder, Publication_ReferenceSeen_BytesAreThere) {

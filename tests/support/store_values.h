@@ -101,4 +101,21 @@ inline std::unique_ptr<dstore::Reader> open_reader(const dstore::Writer& w) {
     return dstore::Reader::open(dup(w.descriptor())).value();
 }
 
+// A value that has its number in it 25 times over. A torn one would not.
+inline Buffer telling(uint32_t n) {
+    common::ByteWriter w;
+    w.u16(PMIX_BYTE_OBJECT);
+    w.u32(100);
+    for (int i = 0; i < 25; ++i) w.u32(n);
+    return w.take();
+}
+inline bool told(common::Bytes b, uint32_t* n) {
+    if (b.size() != 106) return false;
+    *n = common::load_le<uint32_t>(b.data() + 6);
+    for (size_t i = 0; i < 25; ++i) {
+        if (common::load_le<uint32_t>(b.data() + 6 + 4 * i) != *n) return false;
+    }
+    return true;
+}
+
 }  // namespace pmix::test

@@ -21,16 +21,15 @@ using transport::Io;
 // The reply carries the job's segment by reference only, so this is ample for a good server, and a bound for others.
 constexpr uint32_t kMaxReply = 1u << 20;
 
-// One request and its reply, on a socket that nobody else reads.
+// The hello and its reply, on a socket that nobody else reads.
 struct Exchange {
     FrameHeader header;
     std::vector<uint8_t> payload;
     std::vector<Descriptor> descriptors;
 };
 
-common::Result<Exchange> exchange(int fd, common::Command command, common::Bytes body, Deadline deadline,
-                                  const Io& io) {
-    FrameHeader header = FrameHeader::request(static_cast<uint16_t>(command), 1);
+common::Result<Exchange> exchange(int fd, common::Bytes body, Deadline deadline, const Io& io) {
+    FrameHeader header = FrameHeader::request(static_cast<uint16_t>(common::Command::hello), 1);
     header.payload = static_cast<uint32_t>(body.size());
     uint8_t head[common::kFrameHeaderSize];
     common::build_frame_header(header, head);
@@ -72,20 +71,6 @@ bool is_trusted(int fd, Trust trust, const Io& io) {
     return peer->uid == ::geteuid() || peer->uid == 0 || (trust == Trust::any_for_root && ::geteuid() == 0);
 }
 
-common::Result<common::IdentityReply> ask_identity(int fd, Deadline deadline, const Io& io) {
-    common::IdentityRequest mine;
-    mine.magic = common::kHelloMagic;
-    auto body = common::message_bytes(mine);
-    if (!body) return body.status();
-    auto got = exchange(fd, common::Command::identity, body.value(), deadline, io);
-    if (!got) return got.status();
-    if (got->header.kind != common::FrameKind::reply) return PMIX_ERR_UNPACK_FAILURE;
-    if (!common::succeeded(got->header.status)) return got->header.status;
-    common::IdentityReply identity;
-    WIREUP_RETURN_IF_ERROR(common::decode_message(got->payload, identity));
-    return identity;
-}
-
 common::Result<Greeting> greet(Descriptor socket, common::HelloRequest mine, const common::Token& token,
                                const pmix_info_t infos[], size_t ninfos, Trust trust, Deadline deadline, const Io& io) {
     const int fd = socket.get();
@@ -103,7 +88,7 @@ common::Result<Greeting> greet(Descriptor socket, common::HelloRequest mine, con
     auto body = common::message_bytes(hello.request());
     if (!body) return body.status();
     if (body->size() > common::kMaxHelloPayload) return PMIX_ERR_BAD_PARAM;
-    auto got = exchange(fd, common::Command::hello, body.value(), deadline, io);
+    auto got = exchange(fd, body.value(), deadline, io);
     if (!got) return got.status();
     pmix_status_t rc = hello.receive(got->header, got->payload, is_trusted(fd, trust, io));
     if (rc != PMIX_SUCCESS) return rc;

@@ -40,9 +40,6 @@ enum class Trust : unsigned char {
 };
 bool is_trusted(int fd, Trust trust, const transport::Io& io);
 
-// Asks which server is at the other end. May come before greet() on the same socket.
-common::Result<common::IdentityReply> ask_identity(int fd, transport::Deadline deadline, const transport::Io& io);
-
 // The hello itself. mine: role and name; infos, pid and versions are filled in.
 common::Result<Greeting> greet(transport::Descriptor socket, common::HelloRequest mine, const common::Token& token,
                                const pmix_info_t infos[], size_t ninfos, Trust trust, transport::Deadline deadline,

@@ -70,9 +70,6 @@ class ByteWriter {
         return buffer_.size() - 4;
     }
     void patch_u32(size_t at, uint32_t v) noexcept { store_le(buffer_.data() + at, v); }
-    void pad_to(size_t alignment) {
-        while (buffer_.size() % alignment != 0) buffer_.push_back(0);
-    }
 
     size_t size() const noexcept { return buffer_.size(); }
     uint8_t* data() noexcept { return buffer_.data(); }

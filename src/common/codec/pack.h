@@ -60,7 +60,6 @@ pmix_status_t encode_list(ByteWriter& w, pmix_data_type_t type, const void* elem
 pmix_status_t decode_list(ByteReader& r, pmix_data_type_t type, void** out, size_t* n) noexcept;
 // One element, no count.
 pmix_status_t encode_element(ByteWriter& w, pmix_data_type_t type, const void* element);
-pmix_status_t decode_element(ByteReader& r, pmix_data_type_t type, void* out) noexcept;
 
 template <class T>
 pmix_status_t encode_array(ByteWriter& w, const T* elements, size_t n) {

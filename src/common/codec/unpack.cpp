@@ -334,18 +334,6 @@ pmix_status_t decode_list(ByteReader& r, pmix_data_type_t type, void** out, size
     return rc;
 }
 
-pmix_status_t decode_element(ByteReader& r, pmix_data_type_t type, void* out) noexcept {
-    const TypeRow* row = type_row(type);
-    if (row == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    std::memset(out, 0, row->size);
-    pmix_status_t rc = decode_fields(r, *row, out, kMaxValueDepth);
-    if (rc != PMIX_SUCCESS) {
-        destroy_elements(type, out, 1);
-        std::memset(out, 0, row->size);
-    }
-    return rc;
-}
-
 pmix_status_t decode_infos(ByteReader& r, InfoList* out) noexcept {
     void* p = nullptr;
     size_t n = 0;

@@ -125,8 +125,4 @@ std::string generate_node_map(std::span<const std::string> nodes);
 Result<std::string> generate_proc_map(std::string_view list);
 std::string generate_proc_map(const ProcMap& procs);
 
-// What PMIX_ANL_MAP holds: "(vector,(0,4,2),...)", ranks in order as (first node, nodes, ranks on each). Empty for a
-// map with holes, which the form cannot say.
-std::string generate_anl_map(const ProcMap& procs);
-
 }  // namespace pmix::common

@@ -231,39 +231,4 @@ std::string generate_proc_map(const ProcMap& procs) {
     return writer.take();
 }
 
-std::string generate_anl_map(const ProcMap& procs) {
-    if (procs.nranks() == 0 || procs.nranks() != procs.rank_limit()) return {};
-    std::string text = "(vector";
-    uint32_t first = 0;  // the group that is not written yet: nodes from first, each with `each` ranks
-    uint32_t nodes = 0;
-    uint32_t each = 0;
-    const auto write = [&] {
-        if (nodes == 0) return;
-        text.append(",(");
-        append_number(text, first);
-        text.push_back(',');
-        append_number(text, nodes);
-        text.push_back(',');
-        append_number(text, each);
-        text.push_back(')');
-    };
-    for (Rank rank = 0; rank < procs.nranks();) {
-        const uint32_t node = procs.node_of(rank);
-        const Rank start = rank;
-        do ++rank;
-        while (rank < procs.nranks() && procs.node_of(rank) == node);
-        if (nodes != 0 && node == first + nodes && rank - start == each) {
-            ++nodes;
-            continue;
-        }
-        write();
-        first = node;
-        nodes = 1;
-        each = rank - start;
-    }
-    write();
-    text.push_back(')');
-    return text;
-}
-
 }  // namespace pmix::common

@@ -12,11 +12,6 @@ pmix_status_t InfoView::get(std::string_view key, bool* out) const noexcept {
     return PMIX_SUCCESS;
 }
 
-pmix_status_t InfoView::get(std::string_view key, double* out) const noexcept {
-    const pmix_info_t* info = find(key);
-    return info == nullptr ? PMIX_SUCCESS : read_number(info->value, out);
-}
-
 pmix_status_t InfoView::get(std::string_view key, std::string_view* out) const noexcept {
     const char* text = nullptr;
     pmix_status_t rc = get(key, &text);
@@ -38,21 +33,6 @@ pmix_status_t InfoView::get(std::string_view key, const pmix_proc_t** out) const
     if (info->value.type != PMIX_PROC || info->value.data.proc == nullptr) return PMIX_ERR_BAD_PARAM;
     *out = info->value.data.proc;
     return PMIX_SUCCESS;
-}
-
-pmix_status_t InfoView::get(std::string_view key, const pmix_byte_object_t** out) const noexcept {
-    const pmix_info_t* info = find(key);
-    if (info == nullptr) return PMIX_SUCCESS;
-    switch (info->value.type) {
-        case PMIX_BYTE_OBJECT:
-        case PMIX_REGEX:
-        case PMIX_COMPRESSED_STRING:
-        case PMIX_COMPRESSED_BYTE_OBJECT:
-            *out = &info->value.data.bo;
-            return PMIX_SUCCESS;
-        default:
-            return PMIX_ERR_BAD_PARAM;
-    }
 }
 
 pmix_status_t InfoView::get(std::string_view key, void** out) const noexcept {

@@ -49,7 +49,6 @@ class InfoView {
         return info != nullptr && truth_of(info->value) == PMIX_BOOL_TRUE;
     }
     pmix_status_t get(std::string_view key, bool* out) const noexcept;
-    pmix_status_t get(std::string_view key, double* out) const noexcept;
     // Integers from any integer type of the ABI that holds a number in range.
     template <std::integral T>
     requires(!std::same_as<T, bool>) pmix_status_t get(std::string_view key, T* out)
@@ -73,7 +72,6 @@ class InfoView {
     pmix_status_t get(std::string_view key, std::string_view* out) const noexcept;
     pmix_status_t get(std::string_view key, const char** out) const noexcept;
     pmix_status_t get(std::string_view key, const pmix_proc_t** out) const noexcept;
-    pmix_status_t get(std::string_view key, const pmix_byte_object_t** out) const noexcept;
     pmix_status_t get(std::string_view key, void** out) const noexcept;  // PMIX_POINTER
     // A data array of the given element type; an array without elements is one too.
     pmix_status_t get(std::string_view key, pmix_data_type_t element, const pmix_data_array_t** out) const noexcept;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "common/codec/pack.h"
 #include "server/namespaces/registry.h"
 
 namespace pmix::server {
@@ -118,12 +117,6 @@ pmix_status_t NamespaceData::apply(JobInfo&& setup, const Placed* placed, uint32
     if (rc == PMIX_SUCCESS && !setup.procs_known.empty()) rc = writer_->add_columns(std::move(setup.procs_known));
     if (rc == PMIX_SUCCESS && !nodes_known.empty()) rc = writer_->add_columns(std::move(nodes_known));
     return rc;
-}
-
-pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, const pmix_value_t& value) {
-    common::ByteWriter w;
-    pmix_status_t rc = common::encode_value(w, value);
-    return rc == PMIX_SUCCESS ? put_proc_info(rank, key, w.view()) : rc;
 }
 
 pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, Bytes encoded) {

@@ -36,9 +36,7 @@ class NamespaceData {
     pmix_status_t apply(JobInfo&& setup, const Placed* placed, uint32_t own_node, const Placed& current);
     pmix_status_t apply_resources(const JobInfo& resources, const Placed& current);
 
-    // What the server itself states of one process; replaces an earlier value.
-    pmix_status_t put_proc_info(common::Rank rank, std::string_view key, const pmix_value_t& value);
-    // The same for an encoded value, and for many processes at once.
+    // What the server itself states of one process, and of many at once: encoded values, which replace earlier ones.
     pmix_status_t put_proc_info(common::Rank rank, std::string_view key, common::Bytes encoded);
     pmix_status_t put_proc_columns(dstore::ColumnBuilder&& columns) {
         ++described_;

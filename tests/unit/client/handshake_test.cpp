@@ -43,10 +43,11 @@ struct Pair {
     }
     // The answer to a question that is still to be sent.
     void answer(uint8_t descriptors) {
-        common::IdentityReply identity;
-        identity.server = common::ProcId("server", 3);
-        const auto payload = common::message_bytes(identity).value();
-        auto header = common::FrameHeader::reply(static_cast<uint16_t>(common::Command::identity), 1, PMIX_SUCCESS);
+        common::HelloReply hello;
+        hello.version = common::kProtocolMax;
+        hello.server = common::ProcId("server", 3);
+        const auto payload = common::message_bytes(hello).value();
+        auto header = common::FrameHeader::reply(static_cast<uint16_t>(common::Command::hello), 1, PMIX_SUCCESS);
         header.payload = static_cast<uint32_t>(payload.size());
         header.descriptors = descriptors;
         uint8_t head[common::kFrameHeaderSize];
@@ -54,22 +55,25 @@ struct Pair {
         EXPECT_EQ(::write(server.get(), head, sizeof head), static_cast<ssize_t>(sizeof head));
         EXPECT_EQ(::write(server.get(), payload.data(), payload.size()), static_cast<ssize_t>(payload.size()));
     }
+    common::Result<Greeting> greet(Deadline deadline) {
+        return client::greet(std::move(mine), {}, {}, nullptr, 0, Trust::own_or_root, deadline, transport::kRealIo);
+    }
     Descriptor mine, server;
 };
 
-TEST(Handshake, AskIdentity_ServerIsSilent_EndsWithTheDeadline) {
+TEST(Handshake, Greet_ServerIsSilent_EndsWithTheDeadline) {
     Pair pair;
-    EXPECT_EQ(ask_identity(pair.mine.get(), Deadline::in_ms(20), transport::kRealIo).status(), PMIX_ERR_TIMEOUT);
+    EXPECT_EQ(pair.greet(Deadline::in_ms(20)).status(), PMIX_ERR_TIMEOUT);
 }
 
-TEST(Handshake, AskIdentity_ReplyAnnouncesDescriptorsThatAreNotThere_IsRefused) {
+TEST(Handshake, Greet_ReplyAnnouncesDescriptorsThatAreNotThere_IsRefused) {
     Pair good, bad;
     good.answer(0);
-    EXPECT_EQ(ask_identity(good.mine.get(), Deadline::in_ms(60'000), transport::kRealIo)->server,
-              common::ProcId("server", 3));
+    auto greeting = good.greet(Deadline::in_ms(60'000));
+    ASSERT_TRUE(greeting.ok());
+    EXPECT_EQ(greeting->reply.server, common::ProcId("server", 3));
     bad.answer(1);
-    EXPECT_EQ(ask_identity(bad.mine.get(), Deadline::in_ms(60'000), transport::kRealIo).status(),
-              PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_EQ(bad.greet(Deadline::in_ms(60'000)).status(), PMIX_ERR_UNPACK_FAILURE);
 }
 
 TEST(Handshake, ConnectAny_FirstAddressIsDead_TakesTheNext) {

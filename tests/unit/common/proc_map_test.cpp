@@ -240,19 +240,6 @@ TEST(ProcMap, GeneratedTextIsShortAndKnown) {
     EXPECT_EQ("", generate_proc_map(ProcMap{}));
 }
 
-TEST(ProcMap, AnlMap) {
-    const auto anl = [](const char* map) { return generate_anl_map(*parse_proc_map(map)); };
-    EXPECT_EQ("(vector,(0,4,2))", anl("0,1;2,3;4,5;6,7"));
-    EXPECT_EQ("(vector,(0,2,1),(0,2,1))", anl("0,2;1,3"));
-    EXPECT_EQ("(vector,(0,2,2),(2,1,1))", anl("0,1;2,3;4"));
-    EXPECT_EQ("(vector,(0,1,1),(2,1,1))", anl("0;;1"));
-    EXPECT_EQ("(vector,(1,1,1),(0,1,1))", anl("1;0"));
-    EXPECT_EQ("(vector,(0,1,1))", anl("0"));
-    EXPECT_EQ("", anl("0;2"));
-    EXPECT_EQ("", generate_anl_map(ProcMap{}));
-    EXPECT_EQ("(vector,(0,10000,100))", generate_anl_map(*ProcMap::make_regular(10'000, 1'000'000, 100)));
-}
-
 TEST(ProcMap, LargeRegularJobsBecomeNoTables) {
     constexpr uint32_t kNodes = 10'000;
     constexpr uint32_t kEach = 100;
