@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
     if (line.has("id")) infos.text(PMIX_ALLOC_ID, line.text("id"));
     if (line.has("request-id")) infos.text(PMIX_ALLOC_REQ_ID, line.text("request-id"));
     if (line.has("node-list")) infos.text(PMIX_ALLOC_NODE_LIST, line.text("node-list"));
-    for (const std::string& setting : line.all("info")) infos.from_text(setting);
+    for (const std::string& setting : line.all("info")) infos.from_text(line, setting);
     if (infos.size() == 0) line.wrong("missing option: which resources");
     const Tool tool(line);
     Answers answers;

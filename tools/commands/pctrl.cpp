@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     }
     const size_t deeds = infos.size();
     if (line.has("request-id")) infos.text(PMIX_JOB_CTRL_ID, line.text("request-id"));
-    for (const std::string& setting : line.all("info")) infos.from_text(setting);
+    for (const std::string& setting : line.all("info")) infos.from_text(line, setting);
     if (deeds > 1) line.wrong("only one action at a time");
     if (infos.size() == 0) line.wrong("missing option: the action");
     std::vector<pmix_proc_t> targets;

@@ -104,6 +104,8 @@ int main(int argc, char** argv) {
         if (procs.empty()) line.wrong("no processes: " + text);
         targets.insert(targets.end(), procs.begin(), procs.end());
     }
+    Infos infos;
+    for (const std::string& setting : line.all("info")) infos.from_text(line, setting);
     const Tool tool(line);
     if (line.has("listen")) return listen(line, codes);
     // The server would take it, and nobody would get it.
@@ -112,8 +114,6 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s: there is no job %s\n", kProgram.name, target.nspace);
         return kFailed;
     }
-    Infos infos;
-    for (const std::string& setting : line.all("info")) infos.from_text(setting);
     if (!targets.empty()) {
         pmix_data_array_t array{};
         array.type = PMIX_PROC;

@@ -28,13 +28,13 @@ const Program kProgram = {
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
-    const Tool tool(line, Role::either);
     Infos qualifiers;
-    for (const std::string& setting : line.all("qualifier")) qualifiers.from_text(setting);
+    for (const std::string& setting : line.all("qualifier")) qualifiers.from_text(line, setting);
     const int seconds = static_cast<int>(line.number("timeout-query", 0, 1));
     if (seconds > 0) qualifiers.add(PMIX_TIMEOUT, &seconds, PMIX_INT);
     std::vector<std::string> keys;
     for (const std::string& name : line.operands()) keys.push_back(attribute_string(name));
+    const Tool tool(line, Role::either);
     Answers answers;
     query(keys, qualifiers, answers);
     std::string out;

@@ -53,6 +53,19 @@ struct Question {
             if (peer->id() == proc) return peer->credentials().pid;
         return proc == known.server ? ::getpid() : 0;
     }
+    // The connected tool that is asked about, if the requester may know it: a tool is in no job.
+    Result<const Peer*> tool() const {
+        const Credentials& who = requester.credentials();
+        for (const auto& [serial, peer] : known.peers) {
+            const bool is_tool = peer->kind() == PeerKind::tool || peer->kind() == PeerKind::observer;
+            if (!is_tool || peer->gone() || peer->id().nspace != target.proc.nspace) continue;
+            if (target.proc.rank != PMIX_RANK_WILDCARD && target.proc.rank != peer->id().rank) continue;
+            const bool may_know = who.uid == peer->credentials().uid || who.uid == ::geteuid() || who.uid == 0;
+            if (!may_know) return PMIX_ERR_NO_PERMISSIONS;
+            return peer.get();
+        }
+        return PMIX_ERR_NOT_FOUND;
+    }
 };
 
 void add_word(std::string& list, std::string_view word) {
@@ -366,6 +379,10 @@ Result<Value> spawn_support(const Question& q) {
 }
 
 Result<Value> process_pid(const Question& q) {
+    if (auto tool = q.tool(); tool.status() != PMIX_ERR_NOT_FOUND) {
+        if (!tool) return tool.status();
+        return Value::number((*tool)->credentials().pid, PMIX_PID);
+    }
     auto job = q.job();
     if (!job) return job.status();
     const pid_t pid = q.pid_of(q.target.proc);

@@ -131,3 +131,30 @@ TEST(ToolEventsTest, WhatAToolWantedOfTheHostIsWithdrawnByItAndByItsEnd) {
     EXPECT_EQ(PMIX_SUCCESS, again.ask<Command::register_events>(request));
     EXPECT_EQ(3u, s.host.count("register_events"));
 }
+
+// A tool is in no job; by this key a process can find out whether it is connected. rows: Q5
+TEST(ToolEventsTest, PidOfATool_IsAnswered_OfAnotherNameNot) {
+    Setting s;
+    const auto ask = [&](const char* nspace, const pmix_rank_t* rank) {
+        std::string key = PMIX_PROC_PID;
+        char* keys[] = {key.data(), nullptr};
+        InfoList qualifiers;
+        qualifiers.append_string(PMIX_NSPACE, nspace);
+        if (rank != nullptr) qualifiers.append(PMIX_RANK, rank, PMIX_PROC_RANK);
+        pmix_query_t one{};
+        one.keys = keys;
+        one.qualifiers = const_cast<pmix_info_t*>(qualifiers.c_array());
+        one.nqual = qualifiers.size();
+        common::QueryRequest request;
+        request.queries = common::Queries::borrow(&one, 1);
+        return s.rank.ask<Command::query>(request);
+    };
+    const pmix_rank_t zero = 0, one = 1;
+    EXPECT_EQ(PMIX_SUCCESS, ask("a.tool", nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, ask("a.tool", &zero));
+    const pmix_status_t missing = ask("another.tool", nullptr);
+    EXPECT_NE(PMIX_SUCCESS, missing);
+    EXPECT_EQ(missing, ask("a.tool", &one));
+    s.tool->kill();
+    ASSERT_TRUE(s.server.turn_until([&] { return ask("a.tool", nullptr) == missing; }));
+}
