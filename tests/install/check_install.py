@@ -35,8 +35,8 @@ TREE = {
     "LIB/cmake/PMIx": {"PMIxConfig.cmake", "PMIxConfigVersion.cmake", "PMIxTargets.cmake", "PMIxTargets-TYPE.cmake",
                        "pmix-config.cmake", "pmix-config-version.cmake"},
     "bin": {"palloc", "pattrs", "pctrl", "pevent", "plookup", "pmix_info", "pmixcc", "pps", "pquery", "wireup-top"},
-    "share/man/man1": {"palloc.1", "pattrs.1", "pctrl.1", "pevent.1", "plookup.1", "pmix_info.1", "pps.1", "pquery.1",
-                       "wireup-top.1"},
+    "share/man/man1": {"palloc.1", "pattrs.1", "pctrl.1", "pevent.1", "plookup.1", "pmix_info.1", "pmixcc.1", "pps.1",
+                       "pquery.1", "wireup-top.1"},
     "share/doc/wireup": {"LICENSE", "README.md"},
 }
 
