@@ -1887,4 +1887,12 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define WIREUP_COUNTER_PEERS    "wireup.cnt.peers"   /* infos: connections now, by kind: client, tool, observer */
 #define WIREUP_COUNTER_STALL    "wireup.cnt.stall"   /* longest pass of the event loop, in microseconds */
 
+/*
+ * The reports of all servers of a job's resource manager, which alone can ask them: an array of infos, each with the key
+ * WIREUP_QUERY_REPORT and the report of one server. Of a server that does not answer its place has PMIX_HOSTNAME and
+ * WIREUP_REPORT_PROBLEM only.
+ */
+#define WIREUP_QUERY_REPORTS  "wireup.reports"
+#define WIREUP_REPORT_PROBLEM "wireup.rep.problem" /* char*: why a server has no report */
+
 #endif /* PMIX_COMMON_H */

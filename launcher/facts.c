@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* facts.c: data that only one node has: the pids, states and memory of its processes, and the identity of its server.
+/* facts.c: data that only one node has: the pids, states and memory of its processes, the identity of its server and
+ * that server's report.
  *
  * What this owns: the questions that are open at other nodes. Each is sent to all nodes that it concerns; their
- * parts are put together in order, and one part that is missing makes the whole answer missing.
+ * parts are put together in order, and one part that is missing makes the whole answer missing. Reports are there to
+ * find a node that is stuck: of those, the place of a missing one says that it does not answer.
  * Which thread calls it: the loop; the library answers on a thread of its own.
  * What can go wrong: a node that is lost or has no such data: no answer. */
 #include "facts.h"
@@ -16,7 +18,9 @@
 
 struct part { /* what one node answered */
     struct facts* facts;
+    int node;
     bool have;
+    pmix_status_t status;
     pmix_value_t value;
 };
 
@@ -25,8 +29,20 @@ struct facts { /* one question, until all have answered */
     void* argument;
     int open;
     int count;
+    bool reports;
     struct part parts[MAX_NODES];
 };
+
+/* Headers of OpenPMIx have neither. */
+#ifndef WIREUP_QUERY_REPORTS
+#define WIREUP_QUERY_REPORTS "wireup.reports"
+#define WIREUP_REPORT_PROBLEM "wireup.rep.problem"
+#endif
+#ifndef WIREUP_QUERY_REPORT
+#define WIREUP_QUERY_REPORT "wireup.report"
+#endif
+
+static const double kReportSeconds = 3; /* that a node has for its report */
 
 struct looking { /* a question of another node (or our own) in our library */
     int from;
@@ -131,10 +147,50 @@ static bool join(struct facts* facts, pmix_value_t* all) {
     return true;
 }
 
+static void node_name(int number, char name[sizeof node.hostname]) {
+    snprintf(name, sizeof node.hostname, "node%d", number + 1);
+}
+
+/* What there is of a node whose server has no report. */
+static pmix_data_array_t* no_report(const struct part* part) {
+    char name[sizeof node.hostname];
+    const char* problem = part->status == PMIX_ERR_TIMEOUT           ? "does not answer"
+                          : part->status == PMIX_ERR_LOST_CONNECTION ? "is gone"
+                                                                     : PMIx_Error_string(part->status);
+    node_name(part->node, name);
+    pmix_data_array_t* array = xcalloc(1, sizeof *array);
+    pmix_info_t* infos = infos_new(2);
+    PMIX_INFO_LOAD(&infos[0], PMIX_HOSTNAME, name, PMIX_STRING);
+    PMIX_INFO_LOAD(&infos[1], WIREUP_REPORT_PROBLEM, problem, PMIX_STRING);
+    *array = (pmix_data_array_t){.type = PMIX_INFO, .size = 2, .array = infos};
+    return array;
+}
+
+static void join_reports(struct facts* facts, pmix_value_t* all) {
+    size_t count = (size_t)facts->count;
+    pmix_data_array_t* array = xcalloc(1, sizeof *array);
+    pmix_info_t* infos = infos_new(count);
+    for (size_t i = 0; i < count; i++) {
+        struct part* part = &facts->parts[i];
+        PMIX_LOAD_KEY(infos[i].key, WIREUP_QUERY_REPORT);
+        if (part->have) {
+            infos[i].value = part->value;
+            part->have = false;
+        } else {
+            infos[i].value.type = PMIX_DATA_ARRAY;
+            infos[i].value.data.darray = no_report(part);
+        }
+    }
+    *array = (pmix_data_array_t){.type = PMIX_INFO, .size = count, .array = infos};
+    all->type = PMIX_DATA_ARRAY;
+    all->data.darray = array;
+}
+
 static void part_done(struct facts* facts) {
     if (--facts->open > 0) return;
     pmix_value_t all = {.type = PMIX_UNDEF};
-    bool have = facts->count > 0 && join(facts, &all);
+    bool have = facts->count > 0 && (facts->reports || join(facts, &all));
+    if (facts->reports) join_reports(facts, &all);
     for (int i = 0; i < facts->count; i++) {
         if (facts->parts[i].have) PMIX_VALUE_DESTRUCT(&facts->parts[i].value);
     }
@@ -144,6 +200,7 @@ static void part_done(struct facts* facts) {
 
 static void replied(pmix_status_t status, struct buffer* body, void* argument) {
     struct part* part = argument;
+    part->status = status;
     part->have = status == PMIX_SUCCESS && get_value(body, &part->value);
     part_done(part->facts);
 }
@@ -153,7 +210,7 @@ static void replied(pmix_status_t status, struct buffer* body, void* argument) {
 static int node_of_name(const char* hostname) {
     for (int i = 0; i < mesh_nodes(); i++) {
         char name[sizeof node.hostname];
-        snprintf(name, sizeof name, "node%d", i + 1);
+        node_name(i, name);
         if (is(name, hostname)) return i;
     }
     return -1;
@@ -162,11 +219,15 @@ static int node_of_name(const char* hostname) {
 bool fact_is_one(const char* key) {
     return is(key, PMIX_QUERY_PROC_TABLE) || is(key, PMIX_QUERY_LOCAL_PROC_TABLE) || is(key, PMIX_QUERY_MEMORY_USAGE) ||
            is(key, PMIX_PROC_PID) || is(key, PMIX_PROC_STATE_STATUS) || is(key, PMIX_SERVER_URI) ||
-           is(key, PMIX_DAEMON_MEMORY) || is(key, PMIX_CLIENT_AVG_MEMORY);
+           is(key, PMIX_DAEMON_MEMORY) || is(key, PMIX_CLIENT_AVG_MEMORY) || is(key, WIREUP_QUERY_REPORTS);
 }
 
 /* Which nodes have a part of the answer; none: it cannot be had. */
 static int nodes_of(const struct fact* fact, int nodes[MAX_NODES]) {
+    if (is(fact->key, WIREUP_QUERY_REPORTS)) {
+        for (int i = 0; i < mesh_nodes(); i++) nodes[i] = i;
+        return mesh_nodes();
+    }
     int named = fact->hostname ? node_of_name(fact->hostname) : mesh_self();
     bool one_node =
         is(fact->key, PMIX_SERVER_URI) || is(fact->key, PMIX_DAEMON_MEMORY) || is(fact->key, PMIX_CLIENT_AVG_MEMORY);
@@ -198,13 +259,15 @@ void fact_ask(const struct fact* fact, fact_done done, void* argument) {
     facts->argument = argument;
     facts->count = nodes_of(fact, nodes);
     facts->open = facts->count + 1; /* this function's own part */
+    facts->reports = is(fact->key, WIREUP_QUERY_REPORTS);
     struct buffer body = {0};
-    wire_put_string(&body, fact->key);
+    wire_put_string(&body, facts->reports ? WIREUP_QUERY_REPORT : fact->key);
     wire_put_string(&body, fact->nspace);
     wire_put_u32(&body, fact->rank);
     for (int i = 0; i < facts->count; i++) {
         facts->parts[i].facts = facts;
-        mesh_request(nodes[i], FRAME_FACT, &body, 0, replied, &facts->parts[i]);
+        facts->parts[i].node = nodes[i];
+        mesh_request(nodes[i], FRAME_FACT, &body, facts->reports ? kReportSeconds : 0, replied, &facts->parts[i]);
     }
     wire_free(&body);
     part_done(facts);

@@ -180,6 +180,7 @@ void query_register(void) {
                           "PMIX_SERVER_URI",
                           "PMIX_PROC_PID",
                           "PMIX_PROC_STATE_STATUS",
+                          "WIREUP_QUERY_REPORTS",
                           "PMIX_NSPACE",
                           "PMIX_PROCID",
                           "PMIX_RANK",

@@ -394,7 +394,8 @@ static void each(int argc, char** argv) {
                 {PMIX_PROC_STATE_STATUS, PMIX_PROC_STATE},
                 {PMIX_JOB_SIZE, PMIX_UINT32},
                 {PMIX_NUM_NODES, PMIX_UINT32},
-                {PMIX_JOB_NUM_APPS, PMIX_UINT32}};
+                {PMIX_JOB_NUM_APPS, PMIX_UINT32},
+                {"wireup.reports", PMIX_DATA_ARRAY}}; /* the user's own: this process has the server's user */
     /* Others in the list: two that are asked in a form of their own (support), and qualifiers that pmixrun names. */
     static const char* const apart[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT,
                                         PMIX_QUERY_SUPPORTED_QUALIFIERS,

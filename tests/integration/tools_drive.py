@@ -4,9 +4,11 @@
 
     tools_drive.py CASE --pmixrun FILE --commands DIR [--program FILE] [--mpirun FILE --library DIR]
 
-CASE  commands  each command against a job that waits: its output, as text and as JSON, and its exit status
+CASE  across    a job of three nodes: one command names the missing ranks of all, by the resource manager and by a starter
+      commands  each command against a job that waits: its output, as text and as JSON, and its exit status
       foreign   each command against a host that serves no tools
       hang      a rank never comes to the fence of the others: wireup-top must name it, and one that never connected
+      hang_report  wireup-top --report: what is in the file, and what is not
       silent    a server is stopped: wireup-top shows it with its process, and its exit status is 1
       keys      on a terminal: wireup-top goes on until q is pressed, and leaves the terminal as it was
       nodes     a job of two nodes: pps says so when it shows one of them
@@ -90,6 +92,14 @@ def commands(options):
     size = json.loads(run(options, "pquery", "--json", *uri, "--qualifier", "PMIX_NSPACE=" + job.nspace, "PMIX_JOB_SIZE"))
     check(size == {"PMIX_JOB_SIZE": 2}, size)
     check("NOT" in run(options, "pquery", *uri, "no.such.key", status=1))
+    # A value takes the type of its attribute, whatever it looks like.
+    for name, value in ("PMIX_NSPACE", "12345"), ("pmix.nspace", "true"):
+        said = run(options, "pquery", *uri, "--qualifier", name + "=" + value, "PMIX_JOB_SIZE", status=1)
+        check("PMIX_ERR_NOT_FOUND" in said, said)
+    for qualifier in ["PMIX_NSPACE=" + job.nspace, "PMIX_RANK=1"], ["PMIX_PROCID=" + job.nspace + ":1"]:
+        settings = [word for one in qualifier for word in ("--qualifier", one)]
+        row = [row for row in table if row["proc"] == job.nspace + ":1"][0]
+        check(run(options, "pquery", *uri, *settings, "PMIX_PROC_PID") == "PMIX_PROC_PID: %s\n" % row["pid"], settings)
     check(run(options, "plookup", *uri, "tools.test") == "tools.test: published (from %s:0)\n" % job.nspace)
     looked = json.loads(run(options, "plookup", "--json", *uri, "tools.test"))
     check(looked["tools.test"] == {"value": "published", "publisher": job.nspace + ":0"}, looked)
@@ -112,6 +122,18 @@ def commands(options):
             break
         time.sleep(0.05)
     check("-3108" in listener.communicate(timeout=100)[0] and listener.returncode == 0)
+    # The namespace of a tool is a target as that of a job is. pmixrun numbers its tools: the listener is the one before
+    # the first that raises the event.
+    listener = subprocess.Popen([os.path.join(options.commands, "pevent"), *uri, "--listen", "--for", "60", "--count", "3", "-3110"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, "WIREUP_LOG": "api=info@stderr"})
+    check("init 1 of a tool" in listener.stderr.readline())
+    run(options, "pevent", *uri, "-3110")
+    kind, number = re.search(r" from (\S+\.tool\.0\.)(\d+):0 ", listener.stdout.readline()).groups()
+    tool = "%s%d" % (kind, int(number) - 1)
+    for target in tool, tool + ":0":
+        run(options, "pevent", *uri, "--target", target, "-3110")
+    check(listener.communicate(timeout=100)[0].count("-3110") == 2 and listener.returncode == 0)
     # Stopped, and let go again.
     run(options, "pctrl", *uri, "--pause", job.nspace + ":1")
     stat = lambda pid: open("/proc/%d/stat" % pid, encoding="utf-8").read().rpartition(")")[2].split()[0]
@@ -305,6 +327,96 @@ def upcalls(options):
     job.end()
 
 
+WAITS = re.compile(r"^fence waits [0-9.]+ s for (\S+):(\d+) on (\S+): (not connected|connected), pid (\d+), (\w+)", re.M)
+
+
+def across(options):
+    """Rank 0 of four is in a fence: the servers of the other two nodes do not know of it, and their ranks are missing."""
+    job = start(options, "hang", 4, nodes=3)
+    places = {1: "node1", 2: "node2", 3: "node3"}
+    ways = [["--all-nodes", "--uri", uri] for uri in job.uris] + [["--all-nodes"], ["--through", "env"]]
+    end = time.monotonic() + 60
+    while '"wireup.rep.op":"fence"' not in run(options, "wireup-top", "--json", *ways[0]) and time.monotonic() < end:
+        time.sleep(0.02)
+    for way in ways:
+        text = run(options, "wireup-top", "--once", *way)
+        found = {int(rank): (nspace, node, state) for nspace, rank, node, state, _, _ in WAITS.findall(text) if nspace == job.nspace}
+        check({rank: node for rank, (_, node, _) in found.items()} == places, way, text)
+        check([found[rank][2] for rank in (1, 2, 3)] == ["connected", "connected", "not connected"], way, text)
+        servers = documented(run(options, "wireup-top", "--json", *way))
+        mine = [s for s in servers if any(j["pmix.nspace"] == job.nspace for j in s["wireup.rep.job"])]
+        check(sorted(s["pmix.hname"] for s in mine) == ["node1", "node2", "node3"], way, servers)
+    # What is known of one node alone.
+    alone = run(options, "wireup-top", "--once", "--uri", sorted(job.uris)[1])
+    check(not WAITS.search(alone), alone)
+    # Words before the lines, and a starter that fails.
+    script = os.path.join(os.environ.get("TMPDIR", "/tmp"), "starter.%d" % os.getpid())
+    with open(script, "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\necho starting\n"$@" | sed "s/^/node7: /"\nexit $STARTER_STATUS\n')
+    try:
+        for status, says in (0, None), (3, "nodes may be missing"):
+            os.environ["STARTER_STATUS"] = str(status)
+            code, text, err = top(options, "--once", "--through", "sh " + script)
+            check({int(rank) for _, rank, *_ in WAITS.findall(text)} == {1, 2, 3}, text, err)
+            check(code == (1 if status else 0) and (says is None or says in err), code, err)
+        with open(script, "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\n"$@" | grep -v " end "\n')
+        code, text, err = top(options, "--once", "--through", "sh " + script)
+        check(code == 1 and "are not all here" in err and WAITS.search(text), code, err)
+        code, text, err = top(options, "--once", "--timeout", "1", "--through", "sleep 100; true")
+        check(code == 3 and "within 1 s" in err, code, err)
+    finally:
+        os.unlink(script)
+    check("no reports come" in run(options, "wireup-top", "--once", "--through", "true", status=3))
+    # A node whose server is stopped is named too.
+    first, last = sorted(job.uris)[0], sorted(job.uris)[-1]
+    os.kill(pid_of(last), signal.SIGSTOP)
+    try:
+        code, text, err = top(options, "--once", "--all-nodes", "--uri", first)
+        check(code == 1 and text.count("does not answer") == 1, text, err)
+        check(re.search(r"^server on node\d does not answer$", text, re.M) and WAITS.search(text), text, err)
+        code, text, err = top(options, "--json", "--all-nodes", "--uri", first)
+        servers = documented(text)
+        check(code == 1 and "problem" in servers[0] and sum("problem" in server for server in servers) == 1, text)
+    finally:
+        os.kill(pid_of(last), signal.SIGCONT)
+    job.end()
+
+
+def hang_report(options):
+    job = start(options, "hang", 4, nodes=3)
+    end = time.monotonic() + 60
+    while '"wireup.rep.op":"get"' not in run(options, "wireup-top", "--json") and time.monotonic() < end:
+        time.sleep(0.02)
+    path = os.path.join(os.environ.get("TMPDIR", "/tmp"), "report.%d" % os.getpid())
+    try:
+        said = run(options, "wireup-top", "--all-nodes", "--report", path)
+        check(said.startswith(path + ": written"), said)
+        check(os.stat(path).st_mode & 0o777 == 0o600, oct(os.stat(path).st_mode))
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        parts = re.split(r"^## (.*)\n", text, flags=re.M)
+        parts = dict(zip(parts[1::2], parts[2::2]))
+        check(list(parts) == ["versions", "what waits", "where processes wait in the kernel", "counters", "reports"], list(parts))
+        check("Wireup" in parts["versions"] and "Linux" in parts["versions"], text)
+        check({int(rank) for _, rank, *_ in WAITS.findall(parts["what waits"])} == {1, 2, 3}, text)
+        check("never.put" in parts["what waits"], text)
+        exposition(parts["counters"].rstrip("\n") + "\n")
+        documented(parts["reports"])
+        kernel = parts["where processes wait in the kernel"]
+        places = re.findall(r"^%s:(\d) on node\d: sleeping in \w" % re.escape(job.nspace), kernel, re.M)
+        check(sorted(places) == ["0", "1", "2", "3"] or "none is shown" in kernel, text)
+        # No address of a server, no command line, no environment.
+        for uri in job.uris:
+            check(uri.split("/")[-1] not in text, text)
+        for word in "@wireup", "client_waiting", "PMIX_RANK", "TOKEN":
+            check(word not in text, word, text)
+        check("cannot write %s: File exists\n" % path in run(options, "wireup-top", "--report", path, status=1))
+    finally:
+        os.unlink(path)
+    job.end()
+
+
 SAMPLE = re.compile(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)+)\} (\d+(?:\.\d+)?)')
 PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "reference", "counters.md")
 
@@ -377,8 +489,27 @@ def keys(options):
             check(select.select([master], [], [], 100)[0], "nothing is shown", text)
             text += os.read(master, 4096)
         check(b"q ends it" in text, text)
+
+        def pressed(key):
+            """The page after a key."""
+            os.write(master, key)
+            page = b""
+            while page.count(b"\033[2J") < 1 or b"server " not in page:
+                check(select.select([master], [], [], 100)[0], "nothing is shown", key, page)
+                page += os.read(master, 65536)
+            while select.select([master], [], [], 0.3)[0]:
+                page += os.read(master, 65536)
+            return page.replace(b"\r", b"")
+
         if isinstance(end, bytes):
-            os.write(master, b"x")
+            check(b"rank 0" not in pressed(b"f"))
+            check(b"rank 0" in pressed(b"f"))
+            check(b"s sorts by trouble" in pressed(b"s") and b"s sorts by rank" in pressed(b"s"))
+            page = pressed(b"j")
+            check(b"; job " + job.nspace.encode() in page.split(b"\n")[0] and b"rank 0" in page, page)
+            page = pressed(b"a")
+            check(b"; job " not in page.split(b"\n")[0], page)
+            check(b"rank 0" in pressed(b"x"))
             os.write(master, end)
             check(watch.wait(timeout=100) == 0, watch.returncode)
         else:
@@ -423,8 +554,17 @@ def none(options):
         action = ["--kill"] if command == "pctrl" else []
         said = run(options, command, "--pid", "abc", *action, operand, status=2)
         check(said.startswith(command + ": --pid needs a number of at least 1, not abc\n"), said)
+    for both in ["--json", "--part"], ["--through", "env", "--all-nodes"], ["--counters", "--all-nodes"]:
+        run(options, "wireup-top", *both, status=2)
     check("--pid needs" in run(options, "wireup-top", "--pid", "abc", status=2))
     run(options, "palloc", "--nodes", "x", status=2)
+    for setting, why in (("PMIX_NSPACE", "PMIX_NSPACE needs a value of type PMIX_STRING\n"),
+                         ("PMIX_RANK=one", "PMIX_RANK needs a value of type PMIX_PROC_RANK, not one\n"),
+                         ("pmix.timeout=4294967296", "pmix.timeout needs a value of type PMIX_INT, not 4294967296\n"),
+                         ("PMIX_COLLECT_DATA=maybe", "PMIX_COLLECT_DATA needs a value of type PMIX_BOOL, not maybe\n"),
+                         ("PMIX_PROCID=job:0,1", "PMIX_PROCID needs a value of type PMIX_PROC, not job:0,1\n")):
+        for command, option, operand in ("pquery", "--qualifier", "key"), ("pevent", "--info", "-3107"), ("pctrl", "--info", "job"):
+            check(why in run(options, command, option, setting, operand, status=2), command, setting)
     check("Wireup" in run(options, "pps", "--version"))
 
 
@@ -438,7 +578,7 @@ def pages(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["commands", "counters", "ends", "foreign", "hang", "keys", "nodes", "none", "pages", "silent", "upcalls"])
+    parser.add_argument("case", choices=["across", "commands", "counters", "ends", "foreign", "hang", "hang_report", "keys", "nodes", "none", "pages", "silent", "upcalls"])
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)
     parser.add_argument("--program")

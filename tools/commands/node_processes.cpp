@@ -116,6 +116,16 @@ std::string process_name(pid_t pid) {
     return name;
 }
 
+std::string process_wait_channel(pid_t pid) {
+    const std::string name = file_of(pid, "wchan");
+    return name == "0" ? "" : name;
+}
+
+std::string process_kernel_stack(pid_t pid) {
+    constexpr size_t kMost = 8192;
+    return file_of(pid, "stack").substr(0, kMost);
+}
+
 Started started_processes() {
     std::map<pid_t, std::pair<std::string, uint32_t>> all;
     std::map<pid_t, pid_t> parents;

@@ -34,6 +34,11 @@ std::string process_condition(pid_t pid);
 // Its name as the kernel has it, or empty.
 std::string process_name(pid_t pid);
 
+// The function of the kernel in which its main thread waits, and the call that has led there, line by line. Empty:
+// none, or the kernel does not show it: the first is for its own user, the second for root.
+std::string process_wait_channel(pid_t pid);
+std::string process_kernel_stack(pid_t pid);
+
 // Processes that a launcher started for a rank, by the namespace and the rank in their environment; of several of one
 // rank (a shell and its program) the first. Those of other users only for root.
 using Started = std::map<std::pair<std::string, uint32_t>, pid_t>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How wireup-top shows the report of one server: as text for people, as JSON for scripts.
+// How wireup-top shows the reports of servers: as text for people, as JSON for scripts.
 //
 // One thread; nothing owned. The JSON is described by docs/reference/wireup-top.schema.json: what may occur several
 // times is an array, also when it occurs once or never.
@@ -8,16 +8,34 @@
 #include <pmix_common.h>
 
 #include <string>
-
-#include "node_processes.h"
+#include <vector>
 
 namespace commands {
 
-// infos: the value of WIREUP_QUERY_REPORT. started: where the pid of a process is looked up that has not connected.
-void print_server(const pmix_proc_t& name, const pmix_info_t* infos, size_t n, const Started& started);
-std::string server_json(const pmix_info_t* infos, size_t n, const Started& started);
-// An operation in progress misses a process of this node.
-bool waits_for_process(const pmix_info_t* infos, size_t n);
+// What is shown of a report, and how.
+struct View {
+    bool folded = false;   // a line for each server, without its jobs
+    bool by_rank = false;  // processes; else those that may be the reason of a hang come first
+    std::string job;       // this one only; empty: all
+};
+
+// infos: a report with its notes (server_notes.h).
+std::string server_text(const pmix_info_t* infos, size_t n, const View& view);
+std::string server_json(const pmix_info_t* infos, size_t n);
+// A report with its notes.
+struct ReportView {
+    const pmix_info_t* infos;
+    size_t count;
+};
+// A process that an operation in progress misses.
+struct MissingProcess {
+    size_t report;     // in which it is
+    std::string line;  // with what is known of it
+};
+// Of all nodes together: a server does not know an operation that none of its own processes has joined.
+std::vector<MissingProcess> missing_processes(const std::vector<ReportView>& reports);
+// The jobs of a report.
+std::vector<std::string> jobs_of(const pmix_info_t* infos, size_t n);
 
 // Of infos: the value of a key as text, or the value, or empty and null.
 std::string text_of(const pmix_info_t* infos, size_t n, const char* key);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tool.h"
 
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,24 +21,140 @@ void Infos::add(const std::string& key, const void* value, pmix_data_type_t type
     infos_.push_back(info);
 }
 
-void Infos::from_text(const std::string& setting) {
+void Infos::copy(const pmix_info_t& info) {
+    pmix_info_t copied;
+    PMIx_Info_construct(&copied);
+    PMIx_Info_xfer(&copied, &info);
+    infos_.push_back(copied);
+}
+
+void Infos::part(const std::string& key, Infos& inner) {
+    pmix_data_array_t array{};
+    array.type = PMIX_INFO;
+    array.size = inner.size();
+    array.array = inner.data();
+    add(key, &array, PMIX_DATA_ARRAY);
+}
+
+namespace {
+
+// PMIX_UNDEF: no attribute of the headers, or one whose type differs from use to use.
+pmix_data_type_t type_of(const std::string& key) {
+    static const std::map<std::string, pmix_data_type_t> types = {
+#define ATTRIBUTE(name, string, type) {string, type},
+#define ALIAS(name, string, type)
+#include "common/values/attributes.def"
+#undef ATTRIBUTE
+#undef ALIAS
+    };
+    const auto found = types.find(key);
+    return found == types.end() ? pmix_data_type_t{PMIX_UNDEF} : found->second;
+}
+
+template <class T>
+bool add_number(Infos& infos, const std::string& key, const std::string& text, pmix_data_type_t type) {
+    T number{};
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc() || stop != end) return false;
+    infos.add(key, &number, type);
+    return true;
+}
+
+bool add_rank(Infos& infos, const std::string& key, const std::string& text) {
+    long n = 0;
+    if (!to_number(text, n) || n < INT32_MIN || n > static_cast<long>(UINT32_MAX)) return false;
+    const auto rank = static_cast<pmix_rank_t>(n);
+    infos.add(key, &rank, PMIX_PROC_RANK);
+    return true;
+}
+
+bool add_proc(Infos& infos, const std::string& key, const std::string& text) {
+    const std::vector<pmix_proc_t> procs = to_procs(text);
+    if (procs.size() != 1) return false;
+    infos.add(key, procs.data(), PMIX_PROC);
+    return true;
+}
+
+bool add_status(Infos& infos, const std::string& key, const std::string& text) {
+    pmix_status_t status = 0;
+    if (!to_status(text, status)) return false;
+    infos.add(key, &status, PMIX_STATUS);
+    return true;
+}
+
+bool add_truth(Infos& infos, const std::string& key, const std::string& text) {
+    const bool yes = text == "true" || text == "1";
+    if (!yes && text != "false" && text != "0") return false;
+    infos.add(key, &yes, PMIX_BOOL);
+    return true;
+}
+
+bool add_guessed(Infos& infos, const std::string& key, const std::string& text) {
+    if (text == "true" || text == "false") return add_truth(infos, key, text);
+    if (!add_number<int32_t>(infos, key, text, PMIX_INT) && !add_number<int64_t>(infos, key, text, PMIX_INT64))
+        infos.text(key, text);
+    return true;
+}
+
+// False: text is no value of the type, or the type has none that fits on a command line.
+bool add_typed(Infos& infos, const std::string& key, const std::string& text, pmix_data_type_t type) {
+    switch (type) {
+        case PMIX_UNDEF:
+            return add_guessed(infos, key, text);
+        case PMIX_STRING:
+            infos.text(key, text);
+            return true;
+        case PMIX_BOOL:
+            return add_truth(infos, key, text);
+        case PMIX_PROC_RANK:
+            return add_rank(infos, key, text);
+        case PMIX_PROC:
+            return add_proc(infos, key, text);
+        case PMIX_STATUS:
+            return add_status(infos, key, text);
+        case PMIX_INT:
+        case PMIX_INT32:
+        case PMIX_PID:
+            return add_number<int32_t>(infos, key, text, type);
+        case PMIX_UINT16:
+            return add_number<uint16_t>(infos, key, text, type);
+        case PMIX_UINT32:
+            return add_number<uint32_t>(infos, key, text, type);
+        case PMIX_UINT64:
+        case PMIX_SIZE:
+        case PMIX_DEVTYPE:
+            return add_number<uint64_t>(infos, key, text, type);
+        case PMIX_TIME:
+            return add_number<int64_t>(infos, key, text, type);
+        case PMIX_FLOAT:
+            return add_number<float>(infos, key, text, type);
+        case PMIX_DOUBLE:
+            return add_number<double>(infos, key, text, type);
+        case PMIX_SCOPE:
+        case PMIX_PERSIST:
+        case PMIX_DATA_RANGE:
+        case PMIX_PROC_STATE:
+        case PMIX_ALLOC_DIRECTIVE:
+        case PMIX_ALLOC_INHERIT:
+        case PMIX_LINK_STATE:
+            return add_number<uint8_t>(infos, key, text, type);
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+void Infos::from_text(const CommandLine& line, const std::string& setting) {
     const auto [name, value] = split(setting, '=');
     const std::string key = attribute_string(name);
-    long n = 0;
-    if (setting.find('=') == setting.npos || value == "true" || value == "false") {
-        const bool yes = value != "false";
-        add(key, &yes, PMIX_BOOL);
-    } else if (key == PMIX_RANK && to_number(value, n)) {
-        const auto rank = static_cast<pmix_rank_t>(n);
-        add(key, &rank, PMIX_PROC_RANK);
-    } else if (to_number(value, n) && n >= INT32_MIN && n <= INT32_MAX) {
-        const int number = static_cast<int>(n);
-        add(key, &number, PMIX_INT);
-    } else if (to_number(value, n)) {
-        const int64_t number = n;
-        add(key, &number, PMIX_INT64);
-    } else {
-        text(key, value);
+    const pmix_data_type_t type = type_of(key);
+    const bool alone = setting.find('=') == setting.npos;
+    if (alone && (type == PMIX_BOOL || type == PMIX_UNDEF)) {
+        flag(key);
+    } else if (alone || !add_typed(*this, key, value, type)) {
+        line.wrong(name + " needs a value of type " + PMIx_Data_type_string(type) + (alone ? "" : ", not " + value));
     }
 }
 
@@ -387,6 +505,12 @@ bool job_exists(const std::string& nspace) {
         for (const std::string& job : split_all(shown(*list), ','))
             if (job == nspace) return true;
     about.text(PMIX_NSPACE, nspace);
+    Infos here;
+    Answers tool;
+    here.text(PMIX_NSPACE, nspace);
+    here.flag(PMIX_QUERY_LOCAL_ONLY);
+    query({PMIX_PROC_PID}, here, tool);  // a tool is in no job
+    if (tool.find(PMIX_PROC_PID) != nullptr) return true;
     query({PMIX_JOB_SIZE}, about, size);  // of a job that has no process here, the resource manager
     return size.status != PMIX_ERR_NOT_FOUND && size.status != PMIX_ERR_INVALID_NAMESPACE;
 }

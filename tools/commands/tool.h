@@ -7,6 +7,7 @@
 #include <pmix_tool.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "options.h"
@@ -19,16 +20,27 @@ class Infos {
     Infos() = default;
     Infos(const Infos&) = delete;
     Infos& operator=(const Infos&) = delete;
+    Infos(Infos&& other) noexcept : infos_(std::exchange(other.infos_, {})) {}
+    Infos& operator=(Infos&& other) noexcept {
+        std::swap(infos_, other.infos_);
+        return *this;
+    }
     ~Infos();
+    void copy(const pmix_info_t& info);
+    // A value that is an array of infos.
+    void part(const std::string& key, Infos& inner);
     void add(const std::string& key, const void* value, pmix_data_type_t type);
     void text(const std::string& key, const std::string& value) { add(key, value.c_str(), PMIX_STRING); }
     void flag(const std::string& key) {
         const bool yes = true;
         add(key, &yes, PMIX_BOOL);
     }
-    // NAME=VALUE from a command line: a name of the headers or its string; true, false, a number or text.
-    void from_text(const std::string& setting);
+    // NAME=VALUE from a command line: a name of the headers or its string. The value takes the type that the headers
+    // give the attribute, and what is no such value is a wrong command line. For other keys: true, false, a number or
+    // text. NAME alone is true.
+    void from_text(const CommandLine& line, const std::string& setting);
     pmix_info_t* data() { return infos_.empty() ? nullptr : infos_.data(); }
+    const pmix_info_t* data() const { return infos_.empty() ? nullptr : infos_.data(); }
     size_t size() const { return infos_.size(); }
 
   private:
@@ -83,7 +95,7 @@ std::string json(const pmix_value_t& value);
 std::string json_text(const std::string& text);
 std::string json_infos(const pmix_info_t* infos, size_t n);
 
-// False: neither the server nor its resource manager knows a job of this name.
+// False: no job of this name is in the server or its resource manager, and no tool of the server has it.
 bool job_exists(const std::string& nspace);
 
 // "it failed" on stderr; the exit status.

@@ -59,7 +59,7 @@ pmix_status_t check(const pmix_query_t queries[], size_t n) noexcept {
 
 // What is true of the server at this moment: it is asked again each time.
 bool is_of_moment(std::string_view key) noexcept {
-    return key == WIREUP_QUERY_REPORT || key == WIREUP_QUERY_COUNTERS;
+    return key == WIREUP_QUERY_REPORT || key == WIREUP_QUERY_REPORTS || key == WIREUP_QUERY_COUNTERS;
 }
 
 bool is_abi_key(std::string_view key) noexcept {

@@ -146,6 +146,12 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
     for (char** key = query.keys; key != nullptr && *key != nullptr; ++key) {
         if (const pmix_status_t full = work.ask(); full != PMIX_SUCCESS) return full;
         const bool is_report = std::strcmp(*key, WIREUP_QUERY_REPORT) == 0;
+        const bool is_counters = std::strcmp(*key, WIREUP_QUERY_COUNTERS) == 0;
+        // Of all jobs, here or on other nodes: for nobody else than the server's user and root.
+        if (is_report || is_counters || std::strcmp(*key, WIREUP_QUERY_REPORTS) == 0) {
+            const uid_t uid = peer.credentials().uid;
+            if (uid != ::geteuid() && uid != 0) return PMIX_ERR_NO_PERMISSIONS;
+        }
         common::Result<Value> value = PMIX_ERR_NOT_FOUND;
         if (required == Required::by_host) {
             // What is known here is not known under these conditions.
@@ -154,10 +160,7 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
             const std::string theirs = host_attributes_.strings_of("PMIx_Query_info");
             if (!theirs.empty()) list += "," + theirs;
             value = Value::string(list);
-        } else if (is_report || std::strcmp(*key, WIREUP_QUERY_COUNTERS) == 0) {
-            // Of all jobs: for nobody else than the server's user and root. The host has no say in it.
-            const uid_t uid = peer.credentials().uid;
-            if (uid != ::geteuid() && uid != 0) return PMIX_ERR_NO_PERMISSIONS;
+        } else if (is_report || is_counters) {
             value = is_report ? make_report(known_) : make_counter_page(known_, counters_);
             if (!value) return value.status();
         } else {

@@ -338,8 +338,8 @@ TEST_F(TwoUsers, Report_ForAnotherUserThanTheServers_IsRefused) {
     EXPECT_TRUE(query(root, WIREUP_QUERY_REPORT, nullptr, nullptr).starts_with("0 "));
     EXPECT_TRUE(query(root, WIREUP_QUERY_COUNTERS, nullptr, nullptr).starts_with("0 "));
     for (FakeClient* c : {anna.get(), bela.get()}) {
-        EXPECT_TRUE(query(*c, WIREUP_QUERY_COUNTERS, nullptr, nullptr)
-                        .starts_with(std::to_string(PMIX_ERR_NO_PERMISSIONS) + ' '));
+        for (const char* key : {WIREUP_QUERY_COUNTERS, WIREUP_QUERY_REPORTS})
+            EXPECT_TRUE(query(*c, key, nullptr, nullptr).starts_with(std::to_string(PMIX_ERR_NO_PERMISSIONS) + ' '));
         const std::string answer = query(*c, WIREUP_QUERY_REPORT, nullptr, nullptr);
         EXPECT_TRUE(answer.starts_with(std::to_string(PMIX_ERR_NO_PERMISSIONS) + ' '));
         EXPECT_EQ(std::string::npos, answer.find("anna.2"));
