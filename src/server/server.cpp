@@ -70,7 +70,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       cleanup(blocking_tasks),
       control(host, registry, cleanup),
       log(host, blocking_tasks, options.gateway),
-      monitors(scheduler, host, events, blocking_tasks),
+      monitors(scheduler, host, events, blocking_tasks, registry, peers, options.id),
       credentials(host, options.id),
       resolve(registry, segments),
       iof(scheduler, host, options.iof_cache),

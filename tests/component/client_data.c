@@ -335,7 +335,7 @@ static void no_service(void) {
     CHECK_STATUS(PMIx_Job_control(&peer, 1, &terminate, 1, &results, &nresults), PMIX_ERR_NOT_SUPPORTED);
     CHECK_STATUS(PMIx_Allocation_request(PMIX_ALLOC_EXTEND, NULL, 0, &results, &nresults), PMIX_ERR_NOT_SUPPORTED);
     pmix_info_t usage;
-    PMIX_INFO_LOAD(&usage, PMIX_MONITOR_PROC_RESOURCE_USAGE, "all", PMIX_STRING);
+    PMIX_INFO_LOAD(&usage, "zoo.monitor", "all", PMIX_STRING);
     CHECK_STATUS(PMIx_Process_monitor(&usage, PMIX_SUCCESS, NULL, 0, &results, &nresults), PMIX_ERR_NOT_SUPPORTED);
     CHECK_STATUS(PMIx_Session_control(7, NULL, 0, NULL, NULL), PMIX_ERR_NOT_SUPPORTED);
     pmix_resource_unit_t unit = {.type = PMIX_DEVTYPE_GPU, .count = 2};

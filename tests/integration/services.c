@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* services: what server and host do for processes beside data: control, log, monitors, cleanup, credentials.
- * usage: services control|log|heartbeat|file|cleanup|credential|munge|refused|victim (the last by spawn) */
+ * usage: services control|log|heartbeat|file|usage|cleanup|credential|munge|refused|victim (the last by spawn) */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -13,6 +13,11 @@
 #endif
 #ifndef PMIX_MONITOR_PROC_RESOURCE_USAGE
 #define PMIX_MONITOR_PROC_RESOURCE_USAGE "pmix.monitor.presuse"
+#define PMIX_MONITOR_RESOURCE_RATE "pmix.monitor.resrate"
+#define PMIX_MONITOR_TARGET_PROCS "pmix.monitor.tgtproc"
+#define PMIX_MONITOR_RESUSAGE_UPDATE (-114)
+#define PMIX_PROC_RESOURCE_USAGE "pmix.proc.res"
+#define PMIX_PROC_RSS "pmix.proc.rss"
 #endif
 
 static const char* program;
@@ -234,6 +239,68 @@ static void heartbeat(int argc, char** argv) {
     finish();
 }
 
+/* The processes in an answer or an event whose figures are there. */
+static size_t sampled(const pmix_info_t* info, size_t n) {
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!PMIX_CHECK_KEY(&info[i], PMIX_PROC_RESOURCE_USAGE)) continue;
+        CHECK(info[i].value.type == PMIX_DATA_ARRAY && info[i].value.data.darray->type == PMIX_INFO);
+        const pmix_info_t* part = info[i].value.data.darray->array;
+        CHECK(PMIX_CHECK_KEY(&part[0], PMIX_PROCID));
+        for (size_t k = 0; k < info[i].value.data.darray->size; k++)
+            if (PMIX_CHECK_KEY(&part[k], PMIX_PROC_RSS) && part[k].value.data.fval > 0) found++;
+    }
+    return found;
+}
+
+static struct signal_box updated = SIGNAL_BOX;
+
+static void update(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                   pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)id, (void)source, (void)results, (void)nresults;
+    CHECK(sampled(info, ninfo) == 1);
+    box_signal(&updated, status);
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static pmix_status_t sample_of(pmix_rank_t rank, uint32_t seconds, pmix_info_t** results, size_t* n) {
+    pmix_proc_t target;
+    pmix_data_array_t array = {.type = PMIX_PROC, .size = 1, .array = &target};
+    pmix_info_t monitor, directives[3];
+    PMIX_LOAD_PROCID(&target, me.nspace, rank);
+    PMIX_INFO_CONSTRUCT(&monitor);
+    PMIX_LOAD_KEY(monitor.key, PMIX_MONITOR_PROC_RESOURCE_USAGE);
+    PMIX_INFO_LOAD(&directives[0], PMIX_MONITOR_TARGET_PROCS, &array, PMIX_DATA_ARRAY);
+    PMIX_INFO_LOAD(&directives[1], PMIX_MONITOR_RESOURCE_RATE, &seconds, PMIX_UINT32);
+    PMIX_INFO_LOAD(&directives[2], PMIX_MONITOR_ID, "usage", PMIX_STRING);
+    pmix_status_t rc = PMIx_Process_monitor(&monitor, PMIX_MONITOR_RESUSAGE_UPDATE, directives, 3, results, n);
+    for (int i = 0; i < 3; i++) PMIX_INFO_DESTRUCT(&directives[i]);
+    return rc;
+}
+
+/* Of itself at once and each second; of the other rank where that is on this node: pmixrun measures nothing. rows: J4 */
+static void usage(int argc, char** argv) {
+    pmix_status_t code = PMIX_MONITOR_RESUSAGE_UPDATE;
+    pmix_info_t* results = NULL;
+    size_t n = 0;
+    (void)argc, (void)argv;
+    start();
+    const bool one_node = same_node(0, 1);
+    CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, update, NULL, NULL) >= 0);
+    CHECK_OK(sample_of(me.rank, 1, &results, &n));
+    CHECK(n == 1 && sampled(results, n) == 1);
+    PMIX_INFO_FREE(results, n);
+    CHECK(box_wait(&updated, 2, 60));
+    pmix_info_t cancel = line(PMIX_MONITOR_CANCEL, "usage");
+    CHECK_OK(PMIx_Process_monitor(&cancel, PMIX_SUCCESS, NULL, 0, NULL, NULL));
+    fence(false);
+    CHECK_STATUS(sample_of(1 - me.rank, 0, &results, &n), one_node ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED);
+    CHECK(one_node ? n == 1 && sampled(results, n) == 1 : n == 0 && results == NULL);
+    if (results) PMIX_INFO_FREE(results, n);
+    fence(false);
+    finish();
+}
+
 /* rows: J6 */
 static void file(int argc, char** argv) {
     char path[] = "/tmp/services.XXXXXX";
@@ -400,15 +467,16 @@ static void refused(int argc, char** argv) {
 #endif
     CHECK_STATUS(PMIx_Get_credential(&type, 1, &proof), PMIX_ERR_NOT_SUPPORTED);
     CHECK(proof.bytes == NULL && proof.size == 0);
-    pmix_info_t usage = line(PMIX_MONITOR_PROC_RESOURCE_USAGE, "all");
-    CHECK_STATUS(PMIx_Process_monitor(&usage, PMIX_SUCCESS, NULL, 0, &results, &nresults), PMIX_ERR_NOT_SUPPORTED);
+    pmix_info_t measure = line("site.monitor", "all");
+    CHECK_STATUS(PMIx_Process_monitor(&measure, PMIX_SUCCESS, NULL, 0, &results, &nresults), PMIX_ERR_NOT_SUPPORTED);
     finish();
 }
 
 int main(int argc, char** argv) {
-    static const struct test_case cases[] = {{"control", control}, {"log", logs},        {"heartbeat", heartbeat},
-                                             {"file", file},       {"cleanup", cleanup}, {"credential", credential},
-                                             {"refused", refused}, {"victim", victim}};
+    static const struct test_case cases[] = {
+        {"control", control}, {"log", logs},        {"heartbeat", heartbeat},   {"file", file},
+        {"usage", usage},     {"cleanup", cleanup}, {"credential", credential}, {"refused", refused},
+        {"victim", victim}};
     program = argv[0];
     RUN_CASE(cases);
     return 0;

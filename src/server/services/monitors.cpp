@@ -13,10 +13,11 @@ namespace pmix::server {
 
 using common::InfoList;
 using common::InfoView;
+using common::ProcId;
 
 namespace {
 
-constexpr size_t kMaxPerProcess = 64;
+constexpr ptrdiff_t kMaxPerProcess = 64;
 constexpr uint32_t kMaxSeconds = 365 * 24 * 3600;
 
 // Bits of what must change.
@@ -57,13 +58,20 @@ struct Monitors::Monitor {
     Charge charge;
 };
 
-Monitors::Monitors(Scheduler& scheduler, Host& host, Events& events, BlockingTasks& blocking_tasks)
-    : scheduler_(scheduler), host_(host), events_(events), blocking_tasks_(blocking_tasks) {}
+Monitors::Monitors(Scheduler& scheduler, Host& host, Events& events, BlockingTasks& blocking_tasks,
+                   const Registry& registry, const UsageTargets::Peers& peers, const common::ProcId& self,
+                   KernelFiles files)
+    : scheduler_(scheduler),
+      host_(host),
+      events_(events),
+      blocking_tasks_(blocking_tasks),
+      usage_(scheduler, host, events, registry, peers, self, std::move(files)) {}
 
 Monitors::~Monitors() = default;
 
-void Monitors::stop(pmix_status_t) {
+void Monitors::stop(pmix_status_t status) {
     monitors_.clear();
+    usage_.stop(status);
 }
 
 pmix_status_t Monitors::read(const pmix_info_t& what, pmix_status_t code, InfoView directives, Monitor& m) {
@@ -74,16 +82,9 @@ pmix_status_t Monitors::read(const pmix_info_t& what, pmix_status_t code, InfoVi
     if (rc == PMIX_SUCCESS) rc = directives.get(PMIX_MONITOR_APP_CONTROL, &m.app_control);
     if (rc != PMIX_SUCCESS) return rc;
     m.id = id;
-    if (const pmix_info_t* range = directives.find(PMIX_RANGE)) {
-        uint64_t n = 0;
-        if (range->value.type == PMIX_DATA_RANGE) {
-            n = range->value.data.range;
-        } else if (common::read_number(range->value, &n) != PMIX_SUCCESS) {
-            return PMIX_ERR_BAD_PARAM;
-        }
-        if (n > PMIX_RANGE_PROC_LOCAL || n == PMIX_RANGE_CUSTOM) return PMIX_ERR_BAD_PARAM;
-        m.range = static_cast<pmix_data_range_t>(n);
-    }
+    auto range = monitoring_range(directives);
+    if (!range) return range.status();
+    m.range = range->value_or(PMIX_RANGE_NAMESPACE);
     if (common::key_view(what) == PMIX_MONITOR_HEARTBEAT) {
         m.code = code == PMIX_SUCCESS ? PMIX_MONITOR_HEARTBEAT_ALERT : code;
         rc = directives.get(PMIX_MONITOR_HEARTBEAT_TIME, &m.seconds);
@@ -113,41 +114,31 @@ void Monitors::request(Peer& peer, common::MonitorRequest& request, Reply reply)
         beat(peer);
         return reply.status(PMIX_SUCCESS);
     }
-    const bool cancels = key == PMIX_MONITOR_CANCEL;
-    if (cancels) {
-        const pmix_status_t rc = cancel(peer, what);
-        if (rc != PMIX_ERR_NOT_FOUND) return reply.status(rc);
+    // Only the host asks us in another's name; in that of others it is asked.
+    const bool in_other_name = directives.has(PMIX_MONITOR_PROXY);
+    const bool for_host = in_other_name && peer.kind() != PeerKind::self;
+    auto proc = monitoring_process(peer, directives);
+    if (!proc) return reply.status(proc.status());
+    if (key == PMIX_MONITOR_CANCEL) {
+        bool host_too = false;
+        const bool cancelled = cancel(peer, *proc, what, host_too);
+        if (cancelled && !host_too) return reply.status(PMIX_SUCCESS);
+        return ask_host(peer, request, cancelled, std::move(reply));
     }
+    std::string_view id;
+    pmix_status_t rc = directives.get(PMIX_MONITOR_ID, &id);
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    if (!for_host && !id.empty() && has(peer, *proc, id)) return reply.status(PMIX_ERR_DUPLICATE_KEY);
+    if (is_usage_request(key) && !for_host) return usage_.request(peer, request, std::move(reply));
     // In another's name, or something that only the host can measure.
-    const bool ours =
-        (key == PMIX_MONITOR_HEARTBEAT || key == PMIX_MONITOR_FILE) && !directives.has(PMIX_MONITOR_PROXY);
-    const pmix_status_t code = request.code;
-    if (!ours) {
-        InfoList one, up = request.directives.take();
-        pmix_status_t rc = check_service(host_, up, common::Function::PMIx_Process_monitor);
-        if (rc == PMIX_SUCCESS) rc = one.append(what);
-        if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
-        if (rc != PMIX_SUCCESS) return reply.status(rc);
-        return host_.of(peer).monitor(peer.id(), std::move(one), code, std::move(up),
-                                      [cancels, reply = std::move(reply)](HostAnswer& a) mutable {
-                                          common::ResultsReply message;
-                                          message.infos = std::move(a.infos);
-                                          // Nobody knows the name.
-                                          if (cancels && a.status == PMIX_ERR_NOT_SUPPORTED)
-                                              a.status = PMIX_ERR_NOT_FOUND;
-                                          reply.message(common::plain(a.status), message);
-                                      });
-    }
+    const bool ours = (key == PMIX_MONITOR_HEARTBEAT || key == PMIX_MONITOR_FILE) && !in_other_name;
+    if (!ours) return ask_host(peer, request, false, std::move(reply));
     auto made = std::make_unique<Monitor>();
     Monitor& m = *made;
-    const pmix_status_t rc = read(what, code, directives, m);
+    rc = read(what, request.code, directives, m);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    size_t mine = 0;
-    for (const auto& [number, other] : monitors_) {
-        if (other->serial != peer.serial()) continue;
-        ++mine;
-        if (!m.id.empty() && other->id == m.id) return reply.status(PMIX_ERR_DUPLICATE_KEY);
-    }
+    const auto mine = std::count_if(monitors_.begin(), monitors_.end(),
+                                    [&](const auto& entry) { return entry.second->serial == peer.serial(); });
     if (mine >= kMaxPerProcess) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     if (!m.charge.set(peer.account(), sizeof m + m.id.capacity() + m.file.capacity()))
         return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
@@ -161,17 +152,52 @@ void Monitors::request(Peer& peer, common::MonitorRequest& request, Reply reply)
     reply.status(PMIX_SUCCESS);
 }
 
-pmix_status_t Monitors::cancel(const Peer& peer, const pmix_info_t& what) {
+// What this server does not do itself, and the part of a cancelled monitor that the host does.
+void Monitors::ask_host(Peer& peer, common::MonitorRequest& request, bool cancelled_here, Reply reply) {
+    const bool cancels = common::key_view(request.infos[0]) == PMIX_MONITOR_CANCEL;
+    const pmix_status_t code = request.code;
+    InfoList one, up = request.directives.take();
+    pmix_status_t rc = check_service(host_, up, common::Function::PMIx_Process_monitor);
+    if (rc == PMIX_SUCCESS) rc = one.append(request.infos[0]);
+    if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
+    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    host_.of(peer).monitor(peer.id(), std::move(one), code, std::move(up),
+                           [cancels, cancelled_here, reply = std::move(reply)](HostAnswer& a) mutable {
+                               common::ResultsReply message;
+                               message.infos = std::move(a.infos);
+                               // Nobody knows the name.
+                               if (cancels && a.status == PMIX_ERR_NOT_SUPPORTED) a.status = PMIX_ERR_NOT_FOUND;
+                               if (cancelled_here && a.status == PMIX_ERR_NOT_FOUND) a.status = PMIX_SUCCESS;
+                               reply.message(common::plain(a.status), message);
+                           });
+}
+
+// Is it there no more? An empty name means all, and is content when there is none.
+bool Monitors::cancel(const Peer& peer, const ProcId& proc, const pmix_info_t& what, bool& host_too) {
     const bool all = what.value.type != PMIX_STRING || what.value.data.string == nullptr;
-    const std::string_view id = all ? std::string_view() : what.value.data.string;
+    std::optional<std::string_view> id;
+    if (!all) id = what.value.data.string;
     const size_t ended = std::erase_if(monitors_, [&](const auto& entry) {
-        return entry.second->serial == peer.serial() && (all || entry.second->id == id);
+        return entry.second->serial == peer.serial() && proc == peer.id() && (all || entry.second->id == *id);
     });
-    return ended > 0 || all ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+    const UsageMonitors::Cancelled usage = usage_.cancel(peer, proc, id);
+    host_too = usage.host_too;
+    return all || ended + usage.count > 0;
+}
+
+bool Monitors::has(const Peer& peer, const ProcId& proc, std::string_view id) const {
+    return usage_.has(peer, proc, id) || std::any_of(monitors_.begin(), monitors_.end(), [&](const auto& entry) {
+               return entry.second->serial == peer.serial() && proc == peer.id() && entry.second->id == id;
+           });
 }
 
 void Monitors::peer_gone(const Peer& peer) {
     std::erase_if(monitors_, [&](const auto& entry) { return entry.second->serial == peer.serial(); });
+    usage_.peer_gone(peer);
+}
+
+void Monitors::namespace_gone(Nspace& nspace) {
+    usage_.namespace_gone(nspace.name);
 }
 
 // ---- periods ----

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Process monitoring in the server: heartbeats that must be received, files that must change. Other monitoring requests
-// go to the host.
+// Process monitoring in the server: heartbeats that must be received, files that must change; samples of what
+// processes, nodes and devices use are in usage_monitors.h. Other monitoring requests go to the host.
 //
 // Owns the monitors. Loop thread only; a file is examined by a blocking task, with the rights of the requester's user.
 // A monitor counts the successive periods without activity; beyond the number that may be missed it raises its event,
@@ -21,12 +21,14 @@
 #include "server/base/scheduler.h"
 #include "server/events/events.h"
 #include "server/host/host.h"
+#include "server/services/usage_monitors.h"
 
 namespace pmix::server {
 
 class Monitors final : public LifecycleObserver {
   public:
-    Monitors(Scheduler& scheduler, Host& host, Events& events, BlockingTasks& blocking_tasks);
+    Monitors(Scheduler& scheduler, Host& host, Events& events, BlockingTasks& blocking_tasks, const Registry& registry,
+             const UsageTargets::Peers& peers, const common::ProcId& self, KernelFiles files = {});
     ~Monitors();
     Monitors(const Monitors&) = delete;
     Monitors& operator=(const Monitors&) = delete;
@@ -35,16 +37,19 @@ class Monitors final : public LifecycleObserver {
     void heartbeat(Peer& peer, common::Nothing& nothing, Reply reply);
     // It has finalized, or its connection has ended.
     void peer_gone(const Peer& peer) override;
+    void namespace_gone(Nspace& nspace) override;
     void stop(pmix_status_t) override;
 
-    size_t size() const noexcept { return monitors_.size(); }
+    size_t size() const noexcept { return monitors_.size() + usage_.size(); }
 
   private:
     struct Monitor;
     struct FileState;
     using Map = std::map<uint64_t, std::unique_ptr<Monitor>>;
 
-    pmix_status_t cancel(const Peer& peer, const pmix_info_t& what);
+    bool cancel(const Peer& peer, const common::ProcId& proc, const pmix_info_t& what, bool& host_too);
+    bool has(const Peer& peer, const common::ProcId& proc, std::string_view id) const;
+    void ask_host(Peer& peer, common::MonitorRequest& request, bool cancelled_here, Reply reply);
     static pmix_status_t read(const pmix_info_t& what, pmix_status_t code, common::InfoView directives, Monitor& m);
     void arm(uint64_t number);
     void period_over(uint64_t number);
@@ -58,6 +63,7 @@ class Monitors final : public LifecycleObserver {
     Host& host_;
     Events& events_;
     BlockingTasks& blocking_tasks_;
+    UsageMonitors usage_;
     Map monitors_;
     uint64_t next_ = 1;
 };

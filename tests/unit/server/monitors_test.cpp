@@ -53,7 +53,7 @@ class MonitorsTest : public ::testing::Test {
           segments(registry, "server", ::geteuid()),
           events(observers, host, registry, segments, {"server", 0}, 16),
           blocking_tasks(scheduler),
-          monitors(scheduler, host, events, blocking_tasks) {
+          monitors(scheduler, host, events, blocking_tasks, registry, peers, {"server", 0}) {
         peer = std::make_shared<NotingPeer>(ProcId("job", 1), 7);
         events.peer_here(peer);
         common::RegisterEventsRequest listen;
@@ -126,6 +126,7 @@ class MonitorsTest : public ::testing::Test {
     server::Segments segments;
     Events events;
     BlockingTasks blocking_tasks;
+    UsageTargets::Peers peers;
     Monitors monitors;
     std::shared_ptr<NotingPeer> peer;
     std::string directory, file;
@@ -203,7 +204,7 @@ TEST_F(MonitorsTest, WithoutTheUsersRightsAFileIsNotLookedAt) {
         if (able && ::geteuid() != 0) continue;
         SCOPED_TRACE(able);
         BlockingTasks others(scheduler);
-        Monitors watching(scheduler, host, events, others);
+        Monitors watching(scheduler, host, events, others, registry, peers, {"server", 0});
         auto user = std::make_shared<NotingPeer>(ProcId("job", 2), able ? 9 : 8, kOther);
         events.peer_here(user);
         common::RegisterEventsRequest listen;
@@ -289,7 +290,7 @@ TEST_F(MonitorsTest, WhatIsNoMonitor) {
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(flag(PMIX_MONITOR_HEARTBEAT), std::move(strange)));
     for (int i = 0; i < 64; ++i) ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0)));
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0)));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(flag(PMIX_MONITOR_PROC_RESOURCE_USAGE), {})) << "the host has no entry";
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(flag("site.monitor"), {})) << "the host has no entry";
 }
 
 // rows: J6

@@ -223,7 +223,10 @@ TEST_F(ServerServicesTest, RequestsGoUpWithTheIdsAndResultsComeBackAlsoWithARefu
         what.append_flag(PMIX_MONITOR_NODE_RESOURCE_USAGE, true);
         monitor.code = PMIX_MONITOR_RESUSAGE_UPDATE;
         monitor.infos = std::move(what);
-        monitor.directives = mine();
+        InfoList elsewhere = mine();
+        pmix_data_array_t everywhere{PMIX_STRING, 0, nullptr};
+        elsewhere.append(PMIX_MONITOR_TARGET_NODES, &everywhere, PMIX_DATA_ARRAY);
+        monitor.directives = std::move(elsewhere);
         EXPECT_EQ(status, ask<Command::monitor>(*a, monitor, &reply));
         EXPECT_EQ(PMIX_MONITOR_NODE_RESOURCE_USAGE, host.text);
         EXPECT_EQ(PMIX_MONITOR_RESUSAGE_UPDATE, static_cast<pmix_status_t>(host.number));

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel's figures: what is read from files as the kernel writes them, from files that nobody would write, and from
+// those of this machine.
+#include "server/base/kernel_figures.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "support/fake_kernel.h"
+
+namespace pmix::server {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr ProcessParts kAllParts{true, true, true};
+
+class KernelFiguresTest : public ::testing::Test {
+  protected:
+    test::FakeKernel kernel;
+    const KernelFiles files = kernel.files();
+};
+
+TEST_F(KernelFiguresTest, ReadProcess_AllParts_AsInItsFiles) {
+    kernel.put_process(42, 150);
+    const auto p = read_process(files, 42, ::getuid(), kAllParts);
+    ASSERT_TRUE(p);
+    EXPECT_EQ('S', p->state);
+    EXPECT_EQ("./rank --fast", p->command);
+    EXPECT_EQ(200u, p->cpu_ticks);
+    EXPECT_EQ(50u, p->start_ticks);
+    EXPECT_EQ(20, p->priority);
+    EXPECT_EQ(3u, p->threads);
+    EXPECT_EQ(6u, p->cpu);
+    EXPECT_DOUBLE_EQ(100 * kMiB, p->virtual_now);
+    EXPECT_DOUBLE_EQ(200 * kMiB, p->virtual_peak.value());
+    EXPECT_DOUBLE_EQ(10 * kMiB, p->resident.value());
+    EXPECT_DOUBLE_EQ(5 * kMiB, p->proportional.value());
+}
+
+TEST_F(KernelFiguresTest, ReadProcess_PartsThatAreNotWanted_AreNotRead) {
+    kernel.put_process(42, 150);
+    const auto p = read_process(files, 42, {}, {});
+    ASSERT_TRUE(p);
+    EXPECT_EQ("[rank]", p->command);
+    EXPECT_FALSE(p->virtual_peak || p->resident || p->proportional);
+}
+
+// A process names itself as it likes.
+TEST_F(KernelFiguresTest, ReadProcess_NameLooksLikeTheRestOfTheLine_FiguresAreTheKernels) {
+    kernel.put_process(42, 150, "a) R 9 9 9 (b");
+    kernel.put("proc/42/cmdline", "");
+    const auto p = read_process(files, 42, {}, kAllParts);
+    ASSERT_TRUE(p);
+    EXPECT_EQ('S', p->state);
+    EXPECT_EQ(200u, p->cpu_ticks);
+    EXPECT_EQ("[a) R 9 9 9 (b]", p->command) << "without arguments, as a process that has ended and is still there";
+}
+
+TEST_F(KernelFiguresTest, ReadProcess_OfAnotherUserOrNotThere_Nothing) {
+    kernel.put_process(42, 150);
+    EXPECT_FALSE(read_process(files, 42, ::getuid() + 1, kAllParts));
+    EXPECT_FALSE(read_process(files, 43, {}, kAllParts));
+    EXPECT_FALSE(read_process(files, 0, {}, kAllParts));
+    EXPECT_FALSE(read_process(files, -1, {}, kAllParts));
+}
+
+TEST_F(KernelFiguresTest, ReadProcess_StatIsNotUnderstood_Nothing) {
+    kernel.put_process(42, 150);
+    for (const char* text :
+         {"", "42", "42 (rank", "42 rank) S", ")(", "42 (rank)", "42 (rank) S 1 2 3",
+          "42 (rank) S 1 1 1 0 -1 4194304 9 0 0 0 x 50 0 0 20 -5 3 0 50 104857600 2560 1 1 1 0 0 0 0 0 0 0 0 0 0 17 6",
+          "42 (rank) S 1 1 1 0 -1 4194304 9 0 0 0 99999999999999999999999 50 0 0 20 -5 3 0 50 1 1 1 1 1 0 0 0 0 0 0 0 "
+          "0 "
+          "0 0 17 6"}) {
+        kernel.put("proc/42/stat", text);
+        EXPECT_FALSE(read_process(files, 42, {}, kAllParts)) << text;
+    }
+}
+
+TEST_F(KernelFiguresTest, ReadProcess_CommandWithoutEnd_IsCut) {
+    kernel.put_process(42, 150);
+    kernel.put("proc/42/cmdline", std::string(1 << 20, 'x'));
+    const auto p = read_process(files, 42, {}, kAllParts);
+    ASSERT_TRUE(p);
+    EXPECT_EQ(4096u, p->command.size());
+}
+
+TEST_F(KernelFiguresTest, ReadProcess_SizesAreMissing_TheRestIsThere) {
+    kernel.put_process(42, 150);
+    kernel.put("proc/42/status", "VmPeakX: 1 kB\nVmRSS\nVmRSS: many kB");
+    kernel.put("proc/42/smaps_rollup", "");
+    const auto p = read_process(files, 42, {}, kAllParts);
+    ASSERT_TRUE(p);
+    EXPECT_FALSE(p->virtual_peak || p->resident || p->proportional);
+    EXPECT_EQ(3u, p->threads);
+}
+
+TEST_F(KernelFiguresTest, ReadNode_AsInItsFiles) {
+    const NodeFigures n = read_node(files);
+    const double expected[NodeFigures::kCount] = {0.25,        1.5,         2.75,        8192 * kMiB,
+                                                  1024 * kMiB, 10 * kMiB,   2048 * kMiB, 1 * kMiB,
+                                                  4096 * kMiB, 3072 * kMiB, 512 * kMiB};
+    for (size_t i = 0; i < NodeFigures::kCount; ++i) {
+        ASSERT_TRUE(n.figures[i]) << i;
+        EXPECT_DOUBLE_EQ(expected[i], *n.figures[i]) << i;
+    }
+    EXPECT_DOUBLE_EQ(1000.5, read_uptime(files).value());
+}
+
+TEST_F(KernelFiguresTest, ReadNode_FilesAreNotUnderstood_FiguresAreNotKnown) {
+    kernel.put("proc/loadavg", "0.5 high");
+    kernel.put("proc/meminfo", "MemTotal 5\nMemFree:\nBuffers: -1 kB\n:::\n\n");
+    kernel.put("proc/uptime", "");
+    const NodeFigures n = read_node(files);
+    EXPECT_DOUBLE_EQ(0.5, n.figures[0].value());
+    for (size_t i = 1; i < NodeFigures::kCount; ++i) EXPECT_FALSE(n.figures[i]) << i;
+    EXPECT_FALSE(read_uptime(files));
+}
+
+TEST_F(KernelFiguresTest, ReadDisks_Unnamed_WholeDisksOfTheMachine) {
+    const auto disks = read_disks(files, {});
+    ASSERT_EQ(2u, disks.size());
+    EXPECT_EQ("sda", disks[0].name);
+    for (size_t i = 0; i < DiskFigures::kCount; ++i) EXPECT_EQ(11 + i, disks[0].figures[i]) << i;
+    EXPECT_EQ("nvme0n1", disks[1].name);
+    EXPECT_EQ(UINT64_MAX, disks[1].figures[0]);
+}
+
+TEST_F(KernelFiguresTest, ReadDisks_Named_PartitionsToo) {
+    const auto disks = read_disks(files, {"sda1", "loop0", "none"});
+    ASSERT_EQ(2u, disks.size());
+    EXPECT_EQ("sda1", disks[0].name);
+    EXPECT_EQ("loop0", disks[1].name);
+}
+
+TEST_F(KernelFiguresTest, ReadNets_AllOrNamed) {
+    EXPECT_EQ(2u, read_nets(files, {}).size());
+    const auto nets = read_nets(files, {"eth0"});
+    ASSERT_EQ(1u, nets.size());
+    EXPECT_EQ("eth0", nets[0].name);
+    const uint64_t expected[NetFigures::kCount] = {123456789012, 33, 3, 2222, 22, 1};
+    for (size_t i = 0; i < NetFigures::kCount; ++i) EXPECT_EQ(expected[i], nets[0].figures[i]) << i;
+}
+
+TEST_F(KernelFiguresTest, ReadDevices_LinesAreShort_AreLeftOut) {
+    kernel.put("proc/diskstats", "8\n8 0\n8 0 sda\n8 0 sdb 1 2 3 4 5 6 7 8 9 10\n8 0 sdc 1 2 3 4 5 6 7 8 9 10 x\n");
+    EXPECT_TRUE(read_disks(files, {}).empty());
+    kernel.put("proc/net/dev", ":\n: 1 2 3\neth0:\neth1: 1 2 3 4 5 6 7 8 9 10\neth2 1 2 3 4 5 6 7 8 9 10 11\n");
+    EXPECT_TRUE(read_nets(files, {}).empty());
+    kernel.put("proc/net/dev", "eth3: 1 2 3 4 5 6 7 8 9 10 11");
+    EXPECT_EQ(1u, read_nets(files, {}).size()) << "no more than it needs";
+}
+
+TEST_F(KernelFiguresTest, ReadDevices_ThereIsNoEnd_HasOne) {
+    std::string disks, nets;
+    for (int i = 0; i < 3000; ++i) {
+        disks += "8 0 sd" + std::to_string(i) + " 1 2 3 4 5 6 7 8 9 10 11\n";
+        nets += "e" + std::to_string(i) + ": 1 2 3 4 5 6 7 8 9 10 11\n";
+    }
+    kernel.put("proc/diskstats", disks);
+    kernel.put("proc/net/dev", nets);
+    EXPECT_EQ(1024u, read_disks(files, {}).size());
+    EXPECT_EQ(1024u, read_nets(files, {}).size());
+    kernel.put("proc/diskstats", std::string(1 << 20, ' ') + disks);
+    EXPECT_TRUE(read_disks(files, {}).empty()) << "too far behind";
+}
+
+TEST_F(KernelFiguresTest, ReadDevices_NoFiles_None) {
+    const KernelFiles none{"/nowhere", "/nowhere"};
+    EXPECT_TRUE(read_disks(none, {}).empty());
+    EXPECT_TRUE(read_nets(none, {}).empty());
+    EXPECT_FALSE(read_node(none).figures[0]);
+    EXPECT_FALSE(read_process(none, ::getpid(), {}, kAllParts));
+}
+
+TEST(KernelFigures, OfThisMachine) {
+    const KernelFiles files;
+    const auto p = read_process(files, ::getpid(), {}, kAllParts);
+    ASSERT_TRUE(p);
+    EXPECT_EQ('R', p->state);
+    EXPECT_GE(p->threads, 1u);
+    EXPECT_GT(p->resident.value_or(0), 0);
+    EXPECT_GE(p->virtual_peak.value_or(0), p->resident.value_or(0));
+    EXPECT_NE(std::string::npos, p->command.find("kernel_figures_test"));
+    EXPECT_GT(read_uptime(files).value_or(0), 0);
+    EXPECT_GT(read_node(files).figures[NodeFigures::kLoads].value_or(0), 0);
+}
+
+}  // namespace
+}  // namespace pmix::server
