@@ -19,8 +19,7 @@ static void give(pmix_info_t* directive, char text[16]) {
     pmix_byte_object_t object = {.bytes = text, .size = 16};
     snprintf(text, 16, "endpoint %u", me.rank);
     PMIX_INFO_LOAD(directive, PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT);
-    CHECK_OK(put_u32(PMIX_GLOBAL, "endpoint", me.rank + 7));
-    CHECK_OK(PMIx_Commit());
+    CHECK_OK(put_u32(PMIX_GLOBAL, "endpoint", me.rank + 7)); /* the group carries it, no Commit of ours */
 }
 
 static void find_all(pmix_info_t* infos, size_t ninfos, size_t count) {
@@ -33,6 +32,12 @@ static void find_all(pmix_info_t* infos, size_t ninfos, size_t count) {
         pmix_value_t* value = NULL;
         char text[16];
         CHECK_OK(PMIx_Get(peer, "endpoint", &at_once, 1, &value));
+        CHECK(value->type == PMIX_UINT32 && value->data.uint32 == peer->rank + 7);
+        PMIX_VALUE_RELEASE(value);
+        /* The same by the group's number, as the value's qualifier. */
+        pmix_info_t both[2] = {which, at_once};
+        PMIX_INFO_SET_QUALIFIER(&both[0]);
+        CHECK_OK(PMIx_Get(peer, "endpoint", both, 2, &value));
         CHECK(value->type == PMIX_UINT32 && value->data.uint32 == peer->rank + 7);
         PMIX_VALUE_RELEASE(value);
         CHECK_OK(PMIx_Get(peer, PMIX_GROUP_ENDPT_DATA, &which, 1, &value));
@@ -124,11 +129,35 @@ static void late(int argc, char** argv) {
     finish();
 }
 
+/* All processes that were asked are told that there is no group, and so is the inviter. */
+static struct signal_box over = SIGNAL_BOX;
+static pmix_proc_t ended_by;
+
+static void on_abort(size_t reference, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                     size_t ninfo, pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                     void* cbdata) {
+    (void)reference, (void)source, (void)results, (void)nresults;
+    const pmix_value_t *id = result(info, ninfo, PMIX_GROUP_ID), *leader = result(info, ninfo, PMIX_GROUP_LEADER);
+    CHECK(id && strcmp(id->data.string, name) == 0);
+    CHECK(leader && leader->type == PMIX_PROC);
+    ended_by = *leader->data.proc;
+    box_signal(&over, status);
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void heard_of_the_abort(void) {
+    pmix_proc_t first = rank_of_job(0);
+    CHECK(box_wait(&over, 1, 60));
+    CHECK(over.status == PMIX_GROUP_CONSTRUCT_ABORT);
+    CHECK(PMIX_CHECK_PROCID(&ended_by, &first));
+}
+
 /* The last rank declines and nobody handles it: there is no group. rows: R14 R15 R16 */
 static void undecided(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
     if (me.rank != 0) listen_to(PMIX_GROUP_INVITED, on_invited);
+    listen_to(PMIX_GROUP_CONSTRUCT_ABORT, on_abort);
     fence(false);
     pmix_proc_t all = all_of_job();
     if (me.rank == 0) {
@@ -139,7 +168,9 @@ static void undecided(int argc, char** argv) {
     } else {
         joined(PMIX_GROUP_CONSTRUCT_ABORT, 0);
     }
+    heard_of_the_abort();
     fence(false);
+    if (me.rank == 0 || me.rank + 1 == job_size) CHECK(box_count(&over) == 1);
     finish();
 }
 
@@ -149,6 +180,7 @@ static void declined(bool aborts) {
     if (me.rank != 0) listen_to(PMIX_GROUP_INVITED, on_invited);
     if (me.rank == 0) listen_to(PMIX_GROUP_INVITE_DECLINED, on_event);
     if (aborts) verdict = PMIX_GROUP_CONSTRUCT_ABORT;
+    if (aborts) listen_to(PMIX_GROUP_CONSTRUCT_ABORT, on_abort);
     fence(false);
     bool last = me.rank + 1 == job_size;
     if (me.rank == 0) {
@@ -168,8 +200,10 @@ static void declined(bool aborts) {
     } else {
         joined(PMIX_SUCCESS, job_size - 1);
     }
+    if (aborts) heard_of_the_abort();
     if (!aborts && !last) CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
     fence(false);
+    if (aborts && (me.rank == 0 || last)) CHECK(box_count(&over) == 1);
     finish();
 }
 static void decline(int argc, char** argv) {

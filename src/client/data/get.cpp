@@ -85,7 +85,7 @@ void search(Session& session, const GetRequest& request, Outcome& out) {
     }
     if (request.qualified) {
         out.make(look_up_qualified(from, request));
-        if (out.status != PMIX_ERR_NOT_FOUND || !qualifies_realm_only(request)) return;
+        if (out.status != PMIX_ERR_NOT_FOUND || !(request.of_group || qualifies_realm_only(request))) return;
     }
     out.status =
         request.scope == PMIX_SCOPE_UNDEF ? look_up(from, request, out.hit) : look_up_in_scope(from, request, out.hit);
@@ -323,6 +323,7 @@ struct OfGroups {
     const pmix_proc_t* proc;
     std::optional<common::Result<Value>> said;  // the answer
     bool ask_names = false;
+    bool in_common = false;  // the qualifiers name a group of this process's and of that one
 
     OfGroups(Session& session, const pmix_proc_t* asked, const char* key, const pmix_info_t infos[], size_t ninfos)
         : proc(asked) {
@@ -337,6 +338,7 @@ struct OfGroups {
             said = common::Result<Value>(rc);
         } else {
             said = session.group_membership().answer(proc, key, infos, ninfos);
+            if (!said) in_common = session.group_membership().in_common(*proc, {infos, ninfos});
         }
     }
 };
@@ -390,6 +392,7 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
     OfGroups of_groups(session, proc, key, infos, ninfos);
     auto request = parse_get(session.self(), of_groups.proc, key, infos, ninfos);
     if (!request) return request.status();
+    request->of_group = of_groups.in_common;
     if (request->into_caller && *ret_value == nullptr) return PMIX_ERR_BAD_PARAM;
     request->stores_only = stores_only;
 
@@ -429,6 +432,7 @@ pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key,
     OfGroups of_groups(session, proc, key, infos, ninfos);
     auto request = parse_get(session.self(), of_groups.proc, key, infos, ninfos);
     if (!request) return request.status();
+    request->of_group = of_groups.in_common;
     // There is no storage of the caller's to fill.
     if (request->into_caller) return PMIX_ERR_NOT_SUPPORTED;
 

@@ -45,6 +45,9 @@ struct GetRequest {
 
     // Some infos are marked as qualifiers: of the key's values the one that was stored with these is asked for.
     bool qualified = false;
+    // They name nothing but a group that the caller and the process are members of: what that process has put for
+    // everybody is the group's as well.
+    bool of_group = false;
 
     // A required entry that this library does not know. The host may: it sees the request with its flags. An answer
     // from our own store would have ignored it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/groups/group_api.h"
 
+#include "client/data/put.h"
 #include "client/session/group_membership.h"
 #include "client/session/request.h"
 #include "client/session/results.h"
@@ -96,6 +97,11 @@ common::Result<std::string> checked_group_name(const char* name) {
     return std::string(name, length);
 }
 
+pmix_status_t commit_for_group(Session& session) {
+    const bool any = session.mine().anything_staged() || session.refusals().to_stage_again();
+    return any ? commit(session) : PMIX_SUCCESS;
+}
+
 void hand_out_results(InfoList&& infos, pmix_info_t** results, size_t* nresults) {
     if (results != nullptr && nresults != nullptr) *results = infos.release(nresults);
 }
@@ -135,6 +141,7 @@ pmix_status_t group_construct(Session& session, const char* name, const pmix_pro
     auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
+    WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     if (decides({infos, ninfos})) session.group_events().listen();
     session.group_membership().constructing(p->request.name);
     common::GroupReply reply;
@@ -150,6 +157,7 @@ pmix_status_t group_construct_nb(Session& session, const char* name, const pmix_
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
     auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
+    WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     return construct_on_server(session, p->request.name, std::move(p->request.procs), nullptr, infos, ninfos,
                                [callback, cbdata](pmix_status_t rc, InfoList&& list) {
                                    call_with_results(callback, cbdata, rc, std::move(list));

@@ -155,17 +155,18 @@ void GroupInvites::ask(Invite& invite, const ProcList& targets) {
 }
 
 void GroupInvites::invite_heard(Invite& invite, pmix_status_t code, const ProcId& sender, const GroupVerdict& verdict) {
-    if (verdict.abort || code == PMIX_GROUP_CONSTRUCT_ABORT) return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT);
+    if (verdict.abort || code == PMIX_GROUP_CONSTRUCT_ABORT)
+        return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT, code == PMIX_GROUP_CONSTRUCT_ABORT);
     if (invite.forming) return;
     if (code == PMIX_GROUP_INVITE_ACCEPTED) {
         std::erase(invite.pending, sender);
         return check(invite);
     }
     if (code != PMIX_GROUP_INVITE_DECLINED && code != PMIX_GROUP_INVITE_FAILED) return;
+    if (code == PMIX_GROUP_INVITE_FAILED) std::erase(invite.invited, sender);
     auto at = std::find(invite.members.begin(), invite.members.end(), sender);
     if (at == invite.members.end()) return;
     std::erase(invite.pending, sender);
-    std::erase(invite.invited, sender);
     if (!invite.optional && !verdict.handled) return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT);
     // Replacements get the place of the member that they replace.
     ProcList fresh;
@@ -214,8 +215,17 @@ void GroupInvites::form(Invite& invite) {
     if (rc != PMIX_SUCCESS) give_up(invite, rc);
 }
 
-void GroupInvites::give_up(Invite& invite, pmix_status_t status) {
-    announce(PMIX_GROUP_CONSTRUCT_ABORT, invite.name, invite.invited);
+void GroupInvites::announce_abort(const std::string& name, const ProcList& targets) {
+    InfoList infos;
+    const pmix_proc_t self = session_.self().to_c();
+    infos.append(PMIX_GROUP_LEADER, &self, PMIX_PROC);
+    announce(PMIX_GROUP_CONSTRUCT_ABORT, name, targets, std::move(infos));
+}
+
+void GroupInvites::give_up(Invite& invite, pmix_status_t status, bool heard) {
+    ProcList all = invite.invited;
+    if (!heard) all.push_back(session_.self());
+    announce_abort(invite.name, all);
     finish(invite, status, {});
 }
 
@@ -401,6 +411,11 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         }
         if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) i.successor = source;
     }
+    if (code == PMIX_GROUP_CONSTRUCT_ABORT && common::is_abort_of(source, infos)) {
+        Join* join = find_join(name);
+        if (join != nullptr && join->leader == source) join_heard(*join, code, source, infos, verdict);
+        return;
+    }
     if (Invite* invite = find_invite(name)) {
         ProcId who = source;
         const pmix_proc_t* affected = nullptr;
@@ -410,7 +425,7 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         return invite_heard(*invite, code, who, verdict);
     }
     // Somebody accepts what is over: it must not wait for it.
-    if (code == PMIX_GROUP_INVITE_ACCEPTED) return announce(PMIX_GROUP_CONSTRUCT_ABORT, name, {source});
+    if (code == PMIX_GROUP_INVITE_ACCEPTED) return announce_abort(name, {source});
     Join* join = find_join(name);
     if (join == nullptr) return;
     // A successor of before we listened is this join's only if its inviter has ended: there may have been another group
@@ -513,6 +528,7 @@ pmix_status_t group_invite(Session& session, const char* name, const pmix_proc_t
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
     auto list = single_procs(session, procs, nprocs);
     if (!list) return list.status();
+    WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     return waited(session, results, nresults, [&](GroupDone done) {
         session.group_events().invites().invite(p->name, std::move(list).value(), std::move(p->infos), std::move(done));
     });
@@ -524,6 +540,7 @@ pmix_status_t group_invite_nb(Session& session, const char* name, const pmix_pro
     if (!p) return p.status();
     auto list = single_procs(session, procs, nprocs);
     if (!list) return list.status();
+    WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     session.group_events().invites().invite(p->name, std::move(list).value(), std::move(p->infos),
                                             [callback, cbdata](pmix_status_t rc, InfoList&& infos_out) {
                                                 call_with_results(callback, cbdata, rc, std::move(infos_out));
@@ -538,6 +555,8 @@ pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* 
     if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(leader, 1);
     if (!list || !common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
+    if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
+    if (opt == PMIX_GROUP_ACCEPT) WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     return waited(session, results, nresults, [&](GroupDone done) {
         session.group_events().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
                                               std::move(done));
@@ -551,6 +570,7 @@ pmix_status_t group_join_nb(Session& session, const char* name, const pmix_proc_
     if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(leader, 1);
     if (!list || !common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
+    if (opt == PMIX_GROUP_ACCEPT) WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     session.group_events().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
                                           [callback, cbdata](pmix_status_t rc, InfoList&& infos_out) {
                                               call_with_results(callback, cbdata, rc, std::move(infos_out));

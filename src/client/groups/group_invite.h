@@ -5,8 +5,9 @@
 // last two), and then tells those who accepted the membership (PMIX_GROUP_MEMBERSHIP_UPDATE). All of them then
 // construct the group by the collective of client/groups/group_api, so that an invited group is the same as any other.
 // The inviter takes part in the collective; it is a member only if it is in its own list. It announces
-// PMIX_GROUP_CONSTRUCT_COMPLETE to the members, or PMIX_GROUP_CONSTRUCT_ABORT when there is no group.
-//
+// PMIX_GROUP_CONSTRUCT_COMPLETE to the members, or, when there is no group, PMIX_GROUP_CONSTRUCT_ABORT to itself and to
+// all that it has asked, those who declined included. With PMIX_GROUP_LEADER that event names its source: it is about
+// this inviter's group and no other of the name.
 // All state belongs to the loop; the calls may come from any thread. What can go wrong: PMIX_ERR_TIMEOUT,
 // PMIX_GROUP_CONSTRUCT_ABORT for all, PMIX_GROUP_LEADER_FAILED for those who wait for an inviter that has ended and has
 // no successor, and what the collective says.
@@ -42,7 +43,7 @@ class GroupInvites {
         std::string name;
         common::ProcList members;  // in the order of the group's ranks; those that do not accept are taken out
         common::ProcList pending;
-        common::ProcList invited;  // all that were ever invited, except those that declined
+        common::ProcList invited;  // all that were ever invited and have not ended: they hear of an abort
         common::InfoList infos;
         GroupDone done;
         transport::Deadline limit = transport::Deadline::never();
@@ -86,7 +87,9 @@ class GroupInvites {
     void ask(Invite& invite, const common::ProcList& targets);
     void check(Invite& invite);
     void form(Invite& invite);
-    void give_up(Invite& invite, pmix_status_t status);
+    // heard: by an event, which this process's handlers have had.
+    void give_up(Invite& invite, pmix_status_t status, bool heard = false);
+    void announce_abort(const std::string& name, const common::ProcList& targets);
     void finish(Invite& invite, pmix_status_t status, common::InfoList&& results);
     void follow(Join& join, const common::InfoList& infos);
     void take_over(Join& join);

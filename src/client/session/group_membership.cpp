@@ -108,4 +108,26 @@ std::optional<Result<Value>> GroupMembership::answer(const pmix_proc_t* proc, st
     return std::nullopt;  // a value that knows no groups, perhaps
 }
 
+bool GroupMembership::in_common(const pmix_proc_t& proc, InfoView infos) const {
+    bool marked = false;
+    for (const pmix_info_t& info : infos) {
+        if ((info.flags & PMIX_INFO_QUALIFIER) == 0) continue;
+        marked = true;
+        const std::string_view key = common::key_view(info);
+        if (key != PMIX_GROUP_CONTEXT_ID && key != PMIX_GROUP_ID) return false;
+    }
+    if (!marked) return false;
+    std::optional<size_t> number;
+    std::string_view name;
+    if (infos.get(PMIX_GROUP_CONTEXT_ID, &number) != PMIX_SUCCESS || infos.get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS)
+        return false;
+    const ProcId member(proc);
+    MutexLock lock(mutex_);
+    return std::any_of(formed_.begin(), formed_.end(), [&](const auto& group) {
+        const auto& members = group.second.members;
+        return (!number || group.second.context_id == number) && (name.empty() || group.first == name) &&
+               std::find(members.begin(), members.end(), member) != members.end();
+    });
+}
+
 }  // namespace pmix::client

@@ -18,6 +18,7 @@
 #include "common/base/ids.h"
 #include "common/base/mutex.h"
 #include "common/protocol/messages.h"
+#include "common/values/info_view.h"
 #include "common/values/value.h"
 
 namespace pmix::client {
@@ -43,6 +44,8 @@ class GroupMembership {
     // qualifier PMIX_GROUP_CONTEXT_ID (or _ID). Nothing: it is no such question.
     std::optional<common::Result<common::Value>> answer(const pmix_proc_t* proc, std::string_view key,
                                                         const pmix_info_t infos[], size_t ninfos) const;
+    // True where all that is marked as a qualifier names one group that exists, of which that process is a member too.
+    bool in_common(const pmix_proc_t& proc, common::InfoView infos) const;
 
   private:
     struct Formed {

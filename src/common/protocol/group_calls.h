@@ -6,6 +6,9 @@
 
 #include <cstdint>
 
+#include "common/base/ids.h"
+#include "common/values/info_view.h"
+
 namespace pmix::common {
 
 enum class GroupCall : uint32_t {
@@ -35,5 +38,14 @@ inline constexpr pmix_status_t kGroupEvents[] = {PMIX_GROUP_INVITED,
                                                  PMIX_GROUP_LEADER_FAILED,
                                                  PMIX_GROUP_CONTEXT_ID_ASSIGNED,
                                                  PMIX_GROUP_MEMBER_FAILED};
+
+// PMIX_GROUP_CONSTRUCT_ABORT by which an inviter ends its own invitation: it names itself as the leader, so that
+// processes with several invitations to groups of one name do not take it for the end of another. Without that, an
+// abort is a participant's, for all.
+inline bool is_abort_of(const ProcId& source, InfoView infos) noexcept {
+    const pmix_proc_t* leader = nullptr;
+    return infos.get(PMIX_GROUP_LEADER, &leader) == PMIX_SUCCESS && leader != nullptr && leader->rank == source.rank &&
+           nspace_view(leader->nspace) == source.nspace;
+}
 
 }  // namespace pmix::common

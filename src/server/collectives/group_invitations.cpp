@@ -77,6 +77,11 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
         }
         return;
     }
+    if (code == PMIX_GROUP_CONSTRUCT_ABORT && common::is_abort_of(source, view)) {
+        // Others may have invited the same processes to a group of that name.
+        std::erase_if(open_, [&](const Invitation& i) { return i.group == name && i.leader == source; });
+        return;
+    }
     if (code == PMIX_GROUP_CONSTRUCT_ABORT || code == PMIX_GROUP_CONSTRUCT_COMPLETE) {
         targets.push_back(source);
         return over(name, targets);

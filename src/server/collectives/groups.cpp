@@ -123,10 +123,11 @@ void Groups::event_notified(pmix_status_t code, const ProcId& source, const Info
     invitations_.heard(code, source, infos);
     if (code == PMIX_GROUP_CONSTRUCT_ABORT) {
         // A process of another node, or the leader, has aborted the construct for all. Several may have this name: the
-        // one that is meant has the source or one of the targets.
+        // one that is meant has the source, or one of the targets where it is not an inviter's word about its own.
         Operation* meant = forming(name, source);
         ProcList targets;
-        if (const pmix_info_t* custom = infos.find(PMIX_EVENT_CUSTOM_RANGE); custom != nullptr && from_host)
+        const bool by_target = from_host && !common::is_abort_of(source, infos);
+        if (const pmix_info_t* custom = infos.find(PMIX_EVENT_CUSTOM_RANGE); custom != nullptr && by_target)
             common::read_proc_array(custom->value, targets);
         for (const ProcId& p : targets)
             if (meant == nullptr) meant = forming(name, p);

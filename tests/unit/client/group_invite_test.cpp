@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Invitations and joins against a server that the test plays: whose limit of time counts.
+#include "client/data/get.h"
+#include "client/data/put.h"
+#include "client/session/group_membership.h"
 #include "unit/client/group_invite_setting.h"
 
 namespace pmix::client {
@@ -106,7 +109,12 @@ TEST_F(GroupInviteTest, Invite_OneIsMissing_FormsOnlyWhereThatIsWanted) {
             if (wants == nothing) {
                 EXPECT_EQ(1, ended.times) << code;
                 EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, ended.status);
-                EXPECT_EQ((common::ProcList{{"far", 2}}), told(PMIX_GROUP_CONSTRUCT_ABORT)) << "who may have accepted";
+                // All who were asked and live, and the inviter itself.
+                common::ProcList all{{"far", 2}, {"job", 1}};
+                if (code == PMIX_GROUP_INVITE_DECLINED) all.insert(all.begin(), {"far", 0});
+                EXPECT_EQ(all, told(PMIX_GROUP_CONSTRUCT_ABORT));
+                const InfoList contents = infos_of(PMIX_GROUP_CONSTRUCT_ABORT);
+                EXPECT_TRUE(common::is_abort_of({"job", 1}, contents)) << "it names its own invitation";
                 continue;
             }
             event(PMIX_GROUP_INVITE_ACCEPTED, {}, false, {"far", 2});
@@ -183,9 +191,13 @@ TEST_F(GroupInviteTest, Invite_OptionalAndSilent_IsReportedAtTheLimit) {
     end_all();
 }
 
-// Endpoint data that members give at the invitation or the answer goes into the construct, as with
+// Endpoint data and whatever else members give at the invitation or the answer goes into the construct, as with
 // PMIx_Group_construct.
 // rows: R5 R13 R16
+// proves: PMIx_Group_invite PMIX_GROUP_INFO server
+// proves: PMIx_Group_invite PMIX_GROUP_LOCAL_CID server
+// proves: PMIx_Group_join PMIX_GROUP_INFO server
+// proves: PMIx_Group_join PMIX_GROUP_LOCAL_CID server
 // proves: PMIx_Group_invite PMIX_GROUP_ENDPT_DATA server
 // proves: PMIx_Group_join PMIX_GROUP_ENDPT_DATA server
 TEST_F(GroupInviteTest, Invite_AndJoin_EndpointDataGoesIntoTheConstruct) {
@@ -193,21 +205,166 @@ TEST_F(GroupInviteTest, Invite_AndJoin_EndpointDataGoesIntoTheConstruct) {
     pmix_byte_object_t object{text, sizeof text};
     InfoList infos;
     infos.append(PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT, PMIX_INFO_REQD);
+    InfoList inner;
+    inner.append_string("key", "value");
+    pmix_data_array_t array{};
+    array.type = PMIX_INFO;
+    array.size = inner.size();
+    array.array = const_cast<pmix_info_t*>(inner.c_array());
+    infos.append(PMIX_GROUP_INFO, &array, PMIX_DATA_ARRAY, PMIX_INFO_REQD);
+    const size_t local = 7;
+    infos.append(PMIX_GROUP_LOCAL_CID, &local, PMIX_SIZE, PMIX_INFO_REQD);
+    const auto has_all = [this] {
+        const common::GroupRequest request = last_construct();
+        const pmix_info_t* id = info_in(request, PMIX_GROUP_LOCAL_CID);
+        return info_in(request, PMIX_GROUP_ENDPT_DATA) != nullptr && info_in(request, PMIX_GROUP_INFO) != nullptr &&
+               id != nullptr && id->value.data.size == 7;
+    };
     const pmix_proc_t far = ProcId("far", 0).to_c();
     Ended invited, joined;
-    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "h", &far, 1, infos.c_array(), 1, &Ended::back, &invited));
+    ASSERT_EQ(PMIX_SUCCESS,
+              group_invite_nb(*session, "h", &far, 1, infos.c_array(), infos.size(), &Ended::back, &invited));
     settle();
     event(PMIX_GROUP_INVITE_ACCEPTED, {}, false, {"far", 0}, "h");
     ASSERT_EQ(1u, constructs().size());
-    EXPECT_NE(nullptr, info_in(last_construct(), PMIX_GROUP_ENDPT_DATA));
+    EXPECT_TRUE(has_all());
     event(PMIX_GROUP_INVITED, members());
-    ASSERT_EQ(PMIX_SUCCESS,
-              group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, infos.c_array(), 1, &Ended::back, &joined));
+    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, infos.c_array(), infos.size(),
+                                          &Ended::back, &joined));
     settle();
     event(PMIX_GROUP_MEMBERSHIP_UPDATE, members());
     ASSERT_EQ(2u, constructs().size());
-    EXPECT_NE(nullptr, info_in(last_construct(), PMIX_GROUP_ENDPT_DATA));
+    EXPECT_TRUE(has_all());
     end_all();
+}
+
+InfoList led_by(const ProcId& leader) {
+    InfoList infos;
+    const pmix_proc_t proc = leader.to_c();
+    infos.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
+    return infos;
+}
+
+// The inviter hears of the end of its own invitation as all do, perhaps when it has begun another one of the name, and
+// others may use the name as well: an inviter's abort ends what that inviter has begun. rows: R14 R15 R16
+TEST_F(GroupInviteTest, Abort_OfAnInvitersOwn_EndsNoOtherInvitationOfTheName) {
+    const pmix_proc_t far = ProcId("far", 0).to_c();
+    Ended invited, joined;
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &invited));
+    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &joined));
+    settle();
+    event(PMIX_GROUP_CONSTRUCT_ABORT, led_by({"job", 1}), false, {"job", 1});
+    event(PMIX_GROUP_CONSTRUCT_ABORT, led_by({"far", 2}), false, {"far", 2});
+    EXPECT_EQ(0, invited.times);
+    EXPECT_EQ(0, joined.times);
+    event(PMIX_GROUP_CONSTRUCT_ABORT, led_by({"far", 0}), false, {"far", 0});
+    EXPECT_EQ(0, invited.times);
+    EXPECT_EQ(1, joined.times);
+    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, joined.status);
+    // A participant's, which names no leader or another one than itself, is for all.
+    event(PMIX_GROUP_CONSTRUCT_ABORT, led_by({"job", 1}), false, {"far", 2});
+    EXPECT_EQ(1, invited.times);
+    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, invited.status);
+    EXPECT_EQ((common::ProcList{{"far", 0}}), told(PMIX_GROUP_CONSTRUCT_ABORT)) << "its own handlers have had it";
+}
+
+// What a process has put is there for the members without a Commit of its own: it goes before the call that brings the
+// process into the group. Who declines sends nothing. rows: R5 R13 R16
+TEST_F(GroupInviteTest, Group_WhatIsStaged_GoesBeforeTheCall) {
+    const pmix_proc_t far = ProcId("far", 0).to_c(), all[] = {far, ProcId("job", 1).to_c()};
+    const pmix_value_t number = {.type = PMIX_UINT32, .data = {.uint32 = 7}};
+    const auto commits = [this] {
+        const std::vector<Frame> sent = channel->sent();
+        return std::count_if(sent.begin(), sent.end(), [](const Frame& f) { return is(f, Command::commit); });
+    };
+    const auto last_is_commit = [this] { return is(channel->sent().back(), Command::commit); };
+    Ended ended[4];
+    ASSERT_EQ(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "key", &number));
+    ASSERT_EQ(PMIX_SUCCESS,
+              group_join_nb(*session, "g", &far, PMIX_GROUP_DECLINE, nullptr, 0, &Ended::back, &ended[0]));
+    settle();
+    EXPECT_EQ(0, commits());
+    together([&] {
+        EXPECT_EQ(PMIX_SUCCESS,
+                  group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &ended[1]));
+        EXPECT_TRUE(commits() == 1 && last_is_commit());
+    });
+    ASSERT_EQ(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "key", &number));
+    together([&] {
+        EXPECT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "h", all, 2, nullptr, 0, &Ended::back, &ended[2]));
+        EXPECT_TRUE(commits() == 2 && last_is_commit());
+    });
+    ASSERT_EQ(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "key", &number));
+    EXPECT_EQ(PMIX_SUCCESS, group_construct_nb(*session, "i", all, 2, nullptr, 0, &Ended::back, &ended[3]));
+    EXPECT_EQ(3, commits());
+    EXPECT_FALSE(last_is_commit()) << "the construct is behind it";
+    settle();
+    end_all();
+}
+
+// Nobody has heard of a call whose data could not be sent.
+TEST_F(GroupInviteTest, Group_CommitFails_IsTheStatusOfTheCall) {
+    const pmix_proc_t far = ProcId("far", 0).to_c();
+    const pmix_value_t number = {.type = PMIX_UINT32, .data = {.uint32 = 7}};
+    const size_t before = channel->sent().size();
+    channel->before_send = [](const Frame& f) {
+        return is(f, Command::commit) ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
+    };
+    ASSERT_EQ(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "key", &number));
+    Ended ended;
+    pmix_info_t* results = nullptr;
+    size_t count = 0;
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE,
+              group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &ended));
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE,
+              group_join(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &results, &count));
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &ended));
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, group_invite(*session, "g", &far, 1, nullptr, 0, &results, &count));
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, group_construct_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &ended));
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, group_construct(*session, "g", &far, 1, nullptr, 0, &results, &count));
+    settle();
+    EXPECT_EQ(before, channel->sent().size());
+    EXPECT_EQ(0, ended.times);
+    channel->before_send = {};
+}
+
+// With the group as the qualifier that a Get marks, what a member has put is found, and what the marked ones do not
+// fit is not: another group's number, a process that is no member, other qualifiers beside it. rows: R5
+TEST_F(GroupInviteTest, Get_QualifiedByTheGroup_FindsWhatAMemberHasPut) {
+    const pmix_proc_t self = ProcId("job", 1).to_c(), other = ProcId("job", 2).to_c();
+    const pmix_value_t number = {.type = PMIX_UINT32, .data = {.uint32 = 7}};
+    ASSERT_EQ(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "key", &number));
+    ASSERT_EQ(PMIX_SUCCESS, store_internal(*session, &other, "key", &number));
+    InfoList results;
+    results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, 7, PMIX_SIZE);
+    common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, {{"job", 1}});
+    session->group_membership().constructing("g");
+    session->group_membership().constructed("g", PMIX_SUCCESS, results);
+    const auto finds = [&](const pmix_proc_t& proc, size_t context, const char* group, bool marked, bool more) {
+        InfoList infos;
+        const pmix_info_directives_t mark = marked ? PMIX_INFO_QUALIFIER : 0;
+        if (context != 0) infos.append(PMIX_GROUP_CONTEXT_ID, &context, PMIX_SIZE, mark);
+        if (group != nullptr) infos.append(PMIX_GROUP_ID, group, PMIX_STRING, mark);
+        if (more) infos.append(PMIX_HOSTNAME, "node", PMIX_STRING, PMIX_INFO_QUALIFIER);
+        infos.append_flag(PMIX_OPTIONAL, true);
+        pmix_value_t* value = nullptr;
+        const pmix_status_t rc = get(*session, &proc, "key", infos.c_array(), infos.size(), &value);
+        if (rc == PMIX_SUCCESS) {
+            common::destroy_value(value);
+            std::free(value);
+        }
+        return rc == PMIX_SUCCESS;
+    };
+    EXPECT_TRUE(finds(self, 7, nullptr, true, false));
+    EXPECT_TRUE(finds(self, 7, "g", true, false));
+    EXPECT_TRUE(finds(self, 0, "g", true, false));
+    EXPECT_TRUE(finds(self, 8, nullptr, false, false)) << "by itself it is no qualifier of the value";
+    EXPECT_FALSE(finds(self, 8, nullptr, true, false));
+    EXPECT_FALSE(finds(self, 7, "h", true, false));
+    EXPECT_FALSE(finds(self, 7, "g", true, true));
+    EXPECT_FALSE(finds(other, 7, "g", true, false)) << "it is no member";
+    session->group_membership().gone("g");
+    EXPECT_FALSE(finds(self, 7, nullptr, true, false));
 }
 
 // A tool's server may go while a join is on its way to the loop.

@@ -431,6 +431,40 @@ TEST(ServerGroupFailuresTest, Invitation_BesideAnotherUsersFullShare_IsRemembere
     expect_event(s[0], PMIX_GROUP_INVITE_FAILED, {"job", 2});
 }
 
+// Two have invited to groups of one name. The abort of one ends its own invitation and no construct but its own, though
+// it names processes that the other has asked too; a participant's is for all that it names. rows: R13 R14 R15
+TEST(ServerGroupFailuresTest, Abort_OfAnInvitersOwn_LeavesOthersOfTheName) {
+    Setting s;
+    const auto event = [&](pmix_status_t code, const ProcId& source, const ProcList& targets, const ProcId* leader) {
+        InfoList infos;
+        infos.append_string(PMIX_GROUP_ID, kName);
+        common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, targets);
+        if (leader != nullptr) {
+            const pmix_proc_t proc = leader->to_c();
+            infos.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
+        }
+        s.server->on_loop([&] {
+            s.server->parts().groups.event_notified(code, source, infos, true);
+            return 0;
+        });
+        s.server->settle();
+    };
+    const ProcId far{"far", 0};
+    listen(s[0], {PMIX_GROUP_INVITE_FAILED});
+    event(PMIX_GROUP_INVITED, {"job", 0}, {{"job", 1}, {"job", 2}}, nullptr);
+    event(PMIX_GROUP_INVITED, far, {{"job", 1}, {"job", 2}}, nullptr);
+    event(PMIX_GROUP_CONSTRUCT_ABORT, far, {{"job", 1}, {"job", 2}, far}, &far);
+    s.kill(1);
+    expect_event(s[0], PMIX_GROUP_INVITE_FAILED, {"job", 1});
+
+    const uint32_t a = construct(s[0], {{"job", 0}, {"job", 2}});
+    s.server->settle();
+    event(PMIX_GROUP_CONSTRUCT_ABORT, far, {{"job", 2}, far}, &far);
+    EXPECT_FALSE(s[0].take(a)) << "the construct is another's";
+    event(PMIX_GROUP_CONSTRUCT_ABORT, far, {{"job", 2}, far}, nullptr);
+    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, done_of(s[0], a).status);
+}
+
 // rows: R13
 TEST(ServerGroupFailuresTest, Invitation_OverTheUsersShare_ForgetsTheOldestOne) {
     Setting s;
