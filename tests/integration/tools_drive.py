@@ -14,6 +14,7 @@ CASE  across    a job of three nodes: one command names the missing ranks of all
       nodes     a job of two nodes: pps says so when it shows one of them
       counters  wireup-top --counters: each line is of Prometheus' format, and counters only go up
       upcalls   a request that the host holds: wireup-top shows it
+      invited   an invitation to a group that is open: wireup-top shows it with the processes that have not answered
       none      no server answers: one sentence and status 3; wrong command lines: status 2
       pages     --help and --man say the same options
 
@@ -327,6 +328,32 @@ def upcalls(options):
     job.end()
 
 
+def invited(options):
+    """Rank 0 has invited the others, on two nodes: rank 1 has accepted, rank 2 has declined, rank 3 is silent."""
+    job = start(options, "invited", 4, nodes=2)
+    name = lambda rank: "%s:%d" % (job.nspace, rank)
+    heard = {"wireup.rep.op": "group invite few", "wireup.rep.asker": name(0), "wireup.rep.for": "process",
+             "wireup.rep.members": [name(1), name(2), name(3)], "wireup.rep.missing": [name(3)]}
+    # The inviter's server has every answer, the other one those of its own node's processes.
+    by_all, by_own = [name(1), name(2)], [name(2)]
+    end = time.monotonic() + 60
+    while True:
+        rows = [row for uri in job.uris for row in report(options, uri)["wireup.rep.coll"]]
+        answers = sorted(row["wireup.rep.arrived"] for row in rows)
+        if answers == sorted([by_all, by_own]) or time.monotonic() > end:
+            break
+        time.sleep(0.02)
+    check(len(rows) == 2 and answers == sorted([by_all, by_own]), rows)
+    check(all(heard.items() <= row.items() and row["wireup.rep.age"] >= 0 for row in rows), rows)
+    shown = r"^  group invite few by %s to %s:1-3 for [0-9.]+ s\n    answered: %s:1-2\n    missing: %s:3$"
+    text = "".join(run(options, "wireup-top", "--once", "--uri", uri) for uri in job.uris)
+    check(re.search(shown % (re.escape(name(0)), *[re.escape(job.nspace)] * 3), text, re.M), text)
+    check("nothing waits" not in text, text)
+    text = run(options, "wireup-top", "--once", "--all-nodes", "--uri", job.uris[0])
+    check(re.findall(r"^group invite few waits [0-9.]+ s for (\S+) on ", text, re.M) == [name(3)], text)
+    job.end()
+
+
 WAITS = re.compile(r"^fence waits [0-9.]+ s for (\S+):(\d+) on (\S+): (not connected|connected), pid (\d+), (\w+)", re.M)
 
 
@@ -578,7 +605,7 @@ def pages(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["across", "commands", "counters", "ends", "foreign", "hang", "hang_report", "keys", "nodes", "none", "pages", "silent", "upcalls"])
+    parser.add_argument("case", choices=["across", "commands", "counters", "ends", "foreign", "hang", "hang_report", "invited", "keys", "nodes", "none", "pages", "silent", "upcalls"])
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)
     parser.add_argument("--program")

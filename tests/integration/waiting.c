@@ -3,7 +3,8 @@
  * usage: waiting serve    rank 0 publishes; all say when they hear event -3107
  *        waiting hang     rank 0 in a fence that nobody else comes to, rank 1 in a Get of what rank 0 never puts, rank
  * 2 nowhere, rank 3 not even in PMIx_Init
- *        waiting wanted   rank 0 in a lookup that waits for what nobody publishes */
+ *        waiting wanted   rank 0 in a lookup that waits for what nobody publishes
+ *        waiting invited  rank 0 has invited the others: rank 1 accepts, rank 2 declines, the rest says nothing */
 #include "check.h"
 
 static void on_event(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
@@ -55,10 +56,33 @@ static void wanted(void) {
     if (me.rank == 0) PMIx_Lookup(&data, 1, &wait, 1);
 }
 
+static void on_invited(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                       size_t ninfo, pmix_info_t* results, size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                       void* cbdata) {
+    (void)handler, (void)status, (void)info, (void)ninfo, (void)results, (void)nresults;
+    pmix_group_opt_t answer = me.rank == 1 ? PMIX_GROUP_ACCEPT : PMIX_GROUP_DECLINE;
+    if (me.rank <= 2) CHECK_OK(PMIx_Group_join_nb("few", source, answer, NULL, 0, NULL, NULL));
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void invited(void) {
+    pmix_status_t code = PMIX_GROUP_INVITED;
+    CHECK_OK(PMIx_Init(&me, NULL, 0));
+    if (me.rank != 0) CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_invited, NULL, NULL) >= 0);
+    CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
+    ready();
+    if (me.rank != 0) return;
+    pmix_info_t optional;
+    PMIX_INFO_LOAD(&optional, PMIX_GROUP_OPTIONAL, NULL, PMIX_BOOL);
+    pmix_proc_t others[3] = {rank_of_job(1), rank_of_job(2), rank_of_job(3)};
+    PMIx_Group_invite("few", others, 3, &optional, 1, NULL, NULL);
+}
+
 int main(int argc, char** argv) {
     if (argc < 2) return 2;
     if (strcmp(argv[1], "serve") == 0) serve();
     if (strcmp(argv[1], "hang") == 0) hang();
     if (strcmp(argv[1], "wanted") == 0) wanted();
+    if (strcmp(argv[1], "invited") == 0) invited();
     for (;;) pause();
 }

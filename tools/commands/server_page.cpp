@@ -138,9 +138,16 @@ void print_job(std::string& out, const pmix_info_t* infos, size_t n, const View&
 void print_collective(std::string& out, const pmix_info_t* infos, size_t n) {
     const std::string missing = ranks(value_of(infos, n, WIREUP_REPORT_MISSING));
     const bool at_host = text_of(infos, n, WIREUP_REPORT_WAITS_FOR) == "host";
-    say(out, "  %s of %s for %s s\n", text_of(infos, n, WIREUP_REPORT_OPERATION).c_str(),
-        ranks(value_of(infos, n, WIREUP_REPORT_MEMBERS)).c_str(), text_of(infos, n, WIREUP_REPORT_AGE).c_str());
-    say(out, "    joined:  %s\n", ranks(value_of(infos, n, WIREUP_REPORT_ARRIVED)).c_str());
+    const std::string inviter = text_of(infos, n, WIREUP_REPORT_ASKER);
+    const std::string members = ranks(value_of(infos, n, WIREUP_REPORT_MEMBERS));
+    const std::string joined = ranks(value_of(infos, n, WIREUP_REPORT_ARRIVED));
+    say(out, "  %s %s for %s s\n", text_of(infos, n, WIREUP_REPORT_OPERATION).c_str(),
+        inviter.empty() ? ("of " + members).c_str() : ("by " + inviter + " to " + members).c_str(),
+        text_of(infos, n, WIREUP_REPORT_AGE).c_str());
+    if (inviter.empty())
+        say(out, "    joined:  %s\n", joined.c_str());
+    else if (!joined.empty())
+        say(out, "    answered: %s\n", joined.c_str());
     if (!missing.empty()) say(out, "    missing: %s\n", missing.c_str());
     if (at_host) say(out, "    waits for the resource manager and other nodes\n");
 }

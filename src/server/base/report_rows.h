@@ -14,6 +14,7 @@ namespace pmix::server {
 // One round of a collective operation.
 struct CollectiveReport {
     std::string operation;
+    std::optional<common::ProcId> inviter;  // of an invitation
     std::vector<common::ProcId> members, joined, missing;
     bool at_host = false;
     int64_t began_ms = 0;

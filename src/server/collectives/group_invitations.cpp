@@ -6,6 +6,7 @@
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
 #include "server/collectives/groups.h"
+#include "transport/deadline.h"
 
 namespace pmix::server {
 
@@ -58,12 +59,14 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
         if (at == open_.end()) {
             Invitation fresh{std::string(name), source, user_of(source)};
             fresh.charge = std::make_shared<Charge>();
+            fresh.began_ms = transport::monotonic_ns() / 1'000'000;
             forget_oldest_of(fresh.user);
             at = open_.insert(open_.end(), std::move(fresh));
         }
         // The ends of invited processes for which there is no memory in the budget are not reported.
-        size_t bytes = sizeof(Invitation) + name.size() + targets.size() * sizeof(ProcId);
-        for (const ProcId& p : targets) bytes += p.nspace.capacity();
+        // Each is noted once more with its answer.
+        size_t bytes = sizeof(Invitation) + name.size() + targets.size() * 2 * sizeof(ProcId);
+        for (const ProcId& p : targets) bytes += 2 * p.nspace.capacity();
         const AccountPtr account = at->user ? budget_.of(*at->user) : nullptr;
         const bool fits = at->charge->account() == nullptr ? at->charge->set(account, bytes) : at->charge->grow(bytes);
         if (!fits) {
@@ -73,6 +76,7 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
         for (const ProcId& p : targets) {
             at->invited.insert(p);
             at->declined.erase(p);
+            at->accepted.erase(p);
             if (has_gone(p)) tell_leader(*at, p);
         }
         return;
@@ -90,12 +94,16 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
         if (i.group != name || !contains(i.invited, source)) continue;
         if (code == PMIX_GROUP_INVITE_DECLINED) {
             i.declined.insert(source);
+            i.accepted.erase(source);
+        } else if (code == PMIX_GROUP_INVITE_ACCEPTED && !i.leader_gone && contains(targets, i.leader)) {
+            i.accepted.insert(source);
         } else if (code == PMIX_GROUP_INVITE_ACCEPTED && i.leader_gone && contains(targets, i.leader)) {
             tell_invited(i, {source});  // it waits for somebody who has gone
         } else if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) {
             i.leader = source;
             i.leader_gone = false;
             i.invited.erase(source);
+            i.accepted.clear();  // each accepts once more
         }
     }
 }
@@ -129,6 +137,33 @@ void GroupInvitations::gone(const ProcId& proc) {
         if (n.failed) tell_leader(n.of, proc);
         if (!n.targets.empty()) tell_invited(n.of, n.targets);
     }
+}
+
+void GroupInvitations::report(ReportRows& rows) const {
+    for (const Invitation& i : open_) {
+        CollectiveReport row;
+        row.operation = "group invite " + i.group;
+        row.inviter = i.leader;
+        row.members.assign(i.invited.begin(), i.invited.end());
+        row.began_ms = i.began_ms;
+        const bool hears_all = is_local(i.leader);
+        for (const ProcId& p : i.invited) {
+            if (contains(i.accepted, p) || contains(i.declined, p)) {
+                row.joined.push_back(p);
+            } else if (hears_all || is_local(p)) {
+                row.missing.push_back(p);
+            }
+        }
+        // All answers are here: the construct has its own row. Elsewhere the rest is for other nodes to give.
+        if (row.missing.empty() && hears_all) continue;
+        row.at_host = row.missing.empty();
+        rows.collectives.push_back(std::move(row));
+    }
+}
+
+bool GroupInvitations::is_local(const ProcId& proc) const noexcept {
+    const Nspace* nspace = registry_.find(proc.nspace);
+    return nspace != nullptr && nspace->is_local(proc.rank);
 }
 
 std::optional<uint32_t> GroupInvitations::user_of(const ProcId& leader) const {

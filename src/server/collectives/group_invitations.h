@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/protocol/messages.h"
+#include "server/base/report_rows.h"
 #include "server/namespaces/registry.h"
 
 namespace pmix::server {
@@ -36,6 +37,9 @@ class GroupInvitations {
     void gone(const common::ProcId& proc);
     // A group has formed, or its forming has ended, among these: their invitations to it are over.
     void over(std::string_view group, const common::ProcList& procs);
+    // A row for each that is open: the processes that were asked, and as far as this server has heard those that have
+    // answered. The server of the inviter hears of all, the others of the processes of their nodes.
+    void report(ReportRows& rows) const;
 
   private:
     struct Invitation {
@@ -44,12 +48,15 @@ class GroupInvitations {
         std::optional<uint32_t> user{};  // of the inviter; none: of a job of which this server has not been told a user
         std::set<common::ProcId> invited{};
         std::set<common::ProcId> declined{};
+        std::set<common::ProcId> accepted{};
+        int64_t began_ms = 0;
         bool leader_gone = false;
         std::shared_ptr<Charge> charge{};  // shared by copies that are made for a moment
     };
     void tell_leader(const Invitation& invitation, const common::ProcId& failed);
     void tell_invited(const Invitation& invitation, const common::ProcList& targets);
     bool has_gone(const common::ProcId& proc) const noexcept;
+    bool is_local(const common::ProcId& proc) const noexcept;
 
     std::optional<uint32_t> user_of(const common::ProcId& leader) const;
     void forget_oldest_of(std::optional<uint32_t> user);

@@ -247,6 +247,11 @@ void Groups::stop(pmix_status_t status) {
     CollectiveEngine::stop(status);
 }
 
+void Groups::report(ReportRows& rows) const {
+    CollectiveEngine::report(rows);
+    invitations_.report(rows);
+}
+
 bool Groups::uses(const Nspace& nspace) const {
     const auto of_it = [&](const ProcId& p) { return p.nspace == nspace.name; };
     for (const auto& [name, group] : registry_.groups().all())

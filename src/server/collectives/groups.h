@@ -63,6 +63,7 @@ class Groups final : public CollectiveEngine {
     void namespace_new(std::string_view nspace) override;
     // A group, or the forming of one, is about processes of that namespace.
     bool uses(const Nspace& nspace) const override;
+    void report(ReportRows& rows) const override;
     void recover() override;
     void stop(pmix_status_t status) override;
 

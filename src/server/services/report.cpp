@@ -83,6 +83,7 @@ Page job_page(const Nspace& nspace, const std::map<ProcId, Connected>& connected
 Page collective_page(const CollectiveReport& r) {
     Page page;
     page.text(WIREUP_REPORT_OPERATION, r.operation);
+    if (r.inviter) page.proc(WIREUP_REPORT_ASKER, *r.inviter);
     page.procs(WIREUP_REPORT_MEMBERS, r.members);
     page.procs(WIREUP_REPORT_ARRIVED, r.joined);
     page.procs(WIREUP_REPORT_MISSING, r.missing);

@@ -465,6 +465,58 @@ TEST(ServerGroupFailuresTest, Abort_OfAnInvitersOwn_LeavesOthersOfTheName) {
     EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, done_of(s[0], a).status);
 }
 
+// An open invitation is in the report of each server that has part in it: with all answers at its inviter's, with those
+// of the own node elsewhere. rows: R13
+TEST(ServerGroupFailuresTest, Invitation_WhileItIsOpen_IsReported) {
+    Setting s;
+    const auto event = [&](pmix_status_t code, const ProcId& source, const ProcList& targets) {
+        InfoList infos;
+        infos.append_string(PMIX_GROUP_ID, kName);
+        common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, targets);
+        s.server->on_loop([&] {
+            s.server->parts().groups.event_notified(code, source, infos, true);
+            return 0;
+        });
+        s.server->settle();
+    };
+    const auto rows = [&] {
+        return s.server->on_loop([&] {
+            server::ReportRows all;
+            s.server->parts().groups.report(all);
+            return all.collectives;
+        });
+    };
+    const ProcId far{"far", 0};
+    event(PMIX_GROUP_INVITED, {"job", 0}, {{"job", 1}, {"job", 2}, far});
+    ASSERT_EQ(1u, rows().size());
+    EXPECT_EQ("group invite " + kName, rows()[0].operation);
+    EXPECT_EQ(ProcId("job", 0), rows()[0].inviter);
+    EXPECT_EQ((ProcList{far, {"job", 1}, {"job", 2}}), rows()[0].members);
+    EXPECT_EQ((ProcList{far, {"job", 1}, {"job", 2}}), rows()[0].missing);
+    EXPECT_GT(rows()[0].began_ms, 0);
+    event(PMIX_GROUP_INVITE_ACCEPTED, {"job", 1}, {{"job", 0}});
+    event(PMIX_GROUP_INVITE_DECLINED, far, {{"job", 0}});
+    EXPECT_EQ((ProcList{far, {"job", 1}}), rows()[0].joined);
+    EXPECT_EQ((ProcList{{"job", 2}}), rows()[0].missing);
+    EXPECT_FALSE(rows()[0].at_host);
+    event(PMIX_GROUP_INVITED, {"job", 0}, {{"job", 1}});
+    EXPECT_EQ((ProcList{{"job", 1}, {"job", 2}}), rows()[0].missing) << "asked once more";
+    event(PMIX_GROUP_INVITE_ACCEPTED, {"job", 1}, {{"job", 0}});
+    event(PMIX_GROUP_INVITE_ACCEPTED, {"job", 2}, {{"job", 0}});
+    EXPECT_TRUE(rows().empty()) << "all have answered: the construct is what waits now";
+    event(PMIX_GROUP_CONSTRUCT_COMPLETE, {"job", 0}, {{"job", 1}, {"job", 2}});
+
+    event(PMIX_GROUP_INVITED, far, {{"job", 1}, {"far", 1}});
+    ASSERT_EQ(1u, rows().size());
+    EXPECT_EQ((ProcList{{"job", 1}}), rows()[0].missing) << "the other is of another node";
+    EXPECT_FALSE(rows()[0].at_host);
+    event(PMIX_GROUP_INVITE_ACCEPTED, {"job", 1}, {far});
+    EXPECT_TRUE(rows()[0].missing.empty());
+    EXPECT_TRUE(rows()[0].at_host) << "for the other node";
+    event(PMIX_GROUP_CONSTRUCT_COMPLETE, far, {{"job", 1}});
+    EXPECT_TRUE(rows().empty());
+}
+
 // rows: R13
 TEST(ServerGroupFailuresTest, Invitation_OverTheUsersShare_ForgetsTheOldestOne) {
     Setting s;
