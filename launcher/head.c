@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "loop.h"
+#include "progress.h"
 #include "report.h"
 #include "sweep.h"
 
@@ -56,6 +57,7 @@ static void say(const char* format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    progress_hide();
     fprintf(stderr, "pmixrun: %s\n", text);
 }
 
@@ -284,6 +286,7 @@ static void launched(struct launch* launch) {
     PMIX_LOAD_PROCID(&all, job->nspace, PMIX_RANK_WILDCARD);
     launches--;
     loop_cancel(launch->timer);
+    if (launch->requester < 0) progress_end();
     if (launch->status == PMIX_SUCCESS) {
         report_launch_complete(job);
         if (launch->time_limit > 0) loop_after(launch->time_limit, time_limit_over, (void*)(uintptr_t)job->number);
@@ -313,6 +316,7 @@ static void started(pmix_status_t status, struct buffer* body, void* argument) {
         uint32_t rank = wire_get_u32(body);
         pid_t pid = (pid_t)wire_get_u32(body);
         if (rank >= job->size) continue;
+        if (launch->requester < 0) progress_node((int)job_node_of(job, rank), count);
         job->procs[rank].pid = pid;
         if (job->procs[rank].phase == PROC_DEFINED) job->procs[rank].phase = PROC_RUNNING;
     }
@@ -325,6 +329,12 @@ static void started(pmix_status_t status, struct buffer* body, void* argument) {
     }
     free(why);
     if (--launch->outstanding == 0) launched(launch);
+}
+
+static void on_progress(int from, uint64_t id, struct buffer* body) {
+    (void)id;
+    uint32_t up = wire_get_u32(body);
+    if (!body->bad) progress_node(from, up);
 }
 
 static void ask_nodes(struct launch* launch, enum frame frame, const struct buffer* body, reply_handler done) {
@@ -521,7 +531,7 @@ int head_main(const struct options* given, const char* server_nspace, const stru
               const pid_t* node_daemons, int* sockets) {
     static const frame_handler handlers[FRAME_KINDS] = {
         [FRAME_SPAWN] = on_spawn,     [FRAME_ABORT] = on_abort,   [FRAME_CONTROL] = on_control,
-        [FRAME_EXIT] = on_exit_frame, [FRAME_OUTPUT] = on_output,
+        [FRAME_EXIT] = on_exit_frame, [FRAME_OUTPUT] = on_output, [FRAME_PROGRESS] = on_progress,
     };
     options = given;
     base_name = server_nspace;
@@ -545,6 +555,7 @@ int head_main(const struct options* given, const char* server_nspace, const stru
     struct layout layout = {options->placement, options->placement};
     struct launch* first = launch_new(options->apps, options->app_count, layout, NULL, -1, 0);
     first->job->io = options_io(options);
+    progress_begin(first->job->size);
     launch_job(first);
     loop_run(&stop);
     sweep_processes();

@@ -14,6 +14,7 @@
 
 #include "head.h"
 #include "loop.h"
+#include "progress.h"
 
 static const int kInputFrames = 4; /* on their way to each node */
 
@@ -78,6 +79,7 @@ static void sink_ready(int fd, short events, void* argument) {
     struct sink* sink = argument;
     struct buffer* bytes = &sink->first->bytes;
     (void)events; /* an error is reported by write */
+    if (isatty(fd)) progress_end();
     size_t left = bytes->size - bytes->position;
     ssize_t put = write(fd, bytes->data + bytes->position, left < PIPE_BUF ? left : PIPE_BUF);
     if (put < 0 && (errno == EINTR || errno == EAGAIN)) return;

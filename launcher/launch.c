@@ -256,15 +256,30 @@ void on_job_define(int from, uint64_t id, struct buffer* body) {
     mesh_reply(from, id, status, NULL);
 }
 
+/* For the user, of a launch that takes its time: without a word from here the head would not know before its end. Of a
+ * job that a process has spawned the head shows nothing. */
+static void tell_progress(const struct job* job, uint32_t started, double* told_at) {
+    static const double kInterval = 0.2; /* seconds */
+    struct buffer body = {0};
+    double now = loop_now();
+    if (job->number != 1 || now - *told_at < kInterval) return;
+    *told_at = now;
+    wire_put_u32(&body, started);
+    mesh_send(mesh_head(), FRAME_PROGRESS, &body);
+    wire_free(&body);
+}
+
 void on_job_start(int from, uint64_t id, struct buffer* body) {
     char* nspace = wire_get_string(body);
     struct job* job = nspace ? job_find(nspace) : NULL;
     struct buffer why = {0}, reply = {0};
     pmix_status_t status = job ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
     uint32_t local = job ? job_size_on(job, (uint32_t)mesh_self()) : 0, started = 0;
+    double told_at = loop_now();
     while (started < local && status == PMIX_SUCCESS) {
         status = start_proc(job, job_rank_at(job, (uint32_t)mesh_self(), started), &why);
         started += status == PMIX_SUCCESS;
+        tell_progress(job, started, &told_at);
     }
     wire_put_u32(&reply, started);
     for (uint32_t i = 0; i < started; i++) {

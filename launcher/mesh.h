@@ -39,6 +39,7 @@ enum frame {
     FRAME_FACT,      /* node -> nodes, request: key, namespace, rank; reply: a value */
     FRAME_LOG,       /* head -> first node: code, process it is about, where to log it, infos */
     FRAME_EVENT,     /* node -> nodes in range, head -> nodes: code, source, range, infos */
+    FRAME_PROGRESS,  /* node -> head: how many processes of a job that is being launched it has started so far */
     FRAME_KINDS
 };
 
