@@ -104,6 +104,10 @@ bool Server::host_spawns() const noexcept {
     return parts_->host.has(common::Function::PMIx_Spawn);
 }
 
+void Server::set_gpus(GpuList gpus) {
+    parts_->registration.set_gpus(std::move(gpus));
+}
+
 void Server::set_fabric_devices(Fabrics::Devices devices) {
     parts_->fabrics.set_devices(std::move(devices));
 }

@@ -207,6 +207,11 @@ common::Result<InfoList> node_fabric_devices(NodeTopology& topology, const commo
     return fabric_devices(*loaded, hostname);
 }
 
+std::vector<common::Gpu> node_gpus(NodeTopology& topology, const std::string& hostname) {
+    auto loaded = topology.get(common::ProcId());
+    return loaded && loaded->hwloc != nullptr ? gpus(*loaded, hostname) : std::vector<common::Gpu>();
+}
+
 common::Result<InfoList> collect_inventory(NodeTopology& topology, const common::ProcId& self,
                                            const std::string& hostname) {
     InfoList node;

@@ -15,10 +15,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/ids.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "common/placement/gpu.h"
 #include "common/values/info_view.h"
 #include "common/values/value.h"
 #include "topology/hwloc_library.h"
@@ -77,6 +79,13 @@ inline auto later_fabric_devices(std::shared_ptr<NodeTopology> topology, common:
     return [topology = std::move(topology), self = std::move(self), hostname = std::move(hostname)] {
         return node_fabric_devices(*topology, self, hostname);
     };
+}
+
+// The node's GPUs; none where there is no topology. May load it: no server is asked.
+std::vector<common::Gpu> node_gpus(NodeTopology& topology, const std::string& hostname);
+// The same as a function to call later; it keeps the topology.
+inline auto later_gpus(std::shared_ptr<NodeTopology> topology, std::string hostname) {
+    return [topology = std::move(topology), hostname = std::move(hostname)] { return node_gpus(*topology, hostname); };
 }
 
 // A topology as a value (PMIX_TOPO): the library's own, which is not the caller's to destroy.

@@ -9,6 +9,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "common/values/array_value.h"
 
@@ -195,12 +196,17 @@ char* duplicate(const char* text) {
 }
 
 // As Linux writes it.
-bool is_at(const hwloc_obj& pci, std::string_view place) noexcept {
-    char text[32];
+std::string place_on_bus(const hwloc_obj& pci) {
     const auto& at = pci.attr->pcidev;
+    char text[32];
     std::snprintf(text, sizeof text, "%04x:%02x:%02x.%01x", static_cast<unsigned>(at.domain),
                   static_cast<unsigned>(at.bus), static_cast<unsigned>(at.dev), static_cast<unsigned>(at.func));
-    return place.size() == std::strlen(text) && ::strncasecmp(text, place.data(), place.size()) == 0;
+    return text;
+}
+
+bool is_at(const hwloc_obj& pci, std::string_view place) {
+    const std::string text = place_on_bus(pci);
+    return place.size() == text.size() && ::strncasecmp(text.data(), place.data(), place.size()) == 0;
 }
 
 const hwloc_obj* find_origin(const Topology& topology, std::string_view name, std::string_view hostname) {
@@ -275,7 +281,59 @@ pmix_status_t describe_way(const Found& found, std::string_view hostname, common
     return rc;
 }
 
+// --- GPUs ------------------------------------------------------------------------------------------------------------
+
+struct MakerRow {
+    unsigned vendor;
+    common::Gpu::Maker maker;
+};
+constexpr MakerRow kMakers[] = {
+    {0x10de, common::Gpu::Maker::nvidia}, {0x1002, common::Gpu::Maker::amd}, {0x8086, common::Gpu::Maker::intel}};
+
+// Display controllers, and accelerators without a display.
+bool computes(const hwloc_obj& pci) noexcept {
+    const unsigned kind = pci.attr->pcidev.class_id >> 8;
+    return kind == 0x03 || kind == 0x12;
+}
+
+bool before_on_bus(const hwloc_obj* a, const hwloc_obj* b) noexcept {
+    const auto place = [](const hwloc_obj* pci) {
+        const auto& at = pci->attr->pcidev;
+        return std::tuple(at.domain, at.bus, at.dev, at.func);
+    };
+    return place(a) < place(b);
+}
+
+void add_names(const Topology& topology, std::string_view hostname, const hwloc_obj& pci, common::Gpu& gpu) {
+    gpu.names.push_back(place_on_bus(pci));
+    each_at_depth(topology, HWLOC_TYPE_DEPTH_OS_DEVICE, [&](const hwloc_obj& device) {
+        if (device.name == nullptr || pci_device_of(device) != &pci) return;
+        gpu.names.emplace_back(device.name);
+        for (const KindRow& kind : kKinds)
+            if (kind.hwloc == device.attr->osdev.type) gpu.names.push_back(uuid_of(device, kind, hostname));
+        if (gpu.id.empty()) gpu.id = fact(device, "NVIDIAUUID");
+    });
+}
+
 }  // namespace
+
+std::vector<common::Gpu> gpus(const Topology& topology, std::string_view hostname) {
+    std::vector<common::Gpu> out;
+    for (const MakerRow& row : kMakers) {
+        std::vector<const hwloc_obj*> devices;
+        each_at_depth(topology, HWLOC_TYPE_DEPTH_PCI_DEVICE, [&](const hwloc_obj& pci) {
+            if (pci.attr->pcidev.vendor_id == row.vendor && computes(pci)) devices.push_back(&pci);
+        });
+        std::sort(devices.begin(), devices.end(), before_on_bus);
+        unsigned place = 0;
+        for (const hwloc_obj* pci : devices) {
+            common::Gpu gpu{row.maker, place++, {}, {}};
+            add_names(topology, hostname, *pci, gpu);
+            out.push_back(std::move(gpu));
+        }
+    }
+    return out;
+}
 
 std::vector<PlaceList> places_of(const Topology& topology, hwloc_const_bitmap_t cpus) {
     std::vector<PlaceList> places;

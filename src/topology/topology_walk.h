@@ -7,7 +7,9 @@
 #include <pmix_common.h>
 
 #include <string_view>
+#include <vector>
 
+#include "common/placement/gpu.h"
 #include "common/values/value.h"
 #include "topology/node_topology.h"
 
@@ -36,6 +38,9 @@ common::Result<common::CArray<pmix_device_distance_t>> distances_from(const Topo
 // cluster where the device has no address. PMIX_ERR_NOT_FOUND: there is no such device.
 common::Result<common::CArray<pmix_device_distance_t>> distances(const Topology& topology, hwloc_const_bitmap_t cpus,
                                                                  const DeviceFilter& filter, std::string_view hostname);
+
+// The GPUs of the makers whose libraries can be told which of them to show, in the order of the PCI bus.
+std::vector<common::Gpu> gpus(const Topology& topology, std::string_view hostname);
 
 // The node's ways to other nodes: one PMIX_FABRIC_DEVICE each, with its id, node, name, type ("ethernet", "infiniband",
 // "openfabrics", "network") and vendor ("unknown" where nothing tells), and, where it has them, its address and its

@@ -20,10 +20,20 @@ constexpr std::string_view kOfOneProcess[] = {
     "OMPI_COMMAND",     "OMPI_MCA_initial_wdir", "OMPI_MCA_num_procs", "OMPI_ARGV",        "OMPI_MCA_shmem_RUNTIME",
 };
 
+// How the libraries of GPUs and fabrics are to work.
+constexpr std::string_view kOfDevices[] = {"CUDA_", "NCCL_", "RCCL_", "UCX_", "HFI_", "PSM2_"};
+// The devices of one process, or of the node where the job is started.
+constexpr std::string_view kChooseDevices[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
+
 }  // namespace
 
+bool is_device_variable(std::string_view name) noexcept {
+    if (std::ranges::find(kChooseDevices, name) != std::end(kChooseDevices)) return false;
+    return std::ranges::any_of(kOfDevices, [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
 bool detail::goes_along(std::string_view name, bool open_mpi) noexcept {
-    if (name.starts_with("PMIX_MCA_")) return true;
+    if (name.starts_with("PMIX_MCA_") || is_device_variable(name)) return true;
     if (!open_mpi || !name.starts_with("OMPI_")) return false;
     return std::ranges::none_of(kOfOneProcess, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }

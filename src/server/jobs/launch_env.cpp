@@ -73,6 +73,10 @@ void unset_one(char*** env, std::string_view name) noexcept {
 
 pmix_status_t edit_one(char*** env, const LaunchEnv::Edit& edit) {
     using How = LaunchEnv::Edit::How;
+    for (const auto& [name, value] : edit.unless) {
+        char** set = find(*env, name);
+        if (set != nullptr && (value.empty() || value != *set + name.size() + 1)) return PMIX_SUCCESS;
+    }
     char** at = find(*env, edit.name);
     std::string before = at == nullptr ? std::string() : std::string(*at + edit.name.size() + 1);
     switch (edit.how) {
@@ -192,14 +196,15 @@ void LaunchEnv::publish(Published& table, std::unique_ptr<Table> next) {
 }
 
 void LaunchEnv::set(const ProcId& proc, std::shared_ptr<const Variables> shared, Variables own,
-                    std::shared_ptr<const Edits> edits) {
-    insert(ranks_, std::make_shared<Block>(Block{proc, std::move(shared), std::move(own), std::move(edits)}));
+                    std::shared_ptr<const Edits> edits, Edits own_edits) {
+    insert(ranks_, std::make_shared<Block>(
+                       Block{proc, std::move(shared), std::move(own), std::move(edits), std::move(own_edits)}));
 }
 
 void LaunchEnv::set_for_unregistered(std::string_view nspace, std::shared_ptr<const Edits> edits) {
     const ProcId any(std::string(nspace), PMIX_RANK_WILDCARD);
     if (edits == nullptr) return remove_if(nspaces_, [&](const ProcId& p) { return p == any; });
-    insert(nspaces_, std::make_shared<Block>(Block{any, nullptr, {}, std::move(edits)}));
+    insert(nspaces_, std::make_shared<Block>(Block{any, nullptr, {}, std::move(edits), {}}));
 }
 
 void LaunchEnv::insert(Published& table, std::shared_ptr<const Block> block) {
@@ -261,6 +266,7 @@ pmix_status_t LaunchEnv::apply(std::string_view nspace, Rank rank, char*** env) 
         if (registered || shared != nullptr) {
             const bool edited = block != nullptr && block->edits != nullptr;
             rc = edited ? apply_edits(*block->edits, env) : PMIX_SUCCESS;
+            if (rc == PMIX_SUCCESS && block != nullptr) rc = apply_edits(block->own_edits, env);
             if (rc == PMIX_SUCCESS && shared != nullptr) rc = set_variables(env, *shared);
             if (rc == PMIX_SUCCESS) {
                 rc = registered ? set_variables(env, block->own)

@@ -36,6 +36,11 @@ class LaunchEnv {
         std::string name;
         std::string value;
         char separator = ',';
+        // Not where one of these variables is set already, unless it has this value (empty: whatever its value is).
+        struct Unless {
+            std::string name, value;
+        };
+        std::vector<Unless> unless = {};
     };
 
     LaunchEnv() = default;
@@ -48,9 +53,10 @@ class LaunchEnv {
     static std::shared_ptr<const Edits> read_edits(common::InfoView infos);
     static pmix_status_t apply_edits(const Edits& edits, char*** env);
 
-    // shared: what every child gets; own: this one's, over the shared; edits: before both. Either pointer may be null.
+    // shared: what every child gets; own: this one's, over the shared; edits: before both, its job's and then its own.
+    // Either pointer may be null.
     void set(const common::ProcId& proc, std::shared_ptr<const Variables> shared, Variables own,
-             std::shared_ptr<const Edits> edits);
+             std::shared_ptr<const Edits> edits, Edits own_edits = {});
     void remove(const common::ProcId& proc);
     void remove(std::string_view nspace);
     // What a child gets whose rank is not registered. Once, before anybody can call apply().
@@ -71,6 +77,7 @@ class LaunchEnv {
         std::shared_ptr<const Variables> shared;
         Variables own;
         std::shared_ptr<const Edits> edits;
+        Edits own_edits;
     };
     // By proc. The slots below `used` are readers' too and do not change.
     struct Table {

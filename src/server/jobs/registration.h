@@ -10,6 +10,7 @@
 
 #include "server/base/lifecycle.h"
 #include "server/events/events.h"
+#include "server/jobs/gpu_visibility.h"
 #include "server/jobs/launch_env.h"
 #include "server/jobs/process_sets.h"
 #include "server/namespaces/job_info.h"
@@ -25,6 +26,8 @@ class Registration final : public LifecycleObserver {
                  const common::ProcId& self)
         : observers_(observers), registry_(registry), launch_env_(launch_env), sets_(registry, events, self) {}
 
+    // This node's, for ranks that are assigned one. Before the first registration.
+    void set_gpus(GpuList gpus) { gpus_ = std::move(gpus); }
     // by_host false: it was described by another server.
     pmix_status_t register_nspace(JobInfo&& job, bool by_host = true);
     void deregister_nspace(std::string_view name);
@@ -55,6 +58,7 @@ class Registration final : public LifecycleObserver {
     void set_environment(const Nspace& nspace, const Client& client,
                          const std::shared_ptr<const LaunchEnv::Edits>& edits);
     void set_environments(const Nspace& nspace);
+    LaunchEnv::Edits gpu_edits(const Nspace& nspace, const common::ProcId& proc);
 
     const LifecycleObservers& observers_;
     Registry& registry_;
@@ -62,6 +66,8 @@ class Registration final : public LifecycleObserver {
     ProcessSets sets_;
     std::vector<JobInfo> resources_;
     std::map<uint32_t, JobInfo> sessions_;
+    GpuList gpus_;
+    std::optional<std::vector<common::Gpu>> known_gpus_;
 };
 
 }  // namespace pmix::server

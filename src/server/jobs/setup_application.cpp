@@ -17,7 +17,9 @@ pmix_status_t append_environment(bool open_mpi, InfoList& out) {
     return common::harvest(environ, open_mpi, [&](std::string_view name_view, std::string_view value_view) {
         std::string name(name_view), value(value_view);
         const pmix_envar_t variable{name.data(), value.data(), '\0'};
-        return out.append(PMIX_SET_ENVAR, &variable, PMIX_ENVAR);
+        // Settings of devices in a process's own environment stay.
+        const char* key = common::is_device_variable(name_view) ? PMIX_ADD_ENVAR : PMIX_SET_ENVAR;
+        return out.append(key, &variable, PMIX_ENVAR);
     });
 }
 

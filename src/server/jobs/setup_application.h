@@ -13,9 +13,9 @@
 namespace pmix::server {
 
 // The answer to PMIx_server_setup_application. PMIX_SETUP_APP_ENVARS: PMIX_MCA_* and, unless the model is another one,
-// OMPI_*, as PMIX_SET_ENVAR (common/protocol/app_environment.h), unless PMIX_ENVARS_HARVESTED is set: then the
-// requester of the job has sent its own. PMIX_SETUP_APP_NONENVARS: the model. PMIX_SETUP_APP_ALL: both. None of them:
-// nothing. Fabrics: fabric_allocation.h.
+// OMPI_*, as PMIX_SET_ENVAR, and those of GPUs and fabrics as PMIX_ADD_ENVAR (common/protocol/app_environment.h),
+// unless PMIX_ENVARS_HARVESTED is set: then the requester of the job has sent its own. PMIX_SETUP_APP_NONENVARS: the
+// model. PMIX_SETUP_APP_ALL: both. None of them: nothing. Fabrics: fabric_allocation.h.
 common::Result<common::InfoList> set_up_application(common::InfoView options);
 
 }  // namespace pmix::server

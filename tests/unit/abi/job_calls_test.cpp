@@ -46,10 +46,10 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
     ServerHere server;
     pmix_nspace_t job;
     PMIx_Load_nspace(job, "job");
-    const std::pair<const char*, const char*> here[] = {{"PMIX_MCA_test_harvest", "1"},
-                                                        {"OMPI_MCA_test_harvest", "a=b:c"},
-                                                        {"OMPI_COMM_WORLD_RANK", "7"},
-                                                        {"PMIX_RANK_OF_NOBODY", "7"}};
+    const std::pair<const char*, const char*> here[] = {
+        {"PMIX_MCA_test_harvest", "1"}, {"OMPI_MCA_test_harvest", "a=b:c"}, {"OMPI_COMM_WORLD_RANK", "7"},
+        {"CUDA_test_harvest", "1"},     {"PSM2_test_harvest", "1"},         {"CUDA_VISIBLE_DEVICES", "7"},
+        {"PMIX_RANK_OF_NOBODY", "7"}};
     for (const auto& [name, value] : here) ASSERT_EQ(0, ::setenv(name, value, 1));
     struct Asked {
         const char* option;
@@ -72,16 +72,22 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
                   PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
         ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
         bool pmix = false, ompi = false, told = false;
+        int devices = 0;
         for (size_t i = 0; i < s.ninfos; ++i) {
             const pmix_info_t& info = s.infos[i];
             if (PMIx_Check_key(info.key, PMIX_PROGRAMMING_MODEL)) {
                 told = true;
                 continue;
             }
-            ASSERT_STREQ(PMIX_SET_ENVAR, info.key);
             ASSERT_EQ(PMIX_ENVAR, info.value.type);
             const std::string name = info.value.data.envar.envar;
-            EXPECT_TRUE(name.starts_with("PMIX_MCA_") || name.starts_with("OMPI_")) << name;
+            EXPECT_NE("CUDA_VISIBLE_DEVICES", name) << "of this node's devices";
+            if (name == "CUDA_test_harvest" || name == "PSM2_test_harvest") ++devices;
+            if (!name.starts_with("PMIX_MCA_") && !name.starts_with("OMPI_")) {
+                EXPECT_STREQ(PMIX_ADD_ENVAR, info.key) << name << ": only where there is none";
+                continue;
+            }
+            ASSERT_STREQ(PMIX_SET_ENVAR, info.key);
             EXPECT_NE("OMPI_COMM_WORLD_RANK", name) << "another process's";
             pmix = pmix || name == "PMIX_MCA_test_harvest";
             if (name == "OMPI_MCA_test_harvest") {
@@ -92,6 +98,7 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
         EXPECT_EQ(c.pmix, pmix) << c.option;
         EXPECT_EQ(c.ompi, ompi) << c.option;
         EXPECT_EQ(c.told, told) << c.option;
+        EXPECT_EQ(c.pmix ? 2 : 0, devices) << c.option;
         ASSERT_NE(nullptr, s.release) << "the host calls it without a look";
         s.release(PMIX_SUCCESS, s.release_data);
     }
