@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "common/base/log.h"
+#include "runtime/replaced_parameters.h"
 #include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::api {
@@ -39,9 +40,7 @@ common::ProcId identity(Role role, common::InfoView infos) {
     return self;
 }
 
-}  // namespace
-
-pmix_status_t begin_log(Role role, common::InfoView infos) {
+pmix_status_t start_asked_log(Role role, common::InfoView infos) {
     std::string_view spec;
     WIREUP_RETURN_IF_ERROR(infos.get(PMIX_WIREUP_LOG, &spec));
     if (!spec.empty()) return common::start_log(spec, identity(role, infos));
@@ -54,6 +53,14 @@ pmix_status_t begin_log(Role role, common::InfoView infos) {
                                 common::kLogVariable, asked, common::log_status(started));
     if (n > 0 && ::write(2, line, static_cast<size_t>(n)) < 0) return PMIX_SUCCESS;
     return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+pmix_status_t begin_log(Role role, common::InfoView infos) {
+    const pmix_status_t rc = start_asked_log(role, infos);
+    if (rc == PMIX_SUCCESS) log_replaced_parameters();
+    return rc;
 }
 
 }  // namespace pmix::api
