@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 #include "common/values/support.h"
 #include "server/host/required.h"
@@ -52,7 +53,7 @@ struct UsageMonitors::Monitor {
 struct UsageMonitors::Task {
     UsageQuestion question;
     std::shared_ptr<UsageHistory> history;
-    pmix_status_t status = PMIX_ERROR;
+    pmix_status_t status = PMIX_ERR_NOMEM;
     InfoList infos;
     int64_t took_ms = 0;
     uint32_t uid = 0;
@@ -176,16 +177,19 @@ void UsageMonitors::begin(Made made, InfoList from_host, Reply reply) {
     made->from_host = std::move(from_host);
     const uint64_t number = next_++;
     Monitor& m = *monitors_.emplace(number, std::move(made)).first->second;
-    const pmix_status_t rc = sample(number);
-    if (rc == PMIX_SUCCESS) {
-        m.timer = Timer(scheduler_, kLimitMs, [this, number] {
-            const auto late = monitors_.extract(number);
-            if (!late.empty()) late.mapped()->reply.status(PMIX_ERR_TIMEOUT);
-        });
-        return;
+    pmix_status_t rc = PMIX_ERR_NOMEM;
+    try {
+        m.timer = Timer(scheduler_, kLimitMs, [this, number] { end(number, PMIX_ERR_TIMEOUT); });
+        rc = sample(number);
+    } catch (const std::bad_alloc&) {  // nothing is under way
     }
-    const auto failed = monitors_.extract(number);
-    failed.mapped()->reply.status(rc);
+    if (rc != PMIX_SUCCESS) end(number, rc);
+}
+
+// Before its first sample.
+void UsageMonitors::end(uint64_t number, pmix_status_t status) {
+    const auto monitor = monitors_.extract(number);
+    if (!monitor.empty()) monitor.mapped()->reply.status(status);
 }
 
 pmix_status_t UsageMonitors::sample(uint64_t number) {
@@ -207,7 +211,6 @@ pmix_status_t UsageMonitors::sample(uint64_t number) {
     q.node_id = targets_.node_id(m.viewer.proc.nspace);
     task->history = m.history;
     task->uid = uid;
-    ++under_way_[uid];
     tasks_.add(
         {uid, m.viewer.user.gid},
         [task](bool as_user) {
@@ -219,6 +222,7 @@ pmix_status_t UsageMonitors::sample(uint64_t number) {
             task->took_ms = now_ms() - began;
         },
         [this, number, task] { sampled(number, task); });
+    ++under_way_[uid];
     return PMIX_SUCCESS;
 }
 
@@ -254,7 +258,13 @@ void UsageMonitors::sampled(uint64_t number, const std::shared_ptr<Task>& task) 
 void UsageMonitors::arm(uint64_t number, int64_t took_ms) {
     Monitor& m = *monitors_.at(number);
     m.timer = Timer(scheduler_, wait_ms(m.seconds, took_ms), [this, number] {
-        if (monitors_.count(number) != 0 && sample(number) != PMIX_SUCCESS) arm(number, 0);
+        if (monitors_.count(number) == 0) return;
+        pmix_status_t rc = PMIX_ERR_NOMEM;
+        try {
+            rc = sample(number);
+        } catch (const std::bad_alloc&) {  // nothing is under way
+        }
+        if (rc != PMIX_SUCCESS) arm(number, 0);
     });
 }
 

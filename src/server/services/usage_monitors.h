@@ -69,6 +69,7 @@ class UsageMonitors {
     pmix_status_t sample(uint64_t number);
     void sampled(uint64_t number, const std::shared_ptr<Task>& task);
     void arm(uint64_t number, int64_t took_ms);
+    void end(uint64_t number, pmix_status_t status);
     void raise(const Monitor& monitor, common::InfoList infos);
 
     Scheduler& scheduler_;
