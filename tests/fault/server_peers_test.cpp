@@ -5,6 +5,7 @@
 #include <random>
 
 #include "support/fake_client.h"
+#include "support/other_users.h"
 
 using namespace pmix;
 using namespace pmix::test;
@@ -187,7 +188,7 @@ TEST(ServerPeersTest, AStaleTokenDoesNotGetIn) {
 // under a third id. (As root both numbers can be chosen; for other users the identity check has its own test.)
 // rows: V10
 TEST(ServerPeersTest, AnotherUsersProcessIsRefused) {
-    if (::geteuid() != 0) GTEST_SKIP() << "needs root to connect under another id";
+    if (!can_be_other_users()) GTEST_SKIP() << "needs root to connect under another id";
     TestServer server(nullptr);
     server.job("job", 1, 1, false);
     server.add_client("job", 0, 11111);
@@ -210,7 +211,7 @@ TEST(ServerPeersTest, AnotherUsersProcessIsRefused) {
 
 // Users without a registered rank share a few places before their hello, and take none from the others. rows: V10
 TEST(ServerPeersTest, HalfOpenConnections_OfAUserWithoutARank_AreFew) {
-    if (::geteuid() != 0) GTEST_SKIP() << "needs root to connect under another id";
+    if (!can_be_other_users()) GTEST_SKIP() << "needs root to connect under another id";
     server::ServerOptions options;
     options.hello_timeout_ms = 600'000;  // silence alone ends none of them
     TestServer server(nullptr, options);

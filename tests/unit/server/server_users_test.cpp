@@ -7,6 +7,7 @@
 #include "dstore/contribution.h"
 #include "server/namespaces/modex_blob.h"
 #include "support/fake_client.h"
+#include "support/other_users.h"
 
 namespace pmix::test {
 namespace {
@@ -54,7 +55,7 @@ struct FarJob {
 // Anna has the jobs "anna" and "anna.2", Bela has "bela": one rank of each is on this node.
 struct TwoUsers : ::testing::Test {
     void SetUp() override {
-        if (::geteuid() != 0) GTEST_SKIP() << "needs root to connect under two users";
+        if (!can_be_other_users()) GTEST_SKIP() << "needs root to connect under two users";
         module = host.module();
         server = std::make_unique<TestServer>(&module);
         for (const auto& [job, uid] :
