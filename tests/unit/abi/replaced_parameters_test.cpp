@@ -37,7 +37,7 @@ TEST(ReplacedParameters, OfTheEnvironment_KnownOnesWithWhatReplacesThem) {
               of_environment({"PMIX_MCA_ptl_base_verbose=10", "HOME=/", "PMIX_MCA_gds=hash", "PMIX_MCA_gds=hash",
                               "OMPI_MCA_btl=self"}));
     EXPECT_EQ(Lines{}, of_environment({"PMIX_MCA_", "PMIX_MCA_=1", "PMIX_MCA_zoo=1", "PMIX_MCA_gdsx=1", "PMIX_RANK=1",
-                                       "PMIX_MCA_gds\n=1", "PMIX_MCA_gds \x1b[2J=1"}))
+                                       "PMIX_MCA_gds\n=1", "PMIX_MCA_gds_\x1b[2J=1"}))
         << "no parameters, and nothing that a terminal would take for a command";
     EXPECT_EQ(Lines{}, replaced_parameters(nullptr, {}));
     const std::string longest = "PMIX_MCA_gds_" + std::string(300, 'x') + "=1";
