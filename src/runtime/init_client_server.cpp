@@ -116,6 +116,8 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     options.scheduler = infos.flag(PMIX_SERVER_SCHEDULER);
     options.strict = infos.flag(PMIX_WIREUP_STRICT);
     options.single_listener = infos.flag(PMIX_SINGLE_LISTENER);
+    if (const char* memory = ::secure_getenv("WIREUP_FENCE_MEMORY"))
+        options.fence_memory = std::string_view(memory) != "0";
     options.unmapped_users = unmapped_users_permitted(infos);
     rc = read_user_memory(infos, options.user_memory);
     if (rc != PMIX_SUCCESS) return rc;
@@ -224,6 +226,7 @@ pmix_status_t Library::set_up_client(InfoView infos) {
     auto session = client::make_session(*loop_, greeting->reply.self, greeting->reply.server);
     session->own_facts().note_uri(greeting->reply.server, transport::format_uri(environment->contact));
     session->set_features(greeting->reply.features);
+    session->memory_fence().allow();
     rc = session->add_segments(greeting->reply.segments, std::move(greeting->descriptors));
     if (rc != PMIX_SUCCESS) return rc;
     {

@@ -85,6 +85,7 @@ constexpr Row kRows[] = {
     {Command::commit, Requester::process, Call<&Parts::commit, &Commit::request>::run, Answers::now},
     {Command::get, Requester::process, Call<&Parts::get, &Get::request>::run, Answers::waits},
     {Command::fence, Requester::process, Call<&Parts::fence, &Fence::request>::run, Answers::waits},
+    {Command::fence_joined, Requester::process, Call<&Parts::fence, &Fence::joined_in_memory>::run, Answers::now},
     {Command::publish, Requester::process, Call<&Parts::publish, &Publish::publish>::run, Answers::later},
     {Command::lookup, Requester::process, Call<&Parts::publish, &Publish::lookup>::run, Answers::later},
     {Command::unpublish, Requester::process, Call<&Parts::publish, &Publish::unpublish>::run, Answers::later},

@@ -59,7 +59,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       events(observers, host, registry, segments, options.id, options.event_cache),
       get(observers, scheduler, host, registry, segments),
       commit(registry, get, counters),
-      fence(scheduler, host, registry, segments, get),
+      fence(scheduler, host, registry, segments, get, options.fence_memory),
       connect(scheduler, host, registry, segments),
       disconnect(scheduler, host, registry, segments, connect),
       groups(scheduler, host, registry, budget, segments, events, get),
@@ -136,6 +136,14 @@ void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payl
             } catch (const std::bad_alloc&) {
                 peer.close();
             }
+        }
+    }
+    if (header.command == static_cast<uint16_t>(common::Command::commit)) {
+        // A fence may wait for it.
+        try {
+            fence.commit_done(peer);
+        } catch (const std::bad_alloc&) {
+            scheduler.step_lost();
         }
     }
     if (!ours) ++counters.refused_requests;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fences: sets of participants, repeated, overlapping, at the same time, and those that somebody does not come to.
- * usage: fences repeated|subsets|overlapping|spelling|timeout|self|no_data|generated */
+ * usage: fences repeated|subsets|overlapping|spelling|timeout|self|no_data|generated|ways|scribbled */
 #include "check.h"
 
 /* rows: F1 F4 F5 */
@@ -187,10 +187,121 @@ static void no_data(int argc, char** argv) {
     finish();
 }
 
+static uint32_t dice(uint32_t* state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 16;
+}
+
+/* One fence of all, in one of the ways to ask for it. */
+static void fence_in_some_way(uint32_t way) {
+    struct signal_box box = SIGNAL_BOX;
+    pmix_proc_t all = rank_of_job(PMIX_RANK_WILDCARD);
+    pmix_status_t status;
+    switch (way % 8) {
+        case 0:
+            status = PMIx_Fence_nb(NULL, 0, NULL, 0, op_done, &box);
+            if (status == PMIX_SUCCESS) {
+                CHECK(box_wait(&box, 1, 120));
+                status = box.status;
+            }
+            CHECK(status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED);
+            break;
+        case 1:
+            CHECK_OK(fence_of(NULL, 0, way & 8, 120));
+            break;
+        case 2:
+            CHECK_OK(fence_of(&all, 1, way & 8, 0));
+            break;
+        default:
+            CHECK_OK(fence_of(NULL, 0, way & 8, 0));
+            break;
+    }
+}
+
+/* Each rank chooses anew how it asks, whether it has something new and how late it is; what a rank has put before a
+ * fence is found after it. rows: F1 F2 F4 F5 */
+static void ways(int argc, char** argv) {
+    const uint32_t rounds = argc > 0 ? (uint32_t)atoi(argv[0]) : 200;
+    const bool refresh = argc < 2; /* on one node nothing is kept that another one has replaced */
+    uint32_t mine = 1;
+    start();
+    mine += me.rank;
+    for (uint32_t round = 1; round <= rounds; round++) {
+        /* Every rank knows which ranks put: by the same dice. */
+        for (uint32_t rank = 0; rank < job_size; rank++) {
+            uint32_t shared = round * 7919 + rank;
+            const bool puts = dice(&shared) % 3 == 0 || round == 1;
+            if (puts && rank == me.rank) {
+                CHECK_OK(put_u32(PMIX_GLOBAL, "round", round));
+                CHECK_OK(PMIx_Commit());
+            }
+        }
+        if (dice(&mine) % 50 == 0) usleep(dice(&mine) % 2000);
+        if (round % 97 == me.rank) usleep(300000); /* longer than anybody waits in memory */
+        fence_in_some_way(dice(&mine));
+        const uint32_t other = dice(&mine) % job_size;
+        uint32_t wanted = round, found = 0;
+        for (; wanted > 1; wanted--) {
+            uint32_t shared = wanted * 7919 + other;
+            if (dice(&shared) % 3 == 0) break;
+        }
+        pmix_proc_t proc = rank_of_job(other);
+        pmix_info_t anew;
+        pmix_value_t* value = NULL;
+        const bool yes = true;
+        PMIX_INFO_LOAD(&anew, PMIX_GET_REFRESH_CACHE, &yes, PMIX_BOOL);
+        CHECK_OK(PMIx_Get(&proc, "round", &anew, refresh, &value));
+        found = value->data.uint32;
+        PMIX_VALUE_RELEASE(value);
+        if (found != wanted) fprintf(stderr, "round %u: rank %u has %u, not %u\n", round, other, found, wanted);
+        CHECK(found == wanted);
+        fence_in_some_way(dice(&mine)); /* nobody puts the next one before all have looked */
+    }
+    finish();
+}
+
+/* The memory in which fences meet, as a process finds it among its own. */
+static volatile uint64_t* fence_memory(size_t* words) {
+    FILE* maps = fopen("/proc/self/maps", "r");
+    char line[512];
+    void *from = NULL, *to = NULL;
+    CHECK(maps);
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, "wireup-fence") && sscanf(line, "%p-%p", &from, &to) == 2) break;
+    fclose(maps);
+    *words = (size_t)((char*)to - (char*)from) / sizeof(uint64_t);
+    return from;
+}
+
+/* The first rank writes nonsense there while all fence. No fence lasts for ever, whatever its status, and no other job
+ * and no server is the worse for it. rows: F8 */
+static void scribbled(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    size_t words = 0;
+    fence(false);
+    volatile uint64_t* memory = fence_memory(&words);
+    if (!memory) { /* turned off */
+        finish();
+        return;
+    }
+    uint32_t state = 1 + me.rank;
+    for (int i = 0; i < 40; i++) {
+        if (me.rank == 0 && i % 2) {
+            const size_t at = i % 4 == 1 ? 8 : dice(&state) % words; /* the word itself, or anything */
+            memory[at] = (uint64_t)dice(&state) << 48 | (uint64_t)dice(&state) << 32 | dice(&state);
+        }
+        fence_of(NULL, 0, i % 3 == 0, i % 5 == 0);
+    }
+    PMIx_Finalize(NULL, 0);
+    printf("OK rank %u\n", me.rank);
+}
+
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"repeated", repeated}, {"subsets", subsets}, {"overlapping", overlapping}, {"spelling", spelling},
-        {"timeout", timeout},   {"self", self},       {"no_data", no_data},         {"generated", generated},
+        {"repeated", repeated}, {"subsets", subsets},     {"overlapping", overlapping}, {"spelling", spelling},
+        {"timeout", timeout},   {"self", self},           {"no_data", no_data},         {"generated", generated},
+        {"ways", ways},         {"scribbled", scribbled},
     };
     RUN_CASE(cases);
     return 0;

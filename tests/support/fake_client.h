@@ -273,6 +273,14 @@ class FakeClient {
     }
     const dstore::Reader* reader() const { return reader_.get(); }
     size_t descriptors_received() const { return received_; }
+    // The next one that nothing has taken yet; none: an empty one.
+    transport::Descriptor take_descriptor() {
+        read();
+        if (descriptors_.empty()) return {};
+        transport::Descriptor first = std::move(descriptors_.front());
+        descriptors_.pop_front();
+        return first;
+    }
     // Of segments that nobody will look into.
     void drop_descriptors() {
         read();

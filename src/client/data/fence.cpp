@@ -16,7 +16,30 @@ struct Prepared {
     common::FenceRequest request;
     int timeout_s = 0;
     bool only_self = false;
+    bool whole = false;  // over the caller's namespace
 };
+
+bool is_whole(const common::FenceRequest& request, const Session& session) noexcept {
+    return request.ranges.empty() && request.procs.size() == 1 && request.procs[0].rank == PMIX_RANK_WILDCARD &&
+           request.procs[0].nspace == session.self().nspace;
+}
+
+// Nothing but whether data is collected, and nothing of it required.
+bool says_only_collect(const pmix_info_t infos[], size_t n, bool& collect) noexcept {
+    for (size_t i = 0; i < n; ++i) {
+        if (infos[i].value.type != PMIX_BOOL || common::is_required(infos[i]) ||
+            common::key_view(infos[i]) != PMIX_COLLECT_DATA)
+            return false;
+        collect = collect || infos[i].value.data.flag;
+    }
+    return true;
+}
+
+// Not by memory: what the request says of it, and that it is under way.
+MemoryFence::Request by_request(Session& session, common::FenceRequest& request) {
+    request.memory = session.memory_fence().use();
+    return MemoryFence::Request(session.memory_fence(), session.sent_commit());
+}
 
 common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
                                  size_t ninfos) {
@@ -46,8 +69,8 @@ common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], si
         p.only_self = rc == PMIX_SUCCESS;
     }
     // Alone without a server, the caller is its whole namespace.
-    if (!session.has_server() && p.request.procs.size() == 1 && p.request.procs[0].nspace == session.self().nspace &&
-        p.request.procs[0].rank == PMIX_RANK_WILDCARD) {
+    p.whole = is_whole(p.request, session);
+    if (!session.has_server() && p.whole) {
         rc = common::check_required({infos, ninfos}, common::Function::PMIx_Fence,
                                     common::level::client | common::level::server);
         if (rc != PMIX_SUCCESS) return rc;
@@ -63,8 +86,31 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
     auto p = prepare(session, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     if (p->only_self) return session.refusals().reported_by(PMIX_SUCCESS);
+    MemoryFence::Outcome met;
+    bool collect = false;
+    if (p->whole && says_only_collect(infos, ninfos, collect) && session.connected() && !session.must_not_wait()) {
+        met = session.memory_fence().fence(collect, session.sent_commit(), [&session](uint32_t round) {
+            common::FenceJoinedNotify joined;
+            joined.round = round;
+            auto message = common::message_bytes(joined);
+            return message && session.tell(Command::fence_joined, message.value()) == PMIX_SUCCESS;
+        });
+        if (met.ended) return session.refusals().reported_by(met.status);
+    }
     common::FenceReply reply;
-    const pmix_status_t rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
+    pmix_status_t rc;
+    if (p->whole) {
+        const auto counted = by_request(session, p->request);
+        if (met.joined) {
+            p->request.memory = common::FenceUse::joined;
+            p->request.memory_round = met.round;
+        }
+        rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
+        // It was lost during this call.
+        if (met.joined && rc == PMIX_ERR_UNREACH) rc = PMIX_ERR_LOST_CONNECTION;
+    } else {
+        rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
+    }
     return session.refusals().reported_by(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);
 }
 
@@ -81,8 +127,18 @@ pmix_status_t fence_nb(Session& session, const pmix_proc_t procs[], size_t nproc
         session.loop().post([tell] { tell(PMIX_SUCCESS); });
         return PMIX_SUCCESS;
     }
+    if (!p->whole) {
+        return session.ask_nb<Command::fence>(
+            p->request, [tell](pmix_status_t rc, common::FenceReply&) { tell(rc); }, p->timeout_s);
+    }
     return session.ask_nb<Command::fence>(
-        p->request, [tell](pmix_status_t rc, common::FenceReply&) { tell(rc); }, p->timeout_s);
+        p->request,
+        [tell, counted = by_request(session, p->request)](pmix_status_t rc, common::FenceReply&) mutable {
+            // The callback may fence again.
+            { const MemoryFence::Request over(std::move(counted)); }
+            tell(rc);
+        },
+        p->timeout_s);
 }
 
 }  // namespace pmix::client

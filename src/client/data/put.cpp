@@ -131,6 +131,7 @@ SendResult send_frame(Session& session, size_t frame_limit) {
         session.refusals().not_sent(number);
         return {rc};
     }
+    session.set_sent_commit(number);
     if (!full) session.set_resent_up_to(0);
     return {PMIX_SUCCESS, full};
 }

@@ -23,6 +23,7 @@
 #include "client/session/channel.h"
 #include "client/session/commit_refusals.h"
 #include "client/session/group_membership.h"
+#include "client/session/memory_fence.h"
 #include "client/session/namespaces.h"
 #include "client/session/own_facts.h"
 #include "client/session/pending_requests.h"
@@ -151,11 +152,15 @@ class Session final : public transport::ConnectionHandler {
     // Commits so far. Under the commit mutex.
     uint64_t commits() const noexcept { return commits_; }
     void count_commit() noexcept { ++commits_; }
+    // The newest one that is on its way to the server. Any thread.
+    uint64_t sent_commit() const noexcept { return sent_commit_.load(std::memory_order_acquire); }
+    void set_sent_commit(uint64_t commit) noexcept { sent_commit_.store(commit, std::memory_order_release); }
     // What was refused of the commits up to this one is staged again, and the server does not know that yet; 0:
     // nothing. Under the commit mutex.
     uint64_t resent_up_to() const noexcept { return resent_up_to_; }
     void set_resent_up_to(uint64_t commit) noexcept { resent_up_to_ = commit; }
     CommitRefusals& refusals() noexcept { return refusals_; }
+    MemoryFence& memory_fence() noexcept { return memory_fence_; }
     common::Mutex& commit_mutex() noexcept { return commit_mutex_; }
 
     // Asks and waits. timeout_s 0: no limit. A server that does not keep the limit it was given is given up somewhat
@@ -271,6 +276,12 @@ class Session final : public transport::ConnectionHandler {
                 note_failed_comm();
                 return common::succeeded(rc) ? decoded : rc;
             }
+            if constexpr (requires { reply.memory_ranks; }) {
+                if (reply.memory_ranks != 0 && !descriptors.empty()) {
+                    memory_fence_.take(std::move(descriptors.back()), reply.memory_ranks, reply.memory_slot);
+                    descriptors.pop_back();
+                }
+            }
             if constexpr (requires { reply.segments; }) {
                 const pmix_status_t added = add_segments(reply.segments, std::move(descriptors));
                 if (added != PMIX_SUCCESS && common::succeeded(rc)) return added;
@@ -334,7 +345,9 @@ class Session final : public transport::ConnectionHandler {
     common::Mutex commit_mutex_;
     uint64_t commits_ = 0;
     uint64_t resent_up_to_ = 0;
+    std::atomic<uint64_t> sent_commit_{0};
     CommitRefusals refusals_;
+    MemoryFence memory_fence_;
 };
 
 }  // namespace pmix::client

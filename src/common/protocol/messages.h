@@ -116,17 +116,36 @@ struct GetReply {
     WIREUP_FIELDS(GetReply, generation, is_inline, value, segments)
 };
 
+// What a process does with the memory in which its job's processes on this node meet for a fence
+// (transport/fence_memory.h).
+enum class FenceUse : uint8_t {
+    none = 0,    // it does not take it
+    lacks = 1,   // it would, and has not been given it
+    has = 2,     // this fence goes by request all the same
+    joined = 3,  // it has joined there, in the round that is named, and wants this fence's answer from the server
+};
+
 struct FenceRequest {
     ProcList procs;
     Infos infos;
     RangeList ranges;  // participants beside procs; both empty: all of the sender's namespace
-    WIREUP_FIELDS(FenceRequest, procs, infos, ranges)
+    FenceUse memory = FenceUse::none;
+    uint32_t memory_round = 0;
+    WIREUP_FIELDS(FenceRequest, procs, infos, ranges, memory, memory_round)
 };
 
 struct FenceReply {
-    uint64_t generation = 0;  // of the requester's namespace
-    SegmentList segments;     // of the participants, as far as they changed and the requester may map them
-    WIREUP_FIELDS(FenceReply, generation, segments)
+    uint64_t generation = 0;    // of the requester's namespace
+    SegmentList segments;       // of the participants, as far as they changed and the requester may map them
+    uint32_t memory_ranks = 0;  // the memory for the next fences is the last descriptor, for so many; 0: it is not
+    uint32_t memory_slot = 0;   // the requester's place there
+    WIREUP_FIELDS(FenceReply, generation, segments, memory_ranks, memory_slot)
+};
+
+// The sender was the last one to join in that round of the memory, which the server is to end.
+struct FenceJoinedNotify {
+    uint32_t round = 0;
+    WIREUP_FIELDS(FenceJoinedNotify, round)
 };
 
 struct PublishRequest {

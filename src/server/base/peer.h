@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -86,6 +87,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // Of its user: what the server keeps for this peer is counted there.
     const AccountPtr& account() const noexcept { return account_; }
     void set_account(AccountPtr account) noexcept { account_ = std::move(account); }
+    // The newest of its commits that has been taken over or refused: all before it have been, too.
+    uint64_t commits() const noexcept { return commits_; }
+    void set_commits(uint64_t generation) noexcept { commits_ = std::max(commits_, generation); }
     // Has finalized; its hang-up is then no loss.
     bool finalized() const noexcept { return finalized_; }
     bool gone() const noexcept { return gone_; }
@@ -125,6 +129,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     OpenRequests open_requests_ = std::make_shared<std::atomic<uint32_t>>(0);
     std::set<uint32_t> segments_;
     bool strict_ = false;
+    uint64_t commits_ = 0;
     uint64_t lost_events_ = 0;
     bool finalized_ = false;
     bool gone_ = false;

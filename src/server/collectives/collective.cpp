@@ -71,6 +71,53 @@ size_t Collective::open_memory_of(const Signature& signature) noexcept {
     return memory_of(signature) + static_cast<size_t>(signature.size()) * sizeof(pmix_proc_t);
 }
 
+// All of it or, without memory, nothing. Null: the opener has too many that are not over.
+Collective::Round* Collective::open(Queues::iterator queue, MemberId opener, Charge&& charge) {
+    try {
+        Round fresh;
+        fresh.id = next_;
+        fresh.opener = opener;
+        fresh.share = shares_.take(opener);
+        if (!fresh.share) {
+            if (queue->second.empty()) queues_.erase(queue);
+            return nullptr;
+        }
+        fresh.joined.push_back(Joined{opener, 0, false});
+        fresh.charge = std::move(charge);
+        fresh.entry = by_nspace_.add(queue->first, next_);
+        rounds_.emplace(next_, queue);
+        queue->second.push_back(std::move(fresh));
+    } catch (...) {
+        rounds_.erase(next_);
+        if (queue->second.empty()) queues_.erase(queue);
+        throw;
+    }
+    ++next_;
+    return &queue->second.back();
+}
+
+Collective::Entered Collective::enter_all(const Signature& signature, const std::vector<MemberId>& members,
+                                          Charge charge) {
+    if (members.empty() || !is_idle(signature)) return {};
+    const auto queue = queues_.try_emplace(signature).first;
+    Round* const round = open(queue, members.front(), std::move(charge));
+    if (round == nullptr) return {State::refused};
+    Entered entered;
+    entered.round = round->id;
+    entered.first = true;
+    try {
+        std::vector<Joined> joined;
+        joined.reserve(members.size());
+        for (const MemberId member : members) joined.push_back(Joined{member, 1, true});
+        round->joined = std::move(joined);
+    } catch (...) {
+        forget(entered.round);
+        throw;
+    }
+    entered.state = judge(signature, *round);
+    return entered;
+}
+
 Collective::Entered Collective::enter(const Signature& signature, MemberId member, bool every_clone, Charge charge) {
     if (!view_.contains(signature, member)) return {};
     auto queue = queues_.try_emplace(signature).first;
@@ -83,28 +130,8 @@ Collective::Entered Collective::enter(const Signature& signature, MemberId membe
     Round* round = at == queue->second.end() ? nullptr : &*at;
     Entered entered;
     if (round == nullptr) {
-        // All of it or, without memory, nothing.
-        try {
-            Round fresh;
-            fresh.id = next_;
-            fresh.opener = member;
-            fresh.share = shares_.take(member);
-            if (!fresh.share) {
-                if (queue->second.empty()) queues_.erase(queue);
-                return {State::refused};
-            }
-            fresh.joined.push_back(Joined{member, 0, false});
-            fresh.charge = std::move(charge);
-            fresh.entry = by_nspace_.add(signature, next_);
-            rounds_.emplace(next_, queue);
-            queue->second.push_back(std::move(fresh));
-        } catch (...) {
-            rounds_.erase(next_);
-            if (queue->second.empty()) queues_.erase(queue);
-            throw;
-        }
-        ++next_;
-        round = &queue->second.back();
+        round = open(queue, member, std::move(charge));
+        if (round == nullptr) return {State::refused};
         entered.first = true;
     }
     Joined* joined = find(*round, member);

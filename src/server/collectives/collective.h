@@ -63,6 +63,10 @@ class Collective {
     // every_clone: the caller's rank has joined only when all processes connected under it have.
     // charge: for a round that this caller opens, until it is forgotten; of one that has ended, memory_of() is kept.
     Entered enter(const Signature& signature, MemberId member, bool every_clone = false, Charge charge = {});
+    // All of these have joined at once, elsewhere, a round of a set without any (is_idle()): opens it.
+    Entered enter_all(const Signature& signature, const std::vector<MemberId>& members, Charge charge = {});
+    // No round of this set is open, or stays.
+    bool is_idle(const Signature& signature) const { return queues_.count(signature) == 0; }
     // What a round takes in memory, about; an open one has, beside it, the array that its host is given.
     static size_t memory_of(const Signature& signature) noexcept;
     static size_t open_memory_of(const Signature& signature) noexcept;
@@ -123,6 +127,7 @@ class Collective {
     using Queue = std::deque<Round>;  // ids ascend
     using Queues = std::map<Signature, Queue>;
 
+    Round* open(Queues::iterator queue, MemberId opener, Charge&& charge);
     static Joined* find(Round& round, MemberId member) noexcept;
     Round* find(uint64_t id) const noexcept;
     size_t whole(const Round& round) const noexcept;

@@ -55,6 +55,19 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
     if (entered.state != Collective::State::waiting) start(entered.round, round);
 }
 
+CollectiveOperation::Opened CollectiveOperation::open_for_all(const Signature& signature,
+                                                              const std::vector<MemberId>& members, Charge charge) {
+    const auto entered = collective_.enter_all(signature, members, std::move(charge));
+    if (entered.round == 0) return {};
+    WIREUP_LOG(server, debug, "%s round %llu: all %zu joined in memory", name_,
+               static_cast<unsigned long long>(entered.round), members.size());
+    Round& round = add(entered.round, std::make_unique<Round>());
+    round.signature = signature;
+    const bool broken = entered.state == Collective::State::broken;
+    round.local_status = broken ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
+    return {entered.round, entered.state != Collective::State::waiting};
+}
+
 void CollectiveOperation::run(const std::vector<Collective::Event>& events) {
     for (const Collective::Event& event : events) {
         if (!collective_.is_open(event.round)) continue;

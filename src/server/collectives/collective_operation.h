@@ -49,8 +49,17 @@ class CollectiveOperation : public CollectiveEngine {
 
     const common::Function function_;
 
-  private:
     void ended(RoundId id, Round&, pmix_status_t status) override { collective_.end(id, status); }
+    // All of these have joined at once, elsewhere: opens a round of a set that has none. 0: there is one, or there is
+    // no room for another. It is to be started if it is complete, or broken.
+    struct Opened {
+        RoundId id = 0;
+        bool complete = false;
+    };
+    Opened open_for_all(const Signature& signature, const std::vector<MemberId>& members, Charge charge);
+    bool is_idle(const Signature& signature) const { return collective_.is_idle(signature); }
+
+  private:
     std::string name_of(const Round&) const override { return name_; }
     std::vector<MemberId> joined(RoundId id, const Round&) const override { return collective_.joined(id); }
     void judge_again() override { run(collective_.report_again()); }

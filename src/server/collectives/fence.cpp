@@ -13,27 +13,46 @@
 namespace pmix::server {
 
 using common::Bytes;
+using common::FenceUse;
 using common::InfoList;
 using common::Result;
 
 namespace {
+
+bool is_over_own_job(const common::FenceRequest& request, const Peer& peer) {
+    return request.ranges.empty() && request.procs.size() == 1 && request.procs[0].rank == PMIX_RANK_WILDCARD &&
+           request.procs[0].nspace == peer.id().nspace;
+}
+
 // Sets that a job fences over. Beyond it the memory of what was sent starts anew: more is sent, nothing is lost.
 constexpr size_t kMaxRemembered = 1024;
 // The processes in all of them together.
 constexpr size_t kMaxRememberedProcs = 1u << 20;
 }  // namespace
 
+// Why what the others would look for afterwards is not all there.
+pmix_status_t Fence::refused(const Peer& peer) const {
+    const Nspace* const own = registry_.find(peer.id().nspace);
+    if (own == nullptr || own->refused_commits.empty()) return PMIX_SUCCESS;
+    const auto refused = own->refused_commits.find({peer.id().rank, peer.serial()});
+    return refused == own->refused_commits.end() ? PMIX_SUCCESS : refused->second.status;
+}
+
+void Fence::join(Peer& peer, Result<Signature> procs, InfoList infos, Reply reply) {
+    enter(peer, std::move(procs), std::move(infos), std::move(reply), refused(peer));
+}
+
 void Fence::request(Peer& peer, common::FenceRequest& request, Reply reply) {
     if (request.procs.empty() && request.ranges.empty())
         request.procs.emplace_back(peer.id().nspace, PMIX_RANK_WILDCARD);
-    // What the others would look for afterwards is not all there.
-    pmix_status_t local = PMIX_SUCCESS;
-    if (const Nspace* own = registry_.find(peer.id().nspace); own != nullptr && !own->refused_commits.empty()) {
-        const auto refused = own->refused_commits.find({peer.id().rank, peer.serial()});
-        if (refused != own->refused_commits.end()) local = refused->second.status;
+    if (is_over_own_job(request, peer)) {
+        JobFenceMemory* const memory = memories_.asked_by(peer.shared_from_this(), request.memory);
+        if (memory != nullptr && request.memory == FenceUse::joined && ask_in_memory(*memory, peer, request, reply))
+            return;
+        // A round that runs has counted this process already.
+        if (memory != nullptr && memory->running == 0) to_requests(*memory);
     }
-    enter(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(), std::move(reply),
-          local);
+    join(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(), std::move(reply));
 }
 
 // Only what is newer than what this set was given before. Ranks without a commit contribute nothing.
@@ -143,13 +162,15 @@ void Fence::host_answered(RoundId id, const Signature& signature, const Sent& se
     finish(id, status);
 }
 
-void Fence::answer(Reply& reply, const Round& round, pmix_status_t status) {
+void Fence::answer(Reply& reply, const Signature& signature, pmix_status_t status) {
     auto peer = reply.peer();
     if (peer == nullptr) return;
     common::FenceReply message;
     std::vector<int> descriptors;
-    if (status == PMIX_SUCCESS)
-        add_segments(segments_, registry_, round.signature, *peer, message.segments, descriptors);
+    if (status == PMIX_SUCCESS) {
+        add_segments(segments_, registry_, signature, *peer, message.segments, descriptors);
+        give_memory(*peer, signature, message, descriptors);
+    }
     if (Nspace* own = registry_.find(peer->id().nspace); own != nullptr && own->data != nullptr)
         message.generation = own->data->generation();
     reply.message(status, message, descriptors);
@@ -157,6 +178,11 @@ void Fence::answer(Reply& reply, const Round& round, pmix_status_t status) {
 
 void Fence::namespace_gone(Nspace& nspace) {
     CollectiveOperation::namespace_gone(nspace);
+    if (JobFenceMemory* const memory = memories_.find(nspace)) {
+        for (JobFenceMemory::Held& held : memory->held) held.reply.status(PMIX_ERR_NOT_FOUND);
+        memory->turn_to_requests();
+        memories_.forget(nspace);
+    }
     std::erase_if(sent_, [&](const auto& entry) { return entry.first.names(nspace.name); });
 }
 

@@ -2,6 +2,9 @@
 // Fence: collects what the local members have committed for other nodes, passes it to the host in one upcall, publishes
 // the data that the host returns, and answers all callers.
 //
+// The members of one job on this node may meet in memory instead of asking (fence_memories.h): those that join there
+// are entered as one, and ended by one word.
+//
 // Loop thread only. A set whose members are all local is done without the host, and so without any copying: commits are
 // published when they are received. What can go wrong: see CollectiveEngine; besides, the host's own status, and a blob
 // of another library (a node that runs one), which ends the fence with that status.
@@ -10,6 +13,7 @@
 #include <map>
 
 #include "server/collectives/collective_operation.h"
+#include "server/collectives/fence_memories.h"
 
 namespace pmix::server {
 
@@ -17,13 +21,29 @@ class Get;
 
 class Fence final : public CollectiveOperation {
   public:
-    Fence(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Get& get)
-        : CollectiveOperation("fence", common::Function::PMIx_Fence, scheduler, host, registry, segments), get_(get) {}
+    // in_memory: may processes meet there?
+    Fence(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Get& get,
+          bool in_memory = true)
+        : CollectiveOperation("fence", common::Function::PMIx_Fence, scheduler, host, registry, segments),
+          get_(get),
+          memories_(registry, in_memory) {}
 
     // procs empty: all of the requester's namespace.
     void request(Peer& peer, common::FenceRequest& request, Reply reply);
-    // LifecycleObserver. What was contributed for sets that name it is forgotten.
+    // A process says that all have joined in memory.
+    void joined_in_memory(Peer& peer, common::FenceJoinedNotify& message, Reply reply);
+    // A commit of this peer has been taken over, or refused.
+    void commit_done(Peer& peer);
+
+    // LifecycleObserver
+    void peer_gone(const Peer& peer) override;
+    void member_gone(Nspace& nspace, MemberId member) override;
+    void members_changed(std::string_view nspace) override;
+    // What was contributed for sets that name it is forgotten.
     void namespace_gone(Nspace& nspace) override;
+    void recover() override;
+    void stop(pmix_status_t status) override;
+    FenceMemories& memories() noexcept { return memories_; }
     // Sets of which it is remembered what they were sent.
     size_t sets_remembered() const noexcept { return sent_.size(); }
 
@@ -32,11 +52,25 @@ class Fence final : public CollectiveOperation {
     using Sent = std::map<MemberId, uint64_t>;
 
     void launch(RoundId id, Round& round) override;
-    void answer(Reply& reply, const Round& round, pmix_status_t status) override;
+    void ended(RoundId id, Round& round, pmix_status_t status) override;
+    void answer(Reply& reply, const Round& round, pmix_status_t status) override {
+        answer(reply, round.signature, status);
+    }
+    void answer(Reply& reply, const Signature& signature, pmix_status_t status);
+    void join(Peer& peer, common::Result<Signature> procs, common::InfoList infos, Reply reply);
+    pmix_status_t refused(const Peer& peer) const;
+    // A process that has joined in memory asks. False: what it has done there does not count.
+    bool ask_in_memory(JobFenceMemory& memory, Peer& peer, common::FenceRequest& request, Reply& reply);
+    void run_in_memory(Nspace& nspace, JobFenceMemory& memory);
+    void to_requests(JobFenceMemory& memory);
+    void disturb(Nspace& nspace, JobFenceMemory& memory);
+    void give_memory(Peer& peer, const Signature& signature, common::FenceReply& message,
+                     std::vector<int>& descriptors);
     void host_answered(RoundId id, const Signature& signature, const Sent& sent, HostAnswer& answer);
     common::Result<std::vector<uint8_t>> collect(const Signature& signature, Sent& sending);
 
     Get& get_;
+    FenceMemories memories_;
     std::map<Signature, Sent> sent_;
     size_t remembered_ = 0;  // processes in sent_, at most: what is forgotten with a namespace is still counted
 };

@@ -21,6 +21,7 @@ void Commit::request(Peer& peer, common::CommitRequest& request, Reply reply) {
     } catch (const std::bad_alloc&) {
         rc = PMIX_ERR_NOMEM;
     }
+    peer.set_commits(request.generation);
     if (rc != PMIX_SUCCESS) return refuse(peer, request.generation, rc, std::move(reply));
     Nspace* nspace = registry_.find(peer.id().nspace);
     const auto refused = nspace->refused_commits.find({peer.id().rank, peer.serial()});
@@ -79,6 +80,7 @@ void Commit::refuse(Peer& peer, uint64_t generation, pmix_status_t status, Reply
 void Commit::unread(Peer& peer, common::Bytes payload) {
     common::ByteReader r(payload);
     const uint64_t generation = r.u64();
+    if (r.ok()) peer.set_commits(generation);
     refuse(peer, r.ok() ? generation : 0, PMIX_ERR_NOMEM, Reply());
 }
 

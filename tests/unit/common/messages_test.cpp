@@ -105,11 +105,14 @@ TYPED_TEST(EachMessage, EveryByteSpoiledIsSafe) {
 TEST(Messages, BytesOfAFenceRequest) {
     FenceRequest fence;
     fence.procs.emplace_back("ab", PMIX_RANK_WILDCARD);
+    fence.memory = FenceUse::joined;
+    fence.memory_round = 7;
     EXPECT_EQ((Blob{1,    0,    0,    0,               // one proc
                     2,    0,    0,    0,    'a', 'b',  // its namespace
                     0xfe, 0xff, 0xff, 0xff,            // its rank
                     0,    0,    0,    0,               // no infos
-                    0,    0,    0,    0}),             // no ranges
+                    0,    0,    0,    0,               // no ranges
+                    3,    7,    0,    0,    0}),       // joined in memory, in round 7
               encoded(fence));
 }
 
@@ -124,7 +127,9 @@ TEST(Messages, Encode_ParticipantsAsRanges_AreFirstAndLastOfEach) {
                      0xfe, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0};  // no bits
     FenceRequest fence;
     fence.ranges.push_back({"ab", {0, 99'999, PMIX_RANK_WILDCARD, PMIX_RANK_WILDCARD}});
-    EXPECT_EQ(bytes, encoded(fence));
+    Blob with_memory = bytes;
+    with_memory.insert(with_memory.end(), {0, 0, 0, 0, 0});  // none, no round
+    EXPECT_EQ(with_memory, encoded(fence));
     ConnectRequest connect;
     connect.ranges = fence.ranges;
     EXPECT_EQ(bytes, encoded(connect));
@@ -352,9 +357,11 @@ TEST(Messages, ATraceLine) {
     InfoList list;
     list.append_flag("pmix.collect", true);
     fence.infos = Infos(std::move(list));
-    EXPECT_EQ("fence #7 -> FenceRequest{procs=[job.* job.3] infos=[pmix.collect:PMIX_BOOL] ranges=[]}",
-              describe_frame(FrameHeader::request(4, 7), encoded(fence)));
-    EXPECT_EQ("fence #7 status -24 <- FenceReply{generation=0 segments=[]}",
+    EXPECT_EQ(
+        "fence #7 -> FenceRequest{procs=[job.* job.3] infos=[pmix.collect:PMIX_BOOL] ranges=[] memory=0 "
+        "memory_round=0}",
+        describe_frame(FrameHeader::request(4, 7), encoded(fence)));
+    EXPECT_EQ("fence #7 status -24 <- FenceReply{generation=0 segments=[] memory_ranks=0 memory_slot=0}",
               describe_frame(FrameHeader::reply(4, 7, PMIX_ERR_TIMEOUT), {}));
     EXPECT_EQ("command 999 -> <3 bytes>", describe_frame(FrameHeader::notify(999), Blob{1, 2, 3}));
     EXPECT_EQ("fence #7 -> malformed", describe_frame(FrameHeader::request(4, 7), Blob{1}));

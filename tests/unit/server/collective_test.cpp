@@ -416,3 +416,45 @@ TEST(CollectiveTest, TimeoutsInARowDoNotPileUp) {
     }
     EXPECT_LE(c.rounds(), 257u);
 }
+
+// All at once, for a set that nobody has called for.
+TEST(CollectiveTest, EnterAll_IsARoundLikeAnyOther) {
+    Table t;
+    Collective c(t);
+    EXPECT_TRUE(c.is_idle(kAll));
+    const auto all = c.enter_all(kAll, {caller(0), caller(1), caller(2)});
+    EXPECT_EQ(all.state, State::complete);
+    EXPECT_TRUE(c.is_open(all.round));
+    EXPECT_FALSE(c.is_idle(kAll));
+    EXPECT_EQ(c.joined(all.round).size(), 3u);
+    EXPECT_EQ(c.enter_all(kAll, {caller(0), caller(1), caller(2)}).round, 0u) << "there is one";
+    // A member that calls meanwhile is in the next one.
+    const auto next = c.enter(kAll, caller(1));
+    EXPECT_NE(next.round, all.round);
+    EXPECT_EQ(next.state, State::waiting);
+    c.end(all.round, PMIX_SUCCESS);
+    EXPECT_FALSE(c.is_idle(kAll));
+    c.enter(kAll, caller(0));
+    EXPECT_EQ(c.enter(kAll, caller(2)).state, State::complete);
+    c.end(next.round, PMIX_SUCCESS);
+    EXPECT_TRUE(c.is_idle(kAll));
+    EXPECT_EQ(c.enter_all(kAll, {}).round, 0u);
+}
+
+TEST(CollectiveTest, EnterAll_OfFewerThanExpected_WaitsForTheRest) {
+    Table t;
+    t.announced = 4;
+    Collective c(t);
+    const auto most = c.enter_all(kAll, {caller(0), caller(1), caller(2)});
+    EXPECT_EQ(most.state, State::waiting);
+    t.local.insert(3);
+    EXPECT_EQ(c.enter(kAll, caller(3)).state, State::complete);
+}
+
+TEST(CollectiveTest, EnterAll_BeyondTheShareOfTheFirst_IsRefused) {
+    Table t;
+    Collective c(t);
+    for (size_t i = 0; i < OpenShares::kMost; ++i) ASSERT_TRUE(c.enter(list({0, 1}), caller(0)).first);
+    EXPECT_EQ(c.enter_all(kAll, {caller(0), caller(1), caller(2)}).state, State::refused);
+    EXPECT_TRUE(c.is_idle(kAll));
+}

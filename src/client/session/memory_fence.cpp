@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "client/session/memory_fence.h"
+
+#include <new>
+
+#include "common/base/log.h"
+
+namespace pmix::client {
+
+using common::FenceUse;
+using common::MutexLock;
+using transport::FenceMemory;
+
+void MemoryFence::take(transport::Descriptor descriptor, uint32_t ranks, uint32_t slot) noexcept {
+    if (!allowed_ || !descriptor || slot >= ranks) return;
+    auto memory = FenceMemory::take_over(std::move(descriptor), ranks);
+    try {
+        Entry entry;
+        if (memory) entry = {std::shared_ptr<FenceMemory>(std::move(memory).value()), slot};
+        MutexLock lock(mutex_);
+        entry_ = std::move(entry);
+    } catch (const std::bad_alloc&) {
+        memory = PMIX_ERR_NOMEM;
+    }
+    if (memory) return;
+    WIREUP_LOG(client, info, "fences go by request: the memory for them cannot be mapped: %s",
+               common::log_status(memory.status()));
+    refuses_.store(true, std::memory_order_relaxed);
+}
+
+FenceUse MemoryFence::use() const {
+    if (!allowed_ || refuses_.load(std::memory_order_relaxed)) return FenceUse::none;
+    MutexLock lock(mutex_);
+    return entry_.memory != nullptr ? FenceUse::has : FenceUse::lacks;
+}
+
+MemoryFence::Entry MemoryFence::enter() {
+    if (!allowed_ || requests_.load(std::memory_order_acquire) != 0) return {};
+    if (in_memory_.exchange(true, std::memory_order_acq_rel)) return {};
+    Entry entry;
+    {
+        MutexLock lock(mutex_);
+        entry = entry_;
+    }
+    if (entry.memory == nullptr) leave();
+    return entry;
+}
+
+void MemoryFence::wait(FenceMemory& memory, Outcome& outcome) noexcept {
+    const auto end = memory.wait(outcome.round, transport::Deadline::in_ms(kPatienceMs));
+    if (end.kind == FenceMemory::End::Kind::ended && !end.ask) {
+        outcome.ended = true;
+        outcome.status = end.status;
+    }
+}
+
+}  // namespace pmix::client

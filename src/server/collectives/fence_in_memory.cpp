@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fence, the part that concerns processes which meet in memory: when the server has to run their round, how it ends,
+// and when they go back to requests.
+#include "common/base/log.h"
+#include "server/collectives/fence.h"
+
+namespace pmix::server {
+
+using common::FenceUse;
+using Mode = JobFenceMemory::Mode;
+
+namespace {
+
+// The job, where a set is all of it.
+Nspace* job_of(Registry& registry, const Signature& signature) noexcept {
+    if (signature.parts().size() != 1 || !signature.parts().front().is_whole()) return nullptr;
+    return registry.find(signature.parts().front().nspace);
+}
+
+Signature all_of(const Nspace& nspace) {
+    return Signature{{nspace.name, PMIX_RANK_WILDCARD}};
+}
+
+}  // namespace
+
+void Fence::joined_in_memory(Peer& peer, common::FenceJoinedNotify& message, Reply) {
+    JobFenceMemory* const memory = memories_.of(peer);
+    if (memory == nullptr || memory->running != 0) return;
+    const auto state = memory->shared->state();
+    if (state.mode != Mode::at_server || state.round != message.round) return;  // it is over, or turned to requests
+    memory->has_told = true;
+    run_in_memory(*registry_.find(peer.id().nspace), *memory);
+}
+
+void Fence::commit_done(Peer& peer) {
+    JobFenceMemory* const memory = memories_.of(peer);
+    if (memory != nullptr && memory->has_told && memory->running == 0)
+        run_in_memory(*registry_.find(peer.id().nspace), *memory);
+}
+
+bool Fence::ask_in_memory(JobFenceMemory& memory, Peer& peer, common::FenceRequest& request, Reply& reply) {
+    const auto state = memory.shared->state();
+    const uint32_t round = request.memory_round;
+    JobFenceMemory::Place* const place = memory.place_of(peer);
+    if (place == nullptr || place->use != FenceUse::joined) return false;  // in an earlier memory
+    if (round == state.round && memory.running != 0) {
+        if (Round* const open = find(memory.running)) open->replies.push_back(std::move(reply));
+        return true;
+    }
+    if (round == state.round && state.mode == Mode::at_server) {
+        place->asked = true;
+        memory.held.push_back({std::move(reply), request.infos.take()});
+        memory.has_told = true;
+        run_in_memory(*registry_.find(peer.id().nspace), memory);
+        return true;
+    }
+    // Somebody is late, or it did not count.
+    if (round == state.round || (memory.had_round_by_request && round == memory.round_by_request)) return false;
+    // It is over. Its end, if the server has ended it; else the last one to join has, with success.
+    const pmix_status_t status = round == memory.last_round ? memory.last_status : PMIX_SUCCESS;
+    answer(reply, all_of(*registry_.find(peer.id().nspace)), status);
+    return true;
+}
+
+// All have joined. It is one round of theirs, like one that all have asked for.
+void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
+    const auto state = memory.shared->state();
+    if (state.mode != Mode::at_server) return;
+    if (!memory.commits_are_in()) return;
+    const Signature signature = all_of(nspace);
+    std::vector<MemberId> members;
+    members.reserve(memory.places.size());
+    for (const auto& place : memory.places) members.push_back(member_id(nspace.number, place.rank));
+    std::shared_ptr<Peer> first;
+    for (const auto& place : memory.places)
+        if (first == nullptr) first = place.peer.lock();
+    Charge charge;
+    const bool may = first != nullptr && charge.set(first->account(), Collective::open_memory_of(signature));
+    const Opened opened = may ? open_for_all(signature, members, std::move(charge)) : Opened{};
+    Round* const round = find(opened.id);
+    if (round == nullptr) return to_requests(memory);
+    memory.running = opened.id;
+    memory.has_told = false;
+    round->account = first->account();
+    round->collect = state.collect;
+    for (auto& place : memory.places) {
+        place.asked = false;
+        const auto peer = place.peer.lock();
+        if (peer == nullptr) continue;
+        round->users.add(peer->credentials());
+        if (round->local_status == PMIX_SUCCESS) round->local_status = refused(*peer);
+    }
+    for (JobFenceMemory::Held& held : memory.held) round->replies.push_back(std::move(held.reply));
+    memory.held.clear();
+    if (opened.complete) start(opened.id, *round);
+}
+
+void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
+    CollectiveOperation::ended(id, round, status);
+    Nspace* const nspace = job_of(registry_, round.signature);
+    JobFenceMemory* const memory = nspace == nullptr ? nullptr : memories_.find(*nspace);
+    if (memory == nullptr) return;
+    const bool in_memory = memory->running == id;
+    // Another one runs there.
+    if (!in_memory && memory->running != 0) return;
+    const auto state = memory->shared->state();
+    const bool open =
+        status == PMIX_SUCCESS && !memory->outdated && is_idle(round.signature) && memories_.may_open(*memory, *nspace);
+    const uint32_t instance = nspace->data != nullptr ? nspace->data->instance() : 0;
+    if (in_memory) {
+        memory->running = 0;
+        memory->last_round = state.round;
+        memory->last_status = status;
+        // A process that reads in a segment that has been replaced must learn of the new one first, and an error is the
+        // server's to give.
+        const bool ask = status != PMIX_SUCCESS || instance != memory->instance;
+        memory->instance = instance;
+        memory->shared->end_round(state.round, status, ask, open ? Mode::open : Mode::by_request);
+        if (memory->outdated) memories_.forget(*nspace);
+    } else if (open && state.mode == Mode::by_request) {
+        const Reach reach = registry_.reach(round.signature);
+        memory->instance = instance;
+        memory->shared->set_server_takes_part(reach != Reach::here && !(reach == Reach::unknown && !host_.has_fence()));
+        memory->shared->end_round(state.round, PMIX_SUCCESS, false, Mode::open);
+    }
+}
+
+void Fence::give_memory(Peer& peer, const Signature& signature, common::FenceReply& message,
+                        std::vector<int>& descriptors) {
+    if (descriptors.size() >= common::kMaxFrameDescriptors || job_of(registry_, signature) == nullptr) return;
+    JobFenceMemory* const memory = memories_.of(peer);
+    if (memory == nullptr) return;
+    JobFenceMemory::Place& place = *memory->place_of(peer);
+    if (place.use != FenceUse::lacks || place.given_to == peer.serial()) return;
+    descriptors.push_back(memory->shared->descriptor());
+    message.memory_ranks = memory->shared->processes();
+    message.memory_slot = memory->slot_of(place);
+    place.given_to = peer.serial();
+}
+
+// Those that wait there ask; those that have asked take part as everybody does.
+void Fence::to_requests(JobFenceMemory& memory) {
+    memory.turn_to_requests();
+    std::vector<JobFenceMemory::Held> held = std::move(memory.held);
+    memory.held.clear();
+    for (JobFenceMemory::Held& one : held) {
+        const auto peer = one.reply.peer();
+        if (peer == nullptr) continue;
+        const common::ProcList all{{peer->id().nspace, PMIX_RANK_WILDCARD}};
+        join(*peer, common::read_ranges(all, {}), std::move(one.infos), std::move(one.reply));
+    }
+}
+
+void Fence::disturb(Nspace& nspace, JobFenceMemory& memory) {
+    memory.disturbed = true;
+    if (memory.running != 0) return;  // it goes on with all that have joined
+    to_requests(memory);
+    if (memory.outdated) memories_.forget(nspace);
+}
+
+void Fence::peer_gone(const Peer& peer) {
+    JobFenceMemory* const memory = memories_.of(peer);
+    if (memory == nullptr) return;
+    memory->place_of(peer)->peer.reset();
+    // The last one: its pages and its descriptor are given back before the namespace ends.
+    memory->outdated = memory->outdated || memory->is_deserted();
+    disturb(*registry_.find(peer.id().nspace), *memory);
+}
+
+void Fence::member_gone(Nspace& nspace, MemberId member) {
+    CollectiveOperation::member_gone(nspace, member);
+    if (JobFenceMemory* const memory = memories_.find(nspace)) disturb(nspace, *memory);
+}
+
+void Fence::members_changed(std::string_view name) {
+    CollectiveOperation::members_changed(name);
+    Nspace* const nspace = registry_.find(name);
+    JobFenceMemory* const memory = nspace == nullptr ? nullptr : memories_.find(*nspace);
+    if (memory == nullptr) return;
+    const auto ranks = nspace->local_ranks();
+    memory->outdated =
+        memory->outdated || !std::equal(ranks.begin(), ranks.end(), memory->places.begin(), memory->places.end(),
+                                        [](common::Rank rank, const auto& place) { return rank == place.rank; });
+    disturb(*nspace, *memory);
+}
+
+void Fence::recover() {
+    CollectiveOperation::recover();
+    // One whose step was lost goes back to requests.
+    for (auto& [number, memory] : memories_.all())
+        if (memory.has_told && memory.running == 0) to_requests(memory);
+}
+
+void Fence::stop(pmix_status_t status) {
+    CollectiveOperation::stop(status);
+    for (auto& [number, memory] : memories_.all()) {
+        for (JobFenceMemory::Held& held : memory.held) held.reply.status(status);
+        memory.held.clear();
+        memory.turn_to_requests();
+    }
+    memories_.all().clear();
+}
+
+}  // namespace pmix::server

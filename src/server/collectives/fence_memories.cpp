@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/collectives/fence_memories.h"
+
+#include <algorithm>
+
+#include "common/base/log.h"
+
+namespace pmix::server {
+
+using common::FenceUse;
+using transport::FenceMemory;
+
+JobFenceMemory::Place* JobFenceMemory::place_of(const Peer& peer) noexcept {
+    const auto at = std::lower_bound(places.begin(), places.end(), peer.id().rank,
+                                     [](const Place& place, common::Rank rank) { return place.rank < rank; });
+    if (at == places.end() || at->rank != peer.id().rank) return nullptr;
+    return at->peer.lock().get() == &peer ? &*at : nullptr;
+}
+
+bool JobFenceMemory::is_deserted() const noexcept {
+    return std::all_of(places.begin(), places.end(), [](const Place& place) { return place.peer.expired(); });
+}
+
+void JobFenceMemory::turn_to_requests() noexcept {
+    if (shared->state().mode == Mode::by_request) return;
+    round_by_request = shared->turn_to_requests();
+    had_round_by_request = true;
+    has_told = false;
+    for (Place& place : places) place.asked = false;
+}
+
+bool JobFenceMemory::commits_are_in() const noexcept {
+    for (const Place& place : places) {
+        if (place.asked) continue;
+        const auto peer = place.peer.lock();
+        if (peer == nullptr || peer->commits() < shared->commits(slot_of(place))) return false;
+    }
+    return true;
+}
+
+JobFenceMemory* FenceMemories::find(const Nspace& nspace) noexcept {
+    const auto at = memories_.find(nspace.number);
+    return at == memories_.end() ? nullptr : &at->second;
+}
+
+JobFenceMemory* FenceMemories::asked_by(const std::shared_ptr<Peer>& peer, FenceUse use) {
+    if (!enabled_ || peer->kind() != PeerKind::client) return nullptr;
+    const Nspace* const nspace = registry_.find(peer->id().nspace);
+    if (nspace == nullptr) return nullptr;
+    if (use != FenceUse::none && memories_.count(nspace->number) == 0) create(*nspace, *peer);
+    JobFenceMemory* const memory = find(*nspace);
+    if (memory == nullptr) return nullptr;
+    const auto at =
+        std::lower_bound(memory->places.begin(), memory->places.end(), peer->id().rank,
+                         [](const JobFenceMemory::Place& place, common::Rank rank) { return place.rank < rank; });
+    if (at == memory->places.end() || at->rank != peer->id().rank) return nullptr;
+    if (at->peer.lock() != peer) {
+        at->peer = peer;
+        memory->disturbed = true;
+    }
+    // What it has is an earlier one.
+    if (use != FenceUse::none && at->given_to != peer->serial()) use = FenceUse::lacks;
+    // It was lost on its way. It is sent once more, unless the first one has not been read yet.
+    if (use == FenceUse::lacks && at->given_to == peer->serial() && peer->has_read_all()) at->given_to = 0;
+    if (use == FenceUse::none || use == FenceUse::lacks) memory->disturbed = true;
+    at->use = use;
+    return memory;
+}
+
+void FenceMemories::create(const Nspace& nspace, const Peer& peer) {
+    const auto ranks = nspace.local_ranks();
+    if (ranks.size() != nspace.local_count() || ranks.size() > FenceMemory::kMaxProcesses || nspace.is_remote) return;
+    for (const common::Rank rank : ranks) {
+        const Client* const client = nspace.find_client(rank);
+        if (client == nullptr || client->uid != peer.credentials().uid) return;
+    }
+    auto shared = FenceMemory::create(static_cast<uint32_t>(ranks.size()));
+    if (!shared) return;
+    JobFenceMemory memory;
+    memory.shared = std::move(shared).value();
+    memory.places.resize(ranks.size());
+    for (size_t i = 0; i < ranks.size(); ++i) memory.places[i].rank = ranks[i];
+    memories_.emplace(nspace.number, std::move(memory));
+}
+
+bool FenceMemories::may_open(JobFenceMemory& memory, const Nspace& nspace) const noexcept {
+    if (!memory.disturbed) return true;
+    for (const JobFenceMemory::Place& place : memory.places) {
+        const auto peer = place.peer.lock();
+        const Client* const client = nspace.find_client(place.rank);
+        if (peer == nullptr || peer->gone() || peer->finalized() || place.use == FenceUse::none) return false;
+        if (client == nullptr || client->gone() || client->connections != 1) return false;
+        // Of those that lack it, this round's answer brings it.
+        if (place.use == FenceUse::lacks && place.given_to == peer->serial()) return false;
+    }
+    memory.disturbed = false;
+    return true;
+}
+
+JobFenceMemory* FenceMemories::of(const Peer& peer) noexcept {
+    const Nspace* const nspace = registry_.find(peer.id().nspace);
+    JobFenceMemory* const memory = nspace == nullptr ? nullptr : find(*nspace);
+    return memory != nullptr && memory->place_of(peer) != nullptr ? memory : nullptr;
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory in which each job's processes on this node meet for a fence, and what the server remembers of it.
+//
+// Owns one FenceMemory for each namespace that has one, its places, and the peers that have been given it. Fence asks
+// it what a request means and tells it what became of a round; it decides nothing about rounds itself. A job has a
+// memory when all of its local processes are one user's; it is open when each of them, a single process for its rank,
+// has been given it. Whatever disturbs that (a process ends, ranks are registered) turns it to requests.
+//
+// Loop thread only. What processes write there is believed of nobody but this job. What can go wrong: no memory or
+// descriptors, which costs the job its speed only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "server/base/peer.h"
+#include "server/base/reply.h"
+#include "server/namespaces/registry.h"
+#include "transport/fence_memory.h"
+
+namespace pmix::server {
+
+struct JobFenceMemory {
+    using Mode = transport::FenceMemory::Mode;
+
+    struct Place {
+        common::Rank rank = 0;
+        std::weak_ptr<Peer> peer;  // the last one of that rank that has asked
+        common::FenceUse use = common::FenceUse::none;
+        uint64_t given_to = 0;  // serial number of a peer
+        bool asked = false;     // has waited long for this round: all that it sent before has been read
+    };
+
+    // A process that has joined and asks, before the round runs.
+    struct Held {
+        Reply reply;
+        common::InfoList infos;
+    };
+
+    std::unique_ptr<transport::FenceMemory> shared;
+    std::vector<Place> places;  // ranks ascend
+    uint64_t running = 0;       // the round of the operation that this round in memory is; 0: none
+    bool has_told = false;      // a process has said, or shown, that all have joined
+    bool disturbed = true;      // may it be open? is to be found out anew
+    bool outdated = false;      // to be forgotten: the job has other processes here than it has places, or none
+    uint32_t instance = 0;      // of the segment that all have read of
+    std::vector<Held> held;
+    uint32_t round_by_request = 0;  // the last round that was turned to requests, if there was one
+    bool had_round_by_request = false;
+    uint32_t last_round = 0;  // the last one that the server ended, and how
+    pmix_status_t last_status = PMIX_SUCCESS;
+
+    Place* place_of(const Peer& peer) noexcept;
+    // No process is there any more that has it.
+    bool is_deserted() const noexcept;
+    uint32_t slot_of(const Place& place) const noexcept { return static_cast<uint32_t>(&place - places.data()); }
+    void turn_to_requests() noexcept;
+    // Has everything that the processes committed before they joined been taken over?
+    bool commits_are_in() const noexcept;
+};
+
+class FenceMemories {
+  public:
+    FenceMemories(Registry& registry, bool enabled) noexcept : registry_(registry), enabled_(enabled) {}
+
+    JobFenceMemory* find(const Nspace& nspace) noexcept;
+    // Of a process that asks for a fence over its namespace: the memory of its job, which may be new. Null: none.
+    JobFenceMemory* asked_by(const std::shared_ptr<Peer>& peer, common::FenceUse use);
+    // May processes join there from now on?
+    bool may_open(JobFenceMemory& memory, const Nspace& nspace) const noexcept;
+
+    // The memory in which this peer has a place. Null: none.
+    JobFenceMemory* of(const Peer& peer) noexcept;
+    void forget(const Nspace& nspace) noexcept { memories_.erase(nspace.number); }
+    std::map<uint32_t, JobFenceMemory>& all() noexcept { return memories_; }
+
+  private:
+    void create(const Nspace& nspace, const Peer& peer);
+
+    Registry& registry_;
+    const bool enabled_;
+    std::map<uint32_t, JobFenceMemory> memories_;  // by the number of the namespace
+};
+
+}  // namespace pmix::server

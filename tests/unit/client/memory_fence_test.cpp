@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fences of a session through memory: what is met there, and what goes by request, with its contents.
+#include "client/session/memory_fence.h"
+
+#include "support/long_wait.h"
+#include "unit/client/session_setting.h"
+
+namespace pmix::client {
+namespace {
+
+using common::FenceUse;
+using transport::FenceMemory;
+using Joined = FenceMemory::Joined::Kind;
+using Mode = FenceMemory::Mode;
+
+class MemoryFenceTest : public SessionTest {
+  protected:
+    // The session has the first place of so many in a memory that the test serves.
+    void give(uint32_t processes) {
+        memory = std::move(FenceMemory::create(processes)).value();
+        session->memory_fence().allow();
+        session->memory_fence().take(transport::Descriptor(::dup(memory->descriptor())), processes, 0);
+        open();
+    }
+    void open() { memory->end_round(memory->state().round, PMIX_SUCCESS, false, Mode::open); }
+    pmix_status_t whole() { return fence(*session, nullptr, 0, nullptr, 0); }
+    void commit_something() {
+        pmix_value_t value;
+        value.type = PMIX_UINT32;
+        value.data.uint32 = ++number;
+        EXPECT_EQ(put(*session, PMIX_GLOBAL, "k", &value), PMIX_SUCCESS);
+        EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    }
+    std::vector<common::FenceRequest> requests() {
+        std::vector<common::FenceRequest> out;
+        for (const Frame& f : channel->sent())
+            if (f.header.command == static_cast<uint16_t>(Command::fence))
+                out.push_back(FakeChannel::decoded<common::FenceRequest>(f));
+        return out;
+    }
+    // Of frames that say that all have joined: their rounds.
+    std::vector<uint32_t> told() {
+        std::vector<uint32_t> out;
+        for (const Frame& f : channel->sent())
+            if (f.header.command == static_cast<uint16_t>(Command::fence_joined))
+                out.push_back(FakeChannel::decoded<common::FenceJoinedNotify>(f).round);
+        return out;
+    }
+    void until_joind(uint32_t count) {
+        const test::LongWait most;
+        while (memory->state().joined != count && !most.over()) std::this_thread::yield();
+    }
+
+    std::unique_ptr<FenceMemory> memory;
+    uint32_t number = 0;
+};
+
+TEST_F(MemoryFenceTest, WithoutOne_RequestsSayWhetherItWouldBeTaken) {
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    session->memory_fence().allow();
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    ASSERT_EQ(requests().size(), 2u);
+    EXPECT_EQ(requests()[0].memory, FenceUse::none);
+    EXPECT_EQ(requests()[1].memory, FenceUse::lacks);
+}
+
+TEST_F(MemoryFenceTest, Alone_NothingIsSent) {
+    give(1);
+    const uint32_t before = memory->state().round;
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    const pmix_proc_t all = common::ProcId("job", PMIX_RANK_WILDCARD).to_c();
+    EXPECT_EQ(fence(*session, &all, 1, nullptr, 0), PMIX_SUCCESS);
+    common::InfoList collect;
+    collect.append_flag(PMIX_COLLECT_DATA, true);
+    EXPECT_EQ(fence(*session, nullptr, 0, collect.c_array(), collect.size()), PMIX_SUCCESS);
+    EXPECT_EQ(memory->state().round, before + 3);
+    EXPECT_TRUE(channel->sent().empty());
+}
+
+TEST_F(MemoryFenceTest, OtherJoinsLater_IsWaitedFor) {
+    give(2);
+    std::atomic<bool> other_has{false};
+    std::thread other([&] {
+        until_joind(1);
+        other_has = true;
+        EXPECT_EQ(memory->join(1, false, false, 0).kind, Joined::ended);
+    });
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_TRUE(other_has);
+    other.join();
+    EXPECT_TRUE(channel->sent().empty());
+}
+
+// The server sees to a commit, once.
+TEST_F(MemoryFenceTest, AfterACommit_TheServerEndsTheRound) {
+    give(1);
+    channel->on_send = [&](const Frame& f) {
+        if (f.header.command != static_cast<uint16_t>(Command::fence_joined)) return;
+        EXPECT_EQ(memory->state().mode, Mode::at_server);
+        EXPECT_EQ(memory->commits(0), 1u);
+        memory->end_round(memory->state().round, PMIX_SUCCESS, false, Mode::open);
+    };
+    commit_something();
+    const uint32_t round = memory->state().round;
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_EQ(told(), std::vector<uint32_t>{round});
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_EQ(told().size(), 1u) << "nothing is new";
+    EXPECT_TRUE(requests().empty());
+}
+
+// A request is read after the commits that were sent before it.
+TEST_F(MemoryFenceTest, AfterACommitAndARequest_TheServerHasSeenToIt) {
+    give(1);
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    commit_something();
+    memory->turn_to_requests();
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    ASSERT_EQ(requests().size(), 1u);
+    EXPECT_EQ(requests()[0].memory, FenceUse::has);
+    open();
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_TRUE(told().empty());
+    EXPECT_EQ(requests().size(), 1u);
+}
+
+TEST_F(MemoryFenceTest, ServerHasMoreToSay_IsAskedForTheRound) {
+    give(1);
+    memory->set_server_takes_part(true);
+    channel->on_send = [&](const Frame& f) {
+        if (f.header.command == static_cast<uint16_t>(Command::fence_joined)) {
+            memory->end_round(memory->state().round, PMIX_ERR_TIMEOUT, true, Mode::open);
+        } else {
+            channel->answer(f, PMIX_ERR_PARTIAL_SUCCESS, common::FenceReply());
+        }
+    };
+    const uint32_t round = memory->state().round;
+    EXPECT_EQ(whole(), PMIX_ERR_PARTIAL_SUCCESS) << "the answer counts";
+    ASSERT_EQ(requests().size(), 1u);
+    EXPECT_EQ(requests()[0].memory, FenceUse::joined);
+    EXPECT_EQ(requests()[0].memory_round, round);
+}
+
+TEST_F(MemoryFenceTest, TurnedToRequests_WhileItWaits_Asks) {
+    give(2);
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    const uint32_t round = memory->state().round;
+    std::thread server([&] {
+        until_joind(1);
+        memory->turn_to_requests();
+    });
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    server.join();
+    ASSERT_EQ(requests().size(), 1u);
+    EXPECT_EQ(requests()[0].memory, FenceUse::joined);
+    EXPECT_EQ(requests()[0].memory_round, round);
+}
+
+TEST_F(MemoryFenceTest, OtherIsLate_Asks) {
+    give(2);
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    ASSERT_EQ(requests().size(), 1u);
+    EXPECT_EQ(requests()[0].memory, FenceUse::joined);
+}
+
+TEST_F(MemoryFenceTest, WhatMemoryCannotSay_GoesByRequest) {
+    give(1);
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    const uint32_t before = memory->state().round;
+    common::InfoList timeout, required, other;
+    timeout.append_number<int>(PMIX_TIMEOUT, 5, PMIX_INT);
+    required.append_flag(PMIX_COLLECT_DATA, true);
+    required.c_array()[0].flags |= PMIX_INFO_REQD;
+    other.append_flag(PMIX_ALL_CLONES_PARTICIPATE, true);
+    common::InfoList no_bool;
+    no_bool.append_string(PMIX_COLLECT_DATA, "yes");
+    for (common::InfoList* infos : {&timeout, &required, &other, &no_bool})
+        EXPECT_EQ(fence(*session, nullptr, 0, infos->c_array(), infos->size()), PMIX_SUCCESS);
+    const pmix_proc_t two[] = {common::ProcId("job", 0).to_c(), common::ProcId("job", 1).to_c()};
+    EXPECT_EQ(fence(*session, two, 2, nullptr, 0), PMIX_SUCCESS);
+    const pmix_proc_t others = common::ProcId("other", PMIX_RANK_WILDCARD).to_c();
+    EXPECT_EQ(fence(*session, &others, 1, nullptr, 0), PMIX_SUCCESS);
+    ASSERT_EQ(requests().size(), 6u);
+    for (size_t i = 0; i < 4; ++i) EXPECT_EQ(requests()[i].memory, FenceUse::has) << i;
+    EXPECT_EQ(requests()[4].memory, FenceUse::none) << "no fence of the whole job";
+    EXPECT_EQ(requests()[5].memory, FenceUse::none);
+    EXPECT_EQ(memory->state().round, before);
+}
+
+// The order of a process's fences is kept: none overtakes one that is on its way.
+TEST_F(MemoryFenceTest, WhileARequestIsOpen_TheNextOneIsARequest) {
+    give(1);
+    Once first;
+    ASSERT_EQ(fence_nb(*session, nullptr, 0, nullptr, 0, Once::op, &first), PMIX_SUCCESS);
+    channel->on_send = [&](const Frame& f) {
+        for (const Frame& open_one : channel->sent()) channel->answer(open_one, PMIX_SUCCESS, common::FenceReply());
+        (void)f;
+    };
+    const uint32_t before = memory->state().round;
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_TRUE(first.wait());
+    EXPECT_EQ(requests().size(), 2u);
+    EXPECT_EQ(memory->state().round, before);
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_EQ(requests().size(), 2u) << "nothing is on its way any more";
+    EXPECT_EQ(memory->state().round, before + 1);
+}
+
+TEST_F(MemoryFenceTest, RequestThatIsNotSent_IsNotCounted) {
+    give(1);
+    channel->before_send = [](const Frame&) { return PMIX_ERR_OUT_OF_RESOURCE; };
+    Once never;
+    EXPECT_NE(fence_nb(*session, nullptr, 0, nullptr, 0, Once::op, &never), PMIX_SUCCESS);
+    const uint32_t before = memory->state().round;
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_EQ(memory->state().round, before + 1);
+}
+
+TEST_F(MemoryFenceTest, SecondThread_GoesByRequest) {
+    give(2);
+    std::atomic<int> asked{0};
+    channel->on_send = [&](const Frame& f) {
+        ++asked;
+        channel->answer(f, PMIX_SUCCESS, common::FenceReply());
+    };
+    std::thread first([&] { EXPECT_EQ(whole(), PMIX_SUCCESS); });
+    until_joind(1);
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_GE(asked, 1);
+    EXPECT_LE(memory->state().joined, 1u) << "the process joins once";
+    memory->join(1, false, false, 0);
+    first.join();
+}
+
+TEST_F(MemoryFenceTest, ServerLostMeanwhile_IsALostConnection) {
+    give(2);
+    std::thread server([&] {
+        until_joind(1);
+        channel->lose();
+    });
+    EXPECT_EQ(whole(), PMIX_ERR_LOST_CONNECTION);
+    server.join();
+    EXPECT_EQ(whole(), PMIX_ERR_UNREACH) << "not in memory without a server";
+}
+
+// A server that cannot be told that all have joined is asked.
+TEST_F(MemoryFenceTest, JoinThatIsNotSent_IsAsked) {
+    give(1);
+    memory->set_server_takes_part(true);
+    channel->before_send = [](const Frame& f) {
+        return f.header.command == static_cast<uint16_t>(Command::fence_joined) ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                                : PMIX_SUCCESS;
+    };
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    ASSERT_EQ(requests().size(), 1u);
+    EXPECT_EQ(requests()[0].memory, FenceUse::joined);
+}
+
+TEST_F(MemoryFenceTest, DescriptorOfSomethingElse_IsNotAskedForAgain) {
+    session->memory_fence().allow();
+    session->memory_fence().take(transport::Descriptor(), 2, 0);
+    EXPECT_EQ(session->memory_fence().use(), FenceUse::lacks) << "lost on its way";
+    const auto two = std::move(FenceMemory::create(2)).value();
+    session->memory_fence().take(transport::Descriptor(::dup(two->descriptor())), 2, 2);
+    EXPECT_EQ(session->memory_fence().use(), FenceUse::lacks) << "no place in it";
+    session->memory_fence().take(transport::Descriptor(::dup(0)), 2, 0);
+    EXPECT_EQ(session->memory_fence().use(), FenceUse::none);
+}
+
+TEST_F(MemoryFenceTest, OnTheLoop_IsNotWaitedFor) {
+    give(2);
+    Once told;
+    loop->post([&] { told.fire(whole()); });
+    ASSERT_TRUE(told.wait());
+    EXPECT_EQ(told.status, PMIX_ERR_WOULD_BLOCK);
+    EXPECT_EQ(memory->state().joined, 0u);
+}
+
+}  // namespace
+}  // namespace pmix::client

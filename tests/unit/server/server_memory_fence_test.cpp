@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fences in memory, the server's part: who is given it, rounds that it ends, and what turns them to requests.
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "transport/fence_memory.h"
+#include "unit/server/server_fence_setting.h"
+
+namespace pmix::test {
+namespace {
+
+using common::FenceUse;
+using transport::FenceMemory;
+using Joined = FenceMemory::Joined::Kind;
+using Ended = FenceMemory::End::Kind;
+using Mode = FenceMemory::Mode;
+
+// One process of the job, with its place in the memory once it has been given it.
+class Rank : public FakeClient {
+  public:
+    Rank(TestServer& server, uint32_t rank, const std::string& job = "job") : FakeClient(server, {job, rank}) {}
+
+    uint32_t start_request(FenceUse use, uint32_t round = 0) {
+        common::FenceRequest request;
+        request.memory = use;
+        request.memory_round = round;
+        return start<Command::fence>(request);
+    }
+    // The answer to it; takes what memory it brings.
+    pmix_status_t end_request(uint32_t id) {
+        auto reply = wait_at_once(id);
+        if (!reply) return PMIX_ERR_LOST_CONNECTION;
+        common::FenceReply message;
+        EXPECT_EQ(common::decode_message(reply->payload, message), PMIX_SUCCESS);
+        given = message.memory_ranks;
+        if (given != 0) {
+            slot = message.memory_slot;
+            transport::Descriptor descriptor;
+            for (auto next = take_descriptor(); next; next = take_descriptor()) descriptor = std::move(next);
+            auto taken = FenceMemory::take_over(std::move(descriptor), given);
+            EXPECT_TRUE(taken.ok());
+            if (taken.ok()) memory = std::move(taken).value();
+        }
+        return reply->header.status;
+    }
+    bool answered(uint32_t id, pmix_status_t& status) {
+        auto reply = take(id);
+        if (reply) status = reply->header.status;
+        return reply.has_value();
+    }
+    void commit(uint64_t generation, const std::string& text) {
+        common::ByteWriter w;
+        common::encode_string_value(w, text);
+        common::CommitRequest request;
+        request.generation = generation;
+        request.entries.push_back({PMIX_GLOBAL, "k", w.view()});
+        tell<Command::commit>(request);
+    }
+    FenceMemory::Joined join(bool news = false, uint64_t commits = 0, bool collect = false) {
+        return memory->join(slot, news, collect, commits);
+    }
+    void tell_joind(uint32_t round) {
+        common::FenceJoinedNotify message;
+        message.round = round;
+        tell<Command::fence_joined>(message);
+    }
+    Ended look(uint32_t round, pmix_status_t* status = nullptr, bool* ask = nullptr) {
+        const auto end = memory->wait(round, transport::Deadline::in_ms(0));
+        if (status != nullptr) *status = end.status;
+        if (ask != nullptr) *ask = end.ask;
+        return end.kind;
+    }
+
+    std::unique_ptr<FenceMemory> memory;
+    uint32_t slot = 0, given = 0;
+};
+
+// Two processes of a job that have met once, by request.
+class ServerMemoryFence : public ::testing::Test {
+  protected:
+    ServerMemoryFence() = default;
+    void begin(unsigned nodes = 1, server::ServerOptions options = {}) {
+        server = std::make_unique<TestServer>(&module, std::move(options));
+        server->job("job", nodes, 2);
+        a = std::make_unique<Rank>(*server, 0);
+        b = std::make_unique<Rank>(*server, 1);
+        ASSERT_EQ(a->hello(), PMIX_SUCCESS);
+        ASSERT_EQ(b->hello(), PMIX_SUCCESS);
+        a->drop_descriptors();
+        b->drop_descriptors();
+    }
+    void meet(FenceUse first = FenceUse::lacks, FenceUse second = FenceUse::lacks) {
+        const uint32_t fa = a->start_request(first), fb = b->start_request(second);
+        EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+        EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    }
+    void begin_in_memory(unsigned nodes = 1, server::ServerOptions options = {}) {
+        begin(nodes, std::move(options));
+        meet();
+        ASSERT_TRUE(a->memory != nullptr && b->memory != nullptr);
+        ASSERT_EQ(a->memory->state().mode, Mode::open);
+    }
+    bool until(Mode mode) {
+        return server->run_at_once_until([&] { return a->memory->state().mode == mode; });
+    }
+
+    FakeHost host;
+    pmix_server_module_t module = host.module();
+    std::unique_ptr<TestServer> server;
+    std::unique_ptr<Rank> a, b;
+};
+
+TEST_F(ServerMemoryFence, FirstFence_GivesItToAll) {
+    begin_in_memory();
+    EXPECT_EQ(a->given, 2u);
+    EXPECT_EQ(b->given, 2u);
+    EXPECT_EQ(a->slot, 0u);
+    EXPECT_EQ(b->slot, 1u);
+    EXPECT_EQ(a->join().kind, Joined::waits);
+    EXPECT_EQ(b->join().kind, Joined::ended) << "without the server";
+}
+
+TEST_F(ServerMemoryFence, IsGivenOnceAndAgainWhereItWasLost) {
+    begin_in_memory();
+    meet(FenceUse::has, FenceUse::has);
+    EXPECT_EQ(a->given, 0u);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
+    meet(FenceUse::lacks, FenceUse::has);
+    EXPECT_EQ(a->given, 2u);
+    EXPECT_EQ(b->given, 0u);
+}
+
+TEST_F(ServerMemoryFence, OneThatDoesNotTakeIt_KeepsAllByRequest) {
+    begin();
+    meet(FenceUse::lacks, FenceUse::none);
+    EXPECT_EQ(b->given, 0u);
+    meet(FenceUse::has, FenceUse::none);
+    ASSERT_TRUE(a->memory);
+    EXPECT_EQ(a->memory->state().mode, Mode::by_request);
+}
+
+TEST_F(ServerMemoryFence, TurnedOff_IsNotGiven) {
+    server::ServerOptions options;
+    options.fence_memory = false;
+    begin(1, options);
+    meet();
+    EXPECT_EQ(a->given, 0u);
+    EXPECT_EQ(b->given, 0u);
+}
+
+TEST_F(ServerMemoryFence, ProcessesOfSeveralUsers_AreNotGivenIt) {
+    begin();
+    server->add_job("mixed", 2, {});
+    server->add_client("mixed", 0);
+    server->add_client("mixed", 1, ::geteuid() + 1);
+    Rank one(*server, 0, "mixed");
+    ASSERT_EQ(one.hello(), PMIX_SUCCESS);
+    one.drop_descriptors();
+    one.start_request(FenceUse::lacks);
+    server->settle();
+    const auto* nspace = server->parts().registry.find("mixed");
+    ASSERT_NE(nspace, nullptr);
+    EXPECT_EQ(server->parts().fence.memories().find(*nspace), nullptr);
+}
+
+// What was committed before it can be read after it.
+TEST_F(ServerMemoryFence, CommitThatIsUnderWay_IsWaitedFor) {
+    begin_in_memory();
+    const uint32_t round = a->join(true, 3).round;
+    EXPECT_EQ(b->join().kind, Joined::last_to_server);
+    b->tell_joind(round);
+    server->settle();
+    EXPECT_EQ(a->look(round), Ended::late);
+    a->commit(2, "old");
+    server->settle();
+    EXPECT_EQ(a->look(round), Ended::late);
+    a->commit(3, "new");
+    EXPECT_TRUE(until(Mode::open));
+    pmix_status_t status = PMIX_ERROR;
+    bool ask = true;
+    EXPECT_EQ(b->look(round, &status, &ask), Ended::ended);
+    EXPECT_EQ(status, PMIX_SUCCESS);
+    EXPECT_FALSE(ask);
+    EXPECT_EQ(host.count("fence"), 0u);
+}
+
+// A number of commits that never were holds nobody up: what a process sent before it asks has been read.
+TEST_F(ServerMemoryFence, CommitsThatNeverWere_EndWhenAllHaveAsked) {
+    begin_in_memory();
+    const uint32_t round = a->join(true, 1'000'000).round;
+    EXPECT_EQ(b->join().kind, Joined::last_to_server);
+    b->tell_joind(round);
+    const uint32_t fb = b->start_request(FenceUse::joined, round);
+    server->settle();
+    pmix_status_t status = PMIX_ERROR;
+    EXPECT_FALSE(b->answered(fb, status));
+    const uint32_t fa = a->start_request(FenceUse::joined, round);
+    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
+    EXPECT_EQ(a->memory->state().round, round + 1);
+}
+
+// rows: F2 F3 F4
+TEST_F(ServerMemoryFence, SeveralNodes_OneUpcallForAll) {
+    begin_in_memory(2);
+    ASSERT_EQ(host.count("fence"), 1u);
+    a->commit(1, "of a");
+    const uint32_t round = a->join(true, 1, true).round;
+    EXPECT_EQ(b->join().kind, Joined::last_to_server);
+    b->tell_joind(round);
+    EXPECT_TRUE(until(Mode::open));
+    ASSERT_EQ(host.count("fence"), 2u);
+    const Seen* seen = host.last("fence");
+    EXPECT_EQ(seen->procs, std::vector<ProcId>{kJob});
+    EXPECT_TRUE(common::InfoView(seen->infos).flag(PMIX_COLLECT_DATA));
+    EXPECT_NE(std::string(seen->blob.begin(), seen->blob.end()).find("of a"), std::string::npos);
+    EXPECT_EQ(a->look(round), Ended::ended);
+    // Without anything new, too: the others are waited for.
+    const uint32_t next = b->join().round;
+    EXPECT_EQ(a->join().kind, Joined::last_to_server);
+    a->tell_joind(next);
+    EXPECT_TRUE(until(Mode::open));
+    EXPECT_EQ(host.count("fence"), 3u);
+    EXPECT_FALSE(common::InfoView(host.last("fence")->infos).flag(PMIX_COLLECT_DATA));
+}
+
+// rows: F5
+TEST_F(ServerMemoryFence, ErrorOfTheHost_IsAskedFor) {
+    begin_in_memory(2);
+    host.statuses["fence"] = PMIX_ERR_TIMEOUT;
+    const uint32_t round = a->join().round;
+    b->join();
+    b->tell_joind(round);
+    EXPECT_TRUE(server->run_at_once_until([&] { return a->look(round) == Ended::ended; }));
+    pmix_status_t status = PMIX_SUCCESS;
+    bool ask = false;
+    EXPECT_EQ(b->look(round, &status, &ask), Ended::ended);
+    EXPECT_EQ(status, PMIX_ERR_TIMEOUT);
+    EXPECT_TRUE(ask);
+    for (Rank* one : {a.get(), b.get()})
+        EXPECT_EQ(one->end_request(one->start_request(FenceUse::joined, round)), PMIX_ERR_TIMEOUT);
+    // And a new beginning.
+    host.statuses["fence"] = PMIX_SUCCESS;
+    EXPECT_EQ(a->memory->state().mode, Mode::by_request);
+    meet(FenceUse::has, FenceUse::has);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
+}
+
+TEST_F(ServerMemoryFence, AskedWhileTheHostHasIt_IsAnsweredWithIt) {
+    host.styles["fence"] = Style::later;
+    begin(2);
+    const uint32_t first_a = a->start_request(FenceUse::lacks), first_b = b->start_request(FenceUse::lacks);
+    server->settle();
+    host.answer_waiting();
+    EXPECT_EQ(a->end_request(first_a), PMIX_SUCCESS);
+    EXPECT_EQ(b->end_request(first_b), PMIX_SUCCESS);
+    const uint32_t round = a->join().round;
+    b->join();
+    b->tell_joind(round);
+    server->settle();
+    EXPECT_EQ(a->memory->state().mode, Mode::at_server);
+    const uint32_t fa = a->start_request(FenceUse::joined, round);
+    server->settle();
+    pmix_status_t status = PMIX_ERROR;
+    EXPECT_FALSE(a->answered(fa, status));
+    host.answer_waiting();
+    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    EXPECT_EQ(b->look(round), Ended::ended);
+    EXPECT_EQ(host.count("fence"), 2u);
+}
+
+// A fence that goes by request takes the others, which wait in memory, along.
+TEST_F(ServerMemoryFence, RequestOfAnother_TakesAllAlong) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    const uint32_t fb = b->start_request(FenceUse::has);
+    EXPECT_TRUE(until(Mode::by_request));
+    EXPECT_EQ(a->look(round), Ended::by_request);
+    const uint32_t fa = a->start_request(FenceUse::joined, round);
+    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
+    EXPECT_EQ(a->memory->state().round, round + 1);
+}
+
+// It is late to ask: the others have met, in memory, with it.
+TEST_F(ServerMemoryFence, AskedForARoundThatIsOver_IsAnsweredAtOnce) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    EXPECT_EQ(b->join().kind, Joined::ended);
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_EQ(a->memory->state().mode, Mode::open) << "nothing else comes of it";
+    EXPECT_EQ(a->memory->state().joined, 0u);
+}
+
+// An join that did not count is a request like any other, also when others have gone on meanwhile. rows: F12
+TEST_F(ServerMemoryFence, JoinThatDidNotCount_TakesPartAnew) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    // A forked process of the same rank is in that round instead.
+    Rank clone(*server, 0);
+    ASSERT_EQ(clone.hello(), PMIX_SUCCESS);
+    const uint32_t fc = clone.start_request(FenceUse::none), fb = b->start_request(FenceUse::has);
+    EXPECT_EQ(clone.end_request(fc), PMIX_SUCCESS);
+    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    const uint32_t fa = a->start_request(FenceUse::joined, round);
+    server->settle();
+    pmix_status_t status = PMIX_ERROR;
+    EXPECT_FALSE(a->answered(fa, status)) << "the other one is missing";
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    EXPECT_EQ(a->memory->state().mode, Mode::by_request) << "a rank of two processes";
+}
+
+// rows: F8
+TEST_F(ServerMemoryFence, DeathOfAMember_EndsTheOthersWait) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    b->kill();
+    EXPECT_TRUE(until(Mode::by_request));
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_ERR_PARTIAL_SUCCESS);
+    EXPECT_EQ(a->memory->state().mode, Mode::by_request);
+}
+
+// One that has joined and ends is one that took part.
+TEST_F(ServerMemoryFence, DeathAfterAllHaveJoined_IsNoError) {
+    host.styles["fence"] = Style::later;
+    begin(2);
+    const uint32_t first_a = a->start_request(FenceUse::lacks), first_b = b->start_request(FenceUse::lacks);
+    server->settle();
+    host.answer_waiting();
+    EXPECT_EQ(a->end_request(first_a), PMIX_SUCCESS);
+    EXPECT_EQ(b->end_request(first_b), PMIX_SUCCESS);
+    const uint32_t round = a->join().round;
+    b->join();
+    b->tell_joind(round);
+    server->settle();
+    b->kill();
+    server->settle();
+    EXPECT_EQ(a->look(round), Ended::late);
+    host.answer_waiting();
+    EXPECT_TRUE(server->run_at_once_until([&] { return a->look(round) == Ended::ended; }));
+    pmix_status_t status = PMIX_ERROR;
+    a->look(round, &status);
+    EXPECT_EQ(status, PMIX_SUCCESS);
+    EXPECT_EQ(a->memory->state().mode, Mode::by_request) << "the next round has one process less";
+}
+
+// Nothing of it is kept when its processes have gone.
+TEST_F(ServerMemoryFence, AllProcessesGone_IsForgotten) {
+    begin_in_memory();
+    const auto* nspace = server->parts().registry.find("job");
+    a->kill();
+    server->settle();
+    EXPECT_NE(server->parts().fence.memories().find(*nspace), nullptr);
+    b->kill();
+    EXPECT_TRUE(server->run_at_once_until([&] { return server->parts().fence.memories().find(*nspace) == nullptr; }));
+}
+
+// The last one to join ends before it can say so.
+TEST_F(ServerMemoryFence, DeathOfTheLastOne_BeforeItTells_TurnsToRequests) {
+    begin_in_memory();
+    const uint32_t round = a->join(true, 0).round;
+    EXPECT_EQ(b->join().kind, Joined::last_to_server);
+    b->kill();
+    EXPECT_TRUE(until(Mode::by_request));
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_ERR_PARTIAL_SUCCESS);
+}
+
+TEST_F(ServerMemoryFence, RankThatIsRegisteredLater_MakesANewOne) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    server->add_client("job", 7);
+    EXPECT_EQ(a->look(round), Ended::by_request);
+    const auto* nspace = server->parts().registry.find("job");
+    EXPECT_EQ(server->parts().fence.memories().find(*nspace), nullptr);
+    Rank c(*server, 7);
+    ASSERT_EQ(c.hello(), PMIX_SUCCESS);
+    c.drop_descriptors();
+    const uint32_t fa = a->start_request(FenceUse::joined, round), fb = b->start_request(FenceUse::has);
+    const uint32_t fc = c.start_request(FenceUse::lacks);
+    EXPECT_EQ(c.end_request(fc), PMIX_SUCCESS);
+    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    EXPECT_EQ(a->given, 3u) << "what it has is no longer one";
+    EXPECT_EQ(b->given, 3u);
+    EXPECT_EQ(c.given, 3u);
+    EXPECT_EQ(c.slot, 2u);
+    EXPECT_EQ(c.memory->state().mode, Mode::open);
+}
+
+// rows: D9
+TEST_F(ServerMemoryFence, RefusedCommit_IsTheStatusOfAll) {
+    begin_in_memory();
+    common::CommitRequest bad;
+    bad.generation = 1;
+    bad.entries.push_back({99, "k", {}});
+    a->tell<Command::commit>(bad);
+    const uint32_t round = a->join(true, 1).round;
+    b->join();
+    b->tell_joind(round);
+    EXPECT_TRUE(server->run_at_once_until([&] { return b->look(round) == Ended::ended; }));
+    for (Rank* one : {a.get(), b.get()})
+        EXPECT_EQ(one->end_request(one->start_request(FenceUse::joined, round)), PMIX_ERR_BAD_PARAM);
+}
+
+// A process that reads in the old segment learns of the new one first.
+TEST_F(ServerMemoryFence, SegmentThatWasReplaced_IsAskedFor) {
+    begin_in_memory();
+    const std::string large(200'000, 'x');
+    const auto* nspace = server->parts().registry.find("job");
+    const uint32_t before = nspace->data->instance();
+    uint64_t generation = 0;
+    while (nspace->data->instance() == before && generation < 100) {
+        ++generation;
+        a->commit(generation, large + std::to_string(generation));
+        server->settle();
+    }
+    ASSERT_NE(nspace->data->instance(), before);
+    const uint32_t round = a->join(true, generation).round;
+    b->join();
+    b->tell_joind(round);
+    EXPECT_TRUE(server->run_at_once_until([&] { return b->look(round) == Ended::ended; }));
+    bool ask = false;
+    b->look(round, nullptr, &ask);
+    EXPECT_TRUE(ask);
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_EQ(b->memory->state().mode, Mode::open);
+}
+
+TEST_F(ServerMemoryFence, NamespaceThatEnds_LeavesNobodyWaiting) {
+    begin_in_memory();
+    const uint32_t round = a->join(true, 9).round;
+    b->join();
+    const uint32_t fb = b->start_request(FenceUse::joined, round);
+    server->settle();
+    server->on_loop([&] { server->setup().deregister_nspace("job"); });
+    EXPECT_TRUE(server->run_at_once_until([&] { return b->hung_up(); }));
+    EXPECT_EQ(a->look(round), Ended::by_request);
+    pmix_status_t status = PMIX_SUCCESS;
+    const bool answered = b->answered(fb, status);
+    EXPECT_TRUE(!answered || status != PMIX_SUCCESS);
+}
+
+TEST_F(ServerMemoryFence, ServerThatStops_LeavesNobodyWaiting) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    server->stop();
+    EXPECT_EQ(a->look(round), Ended::by_request);
+}
+
+// Nobody is believed who says that all have joined.
+TEST_F(ServerMemoryFence, FalseWord_IsNoJoin) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    b->tell_joind(round);
+    b->tell_joind(round + 1);
+    server->settle();
+    EXPECT_EQ(a->look(round), Ended::late);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
+    // A tool has no place there.
+    EXPECT_EQ(b->join().kind, Joined::ended);
+}
+
+// A rank that writes that all are there, and asks: the others are asked for, and the round ends.
+TEST_F(ServerMemoryFence, WordThatLies_EndsInRequests) {
+    begin_in_memory();
+    const uint32_t round = a->memory->state().round;
+    auto* const page = static_cast<char*>(
+        ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+               server->parts().fence.memories().find(*server->parts().registry.find("job"))->shared->descriptor(), 0));
+    ASSERT_NE(page, MAP_FAILED);
+    const uint64_t lie = (uint64_t{round} << 2 | 2) << 32 | 2;  // at the server, two have joined
+    std::memcpy(page + 64, &lie, sizeof lie);
+    EXPECT_EQ(b->join().kind, Joined::refused);
+    const uint32_t fb = b->start_request(FenceUse::has);
+    EXPECT_TRUE(until(Mode::by_request));
+    const uint32_t fa = a->start_request(FenceUse::has);
+    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
+    ::munmap(page, 4096);
+}
+
+}  // namespace
+}  // namespace pmix::test

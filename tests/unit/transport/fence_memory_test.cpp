@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory for fences: joins, ends, requests, what is refused of a descriptor, and words that make no sense.
+#include "transport/fence_memory.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+namespace pmix::transport {
+namespace {
+
+using Joined = FenceMemory::Joined::Kind;
+using Ended = FenceMemory::End::Kind;
+using Mode = FenceMemory::Mode;
+
+constexpr size_t kWordAt = 64;
+
+std::unique_ptr<FenceMemory> created(uint32_t processes) {
+    auto made = FenceMemory::create(processes);
+    EXPECT_TRUE(made.ok());
+    return std::move(made).value();
+}
+std::unique_ptr<FenceMemory> taken(const FenceMemory& from, uint32_t processes) {
+    auto made = FenceMemory::take_over(Descriptor(::dup(from.descriptor())), processes);
+    EXPECT_TRUE(made.ok());
+    return std::move(made).value();
+}
+void open(FenceMemory& memory) {
+    memory.end_round(memory.state().round, PMIX_SUCCESS, false, Mode::open);
+}
+Deadline in_a_moment() {
+    return Deadline::in_ms(20);
+}
+Deadline long_from_now() {
+    return Deadline::in_ms(60'000);
+}
+
+// The same pages, to write into as a process that means no good.
+class Scribbler {
+  public:
+    explicit Scribbler(const FenceMemory& memory)
+        : at_(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory.descriptor(), 0)) {
+        EXPECT_NE(at_, MAP_FAILED);
+    }
+    ~Scribbler() { ::munmap(at_, 4096); }
+    void set_word(uint64_t word) { std::memcpy(static_cast<char*>(at_) + kWordAt, &word, sizeof word); }
+    void set_magic(uint32_t magic) { std::memcpy(at_, &magic, sizeof magic); }
+
+  private:
+    void* at_;
+};
+
+TEST(FenceMemory, Create_IsSealedInSize) {
+    const auto memory = created(3);
+    EXPECT_EQ(memory->processes(), 3u);
+    EXPECT_NE(::ftruncate(memory->descriptor(), 0), 0);
+    EXPECT_NE(::ftruncate(memory->descriptor(), 1 << 20), 0);
+    EXPECT_EQ(memory->state().mode, Mode::by_request);
+    EXPECT_EQ(memory->state().joined, 0u);
+}
+
+TEST(FenceMemory, Create_ForNobodyOrTooMany_IsRefused) {
+    EXPECT_EQ(FenceMemory::create(0).status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(FenceMemory::create(FenceMemory::kMaxProcesses + 1).status(), PMIX_ERR_BAD_PARAM);
+    const auto most = created(FenceMemory::kMaxProcesses);
+    open(*most);
+    EXPECT_EQ(taken(*most, FenceMemory::kMaxProcesses)->join(FenceMemory::kMaxProcesses - 1, false, false, 0).kind,
+              Joined::waits);
+}
+
+TEST(FenceMemory, TakeOver_OfAnythingElse_IsRefused) {
+    const auto memory = created(2);
+    const auto refused = [](int fd, uint32_t processes) {
+        return FenceMemory::take_over(Descriptor(fd), processes).status();
+    };
+    EXPECT_EQ(refused(-1, 2), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(refused(::dup(memory->descriptor()), 0), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(refused(::dup(memory->descriptor()), 3), PMIX_ERR_NOT_SUPPORTED) << "it is for two";
+    EXPECT_EQ(refused(::dup(memory->descriptor()), 5000), PMIX_ERR_NOT_SUPPORTED) << "it is shorter";
+    EXPECT_EQ(refused(::open("/dev/null", O_RDWR | O_CLOEXEC), 2), PMIX_ERR_NOT_SUPPORTED);
+    const int unsealed = ::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    ASSERT_EQ(::ftruncate(unsealed, 4096), 0);
+    EXPECT_EQ(refused(unsealed, 2), PMIX_ERR_NOT_SUPPORTED) << "its owner could cut it off";
+    Scribbler(*memory).set_magic(1);
+    EXPECT_EQ(refused(::dup(memory->descriptor()), 2), PMIX_ERR_NOT_SUPPORTED);
+}
+
+TEST(FenceMemory, Join_BeforeItIsOpen_IsRefused) {
+    const auto memory = created(1);
+    EXPECT_EQ(memory->join(0, false, false, 0).kind, Joined::refused);
+    open(*memory);
+    EXPECT_EQ(memory->join(1, false, false, 0).kind, Joined::refused) << "no such place";
+    EXPECT_EQ(memory->join(0, false, false, 0).kind, Joined::ended);
+}
+
+TEST(FenceMemory, LastJoin_EndsTheRoundForAll) {
+    const auto server = created(3);
+    open(*server);
+    const auto a = taken(*server, 3), b = taken(*server, 3), c = taken(*server, 3);
+    const auto first = a->join(0, false, false, 0);
+    EXPECT_EQ(first.kind, Joined::waits);
+    EXPECT_EQ(first.round, 1u);
+    EXPECT_EQ(a->wait(first.round, in_a_moment()).kind, Ended::late);
+    EXPECT_EQ(b->join(1, false, true, 0).kind, Joined::waits);
+    EXPECT_EQ(server->state().joined, 2u);
+    EXPECT_TRUE(server->state().collect);
+    EXPECT_EQ(c->join(2, false, false, 0).kind, Joined::ended);
+    for (const auto& one : {&a, &b}) {
+        const auto end = (*one)->wait(first.round, in_a_moment());
+        EXPECT_EQ(end.kind, Ended::ended);
+        EXPECT_EQ(end.status, PMIX_SUCCESS);
+        EXPECT_FALSE(end.ask);
+    }
+    EXPECT_EQ(server->state().round, 2u);
+    EXPECT_EQ(server->state().joined, 0u);
+    EXPECT_FALSE(server->state().collect);
+    EXPECT_EQ(server->state().mode, Mode::open);
+}
+
+TEST(FenceMemory, WhatTheServerHasToDo_IsEndedByIt) {
+    const auto server = created(2);
+    open(*server);
+    const auto a = taken(*server, 2), b = taken(*server, 2);
+    const uint32_t round = a->join(0, true, true, 7).round;
+    EXPECT_EQ(b->join(1, false, false, 9).kind, Joined::last_to_server);
+    EXPECT_EQ(server->state().mode, Mode::at_server);
+    EXPECT_TRUE(server->state().collect);
+    EXPECT_EQ(server->commits(0), 7u);
+    EXPECT_EQ(server->commits(1), 9u);
+    EXPECT_EQ(a->wait(round, in_a_moment()).kind, Ended::late);
+    EXPECT_EQ(a->join(0, false, false, 0).kind, Joined::refused) << "the round is not over";
+    server->end_round(round, PMIX_ERR_TIMEOUT, true, Mode::open);
+    const auto end = a->wait(round, in_a_moment());
+    EXPECT_EQ(end.kind, Ended::ended);
+    EXPECT_EQ(end.status, PMIX_ERR_TIMEOUT);
+    EXPECT_TRUE(end.ask);
+    // The next round's end does not touch what this one left.
+    EXPECT_EQ(a->join(0, false, false, 7).kind, Joined::waits);
+    EXPECT_EQ(b->wait(round, in_a_moment()).status, PMIX_ERR_TIMEOUT);
+}
+
+TEST(FenceMemory, ServerTakesPart_EveryRoundGoesToIt) {
+    const auto server = created(1);
+    server->set_server_takes_part(true);
+    open(*server);
+    EXPECT_EQ(server->join(0, false, false, 0).kind, Joined::last_to_server);
+    server->end_round(server->state().round, PMIX_SUCCESS, false, Mode::open);
+    server->set_server_takes_part(false);
+    EXPECT_EQ(server->join(0, false, false, 0).kind, Joined::ended);
+}
+
+TEST(FenceMemory, TurnToRequests_WakesWhoWaits) {
+    const auto server = created(2);
+    open(*server);
+    const auto a = taken(*server, 2);
+    const auto join = a->join(0, false, false, 0);
+    std::thread waits([&] { EXPECT_EQ(a->wait(join.round, long_from_now()).kind, Ended::by_request); });
+    EXPECT_EQ(server->turn_to_requests(), join.round);
+    waits.join();
+    EXPECT_EQ(server->turn_to_requests(), join.round) << "again";
+    EXPECT_EQ(server->state().joined, 0u) << "what has joined does not count";
+    EXPECT_EQ(a->join(0, false, false, 0).kind, Joined::refused);
+    open(*server);
+    EXPECT_EQ(a->join(0, false, false, 0).round, join.round + 1);
+}
+
+TEST(FenceMemory, EndRound_WakesWhoWaits) {
+    const auto server = created(2);
+    server->set_server_takes_part(true);
+    open(*server);
+    const auto a = taken(*server, 2), b = taken(*server, 2);
+    const auto join = a->join(0, false, false, 0);
+    std::atomic<int> ended{0};
+    const auto wait = [&](FenceMemory& one) {
+        const auto end = one.wait(join.round, long_from_now());
+        if (end.kind == Ended::ended && end.status == PMIX_ERR_PARTIAL_SUCCESS) ++ended;
+    };
+    std::thread first([&] { wait(*a); });
+    EXPECT_EQ(b->join(1, false, false, 0).kind, Joined::last_to_server);
+    std::thread second([&] { wait(*b); });
+    server->end_round(join.round, PMIX_ERR_PARTIAL_SUCCESS, false, Mode::by_request);
+    first.join();
+    second.join();
+    EXPECT_EQ(ended, 2);
+}
+
+TEST(FenceMemory, RoundsBeginAnewAfterTheLastNumber) {
+    const auto server = created(1);
+    const uint64_t last = (uint64_t{1} << 30) - 1;
+    Scribbler(*server).set_word(last << 34);
+    EXPECT_EQ(server->state().round, last);
+    EXPECT_EQ(server->join(0, false, false, 0).kind, Joined::ended);
+    EXPECT_EQ(server->state().round, 0u);
+    EXPECT_EQ(server->wait(static_cast<uint32_t>(last), in_a_moment()).kind, Ended::ended);
+    Scribbler(*server).set_word(last << 34);
+    server->end_round(static_cast<uint32_t>(last), PMIX_SUCCESS, false, Mode::open);
+    EXPECT_EQ(server->state().round, 0u);
+}
+
+// Whatever stands there: a process is sent to the server, or waits for no longer than it wants.
+TEST(FenceMemory, Nonsense_EndsInARequestOrInTime) {
+    const auto server = created(2);
+    open(*server);
+    Scribbler scribbler(*server);
+    const uint64_t round = uint64_t{1} << 34;
+    for (const uint64_t low : {uint64_t{2}, uint64_t{0xffff}, uint64_t{0xffff'ffff}}) {
+        scribbler.set_word(round | low);
+        EXPECT_EQ(server->join(0, false, false, 0).kind, Joined::refused) << low;
+    }
+    scribbler.set_word(round | uint64_t{3} << 32);  // no such mode
+    EXPECT_EQ(server->join(0, false, false, 0).kind, Joined::refused);
+    EXPECT_EQ(server->wait(1, in_a_moment()).kind, Ended::late);
+    EXPECT_EQ(server->turn_to_requests(), 1u);
+    EXPECT_EQ(server->wait(1, in_a_moment()).kind, Ended::by_request);
+}
+
+// One that changes the word without end keeps nobody for longer than the deadline.
+TEST(FenceMemory, AProcessThatWritesWithoutEnd_KeepsNobody) {
+    const auto server = created(2);
+    open(*server);
+    const uint32_t round = server->join(0, false, false, 0).round;
+    std::atomic<bool> stop{false};
+    std::thread writes([&] {
+        Scribbler scribbler(*server);
+        for (uint64_t i = 0; !stop; ++i)
+            scribbler.set_word(uint64_t{round} << 34 | (i % 2 == 0 ? uint64_t{2} << 32 : 0));
+    });
+    const auto end = server->wait(round, in_a_moment());
+    EXPECT_EQ(end.kind, Ended::late);
+    server->turn_to_requests();  // comes back
+    stop = true;
+    writes.join();
+}
+
+}  // namespace
+}  // namespace pmix::transport
