@@ -3,7 +3,6 @@
 // nobody leaves a round before all have joined, what was written before a fence is read after it, and nobody is left
 // behind.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
@@ -56,9 +55,8 @@ TEST(FenceMemoryStress, EverybodyMeetsInEveryRound) {
     std::mutex server_is_one_thread;
 
     const auto process = [&](uint32_t slot) {
-        auto mine = FenceMemory::take_over(Descriptor(::dup(memory.descriptor())), kProcesses);
-        if (!mine.ok()) return void(++wrong);
-        FenceMemory& fence = *mine.value();
+        // One mapping for all: ThreadSanitizer knows memory by its address, and finds no order between two.
+        FenceMemory& fence = memory;
         const auto meet = [&](int round) {
             const auto join = fence.join(slot, (round + slot) % 7 == 0, false, static_cast<uint64_t>(round));
             if (join.kind == Joined::ended) return;

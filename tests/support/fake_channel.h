@@ -26,7 +26,7 @@ class FakeChannel final : public client::Channel {
     std::function<void(const common::Frame&)> on_send;
     // Runs before a frame is recorded; anything but success is send()'s answer, and the frame is lost.
     std::function<pmix_status_t(const common::Frame&)> before_send;
-    bool open = true;
+    std::atomic<bool> open{true};
     bool another_users = false;
     bool no_call_without_a_limit = false;  // then one is a failure at once
     std::atomic<int> queue_waits{0};
