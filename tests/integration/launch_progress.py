@@ -10,44 +10,21 @@ cases: slow    a launch of some seconds: a line rewritten in place, and gone at 
 slow_exec is preloaded in each: it delays every program's start by a fixed time."""
 import argparse
 import os
-import pty
 import re
-import subprocess
 import sys
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from progress_check import check, run  # noqa: E402
 
 LINE = re.compile(r"\r\x1b\[Kpmixrun: (\d+) of (\d+) processes are up")
 GONE = "\r\x1b[K"
 
 
-def check(condition, *what):
-    if not condition:
-        print("FAIL", *what)
-        sys.exit(1)
-
-
 def started(options, delay_ms, arguments, terminal):
     """Exit status and what is on standard error."""
-    environment = dict(os.environ, LD_PRELOAD=options.slow, SLOW_EXEC_MS=str(delay_ms))
-    command = [options.pmixrun, *arguments]
-    if not terminal:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              text=True, env=environment, timeout=300, check=False)
-        return done.returncode, done.stderr
-    master, slave = pty.openpty()
-    job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave, env=environment)
-    os.close(slave)
-    text = b""
-    while True:
-        try:
-            part = os.read(master, 65536)
-        except OSError:  # the last descriptor of the other end is closed
-            break
-        if not part:
-            break
-        text += part
-    os.close(master)
-    return job.wait(300), text.decode()
+    status, _, text = run([options.pmixrun, *arguments], terminal, LD_PRELOAD=options.slow, SLOW_EXEC_MS=str(delay_ms))
+    return status, text
 
 
 def slow(options):

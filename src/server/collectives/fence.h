@@ -71,6 +71,7 @@ class Fence final : public CollectiveOperation {
 
     Get& get_;
     FenceMemories memories_;
+    bool commits_awaited_ = false;  // by a round in memory; unless it is set, a commit costs nothing here
     std::map<Signature, Sent> sent_;
     size_t remembered_ = 0;  // processes in sent_, at most: what is forgotten with a namespace is still counted
 };

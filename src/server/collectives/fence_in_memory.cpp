@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fence, the part that concerns processes which meet in memory: when the server has to run their round, how it ends,
 // and when they go back to requests.
-#include "common/base/log.h"
+#include <algorithm>
+
 #include "server/collectives/fence.h"
 
 namespace pmix::server {
@@ -33,9 +34,13 @@ void Fence::joined_in_memory(Peer& peer, common::FenceJoinedNotify& message, Rep
 }
 
 void Fence::commit_done(Peer& peer) {
+    if (!commits_awaited_) return;
     JobFenceMemory* const memory = memories_.of(peer);
     if (memory != nullptr && memory->has_told && memory->running == 0)
         run_in_memory(*registry_.find(peer.id().nspace), *memory);
+    const auto& all = memories_.all();
+    commits_awaited_ = std::any_of(all.begin(), all.end(),
+                                   [](const auto& one) { return one.second.has_told && one.second.running == 0; });
 }
 
 bool Fence::ask_in_memory(JobFenceMemory& memory, Peer& peer, common::FenceRequest& request, Reply& reply) {
@@ -43,7 +48,7 @@ bool Fence::ask_in_memory(JobFenceMemory& memory, Peer& peer, common::FenceReque
     const uint32_t round = request.memory_round;
     JobFenceMemory::Place* const place = memory.place_of(peer);
     if (place == nullptr || place->use != FenceUse::joined) return false;  // in an earlier memory
-    if (round == state.round && memory.running != 0) {
+    if (memory.running != 0 && round == memory.running_round) {
         if (Round* const open = find(memory.running)) open->replies.push_back(std::move(reply));
         return true;
     }
@@ -66,7 +71,10 @@ bool Fence::ask_in_memory(JobFenceMemory& memory, Peer& peer, common::FenceReque
 void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
     const auto state = memory.shared->state();
     if (state.mode != Mode::at_server) return;
-    if (!memory.commits_are_in()) return;
+    if (!memory.commits_are_in()) {
+        commits_awaited_ = true;
+        return;
+    }
     const Signature signature = all_of(nspace);
     std::vector<MemberId> members;
     members.reserve(memory.places.size());
@@ -80,6 +88,7 @@ void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
     Round* const round = find(opened.id);
     if (round == nullptr) return to_requests(memory);
     memory.running = opened.id;
+    memory.running_round = state.round;
     memory.has_told = false;
     round->account = first->account();
     round->collect = state.collect;
@@ -109,13 +118,13 @@ void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
     const uint32_t instance = nspace->data != nullptr ? nspace->data->instance() : 0;
     if (in_memory) {
         memory->running = 0;
-        memory->last_round = state.round;
+        memory->last_round = memory->running_round;
         memory->last_status = status;
         // A process that reads in a segment that has been replaced must learn of the new one first, and an error is the
         // server's to give.
         const bool ask = status != PMIX_SUCCESS || instance != memory->instance;
         memory->instance = instance;
-        memory->shared->end_round(state.round, status, ask, open ? Mode::open : Mode::by_request);
+        memory->shared->end_round(memory->running_round, status, ask, open ? Mode::open : Mode::by_request);
         if (memory->outdated) memories_.forget(*nspace);
     } else if (open && state.mode == Mode::by_request) {
         const Reach reach = registry_.reach(round.signature);

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "common/base/log.h"
-
 namespace pmix::server {
 
 using common::FenceUse;

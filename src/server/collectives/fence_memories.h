@@ -39,12 +39,13 @@ struct JobFenceMemory {
     };
 
     std::unique_ptr<transport::FenceMemory> shared;
-    std::vector<Place> places;  // ranks ascend
-    uint64_t running = 0;       // the round of the operation that this round in memory is; 0: none
-    bool has_told = false;      // a process has said, or shown, that all have joined
-    bool disturbed = true;      // may it be open? is to be found out anew
-    bool outdated = false;      // to be forgotten: the job has other processes here than it has places, or none
-    uint32_t instance = 0;      // of the segment that all have read of
+    std::vector<Place> places;   // ranks ascend
+    uint64_t running = 0;        // the round of the operation that this round in memory is; 0: none
+    uint32_t running_round = 0;  // in memory, whatever stands there meanwhile
+    bool has_told = false;       // a process has said, or shown, that all have joined
+    bool disturbed = true;       // may it be open? is to be found out anew
+    bool outdated = false;       // to be forgotten: the job has other processes here than it has places, or none
+    uint32_t instance = 0;       // of the segment that all have read of
     std::vector<Held> held;
     uint32_t round_by_request = 0;  // the last round that was turned to requests, if there was one
     bool had_round_by_request = false;

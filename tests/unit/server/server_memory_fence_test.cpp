@@ -60,7 +60,7 @@ class Rank : public FakeClient {
     FenceMemory::Joined join(bool news = false, uint64_t commits = 0, bool collect = false) {
         return memory->join(slot, news, collect, commits);
     }
-    void tell_joind(uint32_t round) {
+    void tell_joined(uint32_t round) {
         common::FenceJoinedNotify message;
         message.round = round;
         tell<Command::fence_joined>(message);
@@ -100,6 +100,21 @@ class ServerMemoryFence : public ::testing::Test {
         meet();
         ASSERT_TRUE(a->memory != nullptr && b->memory != nullptr);
         ASSERT_EQ(a->memory->state().mode, Mode::open);
+    }
+    // Both have joined a round in memory, which the host has and answers when the test lets it. The round.
+    uint32_t begin_with_the_host() {
+        host.styles["fence"] = Style::later;
+        begin(2);
+        const uint32_t first_a = a->start_request(FenceUse::lacks), first_b = b->start_request(FenceUse::lacks);
+        server->settle();
+        host.answer_waiting();
+        EXPECT_EQ(a->end_request(first_a), PMIX_SUCCESS);
+        EXPECT_EQ(b->end_request(first_b), PMIX_SUCCESS);
+        const uint32_t round = a->join().round;
+        b->join();
+        b->tell_joined(round);
+        server->settle();
+        return round;
     }
     bool until(Mode mode) {
         return server->run_at_once_until([&] { return a->memory->state().mode == mode; });
@@ -169,7 +184,7 @@ TEST_F(ServerMemoryFence, CommitThatIsUnderWay_IsWaitedFor) {
     begin_in_memory();
     const uint32_t round = a->join(true, 3).round;
     EXPECT_EQ(b->join().kind, Joined::last_to_server);
-    b->tell_joind(round);
+    b->tell_joined(round);
     server->settle();
     EXPECT_EQ(a->look(round), Ended::late);
     a->commit(2, "old");
@@ -190,7 +205,7 @@ TEST_F(ServerMemoryFence, CommitsThatNeverWere_EndWhenAllHaveAsked) {
     begin_in_memory();
     const uint32_t round = a->join(true, 1'000'000).round;
     EXPECT_EQ(b->join().kind, Joined::last_to_server);
-    b->tell_joind(round);
+    b->tell_joined(round);
     const uint32_t fb = b->start_request(FenceUse::joined, round);
     server->settle();
     pmix_status_t status = PMIX_ERROR;
@@ -209,7 +224,7 @@ TEST_F(ServerMemoryFence, SeveralNodes_OneUpcallForAll) {
     a->commit(1, "of a");
     const uint32_t round = a->join(true, 1, true).round;
     EXPECT_EQ(b->join().kind, Joined::last_to_server);
-    b->tell_joind(round);
+    b->tell_joined(round);
     EXPECT_TRUE(until(Mode::open));
     ASSERT_EQ(host.count("fence"), 2u);
     const Seen* seen = host.last("fence");
@@ -220,7 +235,7 @@ TEST_F(ServerMemoryFence, SeveralNodes_OneUpcallForAll) {
     // Without anything new, too: the others are waited for.
     const uint32_t next = b->join().round;
     EXPECT_EQ(a->join().kind, Joined::last_to_server);
-    a->tell_joind(next);
+    a->tell_joined(next);
     EXPECT_TRUE(until(Mode::open));
     EXPECT_EQ(host.count("fence"), 3u);
     EXPECT_FALSE(common::InfoView(host.last("fence")->infos).flag(PMIX_COLLECT_DATA));
@@ -232,7 +247,7 @@ TEST_F(ServerMemoryFence, ErrorOfTheHost_IsAskedFor) {
     host.statuses["fence"] = PMIX_ERR_TIMEOUT;
     const uint32_t round = a->join().round;
     b->join();
-    b->tell_joind(round);
+    b->tell_joined(round);
     EXPECT_TRUE(server->run_at_once_until([&] { return a->look(round) == Ended::ended; }));
     pmix_status_t status = PMIX_SUCCESS;
     bool ask = false;
@@ -249,17 +264,7 @@ TEST_F(ServerMemoryFence, ErrorOfTheHost_IsAskedFor) {
 }
 
 TEST_F(ServerMemoryFence, AskedWhileTheHostHasIt_IsAnsweredWithIt) {
-    host.styles["fence"] = Style::later;
-    begin(2);
-    const uint32_t first_a = a->start_request(FenceUse::lacks), first_b = b->start_request(FenceUse::lacks);
-    server->settle();
-    host.answer_waiting();
-    EXPECT_EQ(a->end_request(first_a), PMIX_SUCCESS);
-    EXPECT_EQ(b->end_request(first_b), PMIX_SUCCESS);
-    const uint32_t round = a->join().round;
-    b->join();
-    b->tell_joind(round);
-    server->settle();
+    const uint32_t round = begin_with_the_host();
     EXPECT_EQ(a->memory->state().mode, Mode::at_server);
     const uint32_t fa = a->start_request(FenceUse::joined, round);
     server->settle();
@@ -326,17 +331,7 @@ TEST_F(ServerMemoryFence, DeathOfAMember_EndsTheOthersWait) {
 
 // One that has joined and ends is one that took part.
 TEST_F(ServerMemoryFence, DeathAfterAllHaveJoined_IsNoError) {
-    host.styles["fence"] = Style::later;
-    begin(2);
-    const uint32_t first_a = a->start_request(FenceUse::lacks), first_b = b->start_request(FenceUse::lacks);
-    server->settle();
-    host.answer_waiting();
-    EXPECT_EQ(a->end_request(first_a), PMIX_SUCCESS);
-    EXPECT_EQ(b->end_request(first_b), PMIX_SUCCESS);
-    const uint32_t round = a->join().round;
-    b->join();
-    b->tell_joind(round);
-    server->settle();
+    const uint32_t round = begin_with_the_host();
     b->kill();
     server->settle();
     EXPECT_EQ(a->look(round), Ended::late);
@@ -400,7 +395,7 @@ TEST_F(ServerMemoryFence, RefusedCommit_IsTheStatusOfAll) {
     a->tell<Command::commit>(bad);
     const uint32_t round = a->join(true, 1).round;
     b->join();
-    b->tell_joind(round);
+    b->tell_joined(round);
     EXPECT_TRUE(server->run_at_once_until([&] { return b->look(round) == Ended::ended; }));
     for (Rank* one : {a.get(), b.get()})
         EXPECT_EQ(one->end_request(one->start_request(FenceUse::joined, round)), PMIX_ERR_BAD_PARAM);
@@ -421,7 +416,7 @@ TEST_F(ServerMemoryFence, SegmentThatWasReplaced_IsAskedFor) {
     ASSERT_NE(nspace->data->instance(), before);
     const uint32_t round = a->join(true, generation).round;
     b->join();
-    b->tell_joind(round);
+    b->tell_joined(round);
     EXPECT_TRUE(server->run_at_once_until([&] { return b->look(round) == Ended::ended; }));
     bool ask = false;
     b->look(round, nullptr, &ask);
@@ -455,8 +450,8 @@ TEST_F(ServerMemoryFence, ServerThatStops_LeavesNobodyWaiting) {
 TEST_F(ServerMemoryFence, FalseWord_IsNoJoin) {
     begin_in_memory();
     const uint32_t round = a->join().round;
-    b->tell_joind(round);
-    b->tell_joind(round + 1);
+    b->tell_joined(round);
+    b->tell_joined(round + 1);
     server->settle();
     EXPECT_EQ(a->look(round), Ended::late);
     EXPECT_EQ(a->memory->state().mode, Mode::open);
