@@ -174,11 +174,12 @@ class OpenPmixServer {
             if (::poll(&waiting, 1, 60'000) < 0 || stopping_) return;
             transport::Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
             if (!socket) return;
-            ++connections;
             {
                 common::MutexLock lock(mutex_);
+                if (stopping_) return;  // cut() was before this connection
                 socket_ = std::move(socket);
             }
+            ++connections;  // what is counted can be cut
             serve_one();
             common::MutexLock lock(mutex_);
             socket_.reset();
