@@ -85,15 +85,21 @@ bool unmapped_users_permitted(InfoView infos) {
     return asked == nullptr || std::string_view(asked) != "0";
 }
 
+// The number that a variable has, if it is set.
+template <class T>
+pmix_status_t read_variable(const char* name, T least, T& number) {
+    const char* text = ::secure_getenv(name);
+    if (text == nullptr || *text == '\0') return PMIX_SUCCESS;
+    const auto end = std::from_chars(text, text + std::strlen(text), number);
+    return end.ec == std::errc() && *end.ptr == '\0' && number >= least ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+}
+
 pmix_status_t read_user_memory(InfoView infos, size_t& bytes) {
     if (infos.has(PMIX_WIREUP_USER_MEMORY)) {
         const pmix_status_t rc = infos.get(PMIX_WIREUP_USER_MEMORY, &bytes);
         return rc == PMIX_SUCCESS && bytes == 0 ? PMIX_ERR_BAD_PARAM : rc;
     }
-    const char* text = ::secure_getenv("WIREUP_USER_MEMORY");
-    if (text == nullptr || *text == '\0') return PMIX_SUCCESS;
-    const auto end = std::from_chars(text, text + std::strlen(text), bytes);
-    return end.ec == std::errc() && *end.ptr == '\0' && bytes != 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    return read_variable("WIREUP_USER_MEMORY", size_t{1}, bytes);
 }
 
 common::Result<server::ServerOptions> read_server_options(InfoView infos) {
@@ -116,10 +122,9 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     options.scheduler = infos.flag(PMIX_SERVER_SCHEDULER);
     options.strict = infos.flag(PMIX_WIREUP_STRICT);
     options.single_listener = infos.flag(PMIX_SINGLE_LISTENER);
-    if (const char* memory = ::secure_getenv("WIREUP_FENCE_MEMORY"))
-        options.fence_memory = std::string_view(memory) != "0";
     options.unmapped_users = unmapped_users_permitted(infos);
     rc = read_user_memory(infos, options.user_memory);
+    if (rc == PMIX_SUCCESS) rc = read_variable("WIREUP_FENCE_MEMORY", 0u, options.fence_memory_at);
     if (rc != PMIX_SUCCESS) return rc;
     if (const char* file = ::secure_getenv(kFileVariable); file != nullptr && options.rendezvous_file.empty()) {
         options.rendezvous_file = file;

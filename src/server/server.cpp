@@ -59,7 +59,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       events(observers, host, registry, segments, options.id, options.event_cache),
       get(observers, scheduler, host, registry, segments),
       commit(registry, get, counters),
-      fence(scheduler, host, registry, segments, get, options.fence_memory),
+      fence(scheduler, host, registry, segments, get, options.fence_memory_at),
       connect(scheduler, host, registry, segments),
       disconnect(scheduler, host, registry, segments, connect),
       groups(scheduler, host, registry, budget, segments, events, get),

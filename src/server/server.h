@@ -56,7 +56,7 @@ struct ServerOptions {
     bool listen = true;            // off in tests that hand their own socket pairs in
     bool openpmix = false;         // PMIX_WIREUP_OPENPMIX: serve processes with OpenPMIx's library too
     bool strict = false;           // PMIX_WIREUP_STRICT
-    bool fence_memory = true;      // WIREUP_FENCE_MEMORY: a job's processes may meet for a fence in memory
+    unsigned fence_memory_at = 8;  // WIREUP_FENCE_MEMORY: the fence of a job that brings its memory for fences; 0: none
     bool gateway = false;          // PMIX_SERVER_GATEWAY: what is logged here is logged for the system
     bool single_listener = false;  // PMIX_SINGLE_LISTENER: the socket file, if there is one, and nothing else
     bool tool_support = false;     // PMIX_SERVER_TOOL_SUPPORT, or PMIX_SERVER_SESSION_SUPPORT

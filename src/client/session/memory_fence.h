@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process's fences over all of its namespace through memory: arriving there, waiting, and when to ask the server.
 //
-// Owns the mapping (transport/fence_memory.h), which the server gives with the answer to a fence. One thread is in it
+// Owns the mapping (transport/fence_memory.h), which the server gives with the answer to a fence once the job has
+// fenced often enough. One thread is in it
 // at a time; another one that fences meanwhile asks the server, and so does every fence while a request for one is on
 // its way: the server counts those, and the order of a process's fences is kept.
 //

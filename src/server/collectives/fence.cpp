@@ -181,8 +181,8 @@ void Fence::namespace_gone(Nspace& nspace) {
     if (JobFenceMemory* const memory = memories_.find(nspace)) {
         for (JobFenceMemory::Held& held : memory->held) held.reply.status(PMIX_ERR_NOT_FOUND);
         memory->turn_to_requests();
-        memories_.forget(nspace);
     }
+    memories_.namespace_gone(nspace);
     std::erase_if(sent_, [&](const auto& entry) { return entry.first.names(nspace.name); });
 }
 

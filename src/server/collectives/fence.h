@@ -21,12 +21,11 @@ class Get;
 
 class Fence final : public CollectiveOperation {
   public:
-    // in_memory: may processes meet there?
-    Fence(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Get& get,
-          bool in_memory = true)
+    // memory_at: which fence of a job brings the memory in which its processes meet. 0: none.
+    Fence(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Get& get, unsigned memory_at)
         : CollectiveOperation("fence", common::Function::PMIx_Fence, scheduler, host, registry, segments),
           get_(get),
-          memories_(registry, in_memory) {}
+          memories_(registry, memory_at) {}
 
     // procs empty: all of the requester's namespace.
     void request(Peer& peer, common::FenceRequest& request, Reply reply);

@@ -42,10 +42,10 @@ JobFenceMemory* FenceMemories::find(const Nspace& nspace) noexcept {
 }
 
 JobFenceMemory* FenceMemories::asked_by(const std::shared_ptr<Peer>& peer, FenceUse use) {
-    if (!enabled_ || peer->kind() != PeerKind::client) return nullptr;
+    if (at_fence_ == 0 || peer->kind() != PeerKind::client) return nullptr;
     const Nspace* const nspace = registry_.find(peer->id().nspace);
     if (nspace == nullptr) return nullptr;
-    if (use != FenceUse::none && memories_.count(nspace->number) == 0) create(*nspace, *peer);
+    if (use != FenceUse::none && memories_.count(nspace->number) == 0 && is_due(*nspace)) create(*nspace, *peer);
     JobFenceMemory* const memory = find(*nspace);
     if (memory == nullptr) return nullptr;
     const auto at =
@@ -63,6 +63,15 @@ JobFenceMemory* FenceMemories::asked_by(const std::shared_ptr<Peer>& peer, Fence
     if (use == FenceUse::none || use == FenceUse::lacks) memory->disturbed = true;
     at->use = use;
     return memory;
+}
+
+bool FenceMemories::is_due(const Nspace& nspace) {
+    uint64_t& requests = requests_[nspace.number];
+    if (requests < uint64_t{at_fence_ - 1} * nspace.local_count()) {
+        ++requests;
+        return false;
+    }
+    return true;
 }
 
 void FenceMemories::create(const Nspace& nspace, const Peer& peer) {

@@ -3,8 +3,10 @@
 //
 // Owns one FenceMemory for each namespace that has one, its places, and the peers that have been given it. Fence asks
 // it what a request means and tells it what became of a round; it decides nothing about rounds itself. A job has a
-// memory when all of its local processes are one user's; it is open when each of them, a single process for its rank,
-// has been given it. Whatever disturbs that (a process ends, ranks are registered) turns it to requests.
+// memory when all of its local processes are one user's and it has fenced often enough: to be given it costs a process
+// as much as some ten fences by request (docs/design/performance.md), and most jobs fence two or three times. It is
+// open when each of them, a single process for its rank, has been given it. Whatever disturbs that (a process ends,
+// ranks are registered) turns it to requests.
 //
 // Loop thread only. What processes write there is believed of nobody but this job. What can go wrong: no memory or
 // descriptors, which costs the job its speed only.
@@ -63,7 +65,8 @@ struct JobFenceMemory {
 
 class FenceMemories {
   public:
-    FenceMemories(Registry& registry, bool enabled) noexcept : registry_(registry), enabled_(enabled) {}
+    // A job's at_fence-th fence is answered with its memory. 0: never.
+    FenceMemories(Registry& registry, unsigned at_fence) noexcept : registry_(registry), at_fence_(at_fence) {}
 
     JobFenceMemory* find(const Nspace& nspace) noexcept;
     // Of a process that asks for a fence over its namespace: the memory of its job, which may be new. Null: none.
@@ -74,14 +77,21 @@ class FenceMemories {
     // The memory in which this peer has a place. Null: none.
     JobFenceMemory* of(const Peer& peer) noexcept;
     void forget(const Nspace& nspace) noexcept { memories_.erase(nspace.number); }
+    void namespace_gone(const Nspace& nspace) noexcept {
+        forget(nspace);
+        requests_.erase(nspace.number);
+    }
     std::map<uint32_t, JobFenceMemory>& all() noexcept { return memories_; }
 
   private:
+    // Counts a request of a process that can meet in memory: is it of a fence that brings it?
+    bool is_due(const Nspace& nspace);
     void create(const Nspace& nspace, const Peer& peer);
 
     Registry& registry_;
-    const bool enabled_;
+    const unsigned at_fence_;
     std::map<uint32_t, JobFenceMemory> memories_;  // by the number of the namespace
+    std::map<uint32_t, uint64_t> requests_;        // the same; of jobs without a memory
 };
 
 }  // namespace pmix::server

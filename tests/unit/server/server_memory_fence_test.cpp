@@ -76,11 +76,12 @@ class Rank : public FakeClient {
     uint32_t slot = 0, given = 0;
 };
 
-// Two processes of a job that have met once, by request.
+// Two processes of a job that have met once, by request. The first fence brings the memory.
 class ServerMemoryFence : public ::testing::Test {
   protected:
     ServerMemoryFence() = default;
-    void begin(unsigned nodes = 1, server::ServerOptions options = {}) {
+    void begin(unsigned nodes = 1, server::ServerOptions options = {}, unsigned memory_at = 1) {
+        options.fence_memory_at = memory_at;
         server = std::make_unique<TestServer>(&module, std::move(options));
         server->job("job", nodes, 2);
         a = std::make_unique<Rank>(*server, 0);
@@ -156,12 +157,33 @@ TEST_F(ServerMemoryFence, OneThatDoesNotTakeIt_KeepsAllByRequest) {
 }
 
 TEST_F(ServerMemoryFence, TurnedOff_IsNotGiven) {
-    server::ServerOptions options;
-    options.fence_memory = false;
-    begin(1, options);
+    begin(1, {}, 0);
     meet();
     EXPECT_EQ(a->given, 0u);
     EXPECT_EQ(b->given, 0u);
+}
+
+TEST_F(ServerMemoryFence, FencesBeforeTheOneThatBringsIt_DoNot) {
+    begin(1, {}, 3);
+    for (int fence = 1; fence <= 2; ++fence) {
+        meet();
+        EXPECT_EQ(a->given, 0u) << fence;
+        EXPECT_EQ(b->given, 0u) << fence;
+    }
+    meet();
+    EXPECT_EQ(a->given, 2u);
+    EXPECT_EQ(b->given, 2u);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
+}
+
+// Processes without the code for it count for nothing.
+TEST_F(ServerMemoryFence, FencesOfThoseThatDoNotTakeIt_DoNotBringIt) {
+    begin(1, {}, 2);
+    for (int fence = 1; fence <= 4; ++fence) meet(FenceUse::none, FenceUse::none);
+    meet();
+    EXPECT_EQ(a->given, 0u);
+    meet();
+    EXPECT_EQ(a->given, 2u);
 }
 
 TEST_F(ServerMemoryFence, ProcessesOfSeveralUsers_AreNotGivenIt) {
