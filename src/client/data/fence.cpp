@@ -20,8 +20,7 @@ struct Prepared {
 };
 
 bool is_whole(const common::FenceRequest& request, const Session& session) noexcept {
-    return request.ranges.empty() && request.procs.size() == 1 && request.procs[0].rank == PMIX_RANK_WILDCARD &&
-           request.procs[0].nspace == session.self().nspace;
+    return request.ranges.empty() && common::is_all_of(request.procs, session.self().nspace);
 }
 
 // Nothing but whether data is collected, and nothing of it required.
@@ -36,9 +35,9 @@ bool says_only_collect(const pmix_info_t infos[], size_t n, bool& collect) noexc
 }
 
 // Not by memory: what the request says of it, and that it is under way.
-MemoryFence::Request by_request(Session& session, common::FenceRequest& request) {
+MemoryFence::Request by_request(Session& session, common::FenceRequest& request, uint64_t commit) {
     request.memory = session.memory_fence().use();
-    return MemoryFence::Request(session.memory_fence(), session.sent_commit());
+    return MemoryFence::Request(session.memory_fence(), commit);
 }
 
 common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
@@ -88,8 +87,9 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
     if (p->only_self) return session.refusals().reported_by(PMIX_SUCCESS);
     MemoryFence::Outcome met;
     bool collect = false;
+    const uint64_t commit = session.sent_commit();
     if (p->whole && says_only_collect(infos, ninfos, collect) && session.connected() && !session.must_not_wait()) {
-        met = session.memory_fence().fence(collect, session.sent_commit(), [&session](uint32_t round) {
+        met = session.memory_fence().fence(collect, commit, [&session](uint32_t round) {
             common::FenceJoinedNotify joined;
             joined.round = round;
             auto message = common::message_bytes(joined);
@@ -100,12 +100,13 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
     common::FenceReply reply;
     pmix_status_t rc;
     if (p->whole) {
-        const auto counted = by_request(session, p->request);
+        auto counted = by_request(session, p->request, commit);
         if (met.joined) {
             p->request.memory = common::FenceUse::joined;
             p->request.memory_round = met.round;
         }
         rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
+        if (rc == PMIX_SUCCESS) counted.settled();
         // It was lost during this call.
         if (met.joined && rc == PMIX_ERR_UNREACH) rc = PMIX_ERR_LOST_CONNECTION;
     } else {
@@ -133,7 +134,9 @@ pmix_status_t fence_nb(Session& session, const pmix_proc_t procs[], size_t nproc
     }
     return session.ask_nb<Command::fence>(
         p->request,
-        [tell, counted = by_request(session, p->request)](pmix_status_t rc, common::FenceReply&) mutable {
+        [tell, counted = by_request(session, p->request, session.sent_commit())](pmix_status_t rc,
+                                                                                 common::FenceReply&) mutable {
+            if (rc == PMIX_SUCCESS) counted.settled();
             // The callback may fence again.
             { const MemoryFence::Request over(std::move(counted)); }
             tell(rc);

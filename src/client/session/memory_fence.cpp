@@ -12,7 +12,12 @@ using common::MutexLock;
 using transport::FenceMemory;
 
 void MemoryFence::take(transport::Descriptor descriptor, uint32_t ranks, uint32_t slot) noexcept {
-    if (!allowed_ || !descriptor || slot >= ranks) return;
+    if (!allowed_ || slot >= ranks) return;
+    if (!descriptor) {  // what there was before is not what the others have
+        MutexLock lock(mutex_);
+        entry_ = {};
+        return;
+    }
     auto memory = FenceMemory::take_over(std::move(descriptor), ranks);
     try {
         Entry entry;

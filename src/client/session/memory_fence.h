@@ -2,9 +2,9 @@
 // A process's fences over all of its namespace through memory: arriving there, waiting, and when to ask the server.
 //
 // Owns the mapping (transport/fence_memory.h), which the server gives with the answer to a fence once the job has
-// fenced often enough. One thread is in it
-// at a time; another one that fences meanwhile asks the server, and so does every fence while a request for one is on
-// its way: the server counts those, and the order of a process's fences is kept.
+// fenced often enough. One thread is in it at a time; another one that fences meanwhile asks the server, and so does
+// every fence while a request for one is on its way: the server counts those, and the order of a process's fences is
+// kept.
 //
 // Callers' threads. What can go wrong: the memory makes no sense, somebody is late, the server has more to say than a
 // status, or is lost: then the caller asks (Outcome::ended is false), and the server or the loss of it answers.
@@ -43,7 +43,8 @@ class MemoryFence {
     Outcome fence(bool collect, uint64_t commit, Tell tell) {
         const Entry entry = enter();
         if (entry.memory == nullptr) return {};
-        const bool news = commit != settled_.load(std::memory_order_relaxed);
+        const Leaving leaving{*this};
+        const bool news = commit != settled_.load(std::memory_order_acquire);
         const auto join = entry.memory->join(entry.slot, news, collect, commit);
         using Kind = transport::FenceMemory::Joined::Kind;
         Outcome outcome;
@@ -53,28 +54,30 @@ class MemoryFence {
             outcome = {false, PMIX_SUCCESS, true, join.round};
             if (join.kind != Kind::last_to_server || tell(join.round)) wait(*entry.memory, outcome);
         }
-        leave();
         if (outcome.ended) settled_.store(commit, std::memory_order_relaxed);
         return outcome;
     }
 
     // What a request for a fence over the whole namespace says of the memory. From before it is sent until it is
-    // answered it counts.
+    // answered it counts. commit: one that is sent before it.
     class Request {
       public:
-        Request(MemoryFence& owner, uint64_t commit) noexcept : owner_(&owner) {
+        Request(MemoryFence& owner, uint64_t commit) noexcept : owner_(&owner), commit_(commit) {
             owner.requests_.fetch_add(1, std::memory_order_acq_rel);
-            // The server reads that commit before this request.
-            owner.settled_.store(commit, std::memory_order_relaxed);
         }
-        Request(Request&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
+        Request(Request&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), commit_(other.commit_) {}
         Request& operator=(Request&&) = delete;
         ~Request() {
             if (owner_ != nullptr) owner_->requests_.fetch_sub(1, std::memory_order_acq_rel);
         }
 
+        // It has been answered with success: the server had read the commit before. One that is lost or given up says
+        // nothing of that.
+        void settled() noexcept { owner_->settled_.store(commit_, std::memory_order_release); }
+
       private:
         MemoryFence* owner_;
+        uint64_t commit_;
     };
     common::FenceUse use() const;
 
@@ -82,6 +85,10 @@ class MemoryFence {
     struct Entry {
         std::shared_ptr<transport::FenceMemory> memory;  // none: by request
         uint32_t slot = 0;
+    };
+    struct Leaving {
+        ~Leaving() { owner.leave(); }
+        MemoryFence& owner;
     };
     Entry enter();
     void leave() noexcept { in_memory_.store(false, std::memory_order_release); }

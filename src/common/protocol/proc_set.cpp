@@ -176,6 +176,12 @@ void use_bits(RangeList& list) {
     }
 }
 
+bool is_all_of(const ProcList& procs, std::string_view nspace) noexcept {
+    return !procs.empty() && std::all_of(procs.begin(), procs.end(), [nspace](const ProcId& proc) {
+        return proc.rank == PMIX_RANK_WILDCARD && proc.nspace == nspace;
+    });
+}
+
 Result<ProcSet> read_ranges(const ProcList& procs, RangeList&& ranges) {
     uint64_t most = kMaxListLength;
     const auto is_rank = [](Rank rank) { return rank == PMIX_RANK_WILDCARD || is_real_rank(rank); };

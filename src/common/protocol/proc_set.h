@@ -86,6 +86,8 @@ class ProcSet {
     uint64_t size_ = 0;
 };
 
+// Does the list name all of a namespace and nothing else, once or several times?
+bool is_all_of(const ProcList& procs, std::string_view nspace) noexcept;
 // A list as ranges, in its own order. Empty: the list would be shorter as it is.
 RangeList ranges_of(const ProcList& procs);
 // Where bits are shorter than the ranges, those.

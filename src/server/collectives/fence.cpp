@@ -20,8 +20,7 @@ using common::Result;
 namespace {
 
 bool is_over_own_job(const common::FenceRequest& request, const Peer& peer) {
-    return request.ranges.empty() && request.procs.size() == 1 && request.procs[0].rank == PMIX_RANK_WILDCARD &&
-           request.procs[0].nspace == peer.id().nspace;
+    return request.ranges.empty() && common::is_all_of(request.procs, peer.id().nspace);
 }
 
 // Sets that a job fences over. Beyond it the memory of what was sent starts anew: more is sent, nothing is lost.

@@ -12,14 +12,15 @@ using Mode = JobFenceMemory::Mode;
 
 namespace {
 
-// The job, where a set is all of it.
-Nspace* job_of(Registry& registry, const Signature& signature) noexcept {
-    if (signature.parts().size() != 1 || !signature.parts().front().is_whole()) return nullptr;
-    return registry.find(signature.parts().front().nspace);
+Signature all_of(const std::string& nspace) {
+    return Signature{{nspace, PMIX_RANK_WILDCARD}};
 }
 
-Signature all_of(const Nspace& nspace) {
-    return Signature{{nspace.name, PMIX_RANK_WILDCARD}};
+// The job, where a set is all of it and names nothing besides.
+Nspace* job_of(Registry& registry, const Signature& signature) {
+    if (signature.parts().size() != 1 || !signature.parts().front().is_whole()) return nullptr;
+    const std::string& nspace = signature.parts().front().nspace;
+    return signature == all_of(nspace) ? registry.find(nspace) : nullptr;
 }
 
 }  // namespace
@@ -59,11 +60,12 @@ bool Fence::ask_in_memory(JobFenceMemory& memory, Peer& peer, common::FenceReque
         run_in_memory(*registry_.find(peer.id().nspace), memory);
         return true;
     }
-    // Somebody is late, or it did not count.
-    if (round == state.round || (memory.had_round_by_request && round == memory.round_by_request)) return false;
+    // Somebody is late, or it did not count. The last one may join while it is turned: then it is over.
+    if (memory.running == 0 && round == state.round && state.mode == Mode::open) to_requests(memory);
+    if (round == memory.shared->state().round || memory.was_turned(round)) return false;
     // It is over. Its end, if the server has ended it; else the last one to join has, with success.
     const pmix_status_t status = round == memory.last_round ? memory.last_status : PMIX_SUCCESS;
-    answer(reply, all_of(*registry_.find(peer.id().nspace)), status);
+    answer(reply, all_of(peer.id().nspace), status);
     return true;
 }
 
@@ -75,7 +77,7 @@ void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
         commits_awaited_ = true;
         return;
     }
-    const Signature signature = all_of(nspace);
+    const Signature signature = all_of(nspace.name);
     std::vector<MemberId> members;
     members.reserve(memory.places.size());
     for (const auto& place : memory.places) members.push_back(member_id(nspace.number, place.rank));
@@ -125,12 +127,15 @@ void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
         const bool ask = status != PMIX_SUCCESS || instance != memory->instance;
         memory->instance = instance;
         memory->shared->end_round(memory->running_round, status, ask, open ? Mode::open : Mode::by_request);
-        if (memory->outdated) memories_.forget(*nspace);
+        // Its caller's request was not taken along, for want of memory.
+        for (JobFenceMemory::Held& held : memory->held) answer(held.reply, round.signature, status);
+        memory->held.clear();
     } else if (open && state.mode == Mode::by_request) {
         const Reach reach = registry_.reach(round.signature);
         memory->instance = instance;
         memory->shared->set_server_takes_part(reach != Reach::here && !(reach == Reach::unknown && !host_.has_fence()));
-        memory->shared->end_round(state.round, PMIX_SUCCESS, false, Mode::open);
+        // A process that joined before it was turned, and has slept through all of this, is to ask: it was not counted.
+        memory->shared->end_round(state.round, PMIX_SUCCESS, true, Mode::open);
     }
 }
 

@@ -8,6 +8,13 @@ namespace pmix::server {
 using common::FenceUse;
 using transport::FenceMemory;
 
+namespace {
+
+// A process with several threads may ask for a round after some others.
+constexpr size_t kMostTurned = 64;
+
+}  // namespace
+
 JobFenceMemory::Place* JobFenceMemory::place_of(const Peer& peer) noexcept {
     const auto at = std::lower_bound(places.begin(), places.end(), peer.id().rank,
                                      [](const Place& place, common::Rank rank) { return place.rank < rank; });
@@ -21,10 +28,14 @@ bool JobFenceMemory::is_deserted() const noexcept {
 
 void JobFenceMemory::turn_to_requests() noexcept {
     if (shared->state().mode == Mode::by_request) return;
-    round_by_request = shared->turn_to_requests();
-    had_round_by_request = true;
+    if (turned.size() == kMostTurned) turned.erase(turned.begin());
+    turned.push_back(shared->turn_to_requests());
     has_told = false;
     for (Place& place : places) place.asked = false;
+}
+
+bool JobFenceMemory::was_turned(uint32_t round) const noexcept {
+    return std::find(turned.begin(), turned.end(), round) != turned.end();
 }
 
 bool JobFenceMemory::commits_are_in() const noexcept {
@@ -45,8 +56,16 @@ JobFenceMemory* FenceMemories::asked_by(const std::shared_ptr<Peer>& peer, Fence
     if (at_fence_ == 0 || peer->kind() != PeerKind::client) return nullptr;
     const Nspace* const nspace = registry_.find(peer->id().nspace);
     if (nspace == nullptr) return nullptr;
-    if (use != FenceUse::none && memories_.count(nspace->number) == 0 && is_due(*nspace)) create(*nspace, *peer);
-    JobFenceMemory* const memory = find(*nspace);
+    JobFenceMemory* memory = find(*nspace);
+    // Until now it has told those that had joined how their round ended.
+    if (memory != nullptr && memory->outdated && memory->running == 0 && use != FenceUse::joined) {
+        forget(*nspace);
+        memory = nullptr;
+    }
+    if (memory == nullptr && use != FenceUse::none && is_due(*nspace)) {
+        create(*nspace, *peer);
+        memory = find(*nspace);
+    }
     if (memory == nullptr) return nullptr;
     const auto at =
         std::lower_bound(memory->places.begin(), memory->places.end(), peer->id().rank,
@@ -86,6 +105,7 @@ void FenceMemories::create(const Nspace& nspace, const Peer& peer) {
     JobFenceMemory memory;
     memory.shared = std::move(shared).value();
     memory.places.resize(ranks.size());
+    memory.turned.reserve(kMostTurned);
     for (size_t i = 0; i < ranks.size(); ++i) memory.places[i].rank = ranks[i];
     memories_.emplace(nspace.number, std::move(memory));
 }

@@ -46,12 +46,12 @@ struct JobFenceMemory {
     uint32_t running_round = 0;  // in memory, whatever stands there meanwhile
     bool has_told = false;       // a process has said, or shown, that all have joined
     bool disturbed = true;       // may it be open? is to be found out anew
-    bool outdated = false;       // to be forgotten: the job has other processes here than it has places, or none
-    uint32_t instance = 0;       // of the segment that all have read of
+    bool outdated =
+        false;  // to be forgotten with the next fence: the job has other processes here than places, or none
+    uint32_t instance = 0;  // of the segment that all have read of
     std::vector<Held> held;
-    uint32_t round_by_request = 0;  // the last round that was turned to requests, if there was one
-    bool had_round_by_request = false;
-    uint32_t last_round = 0;  // the last one that the server ended, and how
+    std::vector<uint32_t> turned;  // the last rounds that were turned to requests
+    uint32_t last_round = 0;       // the last one that the server ended, and how
     pmix_status_t last_status = PMIX_SUCCESS;
 
     Place* place_of(const Peer& peer) noexcept;
@@ -59,6 +59,7 @@ struct JobFenceMemory {
     bool is_deserted() const noexcept;
     uint32_t slot_of(const Place& place) const noexcept { return static_cast<uint32_t>(&place - places.data()); }
     void turn_to_requests() noexcept;
+    bool was_turned(uint32_t round) const noexcept;
     // Has everything that the processes committed before they joined been taken over?
     bool commits_are_in() const noexcept;
 };

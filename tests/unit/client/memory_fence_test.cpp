@@ -125,6 +125,31 @@ TEST_F(MemoryFenceTest, AfterACommitAndARequest_TheServerHasSeenToIt) {
     EXPECT_EQ(requests().size(), 1u);
 }
 
+// A request that was given up says nothing of what the server has read.
+TEST_F(MemoryFenceTest, AfterACommitAndARequestThatFailed_TheServerEndsTheRound) {
+    answer_all<common::FenceReply>(PMIX_ERR_TIMEOUT);
+    give(1);
+    commit_something();
+    const pmix_proc_t twice[] = {common::ProcId("job", PMIX_RANK_WILDCARD).to_c(), common::ProcId("job", 0).to_c()};
+    EXPECT_EQ(fence(*session, twice, 2, nullptr, 0), PMIX_ERR_TIMEOUT) << "another set";
+    common::InfoList limit;
+    limit.append_number<int>(PMIX_TIMEOUT, 5, PMIX_INT);
+    EXPECT_EQ(fence(*session, nullptr, 0, limit.c_array(), limit.size()), PMIX_ERR_TIMEOUT);
+    EXPECT_TRUE(told().empty());
+    EXPECT_EQ(whole(), PMIX_ERR_TIMEOUT) << "nobody ended the round";
+    EXPECT_EQ(told().size(), 1u);
+}
+
+// All have a new memory, and this process lost it: the one before is nobody's.
+TEST_F(MemoryFenceTest, DescriptorThatWasLost_IsAskedForAgain) {
+    answer_all<common::FenceReply>(PMIX_SUCCESS);
+    give(1);
+    session->memory_fence().take(transport::Descriptor(), 1, 0);
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    ASSERT_EQ(requests().size(), 1u);
+    EXPECT_EQ(requests()[0].memory, FenceUse::lacks);
+}
+
 TEST_F(MemoryFenceTest, ServerHasMoreToSay_IsAskedForTheRound) {
     give(1);
     memory->set_server_takes_part(true);

@@ -96,6 +96,12 @@ class ServerMemoryFence : public ::testing::Test {
         EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
         EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
     }
+    // The request of one is under way; this one asks too.
+    void meet_by_request(Rank& rank, uint32_t other) {
+        const uint32_t fence = rank.start_request(FenceUse::has);
+        EXPECT_EQ(rank.end_request(fence), PMIX_SUCCESS);
+        EXPECT_EQ((&rank == b.get() ? a : b)->end_request(other), PMIX_SUCCESS);
+    }
     void begin_in_memory(unsigned nodes = 1, server::ServerOptions options = {}) {
         begin(nodes, std::move(options));
         meet();
@@ -320,6 +326,58 @@ TEST_F(ServerMemoryFence, AskedForARoundThatIsOver_IsAnsweredAtOnce) {
     EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
     EXPECT_EQ(a->memory->state().mode, Mode::open) << "nothing else comes of it";
     EXPECT_EQ(a->memory->state().joined, 0u);
+}
+
+// A process with two threads: one sleeps in memory through a round in which the other one was counted.
+TEST_F(ServerMemoryFence, SleptThroughARoundByRequest_IsToldToAsk) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    const uint32_t other = a->start_request(FenceUse::has);
+    server->settle();
+    meet_by_request(*b, other);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
+    bool ask = false;
+    ASSERT_EQ(a->look(round, nullptr, &ask), Ended::ended);
+    EXPECT_TRUE(ask) << "it did not join the round that has ended";
+    // It takes part in the next one, though rounds have been turned since.
+    const uint32_t fa = a->start_request(FenceUse::joined, round);
+    server->settle();
+    pmix_status_t status = PMIX_ERROR;
+    EXPECT_FALSE(a->answered(fa, status));
+    meet_by_request(*b, fa);
+    EXPECT_EQ(b->join().kind, Joined::waits);
+    const uint32_t third = a->start_request(FenceUse::has);
+    meet_by_request(*b, third);
+    const uint32_t again = a->start_request(FenceUse::joined, round);
+    server->settle();
+    EXPECT_FALSE(a->answered(again, status)) << "a round before the last that was turned";
+}
+
+// The namespace is named twice: the same set, so the same round.
+TEST_F(ServerMemoryFence, WildcardTwice_IsARequestForTheJob) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    common::FenceRequest request;
+    request.memory = FenceUse::has;
+    request.procs = {{"job", PMIX_RANK_WILDCARD}, {"job", PMIX_RANK_WILDCARD}};
+    b->start<Command::fence>(request);
+    ASSERT_TRUE(until(Mode::by_request));
+    EXPECT_EQ(a->memory->state().round, round);
+}
+
+// All of the job and a rank of it are a set of its own: its end is no end of the job's round.
+TEST_F(ServerMemoryFence, OtherSetWithTheWildcard_EndsNoRoundOfTheJob) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    b->start_request(FenceUse::has);
+    ASSERT_TRUE(until(Mode::by_request));
+    common::FenceRequest odd;
+    odd.procs = {{"job", PMIX_RANK_WILDCARD}, {"job", 0}};
+    const uint32_t fa = a->start<Command::fence>(odd), fb = b->start<Command::fence>(odd);
+    EXPECT_TRUE(a->wait_at_once(fa).has_value());
+    EXPECT_TRUE(b->wait_at_once(fb).has_value());
+    EXPECT_EQ(a->memory->state().round, round) << "the job's fence still waits for a process";
+    EXPECT_EQ(a->memory->state().mode, Mode::by_request);
 }
 
 // An join that did not count is a request like any other, also when others have gone on meanwhile. rows: F12
