@@ -4,6 +4,7 @@
 //
 // How the server goes: it closes its end, it is killed with unread bytes (a reset), or it goes in the middle of an
 // answer. A stopped server is one that does not answer; a call with a limit ends by it.
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -185,7 +186,9 @@ TEST_P(OpenPmixGone, StoppedBeforeTheHandshake_EndsWithTheLimit) {
 
 // With a limit each call ends by it; without one, at the latest when the server goes.
 TEST_P(OpenPmixGone, Stopped_EndsWithTheLimit) {
+    std::atomic<int> fences{0};
     for (const Waiting& waiting : waiting_calls()) server_->on(waiting.command, [](uint32_t, common::Bytes) {});
+    server_->on(theirs::Command::fence, [&fences](uint32_t, common::Bytes) { ++fences; });
     init();
     pmix_info_t limit;
     int seconds = 1;
@@ -196,8 +199,11 @@ TEST_P(OpenPmixGone, Stopped_EndsWithTheLimit) {
         EXPECT_EQ(PMIX_ERR_TIMEOUT, waiting.call(&limit, 1));
         EXPECT_FALSE(wait.over());
     }
-    std::thread killer([this] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const int with_limit = fences;
+    ASSERT_GE(with_limit, 1);
+    std::thread killer([&] {
+        const LongWait most;
+        while (fences == with_limit && !most.over()) std::this_thread::yield();
         server_->stop();
     });
     EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, PMIx_Fence(nullptr, 0, nullptr, 0));

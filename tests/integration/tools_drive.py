@@ -413,7 +413,11 @@ def across(options):
 def hang_report(options):
     job = start(options, "hang", 4, nodes=3)
     end = time.monotonic() + 60
-    while '"wireup.rep.op":"get"' not in run(options, "wireup-top", "--json") and time.monotonic() < end:
+    wanted = '"wireup.rep.op":"get"', '"wireup.rep.op":"fence"'
+    while time.monotonic() < end:
+        shown = run(options, "wireup-top", "--json")
+        if all(word in shown for word in wanted):
+            break
         time.sleep(0.02)
     path = os.path.join(os.environ.get("TMPDIR", "/tmp"), "report.%d" % os.getpid())
     try:

@@ -46,9 +46,8 @@ struct JobFenceMemory {
     uint32_t running_round = 0;  // in memory, whatever stands there meanwhile
     bool has_told = false;       // a process has said, or shown, that all have joined
     bool disturbed = true;       // may it be open? is to be found out anew
-    bool outdated =
-        false;  // to be forgotten with the next fence: the job has other processes here than places, or none
-    uint32_t instance = 0;  // of the segment that all have read of
+    bool outdated = false;       // to be forgotten with the next fence: places are not the job's processes, or all left
+    uint32_t instance = 0;       // of the segment that all have read of
     std::vector<Held> held;
     std::vector<uint32_t> turned;  // the last rounds that were turned to requests
     uint32_t last_round = 0;       // the last one that the server ended, and how
