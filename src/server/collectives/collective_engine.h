@@ -99,6 +99,17 @@ class CollectiveEngine : public LifecycleObserver {
     Round& add(RoundId id, std::unique_ptr<Round> round) {
         return *rounds_.emplace(id, std::move(round)).first->second;
     }
+    // A round to be added once its id is known, when nothing may fail any more.
+    using Prepared = typename Rounds::node_type;
+    static Prepared prepare() {
+        Rounds made;
+        made.emplace(RoundId{0}, std::make_unique<Round>());
+        return made.extract(made.begin());
+    }
+    Round& add(RoundId id, Prepared prepared) noexcept {
+        prepared.key() = id;
+        return *rounds_.insert(std::move(prepared)).position->second;
+    }
 
     Scheduler& scheduler_;
     Host& host_;

@@ -57,12 +57,14 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
 
 CollectiveOperation::Opened CollectiveOperation::open_for_all(const Signature& signature,
                                                               const std::vector<MemberId>& members, Charge charge) {
+    // Made before: a round that is open without one would be ended with an error, and its callers ask for another one.
+    Prepared prepared = prepare();
+    prepared.mapped()->signature = signature;
     const auto entered = collective_.enter_all(signature, members, std::move(charge));
     if (entered.round == 0) return {};
     WIREUP_LOG(server, debug, "%s round %llu: all %zu joined in memory", name_,
                static_cast<unsigned long long>(entered.round), members.size());
-    Round& round = add(entered.round, std::make_unique<Round>());
-    round.signature = signature;
+    Round& round = add(entered.round, std::move(prepared));
     const bool broken = entered.state == Collective::State::broken;
     round.local_status = broken ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
     return {entered.round, entered.state != Collective::State::waiting};

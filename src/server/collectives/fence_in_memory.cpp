@@ -2,6 +2,7 @@
 // Fence, the part that concerns processes which meet in memory: when the server has to run their round, how it ends,
 // and when they go back to requests.
 #include <algorithm>
+#include <new>
 
 #include "server/collectives/fence.h"
 
@@ -16,11 +17,10 @@ Signature all_of(const std::string& nspace) {
     return Signature{{nspace, PMIX_RANK_WILDCARD}};
 }
 
-// The job, where a set is all of it and names nothing besides.
-Nspace* job_of(Registry& registry, const Signature& signature) {
-    if (signature.parts().size() != 1 || !signature.parts().front().is_whole()) return nullptr;
-    const std::string& nspace = signature.parts().front().nspace;
-    return signature == all_of(nspace) ? registry.find(nspace) : nullptr;
+// The job, where a set is all of it and names nothing besides: one wildcard.
+Nspace* job_of(Registry& registry, const Signature& signature) noexcept {
+    if (signature.size() != 1 || !signature.parts().front().is_whole()) return nullptr;
+    return registry.find(signature.parts().front().nspace);
 }
 
 }  // namespace
@@ -106,6 +106,7 @@ void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
     if (opened.complete) start(opened.id, *round);
 }
 
+// Those that wait in memory learn it here and nowhere else: until they have, nothing may fail for want of memory.
 void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
     CollectiveOperation::ended(id, round, status);
     Nspace* const nspace = job_of(registry_, round.signature);
@@ -128,7 +129,13 @@ void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
         memory->instance = instance;
         memory->shared->end_round(memory->running_round, status, ask, open ? Mode::open : Mode::by_request);
         // Its caller's request was not taken along, for want of memory.
-        for (JobFenceMemory::Held& held : memory->held) answer(held.reply, round.signature, status);
+        for (JobFenceMemory::Held& held : memory->held) {
+            try {
+                answer(held.reply, round.signature, status);
+            } catch (const std::bad_alloc&) {
+                held.reply.status(PMIX_ERR_NOMEM);
+            }
+        }
         memory->held.clear();
     } else if (open && state.mode == Mode::by_request) {
         const Reach reach = registry_.reach(round.signature);

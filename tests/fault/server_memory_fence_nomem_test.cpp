@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The n-th allocation of a server fails, for every n, when all have joined a fence in memory that the host takes part
+// in: each process learns how it ended, and the host is called once at most. The other nodes count its calls.
+#include <gtest/gtest.h>
+
+#include "support/failing_memory.h"
+#include "unit/server/server_memory_fence_setting.h"
+
+namespace pmix::test {
+namespace {
+
+// A process waits in memory; where that tells it to ask, it asks.
+struct Waiting {
+    Rank& rank;
+    uint32_t round;
+    uint32_t request = 0;
+    bool done = false;
+
+    void look() {  // one whose word could not be read has lost its connection
+        if (done) return;
+        pmix_status_t status = PMIX_SUCCESS;
+        if (rank.hung_up() || (request != 0 && rank.answered(request, status))) {
+            done = true;
+        } else if (request == 0) {
+            bool ask = false;
+            const Ended end = rank.look(round, nullptr, &ask);
+            done = end == Ended::ended && !ask;
+            if (end == Ended::by_request || (end == Ended::ended && ask))
+                request = rank.start_request(FenceUse::joined, round);
+        }
+    }
+};
+
+TEST(ServerMemoryFenceNomemTest, AllHaveJoined_OneAllocationFails_HostIsCalledOnce) {
+    if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
+    for (long n = 0; n < 3000; ++n) {
+        SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
+        MemoryFenceSetting s;
+        s.begin_in_memory(2);
+        const uint32_t round = s.a->join().round;
+        ASSERT_EQ(s.b->join().kind, Joined::last_to_server);
+        const size_t calls = s.host.count("fence");
+        s.b->tell_joined(round);
+        Waiting a{*s.a, round}, b{*s.b, round};
+        FailingMemory::arm(n);
+        const auto deadline = transport::Deadline::in_ms(60'000);
+        while (!(a.done && b.done) && !deadline.passed()) {
+            FailingMemory::resume();
+            s.server->run_once();
+            FailingMemory::pause();
+            s.host.answer_waiting();
+            a.look();
+            b.look();
+        }
+        EXPECT_TRUE(a.done) << "rank 0 waits";
+        EXPECT_TRUE(b.done) << "rank 1 waits";
+        EXPECT_LE(s.host.count("fence"), calls + 1);
+        if (HasFailure()) return;
+        if (!FailingMemory::failed()) {
+            EXPECT_GE(n, 5) << "hardly any allocation was made to fail";
+            return;
+        }
+    }
+    ADD_FAILURE() << "there is no end of allocations";
+}
+
+}  // namespace
+}  // namespace pmix::test
