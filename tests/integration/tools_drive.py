@@ -521,26 +521,23 @@ def keys(options):
             text += os.read(master, 4096)
         check(b"q ends it" in text, text)
 
-        def pressed(key):
-            """The page after a key."""
+        def pressed(key, shows):
+            """The page after a key: read until it shows what it should, and no more comes."""
             os.write(master, key)
             page = b""
-            while page.count(b"\033[2J") < 1 or b"server " not in page:
-                check(select.select([master], [], [], 100)[0], "nothing is shown", key, page)
+            while b"\033[2J" not in page or b"server " not in page or not shows(page.replace(b"\r", b"")) or \
+                    select.select([master], [], [], 0.3)[0]:
+                check(select.select([master], [], [], 100)[0], "not the page", key, page)
                 page += os.read(master, 65536)
-            while select.select([master], [], [], 0.3)[0]:
-                page += os.read(master, 65536)
-            return page.replace(b"\r", b"")
 
         if isinstance(end, bytes):
-            check(b"rank 0" not in pressed(b"f"))
-            check(b"rank 0" in pressed(b"f"))
-            check(b"s sorts by trouble" in pressed(b"s") and b"s sorts by rank" in pressed(b"s"))
-            page = pressed(b"j")
-            check(b"; job " + job.nspace.encode() in page.split(b"\n")[0] and b"rank 0" in page, page)
-            page = pressed(b"a")
-            check(b"; job " not in page.split(b"\n")[0], page)
-            check(b"rank 0" in pressed(b"x"))
+            pressed(b"f", lambda page: b"rank 0" not in page)
+            pressed(b"f", lambda page: b"rank 0" in page)
+            pressed(b"s", lambda page: b"s sorts by trouble" in page)
+            pressed(b"s", lambda page: b"s sorts by rank" in page)
+            pressed(b"j", lambda page: b"; job " + job.nspace.encode() in page.split(b"\n")[0] and b"rank 0" in page)
+            pressed(b"a", lambda page: b"; job " not in page.split(b"\n")[0])
+            pressed(b"x", lambda page: b"rank 0" in page)
             os.write(master, end)
             check(watch.wait(timeout=100) == 0, watch.returncode)
         else:

@@ -69,6 +69,13 @@ class FakeScheduler final : public server::Scheduler {
         now_ = until;
     }
     size_t timers() const { return timers_.size(); }
+    // How long until the next timer; 0 where there is none.
+    int64_t next_ms() const {
+        int64_t next = 0;
+        for (const auto& [id, timer] : timers_)
+            if (next == 0 || timer.first - now_ < next) next = timer.first - now_;
+        return next;
+    }
 
   private:
     std::mutex mutex_;

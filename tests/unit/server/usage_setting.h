@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -131,17 +133,28 @@ class UsageSetting : public ::testing::Test {
     }
     pmix_status_t ask(const PeerPtr& who, InfoList what, InfoList directives, pmix_status_t code = PMIX_SUCCESS) {
         const size_t before = who->statuses.size();
+        const auto begin = std::chrono::steady_clock::now();
         start(who, std::move(what), std::move(directives), code);
         EXPECT_TRUE(scheduler.run_until([&] { return who->statuses.size() > before; }));
+        sampled_since(begin);
         return who->statuses.back();
     }
     pmix_status_t ask(InfoList what, InfoList directives, pmix_status_t code = PMIX_SUCCESS) {
         return ask(peer, std::move(what), std::move(directives), code);
     }
-    // A period, the sample at its end, and the timer of the next.
+    // A period, the sample at its end, and the timer of the next. The next one is late where the sample took more than
+    // a tenth of a period: on a busy machine a worker may be held up for as long.
     void period(int64_t ms) {
-        scheduler.advance(ms);
+        const int64_t due = scheduler.next_ms();
+        EXPECT_LE(due, std::max(ms, 10 * (slowest_ms + 1)));
+        const auto begin = std::chrono::steady_clock::now();
+        scheduler.advance(std::max(ms, due));
         EXPECT_TRUE(scheduler.run_until([&] { return scheduler.timers() == monitors.size(); }));
+        sampled_since(begin);
+    }
+    void sampled_since(std::chrono::steady_clock::time_point begin) {
+        const auto took = std::chrono::steady_clock::now() - begin;
+        slowest_ms = std::max<int64_t>(slowest_ms, std::chrono::ceil<std::chrono::milliseconds>(took).count());
     }
 
     // All figures, or those with these keys.
@@ -231,6 +244,7 @@ class UsageSetting : public ::testing::Test {
     UsageTargets::Peers peers;
     Monitors monitors;
     uint64_t next_serial = 5;
+    int64_t slowest_ms = 0;
     PeerPtr peer, other;
 };
 
