@@ -302,8 +302,8 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
         // meanwhile.
         transport::Waiter done;
         loop.post([&] {
+            const transport::CompleteAtEnd at_end(done);
             shut();
-            done.complete();
         });
         loop.wait(done, transport::Deadline::never());
     } else {

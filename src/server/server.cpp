@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <new>
+
 #include "common/base/log.h"
 #include "common/base/version.h"
 #include "common/values/info_view.h"
@@ -399,27 +401,34 @@ Result<BorrowedSegment> Server::borrow_segment(Peer& peer, std::string_view name
     return BorrowedSegment{nspace->data->descriptor(), nspace->data->instance(), nspace->data->generation()};
 }
 
+// Each step is made, also where there was no memory for one before it: what that one left goes with the server.
 void Server::stop() {
     Parts& p = *parts_;
     if (p.stopped) return;
-    p.host.flush();
+    const auto make = [](auto step) {
+        try {
+            step();
+        } catch (const std::bad_alloc&) {
+        }
+    };
+    make([&] { p.host.flush(); });
     p.stopped = true;
     LaunchEnv::set_current(nullptr);
     p.listener.close();
     p.openpmix_listener.close();
-    p.openpmix_files.remove();
+    make([&] { p.openpmix_files.remove(); });
     p.rendezvous_file = {};
     p.leaving.clear();
-    if (p.local_host) p.local_host->stop();
-    // Every request that waits is answered before the connection ends.
-    p.observers.notify(&LifecycleObserver::stop, PMIX_ERR_LOST_CONNECTION);
+    if (p.local_host) make([&] { p.local_host->stop(); });
+    // Every request that waits is answered before the connection ends, which says it too.
+    make([&] { p.observers.notify(&LifecycleObserver::stop, PMIX_ERR_LOST_CONNECTION); });
     auto peers = std::move(p.peers);
     p.peers.clear();
-    for (auto& [serial, peer] : peers) peer->close();
-    p.self->close();
-    p.cleanup.everybody_gone();
-    p.blocking_tasks.finish();
-    p.host.flush();
+    for (auto& [serial, peer] : peers) make([&closing = peer] { closing->close(); });
+    make([&] { p.self->close(); });
+    make([&] { p.cleanup.everybody_gone(); });
+    make([&] { p.blocking_tasks.finish(); });
+    make([&] { p.host.flush(); });
 }
 
 // No lock and no destructor, as in Connection::abandon(). What a fork gives a child (LaunchEnv) stays.

@@ -277,6 +277,47 @@ TEST(ServerNomemTest, LossOfAMember_OneAllocationFails_OthersAreAnswered) {
     });
 }
 
+// The host makes a call without a callback again until there is memory.
+TEST(ServerNomemTest, EndOfANamespace_OneAllocationFails_FencesWithOthersEnd) {
+    fail_everywhere([&](Node& node) {
+        node.server.job("two", 1, 1);
+        const uint32_t ia = node.a->start_fence({{"job", 0}, {"two", 0}});
+        const uint32_t ib = node.b->start_fence({{"job", 1}, {"two", 0}});
+        node.server.settle();
+        bool done = false;
+        for (int tries = 0; tries < 2 && !done; ++tries) {
+            node.server.on_loop([&] {
+                FailingMemory::resume();
+                try {
+                    node.server.setup().deregister_nspace("two");
+                    done = true;
+                } catch (const std::bad_alloc&) {
+                    node.server.loop->step_lost();
+                }
+                FailingMemory::pause();
+                return 0;
+            });
+        }
+        EXPECT_TRUE(done);
+        await_both(node, ia, ib);
+    });
+}
+
+TEST(ServerNomemTest, Stop_OneAllocationFails_NobodyWaits) {
+    fail_everywhere([&](Node& node) {
+        const uint32_t ia = node.a->start_fence({{"job", 0}, {"job", 1}});
+        const uint32_t ib =
+            node.b->start<Command::group>(group_request(common::GroupCall::construct, {{"job", 0}, {"job", 1}}));
+        node.server.settle();
+        FailingMemory::resume();
+        node.server.stop();
+        FailingMemory::pause();
+        EXPECT_TRUE(outcome(*node.a, ia)) << "rank 0 waits";
+        EXPECT_TRUE(outcome(*node.b, ib)) << "rank 1 waits";
+        EXPECT_TRUE(node.a->hung_up() && node.b->hung_up());
+    });
+}
+
 TEST(ServerNomemTest, Start_OneAllocationFails_ConnectionsAreAccepted) {
     if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
     for (long n = 0; n < 100; ++n) {

@@ -2,6 +2,7 @@
 #include "server/collectives/collective.h"
 
 #include <algorithm>
+#include <new>
 
 namespace pmix::server {
 
@@ -230,14 +231,18 @@ std::vector<Collective::Event> Collective::report_again() {
     return recheck();
 }
 
-void Collective::end(RoundId id, pmix_status_t status) {
+void Collective::end(RoundId id, pmix_status_t status) noexcept {
     const auto at = rounds_.find(id);
     if (at == rounds_.end()) return;
     const auto queue = at->second;
     Round* const round = find(id);
     const bool ends = !round->ended;
     if (ends) end(queue, *round, status);
-    retire(queue);
+    // Rounds that cannot be retired now are later: those that wait for this one learn of its end all the same.
+    try {
+        retire(queue);
+    } catch (const std::bad_alloc&) {
+    }
     if (ends) stays(id);
 }
 
@@ -301,8 +306,11 @@ void Collective::retire(Queues::iterator queue) {
 
 std::vector<Collective::RoundId> Collective::nspace_ended(std::string_view nspace, uint32_t number,
                                                           pmix_status_t status) {
+    const auto ids = by_nspace_.of(nspace);
+    // Before anything changes: one that has ended here and is not in the list would never be answered.
     std::vector<RoundId> open;
-    for (const RoundId id : by_nspace_.of(nspace)) {
+    open.reserve(ids.size());
+    for (const RoundId id : ids) {
         Round* const round = find(id);
         if (round == nullptr) continue;  // an ended one, in whose place another one stays
         const bool ends = !round->ended;

@@ -87,7 +87,7 @@ class Collective {
 
     // Ends the round, for those that have joined and for those that call late. Unknown rounds are ignored: an answer
     // that is given twice, or after a timeout, has no effect.
-    void end(RoundId round, pmix_status_t status);
+    void end(RoundId round, pmix_status_t status) noexcept;
 
     // The namespace ends: so do all rounds that name it, with this status. Those that were open, for the owner to
     // answer. Members of other namespaces may be late for them; recheck(nspace) when the view does not know the

@@ -2,6 +2,7 @@
 #include "server/collectives/collective_engine.h"
 
 #include <algorithm>
+#include <new>
 
 #include "common/base/log.h"
 
@@ -21,16 +22,18 @@ int CollectiveEngine::timeout_in(common::InfoView infos) {
 }
 
 void CollectiveEngine::join(RoundId id, Round& round, const Peer& peer, int timeout, Required required, Reply&& reply) {
+    const int64_t ms = int64_t{timeout} * 1000;
+    const int64_t ends = timeout == 0 ? 0 : now_ms() + ms;
+    const bool sooner = timeout != 0 && (round.ends_at_ms == 0 || ends < round.ends_at_ms);
+    // All that may fail comes before the reply is kept: one that is kept has its limit of time.
+    Timer timer = sooner ? Timer(scheduler_, ms, [this, id] { expire(id); }) : Timer();
     round.users.add(peer.credentials());
     round.replies.push_back(std::move(reply));
     if (round.account == nullptr) round.account = peer.account();
     round.required = std::max(round.required, required);
-    if (timeout == 0) return;
-    const int64_t ms = int64_t{timeout} * 1000;
-    const int64_t ends = now_ms() + ms;
-    if (round.ends_at_ms != 0 && ends >= round.ends_at_ms) return;
+    if (!sooner) return;
     round.ends_at_ms = ends;
-    round.timer = Timer(scheduler_, ms, [this, id] { expire(id); });
+    round.timer = std::move(timer);
 }
 
 void CollectiveEngine::start(RoundId id, Round& round) {
@@ -81,6 +84,9 @@ void CollectiveEngine::recover() {
             round.tried_again = true;
             round.launched = false;
             start(id, round);
+            // Its limit may be what started it: then nobody waits for the host.
+            if (const Round* open = find(id); open != nullptr && open->ends_at_ms != 0 && open->ends_at_ms <= now)
+                expire(id);
         } else if (lost) {
             finish(id, round.local_status);
         } else if (round.ends_at_ms != 0 && round.ends_at_ms <= now) {
@@ -90,7 +96,14 @@ void CollectiveEngine::recover() {
 }
 
 void CollectiveEngine::stop(pmix_status_t status) {
-    while (!rounds_.empty()) finish(rounds_.begin()->first, status);
+    while (!rounds_.empty()) {
+        const RoundId id = rounds_.begin()->first;
+        try {
+            finish(id, status);
+        } catch (const std::bad_alloc&) {
+            rounds_.erase(id);  // what of its replies was not sent is an error
+        }
+    }
 }
 
 bool CollectiveEngine::uses(const Nspace& nspace) const {

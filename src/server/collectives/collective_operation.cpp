@@ -40,7 +40,6 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
     const bool first = round.signature.empty();
     if (first) round.signature = std::move(signature);
     const Required required = required_in_collective(host_, view, function_);
-    join(entered.round, round, peer, timeout, required, std::move(reply));
     // The host is given the first caller's entries, what any other caller requires of it, and that the data is to be
     // collected if one of them wants that.
     round.collect = round.collect || view.flag(PMIX_COLLECT_DATA);
@@ -52,6 +51,7 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
     if (first) round.infos = std::move(infos);
     if (round.local_status == PMIX_SUCCESS) round.local_status = local;
     if (entered.state == Collective::State::broken) round.local_status = PMIX_ERR_PARTIAL_SUCCESS;
+    join(entered.round, round, peer, timeout, required, std::move(reply));
     if (entered.state != Collective::State::waiting) start(entered.round, round);
 }
 

@@ -3,6 +3,7 @@
 // answered.
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "common/values/info_view.h"
@@ -558,13 +559,16 @@ void Groups::ended(RoundId, Round& round, pmix_status_t status) {
     const Operation& op = operation(round);
     // A destruct that failed for good leaves nothing that could be destructed again.
     if (op.call == GroupCall::destruct && status != PMIX_ERR_TIMEOUT) registry_.groups().erase(op.group);
-    EndedOperations::Ended kept{op.call, op.name, op.signature, {}, op.formed ? PMIX_ERR_TIMEOUT : status};
-    for (MemberId member : expected(op.signature))
-        if (!op.has_joined(member) && !is_gone(member)) kept.missing.push_back(member);
-    if (kept.missing.empty()) return;
-    kept.user = op.account.get();
-    // If the account is full, a late caller begins a new round.
-    if (kept.charge.set(op.account, Collective::memory_of(kept.signature))) ended_.keep(std::move(kept));
+    // If the account is full or there is no memory, a late caller begins a new round; the others are told of this one.
+    try {
+        EndedOperations::Ended kept{op.call, op.name, op.signature, {}, op.formed ? PMIX_ERR_TIMEOUT : status};
+        for (MemberId member : expected(op.signature))
+            if (!op.has_joined(member) && !is_gone(member)) kept.missing.push_back(member);
+        if (kept.missing.empty()) return;
+        kept.user = op.account.get();
+        if (kept.charge.set(op.account, Collective::memory_of(kept.signature))) ended_.keep(std::move(kept));
+    } catch (const std::bad_alloc&) {
+    }
 }
 
 void Groups::answer(Reply& reply, const Round& round, pmix_status_t status) {

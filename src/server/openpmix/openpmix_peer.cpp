@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/openpmix/openpmix_peer.h"
 
+#include <new>
+
 #include "common/base/log.h"
 #include "server/admission/listener.h"
 #include "transport/frame_log.h"
@@ -143,7 +145,13 @@ void OpenPmixPeer::on_closed(pmix_status_t) {
 void OpenPmixPeer::send(const FrameHeader& header, Bytes payload, std::span<const int>) {
     if (common::log_on(common::LogArea::frames, common::LogLevel::trace)) [[unlikely]]
         transport::log_frame(descriptor(), '>', header, payload);
-    if (stream_ != nullptr && translator_) translator_->frame(header, payload);
+    if (stream_ == nullptr || !translator_) return;
+    try {
+        translator_->frame(header, payload);
+    } catch (const std::bad_alloc&) {
+        // What was to be said is lost, and its caller would wait for it for ever.
+        if (stream_ != nullptr) stream_->fail(PMIX_ERR_OUT_OF_RESOURCE);
+    }
 }
 
 void OpenPmixPeer::send_message(uint32_t tag, Bytes payload) {
