@@ -100,7 +100,7 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
     common::FenceReply reply;
     pmix_status_t rc;
     if (p->whole) {
-        auto counted = by_request(session, p->request, commit);
+        auto counted = met.request ? std::move(*met.request) : by_request(session, p->request, commit);
         if (met.joined) {
             p->request.memory = common::FenceUse::joined;
             p->request.memory_round = met.round;

@@ -42,6 +42,11 @@ FenceUse MemoryFence::use() const {
 MemoryFence::Entry MemoryFence::enter() {
     if (!allowed_ || requests_.load(std::memory_order_acquire) != 0) return {};
     if (in_memory_.exchange(true, std::memory_order_acq_rel)) return {};
+    // One that has left meanwhile may have joined and ask now: this process is counted already.
+    if (requests_.load(std::memory_order_acquire) != 0) {
+        leave();
+        return {};
+    }
     Entry entry;
     {
         MutexLock lock(mutex_);

@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "common/base/mutex.h"
 #include "common/base/status.h"
@@ -32,11 +34,37 @@ class MemoryFence {
     // Out of an answer; an empty descriptor was lost on its way.
     void take(transport::Descriptor descriptor, uint32_t ranks, uint32_t slot) noexcept;
 
+    // What a request for a fence over the whole namespace says of the memory. From before it is sent until it is
+    // answered it counts. commit: one that is sent before it.
+    class Request {
+      public:
+        Request(MemoryFence& owner, uint64_t commit) noexcept : owner_(&owner), commit_(commit) {
+            owner.requests_.fetch_add(1, std::memory_order_acq_rel);
+        }
+        Request(Request&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), commit_(other.commit_) {}
+        Request& operator=(Request&& other) noexcept {
+            std::swap(owner_, other.owner_);
+            std::swap(commit_, other.commit_);
+            return *this;
+        }
+        ~Request() {
+            if (owner_ != nullptr) owner_->requests_.fetch_sub(1, std::memory_order_acq_rel);
+        }
+
+        // It has been answered with success: the server had read the commit before. One that is lost or given up says
+        // nothing of that.
+        void settled() noexcept { owner_->settled_.store(commit_, std::memory_order_release); }
+
+      private:
+        MemoryFence* owner_;
+        uint64_t commit_;
+    };
     struct Outcome {
         bool ended = false;
         pmix_status_t status = PMIX_SUCCESS;  // ended
         bool joined = false;                  // not ended: the request names the round
         uint32_t round = 0;
+        std::optional<Request> request;  // joined: it counts from before another thread may join
     };
     // tell(round): notifies the server that all have joined. commit: the newest one that was sent.
     template <class Tell>
@@ -51,34 +79,17 @@ class MemoryFence {
         if (join.kind == Kind::ended) {
             outcome.ended = true;
         } else if (join.kind != Kind::refused) {
-            outcome = {false, PMIX_SUCCESS, true, join.round};
+            outcome.joined = true;
+            outcome.round = join.round;
             if (join.kind != Kind::last_to_server || tell(join.round)) wait(*entry.memory, outcome);
         }
-        if (outcome.ended) settled_.store(commit, std::memory_order_relaxed);
+        if (outcome.ended) {
+            settled_.store(commit, std::memory_order_relaxed);
+        } else if (outcome.joined) {
+            outcome.request.emplace(*this, commit);
+        }
         return outcome;
     }
-
-    // What a request for a fence over the whole namespace says of the memory. From before it is sent until it is
-    // answered it counts. commit: one that is sent before it.
-    class Request {
-      public:
-        Request(MemoryFence& owner, uint64_t commit) noexcept : owner_(&owner), commit_(commit) {
-            owner.requests_.fetch_add(1, std::memory_order_acq_rel);
-        }
-        Request(Request&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), commit_(other.commit_) {}
-        Request& operator=(Request&&) = delete;
-        ~Request() {
-            if (owner_ != nullptr) owner_->requests_.fetch_sub(1, std::memory_order_acq_rel);
-        }
-
-        // It has been answered with success: the server had read the commit before. One that is lost or given up says
-        // nothing of that.
-        void settled() noexcept { owner_->settled_.store(commit_, std::memory_order_release); }
-
-      private:
-        MemoryFence* owner_;
-        uint64_t commit_;
-    };
     common::FenceUse use() const;
 
   private:

@@ -267,6 +267,22 @@ TEST_F(MemoryFenceTest, SecondThread_GoesByRequest) {
     first.join();
 }
 
+// Between its patience and its request, too.
+TEST_F(MemoryFenceTest, ProcessThatIsAboutToAsk_DoesNotJoinAgain) {
+    give(2);
+    const auto tell = [](uint32_t) { return true; };
+    MemoryFence& process = session->memory_fence();
+    {
+        const auto first = process.fence(false, 0, tell);
+        EXPECT_TRUE(first.joined);
+        EXPECT_FALSE(first.ended);
+        EXPECT_FALSE(process.fence(false, 0, tell).joined);
+        EXPECT_EQ(memory->state().joined, 1u);
+    }
+    memory->join(1, false, false, 0);  // the other one comes
+    EXPECT_TRUE(process.fence(false, 0, tell).joined) << "once it has asked";
+}
+
 TEST_F(MemoryFenceTest, ServerLostMeanwhile_IsALostConnection) {
     give(2);
     std::thread server([&] {
