@@ -171,7 +171,7 @@ TEST(Maps, AMillionEntriesInLinearTime) {
     };
     for (Shape shape : kShapes) {
         Cost few, many;
-        for (int attempt = 0; attempt < 4; ++attempt) {
+        for (int attempt = 0; attempt < 15; ++attempt) {
             few = many = {};
             measured(shape, few, many);
             if (HasFatalFailure() || many.seconds < 40 * few.seconds) break;
