@@ -405,9 +405,9 @@ Result<BorrowedSegment> Server::borrow_segment(Peer& peer, std::string_view name
 void Server::stop() {
     Parts& p = *parts_;
     if (p.stopped) return;
-    const auto make = [](auto step) {
+    const auto make = [](auto&&... steps) {
         try {
-            step();
+            run_all(steps...);
         } catch (const std::bad_alloc&) {
         }
     };
@@ -425,10 +425,8 @@ void Server::stop() {
     auto peers = std::move(p.peers);
     p.peers.clear();
     for (auto& [serial, peer] : peers) make([&closing = peer] { closing->close(); });
-    make([&] { p.self->close(); });
-    make([&] { p.cleanup.everybody_gone(); });
-    make([&] { p.blocking_tasks.finish(); });
-    make([&] { p.host.flush(); });
+    make([&] { p.self->close(); }, [&] { p.cleanup.everybody_gone(); }, [&] { p.blocking_tasks.finish(); },
+         [&] { p.host.flush(); });
 }
 
 // No lock and no destructor, as in Connection::abandon(). What a fork gives a child (LaunchEnv) stays.

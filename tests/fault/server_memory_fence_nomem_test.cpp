@@ -16,9 +16,10 @@ struct Waiting {
     uint32_t request = 0;
     bool done = false;
 
-    void look() {  // one whose word could not be read has lost its connection
+    void look() {
         if (done) return;
         pmix_status_t status = PMIX_SUCCESS;
+        // One whose word could not be read has lost its connection.
         if (rank.hung_up() || (request != 0 && rank.answered(request, status))) {
             done = true;
         } else if (request == 0) {

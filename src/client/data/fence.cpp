@@ -100,15 +100,16 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
     common::FenceReply reply;
     pmix_status_t rc;
     if (p->whole) {
-        auto counted = met.request ? std::move(*met.request) : by_request(session, p->request, commit);
-        if (met.joined) {
+        const bool joined = met.request.has_value();
+        auto counted = joined ? std::move(*met.request) : by_request(session, p->request, commit);
+        if (joined) {
             p->request.memory = common::FenceUse::joined;
             p->request.memory_round = met.round;
         }
         rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
         if (rc == PMIX_SUCCESS) counted.settled();
         // It was lost during this call.
-        if (met.joined && rc == PMIX_ERR_UNREACH) rc = PMIX_ERR_LOST_CONNECTION;
+        if (joined && rc == PMIX_ERR_UNREACH) rc = PMIX_ERR_LOST_CONNECTION;
     } else {
         rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
     }

@@ -62,9 +62,9 @@ class MemoryFence {
     struct Outcome {
         bool ended = false;
         pmix_status_t status = PMIX_SUCCESS;  // ended
-        bool joined = false;                  // not ended: the request names the round
+        // Joined, but not ended: the request names the round. It counts from before another thread may join.
+        std::optional<Request> request;
         uint32_t round = 0;
-        std::optional<Request> request;  // joined: it counts from before another thread may join
     };
     // tell(round): notifies the server that all have joined. commit: the newest one that was sent.
     template <class Tell>
@@ -79,15 +79,11 @@ class MemoryFence {
         if (join.kind == Kind::ended) {
             outcome.ended = true;
         } else if (join.kind != Kind::refused) {
-            outcome.joined = true;
             outcome.round = join.round;
             if (join.kind != Kind::last_to_server || tell(join.round)) wait(*entry.memory, outcome);
+            if (!outcome.ended) outcome.request.emplace(*this, commit);
         }
-        if (outcome.ended) {
-            settled_.store(commit, std::memory_order_relaxed);
-        } else if (outcome.joined) {
-            outcome.request.emplace(*this, commit);
-        }
+        if (outcome.ended) settled_.store(commit, std::memory_order_relaxed);
         return outcome;
     }
     common::FenceUse use() const;

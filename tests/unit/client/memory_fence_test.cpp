@@ -274,13 +274,13 @@ TEST_F(MemoryFenceTest, ProcessThatIsAboutToAsk_DoesNotJoinAgain) {
     MemoryFence& process = session->memory_fence();
     {
         const auto first = process.fence(false, 0, tell);
-        EXPECT_TRUE(first.joined);
+        EXPECT_TRUE(first.request);
         EXPECT_FALSE(first.ended);
-        EXPECT_FALSE(process.fence(false, 0, tell).joined);
+        EXPECT_FALSE(process.fence(false, 0, tell).request);
         EXPECT_EQ(memory->state().joined, 1u);
     }
     memory->join(1, false, false, 0);  // the other one comes
-    EXPECT_TRUE(process.fence(false, 0, tell).joined) << "once it has asked";
+    EXPECT_TRUE(process.fence(false, 0, tell).request) << "once it has asked";
 }
 
 TEST_F(MemoryFenceTest, ServerLostMeanwhile_IsALostConnection) {

@@ -18,6 +18,7 @@
 
 #include "dstore/layout.h"
 #include "dstore/writer.h"
+#include "support/cpu_time.h"
 #include "support/sanitizers.h"
 #include "support/store_values.h"
 
@@ -71,12 +72,6 @@ inline std::vector<Record> records_of(const std::vector<std::string>& keys, comm
     std::vector<Record> records;
     for (const std::string& key : keys) records.push_back({key, value, scope});
     return records;
-}
-
-inline double cpu_seconds() {
-    timespec t{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
 inline Buffer deleted() {

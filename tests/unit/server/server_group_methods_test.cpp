@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include "support/cpu_time.h"
 #include "support/group_requests.h"
 
 using namespace pmix;
@@ -156,11 +157,6 @@ TEST(ServerGroupMethodsTest, Invitation_OfAHundredThousandProcesses_TakesTimeTha
     common::InfoList infos;
     ASSERT_EQ(PMIX_SUCCESS, infos.append_string(PMIX_GROUP_ID, "group"));
     ASSERT_EQ(PMIX_SUCCESS, common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, invited));
-    const auto cpu_seconds = [] {
-        timespec t{};
-        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-    };
     const double begin = cpu_seconds();
     server.on_loop([&] {
         for (int i = 0; i < 2; ++i) server.parts().groups.event_notified(PMIX_GROUP_INVITED, {"job", 0}, infos, false);
