@@ -30,7 +30,7 @@ namespace {
 using namespace pmix::api;
 using namespace pmix::common;
 
-char* duplicate(const std::string& text) {
+char* c_copy(const std::string& text) {
     char* copy = strdup(text.c_str());
     if (copy == nullptr) throw std::bad_alloc();
     return copy;
@@ -50,7 +50,7 @@ pmix_status_t parse_cpuset(const char* text, pmix_cpuset_t* cpuset) {
     const Hwloc* hwloc = Hwloc::open();
     if (hwloc == nullptr) return PMIX_ERR_NOT_SUPPORTED;
     Bitmap bitmap(make_bitmap(*hwloc, list.value()), {hwloc});
-    cpuset->source = duplicate(std::string(kHwlocSource));
+    cpuset->source = c_copy(std::string(kHwlocSource));
     cpuset->bitmap = bitmap.release();
     return PMIX_SUCCESS;
 }
@@ -137,7 +137,7 @@ pmix_status_t PMIx_Load_topology(pmix_topology_t* topo) {
         topo->topology = nullptr;
         const auto found = library.topology().get(library.client().self(), topo->source);
         if (!found) return found.status();
-        if (topo->source == nullptr) topo->source = duplicate(found.value().source);
+        if (topo->source == nullptr) topo->source = c_copy(found.value().source);
         topo->topology = found.value().pointer;
         return PMIX_SUCCESS;
     });
@@ -162,7 +162,7 @@ pmix_status_t PMIx_Get_cpuset(pmix_cpuset_t* cpuset, pmix_bind_envelope_t ref) {
         const auto bound = current_binding(ref);
         if (!bound) return bound.status();
         Bitmap bitmap(make_bitmap(*hwloc, bound.value()), {hwloc});
-        if (cpuset->source == nullptr) cpuset->source = duplicate(std::string(kHwlocSource));
+        if (cpuset->source == nullptr) cpuset->source = c_copy(std::string(kHwlocSource));
         cpuset->bitmap = bitmap.release();
         return PMIX_SUCCESS;
     });
@@ -177,7 +177,7 @@ pmix_status_t PMIx_server_generate_cpuset_string(const pmix_cpuset_t* cpuset, ch
         if (ops == nullptr) return PMIX_ERR_NOT_SUPPORTED;
         const std::unique_ptr<char, decltype(&std::free)> list(ops->print_bitmap(cpuset->bitmap), &std::free);
         if (list == nullptr) return PMIX_ERR_NOMEM;
-        *cpuset_string = duplicate(std::string(kHwlocSource) + ':' + list.get());
+        *cpuset_string = c_copy(std::string(kHwlocSource) + ':' + list.get());
         return PMIX_SUCCESS;
     });
 }
@@ -195,7 +195,7 @@ pmix_status_t PMIx_server_generate_locality_string(const pmix_cpuset_t* cpuset, 
         const auto topology = topology_for(library, nullptr);
         if (!topology) return topology.status();
         const std::string text = locality_text(places_of(topology.value(), cpus));
-        if (!text.empty()) *locality = duplicate(text);
+        if (!text.empty()) *locality = c_copy(text);
         return PMIX_SUCCESS;
     });
 }

@@ -8,6 +8,8 @@
 #include <bit>
 #include <utility>
 
+#include "dstore/pages.h"
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WIREUP_ASAN 1
@@ -57,9 +59,6 @@ void unmap(void* p, size_t size) noexcept {
     ::munmap(p, size);
 }
 
-size_t page_size() noexcept {
-    return static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-}
 size_t up_to(size_t n, size_t unit) noexcept {
     return (n + unit - 1) / unit * unit;
 }

@@ -14,6 +14,7 @@
 #include <new>
 
 #include "dstore/layout.h"
+#include "dstore/pages.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
@@ -28,13 +29,8 @@
 namespace pmix::dstore {
 namespace {
 
-constexpr uint64_t kPage = 4096;  // a multiple of the page size is wanted, larger pages round up by themselves
 constexpr uint64_t kSmallestReservation = 1u << 20;
 
-uint64_t page_size() noexcept {
-    long n = sysconf(_SC_PAGESIZE);
-    return n > 0 ? static_cast<uint64_t>(n) : kPage;
-}
 uint64_t round_up(uint64_t n, uint64_t to) noexcept {
     return (n + to - 1) / to * to;
 }

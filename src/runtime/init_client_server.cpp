@@ -21,6 +21,7 @@
 #include "common/values/info_view.h"
 #include "common/values/rank_value.h"
 #include "common/values/support.h"
+#include "runtime/environment.h"
 #include "runtime/library.h"
 #include "runtime/loopback.h"
 #include "server/namespaces/job_info.h"
@@ -41,10 +42,6 @@ using transport::LoopRole;
 
 // A file that somebody who started this process wants to find it by.
 constexpr const char* kFileVariable = "PMIX_LAUNCHER_RNDZ_FILE";
-
-const char* read_environment(const char* name) {
-    return ::secure_getenv(name);
-}
 
 pmix_status_t read_id(InfoView infos, ProcId& id) {
     std::string_view nspace;

@@ -15,6 +15,7 @@
 #include "client/tool/keepalive.h"
 #include "client/tool/tool.h"
 #include "common/values/info_view.h"
+#include "runtime/environment.h"
 #include "runtime/library.h"
 #include "runtime/loopback.h"
 #include "server/server.h"
@@ -38,10 +39,6 @@ std::string take_variable(const char* name) {
     std::string value(text, common::bounded_length(text, 16u << 10));
     ::unsetenv(name);
     return value;
-}
-
-const char* read_environment(const char* name) {
-    return ::secure_getenv(name);
 }
 
 }  // namespace

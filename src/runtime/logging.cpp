@@ -8,21 +8,17 @@
 #include <string_view>
 
 #include "common/base/log.h"
+#include "runtime/environment.h"
 #include "runtime/replaced_parameters.h"
 #include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::api {
 namespace {
 
-// Not of a program that runs with rights its caller does not have.
-const char* safe_environment(const char* name) {
-    return ::secure_getenv(name);
-}
-
 common::ProcId identity(Role role, common::InfoView infos) {
     common::ProcId self("", PMIX_RANK_UNDEF);
     if (role == Role::client) {
-        auto known = transport::read_identity(&safe_environment);
+        auto known = transport::read_identity(&read_environment);
         return known.ok() ? *known : self;
     }
     std::string_view nspace;
@@ -44,7 +40,7 @@ pmix_status_t start_asked_log(Role role, common::InfoView infos) {
     std::string_view spec;
     WIREUP_RETURN_IF_ERROR(infos.get(PMIX_WIREUP_LOG, &spec));
     if (!spec.empty()) return common::start_log(spec, identity(role, infos));
-    const char* asked = safe_environment(common::kLogVariable);
+    const char* asked = read_environment(common::kLogVariable);
     if (asked == nullptr || *asked == '\0') return PMIX_SUCCESS;
     const pmix_status_t started = common::start_log(asked, identity(role, infos));
     if (started == PMIX_ERR_NOMEM || started == PMIX_SUCCESS) return started;

@@ -15,6 +15,10 @@ inline int64_t monotonic_ns() noexcept {
     return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
+inline int64_t monotonic_ms() noexcept {
+    return monotonic_ns() / 1'000'000;
+}
+
 class Deadline {
   public:
     static Deadline never() noexcept { return Deadline(INT64_MAX); }

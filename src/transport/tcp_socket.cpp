@@ -14,9 +14,9 @@
 namespace pmix::transport {
 
 namespace {
-constexpr int kBacklog = 1024;
+constexpr int kTcpBacklog = 1024;
 
-pmix_status_t status_of(int error) noexcept {
+pmix_status_t tcp_status(int error) noexcept {
     return error == EAFNOSUPPORT || error == EPROTONOSUPPORT || error == EPERM || error == EACCES ||
                    error == EADDRNOTAVAIL
                ? PMIX_ERR_NOT_SUPPORTED
@@ -26,12 +26,12 @@ pmix_status_t status_of(int error) noexcept {
 
 common::Result<Descriptor> listen_loopback(const Io& io) {
     Descriptor fd(io.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd) return status_of(errno);
+    if (!fd) return tcp_status(errno);
     sockaddr_in at{};
     at.sin_family = AF_INET;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (io.bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return status_of(errno);
-    if (io.listen(fd.get(), kBacklog) != 0) return status_of(errno);
+    if (io.bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return tcp_status(errno);
+    if (io.listen(fd.get(), kTcpBacklog) != 0) return tcp_status(errno);
     return fd;
 }
 
@@ -55,7 +55,7 @@ bool is_own_address(const sockaddr_in& address, const Io& io) {
 
 common::Result<Descriptor> connect_tcp(const sockaddr_in& address, Deadline deadline, const Io& io) {
     Descriptor fd(io.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd) return status_of(errno);
+    if (!fd) return tcp_status(errno);
     if (io.connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
     if (errno != EINPROGRESS && errno != EINTR) {
         return errno == ENOMEM || errno == ENOBUFS || errno == EAGAIN ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_UNREACH;

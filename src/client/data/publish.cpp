@@ -15,13 +15,13 @@ namespace {
 using common::Command;
 using common::Infos;
 
-struct Prepared {
+struct Checked {
     int timeout_s = 0;
     pmix_status_t status = PMIX_SUCCESS;
 };
 
-Prepared prepare(const pmix_info_t infos[], size_t ninfos) noexcept {
-    Prepared p;
+Checked check(const pmix_info_t infos[], size_t ninfos) noexcept {
+    Checked p;
     p.status = check_infos(infos, ninfos);
     if (p.status == PMIX_SUCCESS) p.status = read_timeout(infos, ninfos, &p.timeout_s);
     return p;
@@ -34,7 +34,7 @@ auto teller(pmix_op_cbfunc_t callback, void* cbdata) {
 pmix_status_t prepare_publish(const pmix_info_t infos[], size_t ninfos, common::PublishRequest& request,
                               int* timeout_s) {
     if (infos == nullptr || ninfos == 0) return PMIX_ERR_BAD_PARAM;
-    const Prepared p = prepare(infos, ninfos);
+    const Checked p = check(infos, ninfos);
     if (p.status != PMIX_SUCCESS) return p.status;
     for (const pmix_info_t& info : common::InfoView(infos, ninfos)) {
         if (common::bounded_length(info.key, sizeof info.key) > common::kMaxKeyLength) return PMIX_ERR_BAD_PARAM;
@@ -47,7 +47,7 @@ pmix_status_t prepare_publish(const pmix_info_t infos[], size_t ninfos, common::
 
 pmix_status_t prepare_unpublish(char** keys, const pmix_info_t infos[], size_t ninfos,
                                 common::UnpublishRequest& request, int* timeout_s) {
-    const Prepared p = prepare(infos, ninfos);
+    const Checked p = check(infos, ninfos);
     if (p.status != PMIX_SUCCESS) return p.status;
     request.all = keys == nullptr;
     if (keys != nullptr) {
@@ -102,7 +102,7 @@ pmix_status_t publish_nb(Session& session, const pmix_info_t infos[], size_t nin
 
 pmix_status_t lookup(Session& session, pmix_pdata_t data[], size_t ndata, const pmix_info_t infos[], size_t ninfos) {
     if (data == nullptr || ndata == 0 || ndata > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
-    const Prepared p = prepare(infos, ninfos);
+    const Checked p = check(infos, ninfos);
     if (p.status != PMIX_SUCCESS) return p.status;
     common::LookupRequest request;
     for (size_t i = 0; i < ndata; ++i) {
@@ -137,7 +137,7 @@ pmix_status_t lookup(Session& session, pmix_pdata_t data[], size_t ndata, const 
 pmix_status_t lookup_nb(Session& session, char** keys, const pmix_info_t infos[], size_t ninfos,
                         pmix_lookup_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr || keys == nullptr || keys[0] == nullptr) return PMIX_ERR_BAD_PARAM;
-    const Prepared p = prepare(infos, ninfos);
+    const Checked p = check(infos, ninfos);
     if (p.status != PMIX_SUCCESS) return p.status;
     auto list = checked_keys(keys);
     if (!list) return list.status();

@@ -28,10 +28,6 @@ constexpr size_t kMaxReceived = 256;
 // What the construct at the end does is this call's as well.
 constexpr common::Levels kBothLevels = common::level::client | common::level::server;
 
-bool contains(const ProcList& list, const ProcId& proc) {
-    return std::find(list.begin(), list.end(), proc) != list.end();
-}
-
 // Directives that the collective at the end must have from all.
 constexpr std::string_view kForAll[] = {PMIX_GROUP_OPTIONAL,
                                         PMIX_GROUP_NOTIFY_TERMINATION,
@@ -479,19 +475,19 @@ common::Result<ProcList> single_procs(Session& session, const pmix_proc_t procs[
     return out;
 }
 
-struct Prepared {
+struct PreparedInvitation {
     std::string name;
     InfoList infos;
 };
 
-common::Result<Prepared> prepare(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
+common::Result<PreparedInvitation> prepare(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
                                  common::Function function) {
     int timeout_s = 0;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &timeout_s);
     if (rc == PMIX_SUCCESS) rc = common::check_required({infos, ninfos}, function, kBothLevels);
     if (rc != PMIX_SUCCESS) return rc;
-    Prepared p;
+    PreparedInvitation p;
     auto checked = checked_group_name(name);
     if (!checked) return checked.status();
     p.name = std::move(checked).value();

@@ -17,7 +17,7 @@ namespace pmix::common {
 namespace {
 
 // How numbers are written: in as many bytes as they need, or in those of their type (portable.h).
-struct Flexible {
+struct FlexibleOut {
     static constexpr bool kTyped = false;
     static constexpr size_t kMaxBytes = kMaxFlexBytes;
     static uint8_t* count(uint8_t* out, int64_t n) noexcept { return put_flex(out, fold(n)); }
@@ -29,7 +29,7 @@ struct Flexible {
         return put_flex(out, static_cast<uint64_t>(n));
     }
 };
-struct Fixed {
+struct FixedOut {
     static constexpr bool kTyped = true;
     static constexpr size_t kMaxBytes = 8;
     static uint8_t* count(uint8_t* out, int64_t n) noexcept { return put_big(out, static_cast<uint32_t>(n)); }
@@ -388,20 +388,20 @@ pmix_status_t pack_values(pmix_data_buffer_t* buffer, const void* src, size_t n,
     BufferView there;
     if (n > INT32_MAX || !view_buffer(*buffer, &there)) return PMIX_ERR_BAD_PARAM;
     BufferWriter w(buffer);
-    put_call_head<Flexible>(w, n, type, is_described(there.whole));
-    const pmix_status_t rc = put_call_elements<Flexible>(w, src, n, type);
+    put_call_head<FlexibleOut>(w, n, type, is_described(there.whole));
+    const pmix_status_t rc = put_call_elements<FlexibleOut>(w, src, n, type);
     if (rc == PMIX_SUCCESS) w.commit();
     return rc;
 }
 
 pmix_status_t begin_call(BufferWriter& w, size_t n, pmix_data_type_t type, CallForm form) {
     if (n > INT32_MAX) return PMIX_ERR_BAD_PARAM;
-    form.fixed ? put_call_head<Fixed>(w, n, type, form.described) : put_call_head<Flexible>(w, n, type, form.described);
+    form.fixed ? put_call_head<FixedOut>(w, n, type, form.described) : put_call_head<FlexibleOut>(w, n, type, form.described);
     return PMIX_SUCCESS;
 }
 
 pmix_status_t write_elements(BufferWriter& w, const void* src, size_t n, pmix_data_type_t type, CallForm form) {
-    return form.fixed ? put_call_elements<Fixed>(w, src, n, type) : put_call_elements<Flexible>(w, src, n, type);
+    return form.fixed ? put_call_elements<FixedOut>(w, src, n, type) : put_call_elements<FlexibleOut>(w, src, n, type);
 }
 
 pmix_status_t append_unread(pmix_data_buffer_t* dest, const pmix_data_buffer_t& src) {

@@ -17,7 +17,7 @@ namespace pmix::common {
 namespace {
 
 // How numbers are read (portable_pack.cpp). A signed one comes back as the bits of its own width.
-struct Flexible {
+struct FlexibleIn {
     static constexpr bool kTyped = false;
     static pmix_data_type_t type(PortableReader& r) noexcept {
         return static_cast<pmix_data_type_t>(r.flex(UINT16_MAX));
@@ -32,7 +32,7 @@ struct Flexible {
         return static_cast<T>(n);
     }
 };
-struct Fixed {
+struct FixedIn {
     static constexpr bool kTyped = true;
     static pmix_data_type_t type(PortableReader& r) noexcept { return r.big<uint16_t>(); }
     static int64_t count(PortableReader& r) noexcept { return static_cast<int32_t>(r.big<uint32_t>()); }
@@ -110,14 +110,14 @@ pmix_status_t get_pids(PortableReader& r, char* p, size_t n, size_t stride) noex
 
 // In the fixed form numbers of no certain width come with the type that they have.
 pmix_status_t get_typed(PortableReader& r, const Field& f, char* p, size_t n, size_t stride) noexcept {
-    switch (const pmix_data_type_t type = Fixed::type(r); type) {
+    switch (const pmix_data_type_t type = FixedIn::type(r); type) {
         case PMIX_INT32:
         case PMIX_UINT32:
-            if (f.width == 4) return get_numbers<Fixed, uint32_t>(r, p, n, stride);
+            if (f.width == 4) return get_numbers<FixedIn, uint32_t>(r, p, n, stride);
             for (size_t i = 0; i < n; ++i, p += stride) store_field(p, 0, uint64_t{r.big<uint32_t>()});
             return r.status();
         case PMIX_UINT64:
-            if (f.width == 8) return get_numbers<Fixed, uint64_t>(r, p, n, stride);
+            if (f.width == 8) return get_numbers<FixedIn, uint64_t>(r, p, n, stride);
             [[fallthrough]];
         default:
             r.bad();
@@ -510,13 +510,13 @@ pmix_status_t unpack_values(pmix_data_buffer_t* buffer, void* dest, int32_t* n, 
     PortableReader r(view.unread);
     const bool described = !view.unread.empty() && view.unread[0] == PMIX_INT32;
     if (described) (void)r.byte();
-    const uint64_t claimed = get_count<Flexible>(r);
-    if (described && Flexible::type(r) != type && r.ok()) return PMIX_ERR_PACK_MISMATCH;
+    const uint64_t claimed = get_count<FlexibleIn>(r);
+    if (described && FlexibleIn::type(r) != type && r.ok()) return PMIX_ERR_PACK_MISMATCH;
     const size_t count = r.count(claimed, row->min_portable);
     if (!r.ok()) return r.status();
     const bool all = count <= static_cast<size_t>(capacity);
     const size_t fits = all ? count : static_cast<size_t>(capacity);
-    WIREUP_RETURN_IF_ERROR(fill<Flexible>(r, type, dest, fits, all));
+    WIREUP_RETURN_IF_ERROR(fill<FlexibleIn>(r, type, dest, fits, all));
     *n = static_cast<int32_t>(fits);
     if (!all) return PMIX_ERR_UNPACK_INADEQUATE_SPACE;
     buffer->unpack_ptr = buffer->base_ptr + (r.position() - view.whole.data());
@@ -529,22 +529,22 @@ size_t open_call(PortableReader& r, pmix_data_type_t type, CallForm form) noexce
 }
 
 size_t open_call(PortableReader& r, pmix_data_type_t type, size_t least, CallForm form) noexcept {
-    const auto read_type = form.fixed ? Fixed::type : Flexible::type;
+    const auto read_type = form.fixed ? FixedIn::type : FlexibleIn::type;
     if (form.described && read_type(r) != PMIX_INT32) r.bad();
-    const uint64_t claimed = form.fixed ? get_count<Fixed>(r) : get_count<Flexible>(r);
+    const uint64_t claimed = form.fixed ? get_count<FixedIn>(r) : get_count<FlexibleIn>(r);
     if (form.described && read_type(r) != type) r.bad();
     return r.count(claimed, least);
 }
 
 Bytes view_bytes(PortableReader& r, CallForm form) noexcept {
-    const uint64_t n = form.fixed ? Fixed::size(r) : Flexible::size(r);
+    const uint64_t n = form.fixed ? FixedIn::size(r) : FlexibleIn::size(r);
     return r.raw(n);
 }
 
 pmix_status_t read_elements(PortableReader& r, void* dest, size_t n, pmix_data_type_t type, CallForm form) noexcept {
     const TypeRow* row = type_row(type);
     if (row == nullptr || row->size == 0) return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    return form.fixed ? fill<Fixed>(r, type, dest, n, true) : fill<Flexible>(r, type, dest, n, true);
+    return form.fixed ? fill<FixedIn>(r, type, dest, n, true) : fill<FlexibleIn>(r, type, dest, n, true);
 }
 
 }  // namespace pmix::common

@@ -4,6 +4,7 @@
 // Pure values, any thread. How each is written, read and printed: message_codec.h. Ownership: as messages.h says.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -53,6 +54,9 @@ using Apps = AbiArray<pmix_app_t>;
 using Queries = AbiArray<pmix_query_t>;
 
 using ProcList = std::vector<ProcId>;
+inline bool contains(const ProcList& list, const ProcId& proc) {
+    return std::find(list.begin(), list.end(), proc) != list.end();
+}
 using KeyList = std::vector<std::string>;
 using Blob = std::vector<uint8_t>;  // opaque, or one value as common/codec/pack.h encodes it
 

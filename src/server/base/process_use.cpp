@@ -16,7 +16,7 @@ std::string path_of(pid_t pid, const char* file) {
     return "/proc/" + std::to_string(pid) + "/" + file;
 }
 
-std::string read_file(const std::string& path) {
+std::string read_proc_file(const std::string& path) {
     std::string text;
     const transport::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0) return text;
@@ -42,7 +42,7 @@ double number_of(std::string_view text, std::string_view name) {
 
 bool read_process_use(pid_t pid, ProcessUse& out) {
     if (pid <= 0) return false;
-    const std::string status = read_file(path_of(pid, "status"));
+    const std::string status = read_proc_file(path_of(pid, "status"));
     if (status.empty()) return false;
     constexpr double kKiB = 1024;
     out.resident = number_of(status, "VmRSS:") * kKiB;
@@ -51,7 +51,7 @@ bool read_process_use(pid_t pid, ProcessUse& out) {
     out.threads = static_cast<uint16_t>(number_of(status, "Threads:"));
     const size_t state = status.find("State:\t");
     if (state != std::string::npos) out.state = status[state + 7];
-    out.proportional = number_of(read_file(path_of(pid, "smaps_rollup")), "Pss:") * kKiB;
+    out.proportional = number_of(read_proc_file(path_of(pid, "smaps_rollup")), "Pss:") * kKiB;
     if (out.proportional == 0) out.proportional = out.resident;
     return true;
 }

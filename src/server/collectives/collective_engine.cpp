@@ -8,14 +8,6 @@
 
 namespace pmix::server {
 
-namespace {
-
-int64_t now_ms() {
-    return transport::monotonic_ns() / 1'000'000;
-}
-
-}  // namespace
-
 int CollectiveEngine::timeout_in(common::InfoView infos) {
     int timeout = 0;
     return infos.get(PMIX_TIMEOUT, &timeout) == PMIX_SUCCESS ? timeout : -1;
@@ -23,7 +15,7 @@ int CollectiveEngine::timeout_in(common::InfoView infos) {
 
 void CollectiveEngine::join(RoundId id, Round& round, const Peer& peer, int timeout, Required required, Reply&& reply) {
     const int64_t ms = int64_t{timeout} * 1000;
-    const int64_t ends = timeout == 0 ? 0 : now_ms() + ms;
+    const int64_t ends = timeout == 0 ? 0 : transport::monotonic_ms() + ms;
     const bool sooner = timeout != 0 && (round.ends_at_ms == 0 || ends < round.ends_at_ms);
     // All that may fail comes before the reply is kept: one that is kept has its limit of time.
     Timer timer = sooner ? Timer(scheduler_, ms, [this, id] { expire(id); }) : Timer();
@@ -72,7 +64,7 @@ void CollectiveEngine::finish(RoundId id, pmix_status_t status) {
 
 void CollectiveEngine::recover() {
     judge_again();
-    const int64_t now = now_ms();
+    const int64_t now = transport::monotonic_ms();
     for (auto it = rounds_.begin(); it != rounds_.end();) {
         const RoundId id = it->first;
         Round& round = *it->second;

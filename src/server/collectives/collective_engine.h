@@ -57,7 +57,7 @@ class CollectiveEngine : public LifecycleObserver {
         AccountPtr account;      // of the first caller's user
         std::vector<Reply> replies;
         Timer timer;
-        int64_t began_ms = transport::monotonic_ns() / 1'000'000;
+        int64_t began_ms = transport::monotonic_ms();
         int64_t ends_at_ms = 0;                  // monotonic clock; 0: nobody gave a timeout
         bool launched = false;                   // nobody can join any more
         bool handed_over = false;                // the upcall is made, or will be

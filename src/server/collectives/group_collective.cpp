@@ -28,14 +28,6 @@ namespace {
 // Where participation is optional, a timeout starts the upcall; the host's own limit ends it if another node is silent.
 constexpr int64_t kOptionalWaitMs = 3000;
 
-int64_t now_ms() {
-    return transport::monotonic_ns() / 1'000'000;
-}
-
-bool contains(const ProcList& list, const ProcId& proc) {
-    return std::find(list.begin(), list.end(), proc) != list.end();
-}
-
 // To look up many in a long list.
 class Among {
   public:
@@ -324,7 +316,7 @@ void Groups::expire(RoundId id) {
         op->timer = Timer(scheduler_, kOptionalWaitMs, [this, id] { expire(id); });
         return start(id, *op);
     }
-    if (op->optional && op->ends_at_ms + kOptionalWaitMs > now_ms()) {
+    if (op->optional && op->ends_at_ms + kOptionalWaitMs > transport::monotonic_ms()) {
         // The upcall was made in time; the host has its own time limit for optional members.
         op->timer = Timer(scheduler_, kOptionalWaitMs, [this, id] { expire(id); });
         return;

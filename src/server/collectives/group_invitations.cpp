@@ -16,9 +16,6 @@ using common::ProcList;
 
 namespace {
 
-bool contains(const ProcList& list, const ProcId& proc) {
-    return std::find(list.begin(), list.end(), proc) != list.end();
-}
 bool contains(const std::set<ProcId>& set, const ProcId& proc) {
     return set.count(proc) != 0;
 }
@@ -59,7 +56,7 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
         if (at == open_.end()) {
             Invitation fresh{std::string(name), source, user_of(source)};
             fresh.charge = std::make_shared<Charge>();
-            fresh.began_ms = transport::monotonic_ns() / 1'000'000;
+            fresh.began_ms = transport::monotonic_ms();
             forget_oldest_of(fresh.user);
             at = open_.insert(open_.end(), std::move(fresh));
         }

@@ -131,7 +131,7 @@ class Get final : public LifecycleObserver {
     // The requester is a peer (reply), or the host (respond).
     struct Question {
         uint64_t id = 0;
-        int64_t began_ms = transport::monotonic_ns() / 1'000'000;
+        int64_t began_ms = transport::monotonic_ms();
         std::string key;  // empty: everything
         Reply reply;
         Respond respond;

@@ -30,7 +30,7 @@ struct ModuleHost::Call {
     const Runs runs;
     const char* const name;  // of the entry, for the log
     const common::ProcId about;
-    const int64_t began_ms = transport::monotonic_ns() / 1'000'000;
+    const int64_t began_ms = transport::monotonic_ms();
     // With Runs::anywhere: the upcall has returned, or the answer is given. The second of the two frees the Call, so
     // that a host may look at its arguments until it returns, even when another thread of its has answered already.
     std::atomic<bool> left{false};

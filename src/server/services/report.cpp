@@ -15,7 +15,7 @@ using common::ProcId;
 using common::Value;
 
 // Collects the status of the first thing that fails, so that a report reads as a list of what is in it.
-class Page {
+class ReportPage {
   public:
     template <class T>
     void number(const char* key, T n, pmix_data_type_t type) {
@@ -32,7 +32,7 @@ class Page {
         for (size_t i = 0; i < ids.size(); ++i) (*array)[i] = ids[i].to_c();
         value(key, common::array_value(std::move(array).value()));
     }
-    void page(const char* key, Page&& inner) { value(key, std::move(inner).done()); }
+    void page(const char* key, ReportPage&& inner) { value(key, std::move(inner).done()); }
     common::Result<Value> done() && {
         if (status_ != PMIX_SUCCESS) return status_;
         return common::array_value(std::move(infos_));
@@ -51,7 +51,7 @@ class Page {
 };
 
 double seconds_since(int64_t began_ms) noexcept {
-    return static_cast<double>(transport::monotonic_ns() / 1'000'000 - began_ms) / 1000.0;
+    return static_cast<double>(transport::monotonic_ms() - began_ms) / 1000.0;
 }
 
 // Of the connections of a rank.
@@ -60,14 +60,14 @@ struct Connected {
     uint64_t lost_events = 0;
 };
 
-Page job_page(const Nspace& nspace, const std::map<ProcId, Connected>& connected) {
-    Page page;
+ReportPage job_page(const Nspace& nspace, const std::map<ProcId, Connected>& connected) {
+    ReportPage page;
     page.text(PMIX_NSPACE, nspace.name);
     if (nspace.size_known()) page.number(PMIX_JOB_SIZE, nspace.size(), PMIX_UINT32);
     page.number(PMIX_LOCAL_SIZE, nspace.local_count(), PMIX_UINT32);
     page.number(WIREUP_REPORT_STORE, nspace.data == nullptr ? uint64_t{0} : nspace.data->bytes(), PMIX_UINT64);
     for (const auto& [rank, client] : nspace.clients) {
-        Page one;
+        ReportPage one;
         const auto known = connected.find(ProcId(nspace.name, rank));
         const Connected here = known == connected.end() ? Connected() : known->second;
         one.number(PMIX_RANK, rank, PMIX_PROC_RANK);
@@ -80,8 +80,8 @@ Page job_page(const Nspace& nspace, const std::map<ProcId, Connected>& connected
     return page;
 }
 
-Page collective_page(const CollectiveReport& r) {
-    Page page;
+ReportPage collective_page(const CollectiveReport& r) {
+    ReportPage page;
     page.text(WIREUP_REPORT_OPERATION, r.operation);
     if (r.inviter) page.proc(WIREUP_REPORT_ASKER, *r.inviter);
     page.procs(WIREUP_REPORT_MEMBERS, r.members);
@@ -92,8 +92,8 @@ Page collective_page(const CollectiveReport& r) {
     return page;
 }
 
-Page request_page(const RequestReport& r, const ProcId& self) {
-    Page page;
+ReportPage request_page(const RequestReport& r, const ProcId& self) {
+    ReportPage page;
     page.text(WIREUP_REPORT_OPERATION, r.operation);
     page.proc(WIREUP_REPORT_ASKER, r.requester.value_or(self));
     if (r.target) page.proc(WIREUP_REPORT_TARGET, *r.target);
@@ -106,7 +106,7 @@ Page request_page(const RequestReport& r, const ProcId& self) {
 }  // namespace
 
 common::Result<Value> make_report(const Known& known) {
-    Page page;
+    ReportPage page;
     const ProcId& self = known.server;
     page.text(PMIX_SERVER_NSPACE, self.nspace);
     page.number(PMIX_SERVER_RANK, self.rank, PMIX_PROC_RANK);

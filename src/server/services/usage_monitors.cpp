@@ -17,10 +17,10 @@ using common::Result;
 
 namespace {
 
-constexpr uint32_t kMaxSeconds = 365 * 24 * 3600;
+constexpr uint32_t kMaxPeriodSeconds = 365 * 24 * 3600;
 constexpr int64_t kShareOfTime = 10;
 // For a worker that hangs when the server ends.
-constexpr int64_t kPatienceMs = 2000;
+constexpr int64_t kEndPatienceMs = 2000;
 
 int64_t now_ms() {
     using namespace std::chrono;
@@ -121,7 +121,7 @@ Result<UsageMonitors::Made> UsageMonitors::read(Peer& peer, const common::Monito
     if (!range) return range.status();
     m.range = *range;
     WIREUP_RETURN_IF_ERROR(directives.get(PMIX_MONITOR_RESOURCE_RATE, &m.seconds));
-    if (m.seconds > kMaxSeconds) return PMIX_ERR_BAD_PARAM;
+    if (m.seconds > kMaxPeriodSeconds) return PMIX_ERR_BAD_PARAM;
     auto options = read_usage_options(what, directives);
     if (!options) return options.status();
     m.options = std::move(options).value();
@@ -326,7 +326,7 @@ void UsageMonitors::stop(pmix_status_t status) {
     monitors_.clear();
     for (auto& [number, m] : monitors)
         if (m->reply.open()) m->reply.status(status);
-    tasks_.finish(kPatienceMs);
+    tasks_.finish(kEndPatienceMs);
 }
 
 }  // namespace pmix::server

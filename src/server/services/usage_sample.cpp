@@ -20,7 +20,7 @@ using common::InfoView;
 using common::Result;
 using common::Value;
 
-constexpr double kMiB = 1024.0 * 1024.0;
+constexpr double kBytesPerMiB = 1024.0 * 1024.0;
 constexpr size_t kMaxNames = 1024;
 
 // The key of each figure: its number here is its bit.
@@ -106,7 +106,7 @@ class Adder {
     void text(const char* key, std::string_view text) { keep(list_.append_string(key, text)); }
     void real(const char* key, double n) { number(key, static_cast<float>(n), PMIX_FLOAT); }
     void size(const char* key, std::optional<double> bytes) {
-        if (bytes) real(key, *bytes / kMiB);
+        if (bytes) real(key, *bytes / kBytesPerMiB);
     }
     template <class T>
     void number(const char* key, T n, pmix_data_type_t type) {
