@@ -8,7 +8,7 @@
 #include "support/recording_handler.h"
 #include "transport/unix_socket.h"
 
-namespace pmix::transport {
+namespace pmix::transport::connection_fault_test {
 namespace {
 
 using common::FrameHeader;
@@ -230,4 +230,4 @@ TEST(SocketFault, EachSystemCallFailsOnce) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::connection_fault_test

@@ -9,6 +9,8 @@
 #include "support/fake_client.h"
 #include "transport/unix_socket.h"
 
+namespace listener_fault_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -324,3 +326,5 @@ TEST(ListenerFaultTest, ARefusalIsAnsweredBeforeItCloses) {
     }
     expect_well(server);
 }
+
+}  // namespace listener_fault_test

@@ -16,6 +16,8 @@
 #include "support/server_here.h"
 #include "transport/event_loop.h"
 
+namespace openpmix_peers_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -217,3 +219,5 @@ TEST(OpenPmixStart, Visitor_ThatConnectsFirst_DoesNotKeepTheServerFromServing) {
     EXPECT_NE("", server->parts().openpmix_listener.address());
     server->stop();
 }
+
+}  // namespace openpmix_peers_test

@@ -15,7 +15,7 @@
 #include "support/long_wait.h"
 #include "support/openpmix_process.h"
 
-namespace pmix::test {
+namespace pmix::test::openpmix_server_gone_test {
 namespace {
 
 namespace theirs = openpmix;
@@ -211,4 +211,4 @@ TEST_P(OpenPmixGone, Stopped_EndsWithTheLimit) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::openpmix_server_gone_test

@@ -8,6 +8,8 @@
 #include "common/values/info_view.h"
 #include "support/fake_client.h"
 
+namespace server_bounds_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -314,3 +316,5 @@ TEST(ServerBoundsTest, ForeignJobsInUseAreSoMany) {
     EXPECT_NE(nullptr, s.server.parts().registry.find("far" + std::to_string(kBeyond)));
     EXPECT_FALSE(a.hung_up());
 }
+
+}  // namespace server_bounds_test

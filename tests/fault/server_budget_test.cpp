@@ -11,7 +11,7 @@
 #include "support/fake_client.h"
 #include "support/other_users.h"
 
-namespace pmix::test {
+namespace pmix::test::server_budget_test {
 namespace {
 
 using common::InfoList;
@@ -373,4 +373,4 @@ TEST_F(ServerBudgetTest, User_WithNothingLeft_HoldsUpNobodyElse) {
     EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
 }
 
-}  // namespace pmix::test
+}  // namespace pmix::test::server_budget_test

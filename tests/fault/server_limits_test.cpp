@@ -4,6 +4,8 @@
 
 #include "support/fake_client.h"
 
+namespace server_limits_test {
+
 using namespace pmix;
 using namespace pmix::test;
 using common::InfoList;
@@ -204,3 +206,5 @@ TEST(ServerLimitsTest, EventsForProcessesNotConnected_BeyondTheirBudget_OldestAr
     ASSERT_TRUE(server.turn_until([&] { return (event = late.take_event()).has_value(); }));
     EXPECT_EQ(handler.codes.back(), event->status) << "of the oldest and one of the newest, the newest";
 }
+
+}  // namespace server_limits_test

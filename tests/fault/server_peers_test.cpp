@@ -7,17 +7,14 @@
 #include "support/fake_client.h"
 #include "support/other_users.h"
 
+namespace server_peers_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
 namespace {
 
 const ProcId kJob("job", PMIX_RANK_WILDCARD);
-
-pmix_status_t status_of(FakeClient& client, uint32_t id) {
-    auto reply = client.wait(id);
-    return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
-}
 
 std::vector<uint8_t> request_bytes(uint16_t command, const std::vector<uint8_t>& payload) {
     return frame_bytes(common::FrameHeader::request(command, 9), payload);
@@ -339,3 +336,5 @@ TEST(ServerPeersTest, JobsLeaveNothingBehind) {
     EXPECT_EQ(0u, server.parts().fence.open());
     EXPECT_EQ(0u, server.parts().host.open());
 }
+
+}  // namespace server_peers_test

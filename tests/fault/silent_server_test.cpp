@@ -25,6 +25,8 @@
 #include "support/fake_client.h"
 #include "transport/unix_socket.h"
 
+namespace silent_server_test {
+
 using namespace pmix;
 using namespace pmix::test;
 using common::InfoList;
@@ -442,3 +444,5 @@ TEST_F(SilentServerTest, SecondToolInit_WaitsForAServerThatNeverComes_HoldsUpNoO
     board_->go = true;
     expect_good_ends();
 }
+
+}  // namespace silent_server_test

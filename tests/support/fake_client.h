@@ -349,6 +349,12 @@ class FakeClient {
     bool hung_up_ = false;
 };
 
+// Of the reply to a request; PMIX_ERR_LOST_CONNECTION for a hang-up.
+inline pmix_status_t status_of(FakeClient& client, uint32_t id) {
+    auto reply = client.wait(id);
+    return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
+}
+
 // For FakeHost::data: the answer to a direct modex is the data that another node's server has of the process.
 inline auto modex_from(TestServer& there) {
     return [&there](const Seen& seen) {

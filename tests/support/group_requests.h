@@ -12,6 +12,7 @@
 #include "common/protocol/group_calls.h"
 #include "common/values/proc_array.h"
 #include "support/fake_client.h"
+#include "support/info_lists.h"
 
 namespace pmix::test {
 
@@ -73,11 +74,6 @@ inline uint32_t destruct(FakeClient& client, const std::string& name = kName) {
     return start(client, GroupCall::destruct, {}, {}, name);
 }
 
-inline InfoList flag(const char* key) {
-    InfoList list;
-    list.append_flag(key, true);
-    return list;
-}
 inline InfoList timed(InfoList list) {
     list.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
     return list;

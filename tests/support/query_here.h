@@ -17,6 +17,7 @@
 #include "common/base/ids.h"
 #include "common/values/array_value.h"
 #include "common/values/value.h"
+#include "support/info_lists.h"
 #include "support/own_module.h"
 
 namespace pmix::test {
@@ -153,11 +154,6 @@ struct Ask {
 inline InfoList of_job(const char* nspace) {
     InfoList infos;
     infos.append_string(PMIX_NSPACE, nspace);
-    return infos;
-}
-inline InfoList flag(const char* key) {
-    InfoList infos;
-    infos.append_flag(key, true);
     return infos;
 }
 

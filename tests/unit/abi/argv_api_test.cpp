@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace argv_api_test {
+
 namespace {
 
 std::vector<std::string> listed(char** argv) {
@@ -131,3 +133,5 @@ TEST(Setenv, TheProcessEnvironment) {
 }
 
 }  // namespace
+
+}  // namespace argv_api_test

@@ -11,6 +11,8 @@
 
 #include "support/fake_client.h"
 
+namespace cleanup_directives_test {
+
 using namespace pmix;
 using namespace pmix::test;
 using common::InfoList;
@@ -111,3 +113,5 @@ TEST(CleanupDirectives, Cleanup_AtTheEndOfAnotherJobsProcesses_IsRefused) {
     client.kill();
     EXPECT_TRUE(server.turn_until([&] { return server.parts().peers.empty() && ::access(top, F_OK) != 0; }));
 }
+
+}  // namespace cleanup_directives_test

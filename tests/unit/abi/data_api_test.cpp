@@ -12,6 +12,8 @@
 #include "support/data_samples.h"
 #include "support/portable_random.h"
 
+namespace data_api_test {
+
 namespace {
 
 using pmix::common::compare_elements;
@@ -311,3 +313,5 @@ TEST(DataApi, CompressSaysNoWithDefinedOutputs) {
 }
 
 }  // namespace
+
+}  // namespace data_api_test

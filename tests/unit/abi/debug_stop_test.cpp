@@ -16,7 +16,7 @@
 
 #include "support/server_here.h"
 
-namespace pmix::test {
+namespace pmix::test::debug_stop_test {
 namespace {
 
 // What the host hears of.
@@ -169,4 +169,4 @@ TEST_F(DebugStop, WhoIsNotMeantGoesOn) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::debug_stop_test

@@ -2,6 +2,8 @@
 // PMIx_Compute_distances and its non-blocking form.
 #include "unit/abi/topology_setting.h"
 
+namespace distances_api_test {
+
 using namespace pmix::test;
 
 namespace {
@@ -240,3 +242,5 @@ TEST_F(DistancesApi, CallbackComesOnceOnAnotherThread) {
 }
 
 }  // namespace
+
+}  // namespace distances_api_test

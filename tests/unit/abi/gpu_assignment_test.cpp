@@ -6,6 +6,8 @@
 #include "common/values/value.h"
 #include "unit/abi/topology_setting.h"
 
+namespace gpu_assignment_test {
+
 using namespace pmix::test;
 using pmix::common::InfoList;
 
@@ -127,3 +129,5 @@ TEST_F(GpuAssignment, SetupFork_TheUserHasChosen_Stays) {
 }
 
 }  // namespace
+
+}  // namespace gpu_assignment_test

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string>
 
+namespace info_list_api_test {
+
 namespace {
 
 // rows: D12
@@ -122,3 +124,5 @@ TEST(InfoListApi, BadArguments) {
 }
 
 }  // namespace
+
+}  // namespace info_list_api_test

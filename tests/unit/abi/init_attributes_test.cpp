@@ -18,6 +18,8 @@
 #include "support/temporary_folder.h"
 #include "transport/unix_socket.h"
 
+namespace init_attributes_test {
+
 using pmix::common::InfoList;
 using namespace pmix::test;
 
@@ -168,3 +170,5 @@ TEST_F(InitAttributes, TheCallersEventBaseIsTheLoop) {
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     event_base_free(base);
 }
+
+}  // namespace init_attributes_test

@@ -16,6 +16,8 @@
 
 #include "support/server_here.h"
 
+namespace job_calls_test {
+
 using namespace pmix::test;
 
 namespace {
@@ -563,3 +565,5 @@ TEST(JobCallsTest, ProcessSetsComeAndGo) {
     EXPECT_EQ(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, name)) << "the name is free again";
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_delete_process_set(nullptr));
 }
+
+}  // namespace job_calls_test

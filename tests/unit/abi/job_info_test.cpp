@@ -11,7 +11,7 @@
 
 #include "support/server_here.h"
 
-namespace pmix::test {
+namespace pmix::test::job_info_test {
 namespace {
 
 // The jobs of a buffer, by name: their keys and what stands under them.
@@ -93,4 +93,4 @@ TEST(JobInfo, WhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::job_info_test

@@ -14,7 +14,7 @@
 
 #include "support/server_here.h"
 
-namespace pmix::test {
+namespace pmix::test::progress_thread_test {
 namespace {
 
 int threads_of_the_library() {
@@ -187,4 +187,4 @@ TEST(ProgressThread, Finalize_AnotherThreadProgresses_BothComplete) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::progress_thread_test

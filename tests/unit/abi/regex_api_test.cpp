@@ -8,6 +8,8 @@
 
 #include "common/placement/node_map.h"
 
+namespace regex_api_test {
+
 namespace {
 
 using Generator = pmix_status_t (*)(const char*, char**);
@@ -51,3 +53,5 @@ TEST(GenerateRegex, BadListsAreRefusedWithNothingToFree) {
 }
 
 }  // namespace
+
+}  // namespace regex_api_test

@@ -14,6 +14,8 @@
 #include "support/server_here.h"
 #include "support/temporary_folder.h"
 
+namespace replaced_parameters_test {
+
 using namespace pmix::test;
 using pmix::api::replaced_parameters;
 using Lines = std::vector<std::string>;
@@ -126,3 +128,5 @@ TEST_F(ReplacedParametersInTheLog, Init_TheFileIsAPipe_IsPassedOver) {
 }
 
 }  // namespace
+
+}  // namespace replaced_parameters_test

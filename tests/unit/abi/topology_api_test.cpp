@@ -3,6 +3,8 @@
 // same facts are compared with another library in tests/integration/topology.
 #include "unit/abi/topology_setting.h"
 
+namespace topology_api_test {
+
 using namespace pmix::test;
 
 namespace {
@@ -379,3 +381,5 @@ TEST_F(TopologyApi, AForkedChildIsUninitialised) {
 }
 
 }  // namespace
+
+}  // namespace topology_api_test

@@ -9,6 +9,8 @@
 
 #include "common/values/value.h"
 
+namespace values_api_test {
+
 extern "C" void pmix_value_load(pmix_value_t* val, const void* data, pmix_data_type_t type);
 
 namespace {
@@ -551,3 +553,5 @@ TEST(Texts, OfStructs) {
 }
 
 }  // namespace
+
+}  // namespace values_api_test

@@ -4,6 +4,8 @@
 
 #include "bench/yardstick/figures.h"
 
+namespace bench_figures_test {
+
 TEST(BenchFigures, Rate_MoreThanThreadsCanMake_IsRefused) {
     EXPECT_TRUE(rate_is_possible(11e6, 1));
     EXPECT_TRUE(rate_is_possible(3.9e9, 4));
@@ -33,3 +35,5 @@ TEST(BenchFigures, Amount_BelowZero_IsRefusedUnlessItIsAChange) {
     EXPECT_TRUE(figure_is_possible("mem_peer_client_pss_growth", "KiB", -12));
     EXPECT_FALSE(figure_is_possible("errors", "count", -1));
 }
+
+}  // namespace bench_figures_test

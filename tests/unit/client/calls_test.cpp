@@ -6,7 +6,7 @@
 
 #include "client/session/pending_requests.h"
 
-namespace pmix::client {
+namespace pmix::client::calls_test {
 namespace {
 
 struct Counted : Call {
@@ -90,4 +90,4 @@ TEST_F(CallsTest, ACompletionMayAskAgain) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::calls_test

@@ -19,7 +19,7 @@
 #include "support/fake_channel.h"
 #include "transport/event_loop.h"
 
-namespace pmix::client {
+namespace pmix::client::client_attributes_test {
 namespace {
 
 using common::Command;
@@ -315,4 +315,4 @@ TEST_F(ClientAttributes, WithOptionalMembersTheServerHasTimeToGoOnWithoutThem) {
     EXPECT_GE(optional, plain + 1000);
 }
 
-}  // namespace pmix::client
+}  // namespace pmix::client::client_attributes_test

@@ -8,6 +8,8 @@
 
 #include "support/alone.h"
 
+namespace client_bad_input_test {
+
 using namespace pmix::test;
 
 // rows: G13 K1 K3
@@ -251,3 +253,5 @@ TEST_F(Alone, Fence_OfOneselfWithAnUnknownRequirement_IsRefused) {
     required.flags = PMIX_INFO_REQD;
     EXPECT_EQ(PMIx_Fence(&self, 1, &required, 1), PMIX_ERR_NOT_SUPPORTED);
 }
+
+}  // namespace client_bad_input_test

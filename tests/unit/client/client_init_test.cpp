@@ -11,6 +11,8 @@
 
 #include "support/alone.h"
 
+namespace client_init_test {
+
 using namespace pmix::test;
 
 // rows: I2 I4 I12
@@ -220,3 +222,5 @@ TEST_F(Refused, ADeclaredModelReachesAHandlerThatComesLater) {
     EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
     EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
 }
+
+}  // namespace client_init_test

@@ -10,6 +10,8 @@
 
 #include "support/alone.h"
 
+namespace client_refused_test {
+
 using namespace pmix::test;
 
 namespace {
@@ -218,3 +220,5 @@ TEST_F(Alone, CallsForServers_AreRefused) {
     EXPECT_EQ(PMIx_server_collect_job_info(nullptr, 0, nullptr), PMIX_ERR_INIT);
     EXPECT_EQ(PMIx_Register_attributes(nullptr, nullptr), PMIX_ERR_INIT);
 }
+
+}  // namespace client_refused_test

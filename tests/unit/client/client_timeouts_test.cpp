@@ -24,7 +24,7 @@
 #include "client/session/session.h"
 #include "support/fake_channel.h"
 
-namespace pmix::client {
+namespace pmix::client::client_timeouts_test {
 namespace {
 
 using common::InfoList;
@@ -131,4 +131,4 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::client_timeouts_test

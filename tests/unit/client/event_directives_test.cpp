@@ -12,7 +12,7 @@
 #include "client/events/event_spec.h"
 #include "common/values/value.h"
 
-namespace pmix::client {
+namespace pmix::client::event_directives_test {
 namespace {
 
 using common::InfoList;
@@ -196,4 +196,4 @@ TEST(EventDirectives, OnceAndWithAnObject) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::event_directives_test

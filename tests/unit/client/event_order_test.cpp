@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pmix::client {
+namespace pmix::client::event_order_test {
 namespace {
 
 using common::ProcId;
@@ -240,4 +240,4 @@ TEST_F(EventOrderTest, AnyIntegerMayBeACode) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::event_order_test

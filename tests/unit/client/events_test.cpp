@@ -17,7 +17,7 @@
 #include "client/session/session.h"
 #include "support/fake_channel.h"
 
-namespace pmix::client {
+namespace pmix::client::events_test {
 namespace {
 
 using common::Command;
@@ -573,4 +573,4 @@ TEST_F(EventsTest, Notify_WithSourceWithoutAnEnd_IsRefused) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::events_test

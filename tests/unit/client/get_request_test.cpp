@@ -9,7 +9,7 @@
 
 #include "common/values/value.h"
 
-namespace pmix::client {
+namespace pmix::client::get_request_test {
 namespace {
 
 const common::ProcId kSelf("job", 3);
@@ -182,4 +182,4 @@ TEST(GetRequest, DefaultRealms) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::get_request_test

@@ -5,7 +5,7 @@
 #include "client/session/group_membership.h"
 #include "unit/client/group_invite_setting.h"
 
-namespace pmix::client {
+namespace pmix::client::group_invite_test {
 namespace {
 
 // A name may be used again before the collective that was given up has been answered.
@@ -389,4 +389,4 @@ TEST_F(GroupInviteTest, WhoseServerHasGoneMeanwhileIsAnswered) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::group_invite_test

@@ -2,7 +2,7 @@
 // Joining a group by invitation, and taking the place of an inviter that is lost.
 #include "unit/client/group_invite_setting.h"
 
-namespace pmix::client {
+namespace pmix::client::group_join_test {
 namespace {
 
 TEST_F(GroupInviteTest, WhoTakesOverKeepsTheLimitOfItsJoin) {
@@ -226,4 +226,4 @@ TEST_F(GroupInviteTest, TheShorterLimitCountsOnceTheGroupForms) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::group_join_test

@@ -9,7 +9,7 @@
 #include "common/protocol/messages.h"
 #include "transport/unix_socket.h"
 
-namespace pmix::client {
+namespace pmix::client::handshake_test {
 namespace {
 
 using transport::Deadline;
@@ -85,4 +85,4 @@ TEST(Handshake, ConnectAny_FirstAddressIsDead_TakesTheNext) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::handshake_test

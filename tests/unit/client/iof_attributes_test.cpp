@@ -8,7 +8,7 @@
 #include "client/iof/iof_format.h"
 #include "common/values/value.h"
 
-namespace pmix::client {
+namespace pmix::client::iof_attributes_test {
 namespace {
 
 using common::InfoList;
@@ -65,4 +65,4 @@ TEST(IofAttributes, Files) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::iof_attributes_test

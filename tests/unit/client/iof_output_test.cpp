@@ -2,7 +2,7 @@
 // Where forwarded output goes: formats, files, and the process's own streams.
 #include "unit/client/iof_setting.h"
 
-namespace pmix::client {
+namespace pmix::client::iof_output_test {
 namespace {
 
 // A thread of the application's that shows output (it finalizes, or drives the loop) gets no signal for a reader that
@@ -304,4 +304,4 @@ TEST_F(IofTest, AServerShowsAllOutputWhereItIsToldTo) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::iof_output_test

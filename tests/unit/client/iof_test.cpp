@@ -2,7 +2,7 @@
 // Forwarded output and input at the client's end: callbacks, credit, buffering, and the process's own stdin.
 #include "unit/client/iof_setting.h"
 
-namespace pmix::client {
+namespace pmix::client::iof_test {
 namespace {
 
 // rows: O2
@@ -301,4 +301,4 @@ TEST_F(IofTest, InputThatTheHostRefusesEndsForwardingWithAnEvent) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::iof_test

@@ -12,7 +12,7 @@
 #include "dstore/writer.h"
 #include "support/store_values.h"
 
-namespace pmix::client {
+namespace pmix::client::lookup_test {
 namespace {
 
 using common::ProcId;
@@ -351,4 +351,4 @@ TEST_F(LookupTest, ForeignNamespaceWithoutASegment) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::lookup_test

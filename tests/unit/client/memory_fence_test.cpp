@@ -5,7 +5,7 @@
 #include "support/long_wait.h"
 #include "unit/client/session_setting.h"
 
-namespace pmix::client {
+namespace pmix::client::memory_fence_test {
 namespace {
 
 using common::FenceUse;
@@ -329,4 +329,4 @@ TEST_F(MemoryFenceTest, OnTheLoop_IsNotWaitedFor) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::memory_fence_test

@@ -13,7 +13,7 @@
 #include "client/session/borrowed_values.h"
 #include "support/store_values.h"
 
-namespace pmix::client {
+namespace pmix::client::namespaces_test {
 namespace {
 
 using namespace dstore;
@@ -259,4 +259,4 @@ TEST(Namespaces, ReadersAgainstRemoval) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::namespaces_test

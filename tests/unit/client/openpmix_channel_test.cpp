@@ -15,7 +15,7 @@
 #include "openpmix/hello.h"
 #include "support/recording_handler.h"
 
-namespace pmix::client {
+namespace pmix::client::openpmix_channel_test {
 namespace {
 
 using common::FrameHeader;
@@ -162,4 +162,4 @@ TEST_F(OpenPmixChannelTest, Wait_OnTheLoop_ReturnsAtOnce) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::openpmix_channel_test

@@ -20,7 +20,7 @@
 #include "support/other_users.h"
 #include "transport/tcp_socket.h"
 
-namespace pmix::test {
+namespace pmix::test::openpmix_client_test {
 namespace {
 
 namespace theirs = openpmix;
@@ -651,4 +651,4 @@ TEST_P(OpenPmixInit, AddressOfAnotherNode_IsRefusedAtOnce) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::openpmix_client_test

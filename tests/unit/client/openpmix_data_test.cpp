@@ -17,7 +17,7 @@
 #include "support/long_wait.h"
 #include "support/openpmix_process.h"
 
-namespace pmix::test {
+namespace pmix::test::openpmix_data_test {
 namespace {
 
 namespace theirs = openpmix;
@@ -463,4 +463,4 @@ TEST_P(OpenPmixData, ConnectionEnds_GivesSegmentsBack) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::openpmix_data_test

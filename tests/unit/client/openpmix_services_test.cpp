@@ -16,7 +16,7 @@
 #include "client/openpmix/exchange.h"
 #include "support/openpmix_server.h"
 
-namespace pmix::test {
+namespace pmix::test::openpmix_services_test {
 namespace {
 
 namespace theirs = openpmix;
@@ -325,4 +325,4 @@ TEST(OpenPmixExchange, Reply_ToWhatIsNoRequest_IsNotSent) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::openpmix_services_test

@@ -6,7 +6,7 @@
 
 #include "common/values/info_view.h"
 
-namespace pmix::client {
+namespace pmix::client::query_cache_test {
 namespace {
 
 using common::InfoList;
@@ -76,4 +76,4 @@ TEST(QueryCache, Keep_OfManyAnswers_DropsTheOldest) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::query_cache_test

@@ -17,7 +17,7 @@
 #include <semaphore>
 #include <thread>
 
-namespace pmix::client {
+namespace pmix::client::read_guard_test {
 namespace {
 
 // From now on the calls of this process to membarrier fail as on a kernel without it.
@@ -74,4 +74,4 @@ TEST(ReadGuard, Begin_AnotherThreadHasRead_IsNotOverWithoutTheFence) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::read_guard_test

@@ -2,7 +2,7 @@
 // Commits of a session: what is sent, what a refusal keeps, frames that are too many or too large, and deletions.
 #include "unit/client/session_setting.h"
 
-namespace pmix::client {
+namespace pmix::client::session_commit_test {
 namespace {
 
 // A commit is sent when the server has room for it, and stays staged when it will have none any more.
@@ -410,4 +410,4 @@ TEST(CommitFrame, IsACommitRequest) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::session_commit_test

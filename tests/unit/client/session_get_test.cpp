@@ -3,7 +3,7 @@
 // a server takes.
 #include "unit/client/session_setting.h"
 
-namespace pmix::client {
+namespace pmix::client::session_get_test {
 namespace {
 
 // What the callbacks of many requests said; the session's end calls those that are still open.
@@ -234,4 +234,4 @@ TEST_F(SessionTest, StaticAndBorrowedValues) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::session_get_test

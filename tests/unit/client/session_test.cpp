@@ -2,7 +2,7 @@
 // A session with a server that the test plays: asking, waiting, timeouts, loss, fence, publish and lookup.
 #include "unit/client/session_setting.h"
 
-namespace pmix::client {
+namespace pmix::client::session_test {
 namespace {
 
 TEST_F(SessionTest, AskGetsTheReply) {
@@ -262,4 +262,4 @@ TEST_F(SessionTest, SegmentGone_EndsTheMapping) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::session_test

@@ -13,7 +13,7 @@
 #include "client/session/session.h"
 #include "support/fake_channel.h"
 
-namespace pmix::client {
+namespace pmix::client::spawn_environment_test {
 namespace {
 
 using common::Command;
@@ -130,4 +130,4 @@ TEST_F(SpawnEnvironment, ParentThatIsNoProcess_IsBadParamAndNotSent) {
     EXPECT_TRUE(request.apps.empty());
 }
 
-}  // namespace pmix::client
+}  // namespace pmix::client::spawn_environment_test

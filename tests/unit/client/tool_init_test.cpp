@@ -12,7 +12,7 @@
 
 #include "common/values/value.h"
 
-namespace pmix::test {
+namespace pmix::test::tool_init_test {
 namespace {
 
 using common::InfoList;
@@ -165,4 +165,4 @@ TEST(ToolInit, ItsLog) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::tool_init_test

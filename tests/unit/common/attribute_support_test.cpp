@@ -2,6 +2,8 @@
 // What is said of supported attributes, and how a host registers its own.
 #include "unit/common/query_setting.h"
 
+namespace attribute_support_test {
+
 using namespace pmix::test;
 
 // rows: Q3 Q11
@@ -182,3 +184,5 @@ TEST(SupportTest, TheTableIsWhatIsChecked) {
     unknown[0].flags |= PMIX_INFO_REQD_PROCESSED;
     EXPECT_EQ(PMIX_SUCCESS, check_required(unknown, Function::PMIx_Get, level::client)) << "somebody saw to it";
 }
+
+}  // namespace attribute_support_test

@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-namespace pmix::common {
+namespace pmix::common::attributes_test {
 namespace {
 
 // The table against the headers: name by name, the string must be the macro's.
@@ -60,4 +60,4 @@ TEST(Attributes, UnknownComesBackAsItIs) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::attributes_test

@@ -11,7 +11,7 @@
 #include "support/portable_random.h"
 #include "support/store_values.h"
 
-namespace pmix::dstore {
+namespace pmix::dstore::compaction_test {
 namespace {
 
 using namespace test;
@@ -270,4 +270,4 @@ TEST(Compaction, WithoutMemoryAllStaysAsItWas) {
 }
 
 }  // namespace
-}  // namespace pmix::dstore
+}  // namespace pmix::dstore::compaction_test

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <random>
 
-namespace pmix::common {
+namespace pmix::common::compress_test {
 namespace {
 
 std::vector<uint8_t> text_of(size_t size) {
@@ -159,4 +159,4 @@ TEST(DataCompress, SmallOrIncompressibleIsFalseWithDefinedOutputs) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::compress_test

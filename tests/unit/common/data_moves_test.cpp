@@ -12,7 +12,7 @@
 #include "common/values/value.h"
 #include "support/portable_random.h"
 
-namespace pmix::common {
+namespace pmix::common::data_moves_test {
 namespace {
 
 using test::Elements;
@@ -101,4 +101,4 @@ std::string name_of(const ::testing::TestParamInfo<pmix_data_type_t>& info) {
 INSTANTIATE_TEST_SUITE_P(Types, Moves, ::testing::ValuesIn(PortableRandom::types()), name_of);
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::data_moves_test

@@ -20,7 +20,7 @@
 #include "support/server_here.h"
 #include "topology/hwloc_library.h"
 
-namespace pmix::test {
+namespace pmix::test::fabric_test {
 namespace {
 
 using common::InfoView;
@@ -442,4 +442,4 @@ TEST(PortableFabric, CostsThatDoNotFitAreNone) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::fabric_test

@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace pmix::common {
+namespace pmix::common::frame_test {
 namespace {
 
 using Header = std::array<uint8_t, kFrameHeaderSize>;
@@ -74,4 +74,4 @@ TEST(Frame, BoundsThePayload) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::frame_test

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-namespace pmix::common {
+namespace pmix::common::hello_test {
 namespace {
 
 Token token(uint8_t seed) {
@@ -267,4 +267,4 @@ TEST(SameSecret, Compares) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::hello_test

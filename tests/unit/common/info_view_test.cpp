@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace pmix::common {
+namespace pmix::common::info_view_test {
 namespace {
 
 InfoList sample() {
@@ -102,4 +102,4 @@ TEST(InfoViewTest, KeysWithoutRoomForTheirNul) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::info_view_test

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-namespace pmix::common {
+namespace pmix::common::locality_test {
 namespace {
 
 std::string text_of(const IndexList& list) {
@@ -172,4 +172,4 @@ TEST(RelativeLocality, RefusesWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::locality_test

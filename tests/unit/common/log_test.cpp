@@ -15,7 +15,7 @@
 
 #include "transport/frame_log.h"
 
-namespace pmix::common {
+namespace pmix::common::log_test {
 namespace {
 
 class Log : public ::testing::Test {
@@ -120,4 +120,4 @@ TEST_F(Log, FramesAreDecodedWhateverTheyHold) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::log_test

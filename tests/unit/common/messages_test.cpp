@@ -8,7 +8,7 @@
 #include "common/codec/pack.h"
 #include "support/sample_message.h"
 
-namespace pmix::common {
+namespace pmix::common::messages_test {
 namespace {
 
 using test::sample_message;
@@ -394,4 +394,4 @@ TEST(Commands, ReencodeKnowsKinds) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::messages_test

@@ -13,6 +13,8 @@
 #include "common/values/value.h"
 #include "support/server_here.h"
 
+namespace model_test {
+
 using namespace pmix::test;
 
 namespace {
@@ -82,3 +84,5 @@ TEST(ModelTest, OfAServer) {
     ServerHere server(nullptr, std::move(infos));
     EXPECT_EQ(all(), heard());
 }
+
+}  // namespace model_test

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace pmix::common {
+namespace pmix::common::names_test {
 namespace {
 
 // Every constant with its group, from the table itself: the header's value must come back as this name or a sibling.
@@ -128,4 +128,4 @@ TEST(Names, CutTextsStayTerminated) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::names_test

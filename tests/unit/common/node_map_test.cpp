@@ -2,12 +2,12 @@
 // Node lists and process maps: every form that hosts pass, round trips, hostile text, and what a large job costs.
 #include "unit/common/placement_setting.h"
 
-namespace pmix::common {
+namespace pmix::common::node_map_test {
 namespace {
 
 // rows: V3
 TEST(NodeMap, EveryFormThatHostsPass) {
-    const Names two{"node1", "node2"};
+    const NameList two{"node1", "node2"};
     EXPECT_EQ(two, names_of("node1,node2"));
     EXPECT_EQ(two, names_of("raw:node1,node2"));
     EXPECT_EQ(two, names_of("pmix[node[1:1-2]]"));
@@ -17,35 +17,35 @@ TEST(NodeMap, EveryFormThatHostsPass) {
     EXPECT_EQ(two, names_of(std::string_view{"pmix:\0node1,node2\0", 18}));
     EXPECT_EQ(two, names_of(blob_of("node1,node2")));
     EXPECT_EQ(two, names_of(blob_of("node1,node2") + '\0'));
-    EXPECT_EQ(Names{"node1"}, names_of("node1"));
-    EXPECT_EQ(Names{"node1"}, names_of("pmix[node[1:1]]"));
+    EXPECT_EQ(NameList{"node1"}, names_of("node1"));
+    EXPECT_EQ(NameList{"node1"}, names_of("pmix[node[1:1]]"));
     // These were written by 4.2.2.
-    EXPECT_EQ((Names{"n001", "n002", "n003", "n010"}), names_of("pmix[n[3:1-3,10]]"));
-    EXPECT_EQ((Names{"a1b", "a2b", "a3b"}), names_of("pmix[a[1:1-3]b]"));
-    EXPECT_EQ((Names{"node1", "gpu1", "node2"}), names_of("pmix[node[1:1],gpu[1:1],node[1:2]]"));
-    EXPECT_EQ((Names{"n9", "n10"}), names_of("pmix[n[1:9],n[2:10]]"));
-    EXPECT_EQ((Names{"10", "11"}), names_of("pmix[[2:10-11]]"));
-    EXPECT_EQ((Names{"n5", "n4", "n3"}), names_of("pmix[n[1:5,4,3]]"));
-    EXPECT_EQ((Names{"a1b2", "a1b3"}), names_of("pmix[a[1:1]b2,a[1:1]b3]"));
-    EXPECT_EQ((Names{"n1.x.org", "n2.x.org"}), names_of("pmix[n1.x.org,n2.x.org]"));
+    EXPECT_EQ((NameList{"n001", "n002", "n003", "n010"}), names_of("pmix[n[3:1-3,10]]"));
+    EXPECT_EQ((NameList{"a1b", "a2b", "a3b"}), names_of("pmix[a[1:1-3]b]"));
+    EXPECT_EQ((NameList{"node1", "gpu1", "node2"}), names_of("pmix[node[1:1],gpu[1:1],node[1:2]]"));
+    EXPECT_EQ((NameList{"n9", "n10"}), names_of("pmix[n[1:9],n[2:10]]"));
+    EXPECT_EQ((NameList{"10", "11"}), names_of("pmix[[2:10-11]]"));
+    EXPECT_EQ((NameList{"n5", "n4", "n3"}), names_of("pmix[n[1:5,4,3]]"));
+    EXPECT_EQ((NameList{"a1b2", "a1b3"}), names_of("pmix[a[1:1]b2,a[1:1]b3]"));
+    EXPECT_EQ((NameList{"n1.x.org", "n2.x.org"}), names_of("pmix[n1.x.org,n2.x.org]"));
     // A width that is too small for the number does not cut it.
-    EXPECT_EQ((Names{"n9", "n10", "n11"}), names_of("pmix[n[1:9-11]]"));
-    EXPECT_EQ((Names{"n007"}), names_of("pmix[n[3:007]]"));
+    EXPECT_EQ((NameList{"n9", "n10", "n11"}), names_of("pmix[n[1:9-11]]"));
+    EXPECT_EQ((NameList{"n007"}), names_of("pmix[n[3:007]]"));
     // Only a map that says so has patterns; these are names, as odd as they are.
-    EXPECT_EQ((Names{"x[1-2]"}), names_of("x[1-2]"));
-    EXPECT_EQ((Names{"pmix1", "pmix2"}), names_of("pmix1,pmix2"));
-    EXPECT_EQ((Names{"pmix"}), names_of("pmix"));
-    EXPECT_EQ((Names{"pmix[n[1:1]]", "raw:x"}), names_of("raw:pmix[n[1:1]],raw:x"));
+    EXPECT_EQ((NameList{"x[1-2]"}), names_of("x[1-2]"));
+    EXPECT_EQ((NameList{"pmix1", "pmix2"}), names_of("pmix1,pmix2"));
+    EXPECT_EQ((NameList{"pmix"}), names_of("pmix"));
+    EXPECT_EQ((NameList{"pmix[n[1:1]]", "raw:x"}), names_of("raw:pmix[n[1:1]],raw:x"));
 }
 
 // rows: V3
 TEST(NodeMap, OrderAndDuplicatesAreKeptEmptyItemsAreNot) {
-    EXPECT_EQ((Names{"b", "a", "b"}), names_of("b,a,b"));
-    EXPECT_EQ((Names{"a", "b"}), names_of(",a,,b,"));
-    EXPECT_EQ((Names{"a", "b"}), names_of(" a ,\tb\n"));
-    EXPECT_EQ((Names{"a1x", "b"}), names_of("pmix[ a[1:1]x , b ]"));
-    EXPECT_EQ((Names{"node1", "node2"}), names_of("pmix[node[1:1-2],]"));  // 4.2.2's text for "node1,,node2"
-    EXPECT_EQ((Names{"node1", "node1"}), names_of("pmix[node[1:1,1]]"));
+    EXPECT_EQ((NameList{"b", "a", "b"}), names_of("b,a,b"));
+    EXPECT_EQ((NameList{"a", "b"}), names_of(",a,,b,"));
+    EXPECT_EQ((NameList{"a", "b"}), names_of(" a ,\tb\n"));
+    EXPECT_EQ((NameList{"a1x", "b"}), names_of("pmix[ a[1:1]x , b ]"));
+    EXPECT_EQ((NameList{"node1", "node2"}), names_of("pmix[node[1:1-2],]"));  // 4.2.2's text for "node1,,node2"
+    EXPECT_EQ((NameList{"node1", "node1"}), names_of("pmix[node[1:1,1]]"));
 }
 
 // rows: V3
@@ -106,7 +106,7 @@ TEST(NodeMap, GeneratedTextIsShortAndKnown) {
     EXPECT_EQ("pmix[n[5:0-9999]]", *generate_node_map(list));
     EXPECT_EQ("pmix[n[5:0-9999]]", *generate_node_map("pmix[n[5:0-9999]]"));
     EXPECT_EQ("pmix[n[5:0-9999]]", *generate_node_map(blob_of(list)));
-    EXPECT_EQ(list, [](const Names& names) {
+    EXPECT_EQ(list, [](const NameList& names) {
         std::string all;
         for (auto& name : names) all += (all.empty() ? "" : ",") + name;
         return all;
@@ -134,7 +134,7 @@ TEST(NodeMap, AnyListComesBackAsItWas) {
                            "123456789012345678",
                            "1234567890123456789012"};
     for (int round = 0; round < 5'000; ++round) {
-        Names names;
+        NameList names;
         while (names.empty() || random() % 8 != 0) {
             std::string name;
             if (!names.empty() && random() % 3 != 0) {
@@ -216,4 +216,4 @@ TEST(Blob, ABombIsStopped) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::node_map_test

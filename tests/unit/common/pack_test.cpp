@@ -10,7 +10,7 @@
 
 #include "support/random_value.h"
 
-namespace pmix::common {
+namespace pmix::common::pack_test {
 namespace {
 
 Value decoded(const ByteWriter& w) {
@@ -308,4 +308,4 @@ TEST(Pack, InfosRoundTripWithoutMemoryFlags) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::pack_test

@@ -12,13 +12,13 @@
 
 namespace pmix::common {
 
-using Names = std::vector<std::string>;
+using NameList = std::vector<std::string>;
 using Nodes = std::vector<std::vector<Rank>>;
 
-inline Names names_of(std::string_view map) {
+inline NameList names_of(std::string_view map) {
     auto parsed = parse_node_map(map);
     EXPECT_TRUE(parsed) << map;
-    return parsed ? *parsed : Names{};
+    return parsed ? *parsed : NameList{};
 }
 
 inline Nodes nodes_of(const ProcMap& map) {

@@ -16,7 +16,7 @@
 #include "support/data_samples.h"
 #include "support/portable_random.h"
 
-namespace pmix::common {
+namespace pmix::common::portable_test {
 namespace {
 
 using ByteVector = std::vector<uint8_t>;
@@ -428,4 +428,4 @@ TEST(Portable, RealsLookAsTheirs) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::portable_test

@@ -12,7 +12,7 @@
 #include "common/codec/portable.h"
 #include "common/values/value.h"
 
-namespace pmix::common {
+namespace pmix::common::portable_topology_test {
 namespace {
 
 using ByteVector = std::vector<uint8_t>;
@@ -279,4 +279,4 @@ TEST_F(PortableTopology, ReadElements_ValueReadTwice_MemoryIsCountedOnce) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::portable_topology_test

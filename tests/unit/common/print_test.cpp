@@ -22,6 +22,8 @@
 #include "common/values/value.h"
 #include "support/data_samples.h"
 
+namespace print_test {
+
 namespace {
 
 using namespace pmix::common;
@@ -338,3 +340,5 @@ TEST(PrintTest, StringFunctionsSayEverything) {
 }
 
 }  // namespace
+
+}  // namespace print_test

@@ -293,7 +293,7 @@ TEST(ProcMap, AnyMapCostsItsRanksAndNoMore) {
 }
 
 TEST(ProcMap, ReconcileMakesNamesAndNodesFit) {
-    Names names{"a", "b"};
+    NameList names{"a", "b"};
     ProcMap map = *parse_proc_map("0,1;2,3");
     EXPECT_EQ(PMIX_SUCCESS, reconcile(names, map));
     EXPECT_EQ((Nodes{{0, 1}, {2, 3}}), nodes_of(map));
@@ -301,7 +301,7 @@ TEST(ProcMap, ReconcileMakesNamesAndNodesFit) {
     names = {"a", "b", "a", "c"};
     map = *parse_proc_map("0;1;2;3");
     EXPECT_EQ(PMIX_SUCCESS, reconcile(names, map));
-    EXPECT_EQ((Names{"a", "b", "c"}), names);
+    EXPECT_EQ((NameList{"a", "b", "c"}), names);
     EXPECT_EQ((Nodes{{0, 2}, {1}, {3}}), nodes_of(map));
 
     names = {"a", "b"};

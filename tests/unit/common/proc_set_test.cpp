@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-namespace pmix::common {
+namespace pmix::common::proc_set_test {
 namespace {
 
 ProcList ranks(const std::string& nspace, std::initializer_list<Rank> list) {
@@ -174,4 +174,4 @@ TEST(ProcSet, Order_OfSetsThatDifferInOneThing_IsTotal) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::proc_set_test

@@ -4,6 +4,8 @@
 // query_realms_test.cpp.
 #include "unit/common/query_setting.h"
 
+namespace query_test {
+
 using namespace pmix::test;
 
 // rows: Q6
@@ -410,3 +412,5 @@ TEST_F(QueryTest, TheHostsVerdict) {
     host.verdict = PMIX_ERR_NOT_SUPPORTED;
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, Ask({"host.secret"}).status);
 }
+
+}  // namespace query_test

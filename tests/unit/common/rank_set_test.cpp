@@ -9,7 +9,7 @@
 
 #include "common/protocol/proc_set.h"
 
-namespace pmix::common {
+namespace pmix::common::rank_set_test {
 namespace {
 
 using Range = RankSet::Range;
@@ -183,4 +183,4 @@ TEST(ProcSet, ReadRanges_BitsBesideRangesAndLists_AreOneSet) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::rank_set_test

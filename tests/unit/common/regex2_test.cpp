@@ -12,7 +12,7 @@
 #include "common/base/decompress.h"
 #include "common/placement/node_map.h"
 
-namespace pmix::common {
+namespace pmix::common::regex2_test {
 namespace {
 
 // "n0,n1,...,n9," four times and "end", as the tools of zstd 1.5 and lz4 1.9 compress it.
@@ -203,4 +203,4 @@ TEST(Regex2Test, MapBytes_EachTypeOfValue_IsTheSameMap) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::regex2_test

@@ -13,7 +13,7 @@
 #include "common/values/print.h"
 #include "support/random_value.h"
 
-namespace pmix::common {
+namespace pmix::common::value_test {
 namespace {
 
 using test::RandomValue;
@@ -418,4 +418,4 @@ TEST(InfoListTest, GrowsKeepsAndReleases) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::value_test

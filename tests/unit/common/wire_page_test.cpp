@@ -9,7 +9,7 @@
 
 #include "common/protocol/messages.h"
 
-namespace pmix::common {
+namespace pmix::common::wire_page_test {
 namespace {
 
 template <class T>
@@ -95,4 +95,4 @@ TEST(WirePage, IsEqualToTheListsOfTheSource) {
 }
 
 }  // namespace
-}  // namespace pmix::common
+}  // namespace pmix::common::wire_page_test

@@ -11,7 +11,7 @@
 
 #include "support/store_values.h"
 
-namespace pmix::dstore {
+namespace pmix::dstore::columns_test {
 namespace {
 
 using namespace test;
@@ -316,4 +316,4 @@ TEST(Columns, SixFactsForEachRank) {
 }
 
 }  // namespace
-}  // namespace pmix::dstore
+}  // namespace pmix::dstore::columns_test

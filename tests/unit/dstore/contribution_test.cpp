@@ -9,7 +9,7 @@
 #include "dstore/layout.h"
 #include "support/store_values.h"
 
-namespace pmix::dstore {
+namespace pmix::dstore::contribution_test {
 namespace {
 
 using namespace test;
@@ -231,4 +231,4 @@ TEST(Chunk, ForEachKey_OfSeveralChunks_NamesTheKeysOfTheirDictionaries) {
 }
 
 }  // namespace
-}  // namespace pmix::dstore
+}  // namespace pmix::dstore::contribution_test

@@ -14,7 +14,7 @@
 #include "dstore/writer.h"
 #include "support/store_values.h"
 
-namespace pmix::dstore {
+namespace pmix::dstore::gaps_test {
 namespace {
 
 using namespace test;
@@ -273,4 +273,4 @@ TEST(Gaps, Ingest_InAnyOrder_NewestReceivedValueCounts) {
 }
 
 }  // namespace
-}  // namespace pmix::dstore
+}  // namespace pmix::dstore::gaps_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace pmix::dstore {
+namespace pmix::dstore::node_arena_test {
 namespace {
 
 size_t mapped_bytes() {
@@ -106,4 +106,4 @@ TEST(NodeArena, NoMemoryIsSaid) {
 }
 
 }  // namespace
-}  // namespace pmix::dstore
+}  // namespace pmix::dstore::node_arena_test

@@ -10,7 +10,7 @@
 
 #include "support/store_values.h"
 
-namespace pmix::dstore {
+namespace pmix::dstore::private_store_test {
 namespace {
 
 using namespace test;
@@ -424,4 +424,4 @@ TEST(PrivateStore, LargeTablesAndLargeValues) {
 }
 
 }  // namespace
-}  // namespace pmix::dstore
+}  // namespace pmix::dstore::private_store_test

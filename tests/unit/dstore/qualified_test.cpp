@@ -14,7 +14,7 @@
 #include "server/namespaces/registry.h"
 #include "support/fake_client.h"
 
-namespace pmix {
+namespace pmix::qualified_test {
 namespace {
 
 using common::InfoList;
@@ -268,4 +268,4 @@ TEST_F(HostsQualified, Malformed_AreRefused) {
 }
 
 }  // namespace
-}  // namespace pmix
+}  // namespace pmix::qualified_test

@@ -13,7 +13,7 @@
 #include "dstore/layout.h"
 #include "support/store_values.h"
 
-namespace pmix::dstore {
+namespace pmix::dstore::reader_test {
 namespace {
 
 using namespace test;
@@ -343,4 +343,4 @@ TEST(Reader, EveryTruncation) {
 }
 
 }  // namespace
-}  // namespace pmix::dstore
+}  // namespace pmix::dstore::reader_test

@@ -2,7 +2,7 @@
 // The writer and other nodes: contributions, deltas, gaps, and bytes that are none.
 #include "unit/dstore/writer_setting.h"
 
-namespace pmix::dstore {
+namespace pmix::dstore::writer_ingest_test {
 namespace {
 
 // The same for what another node sends bit by bit.
@@ -201,4 +201,4 @@ TEST(Writer, ForeignBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace pmix::dstore
+}  // namespace pmix::dstore::writer_ingest_test

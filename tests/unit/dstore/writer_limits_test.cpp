@@ -2,7 +2,7 @@
 // The writer at its limits: quotas, a full store, growth beyond the reservation, and what a child inherits.
 #include "unit/dstore/writer_setting.h"
 
-namespace pmix::dstore {
+namespace pmix::dstore::writer_limits_test {
 namespace {
 
 TEST(Writer, SealedAgainstClients) {
@@ -179,4 +179,4 @@ TEST(Writer, ServersMappingIsNotInherited) {
 }
 
 }  // namespace
-}  // namespace pmix::dstore
+}  // namespace pmix::dstore::writer_limits_test

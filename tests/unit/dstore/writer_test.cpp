@@ -2,7 +2,7 @@
 // The write side: what is published, what stays private, what is skipped, and what memory it costs.
 #include "unit/dstore/writer_setting.h"
 
-namespace pmix::dstore {
+namespace pmix::dstore::writer_test {
 namespace {
 
 TEST(Writer, Commit_OfManyKeysWithOneHash_IsRefusedAndChangesNothing) {
@@ -386,4 +386,4 @@ TEST(Writer, Find_OfKeysWithOneHash_TellsThemApart) {
 }
 
 }  // namespace
-}  // namespace pmix::dstore
+}  // namespace pmix::dstore::writer_test

@@ -6,7 +6,7 @@
 
 #include "openpmix/hello.h"
 
-namespace pmix::openpmix {
+namespace pmix::openpmix::openpmix_hello_test {
 namespace {
 
 using common::Bytes;
@@ -188,4 +188,4 @@ TEST(OpenPmixHelloTest, Reply_NamespaceWithoutItsEnd_Refused) {
 }
 
 }  // namespace
-}  // namespace pmix::openpmix
+}  // namespace pmix::openpmix::openpmix_hello_test

@@ -6,7 +6,7 @@
 #include "openpmix/known_types.h"
 #include "openpmix/messages.h"
 
-namespace pmix::openpmix {
+namespace pmix::openpmix::openpmix_messages_test {
 namespace {
 
 using common::Bytes;
@@ -267,4 +267,4 @@ TEST(OpenPmixMessagesTest, Command_OfAnotherRequest_Refused) {
 }
 
 }  // namespace
-}  // namespace pmix::openpmix
+}  // namespace pmix::openpmix::openpmix_messages_test

@@ -14,7 +14,7 @@
 #include "openpmix/stream.h"
 #include "transport/tcp_socket.h"
 
-namespace pmix::openpmix {
+namespace pmix::openpmix::openpmix_stream_test {
 namespace {
 
 using common::Bytes;
@@ -264,4 +264,4 @@ TEST_F(StreamTest, Headers_TowardsASlowReader_AreWhole) {
 }
 
 }  // namespace
-}  // namespace pmix::openpmix
+}  // namespace pmix::openpmix::openpmix_stream_test

@@ -4,7 +4,7 @@
 
 #include "openpmix/traits.h"
 
-namespace pmix::openpmix {
+namespace pmix::openpmix::openpmix_traits_test {
 namespace {
 
 Traits of(const char* version, const char* encoding = "v41") {
@@ -86,4 +86,4 @@ TEST(OpenPmixTraitsTest, SixZero_AsBeforeFiveZeroNine) {
 }
 
 }  // namespace
-}  // namespace pmix::openpmix
+}  // namespace pmix::openpmix::openpmix_traits_test

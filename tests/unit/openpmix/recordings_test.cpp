@@ -11,7 +11,7 @@
 #include "openpmix/messages.h"
 #include "unit/openpmix/recording.h"
 
-namespace pmix::openpmix {
+namespace pmix::openpmix::recordings_test {
 namespace {
 
 using common::Bytes;
@@ -247,4 +247,4 @@ std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
 INSTANTIATE_TEST_SUITE_P(All, RecordingsTest, ::testing::ValuesIn(recordings()), name_of);
 
 }  // namespace
-}  // namespace pmix::openpmix
+}  // namespace pmix::openpmix::recordings_test

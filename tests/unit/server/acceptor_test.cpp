@@ -10,6 +10,8 @@
 #include "support/full_table.h"
 #include "transport/unix_socket.h"
 
+namespace acceptor_test {
+
 using namespace pmix;
 
 namespace {
@@ -79,3 +81,5 @@ TEST(AcceptorTest, RaiseDescriptorLimit_HardLimitReached_AnswersFalse) {
 }
 
 }  // namespace
+
+}  // namespace acceptor_test

@@ -11,7 +11,7 @@
 
 #include "support/fake_scheduler.h"
 
-namespace pmix::server {
+namespace pmix::server::blocking_tasks_test {
 namespace {
 
 struct Gate {
@@ -94,4 +94,4 @@ TEST(BlockingTasks, WhatHangsIsLeftBehindWithWhatWaitsForIt) {
 }
 
 }  // namespace
-}  // namespace pmix::server
+}  // namespace pmix::server::blocking_tasks_test

@@ -7,6 +7,8 @@
 #include "server/admission/message_admission.h"
 #include "support/fake_scheduler.h"
 
+namespace budget_test {
+
 using namespace pmix::server;
 using pmix::test::FakeScheduler;
 
@@ -148,3 +150,5 @@ TEST_F(MessageAdmissionTest, Wait_WithoutAnEndInSight_IsEnded) {
     EXPECT_EQ(0u, admission.waiting());
     EXPECT_EQ(80u, user->used());
 }
+
+}  // namespace budget_test

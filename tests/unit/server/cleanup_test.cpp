@@ -15,7 +15,7 @@
 #include "support/fewer_rights.h"
 #include "support/other_users.h"
 
-namespace pmix::server {
+namespace pmix::server::cleanup_test {
 namespace {
 
 constexpr uid_t kOther = 4242, kThird = 4243;
@@ -259,4 +259,4 @@ TEST_F(CleanupTest, RemovedWithTheRightsOfTheUser) {
 }
 
 }  // namespace
-}  // namespace pmix::server
+}  // namespace pmix::server::cleanup_test

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+namespace collective_test {
+
 using namespace pmix::server;
 using pmix::common::ProcId;
 using State = Collective::State;
@@ -458,3 +460,5 @@ TEST(CollectiveTest, EnterAll_BeyondTheShareOfTheFirst_IsRefused) {
     EXPECT_EQ(c.enter_all(kAll, {caller(0), caller(1), caller(2)}).state, State::refused);
     EXPECT_TRUE(c.is_idle(kAll));
 }
+
+}  // namespace collective_test

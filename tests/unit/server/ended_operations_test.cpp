@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+namespace ended_operations_test {
+
 using namespace pmix;
 using namespace pmix::server;
 using common::GroupCall;
@@ -80,3 +82,5 @@ TEST(EndedOperations, Drop_MembersAndNamespaces_LeavesTheOthers) {
     s.ended.drop_those_of("job");
     EXPECT_EQ(0u, s.ended.size());
 }
+
+}  // namespace ended_operations_test

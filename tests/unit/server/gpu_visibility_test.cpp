@@ -10,7 +10,7 @@
 
 #include "common/values/value.h"
 
-namespace pmix::server {
+namespace pmix::server::gpu_visibility_test {
 namespace {
 
 using common::Gpu;
@@ -158,4 +158,4 @@ TEST(GpuVisibility, TooMany_AreCut) {
 }
 
 }  // namespace
-}  // namespace pmix::server
+}  // namespace pmix::server::gpu_visibility_test

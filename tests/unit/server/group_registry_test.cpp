@@ -6,6 +6,8 @@
 
 #include "support/cpu_time.h"
 
+namespace group_registry_test {
+
 using namespace pmix;
 using namespace pmix::server;
 using common::ProcId;
@@ -80,3 +82,5 @@ TEST(GroupRegistryTest, Erase_EachOfManyByItsNumber_TakesTimeThatGrowsWithTheirN
     EXPECT_TRUE(groups.empty());
     EXPECT_LT(test::cpu_seconds() - before, 20.0);
 }
+
+}  // namespace group_registry_test

@@ -14,7 +14,7 @@
 
 #include "support/server_here.h"
 
-namespace pmix::test {
+namespace pmix::test::host_base_test {
 namespace {
 
 InfoList on(event_base* base) {
@@ -75,4 +75,4 @@ TEST(HostBase, WhoWaitsForTheLoopIsAnsweredByFinalize) {
     event_base_free(base);
 }
 
-}  // namespace pmix::test
+}  // namespace pmix::test::host_base_test

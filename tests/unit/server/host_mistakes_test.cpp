@@ -12,6 +12,8 @@
 #include "support/server_here.h"
 #include "support/temporary_folder.h"
 
+namespace host_mistakes_test {
+
 using namespace pmix::test;
 
 namespace {
@@ -170,3 +172,5 @@ TEST_F(HostMistakesTest, Init_ServerHasGone_ItsAddressIsInTheLog) {
     EXPECT_TRUE(says("@wireup/0/1/nobody"));
     for (const char* name : {"PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI_WIREUP"}) ::unsetenv(name);
 }
+
+}  // namespace host_mistakes_test

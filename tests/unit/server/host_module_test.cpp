@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-namespace pmix::server {
+namespace pmix::server::host_module_test {
 namespace {
 
 using Slot = void (*)();
@@ -95,4 +95,4 @@ TEST(HostModule, None) {
 }
 
 }  // namespace
-}  // namespace pmix::server
+}  // namespace pmix::server::host_module_test

@@ -8,6 +8,8 @@
 #include "server/namespaces/registry.h"
 #include "support/fake_client.h"
 
+namespace job_registration_test {
+
 using namespace pmix;
 using namespace pmix::test;
 using common::InfoList;
@@ -419,3 +421,5 @@ TEST(JobRegistrationTest, LargeRegularJobStaysSmall) {
     EXPECT_EQ(100u, n->local_count());
     EXPECT_FALSE(n->all_local());
 }
+
+}  // namespace job_registration_test

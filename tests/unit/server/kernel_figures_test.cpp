@@ -8,7 +8,7 @@
 
 #include "support/fake_kernel.h"
 
-namespace pmix::server {
+namespace pmix::server::kernel_figures_test {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
@@ -187,4 +187,4 @@ TEST(KernelFigures, OfThisMachine) {
 }
 
 }  // namespace
-}  // namespace pmix::server
+}  // namespace pmix::server::kernel_figures_test

@@ -14,6 +14,8 @@
 #include <random>
 #include <thread>
 
+namespace launch_env_test {
+
 using namespace pmix::server;
 using pmix::common::ProcId;
 using How = LaunchEnv::Edit::How;
@@ -161,3 +163,5 @@ TEST(LaunchEnvTest, InAForkedChildWhileTheHostGoesOn) {
     LaunchEnv::set_current(nullptr);
     EXPECT_EQ(nullptr, LaunchEnv::current());
 }
+
+}  // namespace launch_env_test

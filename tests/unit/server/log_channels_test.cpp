@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace pmix::server {
+namespace pmix::server::log_channels_test {
 namespace {
 
 // A stream that is full, and how long each write was ready to wait for it.
@@ -82,4 +82,4 @@ TEST(LogChannels, AFullPipeIsGivenUpAtTheDeadline) {
 }
 
 }  // namespace
-}  // namespace pmix::server
+}  // namespace pmix::server::log_channels_test

@@ -8,7 +8,7 @@
 #include "server/namespaces/namespace_data.h"
 #include "support/store_values.h"
 
-namespace pmix::server {
+namespace pmix::server::modex_blob_test {
 namespace {
 
 using dstore::RankSince;
@@ -113,4 +113,4 @@ TEST(ModexBlobTest, Contribution_LargerThanASection_IsSeveral) {
     for (common::Rank rank = 0; rank < 8; ++rank) EXPECT_TRUE((*there)->has(rank, "k"));
 }
 
-}  // namespace pmix::server
+}  // namespace pmix::server::modex_blob_test

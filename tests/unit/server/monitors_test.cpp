@@ -15,7 +15,7 @@
 #include "support/fake_scheduler.h"
 #include "support/fewer_rights.h"
 
-namespace pmix::server {
+namespace pmix::server::monitors_test {
 namespace {
 
 using common::InfoList;
@@ -356,4 +356,4 @@ TEST_F(MonitorsTest, AFileThatIsNotThereDoesNotChangeUntilItComes) {
 }
 
 }  // namespace
-}  // namespace pmix::server
+}  // namespace pmix::server::monitors_test

@@ -15,6 +15,8 @@
 #include "support/server_here.h"
 #include "unit/openpmix/recording.h"
 
+namespace openpmix_replay_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -173,3 +175,5 @@ TEST_P(OpenPmixReplayTest, RecordedClients_AreAnsweredAsByTheirServer) {
 
 INSTANTIATE_TEST_SUITE_P(Releases, OpenPmixReplayTest,
                          ::testing::Values("b42-u31", "b42-u41", "b42-u501", "u506-u506", "b42-u509", "b42-u61"));
+
+}  // namespace openpmix_replay_test

@@ -10,6 +10,8 @@
 #include "support/openpmix_client.h"
 #include "support/server_here.h"
 
+namespace openpmix_serving_test {
+
 using namespace pmix;
 using namespace pmix::test;
 using common::Value;
@@ -400,3 +402,5 @@ TEST(OpenPmixServing, Tool_ThatBecomesAServer_ServesTheirClients) {
     OpenPmixClient client(address_for_children());
     EXPECT_TRUE(client.hello({"job", 0}));
 }
+
+}  // namespace openpmix_serving_test

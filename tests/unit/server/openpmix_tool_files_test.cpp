@@ -15,6 +15,8 @@
 #include "support/openpmix_client.h"
 #include "support/server_here.h"
 
+namespace openpmix_tool_files_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -181,3 +183,5 @@ TEST_F(OpenPmixToolFilesTest, Tool_OfANameInUse_IsRefused) {
     ASSERT_TRUE(first.hello({"tool", 0}));
     EXPECT_FALSE(second.hello({"tool", 0}));
 }
+
+}  // namespace openpmix_tool_files_test

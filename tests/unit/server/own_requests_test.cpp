@@ -14,6 +14,8 @@
 
 #include "support/server_here.h"
 
+namespace own_requests_test {
+
 using namespace pmix::test;
 
 namespace {
@@ -361,3 +363,5 @@ TEST_F(OwnLaunches, BlockingForms_OfModulesThatDoNotServeThem_EndWithTheReason) 
     EXPECT_EQ(PMIX_ERR_TIMEOUT, control());
     EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
 }
+
+}  // namespace own_requests_test

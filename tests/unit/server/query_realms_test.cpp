@@ -8,6 +8,8 @@
 
 #include "support/query_here.h"
 
+namespace query_realms_test {
+
 using namespace pmix::test;
 
 namespace {
@@ -125,3 +127,5 @@ TEST_F(QueryRealms, AProcessByRankOrWhole) {
     EXPECT_EQ("of rank 1", color(whole));
     EXPECT_EQ("PMIX_ERR_NOT_FOUND", color({})) << "no job is named: this process's own, which has none";
 }
+
+}  // namespace query_realms_test

@@ -8,6 +8,8 @@
 #include "support/fake_host.h"
 #include "support/server_here.h"
 
+namespace registration_order_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -190,3 +192,5 @@ TEST(RegistrationOrderTest, RegisterAgain_WithTheMaps_GivenValuesStay) {
     ASSERT_EQ(PMIX_STRING, peers.type());
     EXPECT_STREQ("0,1,77", peers.get().data.string);
 }
+
+}  // namespace registration_order_test

@@ -12,7 +12,7 @@
 #include "common/protocol/group_calls.h"
 #include "support/fake_client.h"
 
-namespace pmix::test {
+namespace pmix::test::required_test {
 namespace {
 
 using common::Function;
@@ -484,4 +484,4 @@ TEST(RequiredTest, Fence_SecondCallerRequires_CountsForAll) {
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, fence("site.unknown"));
 }
 
-}  // namespace pmix::test
+}  // namespace pmix::test::required_test

@@ -14,7 +14,7 @@
 #include "support/fake_channel.h"
 #include "support/fake_client.h"
 
-namespace pmix::test {
+namespace pmix::test::rows_test {
 namespace {
 
 using common::InfoList;
@@ -147,4 +147,4 @@ TEST(RowsTest, Fence_WithANamespaceOfOtherNodesAlone_IsCompleteWithTheLocalMembe
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::rows_test

@@ -20,6 +20,8 @@
 #include "transport/rendezvous/rendezvous.h"
 #include "transport/unix_socket.h"
 
+namespace server_calls_test {
+
 using namespace pmix::test;
 
 // rows: V1
@@ -331,3 +333,5 @@ TEST(ServerCallsTest, PublishFamilyWithoutHostIsNotSupported) {
               outcome([&](void* a) { return PMIx_Unpublish_nb(keys, nullptr, 0, &Answer::done, a); }));
     PMIx_Pdata_destruct(&wanted);
 }
+
+}  // namespace server_calls_test

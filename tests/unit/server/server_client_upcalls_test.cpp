@@ -2,12 +2,14 @@
 // Upcalls about processes: connected, finalized, abort, and a host that is silent or refuses.
 #include "unit/server/server_upcalls_setting.h"
 
+namespace server_client_upcalls_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
 // rows: U2 V10
 TEST(ServerUpcallsTest, ConnectedIsWaitedForAndCarriesTheObject) {
-    Setting s;
+    UpcallsSetting s;
     s.host.styles["client_connected2"] = Style::later;
     FakeClient a(s.server, {"job", 1});
     common::HelloRequest request;
@@ -29,7 +31,7 @@ TEST(ServerUpcallsTest, ConnectedIsWaitedForAndCarriesTheObject) {
 
 // rows: U2
 TEST(ServerUpcallsTest, AHostThatRefusesClosesTheConnection) {
-    Setting s;
+    UpcallsSetting s;
     s.host.styles["client_connected2"] = Style::fails;
     s.host.statuses["client_connected2"] = PMIX_ERR_NO_PERMISSIONS;
     FakeClient a(s.server, {"job", 0});
@@ -94,7 +96,7 @@ TEST(ServerUpcallsTest, OlderConnectedEntry_ReturnValue_DecidesTheAdmission) {
 
 // rows: U3 I9
 TEST(ServerUpcallsTest, ClientFinalized_OnlyAfterFinalize_IsCalled) {
-    Setting s;
+    UpcallsSetting s;
     s.host.styles["client_finalized"] = Style::later;
     FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
@@ -113,7 +115,7 @@ TEST(ServerUpcallsTest, ClientFinalized_OnlyAfterFinalize_IsCalled) {
 
 // rows: I8
 TEST(ServerUpcallsTest, ACloneSharesTheRankAndLeavesWithoutAWord) {
-    Setting s(1, 1);
+    UpcallsSetting s(1, 1);
     FakeClient a(s.server, {"job", 0}), clone(s.server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     ASSERT_EQ(PMIX_SUCCESS, clone.hello());
@@ -127,7 +129,7 @@ TEST(ServerUpcallsTest, ACloneSharesTheRankAndLeavesWithoutAWord) {
 
 // rows: U4 C10
 TEST(ServerUpcallsTest, AbortPassesWhatWasGiven) {
-    Setting s;
+    UpcallsSetting s;
     FakeClient a(s.server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     common::AbortRequest request;
@@ -144,3 +146,5 @@ TEST(ServerUpcallsTest, AbortPassesWhatWasGiven) {
     EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::abort>(request));
     EXPECT_EQ((std::vector<ProcId>{{"job", 1}}), s.host.last("abort")->procs);
 }
+
+}  // namespace server_client_upcalls_test

@@ -6,6 +6,8 @@
 #include "common/values/proc_array.h"
 #include "support/fake_client.h"
 
+namespace server_collective_attributes_test {
+
 using namespace pmix;
 using namespace pmix::test;
 using common::GroupCall;
@@ -63,11 +65,6 @@ uint32_t start(FakeClient& client, InfoList infos) {
 const Collective kCollectives[] = {{"fence", start<Command::fence, common::FenceRequest>},
                                    {"connect", start<Command::connect, common::ConnectRequest>},
                                    {"disconnect", start<Command::disconnect, common::ConnectRequest>}};
-
-pmix_status_t status_of(FakeClient& client, uint32_t id) {
-    auto reply = client.wait(id);
-    return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
-}
 
 // Both processes join, and wait for a clone of one of them.
 std::pair<uint32_t, uint32_t> start_without_a_clone(Setting& s, const Collective& c) {
@@ -319,3 +316,5 @@ TEST(CollectiveAttributes, NothingIsLeftOfAGroupThatWasDestructed) {
     EXPECT_EQ(nullptr, s.server.parts().registry.find("group"));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
+
+}  // namespace server_collective_attributes_test

@@ -8,6 +8,8 @@
 
 #include "support/fake_client.h"
 
+namespace server_commit_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -30,11 +32,6 @@ class NoRoom {
   private:
     rlimit before_{};
 };
-
-pmix_status_t status_of(FakeClient& client, uint32_t id) {
-    auto reply = client.wait(id);
-    return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
-}
 
 void commit(FakeClient& client, uint64_t generation, const std::string& key, size_t size, uint64_t resent_up_to = 0) {
     common::ByteWriter w;
@@ -213,3 +210,5 @@ TEST(ServerCommitTest, RefusedCommit_OfCloneThatEnds_CountsNoMore) {
     EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, fa));
     EXPECT_EQ(PMIX_SUCCESS, status_of(clone, fb));
 }
+
+}  // namespace server_commit_test

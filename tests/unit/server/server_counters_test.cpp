@@ -7,7 +7,7 @@
 #include "common/values/array_value.h"
 #include "support/fake_client.h"
 
-namespace pmix::test {
+namespace pmix::test::server_counters_test {
 namespace {
 
 using Numbers = std::map<std::string, uint64_t>;
@@ -190,4 +190,4 @@ TEST_F(ServerCountersTest, LoopKeptBusy_ByTheHost_IsTheLongestPass) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::server_counters_test

@@ -2,13 +2,15 @@
 // Registrations of events at a server: what the host is asked for, codes, and replay.
 #include "unit/server/server_events_setting.h"
 
+namespace server_event_registration_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
 // rows: E2 E11 E16
 // proves: PMIx_Notify_event PMIX_EVENT_NON_DEFAULT server
 TEST(ServerEventsTest, CodesDefaultsAndDeregistration) {
-    Setting s;
+    EventsSetting s;
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {-101, -102}, 1));
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {}, 2));
     s.notify(s.a, {"job", 0}, -103, PMIX_RANGE_GLOBAL);
@@ -32,7 +34,7 @@ TEST(ServerEventsTest, CodesDefaultsAndDeregistration) {
 TEST(ServerEventsTest, EarlierEvents_AreReplayedForTheNewHandlerInOrder) {
     server::ServerOptions options;
     options.event_cache = 3;
-    Setting s(options);
+    EventsSetting s(options);
     for (int i = 0; i < 5; ++i) s.notify(s.a, {"job", 0}, -110 - i, PMIX_RANGE_GLOBAL);
     InfoList passing;
     passing.append_flag(PMIX_EVENT_DO_NOT_CACHE, true);
@@ -59,7 +61,7 @@ TEST(ServerEventsTest, EarlierEvents_AreReplayedForTheNewHandlerInOrder) {
 
 // rows: E15 U9
 TEST(ServerEventsTest, TheHostIsAskedOncePerCodeOfItsOwn) {
-    Setting s;
+    EventsSetting s;
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.a, {-5, -235, -4000}, 1));
     ASSERT_EQ(1u, s.host.count("register_events"));
     EXPECT_EQ((std::vector<pmix_status_t>{-4000, -235}), s.host.last("register_events")->codes);
@@ -79,7 +81,7 @@ TEST(ServerEventsTest, TheHostIsAskedOncePerCodeOfItsOwn) {
 
 // rows: E15 U9
 TEST(ServerEventsTest, Register_WhileTheHostIsAskedForTheCode_WaitsWithTheFirst) {
-    Setting s;
+    EventsSetting s;
     s.host.styles["register_events"] = Style::later;
     const auto ask = [&](FakeClient& c) {
         common::RegisterEventsRequest request;
@@ -107,7 +109,7 @@ TEST(ServerEventsTest, Register_WhileTheHostIsAskedForTheCode_WaitsWithTheFirst)
 // A registration for two codes is refused because of one while the host is still asked for the other, and with that one
 // nobody wants the other any more. rows: E15
 TEST(ServerEventsTest, Deregister_WhileTheHostIsAsked_GivesTheCodeBackWhenItAnswers) {
-    Setting s;
+    EventsSetting s;
     s.host.styles["register_events"] = Style::later;
     s.host.statuses["register_events"] = PMIX_ERR_NO_PERMISSIONS;
     const auto ask = [](FakeClient& c, std::vector<int32_t> codes) {
@@ -140,7 +142,7 @@ TEST(ServerEventsTest, Deregister_WhileTheHostIsAsked_GivesTheCodeBackWhenItAnsw
 
 // rows: E15 E19
 TEST(ServerEventsTest, TheHostIsAskedByLevel) {
-    Setting s;
+    EventsSetting s;
     const auto listen = [&](FakeClient& c, std::vector<int32_t> codes, const char* level, uint64_t reference) {
         common::RegisterEventsRequest request;
         request.codes = std::move(codes);
@@ -175,7 +177,7 @@ TEST(ServerEventsTest, TheHostIsAskedByLevel) {
 TEST(ServerEventsTest, EventsForProcessesThatHaveNotConnectedOutliveTheRing) {
     server::ServerOptions options;
     options.event_cache = 2;
-    Setting s(options);
+    EventsSetting s(options);
     s.server.job("late", 1, 2);
     const auto custom = [&](int32_t code, ProcId to) {
         InfoList infos;
@@ -206,10 +208,12 @@ TEST(ServerEventsTest, EventsForProcessesThatHaveNotConnectedOutliveTheRing) {
 
 // rows: E1
 TEST(ServerEventsTest, ARefusedRegistrationLeavesNothing) {
-    Setting s;
+    EventsSetting s;
     s.host.styles["register_events"] = Style::fails;
     s.host.statuses["register_events"] = PMIX_ERR_NO_PERMISSIONS;
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, s.listen(s.b, {-4000}, 1));
     s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_GLOBAL);
     EXPECT_EQ(0u, s.count(s.b, -4000));
 }
+
+}  // namespace server_event_registration_test

@@ -13,8 +13,8 @@ namespace pmix::test {
 
 using common::InfoList;
 
-struct Setting {
-    explicit Setting(server::ServerOptions options = {})
+struct EventsSetting {
+    explicit EventsSetting(server::ServerOptions options = {})
         : module(host.module()),
           server(&module, std::move(options)),
           a(server, {"job", 0}),

@@ -2,13 +2,15 @@
 // Events through a whole server: who hears of what, what is kept for later handlers, what goes up and what does not.
 #include "unit/server/server_events_setting.h"
 
+namespace server_events_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
 // rows: E13 E14 U10
 // proves: PMIx_Notify_event PMIX_EVENT_CUSTOM_RANGE PMIX_EVENT_STAYS_LOCAL server
 TEST(ServerEventsTest, Ranges) {
-    Setting s;
+    EventsSetting s;
     for (FakeClient* c : {&s.a, &s.b, &s.o}) ASSERT_EQ(PMIX_SUCCESS, s.listen(*c, {-100}, 0));
     ASSERT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_NAMESPACE));
     EXPECT_EQ(1u, s.count(s.a, -100)) << "the sender is in range";
@@ -172,7 +174,7 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_LocalProcessesAreTold) {
 
 // rows: E14
 TEST(ServerEventsTest, WhatTheHostHandsDownIsNeverHandedUp) {
-    Setting s;
+    EventsSetting s;
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {-120}, 0));
     s.server.on_loop([&] {
         common::NotifyEventRequest request;
@@ -191,7 +193,7 @@ TEST(ServerEventsTest, WhatTheHostHandsDownIsNeverHandedUp) {
 
 // rows: E10
 TEST(ServerEventsTest, ALaterJobOfTheSameNameGetsNoEventOfTheFirst) {
-    Setting s;
+    EventsSetting s;
     s.notify(s.o, {"other", 0}, -121, PMIX_RANGE_NAMESPACE);
     s.notify(s.o, {"other", 0}, -122, PMIX_RANGE_GLOBAL);
     s.server.on_loop([&] {
@@ -211,7 +213,7 @@ TEST(ServerEventsTest, ALaterJobOfTheSameNameGetsNoEventOfTheFirst) {
 
 // rows: E11 U10
 TEST(ServerEventsTest, Notify_HostRefuses_CallerIsToldItsStatus) {
-    Setting s;
+    EventsSetting s;
     s.host.statuses["notify_event"] = PMIX_ERR_UNREACH;
     for (const Style style : {Style::before_return, Style::fails}) {
         s.host.styles["notify_event"] = style;
@@ -222,7 +224,7 @@ TEST(ServerEventsTest, Notify_HostRefuses_CallerIsToldItsStatus) {
 
 // For the host alone, and only if it asks for this very code. It names nobody who is to be told. rows: E21
 TEST(ServerEventsTest, ABrokenProtocolIsToldToTheHost) {
-    Setting s;
+    EventsSetting s;
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {PMIX_ERR_FAILED_COMM}, 0));
     std::vector<ProcId> sources;
     s.server.on_loop([&] {
@@ -253,7 +255,7 @@ TEST(ServerEventsTest, ABrokenProtocolIsToldToTheHost) {
 
 // rows: E17
 TEST(ServerEventsTest, ClientLost_IsReportedToHandlersOfTheCode) {
-    Setting s;
+    EventsSetting s;
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {PMIX_ERR_LOST_CONNECTION}, 0));
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {}, 0));
     int own = 0;
@@ -285,7 +287,7 @@ TEST(ServerEventsTest, ClientLost_IsReportedToHandlersOfTheCode) {
 // rows: E11 E13
 // proves: PMIx_Notify_event PMIX_EVENT_AFFECTED_PROC PMIX_EVENT_AFFECTED_PROCS server
 TEST(ServerEventsTest, ANamespacesEventsAreThoseAboutItsProcesses) {
-    Setting s;
+    EventsSetting s;
     for (FakeClient* c : {&s.a, &s.o}) ASSERT_EQ(PMIX_SUCCESS, s.listen(*c, {-100}, 0));
     const auto raise = [&](InfoList infos) {
         s.server.on_loop([&] {
@@ -311,3 +313,5 @@ TEST(ServerEventsTest, ANamespacesEventsAreThoseAboutItsProcesses) {
     EXPECT_EQ(1u, s.count(s.a, -100));
     EXPECT_EQ(1u, s.count(s.o, -100));
 }
+
+}  // namespace server_events_test

@@ -2,6 +2,8 @@
 // How a fence ends before all have joined: deaths, returns, time limits, the end of its namespace or server.
 #include "unit/server/server_fence_setting.h"
 
+namespace server_fence_ends_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -224,3 +226,5 @@ TEST(ServerFenceTest, StoppingAnswersWhoWaits) {
     EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, status_of(a, g));
     EXPECT_TRUE(a.hung_up());
 }
+
+}  // namespace server_fence_ends_test

@@ -2,6 +2,8 @@
 // Fence through a whole server: what the host sees, what members get, what a death and a timeout do.
 #include "unit/server/server_fence_setting.h"
 
+namespace server_fence_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -450,3 +452,5 @@ TEST(ServerFenceTest, ForeignBytesFailTheFence) {
     EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
     EXPECT_EQ("v", a.read_text(1, "k"));
 }
+
+}  // namespace server_fence_test

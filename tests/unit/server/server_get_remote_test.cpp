@@ -2,12 +2,14 @@
 // Get through a whole server, of processes of other nodes: direct modex out and in, and how each wait ends.
 #include "unit/server/server_get_setting.h"
 
+namespace server_get_remote_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
 // The host's answer is as old as its upcall: a request that was made after the upcall is not decided by it. rows: K21
 TEST(ServerGetTest, Get_MadeDuringAnUpcallThatLacksTheKey_HostIsAskedAgain) {
-    Setting s(2);
+    GetSetting s(2);
     s.host.styles["direct_modex"] = Style::later;
     bool put = false;
     s.host.data = [&](const Seen&) { return put ? blob_of(2, "k", "now", 2) : blob_of(2, "early", "x", 1); };
@@ -19,18 +21,18 @@ TEST(ServerGetTest, Get_MadeDuringAnUpcallThatLacksTheKey_HostIsAskedAgain) {
     ASSERT_EQ(1u, s.host.count("direct_modex"));
     put = true;  // for the next upcall
     s.host.answer_first();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, first));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, first));
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1 || s.b.take(second); }));
     ASSERT_EQ(2u, s.host.count("direct_modex"));
     s.host.answer_first();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, second));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, second));
     EXPECT_EQ("now", s.b.read_text(2, "k"));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
 // The key that the host is told is the request's, whatever the caller's attributes contain.
 TEST(ServerGetTest, Get_WithARequiredKeyAmongItsAttributes_HostIsToldTheKeyOfTheRequest) {
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     common::GetRequest request;
     request.proc = {"job", 2};
@@ -51,7 +53,7 @@ TEST(ServerGetTest, Get_WithARequiredKeyAmongItsAttributes_HostIsToldTheKeyOfThe
 // A key that its process put for its own node only: the target's server reports that, the requester's passes it on.
 // rows: K30
 TEST(ServerGetTest, Get_OfAKeyThatStaysOnItsNode_ExistsOutsideTheScope) {
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     TestServer there(nullptr);
     there.job("job", 1, 3);
@@ -62,7 +64,7 @@ TEST(ServerGetTest, Get_OfAKeyThatStaysOnItsNode_ExistsOutsideTheScope) {
     there.settle();
     std::vector<uint8_t> blob;
     s.host.data = [&, ask = modex_from(there)](const Seen& seen) { return blob = ask(seen); };
-    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_of(s.a, s.a.start_get({"job", 2}, "near")));
+    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, s.a.start_get({"job", 2}, "near")));
     EXPECT_TRUE(server::says_kept(blob, "job", 2, "near"));
     EXPECT_FALSE(server::says_kept(blob, "job", 2, "k")) << "it was sent";
     EXPECT_EQ("y", s.a.read_text(2, "k"));
@@ -70,7 +72,7 @@ TEST(ServerGetTest, Get_OfAKeyThatStaysOnItsNode_ExistsOutsideTheScope) {
 
 // rows: V13
 TEST(ServerGetTest, DirectModexIn_OfAProcessThatHasLeftWithoutData_IsAnsweredAtOnce) {
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     s.b.kill();
     ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 1; }));
@@ -86,18 +88,18 @@ TEST(ServerGetTest, DirectModexIn_OfAProcessThatHasLeftWithoutData_IsAnsweredAtO
 
 // rows: K30
 TEST(ServerGetTest, RemoteDataExistsOutsideALocalPeersScope) {
-    Setting s(1);
+    GetSetting s(1);
     s.connect();
     uint32_t g = s.a.start_get({"job", 1}, "r");
     s.server.settle();
     s.b.put("r", "far only", PMIX_REMOTE);
-    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_of(s.a, g));
-    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_of(s.a, s.a.start_get({"job", 1}, "r")));
+    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, g));
+    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, s.a.start_get({"job", 1}, "r")));
 }
 
 // rows: K21 U6
 TEST(ServerGetTest, RemoteTargetGoesToTheHostOnceForAllWhoAsk) {
-    Setting s(2);
+    GetSetting s(2);
     s.host.styles["direct_modex"] = Style::later;
     s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
     s.connect();
@@ -111,15 +113,15 @@ TEST(ServerGetTest, RemoteTargetGoesToTheHostOnceForAllWhoAsk) {
     EXPECT_STREQ("k", seen->infos.find(PMIX_REQUIRED_KEY)->value.data.string);
     EXPECT_EQ(1u, s.host.count("direct_modex"));
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, ga));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, gb));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, ga));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, gb));
     EXPECT_EQ("far", s.b.read_text(2, "k"));
     EXPECT_EQ(1, s.host.released);
 }
 
 // One rank's limit, key and required entry are not its neighbour's. rows: K20 K21 G11
 TEST(ServerGetTest, TwoRequestersOfOneProcess_HostIsToldOfEach) {
-    Setting s(2);
+    GetSetting s(2);
     s.host.styles["direct_modex"] = Style::later;
     s.connect();
     const auto asks = [&](FakeClient& who, const char* key, int limit, size_t upcalls) {
@@ -140,14 +142,14 @@ TEST(ServerGetTest, TwoRequestersOfOneProcess_HostIsToldOfEach) {
     EXPECT_EQ(std::pair(std::string("other"), 0), asked_for(s.host, 2));
     ASSERT_NE(nullptr, s.host.last("direct_modex")->infos.find(PMIX_USERID));
     EXPECT_EQ(::geteuid(), s.host.last("direct_modex")->infos.find(PMIX_USERID)->value.data.uint32);
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, hasty));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, hasty));
     s.host.answer_first();
     s.server.settle();
     EXPECT_FALSE(s.b.take(patient));
     s.host.answer_first();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, patient));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, other)) << "whichever upcall brings it";
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, another));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, patient));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, other)) << "whichever upcall brings it";
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, another));
     s.host.answer_waiting();
     s.server.settle();
     EXPECT_EQ(0u, s.server.parts().get.waiting());
@@ -155,29 +157,29 @@ TEST(ServerGetTest, TwoRequestersOfOneProcess_HostIsToldOfEach) {
 
 // rows: K20 K21 G11
 TEST(ServerGetTest, TheHostsTimeout_EndsOnlyRequestsWithoutALimit) {
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     int round = 0;
     s.host.inside["direct_modex"] = [&] {
         s.host.statuses["direct_modex"] = ++round == 1 ? PMIX_ERR_TIMEOUT : PMIX_SUCCESS;
     };
     s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
-    EXPECT_EQ(PMIX_SUCCESS, status_in_time(s.a, s.a.start_get({"job", 2}, "k", 600)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 600)));
     EXPECT_EQ(2u, s.host.count("direct_modex"));
     round = 0;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", 3}, "k"))) << "the host's own limit";
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 3}, "k"))) << "the host's own limit";
 }
 
 // A request after one that timed out does not wait for an upcall that the host may have forgotten. rows: K20 K21
 TEST(ServerGetTest, ARetryAfterATimeout_AsksTheHostAgain) {
-    Setting s(2);
+    GetSetting s(2);
     s.host.styles["direct_modex"] = Style::later;
     s.connect();
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", 2}, "k", 1)));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "k", 1)));
     EXPECT_EQ(1u, s.host.count("direct_modex"));
     s.host.styles["direct_modex"] = Style::before_return;
     s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 60)));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, s.a.start_get({"job", 2}, "k", 60)));
     s.host.answer_waiting();
     s.server.settle();
     EXPECT_EQ(0u, s.server.parts().get.waiting());
@@ -186,65 +188,65 @@ TEST(ServerGetTest, ARetryAfterATimeout_AsksTheHostAgain) {
 // Where the target's server would not wait longer, the requester's asks again; where the target has left, nobody waits.
 // rows: K20 K21 V13
 TEST(ServerGetTest, HowTheTargetStands_DecidesWhetherToAskAgain) {
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     int round = 0;
     s.host.data = [&](const Seen&) {
         return ++round < 3 ? server::wrap_state("job", 2, server::ModexState::not_yet) : blob_of(2, "k", "far", 1);
     };
-    EXPECT_EQ(PMIX_SUCCESS, status_in_time(s.a, s.a.start_get({"job", 2}, "k")));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k")));
     EXPECT_EQ(3u, s.host.count("direct_modex"));
     s.host.data = [&](const Seen&) {
         return joined(blob_of(3, "early", "x", 1), server::wrap_state("job", 3, server::ModexState::over));
     };
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 3}, "k", 600))) << "as of a local one";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 3}, "k", 600))) << "as of a local one";
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
 // rows: K21
 TEST(ServerGetTest, AMissingKeyIsNotFoundAndAskedForAgain) {
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     int calls = 0;
     s.host.data = [&](const Seen&) { return ++calls < 2 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 2}, "k")));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k")));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 2}, "k")));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, s.a.start_get({"job", 2}, "k")));
     EXPECT_EQ(2u, s.host.count("direct_modex"));
     EXPECT_EQ("now", s.a.read_text(2, "k"));
 }
 
 // rows: K21
 TEST(ServerGetTest, WithATimeoutItIsTriedUntilTheKeyIsThere) {
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     int calls = 0;
     s.host.data = [&](const Seen&) { return ++calls < 4 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
-    EXPECT_EQ(PMIX_SUCCESS, status_in_time(s.a, s.a.start_get({"job", 2}, "k", 60)));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 60)));
     EXPECT_EQ(4u, s.host.count("direct_modex"));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", 2}, "never", 1)));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "never", 1)));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
 // rows: K21 U1 U6
 TEST(ServerGetTest, TheHostsErrorReachesAllWaiters) {
     for (Style style : {Style::fails, Style::before_return, Style::other_thread}) {
-        Setting s(2);
+        GetSetting s(2);
         s.connect();
         s.host.styles["direct_modex"] = style;
         s.host.statuses["direct_modex"] = PMIX_ERR_UNREACH;
         uint32_t ga = s.a.start_get({"job", 2}, "k"), gb = s.b.start_get({"job", 3}, "k");
-        EXPECT_EQ(PMIX_ERR_UNREACH, status_in_time(s.a, ga));
-        EXPECT_EQ(PMIX_ERR_UNREACH, status_in_time(s.b, gb));
+        EXPECT_EQ(PMIX_ERR_UNREACH, status_of(s.a, ga));
+        EXPECT_EQ(PMIX_ERR_UNREACH, status_of(s.b, gb));
     }
-    Setting none(2, false);
+    GetSetting none(2, false);
     none.connect();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(none.a, none.a.start_get({"job", 2}, "k"))) << "no entry in the module";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(none.a, none.a.start_get({"job", 2}, "k"))) << "no entry in the module";
 }
 
 // A host may hold a direct modex until a fence ends, and forget it: what the fence brings is an answer, too.
 // rows: K21 F2
 TEST(ServerGetTest, WhatAFenceBringsIsNotWaitedForAtTheHost) {
-    Setting s(2);
+    GetSetting s(2);
     s.host.styles["direct_modex"] = s.host.styles["fence"] = Style::later;
     s.host.data = [](const Seen& seen) {
         return seen.what == "fence" ? blob_of(2, "k", "far", 1) : blob_of(2, "other", "later", 2);
@@ -256,17 +258,17 @@ TEST(ServerGetTest, WhatAFenceBringsIsNotWaitedForAtTheHost) {
     uint32_t ga = s.a.start_get({"job", 2}, "k"), other = s.b.start_get({"job", 3}, "k");
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 2; }));
     s.host.answer_first();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, ga));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, ga));
     EXPECT_EQ("far", s.a.read_text(2, "k"));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, fa));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, fb));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, fa));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, fb));
     EXPECT_FALSE(s.b.take(other)) << "the fence brought nothing of that rank";
     // What the host was asked for first does not keep others from asking.
     uint32_t again = s.a.start_get({"job", 2}, "other");
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 3; }));
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, again));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.b, other));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, again));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.b, other));
     s.server.settle();
     EXPECT_FALSE(s.a.take(ga)) << "once";
     EXPECT_EQ(0u, s.server.parts().get.waiting());
@@ -275,7 +277,7 @@ TEST(ServerGetTest, WhatAFenceBringsIsNotWaitedForAtTheHost) {
 // A process that has not been asked yet when the fence ends is not asked at all.
 // rows: K21 F2
 TEST(ServerGetTest, AGetThatMeetsTheEndOfAFenceDoesNotGoToTheHost) {
-    Setting s(2);
+    GetSetting s(2);
     s.host.styles["direct_modex"] = s.host.styles["fence"] = Style::later;
     s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
     s.connect();
@@ -283,48 +285,48 @@ TEST(ServerGetTest, AGetThatMeetsTheEndOfAFenceDoesNotGoToTheHost) {
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("fence") == 1; }));
     uint32_t g = s.a.start_get({"job", 2}, "k");  // lies in the socket
     s.host.answer_first();                        // lies in the loop's queue
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, g));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, g));
     EXPECT_EQ(0u, s.host.count("direct_modex"));
     // The newest word of its owner comes from there only.
     uint32_t newest = s.a.start_get({"job", 2}, "k", 0, false, true);
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 1; }));
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, newest));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, newest));
 }
 
 // rows: K22
 TEST(ServerGetTest, AnyRankThatHasTheKey) {
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     uint32_t g = s.a.start_get({"job", PMIX_RANK_UNDEF}, "unique");
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", PMIX_RANK_UNDEF}, "other", 1)));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", PMIX_RANK_UNDEF}, "other", 1)));
     EXPECT_FALSE(s.a.take(g));
     s.b.put("unique", "of b");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, g));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, g));
     // and from a remote rank, by a fence
     g = s.a.start_get({"job", PMIX_RANK_UNDEF}, "far");
     s.server.settle();
     s.host.data = [](const Seen&) { return blob_of(3, "far", "of 3", 1); };
     uint32_t f = s.a.start_fence({}, true);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_fence({}, true)));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, f));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, g));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, s.b.start_fence({}, true)));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, f));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, g));
 }
 
 // rows: K17
 TEST(ServerGetTest, AnUnknownNamespaceIsTheHostsMatter) {
-    Setting s(1);
+    GetSetting s(1);
     s.connect();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"strange", 0}, "k", 0, true)));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"strange", 0}, "k", 0, true)));
     EXPECT_EQ(0u, s.host.count("direct_modex"));
     s.host.statuses["direct_modex"] = PMIX_ERR_NOT_FOUND;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"strange", 0}, "k")));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"strange", 0}, "k")));
     EXPECT_EQ(1u, s.host.count("direct_modex"));
 }
 
 // rows: V13
 TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
-    Setting s(2);
+    GetSetting s(2);
     struct Got {
         int calls = 0;
         pmix_status_t status = PMIX_ERROR;
@@ -411,7 +413,7 @@ TEST(ServerGetTest, Get_OfAJobThatIsNotRegisteredHere_ReceivesItsDescription) {
         EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask({"nowhere", PMIX_RANK_WILDCARD}));
         ASSERT_EQ(PMIX_SUCCESS, ask({"far", PMIX_RANK_WILDCARD}));
     }
-    Setting s(2);
+    GetSetting s(2);
     s.host.data = [&](const test::Seen&) { return described; };
     s.connect();
     auto reply = s.a.wait(s.a.start_get({"far", PMIX_RANK_WILDCARD}, PMIX_JOB_SIZE));
@@ -443,3 +445,5 @@ TEST(ServerGetTest, Get_OfAJobThatIsNotRegisteredHere_ReceivesItsDescription) {
         EXPECT_NE(PMIX_SUCCESS, reply->header.status);
     }
 }
+
+}  // namespace server_get_remote_test

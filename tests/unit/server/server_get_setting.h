@@ -10,20 +10,9 @@
 #include "dstore/contribution.h"
 #include "server/namespaces/modex_blob.h"
 #include "support/fake_client.h"
+#include "support/remote_data.h"
 
 namespace pmix::test {
-
-inline std::vector<uint8_t> blob_of(uint32_t rank, const std::string& key, const std::string& text, uint64_t generation,
-                                    const std::string& second_key = {}) {
-    common::ByteWriter w;
-    common::encode_string_value(w, text);
-    dstore::ChunkBuilder chunk;
-    chunk.begin(dstore::Owner::proc(rank), {generation, 0, true});
-    if (!key.empty()) chunk.add(dstore::Key(key), PMIX_GLOBAL, w.view());
-    if (!second_key.empty()) chunk.add(dstore::Key(second_key), PMIX_GLOBAL, w.view());
-    auto bytes = chunk.finish(1);
-    return server::wrap_section("job", *bytes).value();
-}
 
 inline std::vector<uint8_t> joined(std::vector<uint8_t> one, const std::vector<uint8_t>& other) {
     one.insert(one.end(), other.begin(), other.end());
@@ -42,18 +31,13 @@ inline std::pair<std::string, int> asked_for(const FakeHost& host, size_t n) {
 }
 
 // Of an answer that neither a limit of time nor another thread decides: there is nothing to wait for.
-inline pmix_status_t status_of(FakeClient& client, uint32_t id) {
+inline pmix_status_t status_at_once(FakeClient& client, uint32_t id) {
     auto reply = client.wait_at_once(id);
     return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
 }
 
-inline pmix_status_t status_in_time(FakeClient& client, uint32_t id) {
-    auto reply = client.wait(id);
-    return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
-}
-
-struct Setting {
-    explicit Setting(unsigned nodes, bool with_host = true, server::ServerOptions options = {})
+struct GetSetting {
+    explicit GetSetting(unsigned nodes, bool with_host = true, server::ServerOptions options = {})
         : module(host.module()),
           server(with_host ? &module : nullptr, std::move(options)),
           a(server, {"job", 0}),

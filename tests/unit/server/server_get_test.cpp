@@ -2,22 +2,24 @@
 // Get through a whole server: pending requests for local processes, direct modex out and in, and how each wait ends.
 #include "unit/server/server_get_setting.h"
 
+namespace server_get_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
 namespace {
 
-void fence(Setting& s) {
+void fence(GetSetting& s) {
     const uint32_t f = s.a.start_fence({}, true);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_fence({}, true)));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, f));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, s.b.start_fence({}, true)));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, f));
 }
 
 }  // namespace
 
 // Without a limit of time a get waits for the first commit; with one, for the key. rows: K20
 TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) {
-    Setting s(1);
+    GetSetting s(1);
     ASSERT_EQ(PMIX_SUCCESS, s.a.hello());  // b has not even connected
     uint32_t unlimited = s.a.start_get({"job", 1}, "k"), limited = s.a.start_get({"job", 1}, "k", 600),
              never = s.a.start_get({"job", 1}, "never", 600);
@@ -27,15 +29,15 @@ TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) 
     s.server.settle();
     EXPECT_FALSE(s.a.take(unlimited)) << "it has committed nothing";
     s.b.put("other", "x");
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, unlimited));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k"))) << "at once now";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, unlimited));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k"))) << "at once now";
     EXPECT_FALSE(s.a.take(limited)) << "another key is not the one";
     s.b.put("k", "here");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, limited));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, limited));
     EXPECT_EQ("here", s.a.read_text(1, "k"));
     s.b.kill();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, never)) << "the target has gone without it";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "never", 600)))
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, never)) << "the target has gone without it";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "never", 600)))
         << "and is not waited for again";
     EXPECT_EQ(0u, s.host.count("direct_modex"));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
@@ -45,7 +47,7 @@ TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) 
 TEST(ServerGetTest, StrictMode_TargetCommitsWithoutTheKey_GetWaitsForIt) {
     server::ServerOptions strict;
     strict.strict = true;
-    Setting s(2, true, strict);
+    GetSetting s(2, true, strict);
     s.connect();
     s.b.put("other", "x");
     int round = 0;
@@ -55,66 +57,66 @@ TEST(ServerGetTest, StrictMode_TargetCommitsWithoutTheKey_GetWaitsForIt) {
         return ++round < 4 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "far", 2);
     };
     uint32_t local = s.a.start_get({"job", 1}, "k"), remote = s.a.start_get({"job", 2}, "k");
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k", 0, true))) << "PMIX_IMMEDIATE";
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", 1}, "k", 1))) << "PMIX_TIMEOUT";
-    EXPECT_EQ(PMIX_SUCCESS, status_in_time(s.a, remote));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k", 0, true))) << "PMIX_IMMEDIATE";
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1))) << "PMIX_TIMEOUT";
+    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, remote));
     EXPECT_EQ("far", s.a.read_text(2, "k"));
     EXPECT_FALSE(s.a.take(local));
     s.b.put("k", "near");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, local));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, local));
     EXPECT_EQ("near", s.a.read_text(1, "k"));
     // A process that has left puts nothing any more.
     left = true;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 2}, "never")));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 2}, "never")));
     local = s.a.start_get({"job", 1}, "never");
     s.server.settle();
     s.b.kill();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, local));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, local));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
 // rows: K19 K32 K20
 // proves: PMIx_Get PMIX_IMMEDIATE PMIX_TIMEOUT server
 TEST(ServerGetTest, ImmediateTimeoutAndRanksThatAreNone) {
-    Setting s(1);
+    GetSetting s(1);
     s.connect();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k", 0, true)));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_in_time(s.a, s.a.start_get({"job", 1}, "k", 1)));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 99}, "k")));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "pmix.nope"))) << "reserved: no wait";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k", 60, false, true)))
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k", 0, true)));
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1)));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 99}, "k")));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "pmix.nope"))) << "reserved: no wait";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k", 60, false, true)))
         << "a refresh: no wait";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(s.a, s.a.start_get({"job", 1}, "k", -1)));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_at_once(s.a, s.a.start_get({"job", 1}, "k", -1)));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
 // The host cannot have data of a process that the job does not have. rows: K32
 TEST(ServerGetTest, Get_OfARankBeyondTheJob_HostIsNotAsked) {
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 4}, "k")));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 4}, "k", 600))) << "with a limit of time";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 4}, "k")));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 4}, "k", 600))) << "with a limit of time";
     EXPECT_EQ(0u, s.host.count("direct_modex"));
-    status_of(s.a, s.a.start_get({"job", 3}, "k"));
+    status_at_once(s.a, s.a.start_get({"job", 3}, "k"));
     EXPECT_EQ(1u, s.host.count("direct_modex")) << "the last rank of the job";
 }
 
 // Without a placement of the ranks, the size of the job bounds them. rows: K32
 TEST(ServerGetTest, Get_OfARankBeyondAJobWithoutPlacement_HostIsNotAsked) {
-    Setting s(2);
+    GetSetting s(2);
     common::InfoList size;
     size.append_number<uint32_t>(PMIX_JOB_SIZE, 4, PMIX_UINT32);
     ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("sized", 1, size));
     s.connect();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"sized", 4}, "k")));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"sized", 4}, "k")));
     EXPECT_EQ(0u, s.host.count("direct_modex"));
-    status_of(s.a, s.a.start_get({"sized", 3}, "k"));
+    status_at_once(s.a, s.a.start_get({"sized", 3}, "k"));
     EXPECT_EQ(1u, s.host.count("direct_modex")) << "the last rank of the job";
 }
 
 // A process that has ended waits for nothing, whether a local process or the host would have had the answer. rows: K20
 TEST(ServerGetTest, Get_RequesterEnds_IsPendingNoMore) {
-    Setting s(2);
+    GetSetting s(2);
     s.host.styles["direct_modex"] = Style::later;
     s.connect();
     s.a.start_get({"job", 1}, "k", 600);
@@ -132,7 +134,7 @@ TEST(ServerGetTest, Get_RequesterEnds_IsPendingNoMore) {
 // rows: K19
 // proves: PMIx_Get PMIX_OPTIONAL server
 TEST(ServerGetTest, OptionalIsAnsweredWithWhatIsHere) {
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     for (const ProcId& proc : {ProcId("job", 1), ProcId("job", 3)}) {
         common::GetRequest request;
@@ -151,7 +153,7 @@ TEST(ServerGetTest, OptionalIsAnsweredWithWhatIsHere) {
 // Further processes of a rank connect and end again at little cost: only their own requests are looked at for that.
 TEST(ServerGetTest, PeerGone_ManyRequestsOfOthers_LooksAtNoneOfThem) {
     constexpr uint64_t kPending = 100;
-    Setting s(2);
+    GetSetting s(2);
     s.host.styles["direct_modex"] = Style::later;
     s.connect();
     for (uint64_t i = 0; i < kPending; ++i) {
@@ -192,7 +194,7 @@ TEST(ServerGetTest, PeerGone_ManyRequestsOfOthers_LooksAtNoneOfThem) {
 // A commit looks at the requests that its keys can answer, and at no others. rows: K20 K22
 TEST(ServerGetTest, Commit_ManyRequestsOfOtherKeysPending_LooksAtNoneOfThem) {
     constexpr uint64_t kPending = 600, kCommits = 50;
-    Setting s(1);
+    GetSetting s(1);
     s.connect();
     s.b.put("first", "x");
     std::vector<uint32_t> of_any, of_b;
@@ -209,19 +211,19 @@ TEST(ServerGetTest, Commit_ManyRequestsOfOtherKeysPending_LooksAtNoneOfThem) {
         s.server.run_once();
     }
     s.b.put("any7", "seven");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_any[7]));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, of_any[7]));
     EXPECT_EQ(before + 1, get.examined());
     EXPECT_EQ(2 * kPending - 1, get.waiting());
     s.b.put("of b9", "nine");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_b[9]));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, of_b[9]));
     EXPECT_EQ(before + 2, get.examined());
     // In another scope: no answer for any rank, the end of a request for this one.
     s.b.put("any8", "eight", PMIX_REMOTE);
     s.b.put("of b8", "eight", PMIX_REMOTE);
-    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_of(s.a, of_b[8]));
+    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, of_b[8]));
     EXPECT_FALSE(s.a.take(of_any[8]));
     s.b.kill();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, of_b[10])) << "the process has left without it";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, of_b[10])) << "the process has left without it";
     EXPECT_TRUE(s.server.turn_until([&] { return get.waiting() == kPending - 1; })) << "requests of any rank go on";
     s.a.kill();
     EXPECT_TRUE(s.server.turn_until([&] { return get.waiting() == 0; }));
@@ -231,7 +233,7 @@ TEST(ServerGetTest, Commit_ManyRequestsOfOtherKeysPending_LooksAtNoneOfThem) {
 // rows: K20 K22
 TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfAnyRankPending_LooksAtNoneOfThem) {
     constexpr uint64_t kPending = 600, kFences = 20;
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     std::vector<uint32_t> of_any;
     for (uint64_t i = 0; i < kPending; ++i) {
@@ -248,15 +250,15 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfAnyRankPending_Loo
         key = "other" + std::to_string(i);
         fence(s);
         key = "one more" + std::to_string(i);
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_get({"job", 2}, key)));
+        EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, s.b.start_get({"job", 2}, key)));
     }
     EXPECT_EQ(before + kFences, get.examined()) << "b's own requests only";
     key = "any7";
     fence(s);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_any[7]));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, of_any[7]));
     key = "any8";
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, s.b.start_get({"job", 2}, key)));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, of_any[8]));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, s.b.start_get({"job", 2}, key)));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, of_any[8]));
     EXPECT_EQ(before + kFences + 3, get.examined());
     EXPECT_EQ(kPending - 2, get.waiting());
     s.a.kill();
@@ -266,7 +268,7 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfAnyRankPending_Loo
 // Data of a process of another node is looked through for what is awaited of it, not for all that is pending. rows: K21
 TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfOneProcessPending_LooksAtNoneOfThem) {
     constexpr uint64_t kPending = 600, kFences = 20;
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     s.host.styles["direct_modex"] = Style::later;
     std::vector<uint32_t> gets;
@@ -293,7 +295,7 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfOneProcessPending_
     EXPECT_EQ(kPending, get.waiting());
     key = "awaited7";
     fence(s);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, gets[7]));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, gets[7]));
     EXPECT_EQ("far", s.a.read_text(2, "awaited7"));
     EXPECT_EQ(before + 1, get.examined());
     EXPECT_EQ(kPending - 1, get.waiting());
@@ -303,13 +305,15 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfOneProcessPending_
 
 // A process that has committed nothing but that: a fence that brings it ends a request for everything. rows: K21
 TEST(ServerGetTest, DataOfOtherNodes_CommitWithoutValues_EndsARequestForAllKeys) {
-    Setting s(2);
+    GetSetting s(2);
     s.connect();
     s.host.styles["direct_modex"] = Style::later;
     const uint32_t all = s.a.start_get({"job", 2}, ""), one = s.a.start_get({"job", 2}, "k");
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 2; }));
     s.host.data = [](const Seen&) { return blob_of(2, "", "", 1); };
     fence(s);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, all));
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, all));
     EXPECT_FALSE(s.a.take(one));
 }
+
+}  // namespace server_get_test

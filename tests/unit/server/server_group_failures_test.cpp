@@ -5,6 +5,8 @@
 #include "common/values/info_view.h"
 #include "support/group_requests.h"
 
+namespace server_group_failures_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -538,3 +540,5 @@ TEST(ServerGroupFailuresTest, Invitation_OverTheUsersShare_ForgetsTheOldestOne) 
     expect_event(s[0], PMIX_GROUP_INVITE_FAILED, {"job", 1});
     EXPECT_FALSE(s[0].take_event());
 }
+
+}  // namespace server_group_failures_test

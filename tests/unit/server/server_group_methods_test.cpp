@@ -6,6 +6,8 @@
 #include "support/cpu_time.h"
 #include "support/group_requests.h"
 
+namespace server_group_methods_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -173,3 +175,5 @@ TEST(ServerGroupMethodsTest, Invitation_OfAHundredThousandProcesses_TakesTimeTha
     });
     EXPECT_LT(cpu_seconds() - ends, 2.0);
 }
+
+}  // namespace server_group_methods_test

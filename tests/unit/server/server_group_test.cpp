@@ -5,6 +5,8 @@
 
 #include "support/group_requests.h"
 
+namespace server_group_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -467,3 +469,5 @@ TEST(ServerGroupTest, AJobThatTakesTheNameOfAGroupWhichFormsKeepsNobodyOut) {
     EXPECT_EQ(0u, s.server->parts().groups.open());
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0])).status) << "now it is a namespace's name";
 }
+
+}  // namespace server_group_test

@@ -15,6 +15,8 @@
 
 #include "common/values/value.h"
 
+namespace server_init_test {
+
 using pmix::common::InfoList;
 
 namespace {
@@ -268,3 +270,5 @@ TEST(ServerInitTest, OutputThatNobodyReadsIsKeptInBounds) {
     EXPECT_EQ("0123456789abcdefend", kept(PMIX_IOF_DROP_NEWEST));
     EXPECT_EQ("ghijklmnopqrstuvend", kept(PMIX_IOF_DROP_OLDEST));
 }
+
+}  // namespace server_init_test

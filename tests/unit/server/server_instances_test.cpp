@@ -12,6 +12,8 @@
 
 #include "support/fake_client.h"
 
+namespace server_instances_test {
+
 using namespace pmix;
 using namespace pmix::test;
 using common::InfoList;
@@ -31,11 +33,6 @@ struct Setting {
     pmix_server_module_t module;
     TestServer server;
 };
-
-pmix_status_t status_of(FakeClient& client, uint32_t id) {
-    auto reply = client.wait(id);
-    return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
-}
 
 size_t memfds() {
     size_t n = 0;
@@ -529,3 +526,5 @@ TEST(ServerInstancesTest, ManyJobs_AllDeregistered_ServerHoldsWhatItHeldBefore) 
     EXPECT_EQ(segments, memfds());
 }
 #endif
+
+}  // namespace server_instances_test

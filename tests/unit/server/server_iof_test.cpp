@@ -10,6 +10,8 @@
 #include "server/iof/iof_queue.h"
 #include "support/fake_client.h"
 
+namespace server_iof_test {
+
 using namespace pmix;
 using namespace pmix::test;
 using common::InfoList;
@@ -477,3 +479,5 @@ TEST(IofQueue, Held_SomeAreTaken_AreAnsweredAsTheyFit) {
     EXPECT_EQ(20u, queue.take(20).size);
     EXPECT_EQ(PMIX_SUCCESS, answers[2]);
 }
+
+}  // namespace server_iof_test

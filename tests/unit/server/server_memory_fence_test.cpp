@@ -6,7 +6,7 @@
 
 #include "unit/server/server_memory_fence_setting.h"
 
-namespace pmix::test {
+namespace pmix::test::server_memory_fence_test {
 namespace {
 
 class ServerMemoryFence : public ::testing::Test, protected MemoryFenceSetting {};
@@ -438,4 +438,4 @@ TEST_F(ServerMemoryFence, WordThatLies_EndsInRequests) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::server_memory_fence_test

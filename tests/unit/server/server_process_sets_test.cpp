@@ -3,12 +3,14 @@
 #include "support/cpu_time.h"
 #include "unit/server/server_events_setting.h"
 
+namespace server_process_sets_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
 // rows: S1 S2 S3
 TEST(ServerEventsTest, MembersFindTheNamesOfTheirSets) {
-    Setting s;
+    EventsSetting s;
     const auto define = [&](const char* name, std::vector<ProcId> members) {
         return s.server.on_loop([&] { return s.server.setup().define_process_set(name, std::move(members)); });
     };
@@ -136,7 +138,7 @@ TEST(ServerEventsTest, ProcessSet_OfAMillionMembers_TakesTimeThatGrowsWithTheirN
 
 // rows: S1 S2
 TEST(ServerEventsTest, ProcessSetsAreAnnounced) {
-    Setting s;
+    EventsSetting s;
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.a, {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE}, 0));
     auto on_loop = [&](auto f) { return s.server.on_loop(f); };
     EXPECT_EQ(PMIX_SUCCESS, on_loop([&] {
@@ -167,3 +169,5 @@ TEST(ServerEventsTest, ProcessSetsAreAnnounced) {
     ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {PMIX_PROCESS_SET_DEFINE}, 3));
     EXPECT_EQ(1u, s.count(s.o, PMIX_PROCESS_SET_DEFINE));
 }
+
+}  // namespace server_process_sets_test

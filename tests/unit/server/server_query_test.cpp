@@ -7,7 +7,7 @@
 #include "support/fake_client.h"
 #include "support/query_here.h"
 
-namespace pmix::test {
+namespace pmix::test::server_query_test {
 namespace {
 
 class ServerQueryTest : public ::testing::Test {
@@ -68,4 +68,4 @@ TEST_F(ServerQueryTest, MemoryUsageOfOneRank_OnAnotherNode_HostIsAsked) {
     EXPECT_TRUE(host.keys.empty());
 }
 
-}  // namespace pmix::test
+}  // namespace pmix::test::server_query_test

@@ -3,11 +3,13 @@
 // commits that are refused.
 #include "unit/server/server_get_setting.h"
 
+namespace server_segments_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
 TEST(ServerGetTest, AnotherNamespacesSegmentComesWithTheAnswer) {
-    Setting s(1);
+    GetSetting s(1);
     s.server.job("second", 1, 1);
     s.connect();
     common::GetRequest request;
@@ -25,7 +27,7 @@ TEST(ServerGetTest, AnotherNamespacesSegmentComesWithTheAnswer) {
 
 // rows: V8
 TEST(ServerGetTest, Deregister_ClientHasASegment_IsNotifiedOnce) {
-    Setting s(1);
+    GetSetting s(1);
     s.server.job("second", 1, 1);
     s.connect();
     common::GetRequest request;
@@ -73,7 +75,7 @@ TEST(ServerGetTest, AnotherUsersNamespaceIsNotGivenOut) {
 
 // rows: V8 V11
 TEST(ServerGetTest, DeregistrationEndsTheWaitAndTheConnection) {
-    Setting s(1);
+    GetSetting s(1);
     s.server.job("second", 1, 2);
     s.connect();
     uint32_t g = s.a.start_get({"second", 0}, "k"), h = s.a.start_get({"second", 1}, "k");
@@ -82,14 +84,14 @@ TEST(ServerGetTest, DeregistrationEndsTheWaitAndTheConnection) {
         s.server.setup().deregister_client({"second", 0});
         return 0;
     });
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, g));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, g));
     EXPECT_FALSE(s.a.take(h));
     s.server.on_loop([&] {
         s.server.setup().deregister_nspace("second");
         s.server.setup().deregister_nspace("never was");
         return 0;
     });
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, h));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, h));
     s.server.on_loop([&] {
         s.server.setup().deregister_client({"job", 1});
         return 0;
@@ -101,7 +103,7 @@ TEST(ServerGetTest, DeregistrationEndsTheWaitAndTheConnection) {
 // rows: K4
 TEST(ServerGetTest, Compaction_PeerDoesNotRead_OthersGoOnAndItGetsTheNewest) {
     for (const bool job_ends : {false, true}) {
-        Setting s(1);
+        GetSetting s(1);
         s.connect();
         // A process of another job, so that the end of "job" does not end it. It stops reading its replies.
         s.server.job("other", 1, 1);
@@ -170,7 +172,7 @@ TEST(ServerGetTest, Compaction_PeerDoesNotRead_OthersGoOnAndItGetsTheNewest) {
 
 // rows: K8 K9
 TEST(ServerGetTest, BadCommitsChangeNothing) {
-    Setting s(1);
+    GetSetting s(1);
     s.connect();
     common::CommitRequest request;
     common::ByteWriter w;
@@ -188,7 +190,7 @@ TEST(ServerGetTest, BadCommitsChangeNothing) {
 
 // rows: K4
 TEST(ServerGetTest, Compaction_SegmentIsMostlyReplaced_IsSentToAllItsReaders) {
-    Setting s(1);
+    GetSetting s(1);
     s.connect();
     uint64_t most = 0;
     const auto bytes = [&] { return s.server.parts().registry.find("job")->data->bytes(); };
@@ -219,3 +221,5 @@ TEST(ServerGetTest, Compaction_SegmentIsMostlyReplaced_IsSentToAllItsReaders) {
     ASSERT_EQ(PMIX_SUCCESS, late.hello());
     EXPECT_EQ("5999" + std::string(299, 'x'), late.read_text(0, "k"));
 }
+
+}  // namespace server_segments_test

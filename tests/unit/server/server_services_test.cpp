@@ -12,7 +12,7 @@
 
 #include "support/fake_client.h"
 
-namespace pmix::test {
+namespace pmix::test::server_services_test {
 namespace {
 
 using common::CredentialReply;
@@ -582,4 +582,4 @@ TEST_F(ServerServicesTest, GetCredential_WithoutAList_AsksTheHostFirst) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::server_services_test

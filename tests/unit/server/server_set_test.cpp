@@ -14,7 +14,7 @@
 #include "client/session/session.h"
 #include "support/fake_channel.h"
 
-namespace pmix::client {
+namespace pmix::client::server_set_test {
 namespace {
 
 using common::Command;
@@ -147,4 +147,4 @@ TEST_F(ServerSetTest, ForwardingThatHasEndedIsForgotten) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::server_set_test

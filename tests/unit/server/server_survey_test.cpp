@@ -19,7 +19,7 @@
 #include "support/sockets.h"
 #include "transport/unix_socket.h"
 
-namespace pmix::client {
+namespace pmix::client::server_survey_test {
 namespace {
 
 using transport::Deadline;
@@ -159,4 +159,4 @@ TEST(ServerSurveyTest, Survey_NameClaimsRoot_OnlyRootsIsTaken) {
 }
 
 }  // namespace
-}  // namespace pmix::client
+}  // namespace pmix::client::server_survey_test

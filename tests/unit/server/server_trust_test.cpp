@@ -7,6 +7,8 @@
 #include "support/fake_client.h"
 #include "support/fake_host.h"
 
+namespace server_trust_test {
+
 using namespace pmix;
 using namespace pmix::test;
 using common::Command;
@@ -253,3 +255,5 @@ TEST(ServerTrustTest, AUserIsKnownAsLongAsARankIsHis) {
     EXPECT_FALSE(known(4243));
     EXPECT_TRUE(known(::geteuid()));
 }
+
+}  // namespace server_trust_test

@@ -17,11 +17,6 @@ using common::InfoList;
 
 const Style kStyles[] = {Style::before_return, Style::later, Style::other_thread, Style::succeeded, Style::fails};
 
-inline pmix_status_t status_of(FakeClient& client, uint32_t id) {
-    auto reply = client.wait(id);
-    return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
-}
-
 // Runs one request in every style and checks that there is one reply with the host's status.
 template <class Ask>
 inline void in_every_style(const std::string& what, Ask&& ask, unsigned nodes = 1) {
@@ -50,8 +45,8 @@ inline void in_every_style(const std::string& what, Ask&& ask, unsigned nodes = 
     }
 }
 
-struct Setting {
-    explicit Setting(unsigned nodes = 1, unsigned ppn = 2) : module(host.module()), server(&module) {
+struct UpcallsSetting {
+    explicit UpcallsSetting(unsigned nodes = 1, unsigned ppn = 2) : module(host.module()), server(&module) {
         server.job("job", nodes, ppn);
     }
     FakeHost host;

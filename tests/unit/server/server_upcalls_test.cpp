@@ -3,6 +3,8 @@
 // connect, job control, with every style of completion.
 #include "unit/server/server_upcalls_setting.h"
 
+namespace server_upcalls_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -140,7 +142,7 @@ TEST(ServerUpcallsTest, NullEntriesAreNotSupportedAndNeverHang) {
 
 // rows: P1 P2 P5 P7 U14
 TEST(ServerUpcallsTest, PublishFamilyAddsIds) {
-    Setting s;
+    UpcallsSetting s;
     FakeClient a(s.server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     common::PublishRequest publish;
@@ -187,7 +189,7 @@ TEST(ServerUpcallsTest, PublishFamilyAddsIds) {
 
 // rows: U7 C5 C6
 TEST(ServerUpcallsTest, SpawnTellsTheHostWhoAsksAndBringsTheChildsDataBack) {
-    Setting s;
+    UpcallsSetting s;
     s.server.job("child.1", 1, 1, false);
     FakeClient a(s.server, {"job", 1});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
@@ -219,7 +221,7 @@ TEST(ServerUpcallsTest, SpawnTellsTheHostWhoAsksAndBringsTheChildsDataBack) {
 
 // rows: U7 C5
 TEST(ServerUpcallsTest, Spawn_ParentThatIsNoProcess_IsBadParamWithoutAnUpcall) {
-    Setting s;
+    UpcallsSetting s;
     FakeClient a(s.server, {"job", 1});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     common::SpawnRequest request;
@@ -236,7 +238,7 @@ TEST(ServerUpcallsTest, Spawn_ParentThatIsNoProcess_IsBadParamWithoutAnUpcall) {
 
 // rows: U8 C1 C2 C3 C4
 TEST(ServerUpcallsTest, ConnectIsOneUpcallInOneOrderAndGivesTheOthersData) {
-    Setting s(2, 1);
+    UpcallsSetting s(2, 1);
     s.server.job("other", 1, 1);
     FakeClient a(s.server, {"job", 0}), o(s.server, {"other", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
@@ -335,7 +337,7 @@ TEST(ServerUpcallsTest, LogEndsWithTheHostsCallbackAndCarriesTheIds) {
 
 // rows: Q13 Q14
 TEST(ServerUpcallsTest, ResolveFromTheMaps) {
-    Setting s(2, 2);
+    UpcallsSetting s(2, 2);
     FakeClient a(s.server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, a.hello());
     auto peers = [&](const char* node, const char* nspace) {
@@ -359,7 +361,7 @@ TEST(ServerUpcallsTest, ResolveFromTheMaps) {
 
 // What a process asked to be removed goes with the last one that asked, follows no link, and the host is not bothered.
 TEST(ServerUpcallsTest, CleanupIsDoneHere) {
-    Setting s;
+    UpcallsSetting s;
     char top[] = "/tmp/unit-test.XXXXXX";
     ASSERT_NE(nullptr, ::mkdtemp(top));
     std::string base = top, kept = base + ".kept";
@@ -415,7 +417,7 @@ TEST(ServerUpcallsTest, LateAndDoubleAnswersDoNoHarm) {
 // The loop does not run between the host's answer and the client's receiving it.
 // rows: U1
 TEST(ServerUpcallsTest, PublishFamilyIsAnsweredByTheHostsThread) {
-    Setting s(1, 1);
+    UpcallsSetting s(1, 1);
     for (const char* what : {"publish", "lookup", "unpublish"}) s.host.styles[what] = Style::later;
     s.host.published = {{"k", "v"}};
     FakeClient a(s.server, {"job", 0});
@@ -442,7 +444,7 @@ TEST(ServerUpcallsTest, PublishFamilyIsAnsweredByTheHostsThread) {
 
 // rows: U1
 TEST(ServerUpcallsTest, Answer_PeerHasGone_IsDropped) {
-    Setting s;
+    UpcallsSetting s;
     s.host.styles["publish"] = Style::later;
     FakeClient stays(s.server, {"job", 0});
     ASSERT_EQ(PMIX_SUCCESS, stays.hello());
@@ -502,3 +504,5 @@ TEST(ServerUpcallsTest, ArgumentsOutliveAnAnswerDuringTheUpcall) {
     }
     EXPECT_EQ(0u, server.parts().host.open());
 }
+
+}  // namespace server_upcalls_test

@@ -9,7 +9,7 @@
 #include "support/fake_client.h"
 #include "support/other_users.h"
 
-namespace pmix::test {
+namespace pmix::test::server_users_test {
 namespace {
 
 using common::InfoList;
@@ -71,10 +71,6 @@ struct TwoUsers : ::testing::Test {
     void TearDown() override {
         for (auto* c : {&anna, &second, &bela}) c->reset();
         server.reset();
-    }
-    static pmix_status_t status_of(FakeClient& client, uint32_t id) {
-        auto reply = client.wait(id);
-        return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
     }
     static pmix_status_t get(FakeClient& client, const ProcId& proc, const std::string& key) {
         return status_of(client, client.start_get(proc, key));
@@ -347,4 +343,4 @@ TEST_F(TwoUsers, Report_ForAnotherUserThanTheServers_IsRefused) {
     }
 }
 
-}  // namespace pmix::test
+}  // namespace pmix::test::server_users_test

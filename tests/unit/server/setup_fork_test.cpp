@@ -11,6 +11,8 @@
 
 #include "support/server_here.h"
 
+namespace setup_fork_test {
+
 using namespace pmix;
 using namespace pmix::test;
 
@@ -103,3 +105,5 @@ TEST(SetupForkTest, Finalize_CallerInside_WaitsForIt) {
     const pmix_proc_t rank = ProcId("job", 0).to_c();
     EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_setup_fork(&rank, &none));
 }
+
+}  // namespace setup_fork_test

@@ -10,7 +10,7 @@
 #include "common/values/info_view.h"
 #include "support/fake_client.h"
 
-namespace pmix::test {
+namespace pmix::test::tool_connected_test {
 namespace {
 
 using common::InfoList;
@@ -121,4 +121,4 @@ TEST_F(ToolConnected, AnAnswerForAToolThatHasGoneIsNobodys) {
 }
 
 }  // namespace
-}  // namespace pmix::test
+}  // namespace pmix::test::tool_connected_test

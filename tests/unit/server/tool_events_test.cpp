@@ -5,6 +5,8 @@
 #include "common/values/proc_array.h"
 #include "support/fake_client.h"
 
+namespace tool_events_test {
+
 using namespace pmix;
 using namespace pmix::test;
 using common::InfoList;
@@ -158,3 +160,5 @@ TEST(ToolEventsTest, PidOfATool_IsAnswered_OfAnotherNameNot) {
     s.tool->kill();
     ASSERT_TRUE(s.server.turn_until([&] { return ask("a.tool", nullptr) == missing; }));
 }
+
+}  // namespace tool_events_test

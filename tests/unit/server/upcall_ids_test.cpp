@@ -9,7 +9,7 @@
 
 #include "support/fake_client.h"
 
-namespace pmix::test {
+namespace pmix::test::upcall_ids_test {
 namespace {
 
 using common::InfoList;
@@ -367,4 +367,4 @@ TEST(UpcallIdsTest, Event_IdsForged_ReachesHandlersWithoutThem) {
     for (const pmix_info_t& info : told->infos) EXPECT_NE(PMIX_USERID, common::key_view(info));
 }
 
-}  // namespace pmix::test
+}  // namespace pmix::test::upcall_ids_test

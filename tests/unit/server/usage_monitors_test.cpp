@@ -9,7 +9,7 @@
 
 #include "unit/server/usage_setting.h"
 
-namespace pmix::server {
+namespace pmix::server::usage_monitors_test {
 namespace {
 
 class UsageMonitorsTest : public UsageSetting {};
@@ -319,4 +319,4 @@ TEST_F(UsageMonitorsTest, Stop_ARequestIsOpen_Answered) {
 }
 
 }  // namespace
-}  // namespace pmix::server
+}  // namespace pmix::server::usage_monitors_test

@@ -9,7 +9,7 @@
 
 #include "unit/server/usage_setting.h"
 
-namespace pmix::server {
+namespace pmix::server::usage_sample_test {
 namespace {
 
 class UsageSampleTest : public UsageSetting {};
@@ -236,4 +236,4 @@ TEST_F(UsageSampleTest, Request_IsWrong_BadParam) {
 }
 
 }  // namespace
-}  // namespace pmix::server
+}  // namespace pmix::server::usage_sample_test

@@ -15,6 +15,8 @@
 #include "support/server_here.h"
 #include "topology/hwloc_library.h"
 
+namespace fabric_allocation_test {
+
 using namespace pmix::test;
 using pmix::common::infos_in;
 using pmix::common::InfoView;
@@ -222,3 +224,5 @@ TEST(FabricAllocationTest, WhatANodeCollectsServesARequest) {
     ASSERT_EQ(PMIX_SUCCESS, verbs.ask(options(request("net", "verbs"), "n0")));
     EXPECT_EQ("n0:mlx5_0", by_node(verbs.fabric()[0].value));
 }
+
+}  // namespace fabric_allocation_test

@@ -13,6 +13,8 @@
 
 #include "topology/hwloc_library.h"
 
+namespace hwloc_data_test {
+
 namespace {
 
 constexpr const char* kSynthetic = "Package:2 NUMANode:1 L3:1 Core:2 PU:2";
@@ -171,3 +173,5 @@ TEST_F(HwlocData, TopologiesTravelEveryWay) {
     EXPECT_EQ(8u, processors(topology)) << "the library's own is still there";
     PMIx_Topology_destruct(&topology);
 }
+
+}  // namespace hwloc_data_test

@@ -9,7 +9,7 @@
 #include "support/recording_handler.h"
 #include "transport/connection.h"
 
-namespace pmix::transport {
+namespace pmix::transport::caller_reads_test {
 namespace {
 
 using common::FrameHeader;
@@ -335,4 +335,4 @@ TEST(CallerReads, ExternalProgress) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::caller_reads_test

@@ -2,7 +2,7 @@
 // Descriptors over a connection: passed, queued, refused, missing, and what a forked child does with their numbers.
 #include "unit/transport/connection_setting.h"
 
-namespace pmix::transport {
+namespace pmix::transport::connection_descriptors_test {
 namespace {
 
 TEST(Connection, PassesDescriptors) {
@@ -337,4 +337,4 @@ TEST(Connection, AForkedChildAbandonsIt) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::connection_descriptors_test

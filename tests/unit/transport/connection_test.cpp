@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "unit/transport/connection_setting.h"
 
-namespace pmix::transport {
+namespace pmix::transport::connection_test {
 namespace {
 
 TEST(Connection, DeliversFramesInOrder) {
@@ -348,4 +348,4 @@ TEST(Connection, AThrowingHandlerEndsIt) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::connection_test

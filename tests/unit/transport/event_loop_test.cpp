@@ -15,7 +15,7 @@
 
 #include "support/sockets.h"
 
-namespace pmix::transport {
+namespace pmix::transport::event_loop_test {
 namespace {
 
 std::unique_ptr<EventLoop> make_loop(Drive drive, event_base* base = nullptr) {
@@ -480,4 +480,4 @@ TEST(EventLoop, ManyCyclesLeaveNothing) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::event_loop_test

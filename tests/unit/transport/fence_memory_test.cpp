@@ -11,7 +11,7 @@
 #include <cstring>
 #include <thread>
 
-namespace pmix::transport {
+namespace pmix::transport::fence_memory_test {
 namespace {
 
 using Joined = FenceMemory::Joined::Kind;
@@ -238,4 +238,4 @@ TEST(FenceMemory, AProcessThatWritesWithoutEnd_KeepsNobody) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::fence_memory_test

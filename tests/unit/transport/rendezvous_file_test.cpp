@@ -14,7 +14,7 @@
 
 #include "transport/unix_socket.h"
 
-namespace pmix::transport {
+namespace pmix::transport::rendezvous_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -224,4 +224,4 @@ TEST_F(RendezvousFileTest, OfServersThatStartAtOnceOneGetsThePlace) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::rendezvous_file_test

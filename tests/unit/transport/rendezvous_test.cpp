@@ -5,7 +5,7 @@
 
 #include <map>
 
-namespace pmix::transport {
+namespace pmix::transport::rendezvous_test {
 namespace {
 
 using common::ProcId;
@@ -143,4 +143,4 @@ TEST(ClientEnvironment, HostileValues) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::rendezvous_test

@@ -9,7 +9,7 @@
 
 #include "transport/unix_socket.h"
 
-namespace pmix::transport {
+namespace pmix::transport::server_list_test {
 namespace {
 
 // rows: T2
@@ -68,4 +68,4 @@ TEST(ServerListTest, SeesAServerAsLongAsItListens) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::server_list_test

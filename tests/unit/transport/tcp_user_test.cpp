@@ -17,7 +17,7 @@
 #include "support/other_users.h"
 #include "transport/descriptor.h"
 
-namespace pmix::transport {
+namespace pmix::transport::tcp_user_test {
 namespace {
 
 sockaddr_in loopback(uint16_t port = 0) {
@@ -185,4 +185,4 @@ TEST(TcpUserTest, Table_OfAnyText_HasNoUser) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::tcp_user_test

@@ -11,7 +11,7 @@
 #include "support/sockets.h"
 #include "transport/send_queue.h"
 
-namespace pmix::transport {
+namespace pmix::transport::unix_socket_test {
 namespace {
 
 class Directory {
@@ -178,4 +178,4 @@ TEST(UnixSocket, AStaleFileIsReplacedAForeignOneIsNot) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::unix_socket_test

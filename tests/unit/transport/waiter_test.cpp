@@ -12,7 +12,7 @@
 
 #include "support/sanitizers.h"
 
-namespace pmix::transport {
+namespace pmix::transport::waiter_test {
 namespace {
 
 TEST(Waiter, DoneBeforeTheWait) {
@@ -139,4 +139,4 @@ TEST(Deadline, Arithmetic) {
 }
 
 }  // namespace
-}  // namespace pmix::transport
+}  // namespace pmix::transport::waiter_test
