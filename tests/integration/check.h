@@ -39,10 +39,12 @@ static uint32_t job_size;
     } while (0)
 
 static inline void fail_at(int line, const char* what, pmix_status_t got, pmix_status_t wanted) {
-    printf("FAIL rank %u line %d: %s", me.rank, line, what);
-    if (got != wanted) printf(": %s (%d), not %d", PMIx_Error_string(got), got, wanted);
-    printf("\n");
+    char why[128] = "";
+    if (got != wanted) snprintf(why, sizeof why, ": %s (%d), not %d", PMIx_Error_string(got), got, wanted);
+    printf("FAIL rank %u line %d: %s%s\n", me.rank, line, what, why);
     fflush(stdout);
+    fprintf(stderr, "FAIL rank %u line %d: %s%s\n", me.rank, line, what,
+            why); /* stdout may be another rank's to read */
     _exit(1);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The data of a rank of "job" as another node's server sends it: what a host brings back from a fence or a direct modex.
-// Values; any thread.
+// The data of a rank of "job" as another node's server sends it: what a host brings back from a fence or a direct
+// modex. Values; any thread.
 #pragma once
 
 #include <cstdint>

@@ -481,7 +481,7 @@ struct PreparedInvitation {
 };
 
 common::Result<PreparedInvitation> prepare(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
-                                 common::Function function) {
+                                           common::Function function) {
     int timeout_s = 0;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &timeout_s);

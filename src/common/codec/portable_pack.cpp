@@ -396,7 +396,8 @@ pmix_status_t pack_values(pmix_data_buffer_t* buffer, const void* src, size_t n,
 
 pmix_status_t begin_call(BufferWriter& w, size_t n, pmix_data_type_t type, CallForm form) {
     if (n > INT32_MAX) return PMIX_ERR_BAD_PARAM;
-    form.fixed ? put_call_head<FixedOut>(w, n, type, form.described) : put_call_head<FlexibleOut>(w, n, type, form.described);
+    form.fixed ? put_call_head<FixedOut>(w, n, type, form.described)
+               : put_call_head<FlexibleOut>(w, n, type, form.described);
     return PMIX_SUCCESS;
 }
 

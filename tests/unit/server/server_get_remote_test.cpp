@@ -240,7 +240,8 @@ TEST(ServerGetTest, TheHostsErrorReachesAllWaiters) {
     }
     GetSetting none(2, false);
     none.connect();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(none.a, none.a.start_get({"job", 2}, "k"))) << "no entry in the module";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(none.a, none.a.start_get({"job", 2}, "k")))
+        << "no entry in the module";
 }
 
 // A host may hold a direct modex until a fence ends, and forget it: what the fence brings is an answer, too.
