@@ -207,11 +207,11 @@ static void joins(int argc, char** argv) {
     finish();
 }
 
-/* A number out of /proc/PID/status; 0: there is none. */
-static long status_of(long pid, const char* key) {
+/* A number out of a file of /proc/PID; 0: there is none. */
+static long number_in(long pid, const char* name, const char* key) {
     char path[64], line[512];
     long number = 0;
-    snprintf(path, sizeof path, "/proc/%ld/status", pid);
+    snprintf(path, sizeof path, "/proc/%ld/%s", pid, name);
     FILE* file = fopen(path, "r");
     CHECK(file);
     while (fgets(line, sizeof line, file)) {
@@ -221,6 +221,11 @@ static long status_of(long pid, const char* key) {
     return number;
 }
 
+/* Pages that are there: the sums of /proc/PID/status are of each processor's, and added up when the kernel likes. */
+static long memory_of(long pid) {
+    return number_in(pid, "smaps_rollup", "Anonymous:");
+}
+
 /* many COUNT KIB: real jobs, one after another: memory of parent, daemon and head after a third and at the end.
  * rows: C1 C4 C5 */
 static void many(int argc, char** argv) {
@@ -228,21 +233,21 @@ static void many(int argc, char** argv) {
     unsigned count = (unsigned)strtoul(argv[0], NULL, 10);
     long most = strtol(argv[1], NULL, 10);
     start();
-    long keeper = status_of(getppid(), "PPid:");
-    const long pids[3] = {getpid(), getppid(), status_of(keeper, "PPid:")};
+    long keeper = number_in(getppid(), "status", "PPid:");
+    const long pids[3] = {getpid(), getppid(), number_in(keeper, "status", "PPid:")};
     long before[3] = {0, 0, 0};
     for (unsigned pass = 0; me.rank == 0 && pass < count; pass++) {
         pmix_nspace_t nspace;
         pmix_app_t app;
         pmix_proc_t child_job;
-        for (int i = 0; i < 3 && pass == count / 3; i++) before[i] = status_of(pids[i], "RssAnon:");
+        for (int i = 0; i < 3 && pass == count / 3; i++) before[i] = memory_of(pids[i]);
         app_of(&app, 2, "joins", NULL);
         CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
         PMIX_LOAD_PROCID(&child_job, nspace, PMIX_RANK_WILDCARD);
         join_with(me, child_job);
     }
     for (int i = 0; me.rank == 0 && i < 3; i++) {
-        long after = status_of(pids[i], "RssAnon:");
+        long after = memory_of(pids[i]);
         printf("%s: %ld to %ld KiB\n", i == 0 ? "parent" : i == 1 ? "daemon" : "head", before[i], after);
         CHECK(most == 0 || after <= before[i] + most);
     }
