@@ -61,7 +61,7 @@ static void set_device(pmix_info_t* info, uint32_t number) {
     char hostname[32], id[64];
     uint32_t place[] = {switch_of(number), number % NODES_OF_A_SWITCH};
     pmix_coord_t coordinates = {.view = PMIX_COORD_LOGICAL_VIEW, .coord = place, .dims = 2};
-    pmix_info_t facts[6];
+    pmix_info_t facts[7];
     snprintf(hostname, sizeof hostname, "node%u", number + 1);
     snprintf(id, sizeof id, "sim://%s::sim0", hostname);
     pmix_geometry_t geometry = {.uuid = id, .osname = "sim0", .coordinates = &coordinates, .ncoords = 1};
@@ -71,8 +71,10 @@ static void set_device(pmix_info_t* info, uint32_t number) {
     PMIX_INFO_LOAD(&facts[3], PMIX_FABRIC_DEVICE_VENDOR, vendor, PMIX_STRING);
     PMIX_INFO_LOAD(&facts[4], PMIX_FABRIC_DEVICE_INDEX, &number, PMIX_UINT32);
     PMIX_INFO_LOAD(&facts[5], PMIX_FABRIC_DEVICE_COORDINATES, &geometry, PMIX_GEOMETRY);
-    set_array(info, PMIX_FABRIC_DEVICE, PMIX_INFO, facts, 6);
-    for (int i = 0; i < 6; i++) PMIX_INFO_DESTRUCT(&facts[i]);
+    /* As the releases before 7.0 spell it, for programs that were compiled with their headers. */
+    PMIX_INFO_LOAD(&facts[6], "pmix.fab.coord", &geometry, PMIX_GEOMETRY);
+    set_array(info, PMIX_FABRIC_DEVICE, PMIX_INFO, facts, 7);
+    for (int i = 0; i < 7; i++) PMIX_INFO_DESTRUCT(&facts[i]);
 }
 
 static struct description* describe(uint32_t nodes) {

@@ -219,8 +219,13 @@ void Stream::put(const uint8_t* header, size_t header_size, Bytes payload) {
         if (sent == size) return;
         front_begun_ = sent != 0;
     }
-    if (queue_.bytes() > options_.max_queued) return fail(PMIX_ERR_OUT_OF_RESOURCE);
-    if (!queue_.push(parts, size, sent, {})) return fail(PMIX_ERR_OUT_OF_RESOURCE);
+    bool queued = false;
+    try {
+        queued = queue_.bytes() <= options_.max_queued && queue_.push(parts, size, sent, {});
+    } catch (const std::bad_alloc&) {  // as where the queue is full
+    }
+    // Half a message may be out: nothing may follow it.
+    if (!queued) return fail(PMIX_ERR_OUT_OF_RESOURCE);
     watch();
 }
 

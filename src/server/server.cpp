@@ -9,6 +9,7 @@
 #include "common/base/version.h"
 #include "common/values/info_view.h"
 #include "common/values/strict.h"
+#include "server/base/need.h"
 #include "server/dispatch.h"
 #include "server/parts.h"
 #include "transport/unix_socket.h"
@@ -150,11 +151,14 @@ void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payl
     }
     if (!ours) ++counters.refused_requests;
     if (ours || peer.kind() == PeerKind::self) return;
-    // For the host, if it has asked for this code.
-    common::InfoList infos;
-    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
-    events.raise(PMIX_ERR_FAILED_COMM, peer.id(), PMIX_RANGE_RM, std::move(infos));
-    peer.close();
+    run_all(
+        [&] {
+            // For the host, if it has asked for this code.
+            common::InfoList infos;
+            need(infos.append_flag(PMIX_EVENT_NON_DEFAULT, true));
+            events.raise(PMIX_ERR_FAILED_COMM, peer.id(), PMIX_RANGE_RM, std::move(infos));
+        },
+        [&] { peer.close(); });
 }
 
 void Server::Parts::peer_lost(Peer& peer) {
@@ -204,10 +208,10 @@ void Server::Parts::rank_lost(Nspace& nspace, Client& client, const ProcId& id) 
     if (stopped) return;
     common::InfoList infos;
     pmix_proc_t proc = id.to_c();
-    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC));
     // For the host's handlers, and for peers that ask for this very code: nobody's default handler is to take the
     // hang-up of a neighbour for the end of the job before the host has said so.
-    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    need(infos.append_flag(PMIX_EVENT_NON_DEFAULT, true));
     events.raise(PMIX_ERR_LOST_CONNECTION, id, PMIX_RANGE_NAMESPACE, std::move(infos));
 }
 
@@ -217,8 +221,8 @@ void Server::Parts::tool_lost(Peer& peer) {
     if (peer.finalized() || peer.kind() == PeerKind::observer || stopped) return;
     common::InfoList infos;
     pmix_proc_t proc = peer.id().to_c();
-    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
-    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC));
+    need(infos.append_flag(PMIX_EVENT_NON_DEFAULT, true));
     events.raise(PMIX_ERR_LOST_CONNECTION, peer.id(), PMIX_RANGE_RM, std::move(infos));
 }
 

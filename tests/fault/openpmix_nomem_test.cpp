@@ -146,6 +146,45 @@ TEST_F(OpenPmixNoMemory, StreamEndsWithoutAnyMemory_IsToldAndDoesNotHoldTheLoop)
     stream.reset();
 }
 
+// The socket takes the first part, and there is no memory to keep the rest: a message after it would be taken for its
+// end.
+TEST_F(OpenPmixNoMemory, MessageWithoutMemoryForItsRest_NothingFollowsIt) {
+    End handler;
+    ManualLoop here;
+    auto [ours, theirs] = socket_pair();
+    std::shared_ptr<openpmix::Stream> stream;
+    const std::vector<uint8_t> large(4u << 20, 'x'), small(10, 'y');
+    {
+        transport::LoopRole role(*here.loop);
+        stream = std::move(*openpmix::Stream::open(*here.loop, std::move(ours), handler, {.connected = true}));
+        FailingMemory::arm_all();
+        FailingMemory::resume();
+        stream->send(openpmix::kFirstRequestTag, large);
+        FailingMemory::pause();
+    }
+    EXPECT_TRUE(FailingMemory::failed());
+    std::vector<uint8_t> got(8u << 20);
+    size_t received = 0;
+    const auto drain = [&] {
+        for (ssize_t n; (n = ::recv(theirs.get(), got.data(), got.size(), MSG_DONTWAIT)) > 0;)
+            received += static_cast<size_t>(n);
+    };
+    drain();
+    ASSERT_LT(0u, received);
+    ASSERT_GT(large.size(), received);
+    const size_t first_part = received;
+    {
+        transport::LoopRole role(*here.loop);
+        stream->send(openpmix::kFirstRequestTag, small);
+    }
+    here.run();
+    drain();
+    EXPECT_EQ(first_part, received);
+    EXPECT_EQ(1, handler.ends);
+    transport::LoopRole role(*here.loop);
+    stream.reset();
+}
+
 TEST_F(OpenPmixNoMemory, Request_IsAnsweredSentOrEnds) {
     with_failures([this] {
         End handler;

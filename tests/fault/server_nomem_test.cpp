@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 
 #include "client/session/handshake.h"
 #include "runtime/library.h"
 #include "support/failing_memory.h"
 #include "support/fake_client.h"
+#include "support/info_lists.h"
 
 using namespace pmix;
 using namespace pmix::test;
@@ -142,6 +144,57 @@ TEST(ServerNomemTest, Destruct_OneAllocationFails_EveryCallerIsAnswered) {
             await_both(node, node.a->start<Command::group>(destruct), node.b->start<Command::group>(destruct));
         });
     }
+}
+
+// A participant ends before it has called, and the others are asked whether they go on: each that is asked agrees.
+TEST(ServerNomemTest, ConstructThatAParticipantLeaves_OneAllocationFails_NobodyWaitsForOneThatWasNotAsked) {
+    fail_everywhere([&](Node& node) {
+        node.server.job("third", 1, 1);
+        FakeClient c(node.server, {"third", 0});
+        ASSERT_EQ(PMIX_SUCCESS, c.hello());
+        common::RegisterEventsRequest handler;
+        handler.codes = {PMIX_GROUP_MEMBER_FAILED};
+        for (FakeClient* member : {node.a.get(), node.b.get()})
+            ASSERT_EQ(PMIX_SUCCESS, member->ask<Command::register_events>(handler));
+        auto construct = group_request(common::GroupCall::construct, {{"job", 0}, {"job", 1}, {"third", 0}});
+        construct.infos = flag(PMIX_GROUP_NOTIFY_TERMINATION);
+        const uint32_t ia = node.a->start<Command::group>(construct);
+        construct.infos = flag(PMIX_GROUP_NOTIFY_TERMINATION);
+        const uint32_t ib = node.b->start<Command::group>(construct);
+        node.server.settle();
+        c.kill();
+        std::optional<pmix_status_t> sa, sb;
+        const auto decide = group_request(common::GroupCall::decide, {});
+        std::map<FakeClient*, uint32_t> decisions;
+        const auto both = [&] {
+            node.host.answer_waiting();
+            for (FakeClient* member : {node.a.get(), node.b.get()}) {
+                if (member->take_event()) decisions[member] = member->start<Command::group>(decide);
+                // As the client library does it.
+                if (decisions.count(member) == 0) continue;
+                const auto answer = outcome(*member, decisions[member]);
+                if (answer == PMIX_ERR_NOMEM || answer == PMIX_ERROR)
+                    decisions[member] = member->start<Command::group>(decide);
+            }
+            if (!sa) sa = outcome(*node.a, ia);
+            if (!sb) sb = outcome(*node.b, ib);
+            return sa && sb;
+        };
+        EXPECT_TRUE(node.turn_until(both)) << (sa ? "" : "rank 0 waits ") << (sb ? "" : "rank 1 waits");
+    });
+}
+
+// One destructs, the other leaves instead, or loses its connection.
+TEST(ServerNomemTest, DestructThatAMemberLeaves_OneAllocationFails_OthersAreAnswered) {
+    fail_everywhere([&](Node& node) {
+        const auto construct = group_request(common::GroupCall::construct, {{"job", 0}, {"job", 1}});
+        const uint32_t ia = node.a->start<Command::group>(construct), ib = node.b->start<Command::group>(construct);
+        ASSERT_TRUE(node.a->wait(ia) && node.b->wait(ib));
+        const uint32_t destruct = node.a->start<Command::group>(group_request(common::GroupCall::destruct, {}));
+        node.server.settle();
+        const uint32_t leave = node.b->start<Command::group>(group_request(common::GroupCall::leave, {}));
+        await_both(node, destruct, leave);
+    });
 }
 
 TEST(ServerNomemTest, Connect_OneAllocationFails_EveryCallerIsAnswered) {

@@ -26,6 +26,8 @@ static const char* host_of(const pmix_fabric_t* fabric, size_t number, const pmi
     const pmix_value_t* index = in(facts, nfacts, PMIX_FABRIC_DEVICE_INDEX);
     CHECK(index && index->data.uint32 == number);
     *where = in(facts, nfacts, PMIX_FABRIC_DEVICE_COORDINATES)->data.geometry;
+    const pmix_value_t* before_7 = in(facts, nfacts, "pmix.fab.coord");
+    CHECK(before_7 && before_7->type == PMIX_GEOMETRY && before_7->data.geometry->ncoords == (*where)->ncoords);
     return in(facts, nfacts, PMIX_HOSTNAME)->data.string;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The main function of the test programs, each of which holds several test files: `PROGRAM FILE_test` runs those of one
-// file, without a word it runs all. GoogleTest's own options stay what they are; --gtest_filter takes the file's place.
+// The main function of the test programs, which may hold several test files: `PROGRAM FILE_test` runs the tests of one
+// file. GoogleTest's own options stay what they are; --gtest_filter takes the file's place. Without either all tests
+// run in one process, and those fail that want one in which nothing has happened before.
 //
-// The thread that runs the tests. A file that the program does not hold is an error: exit status 2.
+// The thread that runs the tests. A file that the program does not hold, or a second one, is an error: exit status 2.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -34,12 +35,12 @@ std::string tests_of(std::string_view file) {
 
 int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
-    if (argc > 1 && testing::GTEST_FLAG(filter) == "*") {
-        testing::GTEST_FLAG(filter) = tests_of(argv[1]);
-        if (testing::GTEST_FLAG(filter).empty()) {
-            std::cerr << argv[0] << ": has no test of a file " << argv[1] << "\n";
-            return 2;
-        }
+    // What begins with a dash is GoogleTest's: it has printed its help.
+    if (argc == 1 || argv[1][0] == '-' || testing::GTEST_FLAG(filter) != "*") return RUN_ALL_TESTS();
+    testing::GTEST_FLAG(filter) = tests_of(argv[1]);
+    if (argc > 2 || testing::GTEST_FLAG(filter).empty()) {
+        std::cerr << argv[0] << ": has no test of a file " << argv[argc - 1] << ", or was given two\n";
+        return 2;
     }
     return RUN_ALL_TESTS();
 }

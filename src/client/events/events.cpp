@@ -436,6 +436,8 @@ void Events::raise_lost_connection(const ProcId& server) {
     InfoList infos;
     const pmix_proc_t proc = server.to_c();
     infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    // For default handlers too, which of what the library raises itself hear this and a monitor's alarm: without its
+    // server a process cannot go on.
     raise(PMIX_ERR_LOST_CONNECTION, server, std::move(infos));
 }
 

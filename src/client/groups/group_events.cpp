@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/groups/group_events.h"
 
+#include <memory>
+#include <utility>
+
 #include "client/events/event_observer.h"
 #include "client/groups/group_invite.h"
 #include "client/session/session.h"
@@ -17,6 +20,8 @@ using common::MutexLock;
 using common::ProcId;
 
 namespace {
+
+constexpr int kAttempts = 20;
 
 GroupVerdict read_verdict(const InfoList& results) {
     GroupVerdict verdict;
@@ -64,16 +69,24 @@ void GroupEvents::heard(pmix_status_t code, const ProcId& source, const InfoList
         return;
     if (code == PMIX_GROUP_MEMBER_FAILED || code == PMIX_GROUP_LEADER_FAILED) {
         if (!replayed && session_.group_membership().is_constructing(name)) {
-            common::GroupRequest request;
-            request.call = verdict.abort ? GroupCall::abort : GroupCall::decide;
-            request.name = name;
-            InfoList decision;
-            if (verdict.leads) decision.append_flag(PMIX_GROUP_LEADER, true);
-            request.infos = std::move(decision);
-            session_.ask_nb<Command::group>(request, [](pmix_status_t, common::GroupReply&) {});
+            auto decision = std::make_shared<common::GroupRequest>();
+            decision->call = verdict.abort ? GroupCall::abort : GroupCall::decide;
+            decision->name = name;
+            InfoList leads;
+            if (verdict.leads) leads.append_flag(PMIX_GROUP_LEADER, true);
+            decision->infos = std::move(leads);
+            tell(std::move(decision), kAttempts);
         }
     }
     invites_->heard(code, std::string(name), source, infos, verdict, replayed);
+}
+
+// All callers of the construct wait for it, so it is repeated where the server had no memory to take it, and perhaps
+// none to name the reason.
+void GroupEvents::tell(std::shared_ptr<common::GroupRequest> decision, int attempts) {
+    session_.ask_nb<Command::group>(*decision, [this, decision, attempts](pmix_status_t rc, common::GroupReply&) {
+        if ((rc == PMIX_ERR_NOMEM || rc == PMIX_ERROR) && attempts > 1) tell(decision, attempts - 1);
+    });
 }
 
 void GroupEvents::shut(pmix_status_t why) noexcept {

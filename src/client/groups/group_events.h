@@ -54,6 +54,8 @@ class GroupEvents {
     GroupInvites& invites() noexcept { return *invites_; }
 
   private:
+    void tell(std::shared_ptr<common::GroupRequest> decision, int attempts);
+
     Session& session_;
     std::unique_ptr<GroupInvites> invites_;
     common::Mutex listen_mutex_;

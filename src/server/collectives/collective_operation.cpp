@@ -45,8 +45,9 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
     round.collect = round.collect || view.flag(PMIX_COLLECT_DATA);
     if (!first && required == Required::by_host) {
         for (const pmix_info_t& info : infos)
-            if (common::is_required(info) && round.infos.find(common::key_view(info)) == nullptr)
-                round.infos.append(info);
+            if (common::is_required(info) && round.infos.find(common::key_view(info)) == nullptr &&
+                round.infos.append(info) != PMIX_SUCCESS)
+                local = PMIX_ERR_NOMEM;
     }
     if (first) round.infos = std::move(infos);
     if (round.local_status == PMIX_SUCCESS) round.local_status = local;

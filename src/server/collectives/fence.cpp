@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "common/values/info_view.h"
 #include "common/values/value.h"
+#include "server/base/need.h"
 #include "server/data/get.h"
 #include "server/namespaces/modex_blob.h"
 
@@ -104,14 +106,14 @@ void Fence::launch(RoundId id, Round& round) {
     // with whatever value, and there are bytes. Otherwise each node's part ends at once, and where only some nodes have
     // bytes those nodes wait for the others without end.
     if (blob.empty()) blob = wrap_presence();
-    char* data = static_cast<char*>(std::malloc(blob.size()));
+    std::unique_ptr<char, void (*)(void*)> data(static_cast<char*>(std::malloc(blob.size())), &std::free);
     size_t size = 0;
     if (data == nullptr) {
         round.local_status = PMIX_ERR_NOMEM;
         sending.clear();
     } else {
         size = blob.size();
-        std::memcpy(data, blob.data(), size);
+        std::memcpy(data.get(), blob.data(), size);
     }
     mark_processed(round.infos, function_);
     InfoList infos = std::move(round.infos);
@@ -122,21 +124,21 @@ void Fence::launch(RoundId id, Round& round) {
             no->value.type = PMIX_BOOL;
             no->value.data.flag = true;
         } else {
-            infos.append_flag(PMIX_COLLECT_DATA, true);
+            need(infos.append_flag(PMIX_COLLECT_DATA, true));
         }
     } else if (!round.collect && infos.find(PMIX_COLLECT_DATA) == nullptr) {
-        infos.append_flag(PMIX_COLLECT_DATA, false);
+        need(infos.append_flag(PMIX_COLLECT_DATA, false));
     }
     round.users.append_ids(infos);
-    infos.append_flag(PMIX_SORTED_PROC_ARRAY, true);
-    infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, round.local_status, PMIX_STATUS);
+    need(infos.append_flag(PMIX_SORTED_PROC_ARRAY, true));
+    need(infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, round.local_status, PMIX_STATUS));
     Signature signature = round.signature;
-    host.fence(signature, std::move(infos), data, size,
-               [this, id, signature, instances = instances_of(signature), sending = std::move(sending),
-                due = due(round)](HostAnswer& answer) {
-                   // The job may have ended, and its name been used again, while the host was answering: drop the data.
-                   if (still_there(signature, instances)) host_answered(id, signature, sending, answer);
-               });
+    Host::Done done = [this, id, signature, instances = instances_of(signature), sending = std::move(sending),
+                       due = due(round)](HostAnswer& answer) {
+        // The job may have ended, and its name been used again, while the host was answering: drop the data.
+        if (still_there(signature, instances)) host_answered(id, signature, sending, answer);
+    };
+    host.fence(signature, std::move(infos), data.release(), size, std::move(done));
 }
 
 void Fence::host_answered(RoundId id, const Signature& signature, const Sent& sending, HostAnswer& answer) {

@@ -9,6 +9,7 @@
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
 #include "common/values/support.h"
+#include "server/base/need.h"
 #include "server/collectives/groups.h"
 #include "server/namespaces/modex_blob.h"
 
@@ -79,7 +80,7 @@ InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const 
         out.append(info);
     }
     if (InfoView(infos).find(PMIX_GROUP_BOOTSTRAP) == nullptr)
-        common::append_proc_array(out, PMIX_GROUP_ADD_MEMBERS, {caller});
+        need(common::append_proc_array(out, PMIX_GROUP_ADD_MEMBERS, {caller}));
     GroupSection mine;
     mine.requester = caller;
     mine.order = {caller};

@@ -9,6 +9,7 @@
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
 #include "common/values/support.h"
+#include "server/base/need.h"
 #include "server/collectives/collective.h"
 #include "server/collectives/groups.h"
 #include "server/data/get.h"
@@ -186,6 +187,14 @@ pmix_status_t Groups::admit(Operation& op, const Peer& peer, const InfoList& inf
 void Groups::judge(RoundId id) {
     Operation* op = find(id);
     if (op == nullptr || op->launched) return;
+    // As member_gone() and lost() do it, which may have been without memory before they reached this operation.
+    std::erase_if(op->undecided, [this](const auto& entry) { return is_gone(entry.first); });
+    if (op->call == GroupCall::destruct) {
+        if (const Group* group = registry_.groups().find(op->group)) {
+            for (const Group::Member& m : group->members)
+                if (m.left) op->signature.erase(m.proc);
+        }
+    }
     bool missing = false;
     for (MemberId member : expected(op->signature)) {
         if (op->has_joined(member)) continue;
@@ -214,9 +223,10 @@ void Groups::failed(Operation& op, const ProcId& proc) {
     } else {
         targets = others(op, proc);
     }
+    announce_failure(PMIX_GROUP_MEMBER_FAILED, op.name, proc, targets);
+    // Last: nobody waits for the decision of a process that could not be asked.
     for (MemberId member : op.deciders)
         if (contains(targets, registry_.proc_of(member))) ++op.undecided[member];
-    announce_failure(PMIX_GROUP_MEMBER_FAILED, op.name, proc, targets);
 }
 
 void Groups::leader_gone(Operation& op) {
@@ -228,11 +238,11 @@ void Groups::leader_gone(Operation& op) {
         op.leaderless = true;
         op.section.leads = false;
         if (op.forgives() && !contains(op.section.failed, proc)) op.section.failed.push_back(proc);
-        if (!op.optional)
-            for (MemberId member : op.deciders) ++op.undecided[member];
     }
     if (op.optional) return;
     announce_failure(PMIX_GROUP_LEADER_FAILED, op.name, proc, others(op, proc));
+    if (op.launched) return;
+    for (MemberId member : op.deciders) ++op.undecided[member];
 }
 
 // The participants but one.
@@ -246,8 +256,8 @@ void Groups::announce_failure(pmix_status_t code, const std::string& name, const
                               const ProcList& targets) {
     InfoList infos;
     const pmix_proc_t affected = proc.to_c();
-    infos.append_string(PMIX_GROUP_ID, name);
-    infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC);
+    need(infos.append_string(PMIX_GROUP_ID, name));
+    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC));
     announce(code, proc, targets, std::move(infos));
 }
 
@@ -262,19 +272,23 @@ void Groups::tell_of_missing(const Operation& op, const ProcList& asked, const P
 }
 
 void Groups::decide(Peer& peer, const common::GroupRequest& request, Reply reply) {
-    reply.status(PMIX_SUCCESS);
     Operation* op = forming(request.name, peer.id());
     auto member = registry_.member(peer.id());
-    if (op == nullptr || !member || !op->has_joined(*member)) return;
+    if (op == nullptr || !member || !op->has_joined(*member)) return reply.status(PMIX_SUCCESS);
+    // The decision counts before it is answered: the operation does not wait for one whose answer was lost.
+    auto at = op->undecided.find(*member);
+    const bool was_asked = at != op->undecided.end();
+    if (was_asked && --at->second == 0) op->undecided.erase(at);
+    reply.status(PMIX_SUCCESS);
     if (request.call == GroupCall::abort) return abort(*op);
     const auto select = [&](const ProcId* leader) {
         ProcList targets;
         for (ProcId& p : expand(op->section.order))
             if (!contains(op->section.failed, p)) targets.push_back(std::move(p));
         InfoList infos;
-        infos.append_string(PMIX_GROUP_ID, op->name);
+        need(infos.append_string(PMIX_GROUP_ID, op->name));
         const pmix_proc_t proc = (leader != nullptr ? *leader : ProcId("", PMIX_RANK_INVALID)).to_c();
-        infos.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC);
+        need(infos.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC));
         announce(PMIX_GROUP_LEADER_SELECTED, leader != nullptr ? *leader : peer.id(), targets, std::move(infos));
     };
     if (op->leaderless && InfoView(request.infos.data(), request.infos.size()).flag(PMIX_GROUP_LEADER)) {
@@ -282,9 +296,7 @@ void Groups::decide(Peer& peer, const common::GroupRequest& request, Reply reply
         op->leaderless = false;
         select(&*op->leader);
     }
-    auto at = op->undecided.find(*member);
-    if (at == op->undecided.end()) return;
-    if (--at->second == 0) op->undecided.erase(at);
+    if (!was_asked) return;
     if (op->undecided.empty() && op->leaderless) {
         op->leaderless = false;
         select(nullptr);
@@ -295,7 +307,7 @@ void Groups::decide(Peer& peer, const common::GroupRequest& request, Reply reply
 void Groups::abort(Operation& op) {
     const RoundId id = op.id;
     InfoList infos;
-    infos.append_string(PMIX_GROUP_ID, op.name);
+    need(infos.append_string(PMIX_GROUP_ID, op.name));
     ProcList all = expand(op.section.order);
     if (op.inviter) all.push_back(*op.inviter);
     const ProcId source = op.joined.empty() ? ProcId() : registry_.proc_of(op.joined.front());
@@ -524,8 +536,8 @@ void Groups::tell_formed(Operation& op, const ProcList& members, bool whole, uin
         if (!in_group.has(s.proc)) continue;
         InfoList one;
         pmix_proc_t proc = s.proc.to_c();
-        one.append(PMIX_PROCID, &proc, PMIX_PROC);
-        one.append_all(s.infos.c_array(), s.infos.size());
+        if (rc == PMIX_SUCCESS) rc = one.append(PMIX_PROCID, &proc, PMIX_PROC);
+        if (rc == PMIX_SUCCESS) rc = one.append_all(s.infos.c_array(), s.infos.size());
         if (rc == PMIX_SUCCESS) rc = append_array(shared, PMIX_GROUP_INFO, one);
     }
     if (rc == PMIX_SUCCESS && !shared.empty()) rc = append_array(results, PMIX_GROUP_INFO_ARRAY, shared);
@@ -542,8 +554,8 @@ void Groups::tell_formed(Operation& op, const ProcList& members, bool whole, uin
     finish(op.id, whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS);
     if (!number) return;
     InfoList infos;
-    infos.append_string(PMIX_GROUP_ID, name);
-    infos.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE);
+    need(infos.append_string(PMIX_GROUP_ID, name));
+    need(infos.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE));
     announce(PMIX_GROUP_CONTEXT_ID_ASSIGNED, source, local, std::move(infos));
 }
 

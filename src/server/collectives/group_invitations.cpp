@@ -5,6 +5,7 @@
 
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
+#include "server/base/need.h"
 #include "server/collectives/groups.h"
 #include "transport/deadline.h"
 
@@ -30,16 +31,16 @@ bool GroupInvitations::has_gone(const ProcId& proc) const noexcept {
 void GroupInvitations::tell_leader(const Invitation& invitation, const ProcId& failed) {
     InfoList infos;
     pmix_proc_t proc = failed.to_c();
-    infos.append_string(PMIX_GROUP_ID, invitation.group);
-    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    need(infos.append_string(PMIX_GROUP_ID, invitation.group));
+    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC));
     groups_.announce(PMIX_GROUP_INVITE_FAILED, failed, {invitation.leader}, std::move(infos));
 }
 
 void GroupInvitations::tell_invited(const Invitation& invitation, const ProcList& targets) {
     InfoList infos;
     pmix_proc_t proc = invitation.leader.to_c();
-    infos.append_string(PMIX_GROUP_ID, invitation.group);
-    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    need(infos.append_string(PMIX_GROUP_ID, invitation.group));
+    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC));
     groups_.announce(PMIX_GROUP_LEADER_FAILED, invitation.leader, targets, std::move(infos));
 }
 

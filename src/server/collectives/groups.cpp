@@ -6,6 +6,7 @@
 
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
+#include "server/base/need.h"
 #include "server/events/events.h"
 
 namespace pmix::server {
@@ -63,8 +64,8 @@ void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
     if (group == nullptr || !group->remove(peer.id())) return reply.status(PMIX_ERR_NOT_FOUND);
     InfoList infos;
     pmix_proc_t leaver = peer.id().to_c();
-    infos.append_string(PMIX_GROUP_ID, name);
-    infos.append(PMIX_EVENT_AFFECTED_PROC, &leaver, PMIX_PROC);
+    need(infos.append_string(PMIX_GROUP_ID, name));
+    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &leaver, PMIX_PROC));
     announce(PMIX_GROUP_LEFT, peer.id(), group->living(), std::move(infos));
     reply.status(PMIX_SUCCESS);
     lost(*group, peer.id(), false);
@@ -92,18 +93,18 @@ void Groups::tell_membership(const Group& group, const ProcId& source) {
     const ProcList local = here(group.living());
     if (local.empty()) return;
     InfoList infos;
-    infos.append_string(PMIX_GROUP_ID, group.name);
-    common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, group.current());
+    need(infos.append_string(PMIX_GROUP_ID, group.name));
+    need(common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, group.current()));
     announce(PMIX_GROUP_MEMBERSHIP_UPDATE, source, local, std::move(infos));
 }
 
 void Groups::announce(pmix_status_t code, const ProcId& source, const ProcList& targets, InfoList infos) {
     if (targets.empty()) return;
-    common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, targets);
-    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    need(common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, targets));
+    need(infos.append_flag(PMIX_EVENT_NON_DEFAULT, true));
     const bool beyond = here(targets).size() < targets.size();
     InfoList up;
-    if (beyond) up.append_all(infos.c_array(), infos.size());
+    if (beyond) need(up.append_all(infos.c_array(), infos.size()));
     events_.raise(code, source, PMIX_RANGE_CUSTOM, std::move(infos));
     if (beyond) host_.notify_event(code, source, PMIX_RANGE_CUSTOM, std::move(up), [](HostAnswer&) {});
 }

@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/protocol/event_infos.h"
+#include "server/base/need.h"
 #include "server/host/required.h"
 #include "transport/send_queue.h"
 
@@ -192,14 +193,15 @@ void Events::send(Listener& listener, const Event& event, uint64_t replay_for) {
 }
 
 void Events::tell_loss(Listener& listener, Peer& peer) {
-    const uint64_t lost = std::exchange(listener.lost, 0);
+    const uint64_t lost = listener.lost;
     WIREUP_LOG(events, warn, "%s:%u reads again: %llu events to it were dropped", peer.id().nspace.c_str(),
                peer.id().rank, static_cast<unsigned long long>(lost));
     const pmix_proc_t proc = peer.id().to_c();
     InfoList infos;
-    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
-    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
-    infos.append_number(kLostEventsKey, lost, PMIX_UINT64);
+    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC));
+    need(infos.append_flag(PMIX_EVENT_NON_DEFAULT, true));
+    need(infos.append_number(kLostEventsKey, lost, PMIX_UINT64));
+    listener.lost = 0;
     auto event = make(PMIX_ERR_FAILED_COMM, self_, PMIX_RANGE_LOCAL, std::move(infos));
     if (!event) return;
     const bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),

@@ -5,6 +5,7 @@
 
 #include "common/codec/pack.h"
 #include "common/values/proc_array.h"
+#include "server/base/need.h"
 
 namespace pmix::server {
 
@@ -90,11 +91,11 @@ common::Result<std::vector<uint8_t>> encoded_names(const std::vector<const Proce
 
 void ProcessSets::announce(pmix_status_t code, const ProcessSet& set) {
     common::InfoList infos;
-    infos.append_string(PMIX_PSET_NAME, set.name);
+    need(infos.append_string(PMIX_PSET_NAME, set.name));
     // News, no failure: a default handler may take whatever it is called for as a reason to abort (Open MPI's does).
-    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    need(infos.append_flag(PMIX_EVENT_NON_DEFAULT, true));
     if (code == PMIX_PROCESS_SET_DEFINE) {
-        common::append_proc_array(infos, PMIX_PSET_MEMBERS, set.members);
+        need(common::append_proc_array(infos, PMIX_PSET_MEMBERS, set.members));
     }
     std::vector<std::string> jobs;
     for (const ProcId& p : set.members)

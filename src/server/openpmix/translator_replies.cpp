@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The server's answers and messages, as a client of OpenPMIx reads them.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "common/codec/pack.h"
@@ -38,9 +39,9 @@ void OpenPmixTranslator::answer(uint32_t tag, const Theirs& reply) {
     const pmix_status_t rc = theirs::encode(reply, traits_, &message);
     const bool too_large = traits_.most_payload != 0 && message.size() > traits_.most_payload;
     if (rc == PMIX_SUCCESS && !too_large) return ends_.send_message(tag, message);
-    // A message that nobody asked for is left out.
-    if constexpr (!std::is_same_v<Theirs, theirs::StatusReply>)
-        if (tag >= theirs::kFirstRequestTag) answer_status(tag, rc == PMIX_SUCCESS ? PMIX_ERR_OUT_OF_RESOURCE : rc);
+    if (tag < theirs::kFirstRequestTag) return;  // a message that nobody asked for is left out
+    if constexpr (std::is_same_v<Theirs, theirs::StatusReply>) throw std::bad_alloc();  // nothing smaller can be said
+    answer_status(tag, rc == PMIX_SUCCESS ? PMIX_ERR_OUT_OF_RESOURCE : rc);
 }
 
 void OpenPmixTranslator::answer_status(uint32_t tag, pmix_status_t status) {

@@ -7,6 +7,7 @@
 
 #include "common/values/info_view.h"
 #include "common/values/support.h"
+#include "server/base/need.h"
 #include "server/host/required.h"
 
 namespace pmix::server {
@@ -227,16 +228,16 @@ void Monitors::count(Monitor& m, bool alive) {
     }
 }
 
-// To all in its range, through the host too.
+// To all in its range, through the host too, and to default handlers: somebody asked for the alarm.
 void Monitors::raise(const Monitor& m) {
     InfoList infos;
     const pmix_proc_t proc = m.proc.to_c();
-    infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
-    if (!m.id.empty()) infos.append_string(PMIX_MONITOR_ID, m.id);
-    if (m.app_control) infos.append_flag(PMIX_MONITOR_APP_CONTROL, true);
-    if (!m.file.empty()) infos.append_string(PMIX_MONITOR_FILE, m.file);
-    infos.append_number<uint32_t>(m.file.empty() ? PMIX_MONITOR_HEARTBEAT_DROPS : PMIX_MONITOR_FILE_DROPS, m.missed,
-                                  PMIX_UINT32);
+    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC));
+    if (!m.id.empty()) need(infos.append_string(PMIX_MONITOR_ID, m.id));
+    if (m.app_control) need(infos.append_flag(PMIX_MONITOR_APP_CONTROL, true));
+    if (!m.file.empty()) need(infos.append_string(PMIX_MONITOR_FILE, m.file));
+    need(infos.append_number<uint32_t>(m.file.empty() ? PMIX_MONITOR_HEARTBEAT_DROPS : PMIX_MONITOR_FILE_DROPS,
+                                       m.missed, PMIX_UINT32));
     events_.announce(m.code, m.proc, m.range, std::move(infos), {m.user.uid, m.user.gid, 0});
 }
 

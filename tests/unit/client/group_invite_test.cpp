@@ -2,6 +2,7 @@
 // Invitations and joins against a server that the test plays: whose limit of time counts.
 #include "client/data/get.h"
 #include "client/data/put.h"
+#include "client/groups/group_api.h"
 #include "client/session/group_membership.h"
 #include "unit/client/group_invite_setting.h"
 
@@ -52,6 +53,35 @@ TEST_F(GroupInviteTest, Invite_InviterNotInItsList_IsNoMember) {
         EXPECT_EQ(PMIX_SUCCESS, ended.status);
         EXPECT_EQ(listed, session->group_membership().any()) << "its name means something to members only";
     }
+}
+
+// All callers of the construct wait for the decision.
+TEST_F(GroupInviteTest, Decision_ServerHasNoMemoryForIt_IsRepeated) {
+    const pmix_proc_t both[] = {ProcId("far", 0).to_c(), ProcId("job", 1).to_c()};
+    InfoList decides;
+    decides.append_flag(PMIX_GROUP_NOTIFY_TERMINATION, true);
+    Ended ended;
+    const auto back = [](pmix_status_t status, pmix_info_t* infos, size_t n, void* self, pmix_release_cbfunc_t release,
+                         void* data) {
+        Ended::back(status, infos, n, self, nullptr, nullptr);
+        if (release != nullptr) release(data);
+    };
+    ASSERT_EQ(PMIX_SUCCESS, group_construct_nb(*session, "g", both, 2, decides.c_array(), 1, back, &ended));
+    settle();
+    ASSERT_EQ(1u, constructs().size());
+    event(PMIX_GROUP_MEMBER_FAILED, {});
+    ASSERT_EQ(2u, constructs().size());
+    EXPECT_EQ(common::GroupCall::decide, last_construct().call);
+    for (const pmix_status_t status : {PMIX_ERR_NOMEM, PMIX_ERROR, PMIX_SUCCESS}) {
+        channel->answer(constructs().back(), status, common::GroupReply());
+        settle();
+    }
+    EXPECT_EQ(4u, constructs().size());
+    EXPECT_EQ(common::GroupCall::decide, last_construct().call);
+    EXPECT_EQ("g", last_construct().name);
+    channel->answer(constructs().front(), PMIX_ERR_TIMEOUT, common::GroupReply());
+    settle();
+    EXPECT_EQ(1, ended.times);
 }
 
 // rows: R13
