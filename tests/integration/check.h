@@ -48,6 +48,13 @@ static inline void fail_at(int line, const char* what, pmix_status_t got, pmix_s
     _exit(1);
 }
 
+/* By how much the sizes of /proc/PID/status may be off: each processor has a count of its own, of up to so many pages,
+ * and the kernel adds them up when it likes (before Linux 6.17). */
+static inline long rss_error_kib(void) {
+    const long processors = sysconf(_SC_NPROCESSORS_CONF), batch = processors > 16 ? 2 * processors : 32;
+    return processors * batch * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
 static inline double seconds_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

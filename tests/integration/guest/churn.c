@@ -100,11 +100,11 @@ struct size {
 static struct size size_of(pid_t pid) {
     char path[64], line[512];
     struct size size = {0, 0, 0};
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid); /* what is there, not the sums of .../status */
     FILE* file = fopen(path, "r");
     CHECK(file);
     while (fgets(line, sizeof line, file)) {
-        if (strncmp(line, "RssAnon:", 8) == 0) size.anonymous_kib = strtol(line + 8, NULL, 10);
+        if (strncmp(line, "Anonymous:", 10) == 0) size.anonymous_kib = strtol(line + 10, NULL, 10);
     }
     fclose(file);
     snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
