@@ -81,11 +81,13 @@ void GroupEvents::heard(pmix_status_t code, const ProcId& source, const InfoList
     invites_->heard(code, std::string(name), source, infos, verdict, replayed);
 }
 
-// All callers of the construct wait for it, so it is repeated where the server had no memory to take it, and perhaps
-// none to name the reason.
+// All callers of the construct wait for it, so it is repeated where the server had no memory to take it, or no room for
+// one more request, and perhaps no memory to name the reason.
 void GroupEvents::tell(std::shared_ptr<common::GroupRequest> decision, int attempts) {
     session_.ask_nb<Command::group>(*decision, [this, decision, attempts](pmix_status_t rc, common::GroupReply&) {
-        if ((rc == PMIX_ERR_NOMEM || rc == PMIX_ERROR) && attempts > 1) tell(decision, attempts - 1);
+        const bool lost = rc == PMIX_ERR_NOMEM || rc == PMIX_ERR_OUT_OF_RESOURCE || rc == PMIX_ERROR;
+        if (lost && attempts > 1 && session_.group_membership().is_constructing(decision->name))
+            tell(decision, attempts - 1);
     });
 }
 

@@ -209,8 +209,9 @@ void RankSet::erase(Rank rank) {
     } else if (was.first == rank) {
         ++at->first;
     } else {
-        at->last = rank - 1;
-        if (was.last != rank) ranges_.insert(at + 1, {rank + 1, was.last});
+        // What may fail comes first: then nothing has changed.
+        const auto next = was.last == rank ? at + 1 : ranges_.insert(at + 1, {rank + 1, was.last});
+        (next - 1)->last = rank - 1;
     }
     if (words_.empty()) become_bits();
 }

@@ -10,6 +10,7 @@
 #include "common/values/proc_array.h"
 #include "common/values/support.h"
 #include "server/base/need.h"
+#include "server/base/scheduler.h"
 #include "server/collectives/collective.h"
 #include "server/collectives/groups.h"
 #include "server/data/get.h"
@@ -189,6 +190,11 @@ void Groups::judge(RoundId id) {
     if (op == nullptr || op->launched) return;
     // As member_gone() and lost() do it, which may have been without memory before they reached this operation.
     std::erase_if(op->undecided, [this](const auto& entry) { return is_gone(entry.first); });
+    std::erase_if(op->deciders, [this](MemberId member) { return is_gone(member); });
+    if (op->leader) {
+        const auto leader = registry_.member(*op->leader);
+        if (leader && is_gone(*leader)) leader_gone(*op);
+    }
     if (op->call == GroupCall::destruct) {
         if (const Group* group = registry_.groups().find(op->group)) {
             for (const Group::Member& m : group->members)
@@ -275,12 +281,16 @@ void Groups::decide(Peer& peer, const common::GroupRequest& request, Reply reply
     Operation* op = forming(request.name, peer.id());
     auto member = registry_.member(peer.id());
     if (op == nullptr || !member || !op->has_joined(*member)) return reply.status(PMIX_SUCCESS);
+    if (request.call == GroupCall::abort) {
+        // Before its answer: it is repeated if that is none.
+        abort(*op);
+        return reply.status(PMIX_SUCCESS);
+    }
     // The decision counts before it is answered: the operation does not wait for one whose answer was lost.
     auto at = op->undecided.find(*member);
     const bool was_asked = at != op->undecided.end();
     if (was_asked && --at->second == 0) op->undecided.erase(at);
     reply.status(PMIX_SUCCESS);
-    if (request.call == GroupCall::abort) return abort(*op);
     const auto select = [&](const ProcId* leader) {
         ProcList targets;
         for (ProcId& p : expand(op->section.order))
@@ -313,8 +323,8 @@ void Groups::abort(Operation& op) {
     const ProcId source = op.joined.empty() ? ProcId() : registry_.proc_of(op.joined.front());
     op.local_status = PMIX_GROUP_CONSTRUCT_ABORT;
     start(id, op);
-    announce(PMIX_GROUP_CONSTRUCT_ABORT, source, all, std::move(infos));
-    finish(id, PMIX_GROUP_CONSTRUCT_ABORT);
+    run_all([&] { announce(PMIX_GROUP_CONSTRUCT_ABORT, source, all, std::move(infos)); },
+            [&] { finish(id, PMIX_GROUP_CONSTRUCT_ABORT); });
 }
 
 void Groups::expire(RoundId id) {

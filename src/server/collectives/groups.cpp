@@ -7,6 +7,7 @@
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
 #include "server/base/need.h"
+#include "server/base/scheduler.h"
 #include "server/events/events.h"
 
 namespace pmix::server {
@@ -61,14 +62,13 @@ void Groups::names(Peer& peer, common::GroupRequest& request, Reply reply) {
 
 void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
     Group* group = registry_.groups().find(name, peer.id());
-    if (group == nullptr || !group->remove(peer.id())) return reply.status(PMIX_ERR_NOT_FOUND);
     InfoList infos;
     pmix_proc_t leaver = peer.id().to_c();
     need(infos.append_string(PMIX_GROUP_ID, name));
     need(infos.append(PMIX_EVENT_AFFECTED_PROC, &leaver, PMIX_PROC));
-    announce(PMIX_GROUP_LEFT, peer.id(), group->living(), std::move(infos));
-    reply.status(PMIX_SUCCESS);
-    lost(*group, peer.id(), false);
+    if (group == nullptr || !group->remove(peer.id())) return reply.status(PMIX_ERR_NOT_FOUND);
+    run_all([&] { announce(PMIX_GROUP_LEFT, peer.id(), group->living(), std::move(infos)); },
+            [&] { reply.status(PMIX_SUCCESS); }, [&] { lost(*group, peer.id(), false); });
 }
 
 // It has left, or ended, and is no member any more.

@@ -10,7 +10,6 @@
 #include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/protocol/event_infos.h"
-#include "server/base/need.h"
 #include "server/host/required.h"
 #include "transport/send_queue.h"
 
@@ -198,9 +197,10 @@ void Events::tell_loss(Listener& listener, Peer& peer) {
                peer.id().rank, static_cast<unsigned long long>(lost));
     const pmix_proc_t proc = peer.id().to_c();
     InfoList infos;
-    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC));
-    need(infos.append_flag(PMIX_EVENT_NON_DEFAULT, true));
-    need(infos.append_number(kLostEventsKey, lost, PMIX_UINT64));
+    pmix_status_t rc = infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    if (rc == PMIX_SUCCESS) rc = infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    if (rc == PMIX_SUCCESS) rc = infos.append_number(kLostEventsKey, lost, PMIX_UINT64);
+    if (rc != PMIX_SUCCESS) return;  // no memory: it is told before the next event
     listener.lost = 0;
     auto event = make(PMIX_ERR_FAILED_COMM, self_, PMIX_RANGE_LOCAL, std::move(infos));
     if (!event) return;

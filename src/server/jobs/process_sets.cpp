@@ -5,7 +5,6 @@
 
 #include "common/codec/pack.h"
 #include "common/values/proc_array.h"
-#include "server/base/need.h"
 
 namespace pmix::server {
 
@@ -91,12 +90,12 @@ common::Result<std::vector<uint8_t>> encoded_names(const std::vector<const Proce
 
 void ProcessSets::announce(pmix_status_t code, const ProcessSet& set) {
     common::InfoList infos;
-    need(infos.append_string(PMIX_PSET_NAME, set.name));
+    pmix_status_t rc = infos.append_string(PMIX_PSET_NAME, set.name);
     // News, no failure: a default handler may take whatever it is called for as a reason to abort (Open MPI's does).
-    need(infos.append_flag(PMIX_EVENT_NON_DEFAULT, true));
-    if (code == PMIX_PROCESS_SET_DEFINE) {
-        need(common::append_proc_array(infos, PMIX_PSET_MEMBERS, set.members));
-    }
+    if (rc == PMIX_SUCCESS) rc = infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
+    if (rc == PMIX_SUCCESS && code == PMIX_PROCESS_SET_DEFINE)
+        rc = common::append_proc_array(infos, PMIX_PSET_MEMBERS, set.members);
+    if (rc != PMIX_SUCCESS) return;  // no memory: the set is as it is without the news
     std::vector<std::string> jobs;
     for (const ProcId& p : set.members)
         if (jobs.empty() || jobs.back() != p.nspace) jobs.push_back(p.nspace);

@@ -7,7 +7,6 @@
 
 #include "common/values/info_view.h"
 #include "common/values/support.h"
-#include "server/base/need.h"
 #include "server/host/required.h"
 
 namespace pmix::server {
@@ -223,22 +222,24 @@ void Monitors::count(Monitor& m, bool alive) {
         m.missed = 0;
         m.raised = false;
     } else if (!m.raised && ++m.missed > m.allowed) {
-        m.raised = true;
-        raise(m);
+        m.raised = raise(m);
     }
 }
 
-// To all in its range, through the host too, and to default handlers: somebody asked for the alarm.
-void Monitors::raise(const Monitor& m) {
+// To all in its range, through the host too, and to default handlers: somebody asked for the alarm. False: there was no
+// memory for it, and the next period raises it.
+bool Monitors::raise(const Monitor& m) {
     InfoList infos;
     const pmix_proc_t proc = m.proc.to_c();
-    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC));
-    if (!m.id.empty()) need(infos.append_string(PMIX_MONITOR_ID, m.id));
-    if (m.app_control) need(infos.append_flag(PMIX_MONITOR_APP_CONTROL, true));
-    if (!m.file.empty()) need(infos.append_string(PMIX_MONITOR_FILE, m.file));
-    need(infos.append_number<uint32_t>(m.file.empty() ? PMIX_MONITOR_HEARTBEAT_DROPS : PMIX_MONITOR_FILE_DROPS,
-                                       m.missed, PMIX_UINT32));
+    const char* drops = m.file.empty() ? PMIX_MONITOR_HEARTBEAT_DROPS : PMIX_MONITOR_FILE_DROPS;
+    pmix_status_t rc = infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC);
+    if (rc == PMIX_SUCCESS && !m.id.empty()) rc = infos.append_string(PMIX_MONITOR_ID, m.id);
+    if (rc == PMIX_SUCCESS && m.app_control) rc = infos.append_flag(PMIX_MONITOR_APP_CONTROL, true);
+    if (rc == PMIX_SUCCESS && !m.file.empty()) rc = infos.append_string(PMIX_MONITOR_FILE, m.file);
+    if (rc == PMIX_SUCCESS) rc = infos.append_number<uint32_t>(drops, m.missed, PMIX_UINT32);
+    if (rc != PMIX_SUCCESS) return false;
     events_.announce(m.code, m.proc, m.range, std::move(infos), {m.user.uid, m.user.gid, 0});
+    return true;
 }
 
 // ---- heartbeats ----

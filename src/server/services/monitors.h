@@ -56,7 +56,7 @@ class Monitors final : public LifecycleObserver {
     void look_at_file(uint64_t number, bool first);
     void saw(uint64_t number, const FileState& state, bool first);
     void count(Monitor& m, bool alive);
-    void raise(const Monitor& m);
+    bool raise(const Monitor& m);
     void beat(const Peer& peer);
 
     Scheduler& scheduler_;
