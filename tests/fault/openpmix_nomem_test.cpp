@@ -151,7 +151,8 @@ TEST_F(OpenPmixNoMemory, StreamEndsWithoutAnyMemory_IsToldAndDoesNotHoldTheLoop)
 TEST_F(OpenPmixNoMemory, MessageWithoutMemoryForItsRest_NothingFollowsIt) {
     End handler;
     ManualLoop here;
-    auto [ours, theirs] = socket_pair();
+    auto [ours, other] = socket_pair();
+    const transport::Descriptor theirs = std::move(other);
     std::shared_ptr<openpmix::Stream> stream;
     const std::vector<uint8_t> large(4u << 20, 'x'), small(10, 'y');
     {
