@@ -222,7 +222,8 @@ void Monitors::count(Monitor& m, bool alive) {
         m.missed = 0;
         m.raised = false;
     } else if (!m.raised && ++m.missed > m.allowed) {
-        m.raised = raise(m);
+        m.raised = true;  // before: its event may end it
+        if (!raise(m)) m.raised = false;
     }
 }
 

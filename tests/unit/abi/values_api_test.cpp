@@ -29,20 +29,32 @@ TEST(ValuesApi, ValueLoadByItsNameOf40_AnyValue_IsLoadedAsByPMIx_Value_load) {
 }
 
 // construct, destruct (twice), create, fill by hand, free: for every struct; the sanitizer sees what is left.
-#define WITH_STRUCTS(X)                                                                                               \
-    X(App, pmix_app_t)                                                                                                \
-    X(Byte_object, pmix_byte_object_t)                                                                                \
-    X(Cpuset, pmix_cpuset_t)                                                                                          \
-    X(Device, pmix_device_t)                                                                                          \
-    X(Device_distance, pmix_device_distance_t)                                                                        \
-    X(Disk_stats, pmix_disk_stats_t)                                                                                  \
-    X(Endpoint, pmix_endpoint_t)                                                                                      \
-    X(Envar, pmix_envar_t)                                                                                            \
-    X(Geometry, pmix_geometry_t)                                                                                      \
-    X(Info, pmix_info_t) X(Net_stats, pmix_net_stats_t) X(Node_pid, pmix_node_pid_t) X(Node_stats, pmix_node_stats_t) \
-        X(Pdata, pmix_pdata_t) X(Proc, pmix_proc_t) X(Proc_info, pmix_proc_info_t) X(Proc_stats, pmix_proc_stats_t)   \
-            X(Query, pmix_query_t) X(Regattr, pmix_regattr_t) X(Regex2, pmix_regex2_t)                                \
-                X(Resource_unit, pmix_resource_unit_t) X(Topology, pmix_topology_t) X(Value, pmix_value_t)
+// clang-format off
+#define WITH_STRUCTS(X) \
+    X(App, pmix_app_t) \
+    X(Byte_object, pmix_byte_object_t) \
+    X(Cpuset, pmix_cpuset_t) \
+    X(Device, pmix_device_t) \
+    X(Device_distance, pmix_device_distance_t) \
+    X(Disk_stats, pmix_disk_stats_t) \
+    X(Endpoint, pmix_endpoint_t) \
+    X(Envar, pmix_envar_t) \
+    X(Geometry, pmix_geometry_t) \
+    X(Info, pmix_info_t) \
+    X(Net_stats, pmix_net_stats_t) \
+    X(Node_pid, pmix_node_pid_t) \
+    X(Node_stats, pmix_node_stats_t) \
+    X(Pdata, pmix_pdata_t) \
+    X(Proc, pmix_proc_t) \
+    X(Proc_info, pmix_proc_info_t) \
+    X(Proc_stats, pmix_proc_stats_t) \
+    X(Query, pmix_query_t) \
+    X(Regattr, pmix_regattr_t) \
+    X(Regex2, pmix_regex2_t) \
+    X(Resource_unit, pmix_resource_unit_t) \
+    X(Topology, pmix_topology_t) \
+    X(Value, pmix_value_t)
+// clang-format on
 
 // rows: D13
 TEST(Structs, ConstructDestructCreateFree){
