@@ -18,6 +18,7 @@
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "dstore/columns.h"
+#include "dstore/layout.h"
 #include "dstore/segment.h"
 #include "dstore/store.h"
 
@@ -51,6 +52,13 @@ class Reader {
     uint64_t generation_of(common::Rank rank) const noexcept;
     // True if data of the rank was committed here, or was received from its node.
     bool has_commits(common::Rank rank) const noexcept;
+
+    // Another segment has taken the place of this one, in which nothing changes any more.
+    bool is_superseded() const noexcept {
+        const Mapping::View& view = mapping_->view();
+        return view.readable.load(std::memory_order_relaxed) >= layout::kHeaderSize &&
+               layout::load_ref(view.base + layout::kHdrSuperseded) != 0;
+    }
 
     // Placement. Nodes are places in the node list; node_id() is what the host calls them.
     uint32_t nodes() const noexcept;

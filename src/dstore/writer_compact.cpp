@@ -292,6 +292,8 @@ common::Result<bool> Writer::compact() {
     s.rewritten = 0;
     s.counts.indexed += old.counts.indexed;
     s.counts.moved += old.counts.moved;
+    // A process that still reads in the old one asks for the new one.
+    store_ref(old.at(kHdrSuperseded), 1);
     // The kernel takes the old pages back when the last who maps them has let go.
     state_ = std::move((*fresh)->state_);
     return true;

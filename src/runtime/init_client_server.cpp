@@ -157,6 +157,7 @@ pmix_status_t Library::set_up_loop(InfoView infos) {
         options.host_base = static_cast<event_base*>(base);
         host_base_ = base;
     }
+    options.late = role_ == Role::client;
     auto loop = EventLoop::create(options);
     if (!loop) return loop.status();
     loop_ = std::move(loop).value();
@@ -237,8 +238,10 @@ pmix_status_t Library::set_up_client(InfoView infos) {
         if (!channel) return channel.status();
         session->set_channel(std::move(channel).value());
     }
+    const bool may_read_late = session->may_read_late();
     client_ = std::move(session);
-    return loop_->start();
+    WIREUP_RETURN_IF_ERROR(loop_->start());
+    return may_read_late ? PMIX_SUCCESS : loop_->need_thread();
 }
 
 pmix_status_t Library::set_up_openpmix_client(int64_t patience_ms) {
@@ -274,7 +277,9 @@ pmix_status_t Library::set_up_openpmix_client(int64_t patience_ms) {
         session->set_channel(std::move(channel).value());
     }
     client_ = std::move(session);
-    return loop_->start();
+    WIREUP_RETURN_IF_ERROR(loop_->start());
+    // What their server sends is translated by the loop as it comes.
+    return loop_->need_thread();
 }
 
 // What the host says of the node's topology, and asks us to find out for its clients, becomes part of every job's data.

@@ -297,7 +297,10 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
         if (library->server_ != nullptr) library->server_->stop();
         library->client_->shut(PMIX_ERR_INIT);
     };
-    if (loop.drive() != transport::Drive::host_base) {
+    using transport::Drive;
+    const bool on_base = loop.drive() == Drive::host_base;
+    const bool not_needed = loop.drive() == Drive::own_thread && loop.withdraw_thread();
+    if (!on_base && !not_needed) {
         // As a task, on whichever thread runs the loop: another thread may be in the loop, and may end its thread
         // meanwhile.
         transport::Waiter done;
@@ -309,7 +312,7 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     } else {
         transport::LoopRole as_loop(loop);
         shut();
-        // No thread runs the base: the tasks that threads inside calls wait for are run here.
+        // No thread runs the loop: the tasks that threads inside calls wait for are run here.
         while (g->inside.load(std::memory_order_seq_cst) != 0) {
             loop.run_posted();
             const timespec pause{0, 1'000'000};

@@ -18,9 +18,12 @@ constexpr int64_t kTryAgainMs = 100;
 
 // To a peer that does not read, each compaction would send one more descriptor that stays in the socket: none is sent.
 
-bool lags(const Peer& peer) {
+enum class Reads { now, later, at_its_next_call };
+
+Reads reads(const Peer& peer) {
+    if (peer.reads_late()) return peer.has_read_all() ? Reads::now : Reads::at_its_next_call;
     const auto connection = peer.connection();
-    return connection != nullptr && connection->queued_bytes() > 0;
+    return connection != nullptr && connection->queued_bytes() > 0 ? Reads::later : Reads::now;
 }
 
 }  // namespace
@@ -47,21 +50,25 @@ void SegmentCompaction::renew(uint32_t number) {
     WIREUP_LOG(server, debug, "a new segment for %s: %llu bytes instead of %llu", nspace->name.c_str(),
                static_cast<unsigned long long>(nspace->data->bytes()), static_cast<unsigned long long>(bytes));
     std::map<uint64_t, uint32_t> left;
+    bool waits = false;
     for (const auto& [serial, peer] : peers_) {
         if (!peer->knows_segment(before)) continue;
-        if (lags(*peer)) {
-            left.emplace(serial, before);
-        } else {
+        const Reads when = reads(*peer);
+        if (when == Reads::now) {
             tell(*peer, *nspace, before);
+        } else {
+            left.emplace(serial, before);
+            waits = waits || when == Reads::later;
         }
     }
     if (!left.empty()) {
         Behind& behind = behind_[number];
+        std::erase_if(behind.has, [&](const auto& entry) { return peers_.count(entry.first) == 0; });
         for (const auto& [serial, has] : left) {
             const auto [at, first] = behind.has.try_emplace(serial, has);
             if (!first) peers_.at(serial)->set_lacks_segment(std::exchange(at->second, has));
         }
-        catch_up_later(number);
+        if (waits) catch_up_later(number);
     }
     if (self_ != nullptr) tell(*self_, *nspace, before);
 }
@@ -109,20 +116,23 @@ void SegmentCompaction::catch_up(uint32_t number) {
         behind_.erase(at);
         return;
     }
-    std::vector<std::pair<std::shared_ptr<Peer>, uint32_t>> reads;
+    std::vector<std::pair<std::shared_ptr<Peer>, uint32_t>> caught_up;
+    bool waits = false;
     std::erase_if(at->second.has, [&](const auto& entry) {
         const auto peer = peers_.find(entry.first);
         if (peer == peers_.end()) return true;
-        if (lags(*peer->second)) return false;
-        reads.emplace_back(peer->second, entry.second);
+        const Reads when = reads(*peer->second);
+        waits = waits || when == Reads::later;
+        if (when != Reads::now) return false;
+        caught_up.emplace_back(peer->second, entry.second);
         return true;
     });
     if (at->second.has.empty()) {
         behind_.erase(at);
-    } else {
+    } else if (waits) {
         catch_up_later(number);
     }
-    for (const auto& [peer, has] : reads) {
+    for (const auto& [peer, has] : caught_up) {
         // It may have been given the new one with an answer.
         if (peer->knows_segment(nspace->data->instance())) {
             peer->set_lacks_segment(has);

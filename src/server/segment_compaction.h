@@ -6,8 +6,9 @@
 // old segment too, what is answered later follows the new one on the same ordered connection. A client takes a segment
 // of a higher instance and none of a lower one, so a reply that it reads late does not lead it back. A peer that does
 // not read holds up nobody: it keeps the old segment, gets the new one with the first answer that needs it, or when it
-// has read what was sent before. What can go wrong: nothing that anybody notices; without memory the old segment stays
-// and grows.
+// has read what was sent before. One that reads late (Peer::reads_late) has at most one new segment unread, and asks
+// when it sees that there is a newer one. What can go wrong: nothing that anybody notices; without memory the old
+// segment stays and grows.
 #pragma once
 
 #include <map>

@@ -156,6 +156,7 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> parts, size_t size,
                 // What the peer sent before it closed is still to be read: the read side will find the end, not this
                 // call.
                 send_closed = true;
+                [[maybe_unused]] const pmix_status_t reads = loop.need_thread();  // where it fails, a later call reads
                 return PMIX_ERR_LOST_CONNECTION;
             } else if (errno != EAGAIN && errno != EWOULDBLOCK) {
                 send_closed = true;

@@ -8,7 +8,8 @@
 //             thread hop per request; only what the socket does not take is copied and left to the loop.
 //   reading   the loop, and, where the option caller_reads was given, a caller's thread that waits for an answer:
 //             read_until() takes the read side over from the loop (if it is free), reads and dispatches frames itself
-//             until its Waiter is done, and gives the read side back. See docs/design/threads.md.
+//             until its Waiter is done, and gives the read side back. See docs/design/threads.md. Where the loop's
+//             thread has not been needed yet (EventLoopOptions::late), callers alone read.
 //
 // What can go wrong: the peer closes, sends what is no frame, or does not read: then on_closed is called once, on the
 // loop, never on the stack of send() or read_until(). Each frame received before is delivered first.
@@ -119,6 +120,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // deadline passed first. Anything else is send()'s, and nobody was waited for.
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, Waiter& waiter,
                                 Deadline deadline) noexcept;
+
+    // Reads what is pending, where no loop watches for it (EventLoop::is_turned) and no other caller reads. Does not
+    // wait. Any thread.
+    void read_pending() noexcept;
 
     // After the hello.
     void set_max_payload(uint32_t bytes) noexcept;

@@ -11,7 +11,8 @@
 //     `wake_fd`;
 //   * leaving it: the gate is opened again, level-triggered, so whatever is in the socket wakes the loop at once.
 // A loop that had been woken before the gate was closed finds the role taken, stops watching (watch_paused) and is
-// called back by the thread that leaves the role.
+// called back by the thread that leaves the role. So does one whose thread is started while a caller reads: as long as
+// there is no such thread, nobody watches, the gate stays open, and a caller saves the two calls that move it.
 #include <errno.h>
 #include <poll.h>
 
@@ -106,7 +107,9 @@ bool Connection::State::take_read_side() noexcept {
     if (!caller_reads) return false;
     MutexLock lock(role_mutex);
     if (closed || failure != PMIX_SUCCESS || reader != Reader::nobody) return false;
-    if (!set_gate(io, gate.get(), fd, 0)) return false;
+    const bool watched = loop.is_turned();
+    if (watched && !set_gate(io, gate.get(), fd, 0)) return false;
+    gate_closed = watched;
     reader = Reader::caller;
     return true;
 }
@@ -116,7 +119,8 @@ void Connection::State::leave_read_side(pmix_status_t why) noexcept {
     {
         MutexLock lock(role_mutex);
         if (why != PMIX_SUCCESS && failure == PMIX_SUCCESS) failure = why;
-        if (failure == PMIX_SUCCESS && !set_gate(io, gate.get(), fd, EPOLLIN)) failure = PMIX_ERR_OUT_OF_RESOURCE;
+        if (failure == PMIX_SUCCESS && gate_closed && !set_gate(io, gate.get(), fd, EPOLLIN))
+            failure = PMIX_ERR_OUT_OF_RESOURCE;
         reader = Reader::nobody;
         call_loop = watch_paused || failure != PMIX_SUCCESS;
         role_free.notify_all();
@@ -177,10 +181,31 @@ pmix_status_t Connection::send_and_wait(const common::FrameHeader& header, commo
     auto keep = shared_from_this();
     const bool may_lead = s.loop.drive() != Drive::caller && !s.loop.on_loop_thread();
     const bool leads = may_lead && s.take_read_side();
+    if (!leads) {
+        // Another caller reads, and may stop before our answer comes.
+        if (const pmix_status_t turned = s.loop.need_thread(); turned != PMIX_SUCCESS) return turned;
+    }
     const pmix_status_t rc = s.send(header, payload, {});
     if (leads) s.leave_read_side(rc == PMIX_SUCCESS ? s.lead(waiter, deadline) : PMIX_SUCCESS);
     if (rc != PMIX_SUCCESS) return rc;
     return s.loop.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
+}
+
+void Connection::read_pending() noexcept {
+    State& s = *state_;
+    if (s.loop.is_turned() || s.loop.on_loop_thread()) return;
+    CancelShield shield;
+    auto keep = shared_from_this();
+    if (!s.take_read_side()) return;
+    pmix_status_t status = PMIX_SUCCESS;
+    try {
+        bool drained = false;
+        for (int i = 0; i < kReadsPerEvent && !drained && status == PMIX_SUCCESS; ++i)
+            status = s.read_once(false, drained);
+    } catch (...) {
+        status = PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    s.leave_read_side(status);
 }
 
 // ---- reading, on the loop or on a caller's thread ----

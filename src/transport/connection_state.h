@@ -77,6 +77,7 @@ struct Connection::State final : WatchHandler {
     common::CondVar role_free;
     Reader reader GUARDED_BY(role_mutex) = Reader::nobody;
     bool closed GUARDED_BY(role_mutex) = false;
+    bool gate_closed GUARDED_BY(role_mutex) = false;              // by the caller that reads
     bool watch_paused GUARDED_BY(role_mutex) = false;             // the loop met a reading caller and looked away
     pmix_status_t failure GUARDED_BY(role_mutex) = PMIX_SUCCESS;  // the first reason to close
     std::vector<Deferred> deferred GUARDED_BY(role_mutex);

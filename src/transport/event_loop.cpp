@@ -113,6 +113,7 @@ struct EventLoop::State {
     event_base* base = nullptr;
     Descriptor wake_fd;
     bool edge_triggered = false;
+    bool late = false;
     State* next_abandoned = nullptr;
 
     // The poster's side.
@@ -135,9 +136,12 @@ struct EventLoop::State {
     std::unordered_map<TimerId, std::unique_ptr<Timer>> timers;
     TimerId last_timer = 0;
 
-    // start() and stop(), which the owner does not call at the same time.
+    // The loop's own thread. start(), stop() and hand_over() are not called at the same time, but a late thread may be
+    // started by any other.
+    enum class Thread : uint8_t { none, awaited, running };  // awaited: it is started when it is needed
+    common::Mutex thread_mutex;                              // held while `thread_is` changes
+    std::atomic<Thread> thread_is{Thread::none};
     pthread_t thread{};
-    bool started = false;
 
     // Drive::caller: held by the thread that runs the loop. Also held by hand_over() while it ends the loop's thread.
     common::Mutex drive_mutex;
@@ -162,6 +166,7 @@ struct EventLoop::State {
         const uint64_t one = 1;
         [[maybe_unused]] const ssize_t written = ::write(wake_fd.get(), &one, sizeof one);
     }
+    pmix_status_t make_thread() noexcept REQUIRES(thread_mutex);
     bool make_waiter_fd() noexcept;
     bool watch_waiter_fd() noexcept;
     void run_for(Waiter& waiter, Deadline deadline) REQUIRES(drive_mutex);
@@ -285,6 +290,7 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& opt
     auto state = std::make_unique<State>();
     state->io = options.io;
     state->drive = options.drive;
+    state->late = options.late;
     state->pass.by_handler = options.drive == Drive::host_base;
     if (options.drive == Drive::host_base) {
         if (options.host_base == nullptr) return PMIX_ERR_BAD_PARAM;
@@ -343,9 +349,7 @@ EventLoop::~EventLoop() {
     if (s.drive != Drive::host_base) event_base_free(s.base);
 }
 
-pmix_status_t EventLoop::start() {
-    State& s = *state_;
-    if (s.drive != Drive::own_thread || s.started) return PMIX_SUCCESS;
+pmix_status_t EventLoop::State::make_thread() noexcept {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     if (kSmallStack) pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -354,23 +358,56 @@ pmix_status_t EventLoop::start() {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&s.thread, &attributes, &State::thread_main, &s);
+    int rc = pthread_create(&thread, &attributes, &State::thread_main, this);
     // A program with much thread-local data needs more than our stack for that alone.
-    if (rc == EINVAL) rc = pthread_create(&s.thread, nullptr, &State::thread_main, &s);
+    if (rc == EINVAL) rc = pthread_create(&thread, nullptr, &State::thread_main, this);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
     if (rc != 0) return PMIX_ERR_OUT_OF_RESOURCE;
-    s.started = true;
+    thread_is.store(Thread::running, std::memory_order_release);
     return PMIX_SUCCESS;
+}
+
+pmix_status_t EventLoop::start() {
+    State& s = *state_;
+    MutexLock lock(s.thread_mutex);
+    if (s.drive != Drive::own_thread || s.thread_is != State::Thread::none) return PMIX_SUCCESS;
+    bool needed = !s.late;
+    if (s.late) {
+        MutexLock queue_lock(s.queue_mutex);
+        needed = !s.queue.empty();
+    }
+    if (needed) return s.make_thread();
+    s.thread_is.store(State::Thread::awaited, std::memory_order_release);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t EventLoop::need_thread() noexcept {
+    State& s = *state_;
+    if (s.thread_is.load(std::memory_order_acquire) != State::Thread::awaited) return PMIX_SUCCESS;
+    MutexLock lock(s.thread_mutex);
+    return s.thread_is == State::Thread::awaited ? s.make_thread() : PMIX_SUCCESS;
+}
+
+bool EventLoop::is_turned() const noexcept {
+    const State& s = *state_;
+    return s.drive != Drive::own_thread || s.thread_is.load(std::memory_order_acquire) == State::Thread::running;
+}
+
+bool EventLoop::withdraw_thread() noexcept {
+    State& s = *state_;
+    MutexLock lock(s.thread_mutex);
+    if (s.thread_is == State::Thread::awaited) s.thread_is.store(State::Thread::none, std::memory_order_release);
+    return s.thread_is == State::Thread::none;
 }
 
 pmix_status_t EventLoop::stop() {
     State& s = *state_;
-    if (!s.started) return PMIX_SUCCESS;
-    if (on_loop_thread()) return PMIX_ERR_WOULD_BLOCK;
+    if (on_loop_thread() && s.thread_is == State::Thread::running) return PMIX_ERR_WOULD_BLOCK;
+    if (withdraw_thread()) return PMIX_SUCCESS;
     post([base = s.base] { event_base_loopbreak(base); });
     pthread_join(s.thread, nullptr);
-    s.started = false;
+    s.thread_is = State::Thread::none;
     return PMIX_SUCCESS;
 }
 
@@ -378,17 +415,17 @@ pmix_status_t EventLoop::hand_over(bool flush) {
     State& s = *state_;
     if (on_loop_thread()) return PMIX_ERR_WOULD_BLOCK;
     MutexLock lock(s.drive_mutex);
-    if (s.drive != Drive::own_thread || !s.started) return PMIX_SUCCESS;
+    if (s.drive != Drive::own_thread || s.thread_is == State::Thread::none) return PMIX_SUCCESS;
     if (!s.make_waiter_fd()) return PMIX_ERR_OUT_OF_RESOURCE;
     // A thread that begins to wait from here on runs the loop itself, when no other thread does.
     s.drive = Drive::caller;
     if (flush) {
         stop();
-    } else {
+    } else if (!withdraw_thread()) {
         s.ending = true;
         s.wake();
         pthread_join(s.thread, nullptr);
-        s.started = false;
+        s.thread_is = State::Thread::none;
         // The wake-up may have been that of tasks which still wait.
         s.ending = false;
         s.wake();
@@ -415,6 +452,7 @@ bool EventLoop::State::watch_waiter_fd() noexcept {
 
 void EventLoop::post(Task task) {
     State& s = *state_;
+    if (need_thread() != PMIX_SUCCESS) throw std::bad_alloc();
     bool wake;
     {
         MutexLock lock(s.queue_mutex);
@@ -487,7 +525,10 @@ bool EventLoop::wait(Waiter& waiter, Deadline deadline) {
     if (s.drive == Drive::host_base) return waiter.wait(deadline);
     while (!waiter.done()) {
         if (deadline.passed()) return waiter.done();
-        if (s.drive == Drive::own_thread) {
+        if (s.drive == Drive::own_thread && need_thread() != PMIX_SUCCESS) {
+            // Somebody else may complete the waiter, and there may be room for the thread in a moment.
+            waiter.wait(sooner(deadline, Deadline::in_ms(1)));
+        } else if (s.drive == Drive::own_thread) {
             s.sleep(waiter, deadline);
         } else if (!s.drive_mutex.try_lock()) {
             // Another thread runs the loop. It may complete our waiter, or stop without a notification: test again in 1
@@ -646,7 +687,7 @@ bool Watch::set(bool read, bool write) noexcept {
 // ---- the role ----
 
 LoopRole::LoopRole(EventLoop& loop) noexcept : before_(t_current) {
-    assert(loop.on_loop_thread() || !loop.state_->started);
+    assert(loop.on_loop_thread() || loop.state_->thread_is != EventLoop::State::Thread::running);
     t_current = loop.state_.get();
 }
 LoopRole::~LoopRole() {

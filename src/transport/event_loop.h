@@ -3,8 +3,11 @@
 //
 // One loop thread per process owns all mutable state of client, server and transport. It is the loop's own thread
 // (Drive::own_thread), a thread inside progress() or wait() (Drive::caller), or the thread that runs the host's event
-// base (Drive::host_base). Only post(), on_loop_thread(), on_any_loop(), drive(), start(), stop() and hand_over() may
-// be called from other threads.
+// base (Drive::host_base). Only post(), need_thread(), is_turned(), on_loop_thread(), on_any_loop(), drive(), start(),
+// stop() and hand_over() may be called from other threads.
+//
+// A loop that starts late has no thread until there is something for it (post(), wait(), need_thread()): what a
+// process pays for a thread, its stack, its arena and its start, only those pay that need one.
 //
 // Other threads append to our own queue and write an eventfd. libevent's process-wide locking hooks are left alone
 // (never evthread_use_pthreads: the host may use the same libevent), so nothing of libevent is called off the loop.
@@ -44,6 +47,7 @@ struct EventLoopOptions {
     Drive drive = Drive::own_thread;
     event_base* host_base = nullptr;  // with Drive::host_base; stays the host's
     const Io* io = &kRealIo;
+    bool late = false;  // with Drive::own_thread: start() makes no thread, the first need of it does
 };
 
 // Told that a watched descriptor is ready. Loop only.
@@ -84,10 +88,19 @@ class EventLoop {
     // Stops first if need be. On the loop, or on any thread once the loop does not run any more.
     ~EventLoop();
 
-    // Drive::own_thread: starts the thread ("wireup", all signals blocked in it). Otherwise does nothing. Once.
+    // Drive::own_thread: starts the thread ("wireup", all signals blocked in it), or permits that it is started when it
+    // is needed (EventLoopOptions::late; what has been posted before needs it). Otherwise does nothing. Once.
     pmix_status_t start();
-    // Lets the tasks already posted run, ends the thread and joins it. On the loop thread itself it answers
-    // PMIX_ERR_WOULD_BLOCK and changes nothing. Later posts are kept, never run, and destroyed with the loop.
+    // After this, if it is PMIX_SUCCESS, a thread runs the loop: a late one is started. PMIX_ERR_OUT_OF_RESOURCE:
+    // there is no room for it. Any thread.
+    pmix_status_t need_thread() noexcept;
+    // No late thread is started from here on. True: the loop has no thread of its own. Any thread.
+    bool withdraw_thread() noexcept;
+    // Does a thread look at the descriptors? False: only a late one would, which has not been needed yet. Any thread.
+    bool is_turned() const noexcept;
+    // Lets the tasks already posted run, ends the thread and joins it; a late one is not started any more. On the loop
+    // thread itself it answers PMIX_ERR_WOULD_BLOCK and changes nothing. Later posts are kept, never run, and destroyed
+    // with the loop.
     pmix_status_t stop();
 
     // Drive::own_thread: ends the thread, and from then on callers run the loop (Drive::caller). flush: the tasks
@@ -95,7 +108,8 @@ class EventLoop {
     // thread. A thread inside wait() runs the loop from then on. PMIX_ERR_OUT_OF_RESOURCE: nothing has changed.
     pmix_status_t hand_over(bool flush);
 
-    // Any thread, always later and never on the poster's stack, in the order of posting. Throws bad_alloc.
+    // Any thread, always later and never on the poster's stack, in the order of posting. Throws bad_alloc, also where a
+    // late thread would have to be started and there is no room for it: then the task is not run.
     void post(Task task);
     bool on_loop_thread() const noexcept;
     // Is this thread the loop of whichever EventLoop there is? Looks at no object.

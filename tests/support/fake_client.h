@@ -134,7 +134,9 @@ class FakeClient {
         mine.nspace = id_.nspace;
         mine.rank = id_.rank;
         hello_ = std::make_unique<common::HelloClient>(std::move(mine), token);
-        uint32_t id = start<Command::hello>(hello_->request());
+        auto& shown = const_cast<common::HelloRequest&>(hello_->request());
+        shown.features &= features;
+        uint32_t id = start<Command::hello>(shown);
         auto reply = wait(id);
         if (!reply) return PMIX_ERR_LOST_CONNECTION;
         pmix_status_t rc = hello_->receive(reply->header, reply->payload, true);
@@ -227,6 +229,9 @@ class FakeClient {
         read();
         return hung_up_;
     }
+    // What the hello says that it can do, of what this library can.
+    uint64_t features = common::kFeatures;
+
     // What a good hello was answered with.
     const common::HelloReply& hello_reply() const { return hello_->reply(); }
     void kill() { socket_.reset(); }

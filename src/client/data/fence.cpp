@@ -84,7 +84,10 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
                     size_t ninfos) {
     auto p = prepare(session, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
-    if (p->only_self) return session.refusals().reported_by(PMIX_SUCCESS);
+    if (p->only_self) {
+        session.read_pending();
+        return session.refusals().reported_by(PMIX_SUCCESS);
+    }
     MemoryFence::Outcome met;
     bool collect = false;
     const uint64_t commit = session.sent_commit();
@@ -95,7 +98,11 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
             auto message = common::message_bytes(joined);
             return message && session.tell(Command::fence_joined, message.value()) == PMIX_SUCCESS;
         });
-        if (met.ended) return session.refusals().reported_by(met.status);
+        if (met.ended) {
+            // The server may have refused it.
+            if (met.news) session.read_pending();
+            return session.refusals().reported_by(met.status);
+        }
     }
     common::FenceReply reply;
     pmix_status_t rc;

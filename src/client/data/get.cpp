@@ -194,16 +194,25 @@ bool is_lacked(Session& session, const GetRequest& request, const Outcome& out) 
 // What both forms of the call do after they have looked here.
 enum class Next : uint8_t {
     answer,  // it is in out
+    renew,   // the segment that has taken the place of the one that is mapped; then look again
     attach,  // a segment that this process could not take; then look again
     ask      // the server
 };
 
-// may_attach: false when that has been tried. While reading.
-Next look_here(Session& session, const GetRequest& request, bool may_attach, Outcome& out) {
-    const bool mapped = session.reader(request.nspace) != nullptr;
+// What has not been tried yet.
+struct MayTry {
+    bool renew = true;
+    bool attach = true;
+};
+
+// While reading.
+Next look_here(Session& session, const GetRequest& request, MayTry may, Outcome& out) {
+    const dstore::Reader* const first = session.reader(request.nspace);
+    const bool mapped = first != nullptr;
+    if (mapped && first->is_superseded() && may.renew) return Next::renew;
     bool settled = settle_here(session, request, out);
     if (is_lacked(session, request, out)) {
-        if (may_attach) return Next::attach;
+        if (may.attach) return Next::attach;
         out.status = PMIX_ERR_OUT_OF_RESOURCE;  // lost once more
     } else if (!mapped && out.status == PMIX_ERR_NOT_FOUND && session.reader(request.nspace) != nullptr) {
         // Another thread has brought the segment between the two questions.
@@ -285,18 +294,33 @@ pmix_status_t fire_later(Session& session, const PendingPtr& pending, std::uniqu
     return PMIX_SUCCESS;
 }
 
-// Looks here, then asks. may_attach: a segment that this process could not take is asked for first, once.
-pmix_status_t begin_nb(Session& session, const PendingPtr& pending, bool may_attach) {
+// Looks here, then asks. A segment that this process could not take, or has not got yet, is asked for first, once.
+pmix_status_t begin_nb(Session& session, const PendingPtr& pending, MayTry may) {
     auto out = std::make_unique<Outcome>();
     Next next;
     {
         Reading reading;
-        next = look_here(session, pending->request, may_attach, *out);
+        next = look_here(session, pending->request, may, *out);
         if (next == Next::answer) Pending::keep(*out);
     }
+    if (next == Next::renew) {
+        may.renew = false;
+        const auto renewed = [&session, pending, may](pmix_status_t) {
+            // Also where it has failed: the old segment has what it has.
+            const pmix_status_t status = begin_nb(session, pending, may);
+            if (status == PMIX_SUCCESS) return;
+            Outcome failed;
+            failed.status = status;
+            pending->fire(failed);
+        };
+        if (session.attach_nb(pending->request.nspace, renewed, pending->request.timeout_s) == PMIX_SUCCESS)
+            return PMIX_SUCCESS;
+        return begin_nb(session, pending, may);
+    }
     if (next == Next::attach) {
-        const auto attached = [&session, pending](pmix_status_t status) {
-            if (status == PMIX_SUCCESS) status = begin_nb(session, pending, false);
+        may.attach = false;
+        const auto attached = [&session, pending, may](pmix_status_t status) {
+            if (status == PMIX_SUCCESS) status = begin_nb(session, pending, may);
             if (status == PMIX_SUCCESS) return;
             Outcome failed;
             failed.status = status;
@@ -372,7 +396,9 @@ pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char*
     if (asks_first(session, request)) return PMIX_ERR_NOT_FOUND;
     Hit hit;
     Reading reading;
-    rc = look_up(sources(session, request), request, hit);
+    const Sources from = sources(session, request);
+    if (from.target != nullptr && from.target->is_superseded()) return PMIX_ERR_NOT_FOUND;
+    rc = look_up(from, request, hit);
     if (rc != PMIX_SUCCESS) return rc;
     auto* value = static_cast<pmix_value_t*>(std::malloc(sizeof(pmix_value_t)));
     if (value == nullptr) return PMIX_ERR_NOMEM;
@@ -408,14 +434,24 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
         }
         return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
     }
-    for (bool may_attach = true;; may_attach = false) {
+    MayTry may;
+    may.renew = !session.must_not_wait();
+    for (;;) {
+        Next next;
         {
             Reading reading;
-            const Next next = look_here(session, *request, may_attach, out);
+            next = look_here(session, *request, may, out);
             if (next == Next::ask) break;
             if (next == Next::answer)
                 return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
         }
+        if (next == Next::renew) {
+            may.renew = false;
+            // Also where it fails: the old segment has what it has.
+            session.renew(request->nspace, request->timeout_s);
+            continue;
+        }
+        may.attach = false;
         WIREUP_RETURN_IF_ERROR(session.attach(request->nspace, request->timeout_s));
     }
     common::GetReply reply;
@@ -458,7 +494,7 @@ pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key,
         out->make(std::move(*of_groups.said));
         return fire_later(session, pending, std::move(out));
     }
-    return begin_nb(session, pending, true);
+    return begin_nb(session, pending, MayTry());
 }
 
 }  // namespace pmix::client

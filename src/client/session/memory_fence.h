@@ -61,6 +61,7 @@ class MemoryFence {
     };
     struct Outcome {
         bool ended = false;
+        bool news = false;                    // ended: the server has taken a commit in for it
         pmix_status_t status = PMIX_SUCCESS;  // ended
         // Joined, but not ended: the request names the round. It counts from before another thread may join.
         std::optional<Request> request;
@@ -84,6 +85,7 @@ class MemoryFence {
             if (!outcome.ended) outcome.request.emplace(*this, commit);
         }
         if (outcome.ended) settled_.store(commit, std::memory_order_relaxed);
+        outcome.news = news;
         return outcome;
     }
     common::FenceUse use() const;

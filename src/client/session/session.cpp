@@ -69,8 +69,15 @@ pmix_status_t Session::attach_here(std::string_view nspace, int timeout_s) {
 }
 
 void Session::defer_reclaim() {
+    // Hardly ever does a reader stand in the old segment, and no thread is started for it.
+    if (!loop_.is_turned() && namespaces_.reclaim([this] { return borrowed_.ranges(); })) return;
     if (reclaiming_.exchange(true)) return;
-    loop_.post([this] { reclaim(kFirstReclaimMs); });
+    try {
+        loop_.post([this] { reclaim(kFirstReclaimMs); });
+    } catch (...) {
+        reclaiming_.store(false);
+        throw;
+    }
 }
 
 void Session::reclaim(int64_t next_try_ms) {
@@ -86,6 +93,10 @@ void Session::reclaim(int64_t next_try_ms) {
 
 pmix_status_t Session::attach(std::string_view nspace, int timeout_s) {
     if (reader(nspace) != nullptr || attach_here(nspace, timeout_s) == PMIX_SUCCESS) return PMIX_SUCCESS;
+    return renew(nspace, timeout_s);
+}
+
+pmix_status_t Session::renew(std::string_view nspace, int timeout_s) {
     common::AttachNspaceRequest request;
     request.nspace = nspace;
     for (int tries = kAttachTries;; --tries) {
@@ -143,6 +154,8 @@ pmix_status_t Session::ask_bytes(uint16_t command, common::Bytes payload, int ti
 pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int timeout_s, CallPtr call) {
     if (channel_ == nullptr) return PMIX_ERR_UNREACH;
     if (payload.size() > common::kMaxFramePayload) return PMIX_ERR_OUT_OF_RESOURCE;
+    // The answer is read there.
+    WIREUP_RETURN_IF_ERROR(loop_.need_thread());
     auto id = calls_.add(std::move(call));
     if (!id) return id.status();
     if (timeout_s > 0) {

@@ -82,6 +82,8 @@ class Session final : public transport::ConnectionHandler {
     bool takes_rank_bits() const noexcept { return takes_rank_bits_; }
     // Does its server take deletions in a commit? Of a tool, whose values stay with it, taken for granted. Likewise.
     bool server_deletes() const noexcept { return server_deletes_; }
+    // Is its server content with a client that reads when it makes a call? Likewise.
+    bool may_read_late() const noexcept { return may_read_late_; }
     // Its server may know more of a job than it has said of it: one that speaks OpenPMIx's protocol. Set before the
     // first call.
     bool server_has_more() const noexcept { return server_has_more_; }
@@ -90,6 +92,7 @@ class Session final : public transport::ConnectionHandler {
         takes_ranges_ = (features & common::kFeatureRanges) != 0;
         takes_rank_bits_ = (features & common::kFeatureRankBits) != 0;
         server_deletes_ = (features & common::kFeatureDeletions) != 0;
+        may_read_late_ = (features & common::kFeatureReadsLate) != 0;
     }
     // Has PMIx_Store_internal been used for another process?
     bool stored_for_others() const noexcept { return stored_for_others_.load(std::memory_order_acquire); }
@@ -127,9 +130,15 @@ class Session final : public transport::ConnectionHandler {
     }
     // Maps the segments of a reply or of the first frames.
     pmix_status_t add_segments(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
+    // Takes in what the server has sent without being asked, where the loop's thread is not there to do so.
+    void read_pending() noexcept {
+        if (channel_ != nullptr) channel_->read_pending();
+    }
     // Maps a namespace's segment if there is one that is not mapped yet. May wait. PMIX_ERR_OUT_OF_RESOURCE: there is
     // one, and no room for its descriptor in this process. timeout_s 0: no limit.
     pmix_status_t attach(std::string_view nspace, int timeout_s = 0);
+    // Asks for the segment that has taken the place of the one that is mapped. May wait.
+    pmix_status_t renew(std::string_view nspace, int timeout_s);
     // The same without a wait: done(status) runs on the loop, once if this answers PMIX_SUCCESS and never otherwise.
     template <class Done>
     pmix_status_t attach_nb(std::string_view nspace, Done done, int timeout_s = 0, int tries = kAttachTries) {
@@ -331,6 +340,7 @@ class Session final : public transport::ConnectionHandler {
     bool takes_ranges_ = false;
     bool takes_rank_bits_ = false;
     bool server_deletes_ = true;
+    bool may_read_late_ = false;
     bool server_has_more_ = false;
     std::atomic<bool> reclaiming_{false};
     std::atomic<bool> shut_{false};

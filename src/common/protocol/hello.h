@@ -33,7 +33,10 @@ inline constexpr uint64_t kFeatureSegments = 1u << 0;  // data by shared segment
 inline constexpr uint64_t kFeatureRanges = 1u << 1;  // participants of fence, connect and disconnect as ranges of ranks
 inline constexpr uint64_t kFeatureDeletions = 1u << 2;  // commits may delete keys
 inline constexpr uint64_t kFeatureRankBits = 1u << 3;   // ranges may have ranks as bits beside them
-inline constexpr uint64_t kFeatures = kFeatureSegments | kFeatureRanges | kFeatureDeletions | kFeatureRankBits;
+// A client may leave what it is told unread until its next call; a server marks segments that others have replaced.
+inline constexpr uint64_t kFeatureReadsLate = 1u << 4;
+inline constexpr uint64_t kFeatures =
+    kFeatureSegments | kFeatureRanges | kFeatureDeletions | kFeatureRankBits | kFeatureReadsLate;
 
 // Per rank, random, made at registration and handed over by setup_fork.
 inline constexpr size_t kTokenHalf = 16;

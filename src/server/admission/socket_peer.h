@@ -20,6 +20,7 @@ class SocketPeer final : public IncomingPeer, public transport::ConnectionHandle
     void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int> descriptors) override;
     void abandon() noexcept override;
     std::shared_ptr<transport::Connection> connection() const override { return connection_; }
+    bool reads_late() const noexcept override { return (hello_.features() & common::kFeatureReadsLate) != 0; }
     bool has_read_all() const override { return connection_ == nullptr || connection_->all_read(); }
     void on_frame(transport::ReceivedFrame frame) override;
     void on_drained() override;

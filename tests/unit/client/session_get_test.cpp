@@ -233,5 +233,81 @@ TEST_F(SessionTest, StaticAndBorrowedValues) {
     free(storage.data.string);
 }
 
+// A process that reads when it makes a call, with a segment that the server has replaced meanwhile.
+class ReplacedSegmentTest : public SessionTest {
+  protected:
+    ReplacedSegmentTest() {
+        put("old");
+        EXPECT_EQ(PMIX_SUCCESS, session->namespaces().add("job", 1, transport::Descriptor(::dup(store->descriptor()))));
+        EXPECT_TRUE(store->compact().ok());
+        put("new");
+    }
+    void put(const char* text) {
+        common::ByteWriter w;
+        common::encode_string_value(w, text);
+        const dstore::Record record{PMIX_JOBID, w.view(), PMIX_GLOBAL};
+        ASSERT_EQ(PMIX_SUCCESS, store->put(dstore::Owner::job(), std::span(&record, 1)));
+    }
+    // As its reply would bring it.
+    void answer_with(pmix_status_t status) {
+        channel->on_send = [this, status](const Frame& frame) {
+            EXPECT_EQ(static_cast<uint16_t>(Command::attach_nspace), frame.header.command);
+            ++asked;
+            if (status == PMIX_SUCCESS) {
+                EXPECT_EQ(PMIX_SUCCESS,
+                          session->namespaces().add("job", 2, transport::Descriptor(::dup(store->descriptor()))));
+            }
+            channel->answer(frame, status, common::AttachNspaceReply());
+        };
+    }
+    std::string got(pmix_status_t* status = nullptr) {
+        pmix_value_t* value = nullptr;
+        const pmix_status_t rc = get(*session, &job, PMIX_JOBID, nullptr, 0, &value);
+        if (status != nullptr) *status = rc;
+        if (rc != PMIX_SUCCESS) return "";
+        std::string text = value->data.string;
+        PMIx_Value_free(value, 1);
+        return text;
+    }
+    std::unique_ptr<dstore::Writer> store = dstore::Writer::create({}).value();
+    const pmix_proc_t job = common::ProcId("job", PMIX_RANK_WILDCARD).to_c();
+    std::atomic<int> asked{0};
+};
+
+// rows: K4
+TEST_F(ReplacedSegmentTest, Get_AsksForTheNewOneOnce) {
+    answer_with(PMIX_SUCCESS);
+    EXPECT_EQ("new", got());
+    EXPECT_EQ("new", got());
+    EXPECT_EQ(1, asked);
+}
+
+TEST_F(ReplacedSegmentTest, Get_NewOneIsNotToBeHad_ReadsTheOld) {
+    answer_with(PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ("old", got());
+    EXPECT_EQ(1, asked);
+}
+
+TEST_F(ReplacedSegmentTest, GetNb_AsksForTheNewOneOnce) {
+    for (const pmix_status_t status : {PMIX_ERR_OUT_OF_RESOURCE, PMIX_SUCCESS}) {
+        answer_with(status);
+        asked = 0;
+        struct Got {
+            Once once;
+            std::string text;
+        } one;
+        const auto done = [](pmix_status_t rc, pmix_value_t* value, void* self) {
+            auto* into = static_cast<Got*>(self);
+            if (rc == PMIX_SUCCESS) into->text = value->data.string;
+            into->once.fire(rc);
+        };
+        ASSERT_EQ(PMIX_SUCCESS, get_nb(*session, &job, PMIX_JOBID, nullptr, 0, done, &one));
+        ASSERT_TRUE(one.once.wait());
+        EXPECT_EQ(PMIX_SUCCESS, one.once.status);
+        EXPECT_EQ(status == PMIX_SUCCESS ? "new" : "old", one.text);
+        EXPECT_EQ(1, asked);
+    }
+}
+
 }  // namespace
 }  // namespace pmix::client::session_get_test

@@ -207,7 +207,11 @@ TEST(Writer, Commit_ManyOfOneNewKeyEach_IndexAndMoveEachRecordAFewTimes) {
     };
     check(*w, PMIX_REMOTE);
     check(*other, PMIX_LOCAL);
+    auto old = open_reader(*w);
+    EXPECT_FALSE(old->is_superseded());
     ASSERT_TRUE(w->compact().ok());
+    EXPECT_TRUE(old->is_superseded());
+    EXPECT_FALSE(open_reader(*w)->is_superseded());
     check(*w, PMIX_REMOTE);
     auto again = w->contribution(std::array{RankSince{0, 0}});
     ASSERT_TRUE(again.ok());

@@ -108,6 +108,7 @@ TEST(ServerGetTest, Compaction_PeerDoesNotRead_OthersGoOnAndItGetsTheNewest) {
         // A process of another job, so that the end of "job" does not end it. It stops reading its replies.
         s.server.job("other", 1, 1);
         FakeClient stopped(s.server, {"other", 0});
+        stopped.features &= ~common::kFeatureReadsLate;
         ASSERT_EQ(PMIX_SUCCESS, stopped.hello());
         common::AttachNspaceRequest attach;
         attach.nspace = "job";
@@ -191,6 +192,7 @@ TEST(ServerGetTest, BadCommitsChangeNothing) {
 // rows: K4
 TEST(ServerGetTest, Compaction_SegmentIsMostlyReplaced_IsSentToAllItsReaders) {
     GetSetting s(1);
+    s.a.features = s.b.features = common::kFeatures & ~common::kFeatureReadsLate;
     s.connect();
     uint64_t most = 0;
     const auto bytes = [&] { return s.server.parts().registry.find("job")->data->bytes(); };
@@ -220,6 +222,74 @@ TEST(ServerGetTest, Compaction_SegmentIsMostlyReplaced_IsSentToAllItsReaders) {
     FakeClient late(s.server, {"job", 1});
     ASSERT_EQ(PMIX_SUCCESS, late.hello());
     EXPECT_EQ("5999" + std::string(299, 'x'), late.read_text(0, "k"));
+}
+
+// A process without a thread reads when it makes a call. It is told of one new segment and of no more before it has
+// read that; it sees from the mark in its own that there is another, and asks. rows: K4
+TEST(ServerGetTest, Compaction_PeerReadsAtItsNextCall_HasOneNewSegmentUnreadAtMost) {
+    GetSetting s(1);
+    s.connect();
+    // Of another job, so that the end of "job" does not end it.
+    s.server.job("other", 1, 1);
+    FakeClient late(s.server, {"other", 0});
+    ASSERT_EQ(PMIX_SUCCESS, late.hello());
+    common::AttachNspaceRequest ask;
+    ask.nspace = "job";
+    const auto attached = [&] {
+        common::AttachNspaceReply reply;
+        const auto answer = late.wait(late.start<Command::attach_nspace>(ask));
+        EXPECT_TRUE(answer && answer->header.status == PMIX_SUCCESS);
+        EXPECT_TRUE(answer && common::decode_message(answer->payload, reply) == PMIX_SUCCESS);
+        EXPECT_EQ(1u, reply.segments.size());
+        return reply;
+    };
+    const auto told_of_one = [&] { return late.take_notify<Command::attach_nspace, common::AttachNspaceReply>(); };
+    const auto newest = [&] { return s.server.parts().registry.find("job")->data->instance(); };
+    const auto replace_until = [&](uint32_t above) {
+        for (int i = 0; i < 6000 && newest() <= above; ++i) {
+            s.a.put("k", std::to_string(i) + std::string(200 + i % 100, 'x'));
+            s.server.settle();
+        }
+    };
+    const uint32_t first = newest();
+    attached();
+    const size_t before_it = late.descriptors_received();
+    for (uint32_t last = first; last < first + 4; last = newest()) {
+        replace_until(last);
+        ASSERT_GT(newest(), last);
+    }
+    auto told = told_of_one();
+    ASSERT_TRUE(told);
+    ASSERT_EQ(1u, told->segments.size());
+    EXPECT_GT(told->segments[0].instance, first);
+    EXPECT_LT(told->segments[0].instance, newest());
+    EXPECT_FALSE(told_of_one());
+    EXPECT_EQ(before_it + 1, late.descriptors_received());
+
+    const common::AttachNspaceReply reply = attached();
+    EXPECT_EQ(newest(), reply.segments[0].instance);
+    EXPECT_TRUE(reply.segments[0].has_descriptor);
+    EXPECT_EQ(before_it + 2, late.descriptors_received());
+
+    // It has read all: it is told at once.
+    replace_until(newest());
+    told = told_of_one();
+    ASSERT_TRUE(told);
+    EXPECT_EQ(newest(), told->segments[0].instance);
+
+    // The end of the namespace takes away what it has.
+    s.server.on_loop([&] {
+        s.server.setup().deregister_nspace("job");
+        return 0;
+    });
+    auto gone = late.take_notify<Command::segment_gone, common::SegmentGoneNotify>();
+    if (!gone)
+        s.server.turn_until([&] {
+            gone = late.take_notify<Command::segment_gone, common::SegmentGoneNotify>();
+            return gone.has_value();
+        });
+    ASSERT_TRUE(gone);
+    EXPECT_EQ(told->segments[0].instance, gone->instance);
 }
 
 }  // namespace server_segments_test

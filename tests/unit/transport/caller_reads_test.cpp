@@ -6,6 +6,7 @@
 #include <map>
 #include <thread>
 
+#include "support/long_wait.h"
 #include "support/recording_handler.h"
 #include "transport/connection.h"
 
@@ -80,10 +81,12 @@ class Client final : public ConnectionHandler {
 
 // The loop in its own thread, the server a thread that answers frames on the raw end.
 struct Pair {
-    explicit Pair(bool caller_reads = true) {
+    explicit Pair(bool caller_reads = true, bool late = false) {
         auto [ours, theirs] = test::socket_pair();
         peer = std::move(theirs);
-        loop = std::move(*EventLoop::create());
+        EventLoopOptions of_loop;
+        of_loop.late = late;
+        loop = std::move(*EventLoop::create(of_loop));
         ConnectionOptions options;
         options.caller_reads = caller_reads;
         {
@@ -194,6 +197,76 @@ TEST(CallerReads, NotificationsReachTheLoopFromAnyReader) {
     server.join();
     while (p.client.events < 2 * kRounds) std::this_thread::yield();
     EXPECT_EQ(2 * kRounds, p.client.events);
+}
+
+// As long as one caller at a time asks and the server sends nothing else, there is nothing for the loop to read.
+TEST(CallerReads, LateThread_OneCallerAtATime_NoneIsStarted) {
+    Pair p(true, true);
+    std::thread server([&] { p.serve(200); });
+    for (int i = 0; i < 200; ++i) {
+        std::string answer;
+        ASSERT_EQ(PMIX_SUCCESS, p.ask("q" + std::to_string(i), &answer));
+        ASSERT_EQ("q" + std::to_string(i), answer);
+        p.connection->read_pending();
+    }
+    server.join();
+    EXPECT_FALSE(p.loop->is_turned());
+}
+
+// The second caller's answer may come when the first has gone. It is started in the middle of a caller's reading.
+TEST(CallerReads, LateThread_ManyCallersNoneIsForgotten) {
+    for (int round = 0; round < 50; ++round) {
+        Pair p(true, true);
+        constexpr int kThreads = 3, kRounds = 20;
+        std::thread server([&] { p.serve(kThreads * kRounds); });
+        std::vector<std::thread> callers;
+        for (int t = 0; t < kThreads; ++t) {
+            callers.emplace_back([&, t] {
+                for (int i = 0; i < kRounds; ++i) {
+                    const std::string text = std::to_string(t) + "/" + std::to_string(i);
+                    std::string answer;
+                    ASSERT_EQ(PMIX_SUCCESS, p.ask(text, &answer));
+                    ASSERT_EQ(text, answer);
+                }
+            });
+        }
+        for (auto& c : callers) c.join();
+        server.join();
+    }
+}
+
+// What the server sends unasked waits in the socket until a caller reads it; where it is for the loop, the thread is
+// started.
+TEST(CallerReads, LateThread_WhatIsPendingIsReadWhenAsked) {
+    Pair p(true, true);
+    p.connection->read_pending();
+    EXPECT_FALSE(p.loop->is_turned()) << "there is nothing";
+    test::write_all(p.peer.get(), test::frame_bytes(FrameHeader::notify(16), {}));
+    EXPECT_FALSE(p.loop->is_turned());
+    p.connection->read_pending();
+    const test::LongWait most;
+    while (p.client.events == 0 && !most.over()) std::this_thread::yield();
+    EXPECT_EQ(1, p.client.events);
+    EXPECT_TRUE(p.loop->is_turned());
+    // Now the thread reads by itself.
+    test::write_all(p.peer.get(), test::frame_bytes(FrameHeader::notify(16), {}));
+    while (p.client.events == 1 && !most.over()) std::this_thread::yield();
+    EXPECT_EQ(2, p.client.events);
+}
+
+// The server's end is seen by the next reader.
+TEST(CallerReads, LateThread_ServerHasGone_TheNextReaderIsTold) {
+    for (const bool by_ask : {true, false}) {
+        Pair p(true, true);
+        p.peer.reset();
+        if (by_ask)
+            EXPECT_NE(PMIX_SUCCESS, p.ask("x"));
+        else
+            p.connection->read_pending();
+        const test::LongWait most;
+        while (p.client.closed == PMIX_SUCCESS && !most.over()) std::this_thread::yield();
+        EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed);
+    }
 }
 
 // The loop completes the call while the caller sleeps in poll: a write to its eventfd wakes it.

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* late_thread: a process that uses nothing but the calls which wait has no thread of the library's; the first handler,
+ * the first call with a callback, or a second thread that waits starts it.
+ * usage: late_thread none|event|callback|waiters|refused */
+#include "check.h"
+
+enum { BYTES = 32 << 10, ROUNDS = 40, MOST_COMMITS = 2000, CODE = PMIX_EXTERNAL_ERR_BASE - 41 };
+
+static unsigned before; /* threads before PMIx_Init */
+
+static unsigned threads(void) {
+    unsigned count = 0;
+    DIR* folder = opendir("/proc/self/task");
+    CHECK(folder);
+    for (struct dirent* entry; (entry = readdir(folder));) count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+#define WITHOUT(call)               \
+    do {                            \
+        call;                       \
+        CHECK(threads() == before); \
+    } while (0)
+
+static struct signal_box box = SIGNAL_BOX;
+
+/* --- none ----------------------------------------------------------------------------------------------------------
+ */
+
+/* Rank 0 replaces its value until the server has begun new segments; each round's is seen by all. */
+static void see_replaced(void) {
+    pmix_proc_t zero = rank_of_job(0);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        if (me.rank == 0) {
+            char* text = malloc(BYTES);
+            CHECK(text);
+            memset(text, 'a' + (int)(round % 26), BYTES - 1);
+            text[BYTES - 1] = '\0';
+            pmix_value_t value = {.type = PMIX_STRING, .data.string = text};
+            WITHOUT(CHECK_OK(PMIx_Put(PMIX_GLOBAL, "text", &value)));
+            WITHOUT(CHECK_OK(PMIx_Commit()));
+            free(text);
+        }
+        WITHOUT(fence(true));
+        pmix_value_t* value = NULL;
+        WITHOUT(CHECK_OK(PMIx_Get(&zero, "text", NULL, 0, &value)));
+        CHECK(value->type == PMIX_STRING && strlen(value->data.string) == BYTES - 1);
+        CHECK(value->data.string[0] == 'a' + (int)(round % 26));
+        PMIX_VALUE_RELEASE(value);
+        WITHOUT(fence(false));
+    }
+}
+
+/* rows: I1 K1 F1 */
+static void none(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t number = 0;
+    const pmix_proc_t next = rank_of_job((me.rank + 1) % job_size);
+    WITHOUT(CHECK_OK(put_u32(PMIX_GLOBAL, "rank", me.rank)));
+    WITHOUT(CHECK_OK(PMIx_Commit()));
+    WITHOUT(fence(false));
+    WITHOUT(CHECK_OK(get_u32(&next, "rank", 0, &number)));
+    CHECK(number == next.rank);
+    WITHOUT(CHECK_STATUS(get_u32(&next, "not there", 1, &number), PMIX_ERR_TIMEOUT));
+    pmix_info_t published;
+    char key[64];
+    snprintf(key, sizeof key, "published.%u", me.rank);
+    PMIX_INFO_LOAD(&published, key, &me.rank, PMIX_UINT32);
+    WITHOUT(CHECK_OK(PMIx_Publish(&published, 1)));
+    PMIX_INFO_DESTRUCT(&published);
+    WITHOUT(fence(true));
+    pmix_pdata_t found;
+    PMIX_PDATA_CONSTRUCT(&found);
+    snprintf(found.key, sizeof found.key, "published.%u", next.rank);
+    WITHOUT(CHECK_OK(PMIx_Lookup(&found, 1, NULL, 0)));
+    CHECK(found.value.data.uint32 == next.rank);
+    PMIX_PDATA_DESTRUCT(&found);
+    see_replaced();
+}
+
+/* --- event ---------------------------------------------------------------------------------------------------------
+ */
+
+static void take(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                 pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)id, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    box_signal(&box, status);
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void event(int argc, char** argv) {
+    (void)argc, (void)argv;
+    WITHOUT(fence(false));
+    pmix_status_t code = CODE;
+    CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, take, NULL, NULL) >= 0);
+    CHECK(threads() == before + 1);
+    fence(false);
+    if (me.rank == 0) CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
+    CHECK(box_wait(&box, 1, 60) && box.status == CODE);
+    fence(false);
+}
+
+/* --- callback ------------------------------------------------------------------------------------------------------
+ */
+
+static void fenced(pmix_status_t status, void* cbdata) {
+    (void)cbdata;
+    box_signal(&box, status);
+}
+
+static void callback(int argc, char** argv) {
+    (void)argc, (void)argv;
+    WITHOUT(fence(false));
+    CHECK_OK(PMIx_Fence_nb(NULL, 0, NULL, 0, fenced, NULL));
+    CHECK(threads() == before + 1);
+    CHECK(box_wait(&box, 1, 60) && box.status == PMIX_SUCCESS);
+    fence(false);
+}
+
+/* --- waiters -------------------------------------------------------------------------------------------------------
+ */
+
+static void* get_late(void* proc) {
+    uint32_t number = 0;
+    const pmix_proc_t* of = proc;
+    CHECK_OK(get_u32(of, "rank", 0, &number));
+    CHECK(number == of->rank);
+    return NULL;
+}
+
+/* Two threads of rank 0 wait. The one whose answer comes first may be the one that reads for both. */
+static void waiters(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pthread_t getters[2];
+    pmix_proc_t procs[2] = {rank_of_job(1), rank_of_job(2)};
+    if (me.rank == 0) {
+        for (int i = 0; i < 2; i++) CHECK(pthread_create(&getters[i], NULL, get_late, &procs[i]) == 0);
+        CHECK(pthread_join(getters[0], NULL) == 0);
+        raise_flag("first");
+        CHECK(pthread_join(getters[1], NULL) == 0);
+    }
+    if (me.rank == 2) await_flag("first");
+    CHECK_OK(put_u32(PMIX_GLOBAL, "rank", me.rank));
+    CHECK_OK(PMIx_Commit());
+    fence(false);
+}
+
+/* --- refused -------------------------------------------------------------------------------------------------------
+ */
+
+/* The server has no room for all (the test limits the size of its files), and a rank that does nothing but commit is
+ * told so. */
+static void refused(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_status_t status = PMIX_SUCCESS;
+    char* text = malloc(BYTES);
+    CHECK(text);
+    memset(text, 'x', BYTES - 1);
+    text[BYTES - 1] = '\0';
+    const pmix_value_t value = {.type = PMIX_STRING, .data.string = text};
+    for (int i = 0; i < MOST_COMMITS && status == PMIX_SUCCESS; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "text.%d", i);
+        CHECK_OK(PMIx_Put(PMIX_GLOBAL, key, (pmix_value_t*)&value));
+        status = PMIx_Commit();
+        usleep(500);
+    }
+    free(text);
+    CHECK_STATUS(status, PMIX_ERR_OUT_OF_RESOURCE);
+}
+
+int main(int argc, char** argv) {
+    static const struct test_case cases[] = {
+        {"none", none}, {"event", event}, {"callback", callback}, {"waiters", waiters}, {"refused", refused}};
+    before = threads();
+    start();
+    CHECK(threads() == before);
+    run_case(cases, sizeof cases / sizeof *cases, argc, argv);
+    return finish();
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A loop whose thread starts late: a process that has nothing for the loop does not pay for a thread.
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+#include <thread>
+
+#include "support/long_wait.h"
+#include "support/sanitizers.h"
+#include "transport/event_loop.h"
+
+namespace pmix::transport::late_thread_test {
+namespace {
+
+std::unique_ptr<EventLoop> late_loop() {
+    EventLoopOptions options;
+    options.late = true;
+    auto loop = EventLoop::create(options);
+    EXPECT_TRUE(loop.ok());
+    return std::move(*loop);
+}
+
+// Posts and waits for it.
+bool runs(EventLoop& loop) {
+    Waiter waiter;
+    loop.post([&] { waiter.complete(); });
+    const test::LongWait most;
+    return loop.wait(waiter, most.deadline());
+}
+
+TEST(LateThread, IsStartedByTheFirstTask) {
+    auto loop = late_loop();
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    EXPECT_FALSE(loop->is_turned());
+    EXPECT_TRUE(runs(*loop));
+    EXPECT_TRUE(loop->is_turned());
+    EXPECT_TRUE(runs(*loop));
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_FALSE(loop->is_turned());
+}
+
+TEST(LateThread, IsStartedByAThreadThatWaits) {
+    auto loop = late_loop();
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    Waiter waiter;
+    EXPECT_FALSE(loop->wait(waiter, Deadline::in_ms(1)));
+    EXPECT_TRUE(loop->is_turned());
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+}
+
+TEST(LateThread, WhatWasPostedBeforeTheStartNeedsIt) {
+    auto loop = late_loop();
+    Waiter waiter;
+    loop->post([&] { waiter.complete(); });
+    EXPECT_FALSE(loop->is_turned()) << "it may not run before start()";
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    EXPECT_TRUE(loop->is_turned());
+    const test::LongWait most;
+    EXPECT_TRUE(loop->wait(waiter, most.deadline()));
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+}
+
+TEST(LateThread, IsStartedOnceByManyAtATime) {
+    for (int round = 0; round < 100; ++round) {
+        auto loop = late_loop();
+        loop->start();
+        int total = 0;  // the loop's alone
+        std::vector<std::thread> posters;
+        for (int t = 0; t < 3; ++t) {
+            posters.emplace_back([&] {
+                EXPECT_EQ(PMIX_SUCCESS, loop->need_thread());
+                for (int i = 0; i < 20; ++i) loop->post([&] { ++total; });
+            });
+        }
+        for (auto& p : posters) p.join();
+        loop->stop();
+        EXPECT_EQ(60, total);
+    }
+}
+
+TEST(LateThread, StoppedBeforeItWasNeeded_IsNotStartedAnyMore) {
+    for (const bool by_stop : {true, false}) {
+        auto loop = late_loop();
+        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        if (by_stop)
+            EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+        else
+            EXPECT_TRUE(loop->withdraw_thread());
+        auto kept = std::make_shared<int>(0);
+        loop->post([kept] { ++*kept; });
+        EXPECT_EQ(PMIX_SUCCESS, loop->need_thread());
+        EXPECT_FALSE(loop->is_turned());
+        EXPECT_EQ(2, kept.use_count());
+        loop.reset();
+        EXPECT_EQ(1, kept.use_count());
+        EXPECT_EQ(0, *kept);
+    }
+    auto loop = late_loop();
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    EXPECT_TRUE(runs(*loop));
+    EXPECT_FALSE(loop->withdraw_thread()) << "it runs";
+    EXPECT_TRUE(runs(*loop));
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+}
+
+TEST(LateThread, HandedOverBeforeItWasNeeded_CallersDriveTheLoop) {
+    for (const bool flush : {true, false}) {
+        auto loop = late_loop();
+        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        EXPECT_EQ(PMIX_SUCCESS, loop->hand_over(flush));
+        EXPECT_EQ(Drive::caller, loop->drive());
+        Waiter waiter;
+        std::thread::id by;
+        loop->post([&] {
+            by = std::this_thread::get_id();
+            waiter.complete();
+        });
+        const test::LongWait most;
+        EXPECT_TRUE(loop->wait(waiter, most.deadline()));
+        EXPECT_EQ(std::this_thread::get_id(), by);
+    }
+}
+
+#if !defined(UNDER_ASAN) && !defined(UNDER_TSAN)  // they want all the address space for themselves
+// The C library keeps stacks of threads that have ended, which take no more room. The loop's has a MiB.
+void use_up_stacks() {
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 1u << 20);
+    const auto sleep = [](void*) -> void* {
+        for (;;) ::pause();
+    };
+    pthread_t thread;
+    while (pthread_create(&thread, &small, sleep, nullptr) == 0) {
+    }
+    pthread_attr_destroy(&small);
+}
+
+// There is no room for the thread: a caller that needs it is told so, one that only waits does so to its deadline, and
+// once there is room again all goes on.
+TEST(LateThread, NoRoomForIt) {
+    const pid_t child = fork();
+    if (child == 0) {
+        auto loop = late_loop();
+        if (loop->start() != PMIX_SUCCESS) _exit(1);
+        rlimit before{};
+        getrlimit(RLIMIT_AS, &before);
+        rlimit none = before;
+        none.rlim_cur = 1;
+        if (setrlimit(RLIMIT_AS, &none) != 0) _exit(2);
+        use_up_stacks();
+        if (loop->need_thread() != PMIX_ERR_OUT_OF_RESOURCE) _exit(3);
+        int ran = 0;
+        bool thrown = false;
+        try {
+            loop->post([&] { ++ran; });
+        } catch (const std::bad_alloc&) {
+            thrown = true;
+        }
+        if (!thrown || loop->is_turned()) _exit(4);
+        Waiter waiter;
+        if (loop->wait(waiter, Deadline::in_ms(20))) _exit(5);
+        if (setrlimit(RLIMIT_AS, &before) != 0) _exit(6);
+        if (!runs(*loop) || ran != 0) _exit(7);
+        _exit(loop->stop() == PMIX_SUCCESS ? 0 : 8);
+    }
+    int status = -1;
+    ASSERT_EQ(child, waitpid(child, &status, 0));
+    EXPECT_EQ(0, status);
+}
+#endif
+
+}  // namespace
+}  // namespace pmix::transport::late_thread_test
