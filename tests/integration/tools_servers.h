@@ -309,7 +309,11 @@ static pmix_proc_t lost_server;
 static inline void on_event(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
                             size_t ninfo, pmix_info_t* results, size_t nresults,
                             pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
-    (void)handler, (void)info, (void)ninfo, (void)results, (void)nresults;
+    (void)handler, (void)results, (void)nresults;
+    bool non_default = false;
+    for (size_t i = 0; i < ninfo; i++)
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_NON_DEFAULT)) non_default = PMIX_INFO_TRUE(&info[i]);
+    if (status == PMIX_EVENT_JOB_END) CHECK(non_default); /* the library's own, when the process that started it goes */
     if (status == PMIX_ERR_LOST_CONNECTION) {
         lost_server = *source;
         __atomic_add_fetch(&lost, 1, __ATOMIC_SEQ_CST);

@@ -32,6 +32,7 @@ struct Waiting {
         std::string where = "nowhere";
         for (size_t i = 0; i < n; ++i)
             if (PMIx_Check_key(infos[i].key, PMIX_BREAKPOINT)) where = infos[i].value.data.string;
+        EXPECT_TRUE(common::InfoView(infos, n).flag(PMIX_EVENT_NON_DEFAULT)) << "that a rank waits is no failure";
         seen.emplace_back(ProcId(*source), where);
         changed.notify_all();
         return PMIX_OPERATION_SUCCEEDED;

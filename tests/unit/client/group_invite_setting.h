@@ -143,7 +143,9 @@ class GroupInviteTest : public ::testing::Test {
         for (const Frame& f : channel->sent()) {
             if (!is(f, Command::notify_event)) continue;
             auto request = FakeChannel::decoded<common::NotifyEventRequest>(f);
-            if (request.status == code) infos = request.infos.take();
+            if (request.status != code) continue;
+            infos = request.infos.take();
+            EXPECT_TRUE(common::InfoView(infos).flag(PMIX_EVENT_NON_DEFAULT)) << code << " is for those that take part";
         }
         return infos;
     }

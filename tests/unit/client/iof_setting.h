@@ -131,6 +131,7 @@ class IofTest : public ::testing::Test {
         static inline uint64_t lost = 0;
         static void on(size_t, pmix_status_t code, const pmix_proc_t*, pmix_info_t infos[], size_t n, pmix_info_t[],
                        size_t, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+            EXPECT_TRUE(common::InfoView(infos, n).flag(PMIX_EVENT_NON_DEFAULT)) << "the process goes on without it";
             {
                 std::lock_guard lock(mutex);
                 codes.push_back(code);

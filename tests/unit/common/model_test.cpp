@@ -33,6 +33,7 @@ struct Heard {
     static inline std::promise<std::set<std::string>>* keys = nullptr;
     static void handler(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t infos[], size_t n, pmix_info_t[], size_t,
                         pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+        EXPECT_TRUE(pmix::common::InfoView(infos, n).flag(PMIX_EVENT_NON_DEFAULT)) << "news, no failure";
         std::set<std::string> seen;
         for (size_t i = 0; i < n; ++i) {
             const std::string key = infos[i].key;

@@ -236,6 +236,7 @@ TEST(ServerEventsTest, ABrokenProtocolIsToldToTheHost) {
                 sources.push_back(event.source);
                 const common::InfoView infos(event.infos.data(), event.infos.size());
                 EXPECT_FALSE(infos.has(PMIX_EVENT_CUSTOM_RANGE));
+                EXPECT_TRUE(infos.flag(PMIX_EVENT_NON_DEFAULT)) << "the daemon of a node goes on";
             }
         });
         common::RegisterEventsRequest request;
@@ -264,8 +265,10 @@ TEST(ServerEventsTest, ClientLost_IsReportedToHandlersOfTheCode) {
         self.set_sink([&](const common::FrameHeader& header, common::Bytes payload, std::span<const int>) {
             common::EventNotify event;
             if (header.kind == common::FrameKind::notify && common::decode_message(payload, event) == PMIX_SUCCESS &&
-                event.status == PMIX_ERR_LOST_CONNECTION && event.source == ProcId("job", 0))
+                event.status == PMIX_ERR_LOST_CONNECTION && event.source == ProcId("job", 0)) {
+                EXPECT_TRUE(common::InfoView(event.infos.data(), event.infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
                 ++own;
+            }
         });
         common::RegisterEventsRequest request;
         request.codes = {PMIX_ERR_LOST_CONNECTION};
@@ -280,6 +283,7 @@ TEST(ServerEventsTest, ClientLost_IsReportedToHandlersOfTheCode) {
     ASSERT_TRUE(event);
     EXPECT_EQ(ProcId("job", 0), event->source);
     ASSERT_EQ(1u, event->infos.size() - 1) << "the process it is about, and that it is not for default handlers";
+    EXPECT_TRUE(common::InfoView(event->infos.data(), event->infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
     EXPECT_EQ(0u, s.count(s.o, PMIX_ERR_LOST_CONNECTION));
 }
 

@@ -25,6 +25,7 @@ void expect_event(FakeClient& client, pmix_status_t code, const ProcId& affected
     EXPECT_EQ(kName, group);
     ASSERT_NE(nullptr, proc);
     EXPECT_EQ(affected, ProcId(*proc));
+    EXPECT_TRUE(common::InfoView(infos).flag(PMIX_EVENT_NON_DEFAULT)) << "the group says what becomes of it";
 }
 
 }  // namespace
@@ -133,6 +134,7 @@ TEST(ServerGroupFailuresTest, ALeaderThatEndsIsReplacedByTheFirstWhoWantsToLead)
         auto event = s[i].take_event();
         ASSERT_TRUE(event);
         EXPECT_EQ(PMIX_GROUP_LEADER_SELECTED, event->status);
+        EXPECT_TRUE(common::InfoView(event->infos.data(), event->infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
         EXPECT_EQ(ProcId("job", 2), event->source);
         EXPECT_FALSE(s[i].take_event()) << "one leader";
     }
@@ -270,6 +272,7 @@ TEST(ServerGroupFailuresTest, Construct_LeaderEndsAndNobodyWantsToLead_TheSelect
         auto event = s[i].take_event();
         ASSERT_TRUE(event);
         EXPECT_EQ(PMIX_GROUP_LEADER_SELECTED, event->status);
+        EXPECT_TRUE(common::InfoView(event->infos.data(), event->infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
         const pmix_proc_t* leader = nullptr;
         const InfoList infos = event->infos.take();
         common::InfoView(infos).get(PMIX_GROUP_LEADER, &leader);
@@ -320,6 +323,7 @@ TEST(ServerGroupFailuresTest, DestructAfterADeath) {
             ASSERT_TRUE(failed && update);
             EXPECT_EQ(PMIX_GROUP_MEMBER_FAILED, failed->status);
             EXPECT_EQ(PMIX_GROUP_MEMBERSHIP_UPDATE, update->status);
+            EXPECT_TRUE(common::InfoView(update->infos.data(), update->infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
         }
         uint32_t a = destruct(s[0]), b = agreed ? destruct(s[1]) : 0;
         EXPECT_EQ(agreed ? PMIX_SUCCESS : PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], a).status);

@@ -446,6 +446,7 @@ TEST(ServerGroupTest, WhoLeavesIsAnnouncedAndNotWaitedFor) {
     auto event = s[0].take_event();
     ASSERT_TRUE(event);
     EXPECT_EQ(PMIX_GROUP_LEFT, event->status);
+    EXPECT_TRUE(common::InfoView(event->infos.data(), event->infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
     EXPECT_EQ(ProcId("job", 1), event->source);
     ASSERT_EQ(1u, s.host.count("notify_event")) << "members of the other node";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, s[0].wait(s[0].start_fence({{kName, 1}}))->header.status);

@@ -134,6 +134,32 @@ TEST(ToolEventsTest, WhatAToolWantedOfTheHostIsWithdrawnByItAndByItsEnd) {
     EXPECT_EQ(3u, s.host.count("register_events"));
 }
 
+// For the host's handlers of this code alone: that a tool goes is no end of the daemon. rows: E17
+TEST(ToolEventsTest, ALostTool_IsToldToTheHost_NotToItsDefaultHandlers) {
+    Setting s;
+    std::vector<ProcId> sources;
+    s.server.on_loop([&] {
+        server::SelfPeer& self = s.server.server->self_peer();
+        self.set_sink([&](const common::FrameHeader& header, common::Bytes payload, std::span<const int>) {
+            common::EventNotify event;
+            if (header.kind != common::FrameKind::notify || common::decode_message(payload, event) != PMIX_SUCCESS ||
+                event.status != PMIX_ERR_LOST_CONNECTION)
+                return;
+            sources.push_back(event.source);
+            EXPECT_TRUE(common::InfoView(event.infos.data(), event.infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
+        });
+        common::RegisterEventsRequest request;
+        request.codes = {PMIX_ERR_LOST_CONNECTION};
+        auto bytes = common::message_bytes(request);
+        s.server.server->on_frame(
+            self, common::FrameHeader::request(static_cast<uint16_t>(Command::register_events), 6), *bytes);
+        return 0;
+    });
+    s.tool->kill();
+    ASSERT_TRUE(s.server.turn_until([&] { return !sources.empty(); }));
+    EXPECT_EQ((std::vector<ProcId>{Setting::kTool}), sources);
+}
+
 // A tool is in no job; by this key a process can find out whether it is connected. rows: Q5
 TEST(ToolEventsTest, PidOfATool_IsAnswered_OfAnotherNameNot) {
     Setting s;
