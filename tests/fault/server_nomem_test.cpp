@@ -3,104 +3,21 @@
 // whatever status, or loses its connection. Nobody waits for an answer that was lost.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <map>
 
 #include "client/session/handshake.h"
 #include "runtime/library.h"
-#include "support/failing_memory.h"
-#include "support/fake_client.h"
+#include "support/failing_node.h"
 #include "support/info_lists.h"
 
 using namespace pmix;
 using namespace pmix::test;
 using common::InfoList;
 
-namespace {
-
-// A server of the first of two nodes with two processes on each, and the two that are here.
-struct Node {
-    FakeHost host;
-    pmix_server_module_t module = host.module();
-    TestServer server{&module};
-    std::unique_ptr<FakeClient> a, b;
-
-    Node() {
-        server.job("job", 2, 2);
-        a = std::make_unique<FakeClient>(server, ProcId("job", 0));
-        b = std::make_unique<FakeClient>(server, ProcId("job", 1));
-        EXPECT_EQ(PMIX_SUCCESS, a->hello());
-        EXPECT_EQ(PMIX_SUCCESS, b->hello());
-        a->put("key", "of rank 0");
-        b->put("key", "of rank 1");
-        server.settle();
-    }
-    // Runs the loop, with the allocations of the server counted, until the condition holds or a minute is over.
-    bool turn_until(const std::function<bool()>& done) {
-        const auto deadline = transport::Deadline::in_ms(60'000);
-        bool is = false;
-        while (!is && !deadline.passed()) {
-            FailingMemory::resume();
-            server.run_once();
-            FailingMemory::pause();
-            is = done();
-        }
-        return is;
-    }
-};
-
-std::optional<pmix_status_t> outcome(FakeClient& client, uint32_t id) {
-    if (auto reply = client.take(id)) return reply->header.status;
-    if (client.hung_up()) return PMIX_ERR_LOST_CONNECTION;
-    return std::nullopt;
-}
-
-// Runs a scenario with the first, the second, ... allocation failing, until none fails any more.
-void fail_everywhere(const std::function<void(Node&)>& scenario, long least = 5) {
-    if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
-    for (long n = 0; n < 3000; ++n) {
-        SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
-        Node node;
-        FailingMemory::arm(n);
-        scenario(node);
-        if (::testing::Test::HasFailure() || !FailingMemory::failed()) {
-            EXPECT_GE(n, least) << "hardly any allocation was made to fail";
-            return;
-        }
-    }
-    ADD_FAILURE() << "there is no end of allocations";
-}
-
-// Both clients have started something: both get an answer, their statuses are returned. A process whose call failed
-// has not taken part, and ends: it may be for this that the other one waits.
-std::pair<pmix_status_t, pmix_status_t> await_both(Node& node, uint32_t ia, uint32_t ib) {
-    std::optional<pmix_status_t> sa, sb;
-    const auto both = [&] {
-        node.host.answer_waiting();
-        if (!sa) sa = outcome(*node.a, ia);
-        if (!sb) sb = outcome(*node.b, ib);
-        if (sa && !sb && *sa != PMIX_SUCCESS) node.a->kill();
-        if (sb && !sa && *sb != PMIX_SUCCESS) node.b->kill();
-        return sa && sb;
-    };
-    EXPECT_TRUE(node.turn_until(both)) << (sa ? "" : "rank 0 waits ") << (sb ? "" : "rank 1 waits");
-    return {sa.value_or(PMIX_ERR_TIMEOUT), sb.value_or(PMIX_ERR_TIMEOUT)};
-}
-
-common::GroupRequest group_request(common::GroupCall call, const std::vector<ProcId>& procs) {
-    common::GroupRequest request;
-    request.call = call;
-    request.name = "group";
-    request.procs = procs;
-    return request;
-}
-
-}  // namespace
-
 TEST(ServerNomemTest, Fence_OneAllocationFails_EveryCallerIsAnswered) {
     for (const Style style : {Style::before_return, Style::later}) {
         fail_everywhere([&](Node& node) {
-            node.host.styles["fence_nb"] = style;
+            node.host.styles["fence"] = style;
             const uint32_t ia = node.a->start_fence({}, true), ib = node.b->start_fence({}, true);
             await_both(node, ia, ib);
         });
@@ -113,7 +30,7 @@ TEST(ServerNomemTest, Fence_OneAllocationFails_HostHearsOfItsPart) {
         await_both(node, ia, ib);
         // The other nodes count upcalls. A caller whose request could not be read has not called.
         if (!node.a->hung_up() && !node.b->hung_up()) node.server.settle();
-        EXPECT_LE(node.host.count("fence_nb"), 1u);
+        EXPECT_LE(node.host.count("fence"), 1u);
     });
 }
 

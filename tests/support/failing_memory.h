@@ -24,6 +24,8 @@ class FailingMemory {
     static void arm_all() noexcept { arm(0), all_ = true; }
     static void resume() noexcept { counts_ = true; }
     static void pause() noexcept { counts_ = false; }
+    // Between resume() and pause().
+    static bool counts() noexcept { return counts_; }
     // Since arm(): an allocation has failed.
     static bool failed() noexcept { return failed_; }
 

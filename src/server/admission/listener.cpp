@@ -14,6 +14,7 @@
 #include "common/base/version.h"
 #include "common/protocol/messages.h"
 #include "common/values/info_view.h"
+#include "server/base/need.h"
 #include "server/base/places.h"
 
 namespace pmix::server {
@@ -249,13 +250,13 @@ void Listener::hello_of_client(IncomingPeer& peer, const ProcId& id) {
     // A clone shares the rank: the host has heard of it.
     if (client->connections > 0) return admit(self, *nspace, *client);
     if (asked) return;
+    common::InfoList infos;
+    const common::Infos& given = claim.infos;
+    need(infos.append_all(given.data(), given.size()));
+    need(append_ids(infos, peer.credentials()));
     auto due = std::make_shared<char>();
     client->at_host = true;
     client->admission_due = due;
-    common::InfoList infos;
-    const common::Infos& given = claim.infos;
-    infos.append_all(given.data(), given.size());
-    append_ids(infos, peer.credentials());
     host_.client_connected(id, client->server_object, std::move(infos),
                            [this, id, due = std::move(due)](HostAnswer& answer) {
                                const auto waiting = waiting_;

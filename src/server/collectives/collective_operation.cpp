@@ -22,6 +22,8 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
     const int timeout = timeout_in(view);
     if (timeout < 0) return reply.status(PMIX_ERR_BAD_PARAM);
 
+    // Before it joins: from then on its infos are those of the round.
+    const Required required = required_in_collective(host_, view, function_);
     Charge charge;
     if (!charge.set(peer.account(), Collective::open_memory_of(signature)))
         return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
@@ -39,7 +41,6 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
     // Not entered.first: there may have been no memory for the first caller's round here.
     const bool first = round.signature.empty();
     if (first) round.signature = std::move(signature);
-    const Required required = required_in_collective(host_, view, function_);
     // The host is given the first caller's entries, what any other caller requires of it, and that the data is to be
     // collected if one of them wants that.
     round.collect = round.collect || view.flag(PMIX_COLLECT_DATA);

@@ -3,19 +3,24 @@
 
 #include <algorithm>
 
+#include "server/base/need.h"
+
 namespace pmix::server {
 
 using common::InfoList;
 
 namespace {
 
-// All attributes of the first caller, and what the library adds.
-InfoList for_host(InfoList&& infos, common::Function function, const Participants& users, pmix_status_t local_status) {
-    mark_processed(infos, function);
-    InfoList out = std::move(infos);
-    users.append_ids(out);
-    out.append_flag(PMIX_SORTED_PROC_ARRAY, true);
-    out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, local_status, PMIX_STATUS);
+// All attributes of the first caller, and what the library adds. The round keeps its own: where there is no memory for
+// the upcall, it is tried once more.
+InfoList for_host(const InfoList& infos, common::Function function, const Participants& users,
+                  pmix_status_t local_status) {
+    InfoList out;
+    need(out.append_all(infos.c_array(), infos.size()));
+    mark_processed(out, function);
+    need(users.append_ids(out));
+    need(out.append_flag(PMIX_SORTED_PROC_ARRAY, true));
+    need(out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, local_status, PMIX_STATUS));
     return out;
 }
 
@@ -33,7 +38,7 @@ void Connect::launch(RoundId id, Round& round) {
         return finish(id, status);
     }
     Signature signature = round.signature;
-    host.connect(signature, for_host(std::move(round.infos), function_, round.users, round.local_status),
+    host.connect(signature, for_host(round.infos, function_, round.users, round.local_status),
                  [this, id, signature, instances = instances_of(signature), charge = std::move(charge),
                   due = due(round)](HostAnswer& answer) mutable {
                      pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
@@ -83,7 +88,7 @@ void Disconnect::launch(RoundId id, Round& round) {
     if (reach == Reach::here && round.local_status == PMIX_SUCCESS && !connect_.connected(round.signature))
         return finish(id, PMIX_ERR_INVALID_OPERATION);
     Signature signature = round.signature;
-    host.disconnect(signature, for_host(std::move(round.infos), function_, round.users, round.local_status),
+    host.disconnect(signature, for_host(round.infos, function_, round.users, round.local_status),
                     [this, id, signature, instances = instances_of(signature), due = due(round)](HostAnswer& answer) {
                         pmix_status_t status = common::succeeded(answer.status) ? PMIX_SUCCESS : answer.status;
                         if (status == PMIX_SUCCESS && still_there(signature, instances))

@@ -115,8 +115,10 @@ void Fence::launch(RoundId id, Round& round) {
         size = blob.size();
         std::memcpy(data.get(), blob.data(), size);
     }
-    mark_processed(round.infos, function_);
-    InfoList infos = std::move(round.infos);
+    // A copy: where there is no memory for the upcall, it is tried once more.
+    InfoList infos;
+    need(infos.append_all(round.infos.c_array(), round.infos.size()));
+    mark_processed(infos, function_);
     // The infos are the first caller's; what any member asked for counts for all.
     if (round.collect && !common::InfoView(infos).flag(PMIX_COLLECT_DATA)) {
         if (pmix_info_t* no = infos.find(PMIX_COLLECT_DATA)) {
@@ -129,7 +131,7 @@ void Fence::launch(RoundId id, Round& round) {
     } else if (!round.collect && infos.find(PMIX_COLLECT_DATA) == nullptr) {
         need(infos.append_flag(PMIX_COLLECT_DATA, false));
     }
-    round.users.append_ids(infos);
+    need(round.users.append_ids(infos));
     need(infos.append_flag(PMIX_SORTED_PROC_ARRAY, true));
     need(infos.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, round.local_status, PMIX_STATUS));
     Signature signature = round.signature;

@@ -77,7 +77,7 @@ InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const 
     for (const pmix_info_t& info : infos) {
         std::string_view k = common::key_view(info);
         if (k == PMIX_GROUP_INFO || k == PMIX_GROUP_ENDPT_DATA || k == PMIX_GROUP_LOCAL_CID) continue;
-        out.append(info);
+        need(out.append(info));
     }
     if (InfoView(infos).find(PMIX_GROUP_BOOTSTRAP) == nullptr)
         need(common::append_proc_array(out, PMIX_GROUP_ADD_MEMBERS, {caller}));
@@ -102,8 +102,8 @@ InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const 
         pmix_status_t rc = out.append(PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT);
         if (rc != PMIX_SUCCESS) status = rc;
     }
-    if (pmix_status_t rc = append_ids(out, peer.credentials()); rc != PMIX_SUCCESS) status = rc;
-    out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, status, PMIX_STATUS);
+    need(append_ids(out, peer.credentials()));
+    need(out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, status, PMIX_STATUS));
     return out;
 }
 

@@ -382,7 +382,7 @@ void Groups::launch(RoundId id, Round& round) {
     if (reach == Reach::here && !numbered && !op.hosted && op.required != Required::by_host) {
         if (op.local_status != PMIX_SUCCESS || !constructs) return finish(id, op.local_status);
         InfoList results;
-        if (op.assign) results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, next_context_++, PMIX_SIZE);
+        if (op.assign) need(results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, next_context_++, PMIX_SIZE));
         return form(op, results);
     }
     if (!host.has_group()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
@@ -406,13 +406,13 @@ InfoList Groups::for_host(Operation& op) {
             k == PMIX_GROUP_ASSIGN_CONTEXT_ID || k == PMIX_GROUP_OPTIONAL || k == PMIX_GROUP_NOTIFY_TERMINATION ||
             k == PMIX_GROUP_FT_COLLECTIVE)
             continue;
-        out.append(info);
+        need(out.append(info));
     }
     const bool constructs = op.call == GroupCall::construct;
-    if (constructs) out.append_flag(PMIX_GROUP_ASSIGN_CONTEXT_ID, op.assign);
-    if (op.optional) out.append_flag(PMIX_GROUP_OPTIONAL, true);
-    if (op.notify) out.append_flag(PMIX_GROUP_NOTIFY_TERMINATION, true);
-    if (op.tolerant) out.append_flag(PMIX_GROUP_FT_COLLECTIVE, true);
+    if (constructs) need(out.append_flag(PMIX_GROUP_ASSIGN_CONTEXT_ID, op.assign));
+    if (op.optional) need(out.append_flag(PMIX_GROUP_OPTIONAL, true));
+    if (op.notify) need(out.append_flag(PMIX_GROUP_NOTIFY_TERMINATION, true));
+    if (op.tolerant) need(out.append_flag(PMIX_GROUP_FT_COLLECTIVE, true));
     std::vector<uint8_t> blob;
     if (constructs && op.local_status == PMIX_SUCCESS) {
         auto section = encode_group_section(op.section);
@@ -439,9 +439,9 @@ InfoList Groups::for_host(Operation& op) {
         pmix_status_t rc = out.append(PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT);
         if (rc != PMIX_SUCCESS) op.local_status = rc;
     }
-    op.users.append_ids(out);
-    out.append_flag(PMIX_SORTED_PROC_ARRAY, true);
-    out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, op.local_status, PMIX_STATUS);
+    need(op.users.append_ids(out));
+    need(out.append_flag(PMIX_SORTED_PROC_ARRAY, true));
+    need(out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, op.local_status, PMIX_STATUS));
     return out;
 }
 
