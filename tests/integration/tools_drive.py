@@ -30,6 +30,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 
@@ -563,6 +564,10 @@ def nodes(options):
 
 
 def none(options):
+    folder = tempfile.TemporaryDirectory()
+    file = os.path.join(folder.name, "uri")
+    with open(file, "w", encoding="utf-8") as address:
+        address.write("prte-host-17@0.0;tcp4://127.0.0.1:9\nv5.0.7\n")
     for command in COMMANDS[1:]:
         if command == "pattrs":
             continue
@@ -570,6 +575,14 @@ def none(options):
                      "pctrl": ["--kill", "job"], "wireup-top": ["--once"]}[command]
         said = run(options, command, "--nspace", "nobody-is-called-that", *arguments, status=3)
         check(said.count("\n") == 1 and "no server answers" in said, said)
+        # The address of a server that has another library is no wrong command line.
+        for uri in "prte-host-17@0.0;tcp4://127.0.0.1:9", "file:" + file:
+            said = run(options, command, "--uri", uri, *arguments, status=3)
+            check(said.count("\n") == 1 and ("no server answers" if command == "wireup-top" else "OpenPMIx's") in said, said)
+    with open(file, "w", encoding="utf-8") as address:
+        address.write("nobody\n")
+    run(options, "pps", "--uri", "file:" + file, status=2)
+    run(options, "pps", "--uri", "nobody", status=2)
     for command in COMMANDS:
         check(run(options, command, "--no-such-option", status=2).startswith(command + ": there is no option"))
     run(options, "pquery", status=2)

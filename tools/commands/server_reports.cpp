@@ -162,7 +162,8 @@ void ask(const CommandLine& line, const std::string& uri, const Wanted& wanted, 
     const int seconds = static_cast<int>(line.number("timeout", 5, 1));
     const pmix_status_t rc = attach(uri, true, seconds, name);
     if (rc != PMIX_SUCCESS) {
-        server.problem = std::string("does not answer: ") + PMIx_Error_string(rc);
+        server.problem = is_openpmix_address(uri) ? std::string("has OpenPMIx's library, which has no reports")
+                                                  : std::string("does not answer: ") + PMIx_Error_string(rc);
         if (rc != PMIX_ERR_NO_PERMISSIONS && rc != PMIX_ERR_BAD_PARAM)
             make_silent(address_in(uri), wanted.stacks, server);
         return;

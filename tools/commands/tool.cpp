@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tool.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -172,6 +175,23 @@ void add_choice(const CommandLine& line, Infos& infos) {
     if (seconds > 0) infos.add(PMIX_TIMEOUT, &seconds, PMIX_INT);
 }
 
+bool is_openpmix_address(const std::string& uri) {
+    constexpr std::string_view kFile = "file:";
+    char text[4096];
+    std::string_view address = uri;
+    if (address.starts_with(kFile)) {
+        // What is no file with an address has been refused before; a FIFO must not hold up the command.
+        const int fd = ::open(uri.c_str() + kFile.size(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+        if (fd < 0) return false;
+        const ssize_t length = ::read(fd, text, sizeof text);
+        ::close(fd);
+        address = std::string_view(text, length > 0 ? static_cast<size_t>(length) : 0);
+    }
+    address = address.substr(0, address.find('\n'));
+    const size_t separator = address.find(';');
+    return separator != address.npos && address.substr(separator).starts_with(";tcp");
+}
+
 Tool::Tool(const CommandLine& line, Role role) {
     Infos infos;
     if (role == Role::none) {
@@ -201,6 +221,10 @@ Tool::Tool(const CommandLine& line, Role role) {
             std::fprintf(stderr, "%s: the server refuses this user\n", name);
             std::exit(kFailed);
         case PMIX_ERR_BAD_PARAM:
+            if (is_openpmix_address(line.text("uri"))) {
+                std::fprintf(stderr, "%s: this server's library is OpenPMIx's, which serves other tools only\n", name);
+                std::exit(kNoServer);
+            }
             line.wrong("no such server address");
         default:
             std::exit(failed(name, "cannot connect", rc));

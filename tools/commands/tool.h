@@ -66,6 +66,10 @@ class Tool {
 // The infos that the options give about the server to look for.
 void add_choice(const CommandLine& line, Infos& infos);
 
+// True: an address, or "file:PATH" of a file with one, as servers with OpenPMIx's library have. They speak to tools by
+// a protocol of their own, over TCP, and the commands do not.
+bool is_openpmix_address(const std::string& uri);
+
 // The answers to one query; keys as strings. Empty: none, and status is the reason.
 struct Answers {
     pmix_status_t status = PMIX_ERROR;
