@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank whose server is killed (tests/engines/orphans). Run as `pmix_orphan STATE`; the files lie beside the program. It
- * makes at.RANK, waits for the file "go", makes call.RANK, and then, with the server stopped in the first four states:
- *   init      calls PMIx_Init
- *   fence     is in a fence of all
- *   get       is in a Get of a peer's key
- *   finalize  calls PMIx_Finalize
- *   part      is in a fence that rank 0 has not joined
- *   never     is in a Get of a key of a peer that commits nothing
- *   handler   waits for the event that the server is lost
- *   idle      is in no call, and makes all kinds of them afterwards
- * The file "dead" is there when the server is gone. Then it finalizes, and writes the status of what it was in, or the
- * names of the calls that should have failed and did not, to end.RANK.
+/* A rank whose server is killed (tests/engines/orphans). Run as `pmix_orphan STATE`; the files lie beside the program.
+ * It makes at.RANK, waits for the file "go", makes call.RANK, and then, with the server stopped in the first four
+ * states: init      calls PMIx_Init fence     is in a fence of all get       is in a Get of a peer's key finalize calls
+ * PMIx_Finalize part      is in a fence that rank 0 has not joined never     is in a Get of a key of a peer that
+ * commits nothing handler   waits for the event that the server is lost idle      is in no call, and makes all kinds of
+ * them afterwards The file "dead" is there when the server is gone. Then it finalizes, and writes the status of what it
+ * was in, or the names of the calls that should have failed and did not, to end.RANK.
  */
 #include <pmix.h>
 #include <semaphore.h>
