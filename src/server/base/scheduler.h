@@ -83,4 +83,18 @@ void run_all(Steps&&... steps) {
     if (failed) throw std::bad_alloc();
 }
 
+// The same with one step, for each of these.
+template <class Range, class Step>
+void run_each(Range&& range, Step&& step) {
+    bool failed = false;
+    for (auto& one : range) {
+        try {
+            step(one);
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+    }
+    if (failed) throw std::bad_alloc();
+}
+
 }  // namespace pmix::server

@@ -126,7 +126,10 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     op.optional = op.optional || view.flag(PMIX_GROUP_OPTIONAL);
     op.notify = op.notify || view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
     op.tolerant = op.tolerant || view.flag(PMIX_GROUP_FT_COLLECTIVE);
-    if (view.flag(PMIX_GROUP_NOTIFY_TERMINATION)) op.deciders.push_back(*member);
+    // Once: a call that had no memory to join may come again.
+    if (view.flag(PMIX_GROUP_NOTIFY_TERMINATION) &&
+        std::find(op.deciders.begin(), op.deciders.end(), *member) == op.deciders.end())
+        op.deciders.push_back(*member);
     rc = admit(op, peer, infos, common::Function::PMIx_Group_construct, reply);
     if (rc == PMIX_SUCCESS) return judge(op.id);
     if (first) rounds_.erase(op.id);
@@ -180,8 +183,15 @@ pmix_status_t Groups::admit(Operation& op, const Peer& peer, const InfoList& inf
         if (rc != PMIX_SUCCESS) return rc;
     }
     const MemberId member = *registry_.member(peer.id());
-    if (!op.has_joined(member)) op.joined.push_back(member);
-    join(op.id, op, peer, timeout, required_in_collective(host_, infos, function), std::move(reply));
+    const Required required = required_in_collective(host_, infos, function);
+    const bool fresh = !op.has_joined(member);
+    if (fresh) op.joined.push_back(member);
+    try {
+        join(op.id, op, peer, timeout, required, std::move(reply));
+    } catch (const std::bad_alloc&) {
+        if (fresh) op.joined.pop_back();  // its call has failed
+        throw;
+    }
     return PMIX_SUCCESS;
 }
 
@@ -229,10 +239,7 @@ void Groups::failed(Operation& op, const ProcId& proc) {
     } else {
         targets = others(op, proc);
     }
-    announce_failure(PMIX_GROUP_MEMBER_FAILED, op.name, proc, targets);
-    // Last: nobody waits for the decision of a process that could not be asked.
-    for (MemberId member : op.deciders)
-        if (contains(targets, registry_.proc_of(member))) ++op.undecided[member];
+    ask(op, PMIX_GROUP_MEMBER_FAILED, proc, targets);
 }
 
 void Groups::leader_gone(Operation& op) {
@@ -246,9 +253,37 @@ void Groups::leader_gone(Operation& op) {
         if (op.forgives() && !contains(op.section.failed, proc)) op.section.failed.push_back(proc);
     }
     if (op.optional) return;
-    announce_failure(PMIX_GROUP_LEADER_FAILED, op.name, proc, others(op, proc));
-    if (op.launched) return;
-    for (MemberId member : op.deciders) ++op.undecided[member];
+    if (op.launched) return announce_failure(PMIX_GROUP_LEADER_FAILED, op.name, proc, others(op, proc));
+    ask(op, PMIX_GROUP_LEADER_FAILED, proc, others(op, proc));
+}
+
+// Tells these of the failure. The decision of a decider among them that has been told is waited for, and no other.
+void Groups::ask(Operation& op, pmix_status_t code, const ProcId& proc, const ProcList& targets) {
+    struct Asked {
+        MemberId member;
+        ProcId proc;
+        bool told = false;
+    };
+    std::vector<Asked> asked;
+    auto undecided = op.undecided;
+    for (const MemberId member : op.deciders) {
+        ProcId decider = registry_.proc_of(member);
+        if (!op.has_joined(member) || !contains(targets, decider)) continue;
+        ++undecided[member];
+        asked.push_back({member, std::move(decider)});
+    }
+    const auto note = [&](const ProcId& told) {
+        for (Asked& one : asked) one.told = one.told || one.proc == told;
+    };
+    // What follows a delivery may not fail: all are counted before, and those taken back that were not told.
+    op.undecided.swap(undecided);
+    const auto take_back = [&] {
+        for (const Asked& one : asked) {
+            const auto at = one.told ? op.undecided.end() : op.undecided.find(one.member);
+            if (at != op.undecided.end() && --at->second == 0) op.undecided.erase(at);
+        }
+    };
+    run_all([&] { announce_failure(code, op.name, proc, targets, note); }, take_back);
 }
 
 // The participants but one.
@@ -258,13 +293,13 @@ ProcList Groups::others(const Operation& op, const ProcId& proc) const {
     return out;
 }
 
-void Groups::announce_failure(pmix_status_t code, const std::string& name, const ProcId& proc,
-                              const ProcList& targets) {
+void Groups::announce_failure(pmix_status_t code, const std::string& name, const ProcId& proc, const ProcList& targets,
+                              const Told& told) {
     InfoList infos;
     const pmix_proc_t affected = proc.to_c();
     need(infos.append_string(PMIX_GROUP_ID, name));
     need(infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC));
-    announce(code, proc, targets, std::move(infos));
+    announce(code, proc, targets, std::move(infos), told);
 }
 
 // Members whose end no server has reported, because their node had no other member: each node notifies its own members.
@@ -502,7 +537,14 @@ void Groups::form(Operation& op, const InfoList& from_host) {
     for (const ProcId& p : asked)
         if (!failed.has(p) && (hosts.empty() || named.has(p))) members.push_back(p);
     const bool whole = members.size() == asked.size();
-    if (!whole) tell_of_missing(op, asked, members);
+    if (!whole) {
+        // Where there is no memory for it, it is left out: the group forms on the other nodes, and so here.
+        try {
+            tell_of_missing(op, asked, members);
+        } catch (const std::bad_alloc&) {
+            scheduler_.step_lost();
+        }
+    }
     if (!hosts.empty()) {
         const Among known(asked);
         for (const ProcId& p : hosts)

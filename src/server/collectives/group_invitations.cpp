@@ -2,6 +2,8 @@
 #include "server/collectives/group_invitations.h"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
@@ -15,33 +17,109 @@ using common::InfoList;
 using common::ProcId;
 using common::ProcList;
 
-namespace {
-
-bool contains(const std::set<ProcId>& set, const ProcId& proc) {
-    return set.count(proc) != 0;
-}
-
-}  // namespace
-
 bool GroupInvitations::has_gone(const ProcId& proc) const noexcept {
     const Nspace* nspace = registry_.find(proc.nspace);
     return nspace != nullptr && nspace->is_local(proc.rank) && nspace->has_left(proc.rank);
 }
 
-void GroupInvitations::tell_leader(const Invitation& invitation, const ProcId& failed) {
-    InfoList infos;
-    pmix_proc_t proc = failed.to_c();
-    need(infos.append_string(PMIX_GROUP_ID, invitation.group));
-    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC));
-    groups_.announce(PMIX_GROUP_INVITE_FAILED, failed, {invitation.leader}, std::move(infos));
+GroupInvitations::Open::iterator GroupInvitations::find(std::string_view group, const ProcId& leader) noexcept {
+    return std::find_if(open_.begin(), open_.end(),
+                        [&](const Invitation& i) { return i.group == group && i.leader == leader; });
 }
 
-void GroupInvitations::tell_invited(const Invitation& invitation, const ProcList& targets) {
+void GroupInvitations::note_end(Invitation& invitation, Invited& invited) noexcept {
+    invited.gone = true;
+    if (invited.answer != Answer::declined) invited.end_due = invitation.due = true;
+}
+
+void GroupInvitations::note_end_of_leader(Invitation& invitation) noexcept {
+    if (invitation.leader_gone) return;
+    invitation.leader_gone = invitation.due = true;
+    for (auto& [proc, invited] : invitation.invited) invited.leader_due = true;
+}
+
+// The first thing that is due, of one invited process or of the leader. It is not due any more when it has been told.
+bool GroupInvitations::tell_one(Invitation& invitation) {
+    // Copies, and looked up again: telling may come back here.
+    const std::string group = invitation.group;
+    const ProcId leader = invitation.leader;
+    const auto told = [&](const ProcId& proc, bool Invited::*due) noexcept {
+        const auto at = find(group, leader);
+        if (at == open_.end()) return;
+        if (const auto one = at->invited.find(proc); one != at->invited.end()) one->second.*due = false;
+    };
+    ProcList targets;
+    for (const auto& [proc, invited] : invitation.invited) {
+        if (!invited.end_due) {
+            if (invited.leader_due) targets.push_back(proc);
+            continue;
+        }
+        const ProcId failed = proc;
+        InfoList infos;
+        const pmix_proc_t affected = failed.to_c();
+        need(infos.append_string(PMIX_GROUP_ID, group));
+        need(infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC));
+        groups_.announce(PMIX_GROUP_INVITE_FAILED, failed, {leader}, std::move(infos),
+                         [&](const ProcId&) { told(failed, &Invited::end_due); });
+        told(failed, &Invited::end_due);  // it listens no more, or later
+        return true;
+    }
+    if (targets.empty()) return false;
     InfoList infos;
-    pmix_proc_t proc = invitation.leader.to_c();
-    need(infos.append_string(PMIX_GROUP_ID, invitation.group));
-    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC));
-    groups_.announce(PMIX_GROUP_LEADER_FAILED, invitation.leader, targets, std::move(infos));
+    const pmix_proc_t affected = leader.to_c();
+    need(infos.append_string(PMIX_GROUP_ID, group));
+    need(infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC));
+    // Of those that one event is for, some may be told where there is no memory for all.
+    groups_.announce(PMIX_GROUP_LEADER_FAILED, leader, targets, std::move(infos),
+                     [&](const ProcId& proc) { told(proc, &Invited::leader_due); });
+    for (const ProcId& proc : targets) told(proc, &Invited::leader_due);
+    return true;
+}
+
+// Where telling comes back here, the first goes on with what has become due.
+void GroupInvitations::tell_due() {
+    if (std::exchange(telling_, true)) return;
+    const auto next = [this] {
+        return std::find_if(open_.begin(), open_.end(), [](const Invitation& i) { return i.due; });
+    };
+    try {
+        for (auto at = next(); at != open_.end(); at = next())
+            if (!tell_one(*at)) at->due = false;
+    } catch (const std::bad_alloc&) {
+        telling_ = false;
+        throw;
+    }
+    telling_ = false;
+}
+
+// It is noted for all of these or for none.
+void GroupInvitations::invited(std::string_view group, const ProcId& leader, const ProcList& targets) {
+    std::map<ProcId, Invited> fresh;
+    for (const ProcId& p : targets) fresh.try_emplace(p);
+    auto at = find(group, leader);
+    const std::optional<uint32_t> user = at != open_.end() ? at->user : user_of(leader);
+    const AccountPtr account = user ? budget_.of(*user) : nullptr;
+    if (at == open_.end()) {
+        Invitation made{std::string(group), leader, user};
+        made.began_ms = transport::monotonic_ms();
+        forget_oldest_of(user);
+        at = open_.insert(open_.end(), std::move(made));
+    }
+    // The ends of invited processes for which there is no memory in the budget are not reported.
+    // Twice for each: a node of the map is larger than what it is found by.
+    size_t bytes = sizeof(Invitation) + group.size() + targets.size() * 2 * sizeof(ProcId);
+    for (const ProcId& p : targets) bytes += 2 * p.nspace.capacity();
+    const bool fits = at->charge.account() == nullptr ? at->charge.set(account, bytes) : at->charge.grow(bytes);
+    if (!fits) {
+        open_.erase(at);
+        return;
+    }
+    at->invited.merge(fresh);
+    for (const ProcId& p : targets) {
+        Invited& who = at->invited.find(p)->second;
+        who = {};
+        if (has_gone(p)) note_end(*at, who);
+    }
 }
 
 void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const InfoList& infos) {
@@ -51,34 +129,6 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
     ProcList targets;
     if (const pmix_info_t* custom = view.find(PMIX_EVENT_CUSTOM_RANGE)) common::read_proc_array(custom->value, targets);
 
-    if (code == PMIX_GROUP_INVITED) {
-        auto at = std::find_if(open_.begin(), open_.end(),
-                               [&](const Invitation& i) { return i.group == name && i.leader == source; });
-        if (at == open_.end()) {
-            Invitation fresh{std::string(name), source, user_of(source)};
-            fresh.charge = std::make_shared<Charge>();
-            fresh.began_ms = transport::monotonic_ms();
-            forget_oldest_of(fresh.user);
-            at = open_.insert(open_.end(), std::move(fresh));
-        }
-        // The ends of invited processes for which there is no memory in the budget are not reported.
-        // Each is noted once more with its answer.
-        size_t bytes = sizeof(Invitation) + name.size() + targets.size() * 2 * sizeof(ProcId);
-        for (const ProcId& p : targets) bytes += 2 * p.nspace.capacity();
-        const AccountPtr account = at->user ? budget_.of(*at->user) : nullptr;
-        const bool fits = at->charge->account() == nullptr ? at->charge->set(account, bytes) : at->charge->grow(bytes);
-        if (!fits) {
-            open_.erase(at);
-            return;
-        }
-        for (const ProcId& p : targets) {
-            at->invited.insert(p);
-            at->declined.erase(p);
-            at->accepted.erase(p);
-            if (has_gone(p)) tell_leader(*at, p);
-        }
-        return;
-    }
     if (code == PMIX_GROUP_CONSTRUCT_ABORT && common::is_abort_of(source, view)) {
         // Others may have invited the same processes to a group of that name.
         std::erase_if(open_, [&](const Invitation& i) { return i.group == name && i.leader == source; });
@@ -88,53 +138,62 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
         targets.push_back(source);
         return over(name, targets);
     }
-    for (Invitation& i : open_) {
-        if (i.group != name || !contains(i.invited, source)) continue;
-        if (code == PMIX_GROUP_INVITE_DECLINED) {
-            i.declined.insert(source);
-            i.accepted.erase(source);
-        } else if (code == PMIX_GROUP_INVITE_ACCEPTED && !i.leader_gone && contains(targets, i.leader)) {
-            i.accepted.insert(source);
-        } else if (code == PMIX_GROUP_INVITE_ACCEPTED && i.leader_gone && contains(targets, i.leader)) {
-            tell_invited(i, {source});  // it waits for somebody who has gone
-        } else if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) {
-            i.leader = source;
-            i.leader_gone = false;
-            i.invited.erase(source);
-            i.accepted.clear();  // each accepts once more
+    if (code == PMIX_GROUP_INVITED) {
+        invited(name, source, targets);
+    } else {
+        for (Invitation& i : open_) {
+            const auto at = i.group == name ? i.invited.find(source) : i.invited.end();
+            if (at == i.invited.end()) continue;
+            Invited& who = at->second;
+            if (code == PMIX_GROUP_INVITE_DECLINED) {
+                who.answer = Answer::declined;
+            } else if (code == PMIX_GROUP_INVITE_ACCEPTED && contains(targets, i.leader)) {
+                if (i.leader_gone) {
+                    who.leader_due = i.due = true;  // it waits for somebody who has gone
+                } else if (who.answer != Answer::declined) {
+                    who.answer = Answer::accepted;
+                }
+            } else if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) {
+                i.leader = source;
+                i.leader_gone = false;
+                i.invited.erase(at);
+                for (auto& [proc, other] : i.invited) {
+                    other.leader_due = false;
+                    if (other.answer == Answer::accepted) other.answer = Answer::none;  // each accepts once more
+                }
+            }
         }
+    }
+    // The event is one that goes on in any case; what follows from it may have to wait for memory.
+    try {
+        tell_due();
+    } catch (const std::bad_alloc&) {
+        scheduler_.step_lost();
     }
 }
 
 bool GroupInvitations::has_part(const ProcId& proc, std::string_view group) const noexcept {
     return std::any_of(open_.begin(), open_.end(), [&](const Invitation& i) {
-        return i.group == group && (i.leader == proc || contains(i.invited, proc));
+        return i.group == group && (i.leader == proc || i.invited.count(proc) != 0);
     });
 }
 
 void GroupInvitations::gone(const ProcId& proc) {
-    // First what there is to announce: it may come back here. No copy of an invitation, which may be long.
-    struct News {
-        Invitation of;  // its group and its leader
-        bool failed = false;
-        ProcList targets;
-    };
-    std::vector<News> news;
     for (Invitation& i : open_) {
-        News n;
-        n.failed = contains(i.invited, proc) && !contains(i.declined, proc);
-        const bool leads = i.leader == proc && !i.leader_gone;
-        if (!n.failed && !leads) continue;
-        n.of.group = i.group;
-        n.of.leader = i.leader;
-        if (leads) n.targets.assign(i.invited.begin(), i.invited.end());
-        i.leader_gone = i.leader_gone || leads;
-        news.push_back(std::move(n));
+        if (const auto at = i.invited.find(proc); at != i.invited.end()) note_end(i, at->second);
+        if (i.leader == proc) note_end_of_leader(i);
     }
-    for (const News& n : news) {
-        if (n.failed) tell_leader(n.of, proc);
-        if (!n.targets.empty()) tell_invited(n.of, n.targets);
+    tell_due();
+}
+
+// The end of a process may not have been noted either.
+void GroupInvitations::recover() {
+    for (Invitation& i : open_) {
+        for (auto& [proc, who] : i.invited)
+            if (!who.gone && has_gone(proc)) note_end(i, who);
+        if (has_gone(i.leader)) note_end_of_leader(i);
     }
+    tell_due();
 }
 
 void GroupInvitations::report(ReportRows& rows) const {
@@ -142,11 +201,11 @@ void GroupInvitations::report(ReportRows& rows) const {
         CollectiveReport row;
         row.operation = "group invite " + i.group;
         row.inviter = i.leader;
-        row.members.assign(i.invited.begin(), i.invited.end());
+        for (const auto& [proc, who] : i.invited) row.members.push_back(proc);
         row.began_ms = i.began_ms;
         const bool hears_all = is_local(i.leader);
-        for (const ProcId& p : i.invited) {
-            if (contains(i.accepted, p) || contains(i.declined, p)) {
+        for (const auto& [p, who] : i.invited) {
+            if (who.answer != Answer::none) {
                 row.joined.push_back(p);
             } else if (hears_all || is_local(p)) {
                 row.missing.push_back(p);
@@ -181,7 +240,7 @@ void GroupInvitations::forget_oldest_of(std::optional<uint32_t> user) {
 void GroupInvitations::over(std::string_view group, const ProcList& procs) {
     std::erase_if(open_, [&](const Invitation& i) {
         return i.group == group && std::any_of(procs.begin(), procs.end(), [&](const ProcId& p) {
-                   return i.leader == p || contains(i.invited, p);
+                   return i.leader == p || i.invited.count(p) != 0;
                });
     });
 }

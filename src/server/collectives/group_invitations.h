@@ -6,17 +6,20 @@
 //
 // Each user's processes have so many open invitations (kMaxOpenOfUser), and the bytes of them are the user's. What can
 // go wrong: where there is one more, the server forgets the oldest one of the same user, and one that the user's
-// account cannot take is not remembered. The ends of the invited processes are not reported then.
+// account cannot take is not remembered. The ends of the invited processes are not reported then. What there is no
+// memory to tell stays due, and is told when the server recovers.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "common/protocol/messages.h"
 #include "server/base/report_rows.h"
+#include "server/base/scheduler.h"
 #include "server/namespaces/registry.h"
 
 namespace pmix::server {
@@ -28,13 +31,15 @@ class GroupInvitations {
     // Of inviters that never end what they began.
     static constexpr size_t kMaxOpenOfUser = 1024;
 
-    GroupInvitations(Registry& registry, Budget& budget, Groups& groups)
-        : registry_(registry), budget_(budget), groups_(groups) {}
+    GroupInvitations(Scheduler& scheduler, Registry& registry, Budget& budget, Groups& groups)
+        : scheduler_(scheduler), registry_(registry), budget_(budget), groups_(groups) {}
 
     void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos);
     // Leads or is invited.
     bool has_part(const common::ProcId& proc, std::string_view group) const noexcept;
     void gone(const common::ProcId& proc);
+    // What was not told for want of memory.
+    void recover();
     // A group has formed, or its forming has ended, among these: their invitations to it are over.
     void over(std::string_view group, const common::ProcList& procs);
     // A row for each that is open: the processes that were asked, and as far as this server has heard those that have
@@ -42,29 +47,43 @@ class GroupInvitations {
     void report(ReportRows& rows) const;
 
   private:
+    enum class Answer : uint8_t { none, accepted, declined };
+    struct Invited {
+        Answer answer = Answer::none;
+        bool gone = false;        // its end has been noted here
+        bool end_due = false;     // the leader is to be told of it
+        bool leader_due = false;  // it is to be told that the leader has gone
+    };
     struct Invitation {
         std::string group;
         common::ProcId leader;
         std::optional<uint32_t> user{};  // of the inviter; none: of a job of which this server has not been told a user
-        std::set<common::ProcId> invited{};
-        std::set<common::ProcId> declined{};
-        std::set<common::ProcId> accepted{};
+        std::map<common::ProcId, Invited> invited{};
         int64_t began_ms = 0;
         bool leader_gone = false;
-        std::shared_ptr<Charge> charge{};  // shared by copies that are made for a moment
+        bool due = false;  // something is to be told
+        Charge charge{};
     };
-    void tell_leader(const Invitation& invitation, const common::ProcId& failed);
-    void tell_invited(const Invitation& invitation, const common::ProcList& targets);
+    using Open = std::vector<Invitation>;
+    Open::iterator find(std::string_view group, const common::ProcId& leader) noexcept;
+    void invited(std::string_view group, const common::ProcId& leader, const common::ProcList& targets);
+    static void note_end(Invitation& invitation, Invited& invited) noexcept;
+    static void note_end_of_leader(Invitation& invitation) noexcept;
+    void tell_due();
+    // Of an invitation: false when nothing is due any more.
+    bool tell_one(Invitation& invitation);
     bool has_gone(const common::ProcId& proc) const noexcept;
     bool is_local(const common::ProcId& proc) const noexcept;
 
     std::optional<uint32_t> user_of(const common::ProcId& leader) const;
     void forget_oldest_of(std::optional<uint32_t> user);
 
+    Scheduler& scheduler_;
     Registry& registry_;
     Budget& budget_;
     Groups& groups_;
-    std::vector<Invitation> open_;  // oldest first
+    Open open_;  // oldest first
+    bool telling_ = false;
 };
 
 }  // namespace pmix::server

@@ -75,17 +75,23 @@ void Groups::leave(Peer& peer, const std::string& name, Reply reply) {
 void Groups::lost(Group& group, const ProcId& proc, bool tell) {
     const uint64_t number = group.number;
     const std::string name = group.name;
-    if (tell) announce_failure(PMIX_GROUP_MEMBER_FAILED, group.name, proc, group.living());
-    const ProcList local = here(group.living());
-    if (local.empty()) {
-        registry_.groups().erase(number);
-    } else {
-        tell_membership(group, proc);
-    }
-    if (Operation* op = destruct_of(name, number); op != nullptr && !op->launched) {
-        op->signature.erase(proc);
-        judge(op->id);
-    }
+    run_all(
+        [&] {
+            if (tell) announce_failure(PMIX_GROUP_MEMBER_FAILED, name, proc, group.living());
+        },
+        [&] {
+            if (here(group.living()).empty()) {
+                registry_.groups().erase(number);
+            } else {
+                tell_membership(group, proc);
+            }
+        },
+        [&] {
+            Operation* op = destruct_of(name, number);
+            if (op == nullptr || op->launched) return;
+            op->signature.erase(proc);
+            judge(op->id);
+        });
 }
 
 // Each node notifies its own members of the change, so all members are notified.
@@ -98,15 +104,30 @@ void Groups::tell_membership(const Group& group, const ProcId& source) {
     announce(PMIX_GROUP_MEMBERSHIP_UPDATE, source, local, std::move(infos));
 }
 
-void Groups::announce(pmix_status_t code, const ProcId& source, const ProcList& targets, InfoList infos) {
+void Groups::announce(pmix_status_t code, const ProcId& source, const ProcList& targets, InfoList infos,
+                      const Told& told) {
     if (targets.empty()) return;
     need(common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, targets));
     need(infos.append_flag(PMIX_EVENT_NON_DEFAULT, true));
-    const bool beyond = here(targets).size() < targets.size();
+    const ProcList local = here(targets);
+    const bool beyond = local.size() < targets.size();
     InfoList up;
     if (beyond) need(up.append_all(infos.c_array(), infos.size()));
-    events_.raise(code, source, PMIX_RANGE_CUSTOM, std::move(infos));
-    if (beyond) host_.notify_event(code, source, PMIX_RANGE_CUSTOM, std::move(up), [](HostAnswer&) {});
+    const auto to_host = [&] {
+        if (!beyond) return;
+        host_.notify_event(code, source, PMIX_RANGE_CUSTOM, std::move(up), [](HostAnswer&) {});
+        if (!told) return;
+        // Both have the same order.
+        auto at = local.begin();
+        for (const ProcId& p : targets) {
+            if (at != local.end() && *at == p) {
+                ++at;
+            } else {
+                told(p);
+            }
+        }
+    };
+    run_all([&] { events_.raise(code, source, PMIX_RANGE_CUSTOM, std::move(infos), {}, told); }, to_host);
 }
 
 bool Groups::has_part(const ProcId& proc, std::string_view name) {
@@ -152,11 +173,29 @@ void Groups::event_notified(pmix_status_t code, const ProcId& source, const Info
 
 void Groups::member_gone(Nspace&, MemberId member) {
     const ProcId proc = registry_.proc_of(member);
-    invitations_.gone(proc);
-    for (const uint64_t number : registry_.groups().of(proc)) {
+    const auto of_operation = [&](const RoundId id) {
+        Operation* op = find(id);
+        if (op == nullptr) return;
+        op->undecided.erase(member);
+        std::erase(op->deciders, member);
+        run_all(
+            [&] {
+                if (op->leader && *op->leader == proc) leader_gone(*op);
+            },
+            [&] { judge(id); });
+    };
+    run_all([&] { invitations_.gone(proc); }, [&] { lost_from_groups(proc); },
+            [&] { run_each(ids_of(proc.nspace), of_operation); },
+            [&] { ended_.drop_members([member](MemberId m) { return m == member; }); },
+            [&] { end_starters_of(member, member, PMIX_ERR_PROC_TERM_WO_SYNC); });
+}
+
+// A process of this node that has ended, from the groups that it is in.
+void Groups::lost_from_groups(const ProcId& proc) {
+    run_each(registry_.groups().of(proc), [&](const uint64_t number) {
         Group* group = registry_.groups().find(number);
         ++examined_;
-        if (group == nullptr || !group->has(proc)) continue;
+        if (group == nullptr || !group->has(proc)) return;
         if (group->notify) {
             if (group->remove(proc)) lost(*group, proc, true);
         } else {
@@ -164,17 +203,21 @@ void Groups::member_gone(Nspace&, MemberId member) {
             // local process the group is forgotten here.
             if (!anybody_here(*group)) registry_.groups().erase(number);
         }
+    });
+}
+
+// Those whose end there was no memory to note.
+void Groups::lose_those_gone() {
+    ProcList ended;
+    for (const auto& [name, group] : registry_.groups().all()) {
+        for (const Group::Member& m : group.members) {
+            const Nspace* nspace = m.left || m.ended ? nullptr : registry_.find(m.proc.nspace);
+            if (nspace == nullptr || !nspace->is_local(m.proc.rank) || !nspace->has_left(m.proc.rank)) continue;
+            ended.push_back(m.proc);
+            if (!group.notify) break;  // all that have ended stay in it: one is enough to see whether it is forgotten
+        }
     }
-    for (const RoundId id : ids_of(proc.nspace)) {
-        Operation* op = find(id);
-        if (op == nullptr) continue;
-        op->undecided.erase(member);
-        std::erase(op->deciders, member);
-        if (op->leader && *op->leader == proc) leader_gone(*op);
-        judge(id);
-    }
-    ended_.drop_members([member](MemberId m) { return m == member; });
-    end_starters_of(member, member, PMIX_ERR_PROC_TERM_WO_SYNC);
+    run_each(ended, [&](const ProcId& proc) { lost_from_groups(proc); });
 }
 
 bool Groups::anybody_here(const Group& group) const {
@@ -407,11 +450,14 @@ void Groups::judge_again() {
 }
 
 void Groups::recover() {
-    CollectiveEngine::recover();
-    Starters lost;
-    for (auto s = starters_.begin(); s != starters_.end();)
-        s = s->second.answer_due.expired() ? take_starter(s, lost) : std::next(s);
-    for (auto& [key, starter] : lost) starter.reply.status(PMIX_ERR_NOMEM);
+    const auto of_starters = [&] {
+        Starters lost;
+        for (auto s = starters_.begin(); s != starters_.end();)
+            s = s->second.answer_due.expired() ? take_starter(s, lost) : std::next(s);
+        for (auto& [key, starter] : lost) starter.reply.status(PMIX_ERR_NOMEM);
+    };
+    run_all([&] { invitations_.recover(); }, [&] { lose_those_gone(); }, [&] { CollectiveEngine::recover(); },
+            of_starters);
 }
 
 }  // namespace pmix::server

@@ -13,6 +13,7 @@
 // host's entry, PMIX_ERR_EXISTS for a name in use, PMIX_ERR_NOT_FOUND for an unknown group, and any status of the host.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,7 +46,7 @@ class Groups final : public CollectiveEngine {
         : CollectiveEngine(scheduler, host, registry, segments),
           events_(events),
           get_(get),
-          invitations_(registry, budget, *this) {}
+          invitations_(scheduler, registry, budget, *this) {}
 
     void request(Peer& peer, common::GroupRequest& request, Reply reply);
 
@@ -67,9 +68,11 @@ class Groups final : public CollectiveEngine {
     void recover() override;
     void stop(pmix_status_t status) override;
 
-    // An event to some processes, here and elsewhere. Not for default handlers.
+    // An event to some processes, here and elsewhere. Not for default handlers. told: as of Events, and called for
+    // those elsewhere when the host has been given the event.
+    using Told = std::function<void(const common::ProcId&)>;
     void announce(pmix_status_t code, const common::ProcId& source, const common::ProcList& targets,
-                  common::InfoList infos);
+                  common::InfoList infos, const Told& told = {});
 
   private:
     // Several operations at once may use the same name, for unrelated jobs: their sets of processes are disjoint.
@@ -159,9 +162,12 @@ class Groups final : public CollectiveEngine {
     common::ProcList others(const Operation& op, const common::ProcId& proc) const;
     void tell_of_missing(const Operation& op, const common::ProcList& asked, const common::ProcList& members);
     void announce_failure(pmix_status_t code, const std::string& name, const common::ProcId& proc,
-                          const common::ProcList& targets);
+                          const common::ProcList& targets, const Told& told = {});
+    void ask(Operation& op, pmix_status_t code, const common::ProcId& proc, const common::ProcList& targets);
     void namespace_gone(Operation& op, std::string_view nspace);
     void abort(Operation& op);
+    void lost_from_groups(const common::ProcId& proc);
+    void lose_those_gone();
     void lost(Group& group, const common::ProcId& proc, bool tell);
     void tell_membership(const Group& group, const common::ProcId& source);
     bool assigns_here(const Operation& op, Reach reach) noexcept;

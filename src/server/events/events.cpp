@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/protocol/event_infos.h"
+#include "server/base/scheduler.h"
 #include "server/host/required.h"
 #include "transport/send_queue.h"
 
@@ -176,19 +177,20 @@ bool has_no_room_for_events(const Peer& peer, size_t queued) noexcept {
 
 }  // namespace
 
-void Events::send(Listener& listener, const Event& event, uint64_t replay_for) {
+bool Events::send(Listener& listener, const Event& event, uint64_t replay_for) {
     auto peer = listener.peer.lock();
-    if (peer == nullptr || peer->gone()) return;
+    if (peer == nullptr || peer->gone()) return false;
     const auto connection = peer->connection();
     if (connection != nullptr && has_no_room_for_events(*peer, connection->queued_bytes())) {
         if (listener.lost++ == 0) {
             WIREUP_LOG(events, warn, "%s:%u does not read: events to it are dropped", peer->id().nspace.c_str(),
                        peer->id().rank);
         }
-        return peer->count_lost_event();
+        peer->count_lost_event();
+        return false;
     }
     if (listener.lost != 0) tell_loss(listener, *peer);
-    put_on_wire(listener, *peer, event, replay_for);
+    return put_on_wire(listener, *peer, event, replay_for);
 }
 
 void Events::tell_loss(Listener& listener, Peer& peer) {
@@ -215,31 +217,40 @@ void Events::peer_reads(const Peer& peer) {
     if (auto known = it->second.peer.lock(); known != nullptr && !known->gone()) tell_loss(it->second, *known);
 }
 
-void Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for) {
+bool Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for) {
     common::EventNotify message;
     message.status = event.code;
     message.source = event.source;
     message.range = event.range;
     message.infos = common::Infos::borrow(event.infos.c_array(), event.infos.size());
-    message.sequence = ++listener.sequence;
+    message.sequence = listener.sequence + 1;
     message.replay_for = replay_for;
     message.nearness = nearness(event, peer);
     common::ByteWriter w;
-    if (common::encode_message(w, message) != PMIX_SUCCESS) return;
+    if (common::encode_message(w, message) != PMIX_SUCCESS) return false;
     common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(common::Command::event));
     header.payload = static_cast<uint32_t>(w.size());
     peer.send(header, w.view(), {});
+    ++listener.sequence;
+    return true;
 }
 
-void Events::spread(Event&& event) {
-    for (auto& [serial, listener] : listeners_) {
-        auto peer = listener.peer.lock();
-        if (peer == nullptr || !reaches(event, *peer)) continue;
-        bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
-                                  [&](const Handler& h) { return wants(h, event); });
-        if (wanted) send(listener, event, 0);
+void Events::spread(Event&& event, const Told& told) {
+    bool failed = false;
+    for (auto& entry : listeners_) {
+        Listener& listener = entry.second;
+        try {
+            auto peer = listener.peer.lock();
+            if (peer == nullptr || !reaches(event, *peer)) continue;
+            bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
+                                      [&](const Handler& h) { return wants(h, event); });
+            if (wanted && send(listener, event, 0) && told) told(peer->id());
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
     }
     cache_.add(std::move(event), [this](const Event& e) { return awaited(e); });
+    if (failed) throw std::bad_alloc();
 }
 
 void Events::peer_here(const std::shared_ptr<Peer>& peer) {
@@ -376,11 +387,11 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
 }
 
 void Events::raise(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos,
-                   std::vector<std::string> jobs) {
+                   std::vector<std::string> jobs, const Told& told) {
     auto event = make(code, source, range, std::move(infos));
     if (!event) return;
     event->jobs = std::move(jobs);
-    spread(std::move(event).value());
+    spread(std::move(event).value(), told);
 }
 
 void Events::announce(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos,
@@ -392,8 +403,10 @@ void Events::announce(pmix_status_t code, const ProcId& source, pmix_data_range_
     if (!event) return;
     const bool hand_up = copied && goes_up(*event);
     if (!is_trusted(who.uid)) event->user = who.uid;
-    spread(std::move(event).value());
-    if (hand_up) host_.notify_event(code, source, range, std::move(up), [](HostAnswer&) {});
+    run_all([&] { spread(std::move(event).value()); },
+            [&] {
+                if (hand_up) host_.notify_event(code, source, range, std::move(up), [](HostAnswer&) {});
+            });
 }
 
 }  // namespace pmix::server

@@ -14,6 +14,7 @@
 // the handlers that ask for that code.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -62,10 +63,14 @@ class Events final : public LifecycleObserver {
     void deregister_handler(Peer& peer, common::DeregisterEventsRequest& request, Reply reply);
     void notify(Peer& peer, common::NotifyEventRequest& request, Reply reply);
 
+    // Called for each process that an event has been sent to. Must not throw.
+    using Told = std::function<void(const common::ProcId&)>;
+
     // From the library itself: to local processes and the server's own handlers, not to the host. jobs: only to
-    // processes that may know one of them; empty: to all in range.
+    // processes that may know one of them; empty: to all in range. Where there is no memory for one of them the others
+    // are told all the same, and bad_alloc is thrown at the end.
     void raise(pmix_status_t code, const common::ProcId& source, pmix_data_range_t range, common::InfoList infos,
-               std::vector<std::string> jobs = {});
+               std::vector<std::string> jobs = {}, const Told& told = {});
 
     // The same, and to the host where the range goes beyond this node.
     // In the name of this user's process: it reaches that user's processes, and the host is told whose it is.
@@ -104,9 +109,10 @@ class Events final : public LifecycleObserver {
     uint8_t nearness(const Event& event, const Peer& peer) const;
     std::vector<MemberId> awaited(const Event& event) const;
     static bool wants(const Handler& handler, const Event& event);
-    void spread(Event&& event);
-    void send(Listener& listener, const Event& event, uint64_t replay_for);
-    void put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for);
+    void spread(Event&& event, const Told& told = {});
+    // False: it has not been sent.
+    bool send(Listener& listener, const Event& event, uint64_t replay_for);
+    bool put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for);
     void tell_loss(Listener& listener, Peer& peer);
     void start_serving(uint64_t serial, Handler&& handler, Reply reply);
 
