@@ -10,6 +10,7 @@
 #include "common/values/info_view.h"
 #include "common/values/strict.h"
 #include "server/base/need.h"
+#include "server/base/scheduler.h"
 #include "server/dispatch.h"
 #include "server/parts.h"
 #include "transport/unix_socket.h"
@@ -298,18 +299,22 @@ void Server::Parts::name_withdrawn(const ProcId& proc) {
             peer->id().nspace == proc.nspace && (proc.rank == PMIX_RANK_WILDCARD || proc.rank == peer->id().rank);
         if (meant) closing.push_back(peer);
     }
-    for (const auto& peer : closing) peer->close();
-    if (const Nspace* nspace = registry.find(proc.nspace)) {
-        // The host does not wait any more for the end of processes that have finalized.
-        std::vector<MemberId> ended;
-        std::erase_if(leaving, [&](const auto& entry) {
-            const bool meant = nspace_number_of(entry.first) == nspace->number &&
-                               (proc.rank == PMIX_RANK_WILDCARD || proc.rank == rank_of(entry.first));
-            if (meant) ended.push_back(entry.first);
-            return meant;
-        });
-        for (const MemberId member : ended) cleanup.member_gone(member);
+    // The host does not wait any more for the end of processes that have finalized.
+    const Nspace* nspace = registry.find(proc.nspace);
+    std::vector<MemberId> ended;
+    for (const auto& [member, watch] : leaving) {
+        if (nspace != nullptr && nspace_number_of(member) == nspace->number &&
+            (proc.rank == PMIX_RANK_WILDCARD || proc.rank == rank_of(member)))
+            ended.push_back(member);
     }
+    // What may find no memory stands above: from here on each of them is ended, whatever the end of another finds.
+    run_all([&] { run_each(closing, [](const auto& peer) { peer->close(); }); },
+            [&] {
+                run_each(ended, [&](const MemberId member) {
+                    leaving.erase(member);
+                    cleanup.member_gone(member);
+                });
+            });
 }
 
 // What clients of OpenPMIx are told to connect to; empty: nothing, and they find no server.

@@ -273,6 +273,25 @@ TEST(ServerNomemTest, EndOfANamespace_OneAllocationFails_FencesWithOthersEnd) {
     });
 }
 
+// One call, which its host does not make again.
+TEST(ServerNomemTest, EndOfANamespace_OneAllocationFails_AllItsProcessesAreCutOffOrNone) {
+    fail_everywhere([&](Node& node) {
+        node.a->start_fence({{"job", PMIX_RANK_WILDCARD}}, true);
+        node.server.settle();
+        node.server.on_loop([&] {
+            FailingMemory::resume();
+            try {
+                node.server.setup().deregister_nspace("job");
+            } catch (const std::bad_alloc&) {
+            }
+            FailingMemory::pause();
+            return 0;
+        });
+        node.server.settle();
+        EXPECT_EQ(node.a->hung_up(), node.b->hung_up());
+    });
+}
+
 TEST(ServerNomemTest, Stop_OneAllocationFails_NobodyWaits) {
     fail_everywhere([&](Node& node) {
         const uint32_t ia = node.a->start_fence({{"job", 0}, {"job", 1}});
