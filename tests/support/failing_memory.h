@@ -3,7 +3,7 @@
 //
 // FailingMemory::arm(n): of the allocations that are made between resume() and pause() the one after n others fails,
 // and no other; arm_all(): every one fails. A sanitizer stands in front of malloc itself: kFailingMemory is false
-// there, and nothing ever fails. One thread.
+// there, and nothing ever fails. One thread, whose allocations alone are counted.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,8 @@ class FailingMemory {
 
   private:
     static inline long left_ = 0;
-    static inline bool counts_ = false, failed_ = false, all_ = false;
+    static inline bool failed_ = false, all_ = false;
+    static inline thread_local bool counts_ = false;
 };
 
 }  // namespace pmix::test

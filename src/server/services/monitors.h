@@ -38,6 +38,7 @@ class Monitors final : public LifecycleObserver {
     // It has finalized, or its connection has ended.
     void peer_gone(const Peer& peer) override;
     void namespace_gone(Nspace& nspace) override;
+    void recover() override { usage_.recover(); }
     void stop(pmix_status_t) override;
 
     size_t size() const noexcept { return monitors_.size() + usage_.size(); }

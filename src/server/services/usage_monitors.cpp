@@ -6,6 +6,8 @@
 #include <new>
 
 #include "common/values/support.h"
+#include "server/base/need.h"
+#include "server/base/scheduler.h"
 #include "server/host/required.h"
 
 namespace pmix::server {
@@ -45,6 +47,7 @@ struct UsageMonitors::Monitor {
     Reply reply;
     InfoList from_host;
     Timer timer;
+    bool goes_on = false;  // after the first sample: a timer or a sample of it is under way
     AccountPtr account;
     Charge charge;
 };
@@ -233,11 +236,16 @@ void UsageMonitors::sampled(uint64_t number, const std::shared_ptr<Task>& task) 
     if (it == monitors_.end()) return;
     Monitor& m = *it->second;
     if (!m.reply.open()) {
-        // An event about nothing would only wake the requester.
-        if (!task->infos.empty()) raise(m, std::move(task->infos));
-        // Its event may have ended it.
-        if (monitors_.count(number) != 0) arm(number, task->took_ms);
-        return;
+        m.goes_on = false;
+        return run_all(
+            [&] {
+                // An event about nothing would only wake the requester.
+                if (!task->infos.empty()) raise(m, std::move(task->infos));
+            },
+            [&] {
+                // Its event may have ended it.
+                if (monitors_.count(number) != 0) arm(number, task->took_ms);
+            });
     }
     common::ResultsReply message;
     pmix_status_t rc = task->status;
@@ -245,11 +253,14 @@ void UsageMonitors::sampled(uint64_t number, const std::shared_ptr<Task>& task) 
     m.from_host = {};
     message.infos = std::move(task->infos);
     Reply reply = std::move(m.reply);
-    if (m.seconds == 0 || rc != PMIX_SUCCESS) {
-        monitors_.erase(it);
-    } else {
-        arm(number, task->took_ms);
+    if (rc == PMIX_SUCCESS && m.seconds != 0) {
+        try {
+            arm(number, task->took_ms);
+        } catch (const std::bad_alloc&) {
+            rc = PMIX_ERR_NOMEM;
+        }
     }
+    if (m.seconds == 0 || rc != PMIX_SUCCESS) monitors_.erase(it);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     reply.message(PMIX_SUCCESS, message);
 }
@@ -257,6 +268,7 @@ void UsageMonitors::sampled(uint64_t number, const std::shared_ptr<Task>& task) 
 // A sample that cannot be taken is left out; the next one may.
 void UsageMonitors::arm(uint64_t number, int64_t took_ms) {
     Monitor& m = *monitors_.at(number);
+    m.goes_on = false;
     m.timer = Timer(scheduler_, wait_ms(m.seconds, took_ms), [this, number] {
         if (monitors_.count(number) == 0) return;
         pmix_status_t rc = PMIX_ERR_NOMEM;
@@ -266,16 +278,24 @@ void UsageMonitors::arm(uint64_t number, int64_t took_ms) {
         }
         if (rc != PMIX_SUCCESS) arm(number, 0);
     });
+    m.goes_on = true;
+}
+
+void UsageMonitors::recover() {
+    run_each(monitors_, [&](const auto& entry) {
+        const Monitor& m = *entry.second;
+        if (!m.goes_on && !m.reply.open()) arm(entry.first, 0);
+    });
 }
 
 void UsageMonitors::raise(const Monitor& m, InfoList infos) {
-    if (!m.id.empty()) infos.append_string(PMIX_MONITOR_ID, m.id);
+    if (!m.id.empty()) need(infos.append_string(PMIX_MONITOR_ID, m.id));
     // No default handler takes a sample for an error, and none is kept in the place of an event that is one.
-    infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
-    infos.append_flag(PMIX_EVENT_DO_NOT_CACHE, true);
+    need(infos.append_flag(PMIX_EVENT_NON_DEFAULT, true));
+    need(infos.append_flag(PMIX_EVENT_DO_NOT_CACHE, true));
     if (!m.range) {
         const pmix_proc_t requester = m.viewer.proc.to_c();
-        if (infos.append(PMIX_EVENT_CUSTOM_RANGE, &requester, PMIX_PROC) != PMIX_SUCCESS) return;
+        need(infos.append(PMIX_EVENT_CUSTOM_RANGE, &requester, PMIX_PROC));
         // The host has nobody to tell.
         if (!m.proxied) return events_.raise(m.code, m.viewer.proc, PMIX_RANGE_CUSTOM, std::move(infos));
     }

@@ -48,6 +48,8 @@ class UsageMonitors {
 
     void peer_gone(const Peer& peer);
     void namespace_gone(std::string_view nspace);
+    // Those whose next sample there was no memory to wait for.
+    void recover();
     void stop(pmix_status_t status);
 
     size_t size() const noexcept { return monitors_.size(); }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,7 @@ class NotingPeer final : public Peer {
         set_serial(serial);
     }
     void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int>) override {
+        const std::shared_ptr<void> held = while_noting ? while_noting() : nullptr;
         if (header.kind == common::FrameKind::reply) {
             statuses.push_back(header.status);
             common::ResultsReply reply;
@@ -52,6 +54,8 @@ class NotingPeer final : public Peer {
     std::vector<pmix_status_t> statuses;
     InfoList results;
     std::vector<common::EventNotify> events;
+    // What it returns is held while it notes something; for tests of a server without memory.
+    std::function<std::shared_ptr<void>()> while_noting;
 };
 using PeerPtr = std::shared_ptr<NotingPeer>;
 

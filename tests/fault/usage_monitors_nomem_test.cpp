@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The n-th allocation of the loop fails, for every n, while a period of a usage monitor ends: a sample is whole or is
+// left out, and the next one comes.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <new>
+#include <string>
+
+#include "support/failing_memory.h"
+#include "unit/server/usage_setting.h"
+
+namespace pmix::server::usage_monitors_nomem_test {
+namespace {
+
+using pmix::test::FailingMemory;
+
+class UsageMonitorsNomemTest : public UsageSetting {
+  protected:
+    void run_period() {
+        scheduler.advance(1000);
+        scheduler.run_until([&] { return scheduler.timers() == monitors.size(); });
+    }
+};
+
+TEST_F(UsageMonitorsNomemTest, Period_OneAllocationFails_NextSampleComes) {
+    if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
+    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 2}}, rate(1, "load"))));
+    peer->while_noting = [] {
+        const bool counted = FailingMemory::counts();
+        FailingMemory::pause();
+        return std::shared_ptr<void>(nullptr, [counted](void*) {
+            if (counted) FailingMemory::resume();
+        });
+    };
+    for (long n = 0; n < 2000; ++n) {
+        SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
+        // The worker's allocations are not counted: those of another thread never are.
+        FailingMemory::arm(n);
+        bool lost = false;
+        FailingMemory::resume();
+        try {
+            run_period();
+        } catch (const std::bad_alloc&) {
+            lost = true;
+        }
+        FailingMemory::pause();
+        if (lost) monitors.recover();
+        const size_t before = peer->events.size();
+        for (int periods = 0; periods < 100 && peer->events.size() == before; ++periods) run_period();
+        EXPECT_GT(peer->events.size(), before) << "there are no samples any more";
+        for (const auto& event : peer->events) {
+            EXPECT_EQ("load", text(infos_of(event), PMIX_MONITOR_ID));
+            EXPECT_TRUE(infos_of(event).flag(PMIX_EVENT_NON_DEFAULT));
+        }
+        EXPECT_EQ(0u, events.cached());
+        peer->events.clear();
+        if (HasFailure() || !FailingMemory::failed()) {
+            EXPECT_GE(n, 20) << "hardly any allocation was made to fail";
+            return;
+        }
+    }
+    ADD_FAILURE() << "there is no end of allocations";
+}
+
+}  // namespace
+}  // namespace pmix::server::usage_monitors_nomem_test
