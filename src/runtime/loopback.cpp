@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace pmix::api {
 
@@ -25,10 +27,16 @@ Loopback::~Loopback() {
 
 pmix_status_t Loopback::send(const FrameHeader& header, Bytes payload) {
     if (!connected()) return PMIX_ERR_UNREACH;
-    loop_.post([this, open = open_, frame = common::Frame{header, {payload.begin(), payload.end()}}] {
+    transport::Task task = [this, open = open_, frame = common::Frame{header, {payload.begin(), payload.end()}}] {
         if (!open->load(std::memory_order_acquire)) return;
         server_.on_frame(server_.self_peer(), frame.header, frame.payload);
-    });
+    };
+    const bool asks = header.kind == common::FrameKind::request;
+    common::MutexLock lock(mutex_);
+    if (const size_t places = lost_.size() + unanswered_ + 1; asks && places > lost_.capacity())
+        lost_.reserve(std::max(places, 2 * lost_.capacity()));
+    loop_.post(std::move(task));
+    if (asks) ++unanswered_;
     return PMIX_SUCCESS;
 }
 
@@ -40,6 +48,41 @@ pmix_status_t Loopback::send_and_wait(const FrameHeader& header, Bytes payload, 
 
 void Loopback::from_server(const FrameHeader& header, Bytes payload, std::span<const int> borrowed) {
     if (!connected()) return;
+    if (header.kind != common::FrameKind::reply) return hand_over(header, payload, borrowed);
+    {
+        common::MutexLock lock(mutex_);
+        if (unanswered_ != 0) --unanswered_;
+    }
+    try {
+        hand_over(header, payload, borrowed);
+    } catch (const std::bad_alloc&) {
+        transport::assert_on_loop();
+        common::MutexLock lock(mutex_);
+        lost_.push_back(FrameHeader::reply(header.command, header.id, PMIX_ERR_NOMEM));
+        loop_.recover_later(*this);
+    }
+}
+
+// One at a time: the callback that it calls may end all this.
+void Loopback::on_recovery() noexcept {
+    transport::assert_on_loop();
+    FrameHeader header;
+    {
+        common::MutexLock lock(mutex_);
+        header = lost_.front();
+        lost_.erase(lost_.begin());
+        if (!lost_.empty()) loop_.recover_later(*this);
+    }
+    if (!connected()) return;
+    transport::EventLoop& loop = loop_;
+    try {
+        sink_.on_frame({header, {}, {}});
+    } catch (const std::bad_alloc&) {
+        loop.step_lost();
+    }
+}
+
+void Loopback::hand_over(const FrameHeader& header, Bytes payload, std::span<const int> borrowed) {
     transport::ReceivedFrame frame{header, payload, {}};
     for (const int fd : borrowed) frame.descriptors.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (sink_.take_anywhere(frame)) return;

@@ -5,20 +5,24 @@
 // send() from any thread; the server sees the frame on the loop, later. What the server sends is handed to a waiting
 // caller at once (that runs no user code) or posted, so that nothing of the user's runs on the server's stack.
 //
-// What can go wrong: memory (PMIX_ERR_NOMEM, nothing was sent); after close() PMIX_ERR_UNREACH.
+// What can go wrong: memory (PMIX_ERR_NOMEM, nothing was sent); after close() PMIX_ERR_UNREACH. An answer that finds no
+// memory on its way back becomes PMIX_ERR_NOMEM: a request is sent when there is a place to note that, and not before.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "client/session/channel.h"
+#include "common/base/mutex.h"
 #include "server/server.h"
 #include "transport/event_loop.h"
 
 namespace pmix::api {
 
-class Loopback final : public client::Channel {
+class Loopback final : public client::Channel, private transport::RecoveryStep {
   public:
     // Server and sink outlive the loopback; the server is told where to send. Loop.
     Loopback(transport::EventLoop& loop, server::Server& server, transport::ConnectionHandler& sink);
@@ -33,6 +37,8 @@ class Loopback final : public client::Channel {
 
   private:
     void from_server(const common::FrameHeader& header, common::Bytes payload, std::span<const int> borrowed);
+    void hand_over(const common::FrameHeader& header, common::Bytes payload, std::span<const int> borrowed);
+    void on_recovery() noexcept override;
     common::Result<client::SegmentGrant> attach_on_loop(std::string_view nspace);
 
     transport::EventLoop& loop_;
@@ -40,6 +46,9 @@ class Loopback final : public client::Channel {
     transport::ConnectionHandler& sink_;
     // Shared with what is posted: a frame under way when the loopback goes finds it closed.
     std::shared_ptr<std::atomic<bool>> open_;
+    common::Mutex mutex_;
+    size_t unanswered_ GUARDED_BY(mutex_) = 0;                  // requests
+    std::vector<common::FrameHeader> lost_ GUARDED_BY(mutex_);  // their answers; has room for one of each
 };
 
 }  // namespace pmix::api

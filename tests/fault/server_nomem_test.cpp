@@ -386,6 +386,43 @@ TEST(ServerNomemTest, HelloOfAMember_OneAllocationFails_FenceOfTheOthersEnds) {
     });
 }
 
+// Its requests take no socket to the server that it is itself.
+TEST(ServerNomemTest, HostsOwnQuery_OneAllocationFails_CallbackIsCalledOnce) {
+    if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
+    InfoList options;
+    options.append_flag(PMIX_EXTERNAL_PROGRESS, true);
+    pmix_server_module_t module{};
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, options.c_array(), options.size()));
+    for (long n = 0; n < 1000; ++n) {
+        SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
+        pmix_query_t query;
+        PMIX_QUERY_CONSTRUCT(&query);
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_Argv_append_nosize(&query.keys, PMIX_QUERY_NAMESPACES));
+        int called = 0;
+        const auto answered = [](pmix_status_t, pmix_info_t*, size_t, void* count, pmix_release_cbfunc_t release,
+                                 void* held) {
+            ++*static_cast<int*>(count);
+            if (release != nullptr) release(held);
+        };
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info_nb(&query, 1, answered, &called));
+        FailingMemory::arm(n);
+        const auto deadline = transport::Deadline::in_ms(60'000);
+        while (called == 0 && !deadline.passed()) {
+            FailingMemory::resume();
+            PMIx_Progress();
+            FailingMemory::pause();
+        }
+        for (int i = 0; i < 20; ++i) PMIx_Progress();
+        EXPECT_EQ(1, called);
+        PMIX_QUERY_DESTRUCT(&query);
+        if (::testing::Test::HasFailure() || !FailingMemory::failed()) {
+            EXPECT_GE(n, 5) << "hardly any allocation was made to fail";
+            break;
+        }
+    }
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+}
+
 // It has no callback that could tell of a failure, and no result.
 TEST(ServerNomemTest, DeregisterClient_OneAllocationFails_IsDone) {
     if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -387,9 +388,17 @@ bool has_results(pmix_status_t status) noexcept {
     return status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
 }
 
-void call_back(Work& work, pmix_info_cbfunc_t callback, void* cbdata) {
+// take: what is to be done first with an answer. Where there is no memory the callback is called all the same.
+template <class Take>
+void call_back(Work& work, pmix_info_cbfunc_t callback, void* cbdata, Take take) {
     InfoList results;
-    const pmix_status_t rc = work.finish(results);
+    pmix_status_t rc = PMIX_ERR_NOMEM;
+    try {
+        rc = take();
+        if (rc == PMIX_SUCCESS) rc = work.finish(results);
+    } catch (const std::bad_alloc&) {
+        rc = PMIX_ERR_NOMEM;
+    }
     if (!has_results(rc)) results.reset();
     give_results(callback, cbdata, rc, std::move(results));
 }
@@ -444,13 +453,12 @@ pmix_status_t query_nb(Session& session, const pmix_query_t queries[], size_t nq
     rc = work->answer_here();
     if (rc != PMIX_SUCCESS) return rc;
     if (!work->needs_server()) {
-        session.loop().post([work, callback, cbdata] { call_back(*work, callback, cbdata); });
+        const auto nothing = [] { return PMIX_SUCCESS; };
+        session.loop().post([work, callback, cbdata, nothing] { call_back(*work, callback, cbdata, nothing); });
         return PMIX_SUCCESS;
     }
     const auto done = [work, callback, cbdata](pmix_status_t status, common::ResultsReply& reply) {
-        const pmix_status_t taken = work->take(status, reply);
-        if (taken != PMIX_SUCCESS) return callback(taken, nullptr, 0, cbdata, nullptr, nullptr);
-        call_back(*work, callback, cbdata);
+        call_back(*work, callback, cbdata, [&] { return work->take(status, reply); });
     };
     return session.ask_nb<Command::query>(work->request(), done);
 }
