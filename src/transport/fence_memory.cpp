@@ -79,7 +79,7 @@ size_t FenceMemory::size_for(uint32_t processes) noexcept {
     return (bytes + kPage - 1) / kPage * kPage;
 }
 
-common::Result<std::unique_ptr<FenceMemory>> FenceMemory::create(uint32_t processes) {
+common::Result<std::unique_ptr<FenceMemory>> FenceMemory::create(uint32_t processes, uint32_t round) {
     if (processes == 0 || processes > kMaxProcesses) return PMIX_ERR_BAD_PARAM;
     int fd = ::memfd_create("wireup-fence", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL) fd = ::memfd_create("wireup-fence", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -94,13 +94,18 @@ common::Result<std::unique_ptr<FenceMemory>> FenceMemory::create(uint32_t proces
     auto* shared = new (at) Shared{};
     shared->magic = Shared::kMagic;
     shared->processes = processes;
-    shared->word.store(Word::of(0, Mode::by_request).bits, std::memory_order_release);
+    shared->word.store(Word::of(round, Mode::by_request).bits, std::memory_order_release);
     auto* const made = new (std::nothrow) FenceMemory(shared, processes, std::move(descriptor));
     if (made == nullptr) {
         ::munmap(at, size);
         return PMIX_ERR_NOMEM;
     }
     return std::unique_ptr<FenceMemory>(made);
+}
+
+bool FenceMemory::is_before(uint32_t round, uint32_t other) noexcept {
+    const uint32_t ahead = (other - round) % kRounds;
+    return ahead != 0 && ahead < kRounds / 2;
 }
 
 common::Result<std::unique_ptr<FenceMemory>> FenceMemory::take_over(Descriptor descriptor, uint32_t processes) {

@@ -37,8 +37,10 @@ class FenceMemory {
 
     // ---- server ----
 
-    // For so many processes; by request at first.
-    static common::Result<std::unique_ptr<FenceMemory>> create(uint32_t processes);
+    // For so many processes; by request at first, in the round of that number.
+    static common::Result<std::unique_ptr<FenceMemory>> create(uint32_t processes, uint32_t round = 0);
+    // Of two rounds that are not far from each other: numbers begin anew some day.
+    static bool is_before(uint32_t round, uint32_t other) noexcept;
     int descriptor() const noexcept { return descriptor_.get(); }
     // Does the server take part in every round, because the job has processes elsewhere?
     void set_server_takes_part(bool always) noexcept;

@@ -48,8 +48,7 @@ void Fence::request(Peer& peer, common::FenceRequest& request, Reply reply) {
         request.procs.emplace_back(peer.id().nspace, PMIX_RANK_WILDCARD);
     if (is_over_own_job(request, peer)) {
         JobFenceMemory* const memory = memories_.asked_by(peer.shared_from_this(), request.memory);
-        if (memory != nullptr && request.memory == FenceUse::joined && ask_in_memory(*memory, peer, request, reply))
-            return;
+        if (request.memory == FenceUse::joined && ask_in_memory(memory, peer, request, reply)) return;
         // A round that runs has counted this process already.
         if (memory != nullptr && memory->running == 0) to_requests(*memory);
     }

@@ -58,8 +58,9 @@ class Fence final : public CollectiveOperation {
     void answer(Reply& reply, const Signature& signature, pmix_status_t status);
     void join(Peer& peer, common::Result<Signature> procs, common::InfoList infos, Reply reply);
     pmix_status_t refused(const Peer& peer) const;
-    // A process that has joined in memory asks. False: what it has done there does not count.
-    bool ask_in_memory(JobFenceMemory& memory, Peer& peer, common::FenceRequest& request, Reply& reply);
+    // A process that has joined in memory asks; memory: its job's, perhaps a later one, or none. False: what it has
+    // done there does not count.
+    bool ask_in_memory(JobFenceMemory* memory, Peer& peer, common::FenceRequest& request, Reply& reply);
     void run_in_memory(Nspace& nspace, JobFenceMemory& memory);
     void to_requests(JobFenceMemory& memory);
     void disturb(Nspace& nspace, JobFenceMemory& memory);

@@ -44,28 +44,36 @@ void Fence::commit_done(Peer& peer) {
                                    [](const auto& one) { return one.second.has_told && one.second.running == 0; });
 }
 
-bool Fence::ask_in_memory(JobFenceMemory& memory, Peer& peer, common::FenceRequest& request, Reply& reply) {
-    const auto state = memory.shared->state();
+bool Fence::ask_in_memory(JobFenceMemory* memory, Peer& peer, common::FenceRequest& request, Reply& reply) {
+    Nspace* const nspace = peer.kind() == PeerKind::client ? registry_.find(peer.id().nspace) : nullptr;
+    const JobFenceRounds* const rounds = nspace != nullptr ? memories_.rounds_of(*nspace) : nullptr;
+    if (rounds == nullptr) return false;
     const uint32_t round = request.memory_round;
-    JobFenceMemory::Place* const place = memory.place_of(peer);
-    if (place == nullptr || place->use != FenceUse::joined) return false;  // in an earlier memory
-    if (memory.running != 0 && round == memory.running_round) {
-        if (Round* const open = find(memory.running)) open->replies.push_back(std::move(reply));
-        return true;
+    JobFenceMemory::Place* const place = memory != nullptr ? memory->place_of(peer) : nullptr;
+    if (place == nullptr || place->use != FenceUse::joined) {
+        // In an earlier memory, if it was in any.
+        const uint32_t first = memory != nullptr ? memory->first_round : rounds->next;
+        if (!transport::FenceMemory::is_before(round, first)) return false;
+    } else {
+        if (memory->running != 0 && round == memory->running_round) {
+            if (Round* const open = find(memory->running)) open->replies.push_back(std::move(reply));
+            return true;
+        }
+        const auto state = memory->shared->state();
+        if (round == state.round && state.mode == Mode::at_server) {
+            place->asked = true;
+            memory->held.push_back({std::move(reply), request.infos.take()});
+            memory->has_told = true;
+            run_in_memory(*nspace, *memory);
+            return true;
+        }
+        // Somebody is late, or it did not count. The last one may join while it is turned: then it is over.
+        if (memory->running == 0 && round == state.round && state.mode == Mode::open) to_requests(*memory);
+        if (round == memory->shared->state().round) return false;
     }
-    if (round == state.round && state.mode == Mode::at_server) {
-        place->asked = true;
-        memory.held.push_back({std::move(reply), request.infos.take()});
-        memory.has_told = true;
-        run_in_memory(*registry_.find(peer.id().nspace), memory);
-        return true;
-    }
-    // Somebody is late, or it did not count. The last one may join while it is turned: then it is over.
-    if (memory.running == 0 && round == state.round && state.mode == Mode::open) to_requests(memory);
-    if (round == memory.shared->state().round || memory.was_turned(round)) return false;
-    // It is over. Its end, if the server has ended it; else the last one to join has, with success.
-    const pmix_status_t status = round == memory.last_round ? memory.last_status : PMIX_SUCCESS;
-    answer(reply, all_of(peer.id().nspace), status);
+    if (rounds->was_turned(round)) return false;
+    // It is over.
+    answer(reply, all_of(nspace->name), rounds->end_of(round));
     return true;
 }
 
@@ -121,8 +129,8 @@ void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
     const uint32_t instance = nspace->data != nullptr ? nspace->data->instance() : 0;
     if (in_memory) {
         memory->running = 0;
-        memory->last_round = memory->running_round;
-        memory->last_status = status;
+        memory->rounds->last = memory->running_round;
+        memory->rounds->last_status = status;
         // A process that reads in a segment that has been replaced must learn of the new one first, and an error is the
         // server's to give.
         const bool ask = status != PMIX_SUCCESS || instance != memory->instance;

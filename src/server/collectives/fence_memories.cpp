@@ -28,13 +28,14 @@ bool JobFenceMemory::is_deserted() const noexcept {
 
 void JobFenceMemory::turn_to_requests() noexcept {
     if (shared->state().mode == Mode::by_request) return;
+    std::vector<uint32_t>& turned = rounds->turned;  // has room for all of them
     if (turned.size() == kMostTurned) turned.erase(turned.begin());
     turned.push_back(shared->turn_to_requests());
     has_told = false;
     for (Place& place : places) place.asked = false;
 }
 
-bool JobFenceMemory::was_turned(uint32_t round) const noexcept {
+bool JobFenceRounds::was_turned(uint32_t round) const noexcept {
     return std::find(turned.begin(), turned.end(), round) != turned.end();
 }
 
@@ -50,6 +51,19 @@ bool JobFenceMemory::commits_are_in() const noexcept {
 JobFenceMemory* FenceMemories::find(const Nspace& nspace) noexcept {
     const auto at = memories_.find(nspace.number);
     return at == memories_.end() ? nullptr : &at->second;
+}
+
+const JobFenceRounds* FenceMemories::rounds_of(const Nspace& nspace) const noexcept {
+    const auto at = rounds_.find(nspace.number);
+    return at == rounds_.end() ? nullptr : &at->second;
+}
+
+// Nobody is in a round of it any more: it has been turned to requests.
+void FenceMemories::forget(const Nspace& nspace) noexcept {
+    const auto at = memories_.find(nspace.number);
+    if (at == memories_.end()) return;
+    at->second.rounds->next = at->second.shared->state().round + 1;
+    memories_.erase(at);
 }
 
 JobFenceMemory* FenceMemories::asked_by(const std::shared_ptr<Peer>& peer, FenceUse use) {
@@ -100,12 +114,15 @@ void FenceMemories::create(const Nspace& nspace, const Peer& peer) {
         const Client* const client = nspace.find_client(rank);
         if (client == nullptr || client->uid != peer.credentials().uid) return;
     }
-    auto shared = FenceMemory::create(static_cast<uint32_t>(ranks.size()));
+    JobFenceRounds& rounds = rounds_[nspace.number];
+    rounds.turned.reserve(kMostTurned);
+    auto shared = FenceMemory::create(static_cast<uint32_t>(ranks.size()), rounds.next);
     if (!shared) return;
     JobFenceMemory memory;
     memory.shared = std::move(shared).value();
+    memory.first_round = memory.shared->state().round;
+    memory.rounds = &rounds;
     memory.places.resize(ranks.size());
-    memory.turned.reserve(kMostTurned);
     for (size_t i = 0; i < ranks.size(); ++i) memory.places[i].rank = ranks[i];
     memories_.emplace(nspace.number, std::move(memory));
 }

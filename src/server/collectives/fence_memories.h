@@ -23,6 +23,19 @@
 
 namespace pmix::server {
 
+// What became of a job's rounds. Those of a memory that takes the place of another go on with its numbers: a process
+// may ask for a round of the earlier one when it has been forgotten.
+struct JobFenceRounds {
+    uint32_t next = 0;             // the first one of the memory to come
+    std::vector<uint32_t> turned;  // the last ones that were turned to requests
+    uint32_t last = 0;             // the last one that the server ended, and how
+    pmix_status_t last_status = PMIX_SUCCESS;
+
+    bool was_turned(uint32_t round) const noexcept;
+    // Of one that is over. Where the server has not ended it the last one to join has, with success.
+    pmix_status_t end_of(uint32_t round) const noexcept { return round == last ? last_status : PMIX_SUCCESS; }
+};
+
 struct JobFenceMemory {
     using Mode = transport::FenceMemory::Mode;
 
@@ -49,16 +62,14 @@ struct JobFenceMemory {
     bool outdated = false;       // to be forgotten with the next fence: places are not the job's processes, or all left
     uint32_t instance = 0;       // of the segment that all have read of
     std::vector<Held> held;
-    std::vector<uint32_t> turned;  // the last rounds that were turned to requests
-    uint32_t last_round = 0;       // the last one that the server ended, and how
-    pmix_status_t last_status = PMIX_SUCCESS;
+    uint32_t first_round = 0;          // those before it were in earlier memories
+    JobFenceRounds* rounds = nullptr;  // of FenceMemories
 
     Place* place_of(const Peer& peer) noexcept;
     // No process is there any more that has it.
     bool is_deserted() const noexcept;
     uint32_t slot_of(const Place& place) const noexcept { return static_cast<uint32_t>(&place - places.data()); }
     void turn_to_requests() noexcept;
-    bool was_turned(uint32_t round) const noexcept;
     // Has everything that the processes committed before they joined been taken over?
     bool commits_are_in() const noexcept;
 };
@@ -76,11 +87,14 @@ class FenceMemories {
 
     // The memory in which this peer has a place. Null: none.
     JobFenceMemory* of(const Peer& peer) noexcept;
-    void forget(const Nspace& nspace) noexcept { memories_.erase(nspace.number); }
+    void forget(const Nspace& nspace) noexcept;
     void namespace_gone(const Nspace& nspace) noexcept {
         forget(nspace);
         requests_.erase(nspace.number);
+        rounds_.erase(nspace.number);
     }
+    // Null: the job has never had a memory.
+    const JobFenceRounds* rounds_of(const Nspace& nspace) const noexcept;
     std::map<uint32_t, JobFenceMemory>& all() noexcept { return memories_; }
 
   private:
@@ -92,6 +106,7 @@ class FenceMemories {
     const unsigned at_fence_;
     std::map<uint32_t, JobFenceMemory> memories_;  // by the number of the namespace
     std::map<uint32_t, uint64_t> requests_;        // the same; of jobs without a memory
+    std::map<uint32_t, JobFenceRounds> rounds_;    // the same; of jobs that have had one
 };
 
 }  // namespace pmix::server

@@ -344,6 +344,47 @@ TEST_F(ServerMemoryFence, RankThatIsRegisteredLater_MakesANewOne) {
     EXPECT_EQ(c.memory->state().mode, Mode::open);
 }
 
+// The memory has been forgotten before it asks, or there is another one: the others have met with it all the same.
+TEST_F(ServerMemoryFence, AskedForARoundOfAnEarlierMemory_IsAnsweredWithItsEnd) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    EXPECT_EQ(b->join().kind, Joined::ended);
+    server->add_client("job", 7);
+    Rank c(*server, 7);
+    ASSERT_EQ(c.hello(), PMIX_SUCCESS);
+    c.drop_descriptors();
+    // The next fence of the others.
+    const uint32_t fb = b->start_request(FenceUse::has), fc = c.start_request(FenceUse::lacks);
+    server->settle();
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS) << "it is no part of the next";
+    pmix_status_t status = PMIX_ERROR;
+    EXPECT_FALSE(b->answered(fb, status) || c.answered(fc, status));
+    const uint32_t fa = a->start_request(FenceUse::has);
+    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    EXPECT_EQ(c.end_request(fc), PMIX_SUCCESS);
+    ASSERT_EQ(c.memory->state().mode, Mode::open);
+    EXPECT_GT(c.memory->state().round, round) << "a number that was not in use before";
+    // All are in the new one by now: it ends at once, and nobody there is disturbed.
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_EQ(c.memory->state().mode, Mode::open);
+}
+
+// How the last round ended that the server had is known as long as its job is there.
+TEST_F(ServerMemoryFence, AskedForAFailedRoundOfAnEarlierMemory_IsTheFailure) {
+    begin_in_memory(2);
+    host.statuses["fence"] = PMIX_ERR_TIMEOUT;
+    const uint32_t round = a->join().round;
+    b->join();
+    b->tell_joined(round);
+    EXPECT_TRUE(server->run_at_once_until([&] { return a->look(round) == Ended::ended; }));
+    server->add_client("job", 7);
+    server->settle();
+    const auto* nspace = server->parts().registry.find("job");
+    ASSERT_EQ(server->parts().fence.memories().find(*nspace), nullptr);
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_ERR_TIMEOUT);
+}
+
 // rows: D9
 TEST_F(ServerMemoryFence, RefusedCommit_IsTheStatusOfAll) {
     begin_in_memory();

@@ -64,6 +64,21 @@ TEST(FenceMemory, Create_IsSealedInSize) {
     EXPECT_EQ(memory->state().joined, 0u);
 }
 
+TEST(FenceMemory, Create_InALaterRound_GoesOnFromThere) {
+    constexpr uint32_t kLast = (1u << 30) - 1;  // of the numbers
+    auto memory = std::move(FenceMemory::create(1, kLast)).value();
+    EXPECT_EQ(memory->state().round, kLast);
+    EXPECT_EQ(memory->state().mode, Mode::by_request);
+    open(*memory);
+    EXPECT_EQ(memory->state().round, 0u);
+    EXPECT_EQ(taken(*memory, 1)->join(0, false, false, 0).round, 0u);
+    EXPECT_TRUE(FenceMemory::is_before(kLast, 0));
+    EXPECT_TRUE(FenceMemory::is_before(4, 5));
+    EXPECT_FALSE(FenceMemory::is_before(0, kLast));
+    EXPECT_FALSE(FenceMemory::is_before(5, 5));
+    EXPECT_FALSE(FenceMemory::is_before(6, 5));
+}
+
 TEST(FenceMemory, Create_ForNobodyOrTooMany_IsRefused) {
     EXPECT_EQ(FenceMemory::create(0).status(), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(FenceMemory::create(FenceMemory::kMaxProcesses + 1).status(), PMIX_ERR_BAD_PARAM);
