@@ -2,6 +2,7 @@
 #include "client/groups/group_events.h"
 
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "client/events/event_observer.h"
@@ -22,6 +23,7 @@ using common::ProcId;
 namespace {
 
 constexpr int kAttempts = 20;
+constexpr int64_t kPauseMs = 20;
 
 GroupVerdict read_verdict(const InfoList& results) {
     GroupVerdict verdict;
@@ -82,13 +84,24 @@ void GroupEvents::heard(pmix_status_t code, const ProcId& source, const InfoList
 }
 
 // All callers of the construct wait for it, so it is repeated where the server had no memory to take it, or no room for
-// one more request, and perhaps no memory to name the reason.
+// one more request, and perhaps no memory to name the reason; after a pause, in which that may change.
 void GroupEvents::tell(std::shared_ptr<common::GroupRequest> decision, int attempts) {
     session_.ask_nb<Command::group>(*decision, [this, decision, attempts](pmix_status_t rc, common::GroupReply&) {
         const bool lost = rc == PMIX_ERR_NOMEM || rc == PMIX_ERR_OUT_OF_RESOURCE || rc == PMIX_ERROR;
         if (lost && attempts > 1 && session_.group_membership().is_constructing(decision->name))
-            tell(decision, attempts - 1);
+            tell_later(decision, attempts - 1);
     });
+}
+
+void GroupEvents::tell_later(std::shared_ptr<common::GroupRequest> decision, int attempts) {
+    transport::assert_on_loop();
+    try {
+        session_.loop().after(kPauseMs, [this, alive = std::weak_ptr<char>(alive_), decision, attempts] {
+            if (!alive.expired()) tell(decision, attempts);
+        });
+    } catch (const std::bad_alloc&) {
+        tell(std::move(decision), attempts);
+    }
 }
 
 void GroupEvents::shut(pmix_status_t why) noexcept {

@@ -55,11 +55,13 @@ class GroupEvents {
 
   private:
     void tell(std::shared_ptr<common::GroupRequest> decision, int attempts);
+    void tell_later(std::shared_ptr<common::GroupRequest> decision, int attempts);
 
     Session& session_;
     std::unique_ptr<GroupInvites> invites_;
     common::Mutex listen_mutex_;
     std::atomic<bool> listening_{false};
+    const std::shared_ptr<char> alive_ = std::make_shared<char>();  // for timers
 };
 
 }  // namespace pmix::client

@@ -72,10 +72,20 @@ TEST_F(GroupInviteTest, Decision_ServerHasNoMemoryForIt_IsRepeated) {
     event(PMIX_GROUP_MEMBER_FAILED, {});
     ASSERT_EQ(2u, constructs().size());
     EXPECT_EQ(common::GroupCall::decide, last_construct().call);
-    for (const pmix_status_t status : {PMIX_ERR_NOMEM, PMIX_ERROR, PMIX_SUCCESS}) {
-        channel->answer(constructs().back(), status, common::GroupReply());
-        settle();
+    for (const pmix_status_t status : {PMIX_ERR_NOMEM, PMIX_ERROR}) {
+        const size_t before = constructs().size();
+        size_t at_once = 0;
+        together([&] {
+            channel->answer(constructs().back(), status, common::GroupReply());
+            loop->post([&] { at_once = constructs().size(); });
+        });
+        EXPECT_EQ(before, at_once) << "the server is left a moment to find memory";
+        const test::LongWait wait;
+        while (constructs().size() == before && !wait.over()) settle();
+        EXPECT_EQ(before + 1, constructs().size());
     }
+    channel->answer(constructs().back(), PMIX_SUCCESS, common::GroupReply());
+    settle();
     EXPECT_EQ(4u, constructs().size());
     EXPECT_EQ(common::GroupCall::decide, last_construct().call);
     EXPECT_EQ("g", last_construct().name);
