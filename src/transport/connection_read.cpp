@@ -196,7 +196,9 @@ void Connection::read_pending() noexcept {
     if (s.loop.is_turned() || s.loop.on_loop_thread()) return;
     CancelShield shield;
     auto keep = shared_from_this();
-    if (!s.take_read_side()) return;
+    // Mostly there is nothing, and this costs less than a buffer to read into.
+    pollfd ready{s.fd, POLLIN, 0};
+    if (s.io.poll(&ready, 1, 0) == 0 || !s.take_read_side()) return;
     pmix_status_t status = PMIX_SUCCESS;
     try {
         bool drained = false;
