@@ -42,7 +42,7 @@ struct facts { /* one question, until all have answered */
 #define WIREUP_QUERY_REPORT "wireup.report"
 #endif
 
-static const double kReportSeconds = 3; /* that a node has for its report */
+static const double kReportSeconds = 7; /* that a node, perhaps a busy one, has for its report: who asks waits 10 */
 
 struct looking { /* a question of another node (or our own) in our library */
     int from;

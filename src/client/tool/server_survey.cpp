@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <new>
 
-#include "common/base/limits.h"
-
 namespace pmix::client {
 
 using common::FrameHeader;
@@ -19,10 +17,6 @@ using transport::Io;
 
 namespace {
 
-// One that does not answer must not use up the time of the others.
-constexpr int64_t kPatienceMs = 2000;
-// For names whose listener accepts nobody, where there are others.
-constexpr int64_t kBusyMs = 250;
 constexpr int kLongestPauseMs = 50;
 // Of users that are neither the caller nor root, together.
 constexpr size_t kOthersAtATime = 64;
@@ -40,11 +34,12 @@ using State = Candidate::State;
 
 class Survey {
   public:
-    Survey(Trust trust, Deadline deadline, const Io& io)
+    Survey(Trust trust, Deadline deadline, const Io& io, const SurveyLimits& limits)
         : trust_(trust),
           io_(io),
-          patience_(sooner(deadline, Deadline::in_ms(kPatienceMs))),
-          busy_(sooner(deadline, Deadline::in_ms(kBusyMs))) {
+          patience_(sooner(deadline, Deadline::in_ms(limits.answer_ms))),
+          alone_(sooner(deadline, Deadline::in_ms(limits.alone_ms))),
+          busy_(sooner(deadline, Deadline::in_ms(limits.busy_ms))) {
         common::IdentityRequest mine;
         mine.magic = common::kHelloMagic;
         auto body = common::message_bytes(mine);
@@ -66,10 +61,12 @@ class Survey {
             all_.push_back(std::move(one));
         }
         for (int pause_ms = 1;; pause_ms = std::min(pause_ms * 2, kLongestPauseMs)) {
+            // Before the answers are read: one that came while this thread did not run is in time.
+            const bool late = patience_.passed(), last = alone_.passed();
             connect_some();
             await(0);
-            if (visit_settled(visit)) return;
-            if (patience_.passed() || over()) return;
+            if (visit_settled(visit, late)) return;
+            if (last || (late && (found_ || !waits_for_answers())) || over()) return;
             await(pause_ms);
         }
     }
@@ -154,13 +151,13 @@ class Survey {
     }
 
     // Those that nobody before them in the list may still overtake. True: enough.
-    bool visit_settled(const SurveyVisit& visit) {
-        const bool last_call = patience_.passed();
+    bool visit_settled(const SurveyVisit& visit, bool last_call) {
         for (Candidate& c : all_) {
             if (c.state == State::answered) {
                 c.state = State::over;
-                found_ = true;
-                if (visit(c.server)) return true;
+                const Visited outcome = visit(c.server);
+                if (outcome == Visited::enough) return true;
+                found_ = found_ || outcome == Visited::meant;
                 c.server.socket.reset();
             } else if (c.state == State::asked && !last_call) {
                 break;
@@ -171,6 +168,10 @@ class Survey {
             }
         }
         return false;
+    }
+
+    bool waits_for_answers() const {
+        return std::any_of(all_.begin(), all_.end(), [](const Candidate& c) { return c.state == State::asked; });
     }
 
     // Nothing is left that would be worth waiting for.
@@ -192,7 +193,8 @@ class Survey {
             ready.push_back({c.server.socket.get(), POLLIN, 0});
             whose.push_back(&c);
         }
-        const int limit = retry || pause_ms == 0 ? std::min(pause_ms, patience_.poll_ms()) : patience_.poll_ms();
+        const Deadline& end = patience_.passed() ? alone_ : patience_;
+        const int limit = retry || pause_ms == 0 ? std::min(pause_ms, end.poll_ms()) : end.poll_ms();
         if (io_.poll(ready.data(), ready.size(), limit) <= 0) return;
         for (size_t i = 0; i < ready.size(); ++i)
             if (ready[i].revents != 0) read(*whose[i]);
@@ -200,7 +202,7 @@ class Survey {
 
     const Trust trust_;
     const Io& io_;
-    const Deadline patience_, busy_;
+    const Deadline patience_, alone_, busy_;
     std::vector<uint8_t> question_;
     std::vector<Candidate> all_;
     bool found_ = false;
@@ -209,8 +211,8 @@ class Survey {
 }  // namespace
 
 void survey_servers(std::vector<transport::ListedServer> servers, Trust trust, Deadline deadline, const Io& io,
-                    const SurveyVisit& visit) {
-    Survey(trust, deadline, io).run(std::move(servers), visit);
+                    const SurveyVisit& visit, const SurveyLimits& limits) {
+    Survey(trust, deadline, io, limits).run(std::move(servers), visit);
 }
 
 }  // namespace pmix::client

@@ -170,20 +170,20 @@ class Search {
         std::optional<Result<ToolFound>> outcome;
         survey_servers(std::move(servers), trust, deadline_, io_, [&](SurveyedServer& server) {
             // A launcher has a server of its own.
-            if (server.peer.pid == ::getpid() || !fits(server.identity, server.peer.pid)) return false;
+            if (server.peer.pid == ::getpid() || !fits(server.identity, server.peer.pid)) return Visited::not_meant;
             if (attached_(server.identity.server)) {
                 was_attached = server.identity.server;
-                return false;
+                return Visited::meant;
             }
             auto greeting = say_hello(std::move(server.socket), trust);
             if (greeting) {
                 outcome.emplace(ToolFound{false, server.identity.server, std::move(greeting).value(),
                                           transport::format_uri({server.identity.server, {server.listed.address}})});
-                return true;
+                return Visited::enough;
             }
             why = greeting.status();
             if (named && options_.server.rank != PMIX_RANK_UNDEF) outcome.emplace(why);
-            return outcome.has_value();
+            return outcome ? Visited::enough : Visited::meant;
         });
         if (outcome) return std::move(*outcome);
         // Of a namespace with several servers a new one comes first.
@@ -278,7 +278,7 @@ std::vector<common::IdentityReply> look_around(Deadline deadline, const Io& io) 
         server.identity.pid = static_cast<uint32_t>(server.peer.pid);
         server.identity.uri = transport::format_uri({server.identity.server, {server.listed.address}});
         all.push_back(std::move(server.identity));
-        return false;
+        return Visited::meant;
     });
     return all;
 }
