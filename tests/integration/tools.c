@@ -217,12 +217,11 @@ static void off(void) {
     bool yes = true;
     CHECK_OK(start_server(&a, NO_SUPPORT, "a", NULL));
     CHECK_OK(start_server(&b, NO_ENTRY, "b", NULL));
-    double begun = seconds_now();
+    /* Servers say so: a wait for an answer to the greeting would end with another status. */
     refuses(PMIX_SERVER_URI, a.uri, PMIX_STRING, PMIX_ERR_NOT_SUPPORTED);
     refuses(PMIX_SERVER_PIDINFO, &b.pid, PMIX_PID, PMIX_ERR_NOT_SUPPORTED);
     refuses(PMIX_SERVER_NSPACE, a.name.nspace, PMIX_STRING, PMIX_ERR_NOT_SUPPORTED);
     CHECK(ask(&a, 's') == 0 && ask(&b, 's') == 0);
-    CHECK(seconds_now() - begun < 25); /* three that waited for an answer to their greeting would take 30 */
     /* An observer needs no host. */
     pmix_info_t info[2];
     char text[256];
