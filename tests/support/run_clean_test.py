@@ -29,6 +29,11 @@ def python(code):
     return [sys.executable, "-c", code]
 
 
+def seconds(number):
+    """So long to sleep, in a form that no other run of this test on the machine has: it looks for such processes."""
+    return "%d.%d" % (number, os.getpid())
+
+
 class RunClean(unittest.TestCase):
     def test_clean_command_passes(self):
         self.assertEqual(run_clean("true"), (0, ""))
@@ -83,15 +88,15 @@ class RunClean(unittest.TestCase):
         self.assertIn("System V shm", text)
 
     def test_left_process(self):
-        code, text = run_unclean("--settle", "0.1", "sh", "-c", "sleep 4711 &")
+        code, text = run_unclean("--settle", "0.1", "sh", "-c", "sleep %s &" % seconds(4711))
         self.assertEqual(code, 99)
-        self.assertIn("sleep 4711", text)
-        self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep 4711$"]).returncode, 0)
+        self.assertIn("sleep " + seconds(4711), text)
+        self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep %s$" % seconds(4711)]).returncode, 0)
 
     def test_left_process_in_a_session_of_its_own(self):
-        code, text = run_unclean("--settle", "0.1", "sh", "-c", "setsid sh -c 'sleep 4712 & sleep 4712' &")
+        code, text = run_unclean("--settle", "0.1", "sh", "-c", "setsid sh -c 'sleep %s & sleep %s' &" % (seconds(4712), seconds(4712)))
         self.assertEqual(code, 99)
-        self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep 4712$"]).returncode, 0)
+        self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep %s$" % seconds(4712)]).returncode, 0)
 
     def test_process_that_ends_in_time(self):
         self.assertEqual(run_clean("--settle", "60", "sh", "-c", "sleep 0.2 &"), (0, ""))
@@ -128,18 +133,18 @@ class RunClean(unittest.TestCase):
 
     def test_timeout(self):
         start = time.monotonic()
-        self.assertEqual(run_clean("--timeout", "0.3", "sh", "-c", "sleep 4713 & sleep 4713")[0], 124)
+        self.assertEqual(run_clean("--timeout", "0.3", "sh", "-c", "sleep %s & sleep %s" % (seconds(4713), seconds(4713)))[0], 124)
         self.assertLess(time.monotonic() - start, 100)
-        self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep 4713$"]).returncode, 0)
+        self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep %s$" % seconds(4713)]).returncode, 0)
 
     def test_command_ends_with_run_clean(self):
-        process = subprocess.Popen([os.path.join(HERE, "run_clean"), "sh", "-c", "echo up; sleep 4714"],
+        process = subprocess.Popen([os.path.join(HERE, "run_clean"), "sh", "-c", "echo up; sleep " + seconds(4714)],
                                    stdout=subprocess.PIPE)
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(60), 128 + signal.SIGTERM)
         process.stdout.close()
-        self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep 4714$"]).returncode, 0)
+        self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep %s$" % seconds(4714)]).returncode, 0)
 
 
 if __name__ == "__main__":
