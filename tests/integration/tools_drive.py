@@ -249,7 +249,7 @@ def hang(options):
     text = run(options, "wireup-top", "--once", "--uri", job.uris[0])
     check(re.search(r"missing: %s:1-3$" % re.escape(job.nspace), text, re.M), text)
     # The process that has not connected comes first, with its pid; then the others, by rank.
-    ranks = re.findall(r"^    rank (\d) +(not connected|connected) +pid (\d+), (running|sleeping)$", text, re.M)
+    ranks = re.findall(r"^    rank (\d) +(not connected|connected) +pid (\d+), (running|sleeping|in the kernel)$", text, re.M)
     check([rank for rank, *_ in ranks] == ["3", "0", "1", "2"], text)
     check(re.search(r"rank 3 +not connected", text) and re.search(r"rank 0 +connected +pid \d+", text), text)
     pids = {int(rank): int(pid) for rank, _, pid, _ in ranks}
@@ -421,12 +421,21 @@ def hang_report(options):
             break
         time.sleep(0.02)
     path = os.path.join(os.environ.get("TMPDIR", "/tmp"), "report.%d" % os.getpid())
+    # A process that runs at this moment, or is about to, waits nowhere: looked at until all four wait.
+    waits_in = r"^%s:(\d) on node\d: (?:sleeping|in the kernel) in \w" % re.escape(job.nspace)
+    end = time.monotonic() + 60
     try:
-        said = run(options, "wireup-top", "--all-nodes", "--report", path)
+        while True:
+            said = run(options, "wireup-top", "--all-nodes", "--report", path)
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            places = re.findall(waits_in, text, re.M)
+            if len(places) == 4 or "none is shown" in text or time.monotonic() > end:
+                break
+            os.unlink(path)
+            time.sleep(0.02)
         check(said.startswith(path + ": written"), said)
         check(os.stat(path).st_mode & 0o777 == 0o600, oct(os.stat(path).st_mode))
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
         parts = re.split(r"^## (.*)\n", text, flags=re.M)
         parts = dict(zip(parts[1::2], parts[2::2]))
         check(list(parts) == ["versions", "what waits", "where processes wait in the kernel", "counters", "reports"], list(parts))
@@ -436,7 +445,7 @@ def hang_report(options):
         exposition(parts["counters"].rstrip("\n") + "\n")
         documented(parts["reports"])
         kernel = parts["where processes wait in the kernel"]
-        places = re.findall(r"^%s:(\d) on node\d: sleeping in \w" % re.escape(job.nspace), kernel, re.M)
+        places = re.findall(waits_in, kernel, re.M)
         check(sorted(places) == ["0", "1", "2", "3"] or "none is shown" in kernel, text)
         # No address of a server, no command line, no environment.
         for uri in job.uris:
