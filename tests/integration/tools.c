@@ -217,7 +217,7 @@ static void off(void) {
     bool yes = true;
     CHECK_OK(start_server(&a, NO_SUPPORT, "a", NULL));
     CHECK_OK(start_server(&b, NO_ENTRY, "b", NULL));
-    /* Servers say so: a wait for an answer to the greeting would end with another status. */
+    /* The status is in the answer: a wait for an answer to the greeting would end with another status. */
     refuses(PMIX_SERVER_URI, a.uri, PMIX_STRING, PMIX_ERR_NOT_SUPPORTED);
     refuses(PMIX_SERVER_PIDINFO, &b.pid, PMIX_PID, PMIX_ERR_NOT_SUPPORTED);
     refuses(PMIX_SERVER_NSPACE, a.name.nspace, PMIX_STRING, PMIX_ERR_NOT_SUPPORTED);

@@ -61,7 +61,7 @@ class Survey {
             all_.push_back(std::move(one));
         }
         for (int pause_ms = 1;; pause_ms = std::min(pause_ms * 2, kLongestPauseMs)) {
-            // Before the answers are read: one that came while this thread did not run is in time.
+            // Before the answers are read: one that was received while this thread did not run is in time.
             const bool late = patience_.passed(), last = alone_.passed();
             connect_some();
             await(0);
