@@ -135,6 +135,20 @@ static void add_nodes(struct infos* infos, const struct job* job) {
     }
 }
 
+static void add_local_procs(struct infos* infos, const struct job* job, uint32_t here) {
+    pmix_info_t* info = next(infos);
+    pmix_data_array_t* array = xcalloc(1, sizeof *array);
+    pmix_proc_t* procs = xcalloc(job_size_on(job, here), sizeof *procs);
+    array->type = PMIX_PROC;
+    array->size = job_size_on(job, here);
+    array->array = procs;
+    for (uint32_t i = 0; i < job_size_on(job, here); i++)
+        PMIX_LOAD_PROCID(&procs[i], job->nspace, job_rank_at(job, here, i));
+    PMIX_LOAD_KEY(info->key, PMIX_LOCAL_PROCS);
+    info->value.type = PMIX_DATA_ARRAY;
+    info->value.data.darray = array;
+}
+
 static uint32_t nodes_of_app(const struct job* job, uint32_t app) {
     uint32_t count = 0;
     for (uint32_t n = 0; n < (uint32_t)mesh_nodes(); n++) {
@@ -199,6 +213,7 @@ pmix_info_t* jobinfo_make(const struct job* job, size_t* count) {
     add_u32(&infos, PMIX_NODE_SIZE, job_size_on(job, here));
     if (job_size_on(job, here) > 0) {
         add_string(&infos, PMIX_LOCAL_PEERS, peers);
+        add_local_procs(&infos, job, here);
         add_rank(&infos, PMIX_LOCALLDR, job_rank_at(job, here, 0));
     }
     if (job->parent.nspace[0]) {

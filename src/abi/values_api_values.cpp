@@ -62,13 +62,6 @@ pmix_status_t PMIx_Value_load(pmix_value_t* val, const void* data, pmix_data_typ
     return val == nullptr ? PMIX_ERR_BAD_PARAM : load_value(val, data, type);
 }
 
-// What PMIX_VALUE_LOAD and PMIX_INFO_LOAD of 4.0's headers call, where it returned nothing: programs compiled with them
-// need it (Debian 11's Open MPI and Slurm).
-PMIX_EXPORT void pmix_value_load(pmix_value_t* val, const void* data, pmix_data_type_t type);
-void pmix_value_load(pmix_value_t* val, const void* data, pmix_data_type_t type) {
-    (void)PMIx_Value_load(val, data, type);
-}
-
 // A copy of the data. Scalars, proc and nspace: to where *data points, which may not be NULL (for a pointer, too).
 // Strings: the text, its length in *sz. Byte objects: the bytes themselves, as up to 5.0 (6.1 hands out a
 // pmix_byte_object_t). Pointers: as they are. Everything else: a block with one struct.

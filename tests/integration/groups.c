@@ -250,6 +250,20 @@ static void arguments(int argc, char** argv) {
         CHECK_STATUS(PMIx_Group_leave(bad[i], NULL, 0), PMIX_ERR_BAD_PARAM);
     }
     CHECK_STATUS(PMIx_Group_construct(name, NULL, 1, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+    /* What is to be shared and is no array of infos is refused, not left out. */
+    uint32_t number = 42;
+    pmix_data_array_t numbers = {.type = PMIX_UINT32, .size = 1, .array = &number};
+    pmix_info_t shared[3];
+    PMIX_INFO_LOAD(&shared[0], PMIX_GROUP_INFO, &number, PMIX_UINT32);
+    PMIX_INFO_LOAD(&shared[1], PMIX_GROUP_INFO, &numbers, PMIX_DATA_ARRAY);
+    PMIX_INFO_CONSTRUCT(&shared[2]);
+    PMIX_LOAD_KEY(shared[2].key, PMIX_GROUP_INFO);
+    shared[2].value.type = PMIX_DATA_ARRAY;
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_STATUS(PMIx_Group_construct(name, &all, 1, &shared[i], 1, NULL, NULL), PMIX_ERR_TYPE_MISMATCH);
+        CHECK_STATUS(PMIx_Group_construct_nb(name, &all, 1, &shared[i], 1, never, NULL), PMIX_ERR_TYPE_MISMATCH);
+        PMIX_INFO_DESTRUCT(&shared[i]);
+    }
     CHECK_STATUS(PMIx_Group_join(name, NULL, PMIX_GROUP_ACCEPT, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
     CHECK_STATUS(PMIx_Group_destruct("no-such-group", NULL, 0), PMIX_ERR_NOT_FOUND);
     fence(false);

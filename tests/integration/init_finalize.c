@@ -129,6 +129,24 @@ static bool has_topology(void) {
     return true;
 }
 
+/* How many the processes of this node are that the job's description lists; each is on it. */
+static uint32_t listed_here(const char* host) {
+    pmix_proc_t job = rank_of_job(PMIX_RANK_WILDCARD);
+    pmix_value_t* value = NULL;
+    CHECK_OK(PMIx_Get(&job, PMIX_LOCAL_PROCS, NULL, 0, &value));
+    CHECK(value->type == PMIX_DATA_ARRAY && value->data.darray->type == PMIX_PROC);
+    const pmix_proc_t* procs = value->data.darray->array;
+    uint32_t count = (uint32_t)value->data.darray->size;
+    for (uint32_t i = 0; i < count; i++) {
+        CHECK(PMIX_CHECK_NSPACE(procs[i].nspace, me.nspace));
+        char* theirs = proc_string(procs[i].rank, PMIX_HOSTNAME);
+        CHECK(strcmp(host, theirs) == 0);
+        free(theirs);
+    }
+    PMIX_VALUE_RELEASE(value);
+    return count;
+}
+
 /* All of it is there right after Init, of every rank, and fits together. rows: I5 K16 K23 K34 */
 static void described(int argc, char** argv) {
     CHECK(argc == 2 || (argc == 3 && strcmp(argv[2], "topology") == 0));
@@ -154,6 +172,7 @@ static void described(int argc, char** argv) {
         }
         free(theirs);
     }
+    CHECK(listed_here(mine) == local_size);
     free(mine);
     CHECK(local == local_size);
     cpu_set_t cpus;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/groups/group_api.h"
 
+#include <algorithm>
+
 #include "client/data/put.h"
 #include "client/session/group_membership.h"
 #include "client/session/request.h"
@@ -23,6 +25,13 @@ struct Prepared {
     int timeout_s = 0;
 };
 
+// What a member shares with the others is an array of infos. Another value would be left out without a word.
+bool shares_infos(const pmix_info_t& info) noexcept {
+    const pmix_value_t& value = info.value;
+    return common::key_view(info) != PMIX_GROUP_INFO ||
+           (value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr && value.data.darray->type == PMIX_INFO);
+}
+
 common::Result<Prepared> prepare(GroupCall call, const char* name, const pmix_info_t infos[], size_t ninfos) {
     Prepared p;
     pmix_status_t rc = check_infos(infos, ninfos);
@@ -30,6 +39,7 @@ common::Result<Prepared> prepare(GroupCall call, const char* name, const pmix_in
     if (rc != PMIX_SUCCESS) return rc;
     auto checked = checked_group_name(name);
     if (!checked) return checked.status();
+    if (!std::all_of(infos, infos + ninfos, shares_infos)) return PMIX_ERR_TYPE_MISMATCH;
     if (p.timeout_s > 0 && InfoView(infos, ninfos).flag(PMIX_GROUP_OPTIONAL)) p.timeout_s += kOptionalExtraS;
     p.request.call = call;
     p.request.name = std::move(checked).value();

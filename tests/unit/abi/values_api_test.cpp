@@ -11,22 +11,7 @@
 
 namespace values_api_test {
 
-extern "C" void pmix_value_load(pmix_value_t* val, const void* data, pmix_data_type_t type);
-
 namespace {
-
-// What the macros of 4.0's headers call.
-TEST(ValuesApi, ValueLoadByItsNameOf40_AnyValue_IsLoadedAsByPMIx_Value_load) {
-    pmix_value_t value = PMIX_VALUE_STATIC_INIT;
-    const uint32_t number = 7;
-    pmix_value_load(&value, &number, PMIX_UINT32);
-    EXPECT_EQ(PMIX_UINT32, value.type);
-    EXPECT_EQ(7u, value.data.uint32);
-    pmix_value_load(&value, "text", PMIX_STRING);
-    EXPECT_STREQ("text", value.data.string);
-    PMIx_Value_destruct(&value);
-    pmix_value_load(nullptr, &number, PMIX_UINT32);
-}
 
 // construct, destruct (twice), create, fill by hand, free: for every struct; the sanitizer sees what is left.
 // clang-format off
