@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/segment_compaction.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -13,17 +14,19 @@ using common::FrameHeader;
 
 namespace {
 
-// How often is looked whether a peer reads again.
+// After how long is looked whether a peer reads again: at first, and at most. Twice as long each time, because one that
+// reads late may not call for hours.
 constexpr int64_t kTryAgainMs = 100;
+constexpr int64_t kTryAgainAtMostMs = 10'000;
 
 // To a peer that does not read, each compaction would send one more descriptor that stays in the socket: none is sent.
+// One that reads late asks when it needs the new segment, except in a callback, where it cannot wait for an answer. A
+// process with callbacks has a thread that reads, so it is sent the segment once it has read what was sent before.
 
-enum class Reads { now, later, at_its_next_call };
-
-Reads reads(const Peer& peer) {
-    if (peer.reads_late()) return peer.has_read_all() ? Reads::now : Reads::at_its_next_call;
+bool reads_now(const Peer& peer) {
+    if (peer.reads_late()) return peer.has_read_all();
     const auto connection = peer.connection();
-    return connection != nullptr && connection->queued_bytes() > 0 ? Reads::later : Reads::now;
+    return connection == nullptr || connection->queued_bytes() == 0;
 }
 
 }  // namespace
@@ -50,15 +53,12 @@ void SegmentCompaction::renew(uint32_t number) {
     WIREUP_LOG(server, debug, "a new segment for %s: %llu bytes instead of %llu", nspace->name.c_str(),
                static_cast<unsigned long long>(nspace->data->bytes()), static_cast<unsigned long long>(bytes));
     std::map<uint64_t, uint32_t> left;
-    bool waits = false;
     for (const auto& [serial, peer] : peers_) {
         if (!peer->knows_segment(before)) continue;
-        const Reads when = reads(*peer);
-        if (when == Reads::now) {
+        if (reads_now(*peer)) {
             tell(*peer, *nspace, before);
         } else {
             left.emplace(serial, before);
-            waits = waits || when == Reads::later;
         }
     }
     if (!left.empty()) {
@@ -68,7 +68,7 @@ void SegmentCompaction::renew(uint32_t number) {
             const auto [at, first] = behind.has.try_emplace(serial, has);
             if (!first) peers_.at(serial)->set_lacks_segment(std::exchange(at->second, has));
         }
-        if (waits) catch_up_later(number);
+        catch_up_later(number, kTryAgainMs);
     }
     if (self_ != nullptr) tell(*self_, *nspace, before);
 }
@@ -105,11 +105,11 @@ std::optional<uint32_t> SegmentCompaction::kept_by(const Peer& peer, uint32_t nu
     return has == at->second.has.end() ? std::nullopt : std::optional(has->second);
 }
 
-void SegmentCompaction::catch_up_later(uint32_t number) {
-    behind_[number].again = Timer(scheduler_, kTryAgainMs, [this, number] { catch_up(number); });
+void SegmentCompaction::catch_up_later(uint32_t number, int64_t after_ms) {
+    behind_[number].again = Timer(scheduler_, after_ms, [this, number, after_ms] { catch_up(number, after_ms); });
 }
 
-void SegmentCompaction::catch_up(uint32_t number) {
+void SegmentCompaction::catch_up(uint32_t number, int64_t waited_ms) {
     const auto at = behind_.find(number);
     Nspace* nspace = registry_.find(number);
     if (nspace == nullptr || nspace->data == nullptr) {
@@ -117,20 +117,17 @@ void SegmentCompaction::catch_up(uint32_t number) {
         return;
     }
     std::vector<std::pair<std::shared_ptr<Peer>, uint32_t>> caught_up;
-    bool waits = false;
     std::erase_if(at->second.has, [&](const auto& entry) {
         const auto peer = peers_.find(entry.first);
         if (peer == peers_.end()) return true;
-        const Reads when = reads(*peer->second);
-        waits = waits || when == Reads::later;
-        if (when != Reads::now) return false;
+        if (!reads_now(*peer->second)) return false;
         caught_up.emplace_back(peer->second, entry.second);
         return true;
     });
     if (at->second.has.empty()) {
         behind_.erase(at);
-    } else if (waits) {
-        catch_up_later(number);
+    } else {
+        catch_up_later(number, std::min(2 * waited_ms, kTryAgainAtMostMs));
     }
     for (const auto& [peer, has] : caught_up) {
         // It may have been given the new one with an answer.

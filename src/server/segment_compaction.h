@@ -6,8 +6,8 @@
 // old segment too, what is answered later follows the new one on the same ordered connection. A client takes a segment
 // of a higher instance and none of a lower one, so a reply that it reads late does not lead it back. A peer that does
 // not read holds up nobody: it keeps the old segment, gets the new one with the first answer that needs it, or when it
-// has read what was sent before. One that reads late (Peer::reads_late) has at most one new segment unread, and asks
-// when it sees that there is a newer one. What can go wrong: nothing that anybody notices; without memory the old
+// has read what was sent before. One that reads late (Peer::reads_late) has at most one new segment unread, and where
+// it sees that there is a newer one it asks, if it may wait. What can go wrong: nothing that anybody notices; without memory the old
 // segment stays and grows.
 #pragma once
 
@@ -42,8 +42,8 @@ class SegmentCompaction final : public LifecycleObserver {
     std::optional<uint32_t> kept_by(const Peer& peer, uint32_t number) const;
     void renew(uint32_t number);
     void tell(Peer& peer, Nspace& nspace, uint32_t before);
-    void catch_up(uint32_t number);
-    void catch_up_later(uint32_t number);
+    void catch_up(uint32_t number, int64_t waited_ms);
+    void catch_up_later(uint32_t number, int64_t after_ms);
 
     Scheduler& scheduler_;
     Registry& registry_;

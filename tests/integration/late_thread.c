@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* late_thread: a process that uses nothing but the calls which wait has no thread of the library's; the first handler,
  * the first call with a callback, or a second thread that waits starts it.
- * usage: late_thread none|event|callback|waiters|refused */
+ * usage: late_thread none|event|callback|waiters|refused|replaced */
 #include "check.h"
 
 enum { BYTES = 32 << 10, ROUNDS = 40, MOST_COMMITS = 2000, CODE = PMIX_EXTERNAL_ERR_BASE - 41 };
@@ -28,20 +28,22 @@ static struct signal_box box = SIGNAL_BOX;
 /* --- none ----------------------------------------------------------------------------------------------------------
  */
 
+static void put_text(char letter) {
+    char* text = malloc(BYTES);
+    CHECK(text);
+    memset(text, letter, BYTES - 1);
+    text[BYTES - 1] = '\0';
+    pmix_value_t value = {.type = PMIX_STRING, .data.string = text};
+    CHECK_OK(PMIx_Put(PMIX_GLOBAL, "text", &value));
+    CHECK_OK(PMIx_Commit());
+    free(text);
+}
+
 /* Rank 0 replaces its value until the server has begun new segments; each round's is seen by all. */
 static void see_replaced(void) {
     pmix_proc_t zero = rank_of_job(0);
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        if (me.rank == 0) {
-            char* text = malloc(BYTES);
-            CHECK(text);
-            memset(text, 'a' + (int)(round % 26), BYTES - 1);
-            text[BYTES - 1] = '\0';
-            pmix_value_t value = {.type = PMIX_STRING, .data.string = text};
-            WITHOUT(CHECK_OK(PMIx_Put(PMIX_GLOBAL, "text", &value)));
-            WITHOUT(CHECK_OK(PMIx_Commit()));
-            free(text);
-        }
+        if (me.rank == 0) WITHOUT(put_text((char)('a' + round % 26)));
         WITHOUT(fence(true));
         pmix_value_t* value = NULL;
         WITHOUT(CHECK_OK(PMIx_Get(&zero, "text", NULL, 0, &value)));
@@ -170,9 +172,98 @@ static void refused(int argc, char** argv) {
     CHECK_STATUS(status, PMIX_ERR_OUT_OF_RESOURCE);
 }
 
+/* --- replaced ------------------------------------------------------------------------------------------------------
+ */
+
+static char text_here(void) {
+    pmix_proc_t zero = rank_of_job(0);
+    pmix_value_t* value = NULL;
+    CHECK_OK(PMIx_Get(&zero, "text", NULL, 0, &value));
+    CHECK(value->type == PMIX_STRING);
+    const char letter = value->data.string[0];
+    PMIX_VALUE_RELEASE(value);
+    return letter;
+}
+
+/* Rank 0 and rank 1 tell each other by signals how far they are: a call of the library would read what is to stay
+ * unread. */
+static volatile sig_atomic_t signals;
+static uint32_t other;
+
+static void count_signal(int number) {
+    (void)number;
+    ++signals;
+}
+
+static bool await_signals(int count) {
+    for (int i = 0; i < 60000 && signals < count; i++) usleep(1000);
+    return signals >= count;
+}
+
+/* The first event is held up, so that the second is unread while the server begins new segments. */
+static void look_at_text(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                         pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                         void* cbdata) {
+    (void)id, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    static bool first = true;
+    if (first) {
+        CHECK(kill((pid_t)other, SIGUSR1) == 0);
+        CHECK(await_signals(1));
+    } else if (box_count(&box) == 0 && text_here() == 'z') {
+        CHECK(kill((pid_t)other, SIGUSR1) == 0);
+        box_signal(&box, status);
+    }
+    first = false;
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void replace_text(void) {
+    uint32_t number = 0;
+    const pmix_proc_t one = rank_of_job(1);
+    CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
+    CHECK(await_signals(1));
+    CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
+    for (int i = 0; i < ROUNDS; i++) {
+        put_text((char)('b' + i % 8));
+        usleep(3000);
+    }
+    put_text('z');
+    /* There is no such key: the answer comes after what was committed. */
+    CHECK_STATUS(get_u32(&one, "nothing", 1, &number), PMIX_ERR_TIMEOUT);
+    CHECK(kill((pid_t)other, SIGUSR1) == 0);
+    for (int i = 0; i < 1200 && signals < 2; i++) {
+        CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
+        usleep(50000);
+    }
+}
+
+/* A handler sees what was committed before its event also where a segment was begun that could not be sent at once. */
+static void replaced(int argc, char** argv) {
+    (void)argc, (void)argv;
+    struct sigaction action = {.sa_handler = count_signal};
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+    if (me.rank == 0) put_text('a');
+    CHECK_OK(put_u32(PMIX_GLOBAL, "pid", (uint32_t)getpid()));
+    CHECK_OK(PMIx_Commit());
+    if (me.rank == 1) {
+        pmix_status_t code = CODE;
+        CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, look_at_text, NULL, NULL) >= 0);
+    }
+    fence(true);
+    if (me.rank < 2) {
+        const pmix_proc_t partner = rank_of_job(1 - me.rank);
+        CHECK_OK(get_u32(&partner, "pid", 0, &other));
+    }
+    if (me.rank == 1) CHECK(text_here() == 'a');
+    fence(false);
+    if (me.rank == 0) replace_text();
+    if (me.rank == 1) CHECK(box_wait(&box, 1, 120));
+    fence(false);
+}
+
 int main(int argc, char** argv) {
-    static const struct test_case cases[] = {
-        {"none", none}, {"event", event}, {"callback", callback}, {"waiters", waiters}, {"refused", refused}};
+    static const struct test_case cases[] = {{"none", none},       {"event", event},     {"callback", callback},
+                                             {"waiters", waiters}, {"refused", refused}, {"replaced", replaced}};
     before = threads();
     start();
     CHECK(threads() == before);
