@@ -7,8 +7,8 @@
 // of a higher instance and none of a lower one, so a reply that it reads late does not lead it back. A peer that does
 // not read holds up nobody: it keeps the old segment, gets the new one with the first answer that needs it, or when it
 // has read what was sent before. One that reads late (Peer::reads_late) has at most one new segment unread, and where
-// it sees that there is a newer one it asks, if it may wait. What can go wrong: nothing that anybody notices; without memory the old
-// segment stays and grows.
+// it sees that there is a newer one it asks, if it may wait. What can go wrong: nothing that anybody notices; without
+// memory the old segment stays and grows.
 #pragma once
 
 #include <map>
