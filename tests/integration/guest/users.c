@@ -142,7 +142,8 @@ static void take_environment(int line, enum token token) {
     if (token == NONE) unsetenv("PMIX_WIREUP_TOKEN");
     if (token == WRONG) {
         char other[65];
-        for (int i = 0; i < 64; i++) other[i] = shown[i] == '0' ? '1' : '0';
+        /* Each digit is another one, and hardly ever all are 0, which would be no token. */
+        for (int i = 0; i < 64; i++) other[i] = shown[i] == '0' ? 'f' : shown[i] == 'a' ? '9' : (char)(shown[i] - 1);
         other[64] = 0;
         setenv("PMIX_WIREUP_TOKEN", other, 1);
     }
