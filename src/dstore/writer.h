@@ -96,6 +96,8 @@ class Writer {
     // Begins a new segment with what counts, and lets the old one go: descriptor() and reader() are others then, and
     // clients are to be given them. False: too little would be won, and all is as it was; likewise on failure.
     common::Result<bool> compact();
+    // Marks the segment for its readers as one that is not the newest any more, without another one.
+    void supersede() noexcept;
 
   private:
     Writer();

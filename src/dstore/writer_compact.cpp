@@ -299,4 +299,8 @@ common::Result<bool> Writer::compact() {
     return true;
 }
 
+void Writer::supersede() noexcept {
+    store_ref(state_->at(kHdrSuperseded), 1);
+}
+
 }  // namespace pmix::dstore

@@ -21,8 +21,8 @@ constexpr int64_t kTryAgainAtMostMs = 10'000;
 
 // To a peer that does not read, each compaction would send one more descriptor that stays in the socket: none is sent.
 // One that reads late asks when it needs the new segment, except in a callback, where it cannot wait for an answer. A
-// process with callbacks has a thread that reads, so it is sent the segment once it has read what was sent before.
-
+// process with callbacks has a thread that reads, so it is sent the segment once it has read what was sent before, and
+// before anything else that is sent to it.
 bool reads_now(const Peer& peer) {
     if (peer.reads_late()) return peer.has_read_all();
     const auto connection = peer.connection();
@@ -34,6 +34,10 @@ bool reads_now(const Peer& peer) {
 SegmentCompaction::SegmentCompaction(Scheduler& scheduler, Registry& registry, const Segments& segments,
                                      const Peers& peers, const std::shared_ptr<SelfPeer>& self)
     : scheduler_(scheduler), registry_(registry), segments_(segments), peers_(peers), self_(self) {}
+
+SegmentCompaction::~SegmentCompaction() {
+    for (const auto& [serial, peer] : peers_) peer->set_before_next({});
+}
 
 // Deferred: the code that has written may still read there.
 void SegmentCompaction::compaction_due(const Nspace& nspace) {
@@ -66,7 +70,9 @@ void SegmentCompaction::renew(uint32_t number) {
         std::erase_if(behind.has, [&](const auto& entry) { return peers_.count(entry.first) == 0; });
         for (const auto& [serial, has] : left) {
             const auto [at, first] = behind.has.try_emplace(serial, has);
-            if (!first) peers_.at(serial)->set_lacks_segment(std::exchange(at->second, has));
+            const auto& peer = peers_.at(serial);
+            if (!first) peer->set_lacks_segment(std::exchange(at->second, has));
+            peer->set_before_next([this](Peer& p) { bring_up_to_date(p); });
         }
         catch_up_later(number, kTryAgainMs);
     }
@@ -75,6 +81,7 @@ void SegmentCompaction::renew(uint32_t number) {
 
 void SegmentCompaction::namespace_gone(Nspace& nspace) {
     if (nspace.data == nullptr) return;
+    nspace.data->supersede();
     const auto tell = [&](Peer& peer, uint32_t instance) {
         common::SegmentGoneNotify gone;
         gone.nspace = nspace.name;
@@ -103,6 +110,26 @@ std::optional<uint32_t> SegmentCompaction::kept_by(const Peer& peer, uint32_t nu
     if (at == behind_.end()) return std::nullopt;
     const auto has = at->second.has.find(peer.serial());
     return has == at->second.has.end() ? std::nullopt : std::optional(has->second);
+}
+
+// Without memory the timer tries again.
+void SegmentCompaction::bring_up_to_date(Peer& peer) {
+    for (auto& [number, behind] : behind_) {
+        const auto has = behind.has.find(peer.serial());
+        Nspace* nspace = registry_.find(number);
+        if (has == behind.has.end() || nspace == nullptr || nspace->data == nullptr) continue;
+        try {
+            // It may have been given the new one with an answer.
+            if (peer.knows_segment(nspace->data->instance())) {
+                peer.set_lacks_segment(has->second);
+            } else {
+                tell(peer, *nspace, has->second);
+            }
+        } catch (const std::bad_alloc&) {
+            continue;
+        }
+        behind.has.erase(has);
+    }
 }
 
 void SegmentCompaction::catch_up_later(uint32_t number, int64_t after_ms) {

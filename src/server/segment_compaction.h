@@ -5,10 +5,12 @@
 // Borrows registry and peers. Loop thread only. A compaction runs between frames: what was answered before is in the
 // old segment too, what is answered later follows the new one on the same ordered connection. A client takes a segment
 // of a higher instance and none of a lower one, so a reply that it reads late does not lead it back. A peer that does
-// not read holds up nobody: it keeps the old segment, gets the new one with the first answer that needs it, or when it
-// has read what was sent before. One that reads late (Peer::reads_late) has at most one new segment unread, and where
-// it sees that there is a newer one it asks, if it may wait. What can go wrong: nothing that anybody notices; without
-// memory the old segment stays and grows.
+// not read holds up nobody: it keeps the old segment, and gets the new one before the next frame that is sent to it (an
+// event may tell of what is in the new one), or when it has read what was sent before. One that reads late
+// (Peer::reads_late) has at most one new segment unread for each such frame, and where it sees that there is a newer
+// one it asks, if it may wait. The segment of a namespace that has ended is marked like one that has been replaced:
+// a process that asks is told that there is none. What can go wrong: nothing that anybody notices; without memory the
+// old segment stays and grows.
 #pragma once
 
 #include <map>
@@ -29,6 +31,7 @@ class SegmentCompaction final : public LifecycleObserver {
 
     SegmentCompaction(Scheduler& scheduler, Registry& registry, const Segments& segments, const Peers& peers,
                       const std::shared_ptr<SelfPeer>& self);
+    ~SegmentCompaction();
     SegmentCompaction(const SegmentCompaction&) = delete;
     SegmentCompaction& operator=(const SegmentCompaction&) = delete;
 
@@ -42,6 +45,8 @@ class SegmentCompaction final : public LifecycleObserver {
     std::optional<uint32_t> kept_by(const Peer& peer, uint32_t number) const;
     void renew(uint32_t number);
     void tell(Peer& peer, Nspace& nspace, uint32_t before);
+    // Sends the peer the newest segments in place of those that it still has.
+    void bring_up_to_date(Peer& peer);
     void catch_up(uint32_t number, int64_t waited_ms);
     void catch_up_later(uint32_t number, int64_t after_ms);
 

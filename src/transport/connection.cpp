@@ -176,7 +176,8 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> parts, size_t size,
             if (rc != PMIX_SUCCESS) send_closed = true;  // half a frame may be out: nothing may follow it
         }
     }
-    if (post_flush && !post(&State::arm_write)) rc = PMIX_ERR_OUT_OF_RESOURCE;
+    // Without a thread nobody would send the rest, and a caller that reads would wait for its answer for ever.
+    if (post_flush && (loop.need_thread() != PMIX_SUCCESS || !post(&State::arm_write))) rc = PMIX_ERR_OUT_OF_RESOURCE;
     if (rc != PMIX_SUCCESS) fail(rc);
     return rc;
 }
@@ -296,7 +297,7 @@ bool Connection::State::post(void (State::*step)() noexcept) noexcept {
     // Memory may come back in a moment; without the step the connection would be deaf.
     for (int attempt = 0; attempt < 1000; ++attempt) {
         try {
-            loop.post([keep = owner->shared_from_this(), step] { (keep->state_.get()->*step)(); });
+            loop.post_anyway([keep = owner->shared_from_this(), step] { (keep->state_.get()->*step)(); });
             return true;
         } catch (const std::bad_alloc&) {
             const timespec pause{0, 1'000'000};

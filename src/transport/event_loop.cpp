@@ -138,8 +138,10 @@ struct EventLoop::State {
 
     // The loop's own thread. start(), stop() and hand_over() are not called at the same time, but a late thread may be
     // started by any other.
-    enum class Thread : uint8_t { none, awaited, running };  // awaited: it is started when it is needed
-    common::Mutex thread_mutex;                              // held while `thread_is` changes
+    // awaited: it is started when it is needed. stand_in: there was no room for it, and a caller that waits runs the
+    // loop for a moment.
+    enum class Thread : uint8_t { none, awaited, stand_in, running };
+    common::Mutex thread_mutex;  // held while `thread_is` changes
     std::atomic<Thread> thread_is{Thread::none};
     pthread_t thread{};
 
@@ -167,6 +169,8 @@ struct EventLoop::State {
         [[maybe_unused]] const ssize_t written = ::write(wake_fd.get(), &one, sizeof one);
     }
     pmix_status_t make_thread() noexcept REQUIRES(thread_mutex);
+    bool stand_in() noexcept;
+    void append(Task&& task);
     bool make_waiter_fd() noexcept;
     bool watch_waiter_fd() noexcept;
     void run_for(Waiter& waiter, Deadline deadline) REQUIRES(drive_mutex);
@@ -384,9 +388,30 @@ pmix_status_t EventLoop::start() {
 
 pmix_status_t EventLoop::need_thread() noexcept {
     State& s = *state_;
-    if (s.thread_is.load(std::memory_order_acquire) != State::Thread::awaited) return PMIX_SUCCESS;
+    const auto has_one = [&] { return s.thread_is == State::Thread::none || s.thread_is == State::Thread::running; };
+    if (has_one() || on_loop_thread()) return PMIX_SUCCESS;
     MutexLock lock(s.thread_mutex);
-    return s.thread_is == State::Thread::awaited ? s.make_thread() : PMIX_SUCCESS;
+    // Another thread runs the loop for a moment.
+    if (s.thread_is == State::Thread::stand_in) return PMIX_ERR_OUT_OF_RESOURCE;
+    return has_one() ? PMIX_SUCCESS : s.make_thread();
+}
+
+// Where there is no room for the thread: the caller runs what is ready, once. False: another thread does, or the thread
+// is not awaited any more.
+bool EventLoop::State::stand_in() noexcept {
+    {
+        MutexLock lock(thread_mutex);
+        if (thread_is != Thread::awaited) return false;
+        thread_is = Thread::stand_in;
+    }
+    {
+        Enter enter(this);
+        event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+        pass.end();
+    }
+    MutexLock lock(thread_mutex);
+    thread_is = Thread::awaited;
+    return true;
 }
 
 bool EventLoop::is_turned() const noexcept {
@@ -396,14 +421,22 @@ bool EventLoop::is_turned() const noexcept {
 
 bool EventLoop::withdraw_thread() noexcept {
     State& s = *state_;
-    MutexLock lock(s.thread_mutex);
-    if (s.thread_is == State::Thread::awaited) s.thread_is.store(State::Thread::none, std::memory_order_release);
-    return s.thread_is == State::Thread::none;
+    for (;;) {
+        {
+            MutexLock lock(s.thread_mutex);
+            if (s.thread_is == State::Thread::awaited)
+                s.thread_is.store(State::Thread::none, std::memory_order_release);
+            if (s.thread_is != State::Thread::stand_in || on_loop_thread()) return s.thread_is == State::Thread::none;
+        }
+        // It does not wait for anything.
+        const timespec pause{0, 1'000'000};
+        nanosleep(&pause, nullptr);
+    }
 }
 
 pmix_status_t EventLoop::stop() {
     State& s = *state_;
-    if (on_loop_thread() && s.thread_is == State::Thread::running) return PMIX_ERR_WOULD_BLOCK;
+    if (on_loop_thread() && s.thread_is >= State::Thread::stand_in) return PMIX_ERR_WOULD_BLOCK;
     if (withdraw_thread()) return PMIX_SUCCESS;
     post([base = s.base] { event_base_loopbreak(base); });
     pthread_join(s.thread, nullptr);
@@ -451,22 +484,30 @@ bool EventLoop::State::watch_waiter_fd() noexcept {
 }
 
 void EventLoop::post(Task task) {
-    State& s = *state_;
     if (need_thread() != PMIX_SUCCESS) throw std::bad_alloc();
-    bool wake;
+    state_->append(std::move(task));
+}
+
+void EventLoop::post_anyway(Task task) {
+    state_->append(std::move(task));
+    [[maybe_unused]] const pmix_status_t started = need_thread();
+}
+
+void EventLoop::State::append(Task&& task) {
+    bool first;
     {
-        MutexLock lock(s.queue_mutex);
-        s.queue.push_back(std::move(task));
-        wake = !s.wake_pending;
-        s.wake_pending = true;
+        MutexLock lock(queue_mutex);
+        queue.push_back(std::move(task));
+        first = !wake_pending;
+        wake_pending = true;
     }
-    if (!wake) return;
+    if (!first) return;
     // From one of the loop's own handlers no system call is needed: the queue runs after those handlers that are ready
     // now. But once only, so that a task that posts itself again and again does not keep the descriptors waiting.
-    if (t_in_handler_of == &s && !s.hopped) {
-        event_active(&s.wake_entry, kHop, 0);
+    if (t_in_handler_of == this && !hopped) {
+        event_active(&wake_entry, kHop, 0);
     } else {
-        s.wake();
+        wake();
     }
 }
 
@@ -526,7 +567,9 @@ bool EventLoop::wait(Waiter& waiter, Deadline deadline) {
     while (!waiter.done()) {
         if (deadline.passed()) return waiter.done();
         if (s.drive == Drive::own_thread && need_thread() != PMIX_SUCCESS) {
-            // Somebody else may complete the waiter, and there may be room for the thread in a moment.
+            // This thread does what the missing one would; somebody else may complete the waiter, too, and there may be
+            // room for the thread in a moment.
+            s.stand_in();
             waiter.wait(sooner(deadline, Deadline::in_ms(1)));
         } else if (s.drive == Drive::own_thread) {
             s.sleep(waiter, deadline);

@@ -92,7 +92,7 @@ class EventLoop {
     // is needed (EventLoopOptions::late; what has been posted before needs it). Otherwise does nothing. Once.
     pmix_status_t start();
     // After this, if it is PMIX_SUCCESS, a thread runs the loop: a late one is started. PMIX_ERR_OUT_OF_RESOURCE:
-    // there is no room for it. Any thread.
+    // there is no room for it. Any thread; on the loop's, also one that stands in for it, PMIX_SUCCESS.
     pmix_status_t need_thread() noexcept;
     // No late thread is started from here on. True: the loop has no thread of its own. Any thread.
     bool withdraw_thread() noexcept;
@@ -111,6 +111,9 @@ class EventLoop {
     // Any thread, always later and never on the poster's stack, in the order of posting. Throws bad_alloc, also where a
     // late thread would have to be started and there is no room for it: then the task is not run.
     void post(Task task);
+    // The same for what must not be lost: where there is no room for a late thread the task waits for it, or for a
+    // caller inside wait(). Throws bad_alloc where there is no memory for the task: then it is not run.
+    void post_anyway(Task task);
     bool on_loop_thread() const noexcept;
     // Is this thread the loop of whichever EventLoop there is? Looks at no object.
     static bool on_any_loop() noexcept;
@@ -119,7 +122,8 @@ class EventLoop {
     // Drive::caller: runs what is ready and returns. Two threads at once: one runs it, the other returns at once.
     void progress();
     // Drive::caller: runs the loop until the waiter is done or the deadline passed; true: done. Other drives: waits,
-    // and runs the loop if Drive::caller becomes the drive meanwhile. Any thread may complete the waiter.
+    // and runs the loop if Drive::caller becomes the drive meanwhile, or if there is no room for the late thread that
+    // it needs. Any thread may complete the waiter.
     bool wait(Waiter& waiter, Deadline deadline);
 
     // Reports that a task, a timer or a handler has ended in an exception, which is a lack of memory: the loop calls

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* late_thread: a process that uses nothing but the calls which wait has no thread of the library's; the first handler,
  * the first call with a callback, or a second thread that waits starts it.
- * usage: late_thread none|event|callback|waiters|refused|replaced */
-#include "check.h"
+ * usage: late_thread none|event|callback|waiters|refused|replaced|gone */
+#include "spawn_check.h"
 
 enum { BYTES = 32 << 10, ROUNDS = 40, MOST_COMMITS = 2000, CODE = PMIX_EXTERNAL_ERR_BASE - 41 };
 
@@ -200,20 +200,21 @@ static bool await_signals(int count) {
     return signals >= count;
 }
 
-/* The first event is held up, so that the second is unread while the server begins new segments. */
+/* The first event is held up, so that the second is unread while the server begins new segments. The third comes after
+ * all that was committed. */
 static void look_at_text(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
                          pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done,
                          void* cbdata) {
     (void)id, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
-    static bool first = true;
-    if (first) {
+    static int count;
+    if (++count == 1) {
         CHECK(kill((pid_t)other, SIGUSR1) == 0);
         CHECK(await_signals(1));
-    } else if (box_count(&box) == 0 && text_here() == 'z') {
-        CHECK(kill((pid_t)other, SIGUSR1) == 0);
+    } else if (count == 3) {
+        const char letter = text_here();
+        if (letter != 'z') printf("FAIL rank %u: %c\n", me.rank, letter);
         box_signal(&box, status);
     }
-    first = false;
     done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
@@ -230,11 +231,8 @@ static void replace_text(void) {
     put_text('z');
     /* There is no such key: the answer comes after what was committed. */
     CHECK_STATUS(get_u32(&one, "nothing", 1, &number), PMIX_ERR_TIMEOUT);
+    CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
     CHECK(kill((pid_t)other, SIGUSR1) == 0);
-    for (int i = 0; i < 1200 && signals < 2; i++) {
-        CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
-        usleep(50000);
-    }
 }
 
 /* A handler sees what was committed before its event also where a segment was begun that could not be sent at once. */
@@ -261,9 +259,50 @@ static void replaced(int argc, char** argv) {
     fence(false);
 }
 
+/* --- gone ----------------------------------------------------------------------------------------------------------
+ */
+
+/* What the spawned process does. It ends when its parents have seen its value. */
+static void short_lived(int argc, char** argv) {
+    (void)argc, (void)argv;
+    CHECK_OK(put_u32(PMIX_GLOBAL, "passing", 7));
+    CHECK_OK(PMIx_Commit());
+    await_flag("seen");
+}
+
+/* The end of another namespace is seen by a process that has no thread to be told of it. */
+static void gone(int argc, char** argv) {
+    (void)argc, (void)argv;
+    if (me.rank == 0) {
+        pmix_proc_t child = {.rank = 0};
+        uint32_t number = 0;
+        pmix_app_t app;
+        app_of(&app, 1, "short_lived", NULL);
+        WITHOUT(CHECK_OK(spawn(NULL, 0, &app, 1, child.nspace)));
+        WITHOUT(CHECK_OK(get_u32(&child, "passing", 60, &number)));
+        CHECK(number == 7);
+        pmix_proc_t* procs = NULL;
+        size_t nprocs = 0;
+        WITHOUT(CHECK_OK(PMIx_Resolve_peers(NULL, child.nspace, &procs, &nprocs)));
+        PMIX_PROC_FREE(procs, nprocs);
+        raise_flag("seen");
+        pmix_status_t status = PMIX_SUCCESS;
+        for (int i = 0; i < 1200 && status == PMIX_SUCCESS; i++) {
+            usleep(50000);
+            WITHOUT(status = get_u32(&child, "passing", 1, &number));
+        }
+        CHECK(status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT);
+        WITHOUT(status = PMIx_Resolve_peers(NULL, child.nspace, &procs, &nprocs));
+        CHECK(status != PMIX_SUCCESS || nprocs == 0);
+    }
+    fence(false);
+}
+
 int main(int argc, char** argv) {
-    static const struct test_case cases[] = {{"none", none},       {"event", event},     {"callback", callback},
-                                             {"waiters", waiters}, {"refused", refused}, {"replaced", replaced}};
+    static const struct test_case cases[] = {
+        {"none", none},       {"event", event},       {"callback", callback}, {"waiters", waiters},
+        {"refused", refused}, {"replaced", replaced}, {"gone", gone},         {"short_lived", short_lived}};
+    program = argv[0];
     before = threads();
     start();
     CHECK(threads() == before);

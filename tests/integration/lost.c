@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lost: the daemon of a node, and with it the PMIx server, dies by SIGKILL while clients wait (run with --continuous
  * and --linger, so that its own clients live long enough to get their answer).
- * usage: lost fence|get|lookup|calls
+ * usage: lost fence|get|lookup|calls [no-thread]
+ *        no-thread: from PMIx_Init on there is no room for a thread
  *
  * The last rank kills its daemon, which is its parent. Ranks on that node must be told of the lost server, ranks on
  * other nodes of the failed operation. The lost node's output is gone with it: its ranks speak by exit status, which
  * pmixrun prints when it is not zero. */
+#include <dlfcn.h>
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 
 #include "check.h"
+
+static bool no_threads;
+
+/* In front of the C library's. */
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
+    int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    *(void**)&create = dlsym(RTLD_NEXT, "pthread_create");
+    return no_threads ? EAGAIN : create(thread, attributes, run, argument);
+}
 
 static bool lost(pmix_status_t status) {
     return status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_UNREACH;
@@ -121,9 +133,10 @@ static void lose_in_calls(void) {
 
 /* rows: G10 F7 K32 */
 int main(int argc, char** argv) {
-    CHECK(argc == 2);
+    CHECK(argc == 2 || (argc == 3 && strcmp(argv[2], "no-thread") == 0));
     const char* what = argv[1];
     start();
+    no_threads = argc == 3;
     bool bereaved = same_node(me.rank, job_size - 1);
     fence(false);
     if (me.rank == job_size - 1) {

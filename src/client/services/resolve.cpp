@@ -28,6 +28,8 @@ const dstore::Reader* placed(Session& session, std::string_view nspace) {
     if (nspace.empty()) return nullptr;
     const dstore::Reader* reader = session.reader(nspace);
     if (reader == nullptr && session.attach_here(nspace) == PMIX_SUCCESS) reader = session.reader(nspace);
+    // The server is asked where it has ended; a callback, which cannot wait for that, is told what was so.
+    if (reader != nullptr && reader->is_superseded() && !session.must_not_wait()) return nullptr;
     return reader != nullptr && reader->nodes() != 0 ? reader : nullptr;
 }
 

@@ -66,9 +66,22 @@ pmix_status_t Namespaces::add_all(const common::SegmentList& segments,
     return PMIX_SUCCESS;
 }
 
+void Namespaces::note_ended(uint64_t instance) noexcept {
+    if (!has_ended(instance)) ended_[next_ended_++ % ended_.size()] = instance;
+}
+
+void Namespaces::remove_superseded(std::string_view name) {
+    MutexLock lock(mutex_);
+    for (size_t i = 0; i < entries_.size(); ++i) {
+        if (entries_[i]->name != name || !entries_[i]->reader->is_superseded()) continue;
+        note_ended(entries_[i]->instance);
+        return take_out(i);
+    }
+}
+
 void Namespaces::remove(std::string_view name, uint64_t instance) {
     MutexLock lock(mutex_);
-    if (!has_ended(instance)) ended_[next_ended_++ % ended_.size()] = instance;
+    note_ended(instance);
     const auto lacked = find_lacked(name);
     if (lacked != lacked_.end() && lacked->instance <= instance) lacked_.erase(lacked);
     lacks_any_.store(!lacked_.empty(), std::memory_order_release);

@@ -45,6 +45,8 @@ class Namespaces {
     pmix_status_t add_all(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
     // This instance of the namespace has ended: it cannot be found any more.
     void remove(std::string_view name, uint64_t instance);
+    // The same of what is mapped, unless its segment is the newest there was: the server does not know the name.
+    void remove_superseded(std::string_view name);
 
     // The instance that takes the place of what is mapped could not be had: nothing is found any more, and the
     // namespace is lacked until an instance of this number or a higher one is added.
@@ -81,6 +83,7 @@ class Namespaces {
         GracePeriod grace_period;  // since it was removed
     };
 
+    void note_ended(uint64_t instance) noexcept REQUIRES(mutex_);
     void take_out(size_t at) REQUIRES(mutex_);
     void unmap(size_t at, std::span<const common::Bytes> borrowed) REQUIRES(mutex_);
     bool has_ended(uint64_t instance) const noexcept REQUIRES(mutex_);

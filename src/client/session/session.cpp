@@ -73,7 +73,7 @@ void Session::defer_reclaim() {
     if (!loop_.is_turned() && namespaces_.reclaim([this] { return borrowed_.ranges(); })) return;
     if (reclaiming_.exchange(true)) return;
     try {
-        loop_.post([this] { reclaim(kFirstReclaimMs); });
+        loop_.post_anyway([this] { reclaim(kFirstReclaimMs); });
     } catch (...) {
         reclaiming_.store(false);
         throw;
@@ -103,7 +103,16 @@ pmix_status_t Session::renew(std::string_view nspace, int timeout_s) {
         common::AttachNspaceReply reply;
         const pmix_status_t rc = ask<common::Command::attach_nspace>(request, reply, timeout_s);
         if (attach_again(nspace, rc, reply) && tries > 1) continue;
+        if (rc == PMIX_ERR_NOT_FOUND) forget_ended(nspace);
         return rc == PMIX_SUCCESS && namespaces_.lacks(nspace) ? PMIX_ERR_OUT_OF_RESOURCE : rc;
+    }
+}
+
+void Session::forget_ended(std::string_view nspace) noexcept {
+    try {
+        namespaces_.remove_superseded(nspace);
+        if (namespaces_.has_removed()) defer_reclaim();
+    } catch (const std::bad_alloc&) {
     }
 }
 
@@ -251,11 +260,27 @@ bool Session::take_anywhere(transport::ReceivedFrame& frame) noexcept {
         }
         return true;
     }
+    if (frame.header.kind == FrameKind::notify &&
+        frame.header.command == static_cast<uint16_t>(common::Command::segment_gone)) {
+        take_gone_segment(frame);
+        return true;
+    }
     if (frame.header.kind != FrameKind::reply) return false;
     CallPtr call = calls_.take_anywhere(frame.header.id);
-    if (call == nullptr) return false;
+    // Its caller has given up, and no thread need be started to find that out.
+    if (call == nullptr) return !loop_.is_turned() && !calls_.waits(frame.header.id);
     complete(std::move(call), frame);
     return true;
+}
+
+void Session::take_gone_segment(const transport::ReceivedFrame& frame) noexcept {
+    try {
+        common::SegmentGoneNotify gone;
+        if (common::decode_message(frame.payload, gone) != PMIX_SUCCESS) return;
+        namespaces_.remove(gone.nspace, gone.instance);
+        if (namespaces_.has_removed()) defer_reclaim();
+    } catch (const std::bad_alloc&) {  // what stays is marked as superseded: a Get asks
+    }
 }
 
 // The server has begun new segments. Where one cannot be mapped the old one goes all the same: nothing is better than
@@ -282,15 +307,8 @@ void Session::on_frame(transport::ReceivedFrame frame) {
             if (frame.header.command == static_cast<uint16_t>(common::Command::get)) send_next(frame.header.id);
             break;
         case FrameKind::notify:
-            if (frame.header.command == static_cast<uint16_t>(common::Command::attach_nspace)) {
-                take_new_segments(frame);
-            } else if (frame.header.command == static_cast<uint16_t>(common::Command::segment_gone)) {
-                common::SegmentGoneNotify gone;
-                if (common::decode_message(frame.payload, gone) != PMIX_SUCCESS) break;
-                namespaces_.remove(gone.nspace, gone.instance);
-                if (namespaces_.has_removed()) defer_reclaim();
-            } else if (modules_ != nullptr &&
-                       !modules_->notified(static_cast<common::Command>(frame.header.command), frame.payload)) {
+            if (modules_ != nullptr &&
+                !modules_->notified(static_cast<common::Command>(frame.header.command), frame.payload)) {
                 note_failed_comm();
             }
             break;

@@ -137,7 +137,8 @@ class Session final : public transport::ConnectionHandler {
     // Maps a namespace's segment if there is one that is not mapped yet. May wait. PMIX_ERR_OUT_OF_RESOURCE: there is
     // one, and no room for its descriptor in this process. timeout_s 0: no limit.
     pmix_status_t attach(std::string_view nspace, int timeout_s = 0);
-    // Asks for the segment that has taken the place of the one that is mapped. May wait.
+    // Asks for the segment that has taken the place of the one that is mapped. May wait. PMIX_ERR_NOT_FOUND: there is
+    // none, the namespace has ended, and what was mapped of it is not found any more.
     pmix_status_t renew(std::string_view nspace, int timeout_s);
     // The same without a wait: done(status) runs on the loop, once if this answers PMIX_SUCCESS and never otherwise.
     template <class Done>
@@ -151,6 +152,7 @@ class Session final : public transport::ConnectionHandler {
                     rc = attach_nb(name, done, timeout_s, tries - 1);
                     if (rc == PMIX_SUCCESS) return;
                 }
+                if (rc == PMIX_ERR_NOT_FOUND) forget_ended(name);
                 done(rc == PMIX_SUCCESS && namespaces_.lacks(name) ? PMIX_ERR_OUT_OF_RESOURCE : rc);
             },
             timeout_s);
@@ -241,6 +243,7 @@ class Session final : public transport::ConnectionHandler {
     // transport::ConnectionHandler
     bool take_anywhere(transport::ReceivedFrame& frame) noexcept override;
     void take_new_segments(transport::ReceivedFrame& frame) noexcept;
+    void take_gone_segment(const transport::ReceivedFrame& frame) noexcept;
     void on_frame(transport::ReceivedFrame frame) REQUIRES(common::loop_thread) override;
     void on_closed(pmix_status_t why) REQUIRES(common::loop_thread) override;
 
@@ -324,6 +327,8 @@ class Session final : public transport::ConnectionHandler {
     // Unmaps what was removed as soon as nobody reads in it: now, or in some milliseconds and then more. Loop.
     void reclaim(int64_t next_try_ms);
     void defer_reclaim();
+    // The namespace has ended at the server. Without memory for it, all stays as it is.
+    void forget_ended(std::string_view nspace) noexcept;
 
     transport::EventLoop& loop_;
     const common::ProcId self_;

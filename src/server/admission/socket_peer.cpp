@@ -27,6 +27,7 @@ pmix_status_t SocketPeer::open(transport::EventLoop& loop, transport::Descriptor
 }
 
 void SocketPeer::send(const FrameHeader& header, Bytes payload, std::span<const int> descriptors) {
+    send_what_goes_before();
     // A failure closes the connection, and that is told by on_closed, later.
     if (connection_ != nullptr) connection_->send(header, payload, descriptors);
 }

@@ -106,6 +106,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
     bool knows_segment(uint32_t instance) const { return segments_.count(instance) != 0; }
     void set_knows_segment(uint32_t instance) { segments_.insert(instance); }
     void set_lacks_segment(uint32_t instance) { segments_.erase(instance); }
+    // What is to be sent before the next frame, if there is one: run once, by its send().
+    using Before = std::function<void(Peer&)>;
+    void set_before_next(Before before) { before_next_ = std::move(before); }
     // The peer reports that it lacks the segment. It is sent again, unless the first one has not been read yet:
     // descriptors that are not received must not pile up.
     void says_it_lacks(uint32_t instance) {
@@ -122,6 +125,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
     void set_id(common::ProcId id) { id_ = std::move(id); }
     void set_kind(PeerKind kind) noexcept { kind_ = kind; }
     void set_gid(gid_t gid) noexcept { credentials_.gid = gid; }
+    void send_what_goes_before() {
+        if (before_next_) [[unlikely]]
+            std::exchange(before_next_, nullptr)(*this);
+    }
 
   private:
     PeerKind kind_;
@@ -131,6 +138,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     AccountPtr account_;
     OpenRequests open_requests_ = std::make_shared<std::atomic<uint32_t>>(0);
     std::set<uint32_t> segments_;
+    Before before_next_;
     bool strict_ = false;
     uint64_t commits_ = 0;
     uint64_t lost_events_ = 0;

@@ -67,6 +67,8 @@ class NamespaceData {
     bool compaction_due() const noexcept { return writer_->compaction_due(); }
     // True: descriptor() and reader() are now those of a new segment.
     common::Result<bool> renew(uint32_t instance);
+    // A process that still reads in the segment sees that it is not the newest any more.
+    void supersede() noexcept { writer_->supersede(); }
     // Shared memory in use.
     uint64_t bytes() const noexcept { return writer_->published_bytes(); }
     uint64_t generation() const noexcept { return writer_->reader().publications(); }

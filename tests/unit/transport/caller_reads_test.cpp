@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The read side handed from the loop to waiting callers and back, with real threads: nobody may miss an answer.
+#include <dlfcn.h>
+#include <errno.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <map>
+#include <new>
 #include <thread>
 
 #include "support/long_wait.h"
 #include "support/recording_handler.h"
+#include "support/sanitizers.h"
 #include "transport/connection.h"
+
+#if !defined(UNDER_ASAN) && !defined(UNDER_TSAN)  // they stand in front of it themselves
+static std::atomic<bool> room_for_threads{true};
+
+// In front of the C library's, for the tests of a process that may have no thread.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
+                              void* argument) noexcept {
+    using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+    return room_for_threads ? create(thread, attributes, run, argument) : EAGAIN;
+}
+#endif
 
 namespace pmix::transport::caller_reads_test {
 namespace {
@@ -268,6 +285,84 @@ TEST(CallerReads, LateThread_ServerHasGone_TheNextReaderIsTold) {
         EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed);
     }
 }
+
+#if !defined(UNDER_ASAN) && !defined(UNDER_TSAN)
+// Until the end of the scope there is no room for another thread.
+struct NoRoom {
+    NoRoom() { room_for_threads = false; }
+    ~NoRoom() { room_for_threads = true; }
+};
+
+// The reader is told of the end by the loop, and there is no thread that runs it.
+TEST(CallerReads, NoRoomForTheThread_ServerGoesMeanwhile_CallerIsTold) {
+    Pair p(true, true);
+    std::thread server([&] {
+        test::read_frame(p.peer.get());
+        p.peer.reset();
+    });
+    NoRoom no_room;
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.ask("x", nullptr, 60'000));
+    server.join();
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed);
+    EXPECT_FALSE(p.loop->is_turned());
+    EXPECT_NE(PMIX_SUCCESS, p.ask("y", nullptr, 60'000));
+}
+
+// What is for the loop waits for it, and the connection goes on.
+TEST(CallerReads, NoRoomForTheThread_WhatIsForTheLoopWaits) {
+    Pair p(true, true);
+    std::thread server([&] {
+        const auto request = test::read_frame(p.peer.get());
+        auto out = test::frame_bytes(FrameHeader::notify(16), {});
+        const auto reply = test::frame_bytes(FrameHeader::reply(3, request.header.id, PMIX_SUCCESS), {});
+        out.insert(out.end(), reply.begin(), reply.end());
+        test::write_all(p.peer.get(), out);
+        p.serve(1);
+    });
+    {
+        NoRoom no_room;
+        EXPECT_EQ(PMIX_SUCCESS, p.ask("x"));
+        EXPECT_EQ(PMIX_SUCCESS, p.ask("y"));
+        EXPECT_EQ(0, p.client.events);
+        // One that waits for something else runs the loop in its stead.
+        Waiter waiter;
+        EXPECT_FALSE(p.loop->wait(waiter, Deadline::in_ms(1)));
+        EXPECT_EQ(1, p.client.events);
+        EXPECT_FALSE(p.loop->is_turned());
+    }
+    server.join();
+}
+
+TEST(CallerReads, NoRoomForTheThread_TasksThatMustNotBeLost) {
+    EventLoopOptions options;
+    options.late = true;
+    auto loop = std::move(*EventLoop::create(options));
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    int ran = 0;
+    bool inside_it_has_one = false;
+    std::thread::id by;
+    Waiter waiter;
+    {
+        NoRoom no_room;
+        EXPECT_THROW(loop->post([&] { ++ran; }), std::bad_alloc);
+        loop->post_anyway([&] {
+            by = std::this_thread::get_id();
+            // It is the loop: what is called from here finds one.
+            inside_it_has_one = loop->need_thread() == PMIX_SUCCESS && loop->stop() == PMIX_ERR_WOULD_BLOCK;
+            loop->post([&] { waiter.complete(); });
+        });
+        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
+        EXPECT_TRUE(loop->wait(waiter, Deadline::never()));
+        EXPECT_EQ(std::this_thread::get_id(), by);
+        EXPECT_TRUE(inside_it_has_one);
+        loop->post_anyway([&] { ran += 10; });
+    }
+    // There is room again, and the thread finds what was left.
+    EXPECT_EQ(PMIX_SUCCESS, loop->need_thread());
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_EQ(10, ran);
+}
+#endif
 
 // The loop completes the call while the caller sleeps in poll: a write to its eventfd wakes it.
 TEST(CallerReads, ACompletionByTheLoopWakesTheReader) {
