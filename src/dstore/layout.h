@@ -37,8 +37,12 @@ inline constexpr size_t kHdrPublications = 72;                    // u64, atomic
 inline constexpr size_t kHdrCatalog = 80;                         // u32, atomic reference: columns and placement
 inline constexpr size_t kHdrLeaf = 128;  // u32[8], atomic references by owner kind: indices below kLeafEntries
 inline constexpr size_t kHdrRoot = 160;  // u32[8], atomic references by owner kind: all others
-// u32, atomic: not 0 when another segment has taken this one's place. Written once, so readers keep its cache line.
+// u32, atomic: not 0 when another segment has taken this one's place, or the namespace has ended. Written once, so
+// readers keep its cache line.
 inline constexpr size_t kHdrSuperseded = 192;
+// u32, atomic: how many commits of processes here the server has refused. A process that reads its socket late looks
+// for its own refusals where this has changed.
+inline constexpr size_t kHdrRefusals = 196;
 inline constexpr size_t kHeaderSize = 256;
 
 // ---- Owner tables: index -> newest block. Root, middle and leaf are arrays of atomic u32 references ----------------

@@ -60,6 +60,13 @@ class Reader {
                layout::load_ref(view.base + layout::kHdrSuperseded) != 0;
     }
 
+    // How many commits the server has refused. Its message to the process was sent before the count was raised.
+    uint32_t refusals() const noexcept {
+        const Mapping::View& view = mapping_->view();
+        if (view.readable.load(std::memory_order_relaxed) < layout::kHeaderSize) return 0;
+        return layout::load_ref(view.base + layout::kHdrRefusals);
+    }
+
     // Placement. Nodes are places in the node list; node_id() is what the host calls them.
     uint32_t nodes() const noexcept;
     std::optional<uint32_t> node_of(common::Rank rank) const noexcept;

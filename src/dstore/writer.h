@@ -98,6 +98,8 @@ class Writer {
     common::Result<bool> compact();
     // Marks the segment for its readers as one that is not the newest any more, without another one.
     void supersede() noexcept;
+    // Tells the readers that a commit was not taken over (Reader::refusals).
+    void count_refusal() noexcept;
 
   private:
     Writer();

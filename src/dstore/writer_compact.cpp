@@ -289,6 +289,7 @@ common::Result<bool> Writer::compact() {
     s.take_locals(old);
     // What counts publications goes on counting.
     store_word(s.at(kHdrPublications), load_word(old.at(kHdrPublications)) + 1);
+    store_ref(s.at(kHdrRefusals), load_ref(old.at(kHdrRefusals)));
     s.rewritten = 0;
     s.counts.indexed += old.counts.indexed;
     s.counts.moved += old.counts.moved;
@@ -301,6 +302,11 @@ common::Result<bool> Writer::compact() {
 
 void Writer::supersede() noexcept {
     store_ref(state_->at(kHdrSuperseded), 1);
+}
+
+void Writer::count_refusal() noexcept {
+    uint8_t* count = state_->at(kHdrRefusals);
+    store_ref(count, load_ref(count) + 1);
 }
 
 }  // namespace pmix::dstore

@@ -254,16 +254,17 @@ static struct signal_box ended = SIGNAL_BOX;
 static void note_state(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
                        pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     (void)id, (void)results, (void)nresults;
-    bool stamp = false, affected = false;
+    bool stamp = false, affected = false, non_default = false;
     CHECK(source->nspace[0] == 0 && source->rank == PMIX_RANK_UNDEF);
     for (size_t i = 0; i < ninfo; i++) {
         stamp = stamp || (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_TIMESTAMP) && info[i].value.data.time > 0);
         affected = affected || PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC);
+        non_default = non_default || (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_NON_DEFAULT) && PMIX_INFO_TRUE(&info[i]));
         if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS)) job_status = info[i].value.data.status;
         if (PMIX_CHECK_KEY(&info[i], PMIX_PROCID)) culprit = *info[i].value.data.proc;
         if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE)) exit_code = info[i].value.data.integer;
     }
-    CHECK(stamp && affected);
+    CHECK(stamp && affected && non_default);
     if (status == PMIX_EVENT_PROC_TERMINATED)
         procs_gone++;
     else

@@ -96,7 +96,7 @@ static inline void note(size_t handler, pmix_status_t status, const pmix_proc_t*
                         void* cbdata) {
     (void)handler, (void)source, (void)results, (void)nresults;
     struct notice n = {.code = status};
-    bool dated = false;
+    bool dated = false, non_default = false;
     for (size_t i = 0; i < ninfo; i++) {
         const pmix_value_t* value = &info[i].value;
         if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC)) n.about = *value->data.proc;
@@ -105,8 +105,9 @@ static inline void note(size_t handler, pmix_status_t status, const pmix_proc_t*
         if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS)) n.term_status = value->data.status;
         if (PMIX_CHECK_KEY(&info[i], PMIX_PROC_TERM_STATUS)) n.term_status = value->data.status;
         dated = dated || (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_TIMESTAMP) && value->type == PMIX_TIME);
+        non_default = non_default || (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_NON_DEFAULT) && PMIX_INFO_TRUE(&info[i]));
     }
-    CHECK(dated);
+    CHECK(dated && non_default);
     pthread_mutex_lock(&notices_lock);
     CHECK(nnotices < 64);
     notices[nnotices++] = n;

@@ -100,7 +100,7 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
         });
         if (met.ended) {
             // The server may have refused it.
-            if (met.news) session.read_pending();
+            if (met.news) session.read_refusals();
             return session.refusals().reported_by(met.status);
         }
     }

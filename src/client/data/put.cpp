@@ -196,7 +196,7 @@ pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const ch
 
 pmix_status_t commit(Session& session, size_t frame_limit) {
     // What was refused of the commits before is to be told now.
-    if (session.sent_commit() != 0) session.read_pending();
+    if (session.sent_commit() != 0) session.read_refusals();
     for (bool first = true;; first = false) {
         // Without the lock: the loop's thread, which drains the queue, may be in a commit called by a callback. Before
         // each frame, because the queue to a slow server may be full after any of them.

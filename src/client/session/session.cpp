@@ -51,6 +51,18 @@ void Session::Blocked::complete(Answer&& answer) noexcept {
     waiter.complete();
 }
 
+void Session::read_refusals() noexcept {
+    {
+        Reading reading;
+        if (const dstore::Reader* own = own_reader()) {
+            const uint32_t now = own->refusals();
+            if (now == refusals_read_.load(std::memory_order_relaxed)) return;
+            refusals_read_.store(now, std::memory_order_relaxed);
+        }
+    }
+    read_pending();
+}
+
 pmix_status_t Session::add_segments(const common::SegmentList& segments,
                                     std::vector<transport::Descriptor>&& descriptors) {
     if (segments.empty() || refuses_segments()) return PMIX_SUCCESS;

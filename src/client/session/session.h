@@ -134,6 +134,8 @@ class Session final : public transport::ConnectionHandler {
     void read_pending() noexcept {
         if (channel_ != nullptr) channel_->read_pending();
     }
+    // The same of refused commits, without a system call where the server has refused none.
+    void read_refusals() noexcept;
     // Maps a namespace's segment if there is one that is not mapped yet. May wait. PMIX_ERR_OUT_OF_RESOURCE: there is
     // one, and no room for its descriptor in this process. timeout_s 0: no limit.
     pmix_status_t attach(std::string_view nspace, int timeout_s = 0);
@@ -362,6 +364,7 @@ class Session final : public transport::ConnectionHandler {
     uint64_t resent_up_to_ = 0;
     std::atomic<uint64_t> sent_commit_{0};
     CommitRefusals refusals_;
+    std::atomic<uint32_t> refusals_read_{0};  // of dstore::Reader::refusals()
     MemoryFence memory_fence_;
 };
 

@@ -73,6 +73,7 @@ void Commit::refuse(Peer& peer, uint64_t generation, pmix_status_t status, Reply
         FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::commit_refused));
         header.payload = static_cast<uint32_t>(payload->size());
         peer.send(header, *payload, {});
+        if (nspace != nullptr && nspace->data != nullptr) nspace->data->count_refusal();
     }
     if (nspace != nullptr) get_.refused(*nspace, peer.id().rank, status);
 }

@@ -69,6 +69,7 @@ class NamespaceData {
     common::Result<bool> renew(uint32_t instance);
     // A process that still reads in the segment sees that it is not the newest any more.
     void supersede() noexcept { writer_->supersede(); }
+    void count_refusal() noexcept { writer_->count_refusal(); }
     // Shared memory in use.
     uint64_t bytes() const noexcept { return writer_->published_bytes(); }
     uint64_t generation() const noexcept { return writer_->reader().publications(); }

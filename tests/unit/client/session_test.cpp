@@ -251,12 +251,10 @@ TEST_F(SessionTest, SegmentGone_EndsTheMapping) {
     gone.instance = 7;
     auto payload = common::message_bytes(gone);
     ASSERT_TRUE(payload.ok());
-    session->on_loop_and_wait([&] {
-        transport::assert_on_loop();
-        common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(Command::segment_gone));
-        header.payload = static_cast<uint32_t>(payload->size());
-        session->on_frame({header, *payload, {}});
-    });
+    common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(Command::segment_gone));
+    header.payload = static_cast<uint32_t>(payload->size());
+    transport::ReceivedFrame frame{header, *payload, {}};
+    EXPECT_TRUE(session->take_anywhere(frame)) << "no thread need be there to take it";
     Reading reading;
     EXPECT_EQ(session->namespaces().find("their"), nullptr);
 }

@@ -385,8 +385,9 @@ struct Watcher {
         current->before = number(description(*current->fabric), PMIX_FABRIC_NUM_DEVICES);
         done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
     }
-    static void updated(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+    static void updated(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t* infos, size_t n, pmix_info_t*, size_t,
                         pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+        EXPECT_TRUE(common::InfoView(infos, n).flag(PMIX_EVENT_NON_DEFAULT)) << "news, no failure";
         current->over.promise.set_value(PMIX_SUCCESS);
         done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
     }

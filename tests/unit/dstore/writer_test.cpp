@@ -209,9 +209,16 @@ TEST(Writer, Commit_ManyOfOneNewKeyEach_IndexAndMoveEachRecordAFewTimes) {
     check(*other, PMIX_LOCAL);
     auto old = open_reader(*w);
     EXPECT_FALSE(old->is_superseded());
+    EXPECT_EQ(0u, old->refusals());
+    w->count_refusal();
+    EXPECT_EQ(1u, old->refusals());
     ASSERT_TRUE(w->compact().ok());
     EXPECT_TRUE(old->is_superseded());
-    EXPECT_FALSE(open_reader(*w)->is_superseded());
+    auto fresh = open_reader(*w);
+    EXPECT_FALSE(fresh->is_superseded());
+    EXPECT_EQ(1u, fresh->refusals()) << "a process that has not looked yet must see that there is something";
+    w->supersede();
+    EXPECT_TRUE(fresh->is_superseded());
     check(*w, PMIX_REMOTE);
     auto again = w->contribution(std::array{RankSince{0, 0}});
     ASSERT_TRUE(again.ok());
