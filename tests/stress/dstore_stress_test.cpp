@@ -15,9 +15,12 @@ namespace {
 
 using namespace test;
 
-void readers_against_writer(bool own_mapping) {
+constexpr uint64_t kMappedAgain = 1 << 20;  // so little that it is mapped again on the way
+constexpr uint64_t kMappedOnce = 1 << 30;   // as it is where all goes well
+
+void readers_against_writer(bool own_mapping, uint64_t reservation) {
     WriterOptions options;
-    options.reservation = 1 << 20;  // so that it is mapped again on the way
+    options.reservation = reservation;
     auto w = make_writer(options);
     w->add_local(0);
     std::atomic<bool> stop{false};
@@ -72,11 +75,17 @@ void readers_against_writer(bool own_mapping) {
 }
 
 TEST(StoreStress, ReadersOnTheWritersMapping) {
-    readers_against_writer(true);
+    readers_against_writer(true, kMappedAgain);
+}
+TEST(StoreStress, ReadersOnTheWritersOnlyMapping) {
+    readers_against_writer(true, kMappedOnce);
 }
 #ifndef UNDER_TSAN
 TEST(StoreStress, ReadersOnTheirOwnMapping) {
-    readers_against_writer(false);
+    readers_against_writer(false, kMappedAgain);
+}
+TEST(StoreStress, ReadersOnTheirOwnMappingOfAStoreMappedOnce) {
+    readers_against_writer(false, kMappedOnce);
 }
 #endif
 

@@ -84,10 +84,10 @@ bool run_with_stops(const std::vector<std::function<bool()>>& loops, const std::
 }
 
 // Order 1: a reader that sees a reference sees the bytes and the size behind it; and what one thread found another
-// finds too.
-TEST(MemoryOrder, Publication_ReferenceSeen_BytesAreThere) {
+// finds too. With a small reservation the segment is mapped again meanwhile.
+void readers_of_a_reference(uint64_t reservation) {
     WriterOptions options;
-    options.reservation = 1 << 20;
+    options.reservation = reservation;
     auto w = make_writer(options);
     w->add_local(0);
     const Reader& r = w->reader();
@@ -114,6 +114,14 @@ TEST(MemoryOrder, Publication_ReferenceSeen_BytesAreThere) {
     };
     EXPECT_TRUE(run_with_stops({read, write, read}, [&] { return seen.load() > 0; }));
     EXPECT_GT(seen.load(), 0u);
+}
+
+TEST(MemoryOrder, Publication_ReferenceSeen_BytesAreThere) {
+    readers_of_a_reference(1 << 20);
+}
+
+TEST(MemoryOrder, Publication_ReferenceSeenInTheOnlyMapping_BytesAreThere) {
+    readers_of_a_reference(1 << 30);
 }
 
 // Order 2: a value that a reader holds is not freed, however often it is replaced meanwhile.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The main function of the test programs, which may hold several test files: `PROGRAM FILE_test` runs the tests of one
 // file. GoogleTest's own options stay what they are; --gtest_filter takes the file's place. Without either all tests
-// run in one process, and those fail that want one in which nothing has happened before.
+// run in one process, and those fail that want one in which nothing has happened before. WIREUP_TEST_EXCEPT is a filter
+// of tests of that file that are left out (tests/machines/run).
 //
 // The thread that runs the tests. A file that the program does not hold, or a second one, is an error: exit status 2.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -41,6 +43,9 @@ int main(int argc, char** argv) {
     if (argc > 2 || testing::GTEST_FLAG(filter).empty()) {
         std::cerr << argv[0] << ": has no test of a file " << argv[argc - 1] << ", or was given two\n";
         return 2;
+    }
+    if (const char* except = std::getenv("WIREUP_TEST_EXCEPT"); except != nullptr && *except != 0) {
+        testing::GTEST_FLAG(filter).append("-").append(except);
     }
     return RUN_ALL_TESTS();
 }

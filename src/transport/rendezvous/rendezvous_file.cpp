@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +24,17 @@ namespace pmix::transport {
 
 using common::Result;
 
+// The kernel's, for C libraries that have no renameat2.
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE (1 << 0)
+#define RENAME_EXCHANGE (1 << 1)
+#endif
+
 namespace {
+
+int rename_in(int folder, const char* from, const char* to, unsigned flags) noexcept {
+    return static_cast<int>(::syscall(SYS_renameat2, folder, from, folder, to, flags));
+}
 
 constexpr size_t kMaxText = 16u << 10;
 constexpr size_t kMostStale = 256;  // looked at in one folder
@@ -162,7 +173,7 @@ Descriptor hold_dead(const Place& place, const RendezvousFile::IsDead& is_dead) 
 // A whole file gets its name, which nobody has. 0, or errno.
 int give_name(const Place& place, const std::string& from) noexcept {
     const int at = place.directory.get();
-    if (::renameat2(at, from.c_str(), at, place.name.c_str(), RENAME_NOREPLACE) == 0) return 0;
+    if (rename_in(at, from.c_str(), place.name.c_str(), RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return errno;
     // A file system that cannot do so.
     if (::linkat(at, from.c_str(), at, place.name.c_str(), 0) != 0) return errno;
@@ -173,12 +184,12 @@ int give_name(const Place& place, const std::string& from) noexcept {
 // Takes the stale file's place. Somebody else may be doing so too, and then it is not the stale one that comes back.
 int take_place(const Place& place, const std::string& from, const Descriptor& stale) {
     const int at = place.directory.get();
-    if (::renameat2(at, from.c_str(), at, place.name.c_str(), RENAME_EXCHANGE) == 0) {
+    if (rename_in(at, from.c_str(), place.name.c_str(), RENAME_EXCHANGE) == 0) {
         if (is_named(at, from, stale)) {
             ::unlinkat(at, from.c_str(), 0);
             return 0;
         }
-        ::renameat2(at, from.c_str(), at, place.name.c_str(), RENAME_EXCHANGE);
+        rename_in(at, from.c_str(), place.name.c_str(), RENAME_EXCHANGE);
         return EEXIST;
     }
     if (errno == ENOENT) return give_name(place, from);
