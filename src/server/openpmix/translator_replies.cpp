@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/codec/pack.h"
+#include "common/values/array_value.h"
 #include "common/values/proc_array.h"
 #include "server/openpmix/translator.h"
 
@@ -29,6 +30,19 @@ Ours decoded(Bytes payload) {
     Ours message;
     if (common::decode_message(payload, message) != PMIX_SUCCESS) throw std::bad_alloc();
     return message;
+}
+
+// Their clients hand the answers to a query on as they come, and their programs look for the keys that they asked for:
+// the groups by query, which our own client takes apart, are taken apart here.
+InfoList ungrouped(const common::Infos& groups) {
+    InfoList answers;
+    for (const pmix_info_t& info : groups) {
+        const bool group = common::key_view(info) == PMIX_QUERY_RESULTS;
+        const common::InfoView inner = group ? common::infos_in(info.value) : common::InfoView(&info, 1);
+        for (const pmix_info_t& one : inner)
+            if (answers.append(one) != PMIX_SUCCESS) throw std::bad_alloc();
+    }
+    return answers;
 }
 
 }  // namespace
@@ -120,6 +134,7 @@ void OpenPmixTranslator::reply_infos(uint32_t tag, const Pending& pending, pmix_
     reply.status.value = status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
     if (payload.empty()) return answer(tag, reply);
     auto ours = decoded<common::ResultsReply>(payload);
+    if (pending.command == theirs::Command::query) ours.infos = ungrouped(ours.infos);
     const bool may_lack =
         pending.command == theirs::Command::job_control || pending.command == theirs::Command::monitor;
     if (!ours.infos.empty() || (common::succeeded(status) && !may_lack))

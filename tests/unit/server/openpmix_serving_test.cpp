@@ -241,6 +241,23 @@ TEST_F(OpenPmixServingTest, Resolve_PeersAndNodes_AreToldFromTheRegistry) {
     EXPECT_EQ(server::local_hostname(), named.nodes->text);
 }
 
+// Their programs look for the keys that they asked for: a group of answers in place of one crashed Debian's example.
+TEST_F(OpenPmixServingTest, Query_OfTwoQueries_HasEachAnswerUnderItsKey) {
+    char namespaces[] = PMIX_QUERY_NAMESPACES, sets[] = PMIX_QUERY_NUM_PSETS;
+    char *first[] = {namespaces, nullptr}, *second[] = {sets, nullptr};
+    pmix_query_t both[2]{};
+    both[0].keys = first;
+    both[1].keys = second;
+    openpmix::QueryRequest request;
+    request.queries.elements = common::CArray<pmix_query_t>::copy_of(both, 2).value();
+    const auto reply = zero_->ask<openpmix::InfosReply>(request);
+    EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+    ASSERT_TRUE(reply.infos);
+    std::vector<std::string> keys;
+    for (const pmix_info_t& info : reply.infos->infos) keys.emplace_back(info.key);
+    EXPECT_EQ((std::vector<std::string>{PMIX_QUERY_NAMESPACES, PMIX_QUERY_NUM_PSETS}), keys);
+}
+
 TEST_F(OpenPmixServingTest, Request_ThatTheHostDoesNotServe_IsNotSupported) {
     openpmix::PublishRequest publish;
     InfoList data;
