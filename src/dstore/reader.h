@@ -60,7 +60,7 @@ class Reader {
                layout::load_ref(view.base + layout::kHdrSuperseded) != 0;
     }
 
-    // How many commits the server has refused. Its message to the process was sent before the count was raised.
+    // How many commits the server has refused. It has changed when the message of it is in the process's socket.
     uint32_t refusals() const noexcept {
         const Mapping::View& view = mapping_->view();
         if (view.readable.load(std::memory_order_relaxed) < layout::kHeaderSize) return 0;

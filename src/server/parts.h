@@ -58,7 +58,10 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     void peer_lost(Peer& peer) override;
     void lost_before_admission(const common::ProcId& id) override;
     void connection_ended(Peer& peer);
-    void peer_reads(Peer& peer) override { events.peer_reads(peer); }
+    void peer_reads(Peer& peer) override {
+        commit.peer_reads(peer);
+        events.peer_reads(peer);
+    }
 
     void finalize(Peer& peer, common::FinalizeRequest& request, Reply reply);
     void finalized(Nspace& nspace, Client& client, const Peer& peer, Reply reply);

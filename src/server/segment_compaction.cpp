@@ -2,6 +2,7 @@
 #include "server/segment_compaction.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,10 @@ namespace {
 // reads late may not call for hours.
 constexpr int64_t kTryAgainMs = 100;
 constexpr int64_t kTryAgainAtMostMs = 10'000;
+
+// Segments that a peer which does not read is sent before other frames: each is a descriptor in its socket, and keeps
+// what was replaced. What it lacks then, it asks for, or has what is old.
+constexpr uint32_t kMostUnread = 4;
 
 // To a peer that does not read, each compaction would send one more descriptor that stays in the socket: none is sent.
 // One that reads late asks when it needs the new segment, except in a callback, where it cannot wait for an answer. A
@@ -59,11 +64,7 @@ void SegmentCompaction::renew(uint32_t number) {
     std::map<uint64_t, uint32_t> left;
     for (const auto& [serial, peer] : peers_) {
         if (!peer->knows_segment(before)) continue;
-        if (reads_now(*peer)) {
-            tell(*peer, *nspace, before);
-        } else {
-            left.emplace(serial, before);
-        }
+        if (!reads_now(*peer) || !tell(*peer, *nspace, before)) left.emplace(serial, before);
     }
     if (!left.empty()) {
         Behind& behind = behind_[number];
@@ -82,6 +83,12 @@ void SegmentCompaction::renew(uint32_t number) {
 void SegmentCompaction::namespace_gone(Nspace& nspace) {
     if (nspace.data == nullptr) return;
     nspace.data->supersede();
+    // First: what goes before the next frame to a peer is not the newest segment of this one any more.
+    std::map<uint64_t, uint32_t> behind;
+    if (const auto at = behind_.find(nspace.number); at != behind_.end()) {
+        behind = std::move(at->second.has);
+        behind_.erase(at);
+    }
     const auto tell = [&](Peer& peer, uint32_t instance) {
         common::SegmentGoneNotify gone;
         gone.nspace = nspace.name;
@@ -97,39 +104,31 @@ void SegmentCompaction::namespace_gone(Nspace& nspace) {
     for (const auto& [serial, peer] : peers_) {
         if (peer->knows_segment(newest)) {
             tell(*peer, newest);
-        } else if (const auto older = kept_by(*peer, nspace.number)) {
-            tell(*peer, *older);
+        } else if (const auto older = behind.find(serial); older != behind.end()) {
+            tell(*peer, older->second);
         }
     }
     // The own process maps what it likes.
     tell(*self_, newest);
 }
 
-std::optional<uint32_t> SegmentCompaction::kept_by(const Peer& peer, uint32_t number) const {
-    const auto at = behind_.find(number);
-    if (at == behind_.end()) return std::nullopt;
-    const auto has = at->second.has.find(peer.serial());
-    return has == at->second.has.end() ? std::nullopt : std::optional(has->second);
-}
-
-// Without memory the timer tries again.
+// Sends, so nothing else is to be done before the peer's next frame meanwhile. Where there is no memory for it, or too
+// much is unread, the timer tries again.
 void SegmentCompaction::bring_up_to_date(Peer& peer) {
+    if (peer.has_read_all()) peer.set_unread_segments(0);
+    bool all = true;
     for (auto& [number, behind] : behind_) {
         const auto has = behind.has.find(peer.serial());
         Nspace* nspace = registry_.find(number);
         if (has == behind.has.end() || nspace == nullptr || nspace->data == nullptr) continue;
-        try {
-            // It may have been given the new one with an answer.
-            if (peer.knows_segment(nspace->data->instance())) {
-                peer.set_lacks_segment(has->second);
-            } else {
-                tell(peer, *nspace, has->second);
-            }
-        } catch (const std::bad_alloc&) {
+        if (peer.unread_segments() >= kMostUnread || !tell(peer, *nspace, has->second)) {
+            all = false;
             continue;
         }
+        peer.set_unread_segments(peer.unread_segments() + 1);
         behind.has.erase(has);
     }
+    if (!all) peer.set_before_next([this](Peer& p) { bring_up_to_date(p); });
 }
 
 void SegmentCompaction::catch_up_later(uint32_t number, int64_t after_ms) {
@@ -143,40 +142,48 @@ void SegmentCompaction::catch_up(uint32_t number, int64_t waited_ms) {
         behind_.erase(at);
         return;
     }
-    std::vector<std::pair<std::shared_ptr<Peer>, uint32_t>> caught_up;
+    std::vector<std::shared_ptr<Peer>> caught_up;
     std::erase_if(at->second.has, [&](const auto& entry) {
         const auto peer = peers_.find(entry.first);
-        if (peer == peers_.end()) return true;
-        if (!reads_now(*peer->second)) return false;
-        caught_up.emplace_back(peer->second, entry.second);
-        return true;
+        if (peer != peers_.end() && reads_now(*peer->second)) caught_up.push_back(peer->second);
+        return peer == peers_.end();
     });
+    for (const auto& peer : caught_up) {
+        peer->set_before_next({});
+        bring_up_to_date(*peer);
+    }
     if (at->second.has.empty()) {
         behind_.erase(at);
     } else {
         catch_up_later(number, std::min(2 * waited_ms, kTryAgainAtMostMs));
     }
-    for (const auto& [peer, has] : caught_up) {
-        // It may have been given the new one with an answer.
-        if (peer->knows_segment(nspace->data->instance())) {
-            peer->set_lacks_segment(has);
-        } else {
-            tell(*peer, *nspace, has);
-        }
-    }
 }
 
-void SegmentCompaction::tell(Peer& peer, Nspace& nspace, uint32_t before) {
-    if (!peer.knows_segment(before)) return;
-    peer.set_lacks_segment(before);
-    common::AttachNspaceReply message;
-    std::vector<int> descriptors;
-    segments_.add(peer, nspace, message.segments, descriptors);
-    auto payload = common::message_bytes(message);
-    if (!payload.ok()) return peer.close();  // it would go on reading what nobody writes
-    FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::attach_nspace));
-    header.payload = static_cast<uint32_t>(payload->size());
-    peer.send(header, *payload, descriptors);
+// False: no memory, and the peer still counts as one that has the old segment alone.
+bool SegmentCompaction::tell(Peer& peer, Nspace& nspace, uint32_t before) noexcept {
+    const uint32_t newest = nspace.data->instance();
+    // It may have been given the new one with an answer.
+    const bool given = peer.knows_segment(newest);
+    try {
+        if (!given && peer.knows_segment(before)) {
+            common::AttachNspaceReply message;
+            std::vector<int> descriptors;
+            segments_.add(peer, nspace, message.segments, descriptors);
+            auto payload = common::message_bytes(message);
+            if (payload.ok()) {
+                FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::attach_nspace));
+                header.payload = static_cast<uint32_t>(payload->size());
+                peer.send(header, *payload, descriptors);
+            } else {
+                peer.close();  // it would go on reading what nobody writes
+            }
+        }
+        peer.set_lacks_segment(before);
+        return true;
+    } catch (const std::bad_alloc&) {
+        if (!given) peer.set_lacks_segment(newest);
+        return false;
+    }
 }
 
 }  // namespace pmix::server

@@ -7,15 +7,14 @@
 // of a higher instance and none of a lower one, so a reply that it reads late does not lead it back. A peer that does
 // not read holds up nobody: it keeps the old segment, and gets the new one before the next frame that is sent to it (an
 // event may tell of what is in the new one), or when it has read what was sent before. One that reads late
-// (Peer::reads_late) has at most one new segment unread for each such frame, and where it sees that there is a newer
-// one it asks, if it may wait. The segment of a namespace that has ended is marked like one that has been replaced:
-// a process that asks is told that there is none. What can go wrong: nothing that anybody notices; without memory the
-// old segment stays and grows.
+// (Peer::reads_late) has at most one new segment unread, or a few before such frames, and where it sees that there is a
+// newer one it asks, if it may wait. The segment of a namespace that has ended is marked like one that has been
+// replaced: a process that asks is told that there is none. What can go wrong: nothing that anybody notices; without
+// memory the old segment stays and grows.
 #pragma once
 
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "server/base/lifecycle.h"
 #include "server/base/peer.h"
@@ -41,10 +40,8 @@ class SegmentCompaction final : public LifecycleObserver {
     void namespace_gone(Nspace& nspace) override;
 
   private:
-    // The older segment of the namespace that the peer still has, if it has not been told of a newer one.
-    std::optional<uint32_t> kept_by(const Peer& peer, uint32_t number) const;
     void renew(uint32_t number);
-    void tell(Peer& peer, Nspace& nspace, uint32_t before);
+    bool tell(Peer& peer, Nspace& nspace, uint32_t before) noexcept;
     // Sends the peer the newest segments in place of those that it still has.
     void bring_up_to_date(Peer& peer);
     void catch_up(uint32_t number, int64_t waited_ms);

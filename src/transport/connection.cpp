@@ -22,6 +22,11 @@ using common::kFrameHeaderSize;
 using common::MutexLock;
 using common::Result;
 
+namespace {
+// A millisecond between two: for memory, or room for a thread, that may be there in a moment.
+constexpr int kAttempts = 1000;
+}  // namespace
+
 Connection::Connection(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 
 Connection::~Connection() {
@@ -176,8 +181,7 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> parts, size_t size,
             if (rc != PMIX_SUCCESS) send_closed = true;  // half a frame may be out: nothing may follow it
         }
     }
-    // Without a thread nobody would send the rest, and a caller that reads would wait for its answer for ever.
-    if (post_flush && (loop.need_thread() != PMIX_SUCCESS || !post(&State::arm_write))) rc = PMIX_ERR_OUT_OF_RESOURCE;
+    if (post_flush && !(has_thread() && post(&State::arm_write))) rc = PMIX_ERR_OUT_OF_RESOURCE;
     if (rc != PMIX_SUCCESS) fail(rc);
     return rc;
 }
@@ -291,11 +295,22 @@ void Connection::State::arm_write() noexcept {
     if (!write_watch || !write_watch->set(false, true)) fail(PMIX_ERR_OUT_OF_RESOURCE);
 }
 
+// Without a thread nobody would send what is queued, and a caller that reads would wait for its answer for ever. There
+// may be room for it in a moment.
+bool Connection::State::has_thread() noexcept {
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        if (loop.need_thread() == PMIX_SUCCESS) return true;
+        const timespec pause{0, 1'000'000};
+        nanosleep(&pause, nullptr);
+    }
+    return false;
+}
+
 // ---- closing ----
 
 bool Connection::State::post(void (State::*step)() noexcept) noexcept {
     // Memory may come back in a moment; without the step the connection would be deaf.
-    for (int attempt = 0; attempt < 1000; ++attempt) {
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
         try {
             loop.post_anyway([keep = owner->shared_from_this(), step] { (keep->state_.get()->*step)(); });
             return true;

@@ -121,9 +121,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, Waiter& waiter,
                                 Deadline deadline) noexcept;
 
-    // Reads what is pending, where no loop watches for it (EventLoop::is_turned) and no other caller reads. Does not
+    // Reads what is pending, where no loop watches for it (EventLoop::is_turned). True: nothing is left of it, or a
+    // loop does watch; false: another caller reads, the connection has ended, or it is too much for once. Does not
     // wait. Any thread.
-    void read_pending() noexcept;
+    bool read_pending() noexcept;
 
     // After the hello.
     void set_max_payload(uint32_t bytes) noexcept;

@@ -180,34 +180,58 @@ pmix_status_t Connection::send_and_wait(const common::FrameHeader& header, commo
     if (const pmix_status_t waited = wait_for_room(deadline); waited != PMIX_SUCCESS) return waited;
     auto keep = shared_from_this();
     const bool may_lead = s.loop.drive() != Drive::caller && !s.loop.on_loop_thread();
-    const bool leads = may_lead && s.take_read_side();
+    bool leads = may_lead && s.take_read_side();
     if (!leads) {
         // Another caller reads, and may stop before our answer comes.
-        if (const pmix_status_t turned = s.loop.need_thread(); turned != PMIX_SUCCESS) return turned;
+        if (const pmix_status_t turned = s.loop.need_thread(); turned != PMIX_SUCCESS) {
+            // What no thread has done yet is done here, the end of the connection above all.
+            s.loop.stand_in();
+            leads = may_lead && s.take_read_side();
+            if (!leads) return s.has_ended() ? PMIX_ERR_LOST_CONNECTION : turned;
+        }
     }
     const pmix_status_t rc = s.send(header, payload, {});
+    if (leads && rc == PMIX_ERR_LOST_CONNECTION && !s.loop.is_turned()) {
+        bool drained = false;
+        s.leave_read_side(s.read_what_is_there(drained));
+        s.loop.stand_in();
+        return rc;
+    }
     if (leads) s.leave_read_side(rc == PMIX_SUCCESS ? s.lead(waiter, deadline) : PMIX_SUCCESS);
     if (rc != PMIX_SUCCESS) return rc;
     return s.loop.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
 }
 
-void Connection::read_pending() noexcept {
+bool Connection::read_pending() noexcept {
     State& s = *state_;
-    if (s.loop.is_turned() || s.loop.on_loop_thread()) return;
+    if (s.loop.is_turned() || s.loop.on_loop_thread()) return true;
     CancelShield shield;
     auto keep = shared_from_this();
     // Mostly there is nothing, and this costs less than a buffer to read into.
     pollfd ready{s.fd, POLLIN, 0};
-    if (s.io.poll(&ready, 1, 0) == 0 || !s.take_read_side()) return;
+    if (s.io.poll(&ready, 1, 0) == 0) return true;
+    if (!s.take_read_side()) return false;
+    bool drained = false;
+    const pmix_status_t status = s.read_what_is_there(drained);
+    s.leave_read_side(status);
+    return drained && status == PMIX_SUCCESS;
+}
+
+bool Connection::State::has_ended() noexcept {
+    MutexLock lock(role_mutex);
+    return closed || failure != PMIX_SUCCESS;
+}
+
+// With the read side taken, by a caller.
+pmix_status_t Connection::State::read_what_is_there(bool& drained) noexcept {
     pmix_status_t status = PMIX_SUCCESS;
     try {
-        bool drained = false;
         for (int i = 0; i < kReadsPerEvent && !drained && status == PMIX_SUCCESS; ++i)
-            status = s.read_once(false, drained);
+            status = read_once(false, drained);
     } catch (...) {
         status = PMIX_ERR_OUT_OF_RESOURCE;
     }
-    s.leave_read_side(status);
+    return status;
 }
 
 // ---- reading, on the loop or on a caller's thread ----
@@ -252,8 +276,9 @@ pmix_status_t Connection::State::read_once(bool on_loop, bool& drained) {
     if ((message.msg_flags & MSG_CTRUNC) != 0) buffer.descriptors.emplace_back();
     if (n == 0) return PMIX_ERR_LOST_CONNECTION;
     buffer.filled(static_cast<size_t>(n));
-    // Less than was asked for is all there was: no second read to hear EAGAIN.
-    drained = static_cast<size_t>(n) < space.size;
+    // Less than was asked for is all there was: no second read to hear EAGAIN. But the kernel ends a read behind bytes
+    // that have descriptors.
+    drained = static_cast<size_t>(n) < space.size && received_now == 0 && (message.msg_flags & MSG_CTRUNC) == 0;
     return dispatch(on_loop);
 }
 

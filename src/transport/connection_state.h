@@ -100,6 +100,8 @@ struct Connection::State final : WatchHandler {
     bool take_descriptors(ReceivedFrame& frame);
     void deliver(ReceivedFrame& frame, bool on_loop);
     void deliver_deferred() REQUIRES(common::loop_thread);
+    bool has_ended() noexcept;
+    pmix_status_t read_what_is_there(bool& drained) noexcept;
 
     // connection.cpp
     pmix_status_t send(common::FrameHeader header, common::Bytes payload, std::span<const int> fds) noexcept;
@@ -119,6 +121,7 @@ struct Connection::State final : WatchHandler {
     void shut_down_socket() noexcept;
     // Runs a step on the loop, later. False: no memory, although it waited for some.
     bool post(void (State::*step)() noexcept) noexcept;
+    bool has_thread() noexcept;
     // Such steps:
     void arm_write() noexcept;
     void resume_or_finish() noexcept;

@@ -419,6 +419,10 @@ bool EventLoop::is_turned() const noexcept {
     return s.drive != Drive::own_thread || s.thread_is.load(std::memory_order_acquire) == State::Thread::running;
 }
 
+bool EventLoop::stand_in() noexcept {
+    return !on_loop_thread() && state_->stand_in();
+}
+
 bool EventLoop::withdraw_thread() noexcept {
     State& s = *state_;
     for (;;) {

@@ -119,6 +119,10 @@ class EventLoop {
     static bool on_any_loop() noexcept;
     Drive drive() const noexcept;
 
+    // Where there is no room for the late thread: runs what is ready in its stead, once, on this one. False: there is a
+    // thread, none is awaited, or another caller does. Any thread but the loop's.
+    bool stand_in() noexcept;
+
     // Drive::caller: runs what is ready and returns. Two threads at once: one runs it, the other returns at once.
     void progress();
     // Drive::caller: runs the loop until the waiter is done or the deadline passed; true: done. Other drives: waits,

@@ -158,6 +158,11 @@ static void refused(int argc, char** argv) {
     pmix_status_t status = PMIX_SUCCESS;
     char* text = malloc(BYTES);
     CHECK(text);
+    /* At first the server begins a new segment, of which the rank, which reads nothing, does not hear. */
+    for (int i = 0; i < ROUNDS; i++) {
+        put_text((char)('a' + i % 26));
+        usleep(500);
+    }
     memset(text, 'x', BYTES - 1);
     text[BYTES - 1] = '\0';
     const pmix_value_t value = {.type = PMIX_STRING, .data.string = text};

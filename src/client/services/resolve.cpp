@@ -23,13 +23,23 @@ common::Result<std::string_view> checked_nspace(const char* nspace) noexcept {
     return std::string_view(nspace, length);
 }
 
+// The segment may have been replaced, or the namespace has ended: then it is not found afterwards. Where the server
+// cannot be asked, what is mapped has what it has.
+void renew_if_superseded(Session& session, std::string_view nspace) {
+    if (nspace.empty() || session.must_not_wait()) return;
+    {
+        Reading reading;
+        const dstore::Reader* reader = session.reader(nspace);
+        if (reader == nullptr || !reader->is_superseded()) return;
+    }
+    session.renew(nspace, 0);
+}
+
 // Inside a Reading. The reader of a segment that has the placement of its processes, or null.
 const dstore::Reader* placed(Session& session, std::string_view nspace) {
     if (nspace.empty()) return nullptr;
     const dstore::Reader* reader = session.reader(nspace);
     if (reader == nullptr && session.attach_here(nspace) == PMIX_SUCCESS) reader = session.reader(nspace);
-    // The server is asked where it has ended; a callback, which cannot wait for that, is told what was so.
-    if (reader != nullptr && reader->is_superseded() && !session.must_not_wait()) return nullptr;
     return reader != nullptr && reader->nodes() != 0 ? reader : nullptr;
 }
 
@@ -69,6 +79,7 @@ pmix_status_t resolve_peers(Session& session, const char* node, const char* nspa
     if (node != nullptr && common::bounded_length(node, kMaxNodeName + 1) > kMaxNodeName) return PMIX_ERR_BAD_PARAM;
 
     common::ProcList procs;
+    renew_if_superseded(session, *ns);
     if (Reading reading; const dstore::Reader* reader = placed(session, *ns)) {
         const auto place = find_node(session, *reader, node);
         const uint32_t n = place ? reader->local_size(*place).value_or(0) : 0;
@@ -94,6 +105,7 @@ pmix_status_t resolve_nodes(Session& session, const char* nspace, char** ret_nod
     *ret_nodes = nullptr;
     auto ns = checked_nspace(nspace);
     if (!ns) return ns.status();
+    renew_if_superseded(session, *ns);
     if (Reading reading; const dstore::Reader* reader = placed(session, *ns)) {
         std::string text;
         for (uint32_t i = 0; i < reader->nodes(); ++i) {

@@ -59,8 +59,9 @@ class Channel {
         return PMIX_SUCCESS;
     }
 
-    // Takes in what the server has sent, where no thread does so by itself. Does not wait. Any thread.
-    virtual void read_pending() noexcept {}
+    // Takes in what the server has sent, where no thread does so by itself. False: there may be more. Does not wait.
+    // Any thread.
+    virtual bool read_pending() noexcept { return true; }
 
     // The segment of a namespace without a wait, where that can be done: a server that asks itself, on its loop thread.
     // PMIX_ERR_WOULD_BLOCK: ask by frame. PMIX_ERR_NOT_FOUND: there is none. On another thread it waits for its loop,

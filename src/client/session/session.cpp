@@ -52,15 +52,15 @@ void Session::Blocked::complete(Answer&& answer) noexcept {
 }
 
 void Session::read_refusals() noexcept {
+    std::optional<uint32_t> count;
     {
         Reading reading;
-        if (const dstore::Reader* own = own_reader()) {
-            const uint32_t now = own->refusals();
-            if (now == refusals_read_.load(std::memory_order_relaxed)) return;
-            refusals_read_.store(now, std::memory_order_relaxed);
-        }
+        const dstore::Reader* own = own_reader();
+        // Where a new segment is under way, it has the count.
+        if (own != nullptr && !own->is_superseded()) count = own->refusals();
     }
-    read_pending();
+    if (count == refusals_read_.load(std::memory_order_relaxed)) return;
+    if (read_pending() && count) refusals_read_.store(*count, std::memory_order_relaxed);
 }
 
 pmix_status_t Session::add_segments(const common::SegmentList& segments,

@@ -131,9 +131,8 @@ class Session final : public transport::ConnectionHandler {
     // Maps the segments of a reply or of the first frames.
     pmix_status_t add_segments(const common::SegmentList& segments, std::vector<transport::Descriptor>&& descriptors);
     // Takes in what the server has sent without being asked, where the loop's thread is not there to do so.
-    void read_pending() noexcept {
-        if (channel_ != nullptr) channel_->read_pending();
-    }
+    // False: there may be more.
+    bool read_pending() noexcept { return channel_ == nullptr || channel_->read_pending(); }
     // The same of refused commits, without a system call where the server has refused none.
     void read_refusals() noexcept;
     // Maps a namespace's segment if there is one that is not mapped yet. May wait. PMIX_ERR_OUT_OF_RESOURCE: there is

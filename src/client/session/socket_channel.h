@@ -24,7 +24,7 @@ class SocketChannel final : public Channel, private transport::ConnectionHandler
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, transport::Waiter& waiter,
                                 transport::Deadline deadline) override;
     pmix_status_t wait_for_room(transport::Deadline deadline) override { return connection_->wait_for_room(deadline); }
-    void read_pending() noexcept override { connection_->read_pending(); }
+    bool read_pending() noexcept override { return connection_->read_pending(); }
     bool connected() const noexcept override { return connected_.load(std::memory_order_acquire); }
     void close() noexcept override;
     void abandon() noexcept override;

@@ -109,6 +109,16 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // What is to be sent before the next frame, if there is one: run once, by its send().
     using Before = std::function<void(Peer&)>;
     void set_before_next(Before before) { before_next_ = std::move(before); }
+    void send_what_goes_before() {
+        if (before_next_) [[unlikely]]
+            std::exchange(before_next_, nullptr)(*this);
+    }
+    // Segments that it was sent unasked since it last had read all.
+    uint32_t unread_segments() const noexcept { return unread_segments_; }
+    void set_unread_segments(uint32_t count) noexcept { unread_segments_ = count; }
+    // A refusal of a commit is queued for it and not in its socket yet.
+    bool refusal_queued() const noexcept { return refusal_queued_; }
+    void set_refusal_queued(bool queued) noexcept { refusal_queued_ = queued; }
     // The peer reports that it lacks the segment. It is sent again, unless the first one has not been read yet:
     // descriptors that are not received must not pile up.
     void says_it_lacks(uint32_t instance) {
@@ -125,10 +135,6 @@ class Peer : public std::enable_shared_from_this<Peer> {
     void set_id(common::ProcId id) { id_ = std::move(id); }
     void set_kind(PeerKind kind) noexcept { kind_ = kind; }
     void set_gid(gid_t gid) noexcept { credentials_.gid = gid; }
-    void send_what_goes_before() {
-        if (before_next_) [[unlikely]]
-            std::exchange(before_next_, nullptr)(*this);
-    }
 
   private:
     PeerKind kind_;
@@ -139,6 +145,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
     OpenRequests open_requests_ = std::make_shared<std::atomic<uint32_t>>(0);
     std::set<uint32_t> segments_;
     Before before_next_;
+    uint32_t unread_segments_ = 0;
+    bool refusal_queued_ = false;
     bool strict_ = false;
     uint64_t commits_ = 0;
     uint64_t lost_events_ = 0;

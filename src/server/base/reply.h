@@ -67,6 +67,7 @@ class Reply {
         auto p = peer();
         auto connection = p != nullptr ? p->connection() : nullptr;
         if (connection == nullptr) return false;
+        p->send_what_goes_before();
         connection_ = connection;
         peer_.reset();
         return true;

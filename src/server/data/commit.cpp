@@ -73,9 +73,23 @@ void Commit::refuse(Peer& peer, uint64_t generation, pmix_status_t status, Reply
         FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::commit_refused));
         header.payload = static_cast<uint32_t>(payload->size());
         peer.send(header, *payload, {});
-        if (nspace != nullptr && nspace->data != nullptr) nspace->data->count_refusal();
+        const auto connection = peer.connection();
+        peer.set_refusal_queued(connection != nullptr && connection->queued_bytes() != 0);
+        count_refusal(nspace);
     }
     if (nspace != nullptr) get_.refused(*nspace, peer.id().rank, status);
+}
+
+// A process that looks for its refusals because of this finds them in its socket.
+void Commit::count_refusal(Nspace* nspace) {
+    if (nspace != nullptr && nspace->data != nullptr) nspace->data->count_refusal();
+}
+
+// It may have looked before the refusal was there.
+void Commit::peer_reads(Peer& peer) {
+    if (!peer.refusal_queued()) return;
+    peer.set_refusal_queued(false);
+    count_refusal(registry_.find(peer.id().nspace));
 }
 
 void Commit::unread(Peer& peer, common::Bytes payload) {

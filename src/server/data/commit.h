@@ -23,10 +23,13 @@ class Commit final : public LifecycleObserver {
     // A commit that there was no memory to read. May throw std::bad_alloc.
     void unread(Peer& peer, common::Bytes payload);
     void peer_gone(const Peer& peer) override;
+    // All that was queued for it is in its socket.
+    void peer_reads(Peer& peer);
 
   private:
     pmix_status_t apply(Peer& peer, const common::CommitRequest& request);
     void refuse(Peer& peer, uint64_t generation, pmix_status_t status, Reply reply);
+    static void count_refusal(Nspace* nspace);
 
     Registry& registry_;
     Get& get_;

@@ -292,4 +292,54 @@ TEST(ServerGetTest, Compaction_PeerReadsAtItsNextCall_HasOneNewSegmentUnreadAtMo
     EXPECT_EQ(told->segments[0].instance, gone->instance);
 }
 
+// What is sent to a peer that has an old segment follows the new one, because it may tell of what is there. Where the
+// peer does not read, descriptors do not pile up all the same. rows: K4
+TEST(ServerGetTest, Compaction_FrameToAPeerThatHasNotRead_FollowsTheNewSegment) {
+    GetSetting s(1);
+    s.connect();
+    s.server.job("other", 1, 1);
+    FakeClient late(s.server, {"other", 0});
+    ASSERT_EQ(PMIX_SUCCESS, late.hello());
+    common::AttachNspaceRequest ask;
+    ask.nspace = "job";
+    ASSERT_TRUE(late.wait(late.start<Command::attach_nspace>(ask)));
+    const size_t before_it = late.descriptors_received();
+    const auto newest = [&] { return s.server.parts().registry.find("job")->data->instance(); };
+    const auto replace_until = [&](uint32_t above) {
+        for (int i = 0; i < 6000 && newest() <= above; ++i) {
+            s.a.put("k", std::to_string(i) + std::string(200 + i % 100, 'x'));
+            s.server.settle();
+        }
+    };
+    const auto send_a_frame = [&] {
+        s.server.on_loop([&] {
+            common::SegmentGoneNotify message;
+            message.nspace = "nobody's";
+            auto payload = common::message_bytes(message);
+            common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(Command::segment_gone));
+            header.payload = static_cast<uint32_t>(payload->size());
+            for (const auto& [serial, peer] : s.server.parts().peers)
+                if (peer->id().nspace == "other") peer->send(header, *payload, {});
+            return 0;
+        });
+    };
+    const auto told_of_one = [&] { return late.take_notify<Command::attach_nspace, common::AttachNspaceReply>(); };
+    std::vector<uint32_t> instances;
+    for (int round = 0; round < 8; ++round) {
+        replace_until(newest());
+        send_a_frame();
+        instances.push_back(newest());
+    }
+    // The first was sent when it had read all, then four before frames.
+    std::vector<uint32_t> told;
+    while (auto one = told_of_one()) told.push_back(static_cast<uint32_t>(one->segments[0].instance));
+    EXPECT_EQ((std::vector<uint32_t>{instances.begin(), instances.begin() + 5}), told);
+    EXPECT_EQ(before_it + 5, late.descriptors_received());
+    // It has read all.
+    send_a_frame();
+    auto last = told_of_one();
+    ASSERT_TRUE(last);
+    EXPECT_EQ(newest(), last->segments[0].instance);
+}
+
 }  // namespace server_segments_test

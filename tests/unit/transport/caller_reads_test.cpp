@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <map>
@@ -14,6 +15,7 @@
 #include "support/recording_handler.h"
 #include "support/sanitizers.h"
 #include "transport/connection.h"
+#include "transport/send_queue.h"
 
 #if !defined(UNDER_ASAN) && !defined(UNDER_TSAN)  // they stand in front of it themselves
 static std::atomic<bool> room_for_threads{true};
@@ -46,6 +48,7 @@ class Client final : public ConnectionHandler {
     };
 
     bool take_anywhere(ReceivedFrame& frame) noexcept override {
+        if (takes_all && frame.header.kind == FrameKind::notify) return ++events;
         if (frame.header.kind != FrameKind::reply || on_loop_only) return false;
         complete(frame);
         return true;
@@ -94,6 +97,7 @@ class Client final : public ConnectionHandler {
     std::atomic<int> events{0};
     std::atomic<pmix_status_t> closed{PMIX_SUCCESS};
     std::atomic<bool> on_loop_only{false};
+    bool takes_all = false;
 };
 
 // The loop in its own thread, the server a thread that answers frames on the raw end.
@@ -271,6 +275,28 @@ TEST(CallerReads, LateThread_WhatIsPendingIsReadWhenAsked) {
     EXPECT_EQ(2, p.client.events);
 }
 
+// The kernel ends a read behind bytes that have descriptors.
+TEST(CallerReads, LateThread_PendingBehindDescriptors_IsReadToo) {
+    Pair p(true, true);
+    p.client.takes_all = true;
+    for (const size_t descriptors : {1, 0}) {
+        FrameHeader header = FrameHeader::notify(16);
+        header.descriptors = static_cast<uint8_t>(descriptors);
+        auto bytes = test::frame_bytes(header, {});
+        iovec part{bytes.data(), bytes.size()};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        DescriptorControl control;
+        const int fd = p.peer.get();
+        control.attach(message, &fd, descriptors);
+        ASSERT_EQ(static_cast<ssize_t>(bytes.size()), ::sendmsg(p.peer.get(), &message, 0));
+    }
+    EXPECT_TRUE(p.connection->read_pending());
+    EXPECT_EQ(2, p.client.events);
+    EXPECT_FALSE(p.loop->is_turned());
+}
+
 // The server's end is seen by the next reader.
 TEST(CallerReads, LateThread_ServerHasGone_TheNextReaderIsTold) {
     for (const bool by_ask : {true, false}) {
@@ -306,6 +332,19 @@ TEST(CallerReads, NoRoomForTheThread_ServerGoesMeanwhile_CallerIsTold) {
     EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed);
     EXPECT_FALSE(p.loop->is_turned());
     EXPECT_NE(PMIX_SUCCESS, p.ask("y", nullptr, 60'000));
+}
+
+// The end is found by a call that does not wait. What the loop owes is done by the next one that would wait.
+TEST(CallerReads, NoRoomForTheThread_ServerHasGone_NextCallsAreToldSo) {
+    for (const bool by_looking : {true, false}) {
+        Pair p(true, true);
+        p.peer.reset();
+        NoRoom no_room;
+        if (by_looking) EXPECT_FALSE(p.connection->read_pending());
+        EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.ask("x"));
+        EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed);
+        EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.ask("y"));
+    }
 }
 
 // What is for the loop waits for it, and the connection goes on.
