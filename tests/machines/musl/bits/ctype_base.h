@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In place of libstdc++'s file of this name, which takes its bits out of glibc's <ctype.h>: bits of our own. Objects are
-// compiled with it and never linked, so only the names count.
+// In place of libstdc++'s file of this name, which takes its bits out of glibc's <ctype.h>: bits of our own. Objects
+// are compiled with it and never linked, so only the names count.
 namespace std {
 struct ctype_base {
     using mask = unsigned short;
