@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +38,11 @@ static void make_directory(struct made* made) {
     made->error = errno;
 }
 
+/* By the system call: not every C library has a function for it. */
+static void close_all(unsigned first, unsigned last) {
+    syscall(SYS_close_range, first, last, 0u);
+}
+
 /* Keeps no terminal, stream or descriptor of other processes open. */
 static void let_go(int keep) {
     sigset_t all;
@@ -48,8 +54,8 @@ static void let_go(int keep) {
     for (int fd = 0; fd < 3; fd++) {
         if (fd != keep && null >= 0) dup2(null, fd);
     }
-    if (keep > 3) close_range(3, (unsigned)keep - 1, 0);
-    close_range(keep < 3 ? 3 : (unsigned)keep + 1, ~0u, 0);
+    if (keep > 3) close_all(3, (unsigned)keep - 1);
+    close_all(keep < 3 ? 3 : (unsigned)keep + 1, ~0u);
 }
 
 static _Noreturn void sweeper(int fd) {
