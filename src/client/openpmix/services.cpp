@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
@@ -31,6 +34,45 @@ Request with_infos(common::Infos& infos) {
     return request;
 }
 
+struct AskedKey {
+    std::string key;
+    size_t query;  // its place in the request
+};
+
+std::vector<AskedKey> asked_keys(const common::Queries& queries) {
+    std::vector<AskedKey> asked;
+    for (size_t n = 0; n < queries.size(); ++n)
+        for (char** key = queries[n].keys; key != nullptr && *key != nullptr; ++key) asked.push_back({*key, n});
+    return asked;
+}
+
+// Their servers list the answers to all queries; the process here reads a group for each query, in the order of the
+// queries. An answer belongs to the first query that still misses its key.
+InfoList grouped_by_query(std::vector<AskedKey> missing, size_t queries, const common::Infos& answers) {
+    std::vector<InfoList> groups(queries);
+    const auto take = [&](const pmix_info_t& info) {
+        const auto at =
+            std::ranges::find_if(missing, [&](const AskedKey& one) { return one.key == common::key_view(info); });
+        if (at == missing.end()) return;
+        // What functions support is read without the key that asked for it.
+        const bool support = at->key == PMIX_QUERY_ATTRIBUTE_SUPPORT;
+        const common::InfoView facts = support ? common::infos_in(info.value) : common::InfoView(&info, 1);
+        for (const pmix_info_t& one : facts)
+            if (groups[at->query].append(one) != PMIX_SUCCESS) throw std::bad_alloc();
+        missing.erase(at);
+    };
+    for (const pmix_info_t& info : answers) {
+        const bool group = common::key_view(info) == PMIX_QUERY_RESULTS;
+        for (const pmix_info_t& one : group ? common::infos_in(info.value) : common::InfoView(&info, 1)) take(one);
+    }
+    InfoList all;
+    for (InfoList& one : groups) {
+        auto value = common::array_value(std::move(one));
+        if (!value || all.append(PMIX_QUERY_RESULTS, std::move(value).value()) != PMIX_SUCCESS) throw std::bad_alloc();
+    }
+    return all;
+}
+
 }  // namespace
 
 template <class Ours, class Convert>
@@ -42,6 +84,23 @@ void OpenPmixServices::relay_infos(const FrameHeader& header, Bytes payload, Con
             if (status != PMIX_SUCCESS) return exchange_.refuse(header, status);
             common::ResultsReply reply;
             if (got.infos) reply.infos = std::move(got.infos->infos);
+            exchange_.reply(header, got.status.value, reply);
+        });
+    });
+}
+
+void OpenPmixServices::query(const FrameHeader& header, Bytes payload) {
+    exchange_.take<common::QueryRequest>(header, payload, [&](common::QueryRequest& ours) {
+        auto asked = asked_keys(ours.queries);
+        const size_t queries = ours.queries.size();
+        theirs::QueryRequest request;
+        request.queries.elements = ours.queries.take();
+        return exchange_.ask(request, [this, header, queries, asked = std::move(asked)](Bytes answer) {
+            theirs::InfosReply got;
+            const pmix_status_t status = exchange_.decode(answer, &got);
+            if (status != PMIX_SUCCESS) return exchange_.refuse(header, status);
+            common::ResultsReply reply;
+            if (got.infos) reply.infos = grouped_by_query(asked, queries, got.infos->infos);
             exchange_.reply(header, got.status.value, reply);
         });
     });
@@ -116,11 +175,7 @@ bool OpenPmixServices::request(const FrameHeader& header, Bytes payload) {
 bool OpenPmixServices::request_of_host(const FrameHeader& header, Bytes payload) {
     switch (static_cast<Command>(header.command)) {
         case Command::query:
-            relay_infos<common::QueryRequest>(header, payload, [](common::QueryRequest& ours) {
-                theirs::QueryRequest request;
-                request.queries.elements = ours.queries.take();
-                return request;
-            });
+            query(header, payload);
             return true;
         case Command::log:
             relay_infos<common::LogRequest>(header, payload, [](common::LogRequest& ours) {

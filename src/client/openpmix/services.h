@@ -76,6 +76,7 @@ class OpenPmixServices {
     void forget_registration(uint64_t reference);
     void notify_event(const common::FrameHeader& header, common::Bytes payload);
     void replay_own(uint64_t reference);
+    void query(const common::FrameHeader& header, common::Bytes payload);
     void lookup(const common::FrameHeader& header, common::Bytes payload);
     void spawn(const common::FrameHeader& header, common::Bytes payload);
     void connect(const common::FrameHeader& header, common::Bytes payload);

@@ -154,6 +154,14 @@ pmix_status_t write_rank(Writer& out, const dstore::Reader& reader, Rank rank, c
             data.values.pairs.push_back({std::string(key), std::move(value).value()});
     });
     if (rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_FOUND) return rc;
+    // Hosts give the parent for the whole job; clients from 7.0 on look for it with their own process, and nowhere
+    // else.
+    const auto is_parent = [](const auto& pair) { return pair.key == PMIX_PARENT_ID; };
+    if (Found parent; std::ranges::none_of(data.values.pairs, is_parent) &&
+                      reader.find(Owner::job(), dstore::Key(PMIX_PARENT_ID), parent) == PMIX_SUCCESS) {
+        if (auto value = readable(PMIX_PARENT_ID, parent.bytes(), traits); value.ok())
+            data.values.pairs.push_back({PMIX_PARENT_ID, std::move(value).value()});
+    }
     if (data.values.pairs.empty()) return PMIX_SUCCESS;
     Calls bytes;
     if (openpmix::encode(data, traits, &bytes) != PMIX_SUCCESS) return PMIX_SUCCESS;

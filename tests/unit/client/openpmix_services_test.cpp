@@ -240,6 +240,39 @@ TEST_P(OpenPmixServices, Heartbeat_IsTold) {
     EXPECT_EQ(2, server_->heartbeats);
 }
 
+// ---- queries ----
+
+// A server of theirs lists its answers, in an order of its own; each is found under the key that was asked for.
+TEST_P(OpenPmixServices, Query_AnswersInAList_AreFoundByTheirKeys) {
+    server_->on(theirs::Command::query, [&](uint32_t tag, common::Bytes payload) {
+        const auto request = server_->decoded<theirs::QueryRequest>(payload);
+        EXPECT_EQ(2u, request.queries.elements.size());
+        common::InfoList answers;
+        answers.append_number<size_t>(PMIX_QUERY_NUM_PSETS, 2, PMIX_SIZE);
+        answers.append_string(PMIX_QUERY_NAMESPACES, "job");
+        answers.append_string("not.asked.for", "text");
+        theirs::InfosReply reply;
+        reply.infos.emplace().infos = std::move(answers);
+        server_->send(tag, reply);
+    });
+    init();
+    char namespaces[] = PMIX_QUERY_NAMESPACES, sets[] = PMIX_QUERY_NUM_PSETS, version[] = PMIX_QUERY_STABLE_ABI_VERSION;
+    char *first[] = {namespaces, version, nullptr}, *second[] = {sets, nullptr};
+    pmix_query_t queries[2]{};
+    queries[0].keys = first;
+    queries[1].keys = second;
+    pmix_info_t* results = nullptr;
+    size_t count = 0;
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info(queries, 2, &results, &count));
+    ASSERT_EQ(3u, count);
+    EXPECT_STREQ(PMIX_QUERY_NAMESPACES, results[0].key);
+    EXPECT_STREQ("job", results[0].value.data.string);
+    EXPECT_STREQ(PMIX_QUERY_STABLE_ABI_VERSION, results[1].key);
+    EXPECT_STREQ(PMIX_QUERY_NUM_PSETS, results[2].key);
+    EXPECT_EQ(2u, results[2].value.data.size);
+    PMIX_INFO_FREE(results, count);
+}
+
 // ---- output ----
 
 void on_output(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_info_t*, size_t) {}

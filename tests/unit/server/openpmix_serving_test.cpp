@@ -34,6 +34,8 @@ class OpenPmixServingTest : public ::testing::Test {
         infos.append_number<uint32_t>(PMIX_NODE_SIZE, 2, PMIX_UINT32);
         infos.append_flag(PMIX_NODE_OVERSUBSCRIBED, true);
         infos.append_string(PMIX_PSET_NAME, "set");
+        const pmix_proc_t parent = ProcId("parent", 3).to_c();
+        infos.append(PMIX_PARENT_ID, &parent, PMIX_PROC);
         char* regex = nullptr;
         EXPECT_EQ(PMIX_SUCCESS, PMIx_generate_regex(::pmix::server::local_hostname().c_str(), &regex));
         infos.append(PMIX_NODE_MAP, regex, PMIX_REGEX);
@@ -108,6 +110,13 @@ TEST_F(OpenPmixServingTest, JobData_OfARegisteredJob_HasItsLevels) {
     EXPECT_EQ(1u, rank.rank.value);
     ASSERT_EQ(1u, facts.count(PMIX_LOCAL_RANK));
     EXPECT_EQ(1u, facts[PMIX_LOCAL_RANK].get().data.uint16);
+    // Of the job, and clients from 7.0 on look for it with their own process: a spawned job took itself for a first
+    // one.
+    for (auto* of : {&values, &facts}) {
+        ASSERT_EQ(1u, of->count(PMIX_PARENT_ID));
+        ASSERT_EQ(PMIX_PROC, (*of)[PMIX_PARENT_ID].get().type);
+        EXPECT_EQ(3u, (*of)[PMIX_PARENT_ID].get().data.proc->rank);
+    }
 }
 
 TEST_F(OpenPmixServingTest, Get_AfterTheCommit_BringsAllOfTheProcess) {
