@@ -10,6 +10,7 @@
 
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
+#include "common/values/info_view.h"
 #include "openpmix/known_types.h"
 
 namespace pmix::client {
@@ -29,6 +30,49 @@ Request with_infos(common::Infos& infos) {
     Request request;
     request.infos.infos = std::move(infos);
     return request;
+}
+
+// Which keys each of the queries has.
+using QueryKeys = std::vector<std::vector<std::string>>;
+
+// The place of the query that an answer is for: one that has the key and fewer answers to it than it asked for. What
+// nobody asked for in these words is the first one's.
+size_t query_of(const QueryKeys& keys, std::string_view key, const std::vector<InfoList>& answers) {
+    for (size_t i = 0; i < keys.size(); ++i) {
+        const auto asked = std::count(keys[i].begin(), keys[i].end(), key);
+        const auto had = std::count_if(answers[i].c_array(), answers[i].c_array() + answers[i].size(),
+                                       [&](const pmix_info_t& info) { return common::key_view(info) == key; });
+        if (had < asked) return i;
+    }
+    return 0;
+}
+
+// Their servers answer all queries in one list, newer ones in an array for each query that has an answer. Ours answer
+// with an array for each query.
+common::Infos answers_by_query(const QueryKeys& keys, const common::Infos& infos) {
+    std::vector<InfoList> answers(keys.size());
+    const auto add = [&](const pmix_info_t& info) {
+        if (answers[query_of(keys, common::key_view(info), answers)].append(info) != PMIX_SUCCESS)
+            throw std::bad_alloc();
+    };
+    if (keys.empty()) return {};
+    for (const pmix_info_t& info : infos) {
+        const common::InfoView array = common::infos_in(info.value);
+        const std::string_view key = common::key_view(info);
+        if ((key != PMIX_QUERY_RESULTS && key != PMIX_QUERY_ATTRIBUTE_SUPPORT) || array.size() == 0) {
+            add(info);
+            continue;
+        }
+        for (const pmix_info_t& one : array)
+            if (common::key_view(one) != PMIX_QUERY_QUALIFIERS) add(one);
+    }
+    InfoList out;
+    for (InfoList& of_one : answers) {
+        auto array = common::array_value(std::move(of_one));
+        if (!array.ok() || out.append(PMIX_QUERY_RESULTS, std::move(array).value()) != PMIX_SUCCESS)
+            throw std::bad_alloc();
+    }
+    return common::Infos(std::move(out));
 }
 
 }  // namespace
@@ -116,11 +160,7 @@ bool OpenPmixServices::request(const FrameHeader& header, Bytes payload) {
 bool OpenPmixServices::request_of_host(const FrameHeader& header, Bytes payload) {
     switch (static_cast<Command>(header.command)) {
         case Command::query:
-            relay_infos<common::QueryRequest>(header, payload, [](common::QueryRequest& ours) {
-                theirs::QueryRequest request;
-                request.queries.elements = ours.queries.take();
-                return request;
-            });
+            query(header, payload);
             return true;
         case Command::log:
             relay_infos<common::LogRequest>(header, payload, [](common::LogRequest& ours) {
@@ -195,6 +235,28 @@ bool OpenPmixServices::request_of_host(const FrameHeader& header, Bytes payload)
         default:
             return false;
     }
+}
+
+// ---- queries ----
+
+void OpenPmixServices::query(const FrameHeader& header, Bytes payload) {
+    exchange_.take<common::QueryRequest>(header, payload, [&](common::QueryRequest& ours) {
+        theirs::QueryRequest request;
+        request.queries.elements = ours.queries.take();
+        QueryKeys keys(request.queries.elements.size());
+        for (size_t i = 0; i < keys.size(); ++i)
+            for (char** key = request.queries.elements[i].keys; key != nullptr && *key != nullptr; ++key)
+                keys[i].emplace_back(*key);
+        return exchange_.ask(request, [this, header, keys = std::move(keys)](Bytes answer) {
+            theirs::InfosReply got;
+            pmix_status_t status = exchange_.decode(answer, &got);
+            if (status != PMIX_SUCCESS) return exchange_.refuse(header, status);
+            status = got.status.value;
+            common::ResultsReply reply;
+            if (got.infos) reply.infos = answers_by_query(keys, got.infos->infos);
+            exchange_.reply(header, status, reply);
+        });
+    });
 }
 
 // ---- published data ----

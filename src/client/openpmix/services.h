@@ -30,6 +30,8 @@ class OpenPmixServices {
     OpenPmixServices(OpenPmixExchange& exchange, Shadow& shadow, const common::ProcId& self)
         : exchange_(exchange), shadow_(shadow), self_(self) {}
 
+    // This process is a tool, to which a server forwards some output by itself.
+    void set_is_tool() noexcept { is_tool_ = true; }
     // False: nothing that a server of OpenPMIx knows.
     bool request(const common::FrameHeader& header, common::Bytes payload);
     // Unasked, from the server.
@@ -76,6 +78,7 @@ class OpenPmixServices {
     void forget_registration(uint64_t reference);
     void notify_event(const common::FrameHeader& header, common::Bytes payload);
     void replay_own(uint64_t reference);
+    void query(const common::FrameHeader& header, common::Bytes payload);
     void lookup(const common::FrameHeader& header, common::Bytes payload);
     void spawn(const common::FrameHeader& header, common::Bytes payload);
     void connect(const common::FrameHeader& header, common::Bytes payload);
@@ -109,6 +112,7 @@ class OpenPmixServices {
     OpenPmixExchange& exchange_;
     Shadow& shadow_;
     const common::ProcId& self_;
+    bool is_tool_ = false;
     std::map<uint64_t, Registration> registrations_;  // by reference
     std::map<pmix_status_t, Code> codes_;             // of all of them; kDefaultHandlerCode too
     uint64_t registration_requests_ = 0;
