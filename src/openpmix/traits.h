@@ -40,6 +40,7 @@ struct Traits {
     bool resolves = true;              // knows the commands that resolve peers and nodes
     bool refreshes = true;             // knows the command that refreshes what a client keeps
     bool one_store_for_all = false;    // serves all of a job by the module of data that its newest process has named
+    bool survives_refusal = true;      // of a tool by its host; 4.2.2 crashes then, and its jobs end
     bool heeds_refusal = true;         // reads a failure status of the handshake; others hang on it
     bool connect_has_extras = false;   // sends and expects its data with PMIx_Connect
     bool loses_split_headers = true;   // a header must reach it whole

@@ -256,7 +256,7 @@ pmix_status_t Library::set_up_openpmix_client(int64_t patience_ms) {
     const char* hostname = read_environment("PMIX_HOSTNAME");
     auto greeted =
         client::greet_openpmix(*environment, hostname != nullptr ? std::string(hostname) : server::local_hostname(),
-                               Deadline::in_ms(patience_ms), loop_->io());
+                               InfoView(nullptr, 0), Deadline::in_ms(patience_ms), loop_->io());
     if (!greeted) {
         WIREUP_LOG(api, info, "the server %s, which the environment names, does not let %s:%u in: %s",
                    environment->uri.c_str(), environment->self.nspace.c_str(), environment->self.rank,

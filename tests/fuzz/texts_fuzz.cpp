@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts that come from other processes or the environment: addresses, cpusets, localities, numbers. No crash, no hang,
-// and what is read is the same after it is written again. The first byte chooses what the rest is.
+// Texts that come from other processes, files or the environment: addresses, cpusets, localities, numbers. No crash, no
+// hang, and what is read is the same after it is written again. The first byte chooses what the rest is.
 #include <pmix.h>
 #include <pmix_server.h>
 
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "client/openpmix/server_address.h"
 #include "common/placement/locality.h"
 #include "common/values/real_text.h"
 #include "transport/rendezvous/rendezvous.h"
@@ -48,6 +49,15 @@ void check_cpuset(std::string_view text) {
     pmix_cpuset_t cpuset;
     PMIx_Cpuset_construct(&cpuset);
     if (PMIx_Parse_cpuset_string(std::string(text).c_str(), &cpuset) == PMIX_SUCCESS) PMIx_Cpuset_destruct(&cpuset);
+}
+
+// What a server of OpenPMIx's writes into its file.
+void check_contact(std::string_view text) {
+    auto contact = client::parse_openpmix_contact(text);
+    if (!contact.ok()) return;
+    must(client::is_openpmix_address(contact->address.uri) && contact->pid >= 0);
+    auto again = client::parse_openpmix_address(contact->address.uri);
+    must(again.ok() && again->server == contact->address.server && again->uri == contact->address.uri);
 }
 
 // Two localities, with a NUL between them.
@@ -98,6 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             break;
         default:
             (void)transport::parse_unix_line(text, listed);
+            check_contact(text);
             break;
     }
     return 0;

@@ -41,7 +41,9 @@ static void ways(void) {
     PMIX_INFO_DESTRUCT(&both[1]);
     refuses_both(PMIX_SERVER_PIDINFO, &nobody, PMIX_PID, PMIX_ERR_UNREACH);
     refuses_both(PMIX_SERVER_NSPACE, "nobody-is-called-that", PMIX_STRING, PMIX_ERR_UNREACH);
-    refuses_both(PMIX_SERVER_URI, "tools.0;tcp4://127.0.0.1:1", PMIX_STRING, PMIX_ERR_BAD_PARAM);
+    refuses_both(PMIX_SERVER_URI, "tools.0;tcp4://127.0.0.1", PMIX_STRING, PMIX_ERR_BAD_PARAM);
+    /* Of another library, and nothing shows its release. */
+    refuses_both(PMIX_SERVER_URI, "tools.0;tcp4://127.0.0.1:1", PMIX_STRING, PMIX_ERR_NOT_SUPPORTED);
     refuses_both(PMIX_TOOL_ATTACHMENT_FILE, "/nonexistent/file", PMIX_STRING, PMIX_ERR_NOT_FOUND);
     refuses(PMIX_TOOL_RANK, &(pmix_rank_t){1}, PMIX_PROC_RANK, PMIX_ERR_BAD_PARAM);
 

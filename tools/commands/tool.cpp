@@ -201,10 +201,17 @@ Tool::Tool(const CommandLine& line, Role role) {
         add_choice(line, infos);
     }
     if (role == Role::observer) infos.flag(WIREUP_OBSERVER);
+    // In the environment of a rank of a server with OpenPMIx's library, a command would be that rank, and end as it.
+    if (std::getenv("PMIX_SERVER_URI_WIREUP") == nullptr) {
+        ::unsetenv("PMIX_NAMESPACE");
+        ::unsetenv("PMIX_RANK");
+    }
     pmix_status_t rc = PMIx_tool_init(&self_, infos.data(), infos.size());
     if (role == Role::either && (rc == PMIX_ERR_NOT_SUPPORTED || rc == PMIX_ERR_UNREACH)) {
         infos.flag(WIREUP_OBSERVER);
-        rc = PMIx_tool_init(&self_, infos.data(), infos.size());
+        const pmix_status_t second = PMIx_tool_init(&self_, infos.data(), infos.size());
+        // That nobody takes observers does not explain why there is no tool either.
+        if (second != PMIX_ERR_NOT_SUPPORTED && second != PMIX_ERR_UNREACH) rc = second;
     }
     if (rc == PMIX_SUCCESS) return;
     const char* name = line.program().name;
@@ -215,17 +222,16 @@ Tool::Tool(const CommandLine& line, Role role) {
             std::fprintf(stderr, "%s: no server answers (%s)\n", name, PMIx_Error_string(rc));
             std::exit(kNoServer);
         case PMIX_ERR_NOT_SUPPORTED:
-            std::fprintf(stderr, "%s: the server takes no tools: its resource manager serves none\n", name);
+            std::fprintf(stderr, "%s: the server takes no tools: %s\n", name,
+                         is_openpmix_address(line.text("uri"))
+                             ? "its library is OpenPMIx's, and no file shows that it does"
+                             : "its resource manager serves none");
             std::exit(kNoServer);
         case PMIX_ERR_NO_PERMISSIONS:
         case PMIX_ERR_INVALID_CRED:
             std::fprintf(stderr, "%s: the server refuses this user\n", name);
             std::exit(kFailed);
         case PMIX_ERR_BAD_PARAM:
-            if (is_openpmix_address(line.text("uri"))) {
-                std::fprintf(stderr, "%s: this server's library is OpenPMIx's, which serves other tools only\n", name);
-                std::exit(kNoServer);
-            }
             line.wrong("no such server address");
         default:
             std::exit(failed(name, "cannot connect", rc));

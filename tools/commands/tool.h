@@ -66,8 +66,8 @@ class Tool {
 // The infos that the options give about the server to look for.
 void add_choice(const CommandLine& line, Infos& infos);
 
-// True: an address, or "file:PATH" of a file with one, as servers with OpenPMIx's library have. They speak to tools by
-// a protocol of their own, over TCP, and the commands do not.
+// True: an address, or "file:PATH" of a file with one, as servers with OpenPMIx's library have. They take tools where
+// their resource manager does, and no observers.
 bool is_openpmix_address(const std::string& uri);
 
 // The answers to one query; keys as strings. Empty: none, and status is the reason.

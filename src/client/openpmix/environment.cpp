@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/openpmix/environment.h"
 
-#include <arpa/inet.h>
-
-#include <charconv>
-#include <cstring>
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "common/base/limits.h"
@@ -36,38 +34,6 @@ std::string_view variable(transport::EnvironmentReader read, const char* name) {
     return {text, common::bounded_length(text, kMaxText + 1)};
 }
 
-template <class T>
-bool parse_number(std::string_view text, T* out) noexcept {
-    const char* end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, *out);
-    return error == std::errc() && stopped == end && !text.empty();
-}
-
-// NSPACE.RANK;tcp4://A.B.C.D:PORT
-pmix_status_t parse_uri(std::string_view uri, OpenPmixEnvironment* out) {
-    constexpr std::string_view kScheme = "tcp4://";
-    const size_t separator = uri.find(';');
-    if (uri.size() > kMaxText || separator == uri.npos) return PMIX_ERR_BAD_PARAM;
-    const std::string_view name = uri.substr(0, separator);
-    const size_t dot = name.rfind('.');
-    if (dot == name.npos || dot == 0 || dot > common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
-    if (!parse_number(name.substr(dot + 1), &out->server.rank)) return PMIX_ERR_BAD_PARAM;
-    out->server.nspace = name.substr(0, dot);
-
-    std::string_view place = uri.substr(separator + 1);
-    if (!place.starts_with(kScheme)) return PMIX_ERR_NOT_SUPPORTED;
-    place.remove_prefix(kScheme.size());
-    const size_t colon = place.rfind(':');
-    uint16_t port = 0;
-    if (colon == place.npos || !parse_number(place.substr(colon + 1), &port) || port == 0) return PMIX_ERR_BAD_PARAM;
-    const std::string host(place.substr(0, colon));
-    out->address.sin_family = AF_INET;
-    out->address.sin_port = htons(port);
-    if (::inet_pton(AF_INET, host.c_str(), &out->address.sin_addr) != 1) return PMIX_ERR_BAD_PARAM;
-    out->uri = uri;
-    return PMIX_SUCCESS;
-}
-
 // Of the modules that the server lists, the one that needs nothing but what the kernel reports of us anyway.
 const char* choose_security(std::string_view list) noexcept {
     if (list.empty()) return "native";
@@ -93,7 +59,7 @@ std::string choose_store(std::string_view list, const openpmix::Traits& traits) 
 
 }  // namespace
 
-Result<OpenPmixEnvironment> read_openpmix_environment(transport::EnvironmentReader read) {
+Result<OpenPmixEnvironment> read_openpmix_server(transport::EnvironmentReader read) {
     const Name* found = nullptr;
     std::string_view uri;
     for (const Name& name : kNames) {
@@ -101,12 +67,11 @@ Result<OpenPmixEnvironment> read_openpmix_environment(transport::EnvironmentRead
         found = &name;
         if (!uri.empty()) break;
     }
-    if (uri.empty() || read("PMIX_NAMESPACE") == nullptr) return PMIX_ERR_NOT_FOUND;
+    if (uri.empty()) return PMIX_ERR_NOT_FOUND;
     OpenPmixEnvironment out;
-    WIREUP_RETURN_IF_ERROR(parse_uri(uri, &out));
-    auto self = transport::read_identity(read);
-    if (!self) return self.status() == PMIX_ERR_NOT_FOUND ? PMIX_ERR_BAD_PARAM : self.status();
-    out.self = std::move(*self);
+    auto address = parse_openpmix_address(uri);
+    if (!address) return address.status();
+    static_cast<OpenPmixAddress&>(out) = std::move(*address);
     const char* security = choose_security(variable(read, "PMIX_SECURITY_MODE"));
     if (security == nullptr) return PMIX_ERR_NOT_SUPPORTED;
     out.security = security;
@@ -119,6 +84,36 @@ Result<OpenPmixEnvironment> read_openpmix_environment(transport::EnvironmentRead
     if (!traits) return PMIX_ERR_NOT_SUPPORTED;
     out.traits = *traits;
     out.store = choose_store(variable(read, "PMIX_GDS_MODULE"), out.traits);
+    return out;
+}
+
+Result<OpenPmixEnvironment> read_openpmix_environment(transport::EnvironmentReader read) {
+    if (read("PMIX_NAMESPACE") == nullptr) return PMIX_ERR_NOT_FOUND;
+    auto out = read_openpmix_server(read);
+    if (!out) return out;
+    auto self = transport::read_identity(read);
+    if (!self) return self.status() == PMIX_ERR_NOT_FOUND ? PMIX_ERR_BAD_PARAM : self.status();
+    out->self = std::move(*self);
+    return out;
+}
+
+// In the job of a tool, which nobody else is in, nobody else's data is of another module.
+Result<OpenPmixEnvironment> describe_openpmix_server(const OpenPmixContact& contact) {
+    OpenPmixEnvironment out;
+    static_cast<OpenPmixAddress&>(out) = contact.address;
+    out.security = "native";
+    out.store = "hash";
+    out.buffer_kind = openpmix::kNotDescribed;
+    const auto version = openpmix::parse_version(contact.version);
+    if (!version) return PMIX_ERR_NOT_SUPPORTED;
+    const auto* const name = std::find_if(std::begin(kNames), std::end(kNames), [&](const Name& one) {
+        return *version >= *openpmix::parse_version(one.version);
+    });
+    if (name == std::end(kNames)) return PMIX_ERR_NOT_SUPPORTED;
+    out.encoding = name->encoding;
+    const auto traits = openpmix::traits_of(contact.version, out.encoding, out.buffer_kind);
+    if (!traits) return PMIX_ERR_NOT_SUPPORTED;
+    out.traits = *traits;
     return out;
 }
 

@@ -17,29 +17,32 @@
 // that wants another proof of the user than the kernel's.
 #pragma once
 
-#include <netinet/in.h>
-
 #include <string>
 
+#include "client/openpmix/server_address.h"
 #include "common/base/ids.h"
 #include "common/base/status.h"
+#include "openpmix/hello.h"
 #include "openpmix/traits.h"
 #include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::client {
 
-struct OpenPmixEnvironment {
+struct OpenPmixEnvironment : OpenPmixAddress {
     common::ProcId self;
-    common::ProcId server;
-    sockaddr_in address{};
-    std::string uri;       // as it was given
     std::string encoding;  // "v41"
     std::string security;  // the module that is to be named: "native" or "none"
     std::string store;     // the module of data that is to be named
     uint8_t buffer_kind = 0;
     openpmix::Traits traits;  // of the server
+    openpmix::PeerKind kind = openpmix::PeerKind::client;
 };
 
 common::Result<OpenPmixEnvironment> read_openpmix_environment(transport::EnvironmentReader read);
+
+// A tool's. The same without an identity: the environment describes a server to any process.
+common::Result<OpenPmixEnvironment> read_openpmix_server(transport::EnvironmentReader read);
+// A server that was found by its file. PMIX_ERR_NOT_SUPPORTED: nothing says its release, or it is one before 4.0.
+common::Result<OpenPmixEnvironment> describe_openpmix_server(const OpenPmixContact& contact);
 
 }  // namespace pmix::client

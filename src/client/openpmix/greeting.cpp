@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/openpmix/greeting.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "common/base/log.h"
 #include "openpmix/frame.h"
 #include "openpmix/hello.h"
+#include "openpmix/known_types.h"
 #include "openpmix/messages.h"
 #include "transport/blocking_io.h"
 #include "transport/tcp_socket.h"
@@ -27,6 +31,7 @@ constexpr uint32_t kJobDataTag = openpmix::kFirstRequestTag + 1;
 constexpr uint32_t kWholeJobTag = kJobDataTag + 1;
 // Messages that nobody has asked for, before the answer.
 constexpr int kMostOthers = 1000;
+constexpr size_t kMaxCommandLine = 4096;  // bytes
 
 Result<Descriptor> open_connection(const OpenPmixEnvironment& environment, Deadline deadline, const Io& io) {
     if (!transport::is_own_address(environment.address, io)) {
@@ -55,8 +60,45 @@ std::vector<uint8_t> credential_of(const std::string& module) {
     return {bytes, bytes + sizeof ids};
 }
 
-pmix_status_t say_hello(int fd, const OpenPmixEnvironment& environment, Deadline deadline, const Io& io) {
+// The words of /proc/self/cmdline, as far as they fit.
+std::string command_line() {
+    const Descriptor file(::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC));
+    char text[kMaxCommandLine];
+    const ssize_t n = file ? ::read(file.get(), text, sizeof text) : 0;
+    std::string out(text, n > 0 ? static_cast<size_t>(n) : 0);
+    while (!out.empty() && out.back() == '\0') out.pop_back();
+    std::replace(out.begin(), out.end(), '\0', ' ');
+    return out;
+}
+
+// Beside what its caller has given, a tool says which process it is. Addresses mean nothing to the server, and what is
+// this library's own neither.
+pmix_status_t tell_of_tool(const OpenPmixEnvironment& environment, common::InfoView infos,
+                           openpmix::ConnectRequest& request) {
+    common::InfoList told;
+    for (const pmix_info_t& info : infos) {
+        if (info.value.type == PMIX_POINTER || common::key_view(info).starts_with("wireup.") ||
+            !openpmix::is_known(environment.traits, info.value))
+            continue;
+        WIREUP_RETURN_IF_ERROR(told.append(info));
+    }
+    const pid_t pid = ::getpid();
+    WIREUP_RETURN_IF_ERROR(told.append(PMIX_PROC_PID, &pid, PMIX_PID));
+    WIREUP_RETURN_IF_ERROR(told.append_string(PMIX_CMD_LINE, command_line().c_str()));
+    request.has_infos = true;
+    request.infos = common::Infos(std::move(told));
+    request.uid = ::geteuid();
+    request.gid = ::getegid();
+    return PMIX_SUCCESS;
+}
+
+// The names of both sides in `environment` are a tool's afterwards.
+pmix_status_t say_hello(int fd, OpenPmixEnvironment& environment, common::InfoView infos, Deadline deadline,
+                        const Io& io) {
     openpmix::ConnectRequest request;
+    request.kind = environment.kind;
+    const bool is_tool = environment.kind != openpmix::PeerKind::client;
+    if (is_tool) WIREUP_RETURN_IF_ERROR(tell_of_tool(environment, infos, request));
     request.security = environment.security;
     request.credential = credential_of(environment.security);
     request.id = environment.self;
@@ -67,7 +109,7 @@ pmix_status_t say_hello(int fd, const OpenPmixEnvironment& environment, Deadline
     std::vector<uint8_t> message;
     WIREUP_RETURN_IF_ERROR(request.encode(&message));
     WIREUP_RETURN_IF_ERROR(transport::send_all(fd, message, deadline, io));
-    const openpmix::ReplyForm form = openpmix::reply_form(openpmix::PeerKind::client, environment.traits);
+    const openpmix::ReplyForm form = openpmix::reply_form(environment.kind, environment.traits);
     std::vector<uint8_t> bytes;
     openpmix::ConnectReply reply;
     for (size_t used = 0; used == 0;) {
@@ -76,7 +118,13 @@ pmix_status_t say_hello(int fd, const OpenPmixEnvironment& environment, Deadline
         WIREUP_RETURN_IF_ERROR(openpmix::decode_reply(bytes, form, &reply, &used));
     }
     if (reply.status == PMIX_ERR_READY_FOR_HANDSHAKE) return PMIX_ERR_NOT_SUPPORTED;
-    return reply.status;
+    if (reply.status != PMIX_SUCCESS || !is_tool) return reply.status;
+    if (reply.security != PMIX_SUCCESS)
+        return reply.security == PMIX_ERR_READY_FOR_HANDSHAKE ? PMIX_ERR_NOT_SUPPORTED : reply.security;
+    // Somebody else by now.
+    if (reply.server != environment.server) return PMIX_ERR_UNREACH;
+    if (reply.self) environment.self = *reply.self;
+    return environment.self.nspace.empty() ? PMIX_ERR_UNPACK_FAILURE : PMIX_SUCCESS;
 }
 
 template <class Request>
@@ -138,11 +186,11 @@ bool has_size(const Shadow& shadow, const std::string& nspace) {
 
 }  // namespace
 
-Result<OpenPmixGreeting> greet_openpmix(const OpenPmixEnvironment& environment, std::string hostname, Deadline deadline,
-                                        const Io& io) {
+Result<OpenPmixGreeting> greet_openpmix(OpenPmixEnvironment environment, std::string hostname, common::InfoView infos,
+                                        Deadline deadline, const Io& io) {
     auto socket = open_connection(environment, deadline, io);
     if (!socket) return socket.status();
-    WIREUP_RETURN_IF_ERROR(say_hello(socket->get(), environment, deadline, io));
+    WIREUP_RETURN_IF_ERROR(say_hello(socket->get(), environment, infos, deadline, io));
     auto bytes = ask(socket->get(), kJobDataTag, openpmix::JobDataRequest{}, environment.traits, deadline, io);
     if (!bytes) return bytes.status();
     openpmix::JobData job;
@@ -153,7 +201,10 @@ Result<OpenPmixGreeting> greet_openpmix(const OpenPmixEnvironment& environment, 
     OpenPmixGreeting out;
     out.shadow = std::make_unique<Shadow>(environment.traits, std::move(hostname));
     WIREUP_RETURN_IF_ERROR(out.shadow->take_job(environment.self.nspace, job.values));
-    if (!has_size(*out.shadow, environment.self.nspace)) {
+    // A tool is no job, unless it is a process of one.
+    const bool has_job =
+        environment.kind == openpmix::PeerKind::client || environment.kind == openpmix::PeerKind::client_tool;
+    if (has_job && !has_size(*out.shadow, environment.self.nspace)) {
         const pmix_status_t rc = ask_for_whole_job(socket->get(), environment, *out.shadow, deadline, io);
         if (rc == PMIX_ERR_UNREACH || rc == PMIX_ERR_TIMEOUT) return rc;
     }

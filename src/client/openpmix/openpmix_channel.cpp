@@ -167,8 +167,15 @@ void OpenPmixChannel::translate(const common::Frame& frame) {
     }
 }
 
+// What was sent before goes out, as far as the connection takes it now: the last of it may be that this process ends,
+// and to a server that does not hear that it would be lost.
 void OpenPmixChannel::close() noexcept {
     transport::assert_on_loop();
+    closing_ = true;
+    try {
+        if (const size_t left = outbox_->size(); left != 0 && outbox_->is_open()) translate_pending(left);
+    } catch (const std::bad_alloc&) {  // the rest is not sent
+    }
     outbox_->end();
     stream_->close();
 }
@@ -200,7 +207,7 @@ void OpenPmixChannel::send_message(uint32_t tag, Bytes payload) {
 void OpenPmixChannel::deliver_frame(const FrameHeader& header, Bytes payload,
                                     std::vector<transport::Descriptor>&& descriptors) {
     transport::assert_on_loop();
-    if (!connected()) return;
+    if (!connected() || closing_) return;
     if (common::log_on(common::LogArea::frames, common::LogLevel::trace)) [[unlikely]]
         transport::log_frame(stream_->fd(), '<', header, payload);
     transport::ReceivedFrame frame{header, payload, std::move(descriptors)};

@@ -33,6 +33,8 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
         const openpmix::Traits& traits, transport::ConnectionHandler& sink, size_t max_queued = common::kMaxQueuedBytes)
         REQUIRES(common::loop_thread);
     ~OpenPmixChannel() override;
+    // Before anything is sent.
+    void set_is_tool() noexcept { translator_->set_is_tool(); }
 
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override;
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, transport::Waiter& waiter,
@@ -103,6 +105,7 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
     const std::shared_ptr<Outbox> outbox_;
     std::shared_ptr<openpmix::Stream> stream_;
     std::unique_ptr<OpenPmixTranslator> translator_;
+    bool closing_ = false;  // nothing reaches the handler any more
 };
 
 }  // namespace pmix::client

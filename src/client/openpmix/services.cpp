@@ -13,6 +13,7 @@
 
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
+#include "common/values/info_view.h"
 #include "openpmix/known_types.h"
 
 namespace pmix::client {
@@ -251,6 +252,8 @@ bool OpenPmixServices::request_of_host(const FrameHeader& header, Bytes payload)
             return false;
     }
 }
+
+// ---- queries ----
 
 // ---- published data ----
 

@@ -30,6 +30,8 @@ class OpenPmixServices {
     OpenPmixServices(OpenPmixExchange& exchange, Shadow& shadow, const common::ProcId& self)
         : exchange_(exchange), shadow_(shadow), self_(self) {}
 
+    // This process is a tool, to which a server forwards some output by itself.
+    void set_is_tool() noexcept { is_tool_ = true; }
     // False: nothing that a server of OpenPMIx knows.
     bool request(const common::FrameHeader& header, common::Bytes payload);
     // Unasked, from the server.
@@ -110,6 +112,7 @@ class OpenPmixServices {
     OpenPmixExchange& exchange_;
     Shadow& shadow_;
     const common::ProcId& self_;
+    bool is_tool_ = false;
     std::map<uint64_t, Registration> registrations_;  // by reference
     std::map<pmix_status_t, Code> codes_;             // of all of them; kDefaultHandlerCode too
     uint64_t registration_requests_ = 0;

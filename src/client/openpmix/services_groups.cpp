@@ -79,6 +79,15 @@ theirs::IofDeregisterRequest ending(size_t server_reference) {
 
 // ---- output and input ----
 
+namespace {
+
+// 0 is the number of what a server forwards to a tool by itself.
+constexpr size_t number_of(uint64_t reference) noexcept {
+    return reference + 1;
+}
+
+}  // namespace
+
 void OpenPmixServices::pull(const FrameHeader& header, Bytes payload) {
     common::IofPullRequest ours;
     if (const pmix_status_t rc = common::decode_message(payload, ours); rc != PMIX_SUCCESS)
@@ -88,7 +97,7 @@ void OpenPmixServices::pull(const FrameHeader& header, Bytes payload) {
     request.procs.procs = std::move(ours.procs);
     request.infos.infos = std::move(ours.infos);
     request.channels.value = ours.channels;
-    if (exchange_.traits().pull_has_id) request.reference.emplace().value = ours.reference;
+    if (exchange_.traits().pull_has_id) request.reference.emplace().value = number_of(ours.reference);
     const pmix_status_t rc = exchange_.ask(request, [this, header, reference = ours.reference](Bytes answer) {
         theirs::IofPullReply got;
         const pmix_status_t status = exchange_.status_of(answer, &got);
@@ -147,14 +156,16 @@ void OpenPmixServices::push(const FrameHeader& header, Bytes payload) {
 }
 
 // Some servers name a registration by their own number where the output was kept for it: then any that asked for such.
+// To a tool they forward what it starts without being asked, too. Here nobody gets output that was not asked for.
 void OpenPmixServices::output(Bytes payload) {
     theirs::OutputMessage got;
     if (exchange_.decode(payload, &got) != PMIX_SUCCESS) return;
+    if (is_tool_ && got.reference.value == 0 && exchange_.traits().pull_has_id) return;
     const pmix_iof_channel_t channel = got.channel.value;
     const auto fits = [&](const Pull& pull) {
         return !pull.ended && (pull.channels & channel) != 0 && covers(pull.procs, got.source.id);
     };
-    auto it = pulls_.find(got.reference.value);
+    auto it = got.reference.value == 0 ? pulls_.end() : pulls_.find(got.reference.value - 1);
     if (it == pulls_.end() || !fits(it->second))
         it = std::find_if(pulls_.begin(), pulls_.end(), [&](const auto& entry) { return fits(entry.second); });
     if (it == pulls_.end()) return;

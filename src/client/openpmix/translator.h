@@ -25,6 +25,7 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
                        const openpmix::Traits& traits);
     ~OpenPmixTranslator();
 
+    void set_is_tool() noexcept { services_.set_is_tool(); }
     // From the session.
     void frame(const common::FrameHeader& header, common::Bytes payload);
     // From the server. What nobody has asked for and nothing is known of is dropped.

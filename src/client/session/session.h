@@ -84,10 +84,10 @@ class Session final : public transport::ConnectionHandler {
     bool server_deletes() const noexcept { return server_deletes_; }
     // Is its server content with a client that reads when it makes a call? Likewise.
     bool may_read_late() const noexcept { return may_read_late_; }
-    // Its server may know more of a job than it has said of it: one that speaks OpenPMIx's protocol. Set before the
-    // first call.
-    bool server_has_more() const noexcept { return server_has_more_; }
-    void set_server_has_more() noexcept { server_has_more_ = true; }
+    // Its server may know more of a job than it has said of it: one that speaks OpenPMIx's protocol. A client's is set
+    // before the first call, a tool's with the first such server.
+    bool server_has_more() const noexcept { return server_has_more_.load(std::memory_order_relaxed); }
+    void set_server_has_more() noexcept { server_has_more_.store(true, std::memory_order_relaxed); }
     void set_features(uint64_t features) noexcept {
         takes_ranges_ = (features & common::kFeatureRanges) != 0;
         takes_rank_bits_ = (features & common::kFeatureRankBits) != 0;
@@ -347,7 +347,7 @@ class Session final : public transport::ConnectionHandler {
     bool takes_rank_bits_ = false;
     bool server_deletes_ = true;
     bool may_read_late_ = false;
-    bool server_has_more_ = false;
+    std::atomic<bool> server_has_more_{false};
     std::atomic<bool> reclaiming_{false};
     std::atomic<bool> shut_{false};
     std::atomic<bool> stored_for_others_{false};

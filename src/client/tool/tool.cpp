@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "client/openpmix/openpmix_channel.h"
 #include "client/session/session.h"
 #include "client/session/socket_channel.h"
 
@@ -41,6 +42,14 @@ pmix_status_t attach_server(Session& session, ServerSet& servers, ToolFound& fou
     const pmix_status_t rc = servers.attach(
         found.server, [&](transport::ConnectionHandler& handler) -> common::Result<std::unique_ptr<Channel>> {
             transport::assert_on_loop();
+            if (found.shadow != nullptr) {
+                session.set_server_has_more();
+                auto channel = OpenPmixChannel::open(session.loop(), std::move(found.greeting.socket),
+                                                     std::move(found.shadow), session.self(), found.traits, handler);
+                if (!channel) return channel.status();
+                (*channel)->set_is_tool();
+                return std::unique_ptr<Channel>(std::move(channel).value());
+            }
             auto channel = SocketChannel::open(session.loop(), std::move(found.greeting.socket), handler);
             if (!channel) return channel.status();
             return std::unique_ptr<Channel>(std::move(channel).value());
@@ -104,6 +113,7 @@ pmix_status_t set_server(Session& session, ServerSet& servers, const pmix_proc_t
         options.wait = true;
         options.timeout_s = timeout_s;
         options.self = session.self();
+        options.places = read_openpmix_places(infos);
         auto found = find_server(
             options, infos, [&](const ProcId& known) { return servers.has(known); }, session.loop().io(),
             [&] { return session.is_shut(); });

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/tool/tool_search.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "client/openpmix/greeting.h"
 #include "client/tool/server_survey.h"
 #include "common/base/limits.h"
+#include "common/base/log.h"
 #include "common/values/rank_value.h"
 #include "transport/rendezvous/rendezvous_file.h"
 #include "transport/rendezvous/server_list.h"
@@ -23,6 +27,10 @@ using transport::Io;
 namespace {
 
 constexpr int64_t kPollMs = 50;
+// Folders are not walked through at each look.
+constexpr uint32_t kLooksPerWalk = 10;
+// Of one of several servers that speak OpenPMIx's protocol.
+constexpr int64_t kOneOfSeveralMs = 2000;
 
 // A pid, or the pid in a structure about a process.
 pmix_status_t read_pid(const pmix_info_t& info, pid_t& pid) {
@@ -57,6 +65,26 @@ pmix_status_t read_self(InfoView infos, transport::EnvironmentReader read, ToolO
     return PMIX_SUCCESS;
 }
 
+// A tool that a server with OpenPMIx's library has started is the process that it was started as, unless it was named.
+pmix_status_t read_openpmix_way(transport::EnvironmentReader read, ToolOptions& options) {
+    auto server = read_openpmix_server(read);
+    // Under these names there may be an address of this library's own.
+    if (!server) return PMIX_SUCCESS;
+    options.way = ToolOptions::Way::uri;
+    options.text = server->uri;
+    options.from_environment = true;
+    if (!options.named_self) {
+        auto self = transport::read_identity(read);
+        if (!self && self.status() != PMIX_ERR_NOT_FOUND) return self.status();
+        if (self) {
+            options.self = std::move(*self);
+            server->kind = openpmix::PeerKind::client_tool;
+        }
+    }
+    options.openpmix = std::move(*server);
+    return PMIX_SUCCESS;
+}
+
 pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOptions& options) {
     std::string_view file, uri, tcp, nspace;
     pmix_status_t rc = infos.get(PMIX_TOOL_ATTACHMENT_FILE, &file);
@@ -82,6 +110,8 @@ pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOp
         return common::read_rank(infos, PMIX_SERVER_RANK, options.server.rank);
     } else if (infos.flag(PMIX_CONNECT_TO_SYSTEM)) {
         options.way = ToolOptions::Way::system;
+    } else if (infos.flag(PMIX_CONNECT_TO_SCHEDULER)) {
+        options.way = ToolOptions::Way::scheduler;
     } else if (infos.flag(PMIX_CONNECT_SYSTEM_FIRST)) {
         options.way = ToolOptions::Way::system;
         options.any_after_system = true;
@@ -89,6 +119,8 @@ pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOp
         options.way = ToolOptions::Way::uri;
         options.text = text;
         options.from_environment = true;
+    } else {
+        return read_openpmix_way(read, options);
     }
     return PMIX_SUCCESS;
 }
@@ -96,39 +128,52 @@ pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOp
 class Search {
   public:
     Search(const ToolOptions& options, InfoView infos, const std::function<bool(const ProcId&)>& attached,
-           Deadline deadline, const Io& io)
-        : options_(options), infos_(infos), attached_(attached), deadline_(deadline), io_(io) {}
+           Deadline deadline, const Io& io, bool walks)
+        : options_(options), infos_(infos), attached_(attached), deadline_(deadline), io_(io), walks_(walks) {}
 
     Result<ToolFound> once() {
         switch (options_.way) {
-            case ToolOptions::Way::file: {
-                auto contact = transport::read_rendezvous_file(options_.text);
-                if (!contact) return contact.status();
-                return contacted(*contact);
-            }
+            case ToolOptions::Way::file:
+                return described();
             case ToolOptions::Way::uri: {
+                if (options_.openpmix) return contacted(*options_.openpmix, common::kHelloTimeoutMs);
+                if (is_openpmix_address(options_.text)) return addressed();
                 auto contact = transport::parse_uri(options_.text);
                 if (!contact) return contact.status();
                 return contacted(*contact);
             }
             case ToolOptions::Way::pid:
-                return listed([this](const common::IdentityReply&, pid_t pid) { return pid == options_.pid; }, true,
-                              Trust::any_for_root);
-            case ToolOptions::Way::nspace:
-                return listed(
-                    [this](const common::IdentityReply& identity, pid_t) {
-                        return identity.server.nspace == options_.server.nspace &&
-                               (options_.server.rank == PMIX_RANK_UNDEF ||
-                                identity.server.rank == options_.server.rank);
+                return or_filed(
+                    listed([this](const common::IdentityReply&, pid_t pid) { return pid == options_.pid; }, true,
+                           Trust::any_for_root),
+                    [this](const OpenPmixFile& file) {
+                        return file.of == OpenPmixFile::Of::tools &&
+                               (file.contact.pid == options_.pid || file.name == std::to_string(options_.pid));
                     },
-                    true, options_.observer ? Trust::any_for_root : Trust::own_or_root);
+                    true);
+            case ToolOptions::Way::nspace: {
+                const auto is_meant = [this](const ProcId& server) {
+                    return server.nspace == options_.server.nspace &&
+                           (options_.server.rank == PMIX_RANK_UNDEF || server.rank == options_.server.rank);
+                };
+                return or_filed(
+                    listed([&](const common::IdentityReply& identity, pid_t) { return is_meant(identity.server); },
+                           true, options_.observer ? Trust::any_for_root : Trust::own_or_root),
+                    [&](const OpenPmixFile& file) { return is_meant(file.contact.address.server); }, true);
+            }
             case ToolOptions::Way::system: {
-                auto found = listed([](const common::IdentityReply& identity,
-                                       pid_t) { return (identity.offers & common::IdentityReply::kSystem) != 0; },
-                                    true, Trust::own_or_root);
+                auto found = or_filed(
+                    listed([](const common::IdentityReply& identity,
+                              pid_t) { return (identity.offers & common::IdentityReply::kSystem) != 0; },
+                           true, Trust::own_or_root),
+                    [](const OpenPmixFile& file) { return file.of == OpenPmixFile::Of::system; }, true);
                 if (found || !options_.any_after_system) return found;
                 return anybody();
             }
+            case ToolOptions::Way::scheduler:
+                return or_filed(
+                    PMIX_ERR_UNREACH, [](const OpenPmixFile& file) { return file.of == OpenPmixFile::Of::scheduler; },
+                    true);
             case ToolOptions::Way::any:
                 return anybody();
         }
@@ -137,12 +182,136 @@ class Search {
 
   private:
     Result<ToolFound> anybody() {
-        return listed(
-            [this](const common::IdentityReply& identity, pid_t) {
-                return options_.observer || (identity.offers & common::IdentityReply::kTools) != 0;
+        return or_filed(
+            listed(
+                [this](const common::IdentityReply& identity, pid_t) {
+                    return options_.observer || (identity.offers & common::IdentityReply::kTools) != 0;
+                },
+                false, Trust::own_or_root),
+            [](const OpenPmixFile& file) {
+                return file.of == OpenPmixFile::Of::tools || file.of == OpenPmixFile::Of::system;
             },
-            false, Trust::own_or_root);
+            false);
     }
+
+    // ---- servers that speak OpenPMIx's protocol ----
+
+    // By the file that was named, which may be one of either library's.
+    Result<ToolFound> described() {
+        auto text = transport::read_rendezvous_text(options_.text);
+        if (!text) return text.status();
+        if (!is_openpmix_address(std::string_view(*text).substr(0, text->find('\n')))) {
+            auto contact = transport::parse_rendezvous_text(*text);
+            if (!contact) return contact.status();
+            return contacted(*contact);
+        }
+        auto contact = parse_openpmix_contact(*text);
+        if (!contact) return contact.status();
+        return contacted(*contact, common::kHelloTimeoutMs);
+    }
+
+    // By the address alone, which does not tell the release. A server that takes tools has a file, which does.
+    Result<ToolFound> addressed() {
+        auto address = parse_openpmix_address(options_.text);
+        if (!address) return address.status();
+        OpenPmixContact contact;
+        contact.address = std::move(*address);
+        if (!options_.observer) {
+            for (OpenPmixFile& file : list_openpmix_files(options_.places)) {
+                if (file.contact.address.uri != contact.address.uri) continue;
+                contact = std::move(file.contact);
+                break;
+            }
+        }
+        return contacted(contact, common::kHelloTimeoutMs);
+    }
+
+    // What was found among ours, or else a server that a file describes. One of ours that was named and refuses is
+    // final.
+    template <class Fits>
+    Result<ToolFound> or_filed(Result<ToolFound>&& found, Fits&& fits, bool named) {
+        const pmix_status_t why = found.status();
+        if (found || options_.observer || !walks_ || (named && why != PMIX_ERR_UNREACH)) return std::move(found);
+        const auto listed = transport::list_servers();
+        // A file of one of ours is for tools with OpenPMIx's library.
+        const auto is_ours = [&](const OpenPmixFile& file) {
+            return file.contact.pid == ::getpid() ||
+                   std::any_of(listed.begin(), listed.end(), [&](const auto& s) { return s.pid == file.contact.pid; });
+        };
+        std::vector<OpenPmixFile> files = list_openpmix_files(options_.places);
+        std::erase_if(files, [&](const OpenPmixFile& file) { return !fits(file) || is_ours(file); });
+        // Those of processes that are not there come last: in another namespace of processes they may be.
+        std::stable_partition(files.begin(), files.end(), [](const OpenPmixFile& file) {
+            return file.contact.pid == 0 || ::kill(file.contact.pid, 0) == 0 || errno != ESRCH;
+        });
+        auto filed = first_of(files);
+        return filed || why == PMIX_ERR_UNREACH ? std::move(filed) : std::move(found);
+    }
+
+    // The first that accepts us; else why the last one did not that was there at all.
+    Result<ToolFound> first_of(const std::vector<OpenPmixFile>& files) {
+        pmix_status_t why = PMIX_ERR_UNREACH;
+        std::optional<ProcId> was_attached;
+        for (const OpenPmixFile& file : files) {
+            if (deadline_.passed()) break;
+            if (attached_(file.contact.address.server)) {
+                was_attached = file.contact.address.server;
+                continue;
+            }
+            auto found = contacted(file.contact, files.size() == 1 ? common::kHelloTimeoutMs : kOneOfSeveralMs);
+            if (found) return found;
+            if (found.status() != PMIX_ERR_UNREACH) why = found.status();
+        }
+        if (was_attached && why == PMIX_ERR_UNREACH && options_.way != ToolOptions::Way::any)
+            return already(*was_attached);
+        return why;
+    }
+
+    Result<ToolFound> contacted(const OpenPmixContact& contact, int64_t patience_ms) {
+        auto server = describe_openpmix_server(contact);
+        if (!server) return server.status();
+        return contacted(*server, patience_ms);
+    }
+
+    Result<ToolFound> contacted(const OpenPmixEnvironment& server, int64_t patience_ms) {
+        if (options_.observer) return PMIX_ERR_NOT_SUPPORTED;
+        if (attached_(server.server)) return already(server.server);
+        OpenPmixEnvironment environment = server;
+        environment.self = options_.self;
+        environment.kind = kind_at(server);
+        // A process of the server's own job is let in, or not, without a question to the host.
+        const bool known = server.kind == openpmix::PeerKind::client_tool;
+        if (!known && !server.traits.survives_refusal) {
+            WIREUP_LOG(client, warn, "the server %s is not asked: its release may not survive that it refuses a tool",
+                       server.uri.c_str());
+            return PMIX_ERR_NOT_SUPPORTED;
+        }
+        auto greeted = greet_openpmix(std::move(environment),
+                                      options_.places.hosts.empty() ? std::string() : options_.places.hosts.front(),
+                                      infos_, sooner(deadline_, Deadline::in_ms(patience_ms)), io_);
+        if (!greeted) {
+            WIREUP_LOG(client, info, "the server %s does not let this tool in: %s", server.uri.c_str(),
+                       common::log_status(greeted.status()));
+            return greeted.status();
+        }
+        ToolFound found;
+        found.server = server.server;
+        found.greeting = std::move(greeted->greeting);
+        found.uri = server.uri;
+        found.shadow = std::move(greeted->shadow);
+        found.traits = server.traits;
+        return found;
+    }
+
+    openpmix::PeerKind kind_at(const OpenPmixEnvironment& server) const noexcept {
+        using openpmix::PeerKind;
+        if (server.kind == PeerKind::client_tool)
+            return options_.launcher ? PeerKind::client_launcher : PeerKind::client_tool;
+        if (options_.self.nspace.empty()) return options_.launcher ? PeerKind::launcher : PeerKind::tool;
+        return options_.launcher ? PeerKind::named_launcher : PeerKind::named_tool;
+    }
+
+    // ---- servers of this library's own ----
 
     Result<ToolFound> contacted(const transport::Contact& contact) {
         if (attached_(contact.server)) return already(contact.server);
@@ -152,7 +321,7 @@ class Search {
         if (!greeting) return greeting.status();
         // Somebody else by now.
         if (greeting->reply.server != contact.server) return PMIX_ERR_UNREACH;
-        return ToolFound{false, contact.server, std::move(greeting).value(), transport::format_uri(contact)};
+        return accepted(contact.server, std::move(greeting).value(), transport::format_uri(contact));
     }
 
     // named: the first that fits is the one that was asked for, and its answer is final. Else the first that accepts
@@ -177,8 +346,8 @@ class Search {
             }
             auto greeting = say_hello(std::move(server.socket), trust);
             if (greeting) {
-                outcome.emplace(ToolFound{false, server.identity.server, std::move(greeting).value(),
-                                          transport::format_uri({server.identity.server, {server.listed.address}})});
+                outcome.emplace(accepted(server.identity.server, std::move(greeting).value(),
+                                         transport::format_uri({server.identity.server, {server.listed.address}})));
                 return Visited::enough;
             }
             why = greeting.status();
@@ -204,6 +373,13 @@ class Search {
                      infos_.size(), trust, sooner(deadline_, Deadline::in_ms(common::kHelloTimeoutMs)), io_);
     }
 
+    static ToolFound accepted(const ProcId& server, Greeting&& greeting, std::string&& uri) {
+        ToolFound found;
+        found.server = server;
+        found.greeting = std::move(greeting);
+        found.uri = std::move(uri);
+        return found;
+    }
     static ToolFound already(const ProcId& server) {
         ToolFound found;
         found.already = true;
@@ -216,6 +392,7 @@ class Search {
     const std::function<bool(const ProcId&)>& attached_;
     const Deadline deadline_;
     const Io& io_;
+    const bool walks_;  // through folders, too
 };
 
 // Might waiting help?
@@ -240,6 +417,8 @@ Result<ToolOptions> read_tool_options(InfoView infos, transport::EnvironmentRead
     options.launcher = infos.flag(PMIX_LAUNCHER);
     options.observer = infos.flag(WIREUP_OBSERVER);
     options.wait = infos.flag(PMIX_WAIT_FOR_CONNECTION);
+    // Where files are is not a question of which server was meant for this process at its start.
+    options.places = read_openpmix_places(infos);
     return options;
 }
 
@@ -257,7 +436,8 @@ Result<ToolFound> find_server(const ToolOptions& options, InfoView infos,
     const Deadline deadline =
         options.timeout_s > 0 ? Deadline::in_ms(int64_t{options.timeout_s} * 1000) : Deadline::never();
     for (uint32_t attempt = 0;; ++attempt) {
-        auto found = Search(options, infos, attached, deadline, io).once();
+        const bool walks = !options.wait || options.retries != 0 || attempt % kLooksPerWalk == 0;
+        auto found = Search(options, infos, attached, deadline, io, walks).once();
         if (found || !may_come(found.status())) return found;
         if (!options.wait && attempt >= options.retries) return found;
         if (deadline.passed()) return options.wait || options.retries != 0 ? PMIX_ERR_TIMEOUT : found.status();

@@ -6,17 +6,28 @@
 // is named. All on the list are asked at once (client/tool/server_survey). A server on the list is trusted only when
 // the kernel reports the tool's own user or root as its owner.
 //
+// Servers that speak OpenPMIx's protocol are on no list: where none of ours is what was asked for, their files are
+// looked at (client/openpmix/server_files), one after the other, those of processes that are there first. Each has a
+// limit of time of its own, since a port may be anybody's by now. They are trusted as ours are, and take no observers.
+// None is asked without a file by which it is of a release that survives a refusal (openpmix/traits.h).
+//
 // The first of these that is given counts: a file, a URI (also from the environment, last), a pid, a namespace, the
-// system's server, the system's server or else any, any. One that was named and cannot be had is an error; so is naming
-// two in PMIX_SERVER_URI and PMIX_TCP_URI.
+// system's server, the scheduler, the system's server or else any, any. One that was named and cannot be had is an
+// error; so is naming two in PMIX_SERVER_URI and PMIX_TCP_URI.
 //
 // What can go wrong: PMIX_ERR_BAD_PARAM for impossible options, PMIX_ERR_NOT_FOUND for a file that is not there,
-// PMIX_ERR_UNREACH: no server, or none that is not attached already; a named server's status when it refuses.
+// PMIX_ERR_UNREACH: no server, or none that is not attached already; a named server's status when it refuses;
+// PMIX_ERR_NOT_SUPPORTED for an observer at a server that takes none.
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
+#include "client/openpmix/environment.h"
+#include "client/openpmix/server_files.h"
+#include "client/openpmix/shadow.h"
 #include "client/session/handshake.h"
 #include "common/base/ids.h"
 #include "common/values/info_view.h"
@@ -24,7 +35,7 @@
 namespace pmix::client {
 
 struct ToolOptions {
-    enum class Way : uint8_t { any, file, uri, pid, nspace, system };
+    enum class Way : uint8_t { any, file, uri, pid, nspace, system, scheduler };
     Way way = Way::any;
     bool any_after_system = false;
     bool nowhere = false;   // PMIX_TOOL_DO_NOT_CONNECT
@@ -43,6 +54,9 @@ struct ToolOptions {
     common::ProcId self;      // PMIX_TOOL_NSPACE and _RANK, or the environment's; or none
     bool named_self = false;  // by attribute
     common::Token token;      // of the environment
+    // The server that the environment describes, if it speaks OpenPMIx's protocol: of `text`.
+    std::optional<OpenPmixEnvironment> openpmix;
+    OpenPmixPlaces places;  // where files of such servers are
 };
 
 common::Result<ToolOptions> read_tool_options(common::InfoView infos, transport::EnvironmentReader read);
@@ -53,8 +67,10 @@ common::ProcId made_up_identity();
 struct ToolFound {
     bool already = false;  // the one that was named is attached
     common::ProcId server;
-    Greeting greeting;  // unless already
-    std::string uri;    // likewise
+    Greeting greeting;               // unless already
+    std::string uri;                 // likewise
+    std::unique_ptr<Shadow> shadow;  // of a server that speaks OpenPMIx's protocol, as the traits
+    openpmix::Traits traits;
 };
 // attached: is the tool attached to this one? gives_up, if there is one, ends a wait for a server that is still to
 // come: PMIX_ERR_INIT.

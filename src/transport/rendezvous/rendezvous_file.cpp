@@ -108,23 +108,21 @@ Result<std::string> read_all(const Descriptor& file) {
     return text;
 }
 
-Result<Contact> read_at(const Place& place) {
+// What a reader believes: see the header.
+Result<std::string> read_trusted(const Place& place) {
     const Descriptor file = open_at(place);
     if (!file) return status_of(errno);
     struct stat info {};
     if (::fstat(file.get(), &info) != 0) return status_of(errno);
     if (!S_ISREG(info.st_mode)) return PMIX_ERR_NO_PERMISSIONS;
     if ((info.st_uid != ::geteuid() && info.st_uid != 0) || (info.st_mode & 022) != 0) return PMIX_ERR_NO_PERMISSIONS;
-    auto all = read_all(file);
-    if (!all) return all.status();
-    const std::string& text = *all;
-    const size_t size = text.size();
-    // The first line is the contact; what follows is for people. Without a whole line, the writer has not finished, or
-    // ended before it did.
-    const size_t line = std::min(text.find('\n'), size);
-    auto contact = parse_uri(std::string_view(text.data(), line));
-    if (!contact && line == size) return PMIX_ERR_NOT_FOUND;
-    return contact;
+    return read_all(file);
+}
+
+Result<Contact> read_at(const Place& place) {
+    auto text = read_trusted(place);
+    if (!text) return text.status();
+    return parse_rendezvous_text(*text);
 }
 
 // The file that has a name now. As long as it is held, none that comes after it gets its number.
@@ -293,6 +291,21 @@ RendezvousFile& RendezvousFile::operator=(RendezvousFile&& o) noexcept {
 RendezvousFile::~RendezvousFile() {
     if (!directory_ || name_.empty()) return;
     if (is_named(directory_.get(), name_, file_)) ::unlinkat(directory_.get(), name_.c_str(), 0);
+}
+
+Result<std::string> read_rendezvous_text(const std::string& path) {
+    auto place = open_place(path);
+    if (!place) return place.status();
+    return read_trusted(*place);
+}
+
+// The first line is the contact; what follows is for people. Without a whole line, the writer has not finished, or
+// ended before it did.
+Result<Contact> parse_rendezvous_text(std::string_view text) {
+    const size_t line = std::min(text.find('\n'), text.size());
+    auto contact = parse_uri(text.substr(0, line));
+    if (!contact && line == text.size()) return PMIX_ERR_NOT_FOUND;
+    return contact;
 }
 
 Result<Contact> read_rendezvous_file(const std::string& path) {

@@ -48,5 +48,9 @@ class RendezvousFile {
 };
 
 common::Result<Contact> read_rendezvous_file(const std::string& path);
+// The two halves of it, for a file that may be another library's: the whole text, which is bounded, and the contact in
+// it.
+common::Result<std::string> read_rendezvous_text(const std::string& path);
+common::Result<Contact> parse_rendezvous_text(std::string_view text);
 
 }  // namespace pmix::transport
