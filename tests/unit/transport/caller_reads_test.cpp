@@ -340,7 +340,9 @@ TEST(CallerReads, NoRoomForTheThread_ServerHasGone_NextCallsAreToldSo) {
         Pair p(true, true);
         p.peer.reset();
         NoRoom no_room;
-        if (by_looking) EXPECT_FALSE(p.connection->read_pending());
+        if (by_looking) {
+            EXPECT_FALSE(p.connection->read_pending());
+        }
         EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.ask("x"));
         EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed);
         EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.ask("y"));
