@@ -119,6 +119,7 @@ Result<RankSet> RankSet::of_bits(Rank first, Bytes bits) {
     RankSet set;
     while (!bits.empty() && bits.back() == 0) bits = bits.first(bits.size() - 1);
     if (bits.empty()) return set;
+    if (bits.size() > PMIX_RANK_VALID / 8 + 1) return PMIX_ERR_BAD_PARAM;
     const uint64_t last = first + uint64_t{bits.size()} * 8 - 1 - static_cast<unsigned>(std::countl_zero(bits.back()));
     if (first % kBitsInWord != 0 || last >= PMIX_RANK_VALID) return PMIX_ERR_BAD_PARAM;
     set.first_ = first;
