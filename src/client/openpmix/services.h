@@ -99,6 +99,7 @@ class OpenPmixServices {
     void destruct(const common::FrameHeader& header, common::GroupRequest&& ours);
     void resolve_peers(const common::FrameHeader& header, common::Bytes payload);
     void resolve_nodes(const common::FrameHeader& header, common::Bytes payload);
+    void name_known_nodes(const common::FrameHeader& header, pmix_status_t otherwise);
     // Job data of other namespaces, each taken over; their segments are what a reply hands out. Of namespaces that take
     // no part nothing is kept.
     pmix_status_t take_jobs(const openpmix::ByteObjects& objects, const std::set<std::string>& participants,

@@ -311,18 +311,34 @@ void OpenPmixServices::resolve_peers(const FrameHeader& header, Bytes payload) {
     });
 }
 
+// Of all jobs: servers before 7 refuse to name them, and then those of which something is known here are named.
 void OpenPmixServices::resolve_nodes(const FrameHeader& header, Bytes payload) {
     exchange_.take<common::ResolveRequest>(header, payload, [&](common::ResolveRequest& ours) -> pmix_status_t {
-        if (!exchange_.traits().resolves) return PMIX_ERR_NOT_SUPPORTED;
+        const bool all = ours.nspace.empty();
+        if (!exchange_.traits().resolves) {
+            if (!all) return PMIX_ERR_NOT_SUPPORTED;
+            name_known_nodes(header, PMIX_ERR_NOT_SUPPORTED);
+            return PMIX_SUCCESS;
+        }
         theirs::ResolveNodeRequest request;
-        if (!ours.nspace.empty()) request.nspace = theirs::Text(ours.nspace);
-        const auto resolved = [this, header](pmix_status_t status, const theirs::ResolveNodeReply& got) {
+        if (!all) request.nspace = theirs::Text(ours.nspace);
+        return exchange_.ask(request, [this, header, all](Bytes answer) {
+            theirs::ResolveNodeReply got;
+            const pmix_status_t status = exchange_.status_of(answer, &got);
+            if (!common::succeeded(status))
+                return all ? name_known_nodes(header, status) : exchange_.refuse(header, status);
             common::ResolveNodesReply reply;
             if (got.nodes) reply.nodes = got.nodes->text;
             exchange_.reply(header, status, reply);
-        };
-        return exchange_.ask_for<theirs::ResolveNodeReply>(header, request, resolved);
+        });
     });
+}
+
+void OpenPmixServices::name_known_nodes(const FrameHeader& header, pmix_status_t otherwise) {
+    common::ResolveNodesReply reply;
+    reply.nodes = shadow_.nodes_of_all();
+    if (reply.nodes.empty()) return exchange_.refuse(header, otherwise);
+    exchange_.reply(header, PMIX_SUCCESS, reply);
 }
 
 }  // namespace pmix::client

@@ -115,6 +115,20 @@ const dstore::Reader* Shadow::reader(std::string_view nspace) const noexcept {
     return it == entries_.end() ? nullptr : &it->second.writer->reader();
 }
 
+std::string Shadow::nodes_of_all() const {
+    std::set<std::string> known;
+    std::string text;
+    for (const auto& [name, entry] : entries_) {
+        const dstore::Reader& in = entry.writer->reader();
+        for (uint32_t i = 0; i < in.nodes(); ++i) {
+            if (in.local_size(i).value_or(0) == 0 || !known.emplace(in.node_name(i)).second) continue;
+            if (!text.empty()) text += ',';
+            text += in.node_name(i);
+        }
+    }
+    return text;
+}
+
 pmix_status_t Shadow::take_job(std::string_view nspace, const openpmix::KeyValues& values) {
     auto blob = JobBlob::read(values, traits_);
     if (!blob.ok()) return blob.status();

@@ -45,6 +45,9 @@ class Shadow {
     // Null: nothing is known of it.
     const dstore::Reader* reader(std::string_view nspace) const noexcept;
 
+    // The nodes that processes of known namespaces are on, each once, with commas between.
+    std::string nodes_of_all() const;
+
     // Takes a segment at once to where it is read, before anything else is said of it: an answer may come too late for
     // the one that it is for, and two that are answered may be read in the other order.
     using Outlet = std::function<pmix_status_t(const common::SegmentRef& segment, transport::Descriptor&& descriptor)>;

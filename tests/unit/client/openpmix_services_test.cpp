@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -238,6 +239,23 @@ TEST_P(OpenPmixServices, Heartbeat_IsTold) {
     PMIx_Heartbeat();
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     EXPECT_EQ(2, server_->heartbeats);
+}
+
+// ---- resolving ----
+
+// A server that cannot name the nodes of all jobs, or refuses to: those of the known jobs are named. Of one job there
+// is nothing else to say.
+TEST_P(OpenPmixServices, ResolveNodesOfAll_ServerRefuses_KnownOnesAreNamed) {
+    server_->answer_status(theirs::Command::resolve_node, PMIX_ERR_INVALID_NAMESPACE);
+    server_->answer_status(theirs::Command::get, PMIX_ERR_NOT_FOUND);
+    init();
+    char* nodes = nullptr;
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Resolve_nodes(nullptr, &nodes));
+    EXPECT_STREQ("here,there", nodes);
+    std::free(nodes);
+    nodes = nullptr;
+    EXPECT_NE(PMIX_SUCCESS, PMIx_Resolve_nodes("unknown", &nodes));
+    EXPECT_EQ(nullptr, nodes);
 }
 
 // ---- queries ----
