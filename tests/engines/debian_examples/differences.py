@@ -103,8 +103,6 @@ KNOWN = {
     "pubi": [("beside debian-11 debian-12", r"", "its mpirun answers a lookup that is to wait at once")],
     "pubstress": [("beside debian-13", r"", "PRRTE 3.0's data server fails at the purge, and says so")],
     "resolve": [("beside client debian-13", r"", "does not end there")],
-    "simple_resolve": [("client debian-13", r"ResNodes global|^\tNODE$",
-                        "5.0.7's server refuses to name the nodes of all jobs; its client then names those of which it has data")],
     "spawn_group": [("beside sid", r"", "does not end there in some runs"), ("client sid", r"", OTHER_JOBS)],
 }
 
