@@ -89,7 +89,7 @@ void SegmentCompaction::namespace_gone(Nspace& nspace) {
         behind = std::move(at->second.has);
         behind_.erase(at);
     }
-    const auto tell = [&](Peer& peer, uint32_t instance) {
+    const auto tell_of_end = [&](Peer& peer, uint32_t instance) {
         common::SegmentGoneNotify gone;
         gone.nspace = nspace.name;
         gone.instance = instance;
@@ -103,13 +103,13 @@ void SegmentCompaction::namespace_gone(Nspace& nspace) {
     const uint32_t newest = nspace.data->instance();
     for (const auto& [serial, peer] : peers_) {
         if (peer->knows_segment(newest)) {
-            tell(*peer, newest);
+            tell_of_end(*peer, newest);
         } else if (const auto older = behind.find(serial); older != behind.end()) {
-            tell(*peer, older->second);
+            tell_of_end(*peer, older->second);
         }
     }
     // The own process maps what it likes.
-    tell(*self_, newest);
+    tell_of_end(*self_, newest);
 }
 
 // Sends, so nothing else is to be done before the peer's next frame meanwhile. Where there is no memory for it, or too

@@ -224,6 +224,22 @@ TEST(ServerGetTest, Compaction_SegmentIsMostlyReplaced_IsSentToAllItsReaders) {
     EXPECT_EQ("5999" + std::string(299, 'x'), late.read_text(0, "k"));
 }
 
+namespace {
+
+uint32_t newest_segment(GetSetting& s) {
+    return s.server.parts().registry.find("job")->data->instance();
+}
+
+// Replaces a value of rank 0 until its job has a newer segment than that.
+void replace_until_above(GetSetting& s, uint32_t segment) {
+    for (int i = 0; i < 6000 && newest_segment(s) <= segment; ++i) {
+        s.a.put("k", std::to_string(i) + std::string(200 + i % 100, 'x'));
+        s.server.settle();
+    }
+}
+
+}  // namespace
+
 // A process without a thread reads when it makes a call. It is told of one new segment and of no more before it has
 // read that; it sees from the mark in its own that there is another, and asks. rows: K4
 TEST(ServerGetTest, Compaction_PeerReadsAtItsNextCall_HasOneNewSegmentUnreadAtMost) {
@@ -244,13 +260,8 @@ TEST(ServerGetTest, Compaction_PeerReadsAtItsNextCall_HasOneNewSegmentUnreadAtMo
         return reply;
     };
     const auto told_of_one = [&] { return late.take_notify<Command::attach_nspace, common::AttachNspaceReply>(); };
-    const auto newest = [&] { return s.server.parts().registry.find("job")->data->instance(); };
-    const auto replace_until = [&](uint32_t above) {
-        for (int i = 0; i < 6000 && newest() <= above; ++i) {
-            s.a.put("k", std::to_string(i) + std::string(200 + i % 100, 'x'));
-            s.server.settle();
-        }
-    };
+    const auto newest = [&] { return newest_segment(s); };
+    const auto replace_until = [&](uint32_t above) { replace_until_above(s, above); };
     const uint32_t first = newest();
     attached();
     const size_t before_it = late.descriptors_received();
@@ -304,13 +315,8 @@ TEST(ServerGetTest, Compaction_FrameToAPeerThatHasNotRead_FollowsTheNewSegment) 
     ask.nspace = "job";
     ASSERT_TRUE(late.wait(late.start<Command::attach_nspace>(ask)));
     const size_t before_it = late.descriptors_received();
-    const auto newest = [&] { return s.server.parts().registry.find("job")->data->instance(); };
-    const auto replace_until = [&](uint32_t above) {
-        for (int i = 0; i < 6000 && newest() <= above; ++i) {
-            s.a.put("k", std::to_string(i) + std::string(200 + i % 100, 'x'));
-            s.server.settle();
-        }
-    };
+    const auto newest = [&] { return newest_segment(s); };
+    const auto replace_until = [&](uint32_t above) { replace_until_above(s, above); };
     const auto send_a_frame = [&] {
         s.server.on_loop([&] {
             common::SegmentGoneNotify message;
