@@ -68,7 +68,7 @@ std::optional<Traits> traits_of(std::string_view text, std::string_view encoding
     t.resolves = v >= Version{5, 0, 7};
     t.refreshes = v >= Version{5, 0, 0};
     t.one_store_for_all = v >= Version{5, 0, 0} && v < Version{7, 0, 0};
-    t.survives_refusal = v >= Version{5, 0, 0};
+    t.survives_refusal = v >= Version{5, 0, 7};  // the first that was seen to
     t.heeds_refusal = v < Version{4, 0, 0} || (v >= Version{5, 0, 9} && !is_600);
     t.connect_has_extras = v >= Version{6, 0, 0};
     t.loses_split_headers = v < Version{7, 0, 0};
