@@ -291,6 +291,7 @@ void Events::keep(std::shared_ptr<const Event> event) {
 }
 
 void Events::deliver(const std::shared_ptr<const Event>& event) {
+    if (common::answers_acceptance(event->traits.code, event->infos)) return tell_groups(*event, {}, false);
     // An invitation stands from when it comes. Handlers decide nothing about it, and one that takes its time would put
     // it behind what becomes of it.
     const bool invites = event->traits.code == PMIX_GROUP_INVITED;

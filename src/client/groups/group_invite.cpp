@@ -211,8 +211,7 @@ void GroupInvites::form(Invite& invite) {
     if (rc != PMIX_SUCCESS) give_up(invite, rc);
 }
 
-void GroupInvites::announce_abort(const std::string& name, const ProcList& targets) {
-    InfoList infos;
+void GroupInvites::announce_abort(const std::string& name, const ProcList& targets, InfoList infos) {
     const pmix_proc_t self = session_.self().to_c();
     infos.append(PMIX_GROUP_LEADER, &self, PMIX_PROC);
     announce(PMIX_GROUP_CONSTRUCT_ABORT, name, targets, std::move(infos));
@@ -421,7 +420,12 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         return invite_heard(*invite, code, who, verdict);
     }
     // Somebody accepts what is over: it must not wait for it.
-    if (code == PMIX_GROUP_INVITE_ACCEPTED) return announce_abort(name, {source});
+    if (code == PMIX_GROUP_INVITE_ACCEPTED) {
+        InfoList mark;
+        mark.append_flag(common::kAnswersAcceptance, true);
+        mark.append_flag(PMIX_EVENT_DO_NOT_CACHE, true);  // nor those that are registered later
+        return announce_abort(name, {source}, std::move(mark));
+    }
     Join* join = find_join(name);
     if (join == nullptr) return;
     // A successor of before we listened is this join's only if its inviter has ended: there may have been another group

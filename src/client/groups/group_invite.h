@@ -7,10 +7,10 @@
 // The inviter takes part in the collective; it is a member only if it is in its own list. It announces
 // PMIX_GROUP_CONSTRUCT_COMPLETE to the members, or, when there is no group, PMIX_GROUP_CONSTRUCT_ABORT to itself and to
 // all that it has asked, those who declined included. With PMIX_GROUP_LEADER that event names its source: it is about
-// this inviter's group and no other of the name.
-// All state belongs to the loop; the calls may come from any thread. What can go wrong: PMIX_ERR_TIMEOUT,
-// PMIX_GROUP_CONSTRUCT_ABORT for all, PMIX_GROUP_LEADER_FAILED for those who wait for an inviter that has ended and has
-// no successor, and what the collective says.
+// this inviter's group and no other of the name. Who accepts after that is answered by the same event, which its
+// handlers do not see again. All state belongs to the loop; the calls may come from any thread. What can go wrong:
+// PMIX_ERR_TIMEOUT, PMIX_GROUP_CONSTRUCT_ABORT for all, PMIX_GROUP_LEADER_FAILED for those who wait for an inviter that
+// has ended and has no successor, and what the collective says.
 #pragma once
 
 #include <deque>
@@ -89,7 +89,7 @@ class GroupInvites {
     void form(Invite& invite);
     // heard: by an event, which this process's handlers have had.
     void give_up(Invite& invite, pmix_status_t status, bool heard = false);
-    void announce_abort(const std::string& name, const common::ProcList& targets);
+    void announce_abort(const std::string& name, const common::ProcList& targets, common::InfoList infos = {});
     void finish(Invite& invite, pmix_status_t status, common::InfoList&& results);
     void follow(Join& join, const common::InfoList& infos);
     void take_over(Join& join);

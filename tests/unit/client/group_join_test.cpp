@@ -83,6 +83,58 @@ TEST_F(GroupInviteTest, AReplayedSuccessorIsNobodysWhoseInviterIsThere) {
     EXPECT_EQ(1, ended.times);
 }
 
+std::atomic<int> aborts_seen{0};
+
+void counts_aborts(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+                   pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    ++aborts_seen;
+    done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
+}
+
+InfoList end_of_far() {
+    InfoList infos;
+    const pmix_proc_t leader = ProcId("far", 0).to_c();
+    infos.append(PMIX_GROUP_LEADER, &leader, PMIX_PROC);
+    return infos;
+}
+
+// An acceptance that crosses the end of its invitation: the process is told of the end as one of the invited, and the
+// answer to its acceptance ends a join that began in between, but is nothing that its handlers see once more. rows: R15
+TEST_F(GroupInviteTest, Join_OfAnEndedInvitation_EndsAndHandlersAreCalledOnce) {
+    aborts_seen = 0;
+    pmix_status_t aborted = PMIX_GROUP_CONSTRUCT_ABORT;
+    ASSERT_GE(session->events().register_handler(&aborted, 1, nullptr, 0, &counts_aborts, nullptr, nullptr), 0);
+    event(PMIX_GROUP_INVITED, members());
+    event(PMIX_GROUP_CONSTRUCT_ABORT, end_of_far());
+    EXPECT_EQ(1, aborts_seen);
+    Ended ended;
+    join(ended);
+    EXPECT_EQ(0, ended.times);
+    InfoList answer = end_of_far();
+    answer.append_flag(common::kAnswersAcceptance, true);
+    event(PMIX_GROUP_CONSTRUCT_ABORT, std::move(answer));
+    EXPECT_EQ(1, ended.times);
+    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, ended.status);
+    EXPECT_EQ(1, aborts_seen);
+}
+
+// The other end of it: the inviter answers who comes too late, and marks the answer. rows: R15
+TEST_F(GroupInviteTest, Invite_AcceptedAfterItsEnd_IsAnsweredForTheLibraryOnly) {
+    const pmix_proc_t far = ProcId("far", 0).to_c();
+    Ended invited;
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &invited));
+    settle();
+    event(PMIX_GROUP_INVITE_DECLINED, {});
+    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, invited.status);
+    EXPECT_EQ((common::ProcList{{"far", 0}, {"job", 1}}), told(PMIX_GROUP_CONSTRUCT_ABORT));
+    EXPECT_EQ(nullptr, infos_of(PMIX_GROUP_CONSTRUCT_ABORT).find(common::kAnswersAcceptance));
+    event(PMIX_GROUP_INVITE_ACCEPTED, {});
+    EXPECT_EQ((common::ProcList{{"far", 0}}), told(PMIX_GROUP_CONSTRUCT_ABORT));
+    const InfoList answer = infos_of(PMIX_GROUP_CONSTRUCT_ABORT);
+    EXPECT_TRUE(common::answers_acceptance(PMIX_GROUP_CONSTRUCT_ABORT, answer));
+    EXPECT_TRUE(common::InfoView(answer).flag(PMIX_EVENT_DO_NOT_CACHE)) << "no handler of later sees it";
+}
+
 // rows: R14
 TEST_F(GroupInviteTest, Join_Declines_InviterIsTold) {
     const pmix_proc_t leader = ProcId("far", 0).to_c();
