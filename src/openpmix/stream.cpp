@@ -109,6 +109,12 @@ void Stream::on_ready(bool readable, bool writable) noexcept {
 // ---- in ----
 
 void Stream::read() {
+    answered_ = more_expected_ = false;
+    receive();
+    if (more_expected_ && !answered_ && socket_) transport::acknowledge_now(socket_.get());
+}
+
+void Stream::receive() {
     for (int i = 0; i < kReadsPerEvent; ++i) {
         const Bytes unread = buffer_.unread();
         size_t wanted = kHeaderSize;
@@ -216,6 +222,7 @@ void Stream::put(const uint8_t* header, size_t header_size, Bytes payload) {
         const ssize_t n = loop_.io().sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return fail(PMIX_ERR_LOST_CONNECTION);
         if (n > 0) sent = static_cast<size_t>(n);
+        answered_ = answered_ || n > 0;
         if (sent == size) return;
         front_begun_ = sent != 0;
     }

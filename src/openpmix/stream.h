@@ -66,6 +66,11 @@ class Stream final : public std::enable_shared_from_this<Stream>,
     // The other end reads headers in parts, so messages need not wait for each other.
     void set_takes_split_headers() noexcept { whole_headers_ = false; }
 
+    // From on_message(): the other end may send another message before it is answered. Nagle's algorithm, which
+    // OpenPMIx leaves on, keeps a small message back until the one before it is acknowledged: by an answer that is sent
+    // at once, by this, or else by a timer of some 40 ms.
+    void expect_more() noexcept { more_expected_ = true; }
+
     void resume() noexcept REQUIRES(common::loop_thread);
     void close() noexcept REQUIRES(common::loop_thread);
     // What the other end has to receive cannot be sent: ends the connection, and on_closed follows.
@@ -81,6 +86,7 @@ class Stream final : public std::enable_shared_from_this<Stream>,
     void on_ready(bool readable, bool writable) noexcept override;
     void on_recovery() noexcept override;
     void read() REQUIRES(common::loop_thread);
+    void receive() REQUIRES(common::loop_thread);
     // False: it is over, or the message at the front has to wait.
     bool deliver() REQUIRES(common::loop_thread);
     void put(const uint8_t* header, size_t header_size, common::Bytes payload) REQUIRES(common::loop_thread);
@@ -102,8 +108,10 @@ class Stream final : public std::enable_shared_from_this<Stream>,
     bool front_begun_ = false;  // of the queue: part of it has been sent
     bool connected_ = false;    // the connect message has been received
     bool whole_headers_ = true;
-    bool held_ = false;      // a large message waits for room
-    bool admitted_ = false;  // the large message at the front may be read
+    bool more_expected_ = false;  // a message that was read now may be followed by another one
+    bool answered_ = false;       // something has been sent since this read began
+    bool held_ = false;           // a large message waits for room
+    bool admitted_ = false;       // the large message at the front may be read
     bool failed_ = false;
     pmix_status_t why_ = PMIX_SUCCESS;  // it has failed
 };

@@ -73,6 +73,11 @@ void send_at_once(int fd) noexcept {
     (void)::setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &on, sizeof on);
 }
 
+void acknowledge_now(int fd) noexcept {
+    const int on = 1;
+    (void)::setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
 size_t unsent_bytes(int fd) noexcept {
     int bytes = 0;
     return ::ioctl(fd, SIOCOUTQNSD, &bytes) == 0 && bytes > 0 ? static_cast<size_t>(bytes) : 0;

@@ -30,6 +30,8 @@ common::Result<Descriptor> connect_tcp(const sockaddr_in& address, Deadline dead
 // For a connection whose messages must not be cut in their first bytes: small writes go out at once, and the socket is
 // writable only when all that was written before has been sent (not: received).
 void send_at_once(int fd) noexcept;
+// What has been received is acknowledged now, and not with what is sent next.
+void acknowledge_now(int fd) noexcept;
 // Bytes that were written and have not been sent yet.
 size_t unsent_bytes(int fd) noexcept;
 

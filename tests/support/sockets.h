@@ -2,10 +2,14 @@
 // Connected pairs, and a raw peer that speaks bytes instead of frames.
 #pragma once
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +20,7 @@
 
 #include "common/protocol/frame.h"
 #include "transport/descriptor.h"
+#include "transport/tcp_socket.h"
 
 namespace pmix::test {
 
@@ -23,6 +28,35 @@ inline std::pair<transport::Descriptor, transport::Descriptor> socket_pair() {
     int fds[2];
     EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds));
     return {transport::Descriptor(fds[0]), transport::Descriptor(fds[1])};
+}
+
+// The first is the accepted end.
+inline std::pair<transport::Descriptor, transport::Descriptor> tcp_pair() {
+    auto listener = transport::listen_loopback();
+    EXPECT_TRUE(listener.ok());
+    sockaddr_in at{};
+    socklen_t length = sizeof at;
+    EXPECT_EQ(0, ::getsockname(listener->get(), reinterpret_cast<sockaddr*>(&at), &length));
+    EXPECT_EQ("127.0.0.1:" + std::to_string(ntohs(at.sin_port)), transport::tcp_address(listener->get()));
+    transport::Descriptor far(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int small = 4096;
+    EXPECT_EQ(0, ::setsockopt(far.get(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small));
+    EXPECT_EQ(0, ::connect(far.get(), reinterpret_cast<sockaddr*>(&at), sizeof at));
+    transport::Descriptor near(::accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    EXPECT_TRUE(near);
+    return {std::move(near), std::move(far)};
+}
+
+// Has the other end acknowledged all that was sent? Left to itself, the kernel does so after some 40 ms, where answers
+// have taken acknowledgements along before.
+inline bool is_acknowledged(int fd) {
+    int left = 1;
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(0, ::ioctl(fd, SIOCOUTQ, &left));
+        if (left == 0) return true;
+        ::usleep(1000);
+    }
+    return false;
 }
 
 inline std::vector<uint8_t> frame_bytes(common::FrameHeader header, const std::vector<uint8_t>& payload) {

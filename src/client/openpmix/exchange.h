@@ -45,7 +45,7 @@ class OpenPmixExchange {
         std::vector<uint8_t> payload;
         WIREUP_RETURN_IF_ERROR(encoded(request, &payload));
         const uint32_t tag = next_tag();
-        open_.emplace(tag, std::move(done));
+        open_.emplace(tag, Open{std::move(done), Theirs::kCommand == openpmix::Command::fence});
         ends_.send_message(tag, payload);
         return PMIX_SUCCESS;
     }
@@ -59,11 +59,16 @@ class OpenPmixExchange {
     }
     // That this process is alive. Nobody answers it.
     void beat() { ends_.send_message(openpmix::kHeartbeatTag, {}); }
+    // Is the message with this tag a fence's answer, and nothing else is to come?
+    bool is_all_awaited(uint32_t tag) const noexcept {
+        const auto it = open_.size() == 1 ? open_.find(tag) : open_.end();
+        return it != open_.end() && it->second.fence;
+    }
     // The server's message with a tag of a request. Nobody may have asked.
     void answered(uint32_t tag, common::Bytes payload) {
         const auto it = open_.find(tag);
         if (it == open_.end()) return;
-        const Done done = std::move(it->second);
+        const Done done = std::move(it->second.done);
         open_.erase(it);
         done(payload);
     }
@@ -136,6 +141,11 @@ class OpenPmixExchange {
     }
 
   private:
+    struct Open {
+        Done done;
+        bool fence;
+    };
+
     template <class Theirs>
     pmix_status_t encoded(const Theirs& request, std::vector<uint8_t>* payload) const {
         WIREUP_RETURN_IF_ERROR(openpmix::encode(request, traits_, payload));
@@ -154,7 +164,7 @@ class OpenPmixExchange {
     Ends& ends_;
     const openpmix::Traits traits_;
     uint32_t last_tag_ = openpmix::kFirstRequestTag + 2;  // the greeting has used two
-    std::map<uint32_t, Done> open_;
+    std::map<uint32_t, Open> open_;
 };
 
 }  // namespace pmix::client

@@ -186,6 +186,8 @@ void OpenPmixChannel::abandon() noexcept {
 
 void OpenPmixChannel::on_message(const openpmix::FrameHeader& header, Bytes payload) {
     const auto outbox = outbox_;
+    // An acknowledgement costs each process of a fence a packet, so it is spared where nothing is known to follow.
+    if (!translator_->is_all_awaited(header.tag)) stream_->expect_more();
     translator_->message(header, payload);
     if (outbox->is_open()) outbox->note_stream(stream_->queued_bytes());
 }

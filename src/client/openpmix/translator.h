@@ -28,6 +28,8 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
     void set_is_tool() noexcept { services_.set_is_tool(); }
     // From the session.
     void frame(const common::FrameHeader& header, common::Bytes payload);
+    // Is a message with this tag a fence's answer, and nothing else awaited?
+    bool is_all_awaited(uint32_t tag) const noexcept { return exchange_.is_all_awaited(tag); }
     // From the server. What nobody has asked for and nothing is known of is dropped.
     void message(const openpmix::FrameHeader& header, common::Bytes payload);
 

@@ -26,12 +26,13 @@ constexpr size_t kMost = 1u << 20;
 constexpr size_t kValue = 64u << 10;
 
 struct OpenPmixChannelTest : ::testing::Test, test::ManualLoop {
-    OpenPmixChannelTest() {
-        auto [ours, theirs] = test::socket_pair();
-        peer = std::move(theirs);
+    OpenPmixChannelTest() { open(test::socket_pair()); }
+    void open(std::pair<transport::Descriptor, transport::Descriptor>&& sockets) {
+        peer = std::move(sockets.second);
         transport::LoopRole role(*loop);
+        channel.reset();
         auto traits = *openpmix::traits_of("5.0.7", "v41", openpmix::kNotDescribed);
-        auto opened = OpenPmixChannel::open(*loop, std::move(ours), std::make_unique<Shadow>(traits, "here"),
+        auto opened = OpenPmixChannel::open(*loop, std::move(sockets.first), std::make_unique<Shadow>(traits, "here"),
                                             common::ProcId("job", 0), traits, handler, kMost);
         EXPECT_TRUE(opened.ok());
         channel = std::move(*opened);
@@ -149,6 +150,21 @@ TEST_F(OpenPmixChannelTest, Wait_ConnectionEnds_Returns) {
     killer.join();
     EXPECT_EQ(PMIX_ERR_UNREACH, commit());
     EXPECT_EQ(1u, handler.closed.size());
+}
+
+// Their server sends small messages one after the other: the answer to a commit and that of the fence behind it, a
+// status and an event. Nagle's algorithm keeps the second one back until the first is acknowledged.
+TEST_F(OpenPmixChannelTest, Message_ThatIsNotAnswered_IsAcknowledgedAtOnce) {
+    open(test::tcp_pair());
+    for (int i = 0; i < 32; ++i) {
+        uint8_t event[openpmix::kHeaderSize];
+        openpmix::build_header({0, openpmix::kEventTag, 0}, event);
+        ASSERT_EQ(static_cast<ssize_t>(sizeof event), ::send(peer.get(), event, sizeof event, MSG_NOSIGNAL));
+        run();
+        EXPECT_TRUE(test::is_acknowledged(peer.get())) << i;
+        ASSERT_EQ(PMIX_SUCCESS, commit());
+        read(1);
+    }
 }
 
 // It would wait for itself.
