@@ -203,12 +203,11 @@ void Events::tell_loss(Listener& listener, Peer& peer) {
     if (rc == PMIX_SUCCESS) rc = infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
     if (rc == PMIX_SUCCESS) rc = infos.append_number(kLostEventsKey, lost, PMIX_UINT64);
     if (rc != PMIX_SUCCESS) return;  // no memory: it is told before the next event
-    listener.lost = 0;
     auto event = make(PMIX_ERR_FAILED_COMM, self_, PMIX_RANGE_LOCAL, std::move(infos));
     if (!event) return;
     const bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
                                     [&](const Handler& h) { return wants(h, event.value()); });
-    if (wanted) put_on_wire(listener, peer, event.value(), 0);
+    if (!wanted || put_on_wire(listener, peer, event.value(), 0)) listener.lost = 0;
 }
 
 void Events::peer_reads(const Peer& peer) {

@@ -5,6 +5,7 @@
 
 #include "common/codec/pack.h"
 #include "common/values/proc_array.h"
+#include "server/base/need.h"
 
 namespace pmix::server {
 
@@ -88,20 +89,23 @@ common::Result<std::vector<uint8_t>> encoded_names(const std::vector<const Proce
 
 }  // namespace
 
+// Without memory the set is as it is, and the news of it is left out.
 void ProcessSets::announce(pmix_status_t code, const ProcessSet& set) {
-    common::InfoList infos;
-    pmix_status_t rc = infos.append_string(PMIX_PSET_NAME, set.name);
-    // News, no failure: a default handler may take whatever it is called for as a reason to abort (Open MPI's does).
-    if (rc == PMIX_SUCCESS) rc = infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
-    if (rc == PMIX_SUCCESS && code == PMIX_PROCESS_SET_DEFINE)
-        rc = common::append_proc_array(infos, PMIX_PSET_MEMBERS, set.members);
-    if (rc != PMIX_SUCCESS) return;  // no memory: the set is as it is without the news
-    std::vector<std::string> jobs;
-    for (const ProcId& p : set.members)
-        if (jobs.empty() || jobs.back() != p.nspace) jobs.push_back(p.nspace);
-    std::sort(jobs.begin(), jobs.end());
-    jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
-    events_.raise(code, self_, PMIX_RANGE_LOCAL, std::move(infos), std::move(jobs));
+    try {
+        common::InfoList infos;
+        need(infos.append_string(PMIX_PSET_NAME, set.name));
+        // News, no failure: a default handler may take whatever it is called for as a reason to abort (Open MPI's
+        // does).
+        need(infos.append_flag(PMIX_EVENT_NON_DEFAULT, true));
+        if (code == PMIX_PROCESS_SET_DEFINE) need(common::append_proc_array(infos, PMIX_PSET_MEMBERS, set.members));
+        std::vector<std::string> jobs;
+        for (const ProcId& p : set.members)
+            if (jobs.empty() || jobs.back() != p.nspace) jobs.push_back(p.nspace);
+        std::sort(jobs.begin(), jobs.end());
+        jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+        events_.raise(code, self_, PMIX_RANGE_LOCAL, std::move(infos), std::move(jobs));
+    } catch (const std::bad_alloc&) {
+    }
 }
 
 // All names of each of the processes (ranks ascending), in the order in which the sets were defined. None is an empty
@@ -145,15 +149,20 @@ pmix_status_t ProcessSets::publish(Nspace& nspace, const std::vector<Rank>& rank
 }
 
 pmix_status_t ProcessSets::publish(const ProcessSet& changed) {
-    for (auto& [name, nspace] : registry_.nspaces()) {
-        if (nspace->data == nullptr) continue;
-        std::vector<Rank> ranks;
-        add_ranks(*nspace, changed, ranks);
-        pmix_status_t rc = publish(*nspace, ranks);
-        registry_.written(*nspace);
-        if (rc != PMIX_SUCCESS) return rc;
+    pmix_status_t rc = PMIX_SUCCESS;
+    try {
+        for (auto& [name, nspace] : registry_.nspaces()) {
+            if (nspace->data == nullptr) continue;
+            std::vector<Rank> ranks;
+            add_ranks(*nspace, changed, ranks);
+            rc = publish(*nspace, ranks);
+            registry_.written(*nspace);
+            if (rc != PMIX_SUCCESS) break;
+        }
+    } catch (const std::bad_alloc&) {
+        rc = PMIX_ERR_NOMEM;
     }
-    return PMIX_SUCCESS;
+    return rc;
 }
 
 pmix_status_t ProcessSets::namespace_here(Nspace& nspace) {
@@ -166,11 +175,14 @@ pmix_status_t ProcessSets::define(std::string_view name, std::vector<ProcId> mem
     auto& sets = registry_.process_sets();
     if (std::any_of(sets.begin(), sets.end(), [&](const ProcessSet& s) { return s.name == name; }))
         return PMIX_ERR_EXISTS;  // sets do not change
-    sets.push_back({std::string(name), std::move(members), {}});
-    group_members(sets.back());
-    pmix_status_t rc = publish(sets.back());
+    ProcessSet made{std::string(name), std::move(members), {}};
+    group_members(made);
+    sets.push_back(std::move(made));
+    const pmix_status_t rc = publish(sets.back());
     if (rc != PMIX_SUCCESS) {
+        const ProcessSet refused = std::move(sets.back());
         sets.pop_back();
+        publish(refused);  // what has its name already, as far as there is memory
         return rc;
     }
     announce(PMIX_PROCESS_SET_DEFINE, sets.back());
@@ -181,10 +193,18 @@ pmix_status_t ProcessSets::remove(std::string_view name) {
     auto& sets = registry_.process_sets();
     auto at = std::find_if(sets.begin(), sets.end(), [&](const ProcessSet& s) { return s.name == name; });
     if (at == sets.end()) return PMIX_ERR_NOT_FOUND;
-    const ProcessSet gone = std::move(*at);
+    const auto place = at - sets.begin();
+    ProcessSet gone = std::move(*at);
     sets.erase(at);
+    const pmix_status_t rc = publish(gone);
+    if (rc != PMIX_SUCCESS) {
+        // It is still there, and can be deleted later. There is room for it where it was.
+        sets.insert(sets.begin() + place, std::move(gone));
+        publish(sets[static_cast<size_t>(place)]);
+        return rc;
+    }
     announce(PMIX_PROCESS_SET_DELETE, gone);
-    return publish(gone);
+    return PMIX_SUCCESS;
 }
 
 }  // namespace pmix::server

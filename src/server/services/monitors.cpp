@@ -54,6 +54,7 @@ struct Monitors::Monitor {
     std::string file;  // empty: heartbeats
     unsigned criteria = 0;
     FileState last;
+    bool goes_on = false;  // its period runs, or its file is being looked at
     Timer timer;
     Charge charge;
 };
@@ -147,8 +148,13 @@ void Monitors::request(Peer& peer, common::MonitorRequest& request, Reply reply)
     m.user = {peer.credentials().uid, peer.credentials().gid};
     const uint64_t number = next_++;
     monitors_.emplace(number, std::move(made));
-    if (!m.file.empty()) look_at_file(number, true);
-    arm(number);
+    try {
+        if (!m.file.empty()) look_at_file(number, true);
+        arm(number);
+    } catch (const std::bad_alloc&) {
+        monitors_.erase(number);
+        throw;
+    }
     reply.status(PMIX_SUCCESS);
 }
 
@@ -205,25 +211,46 @@ void Monitors::namespace_gone(Nspace& nspace) {
 void Monitors::arm(uint64_t number) {
     Monitor& m = *monitors_.at(number);
     m.timer = Timer(scheduler_, int64_t{m.seconds} * 1000, [this, number] { period_over(number); });
+    m.goes_on = true;
+}
+
+// Its alarm may have ended it.
+void Monitors::next_period(uint64_t number) {
+    if (monitors_.count(number) != 0) arm(number);
+}
+
+void Monitors::recover() {
+    run_all(
+        [&] {
+            run_each(monitors_, [&](const auto& entry) {
+                if (!entry.second->goes_on) arm(entry.first);
+            });
+        },
+        [&] { usage_.recover(); });
 }
 
 void Monitors::period_over(uint64_t number) {
     auto it = monitors_.find(number);
     if (it == monitors_.end()) return;
     Monitor& m = *it->second;
+    m.goes_on = false;
     if (!m.file.empty()) return look_at_file(number, false);
-    count(m, std::exchange(m.beaten, false));
-    // Its event may have ended it.
-    if (monitors_.count(number) != 0) arm(number);
+    run_all([&] { count(number, std::exchange(m.beaten, false)); }, [&] { next_period(number); });
 }
 
-void Monitors::count(Monitor& m, bool alive) {
+void Monitors::count(uint64_t number, bool alive) {
+    Monitor& m = *monitors_.at(number);
     if (alive) {
         m.missed = 0;
         m.raised = false;
     } else if (!m.raised && ++m.missed > m.allowed) {
         m.raised = true;  // before: its event may end it
-        if (!raise(m)) m.raised = false;
+        bool told = false;
+        try {
+            told = raise(m);
+        } catch (const std::bad_alloc&) {  // some may have been told, and are told again
+        }
+        if (!told && monitors_.count(number) != 0) m.raised = false;
     }
 }
 
@@ -269,6 +296,7 @@ void Monitors::look_at_file(uint64_t number, bool first) {
             *state = {true, info.st_size, info.st_atim, info.st_mtim};
         },
         [this, number, state, first] { saw(number, *state, first); });
+    monitors_.at(number)->goes_on = true;
 }
 
 void Monitors::saw(uint64_t number, const FileState& state, bool first) {
@@ -277,6 +305,7 @@ void Monitors::saw(uint64_t number, const FileState& state, bool first) {
     Monitor& m = *it->second;
     const FileState before = std::exchange(m.last, state);
     if (first) return;
+    m.goes_on = false;
     const auto differ = [](const timespec& a, const timespec& b) {
         return a.tv_sec != b.tv_sec || a.tv_nsec != b.tv_nsec;
     };
@@ -286,8 +315,7 @@ void Monitors::saw(uint64_t number, const FileState& state, bool first) {
                 ((m.criteria & kAccess) != 0 && differ(state.access, before.access)) ||
                 ((m.criteria & kModify) != 0 && differ(state.modify, before.modify));
     }
-    count(m, alive);
-    if (monitors_.count(number) != 0) arm(number);
+    run_all([&] { count(number, alive); }, [&] { next_period(number); });
 }
 
 }  // namespace pmix::server

@@ -38,7 +38,8 @@ class Monitors final : public LifecycleObserver {
     // It has finalized, or its connection has ended.
     void peer_gone(const Peer& peer) override;
     void namespace_gone(Nspace& nspace) override;
-    void recover() override { usage_.recover(); }
+    // Some step was lost: each monitor has its next period again.
+    void recover() override;
     void stop(pmix_status_t) override;
 
     size_t size() const noexcept { return monitors_.size() + usage_.size(); }
@@ -56,7 +57,8 @@ class Monitors final : public LifecycleObserver {
     void period_over(uint64_t number);
     void look_at_file(uint64_t number, bool first);
     void saw(uint64_t number, const FileState& state, bool first);
-    void count(Monitor& m, bool alive);
+    void next_period(uint64_t number);
+    void count(uint64_t number, bool alive);
     bool raise(const Monitor& m);
     void beat(const Peer& peer);
 

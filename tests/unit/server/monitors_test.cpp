@@ -1,136 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Heartbeats and watched files: when an alert is raised, how often, its contents, and when none is raised.
-#include "server/services/monitors.h"
-
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <fstream>
 #include <optional>
 
-#include "server/host/module_host.h"
-#include "support/fake_host.h"
-#include "support/fake_scheduler.h"
 #include "support/fewer_rights.h"
+#include "unit/server/monitors_setting.h"
 
 namespace pmix::server::monitors_test {
 namespace {
 
-using common::InfoList;
-using common::InfoView;
-using common::MonitorRequest;
-using common::ProcId;
+constexpr pmix_status_t kCode = kMonitorCode;
 
-constexpr pmix_status_t kCode = PMIX_EXTERNAL_ERR_BASE - 60;
-
-// What was sent to it: statuses of replies, events.
-class NotingPeer final : public Peer {
-  public:
-    NotingPeer(ProcId id, uint64_t serial, uint32_t uid = ::geteuid())
-        : Peer(PeerKind::client, std::move(id), {uid, uid == ::geteuid() ? ::getegid() : uid, 1}) {
-        set_serial(serial);
-    }
-    void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int>) override {
-        if (header.kind == common::FrameKind::reply) statuses.push_back(header.status);
-        if (header.kind != common::FrameKind::notify) return;
-        common::EventNotify event;
-        EXPECT_EQ(PMIX_SUCCESS, common::decode_message(payload, event));
-        events.push_back(std::move(event));
-    }
-    void close() override {}
-    std::vector<pmix_status_t> statuses;
-    std::vector<common::EventNotify> events;
-};
-
-class MonitorsTest : public ::testing::Test {
-  protected:
-    MonitorsTest()
-        : module(fake.module()),
-          host(scheduler, &module, sizeof module),
-          registry(observers, "n0"),
-          segments(registry, "server", ::geteuid()),
-          events(observers, host, registry, segments, {"server", 0}, 16),
-          blocking_tasks(scheduler),
-          monitors(scheduler, host, events, blocking_tasks, registry, peers, {"server", 0}) {
-        peer = std::make_shared<NotingPeer>(ProcId("job", 1), 7);
-        events.peer_here(peer);
-        common::RegisterEventsRequest listen;
-        listen.codes = {PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT, kCode};
-        events.register_handler(*peer, listen, Reply());
-        char name[] = "/tmp/monitors_test.XXXXXX";
-        directory = ::mkdtemp(name);
-        file = directory + "/watched";
-    }
-    ~MonitorsTest() override {
-        blocking_tasks.finish();
-        ::unlink(file.c_str());
-        ::rmdir(directory.c_str());
-    }
-    pmix_status_t ask(InfoList what, InfoList directives, pmix_status_t code = PMIX_SUCCESS) {
-        MonitorRequest request;
-        request.code = code;
-        request.infos = std::move(what);
-        request.directives = std::move(directives);
-        const size_t before = peer->statuses.size();
-        monitors.request(*peer, request, Reply(peer, static_cast<uint16_t>(common::Command::monitor), 1));
-        EXPECT_TRUE(scheduler.run_until([&] { return peer->statuses.size() > before; }));
-        blocking_tasks.finish();  // a file has been looked at
-        scheduler.run();
-        return peer->statuses.back();
-    }
-    static InfoList flag(const char* key) {
-        InfoList list;
-        list.append_flag(key, true);
-        return list;
-    }
-    static InfoList text(const char* key, const std::string& value) {
-        InfoList list;
-        list.append_string(key, value);
-        return list;
-    }
-    static InfoList every(const char* key, uint32_t seconds, const char* drops_key, uint32_t drops,
-                          const char* id = "") {
-        InfoList list;
-        list.append_number<uint32_t>(key, seconds, PMIX_UINT32);
-        list.append_number<uint32_t>(drops_key, drops, PMIX_UINT32);
-        if (*id != 0) list.append_string(PMIX_MONITOR_ID, id);
-        return list;
-    }
-    static InfoList beats(uint32_t seconds, uint32_t drops, const char* id = "") {
-        return every(PMIX_MONITOR_HEARTBEAT_TIME, seconds, PMIX_MONITOR_HEARTBEAT_DROPS, drops, id);
-    }
-    static InfoList checks(uint32_t seconds, uint32_t drops, const char* what) {
-        InfoList list = every(PMIX_MONITOR_FILE_CHECK_TIME, seconds, PMIX_MONITOR_FILE_DROPS, drops);
-        list.append_flag(what, true);
-        return list;
-    }
-    void beat() {
-        common::Nothing nothing;
-        monitors.heartbeat(*peer, nothing, Reply());
-    }
-    // One period of a file monitor: the timer, the look at the file, and the next timer.
-    void period(int64_t ms) {
-        scheduler.advance(ms);
-        EXPECT_TRUE(scheduler.run_until([&] { return scheduler.timers() == monitors.size(); }));
-    }
-    void write(const char* more) { std::ofstream(file, std::ios::app) << more; }
-
-    test::FakeScheduler scheduler;
-    test::FakeHost fake;
-    pmix_server_module_t module;
-    ModuleHost host;
-    server::LifecycleObservers observers;
-    Registry registry;
-    server::Segments segments;
-    Events events;
-    BlockingTasks blocking_tasks;
-    UsageTargets::Peers peers;
-    Monitors monitors;
-    std::shared_ptr<NotingPeer> peer;
-    std::string directory, file;
-};
+class MonitorsTest : public MonitorsSetting {};
 
 // rows: J5
 // proves: PMIx_Process_monitor PMIX_MONITOR_HEARTBEAT PMIX_MONITOR_HEARTBEAT_TIME PMIX_MONITOR_HEARTBEAT_DROPS PMIX_MONITOR_ID server
@@ -205,7 +85,7 @@ TEST_F(MonitorsTest, WithoutTheUsersRightsAFileIsNotLookedAt) {
         SCOPED_TRACE(able);
         BlockingTasks others(scheduler);
         Monitors watching(scheduler, host, events, others, registry, peers, {"server", 0});
-        auto user = std::make_shared<NotingPeer>(ProcId("job", 2), able ? 9 : 8, kOther);
+        auto user = std::make_shared<MonitoredPeer>(ProcId("job", 2), able ? 9 : 8, kOther);
         events.peer_here(user);
         common::RegisterEventsRequest listen;
         const pmix_status_t code = able ? kCode - 1 : kCode - 2;
@@ -261,7 +141,7 @@ TEST_F(MonitorsTest, TheyEndByNameAllTogetherAndWithTheirProcess) {
 // A name belongs to the process that gave it. rows: J5
 TEST_F(MonitorsTest, Cancel_ByAnotherProcess_LeavesTheMonitor) {
     ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
-    auto other = std::make_shared<NotingPeer>(ProcId("job", 2), 8);
+    auto other = std::make_shared<MonitoredPeer>(ProcId("job", 2), 8);
     const auto cancel = [&](InfoList what) {
         MonitorRequest request;
         request.infos = std::move(what);
