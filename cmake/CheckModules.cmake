@@ -19,7 +19,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   set(may_abi       runtime client server topology openpmix transport dstore common)
   set(inner_common  base placement values codec protocol)
   set(above_transport rendezvous)
-  set(inner_client  session data openpmix events groups tool iof services)
+  set(inner_client  state session data openpmix events groups tool iof services)
   set(inner_server  base host namespaces data events collectives jobs iof spawn services admission openpmix)
 
   set(bad 0)

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/session/read_guard.h"
+#include "client/state/read_guard.h"
 #include "dstore/private_store.h"
 #include "support/sanitizers.h"
 #include "support/store_values.h"

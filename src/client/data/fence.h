@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Fence: one request; the answer says what is to be mapped, so that the caller's next Get finds the data. A
 // blocking one over the caller's namespace, with nothing to say but whether data is collected, is done in memory where
-// it can be (client/session/memory_fence.h).
+// it can be (client/state/memory_fence.h).
 //
 // Callers' threads; a callback comes from the loop. A fence of the caller with itself ends at once.
 // What can go wrong: bad arguments, no server (PMIX_ERR_UNREACH), and the server's status: a member that died

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "client/data/put.h"
-#include "client/session/group_membership.h"
 #include "client/session/request.h"
 #include "client/session/results.h"
 #include "client/session/session.h"
+#include "client/state/group_membership.h"
 
 namespace pmix::client {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "client/data/get.h"
-#include "client/session/query_cache.h"
 #include "client/session/request.h"
 #include "client/session/results.h"
 #include "client/session/session.h"
+#include "client/state/query_cache.h"
 #include "client/tool/tool_search.h"
 #include "common/values/array_value.h"
 #include "common/values/support.h"

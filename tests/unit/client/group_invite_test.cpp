@@ -3,7 +3,7 @@
 #include "client/data/get.h"
 #include "client/data/put.h"
 #include "client/groups/group_api.h"
-#include "client/session/group_membership.h"
+#include "client/state/group_membership.h"
 #include "unit/client/group_invite_setting.h"
 
 namespace pmix::client::group_invite_test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fences of a session through memory: what is met there, and what goes by request, with its contents.
-#include "client/session/memory_fence.h"
+#include "client/state/memory_fence.h"
 
 #include "support/long_wait.h"
 #include "unit/client/session_setting.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The client's mapped segments: found, replaced, taken away under readers, and unmapped when nobody is inside.
-#include "client/session/namespaces.h"
+#include "client/state/namespaces.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "client/session/borrowed_values.h"
+#include "client/state/borrowed_values.h"
 #include "support/store_values.h"
 
 namespace pmix::client::namespaces_test {

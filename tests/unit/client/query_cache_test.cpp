@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What queries have returned: named by key and process, told apart by both.
-#include "client/session/query_cache.h"
+#include "client/state/query_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The grace period asks the kernel for fences only where another thread may read, and has registered for them before
 // the process had threads: later the kernel waits some 10 ms for that, with the event loop standing still.
-#include "client/session/read_guard.h"
+#include "client/state/read_guard.h"
 
 #include <gtest/gtest.h>
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "client/session/memory_fence.h"
+#include "client/state/memory_fence.h"
 
 #include <new>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "client/session/ended_groups.h"
+#include "client/state/ended_groups.h"
 
 namespace pmix::client {
 

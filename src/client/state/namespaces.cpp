@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "client/session/namespaces.h"
+#include "client/state/namespaces.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "client/session/borrowed_values.h"
+#include "client/state/borrowed_values.h"
 
 #include "common/codec/pack.h"
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "client/session/ended_groups.h"
+#include "client/state/ended_groups.h"
 #include "common/base/ids.h"
 #include "common/base/mutex.h"
 #include "common/protocol/messages.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "client/session/read_guard.h"
+#include "client/state/read_guard.h"
 
 #include <linux/membarrier.h>
 #include <pthread.h>

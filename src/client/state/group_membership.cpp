@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "client/session/group_membership.h"
+#include "client/state/group_membership.h"
 
 #include <algorithm>
 #include <utility>

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/session/read_guard.h"
+#include "client/state/read_guard.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/protocol/messages.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "client/session/query_cache.h"
+#include "client/state/query_cache.h"
 
 #include <algorithm>
 #include <vector>
