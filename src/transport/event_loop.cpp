@@ -1,94 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/event_loop.h"
-
-#include <errno.h>
-#include <event2/event.h>
-#include <event2/event_struct.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cassert>
 #include <new>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
-#include "transport/descriptor.h"
+#include "transport/event_loop_state.h"
 
 namespace pmix::transport {
 
 using common::MutexLock;
 using common::Result;
 
+constinit thread_local const void* t_current = nullptr;
+constinit thread_local const void* t_in_handler_of = nullptr;
+
 namespace {
-
-// The loop whose code this thread runs at the moment. A plain pointer: no destructor, no guard.
-thread_local const void* t_current = nullptr;
-
-class Enter {
-  public:
-    explicit Enter(const void* loop) noexcept : before_(t_current) { t_current = loop; }
-    ~Enter() { t_current = before_; }
-
-  private:
-    const void* before_;
-};
-
-// The loop one of whose handlers this thread is in: unlike above, libevent itself is below us on the stack.
-thread_local const void* t_in_handler_of = nullptr;
-
-// How long the passes of the loop last. The loop's own, like all that handlers touch. It costs two readings of the
-// clock for each pass (of each handler on a host's base), which the vDSO serves: no system call.
-struct PassClock {
-    void begin() noexcept {
-        if (began_ns == 0) began_ns = monotonic_ns();
-    }
-    // After a pass without a handler of ours: nothing.
-    void end() noexcept {
-        if (began_ns != 0) longest_ns = std::max(longest_ns, monotonic_ns() - began_ns);
-        began_ns = 0;
-    }
-    int64_t began_ns = 0;  // 0: no handler has run in this pass
-    int64_t longest_ns = 0;
-    bool by_handler = false;  // the passes are a host's, which does not tell when they end
-};
-
-class HandlerScope {
-  public:
-    HandlerScope(const void* loop, PassClock& pass) noexcept : enter_(loop), before_(t_in_handler_of), pass_(pass) {
-        t_in_handler_of = loop;
-        pass_.begin();
-    }
-    ~HandlerScope() {
-        if (pass_.by_handler) pass_.end();
-        t_in_handler_of = before_;
-    }
-
-  private:
-    Enter enter_;
-    const void* before_;
-    PassClock& pass_;
-};
-
-// Untouched pages cost nothing, but a stack of 2 MiB or more may be given a huge page at its first touch. Handlers of
-// the user's run on it, so it is not as small as it could be.
-constexpr size_t kStackBytes = 1u << 20;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSmallStack = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kSmallStack = false;
-#else
-constexpr bool kSmallStack = true;
-#endif
-#else
-constexpr bool kSmallStack = true;
-#endif
 
 // What the wake-up's handler is told when the loop has called it for itself.
 constexpr short kHop = EV_WRITE;
@@ -96,111 +22,9 @@ constexpr short kHop = EV_WRITE;
 // Between two tries of the recovery that was set.
 constexpr timeval kRecoveryPause{0, 10'000};
 
-}  // namespace
-
-struct EventLoop::State {
-    struct Timer {
-        event entry;
-        State* loop = nullptr;
-        TimerId id = 0;
-        int64_t due_ns = 0;
-        Task task;
-    };
-
-    // Constant after create().
-    const Io* io = nullptr;
-    std::atomic<Drive> drive{Drive::own_thread};  // but for hand_over()
-    event_base* base = nullptr;
-    Descriptor wake_fd;
-    bool edge_triggered = false;
-    bool late = false;
-    State* next_abandoned = nullptr;
-
-    // The poster's side.
-    common::Mutex queue_mutex;
-    std::vector<Task> queue GUARDED_BY(queue_mutex);
-    bool wake_pending GUARDED_BY(queue_mutex) = false;
-
-    // The loop's own.
-    PassClock pass;
-    event wake_entry;
-    bool wake_added = false;
-    // Somebody's step was lost for lack of memory, and what is done about it.
-    std::atomic<bool> lost{false};
-    std::function<bool()> recovery;
-    RecoveryStep* steps = nullptr;
-    event retry_entry;
-    bool retry_made = false;
-    bool hopped = false;        // the queue runs for the second time without a look at the descriptors between
-    std::vector<Task> running;  // keeps its capacity between runs of the queue
-    std::unordered_map<TimerId, std::unique_ptr<Timer>> timers;
-    TimerId last_timer = 0;
-
-    // The loop's own thread. start(), stop() and hand_over() are not called at the same time, but a late thread may be
-    // started by any other.
-    // awaited: it is started when it is needed. stand_in: there was no room for it, and a caller that waits runs the
-    // loop for a moment.
-    enum class Thread : uint8_t { none, awaited, stand_in, running };
-    common::Mutex thread_mutex;  // held while `thread_is` changes
-    std::atomic<Thread> thread_is{Thread::none};
-    pthread_t thread{};
-
-    // Drive::caller: held by the thread that runs the loop. Also held by hand_over() while it ends the loop's thread.
-    common::Mutex drive_mutex;
-    std::atomic<bool> ending{false};  // the thread is to end without a look at the queue
-    // An eventfd that wakes a thread which runs the loop for its waiter when another thread completes the waiter (one
-    // that reads a connection, say). Made when callers become the drive.
-    Descriptor waiter_fd;
-    event waiter_entry;
-    bool waiter_fd_watched = false;
-
-    // The threads that sleep while the loop's own thread runs the loop: hand_over() wakes them, since it ends that
-    // thread.
-    struct Sleeper {
-        Waiter* waiter;
-        Sleeper* next;
-        Sleeper* before;
-    };
-    common::Mutex sleepers_mutex;
-    Sleeper* sleepers GUARDED_BY(sleepers_mutex) = nullptr;
-
-    void wake() noexcept {
-        const uint64_t one = 1;
-        [[maybe_unused]] const ssize_t written = ::write(wake_fd.get(), &one, sizeof one);
-    }
-    pmix_status_t make_thread() noexcept REQUIRES(thread_mutex);
-    bool stand_in() noexcept;
-    void append(Task&& task);
-    bool make_waiter_fd() noexcept;
-    bool watch_waiter_fd() noexcept;
-    void run_for(Waiter& waiter, Deadline deadline) REQUIRES(drive_mutex);
-    void sleep(Waiter& waiter, Deadline deadline) noexcept;
-    void interrupt_sleepers() noexcept;
-    void run_queue() noexcept;
-    void take_steps() noexcept;
-    void recover() noexcept;
-    void step_lost() noexcept {
-        lost.store(true, std::memory_order_release);
-        wake();
-    }
-    // The only wall for exceptions below the loop. What is thrown is bad_alloc, and one step is lost by it.
-    template <class F>
-    void guarded(F&& f) noexcept {
-        try {
-            f();
-        } catch (...) {
-            step_lost();
-        }
-    }
-    static void on_wake(evutil_socket_t, short, void* self) noexcept;
-    static void on_timer(evutil_socket_t, short, void* timer) noexcept;
-    static void* thread_main(void* self) noexcept;
-    bool add_timer(Timer& timer) noexcept;
-};
-
-namespace {
 // Forked children keep what they gave up reachable, so that leak checkers stay quiet about it.
 std::atomic<void*> g_abandoned{nullptr};
+
 }  // namespace
 
 void EventLoop::State::run_queue() noexcept {
@@ -272,22 +96,6 @@ void EventLoop::State::on_timer(evutil_socket_t, short, void* arg) noexcept {
     state->guarded(node.mapped()->task);
 }
 
-void* EventLoop::State::thread_main(void* self) noexcept {
-    auto* state = static_cast<State*>(self);
-    int old = 0;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-    pthread_setname_np(pthread_self(), kLoopThreadName);  // from outside it would be three calls through /proc
-    Enter enter(state);
-    // One pass for each call, so that the end of a pass is seen; libevent itself would do the same in a loop of its
-    // own.
-    int rc;
-    do {
-        rc = event_base_loop(state->base, EVLOOP_NO_EXIT_ON_EMPTY | EVLOOP_ONCE);
-        state->pass.end();
-    } while (rc == 0 && event_base_got_break(state->base) == 0);
-    return nullptr;
-}
-
 EventLoop::EventLoop(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 
 Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& options) {
@@ -353,140 +161,6 @@ EventLoop::~EventLoop() {
     if (s.drive != Drive::host_base) event_base_free(s.base);
 }
 
-pmix_status_t EventLoop::State::make_thread() noexcept {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    if (kSmallStack) pthread_attr_setstacksize(&attributes, kStackBytes);
-
-    // The thread inherits the mask; no signal of the application's is ever handled on it.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&thread, &attributes, &State::thread_main, this);
-    // A program with much thread-local data needs more than our stack for that alone.
-    if (rc == EINVAL) rc = pthread_create(&thread, nullptr, &State::thread_main, this);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_attr_destroy(&attributes);
-    if (rc != 0) return PMIX_ERR_OUT_OF_RESOURCE;
-    thread_is.store(Thread::running, std::memory_order_release);
-    return PMIX_SUCCESS;
-}
-
-pmix_status_t EventLoop::start() {
-    State& s = *state_;
-    MutexLock lock(s.thread_mutex);
-    if (s.drive != Drive::own_thread || s.thread_is != State::Thread::none) return PMIX_SUCCESS;
-    bool needed = !s.late;
-    if (s.late) {
-        MutexLock queue_lock(s.queue_mutex);
-        needed = !s.queue.empty();
-    }
-    if (needed) return s.make_thread();
-    s.thread_is.store(State::Thread::awaited, std::memory_order_release);
-    return PMIX_SUCCESS;
-}
-
-pmix_status_t EventLoop::need_thread() noexcept {
-    State& s = *state_;
-    const auto has_one = [&] { return s.thread_is == State::Thread::none || s.thread_is == State::Thread::running; };
-    if (has_one() || on_loop_thread()) return PMIX_SUCCESS;
-    MutexLock lock(s.thread_mutex);
-    // Another thread runs the loop for a moment.
-    if (s.thread_is == State::Thread::stand_in) return PMIX_ERR_OUT_OF_RESOURCE;
-    return has_one() ? PMIX_SUCCESS : s.make_thread();
-}
-
-// Where there is no room for the thread: the caller runs what is ready, once. False: another thread does, or the thread
-// is not awaited any more.
-bool EventLoop::State::stand_in() noexcept {
-    {
-        MutexLock lock(thread_mutex);
-        if (thread_is != Thread::awaited) return false;
-        thread_is = Thread::stand_in;
-    }
-    {
-        Enter enter(this);
-        event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
-        pass.end();
-    }
-    MutexLock lock(thread_mutex);
-    thread_is = Thread::awaited;
-    return true;
-}
-
-bool EventLoop::is_turned() const noexcept {
-    const State& s = *state_;
-    return s.drive != Drive::own_thread || s.thread_is.load(std::memory_order_acquire) == State::Thread::running;
-}
-
-bool EventLoop::stand_in() noexcept {
-    return !on_loop_thread() && state_->stand_in();
-}
-
-bool EventLoop::withdraw_thread() noexcept {
-    State& s = *state_;
-    for (;;) {
-        {
-            MutexLock lock(s.thread_mutex);
-            if (s.thread_is == State::Thread::awaited)
-                s.thread_is.store(State::Thread::none, std::memory_order_release);
-            if (s.thread_is != State::Thread::stand_in || on_loop_thread()) return s.thread_is == State::Thread::none;
-        }
-        // It does not wait for anything.
-        const timespec pause{0, 1'000'000};
-        nanosleep(&pause, nullptr);
-    }
-}
-
-pmix_status_t EventLoop::stop() {
-    State& s = *state_;
-    if (on_loop_thread() && s.thread_is >= State::Thread::stand_in) return PMIX_ERR_WOULD_BLOCK;
-    if (withdraw_thread()) return PMIX_SUCCESS;
-    post([base = s.base] { event_base_loopbreak(base); });
-    pthread_join(s.thread, nullptr);
-    s.thread_is = State::Thread::none;
-    return PMIX_SUCCESS;
-}
-
-pmix_status_t EventLoop::hand_over(bool flush) {
-    State& s = *state_;
-    if (on_loop_thread()) return PMIX_ERR_WOULD_BLOCK;
-    MutexLock lock(s.drive_mutex);
-    if (s.drive != Drive::own_thread || s.thread_is == State::Thread::none) return PMIX_SUCCESS;
-    if (!s.make_waiter_fd()) return PMIX_ERR_OUT_OF_RESOURCE;
-    // A thread that begins to wait from here on runs the loop itself, when no other thread does.
-    s.drive = Drive::caller;
-    if (flush) {
-        stop();
-    } else if (!withdraw_thread()) {
-        s.ending = true;
-        s.wake();
-        pthread_join(s.thread, nullptr);
-        s.thread_is = State::Thread::none;
-        // The wake-up may have been that of tasks which still wait.
-        s.ending = false;
-        s.wake();
-    }
-    s.watch_waiter_fd();
-    s.interrupt_sleepers();
-    return PMIX_SUCCESS;
-}
-
-bool EventLoop::State::make_waiter_fd() noexcept {
-    if (!waiter_fd) waiter_fd.reset(io->eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    return bool(waiter_fd);
-}
-
-// Under drive_mutex or before start(). If it fails (no memory), the thread that runs the loop tests its waiter at short
-// intervals (run_for).
-bool EventLoop::State::watch_waiter_fd() noexcept {
-    const auto nothing = [](evutil_socket_t, short, void*) {};
-    waiter_fd_watched =
-        event_assign(&waiter_entry, base, waiter_fd.get(), EV_READ | EV_PERSIST, nothing, nullptr) == 0 &&
-        event_add(&waiter_entry, nullptr) == 0;
-    return waiter_fd_watched;
-}
-
 void EventLoop::post(Task task) {
     if (need_thread() != PMIX_SUCCESS) throw std::bad_alloc();
     state_->append(std::move(task));
@@ -547,96 +221,9 @@ uint64_t EventLoop::longest_pass_us() const noexcept {
     return static_cast<uint64_t>(state_->pass.longest_ns) / 1000;
 }
 
-void EventLoop::progress() {
-    State& s = *state_;
-    if (s.drive != Drive::caller || on_loop_thread()) return;
-    if (!s.drive_mutex.try_lock()) return;
-    {
-        Enter enter(&s);
-        event_base_loop(s.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);  // one pass: a busy peer does not keep us
-        s.pass.end();
-    }
-    s.drive_mutex.unlock();
-}
-
 void EventLoop::run_posted() noexcept {
     assert_on_loop();
     state_->run_queue();
-}
-
-bool EventLoop::wait(Waiter& waiter, Deadline deadline) {
-    State& s = *state_;
-    if (on_loop_thread()) return waiter.done();
-    if (s.drive == Drive::host_base) return waiter.wait(deadline);
-    while (!waiter.done()) {
-        if (deadline.passed()) return waiter.done();
-        if (s.drive == Drive::own_thread && need_thread() != PMIX_SUCCESS) {
-            // This thread does what the missing one would; somebody else may complete the waiter, too, and there may be
-            // room for the thread in a moment.
-            s.stand_in();
-            waiter.wait(sooner(deadline, Deadline::in_ms(1)));
-        } else if (s.drive == Drive::own_thread) {
-            s.sleep(waiter, deadline);
-        } else if (!s.drive_mutex.try_lock()) {
-            // Another thread runs the loop. It may complete our waiter, or stop without a notification: test again in 1
-            // ms.
-            waiter.wait(sooner(deadline, Deadline::in_ms(1)));
-        } else {
-            s.run_for(waiter, deadline);
-            s.drive_mutex.unlock();
-        }
-    }
-    return true;
-}
-
-// Runs the loop once. Returns early when any thread completes the waiter.
-void EventLoop::State::run_for(Waiter& waiter, Deadline deadline) {
-    if (!waiter.begin_poll(waiter_fd.get())) return;
-    {
-        Enter enter(this);
-        event alarm;
-        const Deadline until = waiter_fd_watched ? deadline : sooner(deadline, Deadline::in_ms(10));
-        const bool bounded = !until.is_never();
-        if (bounded) {
-            const int64_t us = until.remaining_ns() / 1000 + 1;
-            const timeval in{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
-            evtimer_assign(
-                &alarm, base, [](evutil_socket_t, short, void*) {}, nullptr);
-            evtimer_add(&alarm, &in);
-        }
-        event_base_loop(base, EVLOOP_ONCE);
-        pass.end();
-        if (bounded) evtimer_del(&alarm);
-    }
-    if (waiter.end_poll(waiter_fd.get())) return;
-    // The completer has written or is about to: await the write, so that it does not reach a closed descriptor.
-    uint64_t count;
-    while (::read(waiter_fd.get(), &count, sizeof count) < 0) {
-        pollfd ready{waiter_fd.get(), POLLIN, 0};
-        ::poll(&ready, 1, -1);
-    }
-}
-
-// While the loop's own thread runs the loop. Returns early when that thread ends.
-void EventLoop::State::sleep(Waiter& waiter, Deadline deadline) noexcept {
-    Sleeper self{&waiter, nullptr, nullptr};
-    {
-        // Under the lock from the look at the drive until an interruption would be noticed.
-        MutexLock lock(sleepers_mutex);
-        if (drive != Drive::own_thread || !waiter.begin_sleep()) return;
-        self.next = sleepers;
-        if (sleepers != nullptr) sleepers->before = &self;
-        sleepers = &self;
-    }
-    waiter.sleep(deadline);
-    MutexLock lock(sleepers_mutex);
-    (self.before != nullptr ? self.before->next : sleepers) = self.next;
-    if (self.next != nullptr) self.next->before = self.before;
-}
-
-void EventLoop::State::interrupt_sleepers() noexcept {
-    MutexLock lock(sleepers_mutex);
-    for (Sleeper* s = sleepers; s != nullptr; s = s->next) s->waiter->interrupt();
 }
 
 TimerId EventLoop::after(int64_t ms, Task task) {

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The inside of an EventLoop, for event_loop.cpp (the queue, timers, watches, recovery) and event_loop_drive.cpp (the
+// thread that runs the loop, and the callers that run it while they wait).
+//
+// Which thread may touch what stands beside each group of members. What can go wrong stands in event_loop.h.
+#pragma once
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "transport/descriptor.h"
+#include "transport/event_loop.h"
+
+namespace pmix::transport {
+
+// The loop whose code this thread runs at the moment. A plain pointer: no destructor, no guard.
+extern constinit thread_local const void* t_current;
+
+class Enter {
+  public:
+    explicit Enter(const void* loop) noexcept : before_(t_current) { t_current = loop; }
+    ~Enter() { t_current = before_; }
+
+  private:
+    const void* before_;
+};
+
+// The loop one of whose handlers this thread is in: unlike above, libevent itself is below us on the stack.
+extern constinit thread_local const void* t_in_handler_of;
+
+// How long the passes of the loop last. The loop's own, like all that handlers touch. It costs two readings of the
+// clock for each pass (of each handler on a host's base), which the vDSO serves: no system call.
+struct PassClock {
+    void begin() noexcept {
+        if (began_ns == 0) began_ns = monotonic_ns();
+    }
+    // After a pass without a handler of ours: nothing.
+    void end() noexcept {
+        if (began_ns != 0) longest_ns = std::max(longest_ns, monotonic_ns() - began_ns);
+        began_ns = 0;
+    }
+    int64_t began_ns = 0;  // 0: no handler has run in this pass
+    int64_t longest_ns = 0;
+    bool by_handler = false;  // the passes are a host's, which does not tell when they end
+};
+
+class HandlerScope {
+  public:
+    HandlerScope(const void* loop, PassClock& pass) noexcept : enter_(loop), before_(t_in_handler_of), pass_(pass) {
+        t_in_handler_of = loop;
+        pass_.begin();
+    }
+    ~HandlerScope() {
+        if (pass_.by_handler) pass_.end();
+        t_in_handler_of = before_;
+    }
+
+  private:
+    Enter enter_;
+    const void* before_;
+    PassClock& pass_;
+};
+
+struct EventLoop::State {
+    struct Timer {
+        event entry;
+        State* loop = nullptr;
+        TimerId id = 0;
+        int64_t due_ns = 0;
+        Task task;
+    };
+
+    // Constant after create().
+    const Io* io = nullptr;
+    std::atomic<Drive> drive{Drive::own_thread};  // but for hand_over()
+    event_base* base = nullptr;
+    Descriptor wake_fd;
+    bool edge_triggered = false;
+    bool late = false;
+    State* next_abandoned = nullptr;
+
+    // The poster's side.
+    common::Mutex queue_mutex;
+    std::vector<Task> queue GUARDED_BY(queue_mutex);
+    bool wake_pending GUARDED_BY(queue_mutex) = false;
+
+    // The loop's own.
+    PassClock pass;
+    event wake_entry;
+    bool wake_added = false;
+    // Somebody's step was lost for lack of memory, and what is done about it.
+    std::atomic<bool> lost{false};
+    std::function<bool()> recovery;
+    RecoveryStep* steps = nullptr;
+    event retry_entry;
+    bool retry_made = false;
+    bool hopped = false;        // the queue runs for the second time without a look at the descriptors between
+    std::vector<Task> running;  // keeps its capacity between runs of the queue
+    std::unordered_map<TimerId, std::unique_ptr<Timer>> timers;
+    TimerId last_timer = 0;
+
+    // The loop's own thread. start(), stop() and hand_over() are not called at the same time, but a late thread may be
+    // started by any other.
+    // awaited: it is started when it is needed. stand_in: there was no room for it, and a caller that waits runs the
+    // loop for a moment.
+    enum class Thread : uint8_t { none, awaited, stand_in, running };
+    common::Mutex thread_mutex;  // held while `thread_is` changes
+    std::atomic<Thread> thread_is{Thread::none};
+    pthread_t thread{};
+
+    // Drive::caller: held by the thread that runs the loop. Also held by hand_over() while it ends the loop's thread.
+    common::Mutex drive_mutex;
+    std::atomic<bool> ending{false};  // the thread is to end without a look at the queue
+    // An eventfd that wakes a thread which runs the loop for its waiter when another thread completes the waiter (one
+    // that reads a connection, say). Made when callers become the drive.
+    Descriptor waiter_fd;
+    event waiter_entry;
+    bool waiter_fd_watched = false;
+
+    // The threads that sleep while the loop's own thread runs the loop: hand_over() wakes them, since it ends that
+    // thread.
+    struct Sleeper {
+        Waiter* waiter;
+        Sleeper* next;
+        Sleeper* before;
+    };
+    common::Mutex sleepers_mutex;
+    Sleeper* sleepers GUARDED_BY(sleepers_mutex) = nullptr;
+
+    void wake() noexcept {
+        const uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = ::write(wake_fd.get(), &one, sizeof one);
+    }
+    pmix_status_t make_thread() noexcept REQUIRES(thread_mutex);
+    bool stand_in() noexcept;
+    void append(Task&& task);
+    bool make_waiter_fd() noexcept;
+    bool watch_waiter_fd() noexcept;
+    void run_for(Waiter& waiter, Deadline deadline) REQUIRES(drive_mutex);
+    void sleep(Waiter& waiter, Deadline deadline) noexcept;
+    void interrupt_sleepers() noexcept;
+    void run_queue() noexcept;
+    void take_steps() noexcept;
+    void recover() noexcept;
+    void step_lost() noexcept {
+        lost.store(true, std::memory_order_release);
+        wake();
+    }
+    // The only wall for exceptions below the loop. What is thrown is bad_alloc, and one step is lost by it.
+    template <class F>
+    void guarded(F&& f) noexcept {
+        try {
+            f();
+        } catch (...) {
+            step_lost();
+        }
+    }
+    static void on_wake(evutil_socket_t, short, void* self) noexcept;
+    static void on_timer(evutil_socket_t, short, void* timer) noexcept;
+    static void* thread_main(void* self) noexcept;
+    bool add_timer(Timer& timer) noexcept;
+};
+
+}  // namespace pmix::transport
