@@ -25,6 +25,12 @@ namespace {
 constexpr int kAttempts = 20;
 constexpr int64_t kPauseMs = 20;
 
+// The server, or this process, had no memory for it or no room for one more request; a server without memory may be
+// unable to name the reason. That may change in a moment.
+bool is_lack(pmix_status_t rc) noexcept {
+    return rc == PMIX_ERR_NOMEM || rc == PMIX_ERR_OUT_OF_RESOURCE || rc == PMIX_ERROR;
+}
+
 GroupVerdict read_verdict(const InfoList& results) {
     GroupVerdict verdict;
     verdict.handled = results.size() != 0;  // each handler leaves its status there
@@ -52,11 +58,36 @@ void GroupEvents::listen() {
     // it.
     MutexLock lock(listen_mutex_);
     if (listening_.load(std::memory_order_relaxed)) return;
+    listening_.store(register_events(kAttempts) == PMIX_SUCCESS, std::memory_order_release);
+}
+
+// Without these events a call of this process may wait for ever, so a refusal for want of memory is not the end.
+pmix_status_t GroupEvents::register_events(int attempts) {
     common::RegisterEventsRequest request;
     request.codes.assign(std::begin(common::kGroupEvents), std::end(common::kGroupEvents));
     request.reference = EventObserver::kReference;
-    const pmix_status_t rc = session_.ask_nb<Command::register_events>(request, [](pmix_status_t, common::Nothing&) {});
-    listening_.store(rc == PMIX_SUCCESS, std::memory_order_release);
+    return session_.ask_nb<Command::register_events>(request, [this, attempts](pmix_status_t rc, common::Nothing&) {
+        if (is_lack(rc)) register_later(attempts - 1);
+    });
+}
+
+void GroupEvents::register_later(int attempts) {
+    transport::assert_on_loop();
+    // The next group call begins anew.
+    if (attempts == 0) return listening_.store(false, std::memory_order_release);
+    try {
+        session_.loop().after(kPauseMs, [this, alive = std::weak_ptr<char>(alive_), attempts] {
+            if (alive.expired()) return;
+            pmix_status_t rc = PMIX_ERR_NOMEM;
+            try {
+                rc = register_events(attempts);
+            } catch (const std::bad_alloc&) {
+            }
+            if (is_lack(rc)) register_later(attempts - 1);
+        });
+    } catch (const std::bad_alloc&) {
+        listening_.store(false, std::memory_order_release);
+    }
 }
 
 void GroupEvents::heard(pmix_status_t code, const ProcId& source, const InfoList& infos, const InfoList& results,
@@ -83,14 +114,20 @@ void GroupEvents::heard(pmix_status_t code, const ProcId& source, const InfoList
     invites_->heard(code, std::string(name), source, infos, verdict, replayed);
 }
 
-// All callers of the construct wait for it, so it is repeated where the server had no memory to take it, or no room for
-// one more request, and perhaps no memory to name the reason; after a pause, in which that may change.
+// All callers of the construct wait for it, so it is repeated, after a pause, where there was no memory for it.
 void GroupEvents::tell(std::shared_ptr<common::GroupRequest> decision, int attempts) {
-    session_.ask_nb<Command::group>(*decision, [this, decision, attempts](pmix_status_t rc, common::GroupReply&) {
-        const bool lost = rc == PMIX_ERR_NOMEM || rc == PMIX_ERR_OUT_OF_RESOURCE || rc == PMIX_ERROR;
-        if (lost && attempts > 1 && session_.group_membership().is_constructing(decision->name))
+    const auto answered = [this, decision, attempts](pmix_status_t rc) {
+        transport::assert_on_loop();
+        if (is_lack(rc) && attempts > 1 && session_.group_membership().is_constructing(decision->name))
             tell_later(decision, attempts - 1);
-    });
+    };
+    pmix_status_t rc = PMIX_ERR_NOMEM;
+    try {
+        rc = session_.ask_nb<Command::group>(
+            *decision, [answered](pmix_status_t status, common::GroupReply&) { answered(status); });
+    } catch (const std::bad_alloc&) {
+    }
+    if (rc != PMIX_SUCCESS) answered(rc);
 }
 
 void GroupEvents::tell_later(std::shared_ptr<common::GroupRequest> decision, int attempts) {

@@ -54,6 +54,8 @@ class GroupEvents {
     GroupInvites& invites() noexcept { return *invites_; }
 
   private:
+    pmix_status_t register_events(int attempts);
+    void register_later(int attempts);
     void tell(std::shared_ptr<common::GroupRequest> decision, int attempts);
     void tell_later(std::shared_ptr<common::GroupRequest> decision, int attempts);
 

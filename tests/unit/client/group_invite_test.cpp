@@ -94,6 +94,31 @@ TEST_F(GroupInviteTest, Decision_ServerHasNoMemoryForIt_IsRepeated) {
     EXPECT_EQ(1, ended.times);
 }
 
+// The same where this process itself cannot send it.
+TEST_F(GroupInviteTest, Decision_NoMemoryToSendIt_IsSentLater) {
+    const pmix_proc_t both[] = {ProcId("far", 0).to_c(), ProcId("job", 1).to_c()};
+    InfoList decides;
+    decides.append_flag(PMIX_GROUP_NOTIFY_TERMINATION, true);
+    Ended ended;
+    ASSERT_EQ(PMIX_SUCCESS, group_construct_nb(*session, "g", both, 2, decides.c_array(), 1, &Ended::back, &ended));
+    settle();
+    std::atomic<int> refusals{0};
+    session->on_loop_and_wait([&] {
+        channel->before_send = [&](const Frame& f) {
+            return is(f, Command::group) && ++refusals <= 2 ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+        };
+    });
+    event(PMIX_GROUP_MEMBER_FAILED, {});
+    const test::LongWait wait;
+    while (constructs().size() < 2 && !wait.over()) settle();
+    EXPECT_EQ(3, refusals);
+    EXPECT_EQ(common::GroupCall::decide, last_construct().call);
+    session->on_loop_and_wait([&] { channel->before_send = nullptr; });
+    channel->answer(constructs().front(), PMIX_ERR_TIMEOUT, common::GroupReply());
+    settle();
+    EXPECT_EQ(1, ended.times);
+}
+
 // rows: R13
 // proves: PMIx_Group_invite PMIX_GROUP_OPTIONAL client
 TEST_F(GroupInviteTest, Invite_NobodyIsLeft_AbortsTheConstruct) {

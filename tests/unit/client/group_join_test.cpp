@@ -83,6 +83,25 @@ TEST_F(GroupInviteTest, AReplayedSuccessorIsNobodysWhoseInviterIsThere) {
     EXPECT_EQ(1, ended.times);
 }
 
+// Without the events of groups it would wait for ever.
+TEST_F(GroupInviteTest, Join_ServerHasNoMemoryForItsRegistration_RegistersLater) {
+    std::atomic<int> registrations{0};
+    channel->on_send = [&](const Frame& f) {
+        if (f.header.kind != common::FrameKind::request) return;
+        const bool registers = is(f, Command::register_events);
+        const bool refused = registers && ++registrations <= 2;
+        channel->answer(f, refused ? PMIX_ERR_NOMEM : PMIX_SUCCESS, common::Nothing{});
+    };
+    Ended ended;
+    join(ended);
+    const test::LongWait wait;
+    while (registrations < 3 && !wait.over()) settle();
+    settle();
+    EXPECT_EQ(3, registrations) << "and no more, once it was taken";
+    event(PMIX_GROUP_CONSTRUCT_ABORT, {});
+    EXPECT_EQ(1, ended.times);
+}
+
 std::atomic<int> aborts_seen{0};
 
 void counts_aborts(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
