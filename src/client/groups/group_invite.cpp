@@ -93,6 +93,27 @@ GroupInvites::Join* GroupInvites::find_join(const std::string& name) noexcept {
     return it == joins_.end() ? nullptr : &*it;
 }
 
+// A step of a call that has no memory ends the call: its caller waits.
+template <class Step>
+void GroupInvites::or_give_up(uint64_t invite, Step&& step) {
+    try {
+        step();
+    } catch (const std::bad_alloc&) {
+        const auto at = std::find_if(invites_.begin(), invites_.end(), [&](const Invite& i) { return i.id == invite; });
+        if (at != invites_.end()) give_up(*at, PMIX_ERR_NOMEM);
+    }
+}
+
+template <class Step>
+void GroupInvites::or_end_join(uint64_t join, Step&& step) {
+    try {
+        step();
+    } catch (const std::bad_alloc&) {
+        const auto at = std::find_if(joins_.begin(), joins_.end(), [&](const Join& j) { return j.id == join; });
+        if (at != joins_.end()) finish(*at, PMIX_ERR_NOMEM, {});
+    }
+}
+
 // ---- the inviter ----
 
 void GroupInvites::invite(std::string name, ProcList members, InfoList infos, GroupDone done) {
@@ -114,12 +135,19 @@ void GroupInvites::start_invite(Invite&& given) {
     // Lost since the caller looked: all that its end ends has been ended.
     if (!session_.connected()) return given.done(PMIX_ERR_UNREACH, {});
     if (find_invite(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
-    Invite& i = invites_.emplace_back(std::move(given));
+    try {
+        invites_.emplace_back(std::move(given));
+    } catch (const std::bad_alloc&) {
+        return given.done(PMIX_ERR_NOMEM, {});
+    }
+    Invite& i = invites_.back();
     i.id = next_++;
-    i.limit = limit_of(i.infos);
-    watch_limit(i);
-    ask(i, ProcList(i.pending));
-    check(i);
+    or_give_up(i.id, [&] {
+        i.limit = limit_of(i.infos);
+        watch_limit(i);
+        ask(i, ProcList(i.pending));
+        check(i);
+    });
 }
 
 void GroupInvites::watch_limit(Invite& invite) {
@@ -178,7 +206,7 @@ void GroupInvites::invite_heard(Invite& invite, pmix_status_t code, const ProcId
 }
 
 void GroupInvites::check(Invite& invite) {
-    if (!invite.forming && invite.pending.empty()) form(invite);
+    if (!invite.forming && invite.pending.empty()) or_give_up(invite.id, [&] { form(invite); });
 }
 
 void GroupInvites::form(Invite& invite) {
@@ -218,9 +246,12 @@ void GroupInvites::announce_abort(const std::string& name, const ProcList& targe
 }
 
 void GroupInvites::give_up(Invite& invite, pmix_status_t status, bool heard) {
-    ProcList all = invite.invited;
-    if (!heard) all.push_back(session_.self());
-    announce_abort(invite.name, all);
+    try {
+        ProcList all = invite.invited;
+        if (!heard) all.push_back(session_.self());
+        announce_abort(invite.name, all);
+    } catch (const std::bad_alloc&) {  // the caller is answered all the same
+    }
     finish(invite, status, {});
 }
 
@@ -252,11 +283,20 @@ void GroupInvites::start_join(Join&& given, bool accept) {
         return given.done(PMIX_SUCCESS, {});
     }
     if (find_join(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
-    Join& j = joins_.emplace_back(std::move(given));
+    try {
+        joins_.emplace_back(std::move(given));
+    } catch (const std::bad_alloc&) {
+        return given.done(PMIX_ERR_NOMEM, {});
+    }
+    Join& j = joins_.back();
     j.id = next_++;
+    or_end_join(j.id, [&] { send_acceptance(j); });
+}
+
+void GroupInvites::send_acceptance(Join& j) {
+    transport::assert_on_loop();
     j.limit = limit_of(j.infos);
     if (!j.limit.is_never()) {
-        transport::assert_on_loop();
         j.timer = session_.loop().after(left_ms(j.limit), [this, name = j.name] {
             Join* late = find_join(name);
             if (late == nullptr) return;
@@ -290,7 +330,8 @@ void GroupInvites::join_heard(Join& join, pmix_status_t code, const ProcId& sour
     transport::assert_on_loop();
     if (join.forming) return;  // the collective ends it
     if (code == PMIX_GROUP_CONSTRUCT_ABORT) return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
-    if (code == PMIX_GROUP_MEMBERSHIP_UPDATE && source == join.leader) return follow(join, infos);
+    if (code == PMIX_GROUP_MEMBERSHIP_UPDATE && source == join.leader)
+        return or_end_join(join.id, [&] { follow(join, infos); });
     if (code == PMIX_GROUP_LEADER_SELECTED && !(source == session_.self())) {
         join.leader = source;
         if (join.orphan != 0) session_.loop().cancel(std::exchange(join.orphan, 0));
@@ -314,8 +355,7 @@ void GroupInvites::leader_failed(Join& join, bool abort, bool lead) {
             if (i.name == join.name) announce(PMIX_GROUP_CONSTRUCT_ABORT, join.name, i.invited);
         return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
     }
-    if (lead) return take_over(join);
-    orphaned(join);
+    or_end_join(join.id, [&] { lead ? take_over(join) : orphaned(join); });
 }
 
 // The inviter has everybody: so to the collective, with what it wants of it.
@@ -357,19 +397,22 @@ void GroupInvites::take_over(Join& join) {
     if (!contains(i.members, session_.self())) i.members.insert(i.members.begin(), session_.self());
     i.invited = i.pending;
     i.optional = InfoView(i.infos).flag(PMIX_GROUP_OPTIONAL);
-    i.done = std::move(join.done);
     i.limit = join.limit;
+    i.id = next_++;
+    Invite& mine = invites_.emplace_back(std::move(i));
+    // From here on it is this call, and not the join's.
+    mine.done = std::move(join.done);
     if (join.timer != 0) session_.loop().cancel(join.timer);
     if (join.orphan != 0) session_.loop().cancel(join.orphan);
     joins_.remove_if([&](const Join& j) { return &j == &join; });
-    InfoList infos;
-    const pmix_proc_t self = session_.self().to_c();
-    infos.append(PMIX_GROUP_LEADER, &self, PMIX_PROC);
-    announce(PMIX_GROUP_LEADER_SELECTED, i.name, i.invited, std::move(infos));
-    i.id = next_++;
-    Invite& mine = invites_.emplace_back(std::move(i));
-    watch_limit(mine);
-    check(mine);
+    or_give_up(mine.id, [&] {
+        InfoList infos;
+        const pmix_proc_t self = session_.self().to_c();
+        infos.append(PMIX_GROUP_LEADER, &self, PMIX_PROC);
+        announce(PMIX_GROUP_LEADER_SELECTED, mine.name, mine.invited, std::move(infos));
+        watch_limit(mine);
+        check(mine);
+    });
 }
 
 void GroupInvites::finish(Join& join, pmix_status_t status, InfoList&& results) {

@@ -76,8 +76,13 @@ class GroupInvites {
         bool aborts = false;  // or let there be no group
     };
 
+    template <class Step>
+    void or_give_up(uint64_t invite, Step&& step);
+    template <class Step>
+    void or_end_join(uint64_t join, Step&& step);
     void start_invite(Invite&& invite);
     void start_join(Join&& join, bool accept);
+    void send_acceptance(Join& join);
     Invite* find_invite(const std::string& name) noexcept;
     Join* find_join(const std::string& name) noexcept;
     void invite_heard(Invite& invite, pmix_status_t code, const common::ProcId& who, const GroupVerdict& verdict);
