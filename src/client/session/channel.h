@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The seam between a client and its server: send this frame, tell me what comes back.
 //
-// Two exist: SocketChannel (client/session/socket_channel) over a connection, and Loopback (runtime/loopback) for a
-// process that is its own server. Nothing above this line knows which one it has. What comes back goes to a
+// Four exist: SocketChannel (client/session/socket_channel) over a connection, Loopback (runtime/loopback) for a
+// process that is its own server, OpenPmixChannel (client/openpmix) where the server has OpenPMIx's protocol, and
+// ServerSet (client/tool), which is several. Nothing above this line knows which one it has. What comes back goes to a
 // transport::ConnectionHandler, with the promises written there: take_anywhere() on whichever thread reads, on_frame()
 // and on_closed() on the loop, nothing on the stack of a send().
 //
