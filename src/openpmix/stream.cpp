@@ -109,7 +109,8 @@ void Stream::on_ready(bool readable, bool writable) noexcept {
 // ---- in ----
 
 void Stream::read() {
-    answered_ = more_expected_ = false;
+    answered_ = true;  // nothing has been received yet
+    more_expected_ = false;
     receive();
     if (more_expected_ && !answered_ && socket_) transport::acknowledge_now(socket_.get());
 }
@@ -134,6 +135,7 @@ void Stream::receive() {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         if (n <= 0) return fail(PMIX_ERR_LOST_CONNECTION);
+        answered_ = false;
         buffer_.filled(static_cast<size_t>(n));
         if (!deliver()) return;
         if (static_cast<size_t>(n) < space.size) return;  // nothing more for now

@@ -109,7 +109,7 @@ class Stream final : public std::enable_shared_from_this<Stream>,
     bool connected_ = false;    // the connect message has been received
     bool whole_headers_ = true;
     bool more_expected_ = false;  // a message that was read now may be followed by another one
-    bool answered_ = false;       // something has been sent since this read began
+    bool answered_ = false;       // something has been sent since the last bytes were received
     bool held_ = false;           // a large message waits for room
     bool admitted_ = false;       // the large message at the front may be read
     bool failed_ = false;

@@ -303,6 +303,7 @@ void Events::deliver(const std::shared_ptr<const Event>& event) {
 }
 
 void Events::deliver_to(size_t reference, const std::shared_ptr<const Event>& event) {
+    if (common::answers_acceptance(event->traits.code, event->infos)) return;
     if (order_.wants(reference, event->traits)) start(event, {reference}, true);
 }
 
@@ -368,7 +369,7 @@ void Events::step(uint64_t id) {
     }
 }
 
-// The library's own part in an event of a group comes after the handlers, whose results decide.
+// The library's own part in an event of a group comes after the handlers, whose results decide, where they see it.
 void Events::tell_groups(const Event& event, const InfoList& results, bool replayed) {
     if (shut_ || observer_ == nullptr || !common::is_group_event(event.traits.code)) return;
     observer_->group_event(event.traits.code, event.traits.source, event.infos, results, replayed);

@@ -181,7 +181,10 @@ void GroupInvites::ask(Invite& invite, const ProcList& targets) {
 void GroupInvites::invite_heard(Invite& invite, pmix_status_t code, const ProcId& sender, const GroupVerdict& verdict) {
     if (verdict.abort || code == PMIX_GROUP_CONSTRUCT_ABORT)
         return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT, code == PMIX_GROUP_CONSTRUCT_ABORT);
-    if (invite.forming) return;
+    if (invite.forming) {
+        if (code == PMIX_GROUP_INVITE_ACCEPTED && !contains(invite.members, sender)) answer_late(invite.name, sender);
+        return;
+    }
     if (code == PMIX_GROUP_INVITE_ACCEPTED) {
         std::erase(invite.pending, sender);
         return check(invite);
@@ -245,11 +248,23 @@ void GroupInvites::announce_abort(const std::string& name, const ProcList& targe
     announce(PMIX_GROUP_CONSTRUCT_ABORT, name, targets, std::move(infos));
 }
 
+// Somebody accepts what is over: it must not wait for it.
+void GroupInvites::answer_late(const std::string& name, const ProcId& source) {
+    InfoList infos;
+    const bool told = std::any_of(given_up_.begin(), given_up_.end(), [&](const auto& ended) {
+        return ended.first == name && contains(ended.second, source);
+    });
+    if (told) infos.append_flag(common::kAnswersAcceptance, true);
+    announce_abort(name, {source}, std::move(infos));
+}
+
 void GroupInvites::give_up(Invite& invite, pmix_status_t status, bool heard) {
     try {
         ProcList all = invite.invited;
         if (!heard) all.push_back(session_.self());
         announce_abort(invite.name, all);
+        if (given_up_.size() >= kMaxReceived) given_up_.pop_front();
+        given_up_.emplace_back(invite.name, std::move(all));
     } catch (const std::bad_alloc&) {  // the caller is answered all the same
     }
     finish(invite, status, {});
@@ -462,13 +477,7 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
             who = ProcId(*affected);
         return invite_heard(*invite, code, who, verdict);
     }
-    // Somebody accepts what is over: it must not wait for it.
-    if (code == PMIX_GROUP_INVITE_ACCEPTED) {
-        InfoList mark;
-        mark.append_flag(common::kAnswersAcceptance, true);
-        mark.append_flag(PMIX_EVENT_DO_NOT_CACHE, true);  // nor those that are registered later
-        return announce_abort(name, {source}, std::move(mark));
-    }
+    if (code == PMIX_GROUP_INVITE_ACCEPTED) return answer_late(name, source);
     Join* join = find_join(name);
     if (join == nullptr) return;
     // A successor of before we listened is this join's only if its inviter has ended: there may have been another group

@@ -16,6 +16,7 @@
 #include <deque>
 #include <list>
 #include <string>
+#include <utility>
 
 #include "client/groups/group_events.h"
 #include "transport/event_loop.h"
@@ -94,6 +95,7 @@ class GroupInvites {
     void form(Invite& invite);
     // heard: by an event, which this process's handlers have had.
     void give_up(Invite& invite, pmix_status_t status, bool heard = false);
+    void answer_late(const std::string& name, const common::ProcId& source);
     void announce_abort(const std::string& name, const common::ProcList& targets, common::InfoList infos = {});
     void finish(Invite& invite, pmix_status_t status, common::InfoList&& results);
     void follow(Join& join, const common::InfoList& infos);
@@ -109,6 +111,7 @@ class GroupInvites {
     std::list<Invite> invites_;
     std::list<Join> joins_;
     std::deque<Invitation> received_;
+    std::deque<std::pair<std::string, common::ProcList>> given_up_;  // and those that were told of it
     uint64_t next_ = 1;  // a name may be used again before the collective of its last use has been answered
     bool shut_ = false;
 };

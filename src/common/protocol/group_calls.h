@@ -39,8 +39,8 @@ inline constexpr pmix_status_t kGroupEvents[] = {PMIX_GROUP_INVITED,
                                                  PMIX_GROUP_CONTEXT_ID_ASSIGNED,
                                                  PMIX_GROUP_MEMBER_FAILED};
 
-// PMIX_BOOL in a PMIX_GROUP_CONSTRUCT_ABORT that answers an acceptance that is too late. All invited have been told
-// of the end by then, so this one is for the library, whose caller waits, and not for the process's handlers.
+// PMIX_BOOL in a PMIX_GROUP_CONSTRUCT_ABORT that answers an acceptance which is too late, of a process that was told of
+// the end with all others before. So it is for the library, whose caller waits, and not for the process's handlers.
 inline constexpr std::string_view kAnswersAcceptance = "wireup.group.answer";
 inline bool answers_acceptance(pmix_status_t code, InfoView infos) noexcept {
     return code == PMIX_GROUP_CONSTRUCT_ABORT && infos.flag(kAnswersAcceptance);

@@ -107,6 +107,8 @@ struct BlockingTasks::State {
         try {
             if (task.done) scheduler.post(std::move(task.done));
         } catch (const std::exception&) {  // no memory: the Task goes, and with it a Reply, which answers an error
+            task.done.reset();
+            scheduler.step_lost();
         }
     }
     static bool start(const std::shared_ptr<State>& state) noexcept {

@@ -138,6 +138,8 @@ bool Groups::has_part(const ProcId& proc, std::string_view name) {
 
 void Groups::event_notified(pmix_status_t code, const ProcId& source, const InfoList& infos, bool from_host) {
     if (!common::is_group_event(code)) return;
+    // To one process, about what is over: its sender may be forming another group of the name.
+    if (common::answers_acceptance(code, infos)) return;
     std::string_view name;
     if (InfoView(infos).get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
     // An invitation begins a new group, so its source need not have a part in one.

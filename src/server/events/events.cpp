@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/protocol/event_infos.h"
+#include "server/base/need.h"
 #include "server/base/scheduler.h"
 #include "server/host/required.h"
 #include "transport/send_queue.h"
@@ -213,7 +214,10 @@ void Events::tell_loss(Listener& listener, Peer& peer) {
 void Events::peer_reads(const Peer& peer) {
     auto it = listeners_.find(peer.serial());
     if (it == listeners_.end() || it->second.lost == 0) return;
-    if (auto known = it->second.peer.lock(); known != nullptr && !known->gone()) tell_loss(it->second, *known);
+    try {
+        if (auto known = it->second.peer.lock(); known != nullptr && !known->gone()) tell_loss(it->second, *known);
+    } catch (const std::bad_alloc&) {  // it is told before the next event
+    }
 }
 
 bool Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for) {
@@ -238,14 +242,16 @@ void Events::spread(Event&& event, const Told& told) {
     bool failed = false;
     for (auto& entry : listeners_) {
         Listener& listener = entry.second;
+        bool wanted = false;
         try {
             auto peer = listener.peer.lock();
             if (peer == nullptr || !reaches(event, *peer)) continue;
-            bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
-                                      [&](const Handler& h) { return wants(h, event); });
+            wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
+                                 [&](const Handler& h) { return wants(h, event); });
             if (wanted && send(listener, event, 0) && told) told(peer->id());
         } catch (const std::bad_alloc&) {
             failed = true;
+            if (wanted) ++listener.lost;
         }
     }
     cache_.add(std::move(event), [this](const Event& e) { return awaited(e); });
@@ -395,12 +401,13 @@ void Events::raise(pmix_status_t code, const ProcId& source, pmix_data_range_t r
 
 void Events::announce(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos,
                       const Credentials& who) {
+    // Before anybody is told: who has to repeat it repeats it for all.
     InfoList up;
-    const bool copied =
-        up.append_all(infos.c_array(), infos.size()) == PMIX_SUCCESS && append_ids(up, who) == PMIX_SUCCESS;
+    need(up.append_all(infos.c_array(), infos.size()));
+    need(append_ids(up, who));
     auto event = make(code, source, range, std::move(infos));
     if (!event) return;
-    const bool hand_up = copied && goes_up(*event);
+    const bool hand_up = goes_up(*event);
     if (!is_trusted(who.uid)) event->user = who.uid;
     run_all([&] { spread(std::move(event).value()); },
             [&] {

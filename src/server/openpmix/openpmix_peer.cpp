@@ -120,12 +120,12 @@ void OpenPmixPeer::on_message(const openpmix::FrameHeader& header, Bytes payload
     auto self = shared_from_this();
     if (stage() == Stage::over) return;
     if (stage() != Stage::admitted) return listener().refuse(*this, PMIX_ERR_UNPACK_FAILURE);
-    // All but a blocking fence may be followed by another request, which a form that calls back does not wait to send.
-    // For each process of a fence an acknowledgement would cost a packet.
+    // Any message may be followed by another one, which a form that calls back, and a heartbeat, do not wait to send.
+    // For each process of a fence an acknowledgement would cost a packet, and nearly all fences wait.
     uint8_t command = 0;
-    if (openpmix::read_command(payload, traits_, &command) == PMIX_SUCCESS &&
-        command != static_cast<uint8_t>(openpmix::Command::fence))
-        stream_->expect_more();
+    const bool fence = openpmix::read_command(payload, traits_, &command) == PMIX_SUCCESS &&
+                       command == static_cast<uint8_t>(openpmix::Command::fence);
+    if (!fence) stream_->expect_more();
     if (!translator_->message(header, payload)) {
         WIREUP_LOG(server, warn, "%s:%u does not keep to OpenPMIx's protocol", id().nspace.c_str(), id().rank);
         close();

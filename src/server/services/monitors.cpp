@@ -54,7 +54,8 @@ struct Monitors::Monitor {
     std::string file;  // empty: heartbeats
     unsigned criteria = 0;
     FileState last;
-    bool goes_on = false;  // its period runs, or its file is being looked at
+    bool goes_on = false;      // its period runs
+    std::weak_ptr<char> look;  // until its file has been looked at
     Timer timer;
     Charge charge;
 };
@@ -151,11 +152,11 @@ void Monitors::request(Peer& peer, common::MonitorRequest& request, Reply reply)
     try {
         if (!m.file.empty()) look_at_file(number, true);
         arm(number);
+        reply.status(PMIX_SUCCESS);
     } catch (const std::bad_alloc&) {
         monitors_.erase(number);
         throw;
     }
-    reply.status(PMIX_SUCCESS);
 }
 
 // What this server does not do itself, and the part of a cancelled monitor that the host does.
@@ -223,7 +224,7 @@ void Monitors::recover() {
     run_all(
         [&] {
             run_each(monitors_, [&](const auto& entry) {
-                if (!entry.second->goes_on) arm(entry.first);
+                if (!entry.second->goes_on && entry.second->look.expired()) arm(entry.first);
             });
         },
         [&] { usage_.recover(); });
@@ -285,8 +286,10 @@ void Monitors::heartbeat(Peer& peer, common::Nothing&, Reply) {
 
 // The next period begins when the answer is there: a file system that hangs raises nothing by itself.
 void Monitors::look_at_file(uint64_t number, bool first) {
-    const Monitor& m = *monitors_.at(number);
+    Monitor& m = *monitors_.at(number);
     auto state = std::make_shared<FileState>();
+    auto look = std::make_shared<char>();
+    m.look = look;
     blocking_tasks_.add(
         m.user,
         [state, path = m.file](bool as_user) {
@@ -295,8 +298,10 @@ void Monitors::look_at_file(uint64_t number, bool first) {
             if (!as_user || ::stat(path.c_str(), &info) != 0) return;
             *state = {true, info.st_size, info.st_atim, info.st_mtim};
         },
-        [this, number, state, first] { saw(number, *state, first); });
-    monitors_.at(number)->goes_on = true;
+        [this, number, state, first, look = std::move(look)]() mutable {
+            look.reset();
+            saw(number, *state, first);
+        });
 }
 
 void Monitors::saw(uint64_t number, const FileState& state, bool first) {
@@ -305,7 +310,6 @@ void Monitors::saw(uint64_t number, const FileState& state, bool first) {
     Monitor& m = *it->second;
     const FileState before = std::exchange(m.last, state);
     if (first) return;
-    m.goes_on = false;
     const auto differ = [](const timespec& a, const timespec& b) {
         return a.tv_sec != b.tv_sec || a.tv_nsec != b.tv_nsec;
     };

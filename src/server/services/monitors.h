@@ -4,9 +4,10 @@
 //
 // Owns the monitors. Loop thread only; a file is examined by a blocking task, with the rights of the requester's user.
 // A monitor counts the successive periods without activity; beyond the number that may be missed it raises its event,
-// once, until there is activity again. It ends with its requester's connection, without an event. What can go wrong:
-// wrong directives (PMIX_ERR_BAD_PARAM), too many monitors for one process (PMIX_ERR_OUT_OF_RESOURCE), an unknown name
-// to cancel (PMIX_ERR_NOT_FOUND), and any status of the host for other requests.
+// once, until there is activity again; again in the next period where it had no memory to tell all. It ends with its
+// requester's connection, without an event. What can go wrong: wrong directives (PMIX_ERR_BAD_PARAM), too many monitors
+// for one process (PMIX_ERR_OUT_OF_RESOURCE), an unknown name to cancel (PMIX_ERR_NOT_FOUND), and any status of the
+// host for other requests.
 #pragma once
 
 #include <map>

@@ -151,7 +151,29 @@ TEST_F(GroupInviteTest, Invite_AcceptedAfterItsEnd_IsAnsweredForTheLibraryOnly) 
     EXPECT_EQ((common::ProcList{{"far", 0}}), told(PMIX_GROUP_CONSTRUCT_ABORT));
     const InfoList answer = infos_of(PMIX_GROUP_CONSTRUCT_ABORT);
     EXPECT_TRUE(common::answers_acceptance(PMIX_GROUP_CONSTRUCT_ABORT, answer));
-    EXPECT_TRUE(common::InfoView(answer).flag(PMIX_EVENT_DO_NOT_CACHE)) << "no handler of later sees it";
+    // One that was not told of the end, since it was not invited, hears of it by this.
+    event(PMIX_GROUP_INVITE_ACCEPTED, {}, false, {"far", 7});
+    EXPECT_EQ((common::ProcList{{"far", 7}}), told(PMIX_GROUP_CONSTRUCT_ABORT));
+    EXPECT_EQ(nullptr, infos_of(PMIX_GROUP_CONSTRUCT_ABORT).find(common::kAnswersAcceptance));
+}
+
+// Silent until the limit, it is no member; the others form the group. rows: R15
+TEST_F(GroupInviteTest, Invite_AcceptedByOneThatWasLeftOutWhileItForms_IsAnswered) {
+    const pmix_proc_t both[] = {ProcId("far", 0).to_c(), ProcId("far", 2).to_c()};
+    InfoList optional;
+    optional.append_flag(PMIX_GROUP_OPTIONAL, true);
+    Ended invited;
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", both, 2, optional.c_array(), 1, &Ended::back, &invited));
+    settle();
+    event(PMIX_GROUP_INVITE_DECLINED, {}, false, {"far", 2});
+    event(PMIX_GROUP_INVITE_ACCEPTED, {});
+    ASSERT_EQ(1u, constructs().size()) << "it forms";
+    event(PMIX_GROUP_INVITE_ACCEPTED, {}, false, {"far", 2});
+    EXPECT_EQ((common::ProcList{{"far", 2}}), told(PMIX_GROUP_CONSTRUCT_ABORT));
+    EXPECT_EQ(nullptr, infos_of(PMIX_GROUP_CONSTRUCT_ABORT).find(common::kAnswersAcceptance))
+        << "it has not been told of an end";
+    EXPECT_EQ(0, invited.times);
+    end_all();
 }
 
 // rows: R14

@@ -9,6 +9,7 @@
 #include "server/server.h"
 #include "support/openpmix_client.h"
 #include "support/server_here.h"
+#include "support/sockets.h"
 
 namespace openpmix_serving_test {
 
@@ -290,6 +291,26 @@ TEST_F(OpenPmixServingTest, Request_ThatIsCutShort_IsAnsweredAndNothingElseSuffe
     zero_->write(++zero_->tag, fence);
     EXPECT_NE(PMIX_SUCCESS, zero_->receive<openpmix::StatusReply>(zero_->tag).status.value);
     EXPECT_EQ(PMIX_SUCCESS, commit_global(*zero_, "still", 1));
+}
+
+// The next one, which a client may send before it has an answer, is kept back by Nagle's algorithm until then.
+TEST_F(OpenPmixServingTest, Message_ThatIsNotAnsweredAtOnce_IsAcknowledged) {
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*one_, "there", 1));
+    const auto answers_take_acknowledgements = [&] {
+        for (int i = 0; i < 32; ++i)
+            ASSERT_EQ(PMIX_SUCCESS, zero_->ask<openpmix::GetReply>(get_of("job", 1, "there")).status.value);
+    };
+    const auto server_has_read = [&] {
+        EXPECT_EQ(PMIX_SUCCESS, one_->ask<openpmix::GetReply>(get_of("job", 1, "there")).status.value);
+    };
+    answers_take_acknowledgements();
+    zero_->send(get_of("job", 0, "late"));
+    server_has_read();
+    EXPECT_TRUE(is_acknowledged(zero_->socket.get()));
+    answers_take_acknowledgements();
+    zero_->write(openpmix::kHeartbeatTag, {});
+    server_has_read();
+    EXPECT_TRUE(is_acknowledged(zero_->socket.get()));
 }
 
 TEST_F(OpenPmixServingTest, Heartbeat_IsNeverAnswered) {
