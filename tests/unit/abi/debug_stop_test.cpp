@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "common/values/info_view.h"
 #include "support/server_here.h"
 
 namespace pmix::test::debug_stop_test {

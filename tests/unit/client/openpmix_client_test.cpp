@@ -284,7 +284,7 @@ TEST_P(OpenPmixClient, Get_ReservedKey_IsAskedForAtOnceAsByTheReleasesOwnClient)
         const auto& infos = request.infos.infos;
         return common::InfoView(infos.data(), infos.size()).flag(PMIX_IMMEDIATE);
     };
-    for (const auto& [key, seen] : {std::make_pair(PMIX_CLUSTER_ID, &reserved), std::make_pair("their.key", &other)}) {
+    for (const auto& [key, seen] : {std::pair(PMIX_CLUSTER_ID, &reserved), std::pair("their.key", &other)}) {
         server_->on(theirs::Command::get, [this, immediate, seen = seen](uint32_t tag, common::Bytes payload) {
             seen->set_value(immediate(payload));
             server_->send_status(tag, PMIX_ERR_NOT_FOUND);

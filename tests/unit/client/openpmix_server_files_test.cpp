@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The addresses of servers that speak OpenPMIx's protocol, their files, and which of them a tool looks at.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
