@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* facts.c: data that only one node has: the pids, states and memory of its processes, the identity of its server and
- * that server's report.
+/* facts.c: data that only one node has: the pids, states, memory and resources of its processes, the identity of its
+ * server and that server's report, what is used of the node.
  *
  * What this owns: the questions that are open at other nodes. Each is sent to all nodes that it concerns; their
  * parts are put together in order, and one part that is missing makes the whole answer missing. Reports are there to
@@ -37,6 +37,10 @@ struct facts { /* one question, until all have answered */
 #ifndef WIREUP_QUERY_REPORTS
 #define WIREUP_QUERY_REPORTS "wireup.reports"
 #define WIREUP_REPORT_PROBLEM "wireup.rep.problem"
+#endif
+#ifndef PMIX_QUERY_PROC_RESOURCE_USAGE /* before 6.1 */
+#define PMIX_QUERY_PROC_RESOURCE_USAGE "pmix.qry.pres"
+#define PMIX_QUERY_NODE_RESOURCE_USAGE "pmix.qry.nres"
 #endif
 #ifndef WIREUP_QUERY_REPORT
 #define WIREUP_QUERY_REPORT "wireup.report"
@@ -90,6 +94,7 @@ static bool get_value(struct buffer* body, pmix_value_t* value) {
 static size_t size_of_row(const pmix_value_t* value) {
     if (value->type != PMIX_DATA_ARRAY || !value->data.darray) return 0;
     if (value->data.darray->type == PMIX_PROC_INFO) return sizeof(pmix_proc_info_t);
+    if (value->data.darray->type == PMIX_INFO) return sizeof(pmix_info_t);
 #ifdef PMIX_PROC_STATS /* headers of OpenPMIx 6.1 have no statistics */
     if (value->data.darray->type == PMIX_PROC_STATS) return sizeof(pmix_proc_stats_t);
 #endif
@@ -137,7 +142,8 @@ static bool join(struct facts* facts, pmix_value_t* all) {
         append_rows(all, part);
         facts->parts[i].have = false;
     }
-    if (size_of_row(all) != 0 && all->data.darray->size > 1) {
+    /* Infos (samples of what is used) stay in the order of the nodes. */
+    if (size_of_row(all) != 0 && all->data.darray->size > 1 && all->data.darray->type != PMIX_INFO) {
         int (*order)(const void*, const void*) = by_rank;
 #ifdef PMIX_PROC_STATS
         if (all->data.darray->type == PMIX_PROC_STATS) order = by_rank_stats;
@@ -219,7 +225,8 @@ static int node_of_name(const char* hostname) {
 bool fact_is_one(const char* key) {
     return is(key, PMIX_QUERY_PROC_TABLE) || is(key, PMIX_QUERY_LOCAL_PROC_TABLE) || is(key, PMIX_QUERY_MEMORY_USAGE) ||
            is(key, PMIX_PROC_PID) || is(key, PMIX_PROC_STATE_STATUS) || is(key, PMIX_SERVER_URI) ||
-           is(key, PMIX_DAEMON_MEMORY) || is(key, PMIX_CLIENT_AVG_MEMORY) || is(key, WIREUP_QUERY_REPORTS);
+           is(key, PMIX_DAEMON_MEMORY) || is(key, PMIX_CLIENT_AVG_MEMORY) || is(key, WIREUP_QUERY_REPORTS) ||
+           is(key, PMIX_QUERY_PROC_RESOURCE_USAGE) || is(key, PMIX_QUERY_NODE_RESOURCE_USAGE);
 }
 
 /* Which nodes have a part of the answer; none: it cannot be had. */
@@ -229,12 +236,13 @@ static int nodes_of(const struct fact* fact, int nodes[MAX_NODES]) {
         return mesh_nodes();
     }
     int named = fact->hostname ? node_of_name(fact->hostname) : mesh_self();
-    bool one_node =
-        is(fact->key, PMIX_SERVER_URI) || is(fact->key, PMIX_DAEMON_MEMORY) || is(fact->key, PMIX_CLIENT_AVG_MEMORY);
+    bool of_node = is(fact->key, PMIX_QUERY_NODE_RESOURCE_USAGE);
+    bool one_node = is(fact->key, PMIX_SERVER_URI) || is(fact->key, PMIX_DAEMON_MEMORY) ||
+                    is(fact->key, PMIX_CLIENT_AVG_MEMORY) || (of_node && fact->hostname);
     const struct job* job = job_find(fact->nspace);
     if (!one_node && !job) return 0;
     bool one_rank = fact->rank != PMIX_RANK_WILDCARD && !is(fact->key, PMIX_QUERY_PROC_TABLE) &&
-                    !is(fact->key, PMIX_QUERY_LOCAL_PROC_TABLE);
+                    !is(fact->key, PMIX_QUERY_LOCAL_PROC_TABLE) && !of_node;
     if (!one_node && one_rank) {
         if (fact->rank >= job->size) return 0;
         nodes[0] = (int)job_node_of(job, fact->rank);

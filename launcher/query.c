@@ -175,6 +175,8 @@ void query_register(void) {
                           "PMIX_QUERY_PROC_TABLE",
                           "PMIX_QUERY_LOCAL_PROC_TABLE",
                           "PMIX_QUERY_MEMORY_USAGE",
+                          "PMIX_QUERY_PROC_RESOURCE_USAGE",
+                          "PMIX_QUERY_NODE_RESOURCE_USAGE",
                           "PMIX_DAEMON_MEMORY",
                           "PMIX_CLIENT_AVG_MEMORY",
                           "PMIX_SERVER_URI",

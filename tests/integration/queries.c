@@ -3,6 +3,13 @@
  * host (pmixrun). usage: queries support|jobs|processes|tables|summary|each|refusals NODES */
 #include "check.h"
 
+#ifndef PMIX_QUERY_PROC_RESOURCE_USAGE /* headers before 6.1 */
+#define PMIX_QUERY_PROC_RESOURCE_USAGE "pmix.qry.pres"
+#define PMIX_QUERY_NODE_RESOURCE_USAGE "pmix.qry.nres"
+#define PMIX_PROC_RESOURCE_USAGE "pmix.proc.res"
+#define PMIX_NODE_RESOURCE_USAGE "pmix.node.res"
+#endif
+
 static uint32_t nodes;
 
 struct asked {
@@ -223,9 +230,10 @@ static pid_t pid_of(uint32_t rank) {
 }
 
 /* A job on several nodes: whole tables, or an honest status. Debuggers live on the first one.
- * rows: Q16 Q17 Q18
+ * rows: Q16 Q17 Q18 Q20
  * proves: PMIx_Query_info PMIX_QUERY_PROC_TABLE PMIX_QUERY_LOCAL_PROC_TABLE PMIX_QUERY_MEMORY_USAGE PMIX_NSPACE server
  * proves: PMIx_Query_info PMIX_PROC_PID PMIX_PROCID server
+ * proves: PMIx_Query_info PMIX_QUERY_PROC_RESOURCE_USAGE PMIX_QUERY_NODE_RESOURCE_USAGE PMIX_NSPACE server
  * proves: PMIx_Query_info PMIX_SERVER_URI PMIX_DAEMON_MEMORY PMIX_CLIENT_AVG_MEMORY server */
 static void tables(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -265,6 +273,30 @@ static void tables(int argc, char** argv) {
 #endif
     forget(&asked);
 
+    /* What all processes and all nodes of the job use, in the order of the nodes. */
+    asked = ASK(&of_job, PMIX_QUERY_PROC_RESOURCE_USAGE, PMIX_QUERY_NODE_RESOURCE_USAGE);
+    CHECK_OK(asked.status);
+    table = answer(&asked, PMIX_QUERY_PROC_RESOURCE_USAGE)->data.darray;
+    CHECK(table->type == PMIX_INFO && table->size == job_size);
+    for (size_t i = 0; i < table->size; i++) {
+        const pmix_info_t* sample = (const pmix_info_t*)table->array + i;
+        CHECK(PMIX_CHECK_KEY(sample, PMIX_PROC_RESOURCE_USAGE));
+        const pmix_data_array_t* figures = sample->value.data.darray;
+        const pmix_proc_t* proc = found(figures->array, figures->size, PMIX_PROCID)->data.proc;
+        CHECK(found(figures->array, figures->size, PMIX_PROC_PID)->data.pid == pid_of(proc->rank));
+    }
+    table = answer(&asked, PMIX_QUERY_NODE_RESOURCE_USAGE)->data.darray;
+    CHECK(table->type == PMIX_INFO && table->size == nodes);
+    for (size_t i = 0; i < table->size; i++) {
+        const pmix_info_t* sample = (const pmix_info_t*)table->array + i;
+        char name[32];
+        snprintf(name, sizeof name, "node%zu", i + 1);
+        CHECK(PMIX_CHECK_KEY(sample, PMIX_NODE_RESOURCE_USAGE));
+        const pmix_data_array_t* figures = sample->value.data.darray;
+        CHECK(strcmp(found(figures->array, figures->size, PMIX_HOSTNAME)->data.string, name) == 0);
+    }
+    forget(&asked);
+
     pmix_info_t narrowed[2];
     PMIX_INFO_LOAD(&narrowed[0], PMIX_NSPACE, me.nspace, PMIX_STRING);
 
@@ -272,9 +304,10 @@ static void tables(int argc, char** argv) {
         pmix_proc_t proc = rank_of_job(rank);
         pmix_info_t of_proc;
         PMIX_INFO_LOAD(&of_proc, PMIX_PROCID, &proc, PMIX_PROC);
-        asked = ASK(&of_proc, PMIX_PROC_PID, PMIX_QUERY_MEMORY_USAGE);
+        asked = ASK(&of_proc, PMIX_PROC_PID, PMIX_QUERY_MEMORY_USAGE, PMIX_QUERY_PROC_RESOURCE_USAGE);
         CHECK_OK(asked.status);
         CHECK(answer(&asked, PMIX_PROC_PID)->data.pid == pid_of(rank));
+        CHECK(answer(&asked, PMIX_QUERY_PROC_RESOURCE_USAGE)->data.darray->size == 1);
         table = answer(&asked, PMIX_QUERY_MEMORY_USAGE)->data.darray;
         CHECK(table->size == 1);
 #ifdef PMIX_PROC_STATS
@@ -385,6 +418,8 @@ static void each(int argc, char** argv) {
                 {PMIX_QUERY_PSET_MEMBERSHIP, PMIX_DATA_ARRAY},
                 {PMIX_QUERY_AVAIL_SERVERS, PMIX_DATA_ARRAY},
                 {PMIX_QUERY_MEMORY_USAGE, PMIX_DATA_ARRAY},
+                {PMIX_QUERY_PROC_RESOURCE_USAGE, PMIX_DATA_ARRAY},
+                {PMIX_QUERY_NODE_RESOURCE_USAGE, PMIX_DATA_ARRAY},
                 {PMIX_QUERY_SPAWN_SUPPORT, PMIX_STRING},
                 {PMIX_DAEMON_MEMORY, PMIX_FLOAT},
                 {PMIX_CLIENT_AVG_MEMORY, PMIX_FLOAT},

@@ -60,7 +60,8 @@ pmix_status_t check(const pmix_query_t queries[], size_t n) noexcept {
 
 // What is true of the server at this moment: it is asked again each time.
 bool is_of_moment(std::string_view key) noexcept {
-    return key == WIREUP_QUERY_REPORT || key == WIREUP_QUERY_REPORTS || key == WIREUP_QUERY_COUNTERS;
+    return key == WIREUP_QUERY_REPORT || key == WIREUP_QUERY_REPORTS || key == WIREUP_QUERY_COUNTERS ||
+           key == PMIX_QUERY_PROC_RESOURCE_USAGE || key == PMIX_QUERY_NODE_RESOURCE_USAGE;
 }
 
 bool is_abi_key(std::string_view key) noexcept {

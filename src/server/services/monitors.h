@@ -44,6 +44,7 @@ class Monitors final : public LifecycleObserver {
     void stop(pmix_status_t) override;
 
     size_t size() const noexcept { return monitors_.size() + usage_.size(); }
+    UsageMonitors& usage() noexcept { return usage_; }
 
   private:
     struct Monitor;

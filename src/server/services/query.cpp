@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <optional>
 
 #include "common/base/limits.h"
@@ -23,6 +24,13 @@ using common::Level;
 using common::SupportQuestion;
 using common::Value;
 
+namespace {
+
+// Of one request: each is a walk through the memory of processes.
+constexpr size_t kMaxSamples = 16;
+
+}  // namespace
+
 // One request on its way: what was found for each query, and what the host is asked.
 struct Query::Work {
     struct Missing {
@@ -30,8 +38,17 @@ struct Query::Work {
         std::string key;
         std::optional<Value> own;  // what is answered if the host has nothing better
     };
+    struct Sample {
+        size_t query;
+        std::string key;
+        bool may_go_up;  // to the host, where there is nothing to sample
+        UsageScope scope;
+    };
+    common::Queries queries;
     std::vector<InfoList> found;
     std::vector<Missing> missing;
+    std::deque<Sample> samples;  // still to be taken
+    UsageViewer viewer;
     size_t asked = 0;  // keys
     size_t answered = 0;
     size_t bytes = 0;  // of the answers, encoded
@@ -40,9 +57,9 @@ struct Query::Work {
     // One more key is asked: few bytes may ask for many, and again for what was asked already.
     pmix_status_t ask() {
         ++asked;
-        return asked > common::kMaxQueryKeys || bytes > common::kMaxQueryAnswer ? PMIX_ERR_OUT_OF_RESOURCE
-                                                                                : PMIX_SUCCESS;
+        return asked > common::kMaxQueryKeys || too_large() ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
     }
+    bool too_large() const noexcept { return bytes > common::kMaxQueryAnswer; }
     pmix_status_t add(size_t query, std::string_view key, Value&& value) {
         common::ByteWriter encoded;
         WIREUP_RETURN_IF_ERROR(common::encode_value(encoded, value.get()));
@@ -143,6 +160,7 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
     if (SupportQuestion::is_one(query)) return answer_support(query, work, index);
     auto target = Target::read(peer.id(), qualifiers);
     if (!target) return target.status();
+    const bool may_go_up = !qualifiers.flag(PMIX_QUERY_LOCAL_ONLY) && peer.kind() != PeerKind::observer;
     for (char** key = query.keys; key != nullptr && *key != nullptr; ++key) {
         if (const pmix_status_t full = work.ask(); full != PMIX_SUCCESS) return full;
         const bool is_report = std::strcmp(*key, WIREUP_QUERY_REPORT) == 0;
@@ -163,10 +181,17 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
         } else if (is_report || is_counters) {
             value = is_report ? make_report(known_) : make_counter_page(known_, counters_);
             if (!value) return value.status();
+        } else if (is_usage_query(*key)) {
+            auto scope = usage_.targets().read_query(*key, target->proc, qualifiers, work.viewer);
+            if (scope) {
+                if (work.samples.size() == kMaxSamples) return PMIX_ERR_OUT_OF_RESOURCE;
+                work.samples.push_back({index, *key, may_go_up, std::move(scope).value()});
+                continue;
+            }
+            value = scope.status();
         } else {
             value = answer_query(known_, peer, *key, *target, qualifiers);
         }
-        const bool may_go_up = !qualifiers.flag(PMIX_QUERY_LOCAL_ONLY) && peer.kind() != PeerKind::observer;
         if (value && may_go_up && host_.of(peer).has_query() && lacks_pids(*key, *value)) {
             // The host has started the processes, and may know those that have not connected.
             work.missing.push_back({index, *key, std::move(value).value()});
@@ -215,16 +240,49 @@ void Query::request(Peer& peer, common::QueryRequest& request, Reply reply) {
     if (request.queries.empty()) return reply.status(PMIX_ERR_BAD_PARAM);
     auto work = std::make_unique<Work>();
     work->reply = std::move(reply);
-    work->found.resize(request.queries.size());
-    for (size_t i = 0; i < request.queries.size(); ++i) {
-        const pmix_status_t rc = answer_here(peer, request.queries[i], *work, i);
+    work->queries = std::move(request.queries);
+    work->viewer = {peer.id(), peer.credentials(), peer.kind() == PeerKind::self};
+    work->found.resize(work->queries.size());
+    for (size_t i = 0; i < work->queries.size(); ++i) {
+        const pmix_status_t rc = answer_here(peer, work->queries[i], *work, i);
         if (rc != PMIX_SUCCESS) return work->reply.status(rc);
     }
+    if (work->samples.empty()) return ask_host(peer, std::move(work));
+    take_samples(peer.account(), std::move(work));
+}
+
+// The first of those that are left, then the others; then the host is asked for what nothing was found of.
+void Query::take_samples(const AccountPtr& account, std::unique_ptr<Work> work) {
+    Work::Sample sample = std::move(work->samples.front());
+    work->samples.pop_front();
+    const UsageViewer viewer = work->viewer;
+    const UsageOptions options = usage_options_of_query(sample.key);
+    const UsageScope scope = std::move(sample.scope);
+    usage_.once(viewer, options, scope, account,
+                [this, account, work = std::move(work), sample = std::move(sample)](pmix_status_t status,
+                                                                                    InfoList infos) mutable {
+                    const std::shared_ptr<Peer> peer = work->reply.peer();
+                    if (peer == nullptr) return;
+                    if (status == PMIX_SUCCESS && !infos.empty()) {
+                        auto value = common::array_value(std::move(infos));
+                        status = value ? work->add(sample.query, sample.key, std::move(value).value()) : value.status();
+                        // As before each key that is asked.
+                        if (!work->samples.empty() && work->too_large()) status = PMIX_ERR_OUT_OF_RESOURCE;
+                    } else if (status == PMIX_SUCCESS && sample.may_go_up) {
+                        work->missing.push_back({sample.query, sample.key, {}});
+                    }
+                    if (status != PMIX_SUCCESS) return work->reply.status(status);
+                    if (work->samples.empty()) return ask_host(*peer, std::move(work));
+                    take_samples(account, std::move(work));
+                });
+}
+
+void Query::ask_host(Peer& peer, std::unique_ptr<Work> work) {
     if (work->missing.empty()) return work->answer(PMIX_ERR_NOT_FOUND);
     if (!host_.of(peer).has_query()) return work->answer(PMIX_ERR_NOT_SUPPORTED);
-    std::vector<std::vector<std::string>> keys(request.queries.size());
+    std::vector<std::vector<std::string>> keys(work->queries.size());
     for (const Work::Missing& m : work->missing) keys[m.query].push_back(m.key);
-    auto queries = queries_for_host(request.queries, keys, peer.credentials());
+    auto queries = queries_for_host(work->queries, keys, peer.credentials());
     if (!queries) return work->reply.status(queries.status());
     host_.query(peer.id(), std::move(queries).value(), [work = std::move(work)](HostAnswer& a) {
         work->take_from_host(a.infos);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Query: the keys that this server can answer are answered here, the others go to the host in one upcall, and one reply
-// carries both.
+// carries both. What is used at this moment is sampled in between, one key after the other (usage_monitors.h).
 //
 // The reply has one array of infos per query, in the order of the request, with an info per key that was found; its
 // status says whether all, some or none were. Loop thread only. What can go wrong: a process named in two ways
@@ -19,6 +19,7 @@
 #include "server/host/host_attributes.h"
 #include "server/services/counter_page.h"
 #include "server/services/query_answers.h"
+#include "server/services/usage_monitors.h"
 
 namespace pmix::server {
 
@@ -26,10 +27,11 @@ class Query {
   public:
     Query(const LifecycleObservers& observers, Host& host, const Registry& registry, const Segments& segments,
           const std::map<uint64_t, std::shared_ptr<Peer>>& peers, const common::ProcId& server, const std::string& uri,
-          CounterSources counters)
+          UsageMonitors& usage, CounterSources counters)
         : host_(host),
           host_attributes_(host.attributes()),
           known_{observers, registry, segments, host_attributes_, inventory_, peers, server, uri},
+          usage_(usage),
           counters_(counters) {}
 
     void request(Peer& peer, common::QueryRequest& request, Reply reply);
@@ -39,12 +41,15 @@ class Query {
   private:
     struct Work;
     pmix_status_t answer_here(const Peer& peer, const pmix_query_t& query, Work& work, size_t index);
+    void take_samples(const AccountPtr& account, std::unique_ptr<Work> work);
+    void ask_host(Peer& peer, std::unique_ptr<Work> work);
     pmix_status_t answer_support(const pmix_query_t& query, Work& work, size_t index) const;
 
     Host& host_;
     HostAttributes& host_attributes_;
     Inventory inventory_;
     const Known known_;
+    UsageMonitors& usage_;
     const CounterSources counters_;
 };
 

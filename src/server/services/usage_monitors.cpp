@@ -195,27 +195,54 @@ void UsageMonitors::end(uint64_t number, pmix_status_t status) {
     if (!monitor.empty()) monitor.mapped()->reply.status(status);
 }
 
+void UsageMonitors::once(const UsageViewer& viewer, const UsageOptions& options, const UsageScope& scope,
+                         const AccountPtr& account, Sampled done) {
+    const uint64_t number = next_++;
+    Once& one = once_[number];
+    one.done = std::move(done);
+    pmix_status_t rc = PMIX_ERR_NOMEM;
+    try {
+        one.timer = Timer(scheduler_, kLimitMs, [this, number] { end_once(number, PMIX_ERR_TIMEOUT, {}); });
+        rc = start(viewer, options, scope, account, std::make_shared<UsageHistory>(),
+                   [this, number](Task& task) { end_once(number, task.status, std::move(task.infos)); });
+    } catch (const std::bad_alloc&) {  // nothing is under way
+    }
+    if (rc != PMIX_SUCCESS) end_once(number, rc, {});
+}
+
+void UsageMonitors::end_once(uint64_t number, pmix_status_t status, InfoList infos) {
+    auto one = once_.extract(number);
+    if (!one.empty()) one.mapped().done(status, std::move(infos));
+}
+
 pmix_status_t UsageMonitors::sample(uint64_t number) {
     const Monitor& m = *monitors_.at(number);
-    const uint32_t uid = m.viewer.user.uid;
+    return start(m.viewer, m.options, m.scope, m.account, m.history,
+                 [this, number](Task& task) { sampled(number, task); });
+}
+
+pmix_status_t UsageMonitors::start(const UsageViewer& viewer, const UsageOptions& options, const UsageScope& scope,
+                                   const AccountPtr& account, const std::shared_ptr<UsageHistory>& history,
+                                   TaskDone done) {
+    const uint32_t uid = viewer.user.uid;
     if (under_way_[uid] >= kMaxUnderWay) return PMIX_ERR_OUT_OF_RESOURCE;
     auto task = std::make_shared<Task>();
     UsageQuestion& q = task->question;
-    if (m.options.of_processes) {
-        auto targets = targets_.find(m.scope, m.viewer);
+    if (options.of_processes) {
+        auto targets = targets_.find(scope, viewer);
         if (!targets) return targets.status();
         q.targets = std::move(targets).value();
     }
-    if (!task->charge.set(m.account, sizeof *task + q.targets.size() * sizeof(UsageTarget)))
+    if (!task->charge.set(account, sizeof *task + q.targets.size() * sizeof(UsageTarget)))
         return PMIX_ERR_OUT_OF_RESOURCE;
     q.files = files_;
-    q.options = m.options;
+    q.options = options;
     q.hostname = targets_.hostname();
-    q.node_id = targets_.node_id(m.viewer.proc.nspace);
-    task->history = m.history;
+    q.node_id = targets_.node_id(viewer.proc.nspace);
+    task->history = history;
     task->uid = uid;
     tasks_.add(
-        {uid, m.viewer.user.gid},
+        {uid, viewer.user.gid},
         [task](bool as_user) {
             const int64_t began = now_ms();
             task->question.private_parts = as_user;
@@ -224,14 +251,16 @@ pmix_status_t UsageMonitors::sample(uint64_t number) {
             if (infos) task->infos = std::move(infos).value();
             task->took_ms = now_ms() - began;
         },
-        [this, number, task] { sampled(number, task); });
+        [this, task, done = std::move(done)]() mutable {
+            auto count = under_way_.find(task->uid);
+            if (count != under_way_.end() && --count->second == 0) under_way_.erase(count);
+            done(*task);
+        });
     ++under_way_[uid];
     return PMIX_SUCCESS;
 }
 
-void UsageMonitors::sampled(uint64_t number, const std::shared_ptr<Task>& task) {
-    auto count = under_way_.find(task->uid);
-    if (count != under_way_.end() && --count->second == 0) under_way_.erase(count);
+void UsageMonitors::sampled(uint64_t number, Task& task) {
     auto it = monitors_.find(number);
     if (it == monitors_.end()) return;
     Monitor& m = *it->second;
@@ -240,22 +269,22 @@ void UsageMonitors::sampled(uint64_t number, const std::shared_ptr<Task>& task) 
         return run_all(
             [&] {
                 // An event about nothing would only wake the requester.
-                if (!task->infos.empty()) raise(m, std::move(task->infos));
+                if (!task.infos.empty()) raise(m, std::move(task.infos));
             },
             [&] {
                 // Its event may have ended it.
-                if (monitors_.count(number) != 0) arm(number, task->took_ms);
+                if (monitors_.count(number) != 0) arm(number, task.took_ms);
             });
     }
     common::ResultsReply message;
-    pmix_status_t rc = task->status;
-    if (rc == PMIX_SUCCESS) rc = task->infos.append_all(m.from_host.c_array(), m.from_host.size());
+    pmix_status_t rc = task.status;
+    if (rc == PMIX_SUCCESS) rc = task.infos.append_all(m.from_host.c_array(), m.from_host.size());
     m.from_host = {};
-    message.infos = std::move(task->infos);
+    message.infos = std::move(task.infos);
     Reply reply = std::move(m.reply);
     if (rc == PMIX_SUCCESS && m.seconds != 0) {
         try {
-            arm(number, task->took_ms);
+            arm(number, task.took_ms);
         } catch (const std::bad_alloc&) {
             rc = PMIX_ERR_NOMEM;
         }
@@ -346,6 +375,7 @@ void UsageMonitors::stop(pmix_status_t status) {
     monitors_.clear();
     for (auto& [number, m] : monitors)
         if (m->reply.open()) m->reply.status(status);
+    while (!once_.empty()) end_once(once_.begin()->first, status, {});
     tasks_.finish(kEndPatienceMs);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Samples of what processes, this node, its disks and its networks use: one at once, and where a rate is given one in
-// each period, as an event to the requester.
+// Samples of what processes, this node, its disks and its networks use: one at once, for PMIx_Process_monitor and for
+// PMIx_Query_info, and where a rate is given one in each period, as an event to the requester.
 //
 // Owns the requests and a worker thread, which reads the kernel's files with the rights of the requester's user: not
 // the thread that all blocking tasks share, because a process may hold up the reader of its memory for long. Loop
@@ -38,6 +38,12 @@ class UsageMonitors {
 
     void request(Peer& peer, common::MonitorRequest& request, Reply reply);
 
+    // A single sample for a query, whose answer goes through done: once, on the loop.
+    using Sampled = common::Callback<void(pmix_status_t, common::InfoList)>;
+    void once(const UsageViewer& viewer, const UsageOptions& options, const UsageScope& scope,
+              const AccountPtr& account, Sampled done);
+    const UsageTargets& targets() const noexcept { return targets_; }
+
     struct Cancelled {
         size_t count = 0;
         bool host_too = false;  // the host was asked for a part
@@ -62,14 +68,22 @@ class UsageMonitors {
 
   private:
     struct Monitor;
+    struct Once {  // a sample for a query, until it is there or its time is over
+        Sampled done;
+        Timer timer;
+    };
     struct Task;
     using Made = std::unique_ptr<Monitor>;
 
     common::Result<Made> read(Peer& peer, const common::MonitorRequest& request) const;
     void ask_host(Peer& peer, common::MonitorRequest& request, Made made, Reply reply);
     void begin(Made made, common::InfoList from_host, Reply reply);
+    using TaskDone = common::Callback<void(Task&)>;
+    pmix_status_t start(const UsageViewer& viewer, const UsageOptions& options, const UsageScope& scope,
+                        const AccountPtr& account, const std::shared_ptr<UsageHistory>& history, TaskDone done);
+    void end_once(uint64_t number, pmix_status_t status, common::InfoList infos);
     pmix_status_t sample(uint64_t number);
-    void sampled(uint64_t number, const std::shared_ptr<Task>& task);
+    void sampled(uint64_t number, Task& task);
     void arm(uint64_t number, int64_t took_ms);
     void end(uint64_t number, pmix_status_t status);
     void raise(const Monitor& monitor, common::InfoList infos);
@@ -81,6 +95,7 @@ class UsageMonitors {
     const KernelFiles files_;
     BlockingTasks tasks_;
     std::map<uint64_t, Made> monitors_;
+    std::map<uint64_t, Once> once_;
     std::map<uint32_t, size_t> under_way_;  // samples, by user
     std::set<uint64_t> at_host_;            // peers that the host was asked for a part by, by serial number
     uint64_t next_ = 1;

@@ -251,6 +251,20 @@ void add_node(const UsageQuestion& q, Adder& out) {
     out.part(PMIX_NODE_RESOURCE_USAGE, std::move(one));
 }
 
+void want_all(UsageOptions& o) noexcept {
+    o.process = all_of(std::size(kProcessKeys));
+    o.node = all_of(NodeFigures::kCount);
+    o.disk = all_of(DiskFigures::kCount);
+    o.net = all_of(NetFigures::kCount);
+}
+
+// A node's sample contains those of its devices where their figures are wanted.
+void want_devices_of_node(UsageOptions& o) noexcept {
+    if (!o.of_node) return;
+    o.of_disks = o.disk != 0;
+    o.of_nets = o.net != 0;
+}
+
 }  // namespace
 
 bool is_usage_request(std::string_view key) noexcept {
@@ -284,19 +298,23 @@ Result<UsageOptions> read_usage_options(const pmix_info_t& what, InfoView direct
         o.disk |= disk;
         o.net |= net;
     }
-    if (all) {
-        o.process = all_of(std::size(kProcessKeys));
-        o.node = all_of(NodeFigures::kCount);
-        o.disk = all_of(DiskFigures::kCount);
-        o.net = all_of(NetFigures::kCount);
-    }
+    if (all) want_all(o);
     WIREUP_RETURN_IF_ERROR(add_names(o.disks, directives, PMIX_MONITOR_TARGET_DISKS));
     WIREUP_RETURN_IF_ERROR(add_names(o.nets, directives, PMIX_MONITOR_TARGET_NETS));
-    // A node's sample contains those of its devices where their figures are wanted.
-    if (o.of_node) {
-        o.of_disks = o.disk != 0;
-        o.of_nets = o.net != 0;
-    }
+    want_devices_of_node(o);
+    return o;
+}
+
+bool is_usage_query(std::string_view key) noexcept {
+    return key == PMIX_QUERY_PROC_RESOURCE_USAGE || key == PMIX_QUERY_NODE_RESOURCE_USAGE;
+}
+
+UsageOptions usage_options_of_query(std::string_view key) noexcept {
+    UsageOptions o;
+    o.of_processes = key == PMIX_QUERY_PROC_RESOURCE_USAGE;
+    o.of_node = key == PMIX_QUERY_NODE_RESOURCE_USAGE;
+    want_all(o);
+    want_devices_of_node(o);
     return o;
 }
 

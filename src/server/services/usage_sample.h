@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sample of what processes, the node, its disks and its network interfaces use, in the form that PMIx_Process_monitor
-// answers: for each of them an array of infos that begins with its name.
+// and PMIx_Query_info answer: for each of them an array of infos that begins with its name.
 //
 // read_usage_options() runs on the loop. take_usage_sample() waits for the kernel's files, so it runs on a worker
 // thread with a history of its own; it touches nothing else. What can go wrong: wrong directives (PMIX_ERR_BAD_PARAM);
@@ -33,6 +33,11 @@ bool is_usage_request(std::string_view key) noexcept;
 
 // what: the info with such a key. Its value is an array of the keys of figures, or nothing: all of them.
 common::Result<UsageOptions> read_usage_options(const pmix_info_t& what, common::InfoView directives);
+
+// One is asked for by the key of a query too (PMIX_QUERY_PROC_RESOURCE_USAGE, PMIX_QUERY_NODE_RESOURCE_USAGE), of all
+// figures.
+bool is_usage_query(std::string_view key) noexcept;
+UsageOptions usage_options_of_query(std::string_view key) noexcept;
 
 // A process to sample.
 struct UsageTarget {

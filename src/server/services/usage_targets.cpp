@@ -142,6 +142,30 @@ Result<UsageScope> UsageTargets::read(InfoView directives, const UsageViewer& vi
     return scope;
 }
 
+Result<UsageScope> UsageTargets::read_query(std::string_view key, const ProcId& proc, InfoView qualifiers,
+                                            const UsageViewer& viewer) const {
+    std::string_view name;
+    uint32_t id = 0;
+    WIREUP_RETURN_IF_ERROR(qualifiers.get(PMIX_HOSTNAME, &name));
+    WIREUP_RETURN_IF_ERROR(qualifiers.get(PMIX_NODEID, &id));
+    const bool by_id = name.empty() && qualifiers.has(PMIX_NODEID);
+    if (!name.empty() && name != hostname()) return PMIX_ERR_NOT_FOUND;
+    if (by_id && node_id(proc.nspace) != id) return PMIX_ERR_NOT_FOUND;
+    const bool this_node = !name.empty() || by_id || qualifiers.flag(PMIX_QUERY_LOCAL_ONLY);
+    const bool of_node = key == PMIX_QUERY_NODE_RESOURCE_USAGE;
+    UsageScope scope;
+    if (of_node && this_node) {
+        scope.here = true;
+        return scope;
+    }
+    // Of a node only the job counts: its processes say which nodes are meant.
+    const ProcId asked = of_node ? ProcId(proc.nspace, PMIX_RANK_WILDCARD) : proc;
+    WIREUP_RETURN_IF_ERROR(place_process(asked, viewer, scope));
+    if (!scope.here || (scope.elsewhere && !this_node)) return PMIX_ERR_NOT_FOUND;
+    scope.elsewhere = false;
+    return scope;
+}
+
 Result<std::vector<UsageTarget>> UsageTargets::find(const UsageScope& scope, const UsageViewer& viewer) const {
     std::vector<UsageTarget> out;
     std::set<pid_t> seen;

@@ -46,6 +46,10 @@ class UsageTargets {
 
     // Without targets: this node, and all processes on it that the viewer may see.
     common::Result<UsageScope> read(common::InfoView directives, const UsageViewer& viewer) const;
+    // Of a query about a process, or about a job with the wildcard. PMIX_ERR_NOT_FOUND: it is not about this node
+    // alone, so that what is known here would be a part of the answer, or none.
+    common::Result<UsageScope> read_query(std::string_view key, const common::ProcId& proc, common::InfoView qualifiers,
+                                          const UsageViewer& viewer) const;
     // Those that are there now. What the viewer may not see is left out.
     common::Result<std::vector<UsageTarget>> find(const UsageScope& scope, const UsageViewer& viewer) const;
 

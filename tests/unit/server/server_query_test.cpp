@@ -3,6 +3,11 @@
 // the server's own process are in query_test.cpp; those between users are in server_users_test.cpp.
 #include <gtest/gtest.h>
 #include <pmix_server.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "support/fake_client.h"
 #include "support/query_here.h"
@@ -42,6 +47,45 @@ class ServerQueryTest : public ::testing::Test {
         return client->ask<Command::query>(request);
     }
 
+    // One sample: the infos in the answer.
+    common::InfoList sample(const char* key, InfoList qualifiers) {
+        const auto [status, infos] = ask({key}, std::move(qualifiers));
+        EXPECT_EQ(PMIX_SUCCESS, status) << key;
+        for (const pmix_info_t& result : InfoView(infos.c_array(), infos.size()))
+            for (const pmix_info_t& info : common::infos_in(result.value)) {
+                EXPECT_EQ(key, common::key_view(info));
+                common::InfoList out;
+                for (const pmix_info_t& one : common::infos_in(info.value)) out.append(one);
+                return out;
+            }
+        return {};
+    }
+    std::pair<pmix_status_t, common::InfoList> ask(std::vector<std::string> what, InfoList qualifiers) {
+        std::vector<char*> keys;
+        for (std::string& key : what) keys.push_back(key.data());
+        keys.push_back(nullptr);
+        pmix_query_t one{};
+        one.keys = keys.data();
+        one.qualifiers = const_cast<pmix_info_t*>(qualifiers.c_array());
+        one.nqual = qualifiers.size();
+        common::QueryRequest request;
+        request.queries = common::Queries::borrow(&one, 1);
+        host.keys.clear();
+        auto reply = client->wait(client->start<Command::query>(request));
+        common::ResultsReply results;
+        if (!reply) return {PMIX_ERR_LOST_CONNECTION, common::InfoList()};
+        if (!reply->payload.empty()) {
+            EXPECT_EQ(PMIX_SUCCESS, common::decode_message(reply->payload, results));
+        }
+        return {reply->header.status, results.infos.take()};
+    }
+    static InfoList of_rank(uint32_t rank) {
+        InfoList list;
+        const pmix_proc_t proc = ProcId("job", rank).to_c();
+        list.append(PMIX_PROCID, &proc, PMIX_PROC);
+        return list;
+    }
+
     QueryHost host;
     pmix_server_module_t module{};
     std::unique_ptr<TestServer> server;
@@ -66,6 +110,100 @@ TEST_F(ServerQueryTest, MemoryUsageOfOneRank_OnAnotherNode_HostIsAsked) {
     EXPECT_EQ(std::vector<std::string>{PMIX_QUERY_MEMORY_USAGE}, host.keys);
     EXPECT_EQ(PMIX_SUCCESS, query(PMIX_QUERY_MEMORY_USAGE, "n0", true));
     EXPECT_TRUE(host.keys.empty());
+}
+
+// The job has two nodes, of which this is one. rows: Q17 Q20
+// proves: PMIx_Query_info PMIX_QUERY_PROC_RESOURCE_USAGE PMIX_PROCID PMIX_NSPACE PMIX_RANK PMIX_HOSTNAME server
+// proves: PMIx_Query_info PMIX_QUERY_PROC_RESOURCE_USAGE PMIX_NODEID server
+TEST_F(ServerQueryTest, ResourcesOfProcesses_HereAreSampled_OthersAreTheHosts) {
+    InfoList by_name = of_job("job"), by_node = of_job("job"), by_number = of_job("job");
+    const pmix_rank_t rank = 0;
+    by_name.append(PMIX_RANK, &rank, PMIX_PROC_RANK);
+    by_node.append_string(PMIX_HOSTNAME, "n0");
+    by_number.append_number<uint32_t>(PMIX_NODEID, 0, PMIX_UINT32);
+    for (InfoList* qualifiers : {&by_name, &by_node, &by_number}) {
+        const common::InfoList found = sample(PMIX_QUERY_PROC_RESOURCE_USAGE, std::move(*qualifiers));
+        ASSERT_EQ(1u, found.size());
+        EXPECT_EQ(PMIX_PROC_RESOURCE_USAGE, common::key_view(found[0]));
+        const InfoView figures = common::infos_in(found[0].value);
+        const pmix_proc_t* proc = nullptr;
+        ASSERT_EQ(PMIX_SUCCESS, figures.get(PMIX_PROCID, &proc));
+        EXPECT_EQ(ProcId("job", 0), ProcId(*proc));
+        ASSERT_NE(nullptr, figures.find(PMIX_PROC_PID));
+        EXPECT_EQ(::getpid(), figures.find(PMIX_PROC_PID)->value.data.pid);
+        EXPECT_TRUE(host.keys.empty());
+    }
+    EXPECT_EQ(1u, sample(PMIX_QUERY_PROC_RESOURCE_USAGE, of_rank(0)).size());
+    for (const bool whole : {true, false}) {
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask({PMIX_QUERY_PROC_RESOURCE_USAGE}, whole ? of_job("job") : of_rank(1)).first);
+        EXPECT_EQ(std::vector<std::string>{PMIX_QUERY_PROC_RESOURCE_USAGE}, host.keys) << whole;
+    }
+}
+
+// rows: Q17 Q20
+// proves: PMIx_Query_info PMIX_QUERY_NODE_RESOURCE_USAGE PMIX_HOSTNAME PMIX_NODEID PMIX_NSPACE server
+TEST_F(ServerQueryTest, ResourcesOfNodes_ThisOneIsSampled_OthersAreTheHosts) {
+    server->job("small", 1, 1);
+    InfoList named, numbered, another = of_job("job"), second;
+    named.append_string(PMIX_HOSTNAME, "n0");
+    numbered.append_number<uint32_t>(PMIX_NODEID, 0, PMIX_UINT32);
+    InfoList whole_job = of_job("small");
+    for (InfoList* qualifiers : {&named, &numbered, &whole_job}) {
+        const common::InfoList found = sample(PMIX_QUERY_NODE_RESOURCE_USAGE, std::move(*qualifiers));
+        ASSERT_EQ(1u, found.size());
+        EXPECT_EQ(PMIX_NODE_RESOURCE_USAGE, common::key_view(found[0]));
+        const InfoView figures = common::infos_in(found[0].value);
+        std::string_view name;
+        EXPECT_EQ(PMIX_SUCCESS, figures.get(PMIX_HOSTNAME, &name));
+        EXPECT_EQ("n0", name);
+        EXPECT_NE(nullptr, figures.find(PMIX_NODE_MEM_TOTAL));
+        EXPECT_TRUE(host.keys.empty());
+    }
+    second.append_number<uint32_t>(PMIX_NODEID, 1, PMIX_UINT32);
+    for (InfoList* qualifiers : {&another, &second}) {
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask({PMIX_QUERY_NODE_RESOURCE_USAGE}, std::move(*qualifiers)).first);
+        EXPECT_EQ(std::vector<std::string>{PMIX_QUERY_NODE_RESOURCE_USAGE}, host.keys);
+    }
+}
+
+// Keys that are sampled and others, of which the host knows one, in one answer. rows: Q17 Q20
+TEST_F(ServerQueryTest, ResourcesAmongOtherKeys_OneAnswerHasAll) {
+    const auto [status, infos] =
+        ask({"host.thing", PMIX_QUERY_PROC_RESOURCE_USAGE, PMIX_PROC_PID, PMIX_QUERY_NODE_RESOURCE_USAGE}, of_rank(0));
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status) << "the job has another node";
+    ASSERT_EQ(1u, infos.size());
+    const InfoView found = common::infos_in(infos[0].value);
+    EXPECT_NE(nullptr, found.find("host.thing"));
+    EXPECT_NE(nullptr, found.find(PMIX_QUERY_PROC_RESOURCE_USAGE));
+    EXPECT_NE(nullptr, found.find(PMIX_PROC_PID));
+    EXPECT_EQ((std::vector<std::string>{"host.thing", PMIX_QUERY_NODE_RESOURCE_USAGE}), host.keys);
+}
+
+// Each sample is a walk through the kernel's files, and a request of a few bytes could ask for thousands. rows: Q20
+TEST_F(ServerQueryTest, ResourcesAskedForTooOften_IsRefused) {
+    std::vector<std::string> keys(16, PMIX_QUERY_PROC_RESOURCE_USAGE);
+    EXPECT_EQ(PMIX_SUCCESS, ask(keys, of_rank(0)).first);
+    keys.emplace_back(PMIX_QUERY_PROC_RESOURCE_USAGE);
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(keys, of_rank(0)).first);
+}
+
+// rows: Q20
+TEST_F(ServerQueryTest, ResourcesOfAProcess_TheRequesterHasGone_TheServerGoesOn) {
+    std::string text = PMIX_QUERY_PROC_RESOURCE_USAGE;
+    char* keys[] = {text.data(), nullptr};
+    const InfoList qualifiers = of_rank(0);
+    pmix_query_t one{};
+    one.keys = keys;
+    one.qualifiers = const_cast<pmix_info_t*>(qualifiers.c_array());
+    one.nqual = qualifiers.size();
+    common::QueryRequest request;
+    request.queries = common::Queries::borrow(&one, 1);
+    client->start<Command::query>(request);
+    client.reset();
+    server->settle();
+    client = std::make_unique<FakeClient>(*server, ProcId("job", 0));
+    ASSERT_EQ(PMIX_SUCCESS, client->hello());
+    EXPECT_EQ(1u, sample(PMIX_QUERY_PROC_RESOURCE_USAGE, of_rank(0)).size());
 }
 
 }  // namespace pmix::test::server_query_test
